@@ -22,14 +22,14 @@ var Exceptions = []Exception{
 		[]string{"formation.company.legalName", "formation.alternativeNames"}},
 	{482, 482, AnnualReport, "a report of an earlier year has a problem", "cure the earlier year's report first",
 		[]string{"annualReport.filingYear"}},
-	{483, 483, EIN, "the tax authority rejects the responsible party's SSN (an ITIN, for example)",
-		"give the Social Security number of another responsible party in the dashboard",
+	{483, 483, EIN, "the IRS rejects the responsible party's SSN (an ITIN, for example)",
+		"enter the Social Security number of another responsible party in the dashboard",
 		[]string{"ein.responsiblePartySsn"}},
 	{484, 484, EIN, "the SSN does not belong to the responsible party's name",
 		"correct the name or the number in the dashboard",
 		[]string{"ein.responsiblePartySsn", "ein.responsiblePartyFirstName", "ein.responsiblePartyLastName"}},
 	{487, 487, ForeignQualification, "the registered agent is not in the qualifying state",
-		"give an agent in that state in the dashboard", []string{"foreignQualification.registeredAgent.addressState"}},
+		"enter an agent in that state in the dashboard", []string{"foreignQualification.registeredAgent.addressState"}},
 }
 
 // ExceptionOf finds what a code means.
@@ -53,7 +53,7 @@ func IsException(code int, status string) bool {
 func ExceptionText(code int, note string) string {
 	text := fmt.Sprintf("exception %d", code)
 	if code == 0 {
-		text = "an exception, of which the service tells no code"
+		text = "an exception without a code"
 	}
 	e, known := ExceptionOf(code)
 	if known {
@@ -65,5 +65,5 @@ func ExceptionText(code int, note string) string {
 	if known {
 		return text + "; " + e.Advice
 	}
-	return text + "; look at the company's dashboard"
+	return text + "; check the company's dashboard"
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // allKinds are the kinds of answers, "" for none yet included.
-var allKinds = []AnswerKind{"", NotSent, Accepted, Unreadable, NoAnswer, ServerError, Busy, NoFunds, KeyRefused, HasItem,
+var allKinds = []AnswerKind{"", NotSent, Accepted, Unreadable, NoAnswer, ServerError, Busy, NoFunds, KeyRefused,
+	HasItem,
 	Refused}
 
 // sent is an attempt that asks for products and ended so. Accepted makes all of
@@ -123,7 +124,8 @@ func TestFold(t *testing.T) {
 	decided := func(a Attempt, d Decision, over AnswerKind, order string) Attempt {
 		a.Decision, a.DecidedOver = d, over
 		if d == DecidedPlaced {
-			a.Purchases = append(a.Purchases, Purchase{Product: a.Products[0], OrderID: order, Cost: money.Cost{Amount: 100}})
+			a.Purchases = append(a.Purchases,
+				Purchase{Product: a.Products[0], OrderID: order, Cost: money.Cost{Amount: 100}})
 		}
 		return a
 	}
@@ -309,7 +311,8 @@ func TestFoldProperties(t *testing.T) {
 			t.Fatalf("the state contradicts itself: %s", where)
 		case s.Unconfirmed && !slices.ContainsFunc(attempts, func(a Attempt) bool { return a.Repeatable }):
 			t.Fatalf("what the service does not guard is to be sent again: %s", where)
-		case s.Unconfirmed && (Fold(attempts, AttemptLimits{Canceled: true}).Unconfirmed || Fold(attempts, AttemptLimits{Exhausted: true}).Unconfirmed):
+		case s.Unconfirmed && (Fold(attempts, AttemptLimits{Canceled: true}).Unconfirmed ||
+			Fold(attempts, AttemptLimits{Exhausted: true}).Unconfirmed):
 			t.Fatalf("it is sent again although it must not be: %s", where)
 		}
 		for _, p := range s.Open {
@@ -357,7 +360,8 @@ func TestAnAnswerOutweighsADecision(t *testing.T) {
 				a.Purchases = []Purchase{{Product: AnnualReport, OrderID: "order_seen"}}
 			}
 			late, _ := a.Merge(sent(1, class, AnnualReport))
-			got, inTime := Fold([]Attempt{late}, AttemptLimits{}), Fold([]Attempt{sent(1, class, AnnualReport)}, AttemptLimits{})
+			got, inTime := Fold([]Attempt{late}, AttemptLimits{}), Fold([]Attempt{sent(1, class, AnnualReport)},
+				AttemptLimits{})
 			switch {
 			case class.Lost(): // no answer: the decision stands
 				want := Fold([]Attempt{a}, AttemptLimits{})

@@ -22,10 +22,10 @@ func (r *Request) Violations(thisYear int) []Violation {
 	r.checkParties(&vs, thisYear)
 	if r.Order.FilingState == "" {
 		vs.add("filing-state.required", "filingState", "",
-			"the filing state is missing: give the two-letter code of the state that gets the filing")
+			"the filing state is missing: enter the two-letter code of the state to file in")
 	} else if !r.Order.FilingState.Known() {
 		vs.add("filing-state.known", "filingState", string(r.Order.FilingState),
-			"%q is not a US state: use a two-letter code such as DE", string(r.Order.FilingState))
+			"%q is not a US state: enter a two-letter code such as DE", string(r.Order.FilingState))
 	}
 	o := &r.Order
 	if o.Formation != nil {
@@ -129,12 +129,12 @@ func isZIP(s string) bool {
 func (r *Request) checkParties(vs *violations, thisYear int) {
 	switch u := r.User; {
 	case u.ID == "" && u.Email == "":
-		vs.add("user.required", "userId", "", "no user is named: give a User ID (user_…) or a User Email")
+		vs.add("user.required", "userId", "", "the user is missing: enter a User ID (user_…) or a User Email")
 	case u.ID != "" && !IsUserID(u.ID):
 		vs.add("user.id", "userId", u.ID,
-			"%q is not a user id: it looks like user_…, or put the e-mail under User Email", u.ID)
+			"%q is not a user ID: enter an ID such as user_…, or enter the email address under User Email", u.ID)
 	case u.ID == "" && !IsEmail(u.Email):
-		vs.add("user.email", "email", u.Email, "%q is not an e-mail address", u.Email)
+		vs.add("user.email", "email", u.Email, "%q is not an email address", u.Email)
 	}
 	if phone := r.User.Phone; phone != "" && !IsE164(phone) {
 		vs.add("user.phone", "phoneNumber", phone,
@@ -144,17 +144,17 @@ func (r *Request) checkParties(vs *violations, thisYear int) {
 	case r.Order.Formation != nil:
 		if ref != "" {
 			vs.add("formation.company-id", "companyId", ref,
-				"a formation makes a company that does not exist yet, but the row names the company %s: clear the "+
+				"a formation creates a company that does not exist yet, but the row has the Company ID %s: clear the "+
 					"Company ID, or order something else for it", ref)
 		}
 	case ref == "":
 		r.checkNewCompany(vs, thisYear)
 	case isEIN(ref):
 		vs.add("company.id", "companyId", ref,
-			"%q looks like an EIN, and the service does not know companies by those: give the company id (comp_…) "+
-				"or the slug as it stands in the company's web address", ref)
+			"%q looks like an EIN, which does not identify a company at the filing service: enter the company ID "+
+				"(comp_…) or the slug from the company's web address", ref)
 	case !IsCompanyID(ref) && !IsSlug(ref):
 		vs.add("company.id", "companyId", ref,
-			"%q is neither a company id (comp_…) nor a slug as it stands in the company's web address", ref)
+			"%q is not a company ID: enter the ID (comp_…) or the slug from the company's web address", ref)
 	}
 }

@@ -3,7 +3,7 @@ package filing
 import "strings"
 
 // bothAgents is what is wrong with an order that has two agents for one state.
-const bothAgents = "the row both orders a registered agent and supplies one: keep one of the two"
+const bothAgents = "the row both orders a registered agent and supplies one: keep only one of them"
 
 // checkSupplied checks the agents that the customer supplies; one that several
 // products of the order share is checked once.
@@ -33,7 +33,7 @@ func (o *Order) checkSupplied(vs *violations) {
 // registered agent; section 4, rules 4, 9 and 10 (its state is the filing state).
 func (a *Agent) check(vs *violations, path string, filingState State) {
 	missing := func(field, column string) {
-		vs.add("agent."+field, path+field, "", "%s is missing: a supplied agent needs it", column)
+		vs.add("agent."+field, path+field, "", "%s is missing: a supplied agent requires it", column)
 	}
 	switch a.Type {
 	case Person:
@@ -45,7 +45,7 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 		}
 		if a.CompanyName != "" {
 			vs.add("agent.companyName", path+"companyName", a.CompanyName,
-				"an agent of type PERSON has no company name: clear it, or set Agent Type to COMPANY")
+				"an agent of type PERSON cannot have a company name: clear it, or set Agent Type to COMPANY")
 		}
 	case CompanyParty:
 		if a.CompanyName == "" {
@@ -53,12 +53,12 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 		}
 		if a.FirstName != "" || a.LastName != "" {
 			vs.add("agent.firstName", path+"firstName", strings.TrimSpace(a.FirstName+" "+a.LastName),
-				"an agent of type COMPANY has no first or last name: clear them, or set Agent Type to PERSON")
+				"an agent of type COMPANY cannot have a first or last name: clear them, or set Agent Type to PERSON")
 		}
 	case "":
 		missing("type", "Agent Type (PERSON or COMPANY)")
 	default:
-		vs.add("agent.type", path+"type", string(a.Type), "an agent is a PERSON or a COMPANY")
+		vs.add("agent.type", path+"type", string(a.Type), "the agent type is not valid: enter PERSON or COMPANY")
 	}
 	if a.Street == "" {
 		missing("addressStreet", "Agent Street")
@@ -71,7 +71,7 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 		missing("addressState", "Agent State")
 	case !a.State.Known():
 		vs.add("agent.addressState", path+"addressState", string(a.State),
-			"%q is not a US state: use a two-letter code such as DE", string(a.State))
+			"%q is not a US state: enter a two-letter code such as DE", string(a.State))
 	case filingState.Known() && a.State != filingState:
 		vs.add("agent.state-is-filing-state", path+"addressState", string(a.State),
 			"the agent is in %s but the filing goes to %s: an agent must have its address in the filing state",

@@ -48,7 +48,7 @@ func (c CompanyRef) lacks() []string {
 // create-company request fields.
 func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 	if missing := r.Company.lacks(); len(missing) > 0 {
-		message := "no company is named: give its Company ID (comp_…) or its slug"
+		message := "the company is missing: enter its Company ID (comp_…) or its slug"
 		if described := len(missing) < 5; described { // by more than its name
 			message += "; or, for the company to be created, also " + strings.Join(missing, ", ")
 		}
@@ -58,15 +58,15 @@ func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 	c := &r.Company.Sheet
 	if !c.FormationState.Known() {
 		vs.add("company.formationState", "company.formationState", string(c.FormationState),
-			"%q is not a US state: use a two-letter code such as DE", string(c.FormationState))
+			"%q is not a US state: enter a two-letter code such as DE", string(c.FormationState))
 	}
 	switch formed, err := time.Parse(time.DateOnly, c.FormationDate); {
 	case err != nil:
 		vs.add("company.formationDate", "company.formationDate", c.FormationDate,
-			"%q is not a date: write it as YYYY-MM-DD", c.FormationDate)
+			"%q is not a date: enter it as YYYY-MM-DD", c.FormationDate)
 	case formed.Year() > thisYear:
 		vs.add("company.formationDate", "company.formationDate", c.FormationDate,
-			"the company exists already, but its formation date %s is still to come", c.FormationDate)
+			"the company already exists, but its formation date %s is in the future: correct the date", c.FormationDate)
 	}
 	c.check(vs, "company.")
 	if len(c.Officers) > 0 {
@@ -89,16 +89,17 @@ func (c *Company) check(vs *violations, path string) {
 			strings.Join(StructureTypes, ", "))
 	} else if s != "" && c.EntityType == Corp {
 		vs.add("company.structureType", path+"structureType", s,
-			"a corporation has no structure type: clear it, or correct the Entity Type")
+			"a corporation cannot have a structure type: clear it, or correct the Entity Type")
 	}
 	if e := c.TaxElection; e != "" && !slices.Contains(TaxElections, e) {
 		vs.add("company.taxElection", path+"taxElection", e, "%q is not one of %s", e, strings.Join(TaxElections, ", "))
 	} else if e != "" && c.EntityType == LLC {
 		vs.add("company.taxElection", path+"taxElection", e,
-			"an LLC has no tax election here: clear it, or correct the Entity Type")
+			"an LLC cannot have a tax election here: clear it, or correct the Entity Type")
 	}
 	if m := c.FiscalEndMonth; m != "" && !slices.Contains(Months, m) {
-		vs.add("company.fiscalEndMonth", path+"fiscalEndMonth", m, "%q is not the name of a month, such as December", m)
+		vs.add("company.fiscalEndMonth", path+"fiscalEndMonth", m,
+			"%q is not a month: enter a month such as December", m)
 	}
 	c.PrincipalAddress.check(vs, path+"principalAddress.", "Principal ", companyPart("principalAddress"))
 	if p, m := c.PrincipalAddress, c.MailingAddress; p == nil || m == nil || *p != *m {
@@ -123,17 +124,17 @@ func checkOfficers(vs *violations, path string, t EntityType, officers []Officer
 		if o.IsPrimary {
 			if primaries++; primaries > 1 {
 				vs.add("officer.primary", at+"isPrimary", "yes",
-					"more than one officer is marked as primary: mark exactly one")
+					"more than one officer is primary: enter yes for exactly one")
 			}
 		}
 	}
 	if primaries == 0 {
 		vs.add("officer.primary", path+"officers[0].isPrimary", "",
-			"no officer is marked as primary: say yes for exactly one")
+			"no officer is primary: enter yes for exactly one")
 	}
 	if t == LLC && managers == len(officers) { // a title that is none is told of already
 		vs.add("officer.member", path+"officers[0].title", officers[0].Title,
-			"no officer of this LLC is a Member or a Managing Member, and at least one must be")
+			"an LLC needs at least one Member or Managing Member: change the title of an officer")
 	}
 }
 
@@ -141,7 +142,7 @@ func checkOfficers(vs *violations, path string, t EntityType, officers []Officer
 // section 4, rule 3.
 func (o *Officer) check(vs *violations, path string, t EntityType) {
 	missing := func(rule, field, column string) {
-		vs.add("officer."+rule, path+field, "", "%s is missing: every officer needs it", column)
+		vs.add("officer."+rule, path+field, "", "%s is missing: every officer requires it", column)
 	}
 	switch o.Type {
 	case Person:
@@ -153,7 +154,7 @@ func (o *Officer) check(vs *violations, path string, t EntityType) {
 		}
 		if o.CompanyName != "" {
 			vs.add("officer.company-name", path+"companyName", o.CompanyName,
-				"an officer of type PERSON has no company name: clear it, or set the type to COMPANY")
+				"an officer of type PERSON cannot have a company name: clear it, or set the type to COMPANY")
 		}
 	case CompanyParty:
 		if o.CompanyName == "" {
@@ -161,12 +162,12 @@ func (o *Officer) check(vs *violations, path string, t EntityType) {
 		}
 		if o.FirstName != "" || o.LastName != "" {
 			vs.add("officer.first-name", path+"firstName", strings.TrimSpace(o.FirstName+" "+o.LastName),
-				"an officer of type COMPANY has no first or last name: clear them, or set the type to PERSON")
+				"an officer of type COMPANY cannot have a first or last name: clear them, or set the type to PERSON")
 		}
 	case "":
 		missing("type", "type", "the type (PERSON or COMPANY)")
 	default:
-		vs.add("officer.type", path+"type", string(o.Type), "an officer is a PERSON or a COMPANY")
+		vs.add("officer.type", path+"type", string(o.Type), "the officer type is not valid: enter PERSON or COMPANY")
 	}
 	switch titles := Titles[t]; {
 	case o.Title == "":
@@ -176,11 +177,12 @@ func (o *Officer) check(vs *violations, path string, t EntityType) {
 		if t == Corp {
 			what = "a corporation"
 		}
-		vs.add("officer.title", path+"title", o.Title, "%q is not a title in %s: use one of %s", o.Title, what,
+		vs.add("officer.title", path+"title", o.Title, "%q is not a title in %s: enter one of %s", o.Title, what,
 			strings.Join(titles, ", "))
 	}
 	if o.Address == nil {
-		vs.add("officer.address", path+"address.line1", "", "the officer has no address, and every officer needs one")
+		vs.add("officer.address", path+"address.line1", "",
+			"the officer's address is missing: every officer requires one")
 		return
 	}
 	o.Address.check(vs, path+"address.", "", func(part string) string { return officerPart[part] })
@@ -218,26 +220,26 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 		return
 	}
 	if a.Line1 == "" {
-		vs.add(rule("line1"), path+"line1", "", "%sLine 1 is missing: an address needs its street", column)
+		vs.add(rule("line1"), path+"line1", "", "%sLine 1 is missing: enter the street address", column)
 	}
 	if a.City == "" {
-		vs.add(rule("city"), path+"city", "", "%sCity is missing: an address needs it", column)
+		vs.add(rule("city"), path+"city", "", "%sCity is missing: enter the city", column)
 	}
 	_, inUS := ParseUSPlace(a.State)
 	switch c := a.Country; {
 	case c == "" && a.State != "" && !inUS:
 		vs.add(rule("state"), path+"state", a.State,
-			"%q is not a US state: use a two-letter code such as DE, or give the country too", a.State)
+			"%q is not a US state: enter a two-letter code such as DE, or enter the country too", a.State)
 	case c == "":
 		vs.add(rule("country"), path+"country", "",
-			"%sCountry is missing: give its two-letter code, such as US; it is only known without it where the "+
-				"state is one of the US", column)
+			"%sCountry is missing: enter its two-letter code, such as US; it may be left blank only for US states",
+			column)
 	case len(c) != 2 || c[0] < 'A' || c[0] > 'Z' || c[1] < 'A' || c[1] > 'Z':
 		vs.add(rule("country"), path+"country", c, "%q is not a two-letter country code, such as US", c)
 	case c == "US":
 		if a.State != "" && !inUS {
 			vs.add(rule("state"), path+"state", a.State,
-				"%q is not a US state: use a two-letter code such as DE, or correct the country", a.State)
+				"%q is not a US state: enter a two-letter code such as DE, or correct the country", a.State)
 		}
 		if a.PostalCode != "" && !isZIP(a.PostalCode) {
 			checkZIP(vs, rule("postalCode"), path+"postalCode", a.PostalCode)
@@ -249,9 +251,9 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 // is never put back silently, for 2134 may as well be a slip for 21340.
 func checkZIP(vs *violations, rule, field, z string) {
 	if len(z) < 5 && strings.Trim(z, "0123456789") == "" {
-		vs.add(rule, field, z, "the ZIP code %q has lost its leading zero: write %s, and format the column as text", z,
+		vs.add(rule, field, z, "the ZIP code %q has lost its leading zero: enter %s, and format the column as text", z,
 			strings.Repeat("0", 5-len(z))+z)
 		return
 	}
-	vs.add(rule, field, z, "%q is not a ZIP code: use five digits, or five and four", z)
+	vs.add(rule, field, z, "%q is not a ZIP code: enter five digits, or ZIP+4", z)
 }

@@ -27,14 +27,15 @@ func (e *EINItem) check(vs *violations) {
 		{"responsiblePartyPhoneNumber", e.ResponsiblePartyPhoneNumber, "Responsible Party Phone Number"},
 	} {
 		if needed.value == "" {
-			vs.add("ein."+needed.field, "ein."+needed.field, "", "%s is missing: an EIN application needs it",
+			vs.add("ein."+needed.field, "ein."+needed.field, "", "%s is missing: an EIN application requires it",
 				needed.column)
 		}
 	}
 	// Assumption: the full set of categories is not shown; others are sent with a warning.
 	if c := e.BusinessCategory; c != "" && !slices.Contains(BusinessCategories, c) {
 		vs.warn("ein.business-category-unknown", "ein.businessCategory", c,
-			"the service is known to take %s: it may not know %q", strings.Join(BusinessCategories, ", "), c)
+			"%[2]q may not be accepted: the filing service is known to accept %[1]s",
+			strings.Join(BusinessCategories, ", "), c)
 	}
 	if a := e.ApplicationReason; a != "" && !slices.Contains(ApplicationReasons, a) {
 		vs.add("ein.applicationReason", "ein.applicationReason", a, "%q is not one of %s", a,
@@ -49,7 +50,7 @@ func (e *EINItem) check(vs *violations) {
 			"%q is not a phone number in international form, such as +13025550142", phone)
 	case !e.ResponsiblePartyIsForeign && (!strings.HasPrefix(phone, "+1") || len(phone) != len("+13025550142")):
 		vs.add("ein.responsiblePartyPhoneNumber", "ein.responsiblePartyPhoneNumber", phone,
-			"%s is not a US number: only a foreign responsible party may have another", phone)
+			"%s is not a US number: only a foreign responsible party may have a foreign number", phone)
 	}
 }
 
@@ -59,7 +60,7 @@ func (e *EINItem) checkEmployment(vs *violations) {
 		n     int
 	}{{"agricultureEmployeesCount", e.AgricultureEmployeesCount}, {"otherEmployeesCount", e.OtherEmployeesCount}} {
 		if count.n < 0 {
-			vs.add("ein."+count.field, "ein."+count.field, "", "a count of employees cannot be below nothing")
+			vs.add("ein."+count.field, "ein."+count.field, "", "the number of employees cannot be negative")
 		}
 	}
 	employees := e.AgricultureEmployeesCount + e.OtherEmployeesCount
@@ -69,16 +70,16 @@ func (e *EINItem) checkEmployment(vs *violations) {
 			"First Wages Date is missing: it is needed where employees are expected")
 	case date != nil:
 		if _, err := time.Parse(time.DateOnly, *date); err != nil {
-			vs.add("ein.firstWagesDate", "ein.firstWagesDate", *date, "%q is not a date: write it as YYYY-MM-DD", *date)
+			vs.add("ein.firstWagesDate", "ein.firstWagesDate", *date, "%q is not a date: enter it as YYYY-MM-DD", *date)
 		}
 	}
 	switch {
 	case e.IsW2Expected && employees < 1:
 		vs.add("ein.employees", "ein.otherEmployeesCount", "",
-			"employees are expected, so the two counts of them must come to at least 1")
+			"employees are expected: enter at least 1 employee in one of the two counts")
 	case !e.IsW2Expected && employees > 0:
 		vs.warn("ein.employees-unexpected", "ein.isW2Expected", "no",
-			"employees are counted although none are expected: is Is W2 Expected right?")
+			"employees are counted, but Is W2 Expected says no: check both")
 	}
 }
 
@@ -90,21 +91,21 @@ func (e *EINItem) checkSSN(vs *violations) {
 	switch ssn := e.ResponsiblePartySSN; {
 	case e.ResponsiblePartyIsForeign:
 		if ssn != "" {
-			vs.add(field, field, "", "a foreign responsible party is applied for without a Social Security number: "+
-				"clear it, or say no under Responsible Party Is Foreign")
+			vs.add(field, field, "", "a foreign responsible party has no Social Security number: clear it, or enter "+
+				"no under Responsible Party Is Foreign")
 		}
 	case ssn == "":
 		vs.add(field, field, "", "Responsible Party SSN is missing: it is needed unless the responsible party "+
 			"is foreign")
 	case !isDigits(ssn, 9):
-		vs.add(field, field, "", "a Social Security number has nine digits and nothing else")
+		vs.add(field, field, "", "this is not a Social Security number: enter nine digits")
 	case isITIN(ssn):
 		vs.warn("ein.ssn-is-itin", field, "",
-			"this is an individual taxpayer number (ITIN), not a Social Security number: the tax authority will "+
-				"reject it (exception 483)")
+			"this is an individual taxpayer number (ITIN), not a Social Security number: the IRS will reject it "+
+				"(exception 483)")
 	case ssn[0] == '9' || ssn[:3] == "000" || ssn[:3] == "666" || ssn[3:5] == "00" || ssn[5:] == "0000":
 		vs.warn("ein.ssn-never-issued", field, "",
-			"no such Social Security number is ever issued: the tax authority will reject it (exception 483)")
+			"this Social Security number was never issued: the IRS will reject it (exception 483)")
 	}
 }
 

@@ -23,23 +23,23 @@ func (r *Request) checkFormation(vs *violations) {
 			vs.add("company."+field, path+field, "", "%s", message)
 		}
 	}
-	required("legalName", c.LegalName, "the legal name is missing: a formation needs the full name of the company")
-	required("entityType", string(c.EntityType), "the entity type is missing: say LLC or CORP")
+	required("legalName", c.LegalName, "the legal name is missing: enter the full name of the company")
+	required("entityType", string(c.EntityType), "the entity type is missing: enter LLC or CORP")
 	switch c.EntityType {
 	case LLC:
 		required("structureType", c.StructureType,
-			"the structure type is missing: an LLC is managed by its MEMBER or a MANAGER")
+			"the structure type is missing: enter MEMBER or MANAGER")
 	case Corp:
 		required("taxElection", c.TaxElection,
-			"the tax election is missing: a corporation is a C Corporation or an S Corporation")
+			"the tax election is missing: enter C Corporation or S Corporation")
 	}
 	if c.ID != "" || c.EIN != "" || c.FormationDate != "" || c.FormationState != "" {
 		vs.add("formation.excluded", path+"legalName", c.LegalName,
-			"the company of a formation has no id, EIN, formation date or formation state yet")
+			"a company that is being formed has no ID, EIN, formation date or formation state yet: clear them")
 	}
 	if c.PrincipalAddress == nil {
 		vs.add("company.principalAddress.line1", path+"principalAddress.line1", "",
-			"the principal address is missing: give at least Principal Line 1, Principal City and Principal State")
+			"the principal address is missing: enter at least Principal Line 1, Principal City and Principal State")
 	}
 	if c.MailingAddress == nil && c.PrincipalAddress != nil {
 		vs.add("company.mailingAddress.line1", path+"mailingAddress.line1", "", "the mailing address is missing")
@@ -47,8 +47,8 @@ func (r *Request) checkFormation(vs *violations) {
 	c.check(vs, path)
 	if len(c.Officers) == 0 {
 		vs.add("officer.required", path+"officers", "",
-			"no officer is named: a formation needs at least one, in the columns Officer 1 … or on a sheet Officers "+
-				"under the company's legal name")
+			"officers are missing: enter at least one in the Officer 1 columns, or on a sheet named Officers under "+
+				"the company's legal name")
 	} else {
 		checkOfficers(vs, path, c.EntityType, c.Officers)
 	}
@@ -57,18 +57,18 @@ func (r *Request) checkFormation(vs *violations) {
 		c.EntityType == LLC && r.Order.FilingState.Known() &&
 			!slices.Contains(statesThatExpedite, r.Order.FilingState)) {
 		vs.add("formation.expedited", "formation.expedited", "yes",
-			"expedited formation is not available for this state and entity type: it is offered to LLCs in %s; "+
-				"clear the cell for the standard filing", expeditedStates())
+			"expedited formation is not available for this state and entity type (only for LLCs in %s): clear the "+
+				"cell for the standard filing", expeditedStates())
 	}
 	switch agent := r.Order.RegisteredAgent; {
 	case agent == nil && f.RegisteredAgent == nil:
 		vs.add("formation.agent", "formation.registeredAgent", "",
-			"no registered agent is named: say yes under Order Registered Agent, or supply one in the Agent columns")
+			"the registered agent is missing: enter yes under Order Registered Agent, or fill in the Agent columns")
 	case agent != nil && f.RegisteredAgent != nil:
 		vs.add("formation.one-agent", "formation.registeredAgent", "", bothAgents)
 	case agent != nil && agent.IsChangeOfAgent:
 		vs.add("formation.new-appointment", "registeredAgent.isChangeOfAgent", "yes",
-			"a company that is only being formed has no agent to change: say no, or clear the cell")
+			"a company that is being formed has no agent to change: enter no, or clear the cell")
 	}
 }
 
@@ -77,7 +77,7 @@ func (f *FormationItem) checkAlternatives(vs *violations) {
 	const field = "formation.alternativeNames"
 	if n := len(f.AlternativeNames); n > maxAlternativeNames {
 		vs.add(field, field, strings.Join(f.AlternativeNames, "; "),
-			"%d alternative names are given, and at most %d are taken", n, maxAlternativeNames)
+			"there are %d alternative names, but the limit is %d: remove some", n, maxAlternativeNames)
 	}
 	seen := map[string]bool{FoldLegalName(f.Company.LegalName): true}
 	for _, name := range f.AlternativeNames {
@@ -87,7 +87,7 @@ func (f *FormationItem) checkAlternatives(vs *violations) {
 			vs.add(field, field, "", "an alternative name is empty")
 		case seen[folded]:
 			vs.warn("formation.alternative-repeats", field, name,
-				"the name %q is given twice: a state that refuses it once will refuse it again", name)
+				"the name %q is listed twice: remove one of them", name)
 		}
 		seen[folded] = true
 	}

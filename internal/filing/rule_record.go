@@ -42,19 +42,19 @@ func (r *Request) Differences(c Company) []Difference {
 	if r.Order.ForeignQualification != nil && c.FormationState != "" && c.FormationState == r.Order.FilingState {
 		all = append(all, Difference{Rule: RecordRule + "home-state", Column: FilingStateColumn,
 			Message: fmt.Sprintf(
-				"%s was formed in %s, the filing service says, and needs no foreign qualification there: correct "+
-					"the Filing State, or leave the row out", c.title(r.Company.Ref), c.FormationState)})
+				"%s was formed in %s according to the filing service and needs no foreign qualification there: "+
+					"correct the Filing State, or remove the row", c.title(r.Company.Ref), c.FormationState)})
 	}
 	all = append(all, r.nameDifferences(c)...)
 	sheet := &r.Company.Sheet
 	if sheet.EntityType != "" && c.EntityType != "" && sheet.EntityType != c.EntityType {
 		all = append(all, Difference{Rule: RecordRule + "entity-type", Column: EntityTypeColumn, Warning: true,
-			Message: fmt.Sprintf("the sheet says %s, and the filing service has %s on record, which counts",
+			Message: fmt.Sprintf("the spreadsheet says %s, but the filing service has %s on record and uses that",
 				sheet.EntityType, c.EntityType)})
 	}
 	if sheet.FormationState != "" && c.FormationState != "" && sheet.FormationState != c.FormationState {
 		all = append(all, Difference{Rule: RecordRule + "formation-state", Column: FormationStateColumn, Warning: true,
-			Message: fmt.Sprintf("the sheet says %s, and the filing service has %s on record, which counts",
+			Message: fmt.Sprintf("the spreadsheet says %s, but the filing service has %s on record and uses that",
 				sheet.FormationState, c.FormationState)})
 	}
 	return all
@@ -74,18 +74,19 @@ func (r *Request) nameDifferences(c Company) []Difference {
 		return nil
 	case confirmed != "" && FoldLegalName(confirmed) == FoldLegalName(c.LegalName):
 		return []Difference{{Rule: RecordRule + "name-confirmed", Column: LegalNameColumn, Warning: true,
-			Message: fmt.Sprintf("%s is %q at the filing service, which was confirmed", r.Company.Ref, c.LegalName)}}
+			Message: fmt.Sprintf("%s is %q at the filing service; the name was confirmed", r.Company.Ref, c.LegalName)}}
 	case likeness == SimilarName:
 		return []Difference{{Rule: RecordRule + "name-similar", Column: LegalNameColumn, Warning: true,
-			Message: fmt.Sprintf("%s is %q at the filing service: a spelling that differs, or another company?",
+			Message: fmt.Sprintf(
+				"%s is %q at the filing service: check whether this is a spelling difference or another company",
 				r.Company.Ref, c.LegalName)}}
 	default:
 		all := []Difference{{Rule: RecordRule + "name", Column: LegalNameColumn, Message: r.MismatchMessage(c)}}
-		text := fmt.Sprintf("to file for %s all the same, enter its name at the filing service here: %s",
+		text := fmt.Sprintf("to file for %s anyway, enter its name at the filing service here: %s",
 			r.Company.Ref, c.LegalName)
 		if confirmed != "" {
 			text = fmt.Sprintf(
-				"%q was confirmed, and %s is %q at the filing service: enter that name here to file for it", confirmed,
+				"%q was confirmed, but %s is %q at the filing service: enter that name here to file for it", confirmed,
 				r.Company.Ref, c.LegalName)
 		}
 		return append(all, Difference{
@@ -100,8 +101,8 @@ func (r *Request) nameDifferences(c Company) []Difference {
 // MismatchMessage says that a row's name is another company's.
 func (r *Request) MismatchMessage(c Company) string {
 	return fmt.Sprintf(
-		"%s is %q at the filing service, but the sheet says %q; correct the Company ID or the name, or confirm it: "+
-			"enter the name at the filing service under Confirmed Name", r.Company.Ref, c.LegalName, r.LegalName())
+		"%s is %q at the filing service, but the spreadsheet says %q. Correct the Company ID or the name, or enter "+
+			"the filing service's name under Confirmed Name to confirm it", r.Company.Ref, c.LegalName, r.LegalName())
 }
 
 // title names a company for a sentence.

@@ -18,18 +18,18 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	switch y := report.FilingYear; {
 	case y == "":
 		vs.add("annual-report.year", "annualReport.filingYear", "",
-			"the filing year is missing: give four digits, for example %d", thisYear)
+			"the filing year is missing: enter four digits, for example %d", thisYear)
 	case !isDigits(y, 4):
 		vs.add("annual-report.year", "annualReport.filingYear", y,
-			"%q is not a filing year: give four digits, for example %d", y, thisYear)
+			"%q is not a filing year: enter four digits, for example %d", y, thisYear)
 	default:
 		switch n, _ := strconv.Atoi(y); {
 		case n > thisYear+1:
 			vs.add("annual-report.year-range", "annualReport.filingYear", y,
-				"the filing year %s is too far ahead: a report can be filed for %d at the latest", y, thisYear+1)
+				"the filing year %s is too far ahead: the latest possible year is %d", y, thisYear+1)
 		case n < thisYear-reportYears:
 			vs.add("annual-report.year-range", "annualReport.filingYear", y,
-				"the filing year %s is more than %d years ago: correct it, or file such a report elsewhere", y,
+				"the filing year %s is more than %d years ago: correct it, or file that report elsewhere", y,
 				reportYears)
 		case n < thisYear-lateYears:
 			vs.warn("annual-report.year-late", "annualReport.filingYear", y,
@@ -47,13 +47,13 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 func (r *Request) checkQualification(vs *violations) {
 	if r.Order.Formation != nil {
 		vs.add("foreign-qualification.with-formation", "foreignQualification", "",
-			"a company that is only being formed cannot be qualified in another state by the same order: order the "+
-				"foreign qualification once it is formed")
+			"a company that is being formed cannot be qualified in another state with the same order: order the "+
+				"foreign qualification after the formation")
 	}
 	if home := r.Company.Sheet.FormationState; home != "" && home == r.Order.FilingState {
 		vs.add("foreign-qualification.home-state", "filingState", string(home),
-			"the company was formed in %s, and needs no foreign qualification there: correct the Filing State or "+
-				"the Formation State, or leave the row out", home)
+			"the company was formed in %s and needs no foreign qualification there: correct the Filing State or the "+
+				"Formation State, or remove the row", home)
 	}
 	if r.Order.ForeignQualification.RegisteredAgent != nil && r.Order.RegisteredAgent != nil {
 		vs.add("foreign-qualification.one-agent", "foreignQualification.registeredAgent", "", bothAgents)

@@ -151,7 +151,8 @@ func (c *checked) writeHead() error {
 			c.cells = append(c.cells, out)
 		}
 		if header {
-			c.insert(sheet.Str(messageHeader).WithStyle(sheet.StyleHeader), sheet.Str(rowHeader).WithStyle(sheet.StyleHeader))
+			c.insert(sheet.Str(messageHeader).WithStyle(sheet.StyleHeader),
+				sheet.Str(rowHeader).WithStyle(sheet.StyleHeader))
 		}
 		if err := c.sheet.Row(c.cells...); err != nil {
 			return err

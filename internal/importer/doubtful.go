@@ -35,7 +35,7 @@ type watched struct {
 }
 
 // watch finds the columns that are of no use to the order but may speak against it.
-func (p *plan) watch(l *layout) {
+func (p *mapping) watch(l *layout) {
 	for _, h := range l.headings {
 		bound := slices.ContainsFunc(p.bindings,
 			func(b *binding) bool { return b != nil && b.listed == nil && b.index == h.index && !b.unsent })
@@ -53,7 +53,7 @@ const maxRemarks = 4096
 // warnOfRefusal warns of a row that its own sheet says is not to be filed: in
 // words, or by striking it through.
 func (c *checker) warnOfRefusal(struck bool) {
-	for _, w := range c.im.plan.watched {
+	for _, w := range c.im.mapping.watched {
 		if w.index >= len(c.row.Cells) || c.row.Cells[w.index].Kind != sheet.Text {
 			continue
 		}
@@ -71,14 +71,14 @@ func (c *checker) warnOfRefusal(struck bool) {
 		b := &binding{column: &column{}, id: none, index: w.index, header: w.header}
 		c.warn(b, shorten(filing.HideSSNs(text)), "row.refused",
 			fmt.Sprintf(
-				"%q stands here, and the row would be filed: take the row out of the sheet, or clear this cell",
+				"the cell says %q, but the row will be filed: remove the row, or clear this cell",
 				shorten(filing.HideSSNs(text))))
 	}
 	if struck {
 		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
 		b := &binding{column: &column{}, id: none, index: first}
-		c.warn(b, "", "row.struck", "the row is struck through, and would be filed: take it out of the sheet, or "+
-			"take the line away")
+		c.warn(b, "", "row.struck", "the row is struck through, but it will be filed: remove the row, or remove the "+
+			"strikethrough")
 	}
 }
 

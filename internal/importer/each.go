@@ -15,6 +15,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
 // Tally is how many rows came to what. Its JSON is the last line of check --json.
@@ -68,7 +69,7 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 // where the sheet cannot be read to its end; the rows before it must then not
 // be relied upon.
 func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
-	return hideIn(im.stretches(ctx, func(rows []Row) error {
+	return hideIn(im.eachChunk(ctx, func(rows []Row) error {
 		for i := range rows {
 			if err := fn(&rows[i]); err != nil {
 				return err
@@ -78,38 +79,38 @@ func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
 	}))
 }
 
-// stretch is a run of rows on its way from the reader through a checker to the
+// chunk is a run of rows on its way from the reader through a checker to the
 // consumer. Its memory goes round.
-type stretch struct {
+type chunk struct {
 	block   sheet.Block
 	rows    []Row
 	drafts  []draft
 	checked chan struct{}
 }
 
-// stretchesInFlight bounds the memory, and lets neither side wait for a hiccup
+// chunksInFlight bounds the memory, and lets neither side wait for a hiccup
 // of the other.
-const stretchesInFlight = 6
+const chunksInFlight = 6
 
-// stretches is Each by the hundred rows.
-func (im *Import) stretches(ctx context.Context, fn func([]Row) error) error {
+// eachChunk is Each by the hundred rows.
+func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
 	r, err := im.rows(im.sheet)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	free := make(chan *stretch, stretchesInFlight)
-	for range stretchesInFlight {
-		free <- &stretch{checked: make(chan struct{}, 1)}
+	free := make(chan *chunk, chunksInFlight)
+	for range chunksInFlight {
+		free <- &chunk{checked: make(chan struct{}, 1)}
 	}
-	toCheck := make(chan *stretch, stretchesInFlight)
-	inOrder := make(chan *stretch, stretchesInFlight)
+	toCheck := make(chan *chunk, chunksInFlight)
+	inOrder := make(chan *chunk, chunksInFlight)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(inOrder)
 		defer close(toCheck)
 		for {
-			var s *stretch
+			var s *chunk
 			select {
 			case s = <-free:
 			case <-ctx.Done():
@@ -128,14 +129,14 @@ func (im *Import) stretches(ctx context.Context, fn func([]Row) error) error {
 		group.Go(func() error {
 			c := im.newChecker()
 			for s := range toCheck {
-				c.stretch(s)
+				c.checkChunk(s)
 				s.checked <- struct{}{}
 			}
 			return nil
 		})
 	}
 	group.Go(func() error {
-		l := im.newLast()
+		l := im.newFinalPass()
 		for s := range inOrder {
 			<-s.checked
 			if err := ctx.Err(); err != nil {
@@ -155,8 +156,8 @@ func (im *Import) stretches(ctx context.Context, fn func([]Row) error) error {
 	return group.Wait()
 }
 
-// stretch checks the rows below the header.
-func (c *checker) stretch(s *stretch) {
+// checkChunk checks the rows below the header.
+func (c *checker) checkChunk(s *chunk) {
 	in := s.block.Rows
 	for len(in) > 0 && in[0].Number <= c.im.layout.row {
 		in = in[1:]
@@ -171,9 +172,9 @@ func (c *checker) stretch(s *stretch) {
 	}
 }
 
-// last is the look at the rows that needs their order: it finds repeats and
-// gathers what is to be noted of the whole file.
-type last struct {
+// finalPass goes through the rows in their order: it finds repeats and gathers the
+// notes on the whole file.
+type finalPass struct {
 	im       *Import
 	known    namesakes
 	seen     repeats
@@ -187,8 +188,8 @@ type last struct {
 	dayFirst, monthFirst map[int]cellText // the first such date of each column
 }
 
-func (im *Import) newLast() *last {
-	return &last{
+func (im *Import) newFinalPass() *finalPass {
+	return &finalPass{
 		im:         im,
 		known:      namesakes{im: im},
 		seen:       repeats{},
@@ -198,7 +199,7 @@ func (im *Import) newLast() *last {
 }
 
 // dates gathers the dates of a row that say something of the whole sheet.
-func (l *last) dates(r *Row) {
+func (l *finalPass) dates(r *Row) {
 	if d := r.shortYear; d != nil && l.shortYear == "" {
 		l.shortYear = fmt.Sprintf("%q (%s) is %s", d.text, sheet.CellName(d.column, r.Number), d.read)
 	}
@@ -215,24 +216,24 @@ func (l *last) dates(r *Row) {
 }
 
 // noteDates says what the dates of the sheet are taken for.
-func (l *last) noteDates() (notes []string) {
+func (l *finalPass) noteDates() (notes []string) {
 	if l.shortYear != "" {
-		notes = append(notes, "Years of two digits in dates are read as 1930 to 2029, as Excel does: "+l.shortYear+".")
+		notes = append(notes, "Two-digit years in dates are read as 1930 to 2029, as in Excel: "+l.shortYear+".")
 	}
 	for _, column := range slices.Sorted(maps.Keys(l.dayFirst)) {
 		if month, both := l.monthFirst[column]; both {
 			day := l.dayFirst[column]
 			notes = append(
 				notes, fmt.Sprintf(
-					"ATTENTION: %q in %s has the day first, and %q in %s was read with the month first: check the "+
-						"dates of this column, and write them as YYYY-MM-DD.", day.text, day.cell, month.text,
+					"ATTENTION: %q in %s has the day first, but %q in %s was read with the month first: check the "+
+						"dates in this column and enter them as YYYY-MM-DD.", day.text, day.cell, month.text,
 					month.cell))
 		}
 	}
 	return notes
 }
 
-func (l *last) look(rows []Row) error {
+func (l *finalPass) look(rows []Row) error {
 	for i := range rows {
 		r := &rows[i]
 		l.rows++
@@ -249,7 +250,7 @@ func (l *last) look(rows []Row) error {
 		}
 		if r.Result == filing.Ready {
 			if first, repeated := l.seen.of(r.keys, r.Number); repeated {
-				r.skip(fmt.Sprintf("the same filing as row %d", first))
+				r.skip(fmt.Sprintf("duplicate of row %d", first))
 				r.repeats = true
 				r.Problems = append(r.Problems, duplicate...)
 				r.Problems = append(r.Problems, Problem{
@@ -258,11 +259,11 @@ func (l *last) look(rows []Row) error {
 					ColumnIndex: -1,
 					Severity:    Warning,
 					Rule:        "row.repeat",
-					Message:     r.Message + "; it is left out",
+					Message:     r.Message + "; this row is skipped",
 				})
 			} else {
-				l.noAgent += count(r.noAgent)
-				l.founds += count(r.founds)
+				l.noAgent += oneIf(r.noAgent)
+				l.founds += oneIf(r.founds)
 			}
 		}
 		switch {
@@ -281,77 +282,54 @@ func (l *last) look(rows []Row) error {
 const quotedRows = 5
 
 // quote is the first text of a row.
-func (l *last) quote(r *Row) string {
+func (l *finalPass) quote(r *Row) string {
 	for _, cell := range l.im.masked(r.Cells) {
 		if cell.Text != "" {
-			text := []rune(filing.HideSSNs(cell.Text))
-			if len(text) > 60 {
-				text = append(text[:60], '…')
-			}
-			return strconv.Quote(string(text))
+			return strconv.Quote(text.Shorten(filing.HideSSNs(cell.Text), 61))
 		}
 	}
 	return ""
 }
 
 // note writes down what was found in the rows.
-func (l *last) note() {
+func (l *finalPass) note() {
 	notes := l.noteDates()
 	switch {
 	case l.hidden > 0 && l.im.options.VisibleOnly:
-		notes = append(notes, fmt.Sprintf("%s hidden, by hand or by a filter, and left out.",
-			plural(l.hidden, "row is", "rows are")))
+		notes = append(notes, text.CountOf(l.hidden, "row is", "rows are")+
+			" hidden (manually or by a filter) and left out.")
 	case l.hidden > 0:
 		notes = append(
 			notes, fmt.Sprintf(
-				"ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too: %s to leave "+
+				"ATTENTION: %d of %d rows are hidden (manually or by a filter) and will be filed too: %s to leave "+
 					"them out.", l.hidden, l.rows-len(l.noFiling), l.im.options.tell(visibleOnly)))
 	}
 	if l.noAgent > 0 {
-		notes = append(
-			notes, fmt.Sprintf(
-				"%s no registered agent, neither ordered nor supplied: the service must have one on record.",
-				plural(l.noAgent, "row names", "rows name")))
+		notes = append(notes, text.CountOf(l.noAgent,
+			"row does not name a registered agent. It goes", "rows do not name a registered agent. They go")+
+			" through only if the filing service already has one on file.")
 	}
 	if l.founds > 0 {
-		notes = append(notes, fmt.Sprintf("%s no Company ID: the company is created from what the sheet says of it.",
-			plural(l.founds, "row names", "rows name")))
+		notes = append(notes, text.CountOf(l.founds, "row has no Company ID. Its company is",
+			"rows have no Company ID. Their companies are")+" created from the spreadsheet.")
 	}
 	if n := len(l.noFiling); n > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s.",
-			plural(n, "row is no filing and was skipped", "rows are no filings and were skipped"), listed(l.noFiling)))
+			text.CountOf(n, "row is not a filing and was skipped", "rows are not filings and were skipped"),
+			text.FirstOf(l.noFiling, maxListed)))
 	}
 	l.im.mu.Lock()
 	l.im.found = notes
 	l.im.mu.Unlock()
 }
 
-func count(is bool) int {
+// maxListed is how many row numbers or names a note lists.
+const maxListed = 20
+
+// oneIf returns 1 for true: what is counted adds it up.
+func oneIf(is bool) int {
 	if is {
 		return 1
 	}
 	return 0
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// listed names row numbers, the first twenty of them.
-func listed(rows []string) string {
-	var b strings.Builder
-	for i, n := range rows {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		if i == 20 {
-			fmt.Fprintf(&b, "and %d more", len(rows)-i)
-			break
-		}
-		b.WriteString(n)
-	}
-	return b.String()
 }

@@ -61,7 +61,7 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 				File:   f.Name(),
 				Sheet:  e.Sheet,
 				Reason: reason,
-				Remedy: "Take the correction back",
+				Remedy: "Undo the correction",
 			}
 		}
 		name := filing.HideSSNsInName(e.Sheet)
@@ -74,15 +74,15 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 		if i := sheetNamed(infos, name); i >= 0 {
 			name = infos[i].Name
 		} else if e.Sheet != "" {
-			return nil, refuse(fmt.Sprintf("a correction is meant for a sheet %q, which the file does not have",
+			return nil, refuse(fmt.Sprintf("a correction is for a sheet %q, which the file does not have",
 				e.Sheet))
 		}
 		switch {
 		case e.Row < 1, e.Column < -1, e.Column >= maxColumns:
-			return nil, refuse(fmt.Sprintf("a correction is meant for row %d and column %d, which no sheet has", e.Row,
+			return nil, refuse(fmt.Sprintf("a correction is for row %d and column %d, which no sheet has", e.Row,
 				e.Column))
 		case e.Column < 0 && e.Header == "":
-			return nil, refuse(fmt.Sprintf("a correction in row %d names no column", e.Row))
+			return nil, refuse(fmt.Sprintf("a correction in row %d does not name a column", e.Row))
 		case len(e.Text) > maxEdit:
 			return nil, refuse(fmt.Sprintf("a correction in row %d is longer than a cell can be", e.Row))
 		}
@@ -206,8 +206,8 @@ func (im *Import) addTo(l *layout, o *overlay) error {
 func (im *Import) noColumn(header, name string) error {
 	return &sheet.FormatError{
 		File: im.file.Name(), Sheet: name,
-		Reason: fmt.Sprintf("a correction is meant for a column %q, which there is not", header),
-		Remedy: "Take the correction back",
+		Reason: fmt.Sprintf("a correction is for a column %q, which does not exist", header),
+		Remedy: "Undo the correction",
 	}
 }
 
@@ -339,7 +339,7 @@ func (r *rowReader) Read(b *sheet.Block) error {
 func (r *rowReader) missing() error {
 	return &sheet.FormatError{
 		File: r.im.file.Name(), Sheet: r.sheet,
-		Reason: fmt.Sprintf("a correction is meant for row %d, which is blank or beyond the last", r.left[0]),
-		Remedy: "Take the correction back, or add the row to the sheet itself",
+		Reason: fmt.Sprintf("a correction is for row %d, which is blank or beyond the last", r.left[0]),
+		Remedy: "Undo the correction, or add the row to the spreadsheet",
 	}
 }

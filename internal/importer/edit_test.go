@@ -180,7 +180,7 @@ func TestEditsWithoutAPlace(t *testing.T) {
 			"row 3", true},
 		{"beyond the last row", editedSheet, Edit{Row: 6, Column: 0, Text: "comp_9"}, "row 6", true},
 		{"row 0", editedSheet, Edit{Row: 0, Column: 0, Text: "comp_9"}, "row 0", false},
-		{"no column", editedSheet, Edit{Row: 2, Column: -1, Text: "x"}, "names no column", false},
+		{"no column", editedSheet, Edit{Row: 2, Column: -1, Text: "x"}, "does not name a column", false},
 		{"a column before the first", editedSheet, Edit{Row: 2, Column: -2, Header: "Filing Year", Text: "x"},
 			"column -2", false},
 		{"a column beyond the last there can be", editedSheet, Edit{Row: 2, Column: 1 << 14, Text: "x"},

@@ -12,7 +12,7 @@ import (
 // Security number stands, and says where it is; "" for none. A file that is kept
 // for long is looked through before.
 func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
-	if len(im.plan.secret) > 0 {
+	if len(im.mapping.secret) > 0 {
 		return "a column of Social Security numbers", nil
 	}
 	for _, info := range im.file.Sheets() {

@@ -94,7 +94,7 @@ func TestOpen(t *testing.T) {
 			text:    "Company ID" + rest + "comp_1" + row,
 			columns: []string{"Company ID", "User Email", "Filing State", "Filing Year"},
 			product: filing.AnnualReport,
-			note:    "Read as annual-report",
+			note:    "Detected: annual report",
 		},
 		{
 			why:     "titles above",
@@ -287,13 +287,13 @@ func TestOpen(t *testing.T) {
 			why:     "a letter says nothing of where the header is",
 			text:    "Nr,Staat\ncomp_1,DE\n",
 			options: Options{Map: map[string]string{"A:A": "Company ID", "B:B": "Filing State"}},
-			err:     "Say with --header-row in which row",
+			err:     "Choose the header row with --header-row",
 		},
 		{
 			why:     "a letter that the sheet does not have",
 			text:    "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n",
 			options: Options{Map: map[string]string{"H:H": "User ID"}},
-			err:     "names the column H, and the last of the sheet is C",
+			err:     "names column H, but the last column of the sheet is C",
 		},
 		{
 			why:  "two of one name, and the letter of one is told",
@@ -310,13 +310,13 @@ func TestOpen(t *testing.T) {
 			},
 			columns: []string{"Nr", "Staat", "Jahr"},
 			product: filing.AnnualReport,
-			note:    "ATTENTION: row 1 looks like the header. It is not read, and nothing above row 2 is",
+			note:    "ATTENTION: row 1 looks like the header row. It and everything above row 2 are not read",
 		},
 		{
 			why:     "a header row that has nothing we know",
 			text:    "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\ncomp_2,DE,2026\n",
 			options: Options{HeaderRow: 2},
-			err:     "row 2 has no header that is known",
+			err:     "row 2 has no recognized headers",
 		},
 		{
 			why:  "no header",
@@ -340,7 +340,7 @@ func TestOpen(t *testing.T) {
 			why:     "no header, and a header named",
 			text:    "comp_1,DE\n",
 			options: Options{HeaderRow: NoHeader, Map: map[string]string{"Nr": "Company ID"}},
-			err:     "name the column, such as A:A",
+			err:     "name the column instead, such as A:A",
 		},
 		{
 			why:  "no header, and two for one column",
@@ -352,7 +352,7 @@ func TestOpen(t *testing.T) {
 			},
 			err: "B:B=",
 		},
-		{why: "a row too far down", text: "Company ID\n", options: Options{HeaderRow: 31}, err: "up to 30"},
+		{why: "a row too far down", text: "Company ID\n", options: Options{HeaderRow: 31}, err: "1 to 30"},
 		{
 			why: "addresses that say City twice",
 			text: "Company ID,Filing Year,Filing State,Address,City,County,State,Zip,Mailing " +
@@ -370,7 +370,7 @@ func TestOpen(t *testing.T) {
 		{
 			why:  "two addresses headed alike",
 			text: "Legal Name,Entity Type,State,Address,City,Zip,Address,City,Zip,Officer 1 Title\nAcme,LLC,DE\n",
-			err:  `stand for Principal Line 1: "Address" (D1), "Address" (G1)`,
+			err:  `match Principal Line 1: "Address" (D1), "Address" (G1)`,
 		},
 		{
 			why:     "mapped to no column of ours",
@@ -407,7 +407,7 @@ func TestOpen(t *testing.T) {
 		{
 			why:  "company ids under a header of one's own",
 			text: "Company No.,State,Year,User ID\ncomp_1,DE,2026,user_1\n",
-			err:  `"Company No." (A1) holds nothing else`,
+			err:  `"Company No." (A1) contains only such values`,
 		},
 		{
 			why:     "the values speak against a near miss",
@@ -606,7 +606,7 @@ func TestSheets(t *testing.T) {
 				{name: "Results", rows: filings},
 				{name: "Needs Attention", rows: [][]sheet.OutCell{texts("Nothing to correct.")}},
 			},
-			err: "nothing in it is left to correct",
+			err: "with nothing left to correct",
 		},
 		{
 			why:    "results of a file whose header row was said",

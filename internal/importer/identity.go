@@ -12,7 +12,7 @@ import (
 // season, or why it bought again.
 func OptionsOf(b ledger.Batch) Options {
 	var o Options
-	words := unquoted(b.Options)
+	words := shellWords(b.Options)
 	for i := 0; i+1 < len(words); i++ {
 		value := words[i+1]
 		switch words[i] {
@@ -42,8 +42,8 @@ func OptionsOf(b ledger.Batch) Options {
 	return o
 }
 
-// unquoted takes apart what quoted has put together.
-func unquoted(s string) []string {
+// shellWords splits what shellQuote put together.
+func shellWords(s string) []string {
 	var words []string
 	var word strings.Builder
 	within, begun := false, false

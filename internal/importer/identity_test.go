@@ -16,9 +16,9 @@ func TestUnquotedIsWhatWasQuoted(t *testing.T) {
 		words := rapid.SliceOf(rapid.StringMatching(`[a-zé '"\\$=#-]{1,12}`)).Draw(t, "words")
 		quotes := make([]string, len(words))
 		for i, w := range words {
-			quotes[i] = quoted(w)
+			quotes[i] = shellQuote(w)
 		}
-		if got := unquoted(strings.Join(quotes, " ")); len(words)+len(got) > 0 && !reflect.DeepEqual(got, words) {
+		if got := shellWords(strings.Join(quotes, " ")); len(words)+len(got) > 0 && !reflect.DeepEqual(got, words) {
 			t.Fatalf("%q became %q", words, got)
 		}
 	})

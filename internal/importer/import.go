@@ -14,6 +14,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
 // Options are how a file is to be read. They are part of the batch's identity,
@@ -61,7 +62,7 @@ type Import struct {
 	sheet    string // empty for a CSV
 	layout   *layout
 	product  filing.Product
-	plan     *plan
+	mapping  *mapping
 	text     bool // a CSV
 	told     bool // the product was told from the columns
 	head     []sheet.Row
@@ -146,14 +147,15 @@ func (o *Options) check() error {
 		for theirs := range o.Map {
 			if !isAddress(theirs) {
 				return fmt.Errorf(
-					"--map %q names a header, and the sheet is said to have none: name the column, such as A:A", theirs)
+					"--map %q names a header, but the header row is set to none: name the column instead, such as A:A",
+					theirs)
 			}
 		}
 	}
 	if o.State != "" {
 		state, ok := filing.ParseState(string(o.State))
 		if !ok {
-			return fmt.Errorf("%q is not a US state: use a two-letter code such as DE", string(o.State))
+			return fmt.Errorf("%q is not a US state: enter a two-letter code such as DE", string(o.State))
 		}
 		o.State = state
 	}
@@ -176,7 +178,7 @@ func (im *Import) Product() filing.Product { return im.product }
 func (im *Import) Sheet() string { return im.sheet }
 
 // HoldsSecrets reports whether a column holds Social Security numbers.
-func (im *Import) HoldsSecrets() bool { return len(im.plan.secret) > 0 }
+func (im *Import) HoldsSecrets() bool { return len(im.mapping.secret) > 0 }
 
 // Columns are the headers as they were given, in their order.
 func (im *Import) Columns() []string { return im.layout.headers() }
@@ -201,7 +203,7 @@ func (im *Import) open(m *matcher) error {
 	if err := im.recognise(m); err != nil {
 		return err
 	}
-	if im.product != filing.Formation && im.plan.binding(companyID) != nil && !im.plan.describes() {
+	if im.product != filing.Formation && im.mapping.binding(companyID) != nil && !im.mapping.describes() {
 		return nil // the companies exist, and so do their officers
 	}
 	var err error
@@ -230,8 +232,9 @@ func (im *Import) recognise(m *matcher) error {
 	if h, found := im.layout.tooManyOfficers(); found {
 		return refuse(
 			fmt.Errorf(
-				"the column %s is beyond the %d officers that a row can name: list the officers on a second sheet "+
-					"%q, one in a row, with a column Legal Name that says whose they are", h.name(im.layout.row),
+				"the column %s is beyond the %d officers that fit in a row: list the officers on a second sheet "+
+					"named %q, one officer per row, with the company's name in a Legal Name column",
+				h.name(im.layout.row),
 				maxOfficers, officersSheet))
 	}
 	if err := im.checkMap(); err != nil {
@@ -243,28 +246,28 @@ func (im *Import) recognise(m *matcher) error {
 	if im.layout.rows == 0 {
 		return refuse(fmt.Errorf("there are no rows below the header in row %d", im.layout.row))
 	}
-	plan, notes, err := bind(im.layout, im.product, &im.options, name, im.sheet)
+	bound, notes, err := bind(im.layout, im.product, &im.options, name, im.sheet)
 	if err != nil {
 		return err
 	}
-	im.plan = plan
-	plan.findDayFirst(im.layout.row, im.head)
+	im.mapping = bound
+	bound.findDayFirst(im.layout.row, im.head)
 	if err := im.checkState(); err != nil {
 		return err
 	}
-	missing, err := im.layout.missing(plan, &im.options, im.head, name, im.sheet)
+	missing, err := im.layout.missing(bound, &im.options, im.head, name, im.sheet)
 	if err != nil {
 		return err
 	}
 	if row := im.passedOver(m); row > 0 {
 		im.notes = append(
 			im.notes, fmt.Sprintf(
-				"ATTENTION: row %d looks like the header. It is not read, and nothing above row %d is: %s.", row,
+				"ATTENTION: row %d looks like the header row. It and everything above row %d are not read. %s.", row,
 				im.layout.row, im.options.tell(saidHeaderRow)))
 	}
 	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options, im.head), notes)
 	if im.told {
-		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", im.product))
+		im.notes = append(im.notes, fmt.Sprintf("Detected: %s (from the column headers).", im.product.Title()))
 	}
 	return nil
 }
@@ -273,8 +276,8 @@ func (im *Import) recognise(m *matcher) error {
 // states stands in an address: whether it says where a filing is made, nobody has
 // said.
 func (im *Import) checkState() error {
-	if im.options.State == "" || im.product == filing.Formation || im.plan.binding(filingState) != nil ||
-		im.plan.binding(formationState) != nil {
+	if im.options.State == "" || im.product == filing.Formation || im.mapping.binding(filingState) != nil ||
+		im.mapping.binding(formationState) != nil {
 		return nil
 	}
 	for _, h := range im.layout.resolve() {
@@ -289,11 +292,11 @@ func (im *Import) checkState() error {
 			Sheet: im.sheet,
 			Cell:  im.layout.cell(h.index),
 			Reason: fmt.Sprintf(
-				"only companies of %s are asked for, and the one column of states, %s, stands in an address",
+				"the batch is limited to %s, but the only state column, %s, is part of an address",
 				im.options.State, h.name(im.layout.row)),
 			Remedy: fmt.Sprintf(
-				"Where it says the state of each filing, %s; where it says where the office is, %s, and every row "+
-					"is filed in %s", said(filingState), said(principalState), im.options.State),
+				"If it is the state of each filing, %s; if it is the state of the office, %s, and every row is "+
+					"filed in %s", said(filingState), said(principalState), im.options.State),
 		}
 	}
 	return nil
@@ -352,7 +355,7 @@ func (im *Import) checkMap() error {
 	for theirs := range im.options.Map {
 		if i, ok := columnAddress(theirs); ok {
 			if i >= len(headers) {
-				return fmt.Errorf("--map names the column %s, and the last of the sheet is %s", sheet.ColumnName(i),
+				return fmt.Errorf("--map names column %s, but the last column of the sheet is %s", sheet.ColumnName(i),
 					sheet.ColumnName(len(headers)-1))
 			}
 			continue
@@ -360,7 +363,8 @@ func (im *Import) checkMap() error {
 		if !slices.ContainsFunc(im.layout.headings, func(h heading) bool {
 			return h.folded == foldHeader(theirs) || foldHeader(h.text) == foldHeader(theirs)
 		}) {
-			return fmt.Errorf("--map names a column %q, and the sheet has none; it has %s", theirs, quotedList(headers))
+			return fmt.Errorf("--map names a column %q, which the sheet does not have; it has %s", theirs,
+				quotedList(headers))
 		}
 	}
 	return nil
@@ -374,10 +378,7 @@ func quotedList(headers []string) string {
 			names = append(names, strconv.Quote(h))
 		}
 	}
-	if len(names) > 20 {
-		return strings.Join(names[:20], ", ") + fmt.Sprintf(" and %d more", len(names)-20)
-	}
-	return strings.Join(names, ", ")
+	return text.FirstOf(names, maxListed)
 }
 
 // ErrNothingToCorrect is returned for a results workbook in which nothing is left to
@@ -415,9 +416,9 @@ func (im *Import) findSheet(m *matcher) error {
 		if all[i].layout == nil || all[i].layout.rows == 0 {
 			return &answered{sheet.FormatError{
 				File: im.file.Name(), Sheet: attentionSheet,
-				Reason: "this is a results workbook, and nothing in it is left to correct",
-				Remedy: "To go through all its rows again, " + im.options.tell(chooseSheet, resultsSheet) +
-					"; rows that say they were placed are not sent again",
+				Reason: "this is a results workbook with nothing left to correct",
+				Remedy: "To process all of its rows again, " + im.options.tell(chooseSheet, resultsSheet) +
+					"; rows marked as placed are not sent again",
 			}}
 		}
 		if err := im.choose(m, all[i]); err != nil {
@@ -436,7 +437,7 @@ func (im *Import) findSheet(m *matcher) error {
 	}
 	for _, c := range hidden {
 		im.notes = append(
-			im.notes, fmt.Sprintf("The hidden sheet %q holds filings too and was not read: %s to read it.", c.Name,
+			im.notes, fmt.Sprintf("The hidden sheet %q also contains filings and was not read: %s to read it.", c.Name,
 				im.options.tell(chooseSheet, c.Name)))
 	}
 	switch len(visible) {
@@ -451,7 +452,7 @@ func (im *Import) findSheet(m *matcher) error {
 	}
 	return &sheet.FormatError{
 		File:   im.file.Name(),
-		Reason: "several sheets hold filings: " + strings.Join(names, ", "),
+		Reason: "several sheets contain filings: " + strings.Join(names, ", "),
 		Remedy: im.options.tell(eitherSheet, strings.Join(names, ", "), names[0]),
 	}
 }
@@ -482,7 +483,8 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 		}
 		if !isOfficersSheet(c.Name) { // that one is read beside it
 			im.notes = append(
-				im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: %s if it holds filings.", c.Name,
+				im.notes, fmt.Sprintf("The sheet %q looks like notes and was not read: %s if it contains filings.",
+					c.Name,
 					im.options.tell(chooseSheet, c.Name)))
 		}
 		return true
@@ -515,7 +517,7 @@ func (im *Import) choose(m *matcher, c candidate) error {
 	}
 	im.layout.rows = 0
 	for i := range im.head {
-		im.layout.rows += count(im.head[i].Number > im.layout.row)
+		im.layout.rows += oneIf(im.head[i].Number > im.layout.row)
 	}
 	return nil
 }
@@ -617,7 +619,7 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		if !c.Visible && len(all) > 1 {
 			continue
 		}
-		text := "no rows"
+		content := "no rows"
 		if widest := widestRow(c.head); widest != nil {
 			var cells []string
 			for _, cell := range widest.Cells {
@@ -630,12 +632,12 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 				}
 				cells = append(cells, fmt.Sprintf("%q", shorten(filing.HideSSNs(cell.Text))))
 			}
-			text = fmt.Sprintf("row %d with %s", widest.Number, strings.Join(cells, ", "))
+			content = fmt.Sprintf("row %d with %s", widest.Number, strings.Join(cells, ", "))
 		}
 		if c.Name != "" {
-			text += fmt.Sprintf(" in sheet %q", c.Name)
+			content += fmt.Sprintf(" in sheet %q", c.Name)
 		}
-		found = append(found, text)
+		found = append(found, content)
 		if len(found) == 5 && len(all) > 6 {
 			found = append(found, fmt.Sprintf("and %d more sheets", len(all)-5))
 			break
@@ -644,22 +646,22 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 	e := &sheet.FormatError{
 		File: im.file.Name(),
 		Reason: fmt.Sprintf(
-			"no row among the first %d is a header with columns such as Company ID, Filing State and Filing "+
+			"none of the first %d rows is a header row with columns such as Company ID, Filing State and Filing "+
 				"Year; found %s", headRows, strings.Join(found, "; ")),
 		Remedy: im.options.tell(nameColumns),
 	}
 	switch {
 	case im.options.HeaderRow > 0:
-		e.Reason = fmt.Sprintf("row %d has no header that is known; found %s", im.options.HeaderRow,
+		e.Reason = fmt.Sprintf("row %d has no recognized headers; found %s", im.options.HeaderRow,
 			strings.Join(found, "; "))
 	case im.options.HeaderRow == NoHeader:
-		e.Reason = "without headers nothing tells what the columns are; found " + strings.Join(found, "; ")
+		e.Reason = "there are no headers, so the columns are unknown; found " + strings.Join(found, "; ")
 		e.Remedy = im.options.tell(nameAddresses)
 	case slices.ContainsFunc(slices.Collect(maps.Keys(im.options.Map)), isAddress):
 		e.Remedy = im.options.tell(sayHeaderRow)
 	}
 	if len(hidden) > 0 {
-		e.Remedy = fmt.Sprintf("The hidden sheet %q holds filings: %s to read it", hidden[0].Name,
+		e.Remedy = fmt.Sprintf("The hidden sheet %q contains filings: %s to read it", hidden[0].Name,
 			im.options.tell(chooseSheet, hidden[0].Name))
 	}
 	return e
@@ -676,7 +678,7 @@ func widestRow(rows []sheet.Row) *sheet.Row {
 	for i := range rows[:min(len(rows), headRows)] {
 		filled := 0
 		for _, c := range rows[i].Cells {
-			filled += count(c.Text != "")
+			filled += oneIf(c.Text != "")
 		}
 		if filled > most {
 			best, most = &rows[i], filled
@@ -685,9 +687,5 @@ func widestRow(rows []sheet.Row) *sheet.Row {
 	return best
 }
 
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 30 {
-		return string(r[:30]) + "…"
-	}
-	return s
-}
+// shorten cuts a cell's text for a message.
+func shorten(s string) string { return text.Shorten(s, 31) }

@@ -32,7 +32,7 @@ func (n *namesakes) load() error {
 		return nil
 	}
 	n.read, n.named = true, make(map[string][]namesake)
-	if n.im.plan.binding(companyID) == nil || n.im.plan.binding(legalName) == nil {
+	if n.im.mapping.binding(companyID) == nil || n.im.mapping.binding(legalName) == nil {
 		return nil
 	}
 	r, err := n.im.rows(n.im.sheet)
@@ -40,14 +40,14 @@ func (n *namesakes) load() error {
 		return err
 	}
 	defer r.Close()
-	c, s := n.im.newChecker(), &stretch{}
+	c, s := n.im.newChecker(), &chunk{}
 	for {
 		if err := r.Read(&s.block); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		c.stretch(s)
+		c.checkChunk(s)
 		for i := range s.rows {
 			request := s.rows[i].Read
 			if request == nil || request.Company.Ref == "" || request.Company.Sheet.LegalName == "" {
@@ -88,12 +88,12 @@ func (n *namesakes) adopt(r *Row) error {
 	}
 	problem := n.im.problemAt(r, companyID, Warning, "company.namesake",
 		fmt.Sprintf(
-			"possible duplicate: row %d names this company as %s. The row is taken for that company, and no new one "+
-				"is created: enter the Company ID, or correct the name", found[0].row, found[0].ref))
+			"possible duplicate: row %d lists this company as %s. This row uses that company, and no new company is "+
+				"created: enter the Company ID, or correct the name", found[0].row, found[0].ref))
 	if len(found) > 1 {
 		problem.Severity = Error
 		problem.Message = fmt.Sprintf(
-			"rows %d and %d give this name to two companies, %s and %s: enter the Company ID of the one that is meant",
+			"rows %d and %d use this name for two companies, %s and %s: enter the Company ID of the right one",
 			found[0].row, found[1].row, found[0].ref, found[1].ref)
 	}
 	r.Problems = append(r.Problems, problem)

@@ -14,6 +14,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
 // officersSheet is the name of a second sheet that lists the officers, each
@@ -124,7 +125,7 @@ func (im *Import) readOfficersHead(list *officerList) (body int, err error) {
 			return i + 1, nil
 		}
 	}
-	return 0, refuse("", "no row among its first is a header with a column Legal Name and columns of officers")
+	return 0, refuse("", "none of its first rows is a header row with a Legal Name column and officer columns")
 }
 
 // addToOfficers adds the columns that the sheet of officers lacks.
@@ -224,7 +225,7 @@ func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
 func (im *Import) match(list *officerList) error {
 	names := map[string]int{} // how many rows have each
 	rows := 0
-	if b := im.plan.binding(legalName); b != nil {
+	if b := im.mapping.binding(legalName); b != nil {
 		if err := im.eachRow(im.sheet, func(r *sheet.Row) {
 			if r.Number > im.layout.row && b.index < len(r.Cells) {
 				names[filing.FoldLegalName(typographic.Replace(r.Cells[b.index].Text))]++
@@ -249,9 +250,9 @@ func (im *Import) match(list *officerList) error {
 		if spare -= len(names); spare < 0 {
 			return &sheet.FormatError{
 				File: im.file.Name(), Sheet: list.sheet,
-				Reason: "too many of its officers belong to no row",
-				Remedy: "Take out the officers of companies that are not filed, or write each Legal Name as the " +
-					"company's row does",
+				Reason: "too many of its officers match no company",
+				Remedy: "Remove the officers of companies that are not filed, or enter each Legal Name exactly as " +
+					"in the company's row",
 			}
 		}
 		near := nearName(name, names)
@@ -266,7 +267,8 @@ func (im *Import) match(list *officerList) error {
 			rows = append(rows, strconv.Itoa(o.at.row))
 		}
 		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: %s on the sheet %q: row %s.",
-			plural(len(rows), "officer belongs to no row", "officers belong to no row"), list.sheet, listed(rows)))
+			text.CountOf(len(rows), "officer matches no company", "officers match no company"), list.sheet,
+			text.FirstOf(rows, maxListed)))
 	}
 	return nil
 }
@@ -330,8 +332,8 @@ func (l *officerList) problem(o *orphan) Problem {
 		Column:   "Legal Name",
 		Severity: Error,
 		Rule:     "officer.company",
-		Message: "no row has this legal name, so the officer belongs to no company that is filed: write the " +
-			"name as the row does, or take the officer out",
+		Message: "no row has this legal name: enter the name exactly as in the company's row, or remove " +
+			"the officer",
 		ColumnIndex: -1,
 	}
 	if l.company < len(o.at.cells) {
@@ -339,8 +341,7 @@ func (l *officerList) problem(o *orphan) Problem {
 	}
 	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.at.row, Column: l.company, Text: filing.HideSSNs(p.Value)}
 	if p.Value == "" {
-		p.Message = "the legal name is missing, so the officer belongs to no company: write the name as the " +
-			"company's row does"
+		p.Message = "the legal name is missing: enter the company's name exactly as in its row"
 	}
 	return p
 }
@@ -366,7 +367,7 @@ func (c *checker) readOfficers() []filing.Officer {
 	said := "" // of the last officer: whether it is the primary one
 	c.officers = c.officers[:0]
 	c.readPart(ofOfficers)
-	for _, n := range c.im.plan.officers {
+	for _, n := range c.im.mapping.officers {
 		get := func(part columnID) string { return c.values[officerColumn(n, part)] }
 		if o, ok := c.officer(get, officerColumn(n, 0)); ok {
 			all, said = append(all, o), get(officerPrimary)
@@ -381,7 +382,7 @@ func (c *checker) readOfficers() []filing.Officer {
 	for i := range list.orphans {
 		if o := &list.orphans[i]; o.near == name && name != "" {
 			p := list.problem(o)
-			p.Message += fmt.Sprintf("; it comes near to %q in row %d, which is not filed until this is settled",
+			p.Message += fmt.Sprintf("; it is close to %q in row %d, which is not filed until this is corrected",
 				c.values[legalName], c.row.Number)
 			c.row.Problems = append(c.row.Problems, p)
 		}
@@ -473,8 +474,8 @@ func (c *checker) officerField(field string) (*binding, bool) {
 	}
 	var n int
 	if rest == "" { // of all of them: there are none
-		for i := range c.im.plan.parts[ofOfficers] {
-			return &c.im.plan.parts[ofOfficers][i], true
+		for i := range c.im.mapping.parts[ofOfficers] {
+			return &c.im.mapping.parts[ofOfficers][i], true
 		}
 		return c.at(legalName), true
 	}

@@ -25,20 +25,20 @@ func (d *draft) reset() { *d = draft{} }
 // where the sheet is of this product and has no such column, by being there.
 func (c *checker) wants(p filing.Product) bool {
 	if flag, ok := flags[p]; ok {
-		if b := c.im.plan.binding(flag); b != nil {
-			main := c.im.plan.product == p ||
-				slices.Contains(agentOrders, p) && slices.Contains(agentOrders, c.im.plan.product)
+		if b := c.im.mapping.binding(flag); b != nil {
+			main := c.im.mapping.product == p ||
+				slices.Contains(agentOrders, p) && slices.Contains(agentOrders, c.im.mapping.product)
 			return c.values[flag] == yes || main && c.isBroken(flag)
 		}
 	}
-	return c.im.plan.product == p
+	return c.im.mapping.product == p
 }
 
 // build makes the order of the row from its values: the product of the sheet
 // with what else the row says yes to. A reason is returned where it asks for
 // nothing.
 func (c *checker) build(d *draft) (skip string) {
-	main := c.im.plan.product
+	main := c.im.mapping.product
 	ordered := c.wants(main)
 	if agentMain := slices.Contains(agentOrders, main); ordered && agentMain ||
 		!agentMain && c.values[orderAgent] == yes {
@@ -69,7 +69,7 @@ func (c *checker) build(d *draft) (skip string) {
 	} else if forms && c.values[orderEIN] == "" && !c.isBroken(orderEIN) {
 		if b := c.filled(ofEIN); b != nil {
 			c.warn(b, c.stands(b), "ein.order",
-				"the row says what an EIN needs but orders none: say yes under Order EIN to order it")
+				"the row has EIN details but does not order an EIN: enter yes under Order EIN to order it")
 		}
 	}
 	c.agent(d)
@@ -92,7 +92,7 @@ func (c *checker) parties(d *draft, needsFacts bool) {
 	r.Order.FilingState = filing.State(v[filingState])
 	known := &r.Company.Sheet
 	switch {
-	case c.im.plan.product == filing.Formation:
+	case c.im.mapping.product == filing.Formation:
 		if filing.IsCompanyID(v[companyID]) { // else it is a number of the user's own
 			r.Company.Ref = v[companyID]
 		}
@@ -114,7 +114,7 @@ func (c *checker) parties(d *draft, needsFacts bool) {
 			known.FiscalEndMonth = c.fiscalEnd()
 		}
 	}
-	if slices.Contains(ein, c.im.plan.product) && r.Order.FilingState == "" && !c.isBroken(filingState) {
+	if slices.Contains(ein, c.im.mapping.product) && r.Order.FilingState == "" && !c.isBroken(filingState) {
 		r.Order.FilingState = filing.State(v[formationState])
 	}
 }
@@ -123,7 +123,7 @@ func (c *checker) parties(d *draft, needsFacts bool) {
 // does not depend on them: a row that orders another product beside it may.
 func (c *checker) readFacts() {
 	for _, id := range []columnID{entityType, formationState, formationDate} {
-		if b := c.im.plan.binding(id); b != nil && c.im.plan.partOf(b.column) == ofCompany &&
+		if b := c.im.mapping.binding(id); b != nil && c.im.mapping.partOf(b.column) == ofCompany &&
 			b.index < len(c.row.Cells) {
 			c.values[id] = c.read(b, c.row.Cells[b.index])
 		}
@@ -133,7 +133,7 @@ func (c *checker) readFacts() {
 // fiscalEnd is the month in which an existing company's fiscal year ends, where
 // the row says it: a due date may depend on it. It is no part of the order.
 func (c *checker) fiscalEnd() string {
-	b := c.im.plan.binding(fiscalEndMonth)
+	b := c.im.mapping.binding(fiscalEndMonth)
 	if b == nil || b.index >= len(c.row.Cells) {
 		return ""
 	}
@@ -200,7 +200,7 @@ func (c *checker) formation() *filing.FormationItem {
 		b := c.at(formationState)
 		c.faultRule(b, c.stands(b), "formation.state",
 			"the cell says "+home+" but the filing state is "+v[filingState]+
-				": a company is formed in the state that gets the filing")
+				": a company is formed in its filing state, so correct one of them")
 	}
 	return f
 }
@@ -211,7 +211,8 @@ func (c *checker) ein() *filing.EINItem {
 	v := c.values
 	answer := func(id columnID) bool {
 		if v[id] == "" && !c.isBroken(id) {
-			c.fault(c.at(id), "", columns[id].header+" is not answered: say yes or no, for the tax authority asks")
+			c.fault(c.at(id), "", columns[id].header+
+				" is not answered: enter yes or no, because the IRS asks this question")
 		}
 		return v[id] == yes
 	}
@@ -250,7 +251,7 @@ func (c *checker) agent(d *draft) {
 	o := &d.request.Order
 	c.otherAgent(o)
 	switch {
-	case o.RegisteredAgent != nil && slices.Contains(agentOrders, c.im.plan.product):
+	case o.RegisteredAgent != nil && slices.Contains(agentOrders, c.im.mapping.product):
 		d.ordered.IsChangeOfAgent = c.isChange()
 		d.request.Product = filing.RegisteredAgent
 		if d.ordered.IsChangeOfAgent {
@@ -260,7 +261,7 @@ func (c *checker) agent(d *draft) {
 		d.ordered.IsChangeOfAgent = c.values[changeOfAgent] == yes
 	case c.values[changeOfAgent] == yes:
 		c.fault(c.at(changeOfAgent), yes,
-			"a change of agent is asked for, but no agent is ordered: say yes under Order Registered Agent, or "+
+			"a change of agent is requested, but no agent is ordered: enter yes under Order Registered Agent, or "+
 				"clear this cell")
 	}
 	if o.Formation == nil && o.AnnualReport == nil && o.ForeignQualification == nil {
@@ -286,19 +287,19 @@ func (c *checker) agent(d *draft) {
 // Source: spec section 4, rule 8.
 func (c *checker) otherAgent(o *filing.Order) {
 	change := c.values[changeOfAgent] == yes
-	if o.RegisteredAgent == nil || !change && !slices.Contains(agentOrders, c.im.plan.product) {
+	if o.RegisteredAgent == nil || !change && !slices.Contains(agentOrders, c.im.mapping.product) {
 		return
 	}
-	for i := range c.im.plan.otherAgent {
-		b := &c.im.plan.otherAgent[i]
+	for i := range c.im.mapping.otherAgent {
+		b := &c.im.mapping.otherAgent[i]
 		text := c.stands(b)
 		if text == "" || isEmptyWord(text) {
 			continue
 		}
 		c.faultRule(b, text, "registered-agent.other",
 			fmt.Sprintf(
-				"%q cannot be appointed through the filing service: this order appoints the service's own agent. "+
-					"Clear the cell if that is what is wanted, or take the row out and change the agent elsewhere",
+				"%q cannot be appointed through the filing service: this order appoints the filing service's own "+
+					"agent. Clear the cell to appoint that agent, or remove the row and change the agent elsewhere",
 				text))
 		return
 	}
@@ -341,24 +342,23 @@ func (c *checker) supplyAgent(d *draft) bool {
 // isChange tells a change of agent from a first appointment: by the row's own
 // word, which must agree with the product where one was named.
 func (c *checker) isChange() bool {
-	change := c.im.plan.product == filing.AgentChange
-	b := c.im.plan.binding(changeOfAgent)
+	change := c.im.mapping.product == filing.AgentChange
+	b := c.im.mapping.binding(changeOfAgent)
 	if b == nil || c.isBroken(changeOfAgent) {
 		return change
 	}
 	switch said := c.values[changeOfAgent]; {
 	case said == "" && c.im.told:
-		c.fault(b, "", "it is not said whether the agent is changed: say yes to replace the agent on record, or no "+
-			"for a first appointment")
+		c.fault(b, "", "the cell is blank: enter yes to replace the agent on record, or no for a first appointment")
 	case said == "":
 	case c.im.told:
 		return said == yes
 	case said == yes && !change:
-		c.fault(b, c.stands(b), "the row asks for a change of agent, but the product is registered-agent: "+
-			c.im.options.tell(anyProductOf)+" to take every row at its word")
+		c.fault(b, c.stands(b), "the row requests a change of agent, but the product is registered-agent: "+
+			c.im.options.tell(anyProductOf)+" to let each row decide")
 	case said == no && change:
-		c.fault(b, c.stands(b), "the row asks for no change of agent, but the product is agent-change: "+
-			c.im.options.tell(anyProductOf)+" to take every row at its word")
+		c.fault(b, c.stands(b), "the row does not request a change of agent, but the product is agent-change: "+
+			c.im.options.tell(anyProductOf)+" to let each row decide")
 	}
 	return change
 }

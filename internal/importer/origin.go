@@ -10,6 +10,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
 // A workbook that we wrote for a batch is fed back to be corrected. It names the
@@ -179,13 +180,13 @@ func (e *elsewhere) hold(ctx context.Context, rows []Row) error {
 		}
 		if b.Result == filing.Uncertain || b.Result == filing.Placing {
 			r.Result, r.Request = filing.Invalid, nil
-			r.Message = "This sheet says that the order was sent and not confirmed" + as +
-				". This ledger does not know of it, and does not send it again. Look at the company's dashboard, or " +
-				"resolve it with the ledger that sent it"
+			r.Message = "The spreadsheet says that the order was sent but not confirmed" + as +
+				". It is not in this ledger and is not sent again. Check the company's dashboard, or resolve the " +
+				"row in the ledger that sent it"
 			continue
 		}
-		r.skip("This sheet says that it was placed before" + as +
-			". This ledger does not know the order, and does not place it again")
+		r.skip("The spreadsheet says that the order was already placed" + as +
+			". It is not in this ledger and is not placed again")
 	}
 	return nil
 }
@@ -195,19 +196,15 @@ func (e *elsewhere) note() {
 	if e.rows == 0 {
 		return
 	}
-	text := fmt.Sprintf(
-		"ATTENTION: %s placed or sent before, by this sheet, and not through this ledger. They are not sent again.",
-		plural(e.rows, "row was", "rows were"))
+	note := fmt.Sprintf(
+		"ATTENTION: according to the spreadsheet, %s placed or sent before from another ledger. They are not "+
+			"sent again.",
+		text.CountOf(e.rows, "row was", "rows were"))
 	if len(e.ordered) > 0 {
-		shown := e.ordered[:min(len(e.ordered), 10)]
-		text += " Their orders: " + strings.Join(shown, ", ")
-		if more := len(e.ordered) - len(shown); more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		text += "."
+		note += " Their orders: " + text.FirstOf(e.ordered, 10) + "."
 	}
 	e.im.mu.Lock()
-	e.im.found = append(e.im.found, text)
+	e.im.found = append(e.im.found, note)
 	e.im.mu.Unlock()
 }
 

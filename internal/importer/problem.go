@@ -109,7 +109,7 @@ func (c *checker) stands(b *binding) string {
 
 // at finds the binding of a column, or makes one that stands for its absence.
 func (c *checker) at(id columnID) *binding {
-	if b := c.im.plan.binding(id); b != nil {
+	if b := c.im.mapping.binding(id); b != nil {
 		return b
 	}
 	return &binding{column: &columns[id], id: id, index: -1, header: columns[id].header}
@@ -142,7 +142,7 @@ func (c *checker) bindingOf(field string) *binding {
 		return b
 	}
 	id := columnOfField(field)
-	switch has := c.im.plan.binding; {
+	switch has := c.im.mapping.binding; {
 	case id == none:
 		id = companyID
 	case id == userID && has(userID) == nil && has(userEmail) != nil:
@@ -150,7 +150,7 @@ func (c *checker) bindingOf(field string) *binding {
 	case id == userEmail && has(userEmail) == nil && has(userID) != nil:
 		id = userID
 	case id == filingState && has(filingState) == nil && has(formationState) != nil &&
-		slices.Contains(ein, c.im.plan.product):
+		slices.Contains(ein, c.im.mapping.product):
 		id = formationState
 	}
 	return c.at(id)

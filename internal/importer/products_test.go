@@ -635,7 +635,7 @@ func TestOfficersSheet(t *testing.T) {
 			"Officers!A3 officer.company", ""},
 		{"in the row and on the sheet", [][]string{append(formation("Acme LLC"), "Ana")},
 			[][]string{ana("Acme LLC", "Member", "yes")}, "invalid", "June!J2 officer.twice", ""},
-		{"no header", [][]string{formation("Acme LLC")}, nil, "", "", "no row among its first"},
+		{"no header", [][]string{formation("Acme LLC")}, nil, "", "", "none of its first rows"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			main := tab{name: "June", rows: [][]sheet.OutCell{texts(header...)}}
@@ -918,7 +918,7 @@ func TestCellsOfProducts(t *testing.T) {
 		im := opened(t, saved(t, "in.csv", "Legal Name,Fiscal End Month,Expedited\na,b,c\n"), Options{})
 		ch := im.newChecker()
 		ch.row = &Row{Number: 2}
-		if got := ch.read(im.plan.binding(fiscalEndMonth), c.cell); got != c.want {
+		if got := ch.read(im.mapping.binding(fiscalEndMonth), c.cell); got != c.want {
 			t.Errorf("%s: %q", c.cell.Text, got)
 		}
 	}

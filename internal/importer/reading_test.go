@@ -33,8 +33,8 @@ func TestDatesOfOneColumn(t *testing.T) {
 	problems, _, _ := checkOf(t, opened(t,
 		saved(t, "in.csv", header+"comp_1"+rest+"03/04/2019\ncomp_2"+rest+"13/02/2019\ncomp_3"+rest+
 			"05/05/2019\ncomp_4"+rest+"2019-04-03\n"), Options{}))
-	for cell, want := range map[string]string{"G2": `for "13/02/2019" in G3 has the day first`,
-		"G3": "write it as 2019-02-13"} {
+	for cell, want := range map[string]string{"G2": `because "13/02/2019" in G3 has the day first`,
+		"G3": "enter it as 2019-02-13"} {
 		if p := problems[cell]; !strings.Contains(p.Message, want) {
 			t.Errorf("%s: %+v", cell, p)
 		}
@@ -47,7 +47,7 @@ func TestDatesOfOneColumn(t *testing.T) {
 	far := header + "comp_1" + rest + "03/04/2019\n" + strings.Repeat("comp_2"+rest+"2019-01-01\n", 2000) + "comp_3" +
 		rest + "13/02/2019\n"
 	_, _, notes := checkOf(t, opened(t, saved(t, "far.csv", far), Options{}))
-	if want := `ATTENTION: "13/02/2019" in G2003 has the day first, and "03/04/2019" in G2 was read with the month first`; !strings.Contains(notes, want) {
+	if want := `ATTENTION: "13/02/2019" in G2003 has the day first, but "03/04/2019" in G2 was read with the month first`; !strings.Contains(notes, want) {
 		t.Errorf("%s", notes)
 	}
 }
@@ -58,8 +58,8 @@ func TestShortYearsAreAnnounced(t *testing.T) {
 	_, tally, notes := checkOf(t, opened(t,
 		saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year,Formation Date\n"+row+
 			"4/30/19\ncomp_2,user_1,DE,2026,1-Mar-31\n"), Options{}))
-	const want = `Years of two digits in dates are read as 1930 to 2029, as Excel does: "4/30/19" (E2) is 2019-04-30.`
-	if strings.Count(notes, "two digits") != 1 || !strings.Contains(notes, want) || tally.Invalid > 0 {
+	const want = `Two-digit years in dates are read as 1930 to 2029, as in Excel: "4/30/19" (E2) is 2019-04-30.`
+	if strings.Count(notes, "Two-digit years") != 1 || !strings.Contains(notes, want) || tally.Invalid > 0 {
 		t.Errorf("%+v %s", tally, notes)
 	}
 }
@@ -79,17 +79,18 @@ func TestWhatStandsBesideFilings(t *testing.T) {
 		"Questions: ask ana@example.com\n"
 	problems, tally, notes := checkOf(t, opened(t, saved(t, "in.csv", text), Options{}))
 	for _, want := range []string{
-		`2 rows are no filings and were skipped: 3 ("--- Florida clients below: NOT YET APPROVED ---"), 8 ("Questions: ask ana@example.com").`,
-		`User Email is read from "Email" (B1), not from "Client Email" (C1). If that is wrong, say --map "Client Email=User Email".`,
+		`2 rows are not filings and were skipped: 3 ("--- Florida clients below: NOT YET APPROVED ---"), 8 ("Questions: ask ana@example.com").`,
+		`User Email is read from "Email" (B1), not from "Client Email" (C1). If that is wrong, use --map "Client Email=User Email".`,
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%s\nwant %s", notes, want)
 		}
 	}
 	for cell, want := range map[string]string{
-		"F2": `"DO NOT FILE - dissolved" stands here`, "F5": `"Dissolved 2024" stands here`,
-		"G6": `"please hold" stands here`,
-		"A7": "is a web address: write harbor-light",
+		"F2": `says "DO NOT FILE - dissolved", but the row will be filed`,
+		"F5": `says "Dissolved 2024", but the row will be filed`,
+		"G6": `says "please hold", but the row will be filed`,
+		"A7": "is a web address: enter harbor-light",
 	} {
 		if p := problems[cell]; !strings.Contains(p.Message, want) || (p.Severity == Warning) != (cell != "A7") {
 			t.Errorf("%s: %+v", cell, p)
@@ -129,7 +130,7 @@ func TestHiddenAndStruckRows(t *testing.T) {
 		t.Errorf("%+v", problems)
 	}
 	if tally.Ready != 3 || !strings.Contains(notes,
-		"ATTENTION: 1 of 3 rows are hidden, by hand or by a filter, and would be filed too: say --visible-only to "+
+		"ATTENTION: 1 of 3 rows are hidden (manually or by a filter) and will be filed too: use --visible-only to "+
 			"leave them out.") {
 		t.Errorf("%+v %s", tally, notes)
 	}
@@ -137,7 +138,7 @@ func TestHiddenAndStruckRows(t *testing.T) {
 	visible := opened(t, path, Options{VisibleOnly: true})
 	_, tally, notes = checkOf(t, visible)
 	if want := (Tally{Rows: 3, Ready: 2, Skipped: 1}); tally != want ||
-		!strings.Contains(notes, "1 row is hidden, by hand or by a filter, and left out.") ||
+		!strings.Contains(notes, "1 row is hidden (manually or by a filter) and left out.") ||
 		strings.Contains(notes, "ATTENTION: 1 of 3") {
 		t.Errorf("%+v %s", tally, notes)
 	}
@@ -189,7 +190,7 @@ func TestYearsInCellsForDates(t *testing.T) {
 		}
 	}
 	if want := []string{
-		"2026", "2026", "Filing Year: the cell holds the date 2026-01-01, not a year: type the four digits of the " +
+		"2026", "2026", "Filing Year: the cell holds the date 2026-01-01, not a year: enter the four digits of the " +
 			"year, and format the cell as a number or as text", "2026",
 	}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -56,7 +56,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		}
 		return to.AddRows(ctx, batch.ID, rows)
 	}
-	err = im.stretches(ctx, func(rows []Row) error {
+	err = im.eachChunk(ctx, func(rows []Row) error {
 		if original == nil {
 			if err := held.hold(ctx, rows); err != nil {
 				return err
@@ -68,7 +68,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		for i := range rows {
 			row := im.record(&rows[i])
 			if im.options.Run != nil {
-				if err := outlive(&row); err != nil {
+				if err := cloneRow(&row); err != nil {
 					return err
 				}
 			}
@@ -82,7 +82,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 	if err == nil && im.options.Run != nil {
 		// A season's rows are sent by their due dates, so they are added by them.
 		slices.SortStableFunc(out, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) })
-		for part := range slices.Chunk(out, seasonStretch) {
+		for part := range slices.Chunk(out, scheduleChunk) {
 			if err = add(part); err != nil {
 				break
 			}
@@ -92,9 +92,9 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 	return batch.ID, err == nil, err
 }
 
-// outlive parts a row from the stretch that it was read in, whose memory the
+// cloneRow copies a row out of the chunk that it was read in, whose memory the
 // next one uses again.
-func outlive(row *ledger.Row) error {
+func cloneRow(row *ledger.Row) error {
 	row.Message = strings.Clone(row.Message)
 	for i := range row.Faults {
 		row.Faults[i].Message = strings.Clone(row.Faults[i].Message)
@@ -113,8 +113,8 @@ func outlive(row *ledger.Row) error {
 	return nil
 }
 
-// seasonStretch is how many rows of a season are added at once.
-const seasonStretch = 1000
+// scheduleChunk is how many rows of a season are added at once.
+const scheduleChunk = 1000
 
 // record is the ledger's row of a row.
 func (im *Import) record(r *Row) ledger.Row {
@@ -127,7 +127,7 @@ func (im *Import) record(r *Row) ledger.Row {
 		Message:  r.Message,
 		Priority: r.Priority,
 	}
-	if name := im.plan.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) &&
+	if name := im.mapping.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) &&
 		r.Cells[name.index].Text != "" {
 		row.Officers = im.officers.record(r.Number, r.Cells[name.index].Text)
 	}
@@ -183,7 +183,7 @@ func (im *Import) batch() (ledger.Batch, error) {
 // fields are the service's fields that the columns were read as.
 func (im *Import) fields() []string {
 	fields := make([]string, len(im.Columns()))
-	for _, b := range im.plan.bindings {
+	for _, b := range im.mapping.bindings {
 		if b != nil && b.listed == nil && b.index >= 0 && b.index < len(fields) {
 			fields[b.index] = b.field
 		}
@@ -199,13 +199,13 @@ func (im *Import) identity() string {
 	var parts []string
 	option := func(name, value string) {
 		if value != "" {
-			parts = append(parts, name+" "+quoted(value))
+			parts = append(parts, name+" "+shellQuote(value))
 		}
 	}
-	if im.told && slices.Contains(agentOrders, im.plan.product) {
-		parts = append(parts, string(im.plan.product)+" by its columns")
+	if im.told && slices.Contains(agentOrders, im.mapping.product) {
+		parts = append(parts, string(im.mapping.product)+" by its columns")
 	} else {
-		option("--product", string(im.plan.product))
+		option("--product", string(im.mapping.product))
 	}
 	option("--state", string(o.State))
 	option("--filing-year", o.FilingYear)
@@ -231,8 +231,8 @@ func (im *Import) identity() string {
 	return filing.HideSSNs(strings.Join(parts, " "))
 }
 
-// quoted quotes a value that a shell would take apart.
-func quoted(s string) string {
+// shellQuote quotes a value that a shell would take apart.
+func shellQuote(s string) string {
 	if strings.ContainsAny(s, " \t\"'\\$&|;<>()*?#~`!=") {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}

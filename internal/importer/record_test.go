@@ -188,7 +188,7 @@ func TestWriteChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(row) == 17 && i > 2 {
-			messages += count(row[15].Text != "")
+			messages += oneIf(row[15].Text != "")
 			if row[16].Text != number {
 				t.Errorf("beside row %s stands %q", number, row[16].Text)
 			}
@@ -234,7 +234,7 @@ func TestWriteCheckedNothing(t *testing.T) {
 // A season's rows are recorded in the order in which they are sent, and told in
 // that of the sheet; each is itself, however long it waited for its place.
 func TestRecordASeason(t *testing.T) {
-	const n = 8000 // more stretches than are in memory at once
+	const n = 8000 // more chunks than are in memory at once
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "roster.csv")
 	content := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User ID\n"

@@ -2,7 +2,7 @@ package importer
 
 import "fmt"
 
-// remedy is something that a person chooses so that a file can be read.
+// remedy is a choice with which a file can be read.
 type remedy int
 
 const (
@@ -27,36 +27,36 @@ const (
 	saidHeaderRow                   // nothing
 )
 
-// remedies are told to whoever types a command by its flags, and on the page by
-// what stands below the words.
+// remedies are worded for the command line, by its flags, and for the page, by
+// the fields below the message.
 var remedies = map[remedy]struct{ command, page string }{
-	chooseSheet: {"say --sheet %q", "choose the sheet %q below"},
-	eitherSheet: {"Say which one with --sheet, such as --sheet %[2]s, and run the others after it",
-		"Choose one of them below, such as %[2]s, and hand the file over again for the others"},
+	chooseSheet: {"use --sheet %q", "choose the sheet %q below"},
+	eitherSheet: {"Choose one with --sheet, such as --sheet %[2]s, and run the others after it",
+		"Choose one of them below, such as %[2]s, and upload the file again for the others"},
 	noSheet: {"Leave --sheet out: the file is text and has no sheets",
-		"Choose no sheet: the file is text and has none"},
-	chooseProduct: {"say --product with one of %s", "choose below what is ordered: %s"},
-	anyProductOf:  {"leave --product out", "let what is ordered be told from the columns"},
-	readAs:        {"say --map %[3]q", "read “%[1]s” as %[2]s below"},
+		"Choose no sheet: the file is text and has no sheets"},
+	chooseProduct: {"choose one with --product: %s", "choose the product below: %s"},
+	anyProductOf:  {"leave --product out", "let the product be detected from the columns"},
+	readAs:        {"use --map %[3]q", "read “%[1]s” as %[2]s below"},
 	readSuch:      {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
 	leaveOut:      {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
-	oneOfColumns: {"Rename the one that is meant to %[1]q, or leave out the others: %[2]s",
-		"Leave out below all but the one that is the %[1]s, or say what the others are%.0[2]s"},
-	nameColumns:   {`Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID", and with --header-row none where there are no headers`, "Say below what the columns are and in which row their headers stand, or name them as the empty sheets of the first page do"},
-	nameAddresses: {`Say which column is which, such as --map "A:A=Company ID"`, "Say below what the columns are"},
-	sayHeaderRow: {"Say with --header-row in which row the headers stand, or --header-row none",
-		"Say below in which row the headers stand, or that there are none"},
+	oneOfColumns: {"Rename the right one to %[1]q, or leave out the others: %[2]s",
+		"Below, keep only the column that is the %[1]s, and ignore or map the others%.0[2]s"},
+	nameColumns:   {`Name the columns as "importer template annual-report" does, or map them with --map "Their Header=Company ID" (and --header-row none if there are no headers)`, "Below, choose the header row and map the columns, or name the columns as in the templates on the first page"},
+	nameAddresses: {`Map the columns, such as --map "A:A=Company ID"`, "Map the columns below"},
+	sayHeaderRow: {"Choose the header row with --header-row, or --header-row none if there are no headers",
+		"Choose the header row below, or that there is none"},
 	oneUser:  {"name one user for all rows with --user", "name one user for all rows below"},
 	oneState: {"run with --state", "choose one state for all rows below"},
-	oneYear:  {"run with --filing-year", "give one filing year for all rows below"},
-	sayYear:  {"--filing-year says %s", "the sheet is read for %s"},
-	sayUser:  {"--user says %s", "the sheet is read for the user %s"},
-	saidHeaderRow: {"leave --header-row out if that is wrong",
-		"let the headers be found by themselves if that is wrong"},
-	visibleOnly: {"say --visible-only", "tick “Leave out hidden rows” below"},
+	oneYear:  {"run with --filing-year", "enter one filing year for all rows below"},
+	sayYear:  {"--filing-year says %s", "%s was chosen for all rows"},
+	sayUser:  {"--user says %s", "%s was chosen for all rows"},
+	saidHeaderRow: {"If that is wrong, leave --header-row out",
+		"If that is wrong, let the header row be detected"},
+	visibleOnly: {"use --visible-only", "select “Leave out hidden rows” below"},
 }
 
-// tell says what to choose, in the words of whoever reads it.
+// tell returns what to choose, in the words of the command line or of the page.
 func (o *Options) tell(r remedy, args ...any) string {
 	words := remedies[r]
 	if o.OnPage {

@@ -115,12 +115,12 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		out.noFiling = true
 		return
 	}
-	if len(c.im.plan.officers) > 0 {
+	if len(c.im.mapping.officers) > 0 {
 		clear(c.values)
 	} else {
 		clear(c.values[:firstOfficer])
 	}
-	c.isNew = c.im.plan.product != filing.Formation && c.isEmpty(companyID)
+	c.isNew = c.im.mapping.product != filing.Formation && c.isEmpty(companyID)
 	c.readPart(ofEvery)
 	c.checkWidth()
 	if why := c.fill(); why != "" {
@@ -152,7 +152,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 
 // readPart reads the cells of a part of the order.
 func (c *checker) readPart(p part) {
-	bindings := c.im.plan.parts[p]
+	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
 		if b := &bindings[i]; b.index < len(c.row.Cells) {
 			c.values[b.id] = c.read(b, c.row.Cells[b.index])
@@ -162,7 +162,7 @@ func (c *checker) readPart(p part) {
 
 // filled finds the first cell of a part in which something stands.
 func (c *checker) filled(p part) *binding {
-	bindings := c.im.plan.parts[p]
+	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
 		if b := &bindings[i]; b.index < len(c.row.Cells) {
 			if text := c.row.Cells[b.index].Text; text != "" && !isEmptyWord(text) {
@@ -175,7 +175,7 @@ func (c *checker) filled(p part) *binding {
 
 // isEmpty reports whether nothing stands in a column, as far as the cell tells.
 func (c *checker) isEmpty(id columnID) bool {
-	b := c.im.plan.binding(id)
+	b := c.im.mapping.binding(id)
 	if b == nil || b.index >= len(c.row.Cells) {
 		return true
 	}
@@ -192,8 +192,8 @@ func (c *checker) checkWidth() {
 	}
 	b := &binding{column: &column{}, id: none, index: i}
 	c.problem(b, c.row.Cells[i].Text, Error, "row.too-long",
-		"the row has more cells than the header: put quotation marks around a name that has a delimiter in it, or "+
-			"give the column a header")
+		"the row has more cells than the header: put quotation marks around names that contain the delimiter, or "+
+			"add a header for the column")
 }
 
 // fill puts in what the command line says, and tells why the row is left out
@@ -208,9 +208,9 @@ func (c *checker) fill() (skip string) {
 		}
 		switch {
 		case state != "" && state != string(o.State):
-			return fmt.Sprintf("the %s is %s, and only companies of %s were asked for",
+			return fmt.Sprintf("the %s is %s, and the batch is limited to %s",
 				strings.ToLower(columns[column].header), state, o.State)
-		case state == "" && (c.im.plan.binding(filingState) != nil || c.isBroken(formationState)):
+		case state == "" && (c.im.mapping.binding(filingState) != nil || c.isBroken(formationState)):
 			// The sheet gives states, but not this row's: it is not guessed.
 		default:
 			v[filingState] = string(o.State)
@@ -232,8 +232,8 @@ func (c *checker) fillYear() {
 	if y := v[filingYear]; y != "" && y != year {
 		b := c.at(filingYear)
 		if c.im.options.Run != nil {
-			c.fault(b, c.stands(b), "the sheet says filing year "+y+", the season files "+year+
-				": remove the column from the sheet, or correct it")
+			c.fault(b, c.stands(b), "the cell says filing year "+y+", but the schedule files for "+year+
+				": remove the column, or correct the year")
 		} else {
 			c.fault(b, c.stands(b), "the cell says "+y+" but "+c.im.options.tell(sayYear, year)+": correct one of them")
 		}
@@ -259,19 +259,19 @@ func (c *checker) fillUser(user string) {
 }
 
 // isHidden is why a row is left out of which a person does not see that it is there.
-const isHidden = "the row is hidden, and only visible rows are asked for"
+const isHidden = "the row is hidden, and hidden rows are left out"
 
 // Reasons for which a row is no filing.
 const (
-	isTotal    = "a row of totals, not a filing"
-	isFootnote = "a row with one cell alone, taken for a heading or a note and not for a filing"
-	isHeading  = "the header once more, not a filing"
+	isTotal    = "a total row, not a filing"
+	isFootnote = "only one cell is filled: a heading or a note, not a filing"
+	isHeading  = "a repeated header row, not a filing"
 )
 
 // noFiling recognises rows between and below filings that are none. A row is
 // let through when in doubt: a real company must never be swallowed.
 func (c *checker) noFiling() string {
-	p := c.im.plan
+	p := c.im.mapping
 	cells := c.row.Cells
 	ref := p.binding(companyID)
 	if ref != nil && ref.index < len(cells) && strings.HasPrefix(cells[ref.index].Text, "comp_") {
@@ -328,7 +328,7 @@ func isTotalWord(text string) bool {
 // onlyNumbersBeside reports whether the other cells that the order would be
 // made of are blank or sums. A year is no sum.
 func (c *checker) onlyNumbersBeside(first int) bool {
-	for _, b := range c.im.plan.bindings {
+	for _, b := range c.im.mapping.bindings {
 		if b == nil || b.index == first || b.index >= len(c.row.Cells) {
 			continue
 		}
@@ -349,7 +349,7 @@ func (c *checker) onlyNumbersBeside(first int) bool {
 // none where it could begin a company's row: an id, an address, a company's name.
 func (c *checker) isNote(i int) bool {
 	text := c.row.Cells[i].Text
-	for _, b := range c.im.plan.bindings {
+	for _, b := range c.im.mapping.bindings {
 		if b == nil || b.index != i {
 			continue
 		}

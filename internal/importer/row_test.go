@@ -59,7 +59,7 @@ func TestAnnualReport(t *testing.T) {
 				return r.Order.AnnualReport.RegisteredAgent.Type == filing.Person
 			}},
 		{"agent ordered and supplied", "comp_1,,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Invalid, "G2",
-			"keep one of the two", nil},
+			"keep only one of them", nil},
 		{"agent columns that say nothing", "comp_1,,,a@example.com,DE,2026,no,,N/A,N/A,-,-,N/A,N/A,N/A,N/A\n",
 			Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
 				return r.Order.AnnualReport.RegisteredAgent == nil
@@ -77,7 +77,7 @@ func TestAnnualReport(t *testing.T) {
 		{"lost zero", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Dover,DE,1990\n", Options{}, filing.Invalid,
 			"P2", "lost its leading zero", nil},
 		{"every problem at once", ",,LP,a,ZZ,26\n", Options{}, filing.Invalid, "A2 C2 D2 E2 F2",
-			"Company ID: no company is named", nil},
+			"Company ID: the company is missing", nil},
 		{"an old year", "comp_1,,,a@example.com,DE,2016\n", Options{}, filing.Ready, "[F2]", "", nil},
 		{"no year", "comp_1,,,a@example.com,DE,\n", Options{}, filing.Invalid, "F2", "the filing year is missing", nil},
 		{"year filled in", "comp_1,,,a@example.com,DE,\n", Options{FilingYear: "2026"}, filing.Ready, "", "",
@@ -103,9 +103,9 @@ func TestAnnualReport(t *testing.T) {
 			"Q2", "more cells than the header", nil},
 		{"slug", "acme-llc,,,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "", nil},
 		{"name in place of an id", "Acme LLC,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2",
-			"neither a company id", nil},
+			"is not a company ID", nil},
 		{"id in capitals", "COMP_1,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2",
-			"neither a company id", nil},
+			"is not a company ID", nil},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			o := c.options
@@ -147,7 +147,7 @@ func TestAgentOrders(t *testing.T) {
 	}{
 		{"change", "Change Of Agent", "yes", "", filing.Ready, filing.AgentChange, ""},
 		{"a first appointment among changes", "Change Of Agent", "no", "", filing.Ready, filing.RegisteredAgent, ""},
-		{"not said", "Change Of Agent", "", "", filing.Invalid, "", "not said whether"},
+		{"not said", "Change Of Agent", "", "", filing.Invalid, "", "the cell is blank"},
 		{"not said, product named", "Change Of Agent", "", filing.AgentChange, filing.Ready, filing.AgentChange, ""},
 		{"contradicts the product", "Change Of Agent", "no", filing.AgentChange, filing.Invalid, "",
 			"the product is agent-change"},
@@ -158,7 +158,7 @@ func TestAgentOrders(t *testing.T) {
 		{"ordered", "Order Registered Agent", "yes", "", filing.Ready, filing.RegisteredAgent, ""},
 		{"not ordered", "Order Registered Agent", "no", "", filing.Skipped, "", "no registered agent is ordered"},
 		{"empty among yes", "Order Registered Agent", "", "", filing.Skipped, "", "is not yes"},
-		{"unreadable", "Order Registered Agent", "perhaps", "", filing.Invalid, "", "neither yes nor no"},
+		{"unreadable", "Order Registered Agent", "perhaps", "", filing.Invalid, "", "not yes or no"},
 		{"a column without use is not looked at", "Entity Type", "LP", filing.AgentChange, filing.Ready,
 			filing.AgentChange, ""},
 	} {
@@ -255,12 +255,12 @@ func TestNoFiling(t *testing.T) {
 
 		{"comp_1,Total Wine LLC,a@example.com,DE,2026", filing.Ready, ""},
 		{"total,Total LLC,a@example.com,DE,2026", filing.Ready, ""},
-		{",Total,,,2026", filing.Invalid, "no company is named"},
-		{",Total Wine LLC,,,2026", filing.Invalid, "no company is named"},
-		{",Total Wine LLC", filing.Invalid, "no company is named"},
-		{"comp_1", filing.Invalid, "no user is named"},
-		{"acme-llc", filing.Invalid, "no user is named"},
-		{",,a@example.com", filing.Invalid, "no company is named"},
+		{",Total,,,2026", filing.Invalid, "the company is missing"},
+		{",Total Wine LLC,,,2026", filing.Invalid, "the company is missing"},
+		{",Total Wine LLC", filing.Invalid, "the company is missing"},
+		{"comp_1", filing.Invalid, "the user is missing"},
+		{"acme-llc", filing.Invalid, "the user is missing"},
+		{",,a@example.com", filing.Invalid, "the company is missing"},
 	} {
 		t.Run(c.row, func(t *testing.T) {
 			text := "Company ID,Legal Name,User Email,Filing State,Filing " +
@@ -274,7 +274,7 @@ func TestNoFiling(t *testing.T) {
 				t.Errorf("%s: %s", r.result, r.message)
 			}
 			noted := slices.ContainsFunc(im.Notes(), func(n string) bool {
-				return strings.Contains(n, "1 row is no filing and was skipped: 3 (")
+				return strings.Contains(n, "1 row is not a filing and was skipped: 3 (")
 			})
 			if noted != (c.want == filing.Skipped) {
 				t.Errorf("notes %q", im.Notes())
@@ -303,7 +303,7 @@ func TestRepeats(t *testing.T) {
 			t.Errorf("row %d: %s, %s", r.number, r.result, r.message)
 		}
 	}
-	if rows[2].message != "the same filing as row 3" || rows[8].message != "the same filing as row 9" {
+	if rows[2].message != "duplicate of row 3" || rows[8].message != "duplicate of row 9" {
 		t.Errorf("%q, %q", rows[2].message, rows[8].message)
 	}
 }

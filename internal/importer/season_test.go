@@ -15,7 +15,7 @@ import (
 func TestSeasonTakesTheRowsThatHaveTheirTurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "roster.csv")
 	content := "Company ID,Entity Type,Formation State,Fiscal End Month,Filing State,User ID\n"
-	for i := range 250 { // several stretches
+	for i := range 250 { // several chunks
 		content += fmt.Sprintf("comp_%d,LLC,DE,June,DE,user_1\n", i)
 	}
 	content += "comp_9,Club,DE,June,DE,user_1\n" // row 252, to correct

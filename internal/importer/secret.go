@@ -53,10 +53,10 @@ func (h hiding) hide(header, text string) string {
 
 // hide is a value of a column that may be shown and kept.
 func (im *Import) hide(index int, text string) string {
-	if index < 0 || index >= len(im.plan.hiding) {
+	if index < 0 || index >= len(im.mapping.hiding) {
 		return filing.HideSSNs(text)
 	}
-	return im.plan.hiding[index].hide(im.layout.headings[index].text, text)
+	return im.mapping.hiding[index].hide(im.layout.headings[index].text, text)
 }
 
 // isSecret reports whether a value at fault must not be shown: it stands in a
@@ -90,7 +90,7 @@ func hideIn(err error) error {
 // of a sheet that has Social Security numbers: the cells of a row may have
 // shifted. Numbers of columns that are not known are left to [Import.hide].
 func (im *Import) isStray(id columnID, text string) bool {
-	if len(im.plan.secret) == 0 || len(text) != 9 || !isDigits(text) {
+	if len(im.mapping.secret) == 0 || len(text) != 9 || !isDigits(text) {
 		return false
 	}
 	return id == none || id < firstOfficer && columns[id].kind != zipKind && columns[id].kind != companyKind
@@ -111,10 +111,10 @@ func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 	for i := range cells {
 		hide(i, im.hide(i, cells[i].Text))
 	}
-	if len(im.plan.secret) == 0 {
+	if len(im.mapping.secret) == 0 {
 		return shown
 	}
-	for _, i := range im.plan.secret {
+	for _, i := range im.mapping.secret {
 		if i >= len(shown) || cells[i].Text == "" {
 			continue
 		}
@@ -133,7 +133,7 @@ func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 			hide(i, filing.MaskSSN(cells[i].Text))
 		}
 	}
-	for _, b := range im.plan.bindings {
+	for _, b := range im.mapping.bindings {
 		if b != nil && b.index < len(cells) && im.isStray(b.id, cells[b.index].Text) {
 			hide(b.index, filing.MaskSSN(cells[b.index].Text))
 		}

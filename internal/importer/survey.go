@@ -89,8 +89,8 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 	if im.product == "" {
 		_ = im.findProduct() // why it cannot be told is s.Err, unless something worse is
 	}
-	if im.plan == nil && im.product != "" {
-		im.plan, _, _ = bind(im.layout, im.product, &im.options, s.File, im.sheet)
+	if im.mapping == nil && im.product != "" {
+		im.mapping, _, _ = bind(im.layout, im.product, &im.options, s.File, im.sheet)
 	}
 	s.Sheet, s.HeaderRow, s.Product = im.sheet, im.layout.row, im.product
 	s.Rows = im.countRows()
@@ -203,7 +203,7 @@ func (im *Import) countRows() int {
 			return -1
 		}
 		for i := range block.Rows {
-			n += count(block.Rows[i].Number > im.layout.row)
+			n += oneIf(block.Rows[i].Number > im.layout.row)
 		}
 	}
 	return -1
@@ -239,8 +239,8 @@ func wordsOf(cells []sheet.Cell, below []sheet.Row) (words int) {
 		if filing.IsEmail(c.Text) || filing.IsCompanyID(c.Text) || filing.IsUserID(c.Text) {
 			return 0
 		}
-		words += count(isWord(c))
-		again += count(slices.ContainsFunc(below, func(r sheet.Row) bool {
+		words += oneIf(isWord(c))
+		again += oneIf(slices.ContainsFunc(below, func(r sheet.Row) bool {
 			return i < len(r.Cells) && r.Cells[i].Kind != sheet.Blank && strings.EqualFold(r.Cells[i].Text, c.Text)
 		}))
 	}
@@ -396,9 +396,9 @@ func (im *Import) unused(c *ColumnSurvey, h *heading) {
 	case c.Header == "":
 		c.Note = "it has no header"
 	case h.strength == weak:
-		c.Note = "another column says more exactly what it may be"
+		c.Note = "another column is a closer match"
 	case answers[h.folded]:
-		c.Note = "an answer of a results workbook, which is given anew"
+		c.Note = "a result column, which is filled in again"
 	case ok:
 		c.Note, c.Suggest = "not known", columns[near].header
 	default:
@@ -411,9 +411,9 @@ func (im *Import) used(c *ColumnSurvey, h *heading, claims map[columnID][]headin
 	column := &columns[h.column]
 	winner, rivals := strongest(claims[h.column])
 	switch {
-	case im.plan == nil && im.product == "":
+	case im.mapping == nil && im.product == "":
 		c.Column = column.header
-	case im.plan == nil && !column.has(im.product), im.plan != nil && im.plan.binding(h.column) == nil:
+	case im.mapping == nil && !column.has(im.product), im.mapping != nil && im.mapping.binding(h.column) == nil:
 		c.Note = fmt.Sprintf("%s is not used for %s", column.header, article(im.product))
 		return
 	default:
@@ -421,18 +421,18 @@ func (im *Import) used(c *ColumnSurvey, h *heading, claims map[columnID][]headin
 	}
 	switch {
 	case winner.index != h.index && h.strength < winner.strength:
-		c.Column, c.Note = "", fmt.Sprintf("%s says more exactly that it is the %s", winner.name(im.layout.row),
+		c.Column, c.Note = "", fmt.Sprintf("%s is a closer match for %s", winner.name(im.layout.row),
 			column.header)
-	case len(rivals) > 0 && (im.plan == nil || im.plan.binding(h.column).index != h.index):
+	case len(rivals) > 0 && (im.mapping == nil || im.mapping.binding(h.column).index != h.index):
 		other := winner
 		if winner.index == h.index {
 			other = rivals[0]
 		}
-		c.Column, c.Note = "", fmt.Sprintf("%s stands for the %s too", other.name(im.layout.row), column.header)
-	case im.plan != nil && im.product != filing.Formation &&
-		(column.part == ofCompany && im.plan.partOf(column) == ofCompany || column.part == ofOfficers) &&
-		im.plan.binding(companyID) != nil:
-		c.Note = "used only where a row has no Company ID and its company is to be created"
+		c.Column, c.Note = "", fmt.Sprintf("%s also matches %s", other.name(im.layout.row), column.header)
+	case im.mapping != nil && im.product != filing.Formation &&
+		(column.part == ofCompany && im.mapping.partOf(column) == ofCompany || column.part == ofOfficers) &&
+		im.mapping.binding(companyID) != nil:
+		c.Note = "used only for rows without a Company ID, whose companies are created"
 	}
 }
 

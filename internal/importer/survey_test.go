@@ -57,7 +57,7 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 		{"a near miss", "Legal Nmae" + rest + "Acme" + row, Options{}, 0,
 			ColumnSurvey{Header: "Legal Nmae", Note: "not known", Suggest: "Legal Name"}},
 		{"an answer of ours", "Message" + rest + "bad" + row, Options{}, 0,
-			ColumnSurvey{Header: "Message", Note: "an answer of a results workbook, which is given anew"}},
+			ColumnSurvey{Header: "Message", Note: "a result column, which is filled in again"}},
 		{"of another product", "Alternative Names" + rest + "x" + row, Options{Product: filing.AnnualReport}, 0,
 			ColumnSurvey{
 				Header: "Alternative Names",
@@ -68,13 +68,13 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 			ColumnSurvey{
 				Header: "Jurisdiction",
 				How:    ByWording,
-				Note:   `"Filing State" (D1) says more exactly that it is the Filing State`,
+				Note:   `"Filing State" (D1) is a closer match for Filing State`,
 			}},
 		{"one of two that say the same", "Client Email,Contact Email" + rest + "a,b" + row, Options{}, 0,
 			ColumnSurvey{
 				Header: "Client Email",
 				How:    ByWording,
-				Note:   `"Contact Email" (B1) stands for the User Email too`,
+				Note:   `"Contact Email" (B1) also matches User Email`,
 			}},
 		{"the officers of new companies", "Officer 1 City" + rest + "Dover" + row,
 			Options{Product: filing.AnnualReport}, 0,
@@ -82,7 +82,7 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 				Header: "Officer 1 City",
 				Column: "Officer 1 City",
 				How:    ByName,
-				Note:   "used only where a row has no Company ID and its company is to be created",
+				Note:   "used only for rows without a Company ID, whose companies are created",
 			}},
 		{"told by its values", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,New York,user_1,2025\n",
 			Options{}, 0, ColumnSurvey{Header: "Mandant", Note: "not known", Suggest: "Company ID"}},
@@ -198,7 +198,7 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 			rows:    1,
 			columns: 4,
 			product: filing.AnnualReport,
-			err:     "several sheets hold filings",
+			err:     "several sheets contain filings",
 		},
 		{
 			why:     "one of two named",
@@ -240,7 +240,7 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 			header:  2,
 			rows:    1,
 			columns: 4,
-			err:     "no row among the first",
+			err:     "none of the first 30 rows",
 		},
 		{
 			why:     "no header at all",
@@ -248,7 +248,7 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 			header:  0,
 			rows:    2,
 			columns: 4,
-			err:     "no row among the first",
+			err:     "none of the first 30 rows",
 		},
 		{
 			why:     "the product cannot be told",
@@ -286,7 +286,7 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 			rows:    1,
 			columns: 4,
 			product: filing.EIN,
-			err:     "several columns stand for Filing State",
+			err:     "several columns match Filing State",
 		},
 		{
 			why:     "a mapping that the sheet does not have",

@@ -281,7 +281,8 @@ func (t *template) writeColumns(book *sheet.Workbook) error {
 			values = "two-letter code or name of a state"
 		}
 		rows = append(rows, []sheet.OutCell{
-			sheet.Str(c.header).WithStyle(sheet.StyleBold), sheet.Str(t.when(id)), sheet.Str(c.about).WithStyle(sheet.StyleWrap),
+			sheet.Str(c.header).WithStyle(sheet.StyleBold), sheet.Str(t.when(id)),
+			sheet.Str(c.about).WithStyle(sheet.StyleWrap),
 			sheet.Str(values).WithStyle(sheet.StyleWrap),
 		})
 	}

@@ -14,7 +14,7 @@ import (
 // header is not ours one by one with their cells, the others by their names.
 // Options that stand in for a column are among them.
 func (im *Import) ColumnSummary() string {
-	bound := slices.DeleteFunc(slices.Clone(im.plan.bindings),
+	bound := slices.DeleteFunc(slices.Clone(im.mapping.bindings),
 		func(b *binding) bool { return b == nil || b.index < 0 || b.listed != nil })
 	slices.SortFunc(bound, func(a, b *binding) int { return a.index - b.index })
 	headings := make([]heading, 0, len(bound))
@@ -94,9 +94,9 @@ func (l *layout) noProduct(o *Options) error {
 			unknown = append(unknown, h.name(l.row))
 		}
 	}
-	reason := "the columns do not tell what is to be filed; read were " + l.understood(known, o.stated())
+	reason := "the columns do not tell which product to file; recognized: " + l.understood(known, o.stated())
 	if len(unknown) > 0 {
-		reason += "; not known: " + strings.Join(unknown[:min(len(unknown), 10)], ", ")
+		reason += "; not recognized: " + strings.Join(unknown[:min(len(unknown), 10)], ", ")
 	}
 	names := make([]string, len(filing.Products))
 	for i, p := range filing.Products {
@@ -148,7 +148,7 @@ func (l *layout) lacking(known []heading, o *Options) string {
 		lacks[list] = append(lacks[list], string(p))
 	}
 	slices.SortStableFunc(order, func(a, b string) int {
-		return strings.Count(a, ",") - strings.Count(b, ",") - count(a == "") + count(b == "")
+		return strings.Count(a, ",") - strings.Count(b, ",") - oneIf(a == "") + oneIf(b == "")
 	})
 	var parts []string
 	for _, list := range order {
@@ -170,10 +170,10 @@ func (l *layout) severalProducts(mains []string, o *Options) error {
 		if h.column == none || !slices.Contains(mains, string(columns[h.column].tells)) {
 			continue
 		}
-		speaks = append(speaks, fmt.Sprintf("%s speaks for %s", h.name(l.row), article(columns[h.column].tells)))
+		speaks = append(speaks, fmt.Sprintf("%s suggests %s", h.name(l.row), article(columns[h.column].tells)))
 	}
 	if o.FilingYear != "" {
-		speaks = append(speaks, "the filing year speaks for "+article(filing.AnnualReport))
+		speaks = append(speaks, "the filing year suggests "+article(filing.AnnualReport))
 	}
 	return &sheet.FormatError{
 		Reason: "the columns fit several products: " + strings.Join(speaks, ", "),

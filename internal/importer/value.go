@@ -25,12 +25,12 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 		return ""
 	case sheet.Error:
 		c.faultRule(b, cell.Text, "cell.error",
-			"the cell shows the error "+cell.Text+": correct its formula, or type the value")
+			"the cell shows the error "+cell.Text+": correct its formula, or enter the value")
 		return ""
 	case sheet.Formula:
 		c.faultRule(b, "", "cell.formula",
-			"the file holds a formula here without its result: open it in a spreadsheet program, let it calculate, "+
-				"and save it again")
+			"the cell has a formula without a saved result: open the file in a spreadsheet program, let it "+
+				"calculate, and save it again")
 		return ""
 	}
 	text := cell.Text
@@ -39,7 +39,7 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 	}
 	if text[0] == '#' && isErrorText(text) {
 		c.faultRule(b, text, "cell.error",
-			"the cell shows the error "+text+": correct it where the file was made, or type the value")
+			"the cell shows the error "+text+": correct it in the original file, or enter the value")
 		return ""
 	}
 	if b.kind != ssnKind && c.holdsSSN(b, text) {
@@ -54,20 +54,19 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 	case nameKind:
 		if b.id == legalName && isNumber(text) {
 			c.problem(b, text, Error, b.rule,
-				strconv.Quote(text)+" is a number, not a legal name: write the company's full legal name, or, if "+
-					"the column holds numbers of your own, "+c.im.options.tell(leaveOut, b.header, b.said+"="))
+				strconv.Quote(text)+" is a number, not a legal name: enter the company's full legal name, or, if "+
+					"the column has your own numbers, "+c.im.options.tell(leaveOut, b.header, b.said+"="))
 			c.broken = append(c.broken, b.id)
 			return ""
 		}
 	case companyKind:
 		if id, ok := idInAddress(text); ok {
-			c.fault(b, text, strconv.Quote(text)+" is a web address: write "+id)
+			c.fault(b, text, strconv.Quote(text)+" is a web address: enter "+id)
 			return ""
 		}
 		if cell.Kind == sheet.Number {
 			c.fault(b, text, "the cell holds the number "+text+
-				", whatever its format shows of it, and company ids and slugs are text: format the column as text "+
-				"and type what it is to say")
+				", but company IDs and slugs are text: format the column as text and enter the ID")
 			return ""
 		}
 	case stateKind:
@@ -203,7 +202,7 @@ func (c *checker) readState(b *binding, text string) string {
 		state, ok = filing.ParseState(strings.Join(strings.Fields(text), " "))
 	}
 	if !ok {
-		c.fault(b, text, strconv.Quote(text)+" is not a US state: use a two-letter code such as DE")
+		c.fault(b, text, strconv.Quote(text)+" is not a US state: enter a two-letter code such as DE")
 		return ""
 	}
 	return string(state)
@@ -218,7 +217,7 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 			return year
 		}
 		c.fault(b, text, "the cell holds the date "+text+
-			", not a year: type the four digits of the year, and format the cell as a number or as text")
+			", not a year: enter the four digits of the year, and format the cell as a number or as text")
 		return ""
 	}
 	if len(text) == 4 && isDigits(text) {
@@ -237,11 +236,11 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	case len(year) == 4 && isDigits(year):
 		return year
 	case len(year) == 2 && isDigits(year):
-		c.fault(b, text, strconv.Quote(text)+" has two digits: write the filing year with four, such as 20"+year)
+		c.fault(b, text, strconv.Quote(text)+" has two digits: enter the filing year with four digits, such as 20"+year)
 	case len(zeros) == 4 && isDigits(zeros):
-		c.fault(b, text, strconv.Quote(text)+" has letters for digits: write "+zeros)
+		c.fault(b, text, strconv.Quote(text)+" has letters in place of digits: enter "+zeros)
 	default:
-		c.fault(b, text, fmt.Sprintf("%q is not a year: write the filing year with four digits, such as %d", text,
+		c.fault(b, text, fmt.Sprintf("%q is not a year: enter the filing year with four digits, such as %d", text,
 			c.year))
 	}
 	return ""
@@ -301,9 +300,9 @@ func (c *checker) readBool(b *binding, text string) string {
 	case "no", "n", "false", "f", "0":
 		return no
 	}
-	message := strconv.Quote(text) + " is neither yes nor no: write one of them"
+	message := strconv.Quote(text) + " is not yes or no: enter yes or no"
 	if b.id == orderAgent {
-		message += "; or, if the column names the agents you have, " + c.im.options.tell(readSuch, b.header,
+		message += "; or, if the column names your agents, " + c.im.options.tell(readSuch, b.header,
 			columns[agentCompanyName].header, b.said+"="+columns[agentCompanyName].header)
 	}
 	c.fault(b, text, message)
@@ -320,9 +319,9 @@ var dateForms = []string{
 }
 
 func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
-	const remedy = ": write it as YYYY-MM-DD"
+	const remedy = ": enter it as YYYY-MM-DD"
 	if cell.Kind == sheet.Number || isDigits(text) && len(text) != 8 {
-		c.fault(b, text, "the bare number "+text+" is not a date"+remedy)
+		c.fault(b, text, "the number "+text+" is not a date"+remedy)
 		return ""
 	}
 	if len(text) == len(time.DateOnly) && text[4] == '-' && text[7] == '-' {
@@ -331,8 +330,8 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 		}
 	}
 	if isEitherWay(text) {
-		if other, known := c.im.plan.dayFirst[b.index]; known {
-			c.fault(b, text, fmt.Sprintf("%q may have the day first or the month, for %q in %s has the day first%s",
+		if other, known := c.im.mapping.dayFirst[b.index]; known {
+			c.fault(b, text, fmt.Sprintf("%q may have the day or the month first, because %q in %s has the day first%s",
 				text, other.text, other.cell, remedy))
 			return ""
 		}
@@ -352,13 +351,13 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 		}
 		return day.Format(time.DateOnly)
 	}
-	message := strconv.Quote(text) + " is not a date that can be read without guessing" + remedy
+	message := strconv.Quote(text) + " is not a date in a recognized form" + remedy
 	switch day, ok := dayFirst(text); {
 	case ok:
 		c.row.dayFirst = &dateNote{b.index, text, ""}
-		message = strconv.Quote(text) + " has the day before the month: write it as " + day.Format(time.DateOnly)
+		message = strconv.Quote(text) + " has the day before the month: enter it as " + day.Format(time.DateOnly)
 	case hasTwoDigitYear(text):
-		message = strconv.Quote(text) + " has a year of two digits" + remedy
+		message = strconv.Quote(text) + " has a two-digit year" + remedy
 	}
 	c.fault(b, text, message)
 	return ""
@@ -456,7 +455,8 @@ func (c *checker) readEntityType(b *binding, text string) string {
 	message := strconv.Quote(text) + " is not an entity type: use LLC or CORP"
 	if other, ok := otherEntityTypes[filing.FoldName(text)]; ok {
 		message = strconv.Quote(text) + " is " + other +
-			", and the filing service takes only LLC and CORP: file for this company elsewhere, or correct the type"
+			", and the filing service takes only LLC and CORP: file for this company elsewhere, or correct the " +
+			"entity type"
 	}
 	c.fault(b, text, message)
 	return ""
@@ -548,15 +548,15 @@ func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
 		}
 		return r
 	}, text)
-	message := "this is not a Social Security number: it has nine digits, with dashes or without"
+	message := "this is not a Social Security number: enter nine digits, with or without dashes"
 	switch {
 	case isDigits(digits) && len(digits) == 9:
 		return digits
 	case strings.ContainsAny(text, "*•"):
-		message = "the number is masked here: type it again, all nine digits of it"
+		message = "the number is masked: enter all nine digits again"
 	case isDigits(digits) && len(digits) < 9 && len(digits) >= 7 &&
 		(cell.Kind == sheet.Number || len(digits) == len(text)):
-		message = "this number has lost its leading zero: type all nine digits, and format the column as text"
+		message = "this number has lost its leading zero: enter all nine digits, and format the column as text"
 	}
 	c.fault(b, text, message)
 	return ""
@@ -567,7 +567,7 @@ func (c *checker) readEmail(b *binding, text string) string {
 	if filing.IsEmail(text) && !hasMailto(text) {
 		return text
 	}
-	message := strconv.Quote(text) + " is not an e-mail address: it looks like name@example.com"
+	message := strconv.Quote(text) + " is not an email address: enter one such as name@example.com"
 	bare := text
 	if hasMailto(bare) {
 		bare, _, _ = strings.Cut(bare[len("mailto:"):], "?")
@@ -577,9 +577,9 @@ func (c *checker) readEmail(b *binding, text string) string {
 	}
 	switch {
 	case strings.Count(text, "@") > 1:
-		message = strconv.Quote(text) + " holds several addresses: an order has one owner, so keep one address"
+		message = strconv.Quote(text) + " has several addresses: an order has one owner, so keep one address"
 	case bare != text && filing.IsEmail(bare):
-		message = strconv.Quote(text) + " is more than an address: write " + bare
+		message = strconv.Quote(text) + " is more than an address: enter " + bare
 	}
 	c.fault(b, text, message)
 	return ""
@@ -605,7 +605,7 @@ func (c *checker) readPhone(b *binding, text string) string {
 			return ""
 		case parsed.GetExtension() != "":
 			c.fault(b, text, strconv.Quote(text)+
-				" has an extension, which a user's phone number cannot have: leave it out")
+				" has an extension, which a user's phone number cannot have: remove the extension")
 			return ""
 		}
 		number = phonenumbers.Format(parsed, phonenumbers.E164)

@@ -9,7 +9,7 @@ import (
 
 // valueOf reads one cell as a column of an annual report.
 func valueOf(id columnID, cell sheet.Cell) (string, []Problem) {
-	im := &Import{plan: &plan{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
+	im := &Import{mapping: &mapping{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
 	c := im.newChecker()
 	c.row = &Row{Number: 5, Cells: []sheet.Cell{cell}}
 	value := c.read(&binding{column: &columns[id], id: id, header: columns[id].header, said: columns[id].header}, cell)
@@ -40,7 +40,7 @@ func TestValues(t *testing.T) {
 		{"error in a CSV", filingYear, sheet.Text, "#REF!", "", "error #REF!", "cell.error"},
 		{"a column too narrow, saved as CSV", userPhone, sheet.Text, "########", "", "error ####", "cell.error"},
 		{"hash in a name", legalName, sheet.Text, "#1 Cleaners LLC", "#1 Cleaners LLC", "", ""},
-		{"formula without result", filingYear, sheet.Formula, "", "", "without its result", "cell.formula"},
+		{"formula without result", filingYear, sheet.Formula, "", "", "without a saved result", "cell.formula"},
 
 		{"state code", filingState, sheet.Text, "DE", "DE", "", ""},
 		{"state in small letters", filingState, sheet.Text, "ny", "NY", "", ""},
@@ -62,10 +62,10 @@ func TestValues(t *testing.T) {
 		{"fiscal year", filingYear, sheet.Text, "FY2026", "2026", "", ""},
 		{"fiscal year, apart", filingYear, sheet.Text, "fy 2026", "2026", "", ""},
 		{"fiscal year of two digits", filingYear, sheet.Text, "FY26", "",
-			`"FY26" has two digits: write the filing year with four, such as 2026`, "annual-report.year"},
+			`"FY26" has two digits: enter the filing year with four digits, such as 2026`, "annual-report.year"},
 		{"four digits with an apostrophe", filingYear, sheet.Text, "'2026", "2026", "", ""},
 		{"wide digits", filingYear, sheet.Text, "２０２６", "2026", "", ""},
-		{"letters for digits", filingYear, sheet.Text, "2O26", "", `"2O26" has letters for digits: write 2026`,
+		{"letters for digits", filingYear, sheet.Text, "2O26", "", `"2O26" has letters in place of digits: enter 2026`,
 			"annual-report.year"},
 		{"half a year", filingYear, sheet.Number, "2026.5", "", `"2026.5" is not a year`, "annual-report.year"},
 		{"serial number", filingYear, sheet.Number, "46023", "", `"46023" is not a year`, "annual-report.year"},
@@ -91,7 +91,7 @@ func TestValues(t *testing.T) {
 		{"no", orderAgent, sheet.Text, "NO", no, "", ""},
 		{"FALSE", orderAgent, sheet.Bool, "FALSE", no, "", ""},
 		{"0", orderAgent, sheet.Text, "0", no, "", ""},
-		{"maybe", changeOfAgent, sheet.Text, "maybe", "", "neither yes nor no", "registered-agent.change"},
+		{"maybe", changeOfAgent, sheet.Text, "maybe", "", "not yes or no", "registered-agent.change"},
 		{"an agent's name under Order Registered Agent", orderAgent, sheet.Text, "Acme Agents", "",
 			`--map "Order Registered Agent=Agent Company Name"`, "registered-agent.order"},
 
@@ -107,13 +107,14 @@ func TestValues(t *testing.T) {
 		{"two-digit year, month by name", formationDate, sheet.Text, "1-Mar-26", "2026-03-01", "", ""},
 		{"a 29th of February that its century did not have", formationDate, sheet.Text, "2/29/00", "2000-02-29",
 			"", ""},
-		{"a 29th of February that was not", formationDate, sheet.Text, "2/29/30", "", "two digits",
+		{"a 29th of February that was not", formationDate, sheet.Text, "2/29/30", "", "two-digit year",
 			"company.formationDate"},
-		{"two-digit year in front", formationDate, sheet.Text, "19/4/30", "", "two digits", "company.formationDate"},
-		{"day first in digits", formationDate, sheet.Text, "30/4/2019", "", "write it as 2019-04-30",
+		{"two-digit year in front", formationDate, sheet.Text, "19/4/30", "", "two-digit year",
 			"company.formationDate"},
-		{"bare integer in a CSV", formationDate, sheet.Text, "43585", "", "bare number", "company.formationDate"},
-		{"number cell", formationDate, sheet.Number, "43585", "", "bare number", "company.formationDate"},
+		{"day first in digits", formationDate, sheet.Text, "30/4/2019", "", "enter it as 2019-04-30",
+			"company.formationDate"},
+		{"bare integer in a CSV", formationDate, sheet.Text, "43585", "", "the number", "company.formationDate"},
+		{"number cell", formationDate, sheet.Number, "43585", "", "the number", "company.formationDate"},
 		{"no such day", formationDate, sheet.Text, "2019-02-30", "", "not a date", "company.formationDate"},
 		{"the day that never was", formationDate, sheet.Date, "1900-02-29", "", "not a date", "company.formationDate"},
 
@@ -131,10 +132,10 @@ func TestValues(t *testing.T) {
 		{"month", fiscalEndMonth, sheet.Text, "dec", "December", "", ""},
 
 		{"e-mail", userEmail, sheet.Text, "ana@example.com", "ana@example.com", "", ""},
-		{"mailto", userEmail, sheet.Text, "mailto:ana@example.com", "", "write ana@example.com", "user.email"},
-		{"display name", userEmail, sheet.Text, "Ana <ana@example.com>", "", "write ana@example.com", "user.email"},
+		{"mailto", userEmail, sheet.Text, "mailto:ana@example.com", "", "enter ana@example.com", "user.email"},
+		{"display name", userEmail, sheet.Text, "Ana <ana@example.com>", "", "enter ana@example.com", "user.email"},
 		{"several", userEmail, sheet.Text, "ana@example.com; bo@example.com", "", "several addresses", "user.email"},
-		{"no e-mail", userEmail, sheet.Text, "Ana", "", "not an e-mail", "user.email"},
+		{"no e-mail", userEmail, sheet.Text, "Ana", "", "not an email", "user.email"},
 
 		{"a number under Company ID", companyID, sheet.Number, "17", "", "format the column as text", "company.id"},
 		{"a slug of digits", companyID, sheet.Text, "1234", "1234", "", ""},
@@ -172,7 +173,7 @@ func TestValues(t *testing.T) {
 
 // What is right already costs nothing to read.
 func TestCleanValuesDoNotAllocate(t *testing.T) {
-	im := &Import{plan: &plan{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
+	im := &Import{mapping: &mapping{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
 	c := im.newChecker()
 	c.row = &Row{Number: 5}
 	for _, v := range []struct {

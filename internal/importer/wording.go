@@ -199,7 +199,7 @@ func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
 			continue
 		}
 		filled++
-		fit += count(is(r.Cells[index].Text))
+		fit += oneIf(is(r.Cells[index].Text))
 	}
 	return fit*2 >= filled
 }

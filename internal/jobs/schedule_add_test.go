@@ -78,8 +78,8 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 	}
 	_, err := schedule.Add(f.Context(), l, ask)
 	want := "the season would file nothing: 2 of the 2 rows on " + next +
-		"-01-01 cannot be filed; 2: the sheet says filing year " + this + ", the season files " + next +
-		": remove the column from the sheet, or correct it"
+		"-01-01 cannot be filed; 2: the cell says filing year " + this + ", but the schedule files for " + next +
+		": remove the column, or correct the year"
 	if !errors.Is(err, schedule.ErrSchedule) || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
@@ -90,7 +90,7 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 	done, err := schedule.Add(f.Context(), l, ask)
 	f.must(err)
 	if p := done.Next; p == nil || p.Filings != 1 || p.Invalid.Count != 1 || len(p.Why) != 1 || p.Why[0].Rows != 1 ||
-		!strings.Contains(p.Text(), "1 row cannot be filed: the sheet says filing year "+this) {
+		!strings.Contains(p.Text(), "1 row cannot be filed: the cell says filing year "+this) {
 		t.Errorf("%+v", p)
 	}
 	if _, err := schedule.Update(f.Context(), l, done.Season, "roster.csv", sheet(this, this),

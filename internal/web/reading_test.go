@@ -55,7 +55,7 @@ func TestHiddenRowsAreTold(t *testing.T) {
 	path, body := v.sheet("june.xlsx", content)
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report",
 		"visible-only", "1")
-	v.wants(v.settled(path, body), "3 rows are hidden, by hand or by a filter, and left out", "Submit 1 order",
+	v.wants(v.settled(path, body), "3 rows are hidden (manually or by a filter) and left out", "Submit 1 order",
 		`name="visible-only" value="1" checked`)
 }
 
@@ -194,7 +194,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 
 	path, body = v.sheet("twice.csv",
 		"Company ID,Filing State,Filing Year,User Email,Filing State\ncomp_1,DE,2026,ana@example.com,NY\n")
-	v.wants(body, "several columns stand for Filing State")
+	v.wants(body, "several columns match Filing State")
 	body = read(path, body, "column-0", "as-understood", "column-1", "leave-out", "column-4", "as-understood")
 	v.wants(body, "Submit 1 order", `<th scope="row" data-label="Header"><bdi>Filing State</bdi></th>`)
 

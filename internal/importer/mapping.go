@@ -1,0 +1,433 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// binding is a column of the table that the sheet has.
+type binding struct {
+	*column
+	id     columnID
+	index  int // in the row's cells; -1 where the sheet does not have it
+	header string
+	said   string // what Options.Map calls it
+	aside  bool   // the product has it for the record only
+	listed *place // where it is, if not in the row at hand
+}
+
+// mapping is how the rows of one sheet are read for one product: made once, used
+// for every row.
+type mapping struct {
+	product  filing.Product
+	parts    [parts][]binding // read where the row has the part; those of ofEvery always
+	officers []int            // which officers the sheet has columns for, from 0
+	bindings []*binding
+	secret   []int            // columns that hold Social Security numbers
+	hiding   []hiding         // by column
+	watched  []watched        // columns that may say that a row is not to be filed
+	dayFirst map[int]cellText // columns with a date that has the day before the month, and where
+
+	otherAgent []binding // columns that name an agent, who can be no other than the service's own where it is ordered
+}
+
+// cellText is what stands in a cell.
+type cellText struct{ cell, text string }
+
+// findDayFirst finds the columns of which a date among the first rows can only
+// have the day before the month: then nothing tells how the others are meant.
+func (p *mapping) findDayFirst(row int, rows []sheet.Row) {
+	for _, b := range p.bindings {
+		if b == nil || b.kind != dateKind || b.index < 0 {
+			continue
+		}
+		for _, r := range rows {
+			if r.Number <= row || b.index >= len(r.Cells) || r.Cells[b.index].Kind != sheet.Text {
+				continue
+			}
+			if _, ok := dayFirst(r.Cells[b.index].Text); ok {
+				if p.dayFirst == nil {
+					p.dayFirst = make(map[int]cellText)
+				}
+				p.dayFirst[b.index] = cellText{sheet.CellName(b.index, r.Number), r.Cells[b.index].Text}
+				break
+			}
+		}
+	}
+}
+
+// binding finds the sheet's column; nil where it has none.
+func (p *mapping) binding(id columnID) *binding { return p.bindings[id] }
+
+// bound is how many columns of the sheet are of use.
+func (p *mapping) bound() (n int) {
+	for _, b := range p.parts {
+		n += len(b)
+	}
+	return n
+}
+
+// flags are the columns that order a product along with another, yes or no.
+var flags = map[filing.Product]columnID{
+	filing.EIN: orderEIN, filing.AnnualReport: orderAnnualReport, filing.ForeignQualification: orderQualification,
+	filing.RegisteredAgent: orderAgent, filing.AgentChange: orderAgent,
+}
+
+// ask are the columns of which a sheet must have one for a part to be of any
+// use to a product that only may need it.
+var ask = [parts][]columnID{
+	ofAgent: {orderAnnualReport, orderQualification}, ofEIN: {orderEIN}, ofReport: {orderAnnualReport},
+}
+
+// takes reports whether the product has use for the column in this sheet. What
+// it only may need must be asked for by a header of its own name, not by a word
+// that people also use for other things.
+func (p *mapping) takes(id columnID, claims map[columnID][]heading) bool {
+	c := &columns[id]
+	named := func(id columnID) bool {
+		return slices.ContainsFunc(claims[id], func(h heading) bool { return h.strength >= exact })
+	}
+	switch {
+	case slices.Contains(c.used, p.product), slices.Contains(c.aside, p.product):
+		return true
+	case !slices.Contains(c.may, p.product):
+		return false
+	case ask[c.part] != nil:
+		return slices.ContainsFunc(ask[c.part], named)
+	case c.part == ofEvery:
+		return named(id)
+	}
+	return true
+}
+
+// partOf is when the column is read. A description of the company belongs to
+// every row of a product that uses it.
+func (p *mapping) partOf(c *column) part {
+	if (c.part == ofCompany || c.part == ofReport) && !slices.Contains(c.may, p.product) {
+		return ofEvery
+	}
+	return c.part
+}
+
+// bind makes the mapping. Two headers for one column of the product are an error,
+// unless one of them says it more exactly, or the product only may need it.
+func bind(l *layout, product filing.Product, o *Options, file, sheetName string) (*mapping, []string, error) {
+	b := &binder{
+		layout:  l,
+		options: o,
+		file:    file,
+		sheet:   sheetName,
+		claims:  make(map[columnID][]heading),
+		mapping: &mapping{product: product, bindings: make([]*binding, len(columns))},
+	}
+	resolved := l.resolve()
+	for _, h := range resolved {
+		if h.column != none {
+			b.claims[h.column] = append(b.claims[h.column], h)
+		}
+	}
+	for id := range columnID(len(columns)) {
+		if err := b.bindColumn(id); err != nil {
+			return nil, nil, err
+		}
+	}
+	p := b.mapping
+	p.otherAgent = l.namesAgent(b.claims)
+	for _, h := range l.headings {
+		if filing.IsSSNHeader(h.text) && !slices.Contains(p.secret, h.index) {
+			p.secret = append(p.secret, h.index)
+		}
+	}
+	for _, h := range resolved {
+		p.hiding = append(p.hiding, h.hiding())
+	}
+	p.watch(l)
+	notes := append(b.instead, p.notes(l, b.unused, b.ofNew)...)
+	if len(b.behind) > 0 {
+		notes = append(notes, "Read as part of the address before them: "+strings.Join(b.behind, ", ")+".")
+	}
+	return p, notes, nil
+}
+
+// binder binds the columns of the table, one after the other, to the headings
+// that claim them, and gathers what is to be noted.
+type binder struct {
+	layout      *layout
+	options     *Options
+	file, sheet string
+	claims      map[columnID][]heading
+	mapping     *mapping
+
+	unused  []string // headings without a use
+	ofNew   []string // used only for companies that are created
+	behind  []string // taken as part of the address before them
+	instead []string // sentences on headings that another one outweighs
+}
+
+// bindColumn binds one column to the strongest heading that claims it.
+func (b *binder) bindColumn(id columnID) error {
+	claimed := b.claims[id]
+	if len(claimed) == 0 {
+		return nil
+	}
+	c, p := &columns[id], b.mapping
+	if c.kind == ssnKind {
+		for _, h := range claimed {
+			p.secret = append(p.secret, h.index)
+		}
+	}
+	winner, rivals := strongest(claimed)
+	aside := slices.Contains(c.aside, p.product)
+	if !p.takes(id, b.claims) || (len(rivals) > 0 && !c.uses(p.product) && !aside) {
+		for _, h := range claimed {
+			b.unused = append(b.unused, h.name(b.layout.row))
+		}
+		return nil
+	}
+	if len(rivals) > 0 && c.uses(p.product) {
+		return b.severalHeadings(c, winner, rivals)
+	}
+	b.noteOutweighed(c, winner, claimed)
+	bound := &binding{
+		column: c,
+		id:     id,
+		index:  winner.index,
+		header: winner.text,
+		said:   b.layout.mapName(&winner),
+		aside:  aside,
+	}
+	p.bindings[id] = bound
+	if winner.behind {
+		b.behind = append(b.behind, winner.name(b.layout.row)+" as "+c.header)
+	}
+	when := p.partOf(c)
+	p.parts[when] = append(p.parts[when], *bound)
+	if p.product != filing.Formation && (when == ofCompany || when == ofOfficers) {
+		b.ofNew = append(b.ofNew, winner.name(b.layout.row))
+	}
+	if n := int(id-firstOfficer) / int(officerColumnCount); id >= firstOfficer && !slices.Contains(p.officers, n) {
+		p.officers = append(p.officers, n)
+	}
+	return nil
+}
+
+// severalHeadings is the error of a column that several headings claim alike.
+func (b *binder) severalHeadings(c *column, winner heading, rivals []heading) error {
+	names, leave := make([]string, 0, len(rivals)+1), make([]string, 0, len(rivals)+1)
+	for _, h := range append([]heading{winner}, rivals...) {
+		name := h.name(b.layout.row)
+		names = append(names, name)
+		leave = append(leave, fmt.Sprintf("--map %q leaves out %s", b.layout.mapName(&h)+"=", name))
+	}
+	return &sheet.FormatError{
+		File:   b.file,
+		Sheet:  b.sheet,
+		Cell:   b.layout.cell(winner.index),
+		Reason: fmt.Sprintf("several columns match %s: %s", c.header, strings.Join(names, ", ")),
+		Remedy: b.options.tell(oneOfColumns, c.header, strings.Join(leave, ", ")),
+	}
+}
+
+// noteOutweighed notes the headings that claim a column and do not get it.
+func (b *binder) noteOutweighed(c *column, winner heading, claimed []heading) {
+	row := b.layout.row
+	for _, h := range claimed {
+		switch {
+		case h.index == winner.index:
+		case h.strength <= weak || row == 0:
+			b.unused = append(b.unused, h.name(row))
+		default:
+			b.instead = append(b.instead, fmt.Sprintf("%s is read from %s, not from %s. If that is wrong, %s.",
+				c.header,
+				winner.name(row), h.name(row),
+				b.options.tell(readAs, h.text, c.header, b.layout.mapName(&h)+"="+c.header)))
+		}
+	}
+}
+
+// namesAgent finds the columns that name an agent to be appointed, the names
+// before the addresses: not those of the agent that is replaced.
+func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
+	var all []binding
+	add := func(h heading, id columnID) {
+		if words := headerWords(h.text); !slices.Contains(words, "current") && !slices.Contains(words, "old") &&
+			!slices.Contains(words, "previous") {
+			all = append(all, binding{
+				column: &columns[id],
+				id:     id,
+				index:  h.index,
+				header: h.text,
+				said:   l.mapName(&h),
+			})
+		}
+	}
+	for _, h := range l.headings {
+		if h.folded == "agent" && h.column == none {
+			add(h, agentCompanyName)
+		}
+	}
+	for _, id := range []columnID{agentCompanyName, agentFirstName, agentLastName, agentType, agentStreet, agentCity,
+		agentState, agentZIP} {
+		for _, h := range claims[id] {
+			add(h, id)
+		}
+	}
+	return all
+}
+
+// notes says which columns are of no use, or only to some rows.
+func (p *mapping) notes(l *layout, unused, ofNew []string) (notes []string) {
+	if len(unused) > 0 {
+		note := fmt.Sprintf("Not used for %s: %s.", article(p.product), strings.Join(unused, ", "))
+		if slices.Contains(agentOrders, p.product) &&
+			slices.ContainsFunc(l.headings,
+				func(h heading) bool { return h.column >= agentType && h.column <= agentZIP }) {
+			note += " The order appoints the filing service's own agent and no other."
+		}
+		notes = append(notes, note)
+	}
+	if len(ofNew) > 0 && p.binding(companyID) != nil {
+		notes = append(
+			notes, fmt.Sprintf("Used only for rows without a Company ID, whose companies are created: %s.",
+				strings.Join(ofNew, ", ")))
+	}
+	return notes
+}
+
+// article is the product with its article.
+func article(p filing.Product) string {
+	switch title := p.Title(); title[0] {
+	case 'a', 'E':
+		return "an " + title
+	default:
+		return "a " + title
+	}
+}
+
+// suggest finds the column that one which is not known may be meant for: its
+// header is a slip in writing that column's, and its values do not speak against it.
+func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
+	near, ok := nearest(h.text, alias)
+	return near, ok && l.fits(near, h.index, rows)
+}
+
+// ignored notes the columns that nothing is known of, and what they may be.
+func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
+	var names []string
+	for _, h := range l.resolve() {
+		if h.text == "" || h.column != none || answers[h.folded] || slices.Contains(o.ours, h.index) {
+			continue
+		}
+		if h.strength == mapped {
+			continue
+		}
+		if near, ok := l.suggest(&h, rows); ok && h.strength != weak && len(notes) < maxNamed {
+			notes = append(notes, fmt.Sprintf("Column %s is not recognized and was ignored. If it is %s, %s.",
+				h.name(l.row), columns[near].header,
+				o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header)))
+			continue
+		}
+		names = append(names, h.name(l.row))
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	if len(names) > 0 {
+		notes = append(notes, "Not used: "+strings.Join(names, ", ")+".")
+	}
+	return notes
+}
+
+// maxNamed is how many columns that are not used are named, and how many are
+// looked at for a slip of the pen: a sheet can have sixteen thousand.
+const maxNamed = 250
+
+func abs(n int) int { return max(n, -n) }
+
+// needs are the columns without which no row of any product here can be
+// ordered, and the option that stands in for each.
+var needs = []struct {
+	columns  []columnID
+	products []filing.Product
+	option   func(*Options) bool
+	remedy   string
+	instead  remedy
+}{
+	{[]columnID{companyID}, onExisting, func(*Options) bool { return false },
+		"add it, or the columns that describe a company to be created", 0},
+	{[]columnID{legalName}, formation, func(*Options) bool { return false }, "add it", 0},
+	{[]columnID{entityType}, formation, func(*Options) bool { return false }, "add it", 0},
+	{[]columnID{userID, userEmail}, anyProduct, func(o *Options) bool { return o.User != "" }, "add it", oneUser},
+	{[]columnID{filingState}, anyProduct, func(o *Options) bool { return o.State != "" }, "add it", oneState},
+	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it", oneYear},
+}
+
+// describing are the columns without which a company cannot be created.
+var describing = []columnID{legalName, entityType, formationState, formationDate, principalLine1, principalCity}
+
+// describes reports whether the sheet can describe a company that is to be created.
+func (p *mapping) describes() bool {
+	return !slices.ContainsFunc(describing, func(id columnID) bool { return p.binding(id) == nil })
+}
+
+// missing notes the columns that every row will lack. Where a header comes
+// close to one it is an error, for reading on would only fail every row.
+func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetName string) (notes []string, err error) {
+	for _, n := range needs {
+		has := func(id columnID) bool {
+			switch {
+			case p.binding(id) != nil:
+				return true
+			case id == companyID:
+				return p.describes()
+			case id == filingState && slices.Contains(ein, p.product):
+				return p.binding(formationState) != nil
+			}
+			return false
+		}
+		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, has) || n.option(o) {
+			continue
+		}
+		var names []string
+		for _, id := range n.columns {
+			names = append(names, columns[id].header)
+		}
+		remedy := n.remedy
+		for _, h := range l.headings {
+			if h.column != none && columns[h.column].unsent && n.columns[0] == legalName {
+				remedy += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row),
+					o.tell(readAs, h.text, columns[legalName].header, l.mapName(&h)+"="+columns[legalName].header))
+				break
+			}
+			if h.column != none || h.strength != unknown {
+				continue
+			}
+			near, ok := l.suggest(&h, rows)
+			reason := fmt.Sprintf("no column is headed %s, but one is headed %q", columns[max(near, 0)].header, h.text)
+			if !ok || !slices.Contains(n.columns, near) {
+				if near, ok = l.valuesAre(n.columns, h.index, rows); !ok {
+					continue
+				}
+				reason = fmt.Sprintf("no column is headed %s, but %s contains only such values", columns[near].header,
+					h.name(l.row))
+			}
+			return nil, &sheet.FormatError{
+				File:   file,
+				Sheet:  sheetName,
+				Cell:   l.cell(h.index),
+				Reason: reason,
+				Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header,
+					l.mapName(&h)+"="+columns[near].header),
+			}
+		}
+		if n.instead != 0 {
+			remedy += ", or " + o.tell(n.instead)
+		}
+		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), remedy))
+	}
+	return notes, nil
+}

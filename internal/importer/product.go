@@ -1,0 +1,101 @@
+package importer
+
+import (
+	"sort"
+
+	"bulkfiling/internal/filing"
+)
+
+// productOf detects the product from the columns. listed says that the workbook
+// has a sheet of officers.
+//
+// A product whose column only says yes or no can come along with any other, and
+// a row with several such columns orders what it says yes to. Which of them the
+// sheet is said to be of does not matter then.
+func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
+	s := productSigns{
+		told:      map[filing.Product]bool{},
+		alone:     map[filing.Product]bool{},
+		has:       map[columnID]bool{},
+		describes: listed,
+	}
+	for _, h := range l.resolve() {
+		if h.column != none {
+			s.add(h.column)
+		}
+	}
+	s.weigh(o.FilingYear != "")
+	if s.told[filing.Formation] && !s.alone[filing.AnnualReport] {
+		return filing.Formation, nil
+	}
+	var products, mains []filing.Product
+	for _, p := range filing.Products {
+		if s.told[p] {
+			products = append(products, p)
+			if s.alone[p] {
+				mains = append(mains, p)
+			}
+		}
+	}
+	switch {
+	case len(products) == 0:
+		return "", l.noProduct(o)
+	case len(mains) == 1:
+		return mains[0], nil
+	case len(mains) == 0:
+		return products[0], nil
+	}
+	names := make([]string, len(mains))
+	for i, p := range mains {
+		names[i] = string(p)
+	}
+	sort.Strings(names)
+	return "", l.severalProducts(names, o)
+}
+
+// productSigns are what the columns of a sheet say of its product.
+type productSigns struct {
+	told      map[filing.Product]bool
+	alone     map[filing.Product]bool // told by more than a yes or no
+	has       map[columnID]bool
+	describes bool // the sheet describes companies in full
+}
+
+func (s *productSigns) add(id columnID) {
+	c := &columns[id]
+	s.has[id] = true
+	if c.tells != "" {
+		s.told[c.tells] = true
+		if flags[c.tells] != id && c.part != ofEIN {
+			s.alone[c.tells] = true
+		}
+	}
+	s.describes = s.describes || c.part == ofOfficers || id == structureType || id == taxElection
+}
+
+// weigh settles what the columns say together. hasYear says that the filing year
+// is given for all rows.
+func (s *productSigns) weigh(hasYear bool) {
+	told, alone, has := s.told, s.alone, s.has
+	if told[filing.EIN] && !has[orderEIN] {
+		alone[filing.EIN] = true
+	}
+	if hasYear && !told[filing.EIN] && !told[filing.ForeignQualification] && !told[filing.Formation] {
+		told[filing.AnnualReport], alone[filing.AnnualReport] = true, !has[orderAnnualReport]
+	}
+	if has[orderAnnualReport] {
+		alone[filing.AnnualReport] = false
+	}
+	if s.describes && !has[companyID] && !has[formationDate] && !alone[filing.AnnualReport] {
+		told[filing.Formation] = true
+	}
+	// An agent may be ordered along with anything, and a change of agent is the
+	// more particular of the two agent orders.
+	if told[filing.AgentChange] && ((has[orderAgent] && (told[filing.AnnualReport] || told[filing.EIN])) ||
+		told[filing.ForeignQualification] || told[filing.Formation]) {
+		delete(told, filing.AgentChange)
+	}
+	if len(told) > 1 {
+		delete(told, filing.RegisteredAgent)
+	}
+}
