@@ -390,14 +390,6 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 	return rows, left, nil
 }
 
-func affected(done sql.Result, err error) (int, error) {
-	if err != nil {
-		return 0, err
-	}
-	n, err := done.RowsAffected()
-	return int(n), err
-}
-
 const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared, paused, canceled, canceled_by, canceled_at, corrects, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {

@@ -53,11 +53,6 @@ func (c *control) fields() []any {
 		&c.clockBase}
 }
 
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // readControl reads the control row with the database's time and, within a
 // transaction, locks it. The time is read after the wait for the lock.
 func (db *database) readControl(ctx context.Context, q querier) (*control, error) {

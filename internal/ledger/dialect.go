@@ -180,22 +180,6 @@ func (db *database) query(ctx context.Context, tx *sql.Tx, query string, c colum
 	return nil
 }
 
-// drain hands every line of an answer to a function.
-func drain(rows *sql.Rows, err error) func(each func(scan func(...any) error) error) error {
-	return func(each func(scan func(...any) error) error) error {
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			if err := each(rows.Scan); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
-	}
-}
-
 // statement is a query over records.
 type statement struct {
 	what, query string

@@ -205,10 +205,6 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 	return true, nil
 }
 
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
 func endNotification(ctx context.Context, x execer, kind NotificationKind, batch string) error {
 	_, err := x.ExecContext(ctx, `UPDATE notices SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`,
 		kind, batch)
@@ -317,13 +313,6 @@ func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, erro
 	}
 	n, err := affected(l.exclusively(ctx, `UPDATE notices SET due = 0 WHERE due <> 0 AND at < $1`, limit))
 	return n, wrap("give notices up", err)
-}
-
-func wrap(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }
 
 // List lists what a person was told, or is to be told, the newest first.

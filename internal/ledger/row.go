@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
@@ -223,21 +222,6 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 		}
 	}
 	return ids, nil
-}
-
-// list writes the placeholders of an IN and its arguments, numbered from
-// beyond the arguments that come before.
-func list[T any](values []T, before ...any) (string, []any) {
-	var b strings.Builder
-	args := slices.Clone(before)
-	for i, v := range values {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		args = append(args, v)
-		fmt.Fprintf(&b, "$%d", len(args))
-	}
-	return b.String(), args
 }
 
 // Unfinished counts what is left of a batch and when the next row is due.
