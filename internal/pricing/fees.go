@@ -184,28 +184,24 @@ var feeColumns = []string{"product", "state", "entityType", "amount", "company",
 const needed = 4
 
 func parseFees(name string, data []byte) (feeTable, error) {
-	rows := &feeRows{name: name, reader: csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))}
-	header, _, _ := bytes.Cut(data, []byte("\n"))
-	if bytes.Count(header, []byte(";")) > bytes.Count(header, []byte(",")) {
-		rows.reader.Comma = ';'
-	}
-	rows.reader.FieldsPerRecord = -1
-	rows.reader.TrimLeadingSpace = true
-
-	var lines []feeLine
-	if err := gocsv.UnmarshalCSV(rows, &lines); err != nil {
+	canonical, at, err := canonicalFees(name, data)
+	if err != nil {
 		return nil, err
 	}
+	var lines []feeLine
+	if err := gocsv.UnmarshalBytes(canonical, &lines); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrFees, name, err)
+	}
 	table := make(feeTable, len(lines))
-	at := make(map[feeKey]int, len(lines))
+	first := make(map[feeKey]int, len(lines))
 	var errs []error
 	for i, line := range lines {
 		key, fee, err := line.parse()
-		if err == nil && at[key] != 0 {
-			err = fmt.Errorf("it says again what line %d says", at[key])
+		if err == nil && first[key] != 0 {
+			err = fmt.Errorf("it says again what line %d says", first[key])
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%w: %s, line %d: %w", ErrFees, name, rows.line[i], err))
+			errs = append(errs, fmt.Errorf("%w: %s, line %d: %w", ErrFees, name, at[i], err))
 			continue
 		}
 		varies, note, _ := strings.Cut(line.Varies, ":")
@@ -216,69 +212,77 @@ func parseFees(name string, data []byte) (feeTable, error) {
 			source:  line.Source,
 			basis:   line.Basis,
 		}
-		at[key] = rows.line[i]
+		first[key] = at[i]
 	}
 	return table, errors.Join(errs...)
 }
 
-// feeRows puts the rows of a file in the shape that gocsv takes for granted: a
-// header in its spelling, no blank rows, none longer than the header. It
-// remembers the line of each row, which gocsv does not know.
-type feeRows struct {
-	name   string
-	reader *csv.Reader
-	line   []int
+// canonicalFees rewrites a file of fees for gocsv: commas, the spelling of
+// feeColumns in the header, no blank rows, and rows as long as the header. It
+// also returns the line of each row in the file as it was.
+func canonicalFees(name string, data []byte) (canonical []byte, lines []int, err error) {
+	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	if bytes.Count(first, []byte(";")) > bytes.Count(first, []byte(",")) {
+		reader.Comma = ';'
+	}
+	reader.FieldsPerRecord = -1
+	reader.TrimLeadingSpace = true
+	header, err := reader.Read()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %s: read the header: %w", ErrFees, name, err)
+	}
+	if header, err = feeHeader(header); err != nil {
+		return nil, nil, fmt.Errorf("%w: %s, line 1: %w", ErrFees, name, err)
+	}
+	rows := [][]string{header}
+	for {
+		row, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w: %s: %w", ErrFees, name, err)
+		}
+		if !slices.ContainsFunc(row, func(s string) bool { return strings.TrimSpace(s) != "" }) {
+			continue
+		}
+		line, _ := reader.FieldPos(0)
+		if len(row) > len(header) {
+			return nil, nil, fmt.Errorf(
+				"%w: %s, line %d: %d fields under a header of %d: an amount with a comma in it needs quotes", ErrFees,
+				name, line, len(row), len(header))
+		}
+		lines = append(lines, line)
+		rows = append(rows, append(row, make([]string, len(header)-len(row))...))
+	}
+	var b bytes.Buffer
+	err = csv.NewWriter(&b).WriteAll(rows)
+	return b.Bytes(), lines, err
 }
 
-// Read is there for gocsv.CSVReader; rows are only read together.
-func (*feeRows) Read() ([]string, error) { return nil, errors.ErrUnsupported }
-
-func (r *feeRows) ReadAll() ([][]string, error) {
-	header, err := r.reader.Read()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: read the header: %w", ErrFees, r.name, err)
-	}
-	given := strings.Join(header, ", ")
-	for i, h := range header {
-		header[i] = ""
+// feeHeader returns the header in the spelling of feeColumns, with "" for every
+// other column.
+func feeHeader(given []string) ([]string, error) {
+	header := make([]string, len(given))
+	for i, h := range given {
 		for _, column := range feeColumns {
 			if filing.FoldName(h) != filing.FoldName(column) {
 				continue
 			}
-			if slices.Contains(header[:i], column) {
-				return nil, fmt.Errorf("%w: %s, line 1: the column %s is there twice", ErrFees, r.name, column)
+			if slices.Contains(header, column) {
+				return nil, fmt.Errorf("the column %s is there twice", column)
 			}
 			header[i] = column
 		}
 	}
 	for _, column := range feeColumns[:needed] {
 		if !slices.Contains(header, column) {
-			return nil, fmt.Errorf(
-				"%w: %s, line 1: the column %s is missing: the header is product,state,entityType,amount and not %q",
-				ErrFees, r.name, column, given)
+			return nil, fmt.Errorf("the column %s is missing: the header is product,state,entityType,amount and not %q",
+				column, strings.Join(given, ", "))
 		}
 	}
-	rows := [][]string{header}
-	for {
-		row, err := r.reader.Read()
-		if errors.Is(err, io.EOF) {
-			return rows, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrFees, r.name, err)
-		}
-		if !slices.ContainsFunc(row, func(s string) bool { return strings.TrimSpace(s) != "" }) {
-			continue
-		}
-		line, _ := r.reader.FieldPos(0)
-		if len(row) > len(header) {
-			return nil, fmt.Errorf(
-				"%w: %s, line %d: %d fields under a header of %d: an amount with a comma in it needs quotes", ErrFees,
-				r.name, line, len(row), len(header))
-		}
-		r.line = append(r.line, line)
-		rows = append(rows, row)
-	}
+	return header, nil
 }
 
 // parse reads one line; its errors name the column.
