@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"bulkfiling/internal/config"
-	"bulkfiling/internal/report"
+	"bulkfiling/internal/text"
 )
 
 // app is what every command works with: the terminal and the environment.
@@ -213,7 +213,7 @@ func first(args []string) string {
 }
 
 // count is a number of things in words.
-var count = report.Count
+var count = text.Count
 
 // errDeclined is a no: what was asked about is left as it was, and the same
 // command asks again.

@@ -60,7 +60,7 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledge
 			continue // its rows are in the batch that it corrects
 		}
 		if asJSON {
-			s, err := report.Summarise(ctx, l, b.ID)
+			s, err := report.Summarize(ctx, l, b.ID)
 			if err == nil {
 				err = lines.Encode(s)
 			}
@@ -107,7 +107,7 @@ that a run of it would have; with --filed, until every filing is filed too.`,
 						return err
 					}
 				}
-				s, err := report.Summarise(c.Context(), l, b.ID)
+				s, err := report.Summarize(c.Context(), l, b.ID)
 				if err != nil {
 					return err
 				}

@@ -101,7 +101,7 @@ func (r *filingRun) results(ctx context.Context) (report.Summary, error) {
 	if r.batch.Corrects == "" {
 		return r.writeResults(ctx, r.ledger, r.batch.ID, r.output)
 	}
-	s, err := report.Summarise(ctx, r.ledger, r.batch.ID)
+	s, err := report.Summarize(ctx, r.ledger, r.batch.ID)
 	return s, err
 }
 

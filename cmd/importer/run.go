@@ -198,7 +198,7 @@ func (r *filingRun) take(ctx context.Context) error {
 		return err
 	}
 	if r.batch.Open {
-		s, err := report.Summarise(ctx, r.ledger, r.batch.ID)
+		s, err := report.Summarize(ctx, r.ledger, r.batch.ID)
 		if err != nil {
 			return err
 		}
@@ -415,7 +415,7 @@ func (r *filingRun) stands(ctx context.Context) error {
 	if !r.flags.asJSON {
 		return nil
 	}
-	s, err := report.Summarise(context.WithoutCancel(ctx), r.ledger, r.batch.ID) // also after Ctrl-C
+	s, err := report.Summarize(context.WithoutCancel(ctx), r.ledger, r.batch.ID) // also after Ctrl-C
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func (r *filingRun) handedOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := report.Summarise(ctx, r.ledger, b.ID)
+	s, err := report.Summarize(ctx, r.ledger, b.ID)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/network"
+	"bulkfiling/internal/retry"
 )
 
 // partEnding is that of a file which is not whole yet.
@@ -29,6 +30,7 @@ const (
 	maxTime    = 15 * time.Minute
 	silence    = time.Minute
 	firstPause = 500 * time.Millisecond
+	maxPause   = 4 * time.Second
 )
 
 // errGone is returned for a link that does not lead to the document.
@@ -79,12 +81,11 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 		}
 	}()
 	var version string // of what the part is of
+	backoff := retry.Backoff{First: f.pause, Max: maxPause}
 	for try := range maxTries {
 		if try > 0 {
-			select {
-			case <-ctx.Done():
+			if retry.Sleep(ctx, backoff.Next()) != nil {
 				return "", context.Cause(ctx)
-			case <-time.After(f.pause << (try - 1)):
 			}
 		}
 		var link filingapi.Download
@@ -168,7 +169,7 @@ func (f fetcher) get(ctx context.Context, link, part string, version *string) (e
 	if _, err := out.Seek(have, io.SeekStart); err != nil {
 		return "", err
 	}
-	// A server that says nothing for a minute has gone away.
+	// A server that sends nothing for a minute is considered gone.
 	timer := time.AfterFunc(silence, func() { cancel(errors.New("nothing came for a minute")) })
 	defer timer.Stop()
 	n, err := io.Copy(out, io.LimitReader(watched{res.Body, timer}, maxBytes-have+1))

@@ -15,7 +15,7 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Entry is a line of the manifest: a file and what it is.
+// Entry is a line of the manifest, about one file.
 type Entry struct {
 	Batch    string    `csv:"Batch"`
 	Row      int       `csv:"Row"`
@@ -49,7 +49,7 @@ func (a *Archive) readManifest() error {
 	defer f.Close()
 	var entries []Entry
 	if err := gocsv.Unmarshal(f, &entries); err != nil && !errors.Is(err, gocsv.ErrEmptyCSVFile) {
-		return fmt.Errorf("read the manifest %s: %w; move it away to have it written anew", path, err)
+		return fmt.Errorf("read the manifest %s: %w. Rename it, and a new one is written", path, err)
 	}
 	for _, e := range entries {
 		if e.Document == "" || !filepath.IsLocal(filepath.FromSlash(e.File)) {

@@ -14,19 +14,24 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/text"
 )
 
-// testMessage says that a target works.
-var testMessage = Message{Kind: "test", Subject: "Bulkfiling: a test", Body: "This target works. Nothing has happened."}
+// testMessage is sent to try a target.
+var testMessage = Message{
+	Kind:    "test",
+	Subject: "Bulkfiling: test",
+	Body:    "Notifications reach this address. No action is needed.",
+}
 
-// writer writes the notices from what the ledger holds.
+// writer writes notifications from what the ledger holds.
 type writer struct {
 	ledger *ledger.Ledger
 	mode   string // of the ledger
 }
 
-// subject begins alike everywhere, so that a mailbox can sort it; test orders
-// must not pass for real ones.
+// subject makes a subject line. All begin alike, so that a mailbox can sort them;
+// those about test orders say so.
 func (w writer) subject(format string, args ...any) string {
 	product := "Bulkfiling: "
 	if w.mode == "test" {
@@ -47,22 +52,23 @@ func (w writer) fundsOut(ctx context.Context, news ledger.Reportable) (ledger.No
 	n := ledger.Notification{
 		Kind:    ledger.NotifyFunds,
 		Lasts:   true,
-		Subject: w.subject("funds are out, %s", verb(rows, "row waits", "rows wait")),
+		Subject: w.subject("insufficient funds, %s", text.CountOf(rows, "row waits", "rows wait")),
 	}
-	why := "The book cannot pay for what is next."
+	why := "The recorded balance does not cover the next order."
 	if news.Halt == filing.HaltFunds {
-		why = "The service refused an order for want of funds" + since(news.HaltSince) + quote(news.HaltNote) + "."
+		why = "The filing service refused an order because of insufficient funds" + since(news.HaltSince) +
+			quote(news.HaltNote) + "."
 	}
 	book, err := w.ledger.Balance(ctx)
 	if err != nil {
 		return ledger.Notification{}, err
 	}
-	next := "Top up the balance, then: importer deposit AMOUNT"
+	next := "Add funds at the filing service, then record the deposit: importer deposit AMOUNT"
 	if book.Contradicts(news.Halt) {
 		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then " +
 			"record the difference: importer deposit --adjust -- AMOUNT\n" + next
 	}
-	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", verb(rows, "row", "rows"), cost, available),
+	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", text.Count(rows, "row"), cost, available),
 		next)
 	return n, nil
 }
@@ -70,18 +76,18 @@ func (w writer) fundsOut(ctx context.Context, news ledger.Reportable) (ledger.No
 func (w writer) fundsBack(ctx context.Context) (ledger.Notification, error) {
 	available, err := w.available(ctx)
 	return ledger.Notification{
-		Kind: ledger.NotifyFunds, Ends: true, Subject: w.subject("funds suffice again"),
-		Body: lines("Nothing waits for funds any more.", "Available: "+available+"."),
+		Kind: ledger.NotifyFunds, Ends: true, Subject: w.subject("funds are sufficient again"),
+		Body: lines("No rows are waiting for funds.", "Available: "+available+"."),
 	}, err
 }
 
-// available is the book's answer; the service has none.
+// available is the recorded balance; the service reports none.
 func (w writer) available(ctx context.Context) (string, error) {
 	book, err := w.ledger.Balance(ctx)
 	if err != nil || !book.Declared {
-		return "not known, no deposit was ever declared", err
+		return "not known, no deposit is recorded", err
 	}
-	available := book.Available().Dollars() + " by the book"
+	available := book.Available().Dollars() + " of the recorded balance"
 	switch {
 	case book.Unsure(): // what was spent is
 		available = "at most " + available
@@ -94,12 +100,14 @@ func (w writer) available(ctx context.Context) (string, error) {
 func (w writer) keyRefused(news ledger.Reportable) ledger.Notification {
 	return ledger.Notification{
 		Kind: ledger.NotifyKey, Lasts: true, Subject: w.subject("the API key is refused"),
-		Body: lines("The service refuses the key"+since(news.HaltSince)+quote(news.HaltNote)+". Nothing is sent.",
-			"Put FILING_API_KEY right, then run the same command again, or start the workers anew."),
+		Body: lines("The filing service refuses the API key"+since(news.HaltSince)+quote(news.HaltNote)+
+			". No orders are sent.",
+			"Correct FILING_API_KEY, then run the same command again, or restart the workers."),
 	}
 }
 
-// batchEnded tells how a batch ended; an end of long ago is told to nobody.
+// batchEnded reports how a batch ended. The end of a batch that ended before
+// oldest is not reported.
 func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notification, error) {
 	n := ledger.Notification{Kind: ledger.NotifyBatch, Batch: id, Lasts: true}
 	moved, err := w.ledger.LastMoved(ctx, id)
@@ -120,12 +128,12 @@ func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (le
 			counts = append(counts, fmt.Sprintf("%d %s", p.Counts[r], r))
 		}
 	}
-	next := fmt.Sprintf("The answers: importer results %s -o FILE", id)
+	next := fmt.Sprintf("Download the results: importer results %s -o FILE", id)
 	if p.Counts[filing.Uncertain] > 0 {
-		next += "\nThe uncertain ones: importer resolve " + id
+		next += "\nResolve the uncertain rows: importer resolve " + id
 	}
-	n.Subject = w.subject("%s has ended: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed],
-		verb(p.Counts.Total(), "row", "rows"))
+	n.Subject = w.subject("%s is finished: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed],
+		text.Count(p.Counts.Total(), "row"))
 	n.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")),
 		fmt.Sprintf("Spent: %s.", p.Spent), next)
 	return n, nil
@@ -143,19 +151,19 @@ func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Pending
 	var held money.Cost
 	for _, u := range of {
 		if held, err = held.Plus(u.Reserved); err != nil {
-			return n, fmt.Errorf("sum up what uncertain rows hold: %w", err)
+			return n, fmt.Errorf("sum up what uncertain rows reserve: %w", err)
 		}
 	}
 	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Pending) string { return r.Message })
-	n.Subject = w.subject("%s uncertain in %s", verb(len(of), "row is", "rows are"), filepath.Base(b.File))
+	n.Subject = w.subject("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), filepath.Base(b.File))
 	n.Body = lines(
-		fmt.Sprintf("Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: %s.",
+		fmt.Sprintf("Sent, but the filing service did not confirm them. They may have been bought. Reserved: %s.",
 			held),
-		named, "Settle them: importer resolve "+batch)
+		named, "Check the dashboard, then resolve them: importer resolve "+batch)
 	return n, err
 }
 
-// twice tells of filings that were bought two times.
+// twice reports filings that were bought twice.
 func (w writer) twice(ctx context.Context, batch string, of []ledger.Pending) (ledger.Notification, error) {
 	n := ledger.Notification{Kind: ledger.NotifyTwice, Batch: batch, Pending: of}
 	b, err := w.ledger.Batch(ctx, batch)
@@ -163,11 +171,12 @@ func (w writer) twice(ctx context.Context, batch string, of []ledger.Pending) (l
 		return n, err
 	}
 	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Pending) string { return r.Message })
-	n.Subject = w.subject("%s bought twice in %s", verb(len(of), "filing was", "filings were"), filepath.Base(b.File))
+	n.Subject = w.subject("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"),
+		filepath.Base(b.File))
 	n.Body = lines(
-		"A late answer showed that the same filing was bought by two orders. Ask the filing service to refund one "+
-			"of the two.",
-		named, fmt.Sprintf("The rows: importer results %s -o FILE.xlsx", batch))
+		"A late answer shows that the same filing was bought with two orders. Ask the filing service to refund "+
+			"one of them.",
+		named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
 	return n, err
 }
 
@@ -185,13 +194,14 @@ func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Pendin
 		}
 		return filing.ExceptionText(int(u.Mark), "")
 	})
-	n.Subject = w.subject("%s to correct in %s", verb(len(of), "filing", "filings"), filepath.Base(b.File))
-	n.Body = lines("They stand still until somebody corrects them.", named,
-		fmt.Sprintf("All of them, under Needs Attention: importer results %s -o FILE.xlsx", batch))
+	n.Subject = w.subject("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
+		filepath.Base(b.File))
+	n.Body = lines("These filings wait until they are corrected.", named,
+		fmt.Sprintf("See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx", batch))
 	return n, err
 }
 
-// named is a line for each of the first rows, and how many there are more.
+// named lists the first rows, a line each, and counts the others.
 func (w writer) named(ctx context.Context, of []ledger.Pending,
 	say func(ledger.Row, ledger.Pending) string) (string, error) {
 	var all []string
@@ -216,21 +226,14 @@ func (w writer) named(ctx context.Context, of []ledger.Pending,
 	return strings.Join(all, "\n"), nil
 }
 
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 func since(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format(", at 15:04 UTC on 2 January")
+	return t.UTC().Format(" at 15:04 UTC on January 2")
 }
 
-// quote is what the service said, where it said anything.
+// quote quotes what the service said, if anything.
 func quote(s string) string {
 	if s == "" {
 		return ""
@@ -238,7 +241,7 @@ func quote(s string) string {
 	return `: "` + short(s, 200) + `"`
 }
 
-// lines is a body of the parts that are there, each clean.
+// lines joins the parts that are not empty, each clean.
 func lines(parts ...string) string {
 	var all []string
 	for _, p := range parts {
@@ -251,8 +254,8 @@ func lines(parts ...string) string {
 	return strings.Join(all, "\n")
 }
 
-// What a message must not hold, should it ever have come so far: the shape of a
-// Social Security number and of an API key.
+// What a message must never hold: the shape of a Social Security number and of an
+// API key.
 var (
 	ssn = regexp.MustCompile(`\b\d{3}-?\d{2}-?\d{4}\b`)
 	key = regexp.MustCompile(`sk_(live|test)_\w+`)
@@ -271,11 +274,5 @@ func clean(s string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// short cuts a text, and makes it one line.
-func short(s string, limit int) string {
-	s = oneLine(s)
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
-}
+// short makes one line of a text and cuts it.
+func short(s string, limit int) string { return text.Shorten(oneLine(s), limit) }

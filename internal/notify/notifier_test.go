@@ -214,13 +214,13 @@ func TestFundsOutAndBack(t *testing.T) {
 		box.mu.Lock()
 		body := box.told[0].Body
 		box.mu.Unlock()
-		want := "The service refused an order for want of funds, at 00:01 UTC on 1 January: \"said the " +
-			"service\".\nWaiting: 3 rows, $225.00. Available: not known, no deposit was ever declared.\nTop up the " +
-			"balance, then: importer deposit AMOUNT"
+		want := "The filing service refused an order because of insufficient funds at 00:01 UTC on January 1: " +
+			"\"said the service\".\nWaiting: 3 rows, $225.00. Available: not known, no deposit is recorded.\n" +
+			"Add funds at the filing service, then record the deposit: importer deposit AMOUNT"
 		if body != want {
 			s.Errorf("%s", body)
 		}
-		box.want(s.T, "funds are out, 3 rows wait")
+		box.want(s.T, "insufficient funds, 3 rows wait")
 		time.Sleep(6 * time.Minute) // it lasts: no word more
 		box.want(s.T)
 		s.must(s.RecordDeposit(ctx, cost, ""))
@@ -235,7 +235,7 @@ func TestFundsOutAndBack(t *testing.T) {
 		s.must(s.RecordDeposit(ctx, 10*cost, ""))
 		s.answer(filing.Accepted, rows[1:]...)
 		time.Sleep(steady + 2*every)
-		box.want(s.T, "b.xlsx has ended: 3 of 3 rows placed", "funds suffice again")
+		box.want(s.T, "b.xlsx is finished: 3 of 3 rows placed", "funds are sufficient again")
 	})
 }
 
@@ -245,7 +245,7 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		rows := s.add("b", 2)
 		s.answer(filing.NoFunds, rows[0])
 		time.Sleep(2 * every)
-		box.want(s.T, "funds are out, 2 rows wait")
+		box.want(s.T, "insufficient funds, 2 rows wait")
 		s.must(s.KeyRefused(ctx, "no such key: sk_test_hushhush"))
 		time.Sleep(2 * every)
 		box.mu.Lock()
@@ -258,7 +258,7 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		box.want(s.T)
 		s.must(s.KeyAccepted(ctx))
 		time.Sleep(time.Minute)
-		box.want(s.T, "funds suffice again")
+		box.want(s.T, "funds are sufficient again")
 		s.must(s.KeyRefused(ctx, "no such key"))
 		time.Sleep(2 * every)
 		box.want(s.T, "the API key is refused")
@@ -278,11 +278,11 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		box.mu.Lock()
 		if m := box.told[0]; m.Batch != "b" || m.Kind != ledger.NotifyBatch ||
 			!strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
-			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\nThe answers: importer results b -o FILE" {
+			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\nDownload the results: importer results b -o FILE" {
 			s.Errorf("%+v", m)
 		}
 		box.mu.Unlock()
-		box.want(s.T, "b.xlsx has ended: 2 of 3 rows placed")
+		box.want(s.T, "b.xlsx is finished: 2 of 3 rows placed")
 		time.Sleep(6 * time.Minute)
 		box.want(s.T)
 		_, err := s.RetryBatch(ctx, "b")
@@ -290,7 +290,7 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		time.Sleep(2 * every)
 		s.answer(filing.Accepted, rows[2])
 		time.Sleep(2 * every)
-		box.want(s.T, "b.xlsx has ended: 3 of 3 rows placed")
+		box.want(s.T, "b.xlsx is finished: 3 of 3 rows placed")
 	})
 }
 
@@ -314,9 +314,9 @@ func TestSumsThatAreTheLeastSaySo(t *testing.T) {
 		}
 		box.mu.Unlock()
 		for of, want := range map[string]string{
-			"batch known": "Spent: $75.00.", "uncertain known": "Held: $75.00.",
-			"batch not": "Spent: at least $75.00.", "uncertain not": "Held: at least $75.00.",
-			"funds ": "Waiting: 1 row, at least $75.00. Available: at most $450.00 by the book.",
+			"batch known": "Spent: $75.00.", "uncertain known": "Reserved: $75.00.",
+			"batch not": "Spent: at least $75.00.", "uncertain not": "Reserved: at least $75.00.",
+			"funds ": "Waiting: 1 row, at least $75.00. Available: at most $450.00 of the recorded balance.",
 		} {
 			if !strings.Contains(told[of], want) {
 				s.Errorf("%s: %q is not in %q", of, want, told[of])
@@ -336,14 +336,14 @@ func TestUncertainRowsAreGathered(t *testing.T) {
 		box.mu.Lock()
 		body := box.told[0].Body
 		box.mu.Unlock()
-		want := `Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: $600.00.
+		want := `Sent, but the filing service did not confirm them. They may have been bought. Reserved: $600.00.
   row 2  Acme 0 LLC: no answer came in 30 s
   row 3  Acme 1 LLC: no answer came in 30 s
   row 4  Acme 2 LLC: no answer came in 30 s
   row 5  Acme 3 LLC: no answer came in 30 s
   row 6  Acme 4 LLC: no answer came in 30 s
   and 3 more
-Settle them: importer resolve b`
+Check the dashboard, then resolve them: importer resolve b`
 		if body != want {
 			s.Errorf("%s", body)
 		}
@@ -371,19 +371,19 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 		time.Sleep(gather + 2*every)
 		box.mu.Lock()
 		for _, m := range box.told {
-			if m.Batch == "a" && m.Body != "They stand still until somebody corrects them.\n"+
+			if m.Batch == "a" && m.Body != "These filings wait until they are corrected.\n"+
 				"  row 2  Acme 0 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the "+
 				"earlier year's report first\n"+
 				"  row 4  Acme 2 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the "+
 				"earlier year's report first\n"+
-				"All of them, under Needs Attention: importer results a -o FILE.xlsx" {
+				"See all of them on the sheet Needs Attention: importer results a -o FILE.xlsx" {
 				s.Errorf("%s", m.Body)
 			}
 		}
 		box.mu.Unlock()
 		if got := box.take(); len(got) != 2 ||
-			strings.Join(got, "") != "2 filings to correct in a.xlsx1 filing to correct in b.xlsx" &&
-				strings.Join(got, "") != "1 filing to correct in b.xlsx2 filings to correct in a.xlsx" {
+			strings.Join(got, "") != "2 filings need correction in a.xlsx1 filing needs correction in b.xlsx" &&
+				strings.Join(got, "") != "1 filing needs correction in b.xlsx2 filings need correction in a.xlsx" {
 			s.Errorf("%q", got)
 		}
 		time.Sleep(6 * time.Minute)
@@ -392,7 +392,7 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 		box.want(s.T)
 		s.except(482, a[0])
 		time.Sleep(6 * time.Minute)
-		box.want(s.T, "1 filing to correct in a.xlsx")
+		box.want(s.T, "1 filing needs correction in a.xlsx")
 	})
 }
 
@@ -413,7 +413,7 @@ func TestLastLookWaitsForNothing(t *testing.T) {
 		s.answer(filing.NoAnswer, rows[1])
 		end()
 		<-done
-		box.want(t, "b.xlsx has ended: 1 of 2 rows placed", "1 row is uncertain in b.xlsx")
+		box.want(t, "b.xlsx is finished: 1 of 2 rows placed", "1 row is uncertain in b.xlsx")
 		s.must(s.Close())
 	})
 }
@@ -497,7 +497,7 @@ func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 		for range 3 {
 			s.must(n.look(context.Background(), false))
 		}
-		box.want(t, "new.xlsx has ended: 1 of 1 row placed")
+		box.want(t, "new.xlsx is finished: 1 of 1 row placed")
 		news, err := s.Notifications().FindReportable(context.Background())
 		if err != nil || len(news.Ended) > 0 {
 			t.Errorf("%v, %v", news.Ended, err)

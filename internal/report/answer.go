@@ -39,47 +39,49 @@ type verdict struct {
 
 var verdicts = map[filing.Result]verdict{
 	filing.Placed: {
-		meaning: "Ordered: the order IDs stand beside each row",
-		advice:  "Ordered.",
+		meaning: "The order was placed; its order IDs are beside the row",
+		advice:  "Placed.",
 	},
 	filing.Exists: {
-		meaning: "Already ordered earlier: nothing was bought again",
-		advice:  "Already ordered earlier: nothing was bought again.",
+		meaning: "Bought before; nothing was bought again",
+		advice:  "Bought before; nothing was bought again.",
 	},
 	filing.Invalid: {
-		meaning: "Not sent, because something in the row must be corrected first",
-		advice:  "Not sent: correct the row on the Needs Attention sheet and run that sheet.",
-		inCSV:   "Not sent: correct the row and run the file again; what was placed stays placed.",
+		meaning: "Not sent; correct the row first",
+		advice:  "Not sent. Correct the row on the Needs Attention sheet, then run that sheet.",
+		inCSV:   "Not sent. Correct the row and run the file again; placed rows are not sent twice.",
 	},
 	filing.Rejected: {
-		meaning: "Refused by the filing service, for the reason given",
-		advice:  "Refused by the filing service: correct the row on the Needs Attention sheet and run that sheet.",
-		inCSV:   "Refused by the filing service: correct the row and run the file again; what was placed stays placed.",
+		meaning: "Rejected by the filing service for the reason given",
+		advice:  "Rejected by the filing service. Correct the row on the Needs Attention sheet, then run that sheet.",
+		inCSV: "Rejected by the filing service. Correct the row and run the file again; placed rows are not " +
+			"sent twice.",
 	},
 	filing.Uncertain: {
-		meaning: "Sent without a clear answer: may have been bought, must not be sent again",
-		advice: "Sent, and no clear answer came. Do not order it again: it is settled with importer resolve, or on " +
-			"the page under Uncertain.",
+		meaning: "Sent, but the filing service did not confirm it. Check the dashboard, then resolve it",
+		advice: "Sent, but the filing service did not confirm it. Do not order it again. Check the dashboard, then " +
+			"resolve it with importer resolve, or on the page under Uncertain.",
 	},
 	filing.Ready: {
-		meaning: "Checked and waiting: the same command continues with them",
-		advice:  "Checked and not sent yet: the same command continues, and a worker or the page does so by itself.",
+		meaning: "Valid, not sent yet; run the same command again to continue",
+		advice: "Valid, not sent yet. Run the same command again to continue; a worker or the page continues " +
+			"automatically.",
 	},
 	filing.Placing: {
-		meaning: "Being sent at the moment this was written",
-		advice:  "Being sent when this was written: its answer is in the results once it is there.",
+		meaning: "Being sent when this file was written",
+		advice:  "Being sent when this file was written. Write the results again to see the answer.",
 	},
 	filing.Skipped: {
-		meaning: "Left out on purpose: a repeat, or already covered",
-		advice:  "Left out: a repeat of another row, or already covered.",
+		meaning: "Not sent: a repeat, or already covered",
+		advice:  "Not sent: a repeat of another row, or already covered.",
 	},
 	filing.Canceled: {
-		meaning: "Taken back before being sent",
-		advice:  "Taken back before it was sent.",
+		meaning: "Canceled before it was sent",
+		advice:  "Canceled before it was sent.",
 	},
 }
 
-// Message is what the row is told, as the results workbook has it; it is never nothing.
+// Message is the message of a row in the results workbook. It is never empty.
 func Message(row *ledger.Row) string { return message(row, inWorkbook) }
 
 func message(row *ledger.Row, to medium) string {
@@ -116,9 +118,8 @@ func faultText(faults []ledger.Fault) string {
 	return strings.Join(texts, " ")
 }
 
-// ExceptionText says what keeps a row's filings from going on; "" where nothing
-// does. The service
-// has no call to correct an order: that is done in its dashboard.
+// ExceptionText says which exceptions stop a row's filings, or "". The service has
+// no call to correct an order: that is done in its dashboard.
 func ExceptionText(items []ledger.Item) string {
 	var texts []string
 	for _, i := range items {
@@ -137,37 +138,37 @@ func ExceptionText(items []ledger.Item) string {
 }
 
 // uncovered reports whether the row's report was not ordered because of a
-// subscription that does not cover it any more.
+// subscription that no longer covers it.
 func uncovered(row *ledger.Row) bool { return row.CoveredBy != nil && row.CoveredBy.Lapsed != "" }
 
-// standingText says where a filing that the reader may rely on is not there: it
-// was canceled, or the subscription that should bring it is not sound any more.
+// standingText warns about a filing that will not happen: it was canceled, or the
+// subscription that should bring it has lapsed.
 func standingText(row *ledger.Row) string {
 	var texts []string
 	for _, i := range row.Items {
 		if filing.IsCanceled(i.FilingStatus) {
 			texts = append(
-				texts, fmt.Sprintf("The %s %s is canceled. To order it again, run its row with --again=\"why\".",
+				texts, fmt.Sprintf("The %s %s is canceled. To order it again, run its row with --again=\"REASON\".",
 					itemName(i), i.OrderID))
 		}
 	}
 	if by := row.CoveredBy; uncovered(row) {
 		texts = append(
 			texts, fmt.Sprintf(
-				"Not covered any more: the subscription of order %s: %s. To order the report, run this row in a "+
-					"file of its own, such as the Needs Attention sheet.", cmp.Or(by.Order, "without an id"),
+				"No longer covered: the subscription of order %s: %s. To order the report, run this row in a "+
+					"separate file, such as the Needs Attention sheet.", cmp.Or(by.Order, "without an id"),
 				by.Lapsed))
 	}
 	return strings.Join(texts, " ")
 }
 
-// hasException reports whether some filing of the row stands still.
+// hasException reports whether an exception stops a filing of the row.
 func hasException(row *ledger.Row) bool {
 	return slices.ContainsFunc(row.Items,
 		func(i ledger.Item) bool { return filing.IsException(i.Exception, i.FilingStatus) })
 }
 
-// moved reports whether the row's cost is money that was spent or is held.
+// moved reports whether the row's cost is money that is spent or reserved.
 func moved(r filing.Result) bool {
 	return r == filing.Placed || r == filing.Uncertain || r == filing.Placing
 }

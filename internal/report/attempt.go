@@ -9,21 +9,22 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// classes are the outcomes of attempts in plain words.
+// classes describes the answers to attempts.
 var classes = map[filing.AnswerKind]string{
 	filing.NotSent:     "not sent",
 	filing.Accepted:    "accepted",
-	filing.Unreadable:  "an answer that cannot be read",
+	filing.Unreadable:  "unreadable answer",
 	filing.NoAnswer:    "no answer",
-	filing.ServerError: "the service failed",
-	filing.Busy:        "the service was busy",
+	filing.ServerError: "the filing service failed",
+	filing.Busy:        "the filing service was busy",
 	filing.NoFunds:     "the balance was too low",
 	filing.KeyRefused:  "the API key was refused",
-	filing.HasItem:     "the service had it already",
+	filing.HasItem:     "the filing service had it already",
 	filing.Refused:     "refused",
 }
 
-// AnswerText says what came of an attempt: "the service failed (HTTP 502): bad gateway".
+// AnswerText describes the answer to an attempt: "the filing service failed
+// (HTTP 502): bad gateway".
 func AnswerText(a ledger.Attempt) string {
 	if a.Supposed {
 		return filing.HideSSNs(a.Message)

@@ -107,7 +107,8 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 			text += " Type the number under " + column.header + " again: reports do not show it."
 		}
 	}
-	c.cells = append(out, sheet.Str(text).WithStyle(sheet.StyleWrap), sheet.Int(int64(row.Number)).WithStyle(sheet.StyleGrey))
+	c.cells = append(out, sheet.Str(text).WithStyle(sheet.StyleWrap),
+		sheet.Int(int64(row.Number)).WithStyle(sheet.StyleGrey))
 	return c.writer.Row(c.cells...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
 // overview is what Summary says, ahead of its cells.
@@ -20,7 +21,7 @@ type overview struct {
 	changed time.Time // when a row last changed
 }
 
-// fact is a line of the head: a name and what it is.
+// fact is a line of the head: a name and a value.
 type fact struct{ name, value string }
 
 func (o *overview) facts() []fact {
@@ -44,7 +45,7 @@ func (o *overview) facts() []fact {
 	return facts
 }
 
-// state is where the batch as a whole stands.
+// state describes the batch as a whole.
 func (o *overview) state() string {
 	switch {
 	case o.batch.Canceled:
@@ -52,14 +53,14 @@ func (o *overview) state() string {
 	case o.batch.Paused:
 		return "paused"
 	case !o.batch.Open:
-		return "still being read: rows are missing here"
+		return "still being read: rows are missing in this file"
 	case o.summary.Ready() > 0:
 		return "not finished"
 	}
 	return "finished"
 }
 
-// sum is a line of the money.
+// sum is a line of the section Money.
 type sum struct {
 	name   string
 	figure sheet.OutCell
@@ -69,14 +70,14 @@ type sum struct {
 func (o *overview) sums() []sum {
 	s := o.summary
 	sums := []sum{
-		{"Spent", amount(s.Spent), "by " + Count(s.Counts[filing.Placed], "placed row")},
-		{"Held", amount(s.Held), "by " + Count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
-			" in doubt or under way: it may have been spent"},
-		{"Still needed", amount(s.Needed), "by " + Count(s.Counts[filing.Ready], "ready row")},
+		{"Spent", amount(s.Spent), "by " + text.Count(s.Counts[filing.Placed], "placed row")},
+		{"Reserved", amount(s.Held), "by " + text.Count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
+			" uncertain or being sent; it may have been spent"},
+		{"Still needed", amount(s.Needed), "by " + text.Count(s.Counts[filing.Ready], "ready row")},
 	}
 	if !o.book.Declared {
 		return append(sums, sum{"Funds available", sheet.Str("not known").WithStyle(sheet.StyleGrey),
-			"not declared: importer deposit AMOUNT declares what was paid in"})
+			"no deposit is recorded; to record one: importer deposit AMOUNT"})
 	}
 	available := o.book.Available()
 	funds := sheet.Money(int64(available))
@@ -87,46 +88,46 @@ func (o *overview) sums() []sum {
 		funds.Format = `"about $"#,##0.00;"about -$"#,##0.00`
 	}
 	sums = append(sums, sum{"Funds available", funds,
-		"of the whole account, over all batches: declared deposits less everything spent and held"})
+		"of the whole account, over all batches: recorded deposits less everything spent and reserved"})
 	if short := s.Needed.Amount - available; s.Needed.Amount > 0 && short > 0 {
 		cost := money.Cost{Amount: short, Certainty: max(s.Needed.Certainty, o.book.Certainty)}
-		sums = append(sums, sum{"To be deposited", amount(cost), "before all ready rows can be placed"})
+		sums = append(sums, sum{"To deposit", amount(cost), "before all ready rows can be placed"})
 	}
 	return sums
 }
 
-// steps are what is left to do, the most pressing first.
+// steps lists what is left to do, the most urgent first.
 func (o *overview) steps() []string {
 	s := o.summary
 	var steps []string
 	if n := s.Counts[filing.Uncertain]; n > 0 {
 		steps = append(
-			steps, fmt.Sprintf("Settle %s in doubt: importer resolve %s. Do not order them again by other means. "+
-				"They are amber on Results.", Count(n, "row"), o.batch.ID))
+			steps, fmt.Sprintf("Resolve %s: importer resolve %s. Do not order them again by other means. "+
+				"They are amber on Results.", text.Count(n, "uncertain row"), o.batch.ID))
 	}
 	if n := s.Counts[filing.Invalid] + s.Counts[filing.Rejected]; n > 0 {
 		steps = append(
 			steps, fmt.Sprintf(
-				"Correct %s on Needs Attention, save, and run this workbook: what was placed stays placed.",
-				Count(n, "row")))
+				"Correct %s on Needs Attention, save, and run this workbook; placed rows are not sent twice.",
+				text.Count(n, "row")))
 	}
 	if s.Exceptions > 0 {
 		steps = append(
 			steps, fmt.Sprintf(
-				"Look at %s whose filing stands still, on Needs Attention: what is wrong, and what to give in the "+
-					"company's dashboard "+
-					"(importer magic-link USER COMPANY). They are bought: nothing orders them again.",
-				Count(s.Exceptions, "row")))
+				"Look at %s with an exception on Needs Attention: what is wrong, and what to enter in the "+
+					"company's dashboard (importer magic-link USER COMPANY). They are bought; do not order "+
+					"them again.",
+				text.Count(s.Exceptions, "row")))
 	}
 	if n := s.Ready(); n > 0 && !o.batch.Canceled {
 		verb := "run the same command again"
 		if o.batch.Paused {
 			verb = "importer resume " + o.batch.ID
 		}
-		steps = append(steps, fmt.Sprintf("Continue with %s: %s.", Count(n, "waiting row"), verb))
+		steps = append(steps, fmt.Sprintf("Continue with %s: %s.", text.Count(n, "waiting row"), verb))
 	}
 	if len(steps) == 0 {
-		steps = append(steps, "Nothing: every row has its answer.")
+		steps = append(steps, "Nothing. Every row has a result.")
 	}
 	return steps
 }
@@ -192,7 +193,9 @@ func (o *overview) write(book *sheet.Workbook) error {
 	}
 	last := len(lines)
 	lines = append(lines,
-		[]sheet.OutCell{sheet.Str("total").WithStyle(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).WithStyle(sheet.StyleBold)},
+		[]sheet.OutCell{
+			sheet.Str("total").WithStyle(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).WithStyle(sheet.StyleBold),
+		},
 		nil)
 	if len(o.summary.Filings) > 0 {
 		lines = append(lines, heading("Filing status", "Filings", "What it means"))
@@ -234,10 +237,10 @@ func (o *overview) write(book *sheet.Workbook) error {
 // statusMeanings explain the statuses that are known; the set is open. Source:
 // spec section 3.
 var statusMeanings = map[string]string{
-	NotTold:            "Placed; the service has not told yet where it stands",
-	"submitted":        "Accepted by the service, not yet with the state",
+	NotReported:        "Placed; the filing service has not reported a status yet",
+	"submitted":        "Accepted by the filing service, not yet sent to the state",
 	"pending":          "With the state",
-	filing.FiledStatus: "Accepted by the state; the date stands beside each row",
+	filing.FiledStatus: "Accepted by the state; the date is beside each row",
 }
 
 // heading is the band above a block: what a line is, its figure, and what that means.

@@ -16,10 +16,10 @@ type Meter struct {
 }
 
 // NewMeter begins with how the batch stands at a time.
-func NewMeter(start ledger.Progress, at time.Time) *Meter { return &Meter{at, Answered(start.Counts)} }
+func NewMeter(start ledger.Progress, at time.Time) *Meter { return &Meter{at, answered(start.Counts)} }
 
-// Answered counts the rows that are done with.
-func Answered(c ledger.Counts) int { return c.Total() - c[filing.Ready] - c[filing.Placing] }
+// answered counts the rows that are done with.
+func answered(c ledger.Counts) int { return c.Total() - c[filing.Ready] - c[filing.Placing] }
 
 // Progress is how far a batch has come.
 type Progress struct {
@@ -32,7 +32,7 @@ type Progress struct {
 
 // Read is how the batch stands at a later time.
 func (m *Meter) Read(now ledger.Progress, halted ledger.Halted, at time.Time) Progress {
-	p := Progress{Progress: now, Answered: Answered(now.Counts), Total: now.Counts.Total(), Halted: halted}
+	p := Progress{Progress: now, Answered: answered(now.Counts), Total: now.Counts.Total(), Halted: halted}
 	elapsed := at.Sub(m.began).Seconds()
 	if halted.Reason != filing.NoHalt || elapsed <= 0 || p.Answered <= m.atOnce {
 		return p

@@ -43,7 +43,7 @@ func CanceledText(b ledger.Batch) string {
 	return text
 }
 
-// Brief is what stands beside a row, in one line: of several faults the first.
+// Brief is the message of a row in one line: of several faults the first.
 func Brief(r ledger.Row) string {
 	if r.Message != "" || len(r.Faults) == 0 {
 		return r.Message
@@ -55,20 +55,19 @@ func Brief(r ledger.Row) string {
 	return text
 }
 
-// HaltText is what halts the whole fleet, with the service's own words for it;
-// "" where nothing does. What to do about it its reader has to be told, each in
-// another way.
+// HaltText says why the whole fleet is halted, with the service's own words, or
+// "". Callers add what to do about it.
 func HaltText(h ledger.Halted) string {
 	switch h.Reason {
 	case filing.HaltFunds:
-		return fmt.Sprintf("the service says that the prepaid balance is too low (%s)", h.Note)
+		return fmt.Sprintf("the filing service says that the prepaid balance is too low (%s)", h.Note)
 	case filing.HaltKey:
-		return fmt.Sprintf("the service refuses the API key (%s)", h.Note)
+		return fmt.Sprintf("the filing service refuses the API key (%s)", h.Note)
 	case filing.HaltRate:
-		return "the service asked for a pause until " + clock(h)
+		return "the filing service asked for a pause until " + clock(h)
 	case filing.HaltRestored:
 		return fmt.Sprintf(
-			"the ledger went back in time (%s): what was sent since may look unsent, so nothing is sent", h.Note)
+			"the ledger went back in time (%s): rows sent since then may look unsent, so nothing is sent", h.Note)
 	case filing.HaltVersion:
 		return h.Note
 	}
@@ -81,7 +80,7 @@ const AfterRestore = "mark the rows that may have been sent since as uncertain a
 
 // DisagreeText says that the service has refused an order for insufficient funds
 // although the recorded balance has some; "" where the two do not disagree. How to
-// correct the record its reader has to be told, each in another way.
+// correct it is for the caller to add.
 func DisagreeText(h ledger.Halted, book ledger.Balance) string {
 	if !book.Contradicts(h.Reason) {
 		return ""
@@ -95,11 +94,11 @@ func DisagreeText(h ledger.Halted, book ledger.Balance) string {
 func HaltWords(h ledger.Halted) string {
 	switch h.Reason {
 	case filing.HaltFunds:
-		return "waits for funds"
+		return "waiting for funds"
 	case filing.HaltKey:
 		return "key refused"
 	case filing.HaltRate:
-		return "asked to wait until " + clock(h)
+		return "paused until " + clock(h)
 	case filing.HaltRestored:
 		return "ledger restored"
 	case filing.HaltVersion:
@@ -110,15 +109,15 @@ func HaltWords(h ledger.Halted) string {
 
 func clock(h ledger.Halted) string { return h.Until.Local().Format("15:04:05") }
 
-// Tone is what a line is to its reader; whoever shows it has a colour for it.
+// Tone is how good a line is for its reader. Each has a color.
 type Tone string
 
 // The tones of a line.
 const (
 	Good  Tone = "good"
 	Quiet Tone = "quiet" // neither good nor bad
-	Waits Tone = "waits" // something is still to come
-	Bad   Tone = "bad"   // something is to be corrected
+	Waits Tone = "waits" // not final yet
+	Bad   Tone = "bad"   // a correction is needed
 )
 
 // Line is the rows of one result, in words.
@@ -133,18 +132,18 @@ type Line struct {
 func (s Summary) Lines() []Line {
 	invalid, rejected := "sheet Needs Attention", "sheet Needs Attention"
 	if mediumOf(s.Output) == inCSV { // which has no other sheet
-		const correct = "%s under Result: correct those rows and run the file again"
+		const correct = "Result is %s: correct those rows and run the file again"
 		invalid, rejected = fmt.Sprintf(correct, filing.Invalid), fmt.Sprintf(correct, filing.Rejected)
 	}
 	var lines []Line
 	for _, line := range []Line{
 		{Result: filing.Placed, Text: "placed", Tone: Good},
 		{Result: filing.Exists, Text: "bought before; nothing was ordered", Tone: Good},
-		{Result: filing.Skipped, Text: "skipped: repeats, other states, or covered already", Tone: Quiet},
+		{Result: filing.Skipped, Text: "skipped: repeats, other states, or already covered", Tone: Quiet},
 		{Result: filing.Ready, Text: "not sent yet", Tone: Waits},
-		{Result: filing.Invalid, Text: "to correct; never sent (" + invalid + ")", Tone: Bad},
+		{Result: filing.Invalid, Text: "need correction; not sent (" + invalid + ")", Tone: Bad},
 		{Result: filing.Rejected, Text: "rejected; nothing was ordered (" + rejected + ")", Tone: Bad},
-		{Result: filing.Uncertain, Text: "uncertain: sent, and no answer came", Tone: Waits},
+		{Result: filing.Uncertain, Text: "uncertain: sent, but not confirmed", Tone: Waits},
 		{Result: filing.Canceled, Text: "canceled", Tone: Quiet},
 	} {
 		if line.Rows = s.Counts[line.Result]; line.Rows > 0 {
@@ -153,25 +152,17 @@ func (s Summary) Lines() []Line {
 	}
 	if s.Uncovered > 0 {
 		lines = append(lines, Line{Result: filing.Skipped, Rows: s.Uncovered, Tone: Bad,
-			Text: "not covered any more: the subscription is not sound (" + strings.TrimPrefix(invalid,
-				"invalid under Result: ") + ")"})
+			Text: "no longer covered: the subscription has lapsed (" + strings.TrimPrefix(invalid,
+				"Result is invalid: ") + ")"})
 	}
 	return lines
 }
 
-// MoneyText is what the batch has spent, and what is held beside it.
+// MoneyText says what the batch has spent and what it reserves.
 func (s Summary) MoneyText() string {
 	text := s.Spent.String() + " spent"
 	if s.Held.Amount > 0 {
-		text += ", " + s.Held.String() + " held for rows whose answer is not known"
+		text += ", " + s.Held.String() + " reserved for rows that are not confirmed"
 	}
 	return text
-}
-
-// Count is a number of things in words: "1 row", "12 rows".
-func Count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

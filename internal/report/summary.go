@@ -41,27 +41,27 @@ type Summary struct {
 	Output string // the file written; empty where none was
 }
 
-// Summarise reads the figures of a batch without writing anything.
-func Summarise(ctx context.Context, l Ledger, batchID string) (Summary, error) {
+// Summarize reads the figures of a batch without writing anything.
+func Summarize(ctx context.Context, l Ledger, batchID string) (Summary, error) {
 	s := newSummary(batchID)
 	for row, err := range l.Rows(ctx, batchID) {
 		if err != nil {
-			return Summary{}, fmt.Errorf("summarise batch %s: %w", batchID, err)
+			return Summary{}, fmt.Errorf("summarize batch %s: %w", batchID, err)
 		}
 		if err := s.add(&row); err != nil {
-			return Summary{}, fmt.Errorf("summarise batch %s: %w", batchID, err)
+			return Summary{}, fmt.Errorf("summarize batch %s: %w", batchID, err)
 		}
 	}
 	return s, nil
 }
 
-// NotTold stands for the status of a filing of which nothing was told.
-const NotTold = "not told yet"
+// NotReported stands for the status of a filing of which nothing was told.
+const NotReported = "not reported yet"
 
 // FilingStatuses lists the statuses that occur, those on the way first and
 // filed last.
 func (s Summary) FilingStatuses() []string {
-	known := []string{NotTold, "submitted", "pending"}
+	known := []string{NotReported, "submitted", "pending"}
 	rank := func(status string) int {
 		if status == filing.FiledStatus {
 			return len(known) + 1
@@ -92,7 +92,7 @@ func (s *Summary) add(row *ledger.Row) error {
 	if row.Result == filing.Placed {
 		for _, item := range row.Items {
 			if item.Product != filing.RegisteredAgent {
-				s.Filings[cmp.Or(item.FilingStatus, NotTold)]++
+				s.Filings[cmp.Or(item.FilingStatus, NotReported)]++
 			}
 		}
 	}

@@ -101,11 +101,12 @@ func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
 // A sheet is named only where there is one.
 func TestLinesSayWhereToCorrect(t *testing.T) {
 	for _, c := range []struct{ output, invalid, rejected string }{
-		{"out.xlsx", "to correct; never sent (sheet Needs Attention)",
+		{"out.xlsx", "need correction; not sent (sheet Needs Attention)",
 			"rejected; nothing was ordered (sheet Needs Attention)"},
-		{"", "to correct; never sent (sheet Needs Attention)", "rejected; nothing was ordered (sheet Needs Attention)"},
-		{"/tmp/OUT.CSV", "to correct; never sent (invalid under Result: correct those rows and run the file again)",
-			"rejected; nothing was ordered (rejected under Result: correct those rows and run the file again)"},
+		{"", "need correction; not sent (sheet Needs Attention)",
+			"rejected; nothing was ordered (sheet Needs Attention)"},
+		{"/tmp/OUT.CSV", "need correction; not sent (Result is invalid: correct those rows and run the file again)",
+			"rejected; nothing was ordered (Result is rejected: correct those rows and run the file again)"},
 	} {
 		s := report.Summary{
 			Counts: ledger.Counts{filing.Placed: 3, filing.Invalid: 1, filing.Rejected: 2},
@@ -119,7 +120,7 @@ func TestLinesSayWhereToCorrect(t *testing.T) {
 	}
 }
 
-func TestSummariseSortsTheMoney(t *testing.T) {
+func TestSummarizeSortsTheMoney(t *testing.T) {
 	cost := func(n money.Cents) money.Cost { return money.Cost{Amount: n} }
 	l := book{rows: rows(
 		ledger.Row{Result: filing.Placed, Cost: cost(100)},
@@ -131,7 +132,7 @@ func TestSummariseSortsTheMoney(t *testing.T) {
 		ledger.Row{Result: filing.Rejected, Cost: cost(99999)},
 		ledger.Row{Result: filing.Canceled, Cost: cost(99999)},
 	)}
-	s, err := report.Summarise(t.Context(), l, "b1")
+	s, err := report.Summarize(t.Context(), l, "b1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,12 +147,12 @@ func TestSummariseSortsTheMoney(t *testing.T) {
 	}
 }
 
-func TestSummariseReportsAReadError(t *testing.T) {
+func TestSummarizeReportsAReadError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	l := book{rows: func(yield func(ledger.Row, error) bool) {
 		_ = yield(ledger.Row{Result: filing.Placed}, nil) && yield(ledger.Row{}, broken)
 	}}
-	if _, err := report.Summarise(t.Context(), l, "b1"); !errors.Is(err, broken) {
+	if _, err := report.Summarize(t.Context(), l, "b1"); !errors.Is(err, broken) {
 		t.Errorf("error %v, want it to wrap %v", err, broken)
 	}
 }

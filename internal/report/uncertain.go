@@ -12,14 +12,15 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/resolve"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
-// UncertainSheet is the sheet on which a person settles uncertain rows.
+// UncertainSheet is the sheet on which a person resolves uncertain rows.
 const UncertainSheet = "Uncertain"
 
-// uncertainColumns stand in front of the input's own columns: what is in doubt,
-// what may settle it, the decision, and what else is known. Where the input has
-// a column of the same name, the first is ours.
+// uncertainColumns are in front of the input's own columns: what is uncertain, the
+// evidence, the decision, and what else is known. Where the input has a column of
+// the same name, the first is ours.
 var uncertainColumns = []struct {
 	header resolve.Field
 	note   string
@@ -31,18 +32,19 @@ var uncertainColumns = []struct {
 	}},
 	{"Company", "", 30, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(d.CompanyText()) }},
 	{"Ordered", "", 26, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(d.Ordered()) }},
-	{"Dashboard", "Signs whoever opens it in as the company's user, for seven days: do not pass it on.", 18,
+	{"Dashboard", "This link signs anyone who opens it in as the company's user, for seven days. Do not share it.", 18,
 		dashboardCell},
-	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44,
+	{"Evidence", "Orders that the filing service reported and that belong to no row. One of them may be this row's.",
+		44,
 		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(candidatesText(d)) }},
-	{resolve.DecisionField, "placed: the order exists; give its id.\nnot placed: it was never made, and the same " +
-		"run sends " +
-		"it again.\nleave, or empty: not known yet.", 14, func(*resolve.UncertainOrder, medium) sheet.OutCell {
+	{resolve.DecisionField, "placed: the order exists; enter its ID.\nnot placed: the order does not exist; " +
+		"the row is " +
+		"sent again.\nleave, or empty: not known yet.", 14, func(*resolve.UncertainOrder, medium) sheet.OutCell {
 		return toFill(true)
 	}},
-	{resolve.OrderIDsField, "order_…, as the dashboard shows it; several with commas.", 26,
+	{resolve.OrderIDsField, "order_…, as shown on the dashboard; separate several with commas.", 26,
 		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return toFill(d.TakesOrderIDs()) }},
-	{resolve.CompanyIDField, "comp_…, only for a formation or a company that was being created.", 20,
+	{resolve.CompanyIDField, "comp_…, only for a formation or for a company that was being created.", 20,
 		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
 	{"Sent", "", 23, sentCell},
 	{"Answer", "", 40, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(answerText(d)) }},
@@ -56,9 +58,8 @@ var uncertainColumns = []struct {
 	}},
 }
 
-// identifying are the input's columns, by the service's fields, by which people
-// know a row. Columns that are nobody's field are kept as well: a client number
-// is among them.
+// identifying lists the fields whose columns identify a row. Columns without a
+// field are kept as well: a client number is among them.
 var identifying = []string{
 	"companyId", "company.legalName", "userId", "email", "filingState", "annualReport.filingYear",
 	"client", "matter", "billTo", "reference",
@@ -81,7 +82,7 @@ func dashboardCell(d *resolve.UncertainOrder, to medium) sheet.OutCell {
 	case to == inCSV:
 		return sheet.Str(d.Dashboard)
 	}
-	c := sheet.Str("open the dashboard").WithStyle(sheet.StyleLink)
+	c := sheet.Str("Open the dashboard").WithStyle(sheet.StyleLink)
 	c.Link = d.Dashboard
 	return c
 }
@@ -108,14 +109,14 @@ func candidatesText(d *resolve.UncertainOrder) string {
 		lines[i] = e.String()
 	}
 	if d.MoreCandidates > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", Count(d.MoreCandidates, "order")))
+		lines = append(lines, fmt.Sprintf("and %s more", text.Count(d.MoreCandidates, "order")))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// WriteUncertain writes the uncertain rows of a batch for a person to settle:
-// as CSV where the name ends in .csv, as a workbook otherwise. ReadDecisions
-// reads it back. With dashboard links in it nobody but its owner can read it.
+// WriteUncertain writes the uncertain rows of a batch for a person to resolve: as
+// CSV where the name ends in .csv, as a workbook otherwise. ReadDecisions reads it
+// back. A file with dashboard links is readable by its owner alone.
 func WriteUncertain(batch ledger.Batch, orders []*resolve.UncertainOrder, path string) error {
 	err := writeUncertain(batch, orders, path)
 	if err == nil {
@@ -127,8 +128,8 @@ func WriteUncertain(batch ledger.Batch, orders []*resolve.UncertainOrder, path s
 	return nil
 }
 
-// shield lets nobody but its owner read a sheet with links in it: whoever has a
-// link is the user whom it signs in.
+// shield makes a sheet with links readable by its owner alone: a link signs in
+// anyone who has it.
 func shield(path string, orders []*resolve.UncertainOrder) error {
 	if !slices.ContainsFunc(orders, func(d *resolve.UncertainOrder) bool { return d.Dashboard != "" }) {
 		return nil

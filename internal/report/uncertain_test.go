@@ -86,7 +86,7 @@ func uncertain() (ledger.Batch, []*resolve.UncertainOrder) {
 
 func TestAnswerText(t *testing.T) {
 	for want, attempt := range map[string]ledger.Attempt{
-		"the service failed (HTTP 502): bad gateway": {
+		"the filing service failed (HTTP 502): bad gateway": {
 			Class:   filing.ServerError,
 			Status:  502,
 			Message: "bad gateway",
@@ -112,7 +112,8 @@ func TestAnswerText(t *testing.T) {
 func filled(t *testing.T, values map[string]any) string {
 	t.Helper()
 	batch, all := uncertain()
-	all[0].Dashboard, all[1].NoDashboard = "https://dash.example/link_1", "the user or the company is not known by id"
+	all[0].Dashboard, all[1].NoDashboard = "https://dash.example/link_1", "the ID of the user or the company is "+
+		"not known"
 	path := filepath.Join(t.TempDir(), "uncertain.xlsx")
 	if err := report.WriteUncertain(batch, all, path); err != nil {
 		t.Fatal(err)
@@ -142,12 +143,13 @@ func TestUncertainWorkbookIsFitToBeFilledIn(t *testing.T) {
 		t.Errorf("header %s, want %s", got, header)
 	}
 	for cell, want := range map[string]string{
-		"A2": "2", "B2": "comp_2  =Harbor & Light LLC", "D2": "open the dashboard", "F2": "",
+		"A2": "2", "B2": "comp_2  =Harbor & Light LLC", "D2": "Open the dashboard", "F2": "",
 		"I2": "2026-03-01 12:31 UTC",
-		"J2": "the service failed (HTTP 502): bad gateway", "K2": "$163.75", "L2": "1", "M2": "b7k2", "N2": "007",
+		"J2": "the filing service failed (HTTP 502): bad gateway", "K2": "$163.75", "L2": "1", "M2": "b7k2",
+		"N2": "007",
 		"P2": "=Harbor & Light LLC", "Q2": "FL",
-		"E2": "order_81, annual report, first heard of 2026-03-01 12:30:15 UTC\nand 7 orders more",
-		"D3": "no link: the user or the company is not known by id", "K4": "$0.00",
+		"E2": "order_81, annual report, first reported 2026-03-01 12:30:15 UTC\nand 7 orders more",
+		"D3": "no link: the ID of the user or the company is not known", "K4": "$0.00",
 	} {
 		if got, err := book.GetCellValue(report.UncertainSheet, cell); err != nil || got != want {
 			t.Errorf("%s is %q, want %q (%v)", cell, got, want, err)
@@ -215,7 +217,8 @@ func TestUncertainCSVHoldsWhatTheWorkbookDoes(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	back, err := report.ReadDecisions(path)
-	if err != nil || len(back.Decisions) != 4 || back.Decisions[2].Row != 4 || back.Decisions[2].Verdict() != resolve.Leave {
+	if err != nil || len(back.Decisions) != 4 || back.Decisions[2].Row != 4 ||
+		back.Decisions[2].Verdict() != resolve.Leave {
 		t.Errorf("%+v, %v", back, err)
 	}
 }

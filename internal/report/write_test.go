@@ -674,7 +674,7 @@ func TestCSVIsTheResultsTable(t *testing.T) {
 	}
 	want := []string{
 		"comp_3", "+1 Fitness LLC", "02134", "2026", "2019-04-01", "placed",
-		"Ordered. Cost: at least $50.00.", "order_3", "submitted", "", "50.00 + state fee", "1",
+		"Placed. Cost: at least $50.00.", "order_3", "submitted", "", "50.00 + state fee", "1",
 		"2026-03-01T12:30:15Z", "",
 	}
 	if !slices.Equal(words(got[2]), want) {
@@ -715,7 +715,7 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 			"placing": "1",
 			"skipped": "1", "canceled": "1", "total": "10", "File": "roster.xlsx", "Batch": "b7k2",
 			"Product": "Annual report",
-			"Spent":   "275", "Held": "600", "Still needed": "200", "Funds available": "125", "To be deposited": "75",
+			"Spent":   "275", "Reserved": "600", "Still needed": "200", "Funds available": "125", "To deposit": "75",
 		} {
 			if figures[name] != want {
 				t.Errorf("%s: %q, want %q", name, figures[name], want)
@@ -731,7 +731,7 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 		b := season()
 		b.funds = ledger.Balance{Posted: 27500}
 		figures, all := find(t, b)
-		if figures["Funds available"] != "not known" || !strings.Contains(all, "not declared") {
+		if figures["Funds available"] != "not known" || !strings.Contains(all, "no deposit is recorded") {
 			t.Errorf("funds available: %q", figures["Funds available"])
 		}
 	})
@@ -750,8 +750,8 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]string{
-			"Spent": "at least $275.00", "Held": "$600.00", "Funds available": "at most $125.00",
-			"To be deposited": "at least $75.00",
+			"Spent": "at least $275.00", "Reserved": "$600.00", "Funds available": "at most $125.00",
+			"To deposit": "at least $75.00",
 		} {
 			if figures[name] != want {
 				t.Errorf("%s is shown as %q, want %q", name, figures[name], want)
@@ -762,7 +762,7 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 		b := season()
 		b.rows = rows(ledger.Row{Number: 2, Result: filing.Placed})
 		figures, all := find(t, b)
-		if figures["State"] != "finished" || !strings.Contains(all, "Nothing: every row has its answer.") {
+		if figures["State"] != "finished" || !strings.Contains(all, "Nothing. Every row has a result.") {
 			t.Errorf("it says %s", all)
 		}
 	})
@@ -1019,7 +1019,7 @@ func TestExceptionsNeedAttention(t *testing.T) {
 	for _, line := range read(t, path, "Summary") {
 		all += strings.Join(words(line), " ") + "\n"
 	}
-	for _, want := range []string{"pending 3", "filed 1", "magic-link", "3 rows whose filing stands still"} {
+	for _, want := range []string{"pending 3", "filed 1", "magic-link", "3 rows with an exception"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the summary does not say %q:\n%s", want, all)
 		}

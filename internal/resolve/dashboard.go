@@ -56,7 +56,7 @@ func (s *Service) LinkDashboards(ctx context.Context, orders []*UncertainOrder) 
 	for i, at := range boards {
 		switch a := answers[at]; {
 		case a == nil:
-			orders[i].NoDashboard = "the user or the company is not known by id"
+			orders[i].NoDashboard = "the ID of the user or the company is not known"
 		case a.err != nil:
 			orders[i].NoDashboard = a.err.Error()
 		default:

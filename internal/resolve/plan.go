@@ -168,10 +168,10 @@ func (p *Plan) check(batch string, d Decision) *Resolution {
 	verdict := d.Verdict()
 	switch {
 	case verdict == "":
-		p.problem(d, DecisionField, "%q is no decision: write placed, not placed or leave", d.Word)
+		p.problem(d, DecisionField, "%q is not a decision: enter placed, not placed, or leave", d.Word)
 		return nil
 	case d.Word == "" && (len(d.OrderIDs) > 0 || d.CompanyID != ""):
-		p.problem(d, DecisionField, "the decision is missing beside the id")
+		p.problem(d, DecisionField, "enter a decision beside the ID")
 		return nil
 	case verdict == Leave:
 		p.Left++
@@ -181,14 +181,14 @@ func (p *Plan) check(batch string, d Decision) *Resolution {
 	first, twice := p.seen[d.Row]
 	switch {
 	case d.Batch != batch:
-		p.problem(d, BatchField, "the row is of batch %q, and not of %s", d.Batch, batch)
+		p.problem(d, BatchField, "the row belongs to batch %q, not to %s", d.Batch, batch)
 	case !known:
 		p.problem(d, RowField, "batch %s has no such row", batch)
 	case twice:
-		p.problem(d, RowField, "row %d is decided on in line %d already", d.Row, first)
+		p.problem(d, RowField, "row %d already has a decision in line %d", d.Row, first)
 	case d.Attempt <= 0:
 		p.problem(d, AttemptField,
-			"the number that was here is missing: it tells which attempt the decision is about")
+			"restore the number of the attempt: it shows which attempt the decision is about")
 	}
 	if len(p.Problems) > before {
 		return nil
@@ -211,11 +211,11 @@ func (p *Plan) checkResolved(d Decision, verdict Verdict, row ledger.Row) {
 	switch {
 	case verdict == NotPlaced &&
 		(row.Tries > d.Attempt || row.Result == filing.Ready || row.Result == filing.Canceled):
-		p.note("Row %d was settled as not placed before, and is %s now.", d.Row, row.Result)
+		p.note("Row %d was already marked as not placed and is now %s.", d.Row, row.Result)
 	case row.Result == filing.Uncertain:
-		p.problem(d, AttemptField, "the row was sent again since this sheet was written: write it anew")
+		p.problem(d, AttemptField, "the row was sent again after this sheet was written: download a new sheet")
 	case verdict == Placed && IsRecorded(row, d.OrderIDs, d.CompanyID):
-		p.note("Row %d was settled so before.", d.Row)
+		p.note("Row %d was already resolved this way.", d.Row)
 	default:
 		p.problem(d, DecisionField, "row %d is no longer uncertain: it is %s", d.Row, row.Result)
 	}
@@ -224,10 +224,10 @@ func (p *Plan) checkResolved(d Decision, verdict Verdict, row ledger.Row) {
 // checkNotPlaced checks that no id stands beside a row that was not placed.
 func (p *Plan) checkNotPlaced(d Decision, o *UncertainOrder) *Resolution {
 	if len(d.OrderIDs) > 0 {
-		p.problem(d, OrderIDsField, "an order was found, and yet the row is said not to be placed")
+		p.problem(d, OrderIDsField, "remove the order ID, or change the decision to placed")
 	}
 	if d.CompanyID != "" {
-		p.problem(d, CompanyIDField, "a company was found, and yet the row is said not to be placed")
+		p.problem(d, CompanyIDField, "remove the company ID, or change the decision to placed")
 	}
 	if len(d.OrderIDs) > 0 || d.CompanyID != "" {
 		return nil
@@ -246,11 +246,11 @@ func (p *Plan) checkPlaced(d Decision, o *UncertainOrder) *Resolution {
 		case twice && first == d.Line:
 			continue // written twice in one cell
 		case twice:
-			p.problem(d, OrderIDsField, "%s is given in line %d already: one order cannot be that of two rows",
+			p.problem(d, OrderIDsField, "%s is already entered in line %d: an order belongs to one row",
 				id, first)
 		case taken:
 			p.problem(d, OrderIDsField,
-				"%s is the order of row %d of batch %s: one order cannot be that of two rows", id, owner.Number,
+				"%s is the order of row %d of batch %s: an order belongs to one row", id, owner.Number,
 				owner.Batch)
 		}
 		p.given[id] = d.Line
@@ -259,9 +259,9 @@ func (p *Plan) checkPlaced(d Decision, o *UncertainOrder) *Resolution {
 	var fault *Fault
 	switch creating := o.Row.Creating; {
 	case creating && r.CompanyID == "":
-		p.problem(d, CompanyIDField, "the id of the company that was created is missing (comp_…)")
+		p.problem(d, CompanyIDField, "enter the ID of the company that was created (comp_…)")
 	case !creating && len(r.OrderIDs) == 0:
-		p.problem(d, OrderIDsField, "the order's id is missing (order_…)")
+		p.problem(d, OrderIDsField, "enter the order ID (order_…)")
 	case errors.As(r.fault(), &fault):
 		p.problem(d, fault.Field, "%s", fault.Message)
 	}

@@ -55,9 +55,9 @@ func (r *Resolution) fault() error {
 	for i, id := range r.OrderIDs {
 		switch {
 		case !isOrderID(id):
-			return &Fault{OrderIDsField, fmt.Sprintf("%q is not an order id: it looks like order_…", id)}
+			return &Fault{OrderIDsField, fmt.Sprintf("%q is not an order ID. Order IDs begin with order_", id)}
 		case slices.Contains(r.OrderIDs[:i], id):
-			return &Fault{OrderIDsField, id + " is given twice"}
+			return &Fault{OrderIDsField, id + " is entered twice"}
 		}
 	}
 	switch {
@@ -65,11 +65,11 @@ func (r *Resolution) fault() error {
 		return &Fault{OrderIDsField, ledger.ErrCreating.Error()}
 	case row.Creating && len(r.OrderIDs) > 0 && r.CompanyID == "":
 		return &Fault{
-			CompanyIDField, "the id of the company that was created is missing beside the order's (comp_…)",
+			CompanyIDField, "enter the ID of the company that was created, too (comp_…)",
 		}
 	case len(r.OrderIDs) > len(r.Order.Products()):
 		return &Fault{
-			OrderIDsField, fmt.Sprintf("%d order ids are too many: the row ordered %s", len(r.OrderIDs),
+			OrderIDsField, fmt.Sprintf("%d order IDs are too many: the row ordered %s", len(r.OrderIDs),
 				r.Order.Ordered()),
 		}
 	case r.CompanyID != "" && !r.Order.FormsCompany():
@@ -77,17 +77,17 @@ func (r *Resolution) fault() error {
 	case r.CompanyID != "" && !filing.IsCompanyID(r.CompanyID):
 		return notCompanyID(r.CompanyID)
 	case r.CompanyID != "" && !row.Creating && len(r.OrderIDs) == 0:
-		return &Fault{OrderIDsField, "the order's id is missing beside the company's"}
+		return &Fault{OrderIDsField, "enter the order ID, too (order_…)"}
 	}
 	return nil
 }
 
 func noCompany(row *ledger.Row) *Fault {
-	return &Fault{CompanyIDField, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number)}
+	return &Fault{CompanyIDField, fmt.Sprintf("row %d forms no company: leave the company ID empty", row.Number)}
 }
 
 func notCompanyID(id string) *Fault {
-	return &Fault{CompanyIDField, fmt.Sprintf("%q is not a company id: it looks like comp_…", id)}
+	return &Fault{CompanyIDField, fmt.Sprintf("%q is not a company ID. Company IDs begin with comp_", id)}
 }
 
 // Field is a part of a decision. A decision sheet has a column of that name.
@@ -151,7 +151,7 @@ func (s *Service) lookUpCompany(ctx context.Context, id, name string, others ...
 		}
 	}
 	return found, &Fault{
-		CompanyIDField, fmt.Sprintf("%s is %q, and the row's company is %q: is it the right one?", found.ID,
+		CompanyIDField, fmt.Sprintf("%s is %q, but the row names %q. Check the ID", found.ID,
 			found.LegalName, name),
 	}
 }
@@ -189,19 +189,21 @@ func (r *Resolution) objections(events Events) []string {
 	if missing := r.withoutID(events); len(missing) > 0 {
 		why = append(
 			why, fmt.Sprintf(
-				"row %d ordered %s, and no order id is given for the %s: that is recorded as placed without one.",
+				"Row %d ordered %s, and you entered no order ID for the %s. That part is recorded as placed "+
+					"without an ID.",
 				row.Number, r.Order.Ordered(), strings.Join(missing, " and the ")))
 	}
 	if row.Creating && len(r.OrderIDs) == 0 && r.Order.Assumed() {
 		why = append(
 			why, fmt.Sprintf(
-				"row %d may have sent its order as well as made the company: with the company alone, its order is "+
-					"sent now.", row.Number))
+				"Row %d may have sent its order after creating the company. If you enter only the company ID, "+
+					"the order "+
+					"is sent now.", row.Number))
 	}
 	for _, id := range r.OrderIDs {
 		for _, e := range events[id] {
 			if text := r.contradicts(e); text != "" {
-				why = append(why, fmt.Sprintf("the service says that %s %s (event %s).", id, text, e.ID))
+				why = append(why, fmt.Sprintf("According to the filing service, %s %s (event %s).", id, text, e.ID))
 				break
 			}
 		}
@@ -224,10 +226,11 @@ func (o *UncertainOrder) mayBePlaced() []string {
 	}
 	which := strings.Join(orders, " or ")
 	if more := len(o.Candidates) + o.MoreCandidates - someOrders; more > 0 {
-		which += fmt.Sprintf(" or one of %d others", more)
+		which += fmt.Sprintf(" or one of %d other orders", more)
 	}
 	return []string{
-		fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", o.Row.Number, which),
+		fmt.Sprintf("Row %d may have been placed as %s. If you mark it as not placed, it could be bought twice.",
+			o.Row.Number, which),
 	}
 }
 
@@ -272,21 +275,21 @@ func (r *Resolution) contradicts(e ledger.Event) string {
 	ordered := r.Order.Products()
 	if p, known := e.Product(); known && !slices.Contains(ordered, p) &&
 		(p != filing.RegisteredAgent || !slices.Contains(ordered, filing.AgentChange)) {
-		return "is of another product: " + p.Title()
+		return "is for another product: " + p.Title()
 	}
 	if company := cmp.Or(r.CompanyID, row.Company); e.CompanyID != "" && company != "" && e.CompanyID != company {
-		return "is of another company: " + e.CompanyID
+		return "is for another company: " + e.CompanyID
 	}
 	if state := row.Request.Order.FilingState; e.FilingState != "" && state != "" && e.FilingState != state {
-		return "is of another state: " + string(e.FilingState)
+		return "is for another state: " + string(e.FilingState)
 	}
 	if report := row.Request.Order.AnnualReport; report != nil && e.FilingYear != "" &&
 		e.FilingYear != report.FilingYear {
-		return "is of another year: " + e.FilingYear
+		return "is for another year: " + e.FilingYear
 	}
 	if sent := r.Order.Sent(); len(sent) > 0 && !e.CreatedAt.IsZero() &&
 		e.CreatedAt.Before(sent[0].StartedAt.Add(-clockSkew)) {
-		return "was there before this row was sent: " + e.CreatedAt.UTC().Format("2006-01-02 15:04:05 MST")
+		return "existed before this row was sent: " + e.CreatedAt.UTC().Format("2006-01-02 15:04:05 MST")
 	}
 	return ""
 }
@@ -298,34 +301,35 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	switch {
 	case !r.IsPlaced():
 		if err := s.Ledger.ResolveNotPlaced(ctx, row.ID, row.Tries,
-			"not placed, says "+by+"; it may be sent again"); err != nil {
+			"marked as not placed by "+by+"; it may be sent again"); err != nil {
 			return "", err
 		}
 		return s.released(ctx, row)
 	case row.Creating && len(r.OrderIDs) > 0:
-		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.",
+		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.company.ID, row.Reserved.Dollars()),
 			s.Ledger.ResolveMade(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
 				ledger.FormedClaims(&row.Request.Order, r.company.ID),
-				"placed: found by "+by+", for the new company "+r.company.ID)
+				"marked as placed by "+by+"; the new company is "+r.company.ID)
 	case row.Creating:
-		return fmt.Sprintf("Row %d is ready again, for the company %s; the same run sends its order.", row.Number,
+		return fmt.Sprintf("Row %d is ready again for the company %s. Its order will be sent.", row.Number,
 				r.company.ID),
-			s.Ledger.ResolveCreated(ctx, row.ID, row.Tries, r.company, "the company was found as "+r.company.ID+" by "+by)
+			s.Ledger.ResolveCreated(ctx, row.ID, row.Tries, r.company,
+				"the company was found as "+r.company.ID+" by "+by)
 	case r.CompanyID != "":
-		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.",
+		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.CompanyID, row.Reserved.Dollars()),
 			s.Ledger.ResolveFormed(ctx, row.ID, row.Tries, r.OrderIDs, r.CompanyID,
 				ledger.FormedClaims(&row.Request.Order, r.CompanyID),
-				"placed: found by "+by+"; the new company is "+r.CompanyID)
+				"marked as placed by "+by+"; the new company is "+r.CompanyID)
 	}
-	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Reserved.Dollars())
+	said := fmt.Sprintf("Row %d is marked as placed. %s is spent.", row.Number, row.Reserved.Dollars())
 	if row.Request.Order.Formation != nil {
 		said += fmt.Sprintf(
 			" The company that was formed is not known yet: importer resolve mark %s:%d placed --company COMPANY_ID",
 			row.Batch, row.Number)
 	}
-	return said, s.Ledger.ResolvePlaced(ctx, row.ID, row.Tries, r.OrderIDs, "placed: found by "+by)
+	return said, s.Ledger.ResolvePlaced(ctx, row.ID, row.Tries, r.OrderIDs, "marked as placed by "+by)
 }
 
 // by says who resolves, and when.
@@ -349,7 +353,7 @@ func (s *Service) NameCompany(ctx context.Context, row ledger.Row, company strin
 	}
 	return fmt.Sprintf("The company of row %d is %s.", row.Number, found.ID),
 		s.Ledger.NameCompany(ctx, row.ID, found.ID, ledger.FormedClaims(order, found.ID),
-			"placed; the new company is "+found.ID+", says "+s.by())
+			"placed; the new company is "+found.ID+", entered by "+s.by())
 }
 
 // IsRecorded reports whether a row already has the ids that were found for it.
@@ -374,9 +378,9 @@ func (s *Service) released(ctx context.Context, row *ledger.Row) (string, error)
 	}
 	if now.Result == filing.Canceled {
 		return fmt.Sprintf(
-			"Row %d was never made, and is taken back with its batch: it is not sent any more. The %s that was held "+
-				"for it is free.", row.Number, row.Reserved.Dollars()), nil
+			"Row %d is marked as not placed. Its batch was canceled, so it is not sent again. Its reservation of %s "+
+				"is released.", row.Number, row.Reserved.Dollars()), nil
 	}
-	return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.",
+	return fmt.Sprintf("Row %d is marked as not placed and will be sent again. Its reservation of %s is released.",
 		row.Number, row.Reserved.Dollars()), nil
 }

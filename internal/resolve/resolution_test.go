@@ -48,11 +48,11 @@ func TestWhatIsWrongWithAResolution(t *testing.T) {
 		}, "", ""},
 		"created": {Resolution{Order: creating, CompanyID: "comp_9"}, "", ""},
 		"no order id": {Resolution{Order: uncertain(annual), OrderIDs: []string{"doc_1"}},
-			OrderIDsField, "is not an order id"},
+			OrderIDsField, "is not an order ID"},
 		"the same id twice": {Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1", "order_1"}},
-			OrderIDsField, "given twice"},
+			OrderIDsField, "entered twice"},
 		"more ids than items": {Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1", "order_2"}},
-			OrderIDsField, "2 order ids are too many"},
+			OrderIDsField, "2 order IDs are too many"},
 		"an order of a creation": {Resolution{Order: creating, OrderIDs: []string{"order_1"}}, OrderIDsField,
 			"give the company's id"},
 		"a company of a report": {Resolution{
@@ -64,9 +64,9 @@ func TestWhatIsWrongWithAResolution(t *testing.T) {
 			Order:     uncertain(formation),
 			OrderIDs:  []string{"order_1"},
 			CompanyID: "acme",
-		}, CompanyIDField, "is not a company id"},
+		}, CompanyIDField, "is not a company ID"},
 		"a formation without orders": {Resolution{Order: uncertain(formation), CompanyID: "comp_9"}, OrderIDsField,
-			"is missing"},
+			"enter the order ID"},
 	} {
 		err := c.s.fault()
 		if c.says == "" {
@@ -118,20 +118,20 @@ func TestWhatSpeaksAgainstAResolution(t *testing.T) {
 		"it fits":                       {placed, told("annual_report", "comp_1", noon.Add(time.Second)), ""},
 		"a clock that is a little slow": {placed, told("annual_report", "", noon.Add(-clockSkew)), ""},
 		"a type that nobody knows":      {placed, told("something", "", noon), ""},
-		"another product":               {placed, told("ein", "", noon), "is of another product"},
+		"another product":               {placed, told("ein", "", noon), "is for another product"},
 		"another company": {placed, told("annual_report", "comp_2", noon),
-			"is of another company: comp_2"},
-		"another state": {placed, ofAnother("DE", "2026"), "is of another state: DE"},
-		"another year":  {placed, ofAnother("FL", "2025"), "is of another year: 2025"},
+			"is for another company: comp_2"},
+		"another state": {placed, ofAnother("DE", "2026"), "is for another state: DE"},
+		"another year":  {placed, ofAnother("FL", "2025"), "is for another year: 2025"},
 		"there before the row was sent": {placed, told("annual_report", "", noon.Add(-2*clockSkew)),
-			"was there before this row was sent"},
-		"an order that may be the row's": {never, nil, "it would be bought twice"},
+			"existed before this row was sent"},
+		"an order that may be the row's": {never, nil, "it could be bought twice"},
 		"many that may be": {many, nil,
-			"as order_0 or order_1 or order_2 or one of 297 others: sent again"},
-		"an item without an id": {half, nil, "no order id is given for the registered agent"},
+			"as order_0 or order_1 or order_2 or one of 297 other orders. If you mark"},
+		"an item without an id": {half, nil, "you entered no order ID for the registered agent"},
 		"another item without an id": {half, told("registered_agent", "comp_1", noon),
-			"no order id is given for the annual report"},
-		"a company, and perhaps more": {supposed, nil, "may have sent its order as well"},
+			"you entered no order ID for the annual report"},
+		"a company, and perhaps more": {supposed, nil, "may have sent its order after"},
 	} {
 		against := strings.Join(c.s.objections(c.told), "\n")
 		if c.says == "" && against != "" || !strings.Contains(against, c.says) {
@@ -171,7 +171,7 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 		for i, c := range []struct{ company, says string }{
 			{"comp_right", ""},
 			{"comp_second", ""},
-			{"comp_wrong", `comp_wrong is "Harbor Light LLC", and the row's company is "Blue Heron LLC"`},
+			{"comp_wrong", `comp_wrong is "Harbor Light LLC", but the row names "Blue Heron LLC"`},
 			{"comp_nobody", "comp_nobody"},
 		} {
 			batch, id := fmt.Sprint("b", i), fmt.Sprint("order_", i)

@@ -20,7 +20,7 @@ import (
 
 // ErrNotSubmitted is returned for a batch of which nothing can have been sent
 // from this ledger: its rows are not open yet.
-var ErrNotSubmitted = errors.New("it is not handed in: hand it in first, while nothing places")
+var ErrNotSubmitted = errors.New("the batch is not submitted: submit it first, while no worker runs")
 
 // RestoreCheck is what of a batch may have been sent without the ledger knowing
 // of it, as after a backup was restored.
@@ -75,20 +75,21 @@ func (s *Service) CheckRestore(ctx context.Context, b ledger.Batch, numbers []in
 			continue
 		}
 		found[row.Number] = true
-		at, supposed := before[row.ID]
+		at, assumed := before[row.ID]
 		switch {
 		case row.Result == filing.Placing && named:
 			return nil, fmt.Errorf(
-				"row %d of batch %s is at the service now: wait for its answer, or stop what places it",
+				"row %d of batch %s is being sent now: wait for its answer, or stop the worker",
 				row.Number, b.ID)
 		case row.Result == filing.Placing:
 			c.AtService++
 		case row.Result == filing.Uncertain:
 		case row.Result != filing.Ready && named:
-			return nil, fmt.Errorf("row %d of batch %s is %s: only a ready row is suspected", row.Number, b.ID,
+			return nil, fmt.Errorf("row %d of batch %s is %s: only ready rows can be marked as uncertain",
+				row.Number, b.ID,
 				row.Result)
 		case row.Result != filing.Ready:
-		case supposed && !at.Before(since):
+		case assumed && !at.Before(since):
 			c.Resolved++
 			if at.After(c.ResolvedSince) {
 				c.ResolvedSince = at
@@ -136,9 +137,9 @@ func (s *Service) MarkUncertain(ctx context.Context, c *RestoreCheck) (Marked, e
 		}
 	}
 	why := fmt.Sprintf(
-		"may have been sent since %s without the ledger knowing of it, says %s on %s. Look at the company's "+
-			"dashboard, then settle the row, on the page under Uncertain or with importer resolve; it is not sent "+
-			"by itself",
+		"may have been sent since %s and is missing in the ledger, according to %s on %s. Check the company's "+
+			"dashboard, then resolve the row on the page under Uncertain or with importer resolve; it is not sent "+
+			"before that",
 		c.Since.UTC().Format("2006-01-02 15:04 MST"), s.By, time.Now().UTC().Format("2006-01-02 15:04 MST"))
 	for len(intents) > 0 {
 		said, err := s.Ledger.AssumeSent(ctx, intents, c.Since, why)

@@ -266,23 +266,21 @@ func (o *UncertainOrder) NotPlaced() *Resolution {
 }
 
 // String describes the candidate: "order_81, annual report, submitted, first
-// heard of 2026-03-01 12:30:15 UTC; it fits row 9 too".
+// reported 2026-03-01 12:30:15 UTC; also matches row 9 of
+// batch b7k2".
 func (c Candidate) String() string {
 	text := c.Order + ", " + c.Description()
 	const named = 3
 	for i, r := range c.Also {
 		switch {
 		case i == 0:
-			text += fmt.Sprintf("; it fits row %d of batch %s", r.Number, r.Batch)
+			text += fmt.Sprintf("; also matches row %d of batch %s", r.Number, r.Batch)
 		case i < named:
 			text += fmt.Sprintf(", row %d of batch %s", r.Number, r.Batch)
 		}
 	}
-	switch more := c.Beyond(named); {
-	case more > 0:
-		text += fmt.Sprintf(" and %d more, too", more)
-	case c.Others > 0:
-		text += ", too"
+	if more := c.Beyond(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }
@@ -295,9 +293,9 @@ func (c Candidate) Description() string {
 		text += ", " + c.Status
 	}
 	if c.Company != "" {
-		text += ", of " + c.Company
+		text += ", company " + c.Company
 	}
-	return text + ", first heard of " + c.At.UTC().Format("2006-01-02 15:04:05 MST")
+	return text + ", first reported " + c.At.UTC().Format("2006-01-02 15:04:05 MST")
 }
 
 // Beyond counts the other rows that the order fits beyond the first few of Also.

@@ -211,9 +211,10 @@ func TestUncertainOrderSaysWhatIsKnown(t *testing.T) {
 		told = append(told, e.Event+": "+e.String())
 	}
 	want := []string{
-		"evt_2: order_81, annual report, pending, first heard of 2026-03-01 12:01:00 UTC; it fits row 3 of batch " +
-			"b7k2, too",
-		"evt_3: order_82, annual report, submitted, first heard of 2026-03-01 12:00:00 UTC",
+		"evt_2: order_81, annual report, pending, first reported 2026-03-01 12:01:00 UTC; also matches row 3 " +
+			"of batch " +
+			"b7k2",
+		"evt_3: order_82, annual report, submitted, first reported 2026-03-01 12:00:00 UTC",
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("evidence %q, want %q", told, want)

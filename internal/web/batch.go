@@ -211,7 +211,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	}
 	for status, n := range filings.Statuses {
 		if status == "" {
-			status = report.NotTold
+			status = report.NotReported
 		}
 		p.Summary.Filings[status] += n
 	}

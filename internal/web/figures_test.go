@@ -18,7 +18,7 @@ func TestFiguresAreThoseOfTheSummary(t *testing.T) {
 	batch := v.handIn(path, body)
 	same := func() {
 		t.Helper()
-		want, err := report.Summarise(t.Context(), s.Ledger, batch)
+		want, err := report.Summarize(t.Context(), s.Ledger, batch)
 		s.must(err)
 		f, err := s.Ledger.Figures(t.Context(), batch)
 		s.must(err)
@@ -30,7 +30,7 @@ func TestFiguresAreThoseOfTheSummary(t *testing.T) {
 		s.must(err)
 		if n := orders.Statuses[""]; n > 0 {
 			delete(orders.Statuses, "")
-			orders.Statuses[report.NotTold] = n
+			orders.Statuses[report.NotReported] = n
 		}
 		if !maps.Equal(orders.Statuses, want.Filings) || orders.Exceptions != want.Exceptions {
 			t.Errorf("%+v\nwant %+v", orders, want)

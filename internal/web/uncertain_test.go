@@ -104,7 +104,7 @@ func TestSettle(t *testing.T) {
 		status            int
 	}{
 		{"nothing", "", "Enter the order ID", 422},
-		{"no id", "<b>12</b>", "is not an order id", 422},
+		{"no id", "<b>12</b>", "is not an order ID", 422},
 	} {
 		if status, body := v.post(rowPath(rows[0]),
 			decide(rows[0], "placed", "order-0", c.order)...); status != c.status || !strings.Contains(body, c.says) ||
@@ -119,7 +119,7 @@ func TestSettle(t *testing.T) {
 	id := s.bought("comp_1")[0]
 	form := append(decide(rows[0], "placed", "order-0", " "+id+" "), "once", "one")
 	_, body = v.post(rowPath(rows[0]), form...)
-	v.wants(body, "is placed. The "+held.Dollars()+" that was held for it is spent", "2 rows were sent")
+	v.wants(body, "is marked as placed. "+held.Dollars()+" is spent", "2 rows were sent")
 	_, body = v.post(rowPath(rows[0]), form...)
 	v.wants(body, "This was already done")
 	row := s.row(rows[0].ID)
@@ -138,7 +138,7 @@ func TestSettle(t *testing.T) {
 
 	// What was never made is sent again at once.
 	_, body = v.post(rowPath(rows[1]), decide(rows[1], "not placed", "once", "two")...)
-	v.wants(body, "is ready again. The "+held.Dollars()+" that was held for it is free")
+	v.wants(body, "will be sent again. Its reservation of "+held.Dollars()+" is released")
 	if row := s.becomes(rows[1].ID, filing.Placed); row.Tries != rows[1].Tries+1 {
 		t.Errorf("%+v", row)
 	}
@@ -162,7 +162,7 @@ func TestStaleDecision(t *testing.T) {
 	_, rows := s.inDoubt(v, doubtfulClients)
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
 	_, body := other.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
-	v.wants(body, "is ready again")
+	v.wants(body, "will be sent again")
 	for deadline := time.Now().Add(15 * time.Second); s.row(rows[0].ID).Tries == rows[0].Tries ||
 		s.row(rows[0].ID).Result != filing.Uncertain; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -225,10 +225,10 @@ func TestEvidenceOnThePage(t *testing.T) {
 	s.tell(s.service.Advance(t.Context(), s.bought("comp_1")[0], "filed"))
 	id := s.bought("comp_1")[0]
 	_, body := v.get("/uncertain?batch=" + batch)
-	v.wants(body, id, "Mark as placed with this order…", "fits", "it would be bought twice")
+	v.wants(body, id, "Mark as placed with this order…", "fits", "it could be bought twice")
 
 	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
-	v.wants(body, "it would be bought twice", `name="anyway"`)
+	v.wants(body, "it could be bought twice", `name="anyway"`)
 	if status != http.StatusConflict || s.row(rows[0].ID).Result != filing.Uncertain {
 		t.Errorf("settled against evidence: %d", status)
 	}
@@ -247,7 +247,7 @@ func TestEvidenceOnThePage(t *testing.T) {
 		t.Errorf("a yes to what was told before: %d", status)
 	}
 	_, body = v.post(rowPath(rows[0]), decide(rows[0], "placed", "order-0", id)...)
-	v.wants(body, "is placed")
+	v.wants(body, "is marked as placed")
 	if row := s.row(rows[0].ID); len(row.Items) != 1 || row.Items[0].OrderID != id ||
 		row.Items[0].FilingStatus != "filed" {
 		s.tell(nil, nil)

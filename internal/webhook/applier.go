@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"bulkfiling/internal/retry"
 )
 
-// Applier applies what is stored, whoever stored it and when.
+// Applier applies stored events, whichever process stored them.
 type Applier struct {
 	store Store
 	log   *slog.Logger
@@ -21,7 +23,7 @@ const (
 	farewell     = 5 * time.Second // for what is stored when it ends
 )
 
-// NewApplier makes an applier that has yet to be run.
+// NewApplier makes an applier. Run runs it.
 func NewApplier(store Store, log *slog.Logger) *Applier {
 	return &Applier{store: store, log: log, woken: make(chan struct{}, 1)}
 }
@@ -34,10 +36,10 @@ func (a *Applier) Wake() {
 	}
 }
 
-// Run applies until ctx ends, and then once more what is stored by then. What
-// it cannot apply any more is applied by whoever runs next.
+// Run applies events until ctx ends, and then once more those that are stored by
+// then. The next process applies what is left.
 func (a *Applier) Run(ctx context.Context) {
-	backoff := firstBackoff
+	backoff := retry.Backoff{First: firstBackoff, Max: lastBackoff}
 	for ctx.Err() == nil {
 		err := a.drain(ctx)
 		if ctx.Err() != nil {
@@ -45,11 +47,10 @@ func (a *Applier) Run(ctx context.Context) {
 		}
 		wait, woken := lookAgain, a.woken
 		if err == nil {
-			backoff = firstBackoff
+			backoff.Reset()
 		} else {
-			a.log.Error("events wait to be applied", "error", err, "again in", backoff.String())
-			wait, woken = backoff, nil // new events do not mend what is wrong
-			backoff = min(2*backoff, lastBackoff)
+			wait, woken = backoff.Next(), nil // new events do not mend what is wrong
+			a.log.Error("applying events failed, retrying", "err", err, "wait", wait.String())
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -62,7 +63,7 @@ func (a *Applier) Run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
 	if err := a.drain(last); err != nil {
-		a.log.Error("events are left to be applied by the next process", "error", err)
+		a.log.Error("events left for the next process", "err", err)
 	}
 }
 
@@ -71,7 +72,7 @@ func (a *Applier) drain(ctx context.Context) error {
 	for {
 		done, settled, err := a.store.ApplyEvents(ctx)
 		for _, s := range settled {
-			a.log.Info("an event settled an uncertain row", "batch", s.Batch, "row", s.Number, "order", s.Order,
+			a.log.Info("uncertain row resolved by an event", "batch", s.Batch, "row", s.Number, "order", s.Order,
 				"event", s.Event)
 		}
 		if err != nil || done == 0 {

@@ -56,7 +56,7 @@ func TestAppliesAtStartUntilNothingIsLeft(t *testing.T) {
 		if got := asked(); len(got) != 3 {
 			t.Errorf("asked at %v", got)
 		}
-		for _, word := range []string{"settled", "batch=b7k2", "row=4", "order=order_9", "event=evt_9"} {
+		for _, word := range []string{"uncertain row resolved", "batch=b7k2", "row=4", "order=order_9", "event=evt_9"} {
 			if !strings.Contains(said.String(), word) {
 				t.Errorf("%s is not in: %s", word, said)
 			}

@@ -1,7 +1,7 @@
-// Package webhook takes the service's events in: a delivery is verified, stored
-// once, and only then answered; what is stored is applied apart from that, by
-// whichever process comes first. A crash at any point loses nothing, for what
-// was not stored was not answered with 2xx and is sent again.
+// Package webhook receives the events of the filing service. A delivery is
+// verified, stored once, and only then answered; stored events are applied
+// separately, by whichever process comes first. A crash at any point loses
+// nothing: what was not stored was not answered with 2xx and is sent again.
 //
 //	handler, applier := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), env.WebhookSecrets)), log)
 //	mux.Handle("POST "+webhook.Path, handler)

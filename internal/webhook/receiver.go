@@ -22,11 +22,11 @@ const (
 	retryAfter = 5 * time.Second // asked for where an event cannot be stored now
 )
 
-// Receiver takes deliveries of events. What it answers:
+// Receiver receives deliveries of events. It answers with:
 //
 //	200  the event is stored, now or earlier
 //	400  it was cut short, or is signed and no event, which is stored as such
-//	401  it is not signed, or not by anybody known; nothing is stored
+//	401  it is not signed with a known secret; nothing is stored
 //	405  it is no POST
 //	408  its body took too long
 //	413  its body is larger than 1 MiB; it is not read on
@@ -36,7 +36,7 @@ const (
 type Receiver struct {
 	store    Store
 	verifier Verifier
-	stored   func() // told of every new event
+	stored   func() // called for every new event
 	log      *slog.Logger
 
 	refused, unchecked, unstored repeated
@@ -45,7 +45,7 @@ type Receiver struct {
 func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "an event is posted", http.StatusMethodNotAllowed)
+		http.Error(w, "send events by POST", http.StatusMethodNotAllowed)
 		return
 	}
 	body, ok := readBody(w, r)
@@ -57,41 +57,40 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	switch err := rc.verifier.Verify(ctx, r.Header, body); {
 	case errors.Is(err, ErrSignature):
-		rc.refused.say(rc.log, "a delivery is refused", err, r)
+		rc.refused.say(rc.log, "webhook delivery refused", err, r)
 		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
 		return
 	case errors.Is(err, ErrNoSecret):
 		rc.unchecked.say(
-			rc.log, "every delivery is refused: register an endpoint with importer webhooks create --url https://HOST"+
-				Path+", or set FILING_WEBHOOK_SECRET", err, r)
+			rc.log, "webhook delivery refused: no signing secret", err, r)
 		again(w, "no signing secret is known yet")
 		return
 	case err != nil:
-		rc.unchecked.say(rc.log, "a delivery cannot be checked", err, r)
+		rc.unchecked.say(rc.log, "webhook delivery not checked", err, r)
 		again(w, "the signature cannot be checked now")
 		return
 	}
 	e, err := filing.ParseEvent(body)
 	if err != nil {
 		if _, failed := rc.store.KeepUnreadable(ctx, body, err.Error()); failed != nil {
-			rc.unstored.say(rc.log, "a garbled event is not stored", failed, r)
-			again(w, "it cannot be stored now")
+			rc.unstored.say(rc.log, "unreadable event not stored", failed, r)
+			again(w, "the event cannot be stored now")
 			return
 		}
-		rc.log.Warn("a signed delivery is no event; it is kept", "error", err, "bytes", len(body))
+		rc.log.Warn("unreadable event stored", "err", err, "bytes", len(body))
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	fresh, err := rc.store.KeepEvent(ctx, e, body)
 	if err != nil {
-		rc.unstored.say(rc.log, "an event is not stored", err, r)
-		again(w, "it cannot be stored now")
+		rc.unstored.say(rc.log, "event not stored", err, r)
+		again(w, "the event cannot be stored now")
 		return
 	}
 	if fresh {
 		rc.stored()
 	}
-	rc.log.Debug("an event", "event", e.ID, "type", e.Type, "order", e.OrderID, "fresh", fresh)
+	rc.log.Debug("event received", "event", e.ID, "type", e.Type, "order", e.OrderID, "fresh", fresh)
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -132,8 +131,8 @@ func again(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// repeated is a complaint that strangers could fill the log with: it is made
-// once in a while, with the number of times that it was due.
+// repeated is a warning that strangers could fill the log with: it is logged at
+// most once in ten seconds, with the number of times that it was due.
 type repeated struct {
 	mu    sync.Mutex
 	said  time.Time
@@ -149,6 +148,6 @@ func (c *repeated) say(log *slog.Logger, what string, err error, r *http.Request
 	if !c.said.IsZero() && time.Since(c.said) < silence {
 		return
 	}
-	log.Warn(what, "error", err, "from", r.RemoteAddr, "times", c.times)
+	log.Warn(what, "err", err, "from", r.RemoteAddr, "times", c.times)
 	c.said, c.times = time.Now(), 0
 }

@@ -16,12 +16,13 @@ import (
 
 // Errors of a Verifier. Any other error means that it could not tell.
 var (
-	// ErrSignature is returned for a delivery that is not signed, or not by
-	// anybody known.
+	// ErrSignature is returned for a delivery that is not signed, or not
+	// with a known secret.
 	ErrSignature = errors.New("the signature is missing or wrong")
 	// ErrNoSecret is returned for a signed delivery while no secret is known to
 	// check it by.
-	ErrNoSecret = errors.New("no signing secret is known")
+	ErrNoSecret = errors.New("no signing secret is known: register an endpoint with importer webhooks create --url " +
+		"https://HOST" + Path + ", or set FILING_WEBHOOK_SECRET")
 )
 
 // Verifier decides whether a delivery comes from the service. It sees the raw
