@@ -35,7 +35,7 @@ var imports = map[string][]string{
 	"internal/sheettest":  {},
 	"internal/filingapi":  {"filing", "money", "network"},
 	"internal/balance":    {"filing", "money", "season"},
-	"internal/ledger":     {"balance", "filing", "money", "network", "password"},
+	"internal/ledger":     {"balance", "filing", "money", "network", "password", "season"},
 	"internal/ledgertest": {"ledger"},
 	"internal/pricing":    {"filing", "filingapi", "money", "ledger", "season", "sheet"},
 	"internal/importer":   {"sheet", "filing", "money", "ledger", "season"},

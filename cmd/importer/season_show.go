@@ -60,7 +60,7 @@ func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledge
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.File, line.Schedule, line.When(),
-			cmp.Or(line.Came(), "-"), cmp.Or(line.Batch, "-"))
+			cmp.Or(line.LastText(), "-"), cmp.Or(line.Batch, "-"))
 	}
 	return table.Flush()
 }

@@ -155,7 +155,7 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	f.must(err)
 	if len(next) != 3 || !line.Next.Equal(next[0].At) || !next[0].At.After(time.Now()) ||
 		next[2].At.Year() != next[0].At.Year()+2 || !strings.HasSuffix(line.When(), "-01-15 06:00 UTC") ||
-		line.Came() != "" {
+		line.LastText() != "" {
 		t.Errorf("%+v, %+v", line, next)
 	}
 }

@@ -450,13 +450,13 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 		h.set("2027-06-03 00:00 UTC")
 		today, err := s.ManualRun(changed)
 		f.must(err)
-		today, fired, err := s.Fire(f.Context(), changed, today)
+		today, fired, err := s.Execute(f.Context(), changed, today)
 		f.must(err)
 		if !fired || today.State != ledger.RunDone || today.Batch != "" ||
 			!strings.Contains(today.Note, "nothing is due") {
 			t.Errorf("%+v", today)
 		}
-		if _, again, err := s.Fire(f.Context(), changed, today); again || err != nil {
+		if _, again, err := s.Execute(f.Context(), changed, today); again || err != nil {
 			t.Error(again, err)
 		}
 		if twice := f.service.Books().Duplicates(); len(twice) > 0 || len(f.service.Books().Orders) != 6 {
@@ -477,7 +477,7 @@ func TestSeasonByHandAndBySchedule(t *testing.T) {
 	s := f.seasons(l, &h)
 	today, err := s.ManualRun(wy)
 	f.must(err)
-	today, fired, err := s.Fire(f.Context(), wy, today)
+	today, fired, err := s.Execute(f.Context(), wy, today)
 	if f.must(err); !fired || fmt.Sprint(f.due(l, today.Batch)) != "[comp_1]" {
 		t.Fatalf("%+v", today)
 	}
@@ -705,7 +705,7 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	if len(fired) != 1 || fired[0].State != ledger.RunFailed || !strings.Contains(fired[0].Note, "FILING_SEAL_KEY") {
 		t.Errorf("%+v", fired)
 	}
-	told := []string{"Bulkfiling: the season due is put off", "Bulkfiling: the season yearly failed"}
+	told := []string{"Bulkfiling: the schedule due is postponed", "Bulkfiling: the schedule yearly failed"}
 	if got := notices(); !slices.Equal(got, told) {
 		t.Errorf("%q", got)
 	}

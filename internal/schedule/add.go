@@ -183,7 +183,7 @@ func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []by
 // it would be kept for as long as the ledger, and nothing of a season needs it. One
 // that cannot be read is refused for that, by who reads it next.
 func refuseSSNs(ctx context.Context, file string, content []byte, o Options, on season.Date) error {
-	options, err := o.reads(on, nil)
+	options, err := o.importerOptions(on, nil)
 	if err != nil {
 		return nil
 	}

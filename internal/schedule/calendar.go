@@ -34,13 +34,12 @@ func (s *Scheduler) Calendar(ctx context.Context, seasons []ledger.Schedule, fro
 	for _, se := range seasons {
 		key += fmt.Sprintf(" %s %s %s", se.Name, se.CompanyList, se.Options)
 	}
-	return s.calendars.get(key, func() (Calendar, int, error) {
-		c, err := s.calendar(context.WithoutCancel(ctx), seasons, from, to) // others may wait for it, too
-		return c, len(c.Due) + len(c.Rest), err
+	return s.calendars.Get(ctx, key, func(ctx context.Context) (Calendar, error) {
+		return s.loadCalendar(ctx, seasons, from, to)
 	})
 }
 
-func (s *Scheduler) calendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
+func (s *Scheduler) loadCalendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
 	c := Calendar{Broken: make(map[string]error)}
 	var due, rest register
 	for _, se := range seasons {

@@ -116,8 +116,9 @@ func (o *Options) ahead() string {
 	return fmt.Sprintf("%s before %s, %s", strings.TrimSuffix(when, " before"), what, o.zone())
 }
 
-// reads are the importer's options for a firing that stands for a day.
-func (o *Options) reads(on season.Date, s *importer.ScheduleRun) (importer.Options, error) {
+// importerOptions returns how the importer reads the company list for a run that
+// stands for a day.
+func (o *Options) importerOptions(on season.Date, s *importer.ScheduleRun) (importer.Options, error) {
 	options := importer.Options{
 		Product:   o.Product,
 		State:     o.State,
@@ -173,7 +174,7 @@ func ReadCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}
-	options, err := o.reads(on, nil)
+	options, err := o.importerOptions(on, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}

@@ -23,7 +23,9 @@ type Summary struct {
 	Next     time.Time `json:"next,omitzero"` // in its own zone; zero: never
 	Last     string    `json:"last"`          // its last firing; "" for none
 	Batch    string    `json:"batch"`         // of that firing
-	State    string    `json:"state"`         // of that firing, or what is wrong with the roster
+	State    string    `json:"state"`         // of that firing, or what is wrong with the company list
+
+	last ledger.Run
 }
 
 // LoadSummary is the line of a season.
@@ -55,9 +57,10 @@ func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, e
 	case len(next) > 0 && !se.Paused:
 		line.Next = next[0].At
 	}
-	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
-	if err == nil && len(firings) > 0 {
-		line.Last, line.Batch, line.State = firings[0].ID, firings[0].Batch, string(firings[0].State)
+	runs, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
+	if err == nil && len(runs) > 0 {
+		line.last = runs[0]
+		line.Last, line.Batch, line.State = line.last.ID, line.last.Batch, string(line.last.State)
 	}
 	return line, err
 }
@@ -73,13 +76,20 @@ func (l *Summary) When() string {
 	return l.Next.Format("2006-01-02 15:04 MST")
 }
 
-// Came says what came of the last time; "" where there was none.
-func (l *Summary) Came() string {
-	last := strings.TrimPrefix(l.Last, l.Name+"@")
-	if l.State != "" && l.State != string(ledger.RunDone) {
-		last = strings.TrimSpace(last + " " + l.State)
+// LastText returns the day of the last run and, unless it is done, its state; the
+// text of the state alone where there was no run.
+func (l *Summary) LastText() string {
+	var parts []string
+	if day, err := l.last.Date(); err == nil {
+		parts = append(parts, day.String())
 	}
-	return last
+	if l.last.IsManual() {
+		parts = append(parts, "by hand")
+	}
+	if l.State != "" && l.State != string(ledger.RunDone) {
+		parts = append(parts, l.State)
+	}
+	return strings.Join(parts, " ")
 }
 
 // UpcomingRuns are the next n turns of a season, their times in its own zone;
@@ -90,7 +100,7 @@ func UpcomingRuns(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, n in
 
 // Upcoming is UpcomingRuns for whoever asks again and again.
 func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Firing, error) {
-	schedule, err := s.schedule(ctx, se)
+	schedule, err := s.loadTimes(ctx, se)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +120,7 @@ func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string
 	if err != nil {
 		return nil, err
 	}
-	return s.read(ctx, s.c.Ledger, hash, o, season.DateOf(s.c.Now()))
+	return s.loadList(ctx, hash, o, season.DateOf(s.c.Now()))
 }
 
 // HasRun reports whether a turn of a season was fired already: where a season of
@@ -119,7 +129,7 @@ func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string
 func HasRun(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, turn season.Firing) (bool, error) {
 	firings, err := l.Schedules().ListRuns(ctx, s.Name)
 	for _, f := range firings {
-		if f.ID == turn.ID(s.Name) {
+		if f.ID == ledger.RunID(s.Name, turn.Date) {
 			return true, err
 		}
 	}
@@ -138,12 +148,6 @@ func RunText(f ledger.Run) string {
 		text += ", " + f.Note
 	}
 	return text
-}
-
-// RunDate is the day that a firing stands for, and whether a person asked for it.
-func RunDate(f ledger.Run) (on season.Date, hand bool, err error) {
-	on, err = dateOf(f)
-	return on, byHand(f.ID), err
 }
 
 // ListVersions are the present version of a season's roster and those of its
@@ -200,12 +204,15 @@ func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, e
 	if err != nil {
 		return r, err
 	}
-	today, _, _ := strings.Cut(r.Firing.ID, handMark)
+	day, err := r.Firing.Date()
+	if err != nil {
+		return r, err
+	}
 	for i, f := range firings {
 		switch {
 		case f.ID == r.Firing.ID && f.State != ledger.RunBegun:
 			r.Fired = &firings[i]
-		case f.ID == today:
+		case f.ID == ledger.RunID(se.Name, day):
 			r.Today = &firings[i]
 		}
 	}
@@ -221,7 +228,7 @@ var ErrRunning = errors.New("a worker is at it")
 // FireByHand fires what was rehearsed. It returns ErrRunning and, where the
 // firing failed for good, ErrCompanyList.
 func (s *Scheduler) RunNow(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, error) {
-	f, fired, err := s.Fire(ctx, se, f)
+	f, fired, err := s.Execute(ctx, se, f)
 	switch {
 	case err != nil:
 		return f, err

@@ -34,11 +34,6 @@ type Firing struct {
 	Missed int       // earlier firings that nobody was there for; it stands for them too
 }
 
-// ID names the firing, the same for every worker and at every try, even for
-// those whose clocks are in other zones: a ledger that holds it once lets the
-// season fire once.
-func (f Firing) ID(season string) string { return season + "@" + f.Date.String() }
-
 // LoadZone finds a zone by its name, such as America/New_York; "" and Local are
 // the machine's own.
 func LoadZone(name string) (*time.Location, error) {

@@ -97,9 +97,10 @@ func (s *Site) listedSeason(ctx context.Context, se ledger.Schedule) (listedSeas
 func (s *Site) listedFiring(ctx context.Context, f ledger.Run) (listedFiring, error) {
 	listed := listedFiring{Run: f}
 	var err error
-	if listed.Day, listed.ByHand, err = schedule.RunDate(f); err != nil {
+	if listed.Day, err = f.Date(); err != nil {
 		return listed, err
 	}
+	listed.ByHand = f.IsManual()
 	if listed.Plan, err = schedule.DecodePlan(f); err != nil {
 		return listed, err
 	}

@@ -1,0 +1,211 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
+)
+
+// makeBatch makes the batch of a run and opens it, or lets it wait for approval.
+// It may be interrupted anywhere and called again: a batch that is not open yet is
+// made again from the start, and an open one is left alone.
+func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run *ledger.Run) error {
+	if s.hasOpenBatch(ctx, run) {
+		return nil
+	}
+	if s.c.Quoter == nil {
+		return errors.New("the filing service cannot be asked for its prices: there is no client")
+	}
+	quoter, err := s.c.Quoter(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the filing service for its prices: %w", err)
+	}
+	plan, created, err := s.recordBatch(ctx, schedule, run, quoter)
+	if err != nil {
+		return err
+	}
+	switch {
+	case run.Batch == "":
+		run.Note = "nothing is due that an earlier run has not filed"
+		return storePlan(run, plan)
+	case !created:
+		run.Note = "its batch was there already"
+		return nil
+	}
+	// Stored first: by the run of a batch the ledger knows who contributed to it.
+	run.State = ledger.RunBegun
+	if err := s.c.Ledger.Schedules().EndRun(ctx, *run); err != nil {
+		return err
+	}
+	if err := s.requestApproval(ctx, schedule, run.Batch, plan); err != nil {
+		return err
+	}
+	if err := storePlan(run, plan); err != nil {
+		return err
+	}
+	run.Note = plan.Nothing()
+	// Stored before the batch opens: afterwards its rows change, and the plan can
+	// no longer be made.
+	if err := s.c.Ledger.Schedules().EndRun(ctx, *run); err != nil {
+		return err
+	}
+	if err := s.reportRun(ctx, run, plan); err != nil {
+		return err
+	}
+	if err := s.c.Ledger.OpenBatch(ctx, run.Batch); err != nil {
+		return err
+	}
+	s.c.Log.Info("schedule run", "schedule", run.Schedule, "run", run.ID, "batch", run.Batch,
+		"filings", plan.Filings, "missed", run.Missed, "approval", plan.Approval != "")
+	return nil
+}
+
+// hasOpenBatch reports whether another process opened the batch of the run before
+// it died.
+func (s *Scheduler) hasOpenBatch(ctx context.Context, run *ledger.Run) bool {
+	if run.Batch == "" {
+		return false
+	}
+	b, err := s.c.Ledger.Batch(ctx, run.Batch)
+	return err == nil && b.ID == run.Batch && b.Open
+}
+
+// recordBatch plans a run and records its rows as a batch, which run.Batch names
+// then; "" where nothing is due.
+func (s *Scheduler) recordBatch(ctx context.Context, schedule ledger.Schedule, run *ledger.Run,
+	quoter pricing.Quoter) (plan *Plan, created bool, err error) {
+	rc, err := s.newRunContext(ctx, schedule, *run, s.readList)
+	if err != nil {
+		return nil, false, err
+	}
+	selected, planner, err := s.prepare(ctx, rc, quoter)
+	if err != nil {
+		return nil, false, err
+	}
+	recorder := &batchRecorder{planRecorder: planner}
+	if run.Batch, created, err = rc.record(ctx, selected, recorder, s.c.By); err != nil {
+		return nil, false, err
+	}
+	if plan, err = planner.finish(ctx); err != nil {
+		return nil, false, err
+	}
+	if created {
+		err = recorder.saveQuote(ctx)
+	}
+	return plan, created, err
+}
+
+// requestApproval lets a batch wait for approval, where the schedule or the firm
+// settings ask for one.
+func (s *Scheduler) requestApproval(ctx context.Context, schedule ledger.Schedule, batch string, plan *Plan) error {
+	second, err := s.c.Ledger.NeedsSecond(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if (!schedule.Approval && !second) || plan.Filings == 0 {
+		return nil
+	}
+	if plan.Approval, _, err = pricing.ApprovalHash(ctx, s.c.Ledger, batch); err != nil {
+		return err
+	}
+	return s.c.Ledger.RequestApproval(ctx, batch, plan.Approval)
+}
+
+// reportRun adds the notification of a run: what it files, or why nothing.
+func (s *Scheduler) reportRun(ctx context.Context, run *ledger.Run, plan *Plan) error {
+	what := fmt.Sprintf("the schedule %s ran: %d filings", run.Schedule, plan.Filings)
+	next := "Follow it: importer status " + run.Batch
+	if reason := plan.Nothing(); reason != "" {
+		what = fmt.Sprintf("the schedule %s files nothing", run.Schedule)
+		next = reason + "\nFix the company list: importer season update " + run.Schedule + " --roster FILE"
+		s.c.Log.Error("schedule files nothing", "schedule", run.Schedule, "run", run.ID, "reason", reason)
+	}
+	if plan.Approval != "" {
+		what = fmt.Sprintf("the schedule %s is waiting for approval: %d filings", run.Schedule, plan.Filings)
+		next = "Review and approve it: importer approve " + run.Batch
+	}
+	return s.notify(ctx, run.Batch, what, plan.Text()+next)
+}
+
+// Plan returns what a run would do now, and writes nothing. Where the filing
+// service cannot be asked for its prices, the cost is not known.
+func (s *Scheduler) Plan(ctx context.Context, schedule ledger.Schedule, run ledger.Run) (*Plan, error) {
+	var quoter pricing.Quoter
+	if s.c.Quoter != nil {
+		var err error
+		if quoter, err = s.c.Quoter(ctx); err != nil {
+			s.c.Log.Info("prices not loaded", "err", err)
+			quoter = nil
+		}
+	}
+	rc, err := s.newRunContext(ctx, schedule, run, s.loadList)
+	if err != nil {
+		return nil, err
+	}
+	selected, planner, err := s.prepare(ctx, rc, quoter)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := rc.record(ctx, selected, planner, s.c.By); err != nil {
+		return nil, err
+	}
+	return planner.finish(ctx)
+}
+
+// prepare selects the rows of a run and begins its plan.
+func (s *Scheduler) prepare(ctx context.Context, rc *runContext,
+	quoter pricing.Quoter) (*selection, *planRecorder, error) {
+	selected, err := rc.selectRows(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := rc.newPlan(ctx, selected)
+	if err != nil {
+		return nil, nil, err
+	}
+	if late := s.c.Now().Sub(rc.run.Due); late > 2*s.c.Every+lateGrace {
+		plan.Late = rc.run.Due.In(rc.zone).Format("2006-01-02 15:04 MST")
+	}
+	return selected, newPlanRecorder(rc, plan, quoter), nil
+}
+
+// LoadPlanOfBatch loads the plan of the run that made a batch; nil where no run
+// did.
+func LoadPlanOfBatch(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
+	runs, err := l.Schedules().ListRuns(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(runs, func(run ledger.Run) bool { return run.Batch == batch })
+	if i < 0 {
+		return nil, nil
+	}
+	return DecodePlan(runs[i])
+}
+
+// storePlan puts a plan into its run.
+func storePlan(run *ledger.Run, plan *Plan) error {
+	body, err := json.Marshal(plan)
+	if err != nil {
+		return fmt.Errorf("store the plan of %s: %w", run.ID, err)
+	}
+	run.Plan = body
+	return nil
+}
+
+// DecodePlan decodes the plan that is stored with a run; nil where there is none.
+func DecodePlan(run ledger.Run) (*Plan, error) {
+	if len(run.Plan) == 0 {
+		return nil, nil
+	}
+	plan := new(Plan)
+	if err := json.Unmarshal(run.Plan, plan); err != nil {
+		return nil, fmt.Errorf("read the plan of %s: %w", run.ID, err)
+	}
+	return plan, nil
+}

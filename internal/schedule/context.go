@@ -1,0 +1,216 @@
+package schedule
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+	"bulkfiling/internal/sheet"
+)
+
+// lateGrace is how much later than two checks a run may start without its plan
+// saying so.
+const lateGrace = time.Minute
+
+// runContext is everything that a run is planned from. It is built once and not
+// changed afterwards.
+type runContext struct {
+	ledger *ledger.Ledger
+	read   listReader
+
+	schedule    ledger.Schedule
+	run         ledger.Run
+	options     Options
+	zone        *time.Location
+	on          season.Date        // the day that the run stands for
+	file        ledger.CompanyList // with its content
+	companyList *CompanyList
+	history     []listVersion // the lists of the schedule up to the run's, the oldest first
+	previous    []ledger.Run  // completed runs of the schedule, the newest first
+}
+
+// listReader reads a version of a company list as it is on a day. It returns
+// ErrCompanyList.
+type listReader func(ctx context.Context, hash string, o Options, on season.Date) (*CompanyList, error)
+
+// readList reads a version of a company list from the ledger, for a run that
+// buys.
+func (s *Scheduler) readList(ctx context.Context, hash string, o Options, on season.Date) (*CompanyList, error) {
+	return LoadVersion(ctx, s.c.Ledger, hash, o, on)
+}
+
+// loadList loads a version of a company list that may have been read up to listTTL
+// ago, for pages and plans. It is shared and not to be changed.
+func (s *Scheduler) loadList(ctx context.Context, hash string, o Options, on season.Date) (*CompanyList, error) {
+	options, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("read the company list %s: %w", hash, err)
+	}
+	return s.lists.Get(ctx, fmt.Sprintf("%s %s %s", hash, on, options),
+		func(ctx context.Context) (*CompanyList, error) { return s.readList(ctx, hash, o, on) })
+}
+
+// newRunContext loads what a run is planned from.
+func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule, run ledger.Run,
+	read listReader) (*runContext, error) {
+	rc := &runContext{ledger: s.c.Ledger, read: read, schedule: schedule, run: run}
+	var err error
+	if rc.options, err = DecodeOptions(schedule); err != nil {
+		return nil, err
+	}
+	if rc.zone, err = season.LoadZone(rc.options.Zone); err != nil {
+		return nil, err
+	}
+	if rc.on, err = run.Date(); err != nil {
+		return nil, err
+	}
+	if rc.file, err = loadVersion(ctx, s.c.Ledger, run.CompanyList); err != nil {
+		return nil, err
+	}
+	if rc.history, err = rc.loadHistory(ctx); err != nil {
+		return nil, err
+	}
+	if rc.previous, err = rc.loadCompletedRuns(ctx); err != nil {
+		return nil, err
+	}
+	list, err := read(ctx, run.CompanyList, rc.options, rc.on)
+	if err != nil {
+		return nil, err
+	}
+	own := *list // which may be shared
+	own.Since = season.DateOf(schedule.Since.In(rc.zone))
+	if n := len(rc.history); n > 0 {
+		own.Changed = rc.history[n-1].since
+	}
+	rc.companyList = &own
+	return rc, nil
+}
+
+// listVersion is a company list that a schedule has had from a day on.
+type listVersion struct {
+	hash  string
+	since season.Date
+}
+
+// loadHistory loads the company lists that the schedule has had, up to that of the
+// run: the run may have begun before the list was replaced.
+func (rc *runContext) loadHistory(ctx context.Context) ([]listVersion, error) {
+	versions, err := rc.ledger.Schedules().ListVersions(ctx, rc.run.Schedule)
+	var all []listVersion
+	last := 0
+	for i, v := range versions {
+		all = append(all, listVersion{v.Hash, season.DateOf(v.Since.In(rc.zone))})
+		if v.Hash == rc.run.CompanyList {
+			last = i + 1
+		}
+	}
+	return all[:last], err
+}
+
+// loadCompletedRuns loads the other runs of the schedule that are done, the newest
+// first.
+func (rc *runContext) loadCompletedRuns(ctx context.Context) ([]ledger.Run, error) {
+	runs, err := rc.ledger.Schedules().ListRuns(ctx, rc.run.Schedule)
+	return slices.DeleteFunc(runs, func(other ledger.Run) bool {
+		return other.ID == rc.run.ID || other.State != ledger.RunDone
+	}), err
+}
+
+// newPlan begins the plan of a run: the rows that are selected, and what changed
+// since the run before.
+func (rc *runContext) newPlan(ctx context.Context, selected *selection) (*Plan, error) {
+	plan := &Plan{
+		Season:  rc.schedule.Name,
+		Date:    rc.on,
+		Missed:  rc.run.Missed,
+		File:    rc.file.File,
+		Roster:  rc.file.Hash,
+		Rows:    rc.companyList.Tally.Rows,
+		Product: rc.companyList.Product,
+		Beyond:  selected.beyond,
+	}
+	for _, row := range selected.undated {
+		plan.Undated.Add(company(row))
+	}
+	for _, row := range selected.notDue {
+		plan.NotDue.Add(company(row))
+	}
+	now := rc.rowsInWindow(selected)
+	var before []season.Row
+	if len(rc.previous) > 0 {
+		plan.Before = rc.previous[0].ID
+		var err error
+		if before, err = rc.loadRowsBefore(ctx, now); err != nil {
+			return nil, err
+		}
+	}
+	plan.compare(now, before, selected.rows)
+	return plan, nil
+}
+
+func (rc *runContext) rowsInWindow(selected *selection) (rows []season.Row) {
+	for _, row := range rc.companyList.Rows {
+		if selected.window[row.Number] {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// loadRowsBefore loads the rows to compare with: those that the company list of
+// the run before has in the window of this run. now are the rows of this one.
+func (rc *runContext) loadRowsBefore(ctx context.Context, now []season.Row) ([]season.Row, error) {
+	before := rc.previous[0]
+	if before.CompanyList == rc.file.Hash {
+		return now, nil
+	}
+	old, err := rc.read(ctx, before.CompanyList, rc.options, rc.on)
+	if err != nil {
+		return nil, fmt.Errorf("read the company list of %s: %w", before.ID, err)
+	}
+	if rc.options.Due == "" {
+		return old.Rows, nil
+	}
+	list := old.Roster
+	list.Since = rc.companyList.Since
+	reports, err := rc.listReports(list, true)
+	if err != nil {
+		return nil, err
+	}
+	var rows []season.Row
+	for _, e := range reports {
+		rows = append(rows, e.Row)
+	}
+	return rows, nil
+}
+
+// record reads the company list and hands the selected rows to a recorder. A run
+// ahead of the due dates without any due rows has no batch.
+func (rc *runContext) record(ctx context.Context, selected *selection, to importer.Recorder,
+	by string) (batch string, created bool, err error) {
+	if rc.options.Due != "" && len(selected.rows) == 0 {
+		return "", false, nil
+	}
+	options, err := rc.options.importerOptions(rc.on, &importer.ScheduleRun{ID: rc.run.ID, RowOf: selected.find})
+	if err != nil {
+		return "", false, err
+	}
+	release, err := sheet.AcquireReader(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	defer release()
+	content := rc.file.Content
+	im, err := importer.OpenReader(rc.file.File, bytes.NewReader(content), int64(len(content)), options)
+	if err != nil {
+		return "", false, fmt.Errorf("%w: %w", ErrCompanyList, err)
+	}
+	defer im.Close()
+	return im.Record(ctx, to, by)
+}

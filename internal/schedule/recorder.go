@@ -1,0 +1,183 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
+)
+
+// planRecorder adds the rows of a run to its plan: what each costs, and whether it
+// is bought already. It writes nothing.
+type planRecorder struct {
+	ledger *ledger.Ledger
+	quoter pricing.Quoter // nil where the filing service cannot be asked
+	plan   *Plan
+	names  map[int]string // by the row's number
+	quote  pricing.BatchQuote
+	batch  string
+
+	covered []ledger.Coverage // of the rows since it was last emptied
+}
+
+var _ importer.Recorder = (*planRecorder)(nil)
+
+func newPlanRecorder(rc *runContext, plan *Plan, quoter pricing.Quoter) *planRecorder {
+	names := make(map[int]string, len(rc.companyList.Rows))
+	for _, row := range rc.companyList.Rows {
+		names[row.Number] = company(row)
+	}
+	return &planRecorder{ledger: rc.ledger, quoter: quoter, plan: plan, names: names}
+}
+
+// CreateBatch begins the plan of a batch.
+func (p *planRecorder) CreateBatch(_ context.Context, b ledger.Batch) (bool, error) {
+	p.batch = b.ID
+	return true, nil
+}
+
+// AddRows adds rows to the plan, and writes into them what it finds.
+func (p *planRecorder) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
+	left, err := pricing.LoadRemaining(ctx, p.ledger, ledger.Batch{ID: batch}, rows)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := p.addRow(&rows[i], left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRow adds a row as far as the ledger can tell what becomes of it.
+func (p *planRecorder) addRow(row *ledger.Row, left *pricing.Remaining) error {
+	name := cmp.Or(p.names[row.Number], "row") + fmt.Sprintf(" (row %d)", row.Number)
+	switch row.Result {
+	case filing.Invalid:
+		p.plan.Invalid.Add(name)
+		p.plan.addWhys(row.Faults)
+		return nil
+	case filing.Skipped:
+		p.plan.Skipped++
+		return nil
+	}
+	if d, contradicts := left.Difference(*row); contradicts {
+		// The record may have been corrected since: a run, or a retry, compares the
+		// row again.
+		row.Result, row.Message = filing.Invalid, d.Message
+		row.Faults = append(row.Faults,
+			ledger.Fault{Column: -1, Header: d.Column.Header, Rule: d.Rule, Message: d.Message})
+		p.plan.Invalid.Add(name)
+		return nil
+	}
+	order, by := left.Order(*row)
+	for _, s := range left.Lapsed(*row) {
+		p.plan.Lapsed.Add(fmt.Sprintf("%s: order %s, %s", name, cmp.Or(s.Order, "without an id"), s.Lapsed))
+	}
+	switch {
+	case by != nil:
+		p.addCovered(row, name, by, left.Claims(*row))
+		return nil
+	case len(order.Products()) == 0:
+		// The worker adds the order ids when it comes to the row.
+		row.Message = "bought before; nothing will be ordered"
+		p.plan.Bought.Add(name)
+		return nil
+	}
+	return p.addOrder(row, &order, left.Facts(*row))
+}
+
+// addCovered skips a row that a subscription covers.
+func (p *planRecorder) addCovered(row *ledger.Row, name string, by *ledger.PriorPurchase, claims []ledger.Claim) {
+	where := fmt.Sprintf("row %d of batch %s", by.Number, by.Batch)
+	if by.Order != "" {
+		where = by.Order + " (" + where + ")"
+	}
+	row.Result = filing.Skipped
+	row.Message = "covered by the annual subscription of order " + where +
+		"; to order it all the same, run it with --again=\"why\""
+	p.plan.Covered.Add(name + ": by order " + where)
+	for _, c := range claims {
+		if c.Cover == "" {
+			continue
+		}
+		p.covered = append(p.covered, ledger.Coverage{
+			Batch:  p.batch,
+			Number: row.Number,
+			Cover:  c.Cover,
+			Year:   c.Year,
+			Opened: by.Row,
+		})
+	}
+}
+
+// addOrder adds a row that will be ordered, with its cost where prices are known.
+func (p *planRecorder) addOrder(row *ledger.Row, order *filing.Order, facts pricing.Facts) error {
+	p.plan.Filings++
+	if p.quoter != nil {
+		quote := p.quoter.Quote(order, facts, nil)
+		row.Cost, row.Message = quote.Total, "not sent yet; it will cost "+quote.Total.Without(quote.Missing())
+		if err := p.quote.Add(quote); err != nil {
+			return fmt.Errorf("sum the plan of the schedule %s up: %w", p.plan.Season, err)
+		}
+	}
+	p.plan.orders = append(p.plan.orders,
+		balance.Order{Priority: row.Priority, Row: row.Number, Cost: row.Cost.Amount})
+	return nil
+}
+
+// finish sums the plan up against the present funds.
+func (p *planRecorder) finish(ctx context.Context) (*Plan, error) {
+	plan, total := p.plan, p.quote.Total
+	slices.SortStableFunc(plan.Why, func(a, b Why) int { return b.Rows - a.Rows })
+	plan.Why = plan.Why[:min(len(plan.Why), maxWhys)]
+	plan.Priced = p.quoter != nil
+	plan.Cost, plan.Certainty, plan.AtLeast = total.Amount, total.Certainty, total.IsUnknown()
+	plan.Kinds = p.quote.Kinds
+	for _, line := range p.quote.Lines {
+		plan.Lines = append(plan.Lines, PlanLine{
+			Product:   line.Product,
+			Count:     line.Count,
+			Cost:      line.Total.Amount,
+			Certainty: line.Total.Certainty,
+			AtLeast:   line.Total.IsUnknown(),
+		})
+	}
+	var err error
+	plan.Forecast, err = balance.LoadForecast(ctx, p.ledger, plan.orders)
+	return plan, err
+}
+
+// batchRecorder records the rows of a run as a batch, once they are in its plan.
+type batchRecorder struct{ *planRecorder }
+
+// CreateBatch creates the batch. It reports false where it is there already.
+func (b *batchRecorder) CreateBatch(ctx context.Context, batch ledger.Batch) (bool, error) {
+	b.batch = batch.ID
+	return b.ledger.CreateBatch(ctx, batch)
+}
+
+// AddRows adds rows to the plan and then, as the plan has left them, to the batch.
+func (b *batchRecorder) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
+	if err := b.planRecorder.AddRows(ctx, batch, rows); err != nil {
+		return err
+	}
+	covered := b.covered
+	b.covered = nil
+	if err := b.ledger.RecordCoverage(ctx, covered...); err != nil {
+		return err
+	}
+	return b.ledger.AddRows(ctx, batch, rows)
+}
+
+// saveQuote saves what the batch will cost.
+func (b *batchRecorder) saveQuote(ctx context.Context) error {
+	return b.quote.Save(ctx, b.ledger, b.batch)
+}

@@ -1,0 +1,278 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+// selection is which rows of a company list a run files, and in what order.
+type selection struct {
+	whole   bool                    // all rows get a result, also those without a company
+	rows    map[int]importer.RunRow // by the row's number
+	window  map[int]bool            // rows, with those that an earlier run has filed
+	undated []season.Row            // no due date is known
+	notDue  []season.Row            // filed, although the rules say that nothing is due
+	beyond  int                     // rows that are not due now, or are filed
+}
+
+func newSelection() *selection {
+	return &selection{rows: make(map[int]importer.RunRow), window: make(map[int]bool)}
+}
+
+// find returns how a row is filed; false where it is not.
+func (s *selection) find(number int) (importer.RunRow, bool) {
+	row, ok := s.rows[number]
+	return row, ok || s.whole
+}
+
+// selectRows selects the rows of a run: the whole company list at a time, or by
+// the calendar ahead of the due dates.
+func (rc *runContext) selectRows(ctx context.Context) (*selection, error) {
+	if rc.options.Due == "" {
+		return rc.selectWhole(), nil
+	}
+	return rc.selectByCalendar(ctx)
+}
+
+// selectWhole selects every row.
+func (rc *runContext) selectWhole() *selection {
+	selected := newSelection()
+	selected.whole = true
+	for _, row := range rc.companyList.Rows {
+		r := importer.RunRow{Priority: balance.Undated}
+		if rc.companyList.Product == filing.AnnualReport {
+			due := rc.companyList.due(row, rc.options, rc.on)
+			r.Priority = balance.Priority(due)
+			if due.Verdict == season.NotThisYear || due.Verdict == season.NotRequired {
+				selected.notDue = append(selected.notDue, row)
+			}
+		}
+		selected.rows[row.Number], selected.window[row.Number] = r, true
+	}
+	return selected
+}
+
+// selectByCalendar selects the rows whose due date is near and that no earlier run
+// has filed. Of several reports of a row it selects the earliest; the next is for
+// the next run.
+func (rc *runContext) selectByCalendar(ctx context.Context) (*selection, error) {
+	filed, err := rc.loadFiled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := rc.listReports(rc.companyList.Roster, !rc.run.IsManual())
+	if err != nil {
+		return nil, err
+	}
+	if reports, err = rc.dropInherited(ctx, reports); err != nil {
+		return nil, err
+	}
+	selected := newSelection()
+	for _, report := range reports {
+		n := report.Row.Number
+		if _, known := selected.rows[n]; known {
+			continue
+		}
+		selected.window[n] = true
+		row, err := rc.newRunRow(report)
+		if err != nil {
+			return nil, err
+		}
+		year := cmp.Or(row.FilingYear, strconv.Itoa(rc.companyList.years[n]))
+		if !filed.has(report, year, rc.companyList.Changed) {
+			selected.rows[n] = row
+		}
+	}
+	rc.addUnselected(selected)
+	return selected, nil
+}
+
+// newRunRow returns how a run files a report.
+func (rc *runContext) newRunRow(report season.Entry) (importer.RunRow, error) {
+	row := importer.RunRow{Priority: balance.Priority(report.Due)}
+	if rc.options.FilingYear == "" {
+		return row, nil
+	}
+	year, err := season.FilingYear(rc.options.FilingYear, report.Due.Date)
+	row.FilingYear = strconv.Itoa(year)
+	return row, err
+}
+
+// addUnselected adds the rows that are not selected: those without a known due
+// date by name, the others by number.
+func (rc *runContext) addUnselected(selected *selection) {
+	for _, row := range rc.companyList.Rows {
+		if _, ok := selected.rows[row.Number]; ok {
+			continue
+		}
+		if d, _ := rc.companyList.Rules.Next(row.Facts, rc.on); d.Verdict == season.AskState {
+			selected.undated = append(selected.undated, row)
+		} else {
+			selected.beyond++
+		}
+	}
+}
+
+// listReports lists the reports that are near on the day of the run. With missed it
+// adds those that came near, or even fell due, since the run before at the
+// schedule's times. The earliest due come first.
+func (rc *runContext) listReports(list season.Roster, missed bool) ([]season.Entry, error) {
+	lead, err := season.ParseLead(rc.options.Due)
+	if err != nil {
+		return nil, err
+	}
+	near := lead.Ready(list, season.Date{}, rc.on)
+	if missed {
+		near = append(lead.Ready(list, rc.lastRunDate(), rc.on), near...)
+	}
+	slices.SortStableFunc(near, season.EarliestFirst)
+	return near, nil
+}
+
+// lastRunDate returns the day of the last run at the schedule's times before this
+// run, or else the day the schedule was added.
+func (rc *runContext) lastRunDate() season.Date {
+	last := rc.companyList.Since
+	for _, run := range rc.previous {
+		if d, err := run.Date(); err == nil && !run.IsManual() && d.After(last) && d.Before(rc.on) {
+			last = d
+		}
+	}
+	return last
+}
+
+// report is a row's report that is due on a day.
+type report struct {
+	row int
+	due season.Date
+}
+
+// dropInherited removes reports that were due before the company was added to the
+// list; they were someone else's responsibility.
+func (rc *runContext) dropInherited(ctx context.Context, entries []season.Entry) ([]season.Entry, error) {
+	inherited := make(map[report]bool)
+	for i := range rc.history {
+		if err := rc.addInherited(ctx, inherited, i, entries); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(entries, func(e season.Entry) bool {
+		return inherited[report{e.Row.Number, e.Due.Date}]
+	}), nil
+}
+
+// addInherited adds the reports that fell due while the schedule had version i of
+// its list, of companies which that version does not have.
+func (rc *runContext) addInherited(ctx context.Context, inherited map[report]bool, i int,
+	entries []season.Entry) error {
+	due := rc.dueDuring(i, entries)
+	if len(due) == 0 {
+		return nil
+	}
+	old, err := rc.read(ctx, rc.history[i].hash, rc.options, rc.on)
+	if err != nil {
+		return fmt.Errorf("read an earlier company list of the schedule: %w", err)
+	}
+	rows := make([]season.Row, len(due))
+	for j, e := range due {
+		rows[j] = e.Row
+	}
+	joined := make(map[int]bool)
+	for _, row := range season.Compare(rows, old.Rows).New {
+		joined[row.Number] = true
+	}
+	for _, e := range due {
+		if joined[e.Row.Number] {
+			inherited[report{e.Row.Number, e.Due.Date}] = true
+		}
+	}
+	return nil
+}
+
+// dueDuring returns the entries that fell due while the schedule had version i of
+// its list. The first counts from the beginning; the last is the present one,
+// which has all its companies.
+func (rc *runContext) dueDuring(i int, entries []season.Entry) (due []season.Entry) {
+	if i+1 == len(rc.history) {
+		return nil
+	}
+	for _, e := range entries {
+		if (i == 0 || !e.Due.Date.Before(rc.history[i].since)) && e.Due.Date.Before(rc.history[i+1].since) {
+			due = append(due, e)
+		}
+	}
+	return due
+}
+
+// filedReports is what earlier runs of a schedule have filed.
+type filedReports struct {
+	rows     map[filedRow]bool // from the same version of the company list
+	keys     map[string]bool   // from other versions: company, state and filing year
+	canceled map[string]bool   // from other versions, likewise: canceled since
+}
+
+type filedRow struct {
+	number   int
+	priority int64 // the due date
+}
+
+// has reports whether a report is filed. A row that needed attention or was
+// canceled is not filed again while the list stays the same. A new version files
+// it again, but a canceled one only where it is due after the list changed.
+func (f *filedReports) has(e season.Entry, year string, changed season.Date) bool {
+	key := e.Row.Key() + "|" + year
+	return f.rows[filedRow{e.Row.Number, balance.Priority(e.Due)}] ||
+		(e.Row.CompanyID != "" && f.keys[key]) ||
+		(e.Due.Date.Before(changed) && f.canceled[key])
+}
+
+// filedFor is how long ago a report was filed that may still be in the window.
+const filedFor = 400 * 24 * time.Hour
+
+// loadFiled loads the rows of the batches of earlier runs.
+func (rc *runContext) loadFiled(ctx context.Context) (*filedReports, error) {
+	filed := &filedReports{make(map[filedRow]bool), make(map[string]bool), make(map[string]bool)}
+	for _, run := range rc.previous {
+		if run.Batch == "" || rc.run.Due.Sub(run.Due) > filedFor {
+			continue
+		}
+		for row, err := range rc.ledger.Rows(ctx, run.Batch) {
+			if err != nil {
+				return nil, err
+			}
+			if run.CompanyList == rc.run.CompanyList {
+				filed.rows[filedRow{row.Number, row.Priority}] = true
+			} else {
+				filed.add(row)
+			}
+		}
+	}
+	return filed, nil
+}
+
+// add adds a row that was made from another version of the company list.
+func (f *filedReports) add(row ledger.Row) {
+	if row.Result == filing.Invalid || row.Result == filing.Rejected || row.Request == nil ||
+		row.Request.Order.AnnualReport == nil {
+		return
+	}
+	key := season.Row{
+		CompanyID: cmp.Or(row.Company, row.Request.Company.Ref),
+		Facts:     season.Facts{State: row.Request.Order.FilingState},
+	}.Key() + "|" + row.Request.Order.AnnualReport.FilingYear
+	if row.Result == filing.Canceled {
+		f.canceled[key] = true
+	} else {
+		f.keys[key] = true
+	}
+}
