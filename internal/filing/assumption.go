@@ -1,17 +1,17 @@
 package filing
 
-// Assumption is something that the service's document does not show and that
-// this program has to settle all the same.
+// Assumption is a fact that the filing service's document does not show and that
+// this program needs.
 type Assumption struct {
 	NotShown string // what the document leaves open
-	Taken    string // what is taken in its place
-	Override string // how to change it; empty where nothing can be changed
-	Where    string // the one place in the code, which says so
-	Sandbox  string // what makes the sandbox contradict it; empty where nothing does
+	Taken    string // what the program assumes
+	Override string // the setting or command that changes it; empty if there is none
+	Where    string // the file that holds it
+	Sandbox  string // the sandbox option that contradicts it; empty if there is none
 }
 
-// Assumptions lists every one of them. docs/assumptions.md is generated from it,
-// and a test holds the two and the code together.
+// Assumptions lists all of them. docs/assumptions.md is generated from it, and a
+// test keeps the list, the document and the code in agreement.
 var Assumptions = []Assumption{
 	{
 		NotShown: "success status codes",
@@ -32,16 +32,16 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "which items of an order were made",
-		Taken: "those that the answer lists with an order id; the rest is uncertain. An answer for another " +
-			"company than the one asked for is in doubt as a whole",
+		Taken: "those that the answer lists with an order id; the rest are uncertain. An answer for another " +
+			"company than the one in the order makes every item uncertain",
 		Override: "`importer resolve`",
 		Where:    "internal/filingapi/orders.go",
 		Sandbox:  "--fault lists-first, makes-first, no-last-order-id, repeated-order-id, other-company",
 	},
 	{
 		NotShown: "the full set of filingStatus values",
-		Taken: "an open set, shown in the service's own words; `canceled` (or `cancelled`) means that the filing " +
-			"does not exist",
+		Taken: "an open set, shown as the filing service writes it; `canceled` (or `cancelled`) means that the " +
+			"filing does not exist",
 		Override: "`--again` orders a canceled filing again",
 		Where:    "internal/filing/event.go",
 		Sandbox:  "importer sandbox advance --status canceled",
@@ -61,9 +61,9 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "standard state filing fees",
-		Taken: "`FILING_FEES`, whose figures count as known; then the built-in table of every state, whose " +
-			"figures are estimates with a source; what is in neither is unknown, and named. Those of expedited " +
-			"formations are shown",
+		Taken: "`FILING_FEES`, whose figures are known; then the built-in table of every state, whose figures are " +
+			"estimates with a source; a fee that is in neither is unknown, and is named. The document shows the " +
+			"fees of expedited formations",
 		Override: "`FILING_FEES=fees.csv`",
 		Where:    "internal/pricing/fees.go",
 		Sandbox:  "--behavior surcharge, price-rise",
@@ -76,13 +76,13 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "whether the balance can be read",
-		Taken:    "it cannot: the recorded balance is what was declared",
+		Taken:    "it cannot: the recorded balance is the sum of the recorded deposits less the orders",
 		Override: "`importer deposit`, `importer deposit --adjust`",
 		Where:    "internal/ledger/balance.go",
 	},
 	{
-		NotShown: "when an order is debited, and whether a canceled one is paid back (shown for the agent alone)",
-		Taken:    "everything when it is ordered; nothing is paid back",
+		NotShown: "when an order is debited, and whether a canceled one is refunded (shown for the agent only)",
+		Taken:    "each item when it is ordered; nothing is refunded",
 		Override: "`importer deposit --adjust`",
 		Where:    "internal/ledger/balance.go",
 		Sandbox:  "--behavior charge-when-filed, refund-canceled",
@@ -90,46 +90,46 @@ var Assumptions = []Assumption{
 	{
 		NotShown: "error bodies beyond a message",
 		Taken: "the text of `message`, `error`, `error.message` or `errors[].message`; otherwise the status " +
-			"line. Whatever bytes it holds are cleaned",
+			"line. Control characters and invalid UTF-8 are removed",
 		Where:   "internal/filingapi/answer.go",
 		Sandbox: "--fault odd-text",
 	},
 	{
 		NotShown: "status codes of authentication failures",
-		Taken:    "401 and 403: nothing was done, and everything stops",
+		Taken:    "401 and 403: no order was placed, and all sending stops",
 		Where:    "internal/filingapi/answer.go",
 		Sandbox:  "--fault 401:after",
 	},
 	{
 		NotShown: "status codes of validation failures",
-		Taken:    "any 4xx that has no meaning of its own is a refusal, with the service's message",
+		Taken:    "any other 4xx rejects the order, with the filing service's message",
 		Where:    "internal/filingapi/answer.go",
 		Sandbox:  "--fault 422:after",
 	},
 	{
-		NotShown: "the status code of what is not found",
-		Taken:    "404: a user is created, a row rejected, a document given up",
+		NotShown: "the status code of an unknown id",
+		Taken:    "404: a missing user is created, a row is rejected, a document is no longer requested",
 		Where:    "internal/filingapi/error.go",
 		Sandbox:  "--behavior not-found-400",
 	},
 	{
 		NotShown: "429 and 503",
-		Taken: "with 429, and 503 with `Retry-After`, nothing was done: the order goes again when the time has " +
-			"passed. 503 without it may come from a gateway after the order was made: in doubt, as other 5xx",
+		Taken: "with 429, and 503 with `Retry-After`, no order was placed: it is sent again when the time has passed. " +
+			"503 without it may come from a gateway after the order was placed: uncertain, like other 5xx",
 		Override: "`FILING_RATE`",
 		Where:    "internal/filingapi/answer.go",
 		Sandbox:  "--fault 429:after, --fault 503:after --fault-retry-after 0",
 	},
 	{
-		NotShown: "whether a refusal (4xx, 402, 409) of an order of several items leaves some of them made",
-		Taken:    "none: after a 409 the rest is sent without the item that is there",
+		NotShown: "whether a refused order of several items (4xx, 402, 409) still places some of them",
+		Taken:    "it places none: after a 409 the other items are sent without the one that exists",
 		Where:    "internal/jobs/placer.go",
 		Sandbox:  "--behavior partial-conflicts",
 	},
 	{
-		NotShown: "whose the EIN is after a lost answer and 409 `EIN already exists`",
-		Taken: "the company's from before: nothing was bought. `EIN already requested` and `Foreign " +
-			"qualification already purchased` are ours",
+		NotShown: "who ordered the EIN after a lost answer and 409 `EIN already exists`",
+		Taken: "the company had it before: nothing was bought. `EIN already requested` and `Foreign " +
+			"qualification already purchased` mean that our order was placed",
 		Override: "`importer resolve`",
 		Where:    "internal/filing/row_answer.go",
 		Sandbox:  "--behavior eins-exist",
@@ -143,34 +143,34 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "whether a subscription covers every later year",
-		Taken:    "while it is active, its filing not canceled, and it was heard of in the last 400 days",
+		Taken:    "it does while it is active, its filing is not canceled, and an event named it in the last 400 days",
 		Override: "`importer subscriptions ORDER --status S`, `--again`",
 		Where:    "internal/ledger/subscription.go",
 		Sandbox:  "importer sandbox subscription",
 	},
 	{
-		NotShown: "how renewals are told and charged",
-		Taken: "by events of a new order that name company, state and year; charged by the service, outside the " +
-			"recorded balance",
+		NotShown: "how renewals are announced and charged",
+		Taken: "by events of a new order that name company, state and year; charged by the filing service, outside " +
+			"the recorded balance",
 		Override: "`importer subscriptions ORDER --renews BATCH:ROW`, `importer deposit --adjust`",
 		Where:    "internal/ledger/subscription.go",
 		Sandbox:  "importer sandbox renew, --behavior event-details",
 	},
 	{
 		NotShown: "redirects",
-		Taken:    "never followed, for an order must not be sent twice; the outcome is in doubt",
+		Taken:    "never followed, because an order must not be sent twice; the order is uncertain",
 		Where:    "internal/filingapi/client.go",
 		Sandbox:  "--fault 307:after",
 	},
 	{
-		NotShown: "the alphabet of ids, and whether e-mails differ by case",
-		Taken: "letters, digits, `_` and `-` for users and companies, anything for orders; e-mails compare " +
-			"without case",
+		NotShown: "the alphabet of ids, and whether email addresses differ by case",
+		Taken: "letters, digits, `_` and `-` for users and companies, anything for orders; email addresses " +
+			"compare without case",
 		Where:   "internal/filing/rule.go",
 		Sandbox: "--behavior dotted-ids, exact-emails",
 	},
 	{
-		NotShown: "keys of another prefix than `sk_test_` and `sk_live_`",
+		NotShown: "keys with another prefix than `sk_test_` and `sk_live_`",
 		Taken:    "refused",
 		Where:    "internal/filingapi/client.go",
 	},
@@ -181,56 +181,56 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "whether address state and postal code are required",
-		Taken:    "sent where the sheet has them",
+		Taken:    "not required; sent if the sheet has them",
 		Where:    "internal/filing/rule_company.go",
 	},
 	{
 		NotShown: "whether a formation needs a mailing address",
-		Taken: "it does, for only fiscalEndMonth is marked optional: the principal address is sent where the " +
+		Taken: "it does, because only fiscalEndMonth is marked optional: the principal address is sent if the " +
 			"sheet has none",
 		Where: "internal/importer/order.go",
 	},
 	{
 		NotShown: "which fields a new company needs",
-		Taken: "legal name, entity type, formation state and date, and a principal address; what its creation " +
-			"has no field for follows by PATCH",
+		Taken: "legal name, entity type, formation state and date, and a principal address; fields that the " +
+			"creation does not take follow by PATCH",
 		Where: "internal/filing/rule_company.go",
 	},
 	{
 		NotShown: "what a blank employee count is",
-		Taken: "0; where employees are expected the two must come to at least 1. A blank yes/no question " +
-			"is an error",
+		Taken: "0; if employees are expected, the two counts must be at least 1 together. A blank yes/no " +
+			"question is an error",
 		Where: "internal/importer/order.go",
 	},
 	{
 		NotShown: "whether a formation may be combined with an annual report",
-		Taken:    "it may: the service answers",
+		Taken:    "it may: the filing service decides",
 		Where:    "internal/filing/rule.go",
 		Sandbox:  "--behavior no-report-with-formation",
 	},
 	{
 		NotShown: "the full set of business categories",
-		Taken:    "any, with a warning where it is not one of those shown",
+		Taken:    "any, with a warning if it is not one of those shown",
 		Where:    "internal/filing/rule_ein.go",
 	},
 	{
 		NotShown: "other values of billedUsers than `admin`",
-		Taken:    "any text is sent: the service answers",
+		Taken:    "any text is sent: the filing service decides",
 		Where:    "cmd/importer/organization.go",
 	},
 	{
 		NotShown: "which countries are accepted",
-		Taken:    "any two-letter code; US where the state is one of the US and no country is given",
+		Taken:    "any two-letter code; US if the state is a US state and no country is given",
 		Where:    "internal/filing/rule_company.go",
 	},
 	{
 		NotShown: "whether a company has an agent on record",
-		Taken:    "cannot be read: a row that neither orders nor supplies one is sent, and the service answers",
+		Taken:    "it cannot be read: a row that neither orders nor supplies one is sent, and the filing service decides",
 		Where:    "internal/filing/rule_report.go",
 	},
 	{
 		NotShown: "a filing year's range",
-		Taken: "four digits, next year at the latest and at most ten years ago; a warning where it is more than " +
+		Taken: "four digits, next year at the latest and at most ten years ago; a warning if it is more than " +
 			"five years ago",
 		Where: "internal/filing/rule_report.go",
 	},
@@ -242,12 +242,12 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "whether set price needs both of its fields",
-		Taken:    "both are sent, the one that is not changed as it stands in the list",
+		Taken:    "it does: both are sent, and the unchanged one keeps its value of the price list",
 		Where:    "cmd/importer/prices.go",
 	},
 	{
 		NotShown: "the answer to set price",
-		Taken:    "any 2xx is success; the list is read again to show it",
+		Taken:    "any 2xx is success; the price list is read again to show the result",
 		Where:    "internal/filingapi/prices.go",
 	},
 	{
@@ -267,21 +267,21 @@ var Assumptions = []Assumption{
 		Where:    "internal/filingapi/webhooks.go",
 	},
 	{
-		NotShown: "which endpoints the service has",
-		Taken:    "those that were registered or added here, or whose events came; without one, ordering is warned of",
+		NotShown: "which webhook endpoints are registered",
+		Taken:    "those that were registered or added here, or that delivered events; without one, orders show a warning",
 		Override: "`importer webhooks add`, `FILING_WEBHOOK_SECRET`",
 		Where:    "internal/jobs/endpoint.go",
 	},
 	{
 		NotShown: "the retry policy of events",
-		Taken:    "whatever was not answered 2xx is sent again; an event has at most 1 MiB",
+		Taken:    "an event that is not answered 2xx is sent again; an event has at most 1 MiB",
 		Where:    "internal/webhook/receiver.go",
 		Sandbox:  "--webhook-fault duplicate, reorder, delay",
 	},
 	{
 		NotShown: "where an event tells an exception's code, a document's id, the company or the subscription",
-		Taken: "looked for under their likely names (`exceptionCode`, `documentId`, `companyId`, " +
-			"`subscriptionStatus` and their like)",
+		Taken: "searched under their likely names (`exceptionCode`, `documentId`, `companyId`, " +
+			"`subscriptionStatus` and similar)",
 		Where:   "internal/filing/event.go",
 		Sandbox: "--behavior event-details, --webhook-fault odd-text",
 	},
@@ -292,16 +292,17 @@ var Assumptions = []Assumption{
 		Sandbox:  "importer sandbox exception",
 	},
 	{
-		NotShown: "which time tells two events of a filing apart, and what follows filed",
-		Taken: "`createdAt`, and of one moment the status further on; filed is the end. An event that says it " +
-			"was made more than a minute from now was made when it came",
+		NotShown: "which time orders two events of a filing, and which status follows filed",
+		Taken: "`createdAt`, then the later status of the sequence; filed is the last. An event dated more than a " +
+			"minute in the future counts from its arrival",
 		Where:   "internal/ledger/event.go",
 		Sandbox: "importer sandbox redeliver --reverse",
 	},
 	{
 		NotShown: "webhook signature",
-		Taken: "hex HMAC-SHA256 of the raw body under the signing secret, failing closed. No time is in it: a " +
-			"delivery is good at any age, counts once by its event's id, and moves nothing that a newer one has moved",
+		Taken: "hex HMAC-SHA256 of the raw body under the signing secret; without a secret every delivery is refused. " +
+			"It contains no time: a delivery is valid at any age, counts once by its event's id, and never " +
+			"overwrites a newer one",
 		Where:   "internal/webhook/verifier.go",
 		Sandbox: "--webhook-fault bad-signature",
 	},

@@ -11,9 +11,9 @@ const (
 	Corp EntityType = "CORP"
 )
 
-// entityTypes maps what people write, letters only and in capitals, to the
-// service's two types. Kinds that are neither (LP, PLLC, nonprofit) are left
-// out on purpose: guessing would file the wrong form.
+// entityTypes maps common spellings, letters only and in capitals, to the filing
+// service's two types. Other kinds (LP, PLLC, nonprofit) are absent on purpose: a
+// guess would file the wrong form.
 var entityTypes = map[string]EntityType{
 	"LLC": LLC, "LIMITEDLIABILITYCOMPANY": LLC, "LIMITEDLIABILITYCO": LLC, "LC": LLC,
 	"CORP": Corp, "CORPORATION": Corp, "INC": Corp, "INCORPORATED": Corp,
@@ -83,8 +83,8 @@ type Agent struct {
 	ZIP         string    `json:"addressZip"`
 }
 
-// Company is the service's record of a company, and the part of it that a
-// sheet knows. Source: spec section 2, Company.
+// Company is the filing service's record of a company, and the part of it that a
+// sheet gives. Source: spec section 2, Company.
 type Company struct {
 	ID               string     `json:"id,omitempty"` // comp_<id>
 	LegalName        string     `json:"legalName,omitempty"`
@@ -113,7 +113,7 @@ type NewCompany struct {
 	UserID           string     `json:"userId"`
 }
 
-// ForUser makes a company that a sheet describes into one to be created.
+// ForUser returns the creation of the company that a sheet describes.
 func (c Company) ForUser(userID string) NewCompany {
 	return NewCompany{
 		LegalName:        c.LegalName,
@@ -127,8 +127,8 @@ func (c Company) ForUser(userID string) NewCompany {
 	}
 }
 
-// Key is the business key of the creation: the service has no guard against a
-// second one.
+// Key is the business key of the creation: the filing service has no guard
+// against a second one.
 func (c NewCompany) Key() Key {
 	return join(string(CompanyRecord), c.UserID, FoldLegalName(c.LegalName), string(c.FormationState))
 }

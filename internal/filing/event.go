@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// The types of events. Others are kept and move nothing. Source: spec section 6.
+// The types of events. Others are stored and change nothing. Source: spec section 6.
 const (
 	StatusChanged    = "filing.status_changed"
 	DocumentUploaded = "document.uploaded"
@@ -23,7 +23,7 @@ const (
 // EventTypes are those that an endpoint subscribes to.
 var EventTypes = []string{StatusChanged, DocumentUploaded}
 
-// FiledStatus is the end of every filing: nothing moves it back. Assumption:
+// FiledStatus is the last status of a filing: no event moves it back. Assumption:
 // transitions that the table of section 3 does not list are not shown.
 const FiledStatus = "filed"
 
@@ -35,14 +35,13 @@ func IsCanceled(status string) bool {
 	return folded == "canceled" || folded == "cancelled"
 }
 
-// maxEventID bounds an id in an event: it is a key under which things are kept.
+// maxEventID bounds an id in an event, which is a key in the ledger.
 const maxEventID = 200
 
-// ErrEvent is returned for a body that is no event: no JSON object, or one
-// without an id and a type.
+// ErrEvent is returned for a body that is not a JSON object with an id and a type.
 var ErrEvent = errors.New("not an event")
 
-// Event is what the service tells of an order. Source: spec section 6.
+// Event is a notice of the filing service about an order. Source: spec section 6.
 type Event struct {
 	ID        string    // evt_<id>; told twice, it is the same event
 	Type      string    // an open set
@@ -70,7 +69,7 @@ type Event struct {
 	SubscriptionStatus string
 }
 
-// Product is the product that the event's order is of, where its type says so.
+// Product returns the product of the event's order if its type names one.
 func (e Event) Product() (Product, bool) {
 	p, ok := ProductOfType(e.OrderType)
 	if ok && p == RegisteredAgent && FoldName(e.FilingType) == "changeofagent" {
@@ -79,8 +78,7 @@ func (e Event) Product() (Product, bool) {
 	return p, ok
 }
 
-// The names under which a fact is looked for in an event's data, folded, the
-// likelier first.
+// The field names that are searched in an event's data, folded, the likelier first.
 var eventFields = map[string][]string{
 	"order":       {"orderid"},
 	"order type":  {"ordertype"},
@@ -98,8 +96,8 @@ var eventFields = map[string][]string{
 	"subscription":  {"subscriptionstatus"},
 }
 
-// ParseEvent reads the body of a delivery. What it does not know it leaves
-// alone: the body is kept beside what was read. It returns ErrEvent.
+// ParseEvent reads the body of a delivery. It ignores unknown fields, which stay in
+// the body beside the event. It returns ErrEvent.
 func ParseEvent(body []byte) (Event, error) {
 	var envelope map[string]any
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -170,10 +168,10 @@ func codeIn(v any) int {
 	return code
 }
 
-// maxException is beyond every code that an exception could have.
+// maxException is above every exception code.
 const maxException = 99_999
 
-// first is the first element of a list, and v itself where it is none.
+// first returns the first element of a list, and v itself if v is no list.
 func first(v any) any {
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		return list[0]
@@ -181,7 +179,7 @@ func first(v any) any {
 	return v
 }
 
-// inner is a field of v where v is an object, and v itself where it is not.
+// inner returns a field of v if v is an object, and else v itself.
 func inner(v any, field string) any {
 	if object, ok := v.(map[string]any); ok {
 		return object[field]
@@ -189,7 +187,7 @@ func inner(v any, field string) any {
 	return v
 }
 
-// word is a text or a number as it was written.
+// word returns a text or a number as it was written.
 func word(v any) string {
 	switch v := v.(type) {
 	case string:

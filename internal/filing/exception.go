@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Exception is why a filing stands still until somebody corrects it.
+// Exception is the reason why a filing stops until a person corrects it.
 type Exception struct {
 	From, To int // codes, both included
 	Product  Product
@@ -32,7 +32,7 @@ var Exceptions = []Exception{
 		"enter an agent in that state in the dashboard", []string{"foreignQualification.registeredAgent.addressState"}},
 }
 
-// ExceptionOf finds what a code means.
+// ExceptionOf finds the meaning of a code.
 func ExceptionOf(code int) (Exception, bool) {
 	for _, e := range Exceptions {
 		if e.From <= code && code <= e.To {
@@ -42,14 +42,14 @@ func ExceptionOf(code int) (Exception, bool) {
 	return Exception{}, false
 }
 
-// IsException reports whether a filing stands still: it has a code, or its
-// status says so without one. Assumption: how an exception shows is not shown.
+// IsException reports whether a filing has an exception: a code, or a status that
+// says so without one. Assumption: how an exception shows is not shown.
 func IsException(code int, status string) bool {
 	return code != 0 || strings.Contains(FoldName(status), "exception")
 }
 
-// ExceptionText says what a code means and what to do about it, with the
-// service's own words where it gave any.
+// ExceptionText returns the meaning of a code and the action needed, with the
+// filing service's own message if there is one.
 func ExceptionText(code int, note string) string {
 	text := fmt.Sprintf("exception %d", code)
 	if code == 0 {

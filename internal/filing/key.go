@@ -3,7 +3,7 @@ package filing
 import "strings"
 
 // Key is the business key of one purchase: the ledger holds each key at most
-// once, for ever, whatever the row, file, run, worker or season.
+// once, forever, for every row, file, run, worker and schedule.
 type Key string
 
 // Keys returns the business key of each item of the order, by product. The

@@ -126,7 +126,7 @@ var legalEndings = []struct{ written, means string }{
 	{" incorporated", " inc"}, {" corporation", " corp"},
 }
 
-// Likeness is how alike two names of one company are.
+// Likeness grades how alike two company names are.
 type Likeness int
 
 // The likenesses, from the surest.
@@ -136,7 +136,7 @@ const (
 	DifferentName                 // another company, as far as a name can tell
 )
 
-// CompareNames says how alike two legal names are: that in a sheet and that of
+// CompareNames grades how alike two legal names are: that in a sheet and that of
 // the filing service's record. Names that differ in a number, or in a single
 // letter that stands for one, are different: a family of companies is numbered.
 // A word more or less is another company too. An assumed name ("dba"), a former
@@ -151,15 +151,15 @@ func CompareNames(a, b string) Likeness {
 	return best
 }
 
-// bareName is a name as it is compared: its words without the ending, and what
-// they are in one piece.
+// bareName is a name prepared for comparison: its words without the ending, and
+// the same words joined.
 type bareName struct {
 	words   []string
 	numbers string // the words that count something, in their order
 	text    string // the other words in one piece
 }
 
-// namesWithin are the names that a text holds.
+// namesWithin returns the names in a text.
 func namesWithin(text string) []bareName {
 	var names []bareName
 	add := func(text string) {
@@ -232,7 +232,7 @@ var endings = map[string]bool{
 	"pllc": true, "pc": true, "pa": true, "lp": true, "llp": true, "lllp": true, "plc": true, "chartered": true,
 }
 
-// bare takes a folded name apart.
+// bare splits a folded name.
 func bare(folded string) bareName {
 	words := strings.Fields(withoutMarks(folded))
 	for _, ending := range legalEndings { // "… limited liability company (Delaware)"
@@ -335,7 +335,7 @@ var numbers = map[string]string{
 	"eighth": "8", "ninth": "9", "tenth": "10",
 }
 
-// shortened are abbreviations that people write in the names of companies.
+// shortened maps abbreviations in company names.
 var shortened = map[string]string{
 	"intl": "international", "natl": "national", "assoc": "associates", "assocs": "associates", "assn": "association",
 	"mgmt": "management", "mgt": "management", "mngmt": "management",
@@ -407,7 +407,7 @@ func slipOf(a, b string) bool {
 }
 
 // withinEdits reports whether a becomes b by at most so many insertions,
-// deletions, substitutions and swaps of neighbours.
+// deletions, substitutions and swaps of neighbors.
 func withinEdits(a, b string, most int) bool {
 	x, y := []rune(a), []rune(b)
 	if len(x)-len(y) > most || len(y)-len(x) > most {

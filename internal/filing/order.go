@@ -17,7 +17,7 @@ type Order struct {
 	ForeignQualification *QualificationItem   `json:"foreignQualification,omitempty"`
 }
 
-// RegisteredAgentItem orders the service's own agent.
+// RegisteredAgentItem orders the filing service's own agent.
 type RegisteredAgentItem struct {
 	IsChangeOfAgent bool `json:"isChangeOfAgent"`
 }
@@ -111,8 +111,8 @@ func (o *Order) agentProduct() Product {
 	return RegisteredAgent
 }
 
-// Drop returns the order without one of its items: what is left to send when
-// the service, or the ledger, already holds that item.
+// Drop returns the order without one of its items, which the filing service or the
+// ledger already has.
 func (o Order) Drop(p Product) Order {
 	switch p {
 	case Formation:
@@ -140,7 +140,7 @@ func (o *Order) Repeatable(repeatAgents bool) bool {
 	return true
 }
 
-// Item is one order that the service made of a request.
+// Item is one order that the filing service placed for a request.
 // Source: spec section 2, Order item.
 type Item struct {
 	OrderType          string `json:"orderType"`

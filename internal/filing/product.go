@@ -2,8 +2,7 @@ package filing
 
 import "slices"
 
-// Product is what a row of a sheet asks for, and also what one item of an
-// order is. The values are those of the --product flag.
+// Product is the kind of a row of a sheet, and of one item of an order. The values are those of the --product flag.
 type Product string
 
 // The products. Source: spec section 1; AgentChange is a RegisteredAgent item
@@ -17,8 +16,8 @@ const (
 	ForeignQualification Product = "foreign-qualification"
 )
 
-// CompanyRecord is what the creation of a company makes: no product, and yet
-// something that must not be made twice.
+// CompanyRecord is the creation of a company: not a product, but it must not
+// happen twice either.
 const CompanyRecord Product = "company"
 
 // Products lists all products in the order help texts show them.
@@ -27,7 +26,7 @@ var Products = []Product{AnnualReport, AgentChange, RegisteredAgent, Formation, 
 // Valid reports whether p is one of Products.
 func (p Product) Valid() bool { return slices.Contains(Products, p) }
 
-// Title is the product in a reader's words.
+// Title returns the product's name for users.
 func (p Product) Title() string { return productTitles[p] }
 
 var productTitles = map[Product]string{

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Request is what a row of a sheet asks for: an order whose user and company
-// are still references, to be resolved by look-ups before it is sent.
+// Request is the order of a row of a sheet. Its user and company are references
+// that lookups resolve before it is sent.
 type Request struct {
 	Product Product    `json:"product"`
 	User    UserRef    `json:"user"`
@@ -15,7 +15,7 @@ type Request struct {
 }
 
 // UserRef names a user as the sheet does. ID wins over Email; Name and Phone
-// serve only to create a user that the service does not know.
+// serve only to create a user who is new to the filing service.
 type UserRef struct {
 	ID    string `json:"id,omitempty"`
 	Email string `json:"email,omitempty"`
@@ -23,8 +23,8 @@ type UserRef struct {
 	Phone string `json:"phone,omitempty"` // E.164
 }
 
-// Ref tells users apart: the id where there is one, else the e-mail, which is
-// one address in whatever case it is written.
+// Ref identifies a user: the id if there is one, else the email address, in lower
+// case.
 func (u UserRef) Ref() string {
 	if u.ID != "" {
 		return u.ID
@@ -32,21 +32,21 @@ func (u UserRef) Ref() string {
 	return strings.ToLower(u.Email)
 }
 
-// CompanyRef names a company by id or slug, with what the sheet knows of it:
-// entity type and formation state complete a company that lacks them.
+// CompanyRef names a company by id or slug, with the facts of the sheet: entity
+// type and formation state are added to a company without them.
 type CompanyRef struct {
 	Ref   string  `json:"ref,omitempty"` // comp_<id> or the URL slug
 	Sheet Company `json:"sheet"`
-	// the name at the filing service, where a person accepts that it differs
+	// the name at the filing service, if a person accepts that it differs
 	Confirmed string `json:"confirmed,omitempty"`
 }
 
-// CreatesCompany reports whether the order is for a company that the service
-// does not know yet, and that the sheet describes.
+// CreatesCompany reports whether the order is for a company that the sheet
+// describes and that has to be created.
 func (r *Request) CreatesCompany() bool { return r.Order.Formation == nil && r.Company.Ref == "" }
 
-// LegalName is the company's name as the sheet has it; empty where the sheet
-// names the company by reference alone.
+// LegalName returns the company's name in the sheet; empty if the sheet names the
+// company only by reference.
 func (r *Request) LegalName() string {
 	if f := r.Order.Formation; f != nil {
 		return cmp.Or(f.Company.LegalName, r.Company.Sheet.LegalName)

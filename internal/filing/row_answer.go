@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// AnswerKind is what became of one attempt to send an order.
+// AnswerKind is the outcome of one attempt to send an order.
 type AnswerKind string
 
 // The kinds of answers, one per line of the table below.
@@ -39,7 +39,7 @@ type Answer struct {
 	Items      []Item
 }
 
-// Halt says what the answer stops beyond its own row.
+// Halt is the extent of what an answer stops beyond its own row.
 type Halt string
 
 // What an answer can stop.
@@ -74,7 +74,7 @@ var answers = map[AnswerKind]struct {
 	Refused:     {shows: nothingMade, counts: true},
 }
 
-// shows is what a kind says of the items of an attempt.
+// shows is the conclusion about an attempt's items that a kind permits.
 type shows int
 
 const (
@@ -84,17 +84,18 @@ const (
 	oneThere                  // one is there already, and none was made now
 )
 
-// Halts is what an answer of the kind stops beyond its own row.
+// Halts returns what an answer of the kind stops beyond its own row.
 func (k AnswerKind) Halts() Halt { return answers[k].halt }
 
-// Counts reports whether an attempt that ends so counts against the row's limit.
+// Counts reports whether an attempt with such an answer counts against the row's
+// limit.
 func (k AnswerKind) Counts() bool { return answers[k].counts }
 
-// Lost reports whether an attempt that ends so may have made its order.
+// Lost reports whether an attempt with such an answer may have placed its order.
 func (k AnswerKind) Lost() bool { return k != "" && answers[k].shows == nothingKnown }
 
-// conflicts maps what the service says with 409 to the product that is there,
-// and to whether an order bought it: a company may have got its EIN elsewhere.
+// conflicts maps the message of a 409 to the product that exists, and to whether
+// an order bought it: a company may have its EIN from elsewhere.
 // Source: spec section 7. A message is matched without regard to case.
 var conflicts = []struct {
 	says    string

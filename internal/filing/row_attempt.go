@@ -6,8 +6,8 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// Attempt is what is known of one sending of a row. It only grows: Learn adds
-// what arrives, in whatever order it arrives, and Fold says where a row stands.
+// Attempt holds the facts about one sending of a row. Facts are only added: Merge
+// adds them in any order of arrival, and Fold computes the state of the row.
 type Attempt struct {
 	Try        int
 	Creates    bool      // it creates the company; the order comes after
@@ -18,7 +18,7 @@ type Attempt struct {
 	Purchases []Purchase // what it bought; of HasItem the item that is there, at the price of an order
 	Ordered   bool       // of HasItem: an order bought the item
 
-	Decision    Decision   // what a person or an event says of an attempt without a trustworthy answer
+	Decision    Decision   // outcome stated by a person or an event for an attempt without an answer
 	DecidedOver AnswerKind // the class that the decision was made over
 }
 
@@ -29,8 +29,8 @@ type Purchase struct {
 	Cost    money.Cost `json:"cost"`
 }
 
-// Decision is what a person, an event or a statement says of an attempt whose
-// answer is missing. It outweighs no answer.
+// Decision states the outcome of an attempt whose answer is missing. It comes
+// from a person, an event or a statement, and an answer outweighs it.
 type Decision string
 
 // The decisions on an attempt.
@@ -40,9 +40,9 @@ const (
 	DecidedNotPlaced Decision = "not-placed"
 )
 
-// Merge adds to an attempt what another reading of it knows, and reports whether
-// that is news. An answer outweighs the guess that none will come, and neither is
-// ever replaced by a lesser or a second one.
+// Merge adds the facts of another reading of the same attempt, and reports whether
+// any is new. An answer outweighs the assumption that none will come; neither is
+// ever replaced by a weaker or a second one.
 func (a Attempt) Merge(ended Attempt) (Attempt, bool) {
 	if a.Kind != "" && (!a.Kind.Lost() || ended.Kind.Lost()) {
 		return a, false
@@ -57,7 +57,7 @@ func (a Attempt) Merge(ended Attempt) (Attempt, bool) {
 	return ended, true
 }
 
-// RowState is where the attempts of a row lead.
+// RowState is the state of a row that its attempts add up to.
 type RowState struct {
 	Result      Result     // "" where the attempts decide nothing: nothing is bought, and nothing may have been
 	Unconfirmed bool       // ready, and an earlier attempt may have bought what is open
@@ -70,7 +70,7 @@ type RowState struct {
 	Contradicted bool      // an answer says the opposite of a decision
 }
 
-// Next is where a row goes that was at the service, or may have been.
+// Next is the result of a row that was sent, or may have been.
 func (s *RowState) Next() Result {
 	switch {
 	case s.Result != "":
@@ -81,7 +81,7 @@ func (s *RowState) Next() Result {
 	return Ready
 }
 
-// Spent is what the row's purchases cost.
+// Spent returns the cost of the row's purchases.
 func (s *RowState) Spent() money.Cost {
 	var sum money.Cost
 	for _, p := range s.Bought {
@@ -90,7 +90,7 @@ func (s *RowState) Spent() money.Cost {
 	return sum
 }
 
-// Done are the products that the row need not order any more.
+// Done returns the products that the row no longer needs to order.
 func (s *RowState) Done() []Product {
 	done := slices.Clone(s.Existing)
 	for _, p := range s.Bought {
@@ -101,21 +101,21 @@ func (s *RowState) Done() []Product {
 	return done
 }
 
-// AttemptLimits is what a row's attempts are bound by.
+// AttemptLimits bounds the attempts of a row.
 type AttemptLimits struct {
 	Exhausted bool // no more attempts of its own accord
 	Canceled  bool // nothing of the batch is sent any more
 }
 
-// Fold is the one place that says what answers mean for a row. It is a function
-// of the set of its attempts alone:
+// Fold computes the state of a row from the set of its attempts alone. It is the
+// only place that does:
 //
-// What an answer shows as bought is bought, whatever was decided or guessed. An
+// An item that an answer shows as bought is bought, even against a decision. An
 // item that a 409 shows as ordered was ordered by the row's own earlier attempt,
-// if one of those may have ordered it. What a decision says counts where no
-// answer speaks; an answer that contradicts it opens the question again. What an
-// attempt without an answer asked for is open until a decision, and is sent again
-// where the service guards every item of it.
+// if one of those may have ordered it. A decision counts for an item without an
+// answer; an answer that contradicts it makes the item uncertain again. The items
+// of an attempt without an answer are uncertain until a decision, and are sent
+// again if the filing service guards every one of them against a second order.
 //
 // Source: spec sections 4 (rule 8) and 7; see docs/assumptions.md.
 func Fold(attempts []Attempt, limits AttemptLimits) RowState {
@@ -131,7 +131,7 @@ func Fold(attempts []Attempt, limits AttemptLimits) RowState {
 	return f.state(attempts, limits)
 }
 
-// folding gathers what the attempts of one row show.
+// folding collects the facts of one row's attempts.
 type folding struct {
 	order  []Product // of bought, as it was found
 	bought map[Product][]Purchase
@@ -142,7 +142,7 @@ type folding struct {
 	contradicted bool
 }
 
-// answered takes what the answer to an attempt shows.
+// answered adds the facts in an attempt's answer.
 func (f *folding) answered(a Attempt, before []Attempt) {
 	switch answers[a.Kind].shows {
 	case itemsMade:
@@ -162,8 +162,8 @@ func (f *folding) answered(a Attempt, before []Attempt) {
 	}
 }
 
-// buy counts a purchase once by its order id. One without an id is the one that
-// another attempt names.
+// buy counts a purchase once by its order id. One without an id is the same as the
+// one that another attempt names.
 func (f *folding) buy(p Purchase) {
 	same := f.bought[p.Product]
 	if len(same) == 0 {
@@ -181,7 +181,7 @@ func (f *folding) buy(p Purchase) {
 	f.bought[p.Product] = append(same, p)
 }
 
-// decided takes what a decision says, and finds what is open.
+// decided adds the facts of a decision, and finds the items that stay uncertain.
 func (f *folding) decided(a Attempt) {
 	left := a.Products
 	switch shows := answers[a.Kind].shows; {
@@ -200,7 +200,7 @@ func (f *folding) decided(a Attempt) {
 	}
 	switch {
 	case a.Kind == Accepted && a.DecidedOver != a.Kind:
-		// A decision that was made before the answer came knew nothing of its items.
+		// A decision made before the answer arrived does not cover the answer's items.
 		f.hold(left, a.Repeatable)
 	case a.Decision == DecidedPlaced:
 		for _, p := range a.Purchases {
@@ -211,7 +211,7 @@ func (f *folding) decided(a Attempt) {
 	}
 }
 
-// unanswered are the products of an accepted attempt that got no order id.
+// unanswered returns the products of an accepted attempt without an order id.
 func (f *folding) unanswered(a Attempt) []Product {
 	return slices.DeleteFunc(slices.Clone(a.Products), func(p Product) bool {
 		return slices.ContainsFunc(a.Purchases, func(m Purchase) bool { return m.Product == p })
@@ -252,8 +252,8 @@ func (f *folding) state(attempts []Attempt, limits AttemptLimits) RowState {
 	case len(s.Open) > 0 && f.again && !limits.Exhausted && !limits.Canceled && newest.Kind != Refused:
 		s.Result, s.Unconfirmed = Ready, true
 	case len(s.Open) > 0:
-		// After a refusal, too: the repetition was refused, and nobody knows whether
-		// the attempt before it was.
+		// After a refusal, too: it refused the repetition, and says nothing of the
+		// attempt before it.
 		s.Result = Uncertain
 	case satisfied(attempts, done) && len(s.Bought) > 0 &&
 		slices.ContainsFunc(s.Bought, func(p Purchase) bool { return p.Product != CompanyRecord }):
@@ -264,7 +264,7 @@ func (f *folding) state(attempts []Attempt, limits AttemptLimits) RowState {
 	return s
 }
 
-// satisfied reports whether all that the newest order asked for is bought or there.
+// satisfied reports whether every item of the newest order is bought or exists.
 func satisfied(attempts []Attempt, done []Product) bool {
 	for _, a := range slices.Backward(attempts) {
 		if !a.Creates {

@@ -59,15 +59,17 @@ func (vs *violations) warn(rule, field, value, format string, args ...any) {
 	(*vs)[len(*vs)-1].Warning = true
 }
 
-// IsUserID and IsCompanyID recognise the shapes of the service's ids.
-// Source: spec section 2, Identifiers. They are scanned by hand because they
-// are asked for every row of a file of a million.
-func IsUserID(s string) bool    { return hasShape(s, "user_", idByte) }
+// IsUserID reports whether s has the shape of a user id. It scans by hand because
+// it runs for every row of a file of a million.
+// Source: spec section 2, Identifiers.
+func IsUserID(s string) bool { return hasShape(s, "user_", idByte) }
+
+// IsCompanyID reports whether s has the shape of a company id, like IsUserID.
 func IsCompanyID(s string) bool { return hasShape(s, "comp_", idByte) }
 
-// IsSlug recognises a company's URL slug. Assumption: its alphabet is not
-// shown; it only has to be safe in a path, and not be a company id or a slip in
-// writing one.
+// IsSlug reports whether s can be a company's URL slug. Assumption: its alphabet is
+// not shown; it only has to be safe in a path, and neither a company id nor a
+// mistyped one.
 func IsSlug(s string) bool {
 	if len(s) >= 5 && strings.EqualFold(s[:5], "comp_") {
 		return false
@@ -80,7 +82,7 @@ func isEIN(s string) bool {
 	return isDigits(s, 9) || len(s) == 10 && s[2] == '-' && isDigits(s[:2]+s[3:], 9)
 }
 
-// IsEmail recognises an e-mail address as people write it: one @, a domain with
+// IsEmail recognizes an email address as people write it: one @, a domain with
 // a dot, no spaces or list separators.
 func IsEmail(s string) bool {
 	local, domain, found := strings.Cut(s, "@")

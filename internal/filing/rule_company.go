@@ -21,7 +21,7 @@ var Titles = map[EntityType][]string{
 	Corp: {"President", "Vice President", "Secretary", "Treasurer", "CEO", "CFO", "COO"},
 }
 
-// lacks lists the columns without which a company cannot be created.
+// lacks lists the missing columns without which a company cannot be created.
 // Assumption: which fields are required is not shown in the spec; these are the
 // ones that orders on the company depend on, and those every sample has.
 func (c CompanyRef) lacks() []string {
@@ -43,8 +43,8 @@ func (c CompanyRef) lacks() []string {
 	return missing
 }
 
-// checkNewCompany: a row without a Company ID either describes a new company
-// whole, or is told what is missing of it. Source: spec section 2,
+// checkNewCompany checks that a row without a Company ID describes a new company
+// completely, and names the missing columns. Source: spec section 2,
 // create-company request fields.
 func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 	if missing := r.Company.lacks(); len(missing) > 0 {
@@ -74,8 +74,8 @@ func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 	}
 }
 
-// check holds what a company is described with to the service's forms. What is
-// missing is left to those who know what is required.
+// check checks the format of each given field of a company. Its callers check the
+// required fields.
 func (c *Company) check(vs *violations, path string) {
 	switch c.EntityType {
 	case LLC, Corp:
@@ -111,7 +111,7 @@ func companyPart(address string) func(string) string {
 	return func(part string) string { return "company." + address + "." + part }
 }
 
-// checkOfficers. Source: spec section 4, rule 3; section 8, primary officer.
+// checkOfficers checks the officers of a formation. Source: spec section 4, rule 3; section 8, primary officer.
 func checkOfficers(vs *violations, path string, t EntityType, officers []Officer) {
 	primaries, managers := 0, 0
 	for i := range officers {
@@ -138,7 +138,7 @@ func checkOfficers(vs *violations, path string, t EntityType, officers []Officer
 	}
 }
 
-// check holds one officer to its rules. Source: spec section 2, Officer;
+// check checks one officer. Source: spec section 2, Officer;
 // section 4, rule 3.
 func (o *Officer) check(vs *violations, path string, t EntityType) {
 	missing := func(rule, field, column string) {
@@ -194,7 +194,7 @@ var officerPart = map[string]string{
 	"country": "officer.country",
 }
 
-// territories are places that are no states and have US addresses.
+// territories are US places outside the states that have US addresses.
 var territories = map[string]string{"PR": "PUERTO RICO", "VI": "US VIRGIN ISLANDS", "GU": "GUAM",
 	"AS": "AMERICAN SAMOA", "MP": "NORTHERN MARIANA ISLANDS"}
 
@@ -212,7 +212,7 @@ func ParseUSPlace(text string) (code string, ok bool) {
 	return "", false
 }
 
-// check holds an address to its form; a nil one has none to hold to.
+// check checks an address; nil is valid.
 // Assumption: line1, city and country are required, being in every sample of the
 // spec; state and postal code are sent where they are given.
 func (a *Address) check(vs *violations, path, column string, rule func(part string) string) {
@@ -247,8 +247,8 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 	}
 }
 
-// checkZIP names the usual cause: a spreadsheet took the leading zero away. It
-// is never put back silently, for 2134 may as well be a slip for 21340.
+// checkZIP names the usual cause: a spreadsheet removed the leading zero. It never
+// adds the zero back, because 2134 may also be a typing error for 21340.
 func checkZIP(vs *violations, rule, field, z string) {
 	if len(z) < 5 && strings.Trim(z, "0123456789") == "" {
 		vs.add(rule, field, z, "the ZIP code %q has lost its leading zero: enter %s, and format the column as text", z,

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BusinessCategories are those that the service's document shows; there are
-// more. Source: spec section 2, ein object.
+// BusinessCategories are the categories in the filing service's document; there
+// are more. Source: spec section 2, ein object.
 var BusinessCategories = []string{"Consulting", "Retail", "Real Estate", "Finance"}
 
 // ApplicationReasons is the whole set. Source: spec section 2, ein object.
@@ -79,12 +79,12 @@ func (e *EINItem) checkEmployment(vs *violations) {
 			"employees are expected: enter at least 1 employee in one of the two counts")
 	case !e.IsW2Expected && employees > 0:
 		vs.warn("ein.employees-unexpected", "ein.isW2Expected", "no",
-			"employees are counted, but Is W2 Expected says no: check both")
+			"employees are counted, but Is W2 Expected is no: check both")
 	}
 }
 
-// checkSSN. The service looks at the form alone; numbers that the tax authority
-// is sure to reject are warned of. Source: spec section 4, rule 7; section 7,
+// checkSSN checks the format, as the filing service does, and warns of numbers that
+// the tax authority is sure to reject. Source: spec section 4, rule 7; section 7,
 // code 483.
 func (e *EINItem) checkSSN(vs *violations) {
 	const field = "ein.responsiblePartySsn"
@@ -109,7 +109,7 @@ func (e *EINItem) checkSSN(vs *violations) {
 	}
 }
 
-// isITIN recognises the tax authority's numbers for people without a Social
+// isITIN recognizes the tax authority's numbers for people without a Social
 // Security number: a 9 in front, and certain fourth and fifth digits.
 func isITIN(ssn string) bool {
 	group := ssn[3:5]

@@ -9,10 +9,10 @@ import (
 // Source: spec section 4, rule 6.
 var statesThatExpedite = []State{"AZ", "DE", "FL", "NV", "NY", "WY"}
 
-// maxAlternativeNames. Source: spec section 8.
+// maxAlternativeNames bounds the alternative names. Source: spec section 8.
 const maxAlternativeNames = 10
 
-// checkFormation. Source: spec section 4, rules 2 to 6 and 8; section 2, the
+// checkFormation checks a formation. Source: spec section 4, rules 2 to 6 and 8; section 2, the
 // formation's company and the keys that are excluded from it.
 func (r *Request) checkFormation(vs *violations) {
 	f := r.Order.Formation
@@ -72,7 +72,7 @@ func (r *Request) checkFormation(vs *violations) {
 	}
 }
 
-// checkAlternatives. Source: spec section 4, rule 5.
+// checkAlternatives checks the alternative names. Source: spec section 4, rule 5.
 func (f *FormationItem) checkAlternatives(vs *violations) {
 	const field = "formation.alternativeNames"
 	if n := len(f.AlternativeNames); n > maxAlternativeNames {

@@ -2,8 +2,8 @@ package filing
 
 import "fmt"
 
-// CompanyColumn is a column in which a row says something of its company that
-// the filing service's record can contradict.
+// CompanyColumn is a column about the company that the filing service's record can
+// contradict.
 type CompanyColumn struct {
 	Header string // ours
 	Field  string // the service's
@@ -20,11 +20,11 @@ var (
 	FilingStateColumn    = CompanyColumn{"Filing State", "filingState"}
 )
 
-// The rules of a comparison with the record begin with this.
+// RecordRule begins the name of every rule that compares with the record.
 const RecordRule = "record."
 
-// Difference is what a row and the filing service's record of its company
-// disagree on.
+// Difference is a disagreement between a row and the filing service's record of
+// its company.
 type Difference struct {
 	Rule    string // begins with RecordRule
 	Column  CompanyColumn
@@ -98,7 +98,7 @@ func (r *Request) nameDifferences(c Company) []Difference {
 	}
 }
 
-// MismatchMessage says that a row's name is another company's.
+// MismatchMessage returns the message for a row whose name is another company's.
 func (r *Request) MismatchMessage(c Company) string {
 	return fmt.Sprintf(
 		"%s is %q at the filing service, but the spreadsheet says %q. Correct the Company ID or the name, or enter "+

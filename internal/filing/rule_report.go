@@ -2,17 +2,17 @@ package filing
 
 import "strconv"
 
-// A report for next year may be filed ahead, and one of some years ago may have to
-// be made up for. Whatever is further off is a slip of the pen: the service takes
-// any four digits, and their fee.
+// The years of a report: next year's may be filed ahead, and one of some years ago
+// may be overdue. A year further off is a typing error that costs the fee: the
+// filing service accepts any four digits.
 //
-// Assumption: the range of years that the service accepts is not shown.
+// Assumption: the range of years that the filing service accepts is not shown.
 const (
 	lateYears   = 5  // more than these are worth a look
 	reportYears = 10 // more than these are refused
 )
 
-// checkAnnualReport. Source: spec section 4, rule 9; section 8, filingYear.
+// checkAnnualReport checks an annual report. Source: spec section 4, rule 9; section 8, filingYear.
 func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	report := r.Order.AnnualReport
 	switch y := report.FilingYear; {
@@ -41,9 +41,9 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	}
 }
 
-// checkQualification. Source: spec section 4, rule 10. That the state has an
-// agent on record cannot be read, so a row that neither orders nor supplies one
-// is let through, as with annual reports.
+// checkQualification checks a foreign qualification. The agent on record cannot be
+// read, so a row that neither orders nor supplies one passes, as for annual
+// reports. Source: spec section 4, rule 10.
 func (r *Request) checkQualification(vs *violations) {
 	if r.Order.Formation != nil {
 		vs.add("foreign-qualification.with-formation", "foreignQualification", "",

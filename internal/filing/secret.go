@@ -14,11 +14,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// HideSSNs is a text that may be shown and kept: each Social Security number or
-// ITIN in it is reduced to its last four digits, "***-**-1120". It finds
+// HideSSNs reduces each Social Security number or ITIN in a text to its last four
+// digits, "***-**-1120", so that the text may be shown and stored. It finds
 //
-//   - three, two and four digits, whatever stands between them: dashes of any
-//     kind, dots, spaces, slashes, underscores, up to three such characters;
+//   - three, two and four digits, with up to three separators between them:
+//     dashes of any kind, dots, spaces, slashes, underscores;
 //   - three and six digits with a dash, a slash, an underscore or a space
 //     between them, where the number can be one that is issued;
 //   - nine digits that stand together, where the number can be one that is
@@ -54,14 +54,14 @@ func HideSSNsUnder(header, text string) string {
 func HideSSNsInID(text string) string { return hide(text, true, starred) }
 
 // HideSSNsInName is HideSSNs for the name of a file or a sheet, where an asterisk
-// may not stand: "clients xxx-xx-1120.xlsx".
+// is not allowed: "clients xxx-xx-1120.xlsx".
 func HideSSNsInName(name string) string { return hide(name, false, "xxx-xx-") }
 
 // starred stands for the five digits that are not shown.
 const starred = "***-**-"
 
-// MaskSSN hides a value that is a Social Security number by where it stands. Its
-// last four digits are shown where it has all nine.
+// MaskSSN hides a value of a field for Social Security numbers. It shows the last
+// four digits of a complete number.
 func MaskSSN(text string) string {
 	if text == "" || strings.HasPrefix(text, "***") {
 		return text // of a results workbook that is uploaded again
@@ -145,12 +145,12 @@ func IsIdentifierHeader(header string) bool {
 	return named || (subject && id)
 }
 
-// words are the words of a header in lower case, those of camelCase apart.
+// words returns the words of a header in lower case, camelCase split.
 func words(header string) []string {
 	return strings.FieldsFunc(strings.ToLower(apart(header)), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// apart sets the words of camelCase apart.
+// apart splits the words of camelCase.
 func apart(s string) string {
 	var b strings.Builder
 	lower := false
@@ -188,8 +188,8 @@ func hide(text string, isID bool, stars string) string {
 	return b.String()
 }
 
-// mayHoldSSN spares nearly every cell the search: it has seven digits, or
-// characters that may be digits of another script.
+// mayHoldSSN reports whether a text has seven digits, or characters that may be
+// digits of another script. It spares nearly every cell the search.
 func mayHoldSSN(text string) bool {
 	digits := 0
 	for i := 0; i < len(text); i++ {
@@ -211,7 +211,7 @@ func mayHoldSSN(text string) bool {
 	return false
 }
 
-// digitOf is the ASCII digit that a character stands for: "５" and "٥" are a five.
+// digitOf returns the ASCII digit of a character: "５" and "٥" are a five.
 func digitOf(r rune) (byte, bool) {
 	switch {
 	case r >= '0' && r <= '9':
@@ -247,7 +247,7 @@ type digits struct {
 	point      bool // a single dot stands before them
 }
 
-// gap is what stands between two groups of digits.
+// gap is the text between two groups of digits.
 type gap uint8
 
 const (
@@ -465,7 +465,7 @@ func saysOther(before string) bool {
 	return otherBefore.MatchString(before) && !personsWord.MatchString(before)
 }
 
-// tail is the end of a text, from a whole character on.
+// tail returns the end of a text, from a whole character on.
 func tail(text string) string {
 	at := max(0, len(text)-lookBack)
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
@@ -474,9 +474,8 @@ func tail(text string) string {
 	return text[at:]
 }
 
-// HideSSNsInBody is a body, JSON or not, without such numbers. One that has none
-// is returned as it is, to the byte; JSON stays JSON. The name of a field tells
-// what its value is as a header does.
+// HideSSNsInBody hides the numbers in a body, JSON or not. A body without any is
+// returned unchanged; JSON stays JSON. The name of a field counts like a header.
 func HideSSNsInBody(body []byte) []byte {
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(body))

@@ -46,7 +46,7 @@ func States() []State {
 	return all
 }
 
-// Name is the state's name, or the bare code where it is not known.
+// Name returns the state's name, or the code of an unknown state.
 func (s State) Name() string {
 	if name, ok := stateNames[s]; ok {
 		return name

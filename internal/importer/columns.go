@@ -227,8 +227,8 @@ var columns = slices.Concat([]column{
 			"Business Name", "Legal Entity", "Legal Entity Name", "Company Legal Name", "Corporation Name"},
 		weak: []string{"Client Name", "Customer", "Customer Name"},
 		about: "The company's full legal name. An existing company is found by its Company ID, and the name is " +
-			"compared with the filing service's record: a row that names another company is not sent. A formation, " +
-			"and a company that is new to the service, take it from here.",
+			"compared with the filing service's record: a row that names another company is not sent. A formation " +
+			"and a company that is new to the filing service use this name.",
 		example: "Harbor Light Bakery LLC",
 	},
 	confirmedName: {
@@ -253,7 +253,7 @@ var columns = slices.Concat([]column{
 		aliases: []string{"entityType", "Type of Entity", "Company Type", "Entity Kind", "Legal Form", "Business Type",
 			"Type of Business"},
 		weak:    []string{"Type"},
-		about:   "LLC or CORP, the two types the service files for. It completes a company that lacks its type.",
+		about:   "LLC or CORP, the two types the filing service accepts. Added to a company without a type.",
 		example: "LLC",
 	},
 	structureType: {
@@ -368,7 +368,7 @@ var columns = slices.Concat([]column{
 		used:   anyProduct,
 		aliases: []string{"E-mail", "Email Address", "User Email Address", "Contact Email", "Owner Email",
 			"Customer Email", "Client Email", "userIdOrEmail"},
-		about:   "The owner's e-mail address. A user the service does not know is created with it.",
+		about:   "The owner's email address. A user who is new to the filing service is created with it.",
 		example: "ana@harborlight.example",
 	},
 	userName: {
@@ -378,7 +378,7 @@ var columns = slices.Concat([]column{
 		rule:    "user.name",
 		used:    anyProduct,
 		aliases: []string{"Full Name", "User Full Name", "Contact", "Contact Name", "Owner Name"},
-		about:   "The owner's full name. Needed only for a user the service does not know yet.",
+		about:   "The owner's full name. Needed only for a user who is new to the filing service.",
 		example: "Ana Silva",
 	},
 	userPhone: {
@@ -388,7 +388,7 @@ var columns = slices.Concat([]column{
 		rule:    "user.phone",
 		used:    anyProduct,
 		aliases: []string{"Phone", "Phone Number", "User Phone Number", "Contact Phone", "Telephone", "Tel", "Mobile"},
-		about:   "The owner's phone number, used only when the user is created. Ten digits are taken for a US number.",
+		about:   "The owner's phone number, used only when the user is created. Ten digits are read as a US number.",
 		example: "+13025550142",
 	},
 	filingState: {
@@ -427,8 +427,8 @@ var columns = slices.Concat([]column{
 		may:    onlyEIN,
 		aliases: []string{"Order Our Registered Agent", "Order Agent", "Order Our Agent", "Order RA", "Order Our RA",
 			"Registered Agent", "RA", "Registered Agent Service", "RA Service"},
-		about: "yes orders the service's own registered agent in the filing state, billed yearly. Leave it empty " +
-			"where an agent is on record or supplied.",
+		about: "yes orders the filing service's own registered agent in the filing state, billed yearly. Leave it " +
+			"empty if an agent is on record or supplied.",
 		example: "no",
 	},
 	changeOfAgent: {
@@ -441,7 +441,7 @@ var columns = slices.Concat([]column{
 		may:    slices.Concat(formation, onlyEIN),
 		aliases: []string{"isChangeOfAgent", "Change Agent", "Agent Change", "Change of Registered Agent",
 			"Change of RA", "Change RA", "RA Change"},
-		about:   "yes replaces the agent on record by the service's own; no is a first appointment.",
+		about:   "yes replaces the agent on record with the filing service's own; no is a first appointment.",
 		example: "yes",
 	},
 	agentType: {
@@ -614,7 +614,7 @@ var columns = slices.Concat([]column{
 		"Reference Number", "Our Reference", "Your Reference", "PO Number", "Purchase Order"),
 	businessCategory: func() column {
 		c := einColumn("Business Category", "businessCategory", openKind,
-			"What line of business it is. The service is known to take these, and may take others.", "Consulting")
+			"The line of business. The filing service accepts these and may accept others.", "Consulting")
 		c.choices = filing.BusinessCategories
 		return c
 	}(),
@@ -1034,7 +1034,7 @@ var columnsByField = func() map[string]columnID {
 // after the first are left out: their columns repeat.
 func ColumnTable() string {
 	var b strings.Builder
-	b.WriteString("| Column | Field of the service | Used by | Values |\n|---|---|---|---|\n")
+	b.WriteString("| Column | Field of the filing service | Used by | Values |\n|---|---|---|---|\n")
 	for i := range columns {
 		c := &columns[i]
 		if strings.HasPrefix(c.header, "Officer ") && !strings.HasPrefix(c.header, "Officer 1 ") {

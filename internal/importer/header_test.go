@@ -606,7 +606,7 @@ func TestSheets(t *testing.T) {
 				{name: "Results", rows: filings},
 				{name: "Needs Attention", rows: [][]sheet.OutCell{texts("Nothing to correct.")}},
 			},
-			err: "with nothing left to correct",
+			err: "in which no rows need attention",
 		},
 		{
 			why:    "results of a file whose header row was said",

@@ -23,7 +23,7 @@ type Options struct {
 	Product     filing.Product    // empty: told from the columns
 	State       filing.State      // keeps only companies of this state, or fills it in where no column has it
 	FilingYear  string            // four digits; fills the year in
-	User        string            // user_… or an e-mail address; fills the user in
+	User        string            // user_… or an email address; fills the user in
 	Map         map[string]string // their header, or a column such as "F:F", to ours; to "" to ignore it
 	Sheet       string            // the sheet to read; empty: the one that holds filings
 	HeaderRow   HeaderRow
@@ -163,7 +163,7 @@ func (o *Options) check() error {
 		return fmt.Errorf("the filing year %q is not four digits, such as %d", o.FilingYear, o.Now.Year())
 	}
 	if o.User != "" && !filing.IsUserID(o.User) && !filing.IsEmail(o.User) {
-		return fmt.Errorf("the user %q is neither a user id (user_…) nor an e-mail address", o.User)
+		return fmt.Errorf("the user %q is neither a user id (user_…) nor an email address", o.User)
 	}
 	return nil
 }
@@ -381,9 +381,9 @@ func quotedList(headers []string) string {
 	return text.FirstOf(names, maxListed)
 }
 
-// ErrNothingToCorrect is returned for a results workbook in which nothing is left to
-// correct.
-var ErrNothingToCorrect = errors.New("nothing is left to correct")
+// ErrNothingToCorrect is returned for a results workbook without rows that need
+// attention.
+var ErrNothingToCorrect = errors.New("no rows need attention")
 
 type answered struct{ sheet.FormatError }
 
@@ -416,7 +416,7 @@ func (im *Import) findSheet(m *matcher) error {
 		if all[i].layout == nil || all[i].layout.rows == 0 {
 			return &answered{sheet.FormatError{
 				File: im.file.Name(), Sheet: attentionSheet,
-				Reason: "this is a results workbook with nothing left to correct",
+				Reason: "this is a results workbook in which no rows need attention",
 				Remedy: "To process all of its rows again, " + im.options.tell(chooseSheet, resultsSheet) +
 					"; rows marked as placed are not sent again",
 			}}

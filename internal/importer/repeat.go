@@ -18,7 +18,7 @@ type keyMaker struct{ buf []byte }
 // of adds the key of each item of an order whose user and company are still
 // named as in the sheet; see [filing.Order.Keys]. A company id is exact; a slug
 // is part of a web address and has no case. That an id and a slug, or an id and
-// an e-mail address, are one, only the ledger can know.
+// an email address, are one, only the ledger can know.
 func (k *keyMaker) of(r *filing.Request, keys []key) []key {
 	o := &r.Order
 	state := string(o.FilingState)

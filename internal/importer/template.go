@@ -41,8 +41,8 @@ var templates = map[filing.Product]template{
 		empty:  []columnID{changeOfAgent, agentFirstName, agentLastName},
 		hints: []string{
 			"One row orders the annual report of one company in one state for one year.",
-			"The filing state must have a registered agent: one on record with the service, one ordered in the row, " +
-				"or one supplied in the Agent columns.",
+			"The filing state must have a registered agent: one on record with the filing service, one ordered in the " +
+				"row, or one supplied in the Agent columns.",
 		},
 	},
 	filing.AgentChange: {
@@ -50,7 +50,7 @@ var templates = map[filing.Product]template{
 		columns: []columnID{companyID, legalName, userEmail, userName, userPhone, filingState, changeOfAgent},
 		needed:  []columnID{companyID, userEmail, filingState, changeOfAgent},
 		hints: []string{
-			"One row makes the service's own agent the registered agent of one company in one state.",
+			"One row makes the filing service's own agent the registered agent of one company in one state.",
 			"yes under Change Of Agent replaces the agent on record; no is a first appointment.",
 		},
 	},
@@ -58,7 +58,7 @@ var templates = map[filing.Product]template{
 		sheet:   "Registered Agents",
 		columns: []columnID{companyID, legalName, userEmail, userName, userPhone, filingState, orderAgent},
 		needed:  []columnID{companyID, userEmail, filingState, orderAgent},
-		hints:   []string{"One row appoints the service's own agent for one company in one state that has none."},
+		hints:   []string{"One row appoints the filing service's own agent for one company in a state where it has none."},
 	},
 	filing.Formation: {
 		sheet: "Formations",
@@ -85,12 +85,12 @@ var templates = map[filing.Product]template{
 			"An LLC needs a Structure Type, a corporation a Tax Election.",
 			"At least one officer is needed, exactly one of all is primary, and an LLC needs a Member or Managing " +
 				"Member. Officers beyond the fourth go into further columns (Officer 5 Type …).",
-			"In place of the Officer columns, officers may stand on a second sheet named Officers, one in a row, " +
-				"with the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, " +
+			"In place of the Officer columns, officers may be listed on a second sheet named Officers, one per " +
+				"row, with the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, " +
 				"Line 2, City, State, Postal Code, Country.",
-			"Every company needs a registered agent: say yes under Order Registered Agent, or fill in the Agent " +
-				"columns; not both.",
-			"yes under Order EIN orders the EIN with the formation, and then needs the columns after it.",
+			"Every company needs a registered agent: enter yes under Order Registered Agent or fill in the Agent " +
+				"columns, but not both.",
+			"yes under Order EIN orders the EIN with the formation. Fill in the columns after it then.",
 		},
 	},
 	filing.EIN: {
@@ -101,10 +101,10 @@ var templates = map[filing.Product]template{
 		empty:  []columnID{firstWagesDate},
 		hints: []string{
 			"One row applies for the employer identification number (EIN) of one company.",
-			"Where employees are expected, the two counts of them come to at least 1 and the First Wages Date " +
-				"is needed.",
+			"If employees are expected, enter at least 1 employee in one of the two counts, and the First Wages " +
+				"Date.",
 			"The Social Security number is needed unless the responsible party is foreign. It is sent to the " +
-				"service and kept nowhere.",
+				"filing service and never stored.",
 		},
 	},
 	filing.ForeignQualification: {
@@ -125,8 +125,8 @@ var templates = map[filing.Product]template{
 		},
 		hints: []string{
 			"One row qualifies one company in one state other than its own.",
-			"The filing state must have a registered agent: one on record with the service, one ordered in the row, " +
-				"or one supplied in the Agent columns.",
+			"The filing state must have a registered agent: one on record with the filing service, one ordered in the " +
+				"row, or one supplied in the Agent columns.",
 		},
 	},
 }
@@ -265,13 +265,13 @@ func (t *template) writeColumns(book *sheet.Workbook) error {
 	}
 	rows := [][]sheet.OutCell{{sheet.Str("How to fill in the sheet " + t.sheet).WithStyle(sheet.StyleTitle)}}
 	for _, hint := range append(t.hints,
-		"The grey row is an example. It is never filed, and may be deleted or written over.",
-		"Columns may be left out, moved and added.") {
+		"The gray row is an example. It is never filed. Delete it or write over it.",
+		"You can leave out, move and add columns.") {
 		rows = append(rows, []sheet.OutCell{sheet.Str(hint)})
 	}
 	rows = append(rows, nil, []sheet.OutCell{
 		sheet.Str("Heading").WithStyle(sheet.StyleHeader), sheet.Str("Needed").WithStyle(sheet.StyleHeader),
-		sheet.Str("What to write").WithStyle(sheet.StyleHeader),
+		sheet.Str("What to enter").WithStyle(sheet.StyleHeader),
 		sheet.Str("Values").WithStyle(sheet.StyleHeader),
 	})
 	for _, id := range t.columns {

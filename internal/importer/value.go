@@ -156,7 +156,7 @@ func (c *checker) plain(b *binding, text string) string {
 	}
 	if was, ok := unmangled(text); ok {
 		c.warn(b, text, "text.mangled",
-			fmt.Sprintf("%q looks like %q in the wrong encoding: correct it, or save the file anew as UTF-8",
+			fmt.Sprintf("%q looks like %q in the wrong encoding: correct it, or save the file again as UTF-8",
 				text, was))
 	}
 	return typographic.Replace(text)
