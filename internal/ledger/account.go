@@ -229,13 +229,8 @@ func (l Accounts) List(ctx context.Context) ([]Account, error) {
 }
 
 func (l Accounts) accounts(ctx context.Context, q querier) ([]Account, error) {
-	var all []Account
-	err := drain(q.QueryContext(ctx,
-		`SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`))(func(scan func(...any) error) error {
-		a, err := scanAccount(scan)
-		all = append(all, a)
-		return err
-	})
+	rows, err := q.QueryContext(ctx, `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`)
+	all, err := collect(rows, err, scanAccount)
 	return all, wrap("list the accounts", err)
 }
 

@@ -102,8 +102,9 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 // sent: since when, the latest.
 func (l *Ledger) ListAssumedSent(ctx context.Context, batch string) (map[int64]time.Time, error) {
 	rows := make(map[int64]time.Time)
-	err := drain(l.read.QueryContext(ctx,
-		`SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, assumedOwner))(func(scan func(...any) error) error {
+	found, err := l.read.QueryContext(ctx,
+		`SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, assumedOwner)
+	err = each(found, err, func(scan func(...any) error) error {
 		var row, since int64
 		err := scan(&row, &since)
 		rows[row] = fromMillis(since)

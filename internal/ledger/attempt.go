@@ -23,13 +23,8 @@ type Attempt struct {
 
 // Attempts lists the attempts of a row that have ended, the oldest first.
 func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
-	var all []Attempt
-	err := drain(l.read.QueryContext(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE row = $1 ORDER BY try`,
-		row))(func(scan func(...any) error) error {
-		a, err := scanAttempt(scan)
-		all = append(all, a)
-		return err
-	})
+	rows, err := l.read.QueryContext(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE row = $1 ORDER BY try`, row)
+	all, err := collect(rows, err, func(scan func(...any) error) (Attempt, error) { return scanAttempt(scan) })
 	if err != nil {
 		return nil, fmt.Errorf("read the attempts of row %d: %w", row, err)
 	}
@@ -41,9 +36,10 @@ func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Atte
 	all := make(map[int64][]Attempt, len(rows))
 	for some := range slices.Chunk(rows, pageSize) {
 		in, args := list(some)
-		err := drain(l.read.QueryContext(ctx,
+		found, err := l.read.QueryContext(ctx,
 			`SELECT row, `+attemptColumns+` FROM attempts WHERE row IN (`+in+`) ORDER BY row, try`,
-			args...))(func(scan func(...any) error) error {
+			args...)
+		err = each(found, err, func(scan func(...any) error) error {
 			var row int64
 			a, err := scanAttempt(scan, &row)
 			all[row] = append(all[row], a)

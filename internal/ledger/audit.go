@@ -72,8 +72,8 @@ func (a *auditor) sums() error {
 		return err
 	}
 	entries := make(map[EntryKind]money.Cents)
-	err := drain(a.tx.QueryContext(a.ctx,
-		`SELECT kind, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY kind`))(func(scan func(...any) error) error {
+	rows, err := a.tx.QueryContext(a.ctx, `SELECT kind, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY kind`)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var kind EntryKind
 		var sum money.Cents
 		err := scan(&kind, &sum)
@@ -135,8 +135,8 @@ var contradictions = []struct{ what, query string }{
 
 func (a *auditor) contradictions() error {
 	for _, c := range contradictions {
-		err := drain(a.tx.QueryContext(a.ctx,
-			c.query+fmt.Sprintf(` LIMIT %d`, maxWrong)))(func(scan func(...any) error) error {
+		rows, err := a.tx.QueryContext(a.ctx, c.query+fmt.Sprintf(` LIMIT %d`, maxWrong))
+		err = each(rows, err, func(scan func(...any) error) error {
 			var batch, detail string
 			var number int
 			err := scan(&batch, &number, &detail)

@@ -54,11 +54,11 @@ func presentedBrowsers(cookie string) map[string]string {
 // loadBrowsers reads the known browsers of an account, by its folded name; the
 // one that was used last comes first.
 func (l Accounts) loadBrowsers(ctx context.Context, name string) ([]knownBrowser, error) {
-	var all []knownBrowser
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT b.hash, b.network, b.agent, b.created_at, b.used_at FROM known_browsers b
 		JOIN accounts a ON a.id = b.account WHERE a.name = $1 AND b.used_at > $2 ORDER BY b.used_at DESC, b.hash`,
-		name, toMillis(l.now().Add(-BrowserLife))))(func(scan func(...any) error) error {
+		name, toMillis(l.now().Add(-BrowserLife)))
+	all, err := collect(rows, err, func(scan func(...any) error) (knownBrowser, error) {
 		var b knownBrowser
 		var created, used int64
 		err := scan(&b.hash, &b.network, &b.Agent, &created, &used)
@@ -66,8 +66,7 @@ func (l Accounts) loadBrowsers(ctx context.Context, name string) ([]knownBrowser
 		if err == nil {
 			b.ID = b.hash[:publicID]
 		}
-		all = append(all, b)
-		return err
+		return b, err
 	})
 	return all, wrap("read the known browsers", err)
 }

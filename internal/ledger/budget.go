@@ -94,12 +94,13 @@ func (l *Ledger) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) erro
 		` AND r.waits = 'funds' AND r.waits <> ''`
 	var woken []record
 	blocked := false
-	err = drain(tx.QueryContext(ctx, fmt.Sprintf(`SELECT q.id, q.priority, q.doubt, q.need FROM (
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT q.id, q.priority, q.doubt, q.need FROM (
 			SELECT * FROM (%[1]s AND r.doubt <> 0) AS d
 			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0 ORDER BY r.priority, r.id LIMIT %[2]d) AS p
 			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority = 0 AND r.cost <= $1 ORDER BY r.cost, r.id LIMIT %[2]d) AS n) AS q
 		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxWoken),
-		int64(available)))(func(scan func(...any) error) error {
+		int64(available))
+	err = each(rows, err, func(scan func(...any) error) error {
 		var id, priority int64
 		var doubt bool
 		var need money.Cents

@@ -118,7 +118,8 @@ const (
 	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 0, 1, 0` +
 		ofClaims + `r.result = 'placing'`
 	readNameless  = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
-	readSentTwice = selectCandidates + `, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error') AND a.ended_at >= $1) d JOIN rows r ON r.id = d.row
+	readSentTwice = selectCandidates +
+		`, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error') AND a.ended_at >= $1) d JOIN rows r ON r.id = d.row
 		JOIN (SELECT row, product FROM purchases UNION SELECT row, product FROM items) p ON p.row = r.id
 		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result NOT IN ('uncertain', 'placing') AND r.doubt = 0 AND r.tries > 1
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = p.product AND i.order_id = '')`
@@ -155,7 +156,8 @@ func orphanEvents(events []Event) []orphanEvent {
 
 func (l *Ledger) listCandidates(ctx context.Context, q querier, query string, args ...any) ([]candidate, error) {
 	var all []candidate
-	err := drain(q.QueryContext(ctx, query, args...))(func(scan func(...any) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var d candidate
 		var request string
 		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.assumed,

@@ -159,7 +159,8 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	var from []string
 	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`,
 		`SELECT 'season ' || season || ' ' || roster FROM firings WHERE batch = $1`} {
-		err := drain(tx.QueryContext(ctx, query, batch))(func(scan func(...any) error) error {
+		rows, err := tx.QueryContext(ctx, query, batch)
+		err = each(rows, err, func(scan func(...any) error) error {
 			var object string
 			err := scan(&object)
 			from = append(from, object)
@@ -235,9 +236,10 @@ func (p Policy) covers(ctx context.Context, q querier, product filing.Product, b
 		return true, nil
 	}
 	covered := false
-	err := drain(q.QueryContext(ctx,
+	rows, err := q.QueryContext(ctx,
 		`SELECT request FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND request <> ''
-		AND result IN (`+ordering+`)`, batch, corrects))(func(scan func(...any) error) error {
+		AND result IN (`+ordering+`)`, batch, corrects)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var request string
 		var r filing.Request
 		if err := scan(&request); err != nil || covered {
@@ -273,8 +275,8 @@ func (l *Ledger) mayApprove(ctx context.Context, q querier, batch, by string) er
 		return err
 	}
 	parts := make(map[string]Part)
-	err = drain(q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1 ORDER BY person`,
-		batch))(func(scan func(...any) error) error {
+	rows, err := q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1 ORDER BY person`, batch)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var who string
 		var part Part
 		err := scan(&who, &part)
@@ -367,7 +369,8 @@ func (l *Ledger) release(ctx context.Context, tx *sql.Tx, batch string, part Par
 }
 
 // reapprove is what rows wait for that somebody has sent again in an open batch.
-func (l *Ledger) reapprove(ctx context.Context, tx *sql.Tx, batch string, part Part) (waits, message string, err error) {
+func (l *Ledger) reapprove(ctx context.Context, tx *sql.Tx, batch string,
+	part Part) (waits, message string, err error) {
 	var released bool
 	err = tx.QueryRowContext(
 		ctx, `SELECT CASE WHEN open = 1 AND approval <> 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`,

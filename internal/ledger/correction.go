@@ -119,13 +119,13 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 
 // corrections reads the rows of a batch of corrections beside those they correct.
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
-	err = drain(tx.QueryContext(ctx,
+	rows, err := tx.QueryContext(ctx,
 		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END, COALESCE(o.id, 0), COALESCE(o.result, ''), COALESCE(o.doubt, 0)
-		FROM rows n LEFT JOIN rows o ON o.batch = $2 AND o.number = n.corrects AND n.corrects > 0 WHERE n.batch = $1 ORDER BY n.number, n.id`, batch, original))(func(scan func(...any) error) error {
+		FROM rows n LEFT JOIN rows o ON o.batch = $2 AND o.number = n.corrects AND n.corrects > 0 WHERE n.batch = $1 ORDER BY n.number, n.id`, batch, original)
+	all, err = collect(rows, err, func(scan func(...any) error) (correction, error) {
 		var c correction
 		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.was, &c.wasResult, &c.doubt)
-		all = append(all, c)
-		return err
+		return c, err
 	})
 	return all, err
 }

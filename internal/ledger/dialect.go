@@ -160,20 +160,22 @@ func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, c column
 
 // query reads with a statement over records within a transaction.
 func (db *database) query(ctx context.Context, tx *sql.Tx, query string, c columns, records []record,
-	each func(scan func(...any) error) error) error {
+	do func(scan func(...any) error) error) error {
 	if len(records) == 0 {
 		return nil
 	}
 	query = db.dialect.expand(query, c, 0)
 	if db.dialect.together {
-		return drain(tx.QueryContext(ctx, query, db.dialect.arrays(c, records)...))(each)
+		rows, err := tx.QueryContext(ctx, query, db.dialect.arrays(c, records)...)
+		return each(rows, err, do)
 	}
 	stmt, err := db.statements.use(ctx, tx, query)
 	if err != nil {
 		return err
 	}
 	for _, r := range records {
-		if err := drain(stmt.QueryContext(ctx, r...))(each); err != nil {
+		rows, err := stmt.QueryContext(ctx, r...)
+		if err := each(rows, err, do); err != nil {
 			return err
 		}
 	}
@@ -218,12 +220,12 @@ func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) erro
 
 // queryAll reads with statements whose answers have the same shape; PostgreSQL
 // gets them as one.
-func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, each func(scan func(...any) error) error,
+func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error,
 	all ...statement) error {
 	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
 	if !l.dialect.together || len(all) < 2 {
 		for _, s := range all {
-			if err := l.query(ctx, tx, s.query, s.columns, s.records, each); err != nil {
+			if err := l.query(ctx, tx, s.query, s.columns, s.records, do); err != nil {
 				return fmt.Errorf("%s: %w", s.what, err)
 			}
 		}
@@ -236,7 +238,8 @@ func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, each func(scan func(.
 		args = append(args, l.dialect.arrays(s.columns, s.records)...)
 		whats[i] = s.what
 	}
-	if err := drain(tx.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...))(each); err != nil {
+	rows, err := tx.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)
+	if err := each(rows, err, do); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(whats, ", "), err)
 	}
 	return nil

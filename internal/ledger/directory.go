@@ -79,8 +79,8 @@ func recall[T any](ctx context.Context, l *Ledger, table string, refs []string) 
 	known := make(map[string]T, len(refs))
 	for some := range slices.Chunk(refs, pageSize) { // a statement takes so many arguments only
 		in, args := list(some)
-		err := drain(l.read.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref IN (`+in+`)`,
-			args...))(func(scan func(...any) error) error {
+		rows, err := l.read.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref IN (`+in+`)`, args...)
+		err = each(rows, err, func(scan func(...any) error) error {
 			var ref, record string
 			if err := scan(&ref, &record); err != nil {
 				return err

@@ -88,18 +88,18 @@ func (l Endpoints) Secrets(ctx context.Context) ([]string, error) {
 }
 
 func (l Endpoints) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed string) error) error {
-	err := drain(l.read.QueryContext(ctx,
-		`SELECT id, url, sealed, created_at FROM endpoints ORDER BY created_at DESC, id`))(
-		func(scan func(...any) error) error {
-			var e Endpoint
-			var sealed string
-			var at int64
-			if err := scan(&e.ID, &e.URL, &sealed, &at); err != nil {
-				return err
-			}
-			e.CreatedAt = fromMillis(at)
-			return do(e, sealed)
-		})
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT id, url, sealed, created_at FROM endpoints ORDER BY created_at DESC, id`)
+	err = each(rows, err, func(scan func(...any) error) error {
+		var e Endpoint
+		var sealed string
+		var at int64
+		if err := scan(&e.ID, &e.URL, &sealed, &at); err != nil {
+			return err
+		}
+		e.CreatedAt = fromMillis(at)
+		return do(e, sealed)
+	})
 	if err != nil {
 		return fmt.Errorf("read the endpoints: %w", err)
 	}

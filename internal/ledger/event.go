@@ -157,13 +157,8 @@ func (l *Ledger) events(ctx context.Context, q querier, where string, args ...an
 }
 
 func readEvents(ctx context.Context, q querier, columns, where string, args []any) ([]Event, error) {
-	var events []Event
-	err := drain(q.QueryContext(ctx, `SELECT `+columns+` FROM events e WHERE `+where,
-		args...))(func(scan func(...any) error) error {
-		e, err := scanEvent(scan)
-		events = append(events, e)
-		return err
-	})
+	rows, err := q.QueryContext(ctx, `SELECT `+columns+` FROM events e WHERE `+where, args...)
+	events, err := collect(rows, err, scanEvent)
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}

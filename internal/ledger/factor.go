@@ -84,14 +84,10 @@ func (l Accounts) ListFactors(ctx context.Context, account string) ([]Factor, er
 }
 
 func (l Accounts) factors(ctx context.Context, q querier, account string) ([]Factor, error) {
-	var all []Factor
-	err := drain(q.QueryContext(ctx,
+	rows, err := q.QueryContext(ctx,
 		`SELECT `+factorColumns+` FROM factors WHERE account = $1 ORDER BY created_at, id`,
-		account))(func(scan func(...any) error) error {
-		f, err := l.scanFactor(scan)
-		all = append(all, f)
-		return err
-	})
+		account)
+	all, err := collect(rows, err, l.scanFactor)
 	return all, err
 }
 
@@ -250,7 +246,8 @@ func (l Accounts) useAppCode(ctx context.Context, a Account, code string, match 
 // or the passkey was removed.
 func (l Accounts) UsePasskey(ctx context.Context, f Factor, data string) error {
 	n, err := affected(l.exclusively(withoutAudit(ctx),
-		`UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data, toMillis(l.now())))
+		`UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data,
+		toMillis(l.now())))
 	if err == nil && n == 0 {
 		err = ErrFactor
 	}

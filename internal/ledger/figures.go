@@ -22,10 +22,11 @@ type Figures struct {
 // Figures sums the rows of a batch up.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0), COALESCE(SUM(cost), 0), MAX(certainty),
 			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
-		FROM rows WHERE batch = $1 GROUP BY result`, batch))(func(scan func(...any) error) error {
+		FROM rows WHERE batch = $1 GROUP BY result`, batch)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var result filing.Result
 		var spent, held, left money.Cost
 		var n, waiting, short int
@@ -63,9 +64,10 @@ type Filings struct {
 func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
 	halting := false
-	err := drain(l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*) FROM rows r JOIN items i ON i.row = r.id
+	rows, err := l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*) FROM rows r JOIN items i ON i.row = r.id
 		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`,
-		batch))(func(scan func(...any) error) error {
+		batch)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var status string
 		var n int
 		err := scan(&status, &n)

@@ -241,15 +241,14 @@ func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject s
 
 // ListIdentities lists how an account is known to providers.
 func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identity, error) {
-	var all []Identity
-	err := drain(l.read.QueryContext(ctx,
-		`SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 AND unlinked_at = 0 ORDER BY created_at, subject`, account))(func(scan func(...any) error) error {
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 AND unlinked_at = 0 ORDER BY created_at, subject`, account)
+	all, err := collect(rows, err, func(scan func(...any) error) (Identity, error) {
 		var i Identity
 		var created, used int64
 		err := scan(&i.Issuer, &i.Subject, &i.Account, &i.Name, &created, &used)
 		i.CreatedAt, i.UsedAt = fromMillis(created), fromMillis(used)
-		all = append(all, i)
-		return err
+		return i, err
 	})
 	return all, wrap("list the identities of account "+account, err)
 }

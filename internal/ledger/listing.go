@@ -159,17 +159,16 @@ func (l *Ledger) ListEntries(ctx context.Context, q EntryQuery) ([]Entry, error)
 	if q.Before != 0 {
 		add(`e.id < `, q.Before)
 	}
-	var all []Entry
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
 		FROM entries e LEFT JOIN rows r ON r.id = e.row WHERE `+strings.Join(where, ` AND `)+
-			` ORDER BY e.id DESC LIMIT $1`, args...))(func(scan func(...any) error) error {
+			` ORDER BY e.id DESC LIMIT $1`, args...)
+	all, err := collect(rows, err, func(scan func(...any) error) (Entry, error) {
 		var e Entry
 		var at, amount int64
 		err := scan(&e.ID, &at, &e.Kind, &amount, &e.Row, &e.Batch, &e.Number, &e.Note)
 		e.At, e.Amount = fromMillis(at), money.Cents(amount)
-		all = append(all, e)
-		return err
+		return e, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the book's entries: %w", err)
@@ -202,9 +201,10 @@ func (l *Ledger) History(ctx context.Context, since, until time.Time, spans int)
 	}
 	var before money.Cents
 	// What happened before the first span counts into span -1.
-	err = drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT CASE WHEN at < $1 THEN -1 ELSE (at - $1) / $2 END AS span, kind, CAST(SUM(amount) AS BIGINT) FROM entries WHERE at < $3 GROUP BY 1, 2`,
-		toMillis(since), length, toMillis(since)+length*int64(spans)))(func(scan func(...any) error) error {
+		toMillis(since), length, toMillis(since)+length*int64(spans))
+	err = each(rows, err, func(scan func(...any) error) error {
 		var span int
 		var kind EntryKind
 		var sum money.Cents

@@ -70,14 +70,8 @@ func (l Uploads) FindMapping(ctx context.Context, shape string) (Mapping, error)
 
 // ListMappings lists those that are kept, the newest first.
 func (l Uploads) ListMappings(ctx context.Context) ([]Mapping, error) {
-	var all []Mapping
-	err := drain(l.read.QueryContext(ctx,
-		`SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`))(
-		func(scan func(...any) error) error {
-			m, err := scanMapping(scan)
-			all = append(all, m)
-			return err
-		})
+	rows, err := l.read.QueryContext(ctx, `SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`)
+	all, err := collect(rows, err, scanMapping)
 	if err != nil {
 		return nil, fmt.Errorf("list the mappings: %w", err)
 	}

@@ -30,7 +30,8 @@ const (
 )
 
 // NotificationKinds lists them all.
-var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions, NotifyTwice,
+var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
+	NotifyTwice,
 	NotifySchedule, NotifyAccess}
 
 // Notification is what a person is told, once for a whole fleet.
@@ -106,13 +107,15 @@ const (
 func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	var n Reportable
 	var since int64
-	err := l.read.QueryRowContext(ctx, selectReportable).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsReported,
+	err := l.read.QueryRowContext(ctx, selectReportable).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short,
+		&n.FundsReported,
 		&n.KeyReported, &n.Cured)
 	if err != nil {
 		return n, fmt.Errorf("look for news: %w", err)
 	}
 	n.HaltSince = fromMillis(since)
-	err = drain(l.read.QueryContext(ctx, selectEndings))(func(scan func(...any) error) error {
+	rows, err := l.read.QueryContext(ctx, selectEndings)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var batch string
 		var told bool
 		if err := scan(&batch, &told); err != nil {
@@ -128,9 +131,11 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	if err != nil {
 		return n, fmt.Errorf("look for batches that have ended: %w", err)
 	}
-	err = drain(l.read.QueryContext(ctx, selectPending))(func(scan func(...any) error) error {
+	rows, err = l.read.QueryContext(ctx, selectPending)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var u Pending
-		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Reserved.Amount, &u.Reserved.Certainty); err != nil {
+		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Reserved.Amount,
+			&u.Reserved.Certainty); err != nil {
 			return err
 		}
 		n.Pending = append(n.Pending, u)
@@ -317,13 +322,9 @@ func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, erro
 
 // List lists what a person was told, or is to be told, the newest first.
 func (l Notifications) List(ctx context.Context, limit int) ([]Notification, error) {
-	var all []Notification
-	err := drain(l.read.QueryContext(ctx, `SELECT `+notificationColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
-		limit))(func(scan func(...any) error) error {
-		n, err := scanNotification(scan)
-		all = append(all, n)
-		return err
-	})
+	rows, err := l.read.QueryContext(ctx, `SELECT `+notificationColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
+		limit)
+	all, err := collect(rows, err, scanNotification)
 	return all, wrap("list notices", err)
 }
 

@@ -15,16 +15,15 @@ type Officer struct {
 // Officers lists those of a batch that a sheet of their own names, in its order.
 // One whose company has several rows comes once for each.
 func (l *Ledger) Officers(ctx context.Context, batch string) ([]Officer, error) {
-	var all []Officer
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT number, listed, cells FROM officers WHERE batch = $1 ORDER BY listed, number`,
-		batch))(func(scan func(...any) error) error {
+		batch)
+	all, err := collect(rows, err, func(scan func(...any) error) (Officer, error) {
 		var o Officer
 		var cells string
 		err := scan(&o.Row, &o.Number, &cells)
 		o.Cells = []byte(cells)
-		all = append(all, o)
-		return err
+		return o, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the officers of batch %s: %w", batch, err)

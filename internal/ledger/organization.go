@@ -155,8 +155,9 @@ func (l *Ledger) Organizations(ctx context.Context) ([]Organization, error) {
 }
 
 func organizations(ctx context.Context, q querier) (known []Organization, unnamed []string, err error) {
-	err = drain(q.QueryContext(ctx,
-		`SELECT created, domain, subdomain, unnamed, name FROM organizations ORDER BY at, created`))(func(scan func(...any) error) error {
+	rows, err := q.QueryContext(ctx,
+		`SELECT created, domain, subdomain, unnamed, name FROM organizations ORDER BY at, created`)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var o Organization
 		var u string
 		err := scan(&o.CreatedAt, &o.Domain, &o.Subdomain, &u, &o.Name)

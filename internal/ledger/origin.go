@@ -74,8 +74,8 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 	known := make(map[string]bool)
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := list(some)
-		err := drain(l.read.QueryContext(ctx, `SELECT order_id FROM items WHERE order_id IN (`+in+`)`,
-			args...))(func(scan func(...any) error) error {
+		rows, err := l.read.QueryContext(ctx, `SELECT order_id FROM items WHERE order_id IN (`+in+`)`, args...)
+		err = each(rows, err, func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)
 			known[id] = true

@@ -115,8 +115,8 @@ func (l Accounts) allowPassword(ctx context.Context, id, fresh string) error {
 	if words := l.contextWords.Load(); words != nil {
 		context = append(context, *words...)
 	}
-	err = drain(l.read.QueryContext(ctx,
-		`SELECT name, domain, subdomain FROM organizations`))(func(scan func(...any) error) error {
+	rows, err := l.read.QueryContext(ctx, `SELECT name, domain, subdomain FROM organizations`)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var name, domain, subdomain string
 		err := scan(&name, &domain, &subdomain)
 		context = append(context, name, domain, subdomain)

@@ -244,18 +244,18 @@ func (db *database) locked(o Process) (held, there bool) {
 // owners lists every process on the list, the oldest first, and which of them
 // live.
 func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
-	var all []Process
-	err := drain(q.QueryContext(ctx,
-		`SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+db.clock.sql()+` FROM owners ORDER BY started_at, id`))(func(scan func(...any) error) error {
+	rows, err := q.QueryContext(ctx,
+		`SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+db.clock.sql()+` FROM owners ORDER BY started_at, id`)
+	all, err := collect(rows, err, func(scan func(...any) error) (Process, error) {
 		var p Process
 		var started, expires, timeout, now int64
 		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &timeout, &p.Placing, &now)
-		p.StartedAt, p.ExpiresAt, p.Timeout = fromMillis(started), fromMillis(expires), time.Duration(timeout)*time.Millisecond
+		p.StartedAt, p.ExpiresAt, p.Timeout = fromMillis(
+			started), fromMillis(expires), time.Duration(timeout)*time.Millisecond
 		if err == nil {
 			p.Alive = db.alive(p, now)
 		}
-		all = append(all, p)
-		return err
+		return p, err
 	})
 	return all, wrap("list the living processes", err)
 }

@@ -24,25 +24,24 @@ func refold(ctx context.Context, tx *sql.Tx) error {
 		row, year, at, bought    int64
 		name                     string
 	}
-	var all []purchase
 	// What was bought goes before what is only claimed, should two be one now.
-	err := drain(tx.QueryContext(ctx,
+	rows, err := tx.QueryContext(ctx,
 		`SELECT p.key, p.row, p.product, p.cover, p.year, p.why, p.at, p.bought, r.request FROM purchases p JOIN rows r ON r.id = p.row
-		WHERE p.key LIKE 'formation|%' OR p.key LIKE 'company|%' OR p.key LIKE '%|formation|%' ORDER BY p.bought DESC, p.at, p.key`))(func(scan func(...any) error) error {
+		WHERE p.key LIKE 'formation|%' OR p.key LIKE 'company|%' OR p.key LIKE '%|formation|%' ORDER BY p.bought DESC, p.at, p.key`)
+	all, err := collect(rows, err, func(scan func(...any) error) (purchase, error) {
 		var p purchase
 		var request string
 		if err := scan(&p.key, &p.row, &p.product, &p.cover, &p.year, &p.why, &p.at, &p.bought, &request); err != nil {
-			return err
+			return p, err
 		}
 		var r filing.Request
 		if request != "" {
 			if err := json.Unmarshal([]byte(request), &r); err != nil {
-				return fmt.Errorf("read the request of row %d: %w", p.row, err)
+				return p, fmt.Errorf("read the request of row %d: %w", p.row, err)
 			}
 		}
 		p.name = r.LegalName()
-		all = append(all, p)
-		return nil
+		return p, nil
 	})
 	if err != nil {
 		return fmt.Errorf("read the keys of names: %w", err)

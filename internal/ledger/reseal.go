@@ -125,17 +125,17 @@ func (c *sealedColumn) pageOf(ctx context.Context, q querier, after []any,
 		query += ` AND (` + strings.Join(c.keys, ", ") + `) > (` + strings.Join(at, ", ") + `)`
 	}
 	query += fmt.Sprintf(` ORDER BY %s LIMIT %d`, strings.Join(c.keys, ", "), c.page)
-	err = drain(q.QueryContext(ctx, query, args...))(func(scan func(...any) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	all, err = collect(rows, err, func(scan func(...any) error) (sealedValue, error) {
 		v := sealedValue{keys: make([]any, len(c.keys))}
 		into := make([]any, 0, len(c.keys)+1)
 		for i := range v.keys {
 			into = append(into, &v.keys[i])
 		}
 		if err := scan(append(into, &v.raw)...); err != nil {
-			return err
+			return v, err
 		}
-		all = append(all, v)
-		return nil
+		return v, nil
 	})
 	return all, wrap("read what is sealed in "+c.table, err)
 }

@@ -182,17 +182,16 @@ type UncertainBatch struct {
 
 // UncertainBatches lists the batches that have uncertain rows, the newest first.
 func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
-	var all []UncertainBatch
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT b.id, b.file, q.n, q.held FROM (SELECT r.batch, COUNT(*) AS n, CAST(SUM(r.held) AS BIGINT) AS held
 		FROM rows r WHERE r.result = 'uncertain' AND `+atRest+
-			` GROUP BY r.batch) AS q JOIN batches b ON b.id = q.batch ORDER BY b.created_at DESC, b.id`))(func(scan func(...any) error) error {
+			` GROUP BY r.batch) AS q JOIN batches b ON b.id = q.batch ORDER BY b.created_at DESC, b.id`)
+	all, err := collect(rows, err, func(scan func(...any) error) (UncertainBatch, error) {
 		var d UncertainBatch
 		var held int64
 		err := scan(&d.Batch, &d.File, &d.Rows, &held)
 		d.Reserved = money.Cents(held)
-		all = append(all, d)
-		return err
+		return d, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the batches in doubt: %w", err)

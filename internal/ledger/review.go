@@ -110,8 +110,9 @@ func (l *Ledger) CompaniesNamed(ctx context.Context, wanted []filing.NewCompany)
 	}
 	for some := range slices.Chunk(formations, pageSize) {
 		in, args := list(some)
-		err := drain(l.read.QueryContext(ctx,
-			`SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request FROM purchases p JOIN rows r ON r.id = p.row WHERE p.key IN (`+in+`)`, args...))(func(scan func(...any) error) error {
+		rows, err := l.read.QueryContext(ctx,
+			`SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request FROM purchases p JOIN rows r ON r.id = p.row WHERE p.key IN (`+in+`)`, args...)
+		err = each(rows, err, func(scan func(...any) error) error {
 			var key, company, request string
 			var n NamedCompany
 			if err := scan(&key, &n.Formed, &n.Row, &n.Number, &n.Batch, &company, &request); err != nil {
@@ -200,10 +201,11 @@ type NameOnFile struct {
 func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
 	var all []NameOnFile
 	seen := make(map[string]bool)
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT p.key, p.product, p.at, r.batch, r.number, r.company, r.request, b.file FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
 		WHERE p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+
-			`') ORDER BY p.at, p.key`))(func(scan func(...any) error) error {
+			`') ORDER BY p.at, p.key`)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var n NameOnFile
 		var key, request string
 		var at int64
@@ -233,25 +235,25 @@ func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the names that were bought: %w", err)
 	}
-	err = drain(l.read.QueryContext(ctx,
-		`SELECT record, at FROM companies WHERE ref NOT LIKE 'company|%' ORDER BY at, ref`))(
-		func(scan func(...any) error) error {
-			var body string
-			var at int64
-			if err := scan(&body, &at); err != nil {
-				return err
-			}
-			var c filing.Company
-			if err := json.Unmarshal([]byte(body), &c); err != nil {
-				return fmt.Errorf("read a company: %w", err)
-			}
-			if c.LegalName == "" || seen[c.ID] {
-				return nil
-			}
-			seen[c.ID] = true
-			all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: fromMillis(at)})
+	rows, err = l.read.QueryContext(ctx,
+		`SELECT record, at FROM companies WHERE ref NOT LIKE 'company|%' ORDER BY at, ref`)
+	err = each(rows, err, func(scan func(...any) error) error {
+		var body string
+		var at int64
+		if err := scan(&body, &at); err != nil {
+			return err
+		}
+		var c filing.Company
+		if err := json.Unmarshal([]byte(body), &c); err != nil {
+			return fmt.Errorf("read a company: %w", err)
+		}
+		if c.LegalName == "" || seen[c.ID] {
 			return nil
-		})
+		}
+		seen[c.ID] = true
+		all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: fromMillis(at)})
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list the companies on file: %w", err)
 	}

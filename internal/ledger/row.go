@@ -193,15 +193,10 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 // that a small one is not stuck behind a large one, and not more than limit.
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
-	var batches []string
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT b.id FROM batches b WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' AND ($1 = '' OR b.id = $1)
-		AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '') ORDER BY b.created_at`, only))(func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		batches = append(batches, id)
-		return err
-	})
+		AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '') ORDER BY b.created_at`, only)
+	batches, err := collect(rows, err, scanOne[string])
 	if err != nil {
 		return nil, fmt.Errorf("list batches with work: %w", err)
 	}
@@ -209,9 +204,10 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	for _, batch := range batches {
 		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
 		// them all rather than take the first of their index.
-		err := drain(l.read.QueryContext(ctx,
+		rows, err := l.read.QueryContext(ctx,
 			`SELECT r.id FROM rows r WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1 ORDER BY r.priority, r.id LIMIT $3`,
-			toMillis(l.now()), batch, max(limit/len(batches), 1)))(func(scan func(...any) error) error {
+			toMillis(l.now()), batch, max(limit/len(batches), 1))
+		err = each(rows, err, func(scan func(...any) error) error {
 			var id int64
 			err := scan(&id)
 			ids = append(ids, id)

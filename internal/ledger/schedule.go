@@ -168,16 +168,15 @@ func addListVersion(ctx context.Context, tx *sql.Tx, name string, since time.Tim
 
 // ListVersions lists the rosters that a season has had, the oldest first.
 func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion, error) {
-	var all []ListVersion
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT roster, since FROM season_rosters WHERE season = $1 ORDER BY version`,
-		name))(func(scan func(...any) error) error {
+		name)
+	all, err := collect(rows, err, func(scan func(...any) error) (ListVersion, error) {
 		var r ListVersion
 		var since int64
 		err := scan(&r.Hash, &since)
 		r.Since = fromMillis(since)
-		all = append(all, r)
-		return err
+		return r, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the rosters of the season %s: %w", name, err)
@@ -212,22 +211,22 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 
 // List lists all seasons by name.
 func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
-	var all []Schedule
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at,
 		COALESCE((SELECT MAX(v.since) FROM season_rosters v WHERE v.season = s.name), s.since)
-		FROM seasons s JOIN rosters r ON r.hash = s.roster ORDER BY s.name`))(func(scan func(...any) error) error {
+		FROM seasons s JOIN rosters r ON r.hash = s.roster ORDER BY s.name`)
+	all, err := collect(rows, err, func(scan func(...any) error) (Schedule, error) {
 		var s Schedule
 		var options string
 		var since, created, changed int64
-		if err := scan(&s.Name, &s.CompanyList, &s.File, &options, &s.Timing, &s.Approval, &s.Paused, &since, &s.Version,
+		if err := scan(&s.Name, &s.CompanyList, &s.File, &options, &s.Timing, &s.Approval, &s.Paused, &since,
+			&s.Version,
 			&s.CreatedBy, &created, &changed); err != nil {
-			return err
+			return s, err
 		}
 		s.Options, s.Since, s.CreatedAt, s.Changed = json.RawMessage(
 			options), fromMillis(since), fromMillis(created), fromMillis(changed)
-		all = append(all, s)
-		return nil
+		return s, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the seasons: %w", err)
@@ -283,7 +282,8 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 			claimed = true
 			_, err := tx.ExecContext(
 				ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
-				f.ID, f.Schedule, toMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, toMillis(l.now()), string(RunBegun))
+				f.ID, f.Schedule, toMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, toMillis(l.now()),
+				string(RunBegun))
 			return err
 		case err != nil:
 			return err
@@ -333,20 +333,20 @@ func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
 }
 
 func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
-	var all []Run
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, `+rest,
-		args...))(func(scan func(...any) error) error {
+		args...)
+	all, err := collect(rows, err, func(scan func(...any) error) (Run, error) {
 		var f Run
 		var due, began, ended int64
 		var plan string
 		if err := scan(&f.ID, &f.Schedule, &due, &f.CompanyList, &f.Missed, &began, &ended, &f.State, &f.Batch, &plan,
 			&f.Note); err != nil {
-			return err
+			return f, err
 		}
-		f.Due, f.BeganAt, f.EndedAt, f.Plan = fromMillis(due), fromMillis(began), fromMillis(ended), json.RawMessage(plan)
-		all = append(all, f)
-		return nil
+		f.Due, f.BeganAt, f.EndedAt, f.Plan = fromMillis(
+			due), fromMillis(began), fromMillis(ended), json.RawMessage(plan)
+		return f, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list firings: %w", err)
@@ -377,8 +377,9 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 	held := make(map[filing.Key]PriorPurchase)
 	if len(keys) > 0 {
 		in, args := list(keys)
-		err := drain(l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, o.number, p.bought,
-				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND lower(i.filing_status) IN ('canceled', 'cancelled')) FROM purchases p JOIN rows o ON o.id = p.row WHERE p.key IN (`+in+`)`, args...))(func(scan func(...any) error) error {
+		rows, err := l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, o.number, p.bought,
+				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND lower(i.filing_status) IN ('canceled', 'cancelled')) FROM purchases p JOIN rows o ON o.id = p.row WHERE p.key IN (`+in+`)`, args...)
+		err = each(rows, err, func(scan func(...any) error) error {
 			var key filing.Key
 			var h PriorPurchase
 			err := scan(&key, &h.Row, &h.Batch, &h.Number, &h.Bought, &h.Canceled)

@@ -40,8 +40,8 @@ func (l *Ledger) refuseUnknown(ctx context.Context, p *goose.Provider) error {
 		return wrap("look for the ledger's tables", err)
 	}
 	var unknown int64
-	err := drain(l.write.QueryContext(ctx,
-		`SELECT version_id FROM goose_db_version ORDER BY version_id`))(func(scan func(...any) error) error {
+	rows, err := l.write.QueryContext(ctx, `SELECT version_id FROM goose_db_version ORDER BY version_id`)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var version int64
 		err := scan(&version)
 		if version > 0 && !slices.Contains(known, version) {

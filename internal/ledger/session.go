@@ -144,7 +144,8 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 		return Session{}, ErrSession
 	}
 	if now.Sub(fromMillis(seen)) >= seenEvery {
-		if _, err := l.exclusively(withoutAudit(ctx), `UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
+		if _, err := l.exclusively(withoutAudit(ctx),
+			`UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
 			hashed(secret), toMillis(now)); err != nil {
 			return Session{}, fmt.Errorf("note that a session is used: %w", err)
 		}
@@ -187,19 +188,18 @@ func (l Accounts) EndSession(ctx context.Context, secret string) error {
 // was used last comes first.
 func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, error) {
 	now := l.now()
-	var all []Session
-	err := drain(l.read.QueryContext(ctx, `SELECT hash, created_at, seen_at, ends_at, origin, agent FROM sessions
+	rows, err := l.read.QueryContext(ctx, `SELECT hash, created_at, seen_at, ends_at, origin, agent FROM sessions
 		WHERE account = $1 AND ends_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, hash`,
-		account, toMillis(now), toMillis(now.Add(-sessionIdle))))(func(scan func(...any) error) error {
+		account, toMillis(now), toMillis(now.Add(-sessionIdle)))
+	all, err := collect(rows, err, func(scan func(...any) error) (Session, error) {
 		var s Session
 		var hash string
 		var created, seen, ends int64
 		if err := scan(&hash, &created, &seen, &ends, &s.From, &s.Agent); err != nil {
-			return err
+			return s, err
 		}
 		s.ID, s.CreatedAt, s.SeenAt, s.EndsAt = hash[:publicID], fromMillis(created), fromMillis(seen), fromMillis(ends)
-		all = append(all, s)
-		return nil
+		return s, nil
 	})
 	return all, wrap("list the sessions", err)
 }
@@ -225,14 +225,8 @@ func (l Accounts) EndOtherSessions(ctx context.Context, account, secret, browser
 			return err
 		}
 		ended = int(n)
-		var known []string
-		err = drain(tx.QueryContext(ctx, `SELECT hash FROM known_browsers WHERE account = $1`,
-			account))(func(scan func(...any) error) error {
-			var hash string
-			err := scan(&hash)
-			known = append(known, hash)
-			return err
-		})
+		rows, err := tx.QueryContext(ctx, `SELECT hash FROM known_browsers WHERE account = $1`, account)
+		known, err := collect(rows, err, scanOne[string])
 		if err != nil {
 			return err
 		}

@@ -201,16 +201,15 @@ func (l Accounts) ResetPassword(ctx context.Context, secret, password string) (A
 
 // ListSignInLinks lists the open links, the newest first.
 func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
-	var all []SignInLink
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT t.id, a.name, a.password <> '', t.made_by, t.created_at, t.ends_at FROM sign_in_links t JOIN accounts a ON a.id = t.account
-		WHERE t.ends_at > $1 ORDER BY t.created_at DESC, t.id`, toMillis(l.now())))(func(scan func(...any) error) error {
+		WHERE t.ends_at > $1 ORDER BY t.created_at DESC, t.id`, toMillis(l.now()))
+	all, err := collect(rows, err, func(scan func(...any) error) (SignInLink, error) {
 		var s SignInLink
 		var created, ends int64
 		err := scan(&s.ID, &s.Account, &s.Resets, &s.MadeBy, &created, &ends)
 		s.CreatedAt, s.EndsAt = fromMillis(created), fromMillis(ends)
-		all = append(all, s)
-		return err
+		return s, err
 	})
 	return all, wrap("list the sign-in links", err)
 }

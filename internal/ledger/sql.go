@@ -21,20 +21,40 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// drain hands every line of an answer to a function.
-func drain(rows *sql.Rows, err error) func(each func(scan func(...any) error) error) error {
-	return func(each func(scan func(...any) error) error) error {
-		if err != nil {
+// each calls do for every row of a query's result. It takes what QueryContext
+// returns.
+func each(rows *sql.Rows, err error, do func(scan func(...any) error) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows.Scan); err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			if err := each(rows.Scan); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
 	}
+	return rows.Err()
+}
+
+// collect returns what scan reads from every row of a query's result; nil for a
+// result without rows. It takes what QueryContext returns.
+func collect[T any](rows *sql.Rows, err error, scan func(scan func(...any) error) (T, error)) ([]T, error) {
+	var all []T
+	err = each(rows, err, func(row func(...any) error) error {
+		v, err := scan(row)
+		all = append(all, v)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// scanOne reads a row of one column.
+func scanOne[T any](scan func(...any) error) (v T, err error) {
+	err = scan(&v)
+	return v, err
 }
 
 type execer interface {

@@ -80,7 +80,8 @@ const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.bat
 func (l *Ledger) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
 	all := make(map[string][]Subscription)
 	now := toMillis(l.now())
-	err := drain(l.read.QueryContext(ctx, selectSubscription+where, args...))(func(scan func(...any) error) error {
+	rows, err := l.read.QueryContext(ctx, selectSubscription+where, args...)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var s Subscription
 		var cover, filingStatus string
 		var result filing.Result
@@ -217,7 +218,8 @@ func (l *Ledger) Covered(ctx context.Context, batch string) ([]Covered, error) {
 func (l *Ledger) covered(ctx context.Context, where string, args ...any) ([]Covered, error) {
 	var all []Covered
 	var covers []string
-	err := drain(l.read.QueryContext(ctx, selectCovered+where, args...))(func(scan func(...any) error) error {
+	rows, err := l.read.QueryContext(ctx, selectCovered+where, args...)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var c Covered
 		var cover string
 		if err := scan(&c.Row, &c.Batch, &c.Number, &cover, &c.Year); err != nil {

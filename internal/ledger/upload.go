@@ -127,8 +127,8 @@ func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
 	}
 	content := bytes.NewBuffer(make([]byte, 0, u.Size))
 	n := 0
-	err = drain(l.read.QueryContext(ctx, `SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`,
-		id))(func(scan func(...any) error) error {
+	rows, err := l.read.QueryContext(ctx, `SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`, id)
+	err = each(rows, err, func(scan func(...any) error) error {
 		var sealed []byte
 		if err := scan(&sealed); err != nil {
 			return err
@@ -193,14 +193,10 @@ func (l Uploads) Find(ctx context.Context, id string) (Upload, error) {
 // List lists those that no open batch was made of, the newest first, without
 // their edits.
 func (l Uploads) List(ctx context.Context) ([]Upload, error) {
-	var all []Upload
-	err := drain(l.read.QueryContext(ctx,
+	rows, err := l.read.QueryContext(ctx,
 		`SELECT id, file, size, hash, options, '', version, batch, quote, created_by, created_at, changed_at FROM uploads u
-		WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1) ORDER BY created_at DESC, id`))(func(scan func(...any) error) error {
-		u, err := l.scanUpload(scan)
-		all = append(all, u)
-		return err
-	})
+		WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1) ORDER BY created_at DESC, id`)
+	all, err := collect(rows, err, l.scanUpload)
 	if err != nil {
 		return nil, fmt.Errorf("list the sheets: %w", err)
 	}
@@ -308,15 +304,10 @@ func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
 	before, yesterday := toMillis(l.now().Add(-age)), toMillis(l.now().Add(-24*time.Hour))
 	dropped := 0
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		var ids []string
-		err := drain(tx.QueryContext(ctx, `SELECT id FROM uploads WHERE changed_at < $1
+		rows, err := tx.QueryContext(ctx, `SELECT id FROM uploads WHERE changed_at < $1
 			OR changed_at < $2 AND EXISTS (SELECT 1 FROM batches b WHERE b.id = uploads.batch AND b.open = 1)`, before,
-			yesterday))(func(scan func(...any) error) error {
-			var id string
-			err := scan(&id)
-			ids = append(ids, id)
-			return err
-		})
+			yesterday)
+		ids, err := collect(rows, err, scanOne[string])
 		if err != nil {
 			return err
 		}
