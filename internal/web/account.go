@@ -36,8 +36,8 @@ func (s *Site) addAccount(v *request) error {
 			"People are added when they first sign in with a company account. To add a break-glass account: " +
 				"importer accounts add. No one was added.")
 	}
-	account, err := s.Ledger.Accounts().Add(v.withAudit("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name,
-		rolesOf(v))
+	account, err := s.Ledger.Accounts().Add(
+		v.withAudit("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name, rolesOf(v))
 	if errors.Is(err, ledger.ErrAccount) {
 		return badRequest("%s No one was added.", sentence(err.Error()))
 	}

@@ -165,7 +165,7 @@ func (s *Site) beginSession(v *request, a ledger.Account, by arrival) error {
 	}
 	if by.Factor == ledger.FactorRecovery {
 		v.flash("warn", "You signed in with a recovery code. It does not work again. If you lost your phone or "+
-			"passkey, remove it here and add another one.")
+			"passkey, remove the lost one here and add another one.")
 		return v.redirect("/security")
 	}
 	if begun, err := s.Ledger.Accounts().FindSession(v.ctx(), secret); err == nil && len(begun.Lacks) > 0 {

@@ -92,7 +92,8 @@ func (v *request) sayBarred(err error) {
 		v.flash("warn", "%s Nothing was sent. Send another approver the address of this page.",
 			why.ToYou())
 	} else {
-		v.flash("warn", "A second person must approve. Nothing was sent. Send another approver the address of this page.")
+		v.flash("warn", "A second person must approve. Nothing was sent. Send another approver the address "+
+			"of this page.")
 	}
 }
 
@@ -156,7 +157,8 @@ func (s *Site) approve(v *request) error {
 	case err != nil:
 		return err
 	default:
-		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(p.Counts[filing.Ready], "order"), p.Total)
+		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(p.Counts[filing.Ready], "order"),
+			p.Total)
 	}
 	return v.redirect("/batches/" + b.ID)
 }

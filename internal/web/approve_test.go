@@ -66,7 +66,7 @@ func TestApproval(t *testing.T) {
 
 func (s *testSite) plan(batch string) string {
 	s.Helper()
-	b, err := s.Ledger.Batch(s.T.Context(), batch)
+	b, err := s.Ledger.Batch(s.Context(), batch)
 	s.must(err)
 	return b.Approval.Plan
 }
@@ -86,7 +86,8 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	}
 	_, body = v.post("/batches/"+batch+"/approve", "plan", plan)
 	v.wants(body, "Approved")
-	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "approve"}); err != nil || len(acts) != 1 {
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "approve"})
+	if err != nil || len(acts) != 1 {
 		t.Errorf("%+v, %v", acts, err)
 	}
 }

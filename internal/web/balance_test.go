@@ -13,9 +13,9 @@ import (
 
 func (s *testSite) book() ledger.Balance {
 	s.Helper()
-	book, err := s.Ledger.Balance(s.T.Context())
+	book, err := s.Ledger.Balance(s.Context())
 	s.must(err)
-	s.must(s.Ledger.Audit(s.T.Context()))
+	s.must(s.Ledger.Audit(s.Context()))
 	return book
 }
 
@@ -193,7 +193,8 @@ func TestAskForFunds(t *testing.T) {
 		!strings.Contains(body, "One row is sent now") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "ask"}); err != nil || len(acts) != 1 {
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "ask"})
+	if err != nil || len(acts) != 1 {
 		t.Errorf("%v, %v", acts, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 func (s *testSite) answered(batch string) ledger.Counts {
 	s.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		counts, err := s.Ledger.Counts(s.T.Context(), batch)
+		counts, err := s.Ledger.Counts(s.Context(), batch)
 		s.must(err)
 		if counts[filing.Ready]+counts[filing.Placing] == 0 {
 			return counts
@@ -37,11 +37,11 @@ func (s *testSite) tell(events []sandbox.Event, err error) {
 	for _, told := range events {
 		e, err := filing.ParseEvent(told.Body)
 		s.must(err)
-		_, err = s.Ledger.KeepEvent(s.T.Context(), e, told.Body)
+		_, err = s.Ledger.KeepEvent(s.Context(), e, told.Body)
 		s.must(err)
 	}
 	for {
-		done, _, err := s.Ledger.ApplyEvents(s.T.Context())
+		done, _, err := s.Ledger.ApplyEvents(s.Context())
 		s.must(err)
 		if done == 0 {
 			return
@@ -89,7 +89,7 @@ func TestBatchPage(t *testing.T) {
 func (s *testSite) orders(batch string) []string {
 	s.Helper()
 	var all []string
-	for row, err := range s.Ledger.Rows(s.T.Context(), batch) {
+	for row, err := range s.Ledger.Rows(s.Context(), batch) {
 		s.must(err)
 		for _, i := range row.Items {
 			all = append(all, i.OrderID)

@@ -23,8 +23,8 @@ func TestControl(t *testing.T) {
 	v.wants(body, "Canceled 3 rows. Placed orders stay placed",
 		`<span class="badge canceled">canceled</span>`)
 	for _, what := range []string{"pause", "resume", "cancel"} {
-		if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: what, Of: batch, By: v.name}); err != nil ||
-			len(acts) != 1 {
+		acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: what, Of: batch, By: v.name})
+		if err != nil || len(acts) != 1 {
 			t.Errorf("%s: %+v, %v", what, acts, err)
 		}
 	}

@@ -104,8 +104,8 @@ func (s *Site) takeDecisions(v *request) error {
 	}
 	defer file.Close()
 	if ending := strings.ToLower(filepath.Ext(file.name)); ending != ".xlsx" && ending != ".csv" {
-		return badRequest("%s is not the workbook of uncertain rows. Upload an .xlsx or .csv file. No row was resolved.",
-			file.name)
+		return badRequest("%s is not the workbook of uncertain rows. Upload an .xlsx or .csv file. "+
+			"No row was resolved.", file.name)
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxDecisions+1))
 	if err != nil {
@@ -242,7 +242,7 @@ func (s *Site) settleAll(v *request) error {
 		case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale), errors.Is(err, ledger.ErrDone):
 			quicker++
 		case err != nil:
-			return fmt.Errorf("settle rows by a sheet, after %d of them: %w", len(done), err)
+			return fmt.Errorf("resolve rows by a workbook, after %d of them: %w", len(done), err)
 		default:
 			done = append(done, one)
 		}

@@ -78,7 +78,7 @@ func (s *Site) attention(v *request) error {
 
 func nothingToCorrect(v *request, b ledger.Batch, err error) error {
 	if errors.Is(err, report.ErrNothingToCorrect) {
-		v.flash("note", "This batch has no rows to correct.")
+		v.flash("note", "This batch has no rows that need attention.")
 		return v.redirect("/batches/" + b.ID)
 	}
 	return err
@@ -117,7 +117,7 @@ func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) 
 	}
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
-		return ledger.Upload{}, fmt.Errorf("make room for the rows to correct: %w", err)
+		return ledger.Upload{}, fmt.Errorf("make a temporary folder for the rows that need attention: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "attention.xlsx")
@@ -126,7 +126,7 @@ func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) 
 	}
 	content, err := os.Open(path)
 	if err != nil {
-		return ledger.Upload{}, fmt.Errorf("read the rows to correct: %w", err)
+		return ledger.Upload{}, fmt.Errorf("read the rows that need attention: %w", err)
 	}
 	defer content.Close()
 	name := shortened(baseName(b.File), 150) + ".needs-attention.xlsx"
@@ -293,7 +293,7 @@ func (s *Site) documents(v *request) error {
 	if err != nil {
 		// The answer has begun: all that is left is to break it off, so that
 		// nobody takes it for whole.
-		s.Log.Warn("a download of documents broke off", "batch", b.ID, "err", err)
+		s.Log.Warn("document download incomplete", "batch", b.ID, "err", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil

@@ -112,12 +112,13 @@ func TestDocuments(t *testing.T) {
 	s.service.ClearFaults()
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 401, Endpoint: "GET /documents/*"})
 	_, body = v.get("/batches/" + batch + "/documents.zip")
-	if all = inParcel(t, body); len(all) != 2 || !strings.Contains(all[missingFile], "3 documents could not be downloaded") {
+	all = inParcel(t, body)
+	if len(all) != 2 || !strings.Contains(all[missingFile], "3 documents could not be downloaded") {
 		t.Errorf("%v", all)
 	}
 	s.nothingLeft()
-	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "download", Of: batch, By: v.name}); err != nil ||
-		len(acts) != 3 {
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "download", Of: batch, By: v.name})
+	if err != nil || len(acts) != 3 {
 		t.Errorf("%+v, %v", acts, err)
 	}
 }
@@ -228,7 +229,7 @@ func TestLeadsTo(t *testing.T) {
 	}
 }
 
-// Results and the rows to correct are downloads with harmless names.
+// Results and the rows that need attention are downloads with harmless names.
 func TestDownloads(t *testing.T) {
 	s, v, batch := filed(t)
 	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID",
@@ -253,7 +254,7 @@ func TestDownloads(t *testing.T) {
 	s.nothingLeft()
 }
 
-// The rows to correct become a sheet of their own, read as the batch was, and
+// The rows that need attention become a sheet of their own, read as the batch was, and
 // are corrected in place.
 func TestCorrectBatch(t *testing.T) {
 	s := newSite(t)
@@ -296,7 +297,7 @@ func TestCorrectBatch(t *testing.T) {
 
 	// Where nothing is to be corrected, nothing is taken in.
 	_, body = v.post("/batches/" + second + "/correct")
-	v.wants(body, "This batch has no rows to correct.")
+	v.wants(body, "This batch has no rows that need attention.")
 	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 0 {
 		t.Errorf("%v, %v", uploads, err)
 	}

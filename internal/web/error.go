@@ -124,7 +124,7 @@ func (s *Site) showError(v *request, err error) {
 		shown.Back = v.back()
 	}
 	if err := v.showStatus(t.Status, "trouble.html", t.Title, shown); err != nil {
-		s.Log.Error("the page of an error could not be made", "err", err)
+		s.Log.Error("error page failed", "err", err)
 		http.Error(v.w, t.Error(), t.Status)
 	}
 }

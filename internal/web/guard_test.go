@@ -72,7 +72,7 @@ func TestTextsThatAreNone(t *testing.T) {
 // signedIn begins a session of an account beside the sign-in page.
 func (v *visitor) signedIn(account string) {
 	v.Helper()
-	secret, err := v.Ledger.Accounts().BeginSession(v.T.Context(), account, time.Hour, "")
+	secret, err := v.Ledger.Accounts().BeginSession(v.Context(), account, time.Hour, "")
 	v.must(err)
 	at, err := url.Parse(v.url)
 	v.must(err)
@@ -144,10 +144,14 @@ func TestTooManyPasswords(t *testing.T) {
 // The families of browsers, and nothing else of what a browser says.
 func TestAgents(t *testing.T) {
 	for said, want := range map[string]string{
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0":             "Edge on Windows",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15":                     "Safari on Mac",
-		"Mozilla/5.0 (Linux; Android 16; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36":                     "Chrome on Android",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) FxiOS/145.0 Mobile/15E148 Safari/605.1.15": "Firefox on iPhone",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) " +
+			"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0": "Edge on Windows",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) " +
+			"AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15": "Safari on Mac",
+		"Mozilla/5.0 (Linux; Android 16; Pixel 9) " +
+			"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36": "Chrome on Android",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) " +
+			"AppleWebKit/605.1.15 (KHTML, like Gecko) FxiOS/145.0 Mobile/15E148 Safari/605.1.15": "Firefox on iPhone",
 		"curl/8.5.0": "Unknown browser", "": "Unknown browser", "<script>alert(1)</script>": "Unknown browser",
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -301,7 +305,8 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	}
 	uploads, size, err := s.Ledger.Uploads().Count(t.Context(), v.name)
 	s.must(err)
-	if seasons, err := s.Ledger.Schedules().List(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 || size != 0 {
+	seasons, err := s.Ledger.Schedules().List(t.Context())
+	if err != nil || len(seasons) != 0 || uploads != 0 || size != 0 {
 		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
 	}
 }

@@ -133,23 +133,10 @@ func (s *Site) live(v *request, name string, look func(context.Context) (snapsho
 	beat, check := time.NewTicker(beatEvery), time.NewTicker(checkEvery)
 	defer beat.Stop()
 	defer check.Stop()
-	seen, said, saidAt := -1, "", time.Time{}
+	sender := snapshotSender{w: v.w}
 	for {
 		g, n, changed := st.now()
-		if n > 0 && n != seen {
-			seen = n
-			event(v.w, "panel", string(g.Panel))
-			if len(g.Tally) > 0 {
-				event(v.w, "tally", string(g.Tally))
-			}
-			if g.Say != said && time.Since(saidAt) >= sayEvery {
-				said, saidAt = g.Say, time.Now()
-				event(v.w, "announce", g.Say)
-			}
-			if g.Gone {
-				event(v.w, "gone", "")
-			}
-		}
+		sender.send(g, n)
 		if out.Flush() != nil || g.Gone {
 			return nil
 		}
@@ -176,6 +163,34 @@ func (s *Site) live(v *request, name string, look func(context.Context) (snapsho
 				return nil
 			}
 		}
+	}
+}
+
+// snapshotSender sends snapshots to one browser.
+type snapshotSender struct {
+	w      http.ResponseWriter
+	sent   int // the number of the last one
+	said   string
+	saidAt time.Time
+}
+
+// send sends the snapshot with the number n, unless it was sent already. Numbers
+// begin with 1; 0 is none.
+func (s *snapshotSender) send(g snapshot, n int) {
+	if n == s.sent {
+		return
+	}
+	s.sent = n
+	event(s.w, "panel", string(g.Panel))
+	if len(g.Tally) > 0 {
+		event(s.w, "tally", string(g.Tally))
+	}
+	if g.Say != s.said && time.Since(s.saidAt) >= sayEvery {
+		s.said, s.saidAt = g.Say, time.Now()
+		event(s.w, "announce", g.Say)
+	}
+	if g.Gone {
+		event(s.w, "gone", "")
 	}
 }
 

@@ -193,7 +193,7 @@ func (s *Site) tellCloned(v *request, f ledger.Factor) error {
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: a passkey of " + a.Name + " may have been copied",
 		Body: "The passkey \"" + f.Name + "\" of " + a.Name + " was used from " + v.from() +
 			" with a use counter that went back, so a copy may exist. The sign-in was refused.\n" + a.Name +
-			" must remove it under Security and add another one.\n",
+			" must remove that passkey under Security and add another one.\n",
 	})
 	if err != nil {
 		return err

@@ -137,7 +137,7 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 		if now.err == nil {
 			p.forget(u.ID)
 		} else if p.ctx.Err() == nil {
-			p.site.Log.Warn("a sheet could not be prepared", "sheet", u.ID, "err", now.err)
+			p.site.Log.Warn("preparation failed", "upload", u.ID, "err", now.err)
 		}
 	})
 	return now
@@ -240,7 +240,8 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 // whether it did: it may die over it.
 func (p *prepareQueue) quotedElsewhere(ctx context.Context, u ledger.Upload) bool {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if now, err := p.site.Ledger.Uploads().Find(ctx, u.ID); err != nil || now.Version != u.Version || len(now.Quote) > 0 {
+		now, err := p.site.Ledger.Uploads().Find(ctx, u.ID)
+		if err != nil || now.Version != u.Version || len(now.Quote) > 0 {
 			return err == nil
 		}
 		if pause(ctx) != nil {
@@ -272,56 +273,66 @@ func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 	return err
 }
 
-// quote says what a prepared batch will cost. That it cannot be said is part of
-// the answer. Companies are looked up where lookedUp is told how far that is.
+// quote calculates what a prepared batch will cost. A failure is part of the
+// result, in Trouble. With lookedUp, companies are looked up first; lookedUp is
+// told the progress.
 func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, total int), at func(stage)) quoted {
 	q := quoted{At: time.Now().UTC(), Form: quoteForm}
-	err := func() error {
-		counts, err := s.Ledger.Counts(ctx, batch)
-		if err != nil {
-			return err
-		}
-		if counts[filing.Ready] > 0 {
-			quoter, err := s.Ask(ctx) // first: a refused key shows here
-			if err != nil {
-				return err
-			}
-			if lookedUp != nil {
-				client, err := s.Service()
-				if err != nil {
-					return err
-				}
-				if err := jobs.LookUp(ctx, client, s.Ledger, s.Throttle, s.Concurrency, batch, lookedUp); err != nil {
-					return err
-				}
-				if _, err := jobs.Compare(ctx, client, s.Ledger, s.Throttle, s.Concurrency, batch, false); err != nil {
-					return err
-				}
-			}
-			at(stageQuotes)
-			sum, err := pricing.QuoteBatch(ctx, s.Ledger, quoter, batch)
-			if err != nil {
-				return err
-			}
-			q.Sum, q.Rows, q.Total, q.Before = sum, sum.Rows, sum.Total, sum.Before
-			warning, err := jobs.EndpointWarning(ctx, s.Ledger, s.Settings.HookKey)
-			if err != nil {
-				return err
-			}
-			if warning != "" {
-				q.Standing = append(q.Standing, warning)
-			}
-			for _, note := range sum.Notes() {
-				q.Standing = append(q.Standing, note.Text())
-			}
-		}
-		q.Plan, _, err = pricing.ApprovalHash(ctx, s.Ledger, batch)
-		return err
-	}()
-	if err != nil {
+	if err := s.fillQuote(ctx, &q, batch, lookedUp, at); err != nil {
 		q.Trouble = err.Error()
 	}
 	return q
+}
+
+func (s *Site) fillQuote(ctx context.Context, q *quoted, batch string, lookedUp func(done, total int),
+	at func(stage)) error {
+	counts, err := s.Ledger.Counts(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if counts[filing.Ready] > 0 {
+		quoter, err := s.Ask(ctx) // first: a refused key shows here
+		if err != nil {
+			return err
+		}
+		if lookedUp != nil {
+			if err := s.lookUpCompanies(ctx, batch, lookedUp); err != nil {
+				return err
+			}
+		}
+		at(stageQuotes)
+		sum, err := pricing.QuoteBatch(ctx, s.Ledger, quoter, batch)
+		if err != nil {
+			return err
+		}
+		q.Sum, q.Rows, q.Total, q.Before = sum, sum.Rows, sum.Total, sum.Before
+		warning, err := jobs.EndpointWarning(ctx, s.Ledger, s.Settings.HookKey)
+		if err != nil {
+			return err
+		}
+		if warning != "" {
+			q.Standing = append(q.Standing, warning)
+		}
+		for _, note := range sum.Notes() {
+			q.Standing = append(q.Standing, note.Text())
+		}
+	}
+	q.Plan, _, err = pricing.ApprovalHash(ctx, s.Ledger, batch)
+	return err
+}
+
+// lookUpCompanies looks up the companies of a batch, and compares their rows
+// with what the filing service has of them.
+func (s *Site) lookUpCompanies(ctx context.Context, batch string, lookedUp func(done, total int)) error {
+	client, err := s.Service()
+	if err != nil {
+		return err
+	}
+	if err := jobs.LookUp(ctx, client, s.Ledger, s.Throttle, s.Concurrency, batch, lookedUp); err != nil {
+		return err
+	}
+	_, err = jobs.Compare(ctx, client, s.Ledger, s.Throttle, s.Concurrency, batch, false)
+	return err
 }
 
 // survey is how an upload was understood. It is remembered: people look at a

@@ -140,10 +140,10 @@ func (s *Site) fromProvider(v *request) error {
 		return err
 	}
 	if created {
-		s.Log.Info("account added at its first sign-in by the provider", "account", a.ID)
+		s.Log.Info("account added by the sign-in provider", "account", a.ID)
 	}
 	if len(p.Groups) == 0 && a.ManagedBy != "" {
-		s.Log.Warn("provider named no groups: the account has no role", "account", a.ID, "claim", s.Settings.Claim)
+		s.Log.Warn("account without groups", "account", a.ID, "claim", s.Settings.Claim)
 	}
 	by := arrival{To: flow.To, By: "by " + s.Provider.Host(), Token: p.IDToken}
 	rules, err := s.Ledger.Accounts().LoadSignInRules(v.ctx())
@@ -159,7 +159,7 @@ func (s *Site) fromProvider(v *request) error {
 // providerTrouble says to whom it may concern what went wrong, and the details
 // to the log alone.
 func (s *Site) providerTrouble(v *request, err error) error {
-	s.Log.Warn("sign-in by the provider failed", "address", v.from(), "err", err)
+	s.Log.Warn("provider sign-in failed", "address", v.from(), "err", err)
 	trouble := errUntrusted
 	switch {
 	case errors.Is(err, signin.ErrProviderAway) && s.ProviderOnly:
@@ -232,8 +232,8 @@ func (s *Site) unlinkProvider(v *request) error {
 		return errConfirm
 	}
 	a := v.session.Account
-	err := s.Ledger.Accounts().UnlinkIdentity(v.withAudit("provider-unlink", a.Name, ""), a.ID, v.r.PostForm.Get("issuer"),
-		v.r.PostForm.Get("subject"))
+	err := s.Ledger.Accounts().UnlinkIdentity(v.withAudit("provider-unlink", a.Name, ""), a.ID,
+		v.r.PostForm.Get("issuer"), v.r.PostForm.Get("subject"))
 	if err != nil {
 		return err
 	}

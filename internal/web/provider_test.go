@@ -307,7 +307,8 @@ func TestPasswordOfALinkedAccount(t *testing.T) {
 	p.Person(map[string]any{"sub": "9", "name": "Leo"})
 	s.member("leo", ledger.Operator)
 	id := mustAccount(s, "leo").ID
-	s.must(s.Ledger.Accounts().LinkIdentity(t.Context(), id, ledger.Arrival{Issuer: p.URL, Subject: "9", Names: []string{"leo"}}))
+	s.must(s.Ledger.Accounts().LinkIdentity(t.Context(), id,
+		ledger.Arrival{Issuer: p.URL, Subject: "9", Names: []string{"leo"}}))
 	arrives := func() *visitor {
 		v := s.nobody()
 		v.arrive()

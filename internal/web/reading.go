@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -118,42 +119,87 @@ func (s *Site) changeReading(ctx context.Context, u ledger.Upload, r reading) er
 	return s.Ledger.Uploads().Change(ctx, u)
 }
 
-// readAnew changes how a sheet is read.
-func (s *Site) readAnew(v *request) error {
+// changeColumnMapping changes the product, the columns and the options by which
+// an upload is read.
+func (s *Site) changeColumnMapping(v *request) error {
 	u, err := s.theSheet(v)
 	if err != nil {
 		return err
 	}
-	form := v.r.PostForm
 	survey, err := s.queue.survey(v.ctx(), u)
 	if err != nil {
 		return err
 	}
+	r, err := parseReading(v.r.PostForm)
+	if err != nil {
+		return err
+	}
+	was, err := readingOf(u)
+	if err != nil {
+		return err
+	}
+	r.mapColumns(v.r.PostForm, survey.Columns, was)
+	if err := s.queue.understands(v.ctx(), u, r); err != nil {
+		return err
+	}
+	// The next upload is recognized by its headers, where the importer finds them.
+	keep := r.Keep && survey.Shape != "" && r.HeaderRow == 0
+	ctx := v.withAudit("read", u.File, readNote(keep))
+	switch {
+	case keep && len(r.Map) > 0:
+		headers := make([]string, len(survey.Columns))
+		for i, c := range survey.Columns {
+			headers[i] = c.Header
+		}
+		err = s.Ledger.Uploads().SetMapping(ctx,
+			ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
+	case keep, was.Keep && !r.Keep && survey.Shape != "":
+		err = s.Ledger.Uploads().DeleteMapping(ctx, survey.Shape)
+		if errors.Is(err, ledger.ErrNotFound) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.changeReading(ctx, u, r); err != nil {
+		return err
+	}
+	return v.redirect("/sheets/" + u.ID)
+}
+
+// parseReading reads a form, except for its columns.
+func parseReading(form url.Values) (reading, error) {
 	r := reading{
 		Product: filing.Product(form.Get("product")),
 		State:   filing.State(form.Get("state")),
 		Year:    strings.TrimSpace(form.Get("year")),
 		User:    strings.TrimSpace(form.Get("user")),
 		Sheet:   form.Get("sheet"),
-		Map:     make(map[string]string),
 		Visible: form.Get("visible-only") != "",
+		Keep:    form.Get("keep") != "",
 	}
 	if err := r.HeaderRow.Set(form.Get("header-row")); err != nil {
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
+		return r, badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if form.Get("buy-again") != "" {
 		if r.Again = strings.TrimSpace(form.Get("again")); r.Again == "" {
-			return badRequest("Enter the reason for ordering again. It is recorded with each order. Nothing was changed.")
+			return r, badRequest("Enter the reason for ordering again. It is recorded with each order. " +
+				"Nothing was changed.")
 		}
 	}
-	was, err := readingOf(u)
-	if err != nil {
-		return err
-	}
+	return r, nil
+}
+
+// mapColumns sets the mapping to what the form says of the columns. A column
+// that the form leaves out keeps its earlier mapping, unless another sheet was
+// chosen: that one has other columns.
+func (r *reading) mapColumns(form url.Values, columns []importer.ColumnSurvey, was reading) {
 	if r.Sheet != was.Sheet {
-		was.Map = nil // the other sheet has other columns
+		was.Map = nil
 	}
-	for _, c := range survey.Columns {
+	mapping := make(map[string]string)
+	for _, c := range columns {
 		chosen, said := form["column-"+strconv.Itoa(c.Index)]
 		said = said && r.Sheet == was.Sheet
 		before, mapped := was.said(c)
@@ -164,49 +210,19 @@ func (s *Site) readAnew(v *request) error {
 		switch {
 		case !said:
 			if mapped {
-				r.Map[name] = before
+				mapping[name] = before
 			}
 		case chosen[0] == asUnderstood:
 		case chosen[0] == leaveOut:
-			r.Map[name] = ""
+			mapping[name] = ""
 		default:
-			r.Map[name] = chosen[0]
+			mapping[name] = chosen[0]
 		}
 	}
-	if len(r.Map) == 0 {
-		r.Map = nil
+	r.Map = nil
+	if len(mapping) > 0 {
+		r.Map = mapping
 	}
-	if err := s.queue.understands(v.ctx(), u, r); err != nil {
-		return err
-	}
-	wanted := form.Get("keep") != ""
-	keep := wanted && survey.Shape != "" && r.HeaderRow == 0 // else the next sheet is not known by its headers
-	r.Keep = wanted
-	ctx := v.withAudit("read", u.File, readNote(keep))
-	switch {
-	case was.Keep && !wanted && survey.Shape != "": // it was kept from here, and is not to be any more
-		if err := s.Ledger.Uploads().DeleteMapping(ctx, survey.Shape); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return err
-		}
-	case keep:
-		headers := make([]string, len(survey.Columns))
-		for i, c := range survey.Columns {
-			headers[i] = c.Header
-		}
-		if len(r.Map) > 0 {
-			err = s.Ledger.Uploads().SetMapping(ctx,
-				ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
-		} else if err = s.Ledger.Uploads().DeleteMapping(ctx, survey.Shape); errors.Is(err, ledger.ErrNotFound) {
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := s.changeReading(ctx, u, r); err != nil {
-		return err
-	}
-	return v.redirect("/sheets/" + u.ID)
 }
 
 // readNote says in the audit log what somebody changed of the reading of a sheet.

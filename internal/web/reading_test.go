@@ -69,8 +69,8 @@ func TestNoFlagsOnThePage(t *testing.T) {
 	for name, c := range map[string]struct{ content, wants string }{
 		"two.xlsx": {s.workbook(nil, [][]string{{"June"}, header, row}, [][]string{{"July"}, header, row}),
 			"Choose one of them below"},
-		"none.csv":    {"Article,Price\nNut,1\nBolt,2\n", "Say below what the columns are"},
-		"product.csv": {"Company ID,Legal Name,State\ncomp_1,Acme,DE\n", "Choose below what is ordered"},
+		"none.csv":    {"Article,Price\nNut,1\nBolt,2\n", "choose the header row and map the columns"},
+		"product.csv": {"Company ID,Legal Name,State\ncomp_1,Acme,DE\n", "the product below"},
 		"near.csv": {"Compnay ID,Filing Year,Filing State,User ID\ncomp_1,2026,DE,user_1\n",
 			"read “Compnay ID” as Company ID below"},
 		"twice.csv": {"Company ID,Company ID,Filing Year,Filing State,User ID\ncomp_1,comp_2,2026,DE,user_1\n",
@@ -186,7 +186,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 	}
 
 	path, body := v.sheet("bare.csv", "comp_1,DE,Acme\ncomp_2,DE,Acme & Sons\n")
-	v.wants(body, "Say below what the columns are", "no header row", `<option value="none" selected>`,
+	v.wants(body, "choose the header row and map the columns", "no header row", `<option value="none" selected>`,
 		"Row 1: comp_1 · DE · Acme")
 	body = read(path, body, "header-row", "none", "product", "annual-report", "year", "2026", "user",
 		"ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "as-understood")

@@ -22,8 +22,8 @@ func TestRowPage(t *testing.T) {
 	orders := s.orders(batch)
 	s.tell(s.service.Advance(t.Context(), orders[0], "filed"))
 	s.tell(s.service.Raise(t.Context(), orders[1], 482))
-	told := fmt.Appendf(
-		nil, `{"id":"evt_x","type":"filing.status_changed","createdAt":"2026-01-02T03:04:05Z","data":{"orderId":%q,"filingStatus":"<b>odd</b>","note":"of 123-45-6789"}}`, orders[2])
+	told := fmt.Appendf(nil, `{"id":"evt_x","type":"filing.status_changed","createdAt":"2026-01-02T03:04:05Z",`+
+		`"data":{"orderId":%q,"filingStatus":"<b>odd</b>","note":"of 123-45-6789"}}`, orders[2])
 	e, err := filing.ParseEvent(told)
 	s.must(err)
 	_, err = s.Ledger.KeepEvent(t.Context(), e, told)

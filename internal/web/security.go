@@ -99,7 +99,8 @@ func (s *Site) security(v *request) error {
 	if page.Identities, err = s.Ledger.Accounts().ListIdentities(v.ctx(), a.ID); err != nil {
 		return err
 	}
-	if page.Acts, err = s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{Of: a.Name, Limit: actsOnSecurity}); err != nil {
+	page.Acts, err = s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{Of: a.Name, Limit: actsOnSecurity})
+	if err != nil {
 		return err
 	}
 	return v.show("security.html", "Security", page)
@@ -151,7 +152,8 @@ func (s *Site) newApp(v *request) error {
 	if err != nil {
 		return err
 	}
-	flow, err := s.Ledger.Accounts().BeginFlow(v.ctx(), ledger.FlowEnroll, v.session.Account.ID+" "+app.URL, v.from(), flowLife)
+	flow, err := s.Ledger.Accounts().BeginFlow(v.ctx(), ledger.FlowEnroll, v.session.Account.ID+" "+app.URL,
+		v.from(), flowLife)
 	if err != nil {
 		return err
 	}
@@ -307,7 +309,8 @@ func (s *Site) removeFactor(v *request) error {
 	if name == "" {
 		return ledger.ErrNotFound
 	}
-	if err := s.Ledger.Accounts().RemoveFactor(v.withAudit("factor-remove", v.who(), name), account.ID, id, v.secret); err != nil {
+	ctx := v.withAudit("factor-remove", v.who(), name)
+	if err := s.Ledger.Accounts().RemoveFactor(ctx, account.ID, id, v.secret); err != nil {
 		return err
 	}
 	if err := s.tellOwner(v, fmt.Sprintf("%s was removed from the account", name)); err != nil {
@@ -325,7 +328,8 @@ func (s *Site) replaceCodes(v *request) error {
 		return badRequest(
 			"Recovery codes replace an authenticator app or a passkey. Add one of these first. No codes were made.")
 	}
-	codes, err := s.Ledger.Accounts().ReplaceRecoveryCodes(v.withAudit("recovery-codes", v.who(), ""), v.session.Account.ID)
+	ctx := v.withAudit("recovery-codes", v.who(), "")
+	codes, err := s.Ledger.Accounts().ReplaceRecoveryCodes(ctx, v.session.Account.ID)
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,9 @@ const passPhrase = "seven gray herons at noon"
 // member signs somebody in by a password.
 func (s *testSite) member(name string, roles ...ledger.Role) *visitor {
 	s.Helper()
-	account, err := s.Ledger.Accounts().Add(s.T.Context(), name, roles)
+	account, err := s.Ledger.Accounts().Add(s.Context(), name, roles)
 	s.must(err)
-	s.must(s.Ledger.Accounts().SetPassword(s.T.Context(), account.ID, passPhrase))
+	s.must(s.Ledger.Accounts().SetPassword(s.Context(), account.ID, passPhrase))
 	v := s.nobody()
 	v.name = account.Name
 	if status, body := v.signInBy(name, passPhrase); status != http.StatusOK {
@@ -82,9 +82,9 @@ func (v *visitor) leave() {
 	}
 }
 
-// Somebody with an app needs its code, each of which counts once; a recovery code
-// stands in for it once.
-func TestSecondStepByApp(t *testing.T) {
+// An app is added after a confirmation. It ends the other sessions, and its
+// secrets are shown once.
+func TestAddApp(t *testing.T) {
 	s := newSite(t)
 	v := s.member("ana", ledger.Operator)
 	elsewhere := s.nobody()
@@ -121,7 +121,15 @@ func TestSecondStepByApp(t *testing.T) {
 	if err != nil || len(notices) != 1 {
 		t.Errorf("%+v, %v", notices, err)
 	}
+}
 
+// Signing in takes a code of the app, each of which counts once; a recovery code
+// stands in for it once.
+func TestSignInWithSecondStep(t *testing.T) {
+	s := newSite(t)
+	v := s.member("ana", ledger.Operator)
+	v.confirm()
+	secret, recovery := v.app()
 	v.leave()
 	status, body := v.signInBy("ana", passPhrase)
 	if status != http.StatusOK || !strings.Contains(body, "Second step") {
@@ -187,7 +195,7 @@ func TestSecondStepByApp(t *testing.T) {
 
 func mustAccount(s *testSite, name string) ledger.Account {
 	s.Helper()
-	a, err := s.Ledger.Accounts().Find(s.T.Context(), name)
+	a, err := s.Ledger.Accounts().Find(s.Context(), name)
 	s.must(err)
 	return a
 }

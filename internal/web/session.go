@@ -87,8 +87,8 @@ func (s *Site) endOne(v *request, a ledger.Account, to string) error {
 
 func (s *Site) endOthers(v *request) error {
 	a := v.session.Account
-	n, err := s.Ledger.Accounts().EndOtherSessions(v.withAudit("session-end", a.Name, "all sessions but this one"), a.ID, v.secret,
-		v.browser())
+	ctx := v.withAudit("session-end", a.Name, "all sessions but this one")
+	n, err := s.Ledger.Accounts().EndOtherSessions(ctx, a.ID, v.secret, v.browser())
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,8 @@ func (s *Site) endSessionsOf(v *request) error {
 	if a.ID == v.session.Account.ID {
 		keep, browser = v.secret, v.browser()
 	}
-	n, err := s.Ledger.Accounts().EndOtherSessions(v.withAudit("session-end", a.Name, "all sessions"), a.ID, keep, browser)
+	ctx := v.withAudit("session-end", a.Name, "all sessions")
+	n, err := s.Ledger.Accounts().EndOtherSessions(ctx, a.ID, keep, browser)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ var sheetRoutes = []route{
 	{pattern: "GET /sheets/{sheet}", may: viewer, serve: (*Site).sheetPage},
 	{pattern: "GET /sheets/{sheet}/live", may: viewer, serve: (*Site).sheetLive},
 	{pattern: "GET /sheets/{sheet}/marked", may: exporter, serve: (*Site).markedSheet},
-	{pattern: "POST /sheets/{sheet}/reading", may: preparer, serve: (*Site).readAnew},
+	{pattern: "POST /sheets/{sheet}/reading", may: preparer, serve: (*Site).changeColumnMapping},
 	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
 	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).takeBack},
 	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAnew},

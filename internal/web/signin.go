@@ -192,7 +192,7 @@ func (s *Site) resetPassword(v *request, secret string) error {
 func (s *Site) leave(v *request) error {
 	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
-		s.Log.Warn("session of the provider not ended", "err", err)
+		s.Log.Warn("ending the provider session failed", "err", err)
 	}
 	if err := s.Ledger.Accounts().EndSession(v.withAudit("sign-out", v.who(), ""), v.secret); err != nil {
 		return err

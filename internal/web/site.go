@@ -120,9 +120,9 @@ const keptUploads = 30 * 24 * time.Hour
 func (s *Site) Tidy(ctx context.Context) {
 	for {
 		if n, err := s.Ledger.Uploads().Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {
-			s.Log.Warn("old sheets stay", "err", err)
+			s.Log.Warn("deleting old uploads failed", "err", err)
 		} else if n > 0 {
-			s.Log.Info("forgot sheets that nobody touched", "sheets", n)
+			s.Log.Info("old uploads deleted", "uploads", n)
 		}
 		select {
 		case <-ctx.Done():

@@ -86,7 +86,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		f(&c)
 	}
 	s.Site = New(c)
-	t.Cleanup(s.Site.Close)
+	t.Cleanup(s.Close)
 	front := httptest.NewServer(network.WithHeaders(s.Site, false))
 	t.Cleanup(front.Close)
 	s.url = front.URL
@@ -115,9 +115,9 @@ func (s *testSite) place() {
 	s.Helper()
 	queue, err := jobs.OpenQueue("")
 	s.must(err)
-	quoter, err := s.Ask(s.T.Context())
+	quoter, err := s.Ask(s.Context())
 	s.must(err)
-	worker, err := jobs.Start(s.T.Context(), jobs.Config{
+	worker, err := jobs.Start(s.Context(), jobs.Config{
 		Service:      s.client,
 		Ledger:       s.Ledger,
 		Queue:        queue,
@@ -145,9 +145,9 @@ func (s *testSite) as(roles ...ledger.Role) *visitor {
 	s.Helper()
 	s.people++
 	name := "person" + string(rune('a'-1+s.people))
-	account, err := s.Ledger.Accounts().Add(s.T.Context(), name, roles)
+	account, err := s.Ledger.Accounts().Add(s.Context(), name, roles)
 	s.must(err)
-	ticket, err := s.Ledger.Accounts().MakeSignInLink(s.T.Context(), account.ID, time.Hour)
+	ticket, err := s.Ledger.Accounts().MakeSignInLink(s.Context(), account.ID, time.Hour)
 	s.must(err)
 	v := s.nobody()
 	v.name = account.Name
@@ -278,7 +278,7 @@ func (v *visitor) settled(path, body string) string {
 func (v *visitor) handIn(path, body string) string {
 	v.Helper()
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
-	b, err := v.Ledger.Batch(v.T.Context(), "")
+	b, err := v.Ledger.Batch(v.Context(), "")
 	v.must(err)
 	if !b.Open {
 		v.Fatalf("batch %s was not handed in\n%s", b.ID, after)
@@ -323,8 +323,8 @@ func (r route) method() string {
 	return method
 }
 
-// Whoever has no session, no token, another site's page or the wrong role is
-// refused everywhere, and nothing is changed by it.
+// Requests without a session, from another site or without the role are refused
+// by every route, and change nothing.
 func TestEveryRouteRefuses(t *testing.T) {
 	s := newSite(t)
 	stranger := s.nobody()
@@ -339,78 +339,76 @@ func TestEveryRouteRefuses(t *testing.T) {
 		return len(slices.DeleteFunc(all, func(a ledger.AuditEvent) bool { return a.What == "denied" }))
 	}
 	before := acts()
-	request := func(v *visitor, r route, form url.Values, header ...string) int {
-		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		defer func() { v.client.CheckRedirect = nil }()
-		var body io.Reader
-		kind := "application/x-www-form-urlencoded"
-		if r.method() != http.MethodGet {
-			body = strings.NewReader(form.Encode())
-			if r.upload {
-				var file bytes.Buffer
-				w := multipart.NewWriter(&file)
-				for name := range form {
-					s.must(w.WriteField(name, form.Get(name)))
-				}
-				part, err := w.CreateFormFile("file", "a.csv")
-				s.must(err)
-				_, err = part.Write([]byte("Company ID\n1\n"))
-				s.must(errors.Join(err, w.Close()))
-				body, kind = &file, w.FormDataContentType()
-			}
-		}
-		req, err := http.NewRequest(r.method(), s.url+r.path(), body)
-		s.must(err)
-		req.Header.Set("Content-Type", kind)
-		for i := 0; i < len(header); i += 2 {
-			req.Header.Set(header[i], header[i+1])
-		}
-		status, _ := v.do(req)
-		return status
-	}
 	for _, r := range routes {
 		if r.may == nil {
 			continue
 		}
-		if got := request(stranger, r, nil); got != http.StatusUnauthorized {
+		if got := stranger.requests(r); got != http.StatusUnauthorized {
 			t.Errorf("%s without a session: %d", r.pattern, got)
 		}
 		if r.method() == http.MethodGet {
-			if got := request(stranger, r, nil, "Accept", "text/html"); got != http.StatusSeeOther {
+			if got := stranger.requests(r, "Accept", "text/html"); got != http.StatusSeeOther {
 				t.Errorf("%s without a session, in a browser: %d", r.pattern, got)
 			}
 		}
 		for role, v := range people {
-			allowed := len(r.may) == 0
-			for _, may := range r.may {
-				allowed = allowed || may == role
-			}
-			if !allowed {
-				if got := request(v, r, nil); got != http.StatusForbidden {
-					t.Errorf("%s as %s: %d", r.pattern, role, got)
-				}
-				continue
-			}
-			if r.method() == http.MethodGet {
-				continue
-			}
-			for name, header := range map[string][]string{
-				"another site":          {"Origin", "https://evil.example"},
-				"another port":          {"Origin", "http://127.0.0.1:1"},
-				"another scheme's port": {"Origin", strings.Replace(s.url, "http:", "https:", 1) + "1"},
-				"a sandboxed frame":     {"Origin", "null"},
-				"a cross-site fetch":    {"Sec-Fetch-Site", "cross-site"},
-				"a same-site fetch":     {"Sec-Fetch-Site", "same-site"},
-				"a fetch with both":     {"Sec-Fetch-Site", "cross-site", "Origin", s.url},
-			} {
-				if got := request(v, r, nil, header...); got != http.StatusForbidden {
-					t.Errorf("%s as %s from %s: %d", r.pattern, role, name, got)
-				}
+			if len(r.may) == 0 || slices.Contains(r.may, role) {
+				v.refusedFromElsewhere(r, role)
+			} else if got := v.requests(r); got != http.StatusForbidden {
+				t.Errorf("%s as %s: %d", r.pattern, role, got)
 			}
 		}
 	}
 	if after := acts(); after != before {
 		t.Errorf("%d acts were recorded", after-before)
+	}
+}
+
+// requests asks for a route, with an empty form or a file, and returns the
+// status of the first response.
+func (v *visitor) requests(r route, header ...string) int {
+	v.Helper()
+	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	defer func() { v.client.CheckRedirect = nil }()
+	var body bytes.Buffer
+	kind := "application/x-www-form-urlencoded"
+	if r.upload {
+		w := multipart.NewWriter(&body)
+		part, err := w.CreateFormFile("file", "a.csv")
+		v.must(err)
+		_, err = part.Write([]byte("Company ID\n1\n"))
+		v.must(errors.Join(err, w.Close()))
+		kind = w.FormDataContentType()
+	}
+	req, err := http.NewRequest(r.method(), v.url+r.path(), &body)
+	v.must(err)
+	req.Header.Set("Content-Type", kind)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	status, _ := v.do(req)
+	return status
+}
+
+// refusedFromElsewhere checks that a change which the role allows is refused
+// when another site, port or frame sends it.
+func (v *visitor) refusedFromElsewhere(r route, role ledger.Role) {
+	v.Helper()
+	if r.method() == http.MethodGet {
+		return
+	}
+	for name, header := range map[string][]string{
+		"another site":          {"Origin", "https://evil.example"},
+		"another port":          {"Origin", "http://127.0.0.1:1"},
+		"another scheme's port": {"Origin", strings.Replace(v.url, "http:", "https:", 1) + "1"},
+		"a sandboxed frame":     {"Origin", "null"},
+		"a cross-site fetch":    {"Sec-Fetch-Site", "cross-site"},
+		"a same-site fetch":     {"Sec-Fetch-Site", "same-site"},
+		"a fetch with both":     {"Sec-Fetch-Site", "cross-site", "Origin", v.url},
+	} {
+		if got := v.requests(r, header...); got != http.StatusForbidden {
+			v.Errorf("%s as %s from %s: %d", r.pattern, role, name, got)
+		}
 	}
 }
 
@@ -423,34 +421,23 @@ func otherRole(r ledger.Role) ledger.Role {
 	return ""
 }
 
-// What each role sees, and what it may not: without a role one sees what is one's
-// own, an auditor sees everything and changes nothing, and files that leave the
-// server go to somebody with a role.
+// ownRoutes are the routes about one's own account, for which no role is needed.
+var ownRoutes = map[string]bool{
+	"GET /{$}": true, "POST /leave": true, "GET /password": true, "POST /password": true,
+	"GET /sessions": true, "POST /sessions/others": true, "POST /sessions/{session}/end": true,
+	"POST /browsers/{browser}/forget": true,
+	"GET /security":                   true, "POST /security/confirm": true,
+	"POST /security/confirm/challenge": true, "POST /security/app": true, "POST /security/app/add": true,
+	"POST /security/passkeys": true, "POST /security/passkeys/challenge": true,
+	"POST /security/factors/{factor}/remove": true, "POST /security/recovery": true,
+	"POST /security/provider": true, "POST /security/provider/unlink": true,
+}
+
+// Each role opens its pages and no others; without a role only the pages of the
+// own account open.
 func TestWhatEachRoleSees(t *testing.T) {
 	s := newSite(t)
-	own := map[string]bool{
-		"GET /{$}": true, "POST /leave": true, "GET /password": true, "POST /password": true,
-		"GET /sessions": true, "POST /sessions/others": true, "POST /sessions/{session}/end": true,
-		"POST /browsers/{browser}/forget": true,
-		"GET /security":                   true, "POST /security/confirm": true,
-		"POST /security/confirm/challenge": true, "POST /security/app": true, "POST /security/app/add": true,
-		"POST /security/passkeys": true, "POST /security/passkeys/challenge": true,
-		"POST /security/factors/{factor}/remove": true, "POST /security/recovery": true,
-		"POST /security/provider": true, "POST /security/provider/unlink": true,
-	}
 	forOperators := map[string]bool{"GET /seasons/new": true, "GET /seasons/{season}/fire": true} // forms
-	ask := func(v *visitor, r route) int {
-		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		defer func() { v.client.CheckRedirect = nil }()
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel() // pages that are watched never end
-		req, err := http.NewRequestWithContext(ctx, r.method(), s.url+r.path(), nil)
-		s.must(err)
-		answer, err := v.client.Do(req)
-		s.must(err)
-		answer.Body.Close()
-		return answer.StatusCode
-	}
 	for _, role := range append([]ledger.Role{""}, ledger.Roles...) {
 		v := s.as()
 		if role != "" {
@@ -460,26 +447,52 @@ func TestWhatEachRoleSees(t *testing.T) {
 			if r.may == nil || r.method() != http.MethodGet {
 				continue
 			}
-			want := role != "" || own[r.pattern]
+			want := role != "" || ownRoutes[r.pattern]
 			if forOperators[r.pattern] {
 				want = role == ledger.Operator
 			}
 			if r.pattern == "GET /audit" || r.pattern == "GET /settings/accounts/{account}/sessions" {
 				want = role == ledger.Operator || role == ledger.Auditor
 			}
-			if status := ask(v, r); (status != http.StatusForbidden && status != http.StatusUnauthorized) != want {
+			if status := v.opens(r); (status != http.StatusForbidden && status != http.StatusUnauthorized) != want {
 				t.Errorf("%s with the role %q: %d", r.pattern, role, status)
 			}
 		}
 	}
+}
+
+// The routes give no auditor a change, and nothing but their own account to those
+// without a role.
+func TestRolesOfRoutes(t *testing.T) {
 	for _, r := range routes {
 		if r.method() != http.MethodGet && slices.Contains(r.may, ledger.Auditor) {
 			t.Errorf("%s: an auditor would change something", r.pattern)
 		}
-		if r.may != nil && len(r.may) == 0 && !own[r.pattern] {
+		if r.may != nil && len(r.may) == 0 && !ownRoutes[r.pattern] {
 			t.Errorf("%s: is shown to accounts without a role", r.pattern)
 		}
 	}
+}
+
+// opens asks for a route and returns the status, without reading the page: pages
+// that are watched never end.
+func (v *visitor) opens(r route) int {
+	v.Helper()
+	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	defer func() { v.client.CheckRedirect = nil }()
+	ctx, cancel := context.WithCancel(v.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, r.method(), v.url+r.path(), nil)
+	v.must(err)
+	answer, err := v.client.Do(req)
+	v.must(err)
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+// An account without a role is told so, and an auditor is shown no forms.
+func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
+	s := newSite(t)
 	nobody := s.as()
 	if _, body := nobody.get("/"); !strings.Contains(body, "You have no role yet") ||
 		strings.Contains(body, `href="/settings"`) {
@@ -487,13 +500,13 @@ func TestWhatEachRoleSees(t *testing.T) {
 	}
 	auditor := s.as(ledger.Auditor)
 	_, body := auditor.get("/settings")
-	auditor.wants(body, "personb", "auditor", `href="/audit"`)
+	auditor.wants(body, nobody.name, "auditor", `href="/audit"`)
 	if strings.Contains(body, `method="post" action="/settings`) {
 		t.Error("an auditor is shown a form")
 	}
 }
 
-// Every page that changes something is a POST with a token, whoever may send it.
+// Every page that changes something is a POST, whoever may send it.
 func TestOnlySigningInNeedsNobody(t *testing.T) {
 	open := map[string]bool{
 		"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true,

@@ -258,7 +258,7 @@ func (s *Site) logAct(a ledger.AuditEvent) {
 	case event.message == "data exported":
 		line = append(line, "object", a.Of)
 	}
-	s.Log.Info(cmp.Or(event.message, "audit event"), line...)
+	s.Log.Info(cmp.Or(event.message, "audit event"), line...) //nolint:sloglint // constants, from the table above
 }
 
 // accountID is the id of an account by its name; empty where there is none.

@@ -364,7 +364,8 @@ func (d *uncertainRow) complete(events resolve.Events) bool {
 			continue
 		}
 		if missing >= 0 && !events.Name(it.Value, it.Product) {
-			d.Items[missing].Error = fmt.Sprintf("Enter this ID too. Without it, %s would count as the order ID of the %s.",
+			d.Items[missing].Error = fmt.Sprintf(
+				"Enter this ID too. Without it, %s would count as the order ID of the %s.",
 				it.Value, d.Items[missing].Product.Title())
 			return false
 		}

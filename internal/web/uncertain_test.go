@@ -26,7 +26,7 @@ func (s *testSite) inDoubt(v *visitor, content string) (batch string, rows []led
 	batch = v.handIn(path, body)
 	s.answered(batch)
 	s.service.ClearFaults()
-	rows, err := s.Ledger.UncertainRows(s.T.Context(), batch)
+	rows, err := s.Ledger.UncertainRows(s.Context(), batch)
 	s.must(err)
 	if len(rows) == 0 {
 		s.Fatal("no row is uncertain")
@@ -49,7 +49,7 @@ func (s *testSite) bought(company string) []string {
 
 func (s *testSite) row(id int64) ledger.Row {
 	s.Helper()
-	row, err := s.Ledger.Row(s.T.Context(), id)
+	row, err := s.Ledger.Row(s.Context(), id)
 	s.must(err)
 	return row
 }

@@ -59,7 +59,7 @@ func newWalk(t *testing.T) *walk {
 // drain places what may be placed.
 func (w *walk) drain() {
 	w.Helper()
-	ctx := w.T.Context()
+	ctx := w.Context()
 	queue, err := jobs.OpenQueue("")
 	w.must(err)
 	quoter, err := w.Ask(ctx)
@@ -99,16 +99,16 @@ func (w *walk) drain() {
 // sent is how many orders the service was sent.
 func (w *walk) sent() int { return w.service.Books().Requests["POST /orders"] }
 
-func (w *walk) policy(p ledger.Policy) { w.must(w.Ledger.ChangePolicy(w.T.Context(), p)) }
+func (w *walk) policy(p ledger.Policy) { w.must(w.Ledger.ChangePolicy(w.Context(), p)) }
 
 // approves has somebody approve all that waits, by every form there is for it.
 func (w *walk) approves(v *visitor) {
 	w.Helper()
-	batches, err := w.Ledger.Batches(w.T.Context())
+	batches, err := w.Ledger.Batches(w.Context())
 	w.must(err)
 	for _, b := range batches {
 		v.post("/batches/"+b.ID+"/approve", "plan", w.plan(b.ID), "warnings", w.warnings(b))
-		c, err := w.Ledger.CostIncrease(w.T.Context(), b.ID)
+		c, err := w.Ledger.CostIncrease(w.Context(), b.ID)
 		w.must(err)
 		v.post("/batches/"+b.ID+"/approve-costs", "rows", strconv.Itoa(c.Rows), "cents",
 			strconv.FormatInt(int64(c.Cost.Amount), 10))
@@ -116,7 +116,7 @@ func (w *walk) approves(v *visitor) {
 }
 
 func (w *walk) warnings(b ledger.Batch) string {
-	all, err := jobs.ListWarnings(w.T.Context(), w.Ledger, b, 0)
+	all, err := jobs.ListWarnings(w.Context(), w.Ledger, b, 0)
 	w.must(err)
 	return strconv.Itoa(all.Count)
 }
@@ -124,7 +124,7 @@ func (w *walk) warnings(b ledger.Batch) string {
 // tries has one person use all that may let a batch go.
 func (w *walk) tries(v *visitor) {
 	w.Helper()
-	batches, err := w.Ledger.Batches(w.T.Context())
+	batches, err := w.Ledger.Batches(w.Context())
 	w.must(err)
 	w.approves(v)
 	for _, what := range []string{"retry", "pause", "resume"} {
@@ -160,13 +160,13 @@ func (w *walk) adds(v *visitor, name string, roster []byte) {
 func (w *walk) clock() {
 	w.Helper()
 	w.later += 366 * 24 * time.Hour
-	w.must(w.Seasons.RunDue(w.T.Context()))
+	w.must(w.Seasons.RunDue(w.Context()))
 }
 
 // link makes a sign-in link on the page and returns its secret.
 func (w *walk) link(v *visitor, name string) string {
 	w.Helper()
-	account, err := w.Ledger.Accounts().Find(w.T.Context(), name)
+	account, err := w.Ledger.Accounts().Find(w.Context(), name)
 	w.must(err)
 	_, body := v.post("/settings/accounts/" + account.ID + "/link")
 	_, link, found := strings.Cut(body, "/enter?ticket=")
@@ -262,16 +262,17 @@ var ways = []way{
 		uses: []string{"POST /batches/{batch}/correct"},
 		before: func(w *walk) {
 			path, body := w.helper.sheet("a.csv",
-				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\ncomp_2,DE,26,ana@example.com\n")
+				"Company ID,Filing State,Filing Year,User Email\n"+
+					"comp_1,DE,2026,ana@example.com\ncomp_2,DE,26,ana@example.com\n")
 			w.helper.handIn(path, body)
 			w.approves(w.second)
 			w.drain()
 		},
 		one: func(w *walk) {
-			b, err := w.Ledger.Batch(w.T.Context(), "")
+			b, err := w.Ledger.Batch(w.Context(), "")
 			w.must(err)
 			_, body := w.one.post("/batches/" + b.ID + "/correct")
-			uploads, err := w.Ledger.Uploads().List(w.T.Context())
+			uploads, err := w.Ledger.Uploads().List(w.Context())
 			w.must(err)
 			path := "/sheets/" + uploads[0].ID
 			body = w.one.settled(path, body)
@@ -291,7 +292,7 @@ var ways = []way{
 			w.service.ClearFaults()
 		},
 		one: func(w *walk) {
-			b, err := w.Ledger.Batch(w.T.Context(), "")
+			b, err := w.Ledger.Batch(w.Context(), "")
 			w.must(err)
 			w.one.post("/batches/" + b.ID + "/retry")
 		},
@@ -308,7 +309,7 @@ var ways = []way{
 			w.service.ClearFaults()
 		},
 		one: func(w *walk) {
-			rows, err := w.Ledger.UncertainRows(w.T.Context(), "")
+			rows, err := w.Ledger.UncertainRows(w.Context(), "")
 			if w.must(err); len(rows) != 1 {
 				w.Fatalf("%d uncertain rows", len(rows))
 			}
@@ -324,7 +325,7 @@ var ways = []way{
 		},
 		one: func(w *walk) {
 			rows := w.ready()
-			_, err := w.Ledger.AssumeSent(w.T.Context(),
+			_, err := w.Ledger.AssumeSent(w.Context(),
 				[]ledger.Intent{{Row: rows[0].ID, Tries: rows[0].Tries, Cost: rows[0].Cost}}, time.Now(), "supposed")
 			w.must(err)
 			row := w.row(rows[0].ID)
@@ -339,7 +340,7 @@ var ways = []way{
 			w.approves(w.second)
 			row := w.ready()[0]
 			row.Cost.Amount += 100_00
-			begun, err := w.Ledger.Begin(w.T.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
+			begun, err := w.Ledger.Begin(w.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
 			if w.must(err); !begun.Dearer {
 				w.Fatalf("%+v", begun)
 			}
@@ -356,7 +357,7 @@ var ways = []way{
 			w.one.post("/settings/accounts", "name", "nobody else", "role", "approver", "role", "operator")
 			other := w.enters(w.link(w.one, "nobody else"), "")
 			w.approves(other)
-			account, err := w.Ledger.Accounts().Find(w.T.Context(), "nobody else")
+			account, err := w.Ledger.Accounts().Find(w.Context(), "nobody else")
 			w.must(err)
 			for _, v := range []*visitor{w.one, other} {
 				v.post("/settings/accounts/" + account.ID + "/vouch")
@@ -372,9 +373,9 @@ var ways = []way{
 		uses: []string{"POST /sign-in"},
 		before: func(w *walk) {
 			for _, name := range []string{"vera", "otto"} {
-				a, err := w.Ledger.Accounts().Add(w.T.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
+				a, err := w.Ledger.Accounts().Add(w.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
 				w.must(err)
-				w.must(w.Ledger.Accounts().SetPassword(w.T.Context(), a.ID, "harbor-walnut-sixteen"))
+				w.must(w.Ledger.Accounts().SetPassword(w.Context(), a.ID, "harbor-walnut-sixteen"))
 			}
 		},
 		one: func(w *walk) {
@@ -390,7 +391,7 @@ var ways = []way{
 			w.enters(w.link(vera, "otto"), resetPassword)
 			w.approves(w.signsIn("otto", resetPassword))
 			for _, name := range []string{"vera", "otto"} {
-				a, err := w.Ledger.Accounts().Find(w.T.Context(), name)
+				a, err := w.Ledger.Accounts().Find(w.Context(), name)
 				w.must(err)
 				for _, v := range []*visitor{w.one, vera} {
 					v.post("/settings/accounts/" + a.ID + "/vouch")
@@ -404,9 +405,9 @@ var ways = []way{
 // ready are the rows that may be sent.
 func (w *walk) ready() []ledger.Row {
 	w.Helper()
-	ids, err := w.Ledger.Sendable(w.T.Context(), "", 10)
+	ids, err := w.Ledger.Sendable(w.Context(), "", 10)
 	w.must(err)
-	rows, err := w.Ledger.ReadyRows(w.T.Context(), ids)
+	rows, err := w.Ledger.ReadyRows(w.Context(), ids)
 	if w.must(err); len(rows) == 0 {
 		w.Fatal("no row may be sent")
 	}
