@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// handleAdmin serves the controls. They take JSON only, which no page of
-// another site can post without asking first.
+// handleAdmin serves the controls. They accept only JSON, which a page of another
+// site cannot post without a preflight request.
 func (s *Service) handleAdmin(mux *http.ServeMux) {
 	for pattern, do := range map[string]func(*call) (any, error){
 		"POST /admin/deposit":          s.adminDeposit,
@@ -36,7 +36,7 @@ func (s *Service) handleAdmin(mux *http.ServeMux) {
 	}
 }
 
-// control is serve without key, latency, faults and books.
+// control executes a control: no key, latency, faults or books.
 func (s *Service) control(w http.ResponseWriter, r *http.Request, do func(*call) (any, error)) {
 	c := &call{request: r}
 	var err error
@@ -65,7 +65,7 @@ func (s *Service) control(w http.ResponseWriter, r *http.Request, do func(*call)
 func (s *Service) adminDeposit(c *call) (any, error) {
 	cents, given := c.body.maybeDollars("amount")
 	if !given || cents <= 0 {
-		c.body.fail("amount", "must be dollars, more than 0")
+		c.body.fail("amount", "must be an amount in dollars, more than 0")
 	}
 	c.body.done()
 	if err := s.invalid(c.found); err != nil {
@@ -90,11 +90,43 @@ type faultAnswer struct {
 func (s *Service) adminListFaults(*call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return map[string]any{"faults": s.listFaults()}, nil
+}
+
+// listFaults returns the active faults of answers. The caller holds s.mu.
+func (s *Service) listFaults() []faultAnswer {
 	list := make([]faultAnswer, 0, len(s.faults))
 	for _, f := range s.faults {
 		list = append(list, faultAnswer{f.String(), f.endpoint(), f.Company, f.Nth, f.Rate, f.Times, f.fired})
 	}
-	return map[string]any{"faults": list}, nil
+	return list
+}
+
+// listWebhookFaults returns the active faults of deliveries. The caller holds s.mu.
+func (s *Service) listWebhookFaults() []faultAnswer {
+	list := make([]faultAnswer, 0, len(s.webhookFaults))
+	for _, f := range s.webhookFaults {
+		list = append(list, faultAnswer{Name: string(f.Kind), Rate: f.Rate, Times: f.Times, Fired: f.fired})
+	}
+	return list
+}
+
+// readLimits reads the fields that both kinds of faults have.
+func (o *object) readLimits(rate *float64, times *int, wait *time.Duration) {
+	if o.has("rate") {
+		*rate = o.share("rate")
+	}
+	if o.has("times") {
+		*times = int(o.count("times"))
+	}
+	if o.has("forSeconds") {
+		*wait = o.seconds("forSeconds")
+	}
+}
+
+// seconds reads a required number of seconds, at most a day.
+func (o *object) seconds(name string) time.Duration {
+	return time.Duration(min(o.count(name), 86_400)) * time.Second
 }
 
 func (s *Service) adminAddFault(c *call) (any, error) {
@@ -111,18 +143,12 @@ func (s *Service) adminAddFault(c *call) (any, error) {
 	f.After, _ = o.maybeFlag("after")
 	f.Endpoint, _ = o.maybeText("endpoint")
 	f.Company, _ = o.maybeText("companyId")
-	if o.has("rate") {
-		f.Rate = o.share("rate")
+	o.readLimits(&f.Rate, &f.Times, &f.For)
+	if o.has("nth") {
+		f.Nth = int(o.count("nth"))
 	}
-	for name, to := range map[string]*int{"nth": &f.Nth, "times": &f.Times} {
-		if o.has(name) {
-			*to = int(o.count(name))
-		}
-	}
-	for name, to := range map[string]*time.Duration{"retryAfterSeconds": &f.RetryAfter, "forSeconds": &f.For} {
-		if o.has(name) {
-			*to = time.Duration(min(o.count(name), 86_400)) * time.Second
-		}
+	if o.has("retryAfterSeconds") {
+		f.RetryAfter = o.seconds("retryAfterSeconds")
 	}
 	f.RetryDate, _ = o.maybeFlag("retryDate")
 	o.done()
@@ -141,11 +167,7 @@ func (s *Service) adminClearFaults(c *call) (any, error) {
 func (s *Service) adminListWebhookFaults(*call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]faultAnswer, 0, len(s.webhookFaults))
-	for _, f := range s.webhookFaults {
-		list = append(list, faultAnswer{Name: string(f.Kind), Rate: f.Rate, Times: f.Times, Fired: f.fired})
-	}
-	return map[string]any{"faults": list}, nil
+	return map[string]any{"faults": s.listWebhookFaults()}, nil
 }
 
 func (s *Service) adminAddWebhookFault(c *call) (any, error) {
@@ -154,15 +176,7 @@ func (s *Service) adminAddWebhookFault(c *call) (any, error) {
 	if f.Kind != "" && !f.Kind.Known() {
 		o.fail("kind", "must be one of %s", strings.Join(WebhookKindNames(), ", "))
 	}
-	if o.has("rate") {
-		f.Rate = o.share("rate")
-	}
-	if o.has("times") {
-		f.Times = int(o.count("times"))
-	}
-	if o.has("forSeconds") {
-		f.For = time.Duration(min(o.count("forSeconds"), 86_400)) * time.Second
-	}
+	o.readLimits(&f.Rate, &f.Times, &f.For)
 	o.done()
 	if err := s.invalid(c.found); err != nil {
 		return nil, err
@@ -176,17 +190,17 @@ func (s *Service) adminClearWebhookFaults(c *call) (any, error) {
 	return s.adminListWebhookFaults(c)
 }
 
-// adminDown begins an outage, which ends by itself after seconds where given.
-// Refused connections need an end: the controls cannot be reached meanwhile.
+// adminDown starts an outage, which ends after the given seconds. Refused
+// connections need an end: the controls cannot be reached during the outage.
 func (s *Service) adminDown(c *call) (any, error) {
 	mode := c.body.text("mode")
 	c.body.oneOf("mode", mode, []string{"up", string(Outage503), string(OutageRefuse)})
-	var seconds int64
+	var length time.Duration
 	if c.body.has("seconds") {
-		seconds = min(c.body.count("seconds"), 86_400)
+		length = c.body.seconds("seconds")
 	}
-	if mode == string(OutageRefuse) && seconds == 0 {
-		c.body.fail("seconds", "is required: nothing can be reached while connections are refused")
+	if mode == string(OutageRefuse) && length == 0 {
+		c.body.fail("seconds", "is required: no control can be reached while connections are refused")
 	}
 	c.body.done()
 	if err := s.invalid(c.found); err != nil {
@@ -196,10 +210,10 @@ func (s *Service) adminDown(c *call) (any, error) {
 	if mode == "up" {
 		outage = OutageNone
 	}
-	if seconds > 0 {
-		time.AfterFunc(time.Duration(seconds)*time.Second, func() { s.SetOutage(OutageNone) })
+	if length > 0 {
+		time.AfterFunc(length, func() { s.SetOutage(OutageNone) })
 	}
-	if outage == OutageRefuse { // this answer has to get away first
+	if outage == OutageRefuse { // after this answer is sent
 		time.AfterFunc(50*time.Millisecond, func() { s.SetOutage(outage) })
 	} else {
 		s.SetOutage(outage)
@@ -212,7 +226,7 @@ func whichOrders(c *call) (orderID string, all bool) {
 	orderID, _ = c.body.maybeText("orderId")
 	all, _ = c.body.maybeFlag("all")
 	if all == (orderID != "") {
-		c.body.fail("orderId", "or all is required, and not both")
+		c.body.fail("orderId", "or all is required, but not both")
 	}
 	return orderID, all
 }
@@ -225,8 +239,8 @@ func moved(events []Event, n int) map[string]any {
 	return map[string]any{"moved": n, "events": ids}
 }
 
-// adminAdvance moves one filing, or with all every filing that is not at its
-// end, by one step or to a status.
+// adminAdvance moves one filing, or with all every unfinished filing, by one step
+// or to a status.
 func (s *Service) adminAdvance(c *call) (any, error) {
 	orderID, all := whichOrders(c)
 	status, _ := c.body.maybeText("status")
@@ -241,8 +255,8 @@ func (s *Service) adminAdvance(c *call) (any, error) {
 	return moved(events, 1), err
 }
 
-// adminException raises an exception of one filing, or with all of every filing
-// that can have it. Without a code it is one that fits the product.
+// adminException raises an exception for one filing, or with all for every filing
+// that can have it. Without a code it picks one that fits the product.
 func (s *Service) adminException(c *call) (any, error) {
 	orderID, all := whichOrders(c)
 	code := 0
@@ -270,15 +284,15 @@ func (s *Service) adminMail(c *call) (any, error) {
 	return map[string]any{"eventId": e.ID}, err
 }
 
-// adminRedeliver hands one event out again, or all: from the newest on when
-// reversed, each twice when asked so.
+// adminRedeliver delivers one event or all events again; with reverse the newest
+// first, with twice each one twice.
 func (s *Service) adminRedeliver(c *call) (any, error) {
 	id, _ := c.body.maybeText("eventId")
 	all, _ := c.body.maybeFlag("all")
 	reverse, _ := c.body.maybeFlag("reverse")
 	twice, _ := c.body.maybeFlag("twice")
 	if all == (id != "") {
-		c.body.fail("eventId", "or all is required, and not both")
+		c.body.fail("eventId", "or all is required, but not both")
 	}
 	c.body.done()
 	if err := s.invalid(c.found); err != nil {

@@ -10,59 +10,53 @@ import (
 	"strconv"
 )
 
-// Behavior is one way in which the real service may differ from what a client
-// believes. The document rules none of them out.
+// Behavior is one way in which the real service may differ from a client's
+// assumptions. The document permits all of them.
 type Behavior string
 
+// The behaviors.
 const (
-	// SlowAgents: agent service becomes active when its filing is filed. An
+	// SlowAgents makes agent service active only when its filing is filed. An
 	// order for it before that buys it again.
 	SlowAgents Behavior = "slow-agents"
-	// PartialConflicts: a 409 over one product of an order leaves the other
-	// products ordered and charged.
+	// PartialConflicts places and charges the other products of an order when one
+	// of them is answered with 409.
 	PartialConflicts Behavior = "partial-conflicts"
-	// EINsExist: every company that appears by itself has an EIN already.
+	// EINsExist gives an EIN to every company of AutoSeed.
 	EINsExist Behavior = "eins-exist"
-	// Surcharge: every item costs a tenth more than the price list and the fees say.
+	// Surcharge charges every item a tenth more than the price list and the fees.
 	Surcharge Behavior = "surcharge"
-	// PriceRise: the price list itself says a tenth more than before.
+	// PriceRise raises the price list by a tenth.
 	PriceRise Behavior = "price-rise"
-	// RefundCanceled: a canceled filing is paid back.
+	// RefundCanceled refunds canceled filings.
 	RefundCanceled Behavior = "refund-canceled"
-	// ChargeWhenFiled: only agent service is charged when it is ordered,
-	// everything else when it is filed.
+	// ChargeWhenFiled charges everything but agent service when it is filed, not
+	// when it is ordered.
 	ChargeWhenFiled Behavior = "charge-when-filed"
-	// NotFound400: an unknown id is answered with 400 in place of 404.
+	// NotFound400 answers an unknown id with 400 in place of 404.
 	NotFound400 Behavior = "not-found-400"
-	// DottedIDs: the ids of new orders and documents have dots and colons.
+	// DottedIDs puts dots and colons into the ids of new orders and documents.
 	DottedIDs Behavior = "dotted-ids"
-	// ExactEmails: users are found by their e-mail exactly as it was written at
+	// ExactEmails finds users only by the exact spelling of the email address at
 	// their creation.
 	ExactEmails Behavior = "exact-emails"
-	// NoReportWithFormation: an order of a formation together with an annual
-	// report is refused.
+	// NoReportWithFormation refuses an order of a formation together with an
+	// annual report.
 	NoReportWithFormation Behavior = "no-report-with-formation"
-	// EventDetails: events name the company, the filing state, the filing year
-	// and the status of the subscription. A change of a subscription is told by
-	// an event.
+	// EventDetails puts the company, the filing state, the filing year and the
+	// status of the subscription into events, and sends an event for a change of
+	// a subscription.
 	EventDetails Behavior = "event-details"
 )
 
 var behaviors = []Behavior{SlowAgents, PartialConflicts, EINsExist, Surcharge, PriceRise, RefundCanceled,
-	ChargeWhenFiled,
-	NotFound400, DottedIDs, ExactEmails, NoReportWithFormation, EventDetails}
+	ChargeWhenFiled, NotFound400, DottedIDs, ExactEmails, NoReportWithFormation, EventDetails}
 
 // Known reports whether b is one of the behaviors above.
 func (b Behavior) Known() bool { return slices.Contains(behaviors, b) }
 
-// BehaviorNames lists the behaviors as a person may write them.
-func BehaviorNames() []string {
-	names := make([]string, len(behaviors))
-	for i, b := range behaviors {
-		names[i] = string(b)
-	}
-	return names
-}
+// BehaviorNames lists the behaviors in the spelling of the flags.
+func BehaviorNames() []string { return names(behaviors) }
 
 // SetBehavior switches a behavior on or off.
 func (s *Service) SetBehavior(b Behavior, on bool) {
@@ -79,8 +73,7 @@ func (s *Service) raised(b Behavior, cents int64) int64 {
 	return cents + cents/10
 }
 
-// makeRest makes what a refused order asks for besides the product that is in
-// conflict. The caller holds s.mu.
+// makeRest places the items of a refused order other than the one in conflict. The caller holds s.mu.
 func (s *Service) makeRest(c *call, req *orderRequest, rec *company) {
 	rest := *req
 	if req.ein != nil && (rec.EIN != "" || rec.EINRequested) {
@@ -95,7 +88,7 @@ func (s *Service) makeRest(c *call, req *orderRequest, rec *company) {
 	}
 }
 
-// SetEIN puts an EIN on record that nobody ordered here, or takes it off when it is empty.
+// SetEIN records an EIN that was not ordered here; an empty one removes it.
 func (s *Service) SetEIN(companyID, ein string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +102,7 @@ func (s *Service) SetEIN(companyID, ein string) error {
 
 // SetSubscription changes the subscription that an order established, one per
 // product, company and state, without a change of its filing. With EventDetails
-// an event tells of it. Source: spec section 2, subscriptionStatus.
+// an event announces it. Source: spec section 2, subscriptionStatus.
 func (s *Service) SetSubscription(ctx context.Context, orderID, status string) ([]Event, error) {
 	s.mu.Lock()
 	item := s.items[orderID]
@@ -222,7 +215,7 @@ func rewriteItems(body []byte, change func(items []map[string]any) []map[string]
 	return changed
 }
 
-// repeatOrderID answers with the id of the oldest order in the books, for every item.
+// repeatOrderID gives every item the id of the oldest order in the books.
 func (s *Service) repeatOrderID(body []byte) []byte {
 	s.mu.Lock()
 	oldest := ""
@@ -238,7 +231,7 @@ func (s *Service) repeatOrderID(body []byte) []byte {
 	})
 }
 
-// adminBehavior switches behaviors, and lists those that are on.
+// adminBehavior switches a behavior and lists the active ones.
 func (s *Service) adminBehavior(c *call) (any, error) {
 	b := Behavior(c.body.text("behavior"))
 	if b != "" && !b.Known() {
@@ -303,8 +296,8 @@ func (s *Service) adminRenew(c *call) (any, error) {
 	})
 }
 
-// eachSubscription does something with one order, or with the newest annual
-// report of every active subscription.
+// eachSubscription calls do for one order, or for the newest annual report of every
+// active subscription.
 func (s *Service) eachSubscription(orderID string, all bool, do func(id string) ([]Event, error)) (any, error) {
 	if !all {
 		events, err := do(orderID)
@@ -340,7 +333,7 @@ func sum(items []Item) (total int64) {
 	return total
 }
 
-// chargeFiled takes the money of an item that is paid when it is filed. The
+// chargeFiled charges an item that is paid when it is filed. The
 // caller holds s.mu.
 func (s *Service) chargeFiled(item *Item) {
 	s.balance -= item.owed
@@ -348,7 +341,7 @@ func (s *Service) chargeFiled(item *Item) {
 	item.owed = 0
 }
 
-// refund gives the money of a canceled item back. The caller holds s.mu.
+// refund refunds a canceled item. The caller holds s.mu.
 func (s *Service) refund(item *Item) {
 	paid := item.Amount() - item.owed
 	item.owed = 0
@@ -359,7 +352,7 @@ func (s *Service) refund(item *Item) {
 	}
 }
 
-// notFound is the status of an answer about an unknown id.
+// notFound returns the status of an answer about an unknown id.
 func (s *Service) notFound(status int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

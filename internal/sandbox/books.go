@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Books is a copy of everything the service has counted; amounts in cents.
+// Books is a copy of the service's counters and orders; amounts in cents.
 type Books struct {
 	Opening   int64 `json:"openingCents"`
 	Deposited int64 `json:"depositedCents"`
@@ -27,7 +27,7 @@ type Books struct {
 	MaxFlying   map[string]int `json:"maxInFlightByEndpoint"`
 }
 
-// Books returns a copy of the books as they are now.
+// Books returns a copy of the current books.
 func (s *Service) Books() Books {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,8 +57,8 @@ func (o *Order) copy() Order {
 	return c
 }
 
-// Items returns everything that was bought, oldest first. Service that was
-// active already is not among it.
+// Items returns all purchases, oldest first, without service that was active
+// already.
 func (b Books) Items() []Item {
 	var items []Item
 	for _, o := range b.Orders {
@@ -99,7 +99,7 @@ func (b Books) Duplicates() []Duplicate {
 	return slices.DeleteFunc(bought, func(d Duplicate) bool { return len(d.OrderIDs) < 2 })
 }
 
-// Key names the filing that an item is, however often it is bought.
+// Key identifies the filing of an item; repeated purchases have the same key.
 func (i Item) Key() string {
 	switch i.Product {
 	case annualReport:
@@ -113,7 +113,7 @@ func (i Item) Key() string {
 	return fmt.Sprintf("%s %s %s", strings.ReplaceAll(i.Product, "_", " "), i.CompanyID, i.State)
 }
 
-// Violation is something a client sent that the spec forbids.
+// Violation is a request that the spec forbids.
 type Violation struct {
 	At      time.Time `json:"at"`
 	Rule    string    `json:"rule"` // "4.9" is order rule 9 of section 4
@@ -122,7 +122,7 @@ type Violation struct {
 	Method  string    `json:"method"`
 	Path    string    `json:"path"`
 	Body    []byte    `json:"-"`
-	// Hidden says that the client could not have known: the rule rests on
+	// Hidden marks a rule that a client cannot check, because it depends on
 	// records that no endpoint shows, such as the agent on record.
 	Hidden bool `json:"hidden"`
 }
@@ -133,15 +133,15 @@ func (v Violation) String() string {
 
 const maxViolations = 10_000 // a client that goes wrong in a loop must not fill the memory
 
-// Violations returns what clients sent that the spec forbids, oldest first, up
-// to the first 10,000.
+// Violations returns the requests that the spec forbids, oldest first, up to the
+// first 10,000.
 func (s *Service) Violations() []Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.violations)
 }
 
-// note enters a refusal.
+// note records a refusal.
 func (s *Service) note(c *call, r *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,9 +2,9 @@ package sandbox
 
 import "time"
 
-// schedule lets the clock move a filing one step on when its time has come. The
-// caller holds s.mu. The time depends on the seed through the order's id and on
-// nothing else, so that no other choice of the seed shifts.
+// schedule sets the time at which the clock moves a filing one step on. The caller
+// holds s.mu. The time depends only on the order's id, and through it on the seed,
+// so that it changes no other random choice.
 func (s *Service) schedule(item *Item) {
 	if s.cfg.Advance <= 0 || next(item) == "" {
 		return
@@ -15,7 +15,7 @@ func (s *Service) schedule(item *Item) {
 
 // tick is one step of the clock: on to the next status, or, once for the
 // configured share of filings, an exception in place of the last one. A filing
-// with an exception stands until somebody cures it by advancing it.
+// with an exception stops until it is advanced.
 func (s *Service) tick(item *Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Service) tick(item *Item) {
 	s.schedule(item)
 }
 
-// share is a number from 0 up to 1 that depends on text alone.
+// share returns a number from 0 up to 1 that depends on text alone.
 func share(text string) float64 {
 	z := hash(text) * 0x9e3779b97f4a7c15 // FNV leaves the high bits of texts that end alike alike
 	return float64((z^z>>32)>>11) / (1 << 53)

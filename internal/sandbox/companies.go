@@ -23,18 +23,19 @@ type Address struct {
 	Country    string `json:"country"`
 }
 
-// Agent is what is on record for a company in a state.
+// Agent is the registered agent on record for a company in a state.
 type Agent string
 
+// The agents on record.
 const (
 	ActiveService Agent = "service"  // the service's own agent, subscribed and active
-	OtherAgent    Agent = "supplied" // somebody else, supplied with an earlier order
+	OtherAgent    Agent = "supplied" // another agent, supplied with an earlier order
 	// OrderedService is the service's own agent before it is active, under SlowAgents.
 	OrderedService Agent = "ordered"
 )
 
-// Company is a company on record. Source: spec section 2; from Slug on it is
-// what the service knows and does not show.
+// Company is a company on record. Source: spec section 2; the fields
+// from Slug on are internal to the service.
 type Company struct {
 	ID, LegalName, TradeName, EIN string
 	EntityType                    string // LLC, CORP or empty
@@ -53,7 +54,7 @@ type Company struct {
 	Elsewhere    bool     // of another organization: never shown
 }
 
-// company is the record: what was seeded or ordered, with what orders have added.
+// company is the record: the seeded or ordered company with the changes by orders.
 type company struct {
 	Company
 	auto      bool
@@ -99,9 +100,8 @@ func (c *company) answer() companyAnswer {
 }
 
 // AddCompany puts a company on record, filling in its id, slug and times where
-// they are empty, and returns it. What else is empty stays so: companies
-// without a type or a state are completed by a client, and one without a name
-// is nobody's.
+// they are empty, and returns it. Other empty fields stay empty: clients complete
+// companies without a type or a state.
 func (s *Service) AddCompany(c Company) Company {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,9 +210,8 @@ func (s *Service) findCompany(key string) *company {
 	return rec
 }
 
-// settleAuto decides what agent a company that appeared by itself has in a
-// state, when it is first ordered for: active service, unless the order asks
-// for the agent, which then is bought.
+// settleAuto sets the agent of a company of AutoSeed in a state at its first order:
+// active service, unless the order asks for the agent, which is then bought.
 func (s *Service) settleAuto(c *company, state string, ordersAgent bool) {
 	if _, settled := c.Agents[state]; !c.auto || settled {
 		return
@@ -420,7 +419,7 @@ var titles = map[string][]string{
 	"CORP": {"President", "Vice President", "Secretary", "Treasurer", "CEO", "CFO", "COO"},
 }
 
-// checkOfficers holds officers to the title and primary rules. Source: spec
+// checkOfficers checks the title and primary rules of officers. Source: spec
 // section 4, order rule 3.
 func checkOfficers(rule, entityType string, officers []officer, found *problems) {
 	if len(officers) == 0 {

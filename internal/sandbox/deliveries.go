@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"bulkfiling/internal/retry"
 )
 
-// Delivery is one attempt to hand an event to an endpoint.
+// Delivery is one attempt to deliver an event to an endpoint.
 type Delivery struct {
 	At         time.Time
 	EventID    string
@@ -23,7 +25,7 @@ type Delivery struct {
 	Forged     bool          // under a signature that is not right
 }
 
-// Taken reports whether the endpoint answered 2xx, which ends the trying.
+// Taken reports whether the endpoint answered 2xx, which ends the attempts.
 func (d Delivery) Taken() bool { return d.Err == nil && d.Status >= 200 && d.Status <= 299 }
 
 const maxDeliveries = 10_000
@@ -35,8 +37,8 @@ func (s *Service) Deliveries() []Delivery {
 	return slices.Clone(s.deliveries)
 }
 
-// Waiting is how many deliveries are not at their end: queued, in flight, held
-// back by a fault, or to be tried again.
+// Waiting returns the number of unfinished deliveries: queued, in flight, delayed
+// by a fault, or waiting for the next attempt.
 func (s *Service) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,17 +49,18 @@ func (s *Service) Waiting() int {
 	return n
 }
 
-// parcel is an event on its way to one endpoint.
+// parcel is an event that is being delivered to one endpoint.
 type parcel struct {
 	event *Event
 	body  []byte
-	stray bool // rubbish under a good signature, sent once
+	stray bool // not an event, but correctly signed; sent once
 	tries int
-	first *receipt // of the first try; nil when nobody waits for it
-	then  *parcel  // what this one has overtaken
+	wait  time.Duration // before the latest retry, without jitter
+	first *receipt      // of the first try; nil if no caller waits for it
+	then  *parcel       // sent after this one, which overtook it
 }
 
-// receipt is done when every parcel that it counts was tried once. Service.mu guards open.
+// receipt is done when each of its parcels was tried once. Service.mu guards open.
 type receipt struct {
 	open int
 	done chan struct{}
@@ -72,8 +75,8 @@ func (r *receipt) tick() {
 	}
 }
 
-// send puts events on their way to every endpoint that wants them, and returns
-// at once. The caller holds s.mu.
+// send queues events for every endpoint that subscribes to them, and returns at
+// once. The caller holds s.mu.
 func (s *Service) send(events ...*Event) *receipt {
 	r := &receipt{open: 1, done: make(chan struct{})}
 	for _, e := range events {
@@ -96,8 +99,7 @@ func (s *Service) wait(ctx context.Context, r *receipt) {
 	}
 }
 
-// dispatch sends one event to one endpoint, in the way that the faults in force
-// will have it.
+// dispatch queues one event for one endpoint and applies the active faults.
 func (s *Service) dispatch(hook *webhook, e *Event, r *receipt) {
 	for _, kind := range []WebhookKind{WebhookGarbage, WebhookHuge} {
 		if f := s.strike(kind); f != nil {
@@ -116,7 +118,7 @@ func (s *Service) dispatch(hook *webhook, e *Event, r *receipt) {
 		s.putLater(hook, p, f.wait())
 	} else if f := s.strike(WebhookReorder); f != nil {
 		hook.held = p
-		time.AfterFunc(f.wait(), func() { s.release(hook, p) }) // nothing came that could overtake it
+		time.AfterFunc(f.wait(), func() { s.release(hook, p) }) // no later event overtook it
 	} else {
 		p.first = r
 		r.open++
@@ -128,7 +130,7 @@ func (s *Service) dispatch(hook *webhook, e *Event, r *receipt) {
 	}
 }
 
-// release sends a parcel that is still held back.
+// release queues a parcel that is still delayed.
 func (s *Service) release(hook *webhook, p *parcel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +148,8 @@ func (s *Service) putLater(hook *webhook, p *parcel, after time.Duration) {
 	})
 }
 
-// put queues a parcel, and sees to it that somebody carries. The caller holds s.mu.
+// put queues a parcel and starts a goroutine for it, up to DeliveriesAtOnce. The
+// caller holds s.mu.
 func (s *Service) put(hook *webhook, p *parcel) {
 	hook.queue = append(hook.queue, p)
 	if hook.carriers < s.cfg.DeliveriesAtOnce {
@@ -155,7 +158,7 @@ func (s *Service) put(hook *webhook, p *parcel) {
 	}
 }
 
-// carry works a queue off until it is empty.
+// carry delivers parcels until the queue is empty.
 func (s *Service) carry(hook *webhook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +178,7 @@ func (s *Service) carry(hook *webhook) {
 	}
 }
 
-// tried enters an attempt, and decides what becomes of its parcel.
+// tried records an attempt and finishes or retries its parcel.
 func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
 	if len(s.deliveries) == maxDeliveries {
 		s.deliveries = slices.Delete(s.deliveries, 0, maxDeliveries/2)
@@ -186,7 +189,7 @@ func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
 		s.violations = append(s.violations, Violation{
 			At:      d.At,
 			Rule:    "5.5",
-			Message: "A delivery with a bad signature was taken",
+			Message: "A delivery with a bad signature was accepted",
 			Status:  d.Status,
 			Method:  http.MethodPost,
 			Path:    hook.url,
@@ -209,24 +212,18 @@ func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
 		hook.lost++
 		hook.waiting--
 	default:
-		s.putLater(hook, p, s.backoff(p))
+		p.wait = retry.After(p.wait, s.cfg.RetryAfter, time.Minute)
+		s.putLater(hook, p, p.wait+jitter(p))
 	}
 }
 
-// backoff is how long an event waits for its next try: twice as long as before,
-// with a quarter of jitter.
-func (s *Service) backoff(p *parcel) time.Duration {
-	wait := s.cfg.RetryAfter
-	for range p.tries - 1 {
-		if wait *= 2; wait > time.Minute {
-			wait = time.Minute
-			break
-		}
-	}
-	return wait + time.Duration(share(fmt.Sprint(p.event.ID, p.tries))*float64(wait)/4)
+// jitter adds up to a quarter to the wait of a parcel. It depends on the event and
+// the attempt alone, so that it changes no other random choice.
+func jitter(p *parcel) time.Duration {
+	return time.Duration(share(fmt.Sprint(p.event.ID, p.tries)) * float64(p.wait) / 4)
 }
 
-// post makes one attempt and notes in d how it went.
+// post makes one attempt and records its outcome in d.
 func (s *Service) post(hook *webhook, body []byte, d *Delivery) {
 	began := time.Now()
 	defer func() { d.Took = time.Since(began) }()
@@ -237,7 +234,7 @@ func (s *Service) post(hook *webhook, body []byte, d *Delivery) {
 	}
 	secret := hook.secret
 	if d.Forged {
-		secret += " of somebody else"
+		secret += " of another"
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(SignatureHeader, Sign(secret, body))
@@ -247,6 +244,6 @@ func (s *Service) post(hook *webhook, body []byte, d *Delivery) {
 		return
 	}
 	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection is reused
 	d.Status = res.StatusCode
 }

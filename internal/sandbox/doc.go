@@ -1,8 +1,8 @@
-// Package sandbox is the remote filing service, whole and in memory: a second
-// reading of its document, made apart from the client so that the two can
-// disagree. It is stricter than the real service is likely to be: whatever the
-// document does not allow is refused, and noted as a [Violation] that a test
-// can look for.
+// Package sandbox is an in-memory version of the whole filing service: a second
+// reading of its document, written independently of the client so that the two can
+// disagree. It is stricter than the real service is likely to be: it refuses every
+// request that the document does not allow, and records it as a [Violation] that a
+// test can look for.
 //
 //	s := sandbox.New(sandbox.Config{OpeningBalance: 1_000_00})
 //	user := s.AddUser(sandbox.User{})
@@ -10,10 +10,10 @@
 //		Agents: map[string]sandbox.Agent{"DE": sandbox.ActiveService}})
 //	server := httptest.NewServer(s.Handler()) // the API is under server.URL + "/v1"
 //
-// # Beside the API
+// # Books and controls
 //
-// The books, for a person at / and for a program at /books.json. Controls that
-// take JSON, with amounts in dollars:
+// The books are at / for people and at /books.json for programs. The controls take
+// JSON, with amounts in dollars:
 //
 //	POST   /admin/deposit         {"amount": 250.5}
 //	GET    /admin/faults
@@ -41,36 +41,53 @@
 //
 // # Where the document is silent
 //
-// Whatever follows is one reading. The faults spoil answers, and each
-// [Behavior] turns one reading into another that the document allows as well,
-// so that no belief of a client goes unquestioned.
+// The following is one reading of the document. Faults change answers, and each
+// [Behavior] replaces one reading with another that the document also allows, so
+// that tests cover every assumption of a client.
 //
-//   - A created thing answers 201, everything else 200 ([Config].Success); a broken rule 400 ([Config].Invalid), an
-//     unknown id 404, a bad key 401, another content type 415, a body over 1 MiB 413.
-//   - An error body is {"message": "…"} ([Config].Errors), with minimumAmount where the price floor is broken.
-//   - Query parameters, bodies of GETs, null, unknown keys, keys in another case, keys given twice and blank required
-//     strings are refused. null is taken for firstWagesDate alone.
-//   - Addresses need line1, city and country; those of the US a known state where state is given. A formation's company
-//     needs everything but fiscalEndMonth. Creating a company needs legalName and userId; updating one takes the fields
-//     of the Company table that are not the service's own.
-//   - companyId in a body is an id, never a slug. The user of an order need not own the company.
-//   - "An agent on record" of an annual report is active service, as its rule lists it; an agent supplied with an
-//     earlier order counts for a foreign qualification ("on file"), not for a report.
-//   - A formation takes one agent: ordered or supplied. It may be combined with an annual report.
+//   - A created thing answers 201, everything else 200 ([Config].Success); a
+//     broken rule 400 ([Config].Invalid), an unknown id 404, a bad key 401,
+//     another content type 415, a body over 1 MiB 413.
+//   - An error body is {"message": "…"} ([Config].Errors), with minimumAmount
+//     where the price floor is broken.
+//   - Query parameters, bodies of GETs, null, unknown keys, keys in another
+//     case, keys given twice and blank required strings are refused. null is
+//     accepted only for firstWagesDate.
+//   - Addresses need line1, city and country; those of the US a known state
+//     where state is given. A formation's company needs everything but
+//     fiscalEndMonth. Creating a company needs legalName and userId; updating
+//     one takes the fields of the Company table that the service does not set.
+//   - companyId in a body is an id, never a slug. The user of an order need not
+//     own the company.
+//   - "An agent on record" of an annual report is active service, as its rule
+//     lists it; an agent supplied with an earlier order counts for a foreign
+//     qualification ("on file"), not for a report.
+//   - A formation takes one agent: ordered or supplied. It may be combined with
+//     an annual report.
 //   - Agent service is active from the moment it is ordered.
-//   - Everything is charged when it is ordered, and a canceled filing is not paid back.
-//   - Ordering an agent that is active already answers the order id of the active service, at no cost.
-//   - A conflict over one product refuses the whole order; an order is made whole or not at all.
-//   - Products of the price list are formation_tier_1 to _3, ein, registered_agent, annual_report and
-//     foreign_qualification, in the style of [Config].OrderTypes. A price is set by
-//     PUT /organization/prices/{type}. The wholesale amount shown is the floor.
-//   - Filings go submitted, pending (annual reports), filed; a canceled status is ours. They stand until they are
-//     advanced, or move on a clock ([Config].Advance). An exception shows as the status "exception" with an
-//     exceptionCode in the event; the filing is cured by advancing it.
-//   - Ordering is told by no event, unless [Config].EventsFirst or [WebhookEarly] tells of it before the answer.
-//   - An event is delivered to every endpoint that wants it, under the endpoint's own secret, eight at once and in no
-//     sure order; what is not answered 2xx is tried again with growing waits ([Config].Retries), the same bytes under
-//     the same id. Redirects are not followed. The signature is the hex HMAC-SHA256 of the body. data has a documentId
-//     where there is one, and a companyId if [Config].EventCompany says so.
-//   - A document is a PDF of one page, in ranges on demand. An expired link to one answers 403, to a dashboard 410.
+//   - Everything is charged when it is ordered, and a canceled filing is not
+//     refunded.
+//   - Ordering an agent that is active already answers the order id of the
+//     active service, at no cost.
+//   - A conflict over one product refuses the whole order; an order is placed
+//     completely or not at all.
+//   - Products of the price list are formation_tier_1 to _3, ein,
+//     registered_agent, annual_report and foreign_qualification, in the style
+//     of [Config].OrderTypes. A price is set by PUT
+//     /organization/prices/{type}. The wholesale amount shown is the floor.
+//   - Filings go submitted, pending (annual reports), filed; a canceled status
+//     is ours. They keep their status until they are advanced, or move on a
+//     clock ([Config].Advance). An exception shows as the status "exception"
+//     with an exceptionCode in the event; the filing is cured by advancing it.
+//   - An order sends no event, unless [Config].EventsFirst or [WebhookEarly]
+//     sends it before the answer.
+//   - An event is delivered to every endpoint that subscribes to it, under the
+//     endpoint's own secret, eight at once and in no guaranteed order; a
+//     delivery that is not answered 2xx is retried with growing waits
+//     ([Config].Retries), the same bytes under the same id. Redirects are not
+//     followed. The signature is the hex HMAC-SHA256 of the body. data has a
+//     documentId where there is one, and a companyId if [Config].EventCompany
+//     says so.
+//   - A document is a PDF of one page, in ranges on demand. An expired link to
+//     one answers 403, to a dashboard 410.
 package sandbox

@@ -20,7 +20,7 @@ const (
 	magicLinkLife = 7 * 24 * time.Hour
 )
 
-// Document is a file that a filing or an agent's mail brought. Source: spec
+// Document is a file of a filing or of registered agent mail. Source: spec
 // section 2; its fields are not shown there.
 type Document struct {
 	ID, CompanyID, OrderID string
@@ -60,8 +60,8 @@ type documentAnswer struct {
 	ExpiresAt    stamp  `json:"expiresAt"`
 }
 
-// getDocument answers a fresh link to /files/{id}. Another one before it stays
-// good for its own time.
+// getDocument answers with a new link to /files/{id}. Earlier links keep their own
+// lifetime.
 func (s *Service) getDocument(c *call) (any, error) {
 	if !documentID.MatchString(c.id) {
 		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is not a document id", c.id)
@@ -92,12 +92,12 @@ func (s *Service) fileSignature(id string, expires time.Time) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// fileEndpoint is the place of the downloads by the name that a Fault gives it.
-// It needs no key: the link is the right.
+// fileEndpoint is the endpoint of downloads in a Fault. It needs no key: the link
+// authorizes the download.
 const fileEndpoint = "GET /files/{id}"
 
-// serveFile answers a download link, whole or in ranges. A link whose time is
-// up answers 403, as object stores do.
+// serveFile answers a download link, whole or in ranges. An expired
+// link answers 403, as object stores do.
 func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	unix, err := strconv.ParseInt(r.URL.Query().Get("expires"), 10, 64)
@@ -142,8 +142,8 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", d.At, bytes.NewReader(file))
 }
 
-// halfWriter lets half of an announced body through, be it the whole file or a
-// range of it, and then breaks off.
+// halfWriter writes half of an announced body, of the whole file or a range of it,
+// and then ends the connection.
 type halfWriter struct {
 	http.ResponseWriter
 	left int
@@ -165,7 +165,7 @@ func (h *halfWriter) Write(p []byte) (int, error) {
 	panic(http.ErrAbortHandler)
 }
 
-// base is the address at which the client reached the service.
+// base returns the address at which the client reached the service.
 func base(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil {

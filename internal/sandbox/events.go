@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Event is what endpoints are told. Body is delivered byte for byte, however
-// often. Source: spec section 6.
+// Event is a notice to endpoints. Every delivery has the same Body, byte for byte. Source: spec section 6.
 type Event struct {
 	ID, Type string
 	OrderID  string
@@ -20,7 +19,7 @@ type Event struct {
 	Body     []byte
 }
 
-// Errors of Advance and its like.
+// Errors of Advance, Raise and similar calls.
 var (
 	ErrNoOrder     = errors.New("no such order")
 	ErrNoEvent     = errors.New("no such event")
@@ -39,7 +38,7 @@ const (
 	exception = "exception" // Assumption: how an exception is reported is not shown
 )
 
-// documentTypes that a filing brings when it is filed. Assumption: the names
+// documentTypes are the documents of a filing that is filed. Assumption: the names
 // are not shown in the spec.
 var documentTypes = map[string]string{
 	formation:            "articles",
@@ -55,13 +54,13 @@ var exceptionCodes = map[string][]int{
 	formation: {463, 464, 465}, annualReport: {482}, ein: {483, 484}, foreignQualification: {487},
 }
 
-// plausible is an exception code that fits a filing; its product must have one.
+// plausible returns an exception code that fits a filing; its product must have one.
 func plausible(item *Item) int {
 	codes := exceptionCodes[item.Product]
 	return codes[hash("code "+item.ID)%uint64(len(codes))]
 }
 
-// next is the status that follows a filing's present one, or "" at the end.
+// next returns the status after a filing's present one, or "" at the end.
 // Source: spec section 3.
 func next(item *Item) string {
 	switch item.Status {
@@ -177,8 +176,8 @@ func (s *Service) moveAll(ctx context.Context, to func(*Item) bool) ([]Event, in
 	return values(events), moved
 }
 
-// change lets a filing move and returns the events of it. An exception that is
-// not raised anew is cured. The caller holds s.mu.
+// change changes the status of a filing and returns its events. An exception that
+// is not raised again is cured. The caller holds s.mu.
 func (s *Service) change(item *Item, to func()) []*Event {
 	was, had := item.Status, item.Exception
 	to()
@@ -191,7 +190,7 @@ func (s *Service) change(item *Item, to func()) []*Event {
 	return s.settle(item)
 }
 
-// settle carries a new status over to the company and returns the events that tell of it.
+// settle applies a new status to the company and returns its events.
 func (s *Service) settle(item *Item) []*Event {
 	now := s.cfg.Now()
 	rec := s.companies[item.CompanyID]
@@ -232,7 +231,7 @@ func (s *Service) settle(item *Item) []*Event {
 	return events
 }
 
-// tell returns the event of a filing's present status. A new appointment has
+// tell returns the event for a filing's present status. A new appointment has
 // none: section 6 lists the change of agent only.
 func (s *Service) tell(item *Item) []*Event {
 	if item.Product == registeredAgent && !item.Change {
@@ -266,10 +265,10 @@ func (s *Service) statusEvent(item *Item) *Event {
 	return s.event(statusChanged, item, data)
 }
 
-// announce tells of an order before its answer has left: that its filings are
-// submitted, and of annual reports that they are pending already, which the
-// answer does not know. It returns when every endpoint was tried once, or after
-// two seconds: an endpoint must not hold an order up.
+// announce sends the events of an order before its answer: its filings are
+// submitted, and annual reports are already pending, which the answer does not
+// show. It returns when every endpoint was tried once, or after two seconds: an
+// endpoint must not delay an order.
 func (s *Service) announce(ctx context.Context, o *Order) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -294,7 +293,7 @@ func (s *Service) announce(ctx context.Context, o *Order) {
 	s.wait(ctx, r)
 }
 
-// AgentMail lets a document of registered agent mail arrive for an order.
+// AgentMail adds a document of registered agent mail to an order.
 func (s *Service) AgentMail(ctx context.Context, orderID string) (Event, error) {
 	s.mu.Lock()
 	item := s.items[orderID]
@@ -339,8 +338,8 @@ func (s *Service) Events() []Event {
 	return values(s.events)
 }
 
-// Redeliver hands events out once more, in the order given, each the same bytes
-// under the same id. It returns when every endpoint was tried once.
+// Redeliver delivers events again, in the order given, with the same bytes and the
+// same id. It returns when every endpoint was tried once.
 func (s *Service) Redeliver(ctx context.Context, eventIDs ...string) error {
 	s.mu.Lock()
 	events := make([]*Event, len(eventIDs))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -12,9 +13,10 @@ import (
 	"time"
 )
 
-// Kind is a way in which an answer goes wrong.
+// Kind is the way in which an answer goes wrong.
 type Kind string
 
+// The faults of answers.
 const (
 	FaultTimeout    Kind = "timeout"      // silence until the client leaves, at most For (or Config.HangLimit)
 	FaultReset      Kind = "reset"        // the connection is reset (RST)
@@ -27,9 +29,10 @@ const (
 	FaultSlowBody   Kind = "slow-body"    // the right answer, in pieces over For (or two seconds); always after
 	FaultStatus     Kind = "status"       // Status with a message, after For, and Retry-After where set
 
-	// The following spoil what a successful order says or does, and come after it.
-	FaultListsFirst   Kind = "lists-first"       // everything is made, and only the first item is listed
-	FaultMakesFirst   Kind = "makes-first"       // only the first item is made, charged and listed
+	// These change a successful order or its answer, and strike after it.
+
+	FaultListsFirst   Kind = "lists-first"       // every item is placed, and only the first is listed
+	FaultMakesFirst   Kind = "makes-first"       // only the first item is placed, charged and listed
 	FaultNoLastID     Kind = "no-last-order-id"  // the last item has no order id
 	FaultRepeatedID   Kind = "repeated-order-id" // every item has the order id of the oldest order in the books
 	FaultOtherCompany Kind = "other-company"     // companyId is that of another company
@@ -40,51 +43,54 @@ var faultKinds = []Kind{FaultTimeout, FaultReset, FaultEOF, FaultHalfBody, Fault
 	FaultNoOrderIDs, FaultSlowBody, FaultStatus, FaultListsFirst, FaultMakesFirst, FaultNoLastID, FaultRepeatedID,
 	FaultOtherCompany, FaultOddText}
 
-// alwaysAfter are the faults that there is nothing to strike before an order is made.
+// alwaysAfter are the faults that need a placed order.
 var alwaysAfter = []Kind{FaultSlowBody, FaultListsFirst, FaultMakesFirst, FaultNoLastID, FaultRepeatedID,
 	FaultOtherCompany, FaultOddText}
 
 // Known reports whether k is one of the kinds above.
 func (k Kind) Known() bool { return slices.Contains(faultKinds, k) }
 
-// KindNames lists the kinds as a person may write them.
-func KindNames() []string {
-	names := make([]string, len(faultKinds))
-	for i, k := range faultKinds {
-		names[i] = string(k)
+// KindNames lists the kinds in the spelling of the flags.
+func KindNames() []string { return names(faultKinds) }
+
+// names returns kinds in the spelling of the flags.
+func names[K ~string](kinds []K) []string {
+	texts := make([]string, len(kinds))
+	for i, k := range kinds {
+		texts[i] = string(k)
 	}
-	return names
+	return texts
 }
 
-// Fault makes answers go wrong. The first fault in force that matches a request
-// and fires decides its fate.
+// Fault makes answers go wrong. The first active fault that matches a request and
+// fires is applied to it.
 type Fault struct {
 	Kind   Kind
 	Status int // of FaultStatus
 
-	// After lets the order be made first, and then loses its answer. No status
-	// is honest: a gateway may answer anything while the service behind it goes
-	// on.
+	// After places the order first and then loses its answer. Every status can
+	// come after a placed order: a gateway may answer while the service behind
+	// it goes on.
 	After bool
 
-	// Endpoint is whom it befalls: "POST /orders" (also when empty), "GET
-	// /companies/{id}" and so on by the paths of section 4; a trailing * stands
-	// for any rest, so "GET *" is every look-up and "*" everything. The
-	// downloads of documents are "GET /files/{id}".
+	// Endpoint is the endpoint that it strikes: "POST /orders" (also when empty),
+	// "GET /companies/{id}" and so on by the paths of section 4. A trailing *
+	// matches any rest: "GET *" is every lookup and "*" everything. Downloads of
+	// documents are "GET /files/{id}".
 	Endpoint string
 	Company  string                                  // only requests that name this company, as the client writes it
 	Match    func(r *http.Request, body []byte) bool // only requests of which this is true
 
 	Nth   int     // only the nth request, from 1, of those that Endpoint, Company and Match let through
-	Rate  float64 // the share that is hit; 0: all
-	Times int     // how often it fires at most; 0: no limit
+	Rate  float64 // share of the requests that it strikes; 0: all
+	Times int     // maximum number of times it fires; 0: no limit
 
 	RetryAfter time.Duration // of FaultStatus; 0: no such header
 	RetryDate  bool          // Retry-After as an HTTP date, rounded up to a whole second, in place of seconds
 	For        time.Duration // of FaultTimeout, FaultSlowBody and FaultStatus
 }
 
-// String names the fault as the books count it, such as "reset after".
+// String returns the fault's name in the books, such as "reset after".
 func (f Fault) String() string {
 	name := string(f.Kind)
 	if f.Kind == FaultStatus {
@@ -119,38 +125,52 @@ func (f Fault) matches(c *call) bool {
 	return (f.Company == "" || f.Company == c.company()) && (f.Match == nil || f.Match(c.request, c.raw))
 }
 
-type armed struct {
-	Fault
-	seen, fired int
+// tally counts how often an active fault matched and fired.
+type tally struct{ seen, fired int }
+
+// fires reports whether a fault strikes now, by its limit and its share, and
+// counts it.
+func (t *tally) fires(times int, rate float64, r *rand.Rand) bool {
+	if (times > 0 && t.fired >= times) || (rate > 0 && r.Float64() >= rate) {
+		return false
+	}
+	t.fired++
+	return true
 }
 
-// Inject puts faults in force behind those that are.
+type activeFault struct {
+	Fault
+	tally
+}
+
+// Inject activates faults after those that are active.
 func (s *Service) Inject(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range faults {
-		s.faults = append(s.faults, &armed{Fault: f})
+		s.faults = append(s.faults, &activeFault{Fault: f})
 	}
 }
 
-// ClearFaults takes all faults back.
+// ClearFaults removes all faults.
 func (s *Service) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
 }
 
-// Outage is how the whole service is away. The books and the controls stay
-// reachable under Outage503.
+// Outage is the way in which the whole service is unavailable. The books and the
+// controls stay reachable under Outage503.
 type Outage string
 
+// The outages.
 const (
 	OutageNone   Outage = ""
 	Outage503    Outage = "503"
 	OutageRefuse Outage = "refuse" // connections are refused under Serve; under Handler alone they are reset
 )
 
-// SetOutage begins or ends an outage.
+// SetOutage starts or ends an outage.
 func (s *Service) SetOutage(o Outage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,26 +206,22 @@ func (s *Service) isOut(w http.ResponseWriter) bool {
 	return o != OutageNone
 }
 
-// pick returns the fault that befalls a request, or nil.
+// pick returns the fault that strikes a request, or nil.
 func (s *Service) pick(c *call) *Fault {
 	s.mu.Lock()
-	inForce := slices.Clone(s.faults)
+	active := slices.Clone(s.faults)
 	s.mu.Unlock()
-	inForce = slices.DeleteFunc(inForce, func(f *armed) bool { return !f.matches(c) }) // Match may ask the service
+	active = slices.DeleteFunc(active, func(f *activeFault) bool { return !f.matches(c) }) // Match may ask the service
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range inForce {
-		f.seen++ // also when another takes the request: the nth order is the nth, whatever befell those before
+	for _, f := range active {
+		f.seen++ // also when another fault strikes: Nth counts every matching request
 	}
-	for _, f := range inForce {
-		if f.Nth > 0 && f.seen != f.Nth || f.Times > 0 && f.fired >= f.Times {
+	for _, f := range active {
+		if (f.Nth > 0 && f.seen != f.Nth) || !f.fires(f.Times, f.Rate, s.rand) {
 			continue
 		}
-		if f.Rate > 0 && s.rand.Float64() >= f.Rate {
-			continue
-		}
-		f.fired++
 		s.faultsFired[f.String()]++
 		picked := f.Fault
 		return &picked
@@ -213,12 +229,12 @@ func (s *Service) pick(c *call) *Fault {
 	return nil
 }
 
-// unmade is what a fault has to spoil when no order is made.
+// unmade returns the answer that a fault strikes when no order is placed.
 func (s *Service) unmade(c *call) answer {
 	return s.success(c.request.Method, map[string]any{"companyId": c.company(), "items": []any{}})
 }
 
-// fail answers as the fault wants; a is the answer that it spoils.
+// fail applies a fault to the answer a.
 func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
 	if c.order != nil {
 		s.mu.Lock()
@@ -240,7 +256,7 @@ func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
 	case FaultHalfBody:
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 		write(w, answer{a.status, a.body[:len(a.body)/2]})
-		_ = http.NewResponseController(w).Flush() // whether it left or not, the rest does not
+		_ = http.NewResponseController(w).Flush() // the connection ends here in either case
 		panic(http.ErrAbortHandler)
 	case FaultGarbage:
 		write(w, answer{a.status, []byte(`{"companyId": undefined, "items": [order`)})
@@ -259,7 +275,7 @@ func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
 			a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any { return items[:1] }),
 		})
 	case FaultMakesFirst:
-		write(w, a) // the order was made so
+		write(w, a) // the order was placed with its first item only
 	case FaultNoLastID:
 		write(w, answer{a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any {
 			delete(items[len(items)-1], "orderId")
@@ -301,7 +317,7 @@ func reset(w http.ResponseWriter) {
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // makes Close send RST; without it the client sees EOF, which it must bear too
+		_ = tcp.SetLinger(0) // makes Close send RST; without it the client sees EOF
 	}
 	conn.Close()
 }

@@ -235,7 +235,7 @@ type Item struct {
 	refunded     bool
 }
 
-// Amount is what the item cost in cents.
+// Amount returns the cost of the item in cents.
 func (i Item) Amount() int64 { return i.Price + i.Fee + i.Service }
 
 type itemAnswer struct {
@@ -252,7 +252,7 @@ type orderAnswer struct {
 	Items     []itemAnswer `json:"items"`
 }
 
-// createOrder makes an order whole or not at all: shape, rules, conflicts,
+// createOrder places an order completely or not at all: shape, rules, conflicts,
 // balance, then the books.
 func (s *Service) createOrder(c *call) (any, error) {
 	req := readOrder(c.body)
@@ -298,7 +298,7 @@ func (s *Service) createOrder(c *call) (any, error) {
 	return s.orderAnswer(c.order), nil
 }
 
-// form puts the company of a formation on record.
+// form records the company of a formation.
 func (s *Service) form(req *orderRequest) *company {
 	seed := req.formation.company
 	seed.UserID, seed.FormationState = req.userID, req.state
@@ -320,8 +320,8 @@ func conflict(req *orderRequest, rec *company) error {
 	return nil
 }
 
-// book enters an order that is sure to be made, and moves the money and the
-// company's records with it.
+// book records an order that passed all checks, charges it and updates the
+// company.
 func (s *Service) book(req *orderRequest, rec *company, items []Item, total int64, raw []byte) *Order {
 	now := s.cfg.Now()
 	o := &Order{

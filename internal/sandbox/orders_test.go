@@ -21,7 +21,8 @@ func TestOrderRules(t *testing.T) {
 			`"isW2Expected":true,"agricultureEmployeesCount":%d,"otherEmployeesCount":%d,"firstWagesDate":%s`, farm,
 			other, date))
 	}
-	const held, bare, filed, blank = `"companyId":"comp_held",`, `"companyId":"comp_bare",`, `"companyId":"comp_filed",`, `"companyId":"comp_blank",`
+	const held, bare = `"companyId":"comp_held",`, `"companyId":"comp_bare",`
+	const filed, blank = `"companyId":"comp_filed",`, `"companyId":"comp_blank",`
 	foreignParty := `"responsiblePartyIsForeign":true,"responsiblePartyPhoneNumber":"+4930123456"`
 	for _, tt := range []struct {
 		name, fields string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// newest bounds the orders on a page; /books.json has them all.
+// newest bounds the orders on the page; /books.json has all of them.
 const newest = 200
 
 func (s *Service) handlePages(mux *http.ServeMux) {
@@ -23,7 +23,7 @@ func (s *Service) handlePages(mux *http.ServeMux) {
 func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 	b := s.Books()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(struct { // a reader that left is not our loss
+	_ = json.NewEncoder(w).Encode(struct { // a client that disconnected needs no answer
 		Books
 		Duplicates []Duplicate `json:"duplicates"`
 		Violations []Violation `json:"violations"`
@@ -31,7 +31,7 @@ func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 	}{b, b.Duplicates(), s.Violations(), s.told(math.MaxInt)})
 }
 
-// told is what endpoints were told, as the books show it. No secret is among it.
+// told is the endpoints, events and deliveries in the books, without secrets.
 type told struct {
 	Endpoints  []toldEndpoint `json:"endpoints"`
 	Events     []toldEvent    `json:"events"`     // newest first
@@ -66,7 +66,7 @@ type toldDelivery struct {
 	Forged   bool      `json:"forged,omitempty"`
 }
 
-// told returns the newest events and deliveries, at most so many of each.
+// told returns the newest events and deliveries, at most most of each.
 func (s *Service) told(most int) told {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,18 +114,18 @@ type pageData struct {
 	Orders     []Order
 	Made       int
 	Outage     Outage
-	Faults     []pageFault
+	Faults     []faultAnswer
 	Violations []Violation
 	Refused    []statusCount
 	Told       told
-	Webhook    []pageWebhookFault
+	Webhook    []faultAnswer
 	Exceptions []Item
 	Dashboard  bool
 	Controls   [][2]string
 }
 
-// controls are the examples that the page gives; the whole of them is in the
-// package's documentation.
+// controls are the examples on the page; the package documentation has the
+// complete list.
 var controls = [][2]string{
 	{"POST /admin/deposit", `{"amount": 250.5}`},
 	{"POST /admin/faults", `{"kind": "reset", "after": true, "rate": 0.05}`},
@@ -137,16 +137,6 @@ var controls = [][2]string{
 	{"POST /admin/webhook-faults", `{"kind": "duplicate", "rate": 0.2}`},
 	{"POST /admin/redeliver", `{"all": true, "reverse": true, "twice": true}`},
 	{"POST /admin/test-delivery", `{}`},
-}
-
-type pageFault struct {
-	Fault Fault
-	Fired int
-}
-
-type pageWebhookFault struct {
-	WebhookFault
-	Fired int
 }
 
 func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
@@ -172,12 +162,7 @@ func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 	}
 	d.Violations = slices.Clone(s.violations[max(0, len(s.violations)-20):])
 	d.Refused = Books{Refused: s.refused}.byStatus()
-	for _, f := range s.faults {
-		d.Faults = append(d.Faults, pageFault{f.Fault, f.fired})
-	}
-	for _, f := range s.webhookFaults {
-		d.Webhook = append(d.Webhook, pageWebhookFault{f.WebhookFault, f.fired})
-	}
+	d.Faults, d.Webhook = s.listFaults(), s.listWebhookFaults()
 	for i := len(s.orders) - 1; i >= 0 && len(d.Exceptions) < newest; i-- {
 		for _, item := range s.orders[i].Items {
 			if item.Status == exception {
@@ -190,7 +175,7 @@ func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 	render(w, d)
 }
 
-// serveDashboard shows what a magic link leads to: the orders of a company.
+// serveDashboard serves the page of a magic link: the orders of a company.
 func (s *Service) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	link, ok := s.links[r.PathValue("token")]
@@ -219,7 +204,7 @@ func render(w http.ResponseWriter, d pageData) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = page.Execute(w, d) // a reader that left is not our loss
+	_ = page.Execute(w, d) // a client that disconnected needs no answer
 }
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
@@ -249,42 +234,63 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 {{if .Outage}}<p class="bad">The service is down ({{.Outage}}).</p>{{end}}
 <dl>
 <div><dt>Balance</dt><dd>{{money .Books.Balance}}</dd></div>
-<div><dt>Opened with</dt><dd>{{money .Books.Opening}}</dd></div>
-<div><dt>Deposited</dt><dd>{{money .Books.Deposited}}</dd></div>
-<div><dt>Charged</dt><dd>{{money .Books.Charged}}</dd></div>
+<div><dt>Opening balance</dt><dd>{{money .Books.Opening}}</dd></div>
+<div><dt>Deposits</dt><dd>{{money .Books.Deposited}}</dd></div>
+<div><dt>Charges</dt><dd>{{money .Books.Charged}}</dd></div>
 <div><dt>Orders</dt><dd>{{.Made}}</dd></div>
-<div><dt>In flight, most</dt><dd>{{.Books.InFlight}}, {{.Books.MaxInFlight}}</dd></div>
+<div><dt>Requests in flight (maximum)</dt><dd>{{.Books.InFlight}} ({{.Books.MaxInFlight}})</dd></div>
 </dl>
-<h2>Refused</h2>
-{{if .Refused}}<table>{{range .Refused}}<tr><td>{{.Status}} {{.Text}}<td class="n">{{.Count}}{{end}}</table>{{else}}<p>Nothing.</p>{{end}}
-{{if .Violations}}<h2 class="bad">Sent against the rules, newest first</h2>
+<h2>Refused requests</h2>
+{{with .Refused}}<table>
+{{range .}}<tr><td>{{.Status}} {{.Text}}<td class="n">{{.Count}}{{end}}
+</table>{{else}}<p>None.</p>{{end}}
+{{with .Violations}}<h2 class="bad">Requests that break a rule, newest first</h2>
 <table><tr><th>Time<th>Rule<th>Request<th>Message
-{{range .Violations}}<tr><td>{{clock .At}}<td>{{.Rule}}<td><code>{{.Method}} {{.Path}}</code><td>{{.Message}}{{end}}</table>{{end}}
-<h2>Faults in force</h2>
-{{if .Faults}}<table><tr><th>Fault<th>Endpoint<th>Company<th class="n">Rate<th class="n">Fired
-{{range .Faults}}<tr><td>{{.Fault}}<td>{{or .Fault.Endpoint "POST /orders"}}<td>{{.Fault.Company}}<td class="n">{{or .Fault.Rate 1}}<td class="n">{{.Fired}}{{end}}</table>{{else if not .Webhook}}<p>None.</p>{{end}}
-{{if .Webhook}}<table><tr><th>Of deliveries<th class="n">Rate<th class="n">Fired
-{{range .Webhook}}<tr><td>{{.Kind}}<td class="n">{{or .Rate 1}}<td class="n">{{.Fired}}{{end}}</table>{{end}}
+{{range .}}<tr><td>{{clock .At}}<td>{{.Rule}}<td><code>{{.Method}} {{.Path}}</code><td>{{.Message}}{{end}}
+</table>{{end}}
+<h2>Active faults</h2>
+{{with .Faults}}<table><tr><th>Fault<th>Endpoint<th>Company<th class="n">Rate<th class="n">Fired
+{{range .}}<tr><td>{{.Name}}<td>{{.Endpoint}}<td>{{.Company}}
+<td class="n">{{or .Rate 1}}<td class="n">{{.Fired}}{{end}}
+</table>{{else}}{{if not .Webhook}}<p>None.</p>{{end}}{{end}}
+{{with .Webhook}}<table><tr><th>Fault of deliveries<th class="n">Rate<th class="n">Fired
+{{range .}}<tr><td>{{.Name}}<td class="n">{{or .Rate 1}}<td class="n">{{.Fired}}{{end}}
+</table>{{end}}
 <h2>Webhook endpoints</h2>
-{{with .Told.Endpoints}}<table><tr><th>Endpoint<th>Events<th class="n">Attempts<th class="n">Taken<th class="n">Waiting<th class="n">Given up
-{{range .}}<tr><td>{{.URL}}<br><code>{{.ID}}</code><td>{{range .Types}}<div>{{.}}</div>{{end}}<td class="n">{{.Attempts}}<td class="n">{{.Taken}}<td class="n">{{.Waiting}}<td class="n{{if .Lost}} bad{{end}}">{{.Lost}}{{end}}</table>{{else}}<p>None is registered.</p>{{end}}
+{{with .Told.Endpoints}}<table>
+<tr><th>Endpoint<th>Events<th class="n">Attempts<th class="n">Accepted<th class="n">Waiting<th class="n">Given up
+{{range .}}<tr><td>{{.URL}}<br><code>{{.ID}}</code><td>{{range .Types}}<div>{{.}}</div>{{end}}
+<td class="n">{{.Attempts}}<td class="n">{{.Taken}}<td class="n">{{.Waiting}}
+<td class="n{{if .Lost}} bad{{end}}">{{.Lost}}{{end}}
+</table>{{else}}<p>None.</p>{{end}}
 {{with .Exceptions}}<h2 class="bad">Filings with an exception</h2>
 <table><tr><th>Order<th>Product<th>Company<th>State<th class="n">Code
-{{range .}}<tr><td><code>{{.ID}}</code><td>{{.Product}} {{.Year}}<td><code>{{.CompanyID}}</code><td>{{.State}}<td class="n">{{or .Exception ""}}{{end}}</table>{{end}}
-{{with .Told.Events}}<h2>Events, the newest 50</h2>
-<table><tr><th>Time<th>Event<th class="n">Tries<th class="n">Taken
-{{range .}}<tr><td>{{clock .At}}<td><code>{{printf "%s" .Body}}</code><td class="n">{{.Tries}}<td class="n">{{.Taken}}{{end}}</table>{{end}}
-{{with .Told.Deliveries}}<h2>Deliveries, the newest 50</h2>
-<table><tr><th>Time<th>Event<th>Endpoint<th class="n">Try<th>Answer<th class="n">ms
-{{range .}}<tr><td>{{clock .At}}<td><code>{{.EventID}}</code><td><code>{{.Endpoint}}</code><td class="n">{{or .Try "stray"}}<td>{{or .Status .Error}}{{if .Forged}} (bad signature){{end}}<td class="n">{{.TookMS}}{{end}}</table>{{end}}
+{{range .}}<tr><td><code>{{.ID}}</code><td>{{.Product}} {{.Year}}
+<td><code>{{.CompanyID}}</code><td>{{.State}}<td class="n">{{or .Exception ""}}{{end}}
+</table>{{end}}
+{{with .Told.Events}}<h2>Newest 50 events</h2>
+<table><tr><th>Time<th>Event<th class="n">Attempts<th class="n">Accepted
+{{range .}}<tr><td>{{clock .At}}<td><code>{{printf "%s" .Body}}</code>
+<td class="n">{{.Tries}}<td class="n">{{.Taken}}{{end}}
+</table>{{end}}
+{{with .Told.Deliveries}}<h2>Newest 50 deliveries</h2>
+<table><tr><th>Time<th>Event<th>Endpoint<th class="n">Attempt<th>Answer<th class="n">ms
+{{range .}}<tr><td>{{clock .At}}<td><code>{{.EventID}}</code><td><code>{{.Endpoint}}</code>
+<td class="n">{{or .Try "stray"}}<td>{{or .Status .Error}}{{if .Forged}} (bad signature){{end}}
+<td class="n">{{.TookMS}}{{end}}
+</table>{{end}}
 {{end}}
 <h2>Orders, newest first</h2>
-{{if .Orders}}<table><tr><th class="n">#<th>Time<th>Company<th>State<th>Items<th class="n">Total
-{{range .Orders}}<tr><td class="n">{{.Number}}<td>{{clock .At}}<td>{{.CompanyName}}<br><code>{{.CompanyID}}</code><td>{{.State}}
-<td>{{range .Items}}<div>{{.Product}} {{.Year}} <code>{{.ID}}</code> {{.Status}}{{if .Exception}} {{.Exception}}{{end}}{{if .Existing}} (already active){{end}} {{money .Amount}}</div>{{end}}{{with .Fault}}<div class="bad">its answer: {{.}}</div>{{end}}
-<td class="n">{{money .Total}}{{end}}</table>{{else}}<p>None yet.</p>{{end}}
+{{with .Orders}}<table><tr><th class="n">#<th>Time<th>Company<th>State<th>Items<th class="n">Total
+{{range .}}<tr><td class="n">{{.Number}}<td>{{clock .At}}
+<td>{{.CompanyName}}<br><code>{{.CompanyID}}</code><td>{{.State}}
+<td>{{range .Items}}<div>{{.Product}} {{.Year}} <code>{{.ID}}</code> {{.Status}}
+{{- if .Exception}} {{.Exception}}{{end}}{{if .Existing}} (already active){{end}} {{money .Amount}}</div>{{end}}
+{{- with .Fault}}<div class="bad">Fault in the answer: {{.}}</div>{{end}}
+<td class="n">{{money .Total}}{{end}}
+</table>{{else}}<p>None.</p>{{end}}
 {{with .Controls}}<h2>Controls</h2>
-<p>With <code>Content-Type: application/json</code>; the books for a program are at <code>/books.json</code>.</p>
+<p>Send them with <code>Content-Type: application/json</code>. Programs read the books at <code>/books.json</code>.</p>
 <table>{{range .}}<tr><td><code>{{index . 0}}</code><td><code>{{index . 1}}</code>{{end}}</table>{{end}}
 </html>
 `))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// pdf is a page of text as a PDF file, small and whole, that every viewer
-// opens. The first line is its heading. Characters outside Latin-1 become
+// pdf returns a page of text as a small, complete PDF file. The first line is its
+// heading. Characters outside Latin-1 become
 // question marks: the fonts that need no embedding have no others.
 func pdf(lines ...string) []byte {
 	var text strings.Builder

@@ -27,7 +27,7 @@ type Price struct {
 	Disabled                bool
 }
 
-// floor is what the organization pays, and the least it may ask.
+// floor returns the wholesale price, which is the minimum retail price.
 func (p Price) floor() int64 {
 	if p.Override != 0 {
 		return p.Override
@@ -96,7 +96,7 @@ type Fee struct {
 	Cents                      int64
 }
 
-// DefaultFees is a small table, meant for trying things out and not for quoting.
+// DefaultFees is a small table for tests, not for quotes.
 func DefaultFees() []Fee {
 	return []Fee{
 		{annualReport, "AZ", "CORP", 45_00}, {annualReport, "CA", "LLC", 20_00}, {annualReport, "CA", "CORP", 25_00},

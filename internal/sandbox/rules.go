@@ -1,7 +1,7 @@
 package sandbox
 
-// orderRule is one of the order rules of section 4 as far as it goes beyond the
-// shape of a field. broken returns what is wrong, or "". rec is nil when the
+// orderRule is an order rule of section 4 that concerns more than the shape of a
+// field. broken returns the problem, or "". rec is nil when the
 // order names no company.
 type orderRule struct {
 	name   string

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"bulkfiling/internal/retry"
 )
 
 // Config sets a service up. The zero value is a usable service without money.
@@ -23,11 +25,11 @@ type Config struct {
 	// OpeningBalance is the prepaid balance in cents.
 	OpeningBalance int64
 
-	// Latency is how long every request takes; Jitter adds up to as much again,
+	// Latency is the duration of every request; Jitter adds up to as much again,
 	// evenly spread. An order is made when half of that time has passed,
 	// whether or not the client is still there.
 	Latency, Jitter time.Duration
-	// HangLimit bounds a time-out fault for a client that never leaves. 0: two minutes.
+	// HangLimit bounds a timeout fault for a client that never disconnects. 0: two minutes.
 	HangLimit time.Duration
 
 	// Organization is the calling organization; an empty Name gets a plausible one.
@@ -60,53 +62,55 @@ type Config struct {
 	// AutoSeed makes an unknown but well-formed user or company appear when it
 	// is first named.
 	AutoSeed bool
-	// Companies are on record from the start, whatever AutoSeed says. They have
-	// the agents that a company which appears by itself has. See ReadCompanies.
+	// Companies are on record from the start, with or without AutoSeed. They have
+	// the same agents as the companies of AutoSeed. See ReadCompanies.
 	Companies []Company
-	// AutoEntityType and AutoFormationState are given to companies that appear
-	// by themselves. Empty: LLC, DE. Such a company has no legal name: nobody
-	// told it, and one that is made up would be another company's.
+	// AutoEntityType and AutoFormationState are those of the companies of
+	// AutoSeed. Empty: LLC, DE. Such a company has no legal name: an invented
+	// one would be another company's.
 	AutoEntityType, AutoFormationState string
 
-	// Behaviors are on from the start.
+	// Behaviors are active from the start.
 	Behaviors []Behavior
-	// Faults and WebhookFaults are in force from the start.
+	// Faults and WebhookFaults are active from the start.
 	Faults        []Fault
 	WebhookFaults []WebhookFault
 
-	// Advance is how often a clock moves every filing one step on, give or take
-	// a quarter. 0: filings stand until they are advanced, as they do in the
-	// test environment.
+	// Advance is the interval at which a clock moves every filing one step on,
+	// plus or minus a quarter. 0: filings keep their status until they are
+	// advanced, as in the test environment.
 	Advance time.Duration
 	// Exceptions is the share of filings, 0 to 1, that hit an exception on the
-	// clock's last step and then stand.
+	// clock's last step and then stop.
 	Exceptions float64
 
-	// EventsFirst tells of every order before its answer leaves: WebhookEarly for all.
+	// EventsFirst sends the events of every order before its answer, as
+	// WebhookEarly does.
 	EventsFirst bool
 	// EventCompany puts the companyId into the data of events. Whether it is
 	// there is not shown in the spec.
 	EventCompany bool
-	// Retries is how often an event is tried again that an endpoint did not
-	// answer with 2xx. 0: 12; negative: never.
+	// Retries is the number of further attempts for an event that an endpoint did
+	// not answer with 2xx. 0: 12; negative: never.
 	Retries int
-	// RetryAfter is the wait before the first of them; each next is twice as
-	// long, up to a minute. 0: one second.
+	// RetryAfter is the wait before the first of them; each further wait is twice
+	// as long, up to a minute. 0: one second.
 	RetryAfter time.Duration
-	// DeliveriesAtOnce is how many deliveries to one endpoint are in flight. 0:
-	// 8. With 1 events come in order.
+	// DeliveriesAtOnce is the number of concurrent deliveries to one endpoint. 0:
+	// 8. With 1, events arrive in order.
 	DeliveriesAtOnce int
-	// Client delivers events. nil: one with a time-out of ten seconds that
+	// Client delivers events. nil: one with a timeout of ten seconds that
 	// follows no redirects.
 	Client *http.Client
 
-	// DownloadLife is how long a download link lives. 0: an hour, as section 8 says.
+	// DownloadLife is the lifetime of a download link. 0: an hour, as section 8 says.
 	DownloadLife time.Duration
 }
 
-// Style is how the service writes product names of several words.
+// Style is the spelling of product names of several words.
 type Style string
 
+// The styles.
 const (
 	Snake Style = "snake" // annual_report
 	Camel Style = "camel" // annualReport
@@ -123,10 +127,11 @@ func (s Style) write(name string) string {
 	return strings.Join(words, "")
 }
 
-// ErrorShape is how an error body looks; the spec shows no more than that there
-// is a message.
+// ErrorShape is the shape of an error body; the spec shows only that there is a
+// message.
 type ErrorShape string
 
+// The shapes.
 const (
 	PlainErrors  ErrorShape = "plain"  // {"message": "…"}
 	NestedErrors ErrorShape = "nested" // {"error": {"message": "…"}}
@@ -158,15 +163,15 @@ type Service struct {
 	documents     map[string]*Document
 	links         map[string]magicLink
 	webhooks      []*webhook
-	webhookFaults []*armedWebhook
-	webhookRand   *rand.Rand // its own: deliveries must not shift the fates of orders
+	webhookFaults []*activeWebhookFault
+	webhookRand   *rand.Rand // its own: deliveries must not change the random choices for orders
 	events        []*Event
 	eventsByID    map[string]*Event
 	deliveries    []Delivery
 	orders        []*Order
 	items         map[string]*Item
 	violations    []Violation
-	faults        []*armed
+	faults        []*activeFault
 	behavior      map[Behavior]bool
 	faultsFired   map[string]int
 	outage        Outage
@@ -333,7 +338,7 @@ var endpoints = []endpoint{
 	{"POST", "/auth/magic-link", (*Service).createMagicLink},
 }
 
-// call is one request on its way through the service.
+// call is one request.
 type call struct {
 	request  *http.Request
 	endpoint string // "POST /orders"
@@ -378,7 +383,7 @@ func forbidden(status int, rule, format string, args ...any) *refusal {
 	return r
 }
 
-// invalid turns what was found into a refusal, or nil when nothing was.
+// invalid returns a refusal with the problems found, or nil if there are none.
 func (s *Service) invalid(found problems) error {
 	if len(found) == 0 {
 		return nil
@@ -392,7 +397,7 @@ func (s *Service) invalid(found problems) error {
 	return r
 }
 
-// answer is what goes back to the client.
+// answer is the status and body of an answer.
 type answer struct {
 	status int
 	body   []byte
@@ -457,8 +462,8 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	write(w, a)
 }
 
-// enter counts a request in and returns how long it shall take, and the
-// function that counts it out.
+// enter counts a request as in flight, and returns its duration and the function
+// that ends the count.
 func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -483,20 +488,9 @@ func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
 	}
 }
 
-// waitUntil returns at t, or at once when the client is gone: the service goes
-// on without it.
-func waitUntil(ctx context.Context, t time.Time) {
-	d := time.Until(t)
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
+// waitUntil returns at t, or when the client has disconnected: the service goes on
+// without it.
+func waitUntil(ctx context.Context, t time.Time) { _ = retry.Sleep(ctx, time.Until(t)) }
 
 // parse reads the body of a request that has one, and refuses one where there
 // should be none.
@@ -524,7 +518,7 @@ func (c *call) parse(readErr error) error {
 	return nil
 }
 
-// do authenticates and carries out a request.
+// do authenticates and executes a request.
 func (s *Service) do(e endpoint, c *call, parseErr error) answer {
 	err := s.authenticate(c.request)
 	if err == nil {
@@ -597,8 +591,8 @@ func write(w http.ResponseWriter, a answer) {
 }
 
 // Serve answers on ln until ctx ends. During a refusing outage the listener is
-// closed and every connection with it, so that clients are really refused;
-// afterwards the same address is listened on again.
+// closed with every connection, so that clients are really refused; afterwards it
+// listens on the same address again.
 func (s *Service) Serve(ctx context.Context, ln net.Listener) error {
 	addr := ln.Addr()
 	handler := s.Handler()

@@ -16,11 +16,11 @@ import (
 // client wants the opposite: it folds the case of keys, keeps the last of two
 // equal keys, drops unknown ones and takes null for anything. So a body is
 // first parsed into a tree, and every field is then asked for by its exact name
-// and type; what nobody asked for is a problem.
+// and type; any field that is not read is a problem.
 
 const maxDepth = 12 // nothing in the spec nests deeper than six
 
-// problem is one thing wrong with a request.
+// problem is one error in a request.
 type problem struct {
 	rule    string
 	message string
@@ -114,9 +114,8 @@ func kindOf(v any) string {
 	return "an object"
 }
 
-// object is one JSON object of a request. Its readers note what is wrong and
-// return the zero value, so that a request is read to its end and every problem
-// is told at once.
+// object is one JSON object of a request. Its readers record problems and
+// return the zero value, so that one answer lists all problems of a request.
 type object struct {
 	path   string // "" for the top, else ending in "."
 	rule   string // the rule that a problem of shape is filed under
@@ -308,7 +307,7 @@ func (o *object) isDate(name, value string) {
 	}
 }
 
-// done notes every field that no reader asked for.
+// done records every field that was not read as a problem.
 func (o *object) done() {
 	unknown := make([]string, 0)
 	for name := range o.fields {

@@ -12,8 +12,8 @@ type User struct {
 	PhoneNumber          string // E.164, or empty
 	CreatedAt, UpdatedAt time.Time
 
-	// Elsewhere says that the user belongs to another organization: never
-	// shown, and yet its e-mail and phone are taken.
+	// Elsewhere marks a user of another organization, who is never shown, but
+	// whose email address and phone number are in use.
 	Elsewhere bool
 }
 
@@ -30,7 +30,7 @@ func (u *User) answer() userAnswer {
 	return userAnswer{u.ID, u.FullName, u.Email, u.PhoneNumber, stamp(u.CreatedAt), stamp(u.UpdatedAt)}
 }
 
-// AddUser puts a user on record, filling in what is empty, and returns it.
+// AddUser puts a user on record, fills in empty fields, and returns it.
 func (s *Service) AddUser(u User) User {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Service) addUser(u User) *User {
 	return &u
 }
 
-// findUser returns the user of an id or e-mail, or nil.
+// findUser returns the user of an id or email address, or nil.
 func (s *Service) findUser(key string) *User {
 	u := s.users[key]
 	if u == nil {
@@ -93,8 +93,7 @@ func (s *Service) getUser(c *call) (any, error) {
 	return u.answer(), nil
 }
 
-// createUser refuses an e-mail or phone number that any organization's user
-// has. Source: spec sections 2 and 7.
+// createUser refuses an email address or phone number of any organization's user. Source: spec sections 2 and 7.
 func (s *Service) createUser(c *call) (any, error) {
 	u := User{FullName: c.body.text("fullName"), Email: c.body.text("email")}
 	c.body.matches("email", u.Email, emailLike, "an e-mail address")

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// WebhookKind is a way in which the delivery of an event goes wrong.
+// WebhookKind is the way in which the delivery of an event goes wrong.
 type WebhookKind string
 
+// The faults of deliveries.
 const (
 	WebhookDuplicate    WebhookKind = "duplicate"     // delivered twice at once
 	WebhookReorder      WebhookKind = "reorder"       // after the next event to the endpoint, or For (one second) later
 	WebhookDelay        WebhookKind = "delay"         // For (five seconds) later
-	WebhookBadSignature WebhookKind = "bad-signature" // under another secret; tried again like one that was refused
-	WebhookEarly        WebhookKind = "early"         // an order's first events come before its answer
-	WebhookGarbage      WebhookKind = "garbage"       // before the event comes a signed body that is no event
-	WebhookHuge         WebhookKind = "huge"          // before the event comes a signed body of 10 MB
+	WebhookBadSignature WebhookKind = "bad-signature" // under another secret; tried again like a refused one
+	WebhookEarly        WebhookKind = "early"         // an order's first events arrive before its answer
+	WebhookGarbage      WebhookKind = "garbage"       // a signed body that is no event precedes the event
+	WebhookHuge         WebhookKind = "huge"          // a signed body of 10 MB precedes the event
 	WebhookOddText      WebhookKind = "odd-text"      // texts hold NUL, half surrogates and bytes that are not UTF-8
 )
 
@@ -27,23 +28,17 @@ var webhookKinds = []WebhookKind{WebhookDuplicate, WebhookReorder, WebhookDelay,
 // Known reports whether k is one of the kinds above.
 func (k WebhookKind) Known() bool { return slices.Contains(webhookKinds, k) }
 
-// WebhookKindNames lists the kinds as a person may write them.
-func WebhookKindNames() []string {
-	names := make([]string, len(webhookKinds))
-	for i, k := range webhookKinds {
-		names[i] = string(k)
-	}
-	return names
-}
+// WebhookKindNames lists the kinds in the spelling of the flags.
+func WebhookKindNames() []string { return names(webhookKinds) }
 
-// WebhookFault makes deliveries go wrong. Faults of different kinds add up; of
-// one kind the first that fires counts.
+// WebhookFault makes deliveries go wrong. Faults of different kinds combine; of
+// one kind the first that fires is applied.
 type WebhookFault struct {
 	Kind WebhookKind
-	// the share that is hit: of events to an endpoint, of attempts, of orders,
-	// or of all events; 0: all
+	// share of the events to an endpoint, attempts, orders or events that it
+	// strikes; 0: all
 	Rate  float64
-	Times int           // how often it fires at most; 0: no limit
+	Times int           // maximum number of times it fires; 0: no limit
 	For   time.Duration // of WebhookDelay and WebhookReorder
 }
 
@@ -57,7 +52,7 @@ func (f WebhookFault) wait() time.Duration {
 	return 5 * time.Second
 }
 
-// stray is a body that is no event.
+// stray returns a body that is no event.
 func (f WebhookFault) stray() []byte {
 	if f.Kind == WebhookHuge {
 		return hugeBody()
@@ -70,22 +65,22 @@ var hugeBody = sync.OnceValue(func() []byte {
 		bytes.Repeat([]byte("x"), 10<<20), []byte(`"}}`))
 })
 
-type armedWebhook struct {
+type activeWebhookFault struct {
 	WebhookFault
-	fired int
+	tally
 }
 
-// InjectWebhook puts faults of deliveries in force.
+// InjectWebhook activates faults of deliveries.
 func (s *Service) InjectWebhook(faults ...WebhookFault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range faults {
-		s.webhookFaults = append(s.webhookFaults, &armedWebhook{WebhookFault: f})
+		s.webhookFaults = append(s.webhookFaults, &activeWebhookFault{WebhookFault: f})
 	}
 }
 
-// ClearWebhookFaults takes all faults of deliveries back. What is held back
-// already comes when its time is up.
+// ClearWebhookFaults removes all faults of deliveries. Deliveries that are delayed
+// already arrive at their time.
 func (s *Service) ClearWebhookFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,10 +90,9 @@ func (s *Service) ClearWebhookFaults() {
 // strike returns the fault of a kind that fires now, or nil. The caller holds s.mu.
 func (s *Service) strike(kind WebhookKind) *WebhookFault {
 	for _, f := range s.webhookFaults {
-		if f.Kind != kind || f.Times > 0 && f.fired >= f.Times || f.Rate > 0 && s.webhookRand.Float64() >= f.Rate {
+		if f.Kind != kind || !f.fires(f.Times, f.Rate, s.webhookRand) {
 			continue
 		}
-		f.fired++
 		s.faultsFired["webhook "+string(kind)]++
 		return &f.WebhookFault
 	}

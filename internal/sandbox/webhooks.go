@@ -23,7 +23,7 @@ var eventTypes = []string{statusChanged, documentUploaded}
 // Assumption: the algorithm is not shown.
 const SignatureHeader = "Service-Signature"
 
-// Webhook is an endpoint as it was registered.
+// Webhook is a registered endpoint.
 type Webhook struct {
 	ID, URL, Secret string
 	Types           []string
@@ -77,7 +77,7 @@ func (s *Service) createWebhook(c *call) (any, error) {
 	return webhookAnswer{hook.id, hook.url, hook.types, stamp(hook.at), hook.secret}, nil
 }
 
-// register gives an endpoint its id and a secret of its own. The same address
+// register gives an endpoint an id and a secret. The same address
 // may be registered more than once.
 func (s *Service) register(hook *webhook) {
 	s.mu.Lock()
@@ -97,7 +97,7 @@ func (s *Service) AddWebhook(url string, types ...string) Webhook {
 	return hook.copy()
 }
 
-// Sign returns the signature of a body: what SignatureHeader carries.
+// Sign returns the signature of a body for SignatureHeader.
 func Sign(secret string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
