@@ -116,7 +116,7 @@ func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 
 // approve says yes to a batch, as it was looked at.
 func (s *Site) approve(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *Site) approve(v *request) error {
 	s.summaries.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrApproved):
-		if b, err = s.theBatch(v); err != nil {
+		if b, err = s.findBatch(v); err != nil {
 			return err
 		}
 		if b.Approval.State == ledger.ApprovalGiven {
@@ -166,7 +166,7 @@ func (s *Site) approve(v *request) error {
 // approveCosts approves what rows cost that cost more than was approved, as it
 // was looked at.
 func (s *Site) approveCosts(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}

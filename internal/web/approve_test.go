@@ -9,18 +9,18 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// wantsApproval is a site with a batch that waits for a second person, and who
-// handed it in.
+// wantsApproval returns a site with a batch that waits for a second person, and
+// who submitted it.
 func wantsApproval(t *testing.T) (s *testSite, asker *visitor, batch string) {
 	s = newSite(t)
 	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	asker = s.as(ledger.Preparer, ledger.Approver)
 	path, body := asker.sheet("clients.csv", someClients)
-	return s, asker, asker.handIn(path, body)
+	return s, asker, asker.submit(path, body)
 }
 
-// The yes has to be a second person's; of two who say it at once one is told
-// that the other did.
+// A second person has to approve. Of two who approve at once, one is told that the
+// other did.
 func TestApproval(t *testing.T) {
 	s, asker, batch := wantsApproval(t)
 	preparer := s.as(ledger.Preparer)

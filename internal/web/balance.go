@@ -18,23 +18,23 @@ import (
 
 var balanceRoutes = []route{
 	{pattern: "GET /balance", may: viewer, serve: (*Site).balance},
-	{pattern: "POST /balance/entries", may: operator, serve: (*Site).declare},
+	{pattern: "POST /balance/entries", may: operator, serve: (*Site).recordEntry},
 	{pattern: "POST /balance/ask", may: operator, serve: (*Site).askForFunds},
 }
 
-// balancePage is the book of the prepaid balance.
+// balancePage is the recorded balance.
 type balancePage struct {
 	Book    ledger.Balance
-	Wrong   string         // why the book does not add up
-	Halt    string         // what halts everything for want of funds
-	Against string         // that the service says otherwise
-	Asks    time.Time      // when the service is asked again by itself
+	Wrong   string         // why the entries do not add up
+	Halt    string         // the fleet halt for insufficient funds
+	Against string         // that the filing service disagrees
+	Asks    time.Time      // when the filing service is asked again
 	Rows    int            // that wait to be placed
 	Queued  money.Cost     // what they take
-	Short   money.Cents    // what of it the book cannot pay
+	Short   money.Cents    // what the balance does not cover
 	Pace    money.Cents    // spent in the last hour
 	Lasts   string         // how long the funds last at that
-	Plot    *plot          // nil where nothing was declared
+	Plot    *plot          // nil before the first deposit
 	Spans   string         // the length of one: "hour"
 	History []ledger.Funds // the newest first
 
@@ -43,14 +43,14 @@ type balancePage struct {
 	Newest   string
 	Older    string
 
-	Form declaration
+	Form entryForm
 }
 
-// Left is what the queued rows leave over.
+// Left is what remains after the queued rows.
 func (p *balancePage) Left() money.Cents { return p.Book.Available() - p.Queued.Amount }
 
-// declaration is an entry that an operator makes, as it was typed.
-type declaration struct {
+// entryForm is a deposit or an adjustment, as it was typed.
+type entryForm struct {
 	Kind, Amount, Note string
 	AmountError        string
 	NoteError          string
@@ -61,10 +61,10 @@ type declaration struct {
 const entriesOnPage = 50
 
 func (s *Site) balance(v *request) error {
-	return s.showBalance(v, http.StatusOK, declaration{})
+	return s.showBalance(v, http.StatusOK, entryForm{})
 }
 
-func (s *Site) showBalance(v *request, status int, form declaration) error {
+func (s *Site) showBalance(v *request, status int, form entryForm) error {
 	ctx, ask := v.ctx(), v.r.URL.Query()
 	p := &balancePage{Form: form, Declared: ask.Get("show") == "declared"}
 	var err error
@@ -112,15 +112,15 @@ func (s *Site) showBalance(v *request, status int, form declaration) error {
 	return v.showStatus(status, "balance.html", "Balance", p)
 }
 
-// historySpan is a part of the book's history.
+// historySpan is a part of the history of the balance.
 type historySpan struct {
-	upto   time.Duration // the book's age
+	upto   time.Duration // the age of the first deposit
 	length time.Duration
 	name   string
 	how    string // its times are shown
 }
 
-// historySpans are how the history of a book is cut, by its age.
+// historySpans divide the history of the balance, by its age.
 var historySpans = []historySpan{
 	{time.Hour, time.Minute, "minute", "time"},
 	{8 * time.Hour, 10 * time.Minute, "ten minutes", "time"},
@@ -132,9 +132,9 @@ var historySpans = []historySpan{
 // mostSpans are as many as a plot has room for: what is older is left out.
 const mostSpans = 110
 
-// showHistory shows how the funds went, and whether they suffice.
+// showHistory adds the history of the balance, and how long it lasts.
 func (s *Site) showHistory(v *request, p *balancePage) error {
-	first, err := s.Ledger.FirstDeposit(v.ctx()) // before it nobody knew what was available
+	first, err := s.Ledger.FirstDeposit(v.ctx()) // before it the balance was unknown
 	if err != nil {
 		return err
 	}
@@ -287,11 +287,11 @@ func floor(c, step money.Cents) money.Cents {
 // dollars is a round amount without its cents.
 func dollars(c money.Cents) string { return strings.TrimSuffix(c.Dollars(), ".00") }
 
-// maxDeclared is more than anybody deposits: what is above is a slip.
-const maxDeclared money.Cents = 1_000_000_000_00
+// maxEntry is more than anyone deposits: a larger amount is a slip.
+const maxEntry money.Cents = 1_000_000_000_00
 
-// read checks what was typed.
-func (d *declaration) read() bool {
+// read parses the input, and sets the errors of its fields.
+func (d *entryForm) read() bool {
 	var err error
 	d.cents, err = money.Parse(d.Amount)
 	switch {
@@ -303,7 +303,7 @@ func (d *declaration) read() bool {
 		d.AmountError = "A deposit must be more than $0.00. To subtract money, record an adjustment."
 	case d.cents == 0:
 		d.AmountError = "An adjustment cannot be $0.00. Enter a positive or negative amount."
-	case d.cents > maxDeclared || d.cents < -maxDeclared:
+	case d.cents > maxEntry || d.cents < -maxEntry:
 		d.AmountError = "More than a billion dollars. Check the amount."
 	}
 	if len([]rune(d.Note)) > maxNote {
@@ -314,23 +314,23 @@ func (d *declaration) read() bool {
 
 const maxNote = 300
 
-// declaredPage asks once more before an entry is made.
-type declaredPage struct {
-	Form         declaration
+// confirmEntryPage asks for confirmation before an entry is made.
+type confirmEntryPage struct {
+	Form         entryForm
 	Amount       money.Cents
 	Before       ledger.Balance
 	After        ledger.Balance
 	Rows         int
 	Queued       money.Cost
 	Short        money.Cents
-	First        bool // deposit: the book gates from now on
+	First        bool // deposit: from now on orders need funds
 	DoesNotCount bool // an adjustment before any deposit
 }
 
-// declare enters a deposit or an adjustment: asked first, then done.
-func (s *Site) declare(v *request) error {
+// recordEntry records a deposit or an adjustment, after a confirmation.
+func (s *Site) recordEntry(v *request) error {
 	form := v.r.PostForm
-	d := declaration{
+	d := entryForm{
 		Kind:   form.Get("kind"),
 		Amount: strings.TrimSpace(form.Get("amount")),
 		Note:   strings.TrimSpace(form.Get("note")),
@@ -342,7 +342,7 @@ func (s *Site) declare(v *request) error {
 		return s.showBalance(v, http.StatusUnprocessableEntity, d)
 	}
 	if form.Get("sure") == "" {
-		return s.confirmDeclared(v, d)
+		return s.confirmEntry(v, d)
 	}
 	enter, act := s.Ledger.RecordDeposit, "deposit"
 	if d.Kind == string(ledger.Adjustment) {
@@ -363,8 +363,8 @@ func (s *Site) declare(v *request) error {
 	return v.redirect("/balance")
 }
 
-func (s *Site) confirmDeclared(v *request, d declaration) error {
-	p := declaredPage{Form: d, Amount: d.cents}
+func (s *Site) confirmEntry(v *request, d entryForm) error {
+	p := confirmEntryPage{Form: d, Amount: d.cents}
 	var err error
 	if p.Before, err = s.Ledger.Balance(v.ctx()); err != nil {
 		return err
@@ -384,10 +384,10 @@ func (s *Site) confirmDeclared(v *request, d declaration) error {
 	if p.After.Declared {
 		p.Short = max(0, p.Queued.Amount-max(0, p.After.Available()))
 	}
-	return v.show("declare.html", capital(d.Kind), p)
+	return v.show("confirm-entry.html", capital(d.Kind), p)
 }
 
-// fundsText says what the book has now, and whether that is enough.
+// fundsText is the available balance, and whether it is enough.
 func (s *Site) fundsText(v *request) (string, error) {
 	book, err := s.Ledger.Balance(v.ctx())
 	if err != nil {
@@ -422,7 +422,7 @@ var entryNames = map[ledger.EntryKind]string{
 
 func entryName(k ledger.EntryKind) string { return cmp.Or(entryNames[k], string(k)) }
 
-// askForFunds has the service asked at once whether there are funds again.
+// askForFunds sends one row now, to learn whether there are funds again.
 func (s *Site) askForFunds(v *request) error {
 	if err := s.Ledger.ProbeNow(v.withAudit("ask", "", "the filing service for available funds")); err != nil {
 		return err

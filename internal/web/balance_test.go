@@ -86,7 +86,7 @@ func TestBalanceOfAQueue(t *testing.T) {
 	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, ""))
 	path, body := v.sheet("a.csv", someClients)
 	v.wants(body, "annual report, DE ", "estimated", "Service fee", "read in November 2026")
-	v.handIn(path, body)
+	v.submit(path, body)
 	_, body = v.get("/balance")
 	v.wants(body, "Insufficient funds; you need", "3 queued rows", "about $1,", "queue done", `class="ahead"`)
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "10")
@@ -102,7 +102,7 @@ func TestTheServiceContradictsTheBook(t *testing.T) {
 	v := s.as(ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 5000_00, ""))
 	path, body := v.sheet("a.csv", someClients)
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	_, body = v.get("/balance")
 	v.wants(body, "The balance covers the queued rows")
 	refused := filing.Answer{Kind: filing.NoFunds, Status: http.StatusPaymentRequired, Message: "Insufficient balance"}

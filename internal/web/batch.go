@@ -45,9 +45,9 @@ type batchPage struct {
 	Similar map[string]string // ids of people whose names look like another's
 }
 
-// theBatch finds the batch of an address. A part of an id, which the commands
+// findBatch finds the batch of an address. A part of an id, which the commands
 // take, is none here: what one meant could become another's.
-func (s *Site) theBatch(v *request) (ledger.Batch, error) {
+func (s *Site) findBatch(v *request) (ledger.Batch, error) {
 	id := v.r.PathValue("batch")
 	b, err := s.Ledger.Batch(v.ctx(), id)
 	if err == nil && b.ID != id {
@@ -57,7 +57,7 @@ func (s *Site) theBatch(v *request) (ledger.Batch, error) {
 }
 
 func (s *Site) batchPage(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -150,32 +150,31 @@ type hold struct {
 	Until           time.Time // when it ends by itself; zero for nobody knows
 }
 
-// watch looks at a batch again and again.
+// watch loads the panel of a batch repeatedly.
 type watch struct {
 	site  *Site
 	batch string
 	meter *report.Meter
 }
 
-// look sees how the batch stands now.
+// look loads the present state of the batch.
 func (w *watch) look(ctx context.Context) (*panel, error) {
 	l := w.site.Ledger
 	b, err := l.Batch(ctx, w.batch)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := w.site.summaries.of(b.ID).look(ctx, l)
+	f, orders, err := w.site.summaries.load(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
-	f, filings := seen.figures, seen.filings
 	halted, err := l.FleetHalt(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &panel{Batch: b, Filings: filings, Later: seen.unfinished.Later}
+	p := &panel{Batch: b, Filings: orders.filings, Later: orders.unfinished.Later}
 	if p.Later > 0 {
-		p.Due = time.UnixMilli(seen.unfinished.NextDue)
+		p.Due = time.UnixMilli(orders.unfinished.NextDue)
 	}
 	if p.Book, err = l.Balance(ctx); err != nil {
 		return nil, err
@@ -197,7 +196,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	}
 	p.Progress = w.meter.Read(now, halted, at)
 	p.Done = left == 0
-	p.Word, p.Class = standing(b, f.Counts)
+	p.Word, p.Class = batchState(b, f.Counts)
 	p.Stack = stackOf(b, f.Counts)
 	p.Summary = report.Summary{
 		Batch:      b.ID,
@@ -207,9 +206,9 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 		Held:       f.Reserved,
 		Needed:     f.Needed,
 		Filings:    make(map[string]int),
-		Exceptions: filings.Exceptions,
+		Exceptions: orders.filings.Exceptions,
 	}
-	for status, n := range filings.Statuses {
+	for status, n := range orders.filings.Statuses {
 		if status == "" {
 			status = report.NotReported
 		}
@@ -369,9 +368,9 @@ func (p *panel) ToDo() bool {
 	return p.Done || p.Uncertain()+p.ToCorrect()+p.Filings.Exceptions+p.Filings.Documents > 0
 }
 
-// batchLive tells how a batch goes until its page is another one.
+// batchLive streams the progress of a batch until its page has to be reloaded.
 func (s *Site) batchLive(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func TestBatchPage(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	_, body = v.get("/batches/" + batch)
 	v.wants(body, "clients.csv", "no worker", "No worker is running", "<b>1</b> of 4 rows with a result",
 		">Pause batch<")
@@ -111,7 +111,7 @@ func TestBatchHolds(t *testing.T) {
 		s := newSite(t)
 		v := s.as(ledger.Preparer)
 		path, body := v.sheet("clients.csv", someClients)
-		batch := v.handIn(path, body)
+		batch := v.submit(path, body)
 		s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: c.status})
 		s.place()
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(
@@ -131,7 +131,7 @@ func TestBatchLive(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	_, body = v.get("/batches/" + batch)
 	_, rest, _ := strings.Cut(body, `data-live="`)
 	address, _, _ := strings.Cut(rest, `"`)
@@ -175,7 +175,7 @@ func TestTabsFollowTheBatch(t *testing.T) {
 	if strings.Contains(body, "data-tally") {
 		t.Error("the tabs of a sheet follow something")
 	}
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	_, body = v.get("/batches/" + batch + "?show=ready")
 	v.wants(body, `<li data-tally=""><a`, `<li data-tally="problems"><a`, `<li data-tally="ready"><a`,
 		`<li data-tally="placed" hidden><a`, `<li data-tally="uncertain" hidden><a`)
@@ -210,20 +210,5 @@ func TestTabsFollowTheBatch(t *testing.T) {
 		if got[""] != 4 || got["problems"]+got["ready"]+got["placed"]+got["uncertain"] != 4 {
 			t.Fatalf("%v", got)
 		}
-	}
-}
-
-// Many who watch one batch, and look at its page, cost the ledger no more than one.
-func TestSightIsShared(t *testing.T) {
-	s := newSite(t)
-	one := s.summaries.of("b")
-	one.figures = ledger.Figures{Waiting: 7}
-	one.rows, one.orders = age{time.Now(), time.Minute}, age{time.Now(), time.Minute}
-	if got, err := s.summaries.of("b").look(t.Context(), s.Ledger); err != nil || got.figures.Waiting != 7 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	s.summaries.forget("b")
-	if got, err := s.summaries.of("b").look(t.Context(), s.Ledger); err != nil || got.figures.Waiting != 0 {
-		t.Errorf("%+v, %v", got, err)
 	}
 }

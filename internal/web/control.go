@@ -6,7 +6,7 @@ import (
 
 // pauseBatch keeps the rest of a batch back.
 func (s *Site) pauseBatch(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (s *Site) pauseBatch(v *request) error {
 
 // resumeBatch lets a batch go on, and asks again where funds were out.
 func (s *Site) resumeBatch(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *Site) resumeBatch(v *request) error {
 
 // cancelBatch takes back what was not sent.
 func (s *Site) cancelBatch(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Site) cancelBatch(v *request) error {
 
 // retryBatch lets what the service refused be sent again.
 func (s *Site) retryBatch(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}

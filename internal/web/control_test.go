@@ -13,7 +13,7 @@ func TestControl(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	at := "/batches/" + batch
 	_, body = v.post(at + "/pause")
 	v.wants(body, "No more rows are sent until someone resumes it", "This batch is paused.", ">Resume batch<")
@@ -36,7 +36,7 @@ func TestRetry(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator, ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_1"})
 	s.place()
 	if counts := s.answered(batch); counts[filing.Rejected] != 1 {

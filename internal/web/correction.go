@@ -130,7 +130,7 @@ func (s *Site) takeBack(v *request) error {
 // theCorrections finds the upload that a form corrects, and what was corrected so
 // far.
 func (s *Site) theCorrections(v *request) (ledger.Upload, corrections, error) {
-	u, err := s.theSheet(v)
+	u, err := s.findUnchanged(v)
 	if err != nil {
 		return u, corrections{}, err
 	}

@@ -47,7 +47,7 @@ func (s *Site) fetched(v *request, of, what string) error {
 
 // results gives a batch back, answered.
 func (s *Site) results(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Site) results(v *request) error {
 
 // attention gives the rows that a correction can help.
 func (s *Site) attention(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func nothingToCorrect(v *request, b ledger.Batch, err error) error {
 // correctBatch takes the rows that a correction can help in as a sheet of its
 // own, read as the batch was.
 func (s *Site) correctBatch(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) 
 
 // document gives one document of a batch.
 func (s *Site) document(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (v *request) patience() error {
 // documents gives all documents of a batch as they are fetched, one after the
 // other.
 func (s *Site) documents(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func filed(t *testing.T, change ...func(*Config)) (s *testSite, v *visitor, batc
 	s.place()
 	v = s.as(ledger.Preparer)
 	path, body := v.sheet("a \"b\"; ../c.csv", someClients)
-	batch = v.handIn(path, body)
+	batch = v.submit(path, body)
 	s.answered(batch)
 	for _, order := range s.orders(batch) {
 		s.tell(s.service.Advance(t.Context(), order, "filed"))
@@ -269,7 +269,7 @@ func TestCorrectBatch(t *testing.T) {
 		}
 		_, body = v.get(path)
 	}
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	s.answered(batch)
 	_, body = v.post("/batches/" + batch + "/correct")
 	v.wants(body, "clients.needs-attention.xlsx", "as a new upload")
@@ -290,7 +290,7 @@ func TestCorrectBatch(t *testing.T) {
 		}
 		_, body = v.get(path)
 	}
-	second := v.handIn(path, body)
+	second := v.submit(path, body)
 	if counts := s.answered(second); second != batch || fmt.Sprint(counts) != "map[placed:4]" {
 		t.Error(counts)
 	}

@@ -54,7 +54,7 @@ var (
 	}
 )
 
-// known are the errors of other rooms that a reader can do something about.
+// known are the errors of other packages that a reader can act on.
 var known = []struct {
 	err    error
 	answer httpError
@@ -88,7 +88,7 @@ func (s *Site) showError(v *request, err error) {
 		return
 	}
 	if errors.Is(err, context.Canceled) && v.r.Context().Err() != nil {
-		return // nobody is there to be answered
+		return // the client has left
 	}
 	t, often := new(httpError), new(ledger.TooMany)
 	switch {
@@ -123,13 +123,13 @@ func (s *Site) showError(v *request, err error) {
 	if v.r.Method == http.MethodPost && v.signedIn {
 		shown.Back = v.back()
 	}
-	if err := v.showStatus(t.Status, "trouble.html", t.Title, shown); err != nil {
+	if err := v.showStatus(t.Status, "error.html", t.Title, shown); err != nil {
 		s.Log.Error("error page failed", "err", err)
 		http.Error(v.w, t.Error(), t.Status)
 	}
 }
 
-// insteadOfWaiting says what helps sooner, by the failures that make somebody wait.
+// insteadOfWaiting is what helps sooner, by the scope of the failures.
 var insteadOfWaiting = map[string]string{
 	"name and address": " If you forgot your password, ask an operator for a link to reset it: the wait for the " +
 		"password ends with the reset.",
@@ -180,7 +180,7 @@ func (v *request) back() string {
 	return "/"
 }
 
-// hasPage reports whether there is a page at a path.
+// hasPage reports whether a path is one of a page.
 func (s *Site) hasPage(at string) bool {
 	_, pattern := s.routes.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: at}})
 	return strings.HasPrefix(pattern, http.MethodGet+" ")

@@ -15,7 +15,7 @@ func TestFiguresAreThoseOfTheSummary(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv",
 		someClients+"comp_5,Fifth,CA,2026,ana@example.com\ncomp_6,Sixth,FL,2026,ana@example.com\n")
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	same := func() {
 		t.Helper()
 		want, err := report.Summarize(t.Context(), s.Ledger, batch)

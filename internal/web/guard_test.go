@@ -70,7 +70,7 @@ func TestTextsThatAreNone(t *testing.T) {
 }
 
 // signedIn begins a session of an account beside the sign-in page.
-func (v *visitor) signedIn(account string) {
+func (v *visitor) beginSession(account string) {
 	v.Helper()
 	secret, err := v.Ledger.Accounts().BeginSession(v.Context(), account, time.Hour, "")
 	v.must(err)
@@ -101,7 +101,7 @@ func TestTooManyPasswords(t *testing.T) {
 	if cookies := browser.client.Jar.Cookies(at); len(cookies) != 2 {
 		t.Errorf("%d cookies", len(cookies))
 	}
-	browser.signedIn(account.ID)
+	browser.beginSession(account.ID)
 	browser.post("/leave")
 	stranger := s.nobody()
 	for range 5 {
@@ -122,7 +122,7 @@ func TestTooManyPasswords(t *testing.T) {
 	if status := signIn(stranger, right); status != http.StatusOK {
 		t.Errorf("after a reset: %d", status)
 	}
-	browser.signedIn(account.ID)
+	browser.beginSession(account.ID)
 	if status, body := browser.post("/password", "present", "wrong", "password", right+" too", "again",
 		right+" too"); status != http.StatusUnprocessableEntity {
 		t.Errorf("a wrong present password: %d\n%s", status, body)
@@ -131,7 +131,7 @@ func TestTooManyPasswords(t *testing.T) {
 		right+" too"); status != http.StatusOK {
 		t.Errorf("a new password: %d\n%s", status, body)
 	}
-	browser.signedIn(account.ID)
+	browser.beginSession(account.ID)
 	for range 5 {
 		browser.post("/password", "present", "wrong", "password", right, "again", right)
 	}

@@ -70,11 +70,11 @@ func (s *Site) home(v *request) error {
 	page := open
 	p.Pager, page = paged(v, open, batchesOnPage)
 	for _, b := range page {
-		counts, err := s.summaries.of(b.ID).count(v.ctx(), s.Ledger)
+		counts, err := s.summaries.loadCounts(v.ctx(), b.ID)
 		if err != nil {
 			return err
 		}
-		state, class := standing(b, counts)
+		state, class := batchState(b, counts)
 		p.Batches = append(p.Batches, listedBatch{
 			Batch:  b,
 			Counts: counts,
@@ -88,8 +88,8 @@ func (s *Site) home(v *request) error {
 
 const batchesOnPage = 25
 
-// standing is how a batch stands, in a word and the look of it.
-func standing(b ledger.Batch, c ledger.Counts) (word, class string) {
+// batchState returns the state of a batch and its CSS class.
+func batchState(b ledger.Batch, c ledger.Counts) (word, class string) {
 	left := c[filing.Ready] + c[filing.Placing]
 	switch {
 	case !b.Open:
@@ -110,7 +110,7 @@ func standing(b ledger.Batch, c ledger.Counts) (word, class string) {
 	return "done", "finished"
 }
 
-// stackOf draws what became of a batch's rows.
+// stackOf draws the results of a batch's rows.
 func stackOf(b ledger.Batch, c ledger.Counts) stack {
 	s := stack{Label: report.BatchState(b, c)}
 	total := c.Total()

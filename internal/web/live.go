@@ -108,8 +108,8 @@ func (st *stream) now() (snapshot, int, <-chan struct{}) {
 	return st.last, st.n, st.changed
 }
 
-// live sends what is watched to a browser until one of them ends. A browser
-// that has lost its connection asks again by itself, and is given the whole.
+// live streams snapshots to a browser until one of them ends. A browser that has
+// lost its connection reconnects, and is sent the whole.
 func (s *Site) live(v *request, name string, look func(context.Context) (snapshot, error)) error {
 	seat, stand := s.watched.take(v.session.Account.ID)
 	if seat == nil {
@@ -194,8 +194,8 @@ func (s *snapshotSender) send(g snapshot, n int) {
 	}
 }
 
-// mayGoOn reports whether a watcher may still look: the session goes on, and has a role
-// for the page. Where the ledger is away for a while, the watcher stays.
+// mayGoOn reports whether the session still has a role for the page. While the
+// ledger is unavailable, the stream continues.
 func (v *request) mayGoOn() bool {
 	session, err := v.site.Ledger.Accounts().FindSession(v.ctx(), v.secret)
 	if err != nil {

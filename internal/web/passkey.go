@@ -60,7 +60,7 @@ func (s *Site) challenge(v *request, kind ledger.FlowKind, account string, c sig
 	}
 	v.setCookie(flowCookie(kind), secret, flowLife)
 	v.w.Header().Set("Content-Type", "application/json")
-	_, _ = v.w.Write(c.Options) // whoever has gone away is not our trouble
+	_, _ = v.w.Write(c.Options) // the reader may have left
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (s *Site) usePasskey(v *request, used signin.Passkey, refused error) error 
 	kept, err := s.Ledger.Accounts().FindPasskey(v.ctx(), used.Credential)
 	switch {
 	case errors.Is(refused, signin.ErrCloned) && err == nil:
-		return s.tellCloned(v, kept)
+		return s.recordClonedPasskey(v, kept)
 	case errors.Is(refused, signin.ErrPasskey):
 		s.Log.Warn("passkey refused", "address", v.from(), "err", refused)
 		return ledger.ErrFactor
@@ -182,8 +182,8 @@ func (s *Site) usePasskey(v *request, used signin.Passkey, refused error) error 
 	return s.Ledger.Accounts().UsePasskey(v.ctx(), kept, used.Data)
 }
 
-// tellCloned records that a passkey may have been copied. It lets nobody in.
-func (s *Site) tellCloned(v *request, f ledger.Factor) error {
+// recordClonedPasskey records and notifies that a passkey may have been copied.
+func (s *Site) recordClonedPasskey(v *request, f ledger.Factor) error {
 	a, err := s.Ledger.Accounts().Find(v.ctx(), f.Account)
 	if err != nil {
 		return err

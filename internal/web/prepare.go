@@ -21,20 +21,20 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// quoted is what a prepared batch will cost, as the ledger keeps it with its
+// quoted is the cost summary of a prepared batch, as the ledger keeps it with its
 // upload.
 type quoted struct {
 	At      time.Time          `json:"at"`
-	Plan    string             `json:"plan"` // names what was quoted: whoever says yes says it to this
+	Plan    string             `json:"plan"` // identifies what was quoted: approval is for exactly this
 	Rows    int                `json:"rows"`
 	Before  int                `json:"before"` // ready rows that were bought before
 	Total   money.Cost         `json:"total"`
 	Sum     pricing.BatchQuote `json:"sum"`
-	Form    int                `json:"form"`              // of this quote; an earlier version's is made anew
+	Form    int                `json:"form"`              // of this quote; one of an earlier version is made again
 	Trouble string             `json:"trouble,omitempty"` // why there is none
-	Notes   []string           `json:"notes,omitempty"`   // what is to be known of the sheet
+	Notes   []string           `json:"notes,omitempty"`   // about the spreadsheet
 
-	Standing []string `json:"-"` // what is to be known of subscriptions and earlier purchases: a part of Notes
+	Standing []string `json:"-"` // about subscriptions and earlier purchases: a part of Notes
 }
 
 func quoteOf(u ledger.Upload) (*quoted, error) {
@@ -57,9 +57,9 @@ const quoteForm = 2
 // TotalText is the total for people. Where a state fee is missing, it says whose.
 func (q *quoted) TotalText() string { return q.Sum.TotalText() }
 
-// preparing reads uploads into prepared batches and quotes them, beside the
-// pages. It holds nothing that is not in the ledger: where this process ends,
-// the next one that is asked for the sheet begins anew.
+// prepareQueue reads uploads into prepared batches and quotes them, in the
+// background. Everything it has is in the ledger: if this process ends, the next
+// one that is asked for the upload starts again.
 type prepareQueue struct {
 	site    *Site
 	ctx     context.Context
@@ -114,8 +114,8 @@ func (p *prepareQueue) close() {
 	p.running.Wait()
 }
 
-// prepare begins to prepare an upload, or finds where that is at. It is nil
-// where the upload is prepared.
+// prepare starts to prepare an upload, or returns the preparation that runs. It
+// returns nil for a prepared upload.
 func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 	if u.Batch != "" && len(u.Quote) > 0 {
 		return nil
@@ -181,7 +181,7 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 	}
 	err = p.site.Ledger.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
-		// It was changed, or forgotten, meanwhile: nobody comes back to this version.
+		// It was changed or deleted in the meantime: no one needs this version.
 		return p.site.Ledger.Uploads().DropPrepared(ctx, batch)
 	}
 	return err
@@ -251,7 +251,7 @@ func (p *prepareQueue) quotedElsewhere(ctx context.Context, u ledger.Upload) boo
 	return false
 }
 
-// pause waits until it is time to look again.
+// pause waits for the time between two snapshots.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -261,7 +261,7 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// counting tells how many rows are recorded.
+// counting counts the rows that are recorded.
 type counting struct {
 	*ledger.Ledger
 	rows *atomic.Int64
@@ -335,8 +335,8 @@ func (s *Site) lookUpCompanies(ctx context.Context, batch string, lookedUp func(
 	return err
 }
 
-// survey is how an upload was understood. It is remembered: people look at a
-// sheet again and again while they correct it.
+// survey returns how an upload was understood. It is cached: people open an upload
+// many times while they correct it.
 func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
 	key := fmt.Sprintf("%s %d", u.ID, u.Version)
 	p.mu.Lock()

@@ -194,7 +194,7 @@ func (s *Site) linkProvider(v *request) error {
 
 // onward is a page that leads to the provider at once.
 func (v *request) onward(title, text, at string) error {
-	return v.show("onward.html", title, struct{ Title, Text, At string }{title, text, at})
+	return v.show("redirect.html", title, struct{ Title, Text, At string }{title, text, at})
 }
 
 // link links the account of whoever is signed in, where it is still the one that
@@ -220,7 +220,7 @@ func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error 
 	if err != nil {
 		return err
 	}
-	if err := s.tellOwner(v, "a company account was linked to"); err != nil {
+	if err := s.notifyOwner(v, "a company account was linked to"); err != nil {
 		return err
 	}
 	v.flash("ok", "Your company account is linked. You can now sign in with it.")
@@ -237,7 +237,7 @@ func (s *Site) unlinkProvider(v *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tellOwner(v, "a company account was unlinked from"); err != nil {
+	if err := s.notifyOwner(v, "a company account was unlinked from"); err != nil {
 		return err
 	}
 	v.flash("ok", "The company account is unlinked.")

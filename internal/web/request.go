@@ -22,9 +22,9 @@ type request struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	signedIn bool
-	session  ledger.Session // of whoever is signed in
-	secret   string         // the session's
-	once     string         // of the form that was sent: what it does is done once
+	session  ledger.Session
+	secret   string // the session's
+	once     string // of the form that was sent: what it does is done once
 }
 
 func (v *request) ctx() context.Context { return v.r.Context() }
@@ -45,7 +45,7 @@ func (v *request) withAudit(what, of, note string) context.Context {
 	})
 }
 
-// from is the address of whoever asks.
+// from returns the client's address.
 func (v *request) from() string { return v.site.Proxies.ClientAddress(v.r) }
 
 // page is what every template is given.
@@ -66,7 +66,7 @@ type navItem struct {
 	Badge      string
 }
 
-// person is whoever looks.
+// person is the reader of a page.
 type person struct {
 	Name, Roles string
 	Lacks       string // roles that wait for a second factor
@@ -75,7 +75,7 @@ type person struct {
 	Managed     bool   // the sign-in provider manages the account
 }
 
-// may is what whoever looks may do, for pages that leave out what they may not.
+// may is what the reader is allowed to do; pages leave out the rest.
 type may struct{ Prepare, Approve, Operate, Audit bool }
 
 // flashMessage is shown once, at the top of a page.
@@ -130,12 +130,12 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.WriteHeader(status)
-	_, _ = body.WriteTo(v.w) // whoever has gone away is not our trouble
+	_, _ = body.WriteTo(v.w) // the reader may have left
 	return nil
 }
 
-// linkNews tells whoever is signed in of a link that somebody else made to reset
-// their password.
+// linkNews warns the reader of a link that someone else made to reset their
+// password.
 func (v *request) linkNews() ([]flashMessage, error) {
 	n, err := v.site.Ledger.Accounts().FindLinkNews(v.ctx(), v.session.Account.ID)
 	if err != nil || n == nil {
@@ -156,7 +156,7 @@ var sections = []struct{ path, name string }{
 	{"/fleet", "Workers"}, {"/settings", "Settings"},
 }
 
-// nav shows the way, and where something waits for a person.
+// nav lists the sections, with the number of items that need a person.
 func (v *request) nav() ([]navItem, error) {
 	if !v.session.Account.HasRole() {
 		return nil, nil
@@ -231,7 +231,7 @@ func (v *request) flash(kind, format string, args ...any) {
 	}
 }
 
-// flashes takes what the page before has left to say.
+// flashes returns the messages of the page before, and deletes them.
 func (v *request) flashes() []flashMessage {
 	cookie, err := v.r.Cookie(v.site.cookieName(flashCookie))
 	if err != nil || cookie.Value == "" {

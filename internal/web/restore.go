@@ -63,7 +63,7 @@ func (s *Site) restoreForm(v *request, b ledger.Batch) (*restoreForm, error) {
 // markUncertain makes the ready rows of a batch uncertain: they may have been sent
 // without the ledger knowing of it.
 func (s *Site) markUncertain(v *request) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}

@@ -16,21 +16,21 @@ type route struct {
 	upload  bool // the body holds a file, which its handler reads
 }
 
-// Who may do what. Without a role one sees what is one's own, and nothing else.
+// Who may do what. Accounts without a role reach only their own settings.
 var (
 	anyone   []ledger.Role     // signed in or not
-	self     = []ledger.Role{} // whoever is signed in, with a role or without: sessions, the password
-	viewer   = ledger.Roles    // may look at everything but the audit log
-	exporter = ledger.Roles    // may take what is looked at away as a file
+	self     = []ledger.Role{} // everyone signed in, with a role or without: sessions, the password
+	viewer   = ledger.Roles    // read everything but the audit log
+	exporter = ledger.Roles    // download
 	auditor  = []ledger.Role{ledger.Auditor, ledger.Operator}
 	preparer = []ledger.Role{ledger.Preparer}
 	approver = []ledger.Role{ledger.Approver}
 	operator = []ledger.Role{ledger.Operator}
-	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // who may hold a batch back, or let it go on
+	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
 )
 
 var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
-	sheetRoutes, seasonRoutes, calendarRoutes, enrolmentRoutes, fleetRoutes, settingsRoutes, accountRoutes,
+	sheetRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes, accountRoutes,
 	sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes)
 
 // mux serves the table.

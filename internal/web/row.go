@@ -106,7 +106,7 @@ const entriesOfRow = 200
 
 func (s *Site) rowPage(v *request) error {
 	ctx := v.ctx()
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}

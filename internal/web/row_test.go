@@ -17,7 +17,7 @@ func TestRowPage(t *testing.T) {
 	s.place()
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	s.answered(batch)
 	orders := s.orders(batch)
 	s.tell(s.service.Advance(t.Context(), orders[0], "filed"))

@@ -138,7 +138,7 @@ func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts, base, 
 	q.Batch, q.Search, q.Uncounted = b.ID, list.Search, true
 	q.Limit = rowsOnPage + 1 // one more shows whether there are more
 	q.After, _ = strconv.Atoi(ask.Get("after"))
-	from, _ := strconv.Atoi(ask.Get("from")) // how many stand before; for the reader alone
+	from, _ := strconv.Atoi(ask.Get("from")) // rows before this page, only shown
 	from = max(0, from)
 	rows, _, err := s.Ledger.ListRows(v.ctx(), q)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestSeats(t *testing.T) {
 func TestWatchedPagesAreBounded(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	batch := v.handIn(v.sheet("clients.csv", someClients)) // nobody places it: its page stays as it is
+	batch := v.submit(v.sheet("clients.csv", someClients)) // nobody places it: its page stays as it is
 	_, body := v.get("/batches/" + batch)
 	_, rest, _ := strings.Cut(body, `data-live="`)
 	path, _, found := strings.Cut(rest, `"`)

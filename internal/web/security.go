@@ -171,7 +171,7 @@ func (v *request) showApp(status int, app signin.App, flow, wrong string) error 
 		Wrong:  wrong,
 		QR:     template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(picture)),
 	}
-	return v.showStatus(status, "app.html", "Add an authenticator app", page)
+	return v.showStatus(status, "authenticator-app.html", "Add an authenticator app", page)
 }
 
 // addApp adds the app after its first code.
@@ -204,14 +204,14 @@ func (s *Site) addApp(v *request) error {
 	return s.addFactor(v, ledger.Factor{
 		Account: account,
 		Kind:    ledger.FactorApp,
-		Name:    named(v, "Authenticator app"),
+		Name:    factorName(v, "Authenticator app"),
 		Data:    app.Secret,
 		Last:    step,
 	})
 }
 
-// named is what the owner calls a factor.
-func named(v *request, otherwise string) string {
+// factorName is the owner's name for a factor.
+func factorName(v *request, otherwise string) string {
 	if name := strings.Join(strings.Fields(legible(v.r.PostForm.Get("name"))), " "); name != "" {
 		return shortened(name, 60)
 	}
@@ -247,7 +247,7 @@ func (s *Site) addPasskey(v *request) error {
 	return s.addFactor(v, ledger.Factor{
 		Account:    account.ID,
 		Kind:       ledger.FactorPasskey,
-		Name:       named(v, v.agent()),
+		Name:       factorName(v, v.agent()),
 		Credential: key.Credential,
 		Data:       key.Data,
 	})
@@ -263,7 +263,7 @@ func (s *Site) addFactor(v *request, f ledger.Factor) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tellOwner(v, fmt.Sprintf("%s was added to the account", f.Name)); err != nil {
+	if err := s.notifyOwner(v, fmt.Sprintf("%s was added to the account", f.Name)); err != nil {
 		return err
 	}
 	if err := s.renew(v, f.Kind); err != nil {
@@ -313,7 +313,7 @@ func (s *Site) removeFactor(v *request) error {
 	if err := s.Ledger.Accounts().RemoveFactor(ctx, account.ID, id, v.secret); err != nil {
 		return err
 	}
-	if err := s.tellOwner(v, fmt.Sprintf("%s was removed from the account", name)); err != nil {
+	if err := s.notifyOwner(v, fmt.Sprintf("%s was removed from the account", name)); err != nil {
 		return err
 	}
 	v.flash("ok", "%s is removed. Your other sessions have ended.", name)
@@ -333,14 +333,14 @@ func (s *Site) replaceCodes(v *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tellOwner(v, "new recovery codes were made for"); err != nil {
+	if err := s.notifyOwner(v, "new recovery codes were made for"); err != nil {
 		return err
 	}
 	return v.showCodes(codes, "Earlier codes no longer work.")
 }
 
-// tellOwner notifies of a change of how somebody signs in.
-func (s *Site) tellOwner(v *request, what string) error {
+// notifyOwner notifies of a change in how an account signs in.
+func (s *Site) notifyOwner(v *request, what string) error {
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
 		Body: capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +

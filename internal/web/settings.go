@@ -17,7 +17,7 @@ var settingsRoutes = []route{
 	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changePolicy},
 	{pattern: "POST /settings/sign-in", may: operator, serve: (*Site).changeSignIn},
 	{pattern: "POST /settings/notices", may: operator, serve: (*Site).tryNotices},
-	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).dropMapping},
+	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).deleteMapping},
 }
 
 // settingsPage is what is set, here and in the environment.
@@ -188,7 +188,7 @@ func (s *Site) tryNotices(v *request) error {
 	return v.redirect("/settings")
 }
 
-func (s *Site) dropMapping(v *request) error {
+func (s *Site) deleteMapping(v *request) error {
 	shape := v.r.PathValue("shape")
 	if err := s.Ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape); err != nil {
 		return err

@@ -104,7 +104,7 @@ func (v *request) showEntry(status int, e entry) error {
 	if e.Resets {
 		title = "Set a new password"
 	}
-	return v.showStatus(status, "enter.html", title, e)
+	return v.showStatus(status, "link-sign-in.html", title, e)
 }
 
 var errSignInLink = &httpError{http.StatusGone, "This link no longer works",

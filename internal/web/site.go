@@ -90,7 +90,7 @@ func New(c Config) *Site {
 		broadcaster: newBroadcaster(),
 		watched:     newSeats(watchedEach, watchedAll),
 		uploads:     newSeats(uploadsEach, uploadsAll),
-		summaries:   newSummaryCache(),
+		summaries:   newSummaryCache(c.Ledger),
 		traces:      newTraces(),
 	}
 	s.queue = newPrepareQueue(s)
@@ -103,10 +103,11 @@ func New(c Config) *Site {
 	return s
 }
 
-// ServeHTTP answers.
+// ServeHTTP serves the pages.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends what runs behind the pages: it is begun anew when somebody looks.
+// Close stops the background work of the pages. It starts again with the next
+// request.
 func (s *Site) Close() {
 	s.broadcaster.close()
 	s.queue.close()
@@ -116,7 +117,7 @@ func (s *Site) Close() {
 // keptUploads is how long a sheet that nobody touches is kept.
 const keptUploads = 30 * 24 * time.Hour
 
-// Tidy forgets old sheets now and then until ctx ends.
+// Tidy deletes old uploads every hour until ctx ends.
 func (s *Site) Tidy(ctx context.Context) {
 	for {
 		if n, err := s.Ledger.Uploads().Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {

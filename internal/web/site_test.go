@@ -133,14 +133,14 @@ func (s *testSite) place() {
 	})
 }
 
-// visitor is somebody with a browser.
+// visitor is a person with a browser.
 type visitor struct {
 	*testSite
 	name   string
 	client http.Client
 }
 
-// as signs somebody in who has these roles.
+// as signs in a person with these roles.
 func (s *testSite) as(roles ...ledger.Role) *visitor {
 	s.Helper()
 	s.people++
@@ -261,11 +261,11 @@ func (v *visitor) sheet(name, content string) (path, body string) {
 	if status != http.StatusOK {
 		v.Fatalf("%d\n%s", status, body)
 	}
-	return path, v.settled(path, body)
+	return path, v.prepared(path, body)
 }
 
-// settled waits until a sheet is prepared, and returns its page.
-func (v *visitor) settled(path, body string) string {
+// prepared waits until an upload is prepared, and returns its page.
+func (v *visitor) prepared(path, body string) string {
 	v.Helper()
 	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") &&
 		time.Now().Before(deadline); {
@@ -274,8 +274,8 @@ func (v *visitor) settled(path, body string) string {
 	return body
 }
 
-// handIn says yes to a prepared sheet and returns its batch.
-func (v *visitor) handIn(path, body string) string {
+// submit submits a prepared upload and returns its batch.
+func (v *visitor) submit(path, body string) string {
 	v.Helper()
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	b, err := v.Ledger.Batch(v.Context(), "")
@@ -507,7 +507,7 @@ func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 }
 
 // Every page that changes something is a POST, whoever may send it.
-func TestOnlySigningInNeedsNobody(t *testing.T) {
+func TestOpenRoutes(t *testing.T) {
 	open := map[string]bool{
 		"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true,
 		"GET /sign-in/second": true, "POST /sign-in/second": true, "POST /sign-in/second/challenge": true,
@@ -593,15 +593,15 @@ func TestTheWayOfASheet(t *testing.T) {
 	}
 	version := hidden(body, "version")
 	_, body = v.post(path+"/edits", "version", version, "cell-3-3", "2026", "was-cell-3-3", "26")
-	body = v.settled(path, body)
+	body = v.prepared(path, body)
 	if strings.Contains(body, "Needs attention") {
 		t.Errorf("still to correct:\n%s", body)
 	}
 	v.wants(body, "1 cell corrected", "D3")
 	_, body = v.post(path+"/edits/undo", "version", hidden(body, "version"), "edit", "0")
-	v.wants(v.settled(path, body), "Needs attention")
+	v.wants(v.prepared(path, body), "Needs attention")
 	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-3-3", "2026")
-	body = v.settled(path, body)
+	body = v.prepared(path, body)
 	if status, _ := v.post(path+"/edits", "version", version, "cell-3-3", "2027"); status != http.StatusConflict {
 		t.Errorf("a correction of an older version: %d", status)
 	}
@@ -610,7 +610,7 @@ func TestTheWayOfASheet(t *testing.T) {
 		t.Errorf("another plan: %d", status)
 	}
 	_, body = v.get(path)
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		counts, err := s.Ledger.Counts(t.Context(), batch)
 		s.must(err)
@@ -647,7 +647,7 @@ func TestKeptMapping(t *testing.T) {
 	v.wants(body, "cannot be read yet", "Mandant")
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
-	v.wants(v.settled(path, body), "Submit 1 order")
+	v.wants(v.prepared(path, body), "Submit 1 order")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
 	v.wants(body, "mapping saved by")
 }
@@ -667,7 +667,7 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	v.wants(body, ticked)
 	_, body = v.post(path+"/reading",
 		append([]string{"version", hidden(body, "version"), "column-3", "User Email", "keep", "1"}, right...)...)
-	v.wants(v.settled(path, body), ticked, "Submit 1 order")
+	v.wants(v.prepared(path, body), ticked, "Submit 1 order")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
 	v.wants(body, "mapping saved by", ticked, "Submit 1 order")
 
@@ -675,7 +675,7 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	_, body = v.get(path)
 	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Email"},
 		right...)...)
-	if body = v.settled(path, body); strings.Contains(body, ticked) {
+	if body = v.prepared(path, body); strings.Contains(body, ticked) {
 		t.Error("the box is ticked again")
 	}
 	_, body = v.sheet("c.csv", head+"comp_3,DE,2026,ana@example.com\n")

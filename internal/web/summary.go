@@ -2,135 +2,113 @@ package web
 
 import (
 	"context"
-	"sync"
 	"time"
 
+	"bulkfiling/internal/cache"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 )
 
-// sights are what is known of batches that somebody looks at. Summing a large
-// one up takes the database a while: it is done once for all who look, and not
-// again for some time that grows with it.
+// summarySource sums up the rows and orders of a batch; it is the ledger.
+type summarySource interface {
+	Counts(ctx context.Context, batch string) (ledger.Counts, error)
+	Figures(ctx context.Context, batch string) (ledger.Figures, error)
+	Filings(ctx context.Context, batch string) (ledger.Filings, error)
+	Unfinished(ctx context.Context, batch string) (ledger.Unfinished, error)
+}
+
+// summaryCache keeps summaries of batches. Summing up a large batch takes the
+// database a while: it is done once for all readers, and again after a multiple
+// of the time that it took.
 type summaryCache struct {
-	mu sync.Mutex
-	by map[string]*summary // by batch
+	source  summarySource
+	counts  *cache.Cache[string, batchCounts]
+	figures *cache.Cache[string, ledger.Figures]
+	orders  *cache.Cache[string, batchOrders]
 }
 
-func newSummaryCache() *summaryCache { return &summaryCache{by: make(map[string]*summary)} }
-
-const maxSights = 200
-
-func (s *summaryCache) of(batch string) *summary {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one := s.by[batch]
-	if one == nil {
-		if len(s.by) >= maxSights {
-			clear(s.by)
-		}
-		one = &summary{batch: batch}
-		s.by[batch] = one
-	}
-	return one
+// batchCounts are the results of a batch's rows.
+type batchCounts struct {
+	ledger.Counts
+	until time.Time // before the cache drops them, while rows are moving
 }
 
-// forget has a batch looked at anew: somebody has just changed it.
-func (s *summaryCache) forget(batch string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.by, batch)
-}
-
-// summary is what is known of one batch.
-type summary struct {
-	batch string
-	mu    sync.Mutex
-	seen
-	rows, orders age // of the two halves
-
-	counts  ledger.Counts
-	counted age
-}
-
-// seen is a batch in figures.
-type seen struct {
-	figures    ledger.Figures
+// batchOrders is the state of a batch's orders at the filing service.
+type batchOrders struct {
 	filings    ledger.Filings
 	unfinished ledger.Unfinished
 }
 
-// age is when something was read, and how long that took.
-type age struct {
-	at   time.Time
-	took time.Duration
-}
-
-// Reading takes up at most this part of the time; what is read in no time is
-// read every time.
+// Summing up takes at most one part in so many of the time. What is read in less
+// than instant is read every time.
 const (
-	rowsShare   = 10
-	ordersShare = 25 // orders move by events, hours after they were placed
-	noTime      = 10 * time.Millisecond
-	restShare   = 100 // rows at rest move when a person settles one
+	movingShare = 10
+	ordersShare = 25  // orders move by events, hours after they were placed
+	restShare   = 100 // rows at rest move when a person resolves one
+
+	instant      = 10 * time.Millisecond
+	maxSummaries = 200
 )
 
-func (a *age) fresh(share int) bool {
-	return a.took > noTime && time.Since(a.at) < time.Duration(share)*a.took
+func newSummaryCache(source summarySource) *summaryCache {
+	return &summaryCache{
+		source:  source,
+		counts:  cache.New[string](cache.Options[batchCounts]{TTL: share(restShare), Max: maxSummaries}),
+		figures: cache.New[string](cache.Options[ledger.Figures]{TTL: share(movingShare), Max: maxSummaries}),
+		orders:  cache.New[string](cache.Options[batchOrders]{TTL: share(ordersShare), Max: maxSummaries}),
+	}
 }
 
-func (a *age) measure(read func() error) error {
-	began := time.Now()
-	err := read()
-	if err == nil {
-		a.at = time.Now()
-		a.took = a.at.Sub(began)
+// share returns the TTL of values that may be loaded for one part in n of the
+// time.
+func share(n int) func(took time.Duration) time.Duration {
+	return func(took time.Duration) time.Duration {
+		if took <= instant {
+			return 0
+		}
+		return time.Duration(n) * took
 	}
-	return err
 }
 
-// count is what became of the rows, for the list of batches: read alone, for all
-// else takes longer.
-func (s *summary) count(ctx context.Context, l *ledger.Ledger) (ledger.Counts, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	share := rowsShare
-	if s.counts[filing.Ready]+s.counts[filing.Placing] == 0 {
-		share = restShare
-	}
-	if !s.counted.fresh(share) {
-		if err := s.counted.measure(func() (err error) {
-			s.counts, err = l.Counts(ctx, s.batch)
-			return err
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return s.counts, nil
+// forget drops the summary of a batch that was changed.
+func (s *summaryCache) forget(batch string) {
+	s.counts.Delete(batch)
+	s.figures.Delete(batch)
+	s.orders.Delete(batch)
 }
 
-// look reads what is not fresh any more. Whoever comes meanwhile waits, and has
-// the same.
-func (s *summary) look(ctx context.Context, l *ledger.Ledger) (seen, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.rows.fresh(rowsShare) {
-		if err := s.rows.measure(func() (err error) {
-			s.figures, err = l.Figures(ctx, s.batch)
-			return err
-		}); err != nil {
-			return seen{}, err
-		}
+// loadCounts returns the results of the rows, for the list of batches. The other
+// figures take longer.
+func (s *summaryCache) loadCounts(ctx context.Context, batch string) (ledger.Counts, error) {
+	if c, ok := s.counts.Peek(batch); ok && time.Now().After(c.until) {
+		s.counts.Delete(batch)
 	}
-	if !s.orders.fresh(ordersShare) {
-		if err := s.orders.measure(func() (err error) {
-			if s.filings, err = l.Filings(ctx, s.batch); err == nil {
-				s.unfinished, err = l.Unfinished(ctx, s.batch)
-			}
-			return err
-		}); err != nil {
-			return seen{}, err
+	c, err := s.counts.Get(ctx, batch, func(ctx context.Context) (c batchCounts, err error) {
+		began := time.Now()
+		c.Counts, err = s.source.Counts(ctx, batch)
+		n := restShare
+		if c.Counts[filing.Ready]+c.Counts[filing.Placing] > 0 {
+			n = movingShare
 		}
+		c.until = time.Now().Add(share(n)(time.Since(began)))
+		return c, err
+	})
+	return c.Counts, err
+}
+
+// load returns the figures of the rows and the state of the orders.
+func (s *summaryCache) load(ctx context.Context, batch string) (f ledger.Figures, o batchOrders, err error) {
+	f, err = s.figures.Get(ctx, batch, func(ctx context.Context) (ledger.Figures, error) {
+		return s.source.Figures(ctx, batch)
+	})
+	if err != nil {
+		return f, o, err
 	}
-	return s.seen, nil
+	o, err = s.orders.Get(ctx, batch, func(ctx context.Context) (o batchOrders, err error) {
+		if o.filings, err = s.source.Filings(ctx, batch); err == nil {
+			o.unfinished, err = s.source.Unfinished(ctx, batch)
+		}
+		return o, err
+	})
+	return f, o, err
 }

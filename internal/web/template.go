@@ -34,7 +34,7 @@ var templates = sync.OnceValue(mustParse)
 func mustParse() map[string]*template.Template {
 	all := make(map[string]*template.Template)
 	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html",
-		"templates/quote.html", "templates/rules.html"}
+		"templates/quote.html", "templates/sign-in-rules.html"}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, common...))
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {

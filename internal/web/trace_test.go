@@ -338,7 +338,7 @@ func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 		`INSERT INTO accounts (id, name, roles, created_at) VALUES ('AOLD', 'реrsоna', 'approver', 0)`)
 	s.must(err)
 	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	_, body = v.get("/batches/" + batch)
 	v.wants(body, "submitted by <bdi>"+v.name+`</bdi> <small class="id">`+a.ID)
 	_, body = v.get("/audit")
@@ -354,7 +354,7 @@ func TestOwnApprovalIsADenial(t *testing.T) {
 	a, err := s.Ledger.Accounts().Find(t.Context(), asker.name)
 	s.must(err)
 	path, body := asker.sheet("clients.csv", someClients)
-	batch := asker.handIn(path, body)
+	batch := asker.submit(path, body)
 	asker.post("/batches/"+batch+"/approve", "plan", s.plan(batch))
 	lines := book.take(t, "access denied")
 	if len(lines) != 1 || lines[0]["account"] != a.ID || lines[0]["route"] != "POST /batches/{batch}/approve" ||

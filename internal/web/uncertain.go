@@ -22,17 +22,17 @@ import (
 var uncertainRoutes = []route{
 	{pattern: "GET /uncertain", may: viewer, serve: (*Site).uncertain},
 	{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: (*Site).showUncertainRow},
-	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).settle},
+	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).resolveRow},
 	{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: (*Site).dashboard},
 	{pattern: "POST /uncertain/rows/{row}/company", may: operator, serve: (*Site).nameCompany},
 	{pattern: "GET /uncertain/batches/{batch}/sheet", may: exporter, serve: (*Site).decisionSheet},
 	{pattern: "POST /uncertain/batches/{batch}/linked", may: operator, serve: (*Site).linkedSheet},
-	{pattern: "POST /uncertain/batches/{batch}/sheet", may: operator, serve: (*Site).takeDecisions, upload: true},
-	{pattern: "POST /uncertain/batches/{batch}/settle", may: operator, serve: (*Site).settleAll},
+	{pattern: "POST /uncertain/batches/{batch}/sheet", may: operator, serve: (*Site).checkWorkbook, upload: true},
+	{pattern: "POST /uncertain/batches/{batch}/settle", may: operator, serve: (*Site).resolveByWorkbook},
 	{pattern: "POST /uncertain/batches/{batch}/suppose", may: operator, serve: (*Site).markUncertain},
 }
 
-// uncertainPage lists the rows that only a person or an event can settle.
+// uncertainPage lists the rows that only a person or an event can resolve.
 type uncertainPage struct {
 	Batch   *ledger.Batch // nil for all
 	Rows    []*uncertainRow
@@ -40,12 +40,12 @@ type uncertainPage struct {
 	Total   int
 	Held    money.Cents
 	Tabs    tabs
-	Sheets  []ledger.UncertainBatch // that can be settled by a workbook
+	Sheets  []ledger.UncertainBatch // that can be resolved with a workbook
 	From    int
 	To      int
 	First   string
 	Next    string
-	Unnamed []ledger.Row // formations whose company nobody told
+	Unnamed []ledger.Row // formations without a company ID
 	More    int          // of them that are not listed
 	Back    string       // this page
 
@@ -102,7 +102,7 @@ type item struct {
 	Error   string
 }
 
-// decisionForm is what somebody decided of a row, as it was typed.
+// decisionForm is a decision about a row, as it was typed.
 type decisionForm struct {
 	Verdict      resolve.Verdict
 	Company      string
@@ -112,9 +112,9 @@ type decisionForm struct {
 }
 
 const (
-	doubtsOnPage  = 20
-	unnamedOnPage = 50
-	sendingsNamed = 3 // the last
+	uncertainOnPage = 20
+	unnamedOnPage   = 50
+	sendingsNamed   = 3 // the last
 )
 
 func (s *Site) uncertain(v *request) error {
@@ -129,26 +129,26 @@ func (s *Site) uncertain(v *request) error {
 		p.Batch, id = &b, b.ID
 	}
 	after, _ := strconv.ParseInt(ask.Get("after"), 10, 64)
-	from, _ := strconv.Atoi(ask.Get("from")) // how many stand before; for the reader alone
-	all, total, err := resolve.ListUncertainPage(ctx, s.Ledger, id, after, doubtsOnPage)
+	from, _ := strconv.Atoi(ask.Get("from")) // rows before this page, only shown
+	all, total, err := resolve.ListUncertainPage(ctx, s.Ledger, id, after, uncertainOnPage)
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 && after > 0 { // the rest was settled meanwhile
+	if len(all) == 0 && after > 0 { // the rest was just resolved
 		return v.redirect(uncertainPath(id, 0, 0))
 	}
 	p.Total, p.From, p.To = total, min(from+1, total), min(from+len(all), total)
 	if after > 0 {
 		p.First = uncertainPath(id, 0, 0)
 	}
-	if n := len(all); n == doubtsOnPage && from+n < total {
+	if n := len(all); n == uncertainOnPage && from+n < total {
 		p.Next = uncertainPath(id, all[n-1].Row.ID, from+n)
 	}
 	batches, err := s.Ledger.UncertainBatches(ctx)
 	if err != nil {
 		return err
 	}
-	p.tell(batches, id)
+	p.countByBatch(batches, id)
 	if p.Rows, err = s.uncertainRows(v, all); err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func (s *Site) uncertain(v *request) error {
 	return v.show("uncertain.html", "Uncertain rows", p)
 }
 
-// tell counts what is in doubt, by batch.
-func (p *uncertainPage) tell(batches []ledger.UncertainBatch, id string) {
+// countByBatch counts the uncertain rows of each batch.
+func (p *uncertainPage) countByBatch(batches []ledger.UncertainBatch, id string) {
 	all := 0
 	p.Tabs.Label = "Uncertain rows by spreadsheet"
 	for _, b := range batches {
@@ -204,7 +204,7 @@ func uncertainPath(batch string, after int64, from int) string {
 	return "/uncertain?" + ask.Encode()
 }
 
-// resolver resolves rows in the name of whoever is signed in.
+// resolver returns a service that resolves rows in the name of the reader.
 func (v *request) resolver() *resolve.Service {
 	return &resolve.Service{Ledger: v.site.Ledger, Client: v.site.Service, By: v.who() + " on the page"}
 }
@@ -245,7 +245,7 @@ func (s *Site) findUncertain(v *request) (ledger.Row, *uncertainRow, error) {
 		return row, nil, err
 	}
 	all, _, err := resolve.ListUncertainPage(v.ctx(), s.Ledger, row.Batch, id-1, 1)
-	if err != nil || len(all) == 0 || all[0].Row.ID != id { // settled just now
+	if err != nil || len(all) == 0 || all[0].Row.ID != id { // just resolved
 		return row, nil, err
 	}
 	rows, err := s.uncertainRows(v, all)
@@ -279,8 +279,8 @@ func (s *Site) showOneUncertain(v *request, status int, d *uncertainRow) error {
 		&uncertainPage{Rows: []*uncertainRow{d}, One: true, Total: 1})
 }
 
-// settle settles a row by what somebody has seen.
-func (s *Site) settle(v *request) error {
+// resolveRow resolves a row as a person decided.
+func (s *Site) resolveRow(v *request) error {
 	form := v.r.PostForm
 	row, d, err := s.findUncertain(v)
 	if err != nil {
@@ -301,7 +301,7 @@ func (s *Site) settle(v *request) error {
 		return errForm
 	}
 	if d == nil || form.Get("tries") != strconv.Itoa(row.Tries) {
-		return s.settledMeanwhile(v, row, r)
+		return s.alreadyResolved(v, row, r)
 	}
 	r.Order = d.UncertainOrder
 	d.Back = local(form.Get("to"))
@@ -330,7 +330,7 @@ func (s *Site) settle(v *request) error {
 		if err != nil {
 			return err
 		}
-		return s.settledMeanwhile(v, now, r)
+		return s.alreadyResolved(v, now, r)
 	case err != nil:
 		return s.refused(v, d, err)
 	}
@@ -342,7 +342,7 @@ func (s *Site) settle(v *request) error {
 	return v.redirect(d.Back)
 }
 
-// availableText says what the book has now, where it knows.
+// availableText is the available balance, if deposits are recorded.
 func (s *Site) availableText(v *request) (string, error) {
 	book, err := s.Ledger.Balance(v.ctx())
 	if err != nil || !book.Declared {
@@ -351,8 +351,8 @@ func (s *Site) availableText(v *request) (string, error) {
 	return " " + book.Available().Dollars() + " is available now.", nil
 }
 
-// complete looks whether what was typed says which order is which; otherwise what
-// is missing stands at its field.
+// complete reports whether the input says which order is which; otherwise it sets
+// the error of the missing field.
 func (d *uncertainRow) complete(events resolve.Events) bool {
 	missing := -1
 	for i := range d.Items {
@@ -400,7 +400,7 @@ func resolutionText(row ledger.Row, r *resolve.Resolution) string {
 	return text
 }
 
-// refused shows what is wrong with a settlement at its field.
+// refused shows the error of a decision at its field.
 func (s *Site) refused(v *request, d *uncertainRow, err error) error {
 	text, at, err := faultText(err)
 	if err != nil {
@@ -414,8 +414,8 @@ func (s *Site) refused(v *request, d *uncertainRow, err error) error {
 	return s.showOneUncertain(v, http.StatusUnprocessableEntity, d)
 }
 
-// faultText is what somebody can put right about a settlement, and the column of
-// the sheet of decisions in which it would stand.
+// faultText returns the error that a person can fix in a decision, and the column
+// of the workbook that it is in.
 func faultText(err error) (text string, field resolve.Field, other error) {
 	var fault *resolve.Fault
 	switch {
@@ -430,9 +430,9 @@ func faultText(err error) (text string, field resolve.Field, other error) {
 	return "", "", err
 }
 
-// settledMeanwhile says how a row stands that somebody wanted to settle as it
-// stood before.
-func (s *Site) settledMeanwhile(v *request, row ledger.Row, wanted *resolve.Resolution) error {
+// alreadyResolved returns an error with the present state of a row that someone
+// else has resolved.
+func (s *Site) alreadyResolved(v *request, row ledger.Row, wanted *resolve.Resolution) error {
 	if done, err := s.did(v, "resolve", row.Batch); err != nil || done {
 		return errors.Join(err, ledger.ErrDone)
 	}
@@ -449,7 +449,7 @@ func (s *Site) settledMeanwhile(v *request, row ledger.Row, wanted *resolve.Reso
 		strings.TrimRight(how, ".:") + ". Your change was not saved."}
 }
 
-// did reports whether the form that was sent has done its work before.
+// did reports whether this form was sent and handled before.
 func (s *Site) did(v *request, what, of string) (bool, error) {
 	acts, err := s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{By: v.who(), What: what, Of: of, Limit: 20})
 	return v.once != "" && slices.ContainsFunc(acts, func(a ledger.AuditEvent) bool { return a.ID == v.once }), err
@@ -464,7 +464,7 @@ func (s *Site) dashboard(v *request) error {
 		return err
 	}
 	if d == nil {
-		return s.settledMeanwhile(v, row, &resolve.Resolution{})
+		return s.alreadyResolved(v, row, &resolve.Resolution{})
 	}
 	if err := v.resolver().LinkDashboards(v.ctx(), []*resolve.UncertainOrder{d.UncertainOrder}); err != nil {
 		return err
@@ -512,7 +512,7 @@ func (s *Site) nameCompany(v *request) error {
 		fmt.Sprintf("row %d formed %s", row.Number, company)), row, company)
 	switch {
 	case errors.Is(err, ledger.ErrTransition):
-		return s.settledMeanwhile(v, row, &resolve.Resolution{CompanyID: company})
+		return s.alreadyResolved(v, row, &resolve.Resolution{CompanyID: company})
 	case err != nil:
 		text, _, other := faultText(err)
 		if other != nil {

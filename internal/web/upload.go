@@ -16,8 +16,8 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// takeSheet takes a file in as it arrives: no part of it is on a disk unsealed.
-func (s *Site) takeSheet(v *request) error {
+// addUpload saves a file while it arrives: no part of it is on a disk unsealed.
+func (s *Site) addUpload(v *request) error {
 	file, err := v.file(s.MaxUpload)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (s *Site) takeSheet(v *request) error {
 	u, err := s.Ledger.Uploads().Add(v.withAudit("upload", file.name, ""),
 		ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
 	if err != nil {
-		return file.trouble(err)
+		return file.readError(err)
 	}
 	if u.Size == 0 {
 		return errors.Join(s.Ledger.Uploads().Delete(v.ctx(), u.ID),
@@ -136,7 +136,7 @@ func fileName(name string) string {
 const maxFields = 64 << 10
 
 // trouble is why a file did not arrive.
-func (f *upload) trouble(err error) error {
+func (f *upload) readError(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return &httpError{http.StatusRequestEntityTooLarge, "The file is too large",

@@ -142,7 +142,7 @@ func (w *walk) submits(v *visitor, company string) string {
 	w.Helper()
 	path, body := v.sheet(company+".csv",
 		"Company ID,Filing State,Filing Year,User Email\n"+company+",DE,2026,ana@example.com\n")
-	return v.handIn(path, body)
+	return v.submit(path, body)
 }
 
 // adds has somebody add a schedule on the page.
@@ -216,7 +216,7 @@ var ways = []way{
 				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,26,ana@example.com\n")
 			_, body = w.one.post(path+"/edits", "version", hidden(body, "version"), "cell-2-2", "2026",
 				"was-cell-2-2", "26")
-			w.helper.handIn(path, w.helper.settled(path, body))
+			w.helper.submit(path, w.helper.prepared(path, body))
 		},
 	},
 	{
@@ -224,19 +224,19 @@ var ways = []way{
 		one: func(w *walk) {
 			path, body := w.one.sheet("a.csv",
 				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
-			w.helper.handIn(path, body)
+			w.helper.submit(path, body)
 		},
 	},
 	{
 		name: "schedule, by the clock",
 		uses: []string{"POST /seasons", "POST /seasons/{season}/pause", "POST /seasons/{season}/resume"},
-		one:  func(w *walk) { w.adds(w.one, "de", rosterOf("Ada LLC")); w.clock() },
+		one:  func(w *walk) { w.adds(w.one, "de", companyListOf("Ada LLC")); w.clock() },
 	},
 	{
 		name: "schedule, by hand",
 		uses: []string{"POST /seasons/{season}/fire"},
 		one: func(w *walk) {
-			w.adds(w.one, "de", rosterOf("Ada LLC"))
+			w.adds(w.one, "de", companyListOf("Ada LLC"))
 			_, body := w.one.get("/seasons/de/fire")
 			w.one.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
 		},
@@ -246,13 +246,13 @@ var ways = []way{
 		uses: []string{"POST /seasons/{season}/roster"},
 		before: func(w *walk) {
 			w.policy(ledger.Policy{}) // it was made when nobody had to approve
-			w.adds(w.as(ledger.Operator), "de", rosterOf("Ada LLC"))
+			w.adds(w.as(ledger.Operator), "de", companyListOf("Ada LLC"))
 			w.clock()
 			w.drain()
 		},
 		one: func(w *walk) {
 			_, body := w.one.get("/seasons/de")
-			w.one.upload("/seasons/de/roster", "new.csv", rosterOf("Ada LLC", "Bea LLC"), "version",
+			w.one.upload("/seasons/de/roster", "new.csv", companyListOf("Ada LLC", "Bea LLC"), "version",
 				hidden(body, "version"))
 			w.clock()
 		},
@@ -264,7 +264,7 @@ var ways = []way{
 			path, body := w.helper.sheet("a.csv",
 				"Company ID,Filing State,Filing Year,User Email\n"+
 					"comp_1,DE,2026,ana@example.com\ncomp_2,DE,26,ana@example.com\n")
-			w.helper.handIn(path, body)
+			w.helper.submit(path, body)
 			w.approves(w.second)
 			w.drain()
 		},
@@ -275,10 +275,10 @@ var ways = []way{
 			uploads, err := w.Ledger.Uploads().List(w.Context())
 			w.must(err)
 			path := "/sheets/" + uploads[0].ID
-			body = w.one.settled(path, body)
+			body = w.one.prepared(path, body)
 			_, body = w.one.post(path+"/edits", "version", hidden(body, "version"), "cell-2-2", "2026",
 				"was-cell-2-2", "26")
-			w.one.handIn(path, w.one.settled(path, body))
+			w.one.submit(path, w.one.prepared(path, body))
 		},
 	},
 	{

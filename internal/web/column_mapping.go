@@ -16,7 +16,7 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// reading is how an upload is to be read: the options of a run, as the ledger
+// reading is how an upload is read: the options of the importer, as the ledger
 // keeps them with it.
 type reading struct {
 	Product filing.Product    `json:"product,omitempty"`
@@ -33,7 +33,7 @@ type reading struct {
 	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
 }
 
-// said is what somebody said that a column is.
+// said returns what a column was mapped to.
 func (r *reading) said(c importer.ColumnSurvey) (ours string, said bool) {
 	if ours, said = r.Map[c.Map]; !said && c.Header != "" {
 		ours, said = r.Map[c.Header]
@@ -52,7 +52,7 @@ func readingOf(u ledger.Upload) (reading, error) {
 	return r, nil
 }
 
-// options are those of an upload for the importer.
+// options returns the options of an upload for the importer.
 func options(u ledger.Upload) (importer.Options, error) {
 	r, err := readingOf(u)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Site) changeReading(ctx context.Context, u ledger.Upload, r reading) er
 // changeColumnMapping changes the product, the columns and the options by which
 // an upload is read.
 func (s *Site) changeColumnMapping(v *request) error {
-	u, err := s.theSheet(v)
+	u, err := s.findUnchanged(v)
 	if err != nil {
 		return err
 	}

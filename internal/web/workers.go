@@ -8,12 +8,12 @@ import (
 	"bulkfiling/internal/report"
 )
 
-var fleetRoutes = []route{
-	{pattern: "GET /fleet", may: viewer, serve: (*Site).fleet},
+var workerRoutes = []route{
+	{pattern: "GET /fleet", may: viewer, serve: (*Site).workers},
 }
 
-// fleetPage is how those who place are, and what keeps them from it.
-type fleetPage struct {
+// workersPage is the state of the workers, and what keeps them from sending.
+type workersPage struct {
 	Processes []ledger.Process
 	Placing   int // processes that place
 	Halted    ledger.Halted
@@ -40,8 +40,8 @@ var taskStates = []struct{ state, words string }{
 	{"archived", "failed in the queue (queued again from the ledger)"},
 }
 
-func (s *Site) fleet(v *request) error {
-	p := fleetPage{Settings: s.Settings, Now: time.Now()}
+func (s *Site) workers(v *request) error {
+	p := workersPage{Settings: s.Settings, Now: time.Now()}
 	ctx := v.ctx()
 	var err error
 	if p.Processes, err = s.Ledger.Processes(ctx); err != nil {
@@ -68,7 +68,7 @@ func (s *Site) fleet(v *request) error {
 	if s.Depth != nil {
 		depth, err := s.Depth(ctx)
 		if err != nil {
-			p.QueueErr = err.Error() // its own trouble is what this page is for
+			p.QueueErr = err.Error() // shown on the page
 		}
 		for _, t := range taskStates {
 			if n := depth[t.state]; n > 0 {
@@ -76,5 +76,5 @@ func (s *Site) fleet(v *request) error {
 			}
 		}
 	}
-	return v.show("fleet.html", "Workers", p)
+	return v.show("workers.html", "Workers", p)
 }

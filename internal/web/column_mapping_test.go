@@ -55,7 +55,7 @@ func TestHiddenRowsAreTold(t *testing.T) {
 	path, body := v.sheet("june.xlsx", content)
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report",
 		"visible-only", "1")
-	v.wants(v.settled(path, body), "3 rows are hidden (manually or by a filter) and left out", "Submit 1 order",
+	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out", "Submit 1 order",
 		`name="visible-only" value="1" checked`)
 }
 
@@ -74,7 +74,7 @@ func TestNoFlagsOnThePage(t *testing.T) {
 		"near.csv": {"Compnay ID,Filing Year,Filing State,User ID\ncomp_1,2026,DE,user_1\n",
 			"read “Compnay ID” as Company ID below"},
 		"twice.csv": {"Company ID,Company ID,Filing Year,Filing State,User ID\ncomp_1,comp_2,2026,DE,user_1\n",
-			"Leave out below"},
+			"keep only the column that is the Company ID"},
 		"optional.csv": {"Company ID,Filing Year,Filing State,Legl Nam\ncomp_1,2026,DE,Acme\n",
 			"name one user for all rows below"},
 		"agent.csv": {"Company ID,Filing Year,Filing State,User ID,Order Registered " +
@@ -154,7 +154,7 @@ func TestSheetHandedInBefore(t *testing.T) {
 	const content = "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,2026\n"
 	path, body := v.sheet("a.csv", content)
 	other, otherBody := w.sheet("a.csv", content)
-	batch := v.handIn(path, body)
+	batch := v.submit(path, body)
 	_, answer := w.post(other+"/hand-in", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan"))
 	w.wants(answer, "already submitted", "Nothing was ordered twice")
 	_, again := w.sheet("a.csv", content)
@@ -182,7 +182,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 		if status != http.StatusOK {
 			t.Fatalf("%d\n%s", status, body)
 		}
-		return v.settled(path, body)
+		return v.prepared(path, body)
 	}
 
 	path, body := v.sheet("bare.csv", "comp_1,DE,Acme\ncomp_2,DE,Acme & Sons\n")
@@ -234,5 +234,5 @@ func TestOfficersAreCorrectedInPlace(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	v.wants(v.settled(path, body), "Submit 1 order", "D2 of Officers")
+	v.wants(v.prepared(path, body), "Submit 1 order", "D2 of Officers")
 }

@@ -155,7 +155,7 @@ func (s *Site) beginSession(v *request, a ledger.Account, by arrival) error {
 		return err
 	}
 	if a.BreakGlass {
-		if err := s.tellBreakGlass(v, a); err != nil {
+		if err := s.notifyBreakGlass(v, a); err != nil {
 			return err
 		}
 	}
@@ -174,9 +174,9 @@ func (s *Site) beginSession(v *request, a ledger.Account, by arrival) error {
 	return v.redirect(by.To)
 }
 
-// tellBreakGlass notifies everybody who is notified: a break-glass account signs
+// notifyBreakGlass sends a notification: a break-glass account signs
 // in on the worst of days, or should not.
-func (s *Site) tellBreakGlass(v *request, a ledger.Account) error {
+func (s *Site) notifyBreakGlass(v *request, a ledger.Account) error {
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
 		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() +
@@ -249,7 +249,7 @@ func (s *Site) showSecond(v *request, status int, a ledger.Account, wrong string
 	if _, err := s.passkeys(v); err != nil {
 		page.Passkey = false
 	}
-	return v.showStatus(status, "second.html", "Second step", page)
+	return v.showStatus(status, "second-step.html", "Second step", page)
 }
 
 // second checks the second factor and lets whoever waits in.

@@ -23,17 +23,17 @@ import (
 )
 
 var sheetRoutes = []route{
-	{pattern: "POST /sheets", may: preparer, serve: (*Site).takeSheet, upload: true},
+	{pattern: "POST /sheets", may: preparer, serve: (*Site).addUpload, upload: true},
 	{pattern: "GET /sheets/{sheet}", may: viewer, serve: (*Site).sheetPage},
 	{pattern: "GET /sheets/{sheet}/live", may: viewer, serve: (*Site).sheetLive},
-	{pattern: "GET /sheets/{sheet}/marked", may: exporter, serve: (*Site).markedSheet},
+	{pattern: "GET /sheets/{sheet}/marked", may: exporter, serve: (*Site).highlightedSheet},
 	{pattern: "POST /sheets/{sheet}/reading", may: preparer, serve: (*Site).changeColumnMapping},
 	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
 	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).takeBack},
-	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAnew},
-	{pattern: "POST /sheets/{sheet}/hand-in", may: preparer, serve: (*Site).handIn},
-	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: (*Site).dropSheet},
-	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).emptySheet},
+	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAgain},
+	{pattern: "POST /sheets/{sheet}/hand-in", may: preparer, serve: (*Site).submit},
+	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: (*Site).deleteUpload},
+	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).downloadTemplate},
 }
 
 // sheetPage is all that a person needs to see of a sheet before it is placed.
@@ -128,7 +128,7 @@ func (p *preparation) busy() busy {
 
 func (s *Site) sheetPage(v *request) error {
 	ctx := v.ctx()
-	u, err := s.uploadOf(v)
+	u, err := s.findUpload(v)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *Site) sheetPage(v *request) error {
 	switch {
 	case errors.As(err, &format):
 		p.Trouble = err.Error()
-		return v.show("sheet.html", u.File, p)
+		return v.show("upload.html", u.File, p)
 	case err != nil:
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Site) sheetPage(v *request) error {
 	}
 	if p.Survey.Err != nil {
 		p.Trouble = p.Survey.Err.Error()
-		return v.show("sheet.html", u.File, p)
+		return v.show("upload.html", u.File, p)
 	}
 	if now := s.queue.prepare(u); now != nil {
 		patience := 1500 * time.Millisecond // a small sheet is read before its reader is
@@ -182,13 +182,13 @@ func (s *Site) sheetPage(v *request) error {
 		p.Upload = u
 		if len(u.Quote) == 0 {
 			p.busy(now)
-			return v.show("sheet.html", u.File, p)
+			return v.show("upload.html", u.File, p)
 		}
 	}
 	if err := s.showPrepared(v, p); err != nil {
 		return err
 	}
-	return v.show("sheet.html", u.File, p)
+	return v.show("upload.html", u.File, p)
 }
 
 // HeaderRow is the row that somebody said the headers stand in; 0 where nobody did.
@@ -291,14 +291,14 @@ func (s *Site) sheetLive(v *request) error {
 		default:
 		}
 		b := now.busy()
-		panel, err := fragment("sheet.html", "preparing", b)
+		panel, err := fragment("upload.html", "preparing", b)
 		return snapshot{Panel: panel, Say: string(b.Stage)}, err
 	})
 }
 
-// uploadOf finds the upload of a page. It is forgotten once it is handed in, and
+// findUpload finds the upload of a page. It is forgotten once it is handed in, and
 // whoever goes back in the browser asks for it all the same.
-func (s *Site) uploadOf(v *request) (ledger.Upload, error) {
+func (s *Site) findUpload(v *request) (ledger.Upload, error) {
 	u, err := s.Ledger.Uploads().Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return u, errNoSheet
@@ -310,9 +310,10 @@ var errNoSheet = &httpError{http.StatusNotFound, "This upload no longer exists",
 	"Nothing was changed. The upload was submitted or deleted, perhaps in another window. Submitted spreadsheets " +
 		"are in the list of batches."}
 
-// theSheet finds the upload that a form changes, as whoever sent it saw it.
-func (s *Site) theSheet(v *request) (ledger.Upload, error) {
-	u, err := s.uploadOf(v)
+// findUnchanged finds the upload that a form changes, in the version that the form
+// was made from.
+func (s *Site) findUnchanged(v *request) (ledger.Upload, error) {
+	u, err := s.findUpload(v)
 	if err != nil {
 		return u, err
 	}
@@ -322,9 +323,9 @@ func (s *Site) theSheet(v *request) (ledger.Upload, error) {
 	return u, nil
 }
 
-// quoteAnew prepares and quotes a sheet once more.
-func (s *Site) quoteAnew(v *request) error {
-	u, err := s.theSheet(v)
+// quoteAgain prepares and quotes an upload again.
+func (s *Site) quoteAgain(v *request) error {
+	u, err := s.findUnchanged(v)
 	if err != nil {
 		return err
 	}
@@ -337,9 +338,10 @@ func (s *Site) quoteAnew(v *request) error {
 	return v.redirect("/sheets/" + u.ID)
 }
 
-// handIn says yes to what was looked at: for good, or for a second person.
-func (s *Site) handIn(v *request) error {
-	u, err := s.theSheet(v)
+// submit submits a prepared batch: its orders are placed, or wait for a second
+// person.
+func (s *Site) submit(v *request) error {
+	u, err := s.findUnchanged(v)
 	if err != nil {
 		return err
 	}
@@ -405,8 +407,8 @@ func (s *Site) handIn(v *request) error {
 	return v.redirect("/batches/" + u.Batch)
 }
 
-func (s *Site) dropSheet(v *request) error {
-	u, err := s.uploadOf(v)
+func (s *Site) deleteUpload(v *request) error {
+	u, err := s.findUpload(v)
 	if err != nil {
 		return err
 	}
@@ -417,9 +419,9 @@ func (s *Site) dropSheet(v *request) error {
 	return v.redirect("/")
 }
 
-// markedSheet gives the sheet back with its cells at fault marked.
-func (s *Site) markedSheet(v *request) error {
-	u, err := s.uploadOf(v)
+// highlightedSheet downloads the spreadsheet with its errors highlighted.
+func (s *Site) highlightedSheet(v *request) error {
+	u, err := s.findUpload(v)
 	if err != nil {
 		return err
 	}
@@ -444,8 +446,8 @@ func (s *Site) markedSheet(v *request) error {
 	})
 }
 
-// emptySheet gives a template to fill in.
-func (s *Site) emptySheet(v *request) error {
+// downloadTemplate downloads an empty template.
+func (s *Site) downloadTemplate(v *request) error {
 	product := filing.Product(strings.TrimSuffix(v.r.PathValue("product"), ".xlsx"))
 	if !slices.Contains(importer.Templates(), product) {
 		return errNoPage

@@ -18,8 +18,8 @@ import (
 	"bulkfiling/internal/schedule"
 )
 
-// rosterOf is a sheet of annual reports of these companies.
-func rosterOf(names ...string) []byte {
+// companyListOf is a sheet of annual reports of these companies.
+func companyListOf(names ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("Company ID,Legal Name,Filing State,User ID,Entity Type,Formation State\n")
 	for _, name := range names {
@@ -50,7 +50,7 @@ func (s *testSite) season(name string, approval bool, roster []byte) {
 	s.must(err)
 }
 
-func (s *testSite) firings(name string) []ledger.Run {
+func (s *testSite) runs(name string) []ledger.Run {
 	s.Helper()
 	all, err := s.Ledger.Schedules().ListRuns(s.Context(), name)
 	s.must(err)
@@ -78,7 +78,7 @@ func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
 // preparer gives it a roster, an approver looks.
 func TestASeasonIsChangedByRole(t *testing.T) {
 	s := newSite(t)
-	s.season("de", false, rosterOf("Ada LLC"))
+	s.season("de", false, companyListOf("Ada LLC"))
 	people := map[ledger.Role]*visitor{}
 	for _, role := range ledger.Roles {
 		people[role] = s.as(role)
@@ -101,7 +101,7 @@ func TestASeasonIsChangedByRole(t *testing.T) {
 			case method == "GET":
 				status, _ = v.get(path)
 			case path == "/seasons" || strings.HasSuffix(path, "/roster"):
-				status, _, _ = v.upload(path, "roster.csv", rosterOf("Ada LLC"))
+				status, _, _ = v.upload(path, "roster.csv", companyListOf("Ada LLC"))
 			default:
 				status, _ = v.post(path)
 			}
@@ -163,7 +163,7 @@ func TestAddSeason(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			roster := []byte(c.roster)
 			if c.roster == "" {
-				roster = rosterOf("Ada LLC")
+				roster = companyListOf("Ada LLC")
 			}
 			status, body := send(roster, c.file, c.change)
 			_, at, found := strings.Cut(body, `id="`+c.at+`-error">`)
@@ -191,7 +191,7 @@ func TestAddSeason(t *testing.T) {
 func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[string]string) (int, string)) {
 	t := s.T
 	t.Helper()
-	if status, body := send(rosterOf("Ada LLC", "Bea LLC"), "clients.csv", nil); status != http.StatusOK {
+	if status, body := send(companyListOf("Ada LLC", "Bea LLC"), "clients.csv", nil); status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
 	se, err := schedule.Find(t.Context(), s.Ledger, "de")
@@ -204,7 +204,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 	}
 	_, body := v.get("/seasons")
 	v.wants(body, "every year on 15 January at 06:00, America/New_York", "clients.csv", "each run waits for approval")
-	if status, body := send(rosterOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity ||
+	if status, body := send(companyListOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity ||
 		!strings.Contains(body, "A schedule with this name") {
 		t.Errorf("%d\n%s", status, body)
 	}
@@ -219,20 +219,20 @@ func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	v := s.as(ledger.Operator)
-	v.upload("/seasons", "r.csv", rosterOf("Ada LLC"), "name", "de", "when", "date", "month", "1",
+	v.upload("/seasons", "r.csv", companyListOf("Ada LLC"), "name", "de", "when", "date", "month", "1",
 		"day", "1", "time", "06:00", "zone", "UTC", "year", "this", "approval", "no")
 	se, err := schedule.Find(t.Context(), s.Ledger, "de")
 	if s.must(err); !se.Approval {
 		t.Error("it does not wait")
 	}
-	s.season("old", false, rosterOf("Bea LLC"))
+	s.season("old", false, companyListOf("Bea LLC"))
 	_, body := v.get("/seasons/old/fire")
 	v.post("/seasons/old/fire", "look", html.UnescapeString(hidden(body, "look")))
-	fired := s.firings("old")
-	if len(fired) != 1 {
-		t.Fatalf("%+v", fired)
+	ran := s.runs("old")
+	if len(ran) != 1 {
+		t.Fatalf("%+v", ran)
 	}
-	if b, err := s.Ledger.Batch(t.Context(), fired[0].Batch); err != nil || b.Approval.State != ledger.ApprovalWanted {
+	if b, err := s.Ledger.Batch(t.Context(), ran[0].Batch); err != nil || b.Approval.State != ledger.ApprovalWanted {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
 }
@@ -240,7 +240,7 @@ func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 // What a schedule does is said by its own batch: what it orders, and for how much.
 func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 	s := newSite(t)
-	s.season("de", false, rosterOf("Ada LLC"))
+	s.season("de", false, companyListOf("Ada LLC"))
 	v := s.as(ledger.Operator)
 	for _, c := range []struct {
 		policy ledger.Policy
@@ -263,17 +263,17 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 // was looked at.
 func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	s := newSite(t)
-	s.season("de", true, rosterOf("Ada LLC", "Bea LLC"))
+	s.season("de", true, companyListOf("Ada LLC", "Bea LLC"))
 	v := s.as(ledger.Operator)
 	_, body := v.get("/seasons/de/fire")
 	v.wants(body, "Run 2 filings", "Nothing is sent before it is approved")
 	look, once := html.UnescapeString(hidden(body, "look")), hidden(body, "once")
-	if len(s.firings("de")) != 0 {
+	if len(s.runs("de")) != 0 {
 		t.Fatal("looking fires")
 	}
 	if _, body := v.post("/seasons/de/fire", "look",
-		"something else"); !strings.Contains(body, "The plan changed") || len(s.firings("de")) != 0 {
-		t.Fatalf("fired unseen:\n%s", body)
+		"something else"); !strings.Contains(body, "The plan changed") || len(s.runs("de")) != 0 {
+		t.Fatalf("ran without a preview:\n%s", body)
 	}
 	var both sync.WaitGroup
 	for range 2 {
@@ -294,20 +294,20 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 		})
 	}
 	both.Wait()
-	fired := s.firings("de")
+	ran := s.runs("de")
 	batches, err := s.Ledger.Batches(t.Context())
 	s.must(err)
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "season-run"})
 	s.must(err)
-	if len(fired) != 1 || fired[0].State != ledger.RunDone || len(batches) != 1 || len(acts) != 1 ||
+	if len(ran) != 1 || ran[0].State != ledger.RunDone || len(batches) != 1 || len(acts) != 1 ||
 		acts[0].By != v.name {
-		t.Fatalf("fired %+v, batches %+v, acts %+v", fired, batches, acts)
+		t.Fatalf("ran %+v, batches %+v, acts %+v", ran, batches, acts)
 	}
 	if batches[0].Approval.State != ledger.ApprovalWanted {
 		t.Errorf("%+v", batches[0].Approval)
 	}
 	_, body = v.get("/seasons/de/fire")
-	v.wants(body, "already ran by hand today", "/batches/"+fired[0].Batch)
+	v.wants(body, "already ran by hand today", "/batches/"+ran[0].Batch)
 	_, body = v.get("/seasons/de")
 	v.wants(body, "waits for approval", "by hand")
 }
@@ -316,7 +316,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 // is removed leaves its batches.
 func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 	s := newSite(t)
-	s.season("de", false, rosterOf("Ada LLC"))
+	s.season("de", false, companyListOf("Ada LLC"))
 	v := s.as(ledger.Operator)
 	v.post("/seasons/de/pause")
 	se, err := schedule.Find(t.Context(), s.Ledger, "de")
@@ -343,15 +343,15 @@ func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 }
 
 // A new roster is compared with the one before, and names out of a sheet are text.
-func TestANewRosterShowsWhatItChanges(t *testing.T) {
+func TestNewCompanyListShowsChanges(t *testing.T) {
 	s := newSite(t)
 	const script, formula, rightToLeft = `<script>alert(1)</script>`, `=cmd|'/c calc'!A1`, "שלום \u202eevil"
-	s.season("de", false, rosterOf("Ada LLC", "Bea LLC", "Cid LLC"))
+	s.season("de", false, companyListOf("Ada LLC", "Bea LLC", "Cid LLC"))
 	v := s.as(ledger.Preparer)
 	_, body := v.get("/seasons/de")
 	version := hidden(body, "version")
 	status, body, _ := v.upload("/seasons/de/roster", "new.csv",
-		rosterOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "version", version)
+		companyListOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "version", version)
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
@@ -371,7 +371,7 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 	// which nothing can be filed.
 	now, err := schedule.Find(t.Context(), s.Ledger, "de")
 	s.must(err)
-	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "version",
+	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", companyListOf("Dee LLC"), "version",
 		version); status != http.StatusConflict || !strings.Contains(body, "Someone else made a change") {
 		t.Errorf("%d\n%s", status, body)
 	}
@@ -391,7 +391,7 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 }
 
 // A roster larger than the site takes is refused, and nothing of it is kept.
-func TestALargeRosterIsRefused(t *testing.T) {
+func TestLargeCompanyListIsRefused(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
 	v := s.as(ledger.Operator)
 	status, _, _ := v.upload("/seasons", "large.csv", bytes.Repeat([]byte("x"), 2<<20), "name", "de")
@@ -406,8 +406,8 @@ func TestALargeRosterIsRefused(t *testing.T) {
 func TestCalendar(t *testing.T) {
 	s := newSite(t)
 	s.place()
-	s.season("de", false, rosterOf("Ada LLC", "Bea LLC"))
-	s.season("both", false, rosterOf("Bea LLC", "Cid LLC"))
+	s.season("de", false, companyListOf("Ada LLC", "Bea LLC"))
+	s.season("both", false, companyListOf("Bea LLC", "Cid LLC"))
 	v := s.as(ledger.Operator)
 	year := fmt.Sprint(time.Now().Year())
 	span := "from=" + year + "-01-01&to=" + year + "-12-31"
@@ -436,7 +436,7 @@ func TestCalendar(t *testing.T) {
 
 	_, body = v.get("/seasons/de/fire")
 	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
-	b, err := s.Ledger.Batch(t.Context(), s.firings("de")[0].Batch)
+	b, err := s.Ledger.Batch(t.Context(), s.runs("de")[0].Batch)
 	s.must(err)
 	s.answered(b.ID)
 	_, body = v.get("/calendar?" + span)

@@ -15,30 +15,30 @@ import (
 	"bulkfiling/internal/season"
 )
 
-var seasonRoutes = []route{
-	{pattern: "GET /seasons", may: viewer, serve: (*Site).seasonList},
-	{pattern: "GET /seasons/{season}", may: viewer, serve: (*Site).seasonPage},
-	{pattern: "POST /seasons/{season}/pause", may: operator, serve: (*Site).pauseSeason},
-	{pattern: "POST /seasons/{season}/resume", may: operator, serve: (*Site).resumeSeason},
-	{pattern: "POST /seasons/{season}/remove", may: operator, serve: (*Site).removeSeason},
-	{pattern: "POST /seasons/{season}/roster", may: hands, serve: (*Site).newRoster, upload: true},
-	{pattern: "GET /seasons/{season}/fire", may: operator, serve: (*Site).rehearseSeason},
-	{pattern: "POST /seasons/{season}/fire", may: operator, serve: (*Site).fireSeason},
+var scheduleRoutes = []route{
+	{pattern: "GET /seasons", may: viewer, serve: (*Site).scheduleList},
+	{pattern: "GET /seasons/{season}", may: viewer, serve: (*Site).schedulePage},
+	{pattern: "POST /seasons/{season}/pause", may: operator, serve: (*Site).pauseSchedule},
+	{pattern: "POST /seasons/{season}/resume", may: operator, serve: (*Site).resumeSchedule},
+	{pattern: "POST /seasons/{season}/remove", may: operator, serve: (*Site).removeSchedule},
+	{pattern: "POST /seasons/{season}/roster", may: hands, serve: (*Site).replaceCompanyList, upload: true},
+	{pattern: "GET /seasons/{season}/fire", may: operator, serve: (*Site).showRunPreview},
+	{pattern: "POST /seasons/{season}/fire", may: operator, serve: (*Site).runSchedule},
 }
 
-// listedSeason is a season as the list of them shows it.
-type listedSeason struct {
+// listedSchedule is a schedule in the list of schedules.
+type listedSchedule struct {
 	schedule.Summary
 	Path   string
-	Words  string // its schedule
-	Broken string // why its roster cannot be filed
-	Last   *listedFiring
+	Words  string // when it runs
+	Broken string // why its company list cannot be filed
+	Last   *listedRun
 }
 
-// listedFiring is one time that a season fired.
-type listedFiring struct {
+// listedRun is a run of a schedule.
+type listedRun struct {
 	ledger.Run
-	Day    season.Date // it stands for
+	Day    season.Date // that it is for
 	ByHand bool
 	State  string
 	Class  string // the look of the state
@@ -46,56 +46,56 @@ type listedFiring struct {
 	Plan   *schedule.Plan
 }
 
-func seasonPath(name string) string { return "/seasons/" + url.PathEscape(name) }
+func schedulePath(name string) string { return "/seasons/" + url.PathEscape(name) }
 
-func (s *Site) seasonList(v *request) error {
+func (s *Site) scheduleList(v *request) error {
 	seasons, err := s.Ledger.Schedules().List(v.ctx())
 	if err != nil {
 		return err
 	}
 	var p struct {
-		Seasons []listedSeason
+		Seasons []listedSchedule
 		Pager   pager
 	}
-	p.Pager, seasons = paged(v, seasons, seasonsOnPage)
+	p.Pager, seasons = paged(v, seasons, schedulesOnPage)
 	for _, se := range seasons {
-		listed, err := s.listedSeason(v.ctx(), se)
+		listed, err := s.loadListedSchedule(v.ctx(), se)
 		if err != nil {
 			return err
 		}
 		p.Seasons = append(p.Seasons, listed)
 	}
-	return v.show("seasons.html", "Schedules", p)
+	return v.show("schedules.html", "Schedules", p)
 }
 
-const seasonsOnPage = 25
+const schedulesOnPage = 25
 
-func (s *Site) listedSeason(ctx context.Context, se ledger.Schedule) (listedSeason, error) {
+func (s *Site) loadListedSchedule(ctx context.Context, se ledger.Schedule) (listedSchedule, error) {
 	line, err := s.Seasons.Summary(ctx, se)
 	if err != nil {
-		return listedSeason{}, err
+		return listedSchedule{}, err
 	}
 	o, err := schedule.DecodeOptions(se)
 	if err != nil {
-		return listedSeason{}, err
+		return listedSchedule{}, err
 	}
-	listed := listedSeason{Summary: line, Path: seasonPath(se.Name), Words: o.Words()}
+	listed := listedSchedule{Summary: line, Path: schedulePath(se.Name), Words: o.Words()}
 	if line.Last == "" {
 		listed.Broken = line.State
 		return listed, nil
 	}
-	firings, err := s.Ledger.Schedules().ListRuns(ctx, se.Name)
-	if err != nil || len(firings) == 0 {
+	runs, err := s.Ledger.Schedules().ListRuns(ctx, se.Name)
+	if err != nil || len(runs) == 0 {
 		return listed, err
 	}
-	last, err := s.listedFiring(ctx, firings[0])
+	last, err := s.loadListedRun(ctx, runs[0])
 	listed.Last = &last
 	return listed, err
 }
 
-// listedFiring says what became of a firing.
-func (s *Site) listedFiring(ctx context.Context, f ledger.Run) (listedFiring, error) {
-	listed := listedFiring{Run: f}
+// loadListedRun adds the results of its batch to a run.
+func (s *Site) loadListedRun(ctx context.Context, f ledger.Run) (listedRun, error) {
+	listed := listedRun{Run: f}
 	var err error
 	if listed.Day, err = f.Date(); err != nil {
 		return listed, err
@@ -120,45 +120,45 @@ func (s *Site) listedFiring(ctx context.Context, f ledger.Run) (listedFiring, er
 		return listed, err
 	}
 	counts, err := s.Ledger.Counts(ctx, b.ID)
-	listed.State, listed.Class = standing(b, counts)
+	listed.State, listed.Class = batchState(b, counts)
 	listed.Stack = stackOf(b, counts)
 	return listed, err
 }
 
-// seasonPage is all there is to a season.
-type seasonPage struct {
+// schedulePage is the page of a schedule.
+type schedulePage struct {
 	Season   ledger.Schedule
 	Path     string
 	Options  schedule.Options
 	Next     []season.Firing
-	Broken   string // why its roster cannot be filed
+	Broken   string // why its company list cannot be filed
 	Plan     *schedule.Plan
-	Unasked  bool // the plan is worked out where somebody asks for it
-	Firings  []listedFiring
+	OnDemand bool // the plan is calculated when the reader asks for it
+	Runs     []listedRun
 	Pager    pager
 	Versions []ledger.CompanyList
-	Against  *ledger.CompanyList // the version that the present one is held against
+	Against  *ledger.CompanyList // the version that the present one is compared with
 	Changes  *comparison
-	Roster   *rosterTrouble // of the present version
-	Refused  *rosterTrouble // of one that was not taken in
+	List     *companyListErrors // of the present version
+	Refused  *companyListErrors // of one that was rejected
 	MiB      int64
 }
 
-// rosterTrouble is what is wrong with a roster.
-type rosterTrouble struct {
+// companyListErrors are the errors of a company list.
+type companyListErrors struct {
 	File     string
-	Text     string // why it was not taken in; "" for one that was
+	Text     string // why it was rejected; "" for one that was accepted
 	Tally    importer.Tally
 	Problems []importer.Problem // the first
 	More     int
 	Notes    []string
 }
 
-// shownProblems is how many problems of a roster are listed.
+// shownProblems is how many problems of a company list are shown.
 const shownProblems = 50
 
-func troubleOf(file string, r *schedule.CompanyList, err error) *rosterTrouble {
-	t := &rosterTrouble{File: file}
+func errorsOf(file string, r *schedule.CompanyList, err error) *companyListErrors {
+	t := &companyListErrors{File: file}
 	if err != nil {
 		t.Text = sentence(err.Error())
 	}
@@ -169,7 +169,7 @@ func troubleOf(file string, r *schedule.CompanyList, err error) *rosterTrouble {
 	return t
 }
 
-// comparison is how a roster differs from an earlier version.
+// comparison is how a company list differs from an earlier version.
 type comparison struct {
 	Parts     []comparedPart
 	Unchanged int
@@ -184,7 +184,7 @@ type comparedPart struct {
 // shownRows is how many companies of a kind a comparison names.
 const shownRows = 50
 
-func compared(p season.Plan) *comparison {
+func newComparison(p season.Plan) *comparison {
 	changed := make([]season.Row, len(p.Changed))
 	for i, c := range p.Changed {
 		changed[i] = c.Row
@@ -200,72 +200,73 @@ func compared(p season.Plan) *comparison {
 	return c
 }
 
-// Count is how many companies a part has.
+// Count returns the number of companies in a part.
 func (p comparedPart) Count() int { return len(p.Rows) + p.More }
 
-func (s *Site) theSeason(v *request) (ledger.Schedule, error) {
+func (s *Site) findSchedule(v *request) (ledger.Schedule, error) {
 	return schedule.Find(v.ctx(), s.Ledger, v.r.PathValue("season"))
 }
 
-func (s *Site) seasonPage(v *request) error {
-	se, err := s.theSeason(v)
+func (s *Site) schedulePage(v *request) error {
+	se, err := s.findSchedule(v)
 	if err != nil {
 		return err
 	}
-	return s.showSeason(v, se, nil)
+	return s.showSchedule(v, se, nil)
 }
 
-const firingsOnPage = 10
+const runsOnPage = 10
 
-// showSeason shows a season; refused is the roster that was just not taken in.
-func (s *Site) showSeason(v *request, se ledger.Schedule, refused *rosterTrouble) error {
+// showSchedule shows a schedule; refused is the company list that was just
+// rejected.
+func (s *Site) showSchedule(v *request, se ledger.Schedule, refused *companyListErrors) error {
 	ctx := v.ctx()
-	p := &seasonPage{Season: se, Path: seasonPath(se.Name), Refused: refused, MiB: s.MaxUpload >> 20}
+	p := &schedulePage{Season: se, Path: schedulePath(se.Name), Refused: refused, MiB: s.MaxUpload >> 20}
 	var err error
 	if p.Options, err = schedule.DecodeOptions(se); err != nil {
 		return err
 	}
-	if err := s.lookAhead(ctx, p, v.r.URL.Query().Has("plan")); err != nil {
+	if err := s.loadNext(ctx, p, v.r.URL.Query().Has("plan")); err != nil {
 		return err
 	}
-	firings, err := s.Ledger.Schedules().ListRuns(ctx, se.Name)
+	runs, err := s.Ledger.Schedules().ListRuns(ctx, se.Name)
 	if err != nil {
 		return err
 	}
-	if p.Versions, err = schedule.ListVersions(ctx, s.Ledger, se, firings); err != nil {
+	if p.Versions, err = schedule.ListVersions(ctx, s.Ledger, se, runs); err != nil {
 		return err
 	}
-	if err := s.holdAgainst(v, p); err != nil {
+	if err := s.loadComparison(v, p); err != nil {
 		return err
 	}
-	p.Pager, firings = paged(v, firings, firingsOnPage)
-	for _, f := range firings {
-		listed, err := s.listedFiring(ctx, f)
+	p.Pager, runs = paged(v, runs, runsOnPage)
+	for _, f := range runs {
+		listed, err := s.loadListedRun(ctx, f)
 		if err != nil {
 			return err
 		}
-		p.Firings = append(p.Firings, listed)
+		p.Runs = append(p.Runs, listed)
 	}
 	status := http.StatusOK
 	if refused != nil {
 		status = http.StatusUnprocessableEntity
 	}
-	return v.showStatus(status, "season.html", se.Name, p)
+	return v.showStatus(status, "schedule.html", se.Name, p)
 }
 
-// plannedRows is how large a roster may be for its plan to be worked out before
-// anybody asks for it.
+// plannedRows is the size up to which the plan of a company list is calculated
+// without being asked for.
 const plannedRows = 5000
 
-// lookAhead says when a season fires next, and what it would do then.
-func (s *Site) lookAhead(ctx context.Context, p *seasonPage, asked bool) error {
+// loadNext loads the next runs of a schedule, and the plan of the first.
+func (s *Site) loadNext(ctx context.Context, p *schedulePage, asked bool) error {
 	roster, err := s.Seasons.Roster(ctx, p.Season)
 	if err == nil {
-		p.Roster = troubleOf(p.Season.File, roster, nil)
+		p.List = errorsOf(p.Season.File, roster, nil)
 		p.Next, err = s.Seasons.Upcoming(ctx, p.Season, 3)
 	}
-	p.Unasked = err == nil && !asked && len(p.Next) > 0 && p.Roster.Tally.Rows > plannedRows
-	if err == nil && len(p.Next) > 0 && !p.Unasked {
+	p.OnDemand = err == nil && !asked && len(p.Next) > 0 && p.List.Tally.Rows > plannedRows
+	if err == nil && len(p.Next) > 0 && !p.OnDemand {
 		p.Plan, err = s.Seasons.NextPlan(ctx, p.Season)
 	}
 	if errors.Is(err, schedule.ErrCompanyList) {
@@ -274,44 +275,44 @@ func (s *Site) lookAhead(ctx context.Context, p *seasonPage, asked bool) error {
 	return err
 }
 
-// holdAgainst compares the present roster with the version that the address
-// names.
-func (s *Site) holdAgainst(v *request, p *seasonPage) error {
+// loadComparison compares the present company list with the version that the
+// address names.
+func (s *Site) loadComparison(v *request, p *schedulePage) error {
 	hash := v.r.URL.Query().Get("against")
 	if hash == "" || hash == p.Season.CompanyList {
 		return nil
 	}
 	now, err := s.Seasons.Roster(v.ctx(), p.Season)
 	if err != nil {
-		return asTrouble(err)
+		return asBadRequest(err)
 	}
 	before, err := s.Seasons.Version(v.ctx(), p.Season, hash)
 	if err != nil {
-		return asTrouble(err)
+		return asBadRequest(err)
 	}
 	version, err := s.Ledger.Schedules().FindCompanyList(v.ctx(), hash)
 	if err != nil {
 		return err
 	}
 	version.Content = nil
-	p.Against, p.Changes = &version, compared(season.Compare(now.Rows, before.Rows))
+	p.Against, p.Changes = &version, newComparison(season.Compare(now.Rows, before.Rows))
 	return nil
 }
 
-// asTrouble is what a person can put right of a season or its roster, in its own
-// words; any other error is left as it is.
-func asTrouble(err error) error {
+// asBadRequest turns the errors of a schedule or its company list, which a person
+// can fix, into bad requests. Others are returned unchanged.
+func asBadRequest(err error) error {
 	if errors.Is(err, schedule.ErrSchedule) || errors.Is(err, schedule.ErrCompanyList) {
 		return badRequest("%s", sentence(err.Error()))
 	}
 	return err
 }
 
-func (s *Site) pauseSeason(v *request) error  { return s.setPaused(v, true) }
-func (s *Site) resumeSeason(v *request) error { return s.setPaused(v, false) }
+func (s *Site) pauseSchedule(v *request) error  { return s.setPaused(v, true) }
+func (s *Site) resumeSchedule(v *request) error { return s.setPaused(v, false) }
 
 func (s *Site) setPaused(v *request, paused bool) error {
-	se, err := s.theSeason(v)
+	se, err := s.findSchedule(v)
 	if err != nil {
 		return err
 	}
@@ -325,11 +326,11 @@ func (s *Site) setPaused(v *request, paused bool) error {
 		}
 	}
 	v.flash("ok", "%s", said)
-	return v.redirect(seasonPath(se.Name))
+	return v.redirect(schedulePath(se.Name))
 }
 
-func (s *Site) removeSeason(v *request) error {
-	se, err := s.theSeason(v)
+func (s *Site) removeSchedule(v *request) error {
+	se, err := s.findSchedule(v)
 	if err != nil {
 		return err
 	}
@@ -340,15 +341,15 @@ func (s *Site) removeSeason(v *request) error {
 	return v.redirect("/seasons")
 }
 
-// newRoster gives a season another version of its roster, and shows what that
-// changes.
-func (s *Site) newRoster(v *request) error {
-	file, err := v.file(s.MaxUpload) // first: who may not is told nothing else
+// replaceCompanyList gives a schedule another version of its company list, and
+// shows the changes.
+func (s *Site) replaceCompanyList(v *request) error {
+	file, err := v.file(s.MaxUpload) // first: a refused upload learns nothing else
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	se, err := s.theSeason(v)
+	se, err := s.findSchedule(v)
 	if err != nil {
 		return err
 	}
@@ -357,44 +358,45 @@ func (s *Site) newRoster(v *request) error {
 	}
 	content, err := io.ReadAll(file)
 	if err != nil {
-		return file.trouble(err)
+		return file.readError(err)
 	}
 	done, err := schedule.Update(v.withAudit("season-update", se.Name, file.name), s.Ledger, se, file.name, content,
 		v.who())
 	switch {
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
-		return s.showSeason(v, se, troubleOf(file.name, done.Roster, err))
+		return s.showSchedule(v, se, errorsOf(file.name, done.Roster, err))
 	case err != nil:
 		return err
 	case done.Same:
 		v.flash("note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
-		return v.redirect(seasonPath(se.Name))
+		return v.redirect(schedulePath(se.Name))
 	}
 	v.flash("ok", "%s is now the company list, with %s to file. The changes are listed below.", file.name,
 		count(done.Roster.Tally.Ready, "row"))
-	return v.redirect(seasonPath(se.Name) + "?against=" + se.CompanyList + "#changes")
+	return v.redirect(schedulePath(se.Name) + "?against=" + se.CompanyList + "#changes")
 }
 
-// rehearsal is a firing by hand before somebody's yes.
-type rehearsal struct {
+// runPreview is a run by hand that waits to be confirmed.
+type runPreview struct {
 	schedule.Preview
 	Season ledger.Schedule
 	Path   string
-	Waits  bool   // its batch waits for somebody's approval
-	Look   string // names what is looked at
-	Why    string // why it cannot be fired now
+	Waits  bool   // its batch waits for approval
+	Look   string // identifies the plan that is shown
+	Why    string // why it cannot run now
 }
 
-// lookOf names what a firing by hand would buy: whoever says yes says it to this.
-func lookOf(r schedule.Preview) string {
+// describeRun identifies what a run by hand would order: the confirmation is for
+// exactly this.
+func describeRun(r schedule.Preview) string {
 	if r.Plan == nil {
 		return ""
 	}
 	return fmt.Sprintf("%s: %d for %s", r.Firing.ID, r.Plan.Filings, r.Plan.Total())
 }
 
-func (s *Site) rehearse(v *request) (*rehearsal, error) {
-	se, err := s.theSeason(v)
+func (s *Site) previewRun(v *request) (*runPreview, error) {
+	se, err := s.findSchedule(v)
 	if err != nil {
 		return nil, err
 	}
@@ -402,14 +404,14 @@ func (s *Site) rehearse(v *request) (*rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &rehearsal{Season: se, Path: seasonPath(se.Name), Waits: se.Approval}
+	p := &runPreview{Season: se, Path: schedulePath(se.Name), Waits: se.Approval}
 	if p.Preview, err = s.Seasons.Preview(v.ctx(), se); err != nil {
-		return nil, asTrouble(err)
+		return nil, asBadRequest(err)
 	}
 	if p.Plan != nil {
 		p.Waits = p.Waits || policy.Covers(p.Plan.Product, p.Plan.Total())
 	}
-	p.Look = lookOf(p.Preview)
+	p.Look = describeRun(p.Preview)
 	switch {
 	case p.Plan == nil:
 	case !p.Plan.Priced:
@@ -423,24 +425,24 @@ func (s *Site) rehearse(v *request) (*rehearsal, error) {
 	return p, nil
 }
 
-func (s *Site) rehearseSeason(v *request) error {
-	p, err := s.rehearse(v)
+func (s *Site) showRunPreview(v *request) error {
+	p, err := s.previewRun(v)
 	if err != nil {
 		return err
 	}
-	return v.show("fire.html", "Run "+p.Season.Name+" now", p)
+	return v.show("run-schedule.html", "Run "+p.Season.Name+" now", p)
 }
 
-// fireSeason does what was rehearsed, where it is still the same.
-func (s *Site) fireSeason(v *request) error {
-	p, err := s.rehearse(v)
+// runSchedule runs a schedule by hand, if its plan is still the one that was shown.
+func (s *Site) runSchedule(v *request) error {
+	p, err := s.previewRun(v)
 	if err != nil {
 		return err
 	}
 	switch {
 	case p.Fired != nil:
 		v.flash("note", "This schedule already ran by hand today, with this company list.")
-		return v.redirect(firedPath(p.Season.Name, *p.Fired))
+		return v.redirect(runPath(p.Season.Name, *p.Fired))
 	case p.Why != "":
 		return badRequest("%s The schedule did not run.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
@@ -449,7 +451,7 @@ func (s *Site) fireSeason(v *request) error {
 		return v.redirect(p.Path + "/fire")
 	}
 	ctx := v.withAudit("season-run", p.Season.Name, p.Look)
-	// Once begun it is brought to its end, whether the browser stays or not.
+	// A run that has begun is finished even if the browser leaves.
 	f, err := s.Seasons.RunNow(context.WithoutCancel(ctx), p.Season, p.Firing)
 	switch {
 	case errors.Is(err, schedule.ErrRunning) && f.State != ledger.RunBegun:
@@ -457,7 +459,7 @@ func (s *Site) fireSeason(v *request) error {
 	case errors.Is(err, schedule.ErrRunning):
 		return badRequest("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
 	case err != nil:
-		return asTrouble(err)
+		return asBadRequest(err)
 	default:
 		b, err := s.Ledger.Batch(v.ctx(), f.Batch)
 		if f.Batch != "" && err == nil && b.Approval.State == ledger.ApprovalWanted {
@@ -466,13 +468,13 @@ func (s *Site) fireSeason(v *request) error {
 			v.flash("ok", "The schedule ran. The orders are being placed.")
 		}
 	}
-	return v.redirect(firedPath(p.Season.Name, f))
+	return v.redirect(runPath(p.Season.Name, f))
 }
 
-// firedPath is where what became of a firing is seen.
-func firedPath(name string, f ledger.Run) string {
+// runPath is the page of the results of a run.
+func runPath(name string, f ledger.Run) string {
 	if f.Batch == "" {
-		return seasonPath(name)
+		return schedulePath(name)
 	}
 	return "/batches/" + f.Batch
 }

@@ -24,16 +24,16 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-var enrolmentRoutes = []route{
-	{pattern: "GET /seasons/new", may: operator, serve: (*Site).newSeason},
-	{pattern: "POST /seasons", may: operator, serve: (*Site).addSeason, upload: true},
+var scheduleFormRoutes = []route{
+	{pattern: "GET /seasons/new", may: operator, serve: (*Site).showScheduleForm},
+	{pattern: "POST /seasons", may: operator, serve: (*Site).addSchedule, upload: true},
 }
 
-// enrolment is a season on its way: what was typed, and what is wrong with it.
-type enrolment struct {
+// scheduleForm is the form of a new schedule: the input, and its errors.
+type scheduleForm struct {
 	Form     url.Values
-	Errors   map[string]string // by the field's name
-	Roster   *rosterTrouble    // what is wrong with the roster
+	Errors   map[string]string  // by the field's name
+	List     *companyListErrors // of the company list
 	Products []filing.Product
 	States   []filing.State
 	Years    []choice
@@ -47,21 +47,21 @@ type enrolment struct {
 
 type choice struct{ Value, Name string }
 
-// Ways in which a season's time is given.
+// The forms of a schedule's time.
 const (
 	onDate   = "date"  // a day of the year, or of every month
 	onCron   = "cron"  // a cron expression
 	aheadDue = "ahead" // of the due dates
 )
 
-// zones are those of the states, and what else a server is set to.
+// zones are the time zones of the states, and UTC.
 var zones = []string{
 	"America/New_York", "America/Chicago", "America/Denver", "America/Phoenix", "America/Los_Angeles",
 	"America/Anchorage", "Pacific/Honolulu", "America/Puerto_Rico", "UTC",
 }
 
-func (s *Site) enrolment(v *request, form url.Values) (*enrolment, error) {
-	e := &enrolment{
+func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, error) {
+	e := &scheduleForm{
 		Form:     form,
 		Errors:   make(map[string]string),
 		Products: filing.Products,
@@ -104,13 +104,13 @@ func (s *Site) enrolment(v *request, form url.Values) (*enrolment, error) {
 }
 
 // Is reports whether a choice was made.
-func (e *enrolment) Is(name, value string) bool { return e.Form.Get(name) == value }
+func (e *scheduleForm) Is(name, value string) bool { return e.Form.Get(name) == value }
 
-// Get is what was typed into a field.
-func (e *enrolment) Get(name string) string { return e.Form.Get(name) }
+// Get returns the input of a field.
+func (e *scheduleForm) Get(name string) string { return e.Form.Get(name) }
 
-// Field is a line of the form.
-func (e *enrolment) Field(name, label, hint string) any {
+// Field returns a field of the form.
+func (e *scheduleForm) Field(name, label, hint string) any {
 	return struct {
 		ID, Name, Label, Type, Value, Hint, Error, Autocomplete string
 		Required                                                bool
@@ -125,16 +125,16 @@ func (e *enrolment) Field(name, label, hint string) any {
 	}
 }
 
-func (s *Site) newSeason(v *request) error {
-	e, err := s.enrolment(v, make(url.Values))
+func (s *Site) showScheduleForm(v *request) error {
+	e, err := s.newScheduleForm(v, make(url.Values))
 	if err != nil {
 		return err
 	}
-	return v.show("enrolment.html", "New schedule", e)
+	return v.show("schedule-form.html", "New schedule", e)
 }
 
-// options reads the form, and notes what is wrong at its field.
-func (e *enrolment) options() schedule.Options {
+// options parses the form, and sets the errors of its fields.
+func (e *scheduleForm) options() schedule.Options {
 	text := func(name string) string { return strings.TrimSpace(e.Form.Get(name)) }
 	o := schedule.Options{
 		Product:    filing.Product(text("product")),
@@ -184,8 +184,8 @@ func (e *enrolment) options() schedule.Options {
 	return o
 }
 
-// date is a day and an hour as a cron expression.
-func (e *enrolment) date(text func(string) string) string {
+// date returns the day and the time as a cron expression.
+func (e *scheduleForm) date(text func(string) string) string {
 	at, err := time.Parse("15:04", text("time"))
 	if err != nil {
 		e.Errors["time"] = "Enter a time of day, such as 06:00."
@@ -208,9 +208,9 @@ func (e *enrolment) date(text func(string) string) string {
 	return cron
 }
 
-// addSeason keeps a season, or shows its form again with what is wrong at each
-// field: then nothing of it was kept.
-func (s *Site) addSeason(v *request) error {
+// addSchedule adds a schedule, or shows its form again with the errors of its
+// fields; then nothing was saved.
+func (s *Site) addSchedule(v *request) error {
 	file, err := v.file(s.MaxUpload)
 	var unchosen *httpError
 	switch {
@@ -221,7 +221,7 @@ func (s *Site) addSeason(v *request) error {
 	default:
 		defer file.Close()
 	}
-	e, err := s.enrolment(v, v.r.PostForm)
+	e, err := s.newScheduleForm(v, v.r.PostForm)
 	if err != nil {
 		return err
 	}
@@ -236,16 +236,16 @@ func (s *Site) addSeason(v *request) error {
 	}
 	if unchosen != nil {
 		e.Errors["file"] = "Choose the company list."
-		return v.refuse(e)
+		return v.showScheduleErrors(e)
 	}
 	if len(e.Errors) > 0 { // the file would be read for nothing
-		return v.refuse(e)
+		return v.showScheduleErrors(e)
 	}
 	ask.File = file.name
 	if ask.Content, err = io.ReadAll(file); err != nil {
-		return file.trouble(err)
+		return file.readError(err)
 	}
-	if ask.Options.Map, err = s.keptMapping(v, ask); err != nil {
+	if ask.Options.Map, err = s.findMapping(v, ask); err != nil {
 		return err
 	}
 	done, err := schedule.Add(v.withAudit("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
@@ -254,11 +254,11 @@ func (s *Site) addSeason(v *request) error {
 		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another " +
 			"name, or " +
 			"upload a new company list on the page of that schedule."
-		return v.refuse(e)
+		return v.showScheduleErrors(e)
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
-		e.Roster = troubleOf(ask.File, done.Roster, err)
-		e.Errors["file"] = e.Roster.Text
-		return v.refuse(e)
+		e.List = errorsOf(ask.File, done.Roster, err)
+		e.Errors["file"] = e.List.Text
+		return v.showScheduleErrors(e)
 	case err != nil:
 		return err
 	}
@@ -277,17 +277,17 @@ func (s *Site) addSeason(v *request) error {
 	} else {
 		v.flash("ok", "%s", said)
 	}
-	return v.redirect(seasonPath(ask.Name))
+	return v.redirect(schedulePath(ask.Name))
 }
 
-// refuse shows the form again.
-func (v *request) refuse(e *enrolment) error {
-	return v.showStatus(http.StatusUnprocessableEntity, "enrolment.html", "New schedule", e)
+// showScheduleErrors shows the form again.
+func (v *request) showScheduleErrors(e *scheduleForm) error {
+	return v.showStatus(http.StatusUnprocessableEntity, "schedule-form.html", "New schedule", e)
 }
 
-// keptMapping is what somebody said of the columns of a sheet of this shape, to be
-// kept with the season.
-func (s *Site) keptMapping(v *request, e schedule.NewSchedule) (map[string]string, error) {
+// findMapping returns the saved column mapping for the headers of a company list,
+// to be kept with the schedule.
+func (s *Site) findMapping(v *request, e schedule.NewSchedule) (map[string]string, error) {
 	leave, err := sheet.AcquireReader(v.ctx())
 	if err != nil {
 		return nil, err
@@ -296,7 +296,7 @@ func (s *Site) keptMapping(v *request, e schedule.NewSchedule) (map[string]strin
 		importer.Options{Product: e.Options.Product, Sheet: e.Options.Sheet, Now: time.Now()})
 	leave()
 	if err != nil {
-		return nil, nil // the roster's own reading says why
+		return nil, nil // reading the company list says why
 	}
 	m, err := s.Ledger.Uploads().FindMapping(v.ctx(), cmp.Or(survey.Shape, "-"))
 	if errors.Is(err, ledger.ErrNotFound) {

@@ -49,7 +49,7 @@ func (s *Site) linkedSheet(v *request) error {
 }
 
 func (s *Site) giveDecisions(v *request, link func([]*resolve.UncertainOrder) error) error {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
@@ -95,9 +95,9 @@ const (
 	resolutionsShown = 200
 )
 
-// takeDecisions reads a workbook that was filled in and shows what it comes to.
+// checkWorkbook reads a completed workbook and shows its effect.
 // It is small, and read where it arrives: nothing of it is on a disk.
-func (s *Site) takeDecisions(v *request) error {
+func (s *Site) checkWorkbook(v *request) error {
 	file, err := v.file(maxDecisions)
 	if err != nil {
 		return err
@@ -109,10 +109,10 @@ func (s *Site) takeDecisions(v *request) error {
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxDecisions+1))
 	if err != nil {
-		return file.trouble(err)
+		return file.readError(err)
 	}
 	if len(content) > maxDecisions {
-		return file.trouble(&http.MaxBytesError{Limit: maxDecisions})
+		return file.readError(&http.MaxBytesError{Limit: maxDecisions})
 	}
 	leave, err := sheet.AcquireReader(v.ctx())
 	if err != nil {
@@ -143,12 +143,12 @@ func (s *Site) showDecisions(v *request, decisions *report.DecisionSheet) error 
 	if len(p.Plan.Problems) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	return v.showStatus(status, "decisions.html", "Resolve with a workbook", p)
+	return v.showStatus(status, "uncertain-workbook.html", "Resolve with a workbook", p)
 }
 
 // decided finds out what a sheet of decisions comes to.
 func (s *Site) decided(v *request, decisions *report.DecisionSheet) (*decisionsPage, error) {
-	b, err := s.theBatch(v)
+	b, err := s.findBatch(v)
 	if err != nil {
 		return nil, err
 	}
@@ -203,8 +203,8 @@ func (s *Site) decided(v *request, decisions *report.DecisionSheet) (*decisionsP
 	return p, nil
 }
 
-// settleAll settles rows by a sheet of decisions that was looked at.
-func (s *Site) settleAll(v *request) error {
+// resolveByWorkbook resolves rows by a workbook that was checked.
+func (s *Site) resolveByWorkbook(v *request) error {
 	form := v.r.PostForm
 	var decisions report.DecisionSheet
 	if err := json.Unmarshal([]byte(form.Get("decisions")), &decisions); err != nil {

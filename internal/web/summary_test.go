@@ -1,0 +1,105 @@
+package web
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// slowSource sums up a batch in a second, and counts how often.
+type slowSource struct {
+	mu     sync.Mutex
+	reads  map[string]int
+	counts ledger.Counts
+}
+
+func (s *slowSource) read(what string) {
+	time.Sleep(time.Second)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads[what]++
+}
+
+func (s *slowSource) Counts(context.Context, string) (ledger.Counts, error) {
+	s.read("counts")
+	return s.counts, nil
+}
+
+func (s *slowSource) Figures(context.Context, string) (ledger.Figures, error) {
+	s.read("figures")
+	return ledger.Figures{}, nil
+}
+
+func (s *slowSource) Filings(context.Context, string) (ledger.Filings, error) {
+	s.read("filings")
+	return ledger.Filings{}, nil
+}
+
+func (s *slowSource) Unfinished(context.Context, string) (ledger.Unfinished, error) {
+	s.read("unfinished")
+	return ledger.Unfinished{}, nil
+}
+
+// Many readers of one batch cost the ledger no more than one, and a change is
+// seen at once.
+func TestSummaryIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &slowSource{reads: make(map[string]int)}
+		cache := newSummaryCache(source)
+		load := func() {
+			var all sync.WaitGroup
+			for range 5 {
+				all.Go(func() {
+					if _, _, err := cache.load(t.Context(), "b"); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		wants := func(figures, filings int) {
+			t.Helper()
+			load()
+			if got := source.reads; got["figures"] != figures || got["filings"] != filings ||
+				got["unfinished"] != filings {
+				t.Errorf("read %v, want %d and %d", got, figures, filings)
+			}
+		}
+		wants(1, 1)
+		wants(1, 1)
+		time.Sleep(11 * time.Second) // ten times the second that the figures took
+		wants(2, 1)
+		time.Sleep(40 * time.Second) // 25 times the two that the orders took
+		wants(3, 2)
+		cache.forget("b")
+		wants(4, 3)
+	})
+}
+
+// The results of moving rows are counted sooner again than those at rest.
+func TestCountsOfMovingRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &slowSource{reads: make(map[string]int), counts: ledger.Counts{filing.Ready: 1}}
+		cache := newSummaryCache(source)
+		wants := func(n int) {
+			t.Helper()
+			if _, err := cache.loadCounts(t.Context(), "b"); err != nil || source.reads["counts"] != n {
+				t.Errorf("counted %d times, want %d; %v", source.reads["counts"], n, err)
+			}
+		}
+		wants(1)
+		wants(1)
+		time.Sleep(11 * time.Second)
+		source.counts = ledger.Counts{filing.Placed: 1}
+		wants(2)
+		time.Sleep(90 * time.Second)
+		wants(2)
+		time.Sleep(20 * time.Second)
+		wants(3)
+	})
+}
