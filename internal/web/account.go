@@ -117,7 +117,7 @@ func (s *Site) showLink(v *request, a ledger.Account, said string) error {
 	}{a.Name, said, s.address(v.r) + "/enter?ticket=" + url.QueryEscape(secret), a.HasPassword})
 }
 
-// revokeLink ends a link that somebody made.
+// revokeLink ends a link that someone made.
 func (s *Site) revokeLink(v *request) error {
 	id := v.r.PathValue("link")
 	err := s.Ledger.Accounts().RevokeSignInLink(v.withAudit("account-link-revoke", id, ""), id)

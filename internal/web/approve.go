@@ -18,10 +18,10 @@ import (
 type asked struct {
 	Rows     int
 	Total    money.Cost
-	Short    money.Cents        // what is missing in the book for it
+	Short    money.Cents        // what the balance lacks for it
 	By       string             // who handed it in
 	Plan     string             // names what is approved
-	Season   *schedule.Plan     // of the firing that made the batch; nil where none did
+	Season   *schedule.Plan     // of the run that made the batch; nil if none did
 	Quote    pricing.BatchQuote // as it was made last; empty where none was kept
 	Warnings jobs.Warnings
 	approvers
@@ -54,7 +54,7 @@ func (s *Site) asked(v *request, b ledger.Batch, p *panel) (*asked, error) {
 // approvers is who may approve what waits in a batch.
 type approvers struct {
 	Second bool                // it needs a second person
-	Barred *ledger.SecondError // why whoever looks may not; nil where they may
+	Barred *ledger.SecondError // why the reader may not; nil if they may
 	Who    []string            // who may, as its second person
 }
 
@@ -84,7 +84,7 @@ func (s *Site) again(v *request, batch string, c ledger.CostIncrease) (*again, e
 	return &again{who, c, c.Approved > 0 && c.Cost.Amount > c.Approved}, err
 }
 
-// sayBarred says why somebody may not approve.
+// sayBarred shows why the reader may not approve.
 func (v *request) sayBarred(err error) {
 	v.site.deny(v, ledger.ErrSecond.Error())
 	var why *ledger.SecondError
@@ -103,7 +103,7 @@ func (a *asked) TotalText() string { return a.Total.Without(a.Quote.Missing()) }
 // shownWarnings is how many warnings are listed beside a quote; a tab has all.
 const shownWarnings = 10
 
-// checkedWarnings refuses an approval by somebody who did not confirm the number
+// checkedWarnings refuses an approval by someone who did not confirm the number
 // of warnings that there are.
 func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 	w, err := jobs.ListWarnings(v.ctx(), s.Ledger, b, 0)
@@ -114,7 +114,7 @@ func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 		count(w.Count, "warning"))
 }
 
-// approve says yes to a batch, as it was looked at.
+// approve approves a batch as it was shown.
 func (s *Site) approve(v *request) error {
 	b, err := s.findBatch(v)
 	if err != nil {

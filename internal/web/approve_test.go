@@ -71,7 +71,7 @@ func (s *testSite) plan(batch string) string {
 	return b.Approval.Plan
 }
 
-// A yes is to what was looked at: anything else is shown anew, and nothing is sent.
+// An approval is for what was shown: anything else is shown again, and nothing is sent.
 func TestApprovalOfAnotherPlan(t *testing.T) {
 	s, _, batch := wantsApproval(t)
 	v := s.as(ledger.Approver)

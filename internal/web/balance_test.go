@@ -185,7 +185,7 @@ func TestEntriesInPages(t *testing.T) {
 	}
 }
 
-// A fleet that is paused for funds asks again when somebody says so.
+// A fleet that is paused for funds asks again on request.
 func TestAskForFunds(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)

@@ -34,8 +34,8 @@ type batchPage struct {
 	Steps   []step
 	Asked   *asked // an approval is waited for
 	Again   *again // rows that wait for an approval of their own
-	Given   bool   // one was given, by somebody else than whoever took it in
-	Hands   bool   // whoever looks may hold it back
+	Given   bool   // one was given, by someone else than whoever took it in
+	Hands   bool   // the reader may pause it
 	Left    int    // rows that are not answered yet
 	Back    int    // rows that a cancellation takes back, as far as is known
 	Stay    int    // rows that it cannot
@@ -113,7 +113,7 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 }
 
 // mark names what a page of a batch was made for: what there is to do on it. A
-// page of another mark is to be loaded anew.
+// page of another mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
 	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Plan, p.Dearer))
@@ -147,7 +147,7 @@ type hold struct {
 	Word            string // in two or three words
 	Class, What, Do string
 	Path, Name      string    // where; "" for nowhere
-	Until           time.Time // when it ends by itself; zero for nobody knows
+	Until           time.Time // when it ends automatically; zero if unknown
 }
 
 // watch loads the panel of a batch repeatedly.
@@ -356,7 +356,7 @@ func (p *panel) Say() string {
 // Placing counts the rows that are at the service now.
 func (p *panel) Placing() int { return p.Counts[filing.Placing] }
 
-// Uncertain, Invalid and Refused count rows by what became of them; ToCorrect
+// Uncertain, Invalid and Refused count rows by their results; ToCorrect
 // are those whose cells a correction helps.
 func (p *panel) Uncertain() int { return p.Counts[filing.Uncertain] }
 func (p *panel) Invalid() int   { return p.Counts[filing.Invalid] }

@@ -23,7 +23,7 @@ func (v *request) try(name string) ledger.Try {
 	return ledger.Try{Name: name, From: v.from(), Browser: v.browser()}
 }
 
-// ownTry is an attempt of somebody who is signed in to prove it once more. Only
+// ownTry is an attempt of someone who is signed in to prove it once more. Only
 // their own failures count.
 func (v *request) ownTry() ledger.Try {
 	t := v.try(v.who())

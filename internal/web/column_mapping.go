@@ -76,7 +76,7 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}, err
 }
 
-// openUpload opens an upload as a sheet of filings, by somebody who has entered. Close it.
+// openUpload opens an upload as a sheet of filings, by someone who has entered. Close it.
 func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Import, error) {
 	content, err := s.Ledger.Uploads().LoadContent(ctx, u.ID)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Impor
 	return importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
 }
 
-// recallMapping gives an upload what somebody said of the columns of an earlier
+// recallMapping gives an upload what someone said of the columns of an earlier
 // sheet of its shape.
 func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 	survey, err := s.queue.survey(ctx, u)
@@ -225,7 +225,7 @@ func (r *reading) mapColumns(form url.Values, columns []importer.ColumnSurvey, w
 	}
 }
 
-// readNote says in the audit log what somebody changed of the reading of a sheet.
+// readNote is the audit log's note about a changed column mapping.
 func readNote(keep bool) string {
 	if keep {
 		return "column mapping changed and saved for these headers"

@@ -59,7 +59,7 @@ func TestHiddenRowsAreTold(t *testing.T) {
 		`name="visible-only" value="1" checked`)
 }
 
-// The page tells what to do in its own words: nobody there can type a flag.
+// The page tells what to do in its own words: no one there can type a flag.
 func TestNoFlagsOnThePage(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)

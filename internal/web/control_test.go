@@ -30,7 +30,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// What the service refused goes again when somebody says so, once however often
+// What the service refused goes again when someone says so, once however often
 // the form arrives.
 func TestRetry(t *testing.T) {
 	s := newSite(t)

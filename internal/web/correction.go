@@ -87,7 +87,7 @@ type correction struct {
 	Where, Text string
 }
 
-// shownEdits lists corrections by their cells. Numbers that may be somebody's
+// shownEdits lists corrections by their cells. Numbers that may be someone's
 // Social Security number are not shown again.
 func shownEdits(edits []importer.Edit) []correction {
 	all := make([]correction, len(edits))

@@ -34,7 +34,7 @@ var downloadRoutes = []route{
 	{pattern: "POST /batches/{batch}/correct", may: preparer, serve: (*Site).correctBatch},
 }
 
-// fetched records that somebody took something with them.
+// fetched records a download in the audit log.
 func (s *Site) fetched(v *request, of, what string) error {
 	return s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
@@ -199,14 +199,14 @@ func noDocument(err error) error {
 }
 
 // leadsTo reports whether a browser is sent to a link of the service: to a host
-// that the settings name, where nobody can listen or swap it on the way, and to the
+// that the settings name, where no one can listen or swap it on the way, and to the
 // service itself. Documents elsewhere are passed on by this server.
 func (s *Site) leadsTo(to *url.URL) bool {
 	own, err := url.Parse(s.Settings.Service)
 	return s.Downloads.Listed(to) && (to.Scheme == "https" || err == nil && own.Host == to.Host)
 }
 
-// passOn fetches a document and gives it to whoever asked.
+// passOn fetches a document and sends it to the reader.
 func (s *Site) passOn(v *request, links documents.Links, item documents.Item) error {
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *Site) documents(v *request) error {
 	p := parcel{request: v, zip: zip.NewWriter(v.w), dir: dir}
 	early := s.save(v.ctx(), dir, client, items, p.add)
 	if v.ctx().Err() != nil {
-		return nil // whoever asked has gone
+		return nil // the reader has left
 	}
 	err = p.failed
 	if err == nil {
@@ -292,7 +292,7 @@ func (s *Site) documents(v *request) error {
 	}
 	if err != nil {
 		// The answer has begun: all that is left is to break it off, so that
-		// nobody takes it for whole.
+		// no one takes it for complete.
 		s.Log.Warn("document download incomplete", "batch", b.ID, "err", err)
 		panic(http.ErrAbortHandler)
 	}
@@ -422,7 +422,7 @@ func (p *parcel) text(name string, content []byte) error {
 var manifestHead = []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type",
 	"Order ID", "File", "Bytes", "SHA-256", "Why it is missing"}
 
-// writeManifest writes what became of the documents, as a table for a
+// writeManifest writes the outcome of each document, as a table for a
 // spreadsheet: no text in it is taken for a formula.
 func (p *parcel) writeManifest(path string) error {
 	file, err := sheet.CreateCSV(path)

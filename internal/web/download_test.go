@@ -157,8 +157,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// A service that is deceived gives links into the network behind: nobody is
-// given what is there, and nobody is told what was seen there.
+// A service that is deceived gives links into the network behind: no one is
+// given what is there, and no one is told what was seen there.
 func TestDocumentFromInside(t *testing.T) {
 	var asked atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

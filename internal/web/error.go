@@ -32,7 +32,7 @@ func badRequest(format string, args ...any) error {
 	return &httpError{http.StatusUnprocessableEntity, "Invalid input", fmt.Sprintf(format, args...)}
 }
 
-// What is refused before anything is looked at.
+// What is refused before anything is read.
 var (
 	errSignIn = &httpError{http.StatusUnauthorized, "You are not signed in",
 		"Nothing was changed. Sign in, then try again."}

@@ -20,7 +20,7 @@ import (
 // same-site, so that another port of this machine is refused too, and falls back
 // to comparing Origin with Host. A request that changes something and has
 // neither header does not come from a current browser: all of them send Origin
-// with a POST. Serving it is safe because it acts for nobody unless it brings a
+// with a POST. Serving it is safe because it acts for no one unless it brings a
 // session cookie, and SameSite=Lax keeps browsers from adding that cookie to a
 // POST that another site starts.
 func (s *Site) guard(next http.Handler) http.Handler {
@@ -89,7 +89,7 @@ func (s *Site) serve(rt route, v *request) error {
 	return rt.serve(s, v)
 }
 
-// recognise finds the session of whoever asks.
+// recognise finds the session of the request.
 func (v *request) recognise() error {
 	cookie, err := v.r.Cookie(v.site.cookieName(sessionCookie))
 	if err != nil || cookie.Value == "" {
@@ -109,7 +109,7 @@ func (rt route) isFor(a ledger.Account) bool {
 	return len(rt.may) == 0 || slices.ContainsFunc(rt.may, a.May)
 }
 
-// allowed refuses what is not for whoever asks, and forms that are not ours.
+// allowed refuses what the reader has no role for, and forms of other sites.
 func (v *request) allowed(rt route) error {
 	changes := v.r.Method != http.MethodGet && v.r.Method != http.MethodHead
 	if rt.may != nil {

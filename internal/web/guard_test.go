@@ -79,7 +79,7 @@ func (v *visitor) beginSession(account string) {
 	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: v.cookieName(sessionCookie), Value: secret, Path: "/"}})
 }
 
-// Whoever types a wrong password too often waits, and nobody else does: neither
+// Whoever types a wrong password too often waits, and no one else does: neither
 // the owner in a browser that is known, nor the owner who is signed in.
 func TestTooManyPasswords(t *testing.T) {
 	s := newSite(t)
@@ -244,7 +244,7 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	}
 }
 
-// However many look at sheets, a few are in memory at once; and nobody who takes
+// However many look at sheets, a few are in memory at once; and no one who takes
 // one away slowly keeps the others from looking.
 func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 	s := newSite(t)
@@ -341,7 +341,7 @@ func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// Somebody whom another person has added sets a password first. The owner of an
+// Someone whom another person has added sets a password first. The owner of an
 // account is confirmed by those alone who have no part in its link.
 func TestWhoConfirmsAnOwner(t *testing.T) {
 	s := newSite(t)

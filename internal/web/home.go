@@ -32,7 +32,7 @@ type listedBatch struct {
 	Spent  money.Cents
 }
 
-// stack is a bar of what became of rows.
+// stack is a bar of the results of rows.
 type stack struct {
 	Label string
 	Parts []stackPart

@@ -13,8 +13,8 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// broadcaster keeps the pages that somebody watches. What several people watch is
-// looked at once.
+// broadcaster keeps the pages that are watched. What several people watch is
+// loaded once.
 type broadcaster struct {
 	mu     sync.Mutex
 	of     map[string]*stream
@@ -34,7 +34,7 @@ type snapshot struct {
 	Panel []byte // HTML
 	Tally []byte // JSON: how many rows each tab has; empty where there are no such tabs
 	Say   string // for a screen reader; said when it changes
-	Gone  bool   // the page is another one now: to be loaded anew
+	Gone  bool   // the page has changed: it has to be reloaded
 }
 
 // stream is one thing that is watched.
@@ -50,14 +50,14 @@ type stream struct {
 // Times of a stream.
 const (
 	snapshotEvery = 500 * time.Millisecond
-	beatEvery     = 15 * time.Second // so that whoever stands between keeps the connection
+	beatEvery     = 15 * time.Second // so that proxies keep the connection
 	sayEvery      = 10 * time.Second
 	checkEvery    = 30 * time.Second // whether the watcher may still look
 	takeWithin    = 2 * beatEvery    // a browser that takes nothing in for so long has gone
 )
 
 // subscribe joins the stream of a name, or starts it; look is called repeatedly
-// while somebody watches.
+// while someone watches.
 func (s *broadcaster) subscribe(name string, look func(context.Context) (snapshot, error)) (st *stream, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

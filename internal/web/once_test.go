@@ -101,7 +101,7 @@ func (w *walk) sent() int { return w.service.Books().Requests["POST /orders"] }
 
 func (w *walk) policy(p ledger.Policy) { w.must(w.Ledger.ChangePolicy(w.Context(), p)) }
 
-// approves has somebody approve all that waits, by every form there is for it.
+// approves has someone approve all that waits, by every form there is for it.
 func (w *walk) approves(v *visitor) {
 	w.Helper()
 	batches, err := w.Ledger.Batches(w.Context())
@@ -137,7 +137,7 @@ func (w *walk) tries(v *visitor) {
 	w.approves(v)
 }
 
-// sheet has somebody upload and submit a spreadsheet of one filing.
+// sheet has someone upload and submit a spreadsheet of one filing.
 func (w *walk) submits(v *visitor, company string) string {
 	w.Helper()
 	path, body := v.sheet(company+".csv",
@@ -145,7 +145,7 @@ func (w *walk) submits(v *visitor, company string) string {
 	return v.submit(path, body)
 }
 
-// adds has somebody add a schedule on the page.
+// adds has someone add a schedule on the page.
 func (w *walk) adds(v *visitor, name string, roster []byte) {
 	w.Helper()
 	status, body, _ := v.upload("/seasons", "roster.csv", roster, "name", name, "when", "date",
@@ -245,7 +245,7 @@ var ways = []way{
 		name: "company list, by the clock",
 		uses: []string{"POST /seasons/{season}/roster"},
 		before: func(w *walk) {
-			w.policy(ledger.Policy{}) // it was made when nobody had to approve
+			w.policy(ledger.Policy{}) // it was made when no one had to approve
 			w.adds(w.as(ledger.Operator), "de", companyListOf("Ada LLC"))
 			w.clock()
 			w.drain()
@@ -387,7 +387,7 @@ var ways = []way{
 			w.enters(secret, resetPassword)
 			vera := w.signsIn("vera", resetPassword)
 			w.tries(vera)
-			// Through vera, who is nobody's second person, there is no way to otto either.
+			// Through vera, who is no one's second person, there is no way to otto either.
 			w.enters(w.link(vera, "otto"), resetPassword)
 			w.approves(w.signsIn("otto", resetPassword))
 			for _, name := range []string{"vera", "otto"} {

@@ -20,7 +20,7 @@ var passkeyRoutes = []route{
 }
 
 // passkeys are those of the address that people type: --public-url, or localhost
-// on this machine. Other names that the server answers to are nobody's.
+// on this machine. Other names that the server answers to are no one's.
 func (s *Site) passkeys(v *request) (*signin.Passkeys, error) {
 	if s.Public != nil {
 		return signin.NewPasskeys(s.Public)

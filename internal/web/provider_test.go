@@ -71,7 +71,7 @@ func TestSignInByTheProvider(t *testing.T) {
 	}
 	a := mustAccount(s, "ana@example.com")
 
-	// The provider says what the account may do: nobody here does.
+	// The provider says what the account may do: no one here does.
 	_, body = v.get("/settings")
 	v.wants(body, "from the groups at "+p.URL)
 	if status, _ := v.post("/settings/accounts/"+a.ID, "role", "operator", "role",
@@ -109,7 +109,7 @@ func TestSignInByTheProvider(t *testing.T) {
 	}
 }
 
-// An email address makes nobody somebody else.
+// An email address makes no one someone else.
 func TestProviderDoesNotTakeLocalAccountsOver(t *testing.T) {
 	s, p := provided(t)
 	boss := s.member("boss@example.com", ledger.Operator)
@@ -340,7 +340,7 @@ func TestPasswordOfALinkedAccount(t *testing.T) {
 }
 
 // The owner of a local account links it while signed in, after proving it once
-// more; nobody is linked by somebody else's form, browser or session.
+// more; no one is linked by someone else's form, browser or session.
 func TestLinkToTheProvider(t *testing.T) {
 	s, p := provided(t)
 	p.Person(map[string]any{"sub": "9", "email": "leo@example.com", "email_verified": true, "groups": []string{"appr"}})

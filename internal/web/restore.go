@@ -14,7 +14,7 @@ import (
 // restoreForm asks for what of a batch may have been sent after the backup that
 // the ledger was restored from.
 type restoreForm struct {
-	Check *resolve.RestoreCheck // nil before somebody asks
+	Check *resolve.RestoreCheck // nil before it is asked for
 	Text  string                // since when, as it was typed
 	Error string
 }

@@ -70,7 +70,7 @@ type rowEvent struct {
 	Body string
 }
 
-// eventWords are what became of an event, in words and by its look.
+// eventWords are the states of an event, with their CSS classes.
 var eventWords = map[ledger.EventState]struct{ meaning, tone string }{
 	ledger.EventNew:        {"not processed yet", "ready"},
 	ledger.EventApplied:    {"applied", "placed"},

@@ -96,7 +96,7 @@ func faultElsewhere(f ledger.Fault) listedFault {
 
 const rowsOnPage = 50
 
-// shows are the parts of a batch that can be looked at, in their order.
+// shows are the parts of a batch that can be listed, in their order.
 var shows = []struct {
 	name, title string
 	query       ledger.RowQuery

@@ -36,7 +36,7 @@ func letter(r rune) rune {
 	return '_'
 }
 
-// season adds one that fires once a year and places at once.
+// season adds a schedule that runs once a year and places at once.
 func (s *testSite) season(name string, approval bool, roster []byte) {
 	s.Helper()
 	_, err := schedule.Add(s.Context(), s.Ledger, schedule.NewSchedule{
@@ -58,7 +58,7 @@ func (s *testSite) runs(name string) []ledger.Run {
 }
 
 // Without a season the pages say what one is for, and lead an operator to the
-// form; nobody else.
+// form; no one else.
 func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
 	s := newSite(t)
 	for _, path := range []string{"/seasons", "/calendar"} {
@@ -75,7 +75,7 @@ func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
 }
 
 // What a person may do with a season goes by role: an operator changes it, a
-// preparer gives it a roster, an approver looks.
+// preparer gives it a company list, an approver looks.
 func TestASeasonIsChangedByRole(t *testing.T) {
 	s := newSite(t)
 	s.season("de", false, companyListOf("Ada LLC"))
@@ -116,7 +116,7 @@ func TestASeasonIsChangedByRole(t *testing.T) {
 	}
 }
 
-// A season is added by a form; what is wrong with it stands at its field, and
+// A schedule is added by a form; its errors are shown at their fields, and
 // nothing of it is kept.
 func TestAddSeason(t *testing.T) {
 	s := newSite(t)
@@ -214,7 +214,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 	}
 }
 
-// Where the firm wants a second person, no season places by itself.
+// If the firm requires a second person, no schedule places without approval.
 func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
@@ -259,8 +259,8 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 	}
 }
 
-// A season is fired by hand once, however often the form arrives, and only as it
-// was looked at.
+// A schedule runs by hand once, however often the form arrives, and only as it was
+// shown.
 func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	s := newSite(t)
 	s.season("de", true, companyListOf("Ada LLC", "Bea LLC"))
@@ -342,7 +342,7 @@ func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 	}
 }
 
-// A new roster is compared with the one before, and names out of a sheet are text.
+// A new company list is compared with the one before, and its names are text.
 func TestNewCompanyListShowsChanges(t *testing.T) {
 	s := newSite(t)
 	const script, formula, rightToLeft = `<script>alert(1)</script>`, `=cmd|'/c calc'!A1`, "שלום \u202eevil"
@@ -390,7 +390,7 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 	}
 }
 
-// A roster larger than the site takes is refused, and nothing of it is kept.
+// A company list larger than the limit is refused, and nothing of it is kept.
 func TestLargeCompanyListIsRefused(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
 	v := s.as(ledger.Operator)

@@ -43,7 +43,7 @@ func TestSeats(t *testing.T) {
 	if taken, _ := s.tryTake("eve"); taken != nil {
 		t.Error("a fourth seat of three")
 	}
-	// Somebody who has all of theirs gives one up for the next, whatever the others have.
+	// Someone who has all of theirs gives one up for the next, whatever the others have.
 	if taken, _ := s.take("ana"); taken == nil {
 		t.Error("ana gets none for her own")
 	}
@@ -98,7 +98,7 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 }
 
 // A file is refused before it is read while others of the same account are on
-// their way, and where too many sheets lie there that nobody submitted.
+// their way, and where too many sheets lie there that no one submitted.
 func TestUploadsAreBounded(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
@@ -125,7 +125,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		!strings.Contains(body, "You have 100 uploads that are not submitted") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	// What somebody else keeps is theirs to delete.
+	// What someone else keeps is theirs to delete.
 	other := s.as(ledger.Preparer)
 	if status, body, _ := other.upload("/sheets", "a.csv", []byte(someClients)); status != http.StatusOK {
 		t.Errorf("%d\n%s", status, body)

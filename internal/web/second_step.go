@@ -18,12 +18,13 @@ var secondRoutes = []route{
 // Lives of what waits for its second half.
 const (
 	flowLife = 10 * time.Minute
-	// providerLife is how long somebody stays signed in whom the provider vouches
+	// providerLife is how long someone stays signed in whom the provider vouches
 	// for: what it says of them is looked at once a working day.
 	providerLife = 12 * time.Hour
 )
 
-// arrival is somebody whose password, link, passkey or provider has said who it is.
+// arrival is a person who has proved who they are by password, link, passkey or
+// provider.
 type arrival struct {
 	Account string // its id
 	To      string
@@ -48,7 +49,7 @@ func (a arrival) life(now time.Time) time.Duration {
 	return sessionLife
 }
 
-// Why somebody is not let in whose password is right.
+// Why a person with the right password is refused.
 var (
 	errDisabled = &httpError{http.StatusForbidden, "The account is disabled",
 		"No one was signed in. Ask an operator to enable the account."}
@@ -66,7 +67,7 @@ var (
 	errFlow = &httpError{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
 )
 
-// admit lets somebody in, after the second factor where the account has one.
+// admit signs a person in, after the second factor if the account has one.
 func (s *Site) admit(v *request, a ledger.Account, by arrival) error {
 	if by.Token == "" {
 		if err := s.refuseLocal(a); err != nil {
@@ -125,9 +126,9 @@ func (v *request) flow(kind ledger.FlowKind) string {
 	return cookie.Value
 }
 
-// beginSession signs somebody in who has proved all that is asked for.
+// beginSession signs in a person who has proved all that is required.
 func (s *Site) beginSession(v *request, a ledger.Account, by arrival) error {
-	if v.signedIn { // somebody else was, in this browser
+	if v.signedIn { // someone else was, in this browser
 		if err := s.Ledger.Accounts().EndSession(v.ctx(), v.secret); err != nil {
 			return err
 		}
@@ -196,7 +197,7 @@ type secondView struct {
 }
 
 // waiting finds who waits for the second factor in this browser. A password that was
-// changed since begins anew.
+// changed since begins again.
 func (s *Site) waiting(v *request) (ledger.Account, arrival, error) {
 	var by arrival
 	data, err := s.Ledger.Accounts().FindFlow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond))
@@ -252,7 +253,7 @@ func (s *Site) showSecond(v *request, status int, a ledger.Account, wrong string
 	return v.showStatus(status, "second-step.html", "Second step", page)
 }
 
-// second checks the second factor and lets whoever waits in.
+// second checks the second factor and signs the person in.
 func (s *Site) second(v *request) error {
 	a, by, err := s.waiting(v)
 	if err != nil {

@@ -23,7 +23,7 @@ var securityRoutes = []route{
 	{pattern: "POST /security/recovery", may: self, serve: (*Site).replaceCodes},
 }
 
-// confirmLife is how long somebody who has proved who they are may change their
+// confirmLife is how long someone who has proved who they are may change their
 // factors.
 const confirmLife = 10 * time.Minute
 
@@ -41,7 +41,7 @@ func (s *Site) confirmed(v *request) bool {
 	return !a.HasPassword && !a.HasFactor && now.Sub(v.session.CreatedAt) < confirmLife
 }
 
-// renew begins the session anew, with what was proved in it: its secret changes.
+// renew replaces the session, and keeps what was proved in it: its secret changes.
 func (s *Site) renew(v *request, factor ledger.FactorKind) error {
 	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Site) renew(v *request, factor ledger.FactorKind) error {
 	return err
 }
 
-// securityPage is how somebody signs in, and what happened of late.
+// securityPage is how someone signs in, and what happened of late.
 type securityPage struct {
 	Confirmed  bool
 	Stale      bool // there is nothing to confirm it by but a new sign-in
@@ -106,7 +106,7 @@ func (s *Site) security(v *request) error {
 	return v.show("security.html", "Security", page)
 }
 
-// confirm takes a factor of whoever is signed in, or the password of somebody who has
+// confirm takes a factor of whoever is signed in, or the password of someone who has
 // none: whoever knows a password alone does not change what stands beside it.
 func (s *Site) confirm(v *request) error {
 	a, factor := v.session.Account, v.session.Factor

@@ -18,7 +18,7 @@ import (
 
 const passPhrase = "seven gray herons at noon"
 
-// member signs somebody in by a password.
+// member signs someone in by a password.
 func (s *testSite) member(name string, roles ...ledger.Role) *visitor {
 	s.Helper()
 	account, err := s.Ledger.Accounts().Add(s.Context(), name, roles)

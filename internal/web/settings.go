@@ -41,11 +41,11 @@ type settingsPage struct {
 type accountLine struct {
 	ledger.Account
 	Behind   []string
-	Vouchers []string // the operators who can confirm the owner, where somebody is behind the account
+	Vouchers []string // the operators who can confirm the owner, where someone is behind the account
 	Link     bool     // a one-time link is of use to it
 }
 
-// CanVouch reports whether somebody can confirm the owner.
+// CanVouch reports whether someone can confirm the owner.
 func (a accountLine) CanVouch(name string) bool { return slices.Contains(a.Vouchers, name) }
 
 // Chosen reports whether the policy is about a product by name.

@@ -20,7 +20,7 @@ var signInRoutes = []route{
 	{pattern: "POST /password", may: self, serve: (*Site).password},
 }
 
-// sessionLife is how long somebody stays signed in; the ledger ends a session
+// sessionLife is how long someone stays signed in; the ledger ends a session
 // earlier where nothing is done in it.
 const sessionLife = 7 * 24 * time.Hour
 
@@ -95,7 +95,7 @@ func (s *Site) enterPage(v *request) error {
 // entry is what a one-time link shows.
 type entry struct {
 	Secret, Name string
-	Resets       bool // it sets a new password, and signs nobody in
+	Resets       bool // it sets a new password, and signs no one in
 	Wrong        string
 }
 
@@ -142,7 +142,7 @@ func (s *Site) enter(v *request) error {
 	return s.admit(v, account, arrival{To: to, By: "by a link"})
 }
 
-// madeOwnLink reports whether the link that somebody has just used is their own: on
+// madeOwnLink reports whether the link that someone has just used is their own: on
 // their own computer serve makes one at each start, and they need no password.
 func (s *Site) madeOwnLink(v *request, a ledger.Account) (bool, error) {
 	makers, err := s.Ledger.Accounts().ListCredentials(v.ctx(), a.ID)

@@ -20,7 +20,7 @@ import (
 // Config is what a site is made of.
 type Config struct {
 	Ledger *ledger.Ledger
-	// why there is none, where the environment names none; nobody closes it
+	// why there is none, where the environment names none; no one closes it
 	Service     func() (*filingapi.Client, error)
 	Ask         pricing.Source // what things cost now
 	Seasons     *schedule.Scheduler
@@ -34,7 +34,7 @@ type Config struct {
 	Settings     Settings
 	Downloads    network.Downloads // where the links of documents may lead
 	Public       *url.URL          // where people reach the site; nil: wherever it listens
-	Local        bool              // it listens on loopback, and nobody is in front: other names are refused
+	Local        bool              // it listens on loopback, and no one is in front: other names are refused
 	Port         int               // where it listens on loopback; 0 elsewhere
 	TLS          bool              // people reach it encrypted
 	Proxies      network.Proxies   // whose word on who asks is believed
@@ -61,7 +61,7 @@ type Settings struct {
 	Claim    string   // of the provider, that names the groups
 }
 
-// NoticeTarget is a target of notifications, and what became of a test.
+// NoticeTarget is a target of notifications, and the result of a test.
 type NoticeTarget struct {
 	Name string
 	Err  error
@@ -114,7 +114,7 @@ func (s *Site) Close() {
 	s.flushTraces()
 }
 
-// keptUploads is how long a sheet that nobody touches is kept.
+// keptUploads is how long an unused upload is kept.
 const keptUploads = 30 * 24 * time.Hour
 
 // Tidy deletes old uploads every hour until ctx ends.

@@ -714,7 +714,7 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// What is prepared of a sheet that was changed meanwhile is forgotten: nobody
+// What is prepared of an upload that was changed in the meantime is deleted: no one
 // comes back to it.
 func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	s := newSite(t)

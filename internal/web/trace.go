@@ -114,7 +114,7 @@ var denials = map[*httpError]string{
 }
 
 // route is the pattern that a request matches: never its path, which may hold
-// what is nobody's business.
+// what is no one's business.
 func (v *request) route() string {
 	pattern := v.r.Pattern
 	if pattern == "" {
@@ -126,7 +126,7 @@ func (v *request) route() string {
 	return pattern
 }
 
-// denied tells that a request was refused. A page that somebody without a session
+// denied tells that a request was refused. A page that someone without a session
 // asks for is none: it leads to the sign-in page.
 func (s *Site) denied(v *request, t *httpError) {
 	reason, ok := denials[t]
@@ -167,7 +167,7 @@ func (s *Site) concerned(v *request, name string) ledger.Account {
 	return a
 }
 
-// failedSignIn tells that a proof of who somebody is was wrong: a password, a
+// failedSignIn tells that a proof of who someone is was wrong: a password, a
 // code. It tells of the wait, too, that follows from it.
 func (s *Site) failedSignIn(v *request, name, proof string, err error) {
 	account := s.concerned(v, name)

@@ -166,7 +166,7 @@ func TestTracesAreFolded(t *testing.T) {
 }
 
 // What concerns sign-in, roles, policy and data that leaves is in the log, by
-// accounts' ids. No password, link, token or name that somebody typed is in it,
+// accounts' ids. No password, link, token or name that someone typed is in it,
 // nor in the audit log.
 func TestSignInsAndChangesAreTraced(t *testing.T) {
 	s, book := loggedSite(t)
@@ -317,7 +317,7 @@ func TestWhatStrangersLearn(t *testing.T) {
 }
 
 // Names of before that look alike are shown with the accounts' ids: in the audit
-// log, and where somebody approves.
+// log, and where someone approves.
 func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Roles...)

@@ -456,7 +456,7 @@ func (s *Site) did(v *request, what, of string) (bool, error) {
 }
 
 // dashboard leads to where a person sees the orders of a row's company. The link
-// signs in whoever has it: it is asked for when somebody wants it, stands on this
+// signs in whoever has it: it is asked for when someone wants it, stands on this
 // answer alone, and is kept nowhere.
 func (s *Site) dashboard(v *request) error {
 	row, d, err := s.findUncertain(v)
@@ -494,7 +494,7 @@ func (s *Site) dashboard(v *request) error {
 		link.Host})
 }
 
-// nameCompany completes a formation whose company nobody told.
+// nameCompany adds the company ID to a formation that lacks it.
 func (s *Site) nameCompany(v *request) error {
 	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
 	if err != nil {

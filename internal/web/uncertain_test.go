@@ -78,7 +78,7 @@ const doubtfulClients = "Company ID,Legal Name,Filing State,Filing Year,User Ema
 	"comp_2,=cmd|'/c calc'!A1,DE,2026,ana@example.com\n" +
 	"comp_3,\u202eشركة,DE,2026,ana@example.com\n"
 
-// A row is settled as placed by its order's id, and as never made, to the cent;
+// A row is marked as placed by its order's id, or as not placed, to the cent;
 // a form that arrives twice counts once.
 func TestSettle(t *testing.T) {
 	s := newSite(t)
@@ -175,7 +175,7 @@ func TestStaleDecision(t *testing.T) {
 		row.Tries != rows[0].Tries+1 {
 		t.Errorf("%d, %+v", status, row)
 	}
-	// What somebody else has settled already is told; the same decision is fine.
+	// What someone else has resolved is shown; the same decision is fine.
 	id := s.bought("comp_2")[0]
 	other.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
 	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "not placed")...); status != http.StatusConflict ||
@@ -189,7 +189,7 @@ func TestStaleDecision(t *testing.T) {
 	}
 }
 
-// Two people settle a row at once: one of them does.
+// Two people resolve a row at once: one of them succeeds.
 func TestTwoSettleAtOnce(t *testing.T) {
 	s := newSite(t)
 	s.place()
@@ -296,8 +296,8 @@ func TestDashboardLink(t *testing.T) {
 	}
 }
 
-// The workbook goes out, is filled in, shows what it comes to, and settles; a
-// slip in it settles nothing.
+// The workbook is downloaded, completed, checked, and resolves its rows; an error
+// in it resolves none.
 func TestSettleByWorkbook(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Roles...)

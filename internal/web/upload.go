@@ -50,7 +50,7 @@ const (
 	keptBytes = 1 << 30
 )
 
-// mayKeep refuses another sheet of somebody who keeps too many.
+// mayKeep refuses another upload of a person who keeps too many.
 func (s *Site) mayKeep(v *request) error {
 	n, size, err := s.Ledger.Uploads().Count(v.ctx(), v.who())
 	switch {

@@ -55,7 +55,7 @@ type sheetPage struct {
 	Quote    *quoted
 	Warnings jobs.Warnings // of the rows that would be sent
 	Book     ledger.Balance
-	Short    money.Cents  // what is missing in the book
+	Short    money.Cents  // what the balance lacks
 	Second   bool         // a second person has to approve
 	Edits    []correction // what was typed over its cells
 	Marked   bool         // cells would be marked in the sheet given back
@@ -65,10 +65,10 @@ type sheetPage struct {
 // Number is how many rows have a result.
 func (p *sheetPage) Number(result string) int { return p.Counts[filing.Result(result)] }
 
-// surveyedColumn is a column and what somebody said it is.
+// surveyedColumn is a column and what it is mapped to.
 type surveyedColumn struct {
 	importer.ColumnSurvey
-	Mapped  bool   // somebody said so
+	Mapped  bool   // someone said so
 	Chosen  string // ours
 	LeftOut bool
 }
@@ -191,10 +191,10 @@ func (s *Site) sheetPage(v *request) error {
 	return v.show("upload.html", u.File, p)
 }
 
-// HeaderRow is the row that somebody said the headers stand in; 0 where nobody did.
+// HeaderRow is the chosen header row; 0 if none was chosen.
 func (p *sheetPage) HeaderRow() int { return max(0, int(p.Reading.HeaderRow)) }
 
-// Headless reports whether the sheet has no headers, as somebody said or as none
+// Headless reports whether the sheet has no headers, as someone said or as none
 // was found.
 func (p *sheetPage) Headless() bool {
 	return p.Reading.HeaderRow == importer.NoHeader || p.Reading.HeaderRow == 0 && p.Survey.HeaderRow == 0
