@@ -76,9 +76,22 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	}
 	g.reserve(s, in)
 	s.message, s.due, s.blockedOn, s.uncertain = why, 0, "", false
-	g.ended = append(g.ended, record{s.id, int64(s.tries), assumedOwner, since, g.now, string(filing.NoAnswer),
-		int64(0), why, "",
-		joinProducts(productsOf(in.Claims)), boolInt(in.Creating), int64(0), "", int64(0)})
+	g.ended = append(g.ended, record{
+		number("row", s.id),
+		number("try", s.tries),
+		text("owner", assumedOwner),
+		number("started", since),
+		number("ended", g.now),
+		text("class", filing.NoAnswer),
+		number("status", 0),
+		text("message", why),
+		text("detail", ""),
+		text("products", joinProducts(productsOf(in.Claims))),
+		flag("creates", in.Creating),
+		number("repeatable", 0),
+		text("made", ""),
+		number("ordered", 0),
+	})
 	g.move(s, filing.Uncertain)
 	return Begun{Try: s.tries}, nil
 }

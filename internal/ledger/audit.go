@@ -68,7 +68,7 @@ func (a *auditor) count() error {
 func (a *auditor) sums() error {
 	var c control
 	if err := a.tx.QueryRowContext(a.ctx,
-		`SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields()...); err != nil {
+		`SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields().targets()...); err != nil {
 		return err
 	}
 	entries := make(map[EntryKind]money.Cents)

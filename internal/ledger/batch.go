@@ -79,10 +79,6 @@ func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	return nil
 }
 
-// newRow are the columns of a row on its way in.
-var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text",
-	"message text", "cost bigint", "certainty bigint", "priority bigint", "at bigint", "corrects bigint"}
-
 // AddRows appends rows to a batch under import, in the order in which they are
 // to be sent: of rows whose ids lie together, many travel in one task. Only the
 // result of the check (ready, invalid, skipped) is possible here.
@@ -96,7 +92,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			if err != nil {
 				return fmt.Errorf("seal the number of row %d: %w", r.Number, err)
 			}
-			secrets = append(secrets, record{batch, int64(r.Number), sealed})
+			secrets = append(secrets, record{text("batch", batch), number("number", r.Number), text("sealed", sealed)})
 		}
 		request, err := document(stored, stored == nil)
 		if err != nil {
@@ -107,10 +103,27 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
 		}
 		for _, o := range r.Officers {
-			officers = append(officers, record{batch, int64(r.Number), int64(o.Number), string(o.Cells)})
+			officers = append(officers, record{
+				text("batch", batch),
+				number("number", r.Number),
+				number("listed", o.Number),
+				text("cells", string(o.Cells)),
+			})
 		}
-		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message,
-			int64(r.Cost.Amount), int64(r.Cost.Certainty), r.Priority, toMillis(l.now()), int64(r.Corrects)}
+		records[i] = record{
+			text("batch", batch),
+			number("number", r.Number),
+			text("cells", string(r.Cells)),
+			text("faults", faults),
+			text("request", request),
+			text("result", r.Result),
+			text("message", r.Message),
+			number("cost", r.Cost.Amount),
+			number("certainty", r.Cost.Certainty),
+			number("priority", r.Priority),
+			number("at", toMillis(l.now())),
+			number("corrects", r.Corrects),
+		}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
@@ -118,17 +131,17 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		}
 		if err := l.exec(
 			ctx, tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
-			columns{"batch text", "number bigint", "sealed text"}, secrets); err != nil {
+			secrets); err != nil {
 			return err
 		}
 		if err := l.exec(
 			ctx, tx, `INSERT INTO officers (batch, number, listed, cells) SELECT v.batch, v.number, v.listed, v.cells {{v}}`,
-			columns{"batch text", "number bigint", "listed bigint", "cells text"}, officers); err != nil {
+			officers); err != nil {
 			return err
 		}
 		return l.exec(
 			ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty, priority, updated_at, corrects)
-			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty, v.priority, v.at, v.corrects {{v}} ORDER BY v.priority, v.number`, newRow, records)
+			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty, v.priority, v.at, v.corrects {{v}} ORDER BY v.priority, v.number`, records)
 	})
 	if err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)

@@ -113,14 +113,14 @@ func (l *Ledger) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) erro
 			return nil
 		}
 		available, free = available-need, max(free-need, 0)
-		woken = append(woken, record{id})
+		woken = append(woken, record{number("id", id)})
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("look for rows that wait for funds: %w", err)
 	}
 	if err := l.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
-		columns{"id bigint"}, woken); err != nil {
+		woken); err != nil {
 		return fmt.Errorf("wake rows that wait for funds: %w", err)
 	}
 	return nil

@@ -277,7 +277,7 @@ func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err err
 			// are its own.
 			failed = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 				return l.exec(ctx, tx, wakeEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
-					columns{"order_id text"}, []record{{m.order.order}})
+					[]record{{text("order_id", m.order.order)}})
 			})
 			if failed == nil {
 				continue
@@ -327,8 +327,8 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 	}
 	return a.exec([]statement{
 		{"name an order", `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.id = v.id AND items.order_id = '' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
-			columns{"id bigint", "order_id text", "type text"}, []record{{d.nameless, s.order, s.orderType}}},
-		{"hand events to their order", wakeEvents, columns{"order_id text"}, []record{{s.order}}},
+			[]record{{number("id", d.nameless), text("order_id", s.order), text("type", s.orderType)}}},
+		{"hand events to their order", wakeEvents, []record{{text("order_id", s.order)}}},
 	})
 }
 

@@ -43,14 +43,34 @@ type control struct {
 	server    string // which start of the server read it; empty for SQLite
 }
 
-const controlColumns = `mode, declared, deposits, adjustments, posted, reserved, paused, paused_note, paused_at, probe_at, probe_row, probe_wait, hold_until, hold_wait,
-	commits, lineage, restored_at, restored_note, server_started, settling_until, changed_at, clock_base`
+var controlColumns = (&control{}).fields().names("")
 
-func (c *control) fields() []any {
-	return []any{&c.mode, &c.declared, &c.deposits, &c.adjustments, &c.posted, &c.reserved, &c.paused, &c.pausedNote,
-		&c.pausedAt, &c.probeAt, &c.probeRow, &c.probeWait, &c.holdUntil, &c.holdWait,
-		&c.commits, &c.lineage, &c.restoredAt, &c.restoredNote, &c.serverStarted, &c.settlingUntil, &c.changedAt,
-		&c.clockBase}
+// fields are the columns of the control row that every change reads and writes.
+func (c *control) fields() record {
+	return record{
+		textAt("mode", &c.mode),
+		flagAt("declared", &c.declared),
+		numberAt("deposits", &c.deposits),
+		numberAt("adjustments", &c.adjustments),
+		numberAt("posted", &c.posted),
+		numberAt("reserved", &c.reserved),
+		textAt("paused", &c.paused),
+		textAt("paused_note", &c.pausedNote),
+		numberAt("paused_at", &c.pausedAt),
+		numberAt("probe_at", &c.probeAt),
+		numberAt("probe_row", &c.probeRow),
+		numberAt("probe_wait", &c.probeWait),
+		numberAt("hold_until", &c.holdUntil),
+		numberAt("hold_wait", &c.holdWait),
+		numberAt("commits", &c.commits),
+		textAt("lineage", &c.lineage),
+		numberAt("restored_at", &c.restoredAt),
+		textAt("restored_note", &c.restoredNote),
+		textAt("server_started", &c.serverStarted),
+		numberAt("settling_until", &c.settlingUntil),
+		numberAt("changed_at", &c.changedAt),
+		numberAt("clock_base", &c.clockBase),
+	}
 }
 
 // readControl reads the control row with the database's time and, within a
@@ -61,7 +81,7 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 		lock = db.dialect.forUpdate
 	}
 	var c control
-	into := append(c.fields(), &c.schema, &c.writtenBy, &c.now, &c.server)
+	into := append(c.fields().targets(), &c.schema, &c.writtenBy, &c.now, &c.server)
 	err := q.QueryRowContext(ctx, `SELECT c.*, `+db.clock.sql()+`, `+db.dialect.server+`
 		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+
 		`) AS c`).Scan(into...)
@@ -73,11 +93,9 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 }
 
 func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+
-		`) = ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22) WHERE id = 1`,
-		c.mode, boolInt(c.declared), c.deposits, c.adjustments, c.posted, c.reserved, c.paused, c.pausedNote, c.pausedAt,
-		c.probeAt, c.probeRow, c.probeWait, c.holdUntil, c.holdWait,
-		c.commits, c.lineage, c.restoredAt, c.restoredNote, c.serverStarted, c.settlingUntil, c.changedAt, c.clockBase)
+	r := c.fields()
+	places, args := list(r.values())
+	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = (`+places+`) WHERE id = 1`, args...)
 	if err != nil {
 		return fmt.Errorf("write the ledger's control row: %w", err)
 	}

@@ -77,7 +77,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	if state.Contradicted {
 		message = "the filing service answered late that nothing was ordered (" + o.Answer.Message +
 			"), but the row was marked as placed: check the dashboard, then resolve it"
-		g.unreport = append(g.unreport, record{s.id})
+		g.unreport = append(g.unreport, record{number("row", s.id)})
 	}
 	if o.Answer.Kind == filing.HasItem {
 		for _, p := range bought {
@@ -160,7 +160,7 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 	if before.Decision == filing.DecidedPlaced && o.Answer.Kind == filing.Accepted {
 		for _, p := range before.Purchases {
 			if p.OrderID != "" && !slices.ContainsFunc(o.Items, func(i Item) bool { return i.OrderID == p.OrderID }) {
-				g.unnamed = append(g.unnamed, record{s.id, p.OrderID})
+				g.unnamed = append(g.unnamed, record{number("row", s.id), text("order_id", p.OrderID)})
 			}
 		}
 	}
@@ -173,7 +173,12 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 			continue // it is not the row's: no event is to name it
 		}
 		if i.OrderID != "" && before.Kind != "" { // there may be an item that waits for its id
-			g.named = append(g.named, record{s.id, string(i.Product), i.OrderID, i.OrderType})
+			g.named = append(g.named, record{
+				number("row", s.id),
+				text("product", i.Product),
+				text("order_id", i.OrderID),
+				text("type", i.OrderType),
+			})
 		}
 		g.addItems(s, []Item{i})
 	}
@@ -181,9 +186,22 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 
 // end records how an attempt ended.
 func (g *groupWriter) end(s *rowState, a filing.Attempt, owner string, o *Outcome) {
-	g.ended = append(g.ended, record{s.id, int64(a.Try), owner, s.since, g.now, string(a.Kind),
-		int64(o.Answer.Status), o.Answer.Message, o.Answer.Detail,
-		joinProducts(a.Products), boolInt(a.Creates), boolInt(a.Repeatable), madeText(a.Purchases), boolInt(a.Ordered)})
+	g.ended = append(g.ended, record{
+		number("row", s.id),
+		number("try", a.Try),
+		text("owner", owner),
+		number("started", s.since),
+		number("ended", g.now),
+		text("class", a.Kind),
+		number("status", o.Answer.Status),
+		text("message", o.Answer.Message),
+		text("detail", o.Answer.Detail),
+		text("products", joinProducts(a.Products)),
+		flag("creates", a.Creates),
+		flag("repeatable", a.Repeatable),
+		text("made", madeText(a.Purchases)),
+		flag("ordered", a.Ordered),
+	})
 }
 
 // decide records a decision on whatever of the row is open, and takes the row to
@@ -206,8 +224,15 @@ func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purch
 	}
 	for _, a := range s.attempts {
 		if a.Decision != filing.Undecided {
-			g.decided = append(g.decided, record{s.id, int64(a.Try), string(a.Decision), string(a.DecidedOver),
-				madeText(a.Purchases), joinProducts(a.Products), boolInt(a.Creates)})
+			g.decided = append(g.decided, record{
+				number("row", s.id),
+				number("try", a.Try),
+				text("decision", a.Decision),
+				text("over", a.DecidedOver),
+				text("made", madeText(a.Purchases)),
+				text("products", joinProducts(a.Products)),
+				flag("creates", a.Creates),
+			})
 		}
 	}
 	s.due = 0
@@ -332,7 +357,7 @@ func (g *groupWriter) align(s *rowState, state filing.RowState, claims []Claim) 
 			return false
 		}
 		p.freed = true
-		g.freed = append(g.freed, record{string(p.key), s.id})
+		g.freed = append(g.freed, record{text("key", p.key), number("row", s.id)})
 		delete(g.purchases, p.key)
 		return true
 	})
@@ -374,7 +399,7 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 		}
 		g.purchases[c.Key] = p
 		s.claims = append(s.claims, p)
-		g.known = append(g.known, append(claimRecord(s, c, g.now), int64(0)))
+		g.known = append(g.known, append(claimRecord(s, c, g.now), number("twin", 0)))
 		g.bought = append(g.bought, p.key) // for whoever waits for it
 	case p.row == s.id && p.bought:
 	case p.row == s.id:
@@ -384,7 +409,10 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 		const twice = "bought twice: %s bought the same %s; ask the filing service to refund one of the two"
 		g.twin(s, c, p.row, try)
 		s.message += "; " + fmt.Sprintf(twice, p.ref().seenFrom(s.batch), c.Product.Title())
-		g.notes = append(g.notes, record{p.row, fmt.Sprintf(twice, s.ref().seenFrom(p.batch), c.Product.Title())})
+		g.notes = append(g.notes, record{
+			number("id", p.row),
+			text("note", fmt.Sprintf(twice, s.ref().seenFrom(p.batch), c.Product.Title())),
+		})
 	default:
 		if rival := g.rows[p.row]; rival != nil {
 			rival.claims = slices.DeleteFunc(rival.claims, func(q *purchase) bool { return q == p })
@@ -398,11 +426,19 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 // twin records a second purchase of a key that is the row other's.
 func (g *groupWriter) twin(s *rowState, c Claim, other int64, try int) {
 	c.Key += filing.Key(fmt.Sprintf("|twin|%d|%d", s.id, try))
-	g.known = append(g.known, append(claimRecord(s, c, g.now), other))
+	g.known = append(g.known, append(claimRecord(s, c, g.now), number("twin", other)))
 }
 
 func claimRecord(s *rowState, c Claim, now int64) record {
-	return record{string(c.Key), s.id, string(c.Product), c.Cover, int64(c.Year), c.Why, now}
+	return record{
+		text("key", c.Key),
+		number("row", s.id),
+		text("product", c.Product),
+		text("cover", c.Cover),
+		number("year", c.Year),
+		text("why", c.Why),
+		number("at", now),
+	}
 }
 
 // rowRef is a row as a person finds it.
@@ -470,7 +506,13 @@ func madeText(made []filing.Purchase) string {
 
 func (g *groupWriter) entry(kind EntryKind, amount money.Cents, row int64, note string) {
 	if amount != 0 {
-		g.entries = append(g.entries, record{g.now, string(kind), int64(amount), row, note})
+		g.entries = append(g.entries, record{
+			number("at", g.now),
+			text("kind", kind),
+			number("amount", amount),
+			number("row", row),
+			text("note", note),
+		})
 	}
 }
 

@@ -38,57 +38,24 @@ var (
 	}
 )
 
-// columns names and types the columns of v: "id bigint", "message text".
-type columns []string
-
-// record is one line of v, its values in the order of the columns: int64 for
-// bigint, string for text.
-type record []any
-
 // expand puts v into a query, its arguments numbered from beyond those before.
-func (d dialect) expand(query string, c columns, before int) string {
+func (d dialect) expand(query string, r record, before int) string {
 	var v strings.Builder
-	for i, column := range c {
-		name, kind, _ := strings.Cut(column, " ")
+	for i, f := range r {
 		if i > 0 {
 			v.WriteString(", ")
 		}
 		if d.together {
-			fmt.Fprintf(&v, "$%d::%s[]", before+i+1, kind)
+			fmt.Fprintf(&v, "$%d::%s[]", before+i+1, f.sqlType())
 		} else {
-			fmt.Fprintf(&v, "$%d AS %s", before+i+1, name)
+			fmt.Fprintf(&v, "$%d AS %s", before+i+1, f.name)
 		}
 	}
 	table := "(SELECT " + v.String() + ") AS v"
 	if d.together {
-		names := make([]string, len(c))
-		for i, column := range c {
-			names[i], _, _ = strings.Cut(column, " ")
-		}
-		table = "unnest(" + v.String() + ") AS v(" + strings.Join(names, ", ") + ")"
+		table = "unnest(" + v.String() + ") AS v(" + r.names("") + ")"
 	}
 	return strings.Replace(query, "{{v}}", " FROM "+table+" ", 1)
-}
-
-// arrays are the records as one array per column.
-func (d dialect) arrays(c columns, records []record) []any {
-	all := make([]any, len(c))
-	for i, column := range c {
-		if strings.HasSuffix(column, " text") {
-			all[i] = array[string](records, i)
-		} else {
-			all[i] = array[int64](records, i)
-		}
-	}
-	return all
-}
-
-func array[T any](records []record, column int) []T {
-	values := make([]T, len(records))
-	for i, r := range records {
-		values[i] = r[column].(T)
-	}
-	return values
 }
 
 // statements are SQLite's prepared ones, by their text. One is prepared on its
@@ -137,13 +104,16 @@ func (s *statements) prepare(ctx context.Context, db *sql.DB) {
 }
 
 // exec runs a statement over records within a transaction.
-func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, c columns, records []record) error {
+func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, records []record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	query = db.dialect.expand(query, c, 0)
+	query = db.dialect.expand(query, records[0], 0)
 	if db.dialect.together {
-		_, err := tx.ExecContext(ctx, query, db.dialect.arrays(c, records)...)
+		args, err := arrays(records)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, query, args...)
+		}
 		return err
 	}
 	stmt, err := db.statements.use(ctx, tx, query)
@@ -151,7 +121,7 @@ func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, c column
 		return err
 	}
 	for _, r := range records {
-		if _, err := stmt.ExecContext(ctx, r...); err != nil {
+		if _, err := stmt.ExecContext(ctx, r.values()...); err != nil {
 			return err
 		}
 	}
@@ -159,14 +129,18 @@ func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, c column
 }
 
 // query reads with a statement over records within a transaction.
-func (db *database) query(ctx context.Context, tx *sql.Tx, query string, c columns, records []record,
+func (db *database) query(ctx context.Context, tx *sql.Tx, query string, records []record,
 	do func(scan func(...any) error) error) error {
 	if len(records) == 0 {
 		return nil
 	}
-	query = db.dialect.expand(query, c, 0)
+	query = db.dialect.expand(query, records[0], 0)
 	if db.dialect.together {
-		rows, err := tx.QueryContext(ctx, query, db.dialect.arrays(c, records)...)
+		args, err := arrays(records)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, query, args...)
 		return each(rows, err, do)
 	}
 	stmt, err := db.statements.use(ctx, tx, query)
@@ -174,7 +148,7 @@ func (db *database) query(ctx context.Context, tx *sql.Tx, query string, c colum
 		return err
 	}
 	for _, r := range records {
-		rows, err := stmt.QueryContext(ctx, r...)
+		rows, err := stmt.QueryContext(ctx, r.values()...)
 		if err := each(rows, err, do); err != nil {
 			return err
 		}
@@ -185,7 +159,6 @@ func (db *database) query(ctx context.Context, tx *sql.Tx, query string, c colum
 // statement is a query over records.
 type statement struct {
 	what, query string
-	columns     columns
 	records     []record
 }
 
@@ -196,7 +169,7 @@ func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) erro
 	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
 	if !l.dialect.together || len(all) < 2 {
 		for _, s := range all {
-			if err := l.exec(ctx, tx, s.query, s.columns, s.records); err != nil {
+			if err := l.exec(ctx, tx, s.query, s.records); err != nil {
 				return fmt.Errorf("%s: %w", s.what, err)
 			}
 		}
@@ -207,8 +180,12 @@ func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) erro
 	whats := make([]string, len(all))
 	for i, s := range all {
 		fmt.Fprintf(&query, "%s s%d AS (%s)", [...]string{"WITH", ","}[min(i, 1)], i,
-			l.dialect.expand(s.query, s.columns, len(args)))
-		args = append(args, l.dialect.arrays(s.columns, s.records)...)
+			l.dialect.expand(s.query, s.records[0], len(args)))
+		values, err := arrays(s.records)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+		args = append(args, values...)
 		whats[i] = s.what
 	}
 	query.WriteString(" SELECT")
@@ -225,7 +202,7 @@ func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(...
 	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
 	if !l.dialect.together || len(all) < 2 {
 		for _, s := range all {
-			if err := l.query(ctx, tx, s.query, s.columns, s.records, do); err != nil {
+			if err := l.query(ctx, tx, s.query, s.records, do); err != nil {
 				return fmt.Errorf("%s: %w", s.what, err)
 			}
 		}
@@ -234,8 +211,12 @@ func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(...
 	var args []any
 	parts, whats := make([]string, len(all)), make([]string, len(all))
 	for i, s := range all {
-		parts[i] = l.dialect.expand(s.query, s.columns, len(args))
-		args = append(args, l.dialect.arrays(s.columns, s.records)...)
+		parts[i] = l.dialect.expand(s.query, s.records[0], len(args))
+		values, err := arrays(s.records)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+		args = append(args, values...)
 		whats[i] = s.what
 	}
 	rows, err := tx.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)

@@ -83,13 +83,6 @@ func (l *Ledger) keep(ctx context.Context, e Event) (fresh bool, err error) {
 	return t.fresh, nil
 }
 
-var newEvent = columns{
-	"id text", "type text", "created bigint", "received bigint", "order_id text", "order_type text", "product text",
-	"status text", "date text", "filing_type text",
-	"exception bigint", "note_of_exception text", "document_id text", "document_type text", "company_id text",
-	"filing_state text", "filing_year text", "subscription_status text", "body text", "state text", "note text",
-}
-
 const (
 	readEventIDs = `SELECT e.id {{v}} JOIN events e ON e.id = v.id`
 	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product, filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type, company_id, filing_state, filing_year, subscription_status, body, state, note)
@@ -108,11 +101,27 @@ func (g *groupWriter) keep(e *Event) (fresh bool) {
 	g.knownEvents[e.ID] = true
 	product, _ := e.Product()
 	g.events = append(g.events, record{
-		e.ID, e.Type, toMillis(e.CreatedAt), g.now, e.OrderID, e.OrderType, string(product), e.FilingStatus,
-		e.FilingDate, e.FilingType,
-		int64(e.Exception), filing.HideSSNs(e.ExceptionNote), e.DocumentID, e.DocumentType, e.CompanyID,
-		string(e.FilingState), e.FilingYear, e.SubscriptionStatus, bodyText(filing.HideSSNsInBody(e.Body)),
-		string(e.State), filing.HideSSNs(e.Note),
+		text("id", e.ID),
+		text("type", e.Type),
+		number("created", toMillis(e.CreatedAt)),
+		number("received", g.now),
+		text("order_id", e.OrderID),
+		text("order_type", e.OrderType),
+		text("product", product),
+		text("status", e.FilingStatus),
+		text("date", e.FilingDate),
+		text("filing_type", e.FilingType),
+		number("exception", e.Exception),
+		text("note_of_exception", filing.HideSSNs(e.ExceptionNote)),
+		text("document_id", e.DocumentID),
+		text("document_type", e.DocumentType),
+		text("company_id", e.CompanyID),
+		text("filing_state", e.FilingState),
+		text("filing_year", e.FilingYear),
+		text("subscription_status", e.SubscriptionStatus),
+		text("body", bodyText(filing.HideSSNsInBody(e.Body))),
+		text("state", e.State),
+		text("note", filing.HideSSNs(e.Note)),
 	})
 	return true
 }
@@ -315,7 +324,12 @@ func (a *applier) apply(seq int64) (int, error) {
 		if items := a.items[e.OrderID]; len(items) > 0 {
 			row = items[0].row
 		}
-		a.states = append(a.states, record{e.Seq, string(state), row, note})
+		a.states = append(a.states, record{
+			number("seq", e.Seq),
+			text("state", state),
+			number("row", row),
+			text("note", note),
+		})
 	}
 	return len(events), a.write()
 }
@@ -327,12 +341,12 @@ func (a *applier) readItems(events []Event) error {
 	for _, e := range events {
 		if e.OrderID != "" && !seen[e.OrderID] {
 			seen[e.OrderID] = true
-			orders = append(orders, record{e.OrderID})
+			orders = append(orders, record{text("order_id", e.OrderID)})
 		}
 	}
 	err := a.l.query(
 		a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note, i.told_at, i.subscription_status, i.subscription_at {{v}} JOIN items i ON i.order_id = v.order_id ORDER BY i.id`,
-		columns{"order_id text"}, orders, func(scan func(...any) error) error {
+		orders, func(scan func(...any) error) error {
 			var order string
 			var t told
 			if err := scan(&order, &t.id, &t.row, &t.status, &t.date, &t.exception, &t.note, &t.at, &t.subscription,
@@ -364,7 +378,15 @@ func (a *applier) look(e Event) (EventState, string) {
 			key = e.ID
 		}
 		a.documents = append(a.documents,
-			record{key, e.DocumentID, e.DocumentType, e.OrderID, e.ID, min(toMillis(e.CreatedAt), e.at()), a.now})
+			record{
+				text("key", key),
+				text("id", e.DocumentID),
+				text("type", e.DocumentType),
+				text("order_id", e.OrderID),
+				text("event", e.ID),
+				number("created", min(toMillis(e.CreatedAt), e.at())),
+				number("received", a.now),
+			})
 		for _, t := range items {
 			t.touched = true
 		}
@@ -441,33 +463,39 @@ func (a *applier) write() error {
 	for _, all := range a.items {
 		for _, t := range all {
 			if t.changed {
-				items = append(items, record{t.id, t.status, t.date, int64(t.exception), t.note, t.at, t.subscription,
-					t.subscribed})
+				items = append(items, record{
+					number("id", t.id),
+					text("status", t.status),
+					text("date", t.date),
+					number("exception", t.exception),
+					text("note", t.note),
+					number("at", t.at),
+					text("subscription", t.subscription),
+					number("subscribed", t.subscribed),
+				})
 			}
 			if (t.changed || t.touched) && !seen[t.row] {
 				seen[t.row] = true
-				rows = append(rows, record{t.row, a.now})
+				rows = append(rows, record{number("id", t.row), number("at", a.now)})
 			}
 		}
 	}
 	return a.exec([]statement{
 		{"move filings", `UPDATE items SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note, told_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed {{v}} WHERE items.id = v.id`,
-			columns{"id bigint", "status text", "date text", "exception bigint", "note text", "at bigint",
-				"subscription text", "subscribed bigint"}, items},
+			items},
 		{"touch rows", `UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`,
-			columns{"id bigint", "at bigint"}, rows},
+			rows},
 		{"add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at) SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`,
-			columns{"key text", "id text", "type text", "order_id text", "event text", "created bigint",
-				"received bigint"}, a.documents},
+			a.documents},
 		{"note what became of events",
 			`UPDATE events SET state = v.state, row = v.row, note = v.note {{v}} WHERE events.seq = v.seq`,
-			columns{"seq bigint", "state text", "row bigint", "note text"}, a.states},
+			a.states},
 	})
 }
 
 func (a *applier) exec(statements []statement) error {
 	for _, s := range statements {
-		if err := a.l.exec(a.ctx, a.tx, s.query, s.columns, s.records); err != nil {
+		if err := a.l.exec(a.ctx, a.tx, s.query, s.records); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}

@@ -41,6 +41,7 @@ type groupWriter struct {
 	ended    []record
 	entries  []record
 	items    []record
+	ordered  []record // the order ids of items
 	named    []record // order ids of items that may be there without one
 	events   []record
 	facts    map[string][]*fact
@@ -131,9 +132,23 @@ func (g *groupWriter) write(group []*transition) error {
 
 func (g *groupWriter) addItems(s *rowState, items []Item) {
 	for _, i := range items {
-		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate,
-			i.SubscriptionStatus, int64(i.Exception), i.ExceptionNote, int64(i.Cost.Amount), int64(i.Cost.Certainty),
-			g.now})
+		if i.OrderID != "" {
+			g.ordered = append(g.ordered, record{text("order_id", i.OrderID)})
+		}
+		g.items = append(g.items, record{
+			number("row", s.id),
+			text("product", i.Product),
+			text("type", i.OrderType),
+			text("order_id", i.OrderID),
+			text("status", i.FilingStatus),
+			text("date", i.FilingDate),
+			text("subscription", i.SubscriptionStatus),
+			number("exception", i.Exception),
+			text("note", i.ExceptionNote),
+			number("cost", i.Cost.Amount),
+			number("certainty", i.Cost.Certainty),
+			number("at", g.now),
+		})
 	}
 }
 
@@ -162,21 +177,21 @@ func (g *groupWriter) readAll(group []*transition) error {
 	for _, t := range group {
 		switch {
 		case t.outcome != nil:
-			rows = append(rows, record{t.outcome.Row})
-			settled = append(settled, record{t.outcome.Row})
+			rows = append(rows, record{number("id", t.outcome.Row)})
+			settled = append(settled, record{number("id", t.outcome.Row)})
 		case t.event != nil:
-			events = append(events, record{t.event.ID})
+			events = append(events, record{text("id", t.event.ID)})
 		case t.deferral != nil:
-			rows = append(rows, record{t.deferral.Row})
+			rows = append(rows, record{number("id", t.deferral.Row)})
 			if t.deferral.Wait != "" {
-				keys = append(keys, record{string(t.deferral.Wait)})
+				keys = append(keys, record{text("key", t.deferral.Wait)})
 			}
 		case t.intent != nil:
-			rows = append(rows, record{t.intent.Row})
+			rows = append(rows, record{number("id", t.intent.Row)})
 			for _, c := range t.intent.Claims {
-				keys = append(keys, record{string(c.Key)})
+				keys = append(keys, record{text("key", c.Key)})
 				if c.Cover != "" {
-					covers = append(covers, record{c.Cover})
+					covers = append(covers, record{text("cover", c.Cover)})
 				}
 			}
 		}
@@ -186,7 +201,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 	g.orders = make(map[string]rowRef)
 	g.covers = make(map[string][]*purchase)
 	g.knownEvents = make(map[string]bool)
-	err := g.l.query(g.ctx, g.tx, readEventIDs, columns{"id text"}, events, func(scan func(...any) error) error {
+	err := g.l.query(g.ctx, g.tx, readEventIDs, events, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		g.knownEvents[id] = true
@@ -210,13 +225,13 @@ func (g *groupWriter) readAll(group []*transition) error {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
 	g.leased = expires > g.now
-	if err := g.l.query(g.ctx, g.tx, readRowStates, columns{"id bigint"}, rows, g.addRowState); err != nil {
+	if err := g.l.query(g.ctx, g.tx, readRowStates, rows, g.addRowState); err != nil {
 		return fmt.Errorf("read the rows of a group: %w", err)
 	}
 	err = g.l.queryAll(g.ctx, g.tx, g.addPurchase,
-		statement{"read the claims of a group", readClaims, columns{"id bigint"}, settled},
-		statement{"read the purchases of a group", readPurchases, columns{"key text"}, keys},
-		statement{"read the subscriptions of a group", selectCovers + coversNow(g.now), columns{"cover text"}, covers})
+		statement{"read the claims of a group", readClaims, settled},
+		statement{"read the purchases of a group", readPurchases, keys},
+		statement{"read the subscriptions of a group", selectCovers + coversNow(g.now), covers})
 	if err != nil {
 		return err
 	}
@@ -236,27 +251,27 @@ func (g *groupWriter) readFacts(group []*transition) error {
 		}
 		s := g.rows[o.Row]
 		if s.tries > 1 || s.counted > 1 || s.result != filing.Placing {
-			earlier = append(earlier, record{s.id})
+			earlier = append(earlier, record{number("row", s.id)})
 		}
 		for _, c := range slices.Concat(o.Claims, o.Known) {
 			if !slices.ContainsFunc(s.claims, func(p *purchase) bool { return p.key == c.Key }) &&
 				g.purchases[c.Key] == nil {
-				keys = append(keys, record{string(c.Key)})
+				keys = append(keys, record{text("key", c.Key)})
 			}
 		}
 		for _, p := range o.bought() {
 			if p.OrderID != "" {
-				orders = append(orders, record{s.id, p.OrderID})
+				orders = append(orders, record{number("row", s.id), text("order_id", p.OrderID)})
 			}
 		}
 	}
-	if err := g.l.query(g.ctx, g.tx, readPurchasesBy, columns{"key text"}, keys, g.addPurchase); err != nil {
+	if err := g.l.query(g.ctx, g.tx, readPurchasesBy, keys, g.addPurchase); err != nil {
 		return fmt.Errorf("read the purchases that an answer speaks of: %w", err)
 	}
-	if err := g.l.query(g.ctx, g.tx, readAttempts, columns{"row bigint"}, earlier, g.addAttempt); err != nil {
+	if err := g.l.query(g.ctx, g.tx, readAttempts, earlier, g.addAttempt); err != nil {
 		return fmt.Errorf("read the earlier attempts of a group: %w", err)
 	}
-	err := g.l.query(g.ctx, g.tx, readOrders, columns{"row bigint", "order_id text"}, orders,
+	err := g.l.query(g.ctx, g.tx, readOrders, orders,
 		func(scan func(...any) error) error {
 			var order string
 			var r rowRef
@@ -271,8 +286,6 @@ func (g *groupWriter) readFacts(group []*transition) error {
 }
 
 const (
-	readRowStates = `SELECT r.id, r.result, r.message, r.cost, r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' OR b.second <> 0 AND b.approval <> 'given' THEN 1 ELSE 0 END, b.canceled
-		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
 	readPurchase    = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number {{v}} JOIN purchases p ON `
 	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
 	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
@@ -283,12 +296,42 @@ const (
 		WHERE p.cover <> '' AND `
 )
 
+var (
+	rowStateColumns = append((&rowState{}).fields(), number("updated_at", 0))
+	readRowStates   = `SELECT ` + rowStateColumns.names("r.") + `,
+			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.paused <> 0
+			OR b.approval = 'wanted' OR b.second <> 0 AND b.approval <> 'given' THEN 1 ELSE 0 END, b.canceled
+		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
+	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + ` {{v}} WHERE rows.id = v.id`
+)
+
+// fields are the columns of a row that transitions both read and write.
+func (s *rowState) fields() record {
+	return record{
+		numberAt("id", &s.id),
+		textAt("result", &s.result),
+		textAt("message", &s.message),
+		numberAt("cost", &s.cost.Amount),
+		numberAt("certainty", &s.cost.Certainty),
+		numberAt("held", &s.reserved),
+		numberAt("spent", &s.spent.Amount),
+		numberAt("spent_certainty", &s.spent.Certainty),
+		numberAt("attempts", &s.counted),
+		numberAt("tries", &s.tries),
+		flagAt("doubt", &s.uncertain),
+		textAt("dropped", &s.dropped),
+		textAt("company", &s.company),
+		flagAt("creating", &s.creating),
+		textAt("owner", &s.owner),
+		numberAt("due", &s.due),
+		textAt("waits", &s.blockedOn),
+	}
+}
+
 func (g *groupWriter) addRowState(scan func(...any) error) error {
 	s := &rowState{}
-	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.Certainty, &s.reserved, &s.spent.Amount,
-		&s.spent.Certainty, &s.approved.Amount, &s.approved.Certainty, &s.counted, &s.tries, &s.uncertain, &s.dropped,
-		&s.company, &s.creating, &s.owner, &s.due, &s.blockedOn, &s.since, &s.batch, &s.number, &s.paused,
-		&s.canceled); err != nil {
+	if err := scan(append(s.fields().targets(), &s.since, &s.approved.Amount, &s.approved.Certainty, &s.batch,
+		&s.number, &s.paused, &s.canceled)...); err != nil {
 		return err
 	}
 	g.rows[s.id] = s
@@ -360,9 +403,7 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 // plainly: should another writer ever have slipped one in, the primary key
 // fails the whole group before any order leaves.
 const (
-	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought {{v}}`
-	writeRows   = `UPDATE rows SET result = v.result, message = v.message, cost = v.cost, certainty = v.certainty, held = v.held, spent = v.spent, spent_certainty = v.spent_certainty, attempts = v.attempts,
-		tries = v.tries, doubt = v.doubt, dropped = v.dropped, company = v.company, creating = v.creating, owner = v.owner, due = v.due, waits = v.waits, updated_at = v.at {{v}} WHERE rows.id = v.id`
+	writeClaims   = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought {{v}}`
 	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message, detail, products, creates, repeatable, made, ordered)
 		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message, v.detail, v.products, v.creates, v.repeatable, v.made, v.ordered {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
 		SET ended_at = excluded.ended_at, class = excluded.class, status = excluded.status, message = excluded.message, detail = excluded.detail, made = excluded.made, ordered = excluded.ordered`
@@ -384,79 +425,54 @@ const (
 	writeWakes = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
 )
 
-var newClaim = columns{"key text", "row bigint", "product text", "cover text", "year bigint", "why text", "at bigint"}
-
 // writeAll writes what the group decided.
 func (g *groupWriter) writeAll() error {
 	changed := make([]record, len(g.changed))
 	for i, s := range g.changed {
-		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), int64(s.cost.Certainty),
-			int64(s.reserved), int64(s.spent.Amount), int64(s.spent.Certainty), int64(s.counted),
-			int64(s.tries), boolInt(s.uncertain), s.dropped, s.company, boolInt(s.creating), s.owner, s.due, s.blockedOn, g.now}
+		changed[i] = append(s.fields(), number("updated_at", g.now))
 	}
 	// What is set free may be claimed anew.
 	if err := g.l.execAll(g.ctx, g.tx,
-		statement{"open purchases again", writeUnbought, columns{"key text"}, keyRecords(g.unbought)},
-		statement{"free claims", writeFreed, columns{"key text", "row bigint"}, g.freed},
-		statement{"take order ids back", writeUnnamed, columns{"row bigint", "order_id text"}, g.unnamed},
-		statement{"tell of rows anew", writeUnreport, columns{"row bigint"}, g.unreport},
-		statement{
-			"record decisions", writeDecided, columns{"row bigint", "try bigint", "decision text", "over text",
-				"made text", "products text", "creates bigint"}, g.decided,
-		},
+		statement{"open purchases again", writeUnbought, keyRecords(g.unbought)},
+		statement{"free claims", writeFreed, g.freed},
+		statement{"take order ids back", writeUnnamed, g.unnamed},
+		statement{"tell of rows anew", writeUnreport, g.unreport},
+		statement{"record decisions", writeDecided, g.decided},
 	); err != nil {
 		return err
 	}
-	if err := g.l.execAll(g.ctx, g.tx,
-		statement{"name items", nameItems, columns{"row bigint", "product text", "order_id text", "type text"},
-			g.named}); err != nil {
+	if err := g.l.execAll(g.ctx, g.tx, statement{"name items", nameItems, g.named}); err != nil {
 		return err
 	}
 	if err := g.l.execAll(g.ctx, g.tx,
-		statement{
-			"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint",
-				"certainty bigint", "held bigint", "spent bigint", "spent_certainty bigint", "attempts bigint",
-				"tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text",
-				"due bigint", "waits text", "at bigint"}, changed,
-		},
-		statement{
-			"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint",
-				"ended bigint", "class text", "status bigint", "message text", "detail text", "products text",
-				"creates bigint", "repeatable bigint", "made text", "ordered bigint"}, g.ended,
-		},
-		statement{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
-		statement{"claim purchases", writeClaims, append(slices.Clone(newClaim), "bought bigint"), g.claimRecords()},
-		statement{
-			"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"},
-			g.entries,
-		},
-		statement{"keep events", writeEvents, newEvent, g.events},
-		statement{
-			"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text",
-				"status text", "date text", "subscription text", "exception bigint", "note text", "cost bigint",
-				"certainty bigint", "at bigint"}, g.items,
-		},
+		statement{"move rows", writeRows, changed},
+		statement{"record attempts", writeAttempts, g.ended},
+		statement{"record purchases", writeBought, keyRecords(g.bought)},
+		statement{"claim purchases", writeClaims, g.claimRecords()},
+		statement{"enter money", writeEntries, g.entries},
+		statement{"keep events", writeEvents, g.events},
+		statement{"record items", writeItems, g.items},
 	); err != nil {
 		return err
 	}
 	for _, s := range []statement{
-		{"take keys over", writeMoved, newClaim, g.moved},
-		{"record purchases by their other names", writeKnown, append(slices.Clone(newClaim), "twin bigint"), g.known},
-		{"note what other rows have to say", writeNotes, columns{"id bigint", "note text"}, g.notes},
+		{"take keys over", writeMoved, g.moved},
+		{"record purchases by their other names", writeKnown, g.known},
+		{"note what other rows have to say", writeNotes, g.notes},
 	} {
-		if err := g.l.exec(g.ctx, g.tx, s.query, s.columns, s.records); err != nil {
+		if err := g.l.exec(g.ctx, g.tx, s.query, s.records); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
 	for table, facts := range g.facts {
 		if err := g.l.exec(g.ctx, g.tx,
 			`INSERT INTO `+table+` (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
-			columns{"ref text", "record text", "at bigint"}, lastOfEach(facts)); err != nil {
+			lastOfEach(facts)); err != nil {
 			return fmt.Errorf("remember %s: %w", table, err)
 		}
 	}
 	if g.unknown {
-		if err := g.l.exec(g.ctx, g.tx, wakeEvents, columns{"order_id text"}, orderRecords(g.items)); err != nil {
+		if err := g.l.exec(g.ctx, g.tx, wakeEvents, g.ordered); err != nil {
 			return fmt.Errorf("hand events to their orders: %w", err)
 		}
 	}
@@ -471,27 +487,16 @@ func (g *groupWriter) claimRecords() []record {
 	var all []record
 	for _, c := range g.claims {
 		if !c.freed {
-			all = append(all, append(c.record, boolInt(c.bought)))
+			all = append(all, append(c.record, flag("bought", c.bought)))
 		}
 	}
 	return all
 }
 
-// orderRecords are the order ids of items, where they have one.
-func orderRecords(items []record) []record {
-	var orders []record
-	for _, i := range items {
-		if id := i[3].(string); id != "" {
-			orders = append(orders, record{id})
-		}
-	}
-	return orders
-}
-
 func keyRecords(keys []filing.Key) []record {
 	records := make([]record, len(keys))
 	for i, k := range keys {
-		records[i] = record{string(k)}
+		records[i] = record{text("key", k)}
 	}
 	return records
 }
@@ -504,7 +509,7 @@ func lastOfEach(facts []*fact) []record {
 	for _, f := range slices.Backward(facts) {
 		if !seen[f.ref] {
 			seen[f.ref] = true
-			last = append(last, record{f.ref, f.record, f.at})
+			last = append(last, record{text("ref", f.ref), text("record", f.record), number("at", f.at)})
 		}
 	}
 	return last
@@ -522,10 +527,10 @@ func (g *groupWriter) wake() error {
 		return nil
 	}
 	var waits []record
-	for _, k := range slices.Concat(keyRecords(g.bought), g.freed, g.moved) {
-		waits = append(waits, record{blockedOnKey + k[0].(string)})
+	for _, k := range slices.Concat(keyRecords(g.bought), g.freed, g.moved) { // the key comes first in each
+		waits = append(waits, record{text("key", blockedOnKey+k[0].text)})
 	}
-	if err := g.l.exec(g.ctx, g.tx, writeWakes, columns{"key text"}, waits); err != nil {
+	if err := g.l.exec(g.ctx, g.tx, writeWakes, waits); err != nil {
 		return fmt.Errorf("wake rows: %w", err)
 	}
 	return nil

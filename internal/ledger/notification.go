@@ -156,7 +156,7 @@ var errReported = errors.New("somebody else tells it")
 func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err error) {
 	marks := make([]record, len(n.Pending))
 	for i, u := range n.Pending {
-		marks[i] = record{string(n.Kind), u.Ref, u.Mark}
+		marks[i] = record{text("kind", n.Kind), number("ref", u.Ref), number("mark", u.Mark)}
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		// Whoever keeps notices holds the control row: nothing read here
@@ -169,7 +169,7 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 		}
 		err := l.query(
 			ctx, tx, `SELECT t.ref {{v}} JOIN told t ON t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
-			columns{"kind text", "ref bigint", "mark bigint"}, marks,
+			marks,
 			func(func(...any) error) error { taken = true; return nil })
 		switch {
 		case err != nil:
@@ -195,11 +195,11 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 			return err
 		}
 		for i := range marks {
-			marks[i] = append(marks[i], id)
+			marks[i] = append(marks[i], number("notice", id))
 		}
 		return l.exec(
 			ctx, tx, `INSERT INTO told (kind, ref, mark, notice) SELECT v.kind, v.ref, v.mark, v.notice {{v}}`,
-			columns{"kind text", "ref bigint", "mark bigint", "notice bigint"}, marks)
+			marks)
 	})
 	switch {
 	case errors.Is(err, errReported):

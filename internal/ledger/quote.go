@@ -25,13 +25,18 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 		if message == "" {
 			message = "not sent yet; it will cost " + q.Cost.Without(q.Missing)
 		}
-		records[i] = record{q.Row, int64(q.Cost.Amount), int64(q.Cost.Certainty), message}
+		records[i] = record{
+			number("id", q.Row),
+			number("cost", q.Cost.Amount),
+			number("certainty", q.Cost.Certainty),
+			text("message", message),
+		}
 	}
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
 			ctx, tx, `UPDATE rows SET quoted = 1, cost = v.cost, certainty = v.certainty, message = v.message {{v}}
 			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0 AND rows.waits = ''`,
-			columns{"id bigint", "cost bigint", "certainty bigint", "message text"}, records)
+			records)
 	})
 	if err != nil {
 		return fmt.Errorf("keep the quotes of %d rows: %w", len(quotes), err)

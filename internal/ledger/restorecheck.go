@@ -219,13 +219,11 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
 	rows := make([]record, len(some))
 	for i, r := range some {
-		rows[i] = record{r.intent.Row}
+		rows[i] = record{number("id", r.intent.Row)}
 	}
 	all := make(map[attempt]bool)
 	err := g.l.query(g.ctx, g.tx, `SELECT a.row, a.try {{v}} JOIN attempts a ON a.row = v.id WHERE a.class <> '`+
-		string(filing.NoAnswer)+`'`, columns{
-		"id bigint",
-	}, rows, func(scan func(...any) error) error {
+		string(filing.NoAnswer)+`'`, rows, func(scan func(...any) error) error {
 		var a attempt
 		err := scan(&a.row, &a.try)
 		all[a] = true

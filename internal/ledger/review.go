@@ -45,7 +45,15 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		if err != nil {
 			return fmt.Errorf("encode row %d: %w", r.Row, err)
 		}
-		records[i] = record{r.Row, string(r.Result), r.Message, faults, request, toMillis(l.now()), batch}
+		records[i] = record{
+			number("id", r.Row),
+			text("result", r.Result),
+			text("message", r.Message),
+			text("faults", faults),
+			text("request", request),
+			number("at", toMillis(l.now())),
+			text("batch", batch),
+		}
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
@@ -56,8 +64,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 				request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END, waits = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+`' ELSE rows.waits END, quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
 				updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
 			WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready' OR rows.result = 'invalid' AND rows.request <> '' AND rows.batch = v.batch)`,
-			columns{"id bigint", "result text", "message text", "faults text", "request text", "at bigint",
-				"batch text"}, records)
+			records)
 		if err != nil {
 			return err
 		}
@@ -167,7 +174,7 @@ func (l *Ledger) RememberNames(ctx context.Context, named map[filing.Key]filing.
 		if err != nil {
 			return fmt.Errorf("remember the company %s: %w", ref, err)
 		}
-		records = append(records, record{ref, string(body), toMillis(l.now())})
+		records = append(records, record{text("ref", ref), text("record", string(body)), number("at", toMillis(l.now()))})
 	}
 	if len(records) == 0 {
 		return nil
@@ -175,7 +182,7 @@ func (l *Ledger) RememberNames(ctx context.Context, named map[filing.Key]filing.
 	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
 			ctx, tx, `INSERT INTO companies (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
-			columns{"ref text", "record text", "at bigint"}, records)
+			records)
 	})
 	if err != nil {
 		return fmt.Errorf("remember the names of %d companies: %w", len(records), err)

@@ -78,7 +78,7 @@ func (g *groupWriter) forget() error {
 	for _, s := range g.changed {
 		switch s.result {
 		case filing.Placed, filing.Exists, filing.Skipped, filing.Canceled:
-			done = append(done, record{s.batch, int64(s.number)})
+			done = append(done, record{text("batch", s.batch), number("number", s.number)})
 		}
 	}
 	if len(done) == 0 || !g.sealed {
@@ -86,7 +86,7 @@ func (g *groupWriter) forget() error {
 	}
 	if err := g.l.exec(g.ctx, g.tx,
 		`DELETE FROM secrets WHERE EXISTS (SELECT 1 {{v}} WHERE v.batch = secrets.batch AND v.number = secrets.number)`,
-		columns{"batch text", "number bigint"}, done); err != nil {
+		done); err != nil {
 		return fmt.Errorf("forget numbers: %w", err)
 	}
 	return nil

@@ -179,13 +179,20 @@ func (l *Ledger) RecordCoverage(ctx context.Context, rows ...Coverage) error {
 	now := toMillis(l.now())
 	records := make([]record, len(rows))
 	for i, c := range rows {
-		records[i] = record{c.Batch, int64(c.Number), c.Cover, int64(c.Year), c.Opened, now}
+		records[i] = record{
+			text("batch", c.Batch),
+			number("number", c.Number),
+			text("cover", c.Cover),
+			number("year", c.Year),
+			number("opened", c.Opened),
+			number("at", now),
+		}
 	}
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
 			ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at) SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
 			WHERE TRUE ON CONFLICT (batch, number) DO UPDATE SET cover = excluded.cover, year = excluded.year, opened = excluded.opened, at = excluded.at`,
-			columns{"batch text", "number bigint", "cover text", "year bigint", "opened bigint", "at bigint"}, records)
+			records)
 	})
 	if err != nil {
 		return fmt.Errorf("note what covers %d rows: %w", len(rows), err)

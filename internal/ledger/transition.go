@@ -34,7 +34,7 @@ type Intent struct {
 	Creating bool   // the attempt creates the company; the order comes after
 }
 
-// Verdict of the ledger on an intent.
+// Begun is the ledger's verdict on an intent.
 type Begun struct {
 	Try    int    // the attempt that began; 0 where none did
 	Halted Halted // the fleet may not send now
