@@ -121,10 +121,8 @@ var remaining = map[string]int{
 	"internal/documents": 2,
 	"internal/importer":  1,
 	"internal/notify":    10,
-	"internal/pricing":   2,
 	"internal/report":    22,
 	"internal/resolve":   8,
-	"internal/schedule":  23,
 }
 
 // userPackages are the packages whose strings users read.

@@ -26,7 +26,7 @@ func TestAddSeasonKeepsNothingThatCannotFire(t *testing.T) {
 		text                string
 	}{
 		{"a name with a blank", "a b", rosterHead + companies(0, 1, "DE"), yearly, schedule.ErrSchedule,
-			"no name of a season"},
+			"not a name for a schedule"},
 		{"no time at all", "x", rosterHead + companies(0, 1, "DE"), schedule.Options{}, schedule.ErrSchedule,
 			"give one of them"},
 		{"no schedule", "x", rosterHead + companies(0, 1, "DE"), schedule.Options{At: "soon"}, schedule.ErrSchedule,
@@ -77,7 +77,7 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 		Options: schedule.Options{At: "0 0 1 1 *", FilingYear: "this", Zone: "UTC"},
 	}
 	_, err := schedule.Add(f.Context(), l, ask)
-	want := "the season would file nothing: 2 of the 2 rows on " + next +
+	want := "the schedule would file nothing: 2 of the 2 rows on " + next +
 		"-01-01 cannot be filed; 2: the cell says filing year " + this + ", but the schedule files for " + next +
 		": remove the column, or correct the year"
 	if !errors.Is(err, schedule.ErrSchedule) || err.Error() != want {

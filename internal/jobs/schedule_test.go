@@ -197,14 +197,14 @@ func TestSeasonMissedFiresOnceAtTheStart(t *testing.T) {
 	if p.Missed != 2 || !strings.HasPrefix(p.Late, "2027-01-18 06:00") {
 		t.Errorf("%+v", p)
 	}
-	if text := p.Text(); !strings.Contains(text, "missed before, while nothing ran: 2") ||
-		!strings.Contains(text, "nothing ran then") {
+	if text := p.Text(); !strings.Contains(text, "2 earlier runs missed while nothing was running") ||
+		!strings.Contains(text, "when nothing was running") {
 		t.Errorf("%s", text)
 	}
 	notices, err := l.Notifications().List(f.Context(), 10)
 	f.must(err)
 	if len(notices) != 1 || notices[0].Kind != ledger.NotifySchedule ||
-		!strings.Contains(notices[0].Body, "missed before") {
+		!strings.Contains(notices[0].Body, "2 earlier runs missed") {
 		t.Errorf("%+v", notices)
 	}
 	// A pause is no downtime: what is due in it is not made up for.

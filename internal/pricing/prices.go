@@ -76,7 +76,7 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 			}
 		}
 		if overridden && len(found) == 0 {
-			return nil, fmt.Errorf("%w: the service has no price of the type given for %s; it has %s", ErrPriceTypes,
+			return nil, fmt.Errorf("%w: the filing service has no price of the type given for %s; it has %s", ErrPriceTypes,
 				known.item, types(prices))
 		}
 		for _, p := range found {
@@ -86,7 +86,7 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 			}
 			if before, twice := book.wholesale[known.item]; twice && before != cents {
 				return nil, fmt.Errorf(
-					"%w: the service has several prices that could be the one for %s (%s): choose with "+
+					"%w: the filing service has several prices that could be the one for %s (%s): choose with "+
 						"FILING_PRICE_TYPES=%s=TYPE",
 					ErrPriceTypes, known.item, types(found), known.item)
 			}

@@ -18,54 +18,54 @@ import (
 	"bulkfiling/internal/season"
 )
 
-// NewSchedule is a season as somebody asks for it.
+// NewSchedule is a schedule to be added.
 type NewSchedule struct {
 	Name     string
-	File     string // the roster's name
-	Content  []byte // of the roster
+	File     string // the company list's name
+	Content  []byte // of the company list
 	Options  Options
-	Approval bool // each firing waits for somebody's yes
+	Approval bool // each run waits for approval
 	By       string
 }
 
-// Saved is what came of it.
+// Saved is the result of Add and Update.
 type Saved struct {
 	Season  ledger.Schedule
-	Roster  *CompanyList // as it was read, also where nothing of it can be filed; nil where it could not be
-	Same    bool         // it was so already: nothing was changed
-	Changes season.Plan  // of a new version of the roster, against the one before
-	Next    *Plan        // what it does next, as far as is known today; nil where it does not fire
+	Roster  *CompanyList // also where none of it can be filed; nil where it cannot be read
+	Same    bool         // it was the same already: nothing was changed
+	Changes season.Plan  // of a new version of the company list, against the one before
+	Next    *Plan        // of its next run, as far as is known today; nil where there is none
 }
 
-// ErrSchedule is true of what keeps a season from being kept as it was asked for,
-// beside its roster (ErrCompanyList): the person who asks can put it right.
-var ErrSchedule = errors.New("the season cannot be kept like that")
+// ErrSchedule matches errors of a schedule that the person who adds it can fix.
+// Those of its company list are ErrCompanyList.
+var ErrSchedule = errors.New("the schedule is not valid")
 
-// ErrNameTaken is the ErrSchedule of a name that another season has.
-var ErrNameTaken = errors.New("there is a season of that name already, with another roster or schedule")
+// ErrNameTaken is the ErrSchedule of a name that another schedule has.
+var ErrNameTaken = errors.New("this name is taken by a schedule with another company list or other times")
 
-// unfit is an ErrSchedule that says only why.
+// unfit is an ErrSchedule whose text is the reason alone.
 type unfit struct{ error }
 
 func (u unfit) Unwrap() error          { return u.error }
 func (unfit) Is(target error) bool     { return target == ErrSchedule }
 func refused(s string, a ...any) error { return unfit{fmt.Errorf(s, a...)} }
 
-var seasonName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var scheduleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// CheckName reports a name that no season can have. It returns ErrSchedule.
+// CheckName returns ErrSchedule for a name that no schedule can have.
 func CheckName(name string) error {
-	if name == "new" { // the page has the form of a new one there
-		return refused("a season cannot be called new")
+	if name == "new" { // the page has its form for new schedules there
+		return refused("a schedule cannot be called new")
 	}
-	if !seasonName.MatchString(name) {
-		return refused("%q is no name of a season: letters, digits, dots and dashes", name)
+	if !scheduleName.MatchString(name) {
+		return refused("%q is not a name for a schedule: use letters, digits, dots and dashes", name)
 	}
 	return nil
 }
 
-// Add checks a season and keeps it with its roster. The same again changes
-// nothing. It returns ErrSchedule and ErrCompanyList, and then has kept no season.
+// Add checks a schedule and adds it with its company list. Adding the same again
+// changes nothing. With ErrSchedule and ErrCompanyList nothing was added.
 func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	var done Saved
 	if err := CheckName(e.Name); err != nil {
@@ -80,12 +80,12 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	}
 	if e.Options.Due != "" && done.Roster.Product != filing.AnnualReport {
 		return done, refused(
-			"a season that fires ahead of the due dates goes by the due dates of annual reports, and the roster is "+
-				"of %s: have it fire at a time", done.Roster.Product.Title())
+			"a schedule ahead of the due dates goes by the due dates of annual reports, and the company list is "+
+				"of %s: let it run at a time", done.Roster.Product.Title())
 	}
 	body, err := json.Marshal(e.Options)
 	if err != nil {
-		return done, fmt.Errorf("keep the options: %w", err)
+		return done, fmt.Errorf("store the options: %w", err)
 	}
 	s := ledger.Schedule{
 		Name:      e.Name,
@@ -97,7 +97,8 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 		Version:   1,
 		CreatedBy: e.By,
 	}
-	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
+	list := ledger.CompanyList{File: s.File, Content: e.Content, CreatedBy: e.By}
+	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, list); err != nil {
 		return done, err
 	}
 	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil {
@@ -105,7 +106,7 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	}
 	if done.Next != nil {
 		if why := done.Next.Nothing(); why != "" {
-			return done, refused("the season would file nothing: %s", why)
+			return done, refused("the schedule would file nothing: %s", why)
 		}
 	}
 	added, err := l.Schedules().Add(ctx, s)
@@ -119,14 +120,14 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	was := done.Season
 	if done.Same = was.CompanyList == s.CompanyList && string(was.Options) == string(s.Options) &&
 		was.Approval == s.Approval; !done.Same {
-		return done, refused("season %s: %w", e.Name, ErrNameTaken)
+		return done, refused("schedule %s: %w", e.Name, ErrNameTaken)
 	}
 	return done, nil
 }
 
-// Update gives a season a new version of its roster, which is read as the
-// old one was. s is the season as it was seen: it returns ErrCompanyList, and
-// ledger.ErrStale where somebody has changed it since.
+// Update gives a schedule a new version of its company list, which is read with the
+// same options. s is the schedule as the person saw it: Update returns
+// ledger.ErrStale where it was changed since, and ErrCompanyList.
 func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file string, content []byte,
 	by string) (Saved, error) {
 	done := Saved{Season: s}
@@ -142,7 +143,8 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 		return done, err
 	}
 	s.File = filepath.Base(file)
-	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: s.File, Content: content, CreatedBy: by}); err != nil {
+	list := ledger.CompanyList{File: s.File, Content: content, CreatedBy: by}
+	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, list); err != nil {
 		return done, err
 	}
 	if s.CompanyList == done.Season.CompanyList {
@@ -154,7 +156,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	}
 	if done.Next != nil {
 		if why := done.Next.Nothing(); why != "" {
-			return done, refused("the season would file nothing with it: %s", why)
+			return done, refused("the schedule would file nothing with it: %s", why)
 		}
 	}
 	if err := l.Schedules().Change(ctx, s); err != nil {
@@ -165,7 +167,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	return done, nil
 }
 
-// readToFile reads a roster of which something can be filed.
+// readToFile reads a company list with at least one row that can be filed.
 func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options) (*CompanyList, error) {
 	on := season.DateOf(time.Now())
 	if err := refuseSSNs(ctx, file, content, o, on); err != nil {
@@ -173,15 +175,15 @@ func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []by
 	}
 	r, err := ReadCompanyList(ctx, l, file, content, o, on)
 	if err == nil && r.Tally.Ready == 0 {
-		err = refused("no row of %s can be filed: %d to correct, %d skipped", filepath.Base(file), r.Tally.Invalid,
+		err = refused("no row of %s can be filed: %d need attention, %d skipped", filepath.Base(file), r.Tally.Invalid,
 			r.Tally.Skipped)
 	}
 	return r, err
 }
 
-// refuseSSNs refuses a roster in which a Social Security number stands, wherever:
-// it would be kept for as long as the ledger, and nothing of a season needs it. One
-// that cannot be read is refused for that, by who reads it next.
+// refuseSSNs refuses a company list with a Social Security number in any cell: it
+// would be stored as long as the ledger, and no schedule needs it. A list that
+// cannot be read passes, and ReadCompanyList refuses it next.
 func refuseSSNs(ctx context.Context, file string, content []byte, o Options, on season.Date) error {
 	options, err := o.importerOptions(on, nil)
 	if err != nil {
@@ -193,33 +195,33 @@ func refuseSSNs(ctx context.Context, file string, content []byte, o Options, on 
 	}
 	defer im.Close()
 	if im.HoldsSecrets() {
-		return nil // said by who reads it next
+		return nil // ReadCompanyList says so
 	}
 	where, err := im.FindSSN(ctx)
 	if err != nil || where == "" {
 		return nil
 	}
 	return fmt.Errorf(
-		"%w: %s looks like a Social Security number, and a company list is kept: remove the number, or run the "+
-			"sheet by hand", ErrCompanyList, where)
+		"%w: %s looks like a Social Security number, and a company list is stored: remove the number, or upload "+
+			"the spreadsheet without a schedule", ErrCompanyList, where)
 }
 
-// Find finds a season by its name. It returns ledger.ErrNotFound.
+// Find finds a schedule by its name. It returns ledger.ErrNotFound.
 func Find(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
-	seasons, err := l.Schedules().List(ctx)
+	schedules, err := l.Schedules().List(ctx)
 	if err != nil {
 		return ledger.Schedule{}, err
 	}
-	for _, s := range seasons {
+	for _, s := range schedules {
 		if s.Name == name {
 			return s, nil
 		}
 	}
-	return ledger.Schedule{}, fmt.Errorf("there is no season %s: %w", name, ledger.ErrNotFound)
+	return ledger.Schedule{}, fmt.Errorf("there is no schedule %s: %w", name, ledger.ErrNotFound)
 }
 
-// LocalZone is the name of this machine's zone: a season is kept with the name,
-// for each machine may be in another.
+// LocalZone returns the name of this machine's zone. A schedule is stored with the
+// name, because each machine may be in another zone.
 func LocalZone(getenv func(string) string) string {
 	names := []string{getenv("TZ")}
 	if link, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {

@@ -13,41 +13,43 @@ import (
 	"bulkfiling/internal/season"
 )
 
-// CalendarEntry is what is due of a company, and which seasons see to it.
+// CalendarEntry is what is due of a company, and which schedules file it.
 type CalendarEntry struct {
 	season.Entry
 	Year    int      // the filing year of the report that is due
-	Seasons []string // that file it
+	Seasons []string // the schedules that file it
 }
 
-// Calendar is what falls due of the rosters of seasons in a span of days. A
-// company that stands in several of them stands in it once a due date.
+// Calendar is what falls due in the company lists of schedules in a span of days.
+// A company that is in several lists has one entry for each due date.
 type Calendar struct {
 	Due, Rest []CalendarEntry  // see season.Roster.Calendar
-	Broken    map[string]error // ErrCompanyList, by season: nothing of these is in it
+	Broken    map[string]error // ErrCompanyList, by schedule: their companies are not included
 }
 
-// Calendar is the calendar of seasons, as it was at most a while ago: for looking
-// at, not to be changed.
-func (s *Scheduler) Calendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
+// Calendar returns the calendar of schedules, as it was at most listTTL ago. It is
+// shared and not to be changed.
+func (s *Scheduler) Calendar(ctx context.Context, schedules []ledger.Schedule,
+	from, to season.Date) (Calendar, error) {
 	key := fmt.Sprint(from, to, season.DateOf(s.c.Now()))
-	for _, se := range seasons {
+	for _, se := range schedules {
 		key += fmt.Sprintf(" %s %s %s", se.Name, se.CompanyList, se.Options)
 	}
 	return s.calendars.Get(ctx, key, func(ctx context.Context) (Calendar, error) {
-		return s.loadCalendar(ctx, seasons, from, to)
+		return s.loadCalendar(ctx, schedules, from, to)
 	})
 }
 
-func (s *Scheduler) loadCalendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
+func (s *Scheduler) loadCalendar(ctx context.Context, schedules []ledger.Schedule,
+	from, to season.Date) (Calendar, error) {
 	c := Calendar{Broken: make(map[string]error)}
 	var due, rest register
-	for _, se := range seasons {
+	for _, se := range schedules {
 		o, err := DecodeOptions(se)
 		if err != nil {
 			return c, err
 		}
-		roster, err := s.Roster(ctx, se)
+		list, err := s.Roster(ctx, se)
 		if errors.Is(err, ErrCompanyList) {
 			c.Broken[se.Name] = err
 			continue
@@ -55,28 +57,33 @@ func (s *Scheduler) loadCalendar(ctx context.Context, seasons []ledger.Schedule,
 		if err != nil {
 			return c, err
 		}
-		falls, others := roster.Calendar(from, to)
+		falls, others := list.Calendar(from, to)
 		for _, e := range falls {
-			entry := due.entry(e)
-			year, files := roster.report(e, o)
-			if entry.Year == 0 || files && len(entry.Seasons) == 0 { // who files it knows best
-				entry.Year = year
-			}
-			if files && !slices.Contains(entry.Seasons, se.Name) {
-				entry.Seasons = append(entry.Seasons, se.Name)
-			}
+			year, files := list.report(e, o)
+			due.entry(e).addReport(se.Name, year, files)
 		}
 		for _, e := range others {
 			rest.entry(e)
 		}
 	}
 	c.Due, c.Rest = due.entries, rest.entries
-	if len(seasons) > 1 {
+	if len(schedules) > 1 {
 		byDay := func(a, b CalendarEntry) int { return season.ByDay(a.Entry, b.Entry) }
 		slices.SortStableFunc(c.Due, byDay)
 		slices.SortStableFunc(c.Rest, byDay)
 	}
 	return c, nil
+}
+
+// addReport adds the filing year of a schedule, and its name where it files the
+// report. The year of a schedule that files it counts before that of another.
+func (e *CalendarEntry) addReport(schedule string, year int, files bool) {
+	if e.Year == 0 || (files && len(e.Seasons) == 0) {
+		e.Year = year
+	}
+	if files && !slices.Contains(e.Seasons, schedule) {
+		e.Seasons = append(e.Seasons, schedule)
+	}
 }
 
 // register holds each entry once.
@@ -90,14 +97,15 @@ type registered struct {
 	due     season.Date
 }
 
-// entry is the one entry of a company and a due date.
+// entry returns the entry of a company and a due date, and adds it where it is new.
+// Entries without id and name are never the same.
 func (r *register) entry(e season.Entry) *CalendarEntry {
 	if r.at == nil {
 		r.at = make(map[registered]int)
 	}
 	key := registered{e.Row.Key(), e.Due.Date}
 	i, known := r.at[key]
-	if !known || e.Row.CompanyID == "" && e.Row.LegalName == "" { // nobody knows whether these are one
+	if !known || (e.Row.CompanyID == "" && e.Row.LegalName == "") {
 		i = len(r.entries)
 		r.at[key] = i
 		r.entries = append(r.entries, CalendarEntry{Entry: e})
@@ -105,11 +113,11 @@ func (r *register) entry(e season.Entry) *CalendarEntry {
 	return &r.entries[i]
 }
 
-// report is the filing year of what is due, and whether a season with these
+// report returns the filing year of what is due, and whether a schedule with these
 // options files it.
 //
 // Assumption: a report is named after the year in which it falls due, where the
-// season does not say otherwise; which year the states name it after is not
+// schedule does not say otherwise; which year the states name it after is not
 // shown in the spec.
 func (r *CompanyList) report(e season.Entry, o Options) (year int, files bool) {
 	year = e.Due.Date.Year
@@ -132,8 +140,8 @@ func (r *CompanyList) report(e season.Entry, o Options) (year int, files bool) {
 	return year, r.Product == filing.AnnualReport
 }
 
-// FindBought says which of the entries of a calendar are bought already, or are
-// being bought, by their place in it.
+// FindBought finds the entries of a calendar that are bought already, or are being
+// bought, by their index.
 func FindBought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map[int]ledger.PriorPurchase, error) {
 	keys := make([]filing.Key, len(entries))
 	var claims []ledger.Claim

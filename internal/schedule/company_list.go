@@ -20,8 +20,8 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Options are how the roster of a season is read, and when it is filed.
-// The ledger keeps them with the season, as JSON.
+// Options are how a company list is read, and when it is filed. The ledger stores
+// them with the schedule, as JSON.
 type Options struct {
 	Product    filing.Product    `json:"product,omitempty"`
 	State      filing.State      `json:"state,omitempty"`
@@ -38,19 +38,19 @@ type Options struct {
 	Rules string `json:"rules,omitempty"` // due rules over the built-in ones: the content of their file
 }
 
-// DecodeOptions reads the options of a season.
+// DecodeOptions decodes the options of a schedule.
 func DecodeOptions(s ledger.Schedule) (Options, error) {
 	var o Options
 	if err := json.Unmarshal(s.Options, &o); err != nil {
-		return o, fmt.Errorf("read the options of the season %s: %w", s.Name, err)
+		return o, fmt.Errorf("read the options of the schedule %s: %w", s.Name, err)
 	}
 	return o, nil
 }
 
-// Check reports options that no season can work with.
+// Check returns an error for options that no schedule can run with.
 func (o *Options) Check() error {
 	if (o.At == "") == (o.Due == "") {
-		return errors.New("a season fires either at a time or ahead of the due dates: give one of them")
+		return errors.New("a schedule runs either at a time or ahead of the due dates: give one of them")
 	}
 	if _, err := o.DueRules(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (o *Options) Check() error {
 	return err
 }
 
-// DueRules are the rules of the states' due dates.
+// DueRules returns the rules of the states' due dates.
 func (o *Options) DueRules() (*season.Rules, error) {
 	if o.Rules == "" {
 		return season.Builtin(), nil
@@ -72,8 +72,8 @@ func (o *Options) DueRules() (*season.Rules, error) {
 	return season.Load(strings.NewReader(o.Rules))
 }
 
-// Schedule says when the season fires. Only one that is ahead of the due dates
-// depends on the roster.
+// Schedule returns when the schedule runs. Only the times of one ahead of the due
+// dates depend on the company list.
 func (o *Options) Schedule(r season.Roster) (*season.Schedule, error) {
 	if o.At != "" {
 		return season.ParseAt(o.At, o.Zone)
@@ -89,7 +89,7 @@ func (o *Options) Schedule(r season.Roster) (*season.Schedule, error) {
 	return lead.Schedule(r, zone), nil
 }
 
-// String is the schedule as it was typed.
+// String returns the times as they were typed.
 func (o *Options) String() string {
 	if o.At != "" {
 		return fmt.Sprintf("at %q, %s", o.At, o.zone())
@@ -97,7 +97,7 @@ func (o *Options) String() string {
 	return o.ahead()
 }
 
-// Words is the schedule in words.
+// Words returns the times in words.
 func (o *Options) Words() string {
 	if o.At != "" {
 		return season.InWords(o.At) + ", " + o.zone()
@@ -137,7 +137,7 @@ func (o *Options) importerOptions(on season.Date, s *importer.ScheduleRun) (impo
 	return options, err
 }
 
-// dueYear is the year in which the report of a filing year falls due.
+// dueYear returns the year in which the report of a filing year falls due.
 func (o *Options) dueYear(filingYear int) int {
 	if strings.EqualFold(strings.TrimSpace(o.FilingYear), "last") {
 		return filingYear + 1
@@ -145,7 +145,8 @@ func (o *Options) dueYear(filingYear int) int {
 	return filingYear
 }
 
-// Roster is a roster as a season sees it: its companies and what is due of them.
+// CompanyList is a company list as it was read: its companies and what is due of
+// them.
 type CompanyList struct {
 	season.Roster
 	Product    filing.Product
@@ -157,12 +158,13 @@ type CompanyList struct {
 	years map[int]int // the filing year by the row's number, where the row has one
 }
 
-// ErrCompanyList is returned for a roster that a season cannot file, or for options
-// that do not fit it: the next try would end in the same way.
-var ErrCompanyList = errors.New("the roster cannot be filed")
+// ErrCompanyList is returned for a company list that cannot be filed, or for options
+// that do not fit it: the next try would fail in the same way.
+var ErrCompanyList = errors.New("the company list cannot be filed")
 
-// ReadCompanyList reads the companies of a sheet as they are on a day. What it does
-// not say of a company the ledger may know from a look-up. It returns ErrCompanyList.
+// ReadCompanyList reads the companies of a spreadsheet as they are on a day. Facts
+// that the spreadsheet lacks come from the lookups in the ledger. It returns
+// ErrCompanyList.
 func ReadCompanyList(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
 	on season.Date) (*CompanyList, error) {
 	leave, err := sheet.AcquireReader(ctx)
@@ -185,11 +187,11 @@ func ReadCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 	defer im.Close()
 	if im.HoldsSecrets() {
 		return nil, fmt.Errorf(
-			"%w: it has a column of Social Security numbers, which are never kept: leave the column out, or run the "+
-				"sheet by hand", ErrCompanyList)
+			"%w: it has a column of Social Security numbers, which are never stored: leave the column out, or "+
+				"upload the spreadsheet without a schedule", ErrCompanyList)
 	}
 	r := &CompanyList{Roster: season.Roster{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
-	var companies []filing.Company // as the sheet has them, by the index of the row
+	var companies []filing.Company // as the spreadsheet has them, by the index of the row
 	err = im.Each(ctx, func(row *importer.Row) error {
 		switch row.Result {
 		case filing.Ready:
@@ -242,8 +244,8 @@ func ReadCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 	return r, r.complete(ctx, l, companies)
 }
 
-// complete adds what the service is known to say of the companies. Its word
-// counts before the sheet's: the state's fee, too, follows it.
+// complete adds the known records of the filing service. They count before the
+// spreadsheet: the state's fee follows them, too.
 func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies []filing.Company) error {
 	for start := 0; start < len(r.Rows); start += 1000 {
 		page := r.Rows[start:min(start+1000, len(r.Rows))]
@@ -254,7 +256,7 @@ func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies 
 			}
 		}
 		var known map[string]filing.Company
-		if l != nil { // else there is no ledger yet, and nothing on record
+		if l != nil { // nil: there is no ledger yet, and no record
 			var err error
 			if known, err = l.Companies(ctx, refs); err != nil {
 				return err
@@ -276,8 +278,8 @@ func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies 
 	return nil
 }
 
-// contentHash names what a row orders, but for the year: that differs from one
-// season to the next.
+// contentHash returns a hash of what a row orders without the filing year, which
+// differs from one year's run to the next.
 func contentHash(r *filing.Request) (string, error) {
 	content := *r
 	if r.Order.AnnualReport != nil {
@@ -293,7 +295,7 @@ func contentHash(r *filing.Request) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// due is what is due of a row in the year of its report, or next.
+// due returns what is due of a row in the year of its report, or else next.
 func (r *CompanyList) due(row season.Row, o Options, on season.Date) season.Due {
 	if year, ok := r.years[row.Number]; ok {
 		d, _ := r.Rules.Due(row.Facts, o.dueYear(year))
@@ -303,9 +305,9 @@ func (r *CompanyList) due(row season.Row, o Options, on season.Date) season.Due 
 	return d
 }
 
-// loadVersion loads a version of a roster that the ledger keeps. One that this
-// machine has no key for cannot be filed, however often it is tried: it returns
-// ErrCompanyList, and ledger.ErrSealed.
+// loadVersion loads a stored version of a company list. It returns ErrCompanyList
+// with ledger.ErrSealed where this machine has no key for it: trying again does not
+// help.
 func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.CompanyList, error) {
 	version, err := l.Schedules().FindCompanyList(ctx, hash)
 	if errors.Is(err, ledger.ErrSealed) {
@@ -316,8 +318,7 @@ func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.Com
 	return version, err
 }
 
-// LoadVersion reads a version of a roster that the ledger keeps. It returns
-// ErrCompanyList.
+// LoadVersion reads a stored version of a company list. It returns ErrCompanyList.
 func LoadVersion(ctx context.Context, l *ledger.Ledger, hash string, o Options, on season.Date) (*CompanyList, error) {
 	version, err := loadVersion(ctx, l, hash)
 	if err != nil {
@@ -326,7 +327,7 @@ func LoadVersion(ctx context.Context, l *ledger.Ledger, hash string, o Options, 
 	return ReadCompanyList(ctx, l, version.File, version.Content, o, on)
 }
 
-// company is a row of a roster in a few words.
+// company returns a row in a few words.
 func company(r season.Row) string {
 	parts := []string{cmp.Or(r.LegalName, r.CompanyID, "no name")}
 	if r.LegalName != "" && r.CompanyID != "" {

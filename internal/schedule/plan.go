@@ -15,55 +15,54 @@ import (
 	"bulkfiling/internal/text"
 )
 
-// Plan is what a firing of a season means to do. It is kept with the firing as
-// JSON. Amounts are dollars.
+// Plan is what a run of a schedule will do. It is stored with the run as JSON.
+// Amounts are dollars.
 type Plan struct {
 	Season string      `json:"season"`
-	Date   season.Date `json:"date"` // the day it stands for
+	Date   season.Date `json:"date"` // the day the run stands for
 	Late   string      `json:"late,omitempty"`
-	Missed int         `json:"missed,omitempty"` // earlier times that nothing was there for
+	Missed int         `json:"missed,omitempty"` // earlier times at which nothing was running
 	File   string      `json:"file"`
-	Roster string      `json:"roster"` // the version
-	Rows   int         `json:"rows"`   // of the roster
+	Roster string      `json:"roster"` // the version's hash
+	Rows   int         `json:"rows"`   // of the company list
 
-	Product filing.Product `json:"-"` // of its batch; a plan that was kept does not say
+	Product filing.Product `json:"-"` // of its batch; stored plans do not have it
 
-	// The companies of this firing against those of the roster that the firing
-	// before was made from.
-	Before    string        `json:"before,omitempty"` // that firing; "" for none
+	// The companies of this run, compared with the company list of the run before.
+	Before    string        `json:"before,omitempty"` // the run before; "" for none
 	New       text.Examples `json:"new"`
 	Changed   text.Examples `json:"changed"`
 	Missing   text.Examples `json:"missing"`
 	Unchanged int           `json:"unchanged"`
 
-	// What becomes of their rows, as far as the ledger knows.
+	// What happens to their rows, as far as the ledger knows.
 	Filings int           `json:"filings"` // to be placed
 	Covered text.Examples `json:"covered"` // by a subscription bought earlier
-	Lapsed  text.Examples `json:"lapsed"`  // filed although a subscription was opened before: it is not sound any more
+	Lapsed  text.Examples `json:"lapsed"`  // filed although a subscription was opened before: it lapsed
 	Bought  text.Examples `json:"bought"`  // before, the very same
 	Invalid text.Examples `json:"invalid"`
 	Why     []Why         `json:"why,omitempty"`    // what is wrong with those, the most frequent first
 	Skipped int           `json:"skipped"`          // repeats, and companies of other states
-	Undated text.Examples `json:"undated"`          // no due date can be told, so that nothing files them by it
-	NotDue  text.Examples `json:"notDue"`           // filed all the same: by the rules nothing is due of them
-	Beyond  int           `json:"beyond,omitempty"` // companies of the roster that are not due now
+	Undated text.Examples `json:"undated"`          // not filed: no due date is known
+	NotDue  text.Examples `json:"notDue"`           // filed although the rules say that nothing is due
+	Beyond  int           `json:"beyond,omitempty"` // companies of the list that are not due now
 
-	Priced    bool            `json:"priced"` // false: the service could not be asked what it costs
+	Priced    bool            `json:"priced"` // false: the prices of the filing service are not known
 	Cost      money.Cents     `json:"cost"`
 	Certainty money.Certainty `json:"costCertainty,omitempty"`
-	// some state fees are not known; all that earlier versions kept
+	// some state fees are not known; plans stored by earlier versions have only this
 	AtLeast bool                `json:"costAtLeast,omitempty"`
 	Lines   []PlanLine          `json:"lines,omitempty"`
 	Kinds   []pricing.KindQuote `json:"kinds,omitempty"` // by whose state fee it is
 
 	balance.Forecast
 
-	Approval string `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
+	Approval string `json:"approval,omitempty"` // the hash to approve; "" where no approval is needed
 
 	orders []balance.Order
 }
 
-// PlanLine sums one product up.
+// PlanLine is the sum of one product.
 type PlanLine struct {
 	Product   filing.Product  `json:"product"`
 	Count     int             `json:"count"`
@@ -78,10 +77,10 @@ type Why struct {
 	Rows int    `json:"rows"`
 }
 
-// maxWhys is how many reasons a plan keeps.
+// maxWhys is how many reasons a plan lists.
 const maxWhys = 5
 
-// addWhys counts why a row cannot be filed.
+// addWhys counts the reasons for which a row cannot be filed.
 func (p *Plan) addWhys(faults []ledger.Fault) {
 	for _, f := range faults {
 		if f.Warning {
@@ -99,8 +98,8 @@ func (p *Plan) addWhys(faults []ledger.Fault) {
 	}
 }
 
-// Nothing says why a firing would file nothing although it has rows to file;
-// empty where it files some, or where they are bought or covered already.
+// Nothing returns why a run files nothing although rows are selected; empty where
+// it files some, or where they are bought or covered already.
 func (p *Plan) Nothing() string {
 	if p.Filings > 0 || p.Invalid.Count == 0 || p.Covered.Count+p.Bought.Count > 0 {
 		return ""
@@ -113,22 +112,22 @@ func (p *Plan) Nothing() string {
 	return reason
 }
 
-// compare fills in what changed since the firing before, of the rows that have
-// their turn.
-func (p *Plan) compare(this, last []season.Row, turns map[int]importer.RunRow) {
+// compare fills in what changed since the run before, of the rows that are
+// selected.
+func (p *Plan) compare(this, last []season.Row, selected map[int]importer.RunRow) {
 	c := season.Compare(this, last)
 	for _, r := range c.New {
-		if _, ours := turns[r.Number]; ours {
+		if _, ok := selected[r.Number]; ok {
 			p.New.Add(company(r))
 		}
 	}
 	for _, r := range c.Changed {
-		if _, ours := turns[r.Row.Number]; ours {
+		if _, ok := selected[r.Row.Number]; ok {
 			p.Changed.Add(company(r.Row))
 		}
 	}
 	for _, r := range c.Unchanged {
-		if _, ours := turns[r.Number]; ours {
+		if _, ok := selected[r.Number]; ok {
 			p.Unchanged++
 		}
 	}
@@ -137,35 +136,40 @@ func (p *Plan) compare(this, last []season.Row, turns map[int]importer.RunRow) {
 	}
 }
 
-// Total is what the filings cost together.
-func (p *Plan) Total() money.Cost { return kept(p.Cost, p.Certainty, p.AtLeast) }
+// Total returns what the filings cost together.
+func (p *Plan) Total() money.Cost { return storedCost(p.Cost, p.Certainty, p.AtLeast) }
 
-// Total is what a product's filings cost together.
-func (l PlanLine) Total() money.Cost { return kept(l.Cost, l.Certainty, l.AtLeast) }
+// Total returns what a product's filings cost together.
+func (l PlanLine) Total() money.Cost { return storedCost(l.Cost, l.Certainty, l.AtLeast) }
 
-// kept is a cost as a plan holds it; an older one knows no estimates.
-func kept(amount money.Cents, certainty money.Certainty, atLeast bool) money.Cost {
+// storedCost returns the cost that a plan stores. Plans of earlier versions know no
+// estimates.
+func storedCost(amount money.Cents, certainty money.Certainty, atLeast bool) money.Cost {
 	if atLeast {
 		certainty = money.Unknown
 	}
 	return money.Cost{Amount: amount, Certainty: certainty}
 }
 
-// Quote is the cost of the plan as other quotes are shown.
+// Quote returns the cost of the plan as a quote.
 func (p *Plan) Quote() pricing.BatchQuote {
 	return pricing.BatchQuote{Rows: p.Filings, Total: p.Total(), Kinds: p.Kinds}
 }
 
-// Remarks are what a person should know of companies that are not just filed.
+// Remarks returns notes about companies that are not simply filed.
 func (p *Plan) Remarks() []pricing.Note {
 	var all []pricing.Note
 	for _, r := range []pricing.Note{
 		{About: "skipped, covered by a subscription bought earlier", Examples: p.Covered},
 		{About: "filed although a subscription was opened before", Examples: p.Lapsed},
 		{About: "bought before, nothing is ordered", Examples: p.Bought},
-		{About: "to correct, never sent", Examples: p.Invalid},
-		{About: "filed, though by the rules nothing is due of them this year", Examples: p.NotDue},
-		{About: "without a due date that can be told: file them by hand, or by a season with a time of its own", Examples: p.Undated},
+		{About: "need attention, not sent", Examples: p.Invalid},
+		{About: "filed, although the rules say that nothing is due this year", Examples: p.NotDue},
+		{
+			About: "without a known due date, not filed: upload them in a spreadsheet, or add a schedule that " +
+				"runs at a time",
+			Examples: p.Undated,
+		},
 	} {
 		if r.Count > 0 {
 			all = append(all, r)
@@ -174,20 +178,20 @@ func (p *Plan) Remarks() []pricing.Note {
 	return all
 }
 
-// Text is the plan for a person.
+// Text returns the plan for people.
 func (p *Plan) Text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("%s of %s: %d rows, %d to file", p.Season, p.Date, p.Rows, p.Filings)
 	if p.Late != "" {
-		line("its time was %s: nothing ran then", p.Late)
+		line("scheduled for %s, when nothing was running", p.Late)
 	}
 	if p.Missed > 0 {
-		line("missed before, while nothing ran: %d; this one stands for them too", p.Missed)
+		line("%s missed while nothing was running; this run makes up for them", text.Count(p.Missed, "earlier run"))
 	}
-	since := "the firing before"
+	since := "the run before"
 	if p.Before == "" {
-		since = "nothing, it is the first"
+		since = "nothing, it is the first run"
 	}
 	line("against %s: %d new, %d changed, %d missing, %d unchanged", since, p.New.Count, p.Changed.Count,
 		p.Missing.Count, p.Unchanged)
@@ -204,13 +208,13 @@ func (p *Plan) Text() string {
 		line("  %s cannot be filed: %s", text.Count(why.Rows, "row"), why.Text)
 	}
 	if p.Skipped > 0 {
-		line("%d skipped: repeats, other states, no filings", p.Skipped)
+		line("%d skipped: repeated rows, other states, no filings", p.Skipped)
 	}
 	if p.Beyond > 0 {
-		line("%d of the roster are not due now, or were filed by an earlier firing", p.Beyond)
+		line("%d of the company list are not due now, or were filed by an earlier run", p.Beyond)
 	}
 	if !p.Priced {
-		line("cost: not known, the service could not be asked")
+		line("cost: not known, the filing service could not be asked")
 		return b.String()
 	}
 	for _, l := range p.Lines {

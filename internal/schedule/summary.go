@@ -11,8 +11,8 @@ import (
 	"bulkfiling/internal/season"
 )
 
-// Summary is a season in a line: when it fires next, and what came of the
-// last time.
+// Summary is a schedule in a line: when it runs next, and the result of its last
+// run.
 type Summary struct {
 	Name     string    `json:"name"`
 	File     string    `json:"file"`
@@ -21,19 +21,19 @@ type Summary struct {
 	Approval bool      `json:"approval"`
 	Paused   bool      `json:"paused"`
 	Next     time.Time `json:"next,omitzero"` // in its own zone; zero: never
-	Last     string    `json:"last"`          // its last firing; "" for none
-	Batch    string    `json:"batch"`         // of that firing
-	State    string    `json:"state"`         // of that firing, or what is wrong with the company list
+	Last     string    `json:"last"`          // its last run; "" for none
+	Batch    string    `json:"batch"`         // of that run
+	State    string    `json:"state"`         // of that run, or what is wrong with the company list
 
 	last ledger.Run
 }
 
-// LoadSummary is the line of a season.
+// LoadSummary loads the summary of a schedule.
 func LoadSummary(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (Summary, error) {
 	return New(Config{Ledger: l}).Summary(ctx, s)
 }
 
-// Line is LoadSummary for whoever asks again and again.
+// Summary is LoadSummary with the caches of the scheduler.
 func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, error) {
 	line := Summary{
 		Name:     se.Name,
@@ -49,7 +49,7 @@ func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, e
 	line.Schedule = o.String()
 	next, err := s.Upcoming(ctx, se, 1)
 	switch {
-	case errors.Is(err, ErrCompanyList): // its firing will say so, too
+	case errors.Is(err, ErrCompanyList): // its run reports the same
 		line.State = err.Error()
 		return line, nil
 	case err != nil:
@@ -65,7 +65,7 @@ func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, e
 	return line, err
 }
 
-// When says when it fires next.
+// When returns when it runs next, in words.
 func (l *Summary) When() string {
 	switch {
 	case l.Paused:
@@ -92,29 +92,29 @@ func (l *Summary) LastText() string {
 	return strings.Join(parts, " ")
 }
 
-// UpcomingRuns are the next n turns of a season, their times in its own zone;
-// fewer where it does not fire as often. It returns ErrCompanyList.
+// UpcomingRuns lists the next n times of a schedule in its own zone, or fewer where
+// it does not run as often. It returns ErrCompanyList.
 func UpcomingRuns(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, n int) ([]season.Firing, error) {
 	return New(Config{Ledger: l}).Upcoming(ctx, s, n)
 }
 
-// Upcoming is UpcomingRuns for whoever asks again and again.
+// Upcoming is UpcomingRuns with the caches of the scheduler.
 func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Firing, error) {
-	schedule, err := s.loadTimes(ctx, se)
+	times, err := s.loadTimes(ctx, se)
 	if err != nil {
 		return nil, err
 	}
-	return schedule.Upcoming(s.c.Now(), n), nil
+	return times.Upcoming(s.c.Now(), n), nil
 }
 
-// Roster is the present roster of a season, as it was read at most a while ago:
-// for looking at, not to be changed. It returns ErrCompanyList.
+// Roster returns the present company list of a schedule, read at most listTTL ago. It
+// is shared and not to be changed. It returns ErrCompanyList.
 func (s *Scheduler) Roster(ctx context.Context, se ledger.Schedule) (*CompanyList, error) {
 	return s.Version(ctx, se, se.CompanyList)
 }
 
-// Version is a version of a season's roster, as Roster has the present one. It
-// returns ErrCompanyList, and ledger.ErrNotFound.
+// Version returns a version of a schedule's company list, read at most listTTL ago.
+// It returns ErrCompanyList and ledger.ErrNotFound.
 func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string) (*CompanyList, error) {
 	o, err := DecodeOptions(se)
 	if err != nil {
@@ -123,20 +123,20 @@ func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string
 	return s.loadList(ctx, hash, o, season.DateOf(s.c.Now()))
 }
 
-// HasRun reports whether a turn of a season was fired already: where a season of
-// that name was there before it, or its schedule was another, it fires once a
-// day all the same, and goes on with the turn after.
-func HasRun(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, turn season.Firing) (bool, error) {
+// HasRun reports whether a schedule ran already on the day of one of its times: for
+// instance under the same name before it was deleted and added again. It runs once
+// a day, and continues with the time after.
+func HasRun(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, at season.Firing) (bool, error) {
 	firings, err := l.Schedules().ListRuns(ctx, s.Name)
 	for _, f := range firings {
-		if f.ID == ledger.RunID(s.Name, turn.Date) {
+		if f.ID == ledger.RunID(s.Name, at.Date) {
 			return true, err
 		}
 	}
 	return false, err
 }
 
-// RunText is a firing in a line.
+// RunText returns a run in a line.
 func RunText(f ledger.Run) string {
 	text := f.ID + ": "
 	if f.Batch != "" {
@@ -150,13 +150,13 @@ func RunText(f ledger.Run) string {
 	return text
 }
 
-// ListVersions are the present version of a season's roster and those of its
-// firings, without their content.
+// ListVersions lists the present version of a schedule's company list and those of
+// its runs, without their content.
 func ListVersions(ctx context.Context, l *ledger.Ledger, s ledger.Schedule,
-	firings []ledger.Run) ([]ledger.CompanyList, error) {
+	runs []ledger.Run) ([]ledger.CompanyList, error) {
 	var all []ledger.CompanyList
 	seen := make(map[string]bool)
-	for _, f := range append([]ledger.Run{{CompanyList: s.CompanyList}}, firings...) {
+	for _, f := range append([]ledger.Run{{CompanyList: s.CompanyList}}, runs...) {
 		if seen[f.CompanyList] {
 			continue
 		}
@@ -171,8 +171,8 @@ func ListVersions(ctx context.Context, l *ledger.Ledger, s ledger.Schedule,
 	return all, nil
 }
 
-// NextPlan is what a season would do at its next turn, as far as is known today;
-// nil where it has none. It writes nothing. It returns ErrCompanyList.
+// NextPlan returns what a schedule would do at its next run, as far as is known
+// today; nil where it has none. It writes nothing. It returns ErrCompanyList.
 func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, error) {
 	if se.Paused {
 		return nil, nil
@@ -184,15 +184,15 @@ func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, er
 	return s.Plan(ctx, se, f)
 }
 
-// Preview is a firing that a person asks for today, as it would be.
+// Preview is the run that a person would start today.
 type Preview struct {
 	Firing ledger.Run
-	Fired  *ledger.Run // the same one, done already: there is nothing to fire, and no plan
-	Today  *ledger.Run // the one that the schedule had today
+	Fired  *ledger.Run // the same run, done already: there is no plan then
+	Today  *ledger.Run // the schedule's own run today
 	Plan   *Plan
 }
 
-// Rehearse says what firing a season by hand would do. It writes nothing. It
+// Preview returns what running a schedule by hand would do. It writes nothing. It
 // returns ErrCompanyList.
 func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, error) {
 	var r Preview
@@ -222,17 +222,17 @@ func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, e
 	return r, err
 }
 
-// ErrRunning is returned where another process is at the same firing.
-var ErrRunning = errors.New("a worker is at it")
+// ErrRunning is returned where another process executes the same run.
+var ErrRunning = errors.New("a worker is already running it")
 
-// FireByHand fires what was rehearsed. It returns ErrRunning and, where the
-// firing failed for good, ErrCompanyList.
+// RunNow executes the run of a Preview. It returns ErrRunning and, where the run
+// failed for good, ErrCompanyList.
 func (s *Scheduler) RunNow(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, error) {
-	f, fired, err := s.Execute(ctx, se, f)
+	f, done, err := s.Execute(ctx, se, f)
 	switch {
 	case err != nil:
 		return f, err
-	case !fired:
+	case !done:
 		return f, ErrRunning
 	case f.State == ledger.RunFailed:
 		return f, failedFor(f.Note)
@@ -240,14 +240,14 @@ func (s *Scheduler) RunNow(ctx context.Context, se ledger.Schedule, f ledger.Run
 	return f, nil
 }
 
-// failedFor is an ErrCompanyList that says only why, as its firing has kept it.
+// failedFor is an ErrCompanyList whose text is the stored note of its run.
 type failedFor string
 
 func (f failedFor) Error() string      { return string(f) }
 func (failedFor) Is(target error) bool { return target == ErrCompanyList }
 
-// ReadForCalendar reads a roster for what is due of its companies alone: it need
-// not say for which year it is filed. It returns ErrCompanyList.
+// ReadForCalendar reads a company list for a calendar, which needs no filing year.
+// It returns ErrCompanyList.
 func ReadForCalendar(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
 	today season.Date) (*CompanyList, error) {
 	if o.FilingYear == "" {
@@ -256,8 +256,8 @@ func ReadForCalendar(ctx context.Context, l *ledger.Ledger, file string, content
 	return ReadCompanyList(ctx, l, file, content, o, today)
 }
 
-// LoadCompanyList reads the present roster of a season; rules, where there are any,
-// go before the built-in ones in place of its own. It returns ErrCompanyList.
+// LoadCompanyList reads the present company list of a schedule. rules, if any,
+// replace those of its options. It returns ErrCompanyList.
 func LoadCompanyList(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, rules string,
 	today season.Date) (*CompanyList, error) {
 	o, err := DecodeOptions(s)
