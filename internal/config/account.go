@@ -203,16 +203,16 @@ func (e *Environment) locked(ctx context.Context, do func() error) error {
 
 // keyHash stands for the key. The key itself is never kept.
 func (e *Environment) keyHash() string {
-	if e.key() == "" {
+	if e.key == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte("bulkfiling key " + e.key()))
+	sum := sha256.Sum256([]byte("bulkfiling key " + e.key.Reveal()))
 	return hex.EncodeToString(sum[:])
 }
 
 // unnamedHash stands for the key at this address.
 func (e *Environment) unnamedHash() string {
-	sum := sha256.Sum256([]byte("bulkfiling key " + e.key() + " at " + e.BaseURL))
+	sum := sha256.Sum256([]byte("bulkfiling key " + e.key.Reveal() + " at " + e.BaseURL))
 	return hex.EncodeToString(sum[:])
 }
 

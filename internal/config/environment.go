@@ -24,6 +24,7 @@ import (
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/notify"
 	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/secret"
 )
 
 // Variable is one variable of the environment, as the help texts show it.
@@ -31,53 +32,52 @@ type Variable struct{ Name, Default, Meaning string }
 
 // Variables lists them all.
 var Variables = []Variable{
-	{"FILING_BASE_URL", "", "the service's address, with /v1"},
+	{"FILING_BASE_URL", "", "the address of the filing service, with /v1"},
 	{"FILING_API_KEY", "", "the API key: sk_test_… or sk_live_…"},
-	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
-	{"FILING_DATA_DIR", "", "the data folder, with a ledger for each filing account; empty for the user's own: " +
+	{"FILING_LIVE", "", "1 allows a live API key (sk_live_…), like --live"},
+	{"FILING_DATA_DIR", "", "the data folder, with a ledger for each filing account; default: " +
 		"$XDG_DATA_HOME/bulkfiling or ~/.local/share/bulkfiling, ~/Library/Application Support/Bulkfiling, " +
 		"%LocalAppData%\\Bulkfiling"},
-	{"FILING_SEAL_KEY", "", "seals Social Security numbers, uploads and company lists: 64 hexadecimal digits, the " +
-		"same on every machine of a fleet; older keys may follow behind blanks or on lines of their own; empty for " +
-		"a key file in the data folder; schedules over DATABASE_URL need the variable"},
-	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, besides those that importer " +
-		"webhooks create keeps"},
-	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
+	{"FILING_SEAL_KEY", "", "the key that seals Social Security numbers, uploads, and company lists: 64 hexadecimal " +
+		"digits, the same on every machine; older keys can follow after spaces or on lines of their own; default: a " +
+		"key file in the data folder; required for schedules with DATABASE_URL"},
+	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, in addition to those stored by " +
+		"importer webhooks create"},
+	{"DATABASE_URL", "", "postgres://…; default: SQLite in the data folder"},
 	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), " +
 		"redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], " +
-		"redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
-	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
-	{"FILING_RATE", "", "requests a second that place, of the whole fleet that shares REDIS_URL, or else the data " +
-		"folder (look-ups, creations and orders); empty for unlimited"},
+		"redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; default: in-process"},
+	{"WORKER_CONCURRENCY", "32", "the number of orders in flight per process"},
+	{"FILING_RATE", "", "the most requests a second (lookups, creations, and orders) of all processes that share " +
+		"REDIS_URL or the data folder; default: no limit"},
 	{"FILING_COST_TOLERANCE", "0",
-		"dollars by which an order may cost more than was approved for its row; a dearer one waits for a new approval"},
-	{"FILING_REPEAT_AGENT", "", "1 sends an agent order again whose answer was lost: only for a service that is " +
-		"known not to charge it twice"},
-	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
+		"the dollars by which an order can cost more than approved; above that, it waits for a new approval"},
+	{"FILING_REPEAT_AGENT", "", "1 sends a registered agent order again after a lost answer; only for a filing service " +
+		"that does not charge it twice"},
+	{"FILING_TIMEOUT", "30s", "the timeout of a request, including its answer"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
-	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
-	{"FILING_SET_PRICE_PATH", "/organization/prices/{type}", "where importer prices set sends a price, below /v1"},
-	{"DOCUMENT_HOSTS", "", "the only hosts that documents come from besides the filing service, separated by " +
-		"commas: files.example.com, files.example.com:8443, *.example.com; one that is named in full may have a " +
-		"private address; empty for any public host, by https"},
-	{"FILING_NOTIFY", "", "whom to tell what happens, URLs separated by commas: https://… (JSON), " +
+	{"FILING_PRICE_TYPES", "", "the filing service's price names: annual-report=their_name,…"},
+	{"FILING_SET_PRICE_PATH", "/organization/prices/{type}", "the path below /v1 for importer prices set"},
+	{"DOCUMENT_HOSTS", "", "the hosts that documents can come from besides the filing service, separated by " +
+		"commas: files.example.com, files.example.com:8443, *.example.com; a host named in full can have a " +
+		"private address; default: any public host with https"},
+	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
-	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, bought-twice, season, access"},
-	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) that the page's users sign in by, such as " +
-		"https://login.example.com; empty for none"},
-	{"OIDC_CLIENT_ID", "", "the ID under which the provider knows this application"},
-	{"OIDC_CLIENT_SECRET", "", "the secret that goes with it; empty for a public client"},
-	{"OIDC_ROLES", "", "the roles of the provider's groups: filing-approvers=approver,filing-ops=operator (parted " +
-		"by ; where names have commas)"},
+	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, bought-twice, season, access"},
+	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) for the page, such as " +
+		"https://login.example.com; default: none"},
+	{"OIDC_CLIENT_ID", "", "the ID of this application at the sign-in provider"},
+	{"OIDC_CLIENT_SECRET", "", "the secret of this application; empty for a public client"},
+	{"OIDC_ROLES", "", "the roles of the provider's groups: filing-approvers=approver,filing-ops=operator " +
+		"(separated by ; if names have commas)"},
 	{"OIDC_GROUPS_CLAIM", "groups",
-		"the claim that names somebody's groups; with dots for one within another: realm_access.roles"},
-	{"OIDC_SCOPES", "openid profile email", "the scopes to ask the provider for, between spaces"},
-	{"OIDC_ONLY", "", "1 lets passwords, links and passkeys sign in break-glass accounts only (importer accounts " +
+		"the claim with a user's groups; dots for nested claims: realm_access.roles"},
+	{"OIDC_SCOPES", "openid profile email", "the scopes to request, separated by spaces"},
+	{"OIDC_ONLY", "", "1 allows passwords, links, and passkeys only for break-glass accounts (importer accounts " +
 		"break-glass)"},
-	{"PUBLIC_URL", "", "what people type to reach the page, for the links that importer accounts makes and for the " +
-		"sign-in provider"},
+	{"PUBLIC_URL", "", "the address of the page, for the links of importer accounts and for the sign-in provider"},
 	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, " +
-		"OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
+		"OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files with these secrets"},
 }
 
 // Environment is what the variables say.
@@ -105,10 +105,11 @@ type Environment struct {
 	organization *ledger.Organization // as the filing service reported it; nil before it was asked
 	bound        *bound
 
-	seal func() string
-	key  func() string // a function, so that printing an Environment cannot show it
-	hook func() ([]string, error)
-	tell func() (targets, kinds string)
+	key           secret.Value
+	sealKey       secret.Value
+	targets       secret.Value // of notifications
+	kinds         string       // of notifications
+	webhookSecret func() (secret.Value, error)
 }
 
 // String names what an environment points at, and none of its secrets.
@@ -140,24 +141,23 @@ func Read(getenv func(string) string) (Environment, error) {
 	if e.bound = new(bound); e.DataDir == "" {
 		e.DataDir, e.defaultDir = dataDir(getenv), true
 	}
-	var key, seal, targets string
-	for name, into := range map[string]*string{
-		"FILING_API_KEY": &key, "FILING_SEAL_KEY": &seal, "DATABASE_URL": &e.DatabaseURL, "REDIS_URL": &e.RedisURL,
-		"FILING_NOTIFY": &targets,
+	var database, redis secret.Value
+	for name, into := range map[string]*secret.Value{
+		"FILING_API_KEY":  &e.key,
+		"FILING_SEAL_KEY": &e.sealKey,
+		"FILING_NOTIFY":   &e.targets,
+		"DATABASE_URL":    &database,
+		"REDIS_URL":       &redis,
 	} {
 		var err error
-		if *into, err = secret(name, value); err != nil {
+		if *into, err = readSecret(name, value); err != nil {
 			return e, err
 		}
 	}
-	e.key = func() string { return key }
-	e.seal = func() string { return seal }
-	e.tell = func() (string, string) { return targets, value("FILING_NOTIFY_ON") }
-	e.hook = func() ([]string, error) {
-		secrets, err := secret("FILING_WEBHOOK_SECRET", value)
-		return strings.FieldsFunc(secrets, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), err
-	}
-	if _, err := e.hook(); err != nil {
+	e.DatabaseURL, e.RedisURL = database.Reveal(), redis.Reveal()
+	e.kinds = value("FILING_NOTIFY_ON")
+	e.webhookSecret = func() (secret.Value, error) { return readSecret("FILING_WEBHOOK_SECRET", value) }
+	if _, err := e.webhookSecret(); err != nil {
 		return e, err
 	}
 	var err error
@@ -169,40 +169,40 @@ func Read(getenv func(string) string) (Environment, error) {
 	}
 	if v := value("FILING_LIVE"); v != "" {
 		if e.Live, err = strconv.ParseBool(v); err != nil {
-			return e, errors.New("FILING_LIVE is 1 or 0")
+			return e, errors.New("FILING_LIVE must be 1 or 0")
 		}
 	}
 	if e.CostTolerance, err = money.Parse(value("FILING_COST_TOLERANCE")); err != nil || e.CostTolerance < 0 {
-		return e, errors.New("FILING_COST_TOLERANCE is an amount in dollars, such as 5.00")
+		return e, errors.New("FILING_COST_TOLERANCE must be an amount in dollars, such as 5.00")
 	}
 	if v := value("FILING_REPEAT_AGENT"); v != "" {
 		if e.RepeatAgents, err = strconv.ParseBool(v); err != nil {
-			return e, errors.New("FILING_REPEAT_AGENT is 1 or 0")
+			return e, errors.New("FILING_REPEAT_AGENT must be 1 or 0")
 		}
 	}
 	if e.Concurrency, err = strconv.Atoi(value("WORKER_CONCURRENCY")); err != nil || e.Concurrency < 1 ||
 		e.Concurrency > 1024 {
-		return e, errors.New("WORKER_CONCURRENCY is a number of orders in flight, 1 to 1024")
+		return e, errors.New("WORKER_CONCURRENCY must be a number of orders in flight, 1 to 1024")
 	}
 	if v := value("FILING_RATE"); v != "" {
 		if e.Rate, err = strconv.ParseFloat(v, 64); err != nil || e.Rate <= 0 {
-			return e, errors.New("FILING_RATE is a number of requests a second, more than 0")
+			return e, errors.New("FILING_RATE must be more than 0 requests a second")
 		}
 	}
 	if e.Timeout, err = time.ParseDuration(value("FILING_TIMEOUT")); err != nil || e.Timeout < time.Second {
-		return e, errors.New("FILING_TIMEOUT is a time such as 30s, at least a second")
+		return e, errors.New("FILING_TIMEOUT must be a time such as 30s, at least one second")
 	}
 	return e, nil
 }
 
-// secret is a variable's value or, where it is empty, what stands in the file
-// that NAME_FILE names: containers are given their secrets as files, and none
-// shows up in a list of processes or variables. A file that is there and empty
-// is a mistake: the ledger would silently be another one.
-func secret(name string, value func(string) string) (string, error) {
+// readSecret reads a variable or, if it is empty, the file that NAME_FILE names.
+// Containers get their secrets as files, so that none shows in a list of
+// processes or variables. An empty file is an error: without its DATABASE_URL,
+// the ledger would silently be another one.
+func readSecret(name string, value func(string) string) (secret.Value, error) {
 	v, file := value(name), value(name+"_FILE")
 	if v != "" || file == "" {
-		return v, nil
+		return secret.Value(v), nil
 	}
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -211,7 +211,7 @@ func secret(name string, value func(string) string) (string, error) {
 	if v = strings.TrimSpace(string(content)); v == "" {
 		return "", fmt.Errorf("the file that %s_FILE names, %s, is empty", name, file)
 	}
-	return v, nil
+	return secret.Value(v), nil
 }
 
 // OpenLedger opens the ledger that was chosen, or that DATABASE_URL names.
@@ -230,7 +230,7 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	return ledger.Open(ctx, ledger.Config{
 		Dir:          dir,
 		DatabaseURL:  e.DatabaseURL,
-		SealKey:      e.seal(),
+		SealKey:      e.sealKey.Reveal(),
 		RepeatAgents: e.RepeatAgents,
 		Tolerance:    e.CostTolerance,
 		Timeout:      e.Timeout,
@@ -276,15 +276,15 @@ func (e Environment) Client() (*filingapi.Client, error) {
 	switch {
 	case e.BaseURL == "":
 		return nil, errors.New(
-			"FILING_BASE_URL is not set: give the service's address, with /v1 (to try without an account: importer " +
-				"demo, or importer sandbox)")
-	case e.key() == "":
+			"FILING_BASE_URL is not set: set it to the address of the filing service, with /v1 (to try without an " +
+				"account: importer demo or importer sandbox)")
+	case e.key == "":
 		return nil, errors.New(
-			"FILING_API_KEY is not set: give the API key, or FILING_API_KEY_FILE with the name of a file that holds it")
+			"FILING_API_KEY is not set: set it to the API key, or set FILING_API_KEY_FILE to a file with the key")
 	}
 	return filingapi.New(filingapi.Config{
 		BaseURL:      e.BaseURL,
-		Key:          e.key(),
+		Key:          e.key.Reveal(),
 		Live:         e.Live,
 		Timeout:      e.Timeout,
 		Concurrency:  2 * e.Concurrency,
@@ -293,31 +293,31 @@ func (e Environment) Client() (*filingapi.Client, error) {
 }
 
 // HasKey reports whether there is an API key.
-func (e Environment) HasKey() bool { return e.key() != "" }
+func (e Environment) HasKey() bool { return e.key != "" }
 
-// WebhookSecrets are the signing secrets that the variables name. A file of them
-// is read at every call, so that one that is replaced counts at once.
-func (e Environment) WebhookSecrets() ([]string, error) { return e.hook() }
+// WebhookSecrets reads the signing secrets of events. It reads their file at every
+// call, so that a replaced file counts at once.
+func (e Environment) WebhookSecrets() ([]string, error) {
+	secrets, err := e.webhookSecret()
+	return strings.FieldsFunc(secrets.Reveal(), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), err
+}
 
-// NotifyTargets are those that the variables want to be told what happens; none
-// where nobody does.
+// NotifyTargets are the targets of notifications, if there are any.
 func (e Environment) NotifyTargets() ([]*notify.Target, error) {
-	targets, _ := e.tell()
-	all, err := notify.ParseTargets(targets)
+	all, err := notify.ParseTargets(e.targets.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("FILING_NOTIFY: %w", err)
 	}
 	return all, nil
 }
 
-// Notifier makes what tells them. It does nothing where there are none.
+// Notifier makes the sender of notifications. Without targets it does nothing.
 func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notifier, error) {
 	targets, err := e.NotifyTargets()
 	if err != nil {
 		return nil, err
 	}
-	_, words := e.tell()
-	kinds, err := notify.ParseKinds(words)
+	kinds, err := notify.ParseKinds(e.kinds)
 	if err != nil {
 		return nil, fmt.Errorf("FILING_NOTIFY_ON: %w", err)
 	}
@@ -331,7 +331,7 @@ func (e Environment) Throttle(q *jobs.Queue) jobs.Throttle { return q.Throttle(e
 // Mode is "test" for test keys and where there is no key, and "live" for any
 // other: a ledger holds orders of one of them.
 func (e Environment) Mode() string {
-	if key := e.key(); key == "" || strings.HasPrefix(key, "sk_test_") {
+	if e.key == "" || strings.HasPrefix(e.key.Reveal(), "sk_test_") {
 		return "test"
 	}
 	return "live"
@@ -358,8 +358,8 @@ func (e Environment) Quoter(prices []filing.Price) (*pricing.Rates, error) {
 	return pricing.NewRates(book, fees), nil
 }
 
-// Tell tells what happens in a ledger to whom the variables name, until stop is
-// called: then once more, so that the end of a run is told by the run.
+// Tell sends the notifications of a ledger until stop is called, and those that
+// are left then, so that a run reports its own end.
 func (e Environment) Tell(ctx context.Context, l *ledger.Ledger, log *slog.Logger) (stop func(), err error) {
 	notifier, err := e.Notifier(l, log)
 	if err != nil {

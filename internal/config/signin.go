@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/secret"
 	"bulkfiling/internal/signin"
 )
 
@@ -22,7 +23,7 @@ type SignIn struct {
 	Only   bool   // passwords sign in break-glass accounts only
 	Public string // PUBLIC_URL
 
-	secret string
+	secret secret.Value
 }
 
 // String names the provider and not the secret.
@@ -41,7 +42,7 @@ func readSignIn(value func(string) string) (SignIn, error) {
 		Public: value("PUBLIC_URL"),
 	}
 	var err error
-	if s.secret, err = secret("OIDC_CLIENT_SECRET", value); err != nil {
+	if s.secret, err = readSecret("OIDC_CLIENT_SECRET", value); err != nil {
 		return s, err
 	}
 	names := make([]string, len(ledger.Roles))
@@ -53,7 +54,7 @@ func readSignIn(value func(string) string) (SignIn, error) {
 	}
 	if v := value("OIDC_ONLY"); v != "" {
 		if s.Only, err = strconv.ParseBool(v); err != nil {
-			return s, errors.New("OIDC_ONLY is 1 or 0")
+			return s, errors.New("OIDC_ONLY must be 1 or 0")
 		}
 	}
 	if s.Issuer == "" {
@@ -101,7 +102,7 @@ func (s SignIn) Provider(public *url.URL, callback string) (*signin.Provider, er
 	return signin.NewProvider(signin.ProviderConfig{
 		Issuer:       s.Issuer,
 		ClientID:     s.Client,
-		ClientSecret: s.secret,
+		ClientSecret: s.secret.Reveal(),
 		Redirect:     strings.TrimSuffix(base, "/") + callback,
 		Scopes:       s.Scopes,
 		GroupsClaim:  s.Claim,
