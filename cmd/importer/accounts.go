@@ -20,18 +20,19 @@ import (
 )
 
 func (a *app) accountsCommand() *cobra.Command {
-	return family("accounts", "Say who may sign in to the page, and what they may do there",
-		`accounts keeps who may sign in to the page of `+"`importer serve`"+`. Roles:
+	return family("accounts", "Manage accounts for the page",
+		`accounts manages who can sign in to the page of `+"`importer serve`"+` and what they can do
+there. Roles:
 
   preparer  uploads spreadsheets and submits them
   approver  approves what was submitted
   operator  looks after money, workers, uncertain rows, schedules and accounts
   auditor   looks at everything, the audit log included, and changes nothing
 
-Every role may look at the work of all clients and download it. An account without
-a role sees its own sessions and nothing else.
+Every role can view and download the work of all clients. An account without a role
+sees only its own sessions.
 
-Passwords are kept as argon2id makes them, links as their SHA-256.`,
+Passwords are stored as argon2id hashes, one-time sign-in links as SHA-256 hashes.`,
 		"  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer "+
 			"accounts link ana --for 30m\n  importer accounts password ana",
 		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true),
@@ -41,17 +42,17 @@ Passwords are kept as argon2id makes them, links as their SHA-256.`,
 }
 
 // anAccount is the argument check of commands about one account.
-var anAccount = one("account: its name, from `importer accounts list`")
+var anAccount = one("account name (importer accounts list shows them)")
 
 func (a *app) accountsListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List the accounts by name",
+		Short:   "List the accounts",
 		Example: "  importer accounts list\n  importer accounts list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No account yet", func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No accounts yet", func(l *ledger.Ledger) error {
 				all, err := l.Accounts().List(c.Context())
 				if err != nil {
 					return err
@@ -60,7 +61,7 @@ func (a *app) accountsListCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per account")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each account")
 	return c
 }
 
@@ -85,7 +86,7 @@ func (a *app) listAccounts(all []ledger.Account, asJSON bool) error {
 		return nil
 	}
 	if len(all) == 0 {
-		a.say("No account yet. Begin with: importer accounts add NAME --role operator")
+		a.say("No accounts yet. To add one: importer accounts add NAME --role operator")
 		return nil
 	}
 	table := lineUp(a.out)
@@ -121,7 +122,7 @@ func rolesNamed(words []string) ([]ledger.Role, error) {
 	var roles []ledger.Role
 	for _, w := range words {
 		if !slices.Contains(ledger.Roles, ledger.Role(w)) {
-			return nil, usage("%q is no role: there are %s", w, roleText(ledger.Roles))
+			return nil, usage("%q is not a role: use one of %s", w, roleText(ledger.Roles))
 		}
 		roles = append(roles, ledger.Role(w))
 	}
@@ -141,10 +142,11 @@ func (a *app) accountsAddCommand() *cobra.Command {
 	var base string
 	c := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Add an account, and make the link by which its holder sets a password",
-		Long: "add adds an account, which has no password yet, and prints a link that lets its\nholder in, once, " +
-			"to set one. Pass it on with care. It is kept nowhere, only its\nSHA-256 is. Without --url and " +
-			"PUBLIC_URL it is the path alone, below the page's\naddress. `importer accounts link` makes another one.",
+		Short: "Add an account and print its one-time sign-in link",
+		Long: `add adds an account without a password and prints a one-time sign-in link. With the
+link, the owner signs in and sets a password. Pass it on with care: it is not shown
+again. Without --url and PUBLIC_URL, only the path below the page's address is
+printed. For another link: importer accounts link`,
 		Example: "  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  " +
 			"importer accounts add leo --role approver",
 		Args: one("name"),
@@ -163,15 +165,15 @@ func (a *app) accountsAddCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "The account %s is added; roles: %s.\n", account.Name, roleText(account.Roles))
+				fmt.Fprintf(a.out, "Account %s was added with the roles %s.\n", account.Name, roleText(account.Roles))
 				if a.env.SignIn.Only {
-					a.say("OIDC_ONLY is set, so no link was made. To make it a break-glass account: importer "+
+					a.say("OIDC_ONLY is set, so no sign-in link was made. To make it a break-glass account: importer "+
 						"accounts password %q, then importer accounts break-glass %q", account.Name, account.Name)
 					return nil
 				}
 				if err := a.makeLink(c.Context(), l, account, page, linkLife); err != nil {
 					return fmt.Errorf(
-						"make the link of the account, which is added: %w; for another one: importer accounts link %q",
+						"the account was added, but its sign-in link was not made: %w. To make one: importer accounts link %q",
 						err, account.Name)
 				}
 				return nil
@@ -179,7 +181,7 @@ func (a *app) accountsAddCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringSliceVar(&words, "role", nil,
-		"what it may do: preparer, approver, operator or auditor; again for another one")
+		"preparer, approver, operator, or auditor; repeat it for several")
 	c.Flags().StringVar(&base, "url", "", urlUsage)
 	_ = c.RegisterFlagCompletionFunc("role", completeRoles) // fails for unknown flags only
 	return c
@@ -190,7 +192,7 @@ func (a *app) withAccount(ctx context.Context, name string, do func(*ledger.Ledg
 	return a.withLedger(ctx, func(l *ledger.Ledger) error {
 		account, err := l.Accounts().Find(ctx, name)
 		if errors.Is(err, ledger.ErrNotFound) {
-			return fmt.Errorf("there is no account %q: importer accounts list", name)
+			return fmt.Errorf("there is no account %q (importer accounts list shows them)", name)
 		}
 		if err != nil {
 			return err
@@ -202,13 +204,14 @@ func (a *app) withAccount(ctx context.Context, name string, do func(*ledger.Ledg
 func (a *app) accountsRolesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "roles NAME ROLE...",
-		Short: "Say anew what an account may do",
-		Long: "roles gives an account exactly the roles that are named; none takes all of them\naway, and leaves " +
-			"an account that sees nothing but its own sessions. It holds at once, also for who is signed in.",
+		Short: "Change an account's roles",
+		Long: `roles gives an account exactly the roles you name. "none" removes all roles; the
+account then sees only its own sessions. The change applies at once, also to people
+who are signed in.`,
 		Example: "  importer accounts roles ana operator approver\n  importer accounts roles leo none",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage("%s takes an account and its roles, or none", c.CommandPath())
+				return usage("%s takes an account and its roles, or the word none", c.CommandPath())
 			}
 			return nil
 		},
@@ -238,10 +241,10 @@ func (a *app) accountsRolesCommand() *cobra.Command {
 // accountsDisableCommand is both commands: the one that disables and the one
 // that takes it back.
 func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
-	use, short, said := "enable", "Let a disabled account sign in again", "The account %s may sign in again.\n"
+	use, short, said := "enable", "Enable a disabled account", "Account %s is enabled.\n"
 	if disabled {
-		use, short, said = "disable", "Keep an account from signing in, and sign it out everywhere", "The account "+
-			"%s is disabled and signed out; its links are no good any more.\n"
+		use, short, said = "disable", "Disable an account and sign it out everywhere", "Account "+
+			"%s is disabled and signed out. Its sign-in links no longer work.\n"
 	}
 	return &cobra.Command{
 		Use:     use + " NAME",
@@ -265,10 +268,10 @@ func (a *app) accountsPasswordCommand() *cobra.Command {
 	var stdin bool
 	c := &cobra.Command{
 		Use:   "password NAME",
-		Short: "Give an account a password, and sign it out everywhere",
-		Long: "password asks for a password twice, without showing it, or reads it from the\nstandard input. It " +
-			"never stands on the command line, which others can see. It has\nat least 12 characters. Common " +
-			"passwords, patterns, and names of people, the firm or\nthis product are not accepted, as on the page.",
+		Short: "Set an account's password and sign it out everywhere",
+		Long: `password asks for a password twice without showing it, or reads it from stdin. A
+password needs at least 12 characters. As on the page, common passwords, patterns,
+and names of people, the firm, or this product are refused.`,
 		Example: "  importer accounts password ana\n  importer accounts password ana --stdin < password.txt",
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -288,12 +291,12 @@ func (a *app) accountsPasswordCommand() *cobra.Command {
 					password); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "The password of %s is set.\n", account.Name)
+				fmt.Fprintf(a.out, "The password of %s was set.\n", account.Name)
 				return nil
 			})
 		},
 	}
-	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from the standard input")
+	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from stdin")
 	return c
 }
 
@@ -307,7 +310,7 @@ func (a *app) readPassword(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read the password: %w", err)
 	case len(content) > longest || strings.ContainsAny(password, "\r\n"):
-		return "", errors.New("read the password: the standard input holds more than one line")
+		return "", errors.New("read the password: stdin has more than one line")
 	}
 	return password, nil
 }
@@ -317,7 +320,7 @@ func (a *app) readPassword(ctx context.Context) (string, error) {
 // moment finds a state to go back to; in that mode Ctrl-C is a key like any other.
 func (a *app) askPassword(ctx context.Context) (string, error) {
 	if !a.terminal(a.in) {
-		return "", errors.New("there is nobody to ask: give the password with --stdin")
+		return "", errors.New("stdin is not a terminal; use --stdin to read the password from it")
 	}
 	fd := int(a.in.(*os.File).Fd())
 	before, err := term.MakeRaw(fd)
@@ -330,7 +333,7 @@ func (a *app) askPassword(ctx context.Context) (string, error) {
 		io.Writer
 	}{a.in, a.err}, "")
 	var lines [2]string
-	for i, question := range []string{"Password: ", "The same again: "} {
+	for i, question := range []string{"Password: ", "Repeat the password: "} {
 		lines[i], err = typed(ctx, func() (string, error) { return terminal.ReadPassword(question) })
 		switch {
 		case ctx.Err() != nil || errors.Is(err, io.EOF):
@@ -341,7 +344,7 @@ func (a *app) askPassword(ctx context.Context) (string, error) {
 		}
 	}
 	if lines[0] != lines[1] {
-		return "", errors.New("the two are not the same")
+		return "", errors.New("the two passwords differ")
 	}
 	return lines[0], nil
 }
@@ -366,7 +369,7 @@ func (a *app) pageAddress(asked string) (*url.URL, error) {
 	}
 	page, err := url.Parse(asked)
 	if err != nil || page.Host == "" || page.User != nil || page.Scheme != "https" && page.Scheme != "http" {
-		return nil, usage("%s is the page's address, such as https://filings.example.com", name)
+		return nil, usage("%s must be the page's address, such as https://filings.example.com", name)
 	}
 	return page, nil
 }
@@ -386,20 +389,20 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 	life time.Duration) error {
 	if a.env.SignIn.Only && !account.BreakGlass {
 		return fmt.Errorf(
-			"%s cannot use a link: with OIDC_ONLY, passwords and links sign in break-glass accounts only (importer "+
+			"%s cannot use a sign-in link: with OIDC_ONLY, only break-glass accounts sign in with a password or link (importer "+
 				"accounts break-glass %q)", account.Name, account.Name)
 	}
 	secret, err := l.Accounts().MakeSignInLink(acting(ctx, "account-link", account.Name, linkNote(account, life)),
 		account.ID, life)
 	if errors.Is(err, ledger.ErrSignInLink) {
-		return fmt.Errorf("the account %s is disabled: importer accounts enable %q", account.Name, account.Name)
+		return fmt.Errorf("account %s is disabled. To enable it: importer accounts enable %q", account.Name, account.Name)
 	}
 	if err != nil {
 		return err
 	}
-	what := "Works once, until %s, and signs its holder in as %s:"
+	what := "One-time sign-in link, valid until %s for %s:"
 	if account.HasPassword {
-		what = "Works once, until %s, and lets its holder set another password for %s, who is told of it:"
+		what = "One-time link to reset a password, valid until %s for %s, who will be notified:"
 	}
 	a.say(what, time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
 	link := url.URL{
@@ -425,7 +428,7 @@ func (a *app) accountsLinksCommand() *cobra.Command {
 	var revoke string
 	c := &cobra.Command{
 		Use:     "links",
-		Short:   "List the open sign-in links, or revoke one",
+		Short:   "List or revoke open sign-in links",
 		Example: "  importer accounts links\n  importer accounts links --revoke LMZQ4D7KAXEW",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -435,16 +438,16 @@ func (a *app) accountsLinksCommand() *cobra.Command {
 				}
 				err := l.Accounts().RevokeSignInLink(acting(c.Context(), "account-link-revoke", revoke, ""), revoke)
 				if errors.Is(err, ledger.ErrNotFound) {
-					return fmt.Errorf("there is no open link %s: importer accounts links", revoke)
+					return fmt.Errorf("there is no open link %s (importer accounts links shows them)", revoke)
 				}
 				if err == nil {
-					fmt.Fprintf(a.out, "The link %s is revoked.\n", revoke)
+					fmt.Fprintf(a.out, "The link %s was revoked.\n", revoke)
 				}
 				return err
 			})
 		},
 	}
-	c.Flags().StringVar(&revoke, "revoke", "", "end this link")
+	c.Flags().StringVar(&revoke, "revoke", "", "revoke this link")
 	return c
 }
 
@@ -454,7 +457,7 @@ func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
 		return err
 	}
 	if len(links) == 0 {
-		fmt.Fprintln(a.out, "No sign-in link is open.")
+		fmt.Fprintln(a.out, "There are no open sign-in links.")
 		return nil
 	}
 	table := lineUp(a.out)
@@ -473,12 +476,12 @@ func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
 func (a *app) accountsVouchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "vouch NAME",
-		Short: "Say that the owner of an account set its password",
-		Long: `vouch confirms that the owner of an account set its password. Until then whoever made
-a sign-in link of the account, for a new one too, and the account count as one person
-for approvals: neither approves what the other uploaded. Another operator can confirm
-the account in the settings of the page; with one operator, this command does. Ask the
-owner first, in person or by telephone.`,
+		Short: "Confirm that the owner of an account set its password",
+		Long: `vouch confirms that the owner of an account set its password. Until then, the
+account and the person who made its sign-in link count as one person for approvals:
+neither can approve the other's uploads. Another operator can confirm the account in
+the settings of the page. If there is only one operator, use this command. Ask the
+owner first, in person or by phone.`,
 		Example: "  importer accounts vouch leo",
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -486,7 +489,7 @@ owner first, in person or by telephone.`,
 				if err := l.Accounts().VouchFor(acting(c.Context(), "account-vouch", account.Name, ""), account.ID); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "The credentials of %s count as their own.\n", account.Name)
+				fmt.Fprintf(a.out, "Confirmed: %s set the password of this account.\n", account.Name)
 				return nil
 			})
 		},
@@ -498,18 +501,18 @@ func (a *app) accountsLinkCommand() *cobra.Command {
 	var life time.Duration
 	c := &cobra.Command{
 		Use:   "link NAME",
-		Short: "Make a one-time sign-in link, or one to reset a password",
-		Long: `link prints a link that works once. It signs in somebody who has no password yet. For
-an account that has a password it only sets another one: the owner is told, and the
-sessions end. It ends the older links of the account. Pass it on with care. Only its
-SHA-256 is kept. Without --url and PUBLIC_URL it is the path alone, below the page's
-address.`,
+		Short: "Make a one-time link to sign in or to reset a password",
+		Long: `link prints a link that works once. For an account without a password, it signs the
+owner in. For an account with a password, it only sets a new one: the owner is
+notified and all sessions end. Older links of the account stop working. Pass it on
+with care: it is not shown again. Without --url and PUBLIC_URL, only the path below
+the page's address is printed.`,
 		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana " +
 			"--for 30m",
 		Args: anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			if life <= 0 || life > maxLink {
-				return usage("--for is more than nothing and no more than %s", maxLink)
+				return usage("--for must be more than 0 and at most %s", maxLink)
 			}
 			page, err := a.pageAddress(base)
 			if err != nil {
@@ -521,6 +524,6 @@ address.`,
 		},
 	}
 	c.Flags().StringVar(&base, "url", "", urlUsage)
-	c.Flags().DurationVar(&life, "for", linkLife, "how long the link is good")
+	c.Flags().DurationVar(&life, "for", linkLife, "how long the link is valid")
 	return c
 }

@@ -12,11 +12,11 @@ func (a *app) accountsBreakGlassCommand() *cobra.Command {
 	var off bool
 	c := &cobra.Command{
 		Use:   "break-glass NAME",
-		Short: "Let an account sign in when the sign-in provider is down",
-		Long: `break-glass lets a local account sign in by its password when the sign-in provider
-is down, and when OIDC_ONLY keeps all other passwords out. Give it the role operator,
-a long password that is kept in a safe, and a second step of its own. Each sign-in is
-recorded and everybody who is notified is told of it.`,
+		Short: "Let an account sign in while the sign-in provider is down",
+		Long: `break-glass lets a local account sign in with its password while the sign-in
+provider is down, even if OIDC_ONLY refuses all other passwords. Give the account
+the role operator, a long password kept in a safe, and its own second step. Each
+sign-in is recorded and sent as a notification.`,
 		Example: "  importer accounts add vault --role operator\n  importer accounts password vault\n  importer " +
 			"accounts break-glass vault\n  importer accounts break-glass vault --off",
 		Args: anAccount,
@@ -32,14 +32,14 @@ recorded and everybody who is notified is told of it.`,
 				}
 				switch {
 				case off:
-					fmt.Fprintf(a.out, "%s is not a break-glass account any more.\n", account.Name)
+					fmt.Fprintf(a.out, "%s is no longer a break-glass account.\n", account.Name)
 				case !account.HasPassword:
 					fmt.Fprintf(
-						a.out, "%s is a break-glass account. It has no password yet: importer accounts password %q\n",
+						a.out, "%s is a break-glass account. It has no password yet. To set one: importer accounts password %q\n",
 						account.Name, account.Name)
 				case !account.May(ledger.Operator):
 					fmt.Fprintf(
-						a.out, "%s is a break-glass account. It is no operator: importer accounts roles %q operator\n",
+						a.out, "%s is a break-glass account without the role operator. To add it: importer accounts roles %q operator\n",
 						account.Name, account.Name)
 				default:
 					fmt.Fprintf(a.out, "%s is a break-glass account.\n", account.Name)
@@ -48,17 +48,17 @@ recorded and everybody who is notified is told of it.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&off, "off", false, "take it back")
+	c.Flags().BoolVar(&off, "off", false, "make it an ordinary account again")
 	return c
 }
 
 func (a *app) accountsResetFactorsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reset-factors NAME",
-		Short: "Remove the second step of an account whose owner has lost it",
-		Long: `reset-factors removes the authenticator apps, passkeys and recovery codes of an
-account, and signs it out everywhere. Its owner signs in by the password alone then,
-and sets a second step up anew. Make sure that it is the owner who asks.`,
+		Short: "Remove the second step of an account whose owner lost it",
+		Long: `reset-factors removes the authenticator apps, passkeys, and recovery codes of an
+account and signs it out everywhere. The owner then signs in with the password alone
+and sets up a new second step. Make sure the request comes from the owner.`,
 		Example: "  importer accounts reset-factors ana",
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -75,7 +75,7 @@ and sets a second step up anew. Make sure that it is the owner who asks.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "The second step of %s is removed, and %s is signed out everywhere.\n",
+				fmt.Fprintf(a.out, "The second step of %s was removed, and %s was signed out everywhere.\n",
 					account.Name, account.Name)
 				return nil
 			})

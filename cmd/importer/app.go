@@ -63,8 +63,8 @@ func inPlainWords(err error) (string, bool) {
 			"). Do not delete it: no other record says what was ordered. Move it away, put the latest backup in its " +
 			"place, then run: importer resolve restored --since TIME-OF-THE-BACKUP", true
 	case has("database or disk is full", "no space left on device"):
-		return "the disk is full, and nothing more can be recorded, so nothing more is sent. Make room, then give " +
-			"the same command again: it continues (" + text + ")", true
+		return "the disk is full. Nothing more can be recorded, so nothing more is sent. Free some space, then run " +
+			"the same command again (" + text + ")", true
 	}
 	return "", false
 }
@@ -105,16 +105,16 @@ func (p painter) dim(s string) string    { return p.colour("2", s) }
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "importer",
-		Short: "Place bulk business filings from a spreadsheet, each exactly once",
-		Long: `importer reads a spreadsheet of companies (CSV or XLSX), checks every row, says
-what it will cost, places each filing once with the filing service, and writes
-the same sheet back with an answer beside every row.
+		Short: "Order business filings in bulk from a spreadsheet",
+		Long: `importer reads a spreadsheet of companies (CSV or XLSX), checks every row, shows
+the cost, submits each filing exactly once, and writes the results back next to
+each row.
 
-The same command again is always safe: it resumes.`,
-		Example: `  importer demo                                   a whole run on a sandbox, no account needed
-  importer template annual-report                 an empty sheet with drop-downs
-  importer check companies.xlsx                   every mistake at its cell; nothing is sent
-  importer run companies.xlsx                     check, quote, ask, place, answer
+You can run any command again safely. It resumes where it stopped.`,
+		Example: `  importer demo                                   a complete run on a sandbox; no account needed
+  importer template annual-report                 an empty spreadsheet with drop-downs
+  importer check companies.xlsx                   list every error by cell; nothing is sent
+  importer run companies.xlsx                     check, show the cost, ask, order, write results
   importer run roster.csv --state DE --filing-year 2026 --yes`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -124,17 +124,17 @@ The same command again is always safe: it resumes.`,
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.PersistentFlags().BoolVar(&a.live, "live", false, "allow a live key: real filings for real money")
+	root.PersistentFlags().BoolVar(&a.live, "live", false, "allow a live API key: real filings, real money")
 	root.PersistentFlags().StringVar(&a.ledger, "ledger", "",
-		"the ledger to use, by its name (default: that of the API key's organization)")
+		"the name of the ledger to use (default: the ledger of the API key's organization)")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w", err)
 	})
 	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"},
-		&cobra.Group{ID: "season", Title: "Seasons and the fleet:"},
-		&cobra.Group{ID: "events", Title: "After placement:"}, &cobra.Group{ID: "money", Title: "Money:"},
-		&cobra.Group{ID: "service", Title: "The rest of the service:"}, &cobra.Group{ID: "people", Title: "People:"},
-		&cobra.Group{ID: "try", Title: "To try it:"})
+		&cobra.Group{ID: "season", Title: "Schedules and workers:"},
+		&cobra.Group{ID: "events", Title: "After orders are placed:"}, &cobra.Group{ID: "money", Title: "Money:"},
+		&cobra.Group{ID: "service", Title: "Filing service account:"}, &cobra.Group{ID: "people", Title: "People:"},
+		&cobra.Group{ID: "try", Title: "Try it out:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -152,34 +152,19 @@ The same command again is always safe: it resumes.`,
 		a.webhooksCommand(), a.magicLinkCommand())
 	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())
 	add("try", a.demoCommand(), a.sandboxCommand(), a.versionCommand())
-	root.SetHelpTemplate(helpTemplate)
+	setHelp(root)
 	return root
 }
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Show the version",
+		Short:   "Print the version",
 		Example: "  importer version",
 		Args:    cobra.NoArgs,
 		Run:     func(c *cobra.Command, _ []string) { fmt.Fprintf(a.out, "importer %s\n", c.Root().Version) },
 	}
 }
-
-// helpTemplate adds the exit codes and the environment to every help text.
-var helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
-
-{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}
-Exit status:
-  0    every row is placed, exists or was skipped
-  1    the command could not do its work
-  2    done, and some rows need correction
-  3    stopped with rows still ready (funds, key, service, a no): the same command continues
-  4    some rows are uncertain: importer resolve
-  130  interrupted; everything is recorded
-{{if not .HasParent}}
-Environment:
-` + config.Help(config.Variable{Name: "NO_COLOR", Meaning: "set: no colours"}) + `{{end}}`
 
 // oneFile is the argument check of commands that take a file.
 func oneFile(c *cobra.Command, args []string) error {
@@ -200,7 +185,7 @@ func atMostOne(c *cobra.Command, args []string) error {
 // oneBatch is the argument check of commands that change a batch.
 func oneBatch(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("%s takes one batch: its id, or the beginning of it, from `importer batches`", c.CommandPath())
+		return usage("%s takes one batch: its ID or the beginning of it (importer batches lists them)", c.CommandPath())
 	}
 	return nil
 }
@@ -223,7 +208,7 @@ var errDeclined = exit(exitStopped)
 // which leaves things as they are, and so does a Ctrl-C: otherwise says so.
 func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	if !a.terminal(a.in) {
-		return errors.New("there is nobody to ask: run it with --yes")
+		return errors.New("stdin is not a terminal; use --yes to skip the prompt")
 	}
 	if err := a.forgetTyped(); err != nil {
 		return err
@@ -243,7 +228,7 @@ func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 		a.say("\n%s", otherwise)
 		return ctx.Err()
 	}
-	a.say("%s The same command asks again.", otherwise)
+	a.say("%s Run the same command again to be asked again.", otherwise)
 	return errDeclined
 }
 

@@ -9,12 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"bulkfiling/internal/config"
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/report"
 	"bulkfiling/internal/schedule"
+	"bulkfiling/internal/text"
 )
 
 func (a *app) approveCommand() *cobra.Command {
@@ -22,13 +24,13 @@ func (a *app) approveCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "approve BATCH",
-		Short: "Say yes to a batch that waits for it, exactly as it is",
-		Long: `approve shows what a batch would place and for how much, asks, and lets it go.
-The yes is pinned to that: where the rows or their cost have changed since the
-plan was made, it is refused and the new plan is shown. Who approved is recorded.
+		Short: "Approve a batch that waits for approval",
+		Long: `approve shows the orders of a batch and their cost, asks, and releases the batch.
+The approval covers exactly what is shown: if the rows or their cost have changed
+since, it is refused and the new plan is shown. Your name is recorded.
 
---plan says which plan was looked at, by the name that is shown with it, and is
-the yes itself.`,
+--plan names the plan you looked at, by the hash shown with it. It approves without
+asking, and any other plan is refused.`,
 		Example: "  importer approve b7k2\n  importer approve b7k2 --plan 3f9a61c0d2e4b875",
 		Args:    oneBatch,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -36,7 +38,7 @@ the yes itself.`,
 				func(l *ledger.Ledger) error { return a.approve(c.Context(), l, args[0], plan, yes) })
 		},
 	}
-	c.Flags().StringVar(&plan, "plan", "", "the plan that was looked at; any other is refused")
+	c.Flags().StringVar(&plan, "plan", "", "approve the plan with this hash, and no other")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "approve without asking")
 	return c
 }
@@ -69,9 +71,9 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	}
 	switch {
 	case errors.Is(err, ledger.ErrApproved):
-		return fmt.Errorf("batch %s waits for no approval", b.ID)
+		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
 	case errors.Is(err, ledger.ErrPlan):
-		return fmt.Errorf("%w. The new plan is above: importer approve %s", err, b.ID)
+		return fmt.Errorf("%w. The new plan is shown above. To approve it: importer approve %s", err, b.ID)
 	case err != nil:
 		return err
 	case looked != "":
@@ -79,7 +81,8 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 			return err
 		}
 	case !yes:
-		if err := a.confirm(ctx, fmt.Sprintf("Approve it, for %s%s?", p.TotalText(), withWarnings(warnings)),
+		if err := a.confirm(ctx, fmt.Sprintf("Approve %s, %s%s? Filings cannot be undone.",
+			text.Count(p.Counts[filing.Ready], "order"), p.TotalText(), withWarnings(warnings)),
 			"Nothing was approved."); err != nil {
 			return err
 		}
@@ -88,7 +91,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		person()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Batch %s is approved by %s.\n", b.ID, person())
+	fmt.Fprintf(a.out, "Batch %s was approved by %s.\n", b.ID, person())
 	return a.whoPlaces(ctx, l, b, "")
 }
 
@@ -113,9 +116,9 @@ func refuseApproval(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error
 func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 	why, err := l.Barred(ledger.AtTerminal(ctx, person()), batch, person())
 	if err == nil && why != nil && why.Typed {
-		return "an approver signs in to the page and approves it there"
+		return "an approver must sign in to the page and approve it there"
 	}
-	return "an approver approves it on the page, or with importer approve " + batch
+	return "approve it on the page or with importer approve " + batch
 }
 
 // approveCosts shows the rows of a batch that cost more than was approved, if
@@ -127,13 +130,13 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	}
 	before := ""
 	if increase.Cost.Amount > increase.Approved {
-		before = fmt.Sprintf(", and %s was approved", max(increase.Approved, 0).Dollars())
+		before = fmt.Sprintf("; %s was approved", max(increase.Approved, 0).Dollars())
 	}
-	a.say("Waiting for approval: %s of batch %s, which cost %s now%s.", count(increase.Rows, "row"), b.ID,
+	a.say("Waiting for approval: %s of batch %s now cost %s%s.", count(increase.Rows, "row"), b.ID,
 		increase.Cost, before)
 	if !yes {
-		if err := a.confirm(ctx, fmt.Sprintf("Approve %s for %s? Filings cannot be undone.",
-			count(increase.Rows, "row"), increase.Cost), "Nothing was approved."); err != nil {
+		if err := a.confirm(ctx, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.",
+			count(increase.Rows, "order"), increase.Cost), "Nothing was approved."); err != nil {
 			return err
 		}
 	}
@@ -152,14 +155,14 @@ func (a *app) today(l *ledger.Ledger) pricing.Source {
 	return func(ctx context.Context) (pricing.Quoter, error) {
 		client, err := a.env.Client()
 		if err != nil {
-			a.say("Prices are those of the plan: %v", err)
+			a.say("Current prices are not available, so the prices of the plan apply: %v", err)
 			return nil, nil
 		}
 		defer client.Close()
 		quoter, err := a.env.Asker(l, client)(ctx)
 		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) ||
 			errors.Is(err, ledger.ErrOrganization) || errors.Is(err, config.ErrUndecided) {
-			a.say("Prices are those of the plan: %v", err)
+			a.say("Current prices are not available, so the prices of the plan apply: %v", err)
 			return nil, nil
 		}
 		return quoter, err
@@ -169,7 +172,7 @@ func (a *app) today(l *ledger.Ledger) pricing.Source {
 // showProposal shows what is to be approved.
 func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Proposal) (jobs.Warnings, error) {
 	b := p.Batch
-	fmt.Fprintf(a.out, "Batch %s of %s, asked for by %s on %s\n", b.ID, b.File, b.CreatedBy,
+	fmt.Fprintf(a.out, "Batch %s (%s), submitted by %s on %s\n", b.ID, b.File, b.CreatedBy,
 		b.CreatedAt.Local().Format("2006-01-02 15:04"))
 	plan, err := schedule.LoadPlanOfBatch(ctx, l, p.Batch.ID)
 	if err != nil {
@@ -206,16 +209,15 @@ func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, f
 	}
 	instead := ""
 	if file != "" {
-		instead = ", or place it here: importer run " + file
+		instead = ", or order from here: importer run " + file
 	}
 	switch {
 	case b.Approval.State == ledger.ApprovalWanted:
-		a.say("It waits for approval: %s", howToApprove(ctx, l, b.ID))
+		a.say("The batch is waiting for approval: %s", howToApprove(ctx, l, b.ID))
 	case !placed:
-		a.say("%s. Start one: worker%s",
-			a.paint.yellow("No worker is running on this ledger: nothing is placed before one does"), instead)
+		a.say("%s. Start one with: worker%s", a.paint.yellow("No worker is running, so nothing is sent yet"), instead)
 	default:
-		a.say("The workers place it. To follow it: importer status %s --watch", b.ID)
+		a.say("The workers are placing the orders. To follow them: importer status %s --watch", b.ID)
 	}
 	return nil
 }

@@ -33,21 +33,20 @@ func (a *app) auditCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "audit",
-		Short: "List who changed what, on the page and with commands, the newest first",
-		Long: `audit lists what people changed in the ledger: sheets handed in, money declared,
-batches approved, paused, canceled, rows settled, seasons, accounts, endpoints and
-the firm's rules changed. A change and its line are recorded together: the one is
-not there without the other. What was taken away from the page has lines of its own.
+		Short: "List who changed what on the page and with commands, newest first",
+		Long: `audit lists the changes that people made: uploads, deposits, approvals, pauses,
+cancellations, resolved rows, schedules, accounts, webhook endpoints, and firm
+settings. A change and its audit entry are recorded together.
 
-What users, companies, org and prices change at the service is not in it, and
-neither is what the commands only show or write into files.`,
+Changes made at the filing service with users, companies, org, and prices are not
+listed. Neither are commands that only show something or write files.`,
 		Example: "  importer audit\n  importer audit --by ana --last 0\n  importer audit --of b7k2 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if q.Limit < 0 {
-				return usage("--last is a number of lines, or 0 for all")
+				return usage("--last must be a number of entries, or 0 for all")
 			}
-			return a.listing(c.Context(), "Nothing of that kind is recorded", func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No audit entries", func(l *ledger.Ledger) error {
 				acts, err := l.AuditLog().List(c.Context(), q)
 				if err == nil && len(acts) == 0 && q.Of != "" {
 					acts, err = actsOfBatch(c.Context(), l, q)
@@ -61,11 +60,11 @@ neither is what the commands only show or write into files.`,
 	}
 	c.AddCommand(a.auditVerifyCommand(), a.rotateSealKeyCommand())
 	c.Flags().StringVar(&q.Of, "of", "",
-		"only what was done to this: a batch (or the beginning of its id), a season, an account")
-	c.Flags().StringVar(&q.By, "by", "", "only what this person did")
-	c.Flags().StringVar(&q.What, "what", "", "only acts of this kind, such as deposit or approve")
-	c.Flags().IntVar(&q.Limit, "last", 50, "how many to list, the newest; 0 for all")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per act")
+		"only changes to this batch (or the beginning of its ID), schedule, or account")
+	c.Flags().StringVar(&q.By, "by", "", "only changes by this person")
+	c.Flags().StringVar(&q.What, "what", "", "only changes of this kind, such as deposit or approve")
+	c.Flags().IntVar(&q.Limit, "last", 50, "how many entries to list, newest first; 0 for all")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each change")
 	return c
 }
 
@@ -103,7 +102,7 @@ func (a *app) listActs(acts []ledger.AuditEvent, asJSON bool) error {
 		return nil
 	}
 	if len(acts) == 0 {
-		a.say("Nothing of that kind is recorded.")
+		a.say("No audit entries.")
 		return nil
 	}
 	table := lineUp(a.out)

@@ -15,14 +15,14 @@ func (a *app) balanceCommand() *cobra.Command {
 	var last int
 	c := &cobra.Command{
 		Use:   "balance",
-		Short: "Print the book: what was deposited, spent and set aside, and every entry",
-		Long: `balance prints the book of the prepaid balance as the ledger keeps it, and proves
-it: available = deposits + adjustments - posted - reserved. The service has no
-way to read the balance, so the book knows what it was told and what it did.`,
+		Short: "Show the recorded balance and its entries",
+		Long: `balance shows the prepaid balance as the ledger records it, and checks it:
+available = deposits + adjustments - posted - reserved. The filing service does not
+report its balance, so the recorded balance is as right as the recorded deposits.`,
 		Example: "  importer balance\n  importer balance --last 0",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "The balance is not known", func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No balance is recorded", func(l *ledger.Ledger) error {
 				if err := l.Audit(c.Context()); err != nil {
 					return err
 				}
@@ -30,7 +30,7 @@ way to read the balance, so the book knows what it was told and what it did.`,
 			})
 		},
 	}
-	c.Flags().IntVar(&last, "last", 20, "how many entries to print, the newest; 0 for all")
+	c.Flags().IntVar(&last, "last", 20, "how many entries to print, newest first; 0 for all")
 	return c
 }
 
@@ -61,7 +61,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	} {
 		text := line.amount.Dollars()
 		if line.name == "available" && !book.Declared {
-			text = "not known: no deposit was ever declared"
+			text = "not known: no deposit is recorded"
 		}
 		fmt.Fprintf(table, "%s\t%s\t\n", line.name, text)
 	}
@@ -81,12 +81,12 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	}
 	if book.Certainty == money.Estimated {
 		fmt.Fprintln(
-			a.out, "\nSome state fees are estimates: the charges at the filing service may differ from what is "+
-				"posted. Correct the balance with\n  importer deposit --adjust AMOUNT")
+			a.out, "\nSome state fees are estimates, so the filing service may have charged a different amount. To "+
+				"correct the balance:\n  importer deposit --adjust AMOUNT")
 	}
 	if book.Unsure() {
 		fmt.Fprintln(
-			a.out, "\nSome state fees are not known: the true cost is higher than posted. Correct it with\n  "+
+			a.out, "\nSome state fees are not known, so the true cost is higher than posted. To correct the balance:\n  "+
 				"importer deposit --adjust AMOUNT")
 	}
 	if len(entries) == 0 {
@@ -110,12 +110,13 @@ func (a *app) depositCommand() *cobra.Command {
 	var adjust bool
 	c := &cobra.Command{
 		Use:   "deposit AMOUNT",
-		Short: "Declare money paid into the prepaid balance",
-		Long: `deposit tells the book of a top-up. From the first deposit on, nothing is sent
-that the book cannot pay for. Rows that wait for funds are tried again.
+		Short: "Record a deposit to the prepaid balance",
+		Long: `deposit records a top-up that you made at the filing service. After the first
+deposit, orders are only sent if the recorded balance covers them. Rows that wait
+for funds are tried again.
 
---adjust corrects the book to agree with the service, up or down. Before the
-first deposit it is kept, and counts once one is declared.`,
+--adjust corrects the recorded balance, up or down, to agree with the filing
+service. An adjustment before the first deposit counts from that deposit on.`,
 		Example: "  importer deposit 2500\n  importer deposit --adjust --note \"state fee in MA\" -- -12.50",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -143,19 +144,19 @@ first deposit it is kept, and counts once one is declared.`,
 					return err
 				case !book.Declared:
 					fmt.Fprintf(
-						a.out, "%s entered; it counts once a deposit is declared. Until then the book holds "+
-							"nothing back.\n", amount.Dollars())
+						a.out, "%s recorded. It counts after the first deposit. Until then, the recorded balance limits "+
+							"nothing.\n", amount.Dollars())
 				default:
-					fmt.Fprintf(a.out, "%s entered; %s is available.\n", amount.Dollars(), book.Available().Dollars())
+					fmt.Fprintf(a.out, "%s recorded. Available: %s.\n", amount.Dollars(), book.Available().Dollars())
 				}
 				return nil
 			})
 		},
 	}
-	c.Flags().StringVar(&note, "note", "", "a note beside the entry")
+	c.Flags().StringVar(&note, "note", "", "a note for the entry")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usage("%w; a negative amount stands behind two dashes: importer deposit --adjust -- -12.50", err)
+		return usage("%w. Write a negative amount after two dashes: importer deposit --adjust -- -12.50", err)
 	})
-	c.Flags().BoolVar(&adjust, "adjust", false, "an adjustment instead of a deposit; may be negative")
+	c.Flags().BoolVar(&adjust, "adjust", false, "record an adjustment instead of a deposit; can be negative")
 	return c
 }

@@ -16,7 +16,7 @@ import (
 	"bulkfiling/internal/report"
 )
 
-// saySettled tells of uncertain rows that were settled without anybody's doing.
+// saySettled prints the uncertain rows that an event resolved.
 func (a *app) saySettled(settled []jobs.Confirmed) {
 	for _, s := range settled {
 		a.say("%s", s)
@@ -27,17 +27,17 @@ func (a *app) batchesCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "batches",
-		Short:   "List the batches, the newest first",
+		Short:   "List the batches, newest first",
 		Example: "  importer batches\n  importer batches --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No batch yet", func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No batches yet", func(l *ledger.Ledger) error {
 				batches, err := l.Batches(c.Context())
 				if err != nil {
 					return err
 				}
 				if len(batches) == 0 && !asJSON {
-					a.say("No batch yet. Begin with: importer run FILE")
+					a.say("No batches yet. To create one: importer run FILE")
 					return nil
 				}
 				return a.listBatches(c.Context(), l, batches, asJSON)
@@ -45,7 +45,7 @@ func (a *app) batchesCommand() *cobra.Command {
 
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per batch")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each batch")
 	return c
 }
 
@@ -83,16 +83,16 @@ func (a *app) statusCommand() *cobra.Command {
 	var asJSON, watch, filed bool
 	c := &cobra.Command{
 		Use:   "status [BATCH]",
-		Short: "Show how a batch stands; without BATCH, the newest",
-		Long: `status shows how a batch stands: its rows, its money, what became of its filings.
+		Short: "Show the status of a batch (default: the newest)",
+		Long: `status shows the rows, the cost, and the filing status of a batch.
 
---watch follows it until every row is answered, and ends with the exit status
-that a run of it would have; with --filed, until every filing is filed too.`,
+--watch follows the batch until every row has a result, and ends with the exit
+status of a run. With --filed, it waits until every filing is filed.`,
 		Example: "  importer status\n  importer status b7k2 --json\n  importer status b7k2 --watch",
 		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			if filed && !watch {
-				return usage("--filed goes with --watch")
+				return usage("--filed needs --watch")
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				b, err := l.Batch(c.Context(), first(args))
@@ -100,7 +100,7 @@ that a run of it would have; with --filed, until every filing is filed too.`,
 					return err
 				}
 				if watch && !b.Open {
-					a.say("Batch %s has not begun: nothing of it is being sent. To send it: importer run %s", b.ID,
+					a.say("Batch %s has not been approved, so nothing is being sent. To send it: importer run %s", b.ID,
 						b.File)
 				} else if watch {
 					if err := a.follow(c.Context(), l, b.ID, filed); err != nil {
@@ -123,9 +123,9 @@ that a run of it would have; with --filed, until every filing is filed too.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line, as run --json ends with")
-	c.Flags().BoolVarP(&watch, "watch", "w", false, "follow the batch until every row is answered")
-	c.Flags().BoolVar(&filed, "filed", false, "with --watch: until every filing is filed, too")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line, like the last line of run --json")
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "follow the batch until every row has a result")
+	c.Flags().BoolVar(&filed, "filed", false, "with --watch: wait until every filing is filed")
 	return c
 }
 
@@ -170,7 +170,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	}
 	switch b.Approval.State {
 	case ledger.ApprovalWanted:
-		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("nothing is sent before: "+howToApprove(ctx, l, b.ID)))
+		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("waiting: "+howToApprove(ctx, l, b.ID)))
 	case ledger.ApprovalGiven:
 		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
 	}
@@ -184,11 +184,11 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	}
 	if s.Exceptions > 0 {
 		fmt.Fprintf(table, "exceptions\t%s\n",
-			a.paint.yellow(count(s.Exceptions, "row")+" with a filing that stands still until something is corrected"))
+			a.paint.yellow(count(s.Exceptions, "row")+" with a filing on hold until something is corrected"))
 	}
 	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
 	if !s.Held.IsZero() {
-		fmt.Fprintf(table, "held\t%s for rows whose answer is not known\n", s.Held)
+		fmt.Fprintf(table, "reserved\t%s for uncertain rows\n", s.Held)
 	}
 	halted, err := l.FleetHalt(ctx)
 	if err != nil {
@@ -221,10 +221,10 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 			}
 		}
 		if shown == 0 {
-			fmt.Fprintln(a.out, "\nTo look at:")
+			fmt.Fprintln(a.out, "\nNeeds attention:")
 		}
 		if shown++; shown > 20 {
-			fmt.Fprintf(a.out, "  … and more: importer results %s -o FILE\n", b.ID)
+			fmt.Fprintf(a.out, "  … and more. To see all: importer results %s -o FILE\n", b.ID)
 			break
 		}
 		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, legible(cmp.Or(exception, report.Brief(row))))
@@ -249,7 +249,7 @@ func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.
 
 // afterHalt is what to do about what halts the fleet.
 var afterHalt = map[filing.Halt]string{
-	filing.HaltFunds: "; after a top-up: importer deposit AMOUNT, or the same run again",
+	filing.HaltFunds: "; after a top-up: importer deposit AMOUNT, or run again",
 	filing.HaltKey:   "; correct FILING_API_KEY and run again",
 
 	filing.HaltRestored: "; " + report.AfterRestore,
@@ -259,12 +259,12 @@ func (a *app) resultsCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:     "results BATCH -o FILE",
-		Short:   "Write the results workbook of a batch as of now",
+		Short:   "Write the results of a batch to a file",
 		Example: "  importer results b7k2 -o march.xlsx\n  importer results b7k2 -o march.csv",
 		Args:    oneBatch,
 		RunE: func(c *cobra.Command, args []string) error {
 			if output == "" {
-				return usage("say where to: -o FILE.xlsx or -o FILE.csv")
+				return usage("name the file to write: -o FILE.xlsx or -o FILE.csv")
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				b, err := l.Batch(c.Context(), args[0])

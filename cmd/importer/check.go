@@ -19,10 +19,11 @@ func (a *app) checkCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Show every mistake of a sheet at its cell; nothing is sent",
-		Long: `check reads a sheet and holds every row to every rule that can be known without
-the service. It needs no network and no key. Where something is wrong it writes
-FILE.checked.xlsx, the same sheet with the cells at fault marked and commented.`,
+		Short: "List the errors in a spreadsheet by cell; nothing is sent",
+		Long: `check reads a spreadsheet and checks every row against every rule that does not need
+the filing service. It needs no network and no API key. If there are errors, it
+writes FILE.checked.xlsx: the same spreadsheet with the wrong cells highlighted and
+commented.`,
 		Example: "  importer check companies.xlsx\n  importer check export.csv --map \"Corp Name=Legal Name\" " +
 			"--filing-year 2026\n  importer check companies.xlsx --json",
 		Args: oneFile,
@@ -31,8 +32,8 @@ FILE.checked.xlsx, the same sheet with the cells at fault marked and commented.`
 		},
 	}
 	f.register(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "a JSON line per problem, the tally last")
-	c.Flags().StringVarP(&output, "output", "o", "", "the marked workbook (default FILE.checked.xlsx)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each problem, then the counts")
+	c.Flags().StringVarP(&output, "output", "o", "", "write the highlighted workbook to this file (default FILE.checked.xlsx)")
 	return c
 }
 
@@ -94,7 +95,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 			return err
 		}
 		if left != "" {
-			a.say("%s was changed since it was written, or is not ours, and is left as it is.", left)
+			a.say("%s was changed since it was written, or is not a file of this program. It was not replaced.", left)
 		}
 	}
 	if asJSON {
@@ -200,6 +201,6 @@ func (a *app) showTally(t importer.Tally, problems, warnings int, marked string,
 	}
 	fmt.Fprintln(a.out)
 	if problems > 0 {
-		fmt.Fprintf(a.out, "The cells at fault are marked in %s\n", marked)
+		fmt.Fprintf(a.out, "The wrong cells are highlighted in %s\n", marked)
 	}
 }

@@ -20,9 +20,9 @@ import (
 )
 
 func (a *app) companiesCommand() *cobra.Command {
-	return family("companies", "Look a company up, create one, or change one",
-		"companies belong to users. A company is named by its id (comp_…) or by its slug,\nas it stands in the "+
-			"company's web address.",
+	return family("companies", "Show, create, or change a company",
+		"Companies belong to users. Name a company by its ID (comp_…) or by the slug in its\nweb "+
+			"address.",
 		"  importer companies get comp_17\n  importer companies update comp_17 --entity-type LLC --formation-state DE",
 		a.companiesGetCommand(), a.companiesCreateCommand(), a.companiesUpdateCommand())
 }
@@ -31,9 +31,9 @@ func (a *app) companiesGetCommand() *cobra.Command {
 	var m manner
 	c := &cobra.Command{
 		Use:     "get COMPANY",
-		Short:   "Look a company up by id or by slug",
+		Short:   "Show a company by ID or slug",
 		Example: "  importer companies get comp_17\n  importer companies get harbor-light-bakery-llc --json",
-		Args:    one("company: an id (comp_…) or a slug"),
+		Args:    one("company: an ID (comp_…) or a slug"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := isCompany(args[0]); err != nil {
 				return err
@@ -176,12 +176,12 @@ func (a *app) companiesCreateCommand() *cobra.Command {
 	var user, officers string
 	c := &cobra.Command{
 		Use:   "create --user USER --legal-name NAME ...",
-		Short: "Create a company; a sheet is the safer way",
-		Long: `create makes a company that was formed already known to the service. The service
-has no guard against a second one: the same command again creates another.
+		Short: "Create a company (a spreadsheet is safer)",
+		Long: `create adds an existing company to the filing service. Running the same command
+again creates a second company.
 
-A sheet is the safe way. Where a row of importer run describes a company that has
-no Company ID, it is created once, on record, however often the sheet is run.`,
+A spreadsheet is safer: importer run creates the company of a row without a Company
+ID exactly once, however often you run it.`,
 		Example: `  importer companies create --user ana@harborlight.example --legal-name "Harbor Light Bakery LLC" \
     --entity-type LLC --formation-state DE --formation-date 2021-05-04 \
     --principal-line-1 "12 Market Street" --principal-city Dover --principal-state DE --principal-postal-code 19901`,
@@ -198,7 +198,7 @@ no Company ID, it is created once, on record, however often the sheet is run.`,
 				}
 			}
 			if len(missing) > 0 {
-				return usage("a company needs %s", strings.Join(missing, ", "))
+				return usage("give %s", strings.Join(missing, ", "))
 			}
 			f.company.PrincipalAddress, f.company.MailingAddress = settle(f.principal, nil), settle(f.mailing, nil)
 			if officers != "" {
@@ -220,9 +220,9 @@ no Company ID, it is created once, on record, however often the sheet is run.`,
 			return a.createCompany(c.Context(), client, f.company.ForUser(owner), m)
 		},
 	}
-	c.Flags().StringVar(&user, "user", "", "the user who owns it: an id (user_…) or an e-mail address")
+	c.Flags().StringVar(&user, "user", "", "the user who owns it: an ID (user_…) or an email address")
 	bind(c, f.texts())
-	c.Flags().StringVar(&officers, "officers", "", "a JSON file: a list of officers, in the service's own words")
+	c.Flags().StringVar(&officers, "officers", "", "a JSON file with a list of officers, in the filing service's format")
 	m.changes(c)
 	return c
 }
@@ -249,7 +249,7 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 		return err
 	}
 	a.say("%s", a.paint.yellow(
-		"ATTENTION: the service has no guard against a second company of this name; a sheet is created from once."))
+		"Warning: the filing service accepts a second company of this name. A spreadsheet creates it only once."))
 	if err := a.agreed(ctx, m, "A new company:", rows, "Create this company?"); err != nil {
 		return err
 	}
@@ -263,8 +263,8 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 		return &status{
 			code: exitFailed,
 			err: fmt.Errorf(
-				"create the company %s: %s: it may exist; look for it in the dashboard before the command is given "+
-					"again, for that would create a second one", company.LegalName, made.Message),
+				"create the company %s: %s. It may exist. Check the dashboard before you run the command again: it "+
+					"would create a second one", company.LegalName, made.Message),
 		}
 	case filing.NotSent:
 		return &status{
@@ -273,10 +273,10 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 		}
 	case filing.KeyRefused:
 		return fmt.Errorf(
-			"the company %s was not created: the service refuses the API key: %s: correct FILING_API_KEY",
+			"the company %s was not created: the filing service rejected the API key: %s. Correct FILING_API_KEY",
 			company.LegalName, made.Message)
 	}
-	return fmt.Errorf("the company %s was not created: the service refuses it: %s", company.LegalName, made.Message)
+	return fmt.Errorf("the company %s was not created: the filing service rejected it: %s", company.LegalName, made.Message)
 }
 
 // einShape is an EIN as people write it.
@@ -287,20 +287,19 @@ func (a *app) companiesUpdateCommand() *cobra.Command {
 	var f companyFlags
 	c := &cobra.Command{
 		Use:   "update COMPANY --FIELD VALUE ...",
-		Short: "Change some facts of a company",
-		Long: `update changes the fields that are given, and no other. Of an address the parts
-that are not given stay. What a company is changed to here is not filed with any
-state.`,
+		Short: "Change fields of a company",
+		Long: `update changes only the fields you give. The other parts of an address stay. The
+change is not filed with any state.`,
 		Example: "  importer companies update comp_17 --entity-type LLC --formation-state DE\n  importer companies " +
 			"update harbor-light-bakery-llc --mailing-line-1 \"PO Box 12\" --yes --json",
-		Args: one("company: an id (comp_…) or a slug"),
+		Args: one("company: an ID (comp_…) or a slug"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := isCompany(args[0]); err != nil {
 				return err
 			}
 			flags := f.updates()
 			if !slices.ContainsFunc(flags, func(t textFlag) bool { return c.Flags().Changed(t.name) }) {
-				return usage("say what to change, such as --entity-type LLC")
+				return usage("give a field to change, such as --entity-type LLC")
 			}
 			if err := f.read(c, flags); err != nil {
 				return err
@@ -337,7 +336,7 @@ func (a *app) updateCompany(ctx context.Context, client *filingapi.Client, name 
 		return err
 	}
 	if len(rows) == 0 {
-		a.say("Nothing to change: it is so already.")
+		a.say("Nothing to change.")
 		return a.show(m, answer)
 	}
 	found := slices.DeleteFunc(faults(changed(old, change.Company), time.Now()), func(v filing.Violation) bool {
@@ -355,8 +354,8 @@ func (a *app) updateCompany(ctx context.Context, client *filingapi.Client, name 
 	}
 	_, err = client.ChangeCompany(filingapi.KeepBody(context.WithoutCancel(ctx), &answer), name, change)
 	if err != nil {
-		return failed(err, "it may have been changed: importer companies get "+name+
-			" shows it, and the same command again is safe")
+		return failed(err, "it may have been changed. To check: importer companies get "+name+
+			". Running the same command again is safe")
 	}
 	a.say("The company was changed.")
 	return a.show(m, answer)

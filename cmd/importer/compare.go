@@ -50,14 +50,14 @@ func (r *filingRun) showReview(review jobs.Review) {
 		}
 	}
 	if review.HeldBack > 0 {
-		r.say("%s: %s not sent, because of the filing service's record of the company:", r.paint.red("ATTENTION"),
+		r.say("%s: %s not sent because the filing service's record of the company differs:", r.paint.red("Warning"),
 			isOrAre(review.HeldBack, "row"))
 		r.showRemarks(held)
-		r.say("  Correct the sheet. Where a Company ID is right although the name differs, enter the name at the " +
-			"filing service under Confirmed Name, or run the same command with --accept-names.")
+		r.say("  Correct the spreadsheet. If a Company ID is right although the name differs, enter the filing service's " +
+			"name under Confirmed Name, or run the same command with --accept-names.")
 	}
 	if len(warned) > 0 {
-		r.say("%s: %s to check before you answer:", r.paint.yellow("ATTENTION"), count(len(warned), "difference"))
+		r.say("%s: %s to check before you approve:", r.paint.yellow("Warning"), count(len(warned), "difference"))
 		r.showRemarks(warned)
 	}
 }
@@ -126,8 +126,8 @@ func (r *filingRun) reconsider(ctx context.Context, pace jobs.Throttle, quoter p
 	}
 	r.showQuote(q, book)
 	if !r.flags.yes {
-		otherwise := fmt.Sprintf("Nothing was sent, and the batch is paused: importer resume %s", r.batch.ID)
-		if err := r.confirm(ctx, fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total),
+		otherwise := fmt.Sprintf("Nothing was sent, and the batch is paused. To resume it: importer resume %s.", r.batch.ID)
+		if err := r.confirm(ctx, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.", count(q.Rows, "order"), q.Total),
 			otherwise); err != nil {
 			return false, err
 		}

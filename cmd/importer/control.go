@@ -36,34 +36,34 @@ func (a *app) change(use, short string,
 }
 
 func (a *app) pauseCommand() *cobra.Command {
-	return a.change("pause", "Send nothing more of a batch until it is resumed",
+	return a.change("pause", "Pause a batch: send no more orders until it is resumed",
 		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 			if text, err := finished(ctx, l, b, "pause"); text != "" || err != nil {
 				return text, err
 			}
 			return fmt.Sprintf(
-				"Batch %s is paused. Orders already sent are answered; nothing more is sent until: importer resume %s",
+				"Batch %s is paused. Orders already sent will be recorded. To send the rest: importer resume %s",
 				b.ID, b.ID), l.PauseBatch(ctx, b.ID)
 		})
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	return a.change("resume", "End a pause; where funds were out, ask the service again",
+	return a.change("resume", "Resume a paused batch, or one that waits for funds",
 		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 			if b.Canceled {
 				return "", fmt.Errorf(
-					"batch %s is canceled, not paused. To send after all what was taken back: importer retry %s "+
+					"batch %s is canceled, not paused. To send the canceled rows: importer retry %s "+
 						"--canceled", b.ID, b.ID)
 			}
 			return fmt.Sprintf(
-					"Batch %s may be sent again. The same `importer run` continues it; a worker does so by itself.",
+					"Batch %s is resumed. Workers send the rest; without workers, run the same importer run again.",
 					b.ID),
 				l.ResumeBatch(ctx, b.ID)
 		})
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	return a.change("cancel", "Take back every row of a batch that was not sent",
+	return a.change("cancel", "Cancel every row of a batch that was not sent",
 		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 			if text, err := finished(ctx, l, b, "cancel"); text != "" || err != nil {
 				return text, err
@@ -76,15 +76,15 @@ func (a *app) cancelCommand() *cobra.Command {
 			if err != nil {
 				return "", err
 			}
-			text := fmt.Sprintf("Batch %s is canceled: %s taken back. What was placed stays placed.", b.ID,
+			text := fmt.Sprintf("Batch %s is canceled: %s not sent. Placed orders stay placed.", b.ID,
 				count(n, "row"))
 			if counts[filing.Canceled] > 0 {
 				text += fmt.Sprintf(
-					" The same sheet is this same, canceled batch; to send it after all: importer retry %s --canceled",
+					" The same file belongs to this canceled batch. To send it: importer retry %s --canceled",
 					b.ID)
 			}
 			if doubt := counts[filing.Ready] + counts[filing.Placing]; doubt > 0 {
-				text += fmt.Sprintf(" At the service, with no answer yet: %s.", count(doubt, "row"))
+				text += fmt.Sprintf(" Already sent, without an answer yet: %s.", count(doubt, "row"))
 			}
 			return text, nil
 		})
@@ -97,13 +97,13 @@ func finished(ctx context.Context, l *ledger.Ledger, b ledger.Batch, what string
 	if err != nil || b.Canceled || counts[filing.Ready]+counts[filing.Placing]+counts[filing.Uncertain] > 0 {
 		return "", err
 	}
-	return fmt.Sprintf("Batch %s is finished (%s): there is nothing to %s.", b.ID, report.BatchState(b, counts),
+	return fmt.Sprintf("Batch %s is finished (%s). There is nothing to %s.", b.ID, report.BatchState(b, counts),
 		what), nil
 }
 
 func (a *app) retryCommand() *cobra.Command {
 	var canceled bool
-	c := a.change("retry", "Make the rejected rows of a batch ready again, or those that were taken back",
+	c := a.change("retry", "Make the rejected or canceled rows of a batch ready again",
 		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 			if canceled {
 				return revive(ctx, l, b)
@@ -112,11 +112,11 @@ func (a *app) retryCommand() *cobra.Command {
 			return fmt.Sprintf("Ready again: %s of batch %s. %s", count(n, "rejected row"), b.ID, sends), err
 		})
 	c.Flags().BoolVar(&canceled, "canceled", false,
-		"the rows that were taken back and never sent, instead of the rejected ones")
+		"the canceled rows that were never sent, instead of the rejected rows")
 	return c
 }
 
-const sends = "The same `importer run` sends what is ready; a worker does so by itself."
+const sends = "Workers send ready rows; without workers, run the same importer run again."
 
 // revive makes what was taken back ready again, and says what else the batch
 // waits for.
@@ -128,16 +128,16 @@ func revive(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, erro
 	text := fmt.Sprintf("Ready again: %s of batch %s.", count(n, "canceled row"), b.ID)
 	if left > 0 {
 		text += fmt.Sprintf(
-			" Left as it is: %s that had been sent; whether there is an order, the company's dashboard shows.",
+			" Not changed: %s that had been sent. Check the company's dashboard for an order.",
 			count(left, "row"))
 	}
 	switch {
 	case n == 0:
 		return text, nil
 	case b.Approval.State == ledger.ApprovalWanted:
-		text += " They wait for their approval: " + howToApprove(ctx, l, b.ID)
+		text += " They wait for approval: " + howToApprove(ctx, l, b.ID)
 	case b.Paused:
-		text += fmt.Sprintf(" The batch is paused: importer resume %s", b.ID)
+		text += fmt.Sprintf(" The batch is paused. To resume it: importer resume %s", b.ID)
 	default:
 		text += " " + sends
 	}

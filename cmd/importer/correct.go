@@ -24,7 +24,7 @@ func (r *filingRun) answered(ctx context.Context) error {
 		return r.nothing
 	}
 	r.batch, r.read = b, true
-	r.say("Nothing is left to correct in this results workbook: the run continues its batch, %s of %s.", b.ID, b.File)
+	r.say("This results workbook needs no correction. Resuming its batch %s (%s).", b.ID, b.File)
 	return nil
 }
 
@@ -39,7 +39,7 @@ func (r *filingRun) correct(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.say("Its rows are those of batch %s of %s, corrected.", original.ID, original.File)
+	r.say("This file corrects rows of batch %s (%s).", original.ID, original.File)
 	if r.batch.Open {
 		if r.batch.Approval.State != ledger.ApprovalWanted {
 			r.batch, r.read = original, true
@@ -52,7 +52,7 @@ func (r *filingRun) correct(ctx context.Context) error {
 	}
 	if original.Canceled {
 		return fmt.Errorf(
-			"%s: nothing of it is sent, and no row was corrected. To send it after all: importer retry %s "+
+			"%s: nothing is sent, and no row was corrected. To send it: importer retry %s "+
 				"--canceled, then the same command", report.CanceledText(original), original.ID)
 	}
 	if original.Open && counts[filing.Ready] > 0 {

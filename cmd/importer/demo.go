@@ -42,19 +42,18 @@ func (a *app) demoCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Run a sample of 60 companies against a sandbox and tell the story",
-		Long: `demo starts the filing service's sandbox within this process, runs a sample sheet
-of sixty Delaware companies against it, some of them wrong, lets the money run
-out half-way, tops it up, runs the same command again, and once more for nothing.
-It needs no account, no server and no network.
+		Short: "Run a sample of 60 companies on a sandbox",
+		Long: `demo starts a sandbox of the filing service in this process and runs a sample
+spreadsheet of 60 Delaware companies on it. Some rows have errors, and the funds run
+out half-way. The demo then tops up the balance, resumes, and runs once more to show
+that nothing is bought twice. It needs no account, server, or network.
 
-It works in a folder of its own, which it makes or finds empty; it never touches
-one in which there is anything else.`,
+It uses a folder of its own, which must be new or empty.`,
 		Example: "  importer demo\n  importer demo --dir /tmp/demo",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), dir) },
 	}
-	c.Flags().StringVar(&dir, "dir", "bulkfiling-demo", "where the sample, the ledger and the results go")
+	c.Flags().StringVar(&dir, "dir", "bulkfiling-demo", "the folder for the sample, the ledger, and the results")
 	return c
 }
 
@@ -92,11 +91,11 @@ func (a *app) demo(ctx context.Context, dir string) error {
 		"FILING_DATA_DIR":       data, "FILING_FEES": fees, "WORKER_CONCURRENCY": "8",
 	})
 
-	a.act("An accountant has a sheet of sixty Delaware companies. What is wrong with it?", "importer check "+file)
+	a.act("An accountant has a spreadsheet of 60 Delaware companies. First, check it for errors.", "importer check "+file)
 	if err := asIntended(visitor.check(ctx, file, "", sheetFlags{}, false), exitCorrect); err != nil {
 		return err
 	}
-	a.act(fmt.Sprintf("The rest is right. The service holds %s of prepaid money; place what it allows.",
+	a.act(fmt.Sprintf("The other rows are ready. The prepaid balance is %s. Order as far as it allows.",
 		money.Cents(demoOpening).Dollars()), "importer run "+file+" --yes")
 	flags := runFlags{yes: true, patience: time.Minute}
 	if err := asIntended(visitor.run(ctx, file, flags), exitStopped); err != nil {
@@ -104,13 +103,13 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	}
 	service.Deposit(demoTopUp)
 	a.act(fmt.Sprintf(
-		"The money ran out; nothing was lost and nothing is in doubt. %s are paid in, and the same command goes on.",
+		"The funds ran out. Nothing was lost, and no row is uncertain. After a top-up of %s, the same command resumes.",
 		money.Cents(demoTopUp).Dollars()), "importer run "+file+" --yes")
 	if err := asIntended(visitor.run(ctx, file, flags), exitCorrect); err != nil {
 		return err
 	}
 	before := service.Books()
-	a.act("And by mistake once more:", "importer run "+file+" --yes")
+	a.act("Run it once more by mistake:", "importer run "+file+" --yes")
 	if err := asIntended(visitor.run(ctx, file, flags), exitCorrect); err != nil {
 		return err
 	}
@@ -134,8 +133,8 @@ func claimDemo(dir string) error {
 	}
 	if len(found) > 0 {
 		return fmt.Errorf(
-			"the folder %s is not the demo's: there is %s in it, and nothing was touched. Name one that is new or "+
-				"empty: importer demo --dir FOLDER (a folder that an older demo left can be deleted)", dir,
+			"the folder %s was not made by the demo: it contains %s. Nothing was changed. Name a new or empty "+
+				"folder: importer demo --dir FOLDER (the folder of an older demo can be deleted)", dir,
 			legible(found[0].Name()))
 	}
 	if err := os.WriteFile(mark, []byte(demoMarkText), 0o666); err != nil {
@@ -242,14 +241,14 @@ func asIntended(err error, want int) error {
 }
 
 func (a *app) demoBooks(before, after sandbox.Books, file string) error {
-	fmt.Fprintf(a.out, "\n%s\n", a.paint.bold("What the service's own books say:"))
-	fmt.Fprintf(a.out, "%d orders, %s charged; %d filings bought twice; %d orders refused for funds\n",
+	fmt.Fprintf(a.out, "\n%s\n", a.paint.bold("The filing service's records:"))
+	fmt.Fprintf(a.out, "%d orders, %s charged; %d filings bought twice; %d orders refused for insufficient funds\n",
 		len(after.Orders), money.Cents(after.Charged).Dollars(), len(after.Duplicates()), after.Refused[402])
-	fmt.Fprintf(a.out, "the last run sent %d orders\n", len(after.Orders)-len(before.Orders))
+	fmt.Fprintf(a.out, "The last run sent %d orders.\n", len(after.Orders)-len(before.Orders))
 	results := file[:len(file)-len(filepath.Ext(file))] + ".results.xlsx"
-	fmt.Fprintf(a.out, "\n%s\n  %s\n", a.paint.bold("Open the answered sheet:"), results)
+	fmt.Fprintf(a.out, "\n%s\n  %s\n", a.paint.bold("Open the results:"), results)
 	if len(after.Duplicates()) > 0 || len(after.Orders) != len(before.Orders) {
-		return errors.New("a filing was bought twice: this must not happen")
+		return errors.New("a filing was bought twice; this must never happen")
 	}
 	return nil
 }

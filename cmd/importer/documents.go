@@ -20,13 +20,12 @@ func (a *app) documentsCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "documents [BATCH]",
-		Short: "List the documents of a batch's filings, or save them",
-		Long: `documents lists what has arrived for the filings of a batch: filed articles,
-confirmations, EIN letters, certificates, registered agent mail.
+		Short: "List or save the documents of the filings of a batch",
+		Long: `documents lists the documents that have arrived for the filings of a batch: filed
+articles, confirmations, EIN letters, certificates, and registered agent mail.
 
---download DIR saves them, a folder per client, with a manifest.csv that says
-what each file is. Links are asked for one by one as they are needed, for each
-lives an hour only. The same command again fetches what is missing.`,
+--download DIR saves them, in a folder for each client, with a manifest.csv that
+describes each file. Run the same command again to fetch missing documents.`,
 		Example: "  importer documents b7k2\n  importer documents b7k2 --download filed-2026",
 		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -46,8 +45,8 @@ lives an hour only. The same command again fetches what is missing.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&dir, "download", "", "save them into this folder")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per document")
+	c.Flags().StringVar(&dir, "download", "", "save the documents to this folder")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each document")
 	return c
 }
 
@@ -62,14 +61,14 @@ func (a *app) listDocuments(b ledger.Batch, items []documents.Item, asJSON bool)
 		return nil
 	}
 	if len(items) == 0 {
-		a.say("No document has arrived for batch %s yet.", b.ID)
+		a.say("No documents have arrived for batch %s yet.", b.ID)
 		return nil
 	}
 	table := lineUp(a.out)
 	fmt.Fprintln(table, "ROW\tCLIENT\tFILING\tDOCUMENT\tARRIVED\tID")
 	for _, i := range items {
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i.Number, cmp.Or(i.Client, i.Company), i.Product.Title(),
-			i.Type, i.At.Local().Format("2006-01-02 15:04"), cmp.Or(i.ID, "not told"))
+			i.Type, i.At.Local().Format("2006-01-02 15:04"), cmp.Or(i.ID, "-"))
 	}
 	return table.Flush()
 }
@@ -107,7 +106,7 @@ func documentLine(i documents.Item) savedDocument {
 func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documents.Item, dir string,
 	asJSON bool) (err error) {
 	if len(items) == 0 {
-		a.say("No document has arrived for batch %s yet.", b.ID)
+		a.say("No documents have arrived for batch %s yet.", b.ID)
 		return nil
 	}
 	service, err := a.env.Client()
@@ -149,10 +148,10 @@ func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documen
 		return err
 	}
 	if !asJSON {
-		fmt.Fprintf(a.out, "%s saved, %d there already: %s\n", count(fresh, "document"), there, dir)
+		fmt.Fprintf(a.out, "%s saved, %d already there: %s\n", count(fresh, "document"), there, dir)
 	}
 	if failed > 0 {
-		a.say("%s could not be had; the same command fetches what is missing.", count(failed, "document"))
+		a.say("%s could not be fetched. Run the same command again to retry.", count(failed, "document"))
 		return exit(exitStopped)
 	}
 	return nil

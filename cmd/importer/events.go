@@ -19,14 +19,14 @@ func (a *app) eventsCommand() *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "events",
-		Short: "List the events that came in, the newest first",
-		Long: `events lists what the service told, and what became of each: applied, stale (its
-filing was further already), unknown (of an order that is in no row: kept as
-evidence), ignored, garbled (signed, and not readable).`,
+		Short: "List the events received, newest first",
+		Long: `events lists the events received from the filing service and their state: applied,
+stale (the filing was already further), unknown (the order is in no row; kept as
+evidence), ignored, or garbled (signed but not readable).`,
 		Example: "  importer events\n  importer events --unknown\n  importer events --limit 1000 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No event has arrived", func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No events yet", func(l *ledger.Ledger) error {
 				var state ledger.EventState
 				if unknown {
 					state = ledger.EventUnknown
@@ -39,10 +39,10 @@ evidence), ignored, garbled (signed, and not readable).`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&unknown, "unknown", false, "only those of orders that are in no row")
-	c.Flags().IntVarP(&limit, "limit", "n", 50, "how many at most")
+	c.Flags().BoolVar(&unknown, "unknown", false, "only events of orders that are in no row")
+	c.Flags().IntVarP(&limit, "limit", "n", 50, "how many events to list at most")
 	c.Flags().BoolVar(&asJSON, "json", false,
-		"one JSON line per event, its body as it came but for Social Security numbers")
+		"print one JSON line for each event, with its body (Social Security numbers hidden)")
 	return c
 }
 
@@ -69,7 +69,7 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 		return nil
 	}
 	if len(events) == 0 {
-		a.say("No event has come in yet. importer serve takes them; importer webhooks create tells the service where.")
+		a.say("No events yet. importer serve receives them; importer webhooks create registers its address.")
 		return nil
 	}
 	table := lineUp(a.out)

@@ -31,13 +31,13 @@ func (f policyFlags) apply(p *ledger.Policy) error {
 		case "yes", "no":
 			*part.into = part.value == "yes"
 		default:
-			return usage("--%s is yes or no", part.flag)
+			return usage("--%s must be yes or no", part.flag)
 		}
 	}
 	if f.from != "" {
 		from, err := money.Parse(f.from)
 		if err != nil || from < 0 {
-			return usage("--approve-from is an amount, such as 5000; 0 is for every batch")
+			return usage("--approve-from must be an amount, such as 5000; 0 covers every batch")
 		}
 		p.From = from
 	}
@@ -63,15 +63,15 @@ func (a *app) firmCommand() *cobra.Command {
 	var forget string
 	c := &cobra.Command{
 		Use:   "firm",
-		Short: "Show the approval policy and the column mappings, or change them",
-		Long: `firm shows which orders a second person has to approve, and what people said the
-columns of their spreadsheets are, which is kept for the next one with the same
-headers.
+		Short: "Show or change the approval policy and the saved column mappings",
+		Long: `firm shows which orders need a second person's approval, and the saved column
+mappings. A saved mapping is used for the next spreadsheet with the same headers.
 
 The second person is an approver who did not upload or correct the spreadsheet,
-submit it, change the company list, or have rows sent again. The policy holds for
-the page and for schedules; --approve-terminal yes has it hold for run, submit,
-retry and resolve, too. A batch that waits goes on waiting when the policy changes.`,
+submit it, change the company list, or have rows sent again. The policy applies to
+the page and to schedules. With --approve-terminal yes it also applies to run,
+submit, retry, and resolve. Batches that already wait keep waiting when the policy
+changes.`,
 		Example: `  importer firm
   importer firm --second-person yes
   importer firm --approve-from 5000 --approve-products annual-report,formation
@@ -82,7 +82,7 @@ retry and resolve, too. A batch that waits goes on waiting when the policy chang
 				return err
 			}
 			over := func(ctx context.Context, do func(*ledger.Ledger) error) error {
-				return a.listing(ctx, "Nothing is decided yet", do)
+				return a.listing(ctx, "No firm settings yet", do)
 			}
 			if policy.any() {
 				over = a.withAnyLedger
@@ -103,13 +103,13 @@ retry and resolve, too. A batch that waits goes on waiting when the policy chang
 		},
 	}
 	c.Flags().StringVar(&policy.second, "second-person", "",
-		"yes: a second person approves what the policy covers; no: nobody has to")
+		"yes: orders under the policy need a second person's approval; no: they do not")
 	c.Flags().StringVar(&policy.from, "approve-from", "", "only batches that cost at least this much; 0 for all")
 	c.Flags().StringVar(&policy.products, "approve-products", "",
-		"only batches of these products, separated by commas; all for all")
-	c.Flags().StringVar(&policy.terminal, "approve-terminal", "", "yes: also what is placed with commands")
+		"only batches of these products, separated by commas; all for every product")
+	c.Flags().StringVar(&policy.terminal, "approve-terminal", "", "yes: also orders from the command line")
 	c.Flags().StringVar(&forget, "forget", "",
-		"forget what was said of these columns: the name of the mapping, or the beginning of it")
+		"delete this column mapping: its name or the beginning of it")
 	return c
 }
 
@@ -129,7 +129,7 @@ func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags)
 		{f.terminal, "The choice for commands applies"},
 	} {
 		if part.value != "" {
-			a.say("%s once a second person is required: importer firm --second-person yes", part.what)
+			a.say("%s only if a second person is required: importer firm --second-person yes", part.what)
 		}
 	}
 	return nil
@@ -146,11 +146,11 @@ func forgetMapping(ctx context.Context, l *ledger.Ledger, name string) error {
 	})
 	switch len(all) {
 	case 0:
-		return fmt.Errorf("there is no mapping %s: importer firm lists them", name)
+		return fmt.Errorf("there is no column mapping %s (importer firm lists them)", name)
 	case 1:
 		return l.Uploads().DeleteMapping(acting(ctx, "mapping-drop", all[0].Shape, ""), all[0].Shape)
 	}
-	return fmt.Errorf("%d mappings begin with %s: give more of the name", len(all), name)
+	return fmt.Errorf("%d column mappings begin with %s: write more of the name", len(all), name)
 }
 
 func (a *app) showFirm(ctx context.Context, l *ledger.Ledger) error {

@@ -43,7 +43,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 	if p.env.SignIn.Only { // a link would sign nobody in
 		return invitation{
 			text: fmt.Sprintf(
-				"The page is at %s/; sign in with your company account. Break-glass accounts sign in by their "+
+				"The page is at %s/. Sign in with your company account. Break-glass accounts sign in with their "+
 					"passwords", base),
 		}, nil
 	}
@@ -55,7 +55,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 		if len(accounts) == 0 {
 			return invitation{
 				text: fmt.Sprintf(
-					"The page is at %s/; nobody has an account yet: importer accounts add NAME --role "+
+					"The page is at %s/. There are no accounts yet. To add one: importer accounts add NAME --role "+
 						"operator,approver,preparer --url %s", base, base),
 			}, nil
 		}
@@ -70,7 +70,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 		return invitation{}, err
 	}
 	if account.HasPassword { // a link would only reset it
-		return invitation{text: fmt.Sprintf("The page is at %s/; sign in as %s", base, account.Name)}, nil
+		return invitation{text: fmt.Sprintf("The page is at %s/. Sign in as %s", base, account.Name)}, nil
 	}
 	secret, err := p.ledger.Accounts().MakeSignInLink(acting(ctx, "account-link", account.Name,
 		"by importer serve, for "+firstLink.String()), account.ID, firstLink)
@@ -79,14 +79,14 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 	}
 	in := invitation{link: base + "/enter?" + url.Values{"ticket": {secret}}.Encode()}
 	if seen {
-		in.text = "The page, by a link that works once: " + in.link
+		in.text = "The page, with a one-time sign-in link: " + in.link
 		return in, nil
 	}
 	in.file = filepath.Join(p.env.LinkDir(), linkFile)
 	if err := writeLink(in.file, in.link); err != nil {
 		return invitation{}, err
 	}
-	in.text = fmt.Sprintf("The page is at %s/; a link that signs you in, once, is in the file %s", base, in.file)
+	in.text = fmt.Sprintf("The page is at %s/. A one-time sign-in link is in the file %s", base, in.file)
 	return in, nil
 }
 

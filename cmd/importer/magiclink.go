@@ -17,15 +17,14 @@ func (a *app) magicLinkCommand() *cobra.Command {
 	var user, company string
 	c := &cobra.Command{
 		Use:   "magic-link --user USER --company COMPANY",
-		Short: "Make a link that signs a user into a company's dashboard",
-		Long: `magic-link prints a link that signs the user into the company's dashboard. It is
-good for seven days, and whoever has it is that user: pass it on with care. It is
-kept nowhere.`,
+		Short: "Make a link that signs a user in to a company's dashboard",
+		Long: `magic-link prints a link that signs the user in to the company's dashboard for seven
+days. Anyone who has the link can use it, so pass it on with care. It is not stored.`,
 		Example: "  importer magic-link --user ana@harborlight.example --company comp_17",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if user == "" || company == "" {
-				return usage("a link needs --user and --company")
+				return usage("give --user and --company")
 			}
 			client, err := a.service()
 			if err != nil {
@@ -48,13 +47,13 @@ kept nowhere.`,
 			if m.json {
 				return a.show(m, answer)
 			}
-			a.say("Good for seven days; whoever has it is %s:", user)
+			a.say("Valid for seven days. Anyone with this link is signed in as %s:", user)
 			_, err = fmt.Fprintln(a.out, plain(link))
 			return err
 		},
 	}
-	c.Flags().StringVar(&user, "user", "", "the user: an id (user_…) or an e-mail address")
-	c.Flags().StringVar(&company, "company", "", "the company: an id (comp_…) or a slug")
+	c.Flags().StringVar(&user, "user", "", "the user: an ID (user_…) or an email address")
+	c.Flags().StringVar(&company, "company", "", "the company: an ID (comp_…) or a slug")
 	m.reads(c)
 	return c
 }
@@ -65,11 +64,11 @@ func userNamed(ctx context.Context, client *filingapi.Client, name string) (stri
 	case filing.IsUserID(name):
 		return name, nil
 	case !filing.IsEmail(name):
-		return "", fmt.Errorf("--user: %q is neither a user id (user_…) nor an e-mail address", name)
+		return "", fmt.Errorf("--user: %q is neither a user ID (user_…) nor an email address", name)
 	}
 	user, err := client.User(ctx, name)
 	if errors.Is(err, filingapi.ErrNotFound) {
-		return "", fmt.Errorf("the service has no user %s: importer users create --name NAME --email %s", name, name)
+		return "", fmt.Errorf("the filing service has no user %s. To create one: importer users create --name NAME --email %s", name, name)
 	}
 	return user.ID, unanswered(err)
 }
@@ -89,7 +88,7 @@ func companyNamed(ctx context.Context, client *filingapi.Client, name string) (s
 // isCompany says what is wrong with a company's name on the command line.
 func isCompany(name string) error {
 	if !filing.IsCompanyID(name) && !filing.IsSlug(name) {
-		return fmt.Errorf("%q is neither a company id (comp_…) nor a slug as it stands in the company's web address",
+		return fmt.Errorf("%q is neither a company ID (comp_…) nor a slug from the company's web address",
 			name)
 	}
 	return nil

@@ -1,6 +1,5 @@
-// Command importer places bulk business filings from spreadsheets: a sheet
-// goes in, each filing is placed exactly once, the same sheet comes out
-// answered. `importer help` explains it; so does the README.
+// Command importer orders business filings in bulk: it reads a spreadsheet,
+// submits each filing exactly once, and writes the results back next to each row.
 package main
 
 import (
@@ -23,7 +22,7 @@ const (
 )
 
 // status ends the process with a code other than 1. Where it has an error the
-// error is printed; where it has none everything was said already.
+// error is printed. Without one, everything was printed before.
 type status struct {
 	code int
 	err  error
@@ -38,7 +37,7 @@ func (s *status) Error() string {
 
 func (s *status) Unwrap() error { return s.err }
 
-// exit is nil for 0, so that a command can return it as it is.
+// exit returns the error for an exit code; nil for 0.
 func exit(code int) error {
 	if code == exitDone {
 		return nil
@@ -46,13 +45,13 @@ func exit(code int) error {
 	return &status{code: code}
 }
 
-var errInterrupted = errors.New("interrupted; everything is recorded, and the same command continues")
+var errInterrupted = errors.New("interrupted; everything is recorded. Run the same command again to resume")
 
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	// The first Ctrl-C ends things in good order; a second one ends them at
-	// once, which is safe too.
+	// The first Ctrl-C stops in good order. A second one ends the process at once,
+	// which is safe, too.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)

@@ -12,23 +12,23 @@ import (
 func (a *app) notifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "notify",
-		Short: "Try the notifications that FILING_NOTIFY switches on",
-		Long: `Where FILING_NOTIFY names targets, run, serve and the workers tell them when funds
-are out or suffice again, the key is refused, a batch has ended, rows are
-uncertain, or filings need a correction: once each, however many processes run.
+		Short: "Test the notifications set with FILING_NOTIFY",
+		Long: `FILING_NOTIFY lists notification targets. run, serve, and the workers send one
+notification when funds are insufficient or sufficient again, the API key is
+rejected, a batch has ended, rows are uncertain, or filings need a correction.
 
   FILING_NOTIFY=https://hooks.slack.com/services/T…/B…/…    a Slack channel
-  FILING_NOTIFY=slack+https://chat.example.com/hooks/…      what speaks like Slack
+  FILING_NOTIFY=slack+https://chat.example.com/hooks/…      a service compatible with Slack
   FILING_NOTIFY=https://example.com/hook                    {"title":…,"message":…,"kind":…,"batch":…}
   FILING_NOTIFY=smtp://USER:PASSWORD@mail.example.com:587/?from=A@B&to=C@D,E@F
-  FILING_NOTIFY_FILE=/run/secrets/notify                    a file of them, a line each
-  FILING_NOTIFY_ON=funds,key,uncertain                      these kinds alone`,
+  FILING_NOTIFY_FILE=/run/secrets/notify                    a file with one target on each line
+  FILING_NOTIFY_ON=funds,key,uncertain                      only these kinds`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:     "test",
-		Short:   "Send a test message to every target, and say which did not take it",
+		Short:   "Send a test notification to every target",
 		Example: "  FILING_NOTIFY=https://example.com/hook importer notify test",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.notifyTest(c) },
@@ -50,7 +50,7 @@ func (a *app) notifyTest(c *cobra.Command) error {
 		return err
 	}
 	if len(targets) == 0 {
-		return errors.New("FILING_NOTIFY names no target (see: importer notify --help)")
+		return errors.New("FILING_NOTIFY is not set (see importer notify --help)")
 	}
 	failed := 0
 	for i, err := range notify.Test(c.Context(), targets) {
@@ -58,11 +58,11 @@ func (a *app) notifyTest(c *cobra.Command) error {
 			failed++
 			fmt.Fprintf(a.out, "%s  failed: %v\n", targets[i], err)
 		} else {
-			fmt.Fprintf(a.out, "%s  took the test message\n", targets[i])
+			fmt.Fprintf(a.out, "%s  accepted the test notification\n", targets[i])
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s did not take the message", count(failed, "target"))
+		return fmt.Errorf("%s did not accept the notification", count(failed, "target"))
 	}
 	return nil
 }

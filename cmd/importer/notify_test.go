@@ -17,10 +17,10 @@ func TestNotifyTestSaysWhichTargetFailed(t *testing.T) {
 		name, targets, on string
 		says, fails       string
 	}{
-		{"one that works", took.URL + "/hushhush", "", took.URL + "  took the test message\n", ""},
+		{"one that works", took.URL + "/hushhush", "", took.URL + "  accepted the test notification\n", ""},
 		{"one that does not", took.URL + "/hushhush, slack+" + refused.URL + "/hushhush", "",
-			"slack+" + refused.URL + "  failed: ", "1 target did not take"},
-		{"none", "", "", "", "names no target"},
+			"slack+" + refused.URL + "  failed: ", "1 target did not accept"},
+		{"none", "", "", "", "is not set"},
 		{"one that is none", "nosuch://hushhush", "", "", "FILING_NOTIFY: "},
 		{"kinds that are none", took.URL, "fonds", "", "FILING_NOTIFY_ON: "},
 	} {

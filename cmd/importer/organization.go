@@ -10,8 +10,8 @@ import (
 )
 
 func (a *app) organizationCommand() *cobra.Command {
-	return family("org", "Read the organization's settings, or change them",
-		"org is the record of the organization that the API key belongs to.",
+	return family("org", "Show or change the settings of the organization",
+		"org shows the filing service's record of the organization that the API key belongs to.",
 		"  importer org get\n  importer org update --reply-to-email filings@firm.example",
 		a.organizationGetCommand(), a.organizationUpdateCommand())
 }
@@ -20,7 +20,7 @@ func (a *app) organizationGetCommand() *cobra.Command {
 	var m manner
 	c := &cobra.Command{
 		Use:     "get",
-		Short:   "Read the organization's settings",
+		Short:   "Show the settings of the organization",
 		Example: "  importer org get\n  importer org get --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -52,29 +52,29 @@ func (a *app) organizationUpdateCommand() *cobra.Command {
 		{"primary-text-color", "branding", &change.PrimaryTextColor},
 		{"surface-color", "branding", &change.SurfaceColor},
 		{"surface-text-color", "branding", &change.SurfaceTextColor},
-		{"reply-to-email", "where users' answers go", &change.ReplyToEmail},
+		{"reply-to-email", "the address for replies from users", &change.ReplyToEmail},
 		// Assumption: values besides admin are not shown; any text is sent.
-		{"billed-users", "who is billed, such as admin; once billing is onboarded", &change.BilledUsers},
+		{"billed-users", "who is billed, such as admin", &change.BilledUsers},
 	}
 	switches := []struct {
 		flag, meaning string
 		to            **bool
 	}{
-		{"invoiced-enabled", "invoices", &change.InvoicedEnabled},
-		{"show-prices", "users see prices", &change.ShowPrices},
-		{"signup-disabled", "nobody can sign up", &change.SignupDisabled},
-		{"support-chat-enabled", "users have a chat", &change.SupportChatEnabled},
-		{"document-uploaded-email", "users are told of documents", &notify.DocumentUploadedEmail},
-		{"filing-status-email", "users are told how filings fare", &notify.FilingStatusEmail},
-		{"annual-report-reminder-email", "users are reminded of annual reports", &notify.AnnualReportReminderEmail},
-		{"payment-completed-email", "users are told of payments", &notify.PaymentCompletedEmail},
+		{"invoiced-enabled", "send invoices", &change.InvoicedEnabled},
+		{"show-prices", "show prices to users", &change.ShowPrices},
+		{"signup-disabled", "turn sign-up off", &change.SignupDisabled},
+		{"support-chat-enabled", "offer users a support chat", &change.SupportChatEnabled},
+		{"document-uploaded-email", "email users about documents", &notify.DocumentUploadedEmail},
+		{"filing-status-email", "email users about filing status", &notify.FilingStatusEmail},
+		{"annual-report-reminder-email", "email users annual report reminders", &notify.AnnualReportReminderEmail},
+		{"payment-completed-email", "email users about payments", &notify.PaymentCompletedEmail},
 	}
 	var keys []string
 	c := &cobra.Command{
 		Use:   "update --FIELD VALUE ...",
-		Short: "Change some of the organization's settings",
-		Long: "update changes the settings that are given, and no other. What is on or off is\nwritten " +
-			"--show-prices or --show-prices=false.",
+		Short: "Change settings of the organization",
+		Long: "update changes only the settings you give. Turn a setting on with --show-prices and\noff with " +
+			"--show-prices=false.",
 		Example: `  importer org update --reply-to-email filings@firm.example --show-prices=false
   importer org update --signup-key spring-2027 --yes --json`,
 		Args: cobra.NoArgs,
@@ -99,7 +99,7 @@ func (a *app) organizationUpdateCommand() *cobra.Command {
 				change.Notifications = &notify
 			}
 			if change == (filingapi.OrganizationChange{}) {
-				return usage("say what to change, such as --name NAME")
+				return usage("give a setting to change, such as --name NAME")
 			}
 			client, err := a.service()
 			if err != nil {
@@ -114,7 +114,7 @@ func (a *app) organizationUpdateCommand() *cobra.Command {
 	for _, s := range switches {
 		c.Flags().Bool(s.flag, false, s.meaning)
 	}
-	c.Flags().StringSliceVar(&keys, "signup-key", nil, "the keys to sign up with, all of them; repeat it for several")
+	c.Flags().StringSliceVar(&keys, "signup-key", nil, "all sign-up keys; repeat it for several")
 	m.changes(c)
 	return c
 }
@@ -130,7 +130,7 @@ func (a *app) updateOrganization(ctx context.Context, client *filingapi.Client, 
 		return err
 	}
 	if len(rows) == 0 {
-		a.say("Nothing to change: it is so already.")
+		a.say("Nothing to change.")
 		return a.show(m, answer)
 	}
 	if err := a.agreed(ctx, m, "The organization changes:", rows, "Change it?"); err != nil {
@@ -138,7 +138,7 @@ func (a *app) updateOrganization(ctx context.Context, client *filingapi.Client, 
 	}
 	_, err = client.UpdateOrganization(filingapi.KeepBody(context.WithoutCancel(ctx), &answer), change)
 	if err != nil {
-		return failed(err, "it may have been changed: importer org get shows it, and the same command again is safe")
+		return failed(err, "it may have been changed. To check: importer org get. Running the same command again is safe")
 	}
 	a.say("The organization was changed.")
 	return a.show(m, answer)

@@ -56,7 +56,7 @@ func (o *outputOf) check() error {
 		first = o.name(1)
 	}
 	if !slices.Contains(o.kinds, strings.ToLower(filepath.Ext(first))) {
-		return usage("-o %s: the file is written as %s", first, strings.Join(o.kinds, " or "))
+		return usage("-o %s: the file name must end with %s", first, strings.Join(o.kinds, " or "))
 	}
 	folder := filepath.Dir(first)
 	if found, err := os.Stat(folder); err != nil || !found.IsDir() {
@@ -70,11 +70,11 @@ func (o *outputOf) check() error {
 		return usage("-o %s is a folder: name a file", o.asked)
 	}
 	if err == nil && o.isInput(found) {
-		return usage("-o %s is the sheet that is read: name another file", o.asked)
+		return usage("-o %s is the input file: name another file", o.asked)
 	}
 	probe, err := os.CreateTemp(folder, ".bulkfiling.*.tmp")
 	if err != nil {
-		return fmt.Errorf("-o %s: nothing can be written to %s: %w", o.asked, folder, err)
+		return fmt.Errorf("-o %s: cannot write to %s: %w", o.asked, folder, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
@@ -118,7 +118,7 @@ func (o *outputOf) choose() (path, left string, err error) {
 			return "", "", err
 		case !ours:
 			return "", "", fmt.Errorf(
-				"%s is not a file that was written here, or was changed since. It is left as it is: name another "+
+				"%s was not written by this program, or was changed since. It was not replaced. Name another "+
 					"file with -o", o.asked)
 		}
 		return o.asked, "", nil
@@ -153,6 +153,6 @@ func (o *outputOf) choose() (path, left string, err error) {
 		}
 	}
 	return "", "", fmt.Errorf(
-		"%s and %d more files of its kind were changed since they were written: name another file with -o", o.name(1),
+		"%s and %d similar files were changed since they were written. Name another file with -o", o.name(1),
 		mostNames-1)
 }

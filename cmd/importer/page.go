@@ -44,7 +44,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	}
 	if p.client, p.why = s.env.Client(); p.why != nil {
 		p.client = nil
-		log.Info("nothing is placed and no season fires here", "why", p.why)
+		log.Info("no orders and no schedules here", "reason", p.why)
 	}
 	var err error
 	if p.queue, err = p.openQueue(); err != nil {
@@ -101,7 +101,7 @@ func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) err
 		return nil
 	}
 	if len(p.env.SignIn.Roles) == 0 {
-		p.log.Warn("no group of the sign-in provider has a role: set OIDC_ROLES")
+		p.log.Warn("no group of the sign-in provider has a role; set OIDC_ROLES")
 	}
 	if p.env.SignIn.Only {
 		accounts, err := p.ledger.Accounts().List(ctx)
@@ -111,13 +111,13 @@ func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) err
 		usable := func(a ledger.Account) bool { return a.BreakGlass && a.HasPassword && a.May(ledger.Operator) }
 		if !slices.ContainsFunc(accounts, usable) {
 			p.log.Warn(
-				"no break-glass account: nobody can sign in while the sign-in provider is down; see importer " +
+				"no break-glass account: sign-in is impossible while the sign-in provider is down; see importer " +
 					"accounts break-glass")
 		}
 	}
 	go func() {
 		if err := provider.Reach(ctx); err != nil && ctx.Err() == nil {
-			p.log.Warn("sign-in provider away", "provider", provider.Issuer(), "err", err)
+			p.log.Warn("sign-in provider unavailable", "provider", provider.Issuer(), "err", err)
 		}
 	}()
 	return nil
@@ -133,7 +133,7 @@ func (p *page) openQueue() (*jobs.Queue, error) {
 	err = queue.Ping()
 	switch {
 	case errors.Is(err, jobs.ErrQueueDown):
-		p.log.Warn("until Redis is there look-ups keep to this process's share of FILING_RATE", "why", err)
+		p.log.Warn("redis unavailable, using local rate limit", "err", err)
 	case err != nil:
 		return nil, errors.Join(err, queue.Close())
 	}
@@ -239,7 +239,7 @@ func (p *page) place(ctx context.Context) {
 	if worker == nil {
 		return
 	}
-	p.log.Info("what is handed in is placed here", "service", p.env.BaseURL, "concurrency", p.env.Concurrency)
+	p.log.Info("placing orders", "service", p.env.BaseURL, "concurrency", p.env.Concurrency)
 	<-ctx.Done()
 	worker.Stop()
 }
@@ -254,7 +254,7 @@ func (p *page) worker(ctx context.Context) *jobs.Worker {
 			return worker
 		}
 		if text := err.Error(); text != said && ctx.Err() == nil {
-			p.log.Warn("nothing can be placed yet", "why", text)
+			p.log.Warn("cannot place orders yet, retrying", "reason", text)
 			said = text
 		}
 		select {

@@ -123,7 +123,7 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 		t.Errorf("six look-ups within %s", took)
 	}
 	text := fleetText(t, p)
-	if !strings.Contains(text, "Redis is away") || strings.Contains(text, "Nothing is on it") ||
+	if !strings.Contains(text, "Redis is down") || strings.Contains(text, "Nothing is on it") ||
 		strings.Contains(text, "do_not_show") {
 		t.Errorf("the page says\n%s", text)
 	}

@@ -15,9 +15,9 @@ import (
 )
 
 func (a *app) pricesCommand() *cobra.Command {
-	return family("prices", "List the prices, or set what users pay",
-		"prices are the organization's: what it pays (wholesale) and what its users pay\n(retail). State fees come "+
-			"on top, at cost.",
+	return family("prices", "List prices or set retail prices",
+		"prices shows what the organization pays (wholesale) and what its users pay (retail).\nState fees are added "+
+			"at cost.",
 		"  importer prices list\n  importer prices set ein --retail 99",
 		a.pricesListCommand(), a.pricesSetCommand())
 }
@@ -79,11 +79,11 @@ func (a *app) pricesSetCommand() *cobra.Command {
 	var enabled bool
 	c := &cobra.Command{
 		Use:   "set TYPE",
-		Short: "Set what users pay for a product, or take a formation tier off sale",
-		Long: `set changes the retail price of a type of the list. It is at least the wholesale
-price. Only formation tiers can be taken off sale, and one of them stays.`,
+		Short: "Set the retail price of a product, or stop offering a formation tier",
+		Long: `set changes the retail price of a type in the list. The retail price is at least the
+wholesale price. Only formation tiers can be disabled, and one must stay enabled.`,
 		Example: "  importer prices set ein --retail 99\n  importer prices set formation_tier_3 --enabled=false",
-		Args:    one("type of price: importer prices list shows them"),
+		Args:    one("price type (importer prices list shows them)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var change filingapi.PriceChange
 			if c.Flags().Changed("retail") {
@@ -97,7 +97,7 @@ price. Only formation tiers can be taken off sale, and one of them stays.`,
 				change.Enabled = &enabled
 			}
 			if change == (filingapi.PriceChange{}) {
-				return usage("say what to set: --retail AMOUNT or --enabled=false")
+				return usage("give --retail AMOUNT or --enabled=false")
 			}
 			client, err := a.service()
 			if err != nil {
@@ -106,8 +106,8 @@ price. Only formation tiers can be taken off sale, and one of them stays.`,
 			return a.setPrice(c.Context(), client, args[0], change, m)
 		},
 	}
-	c.Flags().StringVar(&retail, "retail", "", "what users pay, in dollars")
-	c.Flags().BoolVar(&enabled, "enabled", true, "on sale; --enabled=false takes a formation tier off sale")
+	c.Flags().StringVar(&retail, "retail", "", "the retail price in dollars")
+	c.Flags().BoolVar(&enabled, "enabled", true, "--enabled=false stops offering a formation tier")
 	m.changes(c)
 	return c
 }
@@ -120,7 +120,7 @@ func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name strin
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{"wholesale", dollars(now.WholesaleAmount), "", "the least that can be asked"}}
+	rows := [][]string{{"wholesale", dollars(now.WholesaleAmount), "", "the minimum"}}
 	if change.RetailAmount == "" {
 		change.RetailAmount = json.Number(now.RetailAmount)
 	} else if asked := dollars(change.RetailAmount.String()); asked != dollars(now.RetailAmount) {
@@ -136,7 +136,7 @@ func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name strin
 		rows = append(rows, []string{"enabled", fmt.Sprint(now.Enabled), "->", fmt.Sprint(*change.Enabled)})
 	}
 	if len(rows) == 1 {
-		a.say("Nothing to change: it is so already.")
+		a.say("Nothing to change.")
 		return a.show(m, line)
 	}
 	if err := a.agreed(ctx, m, fmt.Sprintf("The price of %s (%s) changes:", plain(now.Type), plain(now.Name)), rows,
@@ -146,20 +146,20 @@ func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name strin
 	ctx = context.WithoutCancel(ctx)
 	err = client.SetPrice(ctx, now.Type, change)
 	if floor, below := errors.AsType[*filingapi.FloorError](err); below {
-		return fmt.Errorf("%s cannot be sold for %s: the least is %s, which is what the organization pays itself (%w)",
+		return fmt.Errorf("%s cannot be sold for %s: the minimum is the wholesale price, %s (%w)",
 			now.Type, dollars(change.RetailAmount.String()), dollars(floor.Minimum), floor.Unwrap())
 	}
 	if errors.Is(err, filingapi.ErrNotFound) {
-		return fmt.Errorf("%w: the service may set prices at another path, which FILING_SET_PRICE_PATH can name", err)
+		return fmt.Errorf("%w. If the filing service sets prices at another path, set FILING_SET_PRICE_PATH", err)
 	}
 	if err != nil {
 		return failed(
-			err, "it may have been changed: importer prices list shows it, and the same command again is safe")
+			err, "it may have been changed. To check: importer prices list. Running the same command again is safe")
 	}
 	a.say("The price was set.")
 	_, answer, err := priceOf(ctx, client, now.Type)
 	if err != nil {
-		return fmt.Errorf("the price was set, and cannot be shown: %w", err)
+		return fmt.Errorf("the price was set, but cannot be shown: %w", err)
 	}
 	return a.show(m, answer)
 }
@@ -184,6 +184,6 @@ func priceOf(ctx context.Context, client *filingapi.Client, name string) (filing
 		}
 		types[i] = plain(p.Type)
 	}
-	return filingapi.Price{}, nil, fmt.Errorf("there is no price of the type %q: it is one of %s", name,
+	return filingapi.Price{}, nil, fmt.Errorf("there is no price type %q: use one of %s", name,
 		strings.Join(types, ", "))
 }

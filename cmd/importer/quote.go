@@ -67,7 +67,7 @@ func (a *app) sayFunds(q pricing.BatchQuote, book ledger.Balance) {
 	}
 	a.say("  available %s", book.Available().Dollars())
 	if short := book.Missing(q.Total.Amount); short > 0 {
-		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s is missing: what the funds allow is placed, the rest waits.",
+		a.say("  %s", a.paint.yellow(fmt.Sprintf("Insufficient funds: you need %s more. Orders are sent as far as the balance allows; the rest wait.",
 			short.Dollars())))
 	}
 }
@@ -82,12 +82,12 @@ func (a *app) sayWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch,
 	if err != nil || w.Count == 0 {
 		return w, err
 	}
-	a.say("%s, on %s to be sent:", a.paint.yellow(count(w.Count, "warning")), count(w.Rows, "row"))
+	a.say("%s on %s to send:", a.paint.yellow(count(w.Count, "warning")), count(w.Rows, "row"))
 	for _, one := range w.First {
 		a.say("  %s", legible(one.Text()))
 	}
 	if more := w.Count - len(w.First); more > 0 {
-		a.say("  … and %d more: %s", more, seeAll)
+		a.say("  … and %d more. To see all: %s", more, seeAll)
 	}
 	return w, nil
 }

@@ -21,7 +21,7 @@ import (
 type manner struct{ json, yes bool }
 
 func (m *manner) reads(c *cobra.Command) {
-	c.Flags().BoolVar(&m.json, "json", false, "the service's whole answer as one JSON line")
+	c.Flags().BoolVar(&m.json, "json", false, "print the filing service's answer as one JSON line")
 }
 
 func (m *manner) changes(c *cobra.Command) {
@@ -226,7 +226,7 @@ func failed(err error, advice string) error {
 // unanswered adds to an error what its reader can do.
 func unanswered(err error) error {
 	if errors.Is(err, filingapi.ErrKeyRefused) {
-		return fmt.Errorf("%w: correct FILING_API_KEY", err)
+		return fmt.Errorf("%w. Correct FILING_API_KEY", err)
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
 		}
 		print, err := report.Fingerprint(path)
 		if err != nil {
-			return false, nil // it is no workbook of results
+			return false, nil // not a results workbook
 		}
 		return l.IsResults(ctx, print)
 	}
@@ -48,10 +48,11 @@ func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, 
 		err = l.RecordResults(ctx, hash)
 	}
 	if left != "" {
-		a.say("%s was changed since it was written, or is not ours, and is left as it is. The results are in %s.",
+		a.say("%s was changed since it was written, or is not a file of this program. It was not replaced. The results are in "+
+			"%s.",
 			left, path)
 		if origin, err := report.OriginOf(left); err == nil && origin != nil && origin.Batch == batch {
-			a.say("To send corrections that were made in it: importer run %s", left)
+			a.say("To send the corrections in it: importer run %s", left)
 		}
 	}
 	return s, err

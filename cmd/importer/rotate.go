@@ -14,22 +14,21 @@ func (a *app) rotateSealKeyCommand() *cobra.Command {
 	var drop, yes bool
 	c := &cobra.Command{
 		Use:   "rotate-seal-key",
-		Short: "Make a new sealing key, and seal everything in the ledger with it",
-		Long: `rotate-seal-key replaces the key that seals Social Security numbers, uploaded
-sheets, company lists, corrections, signing secrets and second factors.
+		Short: "Create a new sealing key and seal all values again",
+		Long: `rotate-seal-key replaces the key that seals Social Security numbers, uploads,
+company lists, corrections, signing secrets, and second factors.
 
-Where the key is the file sealing.key of the data folder, it puts a new key on the
-first line and seals every value with it. The old key stays on the next line, so
-that a backup can still be read; --drop-old removes it, an hour later at the
-earliest, and only if no value needs it.
+If the key is in the file sealing.key of the data folder, a new key becomes its
+first line, and every value is sealed with it. The old key stays on the next line
+so that backups can still be read. --drop-old removes it after at least an hour, if
+no value needs it.
 
-Where the key is given by FILING_SEAL_KEY, first add the new key behind the old one
-on every machine, and restart every process: now each opens both. Then put the new
-key in front, and restart again. The command then seals every value with the first
-key.
+If the key comes from FILING_SEAL_KEY, first add the new key after the old one on
+every machine and restart every process. Then put the new key first and restart
+again. This command then seals every value with the first key.
 
-Workers and the page may run meanwhile. A command that was interrupted goes on
-where it stopped.`,
+Workers and the page can keep running. After an interruption, run the command
+again.`,
 		Example: "  importer audit rotate-seal-key\n  importer audit rotate-seal-key --drop-old --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -41,7 +40,7 @@ where it stopped.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&drop, "drop-old", false, "remove the keys before the present one from the file sealing.key")
+	c.Flags().BoolVar(&drop, "drop-old", false, "remove the older keys from the file sealing.key")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
@@ -56,14 +55,14 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 		return err
 	}
 	if file == "" && found.Old == 0 {
-		a.say("Nothing is sealed with an older key. To rotate: add a new key (openssl rand -hex 32) behind the " +
-			"present one in FILING_SEAL_KEY on every machine, and restart every process. Then put the new key in " +
-			"front, restart again, and give this command once more.")
+		a.say("Nothing is sealed with an older key. To rotate: add a new key (openssl rand -hex 32) after the " +
+			"current one in FILING_SEAL_KEY on every machine, and restart every process. Then put the new key " +
+			"first, restart again, and run this command again.")
 		return nil
 	}
-	what := "A new sealing key is to be made, and everything sealed with it:"
+	what := "This creates a new sealing key and seals all values with it:"
 	if found.Old > 0 {
-		what = "What an older key has sealed is to be sealed with the present one:"
+		what = "This seals values of an older key with the current key:"
 	}
 	table := [][]string{{"sealed values", fmt.Sprint(found.Values)}, {"with an older key", fmt.Sprint(found.Old)}}
 	if file != "" {
@@ -80,13 +79,13 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 	}
 	done, closed, err := l.SealKeys().Reseal(changing)
 	if err != nil {
-		return fmt.Errorf("%w; %s done, and the same command goes on with the others", err,
+		return fmt.Errorf("%w. %s done. Run the same command again to continue", err,
 			plural(done, "value is", "values are"))
 	}
-	fmt.Fprintf(a.out, "%s with the present key.\n", plural(done, "value was sealed", "values were sealed"))
+	fmt.Fprintf(a.out, "%s with the current key.\n", plural(done, "value was sealed", "values were sealed"))
 	a.saySealed(ledger.Sealed{Closed: closed})
 	if file != "" {
-		a.say("The old key is still in %s. Back the file up, and remove the old key when no backup needs it: "+
+		a.say("The old key is still in %s. Back up the file. When no backup needs the old key, remove it: "+
 			"importer audit rotate-seal-key --drop-old", file)
 	}
 	return nil
@@ -98,20 +97,20 @@ func (a *app) dropOldSealKeys(ctx context.Context, l *ledger.Ledger, m manner) e
 	case err != nil:
 		return err
 	case file == "":
-		return usage("the keys come from FILING_SEAL_KEY: take the old one away there")
+		return usage("the keys come from FILING_SEAL_KEY: remove the old one there")
 	case keys == 1:
-		a.say("There is no older key in %s.", file)
+		a.say("%s has no older key.", file)
 		return nil
 	}
 	if err := a.agreed(
-		ctx, m, "The older keys are to be removed. Backups that they sealed cannot be read without them:", [][]string{
+		ctx, m, "This removes the older keys. Backups sealed with them cannot be read without them:", [][]string{
 			{"key file", file}, {"older keys", fmt.Sprint(keys - 1)},
 		}, "Remove them?"); err != nil {
 		return err
 	}
 	switch err := l.SealKeys().DropOld(acting(ctx, "seal-key-drop", "", "")); {
 	case errors.Is(err, ledger.ErrSealed):
-		return fmt.Errorf("%w; seal them first: importer audit rotate-seal-key", err)
+		return fmt.Errorf("%w. To seal them first: importer audit rotate-seal-key", err)
 	case err != nil:
 		return err
 	}

@@ -62,7 +62,7 @@ func TestRotateSealKey(t *testing.T) {
 		t.Error(said)
 	}
 	if said := command("audit", "rotate-seal-key", "--yes"); !strings.Contains(said,
-		"1 value was sealed with the present key.") {
+		"1 value was sealed with the current key.") {
 		t.Error(said)
 	}
 	both, err := os.ReadFile(file)
@@ -94,7 +94,7 @@ func TestRotateSealKey(t *testing.T) {
 		t.Error(said)
 	}
 	if said := command("audit", "rotate-seal-key", "--yes"); !strings.Contains(said,
-		"add a new key (openssl rand -hex 32) behind the present one") {
+		"add a new key (openssl rand -hex 32) after the current one") {
 		t.Error(said)
 	}
 	if said := command("audit"); !strings.Contains(said, "seal-key-rotate") ||

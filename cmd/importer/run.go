@@ -39,17 +39,16 @@ func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run FILE",
-		Short: "Check a sheet, quote it, ask, place every filing once, write the answers",
-		Long: `run reads a sheet of companies, checks every row, says what it will cost, asks,
-places each filing exactly once, and writes the sheet back with an answer beside
-every row. Rows that break a rule are never sent.
+		Short: "Check a spreadsheet, show the cost, and order the filings",
+		Long: `run reads a spreadsheet of companies, checks every row, shows the cost, and asks
+for your approval. It then submits each filing exactly once and writes the results
+back next to each row. Rows with errors are never sent.
 
-Run the same command again whenever it was interrupted, ran out of funds, or the
-computer died: it continues where it was, and buys nothing twice.
+Run the same command again after an interruption, a crash, or insufficient funds.
+It resumes where it stopped and buys nothing twice.
 
-Where the approval policy covers the terminal (importer firm), run prepares the
-batch, says that it waits for a second person, and ends with exit status 3. After
-the approval the same command continues.`,
+If the approval policy covers the terminal (importer firm), run prepares the batch
+and ends with exit status 3. After the approval, run the same command again.`,
 		Example: `  importer run companies.xlsx
   importer run companies.xlsx --dry-run
   importer run roster.csv --product annual-report --state DE --filing-year 2026 --yes
@@ -58,22 +57,22 @@ the approval the same command continues.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },
 	}
 	f.sheet.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "the results: .xlsx or .csv (default FILE.results.xlsx)")
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "place without asking")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
-	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds, and for a service that is down, instead of ending")
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and quote, place nothing")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "write the results to this file, .xlsx or .csv (default FILE.results.xlsx)")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "order without asking")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON lines; the last one is the summary")
+	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds or for the filing service instead of ending")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and show the cost; send nothing")
 	f.registerAccept(c)
-	c.Flags().Float64Var(&f.rate, "rate", 0, "requests a second, in place of FILING_RATE")
+	c.Flags().Float64Var(&f.rate, "rate", 0, "the most requests a second; overrides FILING_RATE")
 	c.Flags().DurationVar(&f.patience, "patience", time.Minute,
-		"without --wait, give up after this long without one answer")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
+		"give up if the filing service has not responded for this long (ignored with --wait)")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print more about problems along the way")
 	return c
 }
 
 func (f *runFlags) registerAccept(c *cobra.Command) {
 	c.Flags().BoolVar(&f.accept, "accept-names", false,
-		"file also for companies whose name at the filing service is another than the sheet's")
+		"also order for companies whose name at the filing service differs from the spreadsheet")
 }
 
 // filingRun is one run of one file.
@@ -113,7 +112,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 	if err := r.output.check(); err != nil {
 		return err
 	}
-	r.stays = "; --wait stays"
+	r.stays = ", or use --wait"
 	return r.do(ctx, r.take)
 }
 
@@ -125,7 +124,7 @@ func (a *app) filingRun(path string, f runFlags) (*filingRun, error) {
 		return nil, err
 	}
 	if f.rate < 0 {
-		return nil, usage("--rate is a number of requests a second, more than 0")
+		return nil, usage("--rate must be more than 0 requests a second")
 	}
 	if f.rate > 0 {
 		r.env.Rate = f.rate
@@ -328,11 +327,11 @@ func (r *filingRun) sayTrouble(said *string) {
 		return
 	}
 	*said = trouble
-	again := "Trying again"
+	again := "Retrying"
 	if !r.flags.wait {
-		again = fmt.Sprintf("Trying again for %s", r.flags.patience)
+		again = fmt.Sprintf("Retrying for %s", r.flags.patience)
 	}
-	r.say("%s does not answer: %s. %s.", r.env.BaseURL, trouble, again)
+	r.say("%s is not responding: %s. %s.", r.env.BaseURL, trouble, again)
 }
 
 // queue opens the queue, with patience for a Redis that is away.
@@ -397,15 +396,15 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Throttle, quoter 
 	if r.flags.yes || q.Rows+q.Before == 0 {
 		return true, nil
 	}
-	question := "Place %s for %s%s?"
+	question := "Approve %s, %s%s? Filings cannot be undone."
 	second, err := r.ledger.NeedsSecond(ctx, r.batch.ID)
 	if err != nil {
 		return false, err
 	}
 	if second {
-		question = "Submit %s for %s%s for approval?"
+		question = "Submit %s for approval, %s%s?"
 	}
-	err = r.confirm(ctx, fmt.Sprintf(question, count(q.Rows, "filing"), q.TotalText(), withWarnings(warnings)),
+	err = r.confirm(ctx, fmt.Sprintf(question, count(q.Rows, "order"), q.TotalText(), withWarnings(warnings)),
 		otherwise)
 	return err == nil, err
 }
@@ -430,7 +429,7 @@ func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.E
 	}
 	warning, err := jobs.EndpointWarning(ctx, l, len(secrets) > 0)
 	if warning != "" {
-		a.say("%s", wrap(a.paint.yellow("ATTENTION: "+warning), lineWidth))
+		a.say("%s", wrap(a.paint.yellow("Warning: "+warning), lineWidth))
 	}
 	return err
 }
@@ -463,8 +462,8 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter pricing
 	}
 	ending, err := worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.flags.patience, Funds: r.flags.wait})
 	if ending.Reason == jobs.Interrupted {
-		r.say("\nInterrupted: waiting for the answers that are out (Ctrl-C again ends at once; that is safe, but " +
-			"they may become uncertain).")
+		r.say("\nInterrupted. Waiting for answers to orders already sent. Ctrl-C again ends now; that is safe, but these " +
+			"orders may become uncertain.")
 	}
 	worker.Stop()
 	stop()
@@ -478,7 +477,7 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
 	summary, err := r.results(ctx)
 	step.end()
 	if err != nil {
-		return fmt.Errorf("%w\nEvery answer is recorded: importer results %s -o FILE writes them elsewhere", err,
+		return fmt.Errorf("%w\nEvery result is recorded. To write them to another file: importer results %s -o FILE", err,
 			r.batch.ID)
 	}
 	if err := r.summarise(summary); err != nil {
@@ -501,7 +500,7 @@ func (r *filingRun) sayCanceled(counts ledger.Counts) {
 	if !r.batch.Canceled {
 		text = fmt.Sprintf("%s canceled and not sent", count(counts[filing.Canceled], "row"))
 	}
-	r.say("%s. To send what was canceled: importer retry %s --canceled, then the same command.", r.paint.yellow(text),
+	r.say("%s. To send the canceled rows: importer retry %s --canceled, then the same command.", r.paint.yellow(text),
 		r.batch.ID)
 }
 
@@ -518,44 +517,44 @@ func (r *filingRun) explain(ending jobs.Outcome) {
 	switch ending.Reason {
 	case jobs.OutOfFunds:
 		if ending.Short > 0 {
-			r.say("%s: the book cannot pay for %s. After a top-up: importer deposit AMOUNT, then the same command.",
-				r.paint.yellow("Out of funds"), count(ending.Short, "row"))
+			r.say("%s: the recorded balance does not cover %s. After a top-up: importer deposit AMOUNT, then the same command.",
+				r.paint.yellow("Insufficient funds"), count(ending.Short, "row"))
 		} else {
-			r.say("%s: %s. After a top-up, the same command continues.", r.paint.yellow("Out of funds"),
+			r.say("%s: %s. After a top-up, run the same command again.", r.paint.yellow("Insufficient funds"),
 				ending.Halted.Note)
 			if text, err := r.disagreement(context.Background(), r.ledger, ending.Halted); err == nil && text != "" {
 				r.say("%s.", text)
 			}
 		}
 	case jobs.KeyRefused:
-		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then the same command continues.",
-			r.paint.red("The service refuses the API key"), ending.Halted.Note)
+		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then run the same command again.",
+			r.paint.red("The filing service rejected the API key"), ending.Halted.Note)
 	case jobs.AskedToWait:
-		r.say("%s until %s. Then the same command continues%s.", r.paint.yellow("The service asks to be left alone"),
+		r.say("%s until %s. Run the same command again then%s.", r.paint.yellow("The filing service asked us to wait"),
 			ending.Halted.Until.Local().Format("15:04:05"), r.stays)
 	case jobs.ServiceDown:
 		why := r.client.LastError()
 		if why != "" {
 			why = ": " + why
 		}
-		r.say("%s: no answer from %s%s. The same command continues later%s.",
-			r.paint.yellow("The service cannot be reached"), r.env.BaseURL, why, r.stays)
+		r.say("%s: no answer from %s%s. Run the same command again later%s.",
+			r.paint.yellow("The filing service cannot be reached"), r.env.BaseURL, why, r.stays)
 	case jobs.QueueDown:
-		r.say("%s. The service is not to blame, and no row is lost. The same command continues later%s.",
+		r.say("%s. No row is lost. Run the same command again later%s.",
 			r.paint.yellow(ending.Redis.Error()), r.stays)
 	case jobs.LedgerHalted:
 		r.say("%s: %s%s.", r.paint.red("Nothing more was sent"), report.HaltText(ending.Halted),
 			afterHalt[ending.Halted.Reason])
 	case jobs.Paused:
-		r.say("The batch is paused: importer resume %s", r.batch.ID)
+		r.say("The batch is paused. To resume it: importer resume %s", r.batch.ID)
 	case jobs.NotApproved:
-		r.say("%s: %s", r.paint.yellow("The batch waits for approval"),
+		r.say("%s: %s", r.paint.yellow("The batch is waiting for approval"),
 			howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.CostsMore:
-		r.say("%s: %s", r.paint.yellow("Some rows wait for approval of what they cost now, and were not sent"),
+		r.say("%s: %s", r.paint.yellow("Some rows cost more than approved and were not sent"),
 			howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.Interrupted:
-		r.say("Interrupted. Everything is recorded; the same command continues.")
+		r.say("Interrupted. Everything is recorded. Run the same command again to resume.")
 	}
 }
 
@@ -563,7 +562,7 @@ func (r *filingRun) explain(ending jobs.Outcome) {
 func (r *filingRun) printSummary(s report.Summary) {
 	if b := r.before; b != nil && b.Counts[filing.Placed] == s.Counts[filing.Placed] &&
 		b.Counts[filing.Uncertain] == s.Counts[filing.Uncertain] && b.Spent == s.Spent {
-		fmt.Fprintln(r.out, "Nothing new was sent. In all:")
+		fmt.Fprintln(r.out, "Nothing new was sent. Total:")
 	}
 	for _, line := range s.Lines() {
 		fmt.Fprintln(r.out, tones[line.Tone](r.paint, fmt.Sprintf("%6d  %s", line.Rows, line.Text)))
@@ -574,7 +573,7 @@ func (r *filingRun) printSummary(s report.Summary) {
 	}
 	fmt.Fprintf(r.out, "%s\n%s  (batch %s)\n", s.MoneyText(), written, s.Batch)
 	if s.Counts[filing.Uncertain] > 0 {
-		fmt.Fprintf(r.out, "Settle the uncertain rows with: importer resolve %s\n", s.Batch)
+		fmt.Fprintf(r.out, "To resolve the uncertain rows: importer resolve %s\n", s.Batch)
 	}
 }
 
@@ -629,7 +628,7 @@ func (r *filingRun) record(ctx context.Context) error {
 		}
 	}
 	if !created {
-		r.say("This file was taken in before (batch %s): the run continues it.", r.batch.ID)
+		r.say("This file was already imported as batch %s; resuming.", r.batch.ID)
 	}
 	return nil
 }

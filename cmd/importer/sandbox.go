@@ -27,22 +27,21 @@ func (a *app) sandboxCommand() *cobra.Command {
 	var retries int
 	c := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Run the filing service in memory, to try everything on",
-		Long: `sandbox serves the whole of the filing service's API from memory, strict about
-every field, with a page of its own books. Users and companies appear when they
-are first named, so that any sheet can be tried; such a company has no legal name
-on record, and nothing to compare with the sheet's. With --companies FILE, a CSV
-with the columns id, legalName, entityType and formationState, the companies of
-the list are on record under their names. Nothing is kept when it ends.
+		Short: "Run the filing service in memory for trying things out",
+		Long: `sandbox serves the complete API of the filing service from memory, strict about
+every field, with a page that shows its orders and balance. It creates users and
+companies when they are first named, so that any spreadsheet can be tried. Such a
+company has no legal name on file. --companies FILE, a CSV with the columns id,
+legalName, entityType, and formationState, adds companies with their names. Nothing
+is kept when it ends.
 
-Filings stand until they are advanced, or move on a clock with --advance. Events
-go to the endpoints that were registered, signed, and are tried again until they
-are taken. It fails on request: --fault KIND[:after] with --fault-rate spoils
-answers, --webhook-fault KIND with --webhook-fault-rate spoils deliveries.
-With --behavior NAME it differs from what is assumed of the service where its
-document is silent.
+Filings stay as they are until you advance them, or move on a clock with --advance.
+Events go to the registered endpoints, signed, and are retried until accepted.
+--fault KIND[:after] with --fault-rate breaks answers; --webhook-fault KIND with
+--webhook-fault-rate breaks deliveries. --behavior NAME changes what the filing
+service's documentation leaves open.
 
-The commands below act on a sandbox that runs.`,
+The subcommands act on a running sandbox.`,
 		Example: `  importer sandbox --balance 5000
   importer sandbox --companies samples/companies.csv
   importer sandbox --advance 5s --exceptions 0.02
@@ -72,13 +71,13 @@ The commands below act on a sandbox that runs.`,
 				}
 			}
 			if exceptions < 0 || exceptions > 1 {
-				return usage("--exceptions is a share, 0 to 1")
+				return usage("--exceptions must be between 0 and 1")
 			}
 			if retries == 0 {
 				retries = -1 // to the sandbox 0 is its default
 			}
 			if style := sandbox.Style(style); style != sandbox.Snake && style != sandbox.Camel {
-				return usage("--order-types is snake or camel, not %s", style)
+				return usage("--order-types must be snake or camel, not %s", style)
 			}
 			known, err := readCompanies(companies)
 			if err != nil {
@@ -108,35 +107,35 @@ The commands below act on a sandbox that runs.`,
 			}
 			fmt.Fprintf(
 				a.out, "The sandbox is at http://%[1]s (its orders and balance). Any key that begins with sk_test_ "+
-					"works.\n%[2]s\nCtrl-C ends it.\n", l.Addr(),
+					"works.\n%[2]s\nPress Ctrl-C to stop it.\n", l.Addr(),
 				exportLines(fmt.Sprintf("http://%s/v1", l.Addr()), runtime.GOOS))
 			return service.Serve(c.Context(), l)
 		},
 	}
-	c.Flags().StringVar(&listen, "listen", "127.0.0.1:4010", "address to listen on")
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:4010", "the address to listen on")
 	c.Flags().StringVar(&balance, "balance", "10000", "the prepaid balance in dollars")
 	c.Flags().StringVar(&companies, "companies", "",
-		"a CSV of companies that are on record: id, legalName, entityType, formationState")
-	c.Flags().DurationVar(&latency, "latency", 20*time.Millisecond, "how long every answer takes")
-	c.Flags().DurationVar(&jitter, "jitter", 0, "up to this much more")
-	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "how order types are written: snake or camel")
+		"a CSV of companies on file: id, legalName, entityType, formationState")
+	c.Flags().DurationVar(&latency, "latency", 20*time.Millisecond, "the time every answer takes")
+	c.Flags().DurationVar(&jitter, "jitter", 0, "up to this much more, at random")
+	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "the style of order types: snake or camel")
 	c.Flags().StringArrayVar(&kinds, "fault", nil,
 		"a fault, KIND or KIND:after (after the order was made); repeat it for several")
-	c.Flags().Float64Var(&rate, "fault-rate", 0.05, "how often each fault strikes, 0 to 1")
+	c.Flags().Float64Var(&rate, "fault-rate", 0.05, "the share of requests that each fault hits, 0 to 1")
 	c.Flags().DurationVar(&retryAfter, "fault-retry-after", time.Second,
-		"the Retry-After of a fault that is a status; 0: none")
+		"the Retry-After of a status fault; 0 for none")
 	c.Flags().StringArrayVar(&behaviors, "behavior", nil,
-		"a way to differ from what is assumed of the service: "+strings.Join(sandbox.BehaviorNames(), ", ")+
+		"a different behavior of the filing service: "+strings.Join(sandbox.BehaviorNames(), ", ")+
 			"; repeat it for several")
-	c.Flags().DurationVar(&advance, "advance", 0, "move every filing one step on, this often; 0: when told to")
-	c.Flags().Float64Var(&exceptions, "exceptions", 0, "share of filings that the clock lets hit an exception, 0 to 1")
+	c.Flags().DurationVar(&advance, "advance", 0, "advance every filing one step this often; 0 for never")
+	c.Flags().Float64Var(&exceptions, "exceptions", 0, "the share of filings that get an exception, 0 to 1")
 	c.Flags().StringArrayVar(&webhookKinds, "webhook-fault", nil,
 		"a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
-	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2, "how often each of them strikes, 0 to 1")
-	c.Flags().IntVar(&retries, "webhook-retries", 12, "how often an event is tried again that was not answered 2xx")
-	c.Flags().BoolVar(&eventCompany, "event-company", false, "name the companyId in events")
-	c.Flags().DurationVar(&linkLife, "link-life", time.Hour, "how long a download link is good")
-	c.Flags().Uint64Var(&seed, "seed", 1, "seed of every random choice")
+	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2, "the share of deliveries that each fault hits, 0 to 1")
+	c.Flags().IntVar(&retries, "webhook-retries", 12, "how often an event is retried after an answer other than 2xx")
+	c.Flags().BoolVar(&eventCompany, "event-company", false, "include the companyId in events")
+	c.Flags().DurationVar(&linkLife, "link-life", time.Hour, "how long a download link is valid")
+	c.Flags().Uint64Var(&seed, "seed", 1, "the seed of all random choices")
 	c.AddCommand(a.sandboxControls()...)
 	return c
 }
@@ -169,7 +168,7 @@ func readCompanies(path string) ([]sandbox.Company, error) {
 
 func parseWebhookFaults(kinds []string, rate float64) ([]sandbox.WebhookFault, error) {
 	if rate <= 0 || rate > 1 {
-		return nil, usage("--webhook-fault-rate is a share, more than 0 and at most 1")
+		return nil, usage("--webhook-fault-rate must be more than 0 and at most 1")
 	}
 	var faults []sandbox.WebhookFault
 	for _, name := range kinds {
@@ -186,7 +185,7 @@ func parseWebhookFaults(kinds []string, rate float64) ([]sandbox.WebhookFault, e
 // parseFaults reads "reset:after" and "503" as the sandbox's faults.
 func parseFaults(kinds []string, rate float64, retryAfter time.Duration) ([]sandbox.Fault, error) {
 	if rate <= 0 || rate > 1 {
-		return nil, usage("--fault-rate is a share, more than 0 and at most 1")
+		return nil, usage("--fault-rate must be more than 0 and at most 1")
 	}
 	var faults []sandbox.Fault
 	for _, text := range kinds {

@@ -71,7 +71,7 @@ func (a *app) sandboxControls() []*cobra.Command {
 			}
 			var answer sandboxAnswer
 			if err := json.Unmarshal(raw, &answer); err != nil {
-				return fmt.Errorf("what answers at %s is no sandbox: %w", at, err)
+				return fmt.Errorf("%s is not a sandbox: %w", at, err)
 			}
 			request.say(a, answer)
 			return nil
@@ -79,7 +79,7 @@ func (a *app) sandboxControls() []*cobra.Command {
 		if request.flags != nil {
 			request.flags(c)
 		}
-		c.Flags().StringVar(&at, "at", "http://127.0.0.1:4010", "where the sandbox runs")
+		c.Flags().StringVar(&at, "at", "http://127.0.0.1:4010", "the address of the sandbox")
 		c.Flags().BoolVar(&asJSON, "json", false, "print the sandbox's answer as JSON")
 		commands[i] = c
 	}
@@ -89,12 +89,12 @@ func (a *app) sandboxControls() []*cobra.Command {
 var sandboxRequests = []sandboxRequest{
 	{
 		use:     "advance [ORDER]",
-		short:   "Move filings on: one step, or to a status",
+		short:   "Advance filings one step or to a status",
 		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox advance --all\n  importer sandbox advance order_4be8 --status filed",
 		flags: func(c *cobra.Command) {
-			c.Flags().Bool("all", false, "every filing that is not at its end")
-			c.Flags().String("status", "", "the status to move to; without it, the next one")
+			c.Flags().Bool("all", false, "every filing that is not finished")
+			c.Flags().String("status", "", "the status to move to (default: the next one)")
 		},
 		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
 			body, err := oneOrAll(c, args, "orderId", "an order")
@@ -104,12 +104,12 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "exception [ORDER]",
-		short:   "Let filings hit an exception; advance cures them",
+		short:   "Give filings an exception; advance resolves it",
 		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox exception order_4be8 --code 482\n  importer sandbox exception --all",
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("all", false, "every filing that can have it")
-			c.Flags().Int("code", 0, "463 to 465, 482, 483, 484 or 487; without it, one that fits the filing")
+			c.Flags().Int("code", 0, "463 to 465, 482, 483, 484 or 487; default: one that fits the filing")
 		},
 		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
 			body, err := oneOrAll(c, args, "orderId", "an order")
@@ -119,13 +119,13 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "redeliver [EVENT]",
-		short:   "Hand events out again, the same bytes under the same id",
+		short:   "Deliver events again, with the same bytes and ID",
 		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox redeliver evt_9c01\n  importer sandbox redeliver --all --reverse --twice",
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("all", false, "every event so far")
-			c.Flags().Bool("reverse", false, "the newest first")
-			c.Flags().Bool("twice", false, "each two times")
+			c.Flags().Bool("reverse", false, "newest first")
+			c.Flags().Bool("twice", false, "each twice")
 		},
 		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
 			body, err := oneOrAll(c, args, "eventId", "an event")
@@ -133,12 +133,12 @@ var sandboxRequests = []sandboxRequest{
 		},
 		say: func(a *app, answer sandboxAnswer) {
 			n, _ := strconv.Atoi(string(answer.Events))
-			fmt.Fprintf(a.out, "Handed out again: %s.\n", count(n, "event"))
+			fmt.Fprintf(a.out, "Delivered again: %s.\n", count(n, "event"))
 		},
 	},
 	{
 		use:     "test-delivery",
-		short:   "Send every endpoint an event of a made-up order",
+		short:   "Send a test event to every endpoint",
 		args:    cobra.NoArgs,
 		example: "  importer sandbox test-delivery",
 		ask: func(*cobra.Command, []string) (string, string, fields, error) {
@@ -148,7 +148,7 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "mail ORDER",
-		short:   "Let a piece of registered agent mail arrive",
+		short:   "Deliver registered agent mail",
 		args:    cobra.ExactArgs(1),
 		example: "  importer sandbox mail order_4be8",
 		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
@@ -158,7 +158,7 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "deposit AMOUNT",
-		short:   "Top the prepaid balance up",
+		short:   "Top up the prepaid balance",
 		args:    cobra.ExactArgs(1),
 		example: "  importer sandbox deposit 2500",
 		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
@@ -177,9 +177,9 @@ var sandboxRequests = []sandboxRequest{
   importer sandbox fault --clear`,
 		flags: func(c *cobra.Command) {
 			faultFlags(c)
-			c.Flags().Int("nth", 0, "only the nth request that it could strike")
+			c.Flags().Int("nth", 0, "only the nth matching request")
 			c.Flags().String("endpoint", "",
-				`whom it strikes, such as "GET /companies/{id}" or "GET *" (default "POST /orders")`)
+				`the endpoint, such as "GET /companies/{id}" or "GET *" (default "POST /orders")`)
 			c.Flags().String("company", "", "only requests that name this company")
 			c.Flags().Duration("retry-after", 0, "the Retry-After of a status")
 		},
@@ -216,11 +216,11 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "behavior [NAME]",
-		short:   "List or switch the ways in which the service differs from what is assumed of it",
+		short:   "List or switch behaviors of the filing service",
 		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox behavior slow-agents\n  importer sandbox behavior slow-agents --off",
 		flags: func(c *cobra.Command) {
-			c.Flags().Bool("off", false, "switch it off again")
+			c.Flags().Bool("off", false, "switch it off")
 		},
 		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
 			if len(args) == 0 {
@@ -238,7 +238,7 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "ein COMPANY [EIN]",
-		short:   "Record an EIN that a company has already, or remove it",
+		short:   "Set or remove the EIN of a company",
 		args:    cobra.RangeArgs(1, 2),
 		example: "  importer sandbox ein comp_1 12-3456789",
 		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
@@ -277,7 +277,7 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "renew [ORDER]",
-		short:   "Make the next year's annual report under a subscription",
+		short:   "Place the next annual report of a subscription",
 		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox renew order_4be8\n  importer sandbox renew --all",
 		flags: func(c *cobra.Command) {
@@ -291,11 +291,11 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "down [503|refuse|up]",
-		short:   "Take the service away, or bring it back",
+		short:   "Stop or restart the service",
 		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox down 503\n  importer sandbox down refuse --for 30s\n  importer sandbox down up",
 		flags: func(c *cobra.Command) {
-			c.Flags().Duration("for", 0, "when it comes back by itself; refuse needs it")
+			c.Flags().Duration("for", 0, "how long; required with refuse")
 		},
 		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
 			mode := first(args)
@@ -345,10 +345,10 @@ func (f fields) with(c *cobra.Command, flag, field string) fields {
 }
 
 func faultFlags(c *cobra.Command) {
-	c.Flags().Float64("rate", 0, "how often it strikes, 0 to 1 (default always)")
-	c.Flags().Int("times", 0, "how often at most (default without end)")
-	c.Flags().Duration("for", 0, "how long a delay, a time-out or a slow body lasts")
-	c.Flags().Bool("clear", false, "take every such fault back")
+	c.Flags().Float64("rate", 0, "the share of requests it hits, 0 to 1 (default 1)")
+	c.Flags().Int("times", 0, "how often at most (default: no limit)")
+	c.Flags().Duration("for", 0, "the length of a delay, a timeout, or a slow body")
+	c.Flags().Bool("clear", false, "remove every such fault")
 }
 
 func askFault(c *cobra.Command, path, kind string, body fields) (string, string, fields, error) {

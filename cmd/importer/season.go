@@ -18,22 +18,21 @@ import (
 )
 
 func (a *app) seasonCommand() *cobra.Command {
-	return family("season", "File a roster on a schedule, or ahead of its due dates",
-		`season files a roster by itself, on a schedule, for as long as it is there. Its
-roster is kept in the ledger, every version of it. When its time comes, one of
-the workers (or importer serve) makes a batch of it, once whatever their number;
-what was due while none of them ran is made up for at their start.
+	return family("season", "File a company list on a schedule or ahead of its due dates",
+		`A schedule files a company list automatically. The ledger keeps every version of the
+list. When a schedule is due, one worker (or importer serve) creates a batch of it.
+If none was running at that time, the next one to start creates the batch.
 
-Before anything is sent there is a plan: what is new, changed and missing since
-the firing before, what a subscription covers already, what it costs against the
-funds. A season with --approve waits for a yes to it: importer approve.`,
+Each run has a plan: which companies are new, changed, or missing since the last
+run, what a subscription already covers, and the cost. With --approve, each run
+waits for: importer approve`,
 		`  importer season add florida --roster roster.xlsx --state FL --filing-year this --at "0 6 15 1 *"
   importer season add all --roster roster.xlsx --filing-year this --due "30 days before" --approve
   importer season calendar all
   importer season show all`,
 		a.seasonAddCommand(), a.seasonListCommand(), a.seasonShowCommand(), a.seasonRunNowCommand(),
-		a.seasonPauseCommand("pause", "Keep a season from firing until it is resumed", true),
-		a.seasonPauseCommand("resume", "Let a paused season fire again; what was due meanwhile is not made up for",
+		a.seasonPauseCommand("pause", "Pause a schedule", true),
+		a.seasonPauseCommand("resume", "Resume a paused schedule; runs missed while paused are skipped",
 			false),
 		a.seasonUpdateCommand(), a.seasonRemoveCommand(), a.seasonCalendarCommand())
 }
@@ -49,16 +48,16 @@ type seasonFlags struct {
 // reads registers the flags that say how a roster is read.
 func (f *seasonFlags) reads(c *cobra.Command) {
 	o := &f.options
-	c.Flags().StringVar(&f.roster, "roster", "", "the sheet of companies: CSV or XLSX")
-	c.Flags().StringVar(&f.product, "product", "", "what is ordered (default: told from the columns)")
-	c.Flags().StringVar(&f.state, "state", "", "keep only the companies of this state")
-	c.Flags().StringVar(&o.FilingYear, "filing-year", "", "fill the filing year in: this, next, last, or four digits")
-	c.Flags().StringVar(&o.User, "user", "", "fill the user in: an id (user_…) or an e-mail")
-	c.Flags().StringVar(&o.Sheet, "sheet", "", "the sheet to read, where a workbook has several")
+	c.Flags().StringVar(&f.roster, "roster", "", "the company list: a CSV or XLSX file")
+	c.Flags().StringVar(&f.product, "product", "", "the product (default: detected from the columns)")
+	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
+	c.Flags().StringVar(&o.FilingYear, "filing-year", "", "the filing year of rows without one: this, next, last, or four digits")
+	c.Flags().StringVar(&o.User, "user", "", "the user of rows without one: an ID (user_…) or an email address")
+	c.Flags().StringVar(&o.Sheet, "sheet", "", "the sheet of the workbook to read")
 	c.Flags().StringToStringVar(&o.Map, "map", nil,
-		`settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
-	c.Flags().Var(&o.HeaderRow, "header-row", "the row of the headers, or none (default: the one that looks like it)")
-	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that go before the built-in ones")
+		`map a column: --map "Their Header=Company ID", or by letter: --map "F:F=Company ID"`)
+	c.Flags().Var(&o.HeaderRow, "header-row", "the row number of the column headers, or none (default: detected)")
+	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that override the built-in rules")
 }
 
 // settle brings the flags into the options.
@@ -81,13 +80,13 @@ func (a *app) seasonAddCommand() *cobra.Command {
 	var f seasonFlags
 	c := &cobra.Command{
 		Use:   "add NAME --roster FILE",
-		Short: "Add a season: a roster, and when it is filed",
-		Long: `add keeps a roster in the ledger and says when it is filed: --at a time, as cron
-has it, all of it at once; or --due some time before, each company when its own
-due date is that near ("30 days before the first": all of them, when the first
-is). Rows that break a rule are listed; the others are filed all the same.
+		Short: "Add a schedule for a company list",
+		Long: `add stores a company list in the ledger and sets when it is filed. Use --at with a
+cron expression to file the whole list at once, or --due to file each company a
+fixed time before its own due date. "30 days before the first" files all of them 30
+days before the first due date. Rows with errors are listed; the others are filed.
 
-The filing year of --due is that of the due date: this, as a rule.`,
+With --due, the filing year is usually that of the due date: --filing-year this`,
 		Example: `  importer season add florida --roster roster.xlsx --state FL --filing-year this --at "0 6 15 1 *"
   importer season add all --roster roster.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
@@ -96,10 +95,10 @@ The filing year of --due is that of the due date: this, as a rule.`,
 				return usage("%w", err)
 			}
 			if f.roster == "" {
-				return usage("say what to file: --roster FILE")
+				return usage("name the company list: --roster FILE")
 			}
 			if (f.options.At == "") == (f.options.Due == "") {
-				return usage(`say when: --at "0 6 15 1 *", or --due "30 days before"`)
+				return usage(`set the time: --at "0 6 15 1 *" or --due "30 days before"`)
 			}
 			if err := f.settle(); err != nil {
 				return err
@@ -111,12 +110,12 @@ The filing year of --due is that of the due date: this, as a rule.`,
 	}
 	f.reads(c)
 	c.Flags().StringVar(&f.options.At, "at", "",
-		`when, as cron has it: minute, hour, day, month, day of the week ("0 6 15 1 *"), or @monthly`)
+		`a cron expression: minute, hour, day, month, day of the week ("0 6 15 1 *"), or @monthly`)
 	c.Flags().StringVar(&f.options.Due, "due", "",
-		`how long before the due dates: "30 days before", "6 weeks before", "2 months before the first"`)
+		`the time before the due dates: "30 days before", "6 weeks before", "2 months before the first"`)
 	c.Flags().StringVar(&f.options.Zone, "zone", "",
 		"the time zone of the schedule, such as America/New_York (default: this machine's)")
-	c.Flags().BoolVar(&f.approve, "approve", false, "each firing waits for: importer approve BATCH")
+	c.Flags().BoolVar(&f.approve, "approve", false, "each run waits for: importer approve BATCH")
 	return c
 }
 
@@ -138,15 +137,15 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		return fmt.Errorf(
-			"there is a season %s already, with another roster or schedule: importer season update %s --roster "+
-				"FILE, or season remove %s", name, name, name)
+			"the schedule %s already exists with another company list or time. To change the list: importer season "+
+				"update %s --roster FILE. To remove it: importer season remove %s", name, name, name)
 	case err != nil:
 		return err
 	case done.Same:
-		fmt.Fprintf(a.out, "The season %s is there already, just so.\n", name)
+		fmt.Fprintf(a.out, "The schedule %s already exists with these settings.\n", name)
 		return nil
 	}
-	fmt.Fprintf(a.out, "Season %s: %s of %s, %s.\n", name, count(done.Roster.Tally.Ready, "row"), done.Season.File,
+	fmt.Fprintf(a.out, "Schedule %s: %s of %s, %s.\n", name, count(done.Roster.Tally.Ready, "row"), done.Season.File,
 		f.options.String())
 	if err := a.sayNext(ctx, l, done.Season); err != nil {
 		return err
@@ -164,7 +163,7 @@ func (a *app) sayWhy(next *schedule.Plan) {
 	if next == nil || next.Invalid.Count == 0 {
 		return
 	}
-	a.say("%s", a.paint.red(fmt.Sprintf("On %s it files %d; %s cannot be filed:", next.Date, next.Filings,
+	a.say("%s", a.paint.red(fmt.Sprintf("On %s it files %d. %s cannot be filed:", next.Date, next.Filings,
 		count(next.Invalid.Count, "row"))))
 	for _, why := range next.Why {
 		a.say("  %s: %s", count(why.Rows, "row"), why.Text)
@@ -174,7 +173,7 @@ func (a *app) sayWhy(next *schedule.Plan) {
 func readFile(roster string) ([]byte, error) {
 	content, err := os.ReadFile(roster)
 	if err != nil {
-		return nil, fmt.Errorf("read the roster: %w", err)
+		return nil, fmt.Errorf("read the company list: %w", err)
 	}
 	return content, nil
 }
@@ -196,7 +195,7 @@ func (a *app) showRoster(r *schedule.CompanyList) {
 		a.say("%s", note)
 	}
 	if r.Tally.Invalid > 0 && r.Tally.Ready > 0 {
-		a.say("%s: they are never sent, and the others are filed without them.",
+		a.say("%s. Rows with errors are never sent; the others are filed.",
 			a.paint.yellow(count(r.Tally.Invalid, "row")+" to correct"))
 	}
 }
@@ -208,13 +207,13 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) 
 		return err
 	}
 	if len(next) == 0 {
-		a.say("Nothing of it falls due: it will not fire.")
+		a.say("No filing is due, so the schedule will not run.")
 		return nil
 	}
-	a.say("It fires next on %s, by whatever worker is running then.", next[0].At.Format("Monday, 2006-01-02 15:04 MST"))
+	a.say("The next run is on %s.", next[0].At.Format("Monday, 2006-01-02 15:04 MST"))
 	fired, err := schedule.HasRun(ctx, l, s, next[0])
 	if fired {
-		a.say("A season of that name fired on that day already, and fires once a day: it goes on with the turn after.")
+		a.say("A schedule of that name already ran on that day. It runs once a day, so that run is skipped.")
 	}
 	return err
 }
@@ -223,7 +222,7 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) 
 func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
 	s, err := schedule.Find(ctx, l, name)
 	if errors.Is(err, ledger.ErrNotFound) {
-		err = fmt.Errorf("there is no season %s, importer season list has them: %w", name, ledger.ErrNotFound)
+		err = fmt.Errorf("there is no schedule %s (importer season list shows them): %w", name, ledger.ErrNotFound)
 	}
 	return s, err
 }
@@ -235,7 +234,7 @@ func (a *app) onSeason(use, short, example string,
 		Use:     use,
 		Short:   short,
 		Example: example,
-		Args:    one("season"),
+		Args:    one("schedule"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				s, err := findSeason(c.Context(), l, args[0])
@@ -258,11 +257,11 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 			}
 			if paused {
 				fmt.Fprintf(
-					a.out, "The season %s is paused. Batches it has made go on; importer pause BATCH holds one.\n",
+					a.out, "Schedule %s is paused. Its batches continue. To pause one: importer pause BATCH\n",
 					s.Name)
 				return nil
 			}
-			fmt.Fprintf(a.out, "The season %s fires again.\n", s.Name)
+			fmt.Fprintf(a.out, "Schedule %s is resumed.\n", s.Name)
 			s, err := findSeason(ctx, l, s.Name)
 			if err != nil {
 				return err
@@ -272,23 +271,23 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 }
 
 func (a *app) seasonRemoveCommand() *cobra.Command {
-	return a.onSeason("remove NAME", "Remove a season; its batches and what they bought stay",
+	return a.onSeason("remove NAME", "Remove a schedule; its batches and orders stay",
 		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if err := l.Schedules().Remove(acting(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "The season %s is removed. Its batches stay, and go on.\n", s.Name)
+			fmt.Fprintf(a.out, "Schedule %s was removed. Its batches continue.\n", s.Name)
 			return nil
 		})
 }
 
 func (a *app) seasonUpdateCommand() *cobra.Command {
 	var file string
-	c := a.onSeason("update NAME --roster FILE", "Give a season a new version of its roster, and say what changes",
+	c := a.onSeason("update NAME --roster FILE", "Replace the company list of a schedule and show what changes",
 		"  importer season update florida --roster roster-2.xlsx",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if file == "" {
-				return usage("say which: --roster FILE")
+				return usage("name the company list: --roster FILE")
 			}
 			content, err := readFile(file)
 			if err != nil {
@@ -300,7 +299,7 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case done.Same:
-				fmt.Fprintln(a.out, "It is the roster that the season has.")
+				fmt.Fprintln(a.out, "The schedule already has this company list.")
 				return nil
 			}
 			a.showChanges(done.Changes)
@@ -310,7 +309,7 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 			a.sayWhy(done.Next)
 			return nil
 		})
-	c.Flags().StringVar(&file, "roster", "", "the new sheet of companies, read as the old one was")
+	c.Flags().StringVar(&file, "roster", "", "the new company list, read like the old one")
 	return c
 }
 

@@ -27,20 +27,20 @@ func (a *app) seasonCalendarCommand() *cobra.Command {
 	var f calendarFlags
 	c := &cobra.Command{
 		Use:   "calendar [NAME]",
-		Short: "Show what is due where and when, of a season or of any roster",
-		Long: `calendar shows what falls due of a roster's companies, from today on for a year.
-Dates that are not verified, or for which a fact is missing, are estimates, shown
-as "about"; -v says why, where a rule was read, and how sure it is. Companies of
-which nothing falls due in that time are listed behind, with the reason.
+		Short: "Show the due dates of a schedule or of any company list",
+		Long: `calendar shows the due dates of a company list for a year from today. A date that is
+not verified or that lacks a fact is an estimate, shown as "about". -v adds the
+rule, its source, and how certain it is. Companies without a due date in that time
+are listed last, with the reason.
 
-The rules are those built in, or --rules FILE goes before them; it needs neither
-the network nor a key.`,
+--rules FILE overrides the built-in rules. The command needs neither the network nor
+an API key.`,
 		Example: `  importer season calendar florida
   importer season calendar --roster roster.xlsx --from 2027-01-01 --to 2027-06-30 -v
   importer season calendar --roster roster.xlsx --csv > due.csv`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && f.roster != "" {
-				return usage("%s takes one season, or --roster FILE", c.CommandPath())
+				return usage("%s takes one schedule or --roster FILE", c.CommandPath())
 			}
 			return nil
 		},
@@ -58,10 +58,10 @@ the network nor a key.`,
 	}
 	f.reads(c)
 	c.Flags().StringVar(&f.from, "from", "", "the first day, such as 2027-01-01 (default: today)")
-	c.Flags().StringVar(&f.to, "to", "", "the last day (default: a year later)")
-	c.Flags().BoolVar(&f.asCSV, "csv", false, "a CSV with everything that is known")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "one JSON line per company and due date")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "with the rule of each line, its source and how sure it is")
+	c.Flags().StringVar(&f.to, "to", "", "the last day (default: one year later)")
+	c.Flags().BoolVar(&f.asCSV, "csv", false, "print a CSV with all details")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON line for each company and due date")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show the rule of each date, its source, and how certain it is")
 	return c
 }
 
@@ -105,7 +105,7 @@ func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string,
 		}
 		r, err := schedule.ReadForCalendar(ctx, l, f.roster, content, f.options, today)
 		if err == nil && r.Tally.Invalid > 0 {
-			a.say("%s: what is due of them may not be told. importer check %s shows why.",
+			a.say("%s. Their due dates may be missing. To see the errors: importer check %s",
 				count(r.Tally.Invalid, "row")+" to correct", f.roster)
 		}
 		return r, err
@@ -116,7 +116,7 @@ func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string,
 			return nil, err
 		}
 		if len(seasons) != 1 {
-			return nil, usage("say of which: a season's name, or --roster FILE")
+			return nil, usage("name a schedule, or a company list with --roster FILE")
 		}
 		name = seasons[0].Name
 	}
@@ -138,7 +138,7 @@ func (a *app) showCalendar(due, rest []season.Entry, from, to season.Date, verbo
 	if len(rest) == 0 {
 		return nil
 	}
-	fmt.Fprintf(a.out, "\nNothing in that time:\n")
+	fmt.Fprintf(a.out, "\nNothing due in that time:\n")
 	return a.calendarTable(rest, verbose)
 }
 

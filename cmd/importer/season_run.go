@@ -14,18 +14,19 @@ import (
 
 func (a *app) seasonRunNowCommand() *cobra.Command {
 	var dry, yes bool
-	c := a.onSeason("run-now NAME", "Fire a season now, whatever its schedule",
+	c := a.onSeason("run-now NAME", "Run a schedule now",
 		"  importer season run-now florida --dry-run\n  importer season run-now florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			return a.withSeasons(ctx, l, func(seasons *schedule.Scheduler, client *filingapi.Client) error {
 				return a.runSeason(ctx, l, seasons, client, s, dry, yes)
 			})
 		})
-	c.Long = `run-now makes the batch of a season at once: of --at the whole roster, of --due
-what is near today and was not filed by an earlier firing. The same roster on the
-same day is fired by hand once. --dry-run shows the plan and makes nothing.`
-	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan, make nothing")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask, at a terminal either")
+	c.Long = `run-now creates the batch of a schedule now. A schedule with --at files the whole
+company list. A schedule with --due files what is due soon and was not filed by an
+earlier run. The same list can be run by hand once a day. --dry-run shows the plan
+and creates nothing.`
+	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan; create nothing")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
 
@@ -36,15 +37,15 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule
 		return err
 	}
 	if r.Fired != nil {
-		fmt.Fprintf(a.out, "It was run by hand today already, with this roster: %s\n", schedule.RunText(*r.Fired))
+		fmt.Fprintf(a.out, "This company list was already run by hand today: %s\n", schedule.RunText(*r.Fired))
 		return nil
 	}
 	if r.Today != nil {
-		a.say("Today's firing is there already: %s", schedule.RunText(*r.Today))
+		a.say("Today's run already exists: %s", schedule.RunText(*r.Today))
 	}
 	fmt.Fprint(a.out, r.Plan.Text())
 	if dry {
-		a.say("Nothing was made (--dry-run).")
+		a.say("Nothing was created (--dry-run).")
 		return nil
 	}
 	if client == nil {
@@ -52,15 +53,15 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule
 		return err
 	}
 	if !yes && !s.Approval && a.terminal(a.in) {
-		if err := a.confirm(ctx, fmt.Sprintf("Place %s now?", count(r.Plan.Filings, "filing")),
-			"Nothing was made."); err != nil {
+		if err := a.confirm(ctx, fmt.Sprintf("Approve %s? Filings cannot be undone.", count(r.Plan.Filings, "order")),
+			"Nothing was created."); err != nil {
 			return err
 		}
 	}
 	f, err := seasons.RunNow(acting(ctx, "season-run", s.Name, ""), s, r.Firing)
 	switch {
 	case errors.Is(err, schedule.ErrRunning):
-		return fmt.Errorf("%w: importer season show %s", err, s.Name)
+		return fmt.Errorf("%w. To see the schedule: importer season show %s", err, s.Name)
 	case err != nil:
 		return err
 	}

@@ -21,24 +21,24 @@ func (a *app) seasonListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List the seasons: when they fire next, and what came of the last time",
+		Short:   "List the schedules with their next and last runs",
 		Example: "  importer season list\n  importer season list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No season yet", func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No schedules yet", func(l *ledger.Ledger) error {
 				seasons, err := l.Schedules().List(c.Context())
 				if err != nil {
 					return err
 				}
 				if len(seasons) == 0 && !asJSON {
-					a.say("No season yet. Begin with: importer season add NAME --roster FILE")
+					a.say("No schedules yet. To add one: importer season add NAME --roster FILE")
 					return nil
 				}
 				return a.listSeasons(c.Context(), l, seasons, asJSON)
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per season")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each schedule")
 	return c
 }
 
@@ -46,7 +46,7 @@ func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledge
 	lines := json.NewEncoder(a.out)
 	table := lineUp(a.out)
 	if !asJSON {
-		fmt.Fprintln(table, "SEASON\tROSTER\tFIRES\tNEXT\tLAST\tBATCH")
+		fmt.Fprintln(table, "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH")
 	}
 	for _, s := range seasons {
 		line, err := schedule.LoadSummary(ctx, l, s)
@@ -67,7 +67,7 @@ func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledge
 
 func (a *app) seasonShowCommand() *cobra.Command {
 	var asJSON bool
-	c := a.onSeason("show NAME", "Show a season: its next times, its rosters, what it did, and what it would do next",
+	c := a.onSeason("show NAME", "Show a schedule: its next runs, company lists, past runs, and plan",
 		"  importer season show florida\n  importer season show florida --json",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			return a.withSeasons(ctx, l, func(seasons *schedule.Scheduler, _ *filingapi.Client) error {
@@ -77,7 +77,7 @@ func (a *app) seasonShowCommand() *cobra.Command {
 				return a.showSeason(ctx, l, seasons, s)
 			})
 		})
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }
 
@@ -90,8 +90,8 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 		return err
 	}
 	table := lineUp(a.out)
-	fmt.Fprintf(table, "season\t%s\n", s.Name)
-	fmt.Fprintf(table, "fires\t%s\n", o.String())
+	fmt.Fprintf(table, "schedule\t%s\n", s.Name)
+	fmt.Fprintf(table, "runs\t%s\n", o.String())
 	var reads []string
 	for _, option := range []struct{ name, value string }{{"--product", string(o.Product)},
 		{"--state", string(o.State)}, {"--filing-year", o.FilingYear}, {"--user", o.User}, {"--sheet", o.Sheet}} {
@@ -103,18 +103,18 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 		fmt.Fprintf(table, "reads\t%s\n", strings.Join(reads, " "))
 	}
 	if s.Approval {
-		fmt.Fprintf(table, "approval\teach firing waits for: importer approve BATCH\n")
+		fmt.Fprintf(table, "approval\teach run waits for: importer approve BATCH\n")
 	}
 	next, err := schedule.UpcomingRuns(ctx, l, s, 3)
 	switch {
 	case s.Paused:
-		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused: importer season resume "+s.Name))
+		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused; to resume it: importer season resume "+s.Name))
 	case errors.Is(err, schedule.ErrCompanyList):
 		fmt.Fprintf(table, "next\t%s\n", a.paint.red(err.Error()))
 	case err != nil:
 		return err
 	case len(next) == 0:
-		fmt.Fprintf(table, "next\tnever: nothing of it falls due\n")
+		fmt.Fprintf(table, "next\tnever: no filing is due\n")
 	}
 	for i, f := range next {
 		if s.Paused {
@@ -131,7 +131,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 		return err
 	}
 	for i, v := range versions {
-		fmt.Fprintf(table, "%s\t%s  %s, %s by %s\n", []string{"roster", ""}[min(i, 1)], v.Hash, v.File,
+		fmt.Fprintf(table, "%s\t%s  %s, %s by %s\n", []string{"list", ""}[min(i, 1)], v.Hash, v.File,
 			v.CreatedAt.Local().Format("2006-01-02 15:04"), v.CreatedBy)
 	}
 	if err := table.Flush(); err != nil {
@@ -147,7 +147,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 	if err != nil || plan == nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "\nWhat it would do next, as far as is known today:\n%s", indent(plan.Text()))
+	fmt.Fprintf(a.out, "\nPlan of the next run as of today:\n%s", indent(plan.Text()))
 	return nil
 }
 
@@ -155,10 +155,10 @@ func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledge
 	if len(firings) == 0 {
 		return nil
 	}
-	fmt.Fprintln(a.out, "\nIt fired:")
+	fmt.Fprintln(a.out, "\nPast runs:")
 	for i, f := range firings {
 		if i == shownFirings {
-			fmt.Fprintf(a.out, "  … and %d times before\n", len(firings)-i)
+			fmt.Fprintf(a.out, "  … and %d earlier runs\n", len(firings)-i)
 			break
 		}
 		fmt.Fprintf(a.out, "%s  due %s  %s", f.ID, f.Due.Local().Format("2006-01-02 15:04"), f.State)

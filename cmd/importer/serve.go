@@ -28,25 +28,25 @@ func (a *app) serveCommand() *cobra.Command {
 	var public, proxies string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "The page in a browser, and the service's events as they happen",
-		Long: `serve has the page on which all of this is done in a browser: hand a sheet over,
-correct it, see what it costs, say yes, watch it, get the answers. On this machine
-alone it prints a link that signs you in, once, to your terminal; where its output
-goes elsewhere, the link is in a file of the data folder that you alone can read.
-The link of the start before ends. Elsewhere people sign in by name and password
-(importer accounts).
+		Short: "Serve the page and receive the filing service's events",
+		Long: `serve runs the page, where you upload spreadsheets, fix errors, see the cost,
+approve, follow the orders, and download the results. On this machine it prints a
+one-time sign-in link to your terminal. If its output goes elsewhere, the link is in
+a file of the data folder that only you can read. Each start replaces the link of
+the start before. On other machines, people sign in with their accounts (importer
+accounts).
 
-It also listens for the events by which the service tells how filings fare, at
-` + webhook.Path + `. Each is verified by its signature, stored once, answered,
-and applied to its row; what it could not store the service sends again. What is
-due of a season it fires, too.
+serve also receives the events of the filing service at
+` + webhook.Path + `. It verifies, stores, and applies each event; the
+filing service sends again what was not stored. It also runs the schedules that are
+due.
 
-Without REDIS_URL it places what is handed in by itself; with it, the workers do.
-Any number of them may run over one ledger, and any may end at any time.
+Without REDIS_URL, serve places the orders itself; with it, the workers do. Several
+can run on one ledger, and each can stop at any time.
 
-The service has to reach it, and people elsewhere only over TLS: put it behind a
-proxy that has a certificate (--public-url, --trust-proxy), or give it one.
-GET /healthz answers 200 as long as it runs.`,
+The filing service must be able to reach serve, and other machines must use TLS:
+put serve behind a proxy with a certificate (--public-url, --trust-proxy), or give
+it a certificate. GET /healthz answers 200 while it runs.`,
 		Example: `  importer serve
   importer serve --listen :8443 --tls-cert cert.pem --tls-key key.pem
   importer serve --listen 127.0.0.1:8080 --public-url https://filings.example.com --trust-proxy 127.0.0.1
@@ -64,7 +64,7 @@ GET /healthz answers 200 as long as it runs.`,
 				return err
 			}
 			if s.maxUpload < 1 {
-				return usage("--max-upload is a number of MiB, at least 1")
+				return usage("--max-upload must be at least 1 MiB")
 			}
 			if s.env, err = a.environment(); err != nil {
 				return err
@@ -76,8 +76,8 @@ GET /healthz answers 200 as long as it runs.`,
 			config.LimitMemory(log)
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
 			if s.public != nil && !s.proxies.Any() {
-				log.Warn("whoever comes through the proxy counts as one address: somebody's wrong passwords hold " +
-					"everybody up; see --trust-proxy")
+				log.Warn("all clients behind the proxy share one address, so wrong passwords slow down everybody; set " +
+					"--trust-proxy")
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
 				s.env = *a.env
@@ -90,15 +90,15 @@ GET /healthz answers 200 as long as it runs.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to listen on")
-	c.Flags().StringVar(&s.cert, "tls-cert", "", "a certificate, and those that vouch for it: a PEM file")
-	c.Flags().StringVar(&s.key, "tls-key", "", "the certificate's key: a PEM file")
+	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to listen on")
+	c.Flags().StringVar(&s.cert, "tls-cert", "", "a PEM file with the certificate and its chain")
+	c.Flags().StringVar(&s.key, "tls-key", "", "a PEM file with the certificate's key")
 	c.Flags().StringVar(&public, "public-url", "",
-		"the address that people type, where a proxy stands in front: https://filings.example.com")
+		"the address of the page if it is behind a proxy, such as https://filings.example.com")
 	c.Flags().StringVar(&proxies, "trust-proxy", "",
-		"the addresses of the proxies in front, whose X-Forwarded-For is believed: 127.0.0.1,10.42.0.0/16")
-	c.Flags().BoolVar(&s.place, "place", false, "place what is handed in (default: where REDIS_URL is not set)")
-	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest sheet that is taken in, in MiB")
+		"the addresses of proxies whose X-Forwarded-For is trusted: 127.0.0.1,10.42.0.0/16")
+	c.Flags().BoolVar(&s.place, "place", false, "place orders in this process (default: if REDIS_URL is not set)")
+	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest upload in MiB")
 	return c
 }
 
@@ -118,7 +118,7 @@ func publicURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
 		u.RawQuery != "" || u.User != nil {
-		return nil, usage("--public-url is an address such as https://filings.example.com, and nothing behind it")
+		return nil, usage("--public-url must be an address such as https://filings.example.com, without a path")
 	}
 	return u, nil
 }
@@ -131,8 +131,8 @@ func parseProxies(text string) (network.Proxies, error) {
 		return network.Proxies{}, nil
 	case "true":
 		return network.Proxies{}, usage(
-			"--trust-proxy names the proxies by address, such as 127.0.0.1 or 10.42.0.0/16: with \"true\" anybody " +
-				"could give any address as his own")
+			"--trust-proxy takes the addresses of the proxies, such as 127.0.0.1 or 10.42.0.0/16: with \"true\" any " +
+				"client could claim any address")
 	}
 	proxies, err := network.ParseProxies(text)
 	if err != nil {
@@ -253,19 +253,19 @@ func routes(events, page http.Handler) http.Handler {
 // greeting says where it listens and whether it can tell the service's events.
 func greeting(ctx context.Context, scheme string, addr net.Addr,
 	secrets func(context.Context) ([]string, error)) string {
-	text := fmt.Sprintf("Events are taken at %s://%s%s", scheme, addr, webhook.Path)
+	text := fmt.Sprintf("Events are received at %s://%s%s", scheme, addr, webhook.Path)
 	if tcp, ok := addr.(*net.TCPAddr); ok && scheme == "http" && !tcp.IP.IsLoopback() {
-		text += " (not encrypted: only behind a proxy that has a certificate)"
+		text += " (not encrypted; put it behind a proxy with a certificate)"
 	}
 	switch known, err := secrets(ctx); {
 	case err != nil:
 		text += fmt.Sprintf("; signing secrets cannot be read: %s.", err)
 	case len(known) == 0:
-		text += "; no signing secret yet: importer webhooks create --url https://HOST" + webhook.Path
+		text += "; no signing secret yet. To register an endpoint: importer webhooks create --url https://HOST" + webhook.Path
 	case len(known) == 1:
-		text += ", by one signing secret."
+		text += " with one signing secret."
 	default:
-		text += fmt.Sprintf(", by %d signing secrets.", len(known))
+		text += fmt.Sprintf(" with %d signing secrets.", len(known))
 	}
 	return text
 }

@@ -82,16 +82,16 @@ func TestGreeting(t *testing.T) {
 		want    string
 	}{
 		{"http", here, []string{"a"}, nil,
-			"Events are taken at http://127.0.0.1:8080/webhooks/filing, by one signing secret."},
-		{"http", here, nil, nil, "Events are taken at http://127.0.0.1:8080/webhooks/filing; no signing secret yet: " +
+			"Events are received at http://127.0.0.1:8080/webhooks/filing with one signing secret."},
+		{"http", here, nil, nil, "Events are received at http://127.0.0.1:8080/webhooks/filing; no signing secret yet. To register an endpoint: " +
 			"importer webhooks create --url https://HOST/webhooks/filing"},
 		{"http", everywhere, []string{"a", "b"}, nil,
-			"Events are taken at http://[::]:8080/webhooks/filing (not encrypted: only behind a proxy that has a " +
-				"certificate), by 2 signing secrets."},
+			"Events are received at http://[::]:8080/webhooks/filing (not encrypted; put it behind a proxy with a " +
+				"certificate) with 2 signing secrets."},
 		{"https", everywhere, []string{"a"}, nil,
-			"Events are taken at https://[::]:8080/webhooks/filing, by one signing secret."},
+			"Events are received at https://[::]:8080/webhooks/filing with one signing secret."},
 		{"http", here, []string{"a"}, errors.New("no key"),
-			"Events are taken at http://127.0.0.1:8080/webhooks/filing; signing secrets cannot be read: no key."},
+			"Events are received at http://127.0.0.1:8080/webhooks/filing; signing secrets cannot be read: no key."},
 	} {
 		secrets := func(context.Context) ([]string, error) { return c.secrets, c.err }
 		if got := greeting(t.Context(), c.scheme, c.addr, secrets); got != c.want {

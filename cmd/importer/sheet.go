@@ -25,17 +25,17 @@ func (f *sheetFlags) register(c *cobra.Command) {
 		names[i] = string(p)
 	}
 	c.Flags().StringVar(&f.product, "product", "",
-		"what is ordered: "+strings.Join(names, ", ")+" (default: told from the columns)")
-	c.Flags().StringVar(&f.state, "state", "", "keep only the companies of this state")
-	c.Flags().StringVar(&f.year, "filing-year", "", "fill the filing year in")
-	c.Flags().StringVar(&f.user, "user", "", "fill the user in: an id (user_…) or an e-mail")
-	c.Flags().StringVar(&f.sheet, "sheet", "", "the sheet to read, where a workbook has several")
+		"the product: "+strings.Join(names, ", ")+" (default: detected from the columns)")
+	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
+	c.Flags().StringVar(&f.year, "filing-year", "", "the filing year of rows without one")
+	c.Flags().StringVar(&f.user, "user", "", "the user of rows without one: an ID (user_…) or an email address")
+	c.Flags().StringVar(&f.sheet, "sheet", "", "the sheet of the workbook to read")
 	c.Flags().StringToStringVar(&f.columns, "map", nil,
-		`settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
-	c.Flags().Var(&f.header, "header-row", "the row of the headers, or none (default: the one that looks like it)")
-	c.Flags().BoolVar(&f.visible, "visible-only", false, "leave out the rows that are hidden, by hand or by a filter")
+		`map a column: --map "Their Header=Company ID", or by letter: --map "F:F=Company ID"`)
+	c.Flags().Var(&f.header, "header-row", "the row number of the column headers, or none (default: detected)")
+	c.Flags().BoolVar(&f.visible, "visible-only", false, "skip rows that are hidden, by hand or by a filter")
 	c.Flags().StringVar(&f.again, "again", "",
-		`buy again what was bought before; the reason is recorded: --again="why"`)
+		`order again what was ordered before; the reason is recorded: --again="why"`)
 	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
 	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }

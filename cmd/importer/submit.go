@@ -19,14 +19,15 @@ func (a *app) submitCommand() *cobra.Command {
 	var approve bool
 	c := &cobra.Command{
 		Use:   "submit FILE",
-		Short: "Check a sheet, quote it, ask, hand it over to the workers, and return",
-		Long: `submit does what run does up to the yes, and leaves the placing to the workers
-that share the ledger. It returns at once; any machine can follow the batch.
+		Short: "Check a spreadsheet, show the cost, and submit it to the workers",
+		Long: `submit does what run does up to the approval, and leaves the orders to the workers
+that share the ledger. It returns at once. Any machine can follow the batch.
 
-With --approve nothing is sent before somebody has approved the batch. Where the
-approval policy covers the terminal, a second person has to (importer firm).
+With --approve, the batch waits for: importer approve BATCH. If the approval policy
+covers the terminal (importer firm), a second person must approve it.
 
-The same command again finds the same batch, and hands nothing over twice.`,
+Running submit again on the same file finds the same batch and submits nothing
+twice.`,
 		Example: `  importer submit roster.csv --yes
   importer submit roster.xlsx --state DE --filing-year 2027 --yes --json
   importer submit roster.xlsx --approve --yes`,
@@ -40,13 +41,13 @@ The same command again finds the same batch, and hands nothing over twice.`,
 		},
 	}
 	f.sheet.register(c)
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "hand it over without asking")
-	c.Flags().BoolVar(&approve, "approve", false, "have it wait for: importer approve BATCH")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "submit without asking")
+	c.Flags().BoolVar(&approve, "approve", false, "wait for: importer approve BATCH")
 	f.registerAccept(c)
-	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON lines; the last one is the summary")
 	c.Flags().DurationVar(&f.patience, "patience", time.Minute,
-		"give up after this long without an answer of the service")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
+		"give up if the filing service has not responded for this long")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print more about problems along the way")
 	return c
 }
 
@@ -155,7 +156,7 @@ func (r *filingRun) agreeToSubmit(ctx context.Context, approve bool) (bool, erro
 		defer queue.Close()
 		pace = r.env.Throttle(queue)
 	}
-	return r.agree(ctx, pace, quoter, "Nothing was handed over.")
+	return r.agree(ctx, pace, quoter, "Nothing was submitted.")
 }
 
 // putOff says why nothing was handed over, and how the batch stands.
@@ -167,7 +168,7 @@ func (r *filingRun) putOff(ctx context.Context, ending jobs.Outcome) error {
 	if ending.Reason == jobs.Interrupted {
 		return exit(exitInterrupted)
 	}
-	r.say("Nothing was handed over.")
+	r.say("Nothing was submitted.")
 	return exit(exitStopped)
 }
 

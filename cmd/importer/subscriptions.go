@@ -25,16 +25,16 @@ func (a *app) subscriptionsCommand() *cobra.Command {
 	var asJSON, missing bool
 	c := &cobra.Command{
 		Use:   "subscriptions [ORDER]",
-		Short: "List the reports that subscriptions cover, and say what became of one",
-		Long: `subscriptions lists the rows that were not ordered because the annual
-subscription of an earlier report covers them, and whose renewal the filing
-service has not reported yet: by which order, its status, and when the report is
-due. --missing shows only those that need a person: due within 30 days without a
-renewal, or not covered any more.
+		Short: "List reports covered by subscriptions, or record the status of one",
+		Long: `subscriptions lists the rows that were not ordered because the annual subscription of
+an earlier report covers them, and whose renewal the filing service has not reported
+yet. Each row shows the order, its status, and the due date. --missing lists only
+rows that need attention: due within 30 days without a renewal, or no longer
+covered.
 
-ORDER --status records what you have found out about the subscription of an
-order: canceled and past_due end its coverage, and the rows can be run again.
-ORDER --renews BATCH:ROW says that an order is the renewal of a covered row.`,
+ORDER --status records the status of a subscription that you have checked. canceled
+and past_due end its coverage, and the rows can be run again. ORDER --renews
+BATCH:ROW records that an order is the renewal of a covered row.`,
 		Example: `  importer subscriptions --missing
   importer subscriptions order_81 --status canceled --note "seen on the dashboard"
   importer subscriptions order_97 --renews 8c1f:17`,
@@ -42,11 +42,11 @@ ORDER --renews BATCH:ROW says that an order is the renewal of a covered row.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && (status != "" || renews != ""):
-				return usage("say of which order")
+				return usage("name the order")
 			case len(args) == 1 && (status == "") == (renews == ""):
-				return usage("say what became of %s: --status, or --renews BATCH:ROW", args[0])
+				return usage("give --status or --renews BATCH:ROW for %s", args[0])
 			case status != "" && !slices.Contains(subscriptionStatuses, status):
-				return usage("--status is active, canceled or past_due, not %s", status)
+				return usage("--status must be active, canceled, or past_due, not %s", status)
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				ctx := c.Context()
@@ -75,11 +75,11 @@ ORDER --renews BATCH:ROW says that an order is the renewal of a covered row.`,
 		},
 	}
 	c.Flags().StringVar(&status, "status", "",
-		"what the filing service says of the subscription of ORDER: active, canceled or past_due")
+		"the status of the subscription of ORDER: active, canceled, or past_due")
 	c.Flags().StringVar(&renews, "renews", "", "ORDER is the renewal of this row: BATCH:ROW")
-	c.Flags().StringVar(&note, "note", "", "where it was seen; kept in the audit log")
-	c.Flags().BoolVar(&missing, "missing", false, "only those that need a person")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per row")
+	c.Flags().StringVar(&note, "note", "", "where you saw it; kept in the audit log")
+	c.Flags().BoolVar(&missing, "missing", false, "only rows that need attention")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each row")
 	return c
 }
 
@@ -115,7 +115,7 @@ func (a *app) listRenewals(c *cobra.Command, l *ledger.Ledger, missing, asJSON b
 		return nil
 	}
 	if len(renewals) == 0 {
-		a.say("No report waits for a renewal.")
+		a.say("No report is waiting for a renewal.")
 		return nil
 	}
 	table := lineUp(a.out)

@@ -20,7 +20,7 @@ func (a *app) templateCommand() *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:       "template PRODUCT",
-		Short:     "Write an empty sheet with drop-downs, an example and an explanation",
+		Short:     "Write an empty spreadsheet with drop-downs, an example, and instructions",
 		Long:      "template writes an empty workbook for one product: " + strings.Join(names, ", ") + ".",
 		Example:   "  importer template annual-report\n  importer template agent-change -o changes.xlsx",
 		ValidArgs: names,
@@ -37,12 +37,12 @@ func (a *app) templateCommand() *cobra.Command {
 			}
 			output := o.asked
 			if _, err := os.Stat(output); err == nil {
-				return usage("%s is there already, and perhaps filled in: name another file with -o", output)
+				return usage("%s already exists. Name another file with -o", output)
 			}
 			if err := importer.WriteTemplate(filing.Product(args[0]), output); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%s is ready to be filled in. Then: importer check %s\n", output, output)
+			fmt.Fprintf(a.out, "%s is ready to fill in. Next: importer check %s\n", output, output)
 			return nil
 		},
 	}

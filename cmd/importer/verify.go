@@ -14,23 +14,21 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "verify",
-		Short: "Prove the ledger against itself; nothing is changed",
-		Long: `verify proves that the ledger is whole: every sum equals its entries, every placed
-order owns its purchase, every purchase belongs to a row that was placed or
-existed before. It changes nothing and needs neither the network nor an API key.
+		Short: "Check that the ledger is consistent; nothing is changed",
+		Long: `verify checks the ledger: every sum equals its entries, every placed order owns its
+purchase, and every purchase belongs to a row that is placed or existed before. It
+changes nothing and needs neither the network nor an API key.
 
-It also opens what is sealed in the ledger, and says how many values are sealed
-with an older key and how many no key of this machine opens. Neither counts as
-wrong: see importer audit rotate-seal-key.
-
-It ends with 1 where anything is wrong, and says each in words.`,
+It also opens every sealed value, and reports how many are sealed with an older key
+and how many no key of this machine opens. Neither counts as wrong. See importer
+audit rotate-seal-key.`,
 		Example: "  importer audit verify\n  importer audit verify --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.reading(c.Context(), func(l *ledger.Ledger) error { return a.verify(c.Context(), l, asJSON) })
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per finding, the counts last")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each problem, then the counts")
 	return c
 }
 
@@ -79,12 +77,12 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 // saySealed says what a person has to know of the sealed values.
 func (a *app) saySealed(s ledger.Sealed) {
 	if s.Old > 0 {
-		fmt.Fprintf(a.out, "%s with an older key. Seal them with the present one: importer audit rotate-seal-key\n",
+		fmt.Fprintf(a.out, "%s with an older key. To seal them with the current key: importer audit rotate-seal-key\n",
 			plural(s.Old, "value is sealed", "values are sealed"))
 	}
 	if s.Closed > 0 {
 		fmt.Fprintf(
-			a.out, "%s with the keys of this machine. Add the key that sealed them behind the present one, in "+
+			a.out, "%s with the keys of this machine. Add the key that sealed them after the current key, in "+
 				"FILING_SEAL_KEY or in the file sealing.key.\n",
 			plural(s.Closed, "sealed value cannot be opened", "sealed values cannot be opened"))
 	}

@@ -23,11 +23,11 @@ import (
 )
 
 func (a *app) webhooksCommand() *cobra.Command {
-	return family("webhooks", "Register where the service's events arrive",
-		`webhooks are the endpoints to which the service delivers its events, each with a
-signing secret that it tells once. The secrets are sealed into the ledger, where
-importer serve and the workers find them. The service shows no way to list its
-endpoints or to delete one: what is listed here is what was kept here.`,
+	return family("webhooks", "Manage the endpoints that receive events",
+		`An endpoint is an address where the filing service delivers events. Each has a
+signing secret, which the filing service shows once. The secrets are sealed in the
+ledger, where importer serve and the workers find them. The filing service cannot
+list or delete endpoints, so this command lists the endpoints that it stored.`,
 		"  importer webhooks create --url https://filings.example.com"+webhook.Path+"\n  importer webhooks list",
 		a.webhooksCreateCommand(), a.webhooksAddCommand(), a.webhooksListCommand(), a.webhooksRemoveCommand())
 }
@@ -47,12 +47,13 @@ func (a *app) webhooksCreateCommand() *cobra.Command {
 	var hide bool
 	c := &cobra.Command{
 		Use:   "create --url URL",
-		Short: "Register an endpoint at the service and keep its signing secret",
-		Long: `create registers an endpoint, prints the signing secret this once, and seals it
-into the ledger. Register before the first order: what happened before is not told.
+		Short: "Register an endpoint and store its signing secret",
+		Long: `create registers an endpoint with the filing service, prints its signing secret
+once, and stores it sealed in the ledger. Register before the first order: earlier
+events are not delivered.
 
-The same command again registers another endpoint, to which every event is
-delivered as well.`,
+Running the same command again registers another endpoint, which receives every
+event as well.`,
 		Example: "  importer webhooks create --url https://filings.example.com" + webhook.Path +
 			"\n  importer webhooks create --url https://filings.example.com" + webhook.Path +
 			" --event-type filing.status_changed --yes --hide-secret",
@@ -70,7 +71,7 @@ delivered as well.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&address, "url", "", "the endpoint's address, https")
+	c.Flags().StringVar(&address, "url", "", "the https address of the endpoint")
 	c.Flags().StringSliceVar(&types, "event-type", filing.EventTypes, "the events to deliver; repeat it for several")
 	c.Flags().BoolVar(&hide, "hide-secret", false, "do not print the signing secret")
 	m.changes(c)
@@ -90,14 +91,14 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 		if e.URL == address {
 			a.say("%s", a.paint.yellow(
 				fmt.Sprintf(
-					"ATTENTION: %s is registered for this address already; every event will be delivered twice.",
+					"Warning: %s is already registered for this address. Every event will be delivered twice.",
 					e.ID)))
 		}
 	}
 	if _, err := l.Secrets(ctx); err != nil {
 		return fmt.Errorf(
-			"%w: this machine has another sealing key than the one that keeps the others; give it theirs "+
-				"(FILING_SEAL_KEY) first", err)
+			"%w: this machine has a different sealing key than the other machines. Set FILING_SEAL_KEY to theirs "+
+				"first", err)
 	}
 	if err := a.agreed(ctx, m, "A new endpoint:",
 		[][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?"); err != nil {
@@ -108,8 +109,8 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	made, err := client.CreateEndpoint(filingapi.KeepBody(ctx, &answer), address, types)
 	if err != nil {
 		return failed(
-			err, "it may have been registered, and nobody knows its secret: its deliveries will be refused. The "+
-				"same command again registers another one; ask the service to delete this one")
+			err, "it may have been registered, but its secret is lost, so its deliveries will be refused. Run the "+
+				"same command again to register another one, and ask the filing service to delete this one")
 	}
 	id := cmp.Or(made.ID, newEndpointID())
 	if made.Secret == "" {
@@ -117,7 +118,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 			&status{
 				code: exitFailed,
 				err: fmt.Errorf(
-					"the endpoint %s is registered, and no signing secret is in the answer above; once you have it: "+
+					"the endpoint %s is registered, but the answer above has no signing secret. Once you have it: "+
 						"importer webhooks add --id %s --url %s --secret-file FILE", id, id, address),
 			})
 	}
@@ -130,13 +131,13 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 		return &status{
 			code: exitFailed,
 			err: fmt.Errorf(
-				"the endpoint %s is registered, and its secret could not be kept: put it into a file, and then: "+
+				"the endpoint %s is registered, but its secret could not be stored. Save it to a file, then run: "+
 					"importer webhooks add --id %s --url %s --secret-file FILE: %w", id, id, address, err),
 		}
 	}
-	a.say("The endpoint %s is registered, and its signing secret is kept.", id)
+	a.say("Endpoint %s is registered, and its signing secret is stored.", id)
 	if !hide {
-		a.say("The secret is shown this once; whoever has it can forge events.")
+		a.say("The secret is shown only once. Anyone who has it can forge events.")
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func newEndpointID() string { return "local_" + strings.ToLower(rand.Text()[:8])
 func isWebAddress(address string) error {
 	u, err := url.Parse(address)
 	if address == "" || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return usage("--url is the address that the service is to deliver to, such as https://filings.example.com" +
+		return usage("--url must be the address that receives events, such as https://filings.example.com" +
 			webhook.Path)
 	}
 	return nil
@@ -165,10 +166,10 @@ func (a *app) webhooksAddCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "add --url URL --secret-file FILE",
-		Short: "Keep the signing secret of an endpoint that was registered elsewhere",
-		Long: `add seals a signing secret into the ledger, so that deliveries under it are
-accepted. Nothing is sent to the service. The secret is read from a file, or from
-the standard input where FILE is -, so that it stands in no list of processes.`,
+		Short: "Store the signing secret of an endpoint registered elsewhere",
+		Long: `add stores a signing secret sealed in the ledger, so that its events are accepted.
+Nothing is sent to the filing service. The secret is read from a file, or from stdin
+if FILE is -, so that it does not show in a list of processes.`,
 		Example: "  importer webhooks add --id we_17 --url https://filings.example.com" + webhook.Path +
 			" --secret-file secret.txt --yes",
 		Args: cobra.NoArgs,
@@ -177,10 +178,10 @@ the standard input where FILE is -, so that it stands in no list of processes.`,
 				return err
 			}
 			if file == "" {
-				return usage("the secret is read from a file: --secret-file FILE")
+				return usage("name a file with the secret: --secret-file FILE")
 			}
 			if file == "-" && !m.yes {
-				return usage("with --secret-file - there is nobody to ask: give --yes")
+				return usage("--secret-file - needs --yes")
 			}
 			secret, err := a.secretIn(c.Context(), file)
 			if err != nil {
@@ -191,22 +192,22 @@ the standard input where FILE is -, so that it stands in no list of processes.`,
 				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l.Endpoints(), e, secret, m) })
 		},
 	}
-	c.Flags().StringVar(&e.ID, "id", "", "the service's name for the endpoint; without it one is made up")
+	c.Flags().StringVar(&e.ID, "id", "", "the filing service's ID of the endpoint (default: generated)")
 	c.Flags().StringVar(&e.URL, "url", "", "the endpoint's address")
-	c.Flags().StringVar(&file, "secret-file", "", "a file that holds the signing secret; - for the standard input")
+	c.Flags().StringVar(&file, "secret-file", "", "a file with the signing secret; - for stdin")
 	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask")
 	return c
 }
 
 func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, secret string, m manner) error {
-	if err := a.agreed(ctx, m, "Deliveries under the signing secret of this endpoint are to be accepted:",
-		[][]string{{"id", e.ID}, {"url", e.URL}}, "Keep its secret?"); err != nil {
+	if err := a.agreed(ctx, m, "Events signed with the secret of this endpoint will be accepted:",
+		[][]string{{"id", e.ID}, {"url", e.URL}}, "Store its secret?"); err != nil {
 		return err
 	}
 	if err := l.Set(acting(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The signing secret of %s is kept.\n", e.ID)
+	fmt.Fprintf(a.out, "The signing secret of %s was stored.\n", e.ID)
 	return nil
 }
 
@@ -230,7 +231,7 @@ func (a *app) secretIn(ctx context.Context, file string) (string, error) {
 	case secret == "":
 		return "", fmt.Errorf("read the secret: %s is empty", file)
 	case len(content) > longest || strings.ContainsAny(secret, " \t\r\n"):
-		return "", fmt.Errorf("read the secret: %s holds more than a secret", file)
+		return "", fmt.Errorf("read the secret: %s has more than one word", file)
 	}
 	return secret, nil
 }
@@ -239,15 +240,15 @@ func (a *app) webhooksListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List the endpoints whose signing secrets are kept here",
+		Short:   "List the endpoints whose signing secrets are stored",
 		Example: "  importer webhooks list\n  importer webhooks list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No endpoint is known",
+			return a.listing(c.Context(), "No endpoints",
 				func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l.Endpoints(), asJSON) })
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per endpoint")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each endpoint")
 	return c
 }
 
@@ -271,11 +272,11 @@ func (a *app) listEndpoints(ctx context.Context, l endpoints, asJSON bool) error
 		return nil
 	}
 	if len(all) == 0 {
-		a.say("No endpoint is kept. Begin with: importer webhooks create --url https://HOST" + webhook.Path)
+		a.say("No endpoints yet. To register one: importer webhooks create --url https://HOST" + webhook.Path)
 		return nil
 	}
 	table := lineUp(a.out)
-	fmt.Fprintln(table, "ENDPOINT\tKEPT\tURL")
+	fmt.Fprintln(table, "ENDPOINT\tSTORED\tURL")
 	for _, e := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(e.ID), e.CreatedAt.Local().Format("2006-01-02 15:04"), plain(e.URL))
 	}
@@ -286,11 +287,11 @@ func (a *app) webhooksRemoveCommand() *cobra.Command {
 	var m manner
 	c := &cobra.Command{
 		Use:   "remove ENDPOINT",
-		Short: "Forget an endpoint: deliveries under its signing secret are refused",
-		Long: `remove drops the signing secret of an endpoint, for good. The service shows no way
-to delete an endpoint and goes on delivering to it; those deliveries are refused.`,
+		Short: "Delete the signing secret of an endpoint; its events are refused",
+		Long: `remove permanently deletes the signing secret of an endpoint. The filing service has
+no way to delete an endpoint, so it keeps sending events; they are refused.`,
 		Example: "  importer webhooks remove we_17",
-		Args:    one("endpoint: importer webhooks list shows them"),
+		Args:    one("endpoint (importer webhooks list shows them)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(),
 				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l.Endpoints(), args[0], m) })
@@ -310,19 +311,19 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, m mann
 			continue
 		}
 		if err := a.agreed(
-			ctx, m, "The signing secret of this endpoint is to be dropped, and deliveries under it refused:",
+			ctx, m, "The signing secret of this endpoint will be deleted, and its events refused:",
 			[][]string{
 				{"id", e.ID}, {"url", e.URL},
-			}, "Drop it?"); err != nil {
+			}, "Delete it?"); err != nil {
 			return err
 		}
 		if err := l.Delete(acting(ctx, "webhook-remove", id, ""), id); err != nil {
 			return err
 		}
 		fmt.Fprintf(
-			a.out, "The signing secret of %s is dropped. The service goes on delivering to it; ask the service to "+
-				"delete it.\n", id)
+			a.out, "The signing secret of %s was deleted. The filing service keeps sending events; ask it to delete "+
+				"the endpoint.\n", id)
 		return nil
 	}
-	return fmt.Errorf("there is no endpoint %s here: importer webhooks list shows those that are kept", id)
+	return fmt.Errorf("there is no endpoint %s (importer webhooks list shows them)", id)
 }
