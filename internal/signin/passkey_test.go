@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/signin/signintest"
-
 	"github.com/descope/virtualwebauthn"
+
+	"bulkfiling/internal/signin/signintest"
 )
 
 func passkeys(t *testing.T, address string) *Passkeys {
