@@ -211,14 +211,14 @@ func (p *page) settings() (web.Settings, error) {
 }
 
 // testNotices sends a message to every target of notifications.
-func (p *page) testNotices(ctx context.Context) ([]web.NoticeTarget, error) {
+func (p *page) testNotices(ctx context.Context) ([]web.NotificationTarget, error) {
 	targets, err := p.env.NotifyTargets()
 	if err != nil {
 		return nil, err
 	}
-	var all []web.NoticeTarget
+	var all []web.NotificationTarget
 	for i, err := range notify.Test(ctx, targets) {
-		all = append(all, web.NoticeTarget{Name: targets[i].String(), Err: err})
+		all = append(all, web.NotificationTarget{Name: targets[i].String(), Err: err})
 	}
 	return all, nil
 }

@@ -47,8 +47,8 @@ type Config struct {
 	Log       *slog.Logger      // is told why a document could not be downloaded
 }
 
-// Archive is a folder that documents are saved into. Close it.
-type Archive struct {
+// Folder is a folder that documents are saved into. Close it.
+type Folder struct {
 	dir   string
 	lock  *flock.Flock
 	links Links
@@ -63,11 +63,11 @@ type Archive struct {
 }
 
 // Open takes a folder over, making it as needed. It returns ErrBusy.
-func Open(dir string, c Config) (*Archive, error) {
+func Open(dir string, c Config) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder %s: %w", dir, err)
 	}
-	a := &Archive{
+	d := &Folder{
 		dir:     dir,
 		links:   c.Links,
 		fetch:   newFetcher(c.Downloads, c.Log),
@@ -76,25 +76,25 @@ func Open(dir string, c Config) (*Archive, error) {
 		folders: make(map[string]string),
 		owners:  make(map[string]string),
 	}
-	held, err := a.lock.TryLock()
+	held, err := d.lock.TryLock()
 	if err == nil && !held {
 		err = ErrBusy
 	}
 	if err != nil {
 		return nil, fmt.Errorf("save documents into %s: %w", dir, err)
 	}
-	if err := a.readManifest(); err != nil {
-		return nil, errors.Join(err, a.lock.Unlock())
+	if err := d.readManifest(); err != nil {
+		return nil, errors.Join(err, d.lock.Unlock())
 	}
-	return a, nil
+	return d, nil
 }
 
 // Close writes the manifest and leaves the folder.
-func (a *Archive) Close() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	err := a.writeManifest()
-	return errors.Join(err, a.lock.Unlock()) // the lock's file stays: removed, it could be locked twice
+func (d *Folder) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.writeManifest()
+	return errors.Join(err, d.lock.Unlock()) // the lock's file stays: removed, it could be locked twice
 }
 
 // Outcome is what became of one document.
@@ -111,7 +111,7 @@ const saversAtOnce = 4
 // Save saves documents, several at once, and tells of each as it is done. An
 // error of one does not stop the others; the only error returned is that of the
 // folder itself, or of the context.
-func (a *Archive) Save(ctx context.Context, items []Item, done func(Outcome)) error {
+func (d *Folder) Save(ctx context.Context, items []Item, done func(Outcome)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(saversAtOnce)
 	var telling sync.Mutex
@@ -120,7 +120,7 @@ func (a *Archive) Save(ctx context.Context, items []Item, done func(Outcome)) er
 			break
 		}
 		group.Go(func() error {
-			file, fresh, err := a.save(ctx, item)
+			file, fresh, err := d.save(ctx, item)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -137,34 +137,34 @@ func (a *Archive) Save(ctx context.Context, items []Item, done func(Outcome)) er
 }
 
 // save brings one document in, unless it is there.
-func (a *Archive) save(ctx context.Context, item Item) (file string, fresh bool, err error) {
+func (d *Folder) save(ctx context.Context, item Item) (file string, fresh bool, err error) {
 	if item.ID == "" {
 		return "", false, errors.New("the service told of it without its id: look at the company's dashboard")
 	}
-	if file, there := a.there(item); there {
+	if file, there := d.there(item); there {
 		return file, false, nil
 	}
-	folder, err := a.folder(item)
+	folder, err := d.folder(item)
 	if err != nil {
 		return "", false, err
 	}
 	stem := filepath.Join(folder, fileName(strings.Join(words(item), " ")))
-	a.mu.Lock()
-	_, listed := a.byID[item.ID]
-	a.mu.Unlock()
-	if file, found := a.left(stem); found && listed {
+	d.mu.Lock()
+	_, listed := d.byID[item.ID]
+	d.mu.Unlock()
+	if file, found := d.left(stem); found && listed {
 		// It is not as long as it was: somebody cut it short.
-		if err := os.Remove(filepath.Join(a.dir, file)); err != nil {
+		if err := os.Remove(filepath.Join(d.dir, file)); err != nil {
 			return "", false, fmt.Errorf("replace %s: %w", file, err)
 		}
 	} else if found {
-		return file, false, a.record(item, file)
+		return file, false, d.record(item, file)
 	}
-	file, err = a.fetch.into(ctx, a.links, item.ID, a.dir, stem)
+	file, err = d.fetch.into(ctx, d.links, item.ID, d.dir, stem)
 	if err != nil {
 		return "", false, err
 	}
-	return file, true, a.record(item, file)
+	return file, true, d.record(item, file)
 }
 
 // maxWhat leaves room for the id in a file's name, which must never be cut.
@@ -187,19 +187,19 @@ const ownerFile = ".company"
 
 // folder is a client's, made as needed: its name, with the company's id behind
 // it where another company has the name already. It stays the same for ever.
-func (a *Archive) folder(item Item) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (d *Folder) folder(item Item) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	company := cmp.Or(item.Company, item.OrderID)
-	if folder, known := a.folders[company]; known {
+	if folder, known := d.folders[company]; known {
 		return folder, nil
 	}
 	name := cmp.Or(fileName(item.Client), fileName(company), "unknown")
 	for _, folder := range []string{name, fileName(name + " (" + company + ")")} {
-		if owner, taken := a.owners[strings.ToLower(folder)]; taken && owner != company {
+		if owner, taken := d.owners[strings.ToLower(folder)]; taken && owner != company {
 			continue
 		}
-		mine, err := a.own(company, folder)
+		mine, err := d.own(company, folder)
 		if err != nil {
 			return "", fmt.Errorf("make the folder of %s: %w", name, err)
 		}
@@ -212,8 +212,8 @@ func (a *Archive) folder(item Item) (string, error) {
 
 // own makes a folder a company's, or finds that it is another's. Its owner is
 // written down before anything else comes into it.
-func (a *Archive) own(company, folder string) (bool, error) {
-	path := filepath.Join(a.dir, folder)
+func (d *Folder) own(company, folder string) (bool, error) {
+	path := filepath.Join(d.dir, folder)
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return false, err
 	}
@@ -228,8 +228,8 @@ func (a *Archive) own(company, folder string) (bool, error) {
 	if err != nil || string(owner) != company {
 		return false, err
 	}
-	a.folders[company] = folder
-	a.owners[strings.ToLower(folder)] = company
+	d.folders[company] = folder
+	d.owners[strings.ToLower(folder)] = company
 	return true, nil
 }
 
@@ -248,25 +248,25 @@ func writeWhole(path, content string) error {
 }
 
 // there reports whether a document was saved before and still is.
-func (a *Archive) there(item Item) (file string, ok bool) {
-	a.mu.Lock()
-	at, listed := a.byID[item.ID]
+func (d *Folder) there(item Item) (file string, ok bool) {
+	d.mu.Lock()
+	at, listed := d.byID[item.ID]
 	var e Entry
 	if listed {
-		e = a.entries[at]
+		e = d.entries[at]
 	}
-	a.mu.Unlock()
+	d.mu.Unlock()
 	if !listed {
 		return "", false
 	}
-	info, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(e.File)))
+	info, err := os.Stat(filepath.Join(d.dir, filepath.FromSlash(e.File)))
 	return e.File, err == nil && info.Size() == e.Bytes
 }
 
 // left finds a file that was saved whole and not written into the manifest any
 // more: a crash came between.
-func (a *Archive) left(stem string) (file string, found bool) {
-	names, err := os.ReadDir(filepath.Join(a.dir, filepath.Dir(stem)))
+func (d *Folder) left(stem string) (file string, found bool) {
+	names, err := os.ReadDir(filepath.Join(d.dir, filepath.Dir(stem)))
 	if err != nil {
 		return "", false
 	}
@@ -281,8 +281,8 @@ func (a *Archive) left(stem string) (file string, found bool) {
 }
 
 // record lists a file in the manifest.
-func (a *Archive) record(item Item, file string) error {
-	f, err := os.Open(filepath.Join(a.dir, file))
+func (d *Folder) record(item Item, file string) error {
+	f, err := os.Open(filepath.Join(d.dir, file))
 	if err != nil {
 		return fmt.Errorf("read %s back: %w", file, err)
 	}
@@ -292,9 +292,9 @@ func (a *Archive) record(item Item, file string) error {
 	if err != nil {
 		return fmt.Errorf("read %s back: %w", file, err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.list(Entry{
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list(Entry{
 		Batch:    item.Batch,
 		Row:      item.Number,
 		Company:  cmp.Or(item.Company, item.OrderID),
@@ -308,8 +308,8 @@ func (a *Archive) record(item Item, file string) error {
 		SHA256:   hex.EncodeToString(sum.Sum(nil)),
 		SavedAt:  time.Now().UTC(),
 	})
-	if a.unsaved++; a.unsaved >= manifestEvery {
-		return a.writeManifest()
+	if d.unsaved++; d.unsaved >= manifestEvery {
+		return d.writeManifest()
 	}
 	return nil
 }

@@ -37,8 +37,8 @@ const manifestFile = "manifest.csv"
 // leaves out of it is found again by its file.
 const manifestEvery = 50
 
-func (a *Archive) readManifest() error {
-	path := filepath.Join(a.dir, manifestFile)
+func (d *Folder) readManifest() error {
+	path := filepath.Join(d.dir, manifestFile)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -55,33 +55,33 @@ func (a *Archive) readManifest() error {
 		if e.Document == "" || !filepath.IsLocal(filepath.FromSlash(e.File)) {
 			continue // not a line of ours
 		}
-		a.list(e)
+		d.list(e)
 	}
 	return nil
 }
 
 // list adds an entry, or replaces the one of the same document.
-func (a *Archive) list(e Entry) {
-	if at, known := a.byID[e.Document]; known {
-		a.entries[at] = e
+func (d *Folder) list(e Entry) {
+	if at, known := d.byID[e.Document]; known {
+		d.entries[at] = e
 		return
 	}
-	a.byID[e.Document] = len(a.entries)
-	a.entries = append(a.entries, e)
+	d.byID[e.Document] = len(d.entries)
+	d.entries = append(d.entries, e)
 }
 
 // writeManifest writes the manifest whole, or leaves the old one. It is written
 // as a table for a spreadsheet: no text in it is taken for a formula.
-func (a *Archive) writeManifest() error {
-	if len(a.entries) == 0 {
+func (d *Folder) writeManifest() error {
+	if len(d.entries) == 0 {
 		return nil
 	}
-	file, err := sheet.CreateCSV(filepath.Join(a.dir, manifestFile))
+	file, err := sheet.CreateCSV(filepath.Join(d.dir, manifestFile))
 	if err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	defer file.Abort()
-	sorted := slices.Clone(a.entries)
+	sorted := slices.Clone(d.entries)
 	slices.SortStableFunc(sorted, func(x, y Entry) int { return strings.Compare(x.File, y.File) })
 	lines := [][]sheet.OutCell{nil}
 	for _, name := range []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type",
@@ -102,6 +102,6 @@ func (a *Archive) writeManifest() error {
 	if err := file.Save(); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	a.unsaved = 0
+	d.unsaved = 0
 	return nil
 }

@@ -10,13 +10,13 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Columns are the answers, in the order in which they follow the input's own
-// columns on Results and in the CSV.
-var Columns = []string{
+// resultColumns are the headers of the result columns, in the order in which
+// they follow the input's own columns on Results and in the CSV.
+var resultColumns = []string{
 	"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At", "Subscription",
 }
 
-// The index of each answer in Columns.
+// The index of each result in resultColumns.
 const (
 	colResult = iota
 	colMessage

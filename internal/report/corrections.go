@@ -126,7 +126,7 @@ func (c *corrections) begin() error {
 	if err != nil {
 		return err
 	}
-	return c.writer.Row(c.header(Columns[colMessage], rowHeader)...)
+	return c.writer.Row(c.header(resultColumns[colMessage], rowHeader)...)
 }
 
 // yearField is the column whose cells take a year. One that holds a date is

@@ -5,3 +5,6 @@ var (
 	CostCell = costCell
 	CostText = costText
 )
+
+// ResultColumns are the headers of the result columns.
+var ResultColumns = resultColumns

@@ -37,7 +37,7 @@ func inputLayout(b ledger.Batch) *layout {
 
 func newLayout(headers, fields []string, without []int) *layout {
 	l := &layout{inputs: len(headers)}
-	for i, name := range Columns {
+	for i, name := range resultColumns {
 		l.answers[i] = len(name)
 	}
 	l.answers[colUpdatedAt] = len("2026-03-01 14:30 UTC")
@@ -123,9 +123,9 @@ func answersFrom(names []string, first int) []int {
 	return ours
 }
 
-// answerNames are Columns as they are compared.
+// answerNames are resultColumns as they are compared.
 var answerNames = func() (names []string) {
-	for _, name := range Columns {
+	for _, name := range resultColumns {
 		names = append(names, filing.FoldName(name))
 	}
 	return names

@@ -138,7 +138,7 @@ func OrdersIn(path string) (orders []string, err error) {
 		}
 		for _, row := range block.Rows {
 			if at < 0 {
-				if at = lastCell(row.Cells, Columns[colOrderIDs]); at < 0 {
+				if at = lastCell(row.Cells, resultColumns[colOrderIDs]); at < 0 {
 					return nil, nil
 				}
 				continue

@@ -87,7 +87,7 @@ func (p *projection) writeCSV(ctx context.Context, l Ledger, path string) error 
 		return err
 	}
 	defer file.Abort()
-	if err := file.Row(p.header(Columns...)...); err != nil {
+	if err := file.Row(p.header(resultColumns...)...); err != nil {
 		return err
 	}
 	err = eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
@@ -112,7 +112,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err != nil {
 		return err
 	}
-	if err := results.Row(p.header(Columns...)...); err != nil {
+	if err := results.Row(p.header(resultColumns...)...); err != nil {
 		return err
 	}
 	attention := corrections{book: book, projection: p}

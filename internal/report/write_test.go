@@ -375,7 +375,7 @@ func TestNeedsAttentionWithoutRowsIsOneFriendlyLine(t *testing.T) {
 }
 
 // fedBack are the columns of the results of a file.
-func fedBack(input ...string) []string { return append(input, report.Columns...) }
+func fedBack(input ...string) []string { return append(input, report.ResultColumns...) }
 
 func TestAFileOfOursFedBackGetsItsAnswersAnew(t *testing.T) {
 	for _, c := range []struct {
@@ -426,7 +426,7 @@ func TestAFileOfOursFedBackGetsItsAnswersAnew(t *testing.T) {
 		})
 		path, _ := write(t, b, "out.xlsx")
 		got := read(t, path, "Results")
-		if header := words(got[0]); !slices.Equal(header, slices.Concat(c.want, report.Columns)) {
+		if header := words(got[0]); !slices.Equal(header, slices.Concat(c.want, report.ResultColumns)) {
 			t.Errorf("%s: columns %q", c.name, header)
 		}
 		for i, name := range c.want {

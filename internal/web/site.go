@@ -28,9 +28,9 @@ type Config struct {
 	Concurrency int           // look-ups in flight
 	// of the queue, by asynq's states; nil where there is none to ask
 	Depth        func(context.Context) (map[string]int, error)
-	TestNotices  func(context.Context) ([]NoticeTarget, error) // sends a message to every target of notifications
-	Provider     *signin.Provider                              // the sign-in provider; nil for none
-	ProviderOnly bool                                          // passwords sign in break-glass accounts only
+	TestNotices  func(context.Context) ([]NotificationTarget, error) // sends a message to every target of notifications
+	Provider     *signin.Provider                                    // the sign-in provider; nil for none
+	ProviderOnly bool                                                // passwords sign in break-glass accounts only
 	Settings     Settings
 	Downloads    network.Downloads // where the links of documents may lead
 	Public       *url.URL          // where people reach the site; nil: wherever it listens
@@ -61,8 +61,8 @@ type Settings struct {
 	Claim    string   // of the provider, that names the groups
 }
 
-// NoticeTarget is a target of notifications, and the result of a test.
-type NoticeTarget struct {
+// NotificationTarget is a target of notifications, and the result of a test.
+type NotificationTarget struct {
 	Name string
 	Err  error
 }

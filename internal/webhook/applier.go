@@ -10,7 +10,7 @@ import (
 
 // Applier applies stored events, whichever process stored them.
 type Applier struct {
-	store Store
+	store store
 	log   *slog.Logger
 	woken chan struct{}
 }
@@ -23,8 +23,8 @@ const (
 	farewell     = 5 * time.Second // for what is stored when it ends
 )
 
-// NewApplier makes an applier. Run runs it.
-func NewApplier(store Store, log *slog.Logger) *Applier {
+// newApplier makes an applier. Run runs it.
+func newApplier(store store, log *slog.Logger) *Applier {
 	return &Applier{store: store, log: log, woken: make(chan struct{}, 1)}
 }
 

@@ -132,7 +132,8 @@ func TestEndsInGoodOrder(t *testing.T) {
 			}
 			return 0, nil, nil
 		}
-		webhook.NewApplier(m, slog.New(slog.NewTextHandler(said, nil))).Run(ctx)
+		_, a := webhook.Handler(m, nil, slog.New(slog.NewTextHandler(said, nil)))
+		a.Run(ctx)
 		if said.String() != "" || calls != 3 {
 			t.Errorf("asked %d times; said: %s", calls, said)
 		}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/webhook"
 )
@@ -53,7 +54,7 @@ func (c child) run() error {
 	if err != nil {
 		return err
 	}
-	var s webhook.Store = l
+	var s eventStore = l
 	if c.Halt {
 		s = halting{l}
 	}
@@ -66,6 +67,13 @@ func (c child) run() error {
 	fmt.Println("listening")
 	go applier.Run(ctx)
 	return http.Serve(listener, rc)
+}
+
+// eventStore is the part of the ledger that a receiver needs.
+type eventStore interface {
+	KeepEvent(ctx context.Context, e filing.Event, body []byte) (bool, error)
+	KeepUnreadable(ctx context.Context, body []byte, why string) (bool, error)
+	ApplyEvents(ctx context.Context) (int, []ledger.Settled, error)
 }
 
 // halting stores events and never comes to apply them.
@@ -161,7 +169,8 @@ func TestKilledBetweenStoreAndApply(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(s.Context())
 		defer stop()
-		go webhook.NewApplier(l, discard).Run(ctx)
+		_, applier := webhook.Handler(l, nil, discard)
+		go applier.Run(ctx)
 		for deadline := time.Now().Add(10 * time.Second); s.rows(l)[0].Items[0].FilingStatus != "filed" &&
 			time.Now().Before(deadline); {
 			time.Sleep(5 * time.Millisecond) // between two looks

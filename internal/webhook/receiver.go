@@ -34,8 +34,8 @@ const (
 //
 // The content type is not looked at: the signature vouches for the body.
 type Receiver struct {
-	store    Store
-	verifier Verifier
+	store    store
+	verifier verifier
 	stored   func() // called for every new event
 	log      *slog.Logger
 

@@ -8,8 +8,8 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Store is the part of the ledger that events need.
-type Store interface {
+// store is the part of the ledger that events need.
+type store interface {
 	// KeepEvent stores an event once by its id, durably before it returns. It
 	// reports whether the event was new.
 	KeepEvent(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error)
@@ -31,7 +31,7 @@ const Path = "/webhooks/filing"
 // Handler makes what receives deliveries into the store, and the applier of
 // what is stored, which the caller runs beside it. Any number of processes may
 // do so over one ledger.
-func Handler(store Store, v Verifier, log *slog.Logger) (*Receiver, *Applier) {
-	a := NewApplier(store, log)
+func Handler(store store, v verifier, log *slog.Logger) (*Receiver, *Applier) {
+	a := newApplier(store, log)
 	return &Receiver{store: store, verifier: v, stored: a.Wake, log: log}, a
 }

@@ -25,9 +25,9 @@ var (
 		"https://HOST" + Path + ", or set FILING_WEBHOOK_SECRET")
 )
 
-// Verifier decides whether a delivery comes from the service. It sees the raw
+// verifier decides whether a delivery comes from the service. It sees the raw
 // body, before anything is parsed, and must compare in constant time.
-type Verifier interface {
+type verifier interface {
 	Verify(ctx context.Context, h http.Header, body []byte) error
 }
 
