@@ -92,68 +92,87 @@ type chunk struct {
 // of the other.
 const chunksInFlight = 6
 
-// eachChunk is Each by the hundred rows.
+// eachChunk calls fn with the rows of one chunk after the other.
 func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
 	r, err := im.rows(im.sheet)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	free := make(chan *chunk, chunksInFlight)
+	p := &pipeline{
+		im:      im,
+		free:    make(chan *chunk, chunksInFlight),
+		toCheck: make(chan *chunk, chunksInFlight),
+		inOrder: make(chan *chunk, chunksInFlight),
+	}
 	for range chunksInFlight {
-		free <- &chunk{checked: make(chan struct{}, 1)}
+		p.free <- &chunk{checked: make(chan struct{}, 1)}
 	}
-	toCheck := make(chan *chunk, chunksInFlight)
-	inOrder := make(chan *chunk, chunksInFlight)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		defer close(inOrder)
-		defer close(toCheck)
-		for {
-			var s *chunk
-			select {
-			case s = <-free:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-			if err := r.Read(&s.block); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			toCheck <- s
-			inOrder <- s
-		}
-	})
+	group.Go(func() error { return p.read(ctx, r) })
 	for range max(1, runtime.GOMAXPROCS(0)-1) {
-		group.Go(func() error {
-			c := im.newChecker()
-			for s := range toCheck {
-				c.checkChunk(s)
-				s.checked <- struct{}{}
-			}
-			return nil
-		})
+		group.Go(p.check)
 	}
-	group.Go(func() error {
-		l := im.newFinalPass()
-		for s := range inOrder {
-			<-s.checked
-			if err := ctx.Err(); err != nil {
-				return context.Cause(ctx)
-			}
-			if err := l.look(s.rows); err != nil {
-				return err
-			}
-			if err := fn(s.rows); err != nil {
-				return err
-			}
-			free <- s
-		}
-		l.note()
-		return nil
-	})
+	group.Go(func() error { return p.finish(ctx, fn) })
 	return group.Wait()
+}
+
+// pipeline passes chunks from the reader to the checkers and, in the order of
+// the sheet, to the final pass.
+type pipeline struct {
+	im                     *Import
+	free, toCheck, inOrder chan *chunk
+}
+
+// read fills the free chunks with the rows of the sheet.
+func (p *pipeline) read(ctx context.Context, r *rowReader) error {
+	defer close(p.inOrder)
+	defer close(p.toCheck)
+	for {
+		var c *chunk
+		select {
+		case c = <-p.free:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := r.Read(&c.block); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		p.toCheck <- c
+		p.inOrder <- c
+	}
+}
+
+// check checks the rows of chunks, in any order.
+func (p *pipeline) check() error {
+	checker := p.im.newChecker()
+	for c := range p.toCheck {
+		checker.checkChunk(c)
+		c.checked <- struct{}{}
+	}
+	return nil
+}
+
+// finish calls fn with the checked rows, in the order of the sheet.
+func (p *pipeline) finish(ctx context.Context, fn func([]Row) error) error {
+	final := p.im.newFinalPass()
+	for c := range p.inOrder {
+		<-c.checked
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := final.add(c.rows); err != nil {
+			return err
+		}
+		if err := fn(c.rows); err != nil {
+			return err
+		}
+		p.free <- c
+	}
+	final.note()
+	return nil
 }
 
 // checkChunk checks the rows below the header.
@@ -233,7 +252,8 @@ func (l *finalPass) noteDates() (notes []string) {
 	return notes
 }
 
-func (l *finalPass) look(rows []Row) error {
+// add takes in the next rows of the sheet.
+func (l *finalPass) add(rows []Row) error {
 	for i := range rows {
 		r := &rows[i]
 		l.rows++

@@ -287,6 +287,8 @@ func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
 // of ours, and each row among the first of every sheet is tried as the header.
 const maxHeadings = 2000
 
+// read returns the layout of a row of cells as the header, below a row of groups
+// or nil.
 func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 	if len(groups) > len(cells) {
 		cells = append(slices.Clone(cells), make([]sheet.Cell, len(groups)-len(cells))...)
@@ -301,37 +303,39 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 		if cell.Kind == sheet.Blank && i < len(groups) {
 			cell = groups[i] // a header that is merged with the row above
 		}
+		h := &l.headings[i]
+		*h = heading{text: filing.HideSSNs(cell.Text), index: i, wording: wording{none, unknown}}
 		if i >= maxHeadings {
-			l.headings[i] = heading{text: filing.HideSSNs(cell.Text), index: i, wording: wording{none, unknown}}
 			continue
 		}
-		h := heading{
-			text:    filing.HideSSNs(cell.Text),
-			folded:  foldHeader(cell.Text),
-			index:   i,
-			wording: wording{none, unknown},
-		}
-		if id, ok := m.said[h.folded]; ok && cell.Kind != sheet.Blank {
-			h.wording = wording{id, mapped}
-		} else if cell.Kind == sheet.Text {
-			h.wording = m.means(cell.Text)
-			if group != "" && groups != nil && h.strength < exact {
-				if w := m.means(group + " " + cell.Text); w.strength > weak {
-					h.wording, h.text = w, filing.HideSSNs(group+" "+cell.Text)
-				}
-			}
-		}
-		l.headings[i] = h
+		m.match(h, cell, group)
 		if h.column != none && !seen[h.column] {
 			seen[h.column] = true
 			l.known++
-			l.score += 2
-			if h.strength >= exact {
-				l.score++
-			}
+			l.score += 2 + oneIf(h.strength >= exact)
 		}
 	}
 	return l
+}
+
+// match finds the column that a cell of the header means, alone or with the
+// words of the group above it.
+func (m *matcher) match(h *heading, cell sheet.Cell, group string) {
+	h.folded = foldHeader(cell.Text)
+	if id, ok := m.said[h.folded]; ok && cell.Kind != sheet.Blank {
+		h.wording = wording{id, mapped}
+		return
+	}
+	if cell.Kind != sheet.Text {
+		return
+	}
+	h.wording = m.means(cell.Text)
+	if group == "" || h.strength >= exact {
+		return
+	}
+	if w := m.means(group + " " + cell.Text); w.strength > weak {
+		h.wording, h.text = w, filing.HideSSNs(group+" "+cell.Text)
+	}
 }
 
 // anchors are the columns of which a sheet of filings has at least one.

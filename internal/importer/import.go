@@ -284,9 +284,6 @@ func (im *Import) checkState() error {
 		if h.column != principalState || h.strength != weak && !h.behind {
 			continue
 		}
-		said := func(id columnID) string {
-			return im.options.tell(readAs, h.text, columns[id].header, im.layout.mapName(&h)+"="+columns[id].header)
-		}
 		return &sheet.FormatError{
 			File:  im.file.Name(),
 			Sheet: im.sheet,
@@ -296,7 +293,8 @@ func (im *Import) checkState() error {
 				im.options.State, h.name(im.layout.row)),
 			Remedy: fmt.Sprintf(
 				"If it is the state of each filing, %s; if it is the state of the office, %s, and every row is "+
-					"filed in %s", said(filingState), said(principalState), im.options.State),
+					"filed in %s", im.layout.readAs(&h, filingState, &im.options),
+				im.layout.readAs(&h, principalState, &im.options), im.options.State),
 		}
 	}
 	return nil

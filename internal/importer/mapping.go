@@ -327,8 +327,7 @@ func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 		}
 		if near, ok := l.suggest(&h, rows); ok && h.strength != weak && len(notes) < maxNamed {
 			notes = append(notes, fmt.Sprintf("Column %s is not recognized and was ignored. If it is %s, %s.",
-				h.name(l.row), columns[near].header,
-				o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header)))
+				h.name(l.row), columns[near].header, l.readAs(&h, near, o)))
 			continue
 		}
 		names = append(names, h.name(l.row))
@@ -348,15 +347,17 @@ const maxNamed = 250
 
 func abs(n int) int { return max(n, -n) }
 
-// needs are the columns without which no row of any product here can be
-// ordered, and the option that stands in for each.
-var needs = []struct {
+// need is a column without which no row of some products can be ordered, or
+// several of which one is enough, and the option that stands in for it.
+type need struct {
 	columns  []columnID
 	products []filing.Product
 	option   func(*Options) bool
 	remedy   string
 	instead  remedy
-}{
+}
+
+var needs = []need{
 	{[]columnID{companyID}, onExisting, func(*Options) bool { return false },
 		"add it, or the columns that describe a company to be created", 0},
 	{[]columnID{legalName}, formation, func(*Options) bool { return false }, "add it", 0},
@@ -364,6 +365,12 @@ var needs = []struct {
 	{[]columnID{userID, userEmail}, anyProduct, func(o *Options) bool { return o.User != "" }, "add it", oneUser},
 	{[]columnID{filingState}, anyProduct, func(o *Options) bool { return o.State != "" }, "add it", oneState},
 	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it", oneYear},
+}
+
+// isMet reports whether a product does not need the column, the sheet has it, or
+// an option gives it.
+func (n *need) isMet(p filing.Product, o *Options, has func(columnID) bool) bool {
+	return !slices.Contains(n.products, p) || slices.ContainsFunc(n.columns, has) || n.option(o)
 }
 
 // describing are the columns without which a company cannot be created.
@@ -374,22 +381,24 @@ func (p *mapping) describes() bool {
 	return !slices.ContainsFunc(describing, func(id columnID) bool { return p.binding(id) == nil })
 }
 
-// missing notes the columns that every row will lack. Where a header comes
-// close to one it is an error, for reading on would only fail every row.
+// gives reports whether the sheet gives a column, itself or by other columns.
+func (p *mapping) gives(id columnID) bool {
+	switch {
+	case p.binding(id) != nil:
+		return true
+	case id == companyID:
+		return p.describes()
+	case id == filingState && slices.Contains(ein, p.product):
+		return p.binding(formationState) != nil
+	}
+	return false
+}
+
+// missing notes the columns that every row will lack. A header that comes close
+// to one of them is an error: every row would fail.
 func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetName string) (notes []string, err error) {
 	for _, n := range needs {
-		has := func(id columnID) bool {
-			switch {
-			case p.binding(id) != nil:
-				return true
-			case id == companyID:
-				return p.describes()
-			case id == filingState && slices.Contains(ein, p.product):
-				return p.binding(formationState) != nil
-			}
-			return false
-		}
-		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, has) || n.option(o) {
+		if n.isMet(p.product, o, p.gives) {
 			continue
 		}
 		var names []string
@@ -399,29 +408,17 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 		remedy := n.remedy
 		for _, h := range l.headings {
 			if h.column != none && columns[h.column].unsent && n.columns[0] == legalName {
-				remedy += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row),
-					o.tell(readAs, h.text, columns[legalName].header, l.mapName(&h)+"="+columns[legalName].header))
+				remedy += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row), l.readAs(&h, legalName, o))
 				break
 			}
-			if h.column != none || h.strength != unknown {
-				continue
-			}
-			near, ok := l.suggest(&h, rows)
-			reason := fmt.Sprintf("no column is headed %s, but one is headed %q", columns[max(near, 0)].header, h.text)
-			if !ok || !slices.Contains(n.columns, near) {
-				if near, ok = l.valuesAre(n.columns, h.index, rows); !ok {
-					continue
+			if near, reason, ok := l.resembles(&h, n.columns, rows); ok {
+				return nil, &sheet.FormatError{
+					File:   file,
+					Sheet:  sheetName,
+					Cell:   l.cell(h.index),
+					Reason: reason,
+					Remedy: "Correct the header, or " + l.readAs(&h, near, o),
 				}
-				reason = fmt.Sprintf("no column is headed %s, but %s contains only such values", columns[near].header,
-					h.name(l.row))
-			}
-			return nil, &sheet.FormatError{
-				File:   file,
-				Sheet:  sheetName,
-				Cell:   l.cell(h.index),
-				Reason: reason,
-				Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header,
-					l.mapName(&h)+"="+columns[near].header),
 			}
 		}
 		if n.instead != 0 {
@@ -430,4 +427,25 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), remedy))
 	}
 	return notes, nil
+}
+
+// resembles finds the one of the missing columns that a heading without a
+// meaning resembles, by its header or by all of its values, and says how.
+func (l *layout) resembles(h *heading, missing []columnID, rows []sheet.Row) (near columnID, how string, ok bool) {
+	if h.column != none || h.strength != unknown {
+		return none, "", false
+	}
+	if near, ok = l.suggest(h, rows); ok && slices.Contains(missing, near) {
+		return near, fmt.Sprintf("no column is headed %s, but one is headed %q", columns[near].header, h.text), true
+	}
+	if near, ok = l.valuesAre(missing, h.index, rows); ok {
+		return near, fmt.Sprintf("no column is headed %s, but %s contains only such values", columns[near].header,
+			h.name(l.row)), true
+	}
+	return none, "", false
+}
+
+// readAs says how to have a column of the sheet read as one of ours.
+func (l *layout) readAs(h *heading, id columnID, o *Options) string {
+	return o.tell(readAs, h.text, columns[id].header, l.mapName(h)+"="+columns[id].header)
 }

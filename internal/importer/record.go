@@ -49,47 +49,62 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 	if created, err = to.CreateBatch(ctx, batch); err != nil || !created {
 		return batch.ID, false, err
 	}
-	var out []ledger.Row
-	add := func(rows []ledger.Row) error {
-		if len(rows) == 0 {
-			return nil
-		}
-		return to.AddRows(ctx, batch.ID, rows)
+	add := func(rows []ledger.Row) error { return to.AddRows(ctx, batch.ID, rows) }
+	prepare := func([]Row) error { return nil }
+	if original == nil {
+		prepare = func(rows []Row) error { return held.hold(ctx, rows) }
 	}
-	err = im.eachChunk(ctx, func(rows []Row) error {
-		if original == nil {
-			if err := held.hold(ctx, rows); err != nil {
-				return err
-			}
-		}
-		if im.options.Run == nil {
-			out = out[:0]
-		}
-		for i := range rows {
-			row := im.record(&rows[i])
-			if im.options.Run != nil {
-				if err := cloneRow(&row); err != nil {
-					return err
-				}
-			}
-			out = append(out, row)
-		}
-		if im.options.Run != nil {
-			return nil
-		}
-		return add(out)
-	})
-	if err == nil && im.options.Run != nil {
-		// A season's rows are sent by their due dates, so they are added by them.
-		slices.SortStableFunc(out, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) })
-		for part := range slices.Chunk(out, scheduleChunk) {
-			if err = add(part); err != nil {
-				break
-			}
-		}
+	if im.options.Run == nil {
+		err = im.addInOrder(ctx, prepare, add)
+	} else {
+		err = im.addByPriority(ctx, prepare, add)
 	}
 	held.note()
 	return batch.ID, err == nil, err
+}
+
+// addInOrder adds the rows in the order of the sheet, while it is read.
+func (im *Import) addInOrder(ctx context.Context, prepare func([]Row) error, add func([]ledger.Row) error) error {
+	var out []ledger.Row
+	return im.eachChunk(ctx, func(rows []Row) error {
+		if err := prepare(rows); err != nil || len(rows) == 0 {
+			return err
+		}
+		out = out[:0]
+		for i := range rows {
+			out = append(out, im.record(&rows[i]))
+		}
+		return add(out)
+	})
+}
+
+// addByPriority adds the rows of a schedule's run in the order of their due
+// dates, which is the order in which they are sent. All of them are read first.
+func (im *Import) addByPriority(ctx context.Context, prepare func([]Row) error, add func([]ledger.Row) error) error {
+	var out []ledger.Row
+	err := im.eachChunk(ctx, func(rows []Row) error {
+		if err := prepare(rows); err != nil {
+			return err
+		}
+		for i := range rows {
+			row := im.record(&rows[i])
+			if err := cloneRow(&row); err != nil {
+				return err
+			}
+			out = append(out, row)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(out, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) })
+	for part := range slices.Chunk(out, scheduleChunk) {
+		if err := add(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cloneRow copies a row out of the chunk that it was read in, whose memory the

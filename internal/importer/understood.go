@@ -108,40 +108,16 @@ func (l *layout) noProduct(o *Options) error {
 	}
 }
 
-// lacking says what a sheet lacks for each product that it may be of.
+// lacking says what a sheet lacks for each product that it may be of, the
+// products that lack the least first.
 func (l *layout) lacking(known []heading, o *Options) string {
 	lacks := map[string][]string{}
 	var order []string
 	for _, p := range filing.Products {
-		if p == filing.EIN && !slices.ContainsFunc(known,
-			func(h heading) bool { return columns[h.column].part == ofEIN }) {
+		if p == filing.EIN && !hasPart(known, ofEIN) {
 			continue // its many answers are all missing
 		}
-		var missing []string
-		for _, n := range needs {
-			has := func(id columnID) bool {
-				return slices.ContainsFunc(known, func(h heading) bool { return h.column == id })
-			}
-			if !slices.Contains(n.products, p) || slices.ContainsFunc(n.columns, has) || n.option(o) {
-				continue
-			}
-			name := columns[n.columns[0]].header
-			if n.columns[0] == userID {
-				name = "User ID or User Email"
-			}
-			missing = append(missing, name)
-		}
-		if p == filing.Formation {
-			for id := principalLine1; id <= principalCity; id += principalCity - principalLine1 {
-				if !slices.ContainsFunc(known, func(h heading) bool { return h.column == id }) {
-					missing = append(missing, columns[id].header)
-				}
-			}
-			if !slices.ContainsFunc(known, func(h heading) bool { return columns[h.column].part == ofOfficers }) {
-				missing = append(missing, "the officers")
-			}
-		}
-		list := strings.Join(missing, ", ")
+		list := strings.Join(lackedBy(p, known, o), ", ")
 		if lacks[list] == nil {
 			order = append(order, list)
 		}
@@ -152,14 +128,48 @@ func (l *layout) lacking(known []heading, o *Options) string {
 	})
 	var parts []string
 	for _, list := range order {
-		what := cmp.Or(list, "no column that every row needs")
 		verb := " lacks "
 		if len(lacks[list]) > 1 {
 			verb = " lack "
 		}
-		parts = append(parts, strings.Join(lacks[list], ", ")+verb+what)
+		parts = append(parts,
+			strings.Join(lacks[list], ", ")+verb+cmp.Or(list, "no column that every row needs"))
 	}
 	return capital(strings.Join(parts, "; "))
+}
+
+// lackedBy returns the columns that a product needs and that are not known.
+func lackedBy(p filing.Product, known []heading, o *Options) (missing []string) {
+	has := func(id columnID) bool {
+		return slices.ContainsFunc(known, func(h heading) bool { return h.column == id })
+	}
+	for _, n := range needs {
+		if n.isMet(p, o, has) {
+			continue
+		}
+		name := columns[n.columns[0]].header
+		if n.columns[0] == userID {
+			name = "User ID or User Email"
+		}
+		missing = append(missing, name)
+	}
+	if p != filing.Formation {
+		return missing
+	}
+	for _, id := range []columnID{principalLine1, principalCity} {
+		if !has(id) {
+			missing = append(missing, columns[id].header)
+		}
+	}
+	if !hasPart(known, ofOfficers) {
+		missing = append(missing, "the officers")
+	}
+	return missing
+}
+
+// hasPart reports whether one of the columns that are known is of a part.
+func hasPart(known []heading, p part) bool {
+	return slices.ContainsFunc(known, func(h heading) bool { return columns[h.column].part == p })
 }
 
 // severalProducts is the error of a sheet whose columns fit more than one

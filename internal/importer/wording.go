@@ -11,10 +11,31 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// headerWords are the words of a header in lower case. "#" and what people write
-// for "number" at the end are the word number, so that "Entity #" is told from
-// "Entity" and is the same as "Entity No."; but "Officer #1" is "Officer 1".
-func headerWords(text string) (words []string) {
+// headerWords returns the words of a header in lower case. "#" and what people
+// write for "number" at the end become the word number, so that "Entity #" differs
+// from "Entity" and equals "Entity No."; but "Officer #1" is "Officer 1".
+func headerWords(text string) []string {
+	words := splitHeader([]rune(text[:min(len(text), maxHeader)]))
+	last := len(words) - 1
+	if last <= 0 {
+		return words
+	}
+	switch words[last] {
+	case "no":
+		if words[last-1] != yes && words[last-1] != "y" {
+			words[last] = "number"
+		}
+	case "nr", "num":
+		words[last] = "number"
+	}
+	if words[last] == "number" && words[last-1] == "id" {
+		words = words[:last]
+	}
+	return words
+}
+
+// splitHeader splits a header into words of Latin letters and digits.
+func splitHeader(runes []rune) (words []string) {
 	var word strings.Builder
 	end := func() {
 		if word.Len() > 0 {
@@ -22,7 +43,6 @@ func headerWords(text string) (words []string) {
 			word.Reset()
 		}
 	}
-	runes := []rune(text[:min(len(text), maxHeader)])
 	for i, r := range runes {
 		switch {
 		case r == '#' || r == '№':
@@ -30,7 +50,7 @@ func headerWords(text string) (words []string) {
 			if i+1 == len(runes) || !unicode.IsDigit(runes[i+1]) {
 				words = append(words, "number")
 			}
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+		case (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9'):
 			word.WriteRune(r)
 		case r >= 'A' && r <= 'Z':
 			if i > 0 && unicode.IsLower(runes[i-1]) {
@@ -42,19 +62,6 @@ func headerWords(text string) (words []string) {
 		}
 	}
 	end()
-	if last := len(words) - 1; last > 0 {
-		switch words[last] {
-		case "no":
-			if words[last-1] != yes && words[last-1] != "y" {
-				words[last] = "number"
-			}
-		case "nr", "num":
-			words[last] = "number"
-		}
-		if words[last] == "number" && words[last-1] == "id" {
-			words = words[:last]
-		}
-	}
 	return words
 }
 

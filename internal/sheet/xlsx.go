@@ -359,75 +359,98 @@ func (w *workbook) readMain(main string) error {
 			w.stringsPart = r.target
 		}
 	}
-	var skipped, hidden []string
-	isWorkbook, sheets, longName, shared := false, 0, false, false
-	taken := map[string]bool{} // parts, by a sheet
-	err = w.walk(main, func(e element) {
-		switch {
-		case e.is("workbook", ""):
-			isWorkbook = true
-		case e.is("workbookPr", "workbook"): // an extension has another, further in
-			w.date1904 = isTrue(e.get("date1904"))
-		case e.is("sheet", "sheets"):
-			if sheets++; sheets > w.limits.Sheets {
-				return
-			}
-			t := tab{Info: Info{Name: e.get("name"), Visible: true}}
-			longName = longName || len(t.Name) > maxNameBytes
-			state := strings.ToLower(e.get("state"))
-			if state == "hidden" || state == "veryhidden" {
-				t.Visible = false
-			}
-			r, ok := relations[sheetRelation(e)]
-			// Some programs leave the relations out; the parts have their usual names then.
-			usual := fmt.Sprintf("xl/worksheets/sheet%d.xml", len(w.tabs)+len(skipped)+1)
-			switch {
-			case ok && r.kind == "worksheet":
-				t.part = r.target
-			case !ok && w.parts[usual] != nil:
-				t.part = usual
-			default:
-				skipped = append(skipped, t.Name)
-				return
-			}
-			shared = shared || taken[t.part]
-			taken[t.part] = true
-			if state == "hidden" { // a very hidden sheet belongs to a program, and nobody knows of it
-				hidden = append(hidden, t.Name)
-			}
-			w.tabs = append(w.tabs, t)
-		}
-	})
-	if err != nil {
+	list := sheetList{workbook: w, relations: relations, taken: map[string]bool{}}
+	if err := w.walk(main, list.element); err != nil {
 		return err
 	}
-	if !isWorkbook {
-		return packageError(w.parts)
+	if err := list.check(); err != nil {
+		return err
 	}
-	if sheets > w.limits.Sheets {
-		return &FormatError{
-			Reason:   fmt.Sprintf("the workbook has more than %d sheets", w.limits.Sheets),
-			Remedy:   "Save those that hold filings as a workbook of their own",
-			tooLarge: true,
-		}
+	if len(list.hidden) > 0 {
+		w.owner.note("Hidden sheets: " + quoteAll(list.hidden) + ".")
 	}
-	if shared {
-		return damaged("two of its sheets are one", nil)
-	}
-	if longName {
-		return damaged("a sheet has a name of more than "+byteCount(maxNameBytes), nil)
-	}
-	if len(w.tabs) == 0 {
-		return &FormatError{Reason: "the workbook has no sheet with cells", Remedy: "Check that it is the right file"}
-	}
-	if len(hidden) > 0 {
-		w.owner.note("Hidden sheets: " + quoteAll(hidden) + ".")
-	}
-	if len(skipped) > 0 {
-		w.owner.note("Sheets without cells (charts, dialogs, macros) were left out: " + quoteAll(skipped) + ".")
+	if len(list.skipped) > 0 {
+		w.owner.note("Sheets without cells (charts, dialogs, macros) were left out: " + quoteAll(list.skipped) + ".")
 	}
 	if w.parts[styles] != nil {
 		return w.readStyles(styles)
+	}
+	return nil
+}
+
+// sheetList gathers the sheets that the main part lists.
+type sheetList struct {
+	*workbook
+	relations map[string]relation
+
+	isWorkbook bool
+	sheets     int
+	taken      map[string]bool // parts that a sheet has
+	shared     bool            // two sheets have one part
+	longName   bool
+	skipped    []string // without cells
+	hidden     []string // a very hidden sheet belongs to a program; users do not know of it
+}
+
+// element takes in one element of the main part.
+func (l *sheetList) element(e element) {
+	switch {
+	case e.is("workbook", ""):
+		l.isWorkbook = true
+	case e.is("workbookPr", "workbook"): // an extension has another, further in
+		l.date1904 = isTrue(e.get("date1904"))
+	case e.is("sheet", "sheets"):
+		if l.sheets++; l.sheets <= l.limits.Sheets {
+			l.add(e)
+		}
+	}
+}
+
+// add adds a sheet, if it has cells.
+func (l *sheetList) add(e element) {
+	t := tab{Info: Info{Name: e.get("name"), Visible: true}}
+	l.longName = l.longName || len(t.Name) > maxNameBytes
+	state := strings.ToLower(e.get("state"))
+	if state == "hidden" || state == "veryhidden" {
+		t.Visible = false
+	}
+	r, ok := l.relations[sheetRelation(e)]
+	// Some programs leave the relations out; the parts have their usual names then.
+	usual := fmt.Sprintf("xl/worksheets/sheet%d.xml", len(l.tabs)+len(l.skipped)+1)
+	switch {
+	case ok && r.kind == "worksheet":
+		t.part = r.target
+	case !ok && l.parts[usual] != nil:
+		t.part = usual
+	default:
+		l.skipped = append(l.skipped, t.Name)
+		return
+	}
+	l.shared = l.shared || l.taken[t.part]
+	l.taken[t.part] = true
+	if state == "hidden" {
+		l.hidden = append(l.hidden, t.Name)
+	}
+	l.tabs = append(l.tabs, t)
+}
+
+// check refuses a list that is not one of a workbook with cells.
+func (l *sheetList) check() error {
+	switch {
+	case !l.isWorkbook:
+		return packageError(l.parts)
+	case l.sheets > l.limits.Sheets:
+		return &FormatError{
+			Reason:   fmt.Sprintf("the workbook has more than %d sheets", l.limits.Sheets),
+			Remedy:   "Save those that hold filings as a workbook of their own",
+			tooLarge: true,
+		}
+	case l.shared:
+		return damaged("two of its sheets are one", nil)
+	case l.longName:
+		return damaged("a sheet has a name of more than "+byteCount(maxNameBytes), nil)
+	case len(l.tabs) == 0:
+		return &FormatError{Reason: "the workbook has no sheet with cells", Remedy: "Check that it is the right file"}
 	}
 	return nil
 }

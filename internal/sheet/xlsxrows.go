@@ -55,7 +55,7 @@ func (s *sheetSource) fillRows(b *Block) error {
 		case err != nil:
 			return err
 		case t == tokenStart && string(s.scanner.name) == "row":
-			err = s.row(b)
+			err = s.readRow(b)
 		case t == tokenStart:
 			err = s.scanner.skip()
 		case t == tokenEnd:
@@ -112,22 +112,50 @@ func (s *sheetSource) finish() error {
 	}
 }
 
-// row reads the row whose start came last.
-func (s *sheetSource) row(b *Block) error {
-	row := Row{}
+// readRow reads the row whose start came last.
+func (s *sheetSource) readRow(b *Block) error {
+	row, err := s.rowAttributes()
+	if err != nil {
+		return err
+	}
+	start := len(b.cells)
+	s.filled, s.struckOut, s.text = 0, 0, 0
+	next := 0 // the column of a cell that does not name its own
+	for {
+		t, err := s.scanner.next()
+		switch {
+		case err != nil:
+			return err
+		case t == tokenEnd:
+			return s.endRow(b, start, row)
+		case t != tokenStart:
+		case string(s.scanner.name) == "c":
+			next, err = s.readCell(b, start, next, &row)
+		default:
+			err = s.scanner.skip()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rowAttributes reads the number of the row whose start came last, 0 where it
+// has none, and whether the row is hidden.
+func (s *sheetSource) rowAttributes() (row Row, err error) {
 	for rest := s.scanner.attributes; ; {
 		var name, value []byte
 		if name, value, rest = nextAttribute(rest); len(name) == 0 {
-			break
+			return row, nil
 		}
 		switch string(name) {
 		case "r":
 			n, ok := parseCount(value)
 			if !ok || n < 1 || n > s.limits.Rows {
-				return s.rowError(fmt.Sprintf("a row has the number %.20q", value))
+				return row, s.rowError(fmt.Sprintf("a row has the number %.20q", value))
 			}
 			if n <= s.number {
-				return s.rowError(fmt.Sprintf("row %d follows row %d", n, s.number))
+				return row, s.rowError(fmt.Sprintf("row %d follows row %d", n, s.number))
 			}
 			row.Number = n
 		case "hidden":
@@ -136,30 +164,11 @@ func (s *sheetSource) row(b *Block) error {
 			row.Hidden = row.Hidden || string(value) == "0"
 		}
 	}
-	start := len(b.cells)
-	s.filled, s.struckOut, s.text = 0, 0, 0
-	next := 0 // the column of a cell that does not name its own
-	for {
-		t, err := s.scanner.next()
-		if err != nil {
-			return err
-		}
-		if t == tokenEnd {
-			break
-		}
-		if t != tokenStart {
-			continue
-		}
-		if string(s.scanner.name) != "c" {
-			if err := s.scanner.skip(); err != nil {
-				return err
-			}
-			continue
-		}
-		if next, err = s.cell(b, start, next, &row); err != nil {
-			return err
-		}
-	}
+}
+
+// endRow adds the row whose cells begin at start to the block. A row without a
+// number follows the one before it.
+func (s *sheetSource) endRow(b *Block, start int, row Row) error {
 	if row.Number == 0 {
 		row.Number = s.number + 1
 	}
@@ -174,9 +183,9 @@ func (s *sheetSource) row(b *Block) error {
 
 func (s *sheetSource) rowError(reason string) error { return damaged(reason, nil) }
 
-// cell reads the cell whose start came last into its column of the row that
+// readCell reads the cell whose start came last into its column of the row that
 // begins at start, and returns the column after it.
-func (s *sheetSource) cell(b *Block, start, col int, row *Row) (next int, err error) {
+func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, err error) {
 	kind, style := typeNumber, 0
 	for rest := s.scanner.attributes; ; {
 		var name, value []byte
@@ -253,89 +262,103 @@ var cellTypes = map[string]cellType{
 	"d": typeDate,
 }
 
-// readValue reads the rest of a cell, up to its end, into the cell of the block.
-func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) error {
-	value := s.value[:0]
-	formula, hasValue, inline := false, false, false
+// cellValue is what a cell's element holds.
+type cellValue struct {
+	raw     []byte
+	present bool // there is a <v>, which may be empty
+	inline  bool // the text is in the cell's own <is>
+	formula bool
+}
+
+// readCellValue reads the rest of a cell, up to its end.
+func (s *sheetSource) readCellValue() (v cellValue, err error) {
+	v.raw = s.value[:0]
 	for {
 		t, err := s.scanner.next()
 		if err != nil {
-			return err
+			return v, err
 		}
 		if t == tokenEnd {
-			break
+			s.value = v.raw
+			return v, nil
 		}
 		if t != tokenStart {
 			continue
 		}
-		switch string(s.scanner.name) {
-		case "v":
-			if inline {
-				err = s.scanner.skip()
-				break
-			}
-			value, err = s.readText(value)
-			hasValue = true
-		case "is":
-			value, err = s.scanner.richText(value[:0], s.limits.CellBytes)
-			inline = true
-		case "f":
-			formula = true
-			err = s.scanner.skip()
+		switch name := s.scanner.name; {
+		case string(name) == "v" && !v.inline:
+			v.raw, err = s.readText(v.raw)
+			v.present = true
+		case string(name) == "is":
+			v.raw, err = s.scanner.richText(v.raw[:0], s.limits.CellBytes)
+			v.inline = true
 		default:
+			v.formula = v.formula || string(name) == "f"
 			err = s.scanner.skip()
 		}
 		if err != nil {
-			return err
+			return v, err
 		}
 	}
-	s.value = value
-	if inline {
+}
+
+// readValue reads the rest of a cell, up to its end, into the cell of the block.
+func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) error {
+	v, err := s.readCellValue()
+	if err != nil {
+		return err
+	}
+	if v.inline {
 		kind = typeInline
 	}
-	if len(value) == 0 {
+	if len(v.raw) == 0 {
 		b.cells[at] = Cell{}
-		if emptyText := hasValue && kind == typeString; formula && !emptyText {
+		if emptyText := v.present && kind == typeString; v.formula && !emptyText {
 			b.cells[at].Kind = Formula
 		}
 		return nil
 	}
 	switch kind {
 	case typeShared:
-		i, ok := parseCount(bytes.TrimSpace(value))
-		if ok {
-			b.cells[at].Text, ok = s.strings.at(i)
-		}
-		if !ok {
-			return damaged(fmt.Sprintf("the cell refers to the shared text %.20q, which the file does not hold",
-				value), nil)
-		}
-		b.cells[at].Kind = Blank
-		if b.cells[at].Text != "" {
-			b.cells[at].Kind = Text
-		}
-		return nil
+		return s.setShared(b, at, v.raw)
 	case typeBool:
 		b.cells[at] = Cell{Text: "FALSE", Kind: Bool}
-		if isTrue(string(bytes.TrimSpace(value))) {
+		if isTrue(string(bytes.TrimSpace(v.raw))) {
 			b.cells[at].Text = "TRUE"
 		}
 		return nil
 	case typeError:
-		s.setText(b, at, value, Error)
+		s.setText(b, at, v.raw, Error)
 		return nil
 	case typeDate:
 		start := len(b.scratch)
-		if text, ok := appendISO(b.scratch, bytes.TrimSpace(value)); ok {
+		if text, ok := appendISO(b.scratch, bytes.TrimSpace(v.raw)); ok {
 			b.setScratch(text, start, at, Date)
 			return nil
 		}
 	case typeNumber:
-		if done, err := s.setNumber(b, at, bytes.TrimSpace(value), style); done || err != nil {
+		if done, err := s.setNumber(b, at, bytes.TrimSpace(v.raw), style); done || err != nil {
 			return err
 		}
 	}
-	s.setText(b, at, unescape(value), Text)
+	s.setText(b, at, unescape(v.raw), Text)
+	return nil
+}
+
+// setShared sets a cell to the shared text of an index.
+func (s *sheetSource) setShared(b *Block, at int, index []byte) error {
+	i, ok := parseCount(bytes.TrimSpace(index))
+	if ok {
+		b.cells[at].Text, ok = s.strings.at(i)
+	}
+	if !ok {
+		return damaged(fmt.Sprintf("the cell refers to the shared text %.20q, which the file does not hold", index),
+			nil)
+	}
+	b.cells[at].Kind = Blank
+	if b.cells[at].Text != "" {
+		b.cells[at].Kind = Text
+	}
 	return nil
 }
 

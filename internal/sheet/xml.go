@@ -67,7 +67,8 @@ func newScanner(r io.Reader) *scanner {
 // allow bounds what is read from here on; an n below 0 lifts the bound.
 func (s *scanner) allow(n int64, err error) { s.left, s.leftErr = n, err }
 
-// next returns the next token. Its name, attributes and text are good until the next call.
+// next returns the next token. Its name, attributes and text are valid until
+// the next call.
 func (s *scanner) next() (token, error) {
 	if s.empty {
 		s.empty = false
@@ -78,51 +79,47 @@ func (s *scanner) next() (token, error) {
 		if s.pos == s.end && !s.more() {
 			return s.atEnd()
 		}
-		if s.buf[s.pos] != '<' {
-			s.readText()
-			if len(s.marks) == 0 {
-				continue // between the declaration and the root, or after it
+		if s.buf[s.pos] == '<' {
+			if t, found, err := s.readMarkup(); found || err != nil {
+				return t, err
 			}
+			continue
+		}
+		s.readText()
+		if len(s.marks) > 0 { // not between the declaration and the root, or after it
 			s.literal = false
 			return tokenText, nil
 		}
-		for s.end-s.pos < len("<![CDATA[") && s.more() {
-		}
-		rest := s.buf[s.pos:s.end]
-		if len(rest) < 2 {
-			return 0, s.broken(errXMLTruncated)
-		}
-		switch rest[1] {
-		case '/':
-			return tokenEnd, s.readEnd()
-		case '?':
-			if err := s.skipPast("?>"); err != nil {
-				return 0, err
-			}
-		case '!':
-			switch {
-			case bytes.HasPrefix(rest, []byte("<!--")):
-				s.pos += len("<!--")
-				if err := s.skipPast("-->"); err != nil {
-					return 0, err
-				}
-			case bytes.HasPrefix(rest, []byte("<![CDATA[")):
-				if err := s.readCDATA(); err != nil {
-					return 0, err
-				}
-				if len(s.marks) == 0 {
-					return 0, errXMLMalformed
-				}
-				return tokenText, nil
-			case bytes.HasPrefix(rest, []byte("<!DOCTYPE")):
-				return 0, errXMLDoctype
-			default:
-				return 0, errXMLMalformed
-			}
-		default:
-			return tokenStart, s.readStart()
-		}
 	}
+}
+
+// readMarkup reads a tag or a CDATA section. A comment and a processing
+// instruction are skipped: found is false for them.
+func (s *scanner) readMarkup() (t token, found bool, err error) {
+	for s.end-s.pos < len("<![CDATA[") && s.more() {
+	}
+	rest := s.buf[s.pos:s.end]
+	switch {
+	case len(rest) < 2:
+		return 0, false, s.broken(errXMLTruncated)
+	case rest[1] == '/':
+		return tokenEnd, true, s.readEnd()
+	case rest[1] == '?':
+		return 0, false, s.skipPast("?>")
+	case rest[1] != '!':
+		return tokenStart, true, s.readStart()
+	case bytes.HasPrefix(rest, []byte("<!--")):
+		s.pos += len("<!--")
+		return 0, false, s.skipPast("-->")
+	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
+		if err = s.readCDATA(); err == nil && len(s.marks) == 0 {
+			err = errXMLMalformed
+		}
+		return tokenText, true, err
+	case bytes.HasPrefix(rest, []byte("<!DOCTYPE")):
+		return 0, false, errXMLDoctype
+	}
+	return 0, false, errXMLMalformed
 }
 
 func (s *scanner) atEnd() (token, error) {
