@@ -114,8 +114,8 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "429 and 503",
-		Taken: "with 429, and 503 with `Retry-After`, no order was placed: it is sent again when the time has passed. " +
-			"503 without it may come from a gateway after the order was placed: uncertain, like other 5xx",
+		Taken: "with 429, and 503 with `Retry-After`, no order was placed: it is sent again when the time has " +
+			"passed. 503 without it may come from a gateway after the order was placed: uncertain, like other 5xx",
 		Override: "`FILING_RATE`",
 		Where:    "internal/filingapi/answer.go",
 		Sandbox:  "--fault 429:after, --fault 503:after --fault-retry-after 0",
@@ -225,8 +225,9 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "whether a company has an agent on record",
-		Taken:    "it cannot be read: a row that neither orders nor supplies one is sent, and the filing service decides",
-		Where:    "internal/filing/rule_report.go",
+		Taken: "it cannot be read: a row that neither orders nor supplies one is sent, and the filing service " +
+			"decides",
+		Where: "internal/filing/rule_report.go",
 	},
 	{
 		NotShown: "a filing year's range",
@@ -268,7 +269,8 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "which webhook endpoints are registered",
-		Taken:    "those that were registered or added here, or that delivered events; without one, orders show a warning",
+		Taken: "those that were registered or added here, or that delivered events; without one, orders show a " +
+			"warning",
 		Override: "`importer webhooks add`, `FILING_WEBHOOK_SECRET`",
 		Where:    "internal/jobs/endpoint.go",
 	},
@@ -300,8 +302,8 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "webhook signature",
-		Taken: "hex HMAC-SHA256 of the raw body under the signing secret; without a secret every delivery is refused. " +
-			"It contains no time: a delivery is valid at any age, counts once by its event's id, and never " +
+		Taken: "hex HMAC-SHA256 of the raw body under the signing secret; without a secret every delivery is " +
+			"refused. It contains no time: a delivery is valid at any age, counts once by its event's id, and never " +
 			"overwrites a newer one",
 		Where:   "internal/webhook/verifier.go",
 		Sandbox: "--webhook-fault bad-signature",

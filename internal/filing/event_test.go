@@ -29,9 +29,11 @@ func TestParseEvent(t *testing.T) {
 		name, body string
 		want       Event
 	}{
-		{"filed", head + `{"orderId":"order_1","orderType":"annual_report","filingStatus":"filed","filingDate":"2026-02-10T14:29:00.000Z"}}`, status},
+		{"filed", head + `{"orderId":"order_1","orderType":"annual_report","filingStatus":"filed",` +
+			`"filingDate":"2026-02-10T14:29:00.000Z"}}`, status},
 		{"another style, and fields nobody knows",
-			head + `{"order_id":"order_1","order_type":"annual_report","filing_status":"filed","filing_date":"2026-02-10T14:29:00.000Z","x":{"y":[1]}},"z":1}`, status},
+			head + `{"order_id":"order_1","order_type":"annual_report","filing_status":"filed",` +
+				`"filing_date":"2026-02-10T14:29:00.000Z","x":{"y":[1]}},"z":1}`, status},
 		{"an exception code", head + `{"orderId":"order_1","exceptionCode":483}}`,
 			with(func(e *Event) { e.Exception = 483 })},
 		{"as text, with words", head + `{"orderId":"order_1","exceptionCode":"483","message":"SSN rejected"}}`,
@@ -45,9 +47,11 @@ func TestParseEvent(t *testing.T) {
 		{"as a float", head + `{"orderId":"order_1","error":{"code":484.0}}}`,
 			with(func(e *Event) { e.Exception = 484 })},
 		{"absurd", head + `{"orderId":"order_1","exceptionCode":1e30}}`, with(func(e *Event) {})},
-		{"a document", head + `{"orderId":"order_1","documentType":"ein_letter","documentId":"doc_1","companyId":"comp_1"}}`, with(func(e *Event) {
-			e.DocumentType, e.DocumentID, e.CompanyID = "ein_letter", "doc_1", "comp_1"
-		})},
+		{"a document",
+			head + `{"orderId":"order_1","documentType":"ein_letter","documentId":"doc_1","companyId":"comp_1"}}`,
+			with(func(e *Event) {
+				e.DocumentType, e.DocumentID, e.CompanyID = "ein_letter", "doc_1", "comp_1"
+			})},
 		{"a document as an object", head +
 			`{"orderId":"order_1","document":{"id":"doc_1"},"company":{"id":"comp_1"}}}`,
 			with(func(e *Event) { e.DocumentID, e.CompanyID = "doc_1", "comp_1" })},

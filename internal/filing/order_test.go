@@ -89,7 +89,8 @@ func TestQualificationTravelsInBothForms(t *testing.T) {
 	}{
 		{QualificationItem{}, `true`},
 		{QualificationItem{RegisteredAgent: &Agent{Type: Person, FirstName: "Grace", LastName: "Okafor", State: "CA"}},
-			`{"registeredAgent":{"type":"PERSON","firstName":"Grace","lastName":"Okafor","addressStreet":"","addressCity":"","addressState":"CA","addressZip":""}}`},
+			`{"registeredAgent":{"type":"PERSON","firstName":"Grace","lastName":"Okafor","addressStreet":"",` +
+				`"addressCity":"","addressState":"CA","addressZip":""}}`},
 	} {
 		body, err := json.Marshal(Order{ForeignQualification: &c.item})
 		if err != nil || !strings.Contains(string(body), `"foreignQualification":`+c.json) {

@@ -287,7 +287,8 @@ func TestProductViolations(t *testing.T) {
 
 		{"ok", "an EIN", "", false, applying(func(*EINItem) {})},
 		{"ok", "of a foreign party", "", false, applying(func(e *EINItem) {
-			e.ResponsiblePartyIsForeign, e.ResponsiblePartySSN, e.ResponsiblePartyPhoneNumber = true, "", "+442079460958"
+			e.ResponsiblePartyIsForeign, e.ResponsiblePartySSN, e.ResponsiblePartyPhoneNumber = true, "",
+				"+442079460958"
 		})},
 		{"ok", "with employees", "", false, applying(func(e *EINItem) {
 			e.IsW2Expected, e.AgricultureEmployeesCount, e.FirstWagesDate = true, 1, date("2026-08-01")
@@ -346,7 +347,8 @@ func TestProductViolations(t *testing.T) {
 			qualifying(func(r *Request) { r.Order.ForeignQualification.RegisteredAgent = agentOf("NY") })},
 		{"foreign-qualification.one-agent", "", "foreignQualification.registeredAgent", false,
 			qualifying(func(r *Request) {
-				r.Order.RegisteredAgent, r.Order.ForeignQualification.RegisteredAgent = &RegisteredAgentItem{}, agentOf("NY")
+				r.Order.RegisteredAgent, r.Order.ForeignQualification.RegisteredAgent = &RegisteredAgentItem{},
+					agentOf("NY")
 			})},
 		{"agent.state-is-filing-state", "of a qualification", "foreignQualification.registeredAgent.addressState",
 			false, qualifying(func(r *Request) { r.Order.ForeignQualification.RegisteredAgent = agentOf("DE") })},

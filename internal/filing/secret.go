@@ -452,8 +452,10 @@ var (
 
 	otherBefore = regexp.MustCompile(
 		`(?i)(?:^|[^\pL])(?:f?eins?|ubi|duns|zip(?:\s*code|\+4)?|postal\s*code|employer\s+id\w*(?:\s+number)?|` +
-			`(?:check|cheque|charter|confirmation|control|doc|document|entity|file|filing|invoice|licen[sc]e|order|permit|reg|registration|tracking)` +
-			`['’s]*[\s_.]*(?:id|nos?\b\.?|num(?:ber)?s?|nr\.?|#))[\s_]*(?:#|nos?\b\.?|num(?:ber)?s?|id)?[\s:#=._(\[\-–—]*(?:is|was|of)?[\s:]*$`)
+			`(?:check|cheque|charter|confirmation|control|doc|document|entity|file|filing|invoice|` +
+			`licen[sc]e|order|permit|reg|registration|tracking)` +
+			`['’s]*[\s_.]*(?:id|nos?\b\.?|num(?:ber)?s?|nr\.?|#))[\s_]*(?:#|nos?\b\.?|num(?:ber)?s?|id)?` +
+			`[\s:#=._(\[\-–—]*(?:is|was|of)?[\s:]*$`)
 
 	personsWord = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:ssn|itin|social|owner|taxpayer)`)
 )

@@ -358,7 +358,8 @@ func TestOpen(t *testing.T) {
 			text: "Company ID,Filing Year,Filing State,Address,City,County,State,Zip,Mailing " +
 				"Address,City,State,Zip\ncomp_1,2026,DE\n",
 			product: filing.AnnualReport,
-			note:    `"City" (E1) as Principal City, "State" (G1) as Principal State, "Zip" (H1) as Principal Postal Code, "City" (J1) as Mailing City, "State" (K1) as Mailing State, "Zip" (L1) as Mailing Postal Code`,
+			note: `"City" (E1) as Principal City, "State" (G1) as Principal State, "Zip" (H1) as Principal Postal ` +
+				`Code, "City" (J1) as Mailing City, "State" (K1) as Mailing State, "Zip" (L1) as Mailing Postal Code`,
 		},
 		{
 			why: "an agent's address beside the company's",

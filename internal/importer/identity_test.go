@@ -27,7 +27,8 @@ func TestUnquotedIsWhatWasQuoted(t *testing.T) {
 func TestOptionsOf(t *testing.T) {
 	for text, want := range map[string]Options{
 		"": {},
-		"--product annual-report --state DE --filing-year 2026 --user ana@example.com --sheet 'A B' --edits 1f --again 'as asked'": {
+		"--product annual-report --state DE --filing-year 2026 --user ana@example.com --sheet 'A B' --edits 1f " +
+			"--again 'as asked'": {
 			Product:    "annual-report",
 			State:      "DE",
 			FilingYear: "2026",

@@ -153,7 +153,8 @@ func (c *checker) describe(company *filing.Company) {
 	v := c.values
 	company.LegalName = v[legalName]
 	company.EntityType = filing.EntityType(v[entityType])
-	company.StructureType, company.TaxElection, company.FiscalEndMonth = v[structureType], v[taxElection], v[fiscalEndMonth]
+	company.StructureType, company.TaxElection, company.FiscalEndMonth = v[structureType], v[taxElection],
+		v[fiscalEndMonth]
 	company.PrincipalAddress = c.address(func(i int) string { return v[principalLine1+columnID(i)] })
 	company.MailingAddress = c.address(func(i int) string { return v[mailingLine1+columnID(i)] })
 	company.Officers = c.readOfficers()

@@ -47,7 +47,9 @@ func TestDatesOfOneColumn(t *testing.T) {
 	far := header + "comp_1" + rest + "03/04/2019\n" + strings.Repeat("comp_2"+rest+"2019-01-01\n", 2000) + "comp_3" +
 		rest + "13/02/2019\n"
 	_, _, notes := checkOf(t, opened(t, saved(t, "far.csv", far), Options{}))
-	if want := `ATTENTION: "13/02/2019" in G2003 has the day first, but "03/04/2019" in G2 was read with the month first`; !strings.Contains(notes, want) {
+	const want = `ATTENTION: "13/02/2019" in G2003 has the day first, but "03/04/2019" in G2 was read with the ` +
+		`month first`
+	if !strings.Contains(notes, want) {
 		t.Errorf("%s", notes)
 	}
 }
@@ -79,8 +81,11 @@ func TestWhatStandsBesideFilings(t *testing.T) {
 		"Questions: ask ana@example.com\n"
 	problems, tally, notes := checkOf(t, opened(t, saved(t, "in.csv", text), Options{}))
 	for _, want := range []string{
-		`2 rows are not filings and were skipped: 3 ("--- Florida clients below: NOT YET APPROVED ---"), 8 ("Questions: ask ana@example.com").`,
-		`User Email is read from "Email" (B1), not from "Client Email" (C1). If that is wrong, use --map "Client Email=User Email".`,
+		`2 rows are not filings and were skipped: 3 ("--- Florida clients below: NOT YET APPROVED ---"), 8 ` +
+			`("Questions: ` +
+			`ask ana@example.com").`,
+		`User Email is read from "Email" (B1), not from "Client Email" (C1). If that is wrong, use --map "Client ` +
+			`Email=User Email".`,
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%s\nwant %s", notes, want)

@@ -42,7 +42,9 @@ var remedies = map[remedy]struct{ command, page string }{
 	leaveOut:      {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
 	oneOfColumns: {"Rename the right one to %[1]q, or leave out the others: %[2]s",
 		"Below, keep only the column that is the %[1]s, and ignore or map the others%.0[2]s"},
-	nameColumns:   {`Name the columns as "importer template annual-report" does, or map them with --map "Their Header=Company ID" (and --header-row none if there are no headers)`, "Below, choose the header row and map the columns, or name the columns as in the templates on the first page"},
+	nameColumns: {`Name the columns as "importer template annual-report" does, or map them with --map "Their ` +
+		`Header=Company ID" (and --header-row none if there are no headers)`,
+		"Below, choose the header row and map the columns, or name the columns as in the templates on the first page"},
 	nameAddresses: {`Map the columns, such as --map "A:A=Company ID"`, "Map the columns below"},
 	sayHeaderRow: {"Choose the header row with --header-row, or --header-row none if there are no headers",
 		"Choose the header row below, or that there is none"},

@@ -186,7 +186,8 @@ func TestFactsOfAnyMainProduct(t *testing.T) {
 	} {
 		text := "Company ID,User ID,Filing State,Order Registered Agent,Filing Year,Entity Type,Formation " +
 			"State,Formation Date,Principal City," + column +
-			"\ncomp_1,user_1,NV,yes,2026,Limited Liability Company,Delaware,2019-04-30,,yes\ncomp_2,user_1,NV,yes,2026,LP,DE,2019-04-30,,yes\n"
+			"\ncomp_1,user_1,NV,yes,2026,Limited Liability Company,Delaware,2019-04-30,,yes\ncomp_2,user_1,NV,yes," +
+			"2026,LP,DE,2019-04-30,,yes\n"
 		if main == filing.AgentChange {
 			text += "comp_3,user_1,NV,yes,2026,LP,DE,2019-04-30,,no\n"
 		}

@@ -235,9 +235,10 @@ func makeQualifications(t *testing.T, path string) {
 		c := sampleCompanies[i]
 		state := states[i%len(states)]
 		agent := 0
-		if state == "CA" {
+		switch state {
+		case "CA":
 			agent = 1
-		} else if state == "TX" {
+		case "TX":
 			agent = 3
 		}
 		row := []string{

@@ -128,7 +128,9 @@ func TestNoSSNOfAnyCellIsSaidOrKept(t *testing.T) {
 // sent to the service holds none.
 func TestSSNInAColumnThatIsSent(t *testing.T) {
 	im := opened(t, saved(t, "in.csv",
-		"Company ID,Filing State,Filing Year,User Email,Legal Name\ncomp_1,DE,2026,a.527-31-7107@example.com,Bay LLC\n"), Options{})
+		"Company ID,Filing State,Filing Year,User Email,Legal Name\ncomp_1,DE,2026,a.527-31-7107@example.com,Bay "+
+			"LLC\n"),
+		Options{})
 	rows := rowsOf(t, im)
 	if rows[0].result != filing.Invalid || rows[0].problems[0].Rule != "cell.ssn" ||
 		rows[0].problems[0].Cell != "D2" || rows[0].problems[0].Value != masked {

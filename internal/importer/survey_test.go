@@ -352,7 +352,8 @@ func TestSurveyOfNoSheet(t *testing.T) {
 // A sheet of foreign words is mapped by hand, column by column, as the survey
 // has them, and becomes the orders that it says.
 func TestForeignSheetIsMappedByHand(t *testing.T) {
-	const text = "Kundenliste;;;;;;;\nStand Juli;;;;;;;\n\nNr.;Kennung;Firma;Ansprechpartner;Bundesstaat;Berichtsjahr;Farbe;住所\n" +
+	const text = "Kundenliste;;;;;;;\nStand " +
+		"Juli;;;;;;;\n\nNr.;Kennung;Firma;Ansprechpartner;Bundesstaat;Berichtsjahr;Farbe;住所\n" +
 		"1;comp_1;Acme LLC;a@example.com;Delaware;2026;rot;x\n2;comp_2;Bolt LLC;a@example.com;DE;2026;blau;y\n"
 	o := Options{Product: filing.AnnualReport, Map: map[string]string{}, Now: july}
 	means := map[string]string{"Kennung": "Company ID", "Firma": "Legal Name", "Ansprechpartner": "User Email",

@@ -41,8 +41,8 @@ var templates = map[filing.Product]template{
 		empty:  []columnID{changeOfAgent, agentFirstName, agentLastName},
 		hints: []string{
 			"One row orders the annual report of one company in one state for one year.",
-			"The filing state must have a registered agent: one on record with the filing service, one ordered in the " +
-				"row, or one supplied in the Agent columns.",
+			"The filing state must have a registered agent: one on record with the filing service, one ordered in " +
+				"the row, or one supplied in the Agent columns.",
 		},
 	},
 	filing.AgentChange: {
@@ -58,7 +58,8 @@ var templates = map[filing.Product]template{
 		sheet:   "Registered Agents",
 		columns: []columnID{companyID, legalName, userEmail, userName, userPhone, filingState, orderAgent},
 		needed:  []columnID{companyID, userEmail, filingState, orderAgent},
-		hints:   []string{"One row appoints the filing service's own agent for one company in a state where it has none."},
+		hints: []string{"One row appoints the filing service's own agent for one company in a state where it " +
+			"has none."},
 	},
 	filing.Formation: {
 		sheet: "Formations",
@@ -86,8 +87,8 @@ var templates = map[filing.Product]template{
 			"At least one officer is needed, exactly one of all is primary, and an LLC needs a Member or Managing " +
 				"Member. Officers beyond the fourth go into further columns (Officer 5 Type …).",
 			"In place of the Officer columns, officers may be listed on a second sheet named Officers, one per " +
-				"row, with the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, " +
-				"Line 2, City, State, Postal Code, Country.",
+				"row, with the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, " +
+				"Line 1, Line 2, City, State, Postal Code, Country.",
 			"Every company needs a registered agent: enter yes under Order Registered Agent or fill in the Agent " +
 				"columns, but not both.",
 			"yes under Order EIN orders the EIN with the formation. Fill in the columns after it then.",
@@ -125,8 +126,8 @@ var templates = map[filing.Product]template{
 		},
 		hints: []string{
 			"One row qualifies one company in one state other than its own.",
-			"The filing state must have a registered agent: one on record with the filing service, one ordered in the " +
-				"row, or one supplied in the Agent columns.",
+			"The filing state must have a registered agent: one on record with the filing service, one ordered in " +
+				"the row, or one supplied in the Agent columns.",
 		},
 	},
 }

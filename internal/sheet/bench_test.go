@@ -66,7 +66,8 @@ func benchXLSX(shared bool) (string, error) {
 		return i
 	}
 	sheet.WriteString(
-		`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension ref="A1:N100001"/><sheetData>`)
+		`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension ref="A1:N100001"/>` +
+			`<sheetData>`)
 	for row := 1; row <= benchRows+1; row++ {
 		record := benchHeader
 		if row > 1 {
@@ -95,7 +96,8 @@ func benchXLSX(shared bool) (string, error) {
 		"xl/worksheets/sheet1.xml": sheet.String(),
 		"xl/sharedStrings.xml": `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
 			table.String() + `</sst>`,
-		"xl/styles.xml": `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts count="1"><numFmt numFmtId="164" formatCode="00000"/></numFmts>` +
+		"xl/styles.xml": `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+			`<numFmts count="1"><numFmt numFmtId="164" formatCode="00000"/></numFmts>` +
 			`<cellXfs count="3"><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`,
 	})
 }

@@ -69,7 +69,8 @@ func FuzzXLSX(f *testing.F) {
 // archives seldom gets to.
 func FuzzParts(f *testing.F) {
 	f.Add(worksheet(
-		`<row r="2" hidden="1"><c r="B2" t="s"><v>0</v></c><c s="1"><v>46082.5</v></c><c t="inlineStr"><is><r><t>x</t></r><rPh><t>y</t></rPh></is></c></row>`),
+		`<row r="2" hidden="1"><c r="B2" t="s"><v>0</v></c><c s="1"><v>46082.5</v></c><c t="inlineStr"><is><r><t>x</t>`+
+			`</r><rPh><t>y</t></rPh></is></c></row>`),
 		sharedStrings("<t>a &amp; b_x000D_</t>", "<r><t><![CDATA[c]]></t></r>"), "[<=999]000;(000) 000-0000",
 		minimalPackage[mainPart])
 	f.Add(worksheet(

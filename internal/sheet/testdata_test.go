@@ -40,10 +40,15 @@ var nastyFiles = map[string]func() []byte{
 	},
 	"nasty.xlsx": func() []byte {
 		sheet := strings.Replace(worksheet(`<row r="1"><c r="A1" t="s"><v>0</v></c></row>`+
-			`<row r="3"><c r="A3" t="s"><v>1</v></c><c r="B3" t="inlineStr"><is><t>ZIP</t></is></c><c r="C3" t="inlineStr"><is><t>Formed</t></is></c><c r="D3" t="inlineStr"><is><t>Fee</t></is></c></row>`+
-			`<row r="4"><c r="A4" t="s"><v>2</v></c><c r="B4" s="1"><v>2134</v></c><c r="C4" s="2"><v>44620</v></c><c r="D4"><f>1+1</f><v>2</v></c></row>`+
-			`<row r="5" hidden="1"><c r="A5" t="s"><v>3</v></c><c r="B5" s="1"><v>941031234</v></c><c r="C5" t="d"><v>2026-03-01T00:00:00Z</v></c><c r="D5"><f>D4</f></c></row>`+
-			`<row r="7"><c r="A7" t="e"><v>#N/A</v></c><c r="B7" s=""><v>1.0000000000000001E-2</v></c><c r="D7" t="b"><v>1</v></c><c r="F7" s="2"/></row>`),
+			`<row r="3"><c r="A3" t="s"><v>1</v></c><c r="B3" t="inlineStr"><is><t>ZIP</t></is></c>`+
+			`<c r="C3" t="inlineStr">`+
+			`<is><t>Formed</t></is></c><c r="D3" t="inlineStr"><is><t>Fee</t></is></c></row>`+
+			`<row r="4"><c r="A4" t="s"><v>2</v></c><c r="B4" s="1"><v>2134</v></c><c r="C4" s="2"><v>44620</v></c>`+
+			`<c r="D4"><f>1+1</f><v>2</v></c></row>`+
+			`<row r="5" hidden="1"><c r="A5" t="s"><v>3</v></c><c r="B5" s="1"><v>941031234</v></c><c r="C5" t="d">`+
+			`<v>2026-03-01T00:00:00Z</v></c><c r="D5"><f>D4</f></c></row>`+
+			`<row r="7"><c r="A7" t="e"><v>#N/A</v></c><c r="B7" s=""><v>1.0000000000000001E-2</v></c><c r="D7" t="b">`+
+			`<v>1</v></c><c r="F7" s="2"/></row>`),
 			"<sheetData>", `<dimension ref="A1:XFD1048576"/><sheetData>`, 1)
 		return packageOf(map[string]string{
 			sheetPart: strings.Replace(sheet, "</sheetData>",

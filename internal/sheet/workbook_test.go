@@ -104,11 +104,13 @@ func sample(t testing.TB, path string) *Workbook {
 			t.Fatal(err)
 		}
 	}
-	must(results.Row(Str("Company").WithStyle(StyleHeader), Str("ZIP").WithStyle(StyleHeader), Str("Cost").WithStyle(StyleHeader),
+	must(results.Row(Str("Company").WithStyle(StyleHeader), Str("ZIP").WithStyle(StyleHeader),
+		Str("Cost").WithStyle(StyleHeader),
 		Str("Date").WithStyle(StyleHeader), Str("Result").WithStyle(StyleHeader)))
 	must(results.Row(Str("+1 Fitness LLC"), CopyOf(Cell{Text: "02134", Kind: Number}), Money(123450),
 		Time(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), Str("placed").WithStyle(StyleOK)))
-	must(results.Row(Str("=1+1"), Int(2026).WithStyle(StyleFault).WithComment("Filing Year must be four digits."), Money(-5),
+	must(results.Row(Str("=1+1"), Int(2026).WithStyle(StyleFault).WithComment("Filing Year must be four digits."),
+		Money(-5),
 		Time(time.Date(2026, 3, 1, 14, 30, 5, 0, time.UTC)), Str("invalid").WithStyle(StyleBad)))
 	must(results.Row())
 	must(results.Row(CopyOf(Cell{}), CopyOf(Cell{Text: "TRUE", Kind: Bool}),

@@ -74,7 +74,8 @@ func TestXLSXCells(t *testing.T) {
 b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _x41_ _x004_"},
 		{"inline", `<c r="A1" t="inlineStr"><is><t xml:space="preserve">  Acme
 		LLC </t></is></c>`, "text Acme LLC"},
-		{"inline and rich", `<c r="A1" t="inlineStr"><is><r><rPr><b/></rPr><t>Ac</t></r><r><t>me</t></r><rPh sb="0" eb="1"><t>x</t></rPh></is></c>`, "text Acme"},
+		{"inline and rich", `<c r="A1" t="inlineStr"><is><r><rPr><b/></rPr><t>Ac</t></r><r><t>me</t></r>` +
+			`<rPh sb="0" eb="1"><t>x</t></rPh></is></c>`, "text Acme"},
 		{"inline with CDATA", `<c r="A1" t="inlineStr"><is><t><![CDATA[a < b & &amp;]]> c</t></is></c>`,
 			"text a < b & &amp; c"},
 		{"inline text in a value", `<c r="A1" t="inlineStr"><v>Acme</v></c>`, "text Acme"},
@@ -88,7 +89,8 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 		{"single quotes and spaces", `<c  r = 'B1'
 			t='n' ><v >3</v ></c >`, "blank | number 3"},
 		{"a > in an attribute", `<c r="A1" x="a>b" t="n"><v>3</v></c>`, "number 3"},
-		{"numbers", `<c><v>2026</v></c><c><v>2.026E3</v></c><c><v>2026.0</v></c><c><v>0.30000000000000004</v></c><c><v>-0</v></c><c><v>1E-7</v></c><c><v>1e21</v></c>`,
+		{"numbers", `<c><v>2026</v></c><c><v>2.026E3</v></c><c><v>2026.0</v></c><c><v>0.30000000000000004</v></c><c>` +
+			`<v>-0</v></c><c><v>1E-7</v></c><c><v>1e21</v></c>`,
 			"number 2026 | number 2026 | number 2026 | number 0.3 | number 0 | number 0.0000001 | number " +
 				"1000000000000000000000"},
 		{"long digits are not lost", `<c><v>12345678901234567890</v></c><c><v>1234567890.12345678</v></c>`,
@@ -97,26 +99,34 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 			"text abc | text 1e999 | text NaN | text x"},
 		{"empty style", `<c r="A1" s=""><v>1</v></c><c r="B1" s="77"><v>2</v></c><c r="C1" s="-1"><v>3</v></c>`,
 			"number 1 | number 2 | number 3"},
-		{"digits in their places", `<c s="1"><v>2134</v></c><c s="1"><v>2134.5</v></c><c s="1"><v>-3</v></c><c s="1"><v>123456</v></c>`, "number 02134 | number 2134.5 | number -3 | number 123456"},
-		{"dates", `<c s="2"><v>46082</v></c><c s="2"><v>46082.75</v></c><c s="3"><v>46082</v></c><c s="3"><v>46082.75</v></c><c s="3"><v>46081.999999999</v></c>`,
+		{"digits in their places", `<c s="1"><v>2134</v></c><c s="1"><v>2134.5</v></c><c s="1"><v>-3</v></c><c s="1">` +
+			`<v>123456</v></c>`, "number 02134 | number 2134.5 | number -3 | number 123456"},
+		{"dates", `<c s="2"><v>46082</v></c><c s="2"><v>46082.75</v></c><c s="3"><v>46082</v></c><c s="3">` +
+			`<v>46082.75</v></c><c s="3"><v>46081.999999999</v></c>`,
 			"date 2026-03-01 | date 2026-03-01 | date 2026-03-01 | date 2026-03-01T18:00:00 | date 2026-03-01"},
 		{"times", `<c s="5"><v>0.5</v></c><c s="5"><v>46082.5</v></c>`, "date 12:00:00 | date 2026-03-01T12:00:00"},
-		{"what is no date", `<c s="2"><v>-1</v></c><c s="2"><v>2958466</v></c><c s="2"><v>0</v></c><c s="2"><v>60</v></c><c s="2"><v>59</v></c><c s="2"><v>61</v></c>`,
+		{"what is no date", `<c s="2"><v>-1</v></c><c s="2"><v>2958466</v></c><c s="2"><v>0</v></c><c s="2"><v>60</v>` +
+			`</c><c s="2"><v>59</v></c><c s="2"><v>61</v></c>`,
 			"number -1 | number 2958466 | number 0 | date 1900-02-29 | date 1900-02-28 | date 1900-03-01"},
-		{"ISO dates", `<c t="d"><v>2026-03-01</v></c><c t="d"><v>2026-03-01T00:00:00Z</v></c><c t="d"><v>2026-03-01T10:30:00.000</v></c><c t="d"><v>10:30:00</v></c><c t="d"><v>soon</v></c>`,
+		{"ISO dates", `<c t="d"><v>2026-03-01</v></c><c t="d"><v>2026-03-01T00:00:00Z</v></c><c t="d">` +
+			`<v>2026-03-01T10:30:00.000</v></c><c t="d"><v>10:30:00</v></c><c t="d"><v>soon</v></c>`,
 			"date 2026-03-01 | date 2026-03-01 | date 2026-03-01T10:30:00 | date 10:30:00 | text soon"},
 		{"a format that hides", `<c s="4"><v>5</v></c>`, "number 5"},
 		{"booleans", `<c t="b"><v>1</v></c><c t="b"><v>0</v></c><c t="b"><v>true</v></c>`,
 			"bool TRUE | bool FALSE | bool TRUE"},
 		{"errors", `<c t="e"><v>#N/A</v></c><c t="e"><f>1/0</f><v>#DIV/0!</v></c>`, "error #N/A | error #DIV/0!"},
-		{"formulas with a result", `<c><f>1+1</f><v>2</v></c><c t="str"><f>A1&amp;"x"</f><v>2x</v></c><c s="2"><f>TODAY()</f><v>46082</v></c>`, "number 2 | text 2x | date 2026-03-01"},
+		{"formulas with a result", `<c><f>1+1</f><v>2</v></c><c t="str"><f>A1&amp;"x"</f><v>2x</v></c><c s="2">` +
+			`<f>TODAY()</f><v>46082</v></c>`, "number 2 | text 2x | date 2026-03-01"},
 		{"formulas whose result is empty", `<c t="str"><f>""</f><v></v></c><c><v>1</v></c>`, "blank | number 1"},
-		{"formulas without a result", `<c><f>1+1</f></c><c t="str"><f>A1</f></c><c><f>1+1</f><v></v></c><c><f t="shared" si="0"/></c>`, "formula | formula | formula | formula"},
+		{"formulas without a result", `<c><f>1+1</f></c><c t="str"><f>A1</f></c><c><f>1+1</f><v></v></c><c>` +
+			`<f t="shared" si="0"/></c>`, "formula | formula | formula | formula"},
 		{"styled and empty", `<c r="A1"><v>1</v></c><c r="B1" s="1"/><c r="C1" s="2"></c><c r="D1"><v/></c>`,
 			"number 1"},
 		{"blanks alone", `<c r="A1"><v>1</v></c><c r="B1" t="inlineStr"><is><t> ` + "\u00a0" + ` </t></is></c>`,
 			"number 1"},
-		{"extensions", `<c r="A1"><extLst><ext><v>9</v></ext></extLst><v>1</v></c><x:y xmlns:x="u"><c><v>7</v></c></x:y><c><v>2</v></c>`, "number 1 | number 2"},
+		{"extensions",
+			`<c r="A1"><extLst><ext><v>9</v></ext></extLst><v>1</v></c><x:y xmlns:x="u"><c><v>7</v></c></x:y>` +
+				`<c><v>2</v></c>`, "number 1 | number 2"},
 		{"comments and instructions", `<!-- <c><v>9</v></c> --><c r="A1"><?x?><v>1<!-- 2 -->3</v></c>`, "number 13"},
 		{"references to characters", `<c t="inlineStr"><is><t>&#65;&#x42;&quot;&apos;&#xA;&#x1F600;</t></is></c>`,
 			`text AB"' 😀`},
@@ -126,7 +136,8 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 			rows, _, err := readBytes(packageOf(map[string]string{
 				sheetPart: worksheet(`<row r="1">` + tt.cells + `</row>`),
 				stringsPart: sharedStrings(`<t>Acme LLC</t>`, `<t>Café</t>`,
-					`<r><t>東京</t></r><r><rPr><b/></rPr><t xml:space="preserve"> Ltd</t></r><rPh sb="0" eb="2"><t>トウキョウ</t></rPh><phoneticPr fontId="1"/>`,
+					`<r><t>東京</t></r><r><rPr><b/></rPr><t xml:space="preserve"> Ltd</t></r><rPh sb="0" eb="2">`+
+						`<t>トウキョウ</t></rPh><phoneticPr fontId="1"/>`,
 					`<t/>`, `<t>a &lt; b &amp; c</t>`),
 				stylesPart: styles,
 			}), Limits{})
@@ -148,9 +159,11 @@ func TestXLSXRows(t *testing.T) {
 			"1: number 1\n3: number 2"},
 		{"numbered by their cells", `<row><c r="A5"><v>1</v></c></row><row><c><v>2</v></c></row>`,
 			"5: number 1\n6: number 2"},
-		{"hidden", `<row r="1" hidden="1"><c><v>1</v></c></row><row r="2" hidden="true"><c><v>2</v></c></row><row r="3" ht="0" customHeight="1"><c><v>3</v></c></row><row r="4" hidden="0"><c><v>4</v></c></row>`,
+		{"hidden", `<row r="1" hidden="1"><c><v>1</v></c></row><row r="2" hidden="true"><c><v>2</v></c></row>` +
+			`<row r="3" ht="0" customHeight="1"><c><v>3</v></c></row><row r="4" hidden="0"><c><v>4</v></c></row>`,
 			"1 hidden: number 1\n2 hidden: number 2\n3 hidden: number 3\n4: number 4"},
-		{"empty ones are left out", `<row r="1"><c r="A1" s="1"/></row><row r="2"/><row r="3"><c r="A3"><v>1</v></c></row>`, "3: number 1"},
+		{"empty ones are left out",
+			`<row r="1"><c r="A1" s="1"/></row><row r="2"/><row r="3"><c r="A3"><v>1</v></c></row>`, "3: number 1"},
 		{"the last there can be", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`,
 			"1048576: " + strings.Repeat("blank | ", 16383) + "number 1"},
 		{"none", ``, ""},
@@ -260,19 +273,21 @@ func TestXLSX1904(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := show(
-		rows), "1: date 2026-03-01 | date 1904-01-01 | date 12:00:00 | date 1904-01-01T12:00:00"; got != want {
+	if got, want := show(rows),
+		"1: date 2026-03-01 | date 1904-01-01 | date 12:00:00 | date 1904-01-01T12:00:00"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
 func TestXLSXSheets(t *testing.T) {
 	main := `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>` +
-		`<sheet name="Chart" r:id="c"/><sheet name="Data &amp; more" r:id="a"/><sheet name="Old" r:id="b" state="hidden"/>` +
+		`<sheet name="Chart" r:id="c"/><sheet name="Data &amp; more" r:id="a"/>` +
+		`<sheet name="Old" r:id="b" state="hidden"/>` +
 		`<sheet name="Lists" r:id="d" state="veryHidden"/><sheet name="Macro" r:id="nothing"/></sheets></workbook>`
 	relation := func(id, kind, target string) string {
 		return fmt.Sprintf(
-			`<Relationship Id="%s" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%s" Target="%s"/>`, id, kind, target)
+			`<Relationship Id="%s" Target="%s" `+
+				`Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%s"/>`, id, target, kind)
 	}
 	one := func(text string) string {
 		return worksheet(`<row><c t="inlineStr"><is><t>` + text + `</t></is></c></row>`)
@@ -293,7 +308,8 @@ func TestXLSXSheets(t *testing.T) {
 		t.Errorf("sheets are %s, want %s", got, want)
 	}
 	if got, want := fmt.Sprint(
-		f.Notes()), `[Hidden sheets: "Old". Sheets without cells (charts, dialogs, macros) were left out: "Chart", "Macro".]`; got != want {
+		f.Notes()), `[Hidden sheets: "Old". Sheets without cells (charts, dialogs, macros) were left out: "Chart", `+
+		`"Macro".]`; got != want {
 		t.Errorf("notes are %s, want %s", got, want)
 	}
 	for sheet, want := range map[string]string{"Data & more": "1: text first", "Old": "1: text second",
@@ -535,7 +551,8 @@ func TestFormatErrorReadsWell(t *testing.T) {
 		Reason: "the text is too long",
 		Remedy: "Shorten it",
 	}
-	if got, want := err.Error(), `clients.xlsx, sheet "Delaware", cell C5: the text is too long. Shorten it.`; got != want {
+	if got, want := err.Error(),
+		`clients.xlsx, sheet "Delaware", cell C5: the text is too long. Shorten it.`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -91,16 +91,19 @@ const (
 		`<Relationship Id="rId3" Type="` + officeRel + `/sharedStrings" Target="sharedStrings.xml"/>`
 
 	// header and company are the rows of an honest sheet of annual reports.
-	header = `<row r="1"><c r="A1" t="inlineStr"><is><t>Company ID</t></is></c><c r="B1" t="inlineStr"><is><t>User Email</t></is></c>` +
-		`<c r="C1" t="inlineStr"><is><t>Filing State</t></is></c><c r="D1" t="inlineStr"><is><t>Filing Year</t></is></c></row>`
+	header = `<row r="1"><c r="A1" t="inlineStr"><is><t>Company ID</t></is></c><c r="B1" t="inlineStr"><is>` +
+		`<t>User Email</t></is></c>` +
+		`<c r="C1" t="inlineStr"><is><t>Filing State</t></is></c><c r="D1" t="inlineStr"><is><t>Filing Year</t>` +
+		`</is></c></row>`
 	csvHead = "Company ID,User Email,Filing State,Filing Year\n"
-	company = `<row><c t="inlineStr"><is><t>comp_00000001</t></is></c><c t="inlineStr"><is><t>a@example.com</t></is></c>` +
-		`<c t="inlineStr"><is><t>DE</t></is></c><c t="inlineStr"><is><t>2026</t></is></c></row>`
+	company = `<row><c t="inlineStr"><is><t>comp_00000001</t></is></c><c t="inlineStr"><is><t>a@example.com</t>` +
+		`</is></c><c t="inlineStr"><is><t>DE</t></is></c><c t="inlineStr"><is><t>2026</t></is></c></row>`
 )
 
 var honest = map[string]part{
 	Types: {
-		head: `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`,
+		head: `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+			`<Default Extension="xml" ContentType="application/xml"/></Types>`,
 	},
 	Root: {
 		head: `<Relationships ` + relSpace + `><Relationship Id="rId1" Type="` + officeRel +
@@ -199,7 +202,8 @@ func Files() []File {
 				head: `<styleSheet ` + mainSpace + `>`, times: 24_000, tail: `</styleSheet>`,
 				each: func(i int) string {
 					return fmt.Sprintf(
-						`<numFmts><numFmt numFmtId="%d" formatCode="[&lt;%[1]d]%s"/></numFmts><cellXfs><xf numFmtId="%[1]d"/></cellXfs>`, i+200, strings.Repeat("0-", 40))
+						`<numFmts><numFmt numFmtId="%d" formatCode="[&lt;%[1]d]%s"/></numFmts>`+
+							`<cellXfs><xf numFmtId="%[1]d"/></cellXfs>`, i+200, strings.Repeat("0-", 40))
 				},
 			},
 		}),
@@ -274,7 +278,8 @@ func Files() []File {
 			tail: `</row>` + sheetTail,
 		}}),
 		xlsx("long-names", map[string]part{Sheet: {
-			head: sheetHead + `<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is><t>Legal Name</t></is></c><c t="inlineStr"><is><t>Notes</t></is></c></row>`,
+			head: sheetHead + `<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is>` +
+				`<t>Legal Name</t></is></c><c t="inlineStr"><is><t>Notes</t></is></c></row>`,
 			body: `<row><c t="inlineStr"><is><t>comp_00000001</t></is></c><c t="inlineStr"><is><t>` + long +
 				`</t></is></c><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`, times: 170, tail: sheetTail,
 		}}),
@@ -324,7 +329,8 @@ func Files() []File {
 			head: sheetHead, each: func(i int) string {
 				var b strings.Builder
 				b.WriteString(
-					`<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is><t>User Email</t></is></c>`)
+					`<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is><t>User Email</t>` +
+						`</is></c>`)
 				for c := range 12_000 {
 					fmt.Fprintf(&b, `<c t="inlineStr"><is><t>Lgal Name%d</t></is></c>`, c+i)
 				}
@@ -373,7 +379,9 @@ func Files() []File {
 		}),
 		xlsx("officers", map[string]part{
 			Book: {
-				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`,
+				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/>` +
+					`<sheet name="Officers" r:id="rId9"/></sheets>` +
+					`</workbook>`,
 			},
 			Rels: {
 				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
@@ -396,7 +404,9 @@ func Files() []File {
 		}),
 		xlsx("officers-long", map[string]part{
 			Book: {
-				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`,
+				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/>` +
+					`<sheet name="Officers" r:id="rId9"/></sheets>` +
+					`</workbook>`,
 			},
 			Rels: {
 				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
@@ -413,7 +423,9 @@ func Files() []File {
 		}),
 		xlsx("officers-shared", map[string]part{
 			Book: {
-				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`,
+				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/>` +
+					`<sheet name="Officers" r:id="rId9"/></sheets>` +
+					`</workbook>`,
 			},
 			Rels: {
 				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
@@ -477,7 +489,9 @@ func Files() []File {
 		}),
 		xlsx("properties", map[string]part{
 			Book: {
-				head: bookHead + `<sheets><sheet name="Sheet1" r:id="rId1"/><sheet name="Bulkfiling" state="veryHidden" r:id="rId9"/></sheets></workbook>`,
+				head: bookHead + `<sheets><sheet name="Sheet1" r:id="rId1"/>` +
+					`<sheet name="Bulkfiling" state="veryHidden" ` +
+					`r:id="rId9"/></sheets></workbook>`,
 			},
 			Rels: {
 				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
