@@ -33,6 +33,7 @@ var imports = map[string][]string{
 	"internal/money":      {},
 	"internal/filing":     {"money"},
 	"internal/sheet":      {},
+	"internal/nettest":    {},
 	"internal/sheettest":  {},
 	"internal/filingapi":  {"filing", "money", "network"},
 	"internal/balance":    {"filing", "money", "season"},

@@ -20,6 +20,7 @@ import (
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/nettest"
 )
 
 // openedPage is the page of a serve with a REDIS_URL, and what its log says.
@@ -90,22 +91,11 @@ func fleetText(t *testing.T, p *page) string {
 	return string(text)
 }
 
-// unused is an address at which nobody listens.
-func unused(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 // A serve that starts while Redis is away says so, in its log and on the page, and
 // its look-ups keep to their share of the rate all the same.
 func TestPageStartsWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
-	p, log := openedPage(t, "redis://:do_not_show@"+unused(t)+"/0")
+	p, log := openedPage(t, "redis://:do_not_show@"+nettest.Free()+"/0")
 	if n := strings.Count(log.String(), "the queue's Redis is down"); n != 1 ||
 		strings.Contains(log.String(), "do_not_show") {
 		t.Errorf("said %d times:\n%s", n, log)
@@ -144,7 +134,7 @@ func TestPageFindsRedisLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := address.Host
-	address.Host = unused(t)
+	address.Host = nettest.Free()
 	p, _ := openedPage(t, address.String())
 	if _, err := p.site.Depth(t.Context()); !errors.Is(err, jobs.ErrQueueDown) {
 		t.Fatalf("%v, want that Redis is away", err)

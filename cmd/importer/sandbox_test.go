@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/nettest"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -118,10 +119,7 @@ func port(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: port VARIABLE")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	ts.Setenv(args[0], listener.Addr().String())
-	ts.Check(listener.Close())
+	ts.Setenv(args[0], nettest.Free())
 }
 
 func options(ts *testscript.TestScript, args []string) map[string]string {

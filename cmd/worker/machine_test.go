@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"bulkfiling/internal/nettest"
 )
 
 // machine is where one worker of a fleet runs after another: its wires to what
@@ -69,7 +71,7 @@ func (m *machine) past(service, queue, database string) {
 func (m *machine) start() {
 	m.tb.Helper()
 	m.started++
-	m.worker = exec.Command(os.Args[0], "--listen", free(m.tb))
+	m.worker = exec.Command(os.Args[0], "--listen", nettest.Free())
 	m.worker.Env = m.vars
 	stderr, err := m.worker.StderrPipe()
 	if err == nil {

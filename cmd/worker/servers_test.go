@@ -20,6 +20,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
+
+	"bulkfiling/internal/nettest"
 )
 
 // server is a real server of a test's own, which it may kill and start again on
@@ -99,7 +101,7 @@ func needServers(tb testing.TB) (postgres string) {
 func startRedis(tb testing.TB) (s *server, client *redis.Client) {
 	tb.Helper()
 	dir := tb.TempDir()
-	address := free(tb)
+	address := nettest.Free()
 	_, port, _ := net.SplitHostPort(address)
 	client = redis.NewClient(&redis.Options{Addr: address})
 	s = &server{
@@ -142,7 +144,7 @@ func startPostgres(tb testing.TB, bin string) (s *server, url string) {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, out)
 	}
-	address := free(tb)
+	address := nettest.Free()
 	_, port, _ := net.SplitHostPort(address)
 	url = databaseURL(address)
 	s = &server{

@@ -28,6 +28,7 @@ import (
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/nettest"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -56,20 +57,9 @@ type fleet struct {
 }
 
 func newFleet(t *testing.T, latency time.Duration) *fleet {
-	return &fleet{T: t, dir: t.TempDir(), base: "http://" + free(t), service: sandbox.New(sandbox.Config{
+	return &fleet{T: t, dir: t.TempDir(), base: "http://" + nettest.Free(), service: sandbox.New(sandbox.Config{
 		Keys: []string{secretKey}, OpeningBalance: 1_000_000_00, Latency: latency, AutoSeed: true,
 	})}
-}
-
-// free is an address of the loopback where nobody listens.
-func free(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // open lets the service answer, until it is shut or the test ends.
@@ -155,7 +145,7 @@ type process struct {
 // start runs a worker with more variables, and ends it with the test.
 func (f *fleet) start(vars []string, args ...string) *process {
 	f.Helper()
-	p := &process{T: f.T, listen: free(f.T), ended: make(chan struct{})}
+	p := &process{T: f.T, listen: nettest.Free(), ended: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], append([]string{"--listen", p.listen}, args...)...)
 	p.cmd.Env = append([]string{
 		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "FILING_BASE_URL=" + f.base + "/v1",
@@ -326,7 +316,7 @@ func TestWaitsForRedis(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 0)
 	f.open()
-	address := free(t)
+	address := nettest.Free()
 	p := f.start([]string{"REDIS_URL=redis://:NobodyMaySee@" + address + "/0"})
 	p.ready(503, `"phase":"waits for the queue"`)
 	redis := miniredis.NewMiniRedis()
@@ -350,7 +340,7 @@ func TestWaitsForRedis(t *testing.T) {
 func TestWaitsForTheDatabase(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 0)
-	p := f.start([]string{"DATABASE_URL=postgres://me:NobodyMaySee@" + free(t) + "/ledger"})
+	p := f.start([]string{"DATABASE_URL=postgres://me:NobodyMaySee@" + nettest.Free() + "/ledger"})
 	p.ready(503, `"phase":"waits for the ledger"`)
 	p.await("it says so twice", func() bool {
 		return strings.Count(p.said(), `"msg":"waiting for dependency","dependency":"the ledger"`) >= 2

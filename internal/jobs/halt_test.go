@@ -12,6 +12,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/nettest"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -309,10 +310,7 @@ func TestServiceDown(t *testing.T) {
 			t.Parallel()
 			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 			if outage == sandbox.OutageRefuse {
-				closed, err := net.Listen("tcp", "127.0.0.1:0") // an address where nobody listens
-				f.must(err)
-				f.must(closed.Close())
-				f.url = "http://" + closed.Addr().String() + "/v1"
+				f.url = "http://" + nettest.Free() + "/v1"
 			} else {
 				f.service.SetOutage(outage)
 			}

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"bulkfiling/internal/nettest"
 )
 
 // redisServer is a server of a test's own, which it may stop, stall and break.
@@ -48,14 +50,14 @@ func needServers(tb testing.TB) {
 	}
 }
 
+// freePort returns the port of an address that no server listens on.
 func freePort(tb testing.TB) int {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := net.ResolveTCPAddr("tcp", nettest.Free())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return address.Port
 }
 
 // startRedis starts a server with these lines of configuration. admin is how the

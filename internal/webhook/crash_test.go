@@ -21,6 +21,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/nettest"
 	"bulkfiling/internal/webhook"
 )
 
@@ -119,15 +120,6 @@ func (s *store) kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// free is an address where nobody listens.
-func (s *store) free() string {
-	s.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	s.must(err)
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 // post delivers a body once; 0 where there was no answer.
 func post(client *http.Client, url, body, signature string) int {
 	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
@@ -153,7 +145,7 @@ func TestKilledBetweenStoreAndApply(t *testing.T) {
 		l := s.open()
 		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1"}, secret))
 		s.place(l, s.add(l, 1))
-		address := s.free()
+		address := nettest.Free()
 		cmd, said := s.process(address, true)
 		for _, body := range []string{status(2, 9, "filed"), document(2)} {
 			if got := post(http.DefaultClient, "http://"+address, body, sign(secret, body)); got != 200 {
@@ -206,7 +198,7 @@ func TestEverythingTwiceInReverse(t *testing.T) {
 		slices.Reverse(told)
 		told = append(told, told...)
 
-		address := s.free()
+		address := nettest.Free()
 		client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 		defer client.CloseIdleConnections()
 		huge := string(bytes.Repeat([]byte("x"), 10<<20))

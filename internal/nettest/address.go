@@ -1,0 +1,32 @@
+// Package nettest gives tests addresses for servers that they start later.
+package nettest
+
+import (
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// Ports of addresses lie below those that the system gives to outgoing
+// connections (from 32768 on Linux, 49152 elsewhere), so that no connection takes
+// one between Free and the start of its server.
+const (
+	lowestPort  = 10_000
+	highestPort = 32_000
+)
+
+// Free returns a random address of the loopback interface that no server listens
+// on.
+func Free() string {
+	for {
+		port := lowestPort + rand.IntN(highestPort-lowestPort)
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			continue
+		}
+		if listener.Close() == nil {
+			return address
+		}
+	}
+}

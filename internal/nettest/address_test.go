@@ -1,0 +1,30 @@
+package nettest
+
+import (
+	"net"
+	"testing"
+)
+
+// A thousand open connections take no free address.
+func TestConnectionsTakeNoFreeAddress(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	for range 1000 {
+		connection, err := net.Dial("tcp", server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = connection.Close() })
+		if port := connection.LocalAddr().(*net.TCPAddr).Port; port >= lowestPort && port < highestPort {
+			t.Fatalf("a connection has port %d", port)
+		}
+	}
+	listener, err := net.Listen("tcp", Free())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = listener.Close()
+}
