@@ -314,8 +314,10 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestLateAnswerBesideARival",
 		edits: []edit{
-			{"		g.notes = append(g.notes, record{p.row, fmt.Sprintf(twice, s.ref().seenFrom(p.batch), " +
-				"c.Product.Title())})\n", ""},
+			{"		g.notes = append(g.notes, record{\n" +
+				"			number(\"id\", p.row),\n" +
+				"			text(\"note\", fmt.Sprintf(twice, s.ref().seenFrom(p.batch), c.Product.Title())),\n" +
+				"		})\n", ""},
 		},
 		harm: "No one asks the filing service to refund the second one.",
 	},

@@ -134,7 +134,7 @@ func newFirm(t *testing.T) *firm {
 	l.Close()
 	serve := exec.Command(f.importer, "serve", "--listen", listen, "--public-url", f.at)
 	serve.Env, serve.Dir = f.env, t.TempDir()
-	start(t, serve, `Events are taken at`)
+	start(t, serve, `Events are received at`)
 	return f
 }
 
