@@ -177,7 +177,7 @@ func (r *filingRun) recognize(ctx context.Context) (jobs.Outcome, error) {
 // belong to. That the key is refused is kept, for whoever looks at the batch.
 func (r *filingRun) unrecognized(ctx context.Context) jobs.Outcome {
 	if r.early.Reason == jobs.KeyRefused {
-		if err := r.ledger.KeyRefused(context.WithoutCancel(ctx), r.early.Halted.Note); err != nil {
+		if err := r.ledger.Fleet().KeyRefused(context.WithoutCancel(ctx), r.early.Halted.Note); err != nil {
 			r.say("It could not be recorded that the key is refused: %v", err)
 		}
 	}

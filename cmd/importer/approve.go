@@ -53,7 +53,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	}
 	p, err := pricing.Propose(ctx, l, a.today(l), b.ID)
 	if b.ID != "" && b.Approval.State != ledger.ApprovalWanted {
-		if increase, err := l.CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
+		if increase, err := l.Approvals().CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
 			return errors.Join(err, a.approveCosts(ctx, l, b, yes))
 		}
 	}
@@ -87,7 +87,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 			return err
 		}
 	}
-	if err := l.Approve(acting(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total)), b.ID, p.Hash,
+	if err := l.Approvals().Approve(acting(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total)), b.ID, p.Hash,
 		person()); err != nil {
 		return err
 	}
@@ -99,12 +99,12 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 // where it may. It is asked before anything is quoted or shown.
 func refuseApproval(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error {
 	if b.Approval.State != ledger.ApprovalWanted {
-		increase, err := l.CostIncrease(ctx, b.ID)
+		increase, err := l.Approvals().CostIncrease(ctx, b.ID)
 		if err != nil || increase.Rows == 0 {
 			return err
 		}
 	}
-	why, err := l.Barred(ledger.AtTerminal(ctx, person()), b.ID, person())
+	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, person()), b.ID, person())
 	if err == nil && why != nil {
 		err = fmt.Errorf("approve batch %s: %w", b.ID, why)
 	}
@@ -114,7 +114,7 @@ func refuseApproval(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error
 // howToApprove says where a batch that waits can be approved. A policy that covers
 // commands leaves the page alone.
 func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
-	why, err := l.Barred(ledger.AtTerminal(ctx, person()), batch, person())
+	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, person()), batch, person())
 	if err == nil && why != nil && why.Typed {
 		return "an approver must sign in to the page and approve it there"
 	}
@@ -124,7 +124,7 @@ func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 // approveCosts shows the rows of a batch that cost more than was approved, if
 // there are any, and asks for the approval of what they cost now.
 func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, yes bool) error {
-	increase, err := l.CostIncrease(ctx, b.ID)
+	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
 	if err != nil || increase.Rows == 0 {
 		return err
 	}
@@ -142,7 +142,7 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	}
 	note := fmt.Sprintf("%s for %s, %s approved before", count(increase.Rows, "row"), increase.Cost,
 		increase.Approved.Dollars())
-	if err := l.ApproveCosts(acting(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
+	if err := l.Approvals().ApproveCosts(acting(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
 		return err
 	}
 	a.say("Approved: %s for %s.", count(increase.Rows, "row"), increase.Cost)
@@ -196,7 +196,7 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 // whoPlaces says who goes on with a batch that was left to the workers. file is
 // the sheet that run could go on with; "" where there is none.
 func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
-	processes, err := l.Processes(ctx)
+	processes, err := l.Fleet().Processes(ctx)
 	if err != nil {
 		return err
 	}

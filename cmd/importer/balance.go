@@ -41,7 +41,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	}
 	var entries []ledger.Entry
 	total := 0
-	for e, err := range l.Entries(c.Context()) {
+	for e, err := range l.Entries().All(c.Context()) {
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	halted, err := l.FleetHalt(c.Context())
+	halted, err := l.Fleet().Halt(c.Context())
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	if !s.Held.IsZero() {
 		fmt.Fprintf(table, "reserved\t%s for uncertain rows\n", s.Held)
 	}
-	halted, err := l.FleetHalt(ctx)
+	halted, err := l.Fleet().Halt(ctx)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ evidence), ignored, or garbled (signed but not readable).`,
 				if unknown {
 					state = ledger.EventUnknown
 				}
-				events, err := l.Events(c.Context(), state, limit)
+				events, err := l.Events().List(c.Context(), state, limit)
 				if err != nil {
 					return err
 				}

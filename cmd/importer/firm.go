@@ -114,14 +114,14 @@ changes.`,
 }
 
 func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags) error {
-	p, err := l.Policy(ctx)
+	p, err := l.Approvals().Policy(ctx)
 	if err != nil {
 		return err
 	}
 	if err := f.apply(&p); err != nil {
 		return err
 	}
-	if err := l.ChangePolicy(acting(ctx, "policy", "", p.Words()), p); err != nil || p.Second {
+	if err := l.Approvals().ChangePolicy(acting(ctx, "policy", "", p.Words()), p); err != nil || p.Second {
 		return err
 	}
 	for _, part := range []struct{ value, what string }{
@@ -154,7 +154,7 @@ func forgetMapping(ctx context.Context, l *ledger.Ledger, name string) error {
 }
 
 func (a *app) showFirm(ctx context.Context, l *ledger.Ledger) error {
-	policy, err := l.Policy(ctx)
+	policy, err := l.Approvals().Policy(ctx)
 	if err != nil {
 		return err
 	}

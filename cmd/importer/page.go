@@ -50,7 +50,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	if p.queue, err = p.openQueue(); err != nil {
 		return nil, err
 	}
-	if err := l.Announce(ctx, "serve", p.places()); err != nil {
+	if err := l.Fleet().Announce(ctx, "serve", p.places()); err != nil {
 		return nil, err
 	}
 	p.seasons = s.env.Seasons(l, p.client, log)

@@ -73,7 +73,7 @@ func (p *progress) loop(ctx context.Context) {
 		if err != nil {
 			continue // the run itself will say what is wrong with the ledger
 		}
-		halted, err := p.ledger.FleetHalt(ctx)
+		halted, err := p.ledger.Fleet().Halt(ctx)
 		if err != nil {
 			continue
 		}

@@ -97,7 +97,7 @@ func (r *resolver) list(ctx context.Context, f listFlags) error {
 
 // listUnnamed lists placed formations whose company is not known.
 func (r *resolver) listUnnamed(ctx context.Context) error {
-	rows, err := r.ledger.UnnamedFormations(ctx, r.batch.ID)
+	rows, err := r.ledger.Resolutions().UnnamedFormations(ctx, r.batch.ID)
 	if err != nil || len(rows) == 0 {
 		return err
 	}

@@ -167,7 +167,7 @@ func (r *resolver) checkRestore(ctx context.Context, numbers []int, since time.T
 // endHalt ends the halt of a ledger that went back in time, after the rows of all
 // batches were dealt with.
 func (r *resolver) endHalt(ctx context.Context) error {
-	halted, err := r.ledger.FleetHalt(ctx)
+	halted, err := r.ledger.Fleet().Halt(ctx)
 	if err != nil || r.batch.ID != "" || halted.Reason != filing.HaltRestored {
 		return err
 	}
@@ -175,7 +175,7 @@ func (r *resolver) endHalt(ctx context.Context) error {
 }
 
 func (r *resolver) endRestored(ctx context.Context, halted ledger.Halted) error {
-	if err := r.ledger.EndRestored(acting(ctx, "end-restored", "", halted.Note)); err != nil {
+	if err := r.ledger.Fleet().EndRestored(acting(ctx, "end-restored", "", halted.Note)); err != nil {
 		return err
 	}
 	fmt.Fprintln(r.out, "Orders are sent again.")
@@ -225,7 +225,7 @@ func (r *resolver) showMarked(s *resolve.RestoreCheck, did resolve.Marked) {
 // resumeSending ends the halt of a ledger that went back in time and keeps every
 // row ready.
 func (r *resolver) resumeSending(ctx context.Context) error {
-	halted, err := r.ledger.FleetHalt(ctx)
+	halted, err := r.ledger.Fleet().Halt(ctx)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func keepEvent(ctx context.Context, dir, order, orderType, status, company strin
 	if err != nil {
 		return err
 	}
-	_, err = l.KeepEvent(ctx, e, body)
+	_, err = l.Events().Keep(ctx, e, body)
 	return errors.Join(err, l.Close())
 }
 

@@ -237,7 +237,7 @@ func (r *filingRun) take(ctx context.Context) error {
 		if none, err := r.nothingReady(ctx); err != nil || none {
 			return errors.Join(err, r.finish(ctx, jobs.Outcome{Reason: jobs.Finished}))
 		}
-		second, err := r.ledger.NeedsSecond(ctx, r.batch.ID)
+		second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
 		if err != nil {
 			return err
 		}
@@ -397,7 +397,7 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Throttle, quoter 
 		return true, nil
 	}
 	question := "Approve %s, %s%s? Filings cannot be undone."
-	second, err := r.ledger.NeedsSecond(ctx, r.batch.ID)
+	second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
 	if err != nil {
 		return false, err
 	}
@@ -437,7 +437,7 @@ func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.E
 // place runs the worker until nothing more can be placed for now.
 func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.Outcome, error) {
 	// The same run again means: funds may be back.
-	if err := errors.Join(r.ledger.Announce(ctx, "run", true), r.ledger.ProbeNow(ctx)); err != nil {
+	if err := errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().ProbeNow(ctx)); err != nil {
 		return jobs.Outcome{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{

@@ -159,7 +159,7 @@ const leave = 10 * time.Second
 // it places is placed to its end.
 func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.Logger) error {
 	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
-	events, applier := webhook.Handler(l, webhook.NewHMAC(secrets), log)
+	events, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
 	var certificates []tls.Certificate
 	scheme := "http"
 	if s.cert != "" {

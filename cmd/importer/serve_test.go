@@ -167,7 +167,7 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if events, err := l.Events(t.Context(), "", 10); err != nil || len(events) != 1 {
+	if events, err := l.Events().List(t.Context(), "", 10); err != nil || len(events) != 1 {
 		t.Errorf("%d events, %v", len(events), err)
 	}
 }

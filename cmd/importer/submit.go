@@ -68,7 +68,7 @@ func (r *filingRun) submit(ctx context.Context, approve bool) error {
 			return errors.Join(err, r.handedOver(ctx))
 		}
 		ctx := acting(ctx, "submit", r.batch.ID, r.batch.File)
-		second, err := r.ledger.NeedsSecond(ctx, r.batch.ID)
+		second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (r *filingRun) wantApproval(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.ledger.RequestApproval(ctx, r.batch.ID, plan)
+	return r.ledger.Approvals().Request(ctx, r.batch.ID, plan)
 }
 
 // submitHeldBack looks once more at the rows of an open batch that were held

@@ -52,7 +52,7 @@ BATCH:ROW records that an order is the renewal of a covered row.`,
 				ctx := c.Context()
 				switch {
 				case status != "":
-					if err := l.TellSubscription(acting(ctx, "subscription", args[0],
+					if err := l.Subscriptions().SetStatus(acting(ctx, "subscription", args[0],
 						cmp.Or(note, "found out by a person")+": "+status), args[0], status); err != nil {
 						return fmt.Errorf("%s: %w", args[0], err)
 					}
@@ -66,7 +66,7 @@ BATCH:ROW records that an order is the renewal of a covered row.`,
 					if err != nil {
 						return err
 					}
-					if err := l.Renew(acting(ctx, "renewal", args[0], note), row.ID, args[0]); err != nil {
+					if err := l.Subscriptions().Renew(acting(ctx, "renewal", args[0], note), row.ID, args[0]); err != nil {
 						return fmt.Errorf("%s as the renewal of row %d: %w", args[0], row.Number, err)
 					}
 				}

@@ -132,12 +132,12 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	for _, b := range batches {
 		if b.Approval.State == ledger.ApprovalWanted {
-			ts.Check(l.Approve(ctx, b.ID, b.Approval.Plan, "vera"))
+			ts.Check(l.Approvals().Approve(ctx, b.ID, b.Approval.Plan, "vera"))
 		}
-		c, err := l.CostIncrease(ctx, b.ID)
+		c, err := l.Approvals().CostIncrease(ctx, b.ID)
 		ts.Check(err)
 		if c.Rows > 0 {
-			ts.Check(l.ApproveCosts(ctx, b.ID, c))
+			ts.Check(l.Approvals().ApproveCosts(ctx, b.ID, c))
 		}
 	}
 }

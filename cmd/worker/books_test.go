@@ -215,13 +215,13 @@ func (p *proof) resolve(batches ...string) {
 		case r.Creating && company != "":
 			record := r.Request.Company.Sheet
 			record.ID = company
-			err = p.ledger.ResolveCreated(p.Context(), r.ID, 0, record, why)
+			err = p.ledger.Resolutions().Created(p.Context(), r.ID, 0, record, why)
 		case len(ids) == 0:
-			err = p.ledger.ResolveNotPlaced(p.Context(), r.ID, 0, why)
+			err = p.ledger.Resolutions().NotPlaced(p.Context(), r.ID, 0, why)
 		case order.Formation != nil:
-			err = p.ledger.ResolveFormed(p.Context(), r.ID, 0, ids, company, ledger.FormedClaims(order, company), why)
+			err = p.ledger.Resolutions().Formed(p.Context(), r.ID, 0, ids, company, ledger.FormedClaims(order, company), why)
 		default:
-			err = p.ledger.ResolvePlaced(p.Context(), r.ID, 0, ids, why)
+			err = p.ledger.Resolutions().Placed(p.Context(), r.ID, 0, ids, why)
 		}
 		p.must(err)
 	}

@@ -30,7 +30,7 @@ func (w *worker) receiveEvents(ctx context.Context, l *ledger.Ledger) (stop func
 	if !w.options.webhooks {
 		return func() {}
 	}
-	receiver, applier := webhook.Handler(l,
+	receiver, applier := webhook.Handler(l.Events(),
 		webhook.NewHMAC(webhook.Secrets(l.Endpoints(), w.env.WebhookSecrets)), w.log)
 	w.events.receiver.Store(receiver)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -479,7 +479,7 @@ func (p *proof) empty() {
 	}
 	p.service.Deposit(books.Balance)
 	if p.random.IntN(2) == 0 { // else whoever probes finds out
-		p.eventually("the fleet is told of the money", func() error { return p.ledger.ProbeNow(p.Context()) })
+		p.eventually("the fleet is told of the money", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
 	}
 }
 
@@ -554,7 +554,7 @@ func (p *proof) calm() {
 			w.mend()
 		}
 	}
-	p.eventually("the fleet is told of the money", func() error { return p.ledger.ProbeNow(p.Context()) })
+	p.eventually("the fleet is told of the money", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
 }
 
 // eventually tries something again until it succeeds.
@@ -588,7 +588,7 @@ func (p *proof) finish(batches ...string) {
 				continue
 			}
 			if quiet = 0; time.Since(began) > 2*time.Minute {
-				halted, _ := p.ledger.FleetHalt(p.Context())
+				halted, _ := p.ledger.Fleet().Halt(p.Context())
 				p.complain()
 				p.Fatalf("batch %s is not done after %s: %+v; halted: %+v", batch, time.Since(began), left, halted)
 			}

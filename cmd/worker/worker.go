@@ -89,7 +89,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := l.Announce(ctx, "worker", true); err != nil {
+		if err := l.Fleet().Announce(ctx, "worker", true); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 		return l, nil
@@ -109,11 +109,11 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	defer queue.Close()
 	defer w.receiveEvents(ctx, l)()
-	w.health.addCheck(check{"ledger", func(ctx context.Context) error { _, err := l.FleetHalt(ctx); return err }})
+	w.health.addCheck(check{"ledger", func(ctx context.Context) error { _, err := l.Fleet().Halt(ctx); return err }})
 	w.health.addCheck(check{"lease", func(ctx context.Context) error { return checkLease(ctx, l) }})
 	w.health.addCheck(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
 	observed := metrics.Observe(client)
-	w.registry.MustRegister(observed, metrics.NewFleet(l, client, queue))
+	w.registry.MustRegister(observed, metrics.NewFleet(l, l.Fleet(), client, queue))
 
 	ask := w.env.Asker(l, client)
 	quoter, err := await(ctx, w, "the service's prices", isServiceDown,
@@ -175,7 +175,7 @@ func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) err
 // checkLease checks that this process still counts as alive: without its lease it
 // sends nothing.
 func checkLease(ctx context.Context, l *ledger.Ledger) error {
-	until, err := l.Lease(ctx)
+	until, err := l.Fleet().Lease(ctx)
 	if err == nil && !until.After(time.Now()) {
 		err = errors.New("this process did not renew its lease in time")
 	}

@@ -288,7 +288,7 @@ func TestARefusedKeyShowsAtTheStart(t *testing.T) {
 	halted := func(reason filing.Halt) {
 		t.Helper()
 		p.await("halted: "+string(reason), func() bool {
-			h, err := l.FleetHalt(t.Context())
+			h, err := l.Fleet().Halt(t.Context())
 			return err == nil && h.Reason == reason
 		})
 	}

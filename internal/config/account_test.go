@@ -303,7 +303,7 @@ func TestNothingIsSentFromTheLedgerOfAnother(t *testing.T) {
 	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrOrganization) {
 		t.Error(err)
 	}
-	if all, err := l.Organizations(t.Context()); err != nil || len(all) != 1 || all[0].Name != "Harbor Accounting" {
+	if all, err := l.Organizations().List(t.Context()); err != nil || len(all) != 1 || all[0].Name != "Harbor Accounting" {
 		t.Errorf("%v, %v", all, err)
 	}
 }

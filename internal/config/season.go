@@ -79,7 +79,7 @@ func (e Environment) bind(ctx context.Context, l *ledger.Ledger, client *filinga
 				ledger.ErrOrganization, *e.organization, e.chosen.name, opened.name)
 		}
 	}
-	err := l.BindClient(ctx, ledger.Client{
+	err := l.Organizations().BindClient(ctx, ledger.Client{
 		Mode: e.Mode(), Organization: *e.organization, Unnamed: e.unnamedHash(),
 		// A ledger of the data folder was chosen by what the filing service says, or
 		// by a person; a database by its address alone.

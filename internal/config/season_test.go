@@ -47,7 +47,7 @@ func priced(t *testing.T, status *int) (e config.Environment, l *ledger.Ledger, 
 
 func halted(t *testing.T, l *ledger.Ledger) filing.Halt {
 	t.Helper()
-	h, err := l.FleetHalt(t.Context())
+	h, err := l.Fleet().Halt(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 	if err != nil || plan.Priced || halted(t, l) != filing.HaltKey {
 		t.Errorf("%+v, %v, halted %q", plan, err, halted(t, l))
 	}
-	if err := l.KeyAccepted(t.Context()); err != nil {
+	if err := l.Fleet().KeyAccepted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	turn, err := seasons.ManualRun(done.Season)
@@ -96,7 +96,7 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 func TestAKeyOfTheOtherEnvironmentHaltsNobody(t *testing.T) {
 	status := http.StatusUnauthorized
 	e, l, client, asked := priced(t, &status)
-	if err := l.Bind(t.Context(), "live"); err != nil {
+	if err := l.Organizations().Bind(t.Context(), "live"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 ||

@@ -16,7 +16,7 @@ const commitsTTL = 30 * 24 * time.Hour
 // the ledger lost commits. It is a hint only; without Redis, or with an emptied
 // one, the ledger's own memory has to do.
 func (q *Queue) shareCommits(ctx context.Context, l *ledger.Ledger) {
-	lineage, number := l.Commits()
+	lineage, number := l.Fleet().Commits()
 	key := "bulkfiling:commits:" + lineage
 	said, _ := q.redis.Get(ctx, key).Result()
 	seen, _ := strconv.ParseInt(said, 10, 64)
@@ -24,5 +24,5 @@ func (q *Queue) shareCommits(ctx context.Context, l *ledger.Ledger) {
 		_ = q.redis.Set(ctx, key, number, commitsTTL).Err()
 		return
 	}
-	l.Saw(lineage, seen)
+	l.Fleet().Saw(lineage, seen)
 }

@@ -242,9 +242,9 @@ func TestCreationInDoubt(t *testing.T) {
 			}
 			want := 2
 			if made := c.After; made {
-				f.must(l.ResolveCreated(t.Context(), row.ID, 0, f.companyOf(0), "seen on the dashboard"))
+				f.must(l.Resolutions().Created(t.Context(), row.ID, 0, f.companyOf(0), "seen on the dashboard"))
 			} else {
-				f.must(l.ResolveNotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
+				f.must(l.Resolutions().NotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
 				want = 3
 			}
 			f.run(l, "a", patient)
@@ -280,16 +280,16 @@ func TestResolveCreationByItsKind(t *testing.T) {
 		order.Creating || creation.Reserved != 0 || order.Reserved != priceReport+feeLLC {
 		t.Fatalf("%+v\n%+v", creation, order)
 	}
-	if err := l.ResolvePlaced(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil ||
+	if err := l.Resolutions().Placed(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil ||
 		!strings.Contains(err.Error(), "give the company's id") {
 		t.Error(err)
 	}
-	if err := l.ResolveCreated(t.Context(), order.ID, 0, filing.Company{ID: "comp_1"}, "slip"); err == nil ||
+	if err := l.Resolutions().Created(t.Context(), order.ID, 0, filing.Company{ID: "comp_1"}, "slip"); err == nil ||
 		!strings.Contains(err.Error(), "not its company") {
 		t.Error(err)
 	}
-	f.must(l.ResolveNotPlaced(t.Context(), creation.ID, 0, "not there"))
-	f.must(l.ResolveNotPlaced(t.Context(), order.ID, 0, "not there"))
+	f.must(l.Resolutions().NotPlaced(t.Context(), creation.ID, 0, "not there"))
+	f.must(l.Resolutions().NotPlaced(t.Context(), order.ID, 0, "not there"))
 	f.run(l, "a", patient)
 	f.run(l, "b", patient)
 	f.settled(l, "a", "b")
@@ -371,7 +371,7 @@ func TestCreationWithARefusedKey(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	f.want(l, "a", ledger.Counts{filing.Ready: 5})
-	f.must(l.KeyAccepted(t.Context()))
+	f.must(l.Fleet().KeyAccepted(t.Context()))
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: 5})
 	f.settled(l, "a")
@@ -400,7 +400,7 @@ func TestNoCreationWhilePausedForFunds(t *testing.T) {
 		t.Errorf("%d companies were created while there was no money", n)
 	}
 	// The same run again asks: with one company, not with six.
-	f.must(l.ProbeNow(t.Context()))
+	f.must(l.Fleet().ProbeNow(t.Context()))
 	if end := f.run(l, "new", patient); end.Reason != jobs.OutOfFunds {
 		t.Fatalf("%+v", end)
 	}
@@ -408,7 +408,7 @@ func TestNoCreationWhilePausedForFunds(t *testing.T) {
 		t.Errorf("%d companies were created to ask for funds", n)
 	}
 	f.service.Deposit(rich)
-	f.must(l.ProbeNow(t.Context()))
+	f.must(l.Fleet().ProbeNow(t.Context()))
 	if end := f.run(l, "new", patient); end.Reason != jobs.Finished {
 		t.Fatalf("%+v", end)
 	}
@@ -456,7 +456,7 @@ func TestCrashWhileCreating(t *testing.T) {
 		if n := f.posts("/v1/companies") + f.posts("/v1/orders"); n != 0 {
 			t.Errorf("%d were sent", n)
 		}
-		f.must(l.ResolveNotPlaced(t.Context(), row.ID, 0, "not there"))
+		f.must(l.Resolutions().NotPlaced(t.Context(), row.ID, 0, "not there"))
 		f.run(l, "a", patient)
 		f.want(l, "a", ledger.Counts{filing.Placed: 5})
 		f.settled(l, "a")
@@ -573,9 +573,9 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 				f.Fatal(err)
 			}
 			if c, made := f.made(i); made {
-				f.must(l.ResolveCreated(f.Context(), r.ID, 0, c, "seen"))
+				f.must(l.Resolutions().Created(f.Context(), r.ID, 0, c, "seen"))
 			} else {
-				f.must(l.ResolveNotPlaced(f.Context(), r.ID, 0, "not seen"))
+				f.must(l.Resolutions().NotPlaced(f.Context(), r.ID, 0, "not seen"))
 			}
 			continue
 		}
@@ -591,11 +591,11 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 			}
 		}
 		if order := &r.Request.Order; len(ids) > 0 && order.Formation != nil {
-			f.must(l.ResolveFormed(f.Context(), r.ID, 0, ids, company, ledger.FormedClaims(order, company), "seen"))
+			f.must(l.Resolutions().Formed(f.Context(), r.ID, 0, ids, company, ledger.FormedClaims(order, company), "seen"))
 		} else if len(ids) > 0 {
-			f.must(l.ResolvePlaced(f.Context(), r.ID, 0, ids, "seen"))
+			f.must(l.Resolutions().Placed(f.Context(), r.ID, 0, ids, "seen"))
 		} else {
-			f.must(l.ResolveNotPlaced(f.Context(), r.ID, 0, "not seen"))
+			f.must(l.Resolutions().NotPlaced(f.Context(), r.ID, 0, "not seen"))
 		}
 	}
 }

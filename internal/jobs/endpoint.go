@@ -19,7 +19,7 @@ func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (str
 	if err != nil || len(endpoints) > 0 {
 		return "", err
 	}
-	events, err := l.Events(ctx, "", 1)
+	events, err := l.Events().List(ctx, "", 1)
 	if err != nil || len(events) > 0 {
 		return "", err
 	}

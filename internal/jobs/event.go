@@ -28,7 +28,7 @@ func (s Confirmed) String() string {
 func ApplyEvents(ctx context.Context, l *ledger.Ledger) ([]Confirmed, error) {
 	var all []Confirmed
 	for {
-		done, settled, err := l.ApplyEvents(ctx)
+		done, settled, err := l.Events().Apply(ctx)
 		if err != nil || done == 0 {
 			return all, err
 		}

@@ -41,7 +41,7 @@ func TestFundsForHalf(t *testing.T) {
 			}
 		}
 		// The same run again asks once.
-		f.must(l.ProbeNow(t.Context()))
+		f.must(l.Fleet().ProbeNow(t.Context()))
 		if end := f.run(l, "a", patient); end.Reason != jobs.OutOfFunds {
 			t.Fatalf("%+v", end)
 		}
@@ -49,7 +49,7 @@ func TestFundsForHalf(t *testing.T) {
 			t.Errorf("the same run again asked %d times", n)
 		}
 		f.service.Deposit(60 * each)
-		f.must(l.ProbeNow(t.Context()))
+		f.must(l.Fleet().ProbeNow(t.Context()))
 		if end := f.run(l, "a", patient); end.Reason != jobs.Finished {
 			t.Fatalf("%+v", end)
 		}
@@ -98,7 +98,7 @@ func TestWaitForFunds(t *testing.T) {
 		ended <- end
 	}()
 	f.eventually("a pause for funds", func() bool {
-		h, err := l.FleetHalt(t.Context())
+		h, err := l.Fleet().Halt(t.Context())
 		f.must(err)
 		return h.Reason == filing.HaltFunds
 	})
@@ -164,7 +164,7 @@ func TestRefusedKey(t *testing.T) {
 			}
 			f.service.SetKeys()
 			f.patch = nil
-			f.must(l.KeyAccepted(t.Context()))
+			f.must(l.Fleet().KeyAccepted(t.Context()))
 			f.run(l, "a", patient)
 			f.want(l, "a", ledger.Counts{filing.Placed: 300})
 			f.agree(l, "a")
@@ -377,7 +377,7 @@ func TestRetryAfter(t *testing.T) {
 				defer close(watched)
 				for held.Reason != filing.HaltRate && t.Context().Err() == nil {
 					var err error
-					if held, err = one.FleetHalt(t.Context()); err != nil {
+					if held, err = one.Fleet().Halt(t.Context()); err != nil {
 						t.Error(err)
 						return
 					}

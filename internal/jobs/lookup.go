@@ -85,11 +85,11 @@ func (f *lookup) loadKnown(ctx context.Context, rows []ledger.Row) error {
 		}
 	}
 	f.mu.Unlock()
-	knownCompanies, err := f.ledger.Companies(ctx, companies)
+	knownCompanies, err := f.ledger.Companies().Find(ctx, companies)
 	if err != nil {
 		return err
 	}
-	knownUsers, err := f.ledger.Users(ctx, users)
+	knownUsers, err := f.ledger.Companies().FindUsers(ctx, users)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (f *lookup) knownUser(ref string) (filing.User, bool) {
 
 // keepUser remembers a user.
 func (f *lookup) keepUser(ctx context.Context, ref string, u filing.User) error {
-	if err := f.ledger.RememberUser(ctx, ref, u); err != nil {
+	if err := f.ledger.Companies().RememberUser(ctx, ref, u); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -230,7 +230,7 @@ func (f *lookup) knownCompany(ref string) (filing.Company, bool) {
 // count in a quote.
 func (f *lookup) keepCompany(ctx context.Context, ref string, c filing.Company) error {
 	f.cacheCompany(ref, c)
-	return f.ledger.RememberCompany(ctx, ref, c)
+	return f.ledger.Companies().Remember(ctx, ref, c)
 }
 
 // cacheCompany keeps a company in memory.

@@ -65,7 +65,7 @@ func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome
 }
 
 func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (Outcome, error) {
-	halted, err := w.ledger.FleetHalt(ctx)
+	halted, err := w.ledger.Fleet().Halt(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}

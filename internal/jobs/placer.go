@@ -227,7 +227,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		}
 		err = errors.Join(err, settle(begun.Try, answer))
 	}()
-	if !p.ledger.MaySend() {
+	if !p.ledger.Fleet().MaySend() {
 		answer = filing.Answer{
 			Kind:    filing.NotSent,
 			Message: "this process was suspended before it could send the order",
@@ -402,7 +402,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 	aside := ledger.Deferral{Row: row.ID}
 	switch {
 	case t.Covers:
-		if err := p.ledger.RecordCoverage(ctx, ledger.Coverage{
+		if err := p.ledger.Subscriptions().RecordCoverage(ctx, ledger.Coverage{
 			Batch:  row.Batch,
 			Number: row.Number,
 			Cover:  t.Claim.Cover,
@@ -493,9 +493,9 @@ func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err erro
 	case !errors.As(err, &failed):
 		return err
 	case errors.Is(failed.err, filingapi.ErrKeyRefused):
-		return p.ledger.KeyRefused(ctx, failed.message)
+		return p.ledger.Fleet().KeyRefused(ctx, failed.message)
 	case errors.Is(failed.err, filingapi.ErrBusy):
-		return p.ledger.Busy(ctx, failed.after)
+		return p.ledger.Fleet().Busy(ctx, failed.after)
 	}
 	deferral := ledger.Deferral{Row: row.ID, Next: failed.next, Message: failed.message, Wait: failed.wait}
 	if failed.next == filing.Ready {

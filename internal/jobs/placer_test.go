@@ -175,7 +175,7 @@ func TestLateAnswerOwnsItsKey(t *testing.T) {
 		Answer:  filing.Answer{Kind: filing.NoAnswer},
 		Message: "its process was given up for dead",
 	}))
-	f.must(other.ResolveNotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
+	f.must(other.Resolutions().NotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
 	f.want(other, "a", ledger.Counts{filing.Ready: 1})
 	close(answer)
 	w.Stop()
@@ -245,7 +245,7 @@ func TestSweepKnowsWhatWasDropped(t *testing.T) {
 		Items:   []ledger.Item{{Product: filing.AnnualReport, OrderType: "annual_report", OrderID: "order_report"}},
 	}))
 	f.want(l, "a", ledger.Counts{filing.Uncertain: 1})
-	f.must(l.ResolveNotPlaced(t.Context(), row.ID, 0, "the agent is not on the dashboard"))
+	f.must(l.Resolutions().NotPlaced(t.Context(), row.ID, 0, "the agent is not on the dashboard"))
 	last := f.dying()
 	f.begin(last, "a", order.Drop(filing.AnnualReport), false)
 	f.must(last.Close())

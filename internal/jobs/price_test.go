@@ -45,7 +45,7 @@ func TestAskingForPricesTellsTheFleet(t *testing.T) {
 	} {
 		status = c.status
 		_, err := pricing.FetchPrices(t.Context(), client, l)
-		halted, failed := l.FleetHalt(t.Context())
+		halted, failed := l.Fleet().Halt(t.Context())
 		f.must(failed)
 		if !errors.Is(err, c.err) || halted.Reason != c.halt {
 			t.Errorf("%d: %v, halted %q; want %v, %q", c.status, err, halted.Reason, c.err, c.halt)
@@ -142,7 +142,7 @@ func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
 	if end := f.await(w, "a", patient); end.Reason != jobs.AskedToWait {
 		t.Errorf("%+v", end)
 	}
-	halted, err := l.FleetHalt(t.Context())
+	halted, err := l.Fleet().Halt(t.Context())
 	if f.must(err); halted.Reason != filing.HaltRate || time.Until(halted.Until) < 90*time.Second {
 		t.Errorf("%+v", halted)
 	}

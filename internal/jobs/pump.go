@@ -164,7 +164,7 @@ func (w *Worker) pump(ctx context.Context) error {
 	if down, _ := w.queue.health.downFor(now); down > 0 {
 		return nil
 	}
-	halted, err := w.ledger.FleetHalt(ctx)
+	halted, err := w.ledger.Fleet().Halt(ctx)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (r Renewal) Missing(now time.Time) string {
 // Renewals lists the reports that subscriptions cover and that were not heard of
 // yet, of one batch or of all for "".
 func Renewals(ctx context.Context, l *ledger.Ledger, rules *season.Rules, batch string) ([]Renewal, error) {
-	covered, err := l.Covered(ctx, batch)
+	covered, err := l.Subscriptions().Covered(ctx, batch)
 	if err != nil || len(covered) == 0 {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func Renewals(ctx context.Context, l *ledger.Ledger, rules *season.Rules, batch 
 	if err != nil {
 		return nil, err
 	}
-	known, err := l.Companies(ctx, refs)
+	known, err := l.Companies().Find(ctx, refs)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (d *resolver) findNamed(ctx context.Context, row *ledger.Row,
 	if c, known := d.knownCompany(string(key)); known {
 		return c, nil
 	}
-	found, err := d.ledger.CompaniesNamed(ctx, []filing.NewCompany{described})
+	found, err := d.ledger.Companies().FindNamed(ctx, []filing.NewCompany{described})
 	if err != nil {
 		return filing.Company{}, err
 	}

@@ -61,7 +61,7 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 			}
 		}
 		for _, l := range []*ledger.Ledger{one, two} { // each has written back what it knows
-			f.must(l.ProbeNow(t.Context()))
+			f.must(l.Fleet().ProbeNow(t.Context()))
 		}
 		counts, err := one.Counts(t.Context(), "a")
 		f.must(err)
@@ -71,7 +71,7 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 		if counts[filing.Placed] != out || counts[filing.Ready] != all-out || out < kept+lost {
 			t.Errorf("%v of %d orders sent", counts, out)
 		}
-		f.must(one.EndRestored(t.Context()))
+		f.must(one.Fleet().EndRestored(t.Context()))
 		for _, w := range []*jobs.Worker{first, second} {
 			if end := f.await(w, "a", jobs.WaitLimits{Silence: time.Minute}); end.Reason != jobs.Finished {
 				t.Fatalf("%+v", end)
@@ -112,8 +112,8 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			f.add(before, "a", requests(4, report)...)
 			place.Keep()
 			f.eventually("the connections that broke are made anew", func() bool {
-				_, err := before.Membership(t.Context())
-				return err == nil && before.ProbeNow(t.Context()) == nil
+				_, err := before.Fleet().Membership(t.Context())
+				return err == nil && before.Fleet().ProbeNow(t.Context()) == nil
 			})
 			queue := f.openQueue()
 			w := f.start(before, queue)
@@ -128,8 +128,8 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			f.dir = t.TempDir()
 			after := f.openLedger()
 			f.start(after, queue)
-			f.must(after.ProbeNow(t.Context()))
-			if h, err := after.FleetHalt(t.Context()); err != nil || h.Reason != filing.HaltRestored {
+			f.must(after.Fleet().ProbeNow(t.Context()))
+			if h, err := after.Fleet().Halt(t.Context()); err != nil || h.Reason != filing.HaltRestored {
 				t.Errorf("%+v, %v", h, err)
 			}
 			if n := len(f.seen("POST", "/v1/orders")); n != 4 {

@@ -98,10 +98,10 @@ func (c *comparison) loadKnown(ctx context.Context, page []ledger.Row) (k known,
 			emails = append(emails, r.Request.User.Ref())
 		}
 	}
-	if k.companies, err = c.ledger.Companies(ctx, refs); err != nil {
+	if k.companies, err = c.ledger.Companies().Find(ctx, refs); err != nil {
 		return k, err
 	}
-	if k.users, err = c.ledger.Users(ctx, emails); err != nil {
+	if k.users, err = c.ledger.Companies().FindUsers(ctx, emails); err != nil {
 		return k, err
 	}
 	var wanted []filing.NewCompany
@@ -110,7 +110,7 @@ func (c *comparison) loadKnown(ctx context.Context, page []ledger.Row) (k known,
 			wanted = append(wanted, page[i].Request.Company.Sheet.ForUser(user))
 		}
 	}
-	k.named, err = c.ledger.CompaniesNamed(ctx, wanted)
+	k.named, err = c.ledger.Companies().FindNamed(ctx, wanted)
 	return k, err
 }
 
@@ -148,7 +148,7 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 			changed = append(changed, reviewed)
 		}
 	}
-	if err := c.ledger.RememberNames(ctx, names); err != nil {
+	if err := c.ledger.Companies().RememberNames(ctx, names); err != nil {
 		return err
 	}
 	return c.ledger.KeepReview(ctx, c.batch.ID, changed)
@@ -266,7 +266,7 @@ func (n *nearNames) load(ctx context.Context) error {
 		return nil
 	}
 	n.loaded = true
-	all, err := n.ledger.NamesOnFile(ctx)
+	all, err := n.ledger.Companies().ListNames(ctx)
 	if err != nil {
 		return err
 	}
@@ -411,10 +411,10 @@ func (d *resolver) rememberNames(ctx context.Context, r *filing.Request, record 
 		}
 	}
 	for key, c := range names {
-		if known, err := d.ledger.Companies(ctx, []string{string(key)}); err != nil {
+		if known, err := d.ledger.Companies().Find(ctx, []string{string(key)}); err != nil {
 			return err
 		} else if _, ok := known[string(key)]; !ok {
-			if err := d.ledger.RememberCompany(ctx, string(key), c); err != nil {
+			if err := d.ledger.Companies().Remember(ctx, string(key), c); err != nil {
 				return err
 			}
 		}

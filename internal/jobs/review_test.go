@@ -294,13 +294,13 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 		t.Fatalf("beside a formation in doubt the row is %s: %s", r.Result, r.Message)
 	}
 	row, order := f.rows(l, "formation")[0], f.service.Books().Orders[0]
-	f.must(l.ResolvePlaced(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
+	f.must(l.Resolutions().Placed(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
 	f.run(l, "reports", patient)
 	if r := f.rows(l, "reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") ||
 		f.posts("/v1/companies") != 0 {
 		t.Fatalf("of a formation without its company the row is %s: %s", r.Result, r.Message)
 	}
-	f.must(l.NameCompany(f.Context(), row.ID, order.CompanyID,
+	f.must(l.Resolutions().NameCompany(f.Context(), row.ID, order.CompanyID,
 		ledger.FormedClaims(&row.Request.Order, order.CompanyID), "seen"))
 	if _, err := l.RetryBatch(f.Context(), "reports"); err != nil {
 		t.Fatal(err)

@@ -506,7 +506,7 @@ func TestSeasonKilledAfterTheOpening(t *testing.T) {
 		h.set("2027-01-15 06:00 UTC")
 		f.must(f.seasons(first, &h).RunDue(f.Context()))
 		fired := f.firings(l, "de")[0]
-		f.must(l.Approve(f.Context(), fired.Batch, f.planOf(fired).Approval, "Ana"))
+		f.must(l.Approvals().Approve(f.Context(), fired.Batch, f.planOf(fired).Approval, "Ana"))
 		fired.State = ledger.RunBegun
 		f.must(first.Schedules().EndRun(f.Context(), fired))
 		f.must(first.Close())

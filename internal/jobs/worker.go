@@ -245,7 +245,7 @@ func (w *Worker) wakePump() {
 // sweep marks in-flight rows of dead processes as uncertain and refreshes the
 // fleet's membership.
 func (w *Worker) sweep(ctx context.Context) error {
-	crew, err := w.ledger.Membership(ctx)
+	crew, err := w.ledger.Fleet().Membership(ctx)
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 // the page sweep before they show or change a batch, so that a row that may have
 // been bought never passes for unsent.
 func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
-	orphans, err := l.Orphans(ctx)
+	orphans, err := l.Fleet().Orphans(ctx)
 	if err != nil {
 		return err
 	}

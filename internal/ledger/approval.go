@@ -47,11 +47,11 @@ type Approval struct {
 	At      time.Time
 }
 
-// RequestApproval keeps the rows of a batch from being sent until somebody
+// Request keeps the rows of a batch from being sent until somebody
 // approves the plan. A plan that changes wants a new approval. Whoever asks for it
 // takes part in the batch: where the policy wants a second person, the approval has
 // to be somebody else's.
-func (l *Ledger) RequestApproval(ctx context.Context, batch, plan string) error {
+func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		second, err := l.needsSecond(ctx, tx, batch)
 		if err != nil {
@@ -91,7 +91,7 @@ func askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second boo
 // ChangePlan puts a plan in place of the one that a yes is waited for to, unless
 // somebody else did. It returns ErrNotFound, and ErrApproved where the yes was
 // given meanwhile: it stands.
-func (l *Ledger) ChangePlan(ctx context.Context, batch, from, to string) error {
+func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var state ApprovalState
 		switch err := tx.QueryRowContext(ctx, `SELECT approval FROM batches WHERE id = $1`, batch).Scan(&state); {
@@ -115,7 +115,7 @@ func (l *Ledger) ChangePlan(ctx context.Context, batch, from, to string) error {
 // policy wants a second person it waits for their approval, which it reports, and
 // otherwise has that of by. It returns ErrNotFound, ErrHandedIn, and ErrImport for
 // one that is not prepared.
-func (l *Ledger) Submit(ctx context.Context, batch, plan, by string) (waits bool, err error) {
+func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		s, err := stageOf(ctx, tx, batch)
 		switch {
@@ -157,8 +157,8 @@ func (l *Ledger) Submit(ctx context.Context, batch, plan, by string) (waits bool
 // hold has a batch that is about to open wait for a second person, where the
 // policy wants one and none has approved it. It is what every way to an order
 // passes: whatever its maker forgot, no row of it can be sent.
-func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, batch string) error {
-	second, err := l.needsSecond(ctx, tx, batch)
+func (db *database) hold(ctx context.Context, tx *sql.Tx, batch string) error {
+	second, err := db.needsSecond(ctx, tx, batch)
 	if err != nil || !second {
 		return err
 	}
@@ -176,7 +176,7 @@ func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, batch string) error {
 // Approve lets a batch go. The plan must be the one that is wanted. Where the
 // policy wants a second person, now or when the batch was submitted, by must be
 // one. It returns ErrNotFound, ErrApproved, ErrNotOpen, ErrPlan, and a *SecondError.
-func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
+func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
 		var wanted string
@@ -219,15 +219,15 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 // secondPerson returns a *SecondError where a batch needs a second person and by
 // is none, and notes that it needs one. A batch from before contributors were
 // recorded gets its own first.
-func (l *Ledger) secondPerson(ctx context.Context, tx *sql.Tx, batch, by string) error {
+func (db *database) secondPerson(ctx context.Context, tx *sql.Tx, batch, by string) error {
 	if err := gather(ctx, tx, batch); err != nil {
 		return err
 	}
-	second, err := l.needsSecond(ctx, tx, batch)
+	second, err := db.needsSecond(ctx, tx, batch)
 	if err != nil || !second {
 		return err
 	}
-	if err := l.mayApprove(ctx, tx, batch, by); err != nil {
+	if err := db.mayApprove(ctx, tx, batch, by); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch)

@@ -18,15 +18,15 @@ func TestChangePlanLeavesAYesAlone(t *testing.T) {
 				s.Errorf("%+v %v, want plan %q %s", b.Approval, err, want, state)
 			}
 		}
-		s.wantErr(l.ChangePlan(ctx, "a", "", "new"), ledger.ErrApproved) // none was asked for
-		s.wantErr(l.ChangePlan(ctx, "nowhere", "", "new"), ledger.ErrNotFound)
-		s.must(l.RequestApproval(ctx, "a", "one"))
-		s.must(l.ChangePlan(ctx, "a", "one", "two"))
+		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "", "new"), ledger.ErrApproved) // none was asked for
+		s.wantErr(l.Approvals().ChangePlan(ctx, "nowhere", "", "new"), ledger.ErrNotFound)
+		s.must(l.Approvals().Request(ctx, "a", "one"))
+		s.must(l.Approvals().ChangePlan(ctx, "a", "one", "two"))
 		plan("two", ledger.ApprovalWanted)
-		s.must(l.ChangePlan(ctx, "a", "one", "three")) // of two who look at once the first's stands
+		s.must(l.Approvals().ChangePlan(ctx, "a", "one", "three")) // of two who look at once the first's stands
 		plan("two", ledger.ApprovalWanted)
-		s.must(l.Approve(ctx, "a", "two", "vera"))
-		s.wantErr(l.ChangePlan(ctx, "a", "two", "four"), ledger.ErrApproved)
+		s.must(l.Approvals().Approve(ctx, "a", "two", "vera"))
+		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "two", "four"), ledger.ErrApproved)
 		plan("two", ledger.ApprovalGiven)
 	})
 }

@@ -23,18 +23,12 @@ const assumedOwner = "supposed"
 // in the same order: a Try where the row is uncertain now; Lost where it is not
 // ready any more, or was sent since it was read; Taken where another row has one
 // of its purchases, and nothing is changed.
-func (l *Ledger) AssumeSent(ctx context.Context, intents []Intent, since time.Time, why string) ([]Begun, error) {
+func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since time.Time, why string) ([]Begun, error) {
 	all := make([]Begun, len(intents))
 	for from := 0; from < len(intents); from += maxGroup {
 		some := intents[from:min(from+maxGroup, len(intents))]
 		err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-			g := &groupWriter{
-				l:   l,
-				ctx: ctx,
-				tx:  tx,
-				c:   c,
-				now: toMillis(l.now()),
-			}
+			g := l.database.newGroupWriter(ctx, tx, c, toMillis(l.now()))
 			group := make([]*transition, len(some))
 			for i := range some {
 				group[i] = &transition{intent: &some[i]}
@@ -113,7 +107,7 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 
 // ListAssumedSent tells of the rows of a batch that were ever supposed to have been
 // sent: since when, the latest.
-func (l *Ledger) ListAssumedSent(ctx context.Context, batch string) (map[int64]time.Time, error) {
+func (l Resolutions) ListAssumedSent(ctx context.Context, batch string) (map[int64]time.Time, error) {
 	rows := make(map[int64]time.Time)
 	found, err := l.read.QueryContext(ctx,
 		`SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, assumedOwner)
@@ -131,7 +125,7 @@ func (l *Ledger) ListAssumedSent(ctx context.Context, batch string) (map[int64]t
 
 // LastSent is when the ledger's last attempt began, of those that have ended:
 // what it does not know of was sent later. It is zero where nothing was sent.
-func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
+func (l Resolutions) LastSent(ctx context.Context) (time.Time, error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(started_at), 0) FROM attempts WHERE owner <> $1`,
 		assumedOwner).Scan(&at); err != nil {
@@ -140,10 +134,10 @@ func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
 	return fromMillis(at), nil
 }
 
-// ResolveMade settles a row that was supposed to have been sent, its company's
+// Made settles a row that was supposed to have been sent, its company's
 // creation and its order: a person has seen both. Known are the purchases that
 // the order made, by the company's id.
-func (l *Ledger) ResolveMade(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company,
+func (l Resolutions) Made(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company,
 	known []Claim, why string) error {
 	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
 		if supposed, err := g.isAssumedSent(s); err != nil || !supposed || !s.creating {

@@ -18,7 +18,7 @@ func (s *store) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) [
 	for i, r := range rows {
 		intents[i] = intent(r)
 	}
-	said, err := l.AssumeSent(s.Context(), intents, since, "it may have been sent, says Ana")
+	said, err := l.Resolutions().AssumeSent(s.Context(), intents, since, "it may have been sent, says Ana")
 	s.must(err)
 	return said
 }
@@ -75,9 +75,9 @@ func TestSuppose(t *testing.T) {
 			s.Errorf("%+v", begun)
 		}
 
-		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, 0, "not there"))
+		s.must(l.Resolutions().NotPlaced(ctx, rows[1].ID, 0, "not there"))
 		s.want(l, rows[1], filing.Ready, 0)
-		s.must(l.ResolvePlaced(ctx, rows[2].ID, 0, []string{"order_2"}, "there"))
+		s.must(l.Resolutions().Placed(ctx, rows[2].ID, 0, []string{"order_2"}, "there"))
 		if got := s.want(l, rows[2], filing.Placed, 0); got.Cost.Amount != cost ||
 			got.Items[0].Product != filing.AnnualReport {
 			s.Errorf("%+v", got)
@@ -85,12 +85,12 @@ func TestSuppose(t *testing.T) {
 		if b := s.book(l); b.Reserved != 2*cost || b.Posted != cost {
 			s.Errorf("%+v", b)
 		}
-		supposed, err := l.ListAssumedSent(ctx, "a")
+		supposed, err := l.Resolutions().ListAssumedSent(ctx, "a")
 		if s.must(err); len(supposed) != 3 || !supposed[rows[1].ID].Equal(since) {
 			s.Errorf("%v", supposed)
 		}
 		s.answer(l, rows[0], filing.Accepted)
-		if sent, err := l.LastSent(ctx); err != nil || !sent.Equal(since) {
+		if sent, err := l.Resolutions().LastSent(ctx); err != nil || !sent.Equal(since) {
 			s.Error(sent, err)
 		}
 	})
@@ -165,19 +165,19 @@ func TestSupposeOfACreation(t *testing.T) {
 				},
 			}
 		}
-		said, err := l.AssumeSent(ctx, []ledger.Intent{in(rows[0]), in(rows[1]), in(rows[2])}, s.clock(), "")
+		said, err := l.Resolutions().AssumeSent(ctx, []ledger.Intent{in(rows[0]), in(rows[1]), in(rows[2])}, s.clock(), "")
 		if s.must(err); said[2].Try != 1 {
 			s.Fatalf("%+v", said)
 		}
 		known := func(company string) []ledger.Claim { return intent(report(company, "2026")).Claims }
-		s.must(l.ResolveMade(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"}, known("comp_1"),
+		s.must(l.Resolutions().Made(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"}, known("comp_1"),
 			"both are there"))
 		got := s.want(l, rows[0], filing.Placed, 0)
 		if got.Company != "comp_1" || got.Creating || len(got.Items) != 1 ||
 			got.Items[0].Product != filing.AnnualReport || got.Cost.Amount != cost {
 			s.Errorf("%+v", got)
 		}
-		if companies, err := l.Companies(ctx, []string{"company|One"}); err != nil ||
+		if companies, err := l.Companies().Find(ctx, []string{"company|One"}); err != nil ||
 			companies["company|One"].ID != "comp_1" {
 			s.Error(companies, err)
 		}
@@ -185,11 +185,11 @@ func TestSupposeOfACreation(t *testing.T) {
 		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
 			s.Errorf("%+v", begun)
 		}
-		s.must(l.ResolveCreated(ctx, rows[1].ID, 0, filing.Company{ID: "comp_2"}, "the company alone"))
+		s.must(l.Resolutions().Created(ctx, rows[1].ID, 0, filing.Company{ID: "comp_2"}, "the company alone"))
 		if got := s.want(l, rows[1], filing.Ready, 0); got.Company != "comp_2" || got.Creating {
 			s.Errorf("%+v", got)
 		}
-		s.must(l.ResolveNotPlaced(ctx, rows[2].ID, 0, "neither"))
+		s.must(l.Resolutions().NotPlaced(ctx, rows[2].ID, 0, "neither"))
 		if got := s.want(l, rows[2], filing.Ready, 0); got.Creating {
 			s.Errorf("%+v", got)
 		}
@@ -198,7 +198,7 @@ func TestSupposeOfACreation(t *testing.T) {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[3], filing.NoAnswer)
-		if err := l.ResolveMade(ctx, rows[3].ID, 0, []string{"order_4"}, filing.Company{ID: "comp_4"}, known("comp_4"),
+		if err := l.Resolutions().Made(ctx, rows[3].ID, 0, []string{"order_4"}, filing.Company{ID: "comp_4"}, known("comp_4"),
 			""); !errors.Is(err, ledger.ErrCreating) {
 			s.Error(err)
 		}

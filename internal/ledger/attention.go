@@ -31,7 +31,7 @@ func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 
 // Lease is until when this process counts as alive without a renewal. Once it
 // has passed, nothing more is sent by it.
-func (l *Ledger) Lease(ctx context.Context) (until time.Time, err error) {
+func (l Fleet) Lease(ctx context.Context) (until time.Time, err error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0)`,
 		l.owner.ID).Scan(&at); err != nil {

@@ -51,14 +51,14 @@ func (a *auditing) used() bool {
 // untilKnown makes a change under an act once, also where the database's word on
 // its commit is lost: it is tried again until it is known to be made, and the
 // act's ID tells that it was.
-func (l *Ledger) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error) error {
+func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error) error {
 	a, _ := ctx.Value(auditKey{}).(*auditing)
 	if a == nil || a.used() {
-		return l.change(ctx, f) // nothing would tell that it was made
+		return db.change(ctx, f) // nothing would tell that it was made
 	}
 	lost := false
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		err := l.change(ctx, f)
+		err := db.change(ctx, f)
 		switch {
 		case lost && errors.Is(err, ErrDone):
 			return nil
@@ -69,7 +69,7 @@ func (l *Ledger) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error
 		}
 		select {
 		case <-time.After(wait):
-		case <-l.stop:
+		case <-db.stop:
 			return fmt.Errorf("whether it was recorded is not known, look before it is given again: %w", err)
 		case <-ctx.Done():
 			return fmt.Errorf("whether it was recorded is not known, look before it is given again: %w", err)

@@ -58,15 +58,15 @@ func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, note string) er
 	return l.addEntry(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount })
 }
 
-func (l *Ledger) addEntry(ctx context.Context, kind EntryKind, amount money.Cents, note string,
+func (db *database) addEntry(ctx context.Context, kind EntryKind, amount money.Cents, note string,
 	apply func(*control)) error {
-	err := l.untilKnown(ctx, func(tx *sql.Tx, c *control) error {
+	err := db.untilKnown(ctx, func(tx *sql.Tx, c *control) error {
 		apply(c)
 		if _, err := tx.ExecContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4)`,
-			toMillis(l.now()), kind, int64(amount), note); err != nil {
+			toMillis(db.now()), kind, int64(amount), note); err != nil {
 			return err
 		}
-		return l.probeNow(ctx, tx, c)
+		return db.probeNow(ctx, tx, c)
 	})
 	if err != nil {
 		return fmt.Errorf("enter a %s of %s: %w", kind, amount, err)
@@ -74,8 +74,8 @@ func (l *Ledger) addEntry(ctx context.Context, kind EntryKind, amount money.Cent
 	return nil
 }
 
-// Entries streams the book's entries, the oldest first.
-func (l *Ledger) Entries(ctx context.Context) iter.Seq2[Entry, error] {
+// All streams the book's entries, the oldest first.
+func (l Entries) All(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		rows, err := l.read.QueryContext(ctx,
 			`SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note

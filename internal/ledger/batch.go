@@ -151,11 +151,11 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 
 // importing makes sure that the batch is still this process's to fill: another
 // may have taken it for dead and begun the import anew.
-func (l *Ledger) importing(ctx context.Context, tx *sql.Tx, batch string) error {
+func (db *database) importing(ctx context.Context, tx *sql.Tx, batch string) error {
 	switch s, err := stageOf(ctx, tx, batch); {
 	case err != nil:
 		return err
-	case s.open || s.prepared || s.owner != l.owner.ID:
+	case s.open || s.prepared || s.owner != db.owner.ID:
 		return ErrImport
 	}
 	return nil
@@ -225,11 +225,11 @@ func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 	return nil
 }
 
-func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
+func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
 	if err := gather(ctx, tx, batch); err != nil { // a later approval asks for them, whatever the policy is now
 		return err
 	}
-	if err := l.hold(ctx, tx, batch); err != nil {
+	if err := db.hold(ctx, tx, batch); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx,
@@ -240,10 +240,10 @@ func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch st
 	if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
 		return err
 	}
-	if err := l.applyCorrections(ctx, tx, batch); err != nil {
+	if err := db.applyCorrections(ctx, tx, batch); err != nil {
 		return err
 	}
-	return l.ration(ctx, tx, c)
+	return db.ration(ctx, tx, c)
 }
 
 // dropBatch forgets a prepared batch that was not opened and that no sheet leads
@@ -271,9 +271,9 @@ func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
 }
 
 // onBatch changes a batch, and then what follows from it, in one commit.
-func (l *Ledger) onBatch(ctx context.Context, batch, query string,
+func (db *database) onBatch(ctx context.Context, batch, query string,
 	then func(context.Context, *sql.Tx, *control) error) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
 		done, err := affected(tx.ExecContext(ctx, query, batch))
 		switch {
 		case err != nil:
@@ -453,8 +453,8 @@ func (l *Ledger) Batches(ctx context.Context) ([]Batch, error) {
 	return l.batches(ctx, `ORDER BY created_at DESC, id`)
 }
 
-func (l *Ledger) batches(ctx context.Context, where string, args ...any) ([]Batch, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT `+batchColumns+` FROM batches `+where, args...)
+func (db *database) batches(ctx context.Context, where string, args ...any) ([]Batch, error) {
+	rows, err := db.read.QueryContext(ctx, `SELECT `+batchColumns+` FROM batches `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list batches: %w", err)
 	}

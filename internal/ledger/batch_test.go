@@ -292,9 +292,9 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 		s.want(l, back, filing.Canceled, 0) // it came back unsent, to a batch that is no more
 		// Sending it again would settle it, and could buy what nobody wants any more.
 		s.want(l, doubt, filing.Uncertain, cost)
-		s.must(l.ResolveNotPlaced(s.Context(), lost.ID, 0, "not on the dashboard"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), lost.ID, 0, "not on the dashboard"))
 		s.want(l, lost, filing.Canceled, 0)
-		s.must(l.ProbeNow(s.Context())) // for the 402 above
+		s.must(l.Fleet().ProbeNow(s.Context())) // for the 402 above
 		if ids, err := l.Sendable(s.Context(), "b1", 10); err != nil || len(ids) > 0 {
 			s.Errorf("%v may be sent in a canceled batch, %v", ids, err)
 		}
@@ -327,8 +327,8 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 		s.answer(l, refused, filing.Refused)
 		s.answer(l, lost, filing.NoAnswer)
 		s.answer(l, broke, filing.NoFunds)
-		s.must(l.ResolveNotPlaced(ctx, lost.ID, 0, "not on the dashboard"))
-		s.must(l.ProbeNow(ctx)) // for the 402 above
+		s.must(l.Resolutions().NotPlaced(ctx, lost.ID, 0, "not on the dashboard"))
+		s.must(l.Fleet().ProbeNow(ctx)) // for the 402 above
 		other := s.add(l, "b2", reports("b1", 6)[5])[0]
 		s.place(l, other)
 
@@ -358,7 +358,7 @@ func TestReviveAsksForTheApprovalAgain(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		row := s.add(l, "b1", reports("b1", 1)...)[0]
-		s.must(l.RequestApproval(ctx, "b1", "plan"))
+		s.must(l.Approvals().Request(ctx, "b1", "plan"))
 		_, err := l.CancelBatch(ctx, "b1")
 		s.must(err)
 		if n, _, err := l.ReviveBatch(ctx, "b1"); err != nil || n != 1 {

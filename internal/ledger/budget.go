@@ -36,7 +36,7 @@ const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits, SUM(t.need) OVER (ORD
 // not before, and in the same commit, so that nothing goes out of its turn. Only
 // rows for which it makes a difference are touched. Where no deposit was ever
 // declared, none waits.
-func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
+func (db *database) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	var needed int64
 	if err := tx.QueryRowContext(ctx,
 		`SELECT CAST(COALESCE(SUM(`+need+`), 0) AS BIGINT) `+eligible+
@@ -61,7 +61,7 @@ func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 			return fmt.Errorf("ration the funds: %w", err)
 		}
 	}
-	return l.unblockFunded(ctx, tx, c)
+	return db.unblockFunded(ctx, tx, c)
 }
 
 // maxWoken bounds how many rows are woken at once, and of how many that may go
@@ -72,7 +72,7 @@ const maxWoken = 1000
 // unblockFunded wakes the rows that wait for funds and that the book can pay for.
 // Those with a priority leave what the rows need that may go already: these are
 // due earlier.
-func (l *Ledger) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) error {
+func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) error {
 	available := c.available()
 	if !c.declared || available < 0 {
 		available = 0
@@ -119,7 +119,7 @@ func (l *Ledger) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) erro
 	if err != nil {
 		return fmt.Errorf("look for rows that wait for funds: %w", err)
 	}
-	if err := l.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
+	if err := db.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
 		woken); err != nil {
 		return fmt.Errorf("wake rows that wait for funds: %w", err)
 	}

@@ -74,7 +74,7 @@ func TestApproval(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 1)...)
-		s.must(l.RequestApproval(ctx, "a", "plan 1"))
+		s.must(l.Approvals().Request(ctx, "a", "plan 1"))
 		sendable := func(want int) {
 			s.Helper()
 			if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != want {
@@ -90,7 +90,7 @@ func TestApproval(t *testing.T) {
 			want        error
 		}{{"a", "plan 2", ledger.ErrPlan}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil},
 			{"a", "plan 1", ledger.ErrApproved}} {
-			if err := l.Approve(ctx, c.batch, c.plan, "Ana"); !is(err, c.want) {
+			if err := l.Approvals().Approve(ctx, c.batch, c.plan, "Ana"); !is(err, c.want) {
 				s.Errorf("%+v: %v", c, err)
 			}
 		}
@@ -100,9 +100,9 @@ func TestApproval(t *testing.T) {
 			!b.Approval.At.Equal(s.clock()) {
 			s.Errorf("%+v", b.Approval)
 		}
-		s.must(l.RequestApproval(ctx, "a", "plan 1")) // the same plan was approved
+		s.must(l.Approvals().Request(ctx, "a", "plan 1")) // the same plan was approved
 		sendable(1)
-		s.must(l.RequestApproval(ctx, "a", "plan 3"))
+		s.must(l.Approvals().Request(ctx, "a", "plan 3"))
 		sendable(0)
 	})
 }
@@ -259,7 +259,7 @@ func TestNothingInDoubtIsSentAgainstAPersonsWord(t *testing.T) {
 			return err
 		}, filing.Uncertain},
 		"an approval is wanted": {func(s *store, l *ledger.Ledger) error {
-			return l.RequestApproval(s.Context(), "a", "plan")
+			return l.Approvals().Request(s.Context(), "a", "plan")
 		}, filing.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -154,7 +154,7 @@ func orphanEvents(events []Event) []orphanEvent {
 	return all
 }
 
-func (l *Ledger) listCandidates(ctx context.Context, q querier, query string, args ...any) ([]candidate, error) {
+func (db *database) listCandidates(ctx context.Context, q querier, query string, args ...any) ([]candidate, error) {
 	var all []candidate
 	rows, err := q.QueryContext(ctx, query, args...)
 	err = each(rows, err, func(scan func(...any) error) error {
@@ -197,10 +197,10 @@ type match struct {
 
 // findCertain finds the orders that nobody knows and that can only be one row's. It
 // looks without a lock: what is to be settled is looked at again under it.
-func (l *Ledger) findCertain(ctx context.Context, q querier, now int64) ([]match, error) {
+func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]match, error) {
 	var rows []candidate
 	for _, query := range []string{readUncertain, readNameless} {
-		more, err := l.listCandidates(ctx, q, query)
+		more, err := db.listCandidates(ctx, q, query)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (l *Ledger) findCertain(ctx context.Context, q querier, now int64) ([]match
 	if oldest == now {
 		return nil, nil
 	}
-	events, err := l.listOrphanEvents(ctx, q, oldest-orphanEventsFor.Milliseconds(), now)
+	events, err := db.listOrphanEvents(ctx, q, oldest-orphanEventsFor.Milliseconds(), now)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (l *Ledger) findCertain(ctx context.Context, q querier, now int64) ([]match
 		query string
 		args  []any
 	}{{readRetried, nil}, {readPlacing, nil}, {readSentTwice, []any{latest}}} {
-		more, err := l.listCandidates(ctx, q, other.query, other.args...)
+		more, err := db.listCandidates(ctx, q, other.query, other.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -259,24 +259,24 @@ func (l *Ledger) findCertain(ctx context.Context, q querier, now int64) ([]match
 
 // settleByEvents lets events of unknown orders settle the rows that they fit,
 // each in a change of its own: one that fails leaves the others alone.
-func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err error) {
-	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
+func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err error) {
+	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
 	if err != nil {
 		return nil, fmt.Errorf("look for evidence: %w", err)
 	}
-	matches, err := l.findCertain(ctx, tx, toMillis(l.now()))
+	matches, err := db.findCertain(ctx, tx, toMillis(db.now()))
 	if err := errors.Join(err, tx.Rollback()); err != nil {
 		return nil, err
 	}
 	for _, m := range matches {
-		failed := l.change(ctx, func(tx *sql.Tx, c *control) error {
-			return (&applier{l: l, ctx: ctx, tx: tx, now: toMillis(l.now())}).own(c, m.row, m.order)
+		failed := db.change(ctx, func(tx *sql.Tx, c *control) error {
+			return (&applier{db: db, ctx: ctx, tx: tx, now: toMillis(db.now())}).own(c, m.row, m.order)
 		})
 		if errors.Is(failed, ErrOrderTaken) || errors.Is(failed, ErrTransition) {
 			// Somebody was quicker. The events of an order that is a row's by now
 			// are its own.
-			failed = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-				return l.exec(ctx, tx, wakeEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
+			failed = db.change(ctx, func(tx *sql.Tx, _ *control) error {
+				return db.exec(ctx, tx, wakeEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 					[]record{{text("order_id", m.order.order)}})
 			})
 			if failed == nil {
@@ -301,13 +301,7 @@ func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err err
 // own makes an order that nobody knew a row's own.
 func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 	if d.nameless == 0 {
-		g := &groupWriter{
-			l:   a.l,
-			ctx: a.ctx,
-			tx:  a.tx,
-			c:   c,
-			now: a.now,
-		}
+		g := a.db.newGroupWriter(a.ctx, a.tx, c, a.now)
 		return g.resolve(d.row, nil, func(row *rowState) error {
 			if _, err := g.productsOf(row, []string{s.order}); err != nil {
 				return err // it may have become another row's since
@@ -403,7 +397,7 @@ func (g *groupWriter) resolve(row int64, known []Claim, decide func(*rowState) e
 
 // listOrphanEvents are those of orders that nobody knows and that came in between
 // two moments, without their bodies, by order.
-func (l *Ledger) listOrphanEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
+func (db *database) listOrphanEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
 	return readEvents(ctx, q, bodiless, readStrangers, []any{from, to})
 }
 

@@ -190,8 +190,8 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 
 // needsSecond reports whether a batch needs the approval of a second person as it
 // is now, by the policy as it is now. What needed one once goes on needing it.
-func (l *Ledger) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
-	p, err := l.policy(ctx, q)
+func (db *database) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
+	p, err := db.policy(ctx, q)
 	if err != nil {
 		return false, err
 	}
@@ -255,9 +255,9 @@ func (p Policy) covers(ctx context.Context, q querier, product filing.Product, b
 
 // mayApprove returns a *SecondError where somebody may not approve a batch as its
 // second person.
-func (l *Ledger) mayApprove(ctx context.Context, q querier, batch, by string) error {
+func (db *database) mayApprove(ctx context.Context, q querier, batch, by string) error {
 	if atTerminal(ctx) {
-		if p, err := l.policy(ctx, q); err != nil || p.Terminal {
+		if p, err := db.policy(ctx, q); err != nil || p.Terminal {
 			return cmp.Or(err, error(&SecondError{By: by, Typed: true}))
 		}
 	}
@@ -306,7 +306,7 @@ func (l *Ledger) mayApprove(ctx context.Context, q querier, batch, by string) er
 
 // Barred says why somebody may not approve what waits in a batch; nil where they
 // may, or where no second person is needed.
-func (l *Ledger) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
+func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
 	needed, err := l.needsSecond(ctx, l.read, batch)
 	if err != nil || !needed {
 		return nil, err
@@ -320,8 +320,8 @@ func (l *Ledger) Barred(ctx context.Context, batch, by string) (*SecondError, er
 }
 
 // ListApprovers lists who may approve a batch as its second person, by name.
-func (l *Ledger) ListApprovers(ctx context.Context, batch string) ([]string, error) {
-	accounts, err := l.Accounts().List(ctx)
+func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, error) {
+	accounts, err := Accounts{l.database}.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -344,7 +344,7 @@ func (l *Ledger) ListApprovers(ctx context.Context, batch string) ([]string, err
 
 // NeedsSecond reports whether a batch needs the approval of a second person where
 // it is submitted under the context.
-func (l *Ledger) NeedsSecond(ctx context.Context, batch string) (bool, error) {
+func (l Approvals) NeedsSecond(ctx context.Context, batch string) (bool, error) {
 	return l.needsSecond(ctx, l.read, batch)
 }
 
@@ -358,8 +358,8 @@ const unknownAgain = `quoted = CASE WHEN cost = 0 THEN 0 ELSE quoted END`
 // release decides on the rows that are marked: they wait for the approval of a
 // second person, unless whoever acts may give it or none is needed. They are ready
 // by now, so what they cost counts.
-func (l *Ledger) release(ctx context.Context, tx *sql.Tx, batch string, part Part) error {
-	waits, message, err := l.reapprove(ctx, tx, batch, part)
+func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, part Part) error {
+	waits, message, err := db.reapprove(ctx, tx, batch, part)
 	if err != nil {
 		return err
 	}
@@ -369,7 +369,7 @@ func (l *Ledger) release(ctx context.Context, tx *sql.Tx, batch string, part Par
 }
 
 // reapprove is what rows wait for that somebody has sent again in an open batch.
-func (l *Ledger) reapprove(ctx context.Context, tx *sql.Tx, batch string,
+func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 	part Part) (waits, message string, err error) {
 	var released bool
 	err = tx.QueryRowContext(
@@ -381,7 +381,7 @@ func (l *Ledger) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 	if err != nil || !released {
 		return "", "", wrap("read the state of batch "+batch, err)
 	}
-	needed, err := l.needsSecond(ctx, tx, batch)
+	needed, err := db.needsSecond(ctx, tx, batch)
 	if err != nil || !needed {
 		return "", "", err
 	}
@@ -389,7 +389,7 @@ func (l *Ledger) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 		return "", "", err
 	}
 	by := auditPerson(ctx)
-	if err = l.mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecond) {
+	if err = db.mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecond) {
 		return "", "", err
 	}
 	if err := contribute(ctx, tx, batch, by, part); err != nil {

@@ -188,8 +188,8 @@ type Halted struct {
 	Until  time.Time // when to ask again; zero where only a person can tell
 }
 
-// FleetHalt reports what halts the whole fleet now; the zero value where nothing does.
-func (l *Ledger) FleetHalt(ctx context.Context) (Halted, error) {
+// Halt reports what halts the whole fleet now; the zero value where nothing does.
+func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {
 		return Halted{}, err
@@ -214,20 +214,20 @@ func (l *Ledger) FleetHalt(ctx context.Context) (Halted, error) {
 
 // ProbeNow lets a fleet paused for funds probe at once, and rows that waited
 // for funds try again. It is what a deposit, resume, or the same run again mean.
-func (l *Ledger) ProbeNow(ctx context.Context) error {
+func (l Fleet) ProbeNow(ctx context.Context) error {
 	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.probeNow(ctx, tx, c) })
 }
 
-func (l *Ledger) probeNow(ctx context.Context, tx *sql.Tx, c *control) error {
+func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error {
 	if c.paused == filing.HaltFunds {
 		c.probeAt, c.probeWait = c.now, 0
 	}
-	return l.ration(ctx, tx, c)
+	return db.ration(ctx, tx, c)
 }
 
 // KeyAccepted ends a pause for a refused key: the service has answered to a key
 // since.
-func (l *Ledger) KeyAccepted(ctx context.Context) error {
+func (l Fleet) KeyAccepted(ctx context.Context) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		if c.paused == filing.HaltKey {
 			c.resume()
@@ -237,7 +237,7 @@ func (l *Ledger) KeyAccepted(ctx context.Context) error {
 }
 
 // KeyRefused stops everything: a look-up was answered 401 or 403.
-func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
+func (l Fleet) KeyRefused(ctx context.Context, message string) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
 		return nil
@@ -245,7 +245,7 @@ func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 }
 
 // Busy holds the whole fleet back: a look-up was answered 429 or 503.
-func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
+func (l Fleet) Busy(ctx context.Context, retryAfter time.Duration) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
 		return nil
@@ -254,7 +254,7 @@ func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
 
 // Bind ties the ledger to "test" or "live" orders at the first use. A purchase
 // of the test environment must never pass for a real one.
-func (l *Ledger) Bind(ctx context.Context, mode string) error {
+func (l Organizations) Bind(ctx context.Context, mode string) error {
 	return l.change(ctx, func(_ *sql.Tx, c *control) error {
 		if c.mode != "" && c.mode != mode {
 			return modeError(c.mode, mode)

@@ -50,7 +50,7 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 					s.Fatal("a living process was robbed")
 				}
 				near("the change", s.row(observer, rows[0].ID).UpdatedAt, 0)
-				all, err := observer.Processes(ctx)
+				all, err := observer.Fleet().Processes(ctx)
 				s.must(err)
 				for _, p := range all {
 					if !p.Alive {
@@ -60,9 +60,9 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 				}
 
 				for _, l := range []*ledger.Ledger{owner, observer} {
-					s.must(l.Busy(ctx, 30*time.Minute))
+					s.must(l.Fleet().Busy(ctx, 30*time.Minute))
 					for _, looking := range []*ledger.Ledger{owner, observer} {
-						h, err := looking.FleetHalt(ctx)
+						h, err := looking.Fleet().Halt(ctx)
 						if s.must(err); h.Reason != filing.HaltRate {
 							s.Fatalf("%+v", h)
 						}
@@ -125,7 +125,7 @@ func TestClockThatWasSet(t *testing.T) {
 		Due:     ahead.Now().Add(20 * time.Minute),
 		Message: "later",
 	}))
-	s.must(ahead.Busy(ctx, 30*time.Minute))
+	s.must(ahead.Fleet().Busy(ctx, 30*time.Minute))
 	beside := open(0)
 	near("the clock of two processes", beside.Now(), ahead.Now())
 	near("the clock of two processes", ahead.Now(), time.Now().Add(48*time.Hour))
@@ -134,7 +134,7 @@ func TestClockThatWasSet(t *testing.T) {
 
 	alone := open(0)
 	near("the ledger's clock", alone.Now(), time.Now())
-	h, err := alone.FleetHalt(ctx)
+	h, err := alone.Fleet().Halt(ctx)
 	s.must(err)
 	near("the end of the hold", h.Until, time.Now().Add(30*time.Minute))
 	u, err := alone.Unfinished(ctx, "a")
@@ -188,12 +188,12 @@ func TestTimeOfAChangeIsThatOfItsTurn(t *testing.T) {
 func TestLongestHold(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
-		s.must(l.Busy(s.Context(), 5*time.Hour))
-		if h, err := other.FleetHalt(s.Context()); err != nil || !h.Until.Equal(s.clock().Add(time.Hour)) {
+		s.must(l.Fleet().Busy(s.Context(), 5*time.Hour))
+		if h, err := other.Fleet().Halt(s.Context()); err != nil || !h.Until.Equal(s.clock().Add(time.Hour)) {
 			s.Errorf("%+v, %v", h, err)
 		}
 		s.pass(time.Hour)
-		if h, err := other.FleetHalt(s.Context()); err != nil || h.Reason != filing.NoHalt {
+		if h, err := other.Fleet().Halt(s.Context()); err != nil || h.Reason != filing.NoHalt {
 			s.Errorf("%+v, %v", h, err)
 		}
 	})

@@ -47,7 +47,7 @@ func (c *correction) replaces() bool {
 // now on the places of the rows that they correct. The original becomes whole by
 // it, and the rows that were wrong are kept in the batch of corrections. Rows that
 // were added are added to the original.
-func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string) error {
+func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch string) error {
 	var original, columns, fields, officers string
 	var waits bool
 	err := tx.QueryRowContext(ctx,
@@ -62,12 +62,12 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 	case err != nil:
 		return err
 	case !s.open && !s.prepared:
-		owners, err := l.owners(ctx, tx)
+		owners, err := db.owners(ctx, tx)
 		if err != nil {
 			return err
 		}
 		for _, o := range owners {
-			if o.ID == s.owner && o.ID != l.owner.ID && o.Alive {
+			if o.ID == s.owner && o.ID != db.owner.ID && o.Alive {
 				return fmt.Errorf("%w: process %d on %s", ErrImporting, o.PID, o.Host)
 			}
 		}
@@ -92,10 +92,10 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 				continue
 			}
 			last++
-			err = l.moveRow(ctx, tx, c.id, batch, c.number, original, last)
+			err = db.moveRow(ctx, tx, c.id, batch, c.number, original, last)
 		case c.replaces():
 			done[c.of] = true
-			err = l.swapRows(ctx, tx, c, batch, original)
+			err = db.swapRows(ctx, tx, c, batch, original)
 		default:
 			done[c.of] = true
 			_, err = tx.ExecContext(
@@ -132,26 +132,26 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 
 // swapRows puts the corrected row in the place of the original, and the original
 // in its place.
-func (l *Ledger) swapRows(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
+func (db *database) swapRows(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
 	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1 AND number = $2`,
 		`DELETE FROM officers WHERE batch = $1 AND number = $2`} {
 		if _, err := tx.ExecContext(ctx, query, original, c.of); err != nil {
 			return err
 		}
 	}
-	if err := l.moveRow(ctx, tx, c.id, batch, c.number, original, c.of); err != nil {
+	if err := db.moveRow(ctx, tx, c.id, batch, c.number, original, c.of); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(
 		ctx, `UPDATE rows SET batch = $2, number = $3, result = 'skipped', waits = '', message = $4, updated_at = $5 WHERE id = $1`,
-		c.was, batch, c.number, fmt.Sprintf(wasCorrected, c.of, original), toMillis(l.now()))
+		c.was, batch, c.number, fmt.Sprintf(wasCorrected, c.of, original), toMillis(db.now()))
 	return err
 }
 
 // moveRow moves a row to another batch, with its officers and its sealed number.
-func (l *Ledger) moveRow(ctx context.Context, tx *sql.Tx, id int64, from string, number int, to string, at int) error {
+func (db *database) moveRow(ctx context.Context, tx *sql.Tx, id int64, from string, number int, to string, at int) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE rows SET batch = $2, number = $3, updated_at = $4 WHERE id = $1`, id, to,
-		at, toMillis(l.now())); err != nil {
+		at, toMillis(db.now())); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE officers SET batch = $3, number = $4 WHERE batch = $1 AND number = $2`,
@@ -166,11 +166,11 @@ func (l *Ledger) moveRow(ctx context.Context, tx *sql.Tx, id int64, from string,
 	case err != nil:
 		return err
 	}
-	secret, err := l.unseal(sealed, from, number)
+	secret, err := db.unseal(sealed, from, number)
 	if err != nil {
 		return err
 	}
-	if sealed, err = l.seal(to, at, secret); err != nil { // a sealed number is bound to its place
+	if sealed, err = db.seal(to, at, secret); err != nil { // a sealed number is bound to its place
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, from, number); err != nil {

@@ -76,10 +76,10 @@ func TestCorrectedRowsTakeTheirPlaces(t *testing.T) {
 		before := map[int]filing.Result{2: filing.Placed, 3: filing.Invalid, 4: filing.Invalid, 5: filing.Invalid}
 		s.wantRows(l, "whole", before)
 
-		s.must(l.RequestApproval(ctx, "fixes", "plan"))
+		s.must(l.Approvals().Request(ctx, "fixes", "plan"))
 		s.must(l.OpenBatch(ctx, "fixes"))
 		s.wantRows(l, "whole", before) // it waits for its yes
-		s.must(l.Approve(ctx, "fixes", "plan", "Ana"))
+		s.must(l.Approvals().Approve(ctx, "fixes", "plan", "Ana"))
 		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Invalid,
 			5: filing.Invalid, 6: filing.Ready})
 		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Skipped, 3: filing.Skipped, 4: filing.Skipped,
@@ -204,11 +204,11 @@ func TestALedgerBelongsToOneOrganization(t *testing.T) {
 			{ledger.Client{Mode: "test", Organization: tern, Decided: true}, nil},
 			{ledger.Client{Mode: "test", Organization: tern}, nil},
 		} {
-			if err := l.BindClient(ctx, c.client); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			if err := l.Organizations().BindClient(ctx, c.client); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 				s.Errorf("%+v: %v, want %v", c.client, err, c.want)
 			}
 		}
-		if all, err := l.Organizations(ctx); err != nil || len(all) != 2 {
+		if all, err := l.Organizations().List(ctx); err != nil || len(all) != 2 {
 			s.Errorf("%v, %v", all, err)
 		}
 	})

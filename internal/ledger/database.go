@@ -60,42 +60,83 @@ type (
 	// Accounts are who may sign in to the page, and how: passwords, sessions,
 	// sign-in links, factors, identities at a provider, known browsers.
 	Accounts struct{ *database }
-	// Uploads are spreadsheets that wait to be placed, and the column mappings.
-	Uploads struct{ *database }
-	// Schedules place the filings of company lists when they are due.
-	Schedules struct{ *database }
-	// Notifications are what people are told, once for a whole fleet.
-	Notifications struct{ *database }
-	// Endpoints are where the filing service's events arrive.
-	Endpoints struct{ *database }
-	// Documents are the documents of placed orders.
-	Documents struct{ *database }
+	// Approvals are who approves a batch and its cost, and the policy that says who may.
+	Approvals struct{ *database }
 	// AuditLog is what people did.
 	AuditLog struct{ *database }
+	// Companies are the companies and users that the filing service has on record,
+	// by the references that rows use.
+	Companies struct{ *database }
+	// Documents are the documents of placed orders.
+	Documents struct{ *database }
+	// Endpoints are where the filing service's events arrive.
+	Endpoints struct{ *database }
+	// Entries are the postings of the recorded balance.
+	Entries struct{ *database }
+	// Events are the reports of the filing service about orders.
+	Events struct{ *database }
+	// Fleet is the processes over one database, and what halts all of them.
+	Fleet struct{ *database }
+	// Notifications are what people are told, once for a whole fleet.
+	Notifications struct{ *database }
+	// Organizations are those that the API keys of the ledger's orders belong to.
+	Organizations struct{ *database }
+	// Resolutions are a person's decisions on what became of an attempt.
+	Resolutions struct{ *database }
+	// Schedules place the filings of company lists when they are due.
+	Schedules struct{ *database }
 	// SealKeys are the keys that seal secrets.
 	SealKeys struct{ *database }
+	// Subscriptions are those that an order opens: each renews a filing every year.
+	Subscriptions struct{ *database }
+	// Uploads are spreadsheets that wait to be placed, and the column mappings.
+	Uploads struct{ *database }
 )
 
 // Accounts are those of the ledger's database.
 func (l *Ledger) Accounts() Accounts { return Accounts{l.database} }
 
-// Uploads are those of the ledger's database.
-func (l *Ledger) Uploads() Uploads { return Uploads{l.database} }
-
-// Schedules are those of the ledger's database.
-func (l *Ledger) Schedules() Schedules { return Schedules{l.database} }
-
-// Notifications are those of the ledger's database.
-func (l *Ledger) Notifications() Notifications { return Notifications{l.database} }
-
-// Endpoints are those of the ledger's database.
-func (l *Ledger) Endpoints() Endpoints { return Endpoints{l.database} }
-
-// Documents are those of the ledger's database.
-func (l *Ledger) Documents() Documents { return Documents{l.database} }
+// Approvals are those of the ledger's database.
+func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
 
 // AuditLog is that of the ledger's database.
 func (l *Ledger) AuditLog() AuditLog { return AuditLog{l.database} }
 
+// Companies are those of the ledger's database.
+func (l *Ledger) Companies() Companies { return Companies{l.database} }
+
+// Documents are those of the ledger's database.
+func (l *Ledger) Documents() Documents { return Documents{l.database} }
+
+// Endpoints are those of the ledger's database.
+func (l *Ledger) Endpoints() Endpoints { return Endpoints{l.database} }
+
+// Entries are those of the ledger's database.
+func (l *Ledger) Entries() Entries { return Entries{l.database} }
+
+// Events are those of the ledger's database.
+func (l *Ledger) Events() Events { return Events{l.database} }
+
+// Fleet is that of the ledger's database.
+func (l *Ledger) Fleet() Fleet { return Fleet{l.database} }
+
+// Notifications are those of the ledger's database.
+func (l *Ledger) Notifications() Notifications { return Notifications{l.database} }
+
+// Organizations are those of the ledger's database.
+func (l *Ledger) Organizations() Organizations { return Organizations{l.database} }
+
+// Resolutions are those of the ledger's database.
+func (l *Ledger) Resolutions() Resolutions { return Resolutions{l.database} }
+
+// Schedules are those of the ledger's database.
+func (l *Ledger) Schedules() Schedules { return Schedules{l.database} }
+
 // SealKeys are those of the ledger's database.
 func (l *Ledger) SealKeys() SealKeys { return SealKeys{l.database} }
+
+// Subscriptions are those of the ledger's database.
+func (l *Ledger) Subscriptions() Subscriptions { return Subscriptions{l.database} }
+
+// Uploads are those of the ledger's database.
+func (l *Ledger) Uploads() Uploads { return Uploads{l.database} }

@@ -25,7 +25,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	if o.Answer.Kind == "" {
 		return fmt.Errorf("%w: an outcome says how the attempt ended", ErrTransition)
 	}
-	owner := cmp.Or(o.Owner, g.l.owner.ID)
+	owner := cmp.Or(o.Owner, g.db.owner.ID)
 	current := s.result == filing.Placing && s.tries == o.Try && s.owner == owner
 	if unsent && !current {
 		return nil // the attempt is on record as ended
@@ -571,8 +571,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 			return Begun{Lost: true}, nil // the row has it: the order was made from an older reading
 		}
 	}
-	if g.c.schema > g.l.schema {
-		return Begun{Halted: g.l.outdated(g.c)}, nil
+	if g.c.schema > g.db.schema {
+		return Begun{Halted: g.db.outdated(g.c)}, nil
 	}
 	if h, halted := g.c.halted(in.Row, g.now); halted {
 		return Begun{Halted: h}, nil
@@ -580,7 +580,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
-	if !in.Creating && s.dearer(in.Cost, g.l.tolerance) {
+	if !in.Creating && s.dearer(in.Cost, g.db.tolerance) {
 		s.blockedOn = blockedOnApproval
 		s.message = fmt.Sprintf(
 			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s", in.Cost,
@@ -600,7 +600,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{Short: true}, nil
 	}
 	g.reserve(s, in)
-	s.owner, s.message, s.due = g.l.owner.ID, "", 0
+	s.owner, s.message, s.due = g.db.owner.ID, "", 0
 	if g.c.paused == filing.HaltFunds {
 		g.c.probeRow = s.id
 	}

@@ -165,11 +165,11 @@ type statement struct {
 // execAll runs statements, of which none may need what another one writes, nor
 // write what another one does. PostgreSQL gets them as one: what a statement
 // costs there is mostly the way to it.
-func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) error {
+func (db *database) execAll(ctx context.Context, tx *sql.Tx, all ...statement) error {
 	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
-	if !l.dialect.together || len(all) < 2 {
+	if !db.dialect.together || len(all) < 2 {
 		for _, s := range all {
-			if err := l.exec(ctx, tx, s.query, s.records); err != nil {
+			if err := db.exec(ctx, tx, s.query, s.records); err != nil {
 				return fmt.Errorf("%s: %w", s.what, err)
 			}
 		}
@@ -180,7 +180,7 @@ func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) erro
 	whats := make([]string, len(all))
 	for i, s := range all {
 		fmt.Fprintf(&query, "%s s%d AS (%s)", [...]string{"WITH", ","}[min(i, 1)], i,
-			l.dialect.expand(s.query, s.records[0], len(args)))
+			db.dialect.expand(s.query, s.records[0], len(args)))
 		values, err := arrays(s.records)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
@@ -197,12 +197,12 @@ func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) erro
 
 // queryAll reads with statements whose answers have the same shape; PostgreSQL
 // gets them as one.
-func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error,
+func (db *database) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error,
 	all ...statement) error {
 	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
-	if !l.dialect.together || len(all) < 2 {
+	if !db.dialect.together || len(all) < 2 {
 		for _, s := range all {
-			if err := l.query(ctx, tx, s.query, s.records, do); err != nil {
+			if err := db.query(ctx, tx, s.query, s.records, do); err != nil {
 				return fmt.Errorf("%s: %w", s.what, err)
 			}
 		}
@@ -211,7 +211,7 @@ func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(...
 	var args []any
 	parts, whats := make([]string, len(all)), make([]string, len(all))
 	for i, s := range all {
-		parts[i] = l.dialect.expand(s.query, s.records[0], len(args))
+		parts[i] = db.dialect.expand(s.query, s.records[0], len(args))
 		values, err := arrays(s.records)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)

@@ -11,22 +11,22 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// RememberCompany keeps what a look-up said, under the reference that was asked.
-func (l *Ledger) RememberCompany(ctx context.Context, ref string, c filing.Company) error {
+// Remember keeps what a look-up said, under the reference that was asked.
+func (l Companies) Remember(ctx context.Context, ref string, c filing.Company) error {
 	return l.remember(ctx, "companies", ref, c)
 }
 
 // RememberUser keeps what a look-up said, under the reference that was asked.
-func (l *Ledger) RememberUser(ctx context.Context, ref string, u filing.User) error {
+func (l Companies) RememberUser(ctx context.Context, ref string, u filing.User) error {
 	return l.remember(ctx, "users", ref, u)
 }
 
-func (l *Ledger) remember(ctx context.Context, table, ref string, record any) error {
-	f, err := newFact(table, ref, record, toMillis(l.now()))
+func (db *database) remember(ctx context.Context, table, ref string, record any) error {
+	f, err := newFact(table, ref, record, toMillis(db.now()))
 	if err != nil {
 		return err
 	}
-	if err := l.submit(ctx, &transition{fact: f}); err != nil {
+	if err := db.submit(ctx, &transition{fact: f}); err != nil {
 		return fmt.Errorf("remember %s of %s: %w", ref, table, err)
 	}
 	return nil
@@ -40,14 +40,14 @@ func newFact(table, ref string, record any, at int64) (*fact, error) {
 	return &fact{table: table, ref: ref, record: string(body), at: at}, nil
 }
 
-// Companies recalls the companies that were looked up before, by reference.
-func (l *Ledger) Companies(ctx context.Context, refs []string) (map[string]filing.Company, error) {
-	return recall[filing.Company](ctx, l, "companies", refs)
+// Find recalls the companies that were looked up before, by reference.
+func (l Companies) Find(ctx context.Context, refs []string) (map[string]filing.Company, error) {
+	return recall[filing.Company](ctx, l.read, "companies", refs)
 }
 
-// Users recalls the users that were looked up before, by reference.
-func (l *Ledger) Users(ctx context.Context, refs []string) (map[string]filing.User, error) {
-	return recall[filing.User](ctx, l, "users", refs)
+// FindUsers recalls the users that were looked up before, by reference.
+func (l Companies) FindUsers(ctx context.Context, refs []string) (map[string]filing.User, error) {
+	return recall[filing.User](ctx, l.read, "users", refs)
 }
 
 // CompanyNames finds the legal names of rows' companies, by row id: as the sheet
@@ -65,7 +65,7 @@ func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string
 			refs[r.ID] = ref
 		}
 	}
-	known, err := l.Companies(ctx, slices.Compact(slices.Sorted(maps.Values(refs))))
+	known, err := l.Companies().Find(ctx, slices.Compact(slices.Sorted(maps.Values(refs))))
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +75,11 @@ func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string
 	return names, nil
 }
 
-func recall[T any](ctx context.Context, l *Ledger, table string, refs []string) (map[string]T, error) {
+func recall[T any](ctx context.Context, q querier, table string, refs []string) (map[string]T, error) {
 	known := make(map[string]T, len(refs))
 	for some := range slices.Chunk(refs, pageSize) { // a statement takes so many arguments only
 		in, args := list(some)
-		rows, err := l.read.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref IN (`+in+`)`, args...)
+		rows, err := q.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref IN (`+in+`)`, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var ref, record string
 			if err := scan(&ref, &record); err != nil {

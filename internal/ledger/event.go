@@ -20,7 +20,7 @@ import (
 // EventState is what became of an event.
 type EventState string
 
-// The states of an event. One is new until ApplyEvents has looked at it, and an
+// The states of an event. One is new until Events.Apply has looked at it, and an
 // unknown one becomes new again when a row turns out to own its order: so it
 // does not matter whether the event or the order's own answer comes first.
 const (
@@ -56,15 +56,15 @@ func (e Event) at() int64 {
 	return e.made()
 }
 
-// KeepEvent stores an event once. It is durable when KeepEvent returns; fresh
+// Keep stores an event once. It is durable when Keep returns; fresh
 // is false where the event was there already.
-func (l *Ledger) KeepEvent(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error) {
+func (l Events) Keep(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error) {
 	return l.keep(ctx, Event{Event: e, Body: body, State: EventNew})
 }
 
 // KeepUnreadable stores what the service signed and nobody can read, under the
 // hash of its body.
-func (l *Ledger) KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error) {
+func (l Events) KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error) {
 	hash := sha256.Sum256(body)
 	return l.keep(ctx, Event{
 		Event: filing.Event{ID: "sha256:" + hex.EncodeToString(hash[:])},
@@ -74,10 +74,10 @@ func (l *Ledger) KeepUnreadable(ctx context.Context, body []byte, why string) (f
 	})
 }
 
-func (l *Ledger) keep(ctx context.Context, e Event) (fresh bool, err error) {
+func (db *database) keep(ctx context.Context, e Event) (fresh bool, err error) {
 	e.ID = storable(e.ID) // as the database has it: it may be told again
 	t := &transition{event: &e}
-	if err := l.submit(ctx, t); err != nil {
+	if err := db.submit(ctx, t); err != nil {
 		return false, fmt.Errorf("keep the event %s: %w", e.ID, err)
 	}
 	return t.fresh, nil
@@ -161,7 +161,7 @@ func scanEvent(scan func(...any) error) (Event, error) {
 	return e, err
 }
 
-func (l *Ledger) events(ctx context.Context, q querier, where string, args ...any) ([]Event, error) {
+func (db *database) events(ctx context.Context, q querier, where string, args ...any) ([]Event, error) {
 	return readEvents(ctx, q, eventColumns, where, args)
 }
 
@@ -174,14 +174,14 @@ func readEvents(ctx context.Context, q querier, columns, where string, args []an
 	return events, nil
 }
 
-// EventsOf lists what was told of a row's orders, in order of arrival.
-func (l *Ledger) EventsOf(ctx context.Context, row int64) ([]Event, error) {
+// ListOf lists what was told of a row's orders, in order of arrival.
+func (l Events) ListOf(ctx context.Context, row int64) ([]Event, error) {
 	return l.events(
 		ctx, l.read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '') AND e.order_id <> '' ORDER BY e.seq`, row)
 }
 
-// Events lists the newest events of a state, or of all for "".
-func (l *Ledger) Events(ctx context.Context, state EventState, limit int) ([]Event, error) {
+// List lists the newest events of a state, or of all for "".
+func (l Events) List(ctx context.Context, state EventState, limit int) ([]Event, error) {
 	return l.events(ctx, l.read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
 }
 
@@ -204,10 +204,10 @@ func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, e
 // maxApplied is how many events one transaction applies.
 const maxApplied = 500
 
-// ApplyEvents looks at a group of new events and commits what they mean; done
+// Apply looks at a group of new events and commits what they mean; done
 // is how many there were. It also settles uncertain rows by what the service
 // told of orders that nobody knew. Several processes may call it at once.
-func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, err error) {
+func (l Events) Apply(ctx context.Context) (done int, settled []Settled, err error) {
 	ctx = withoutAudit(ctx)
 	var idle bool
 	err = l.read.QueryRowContext(ctx,
@@ -241,9 +241,9 @@ func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, 
 }
 
 // applyGroup applies one group of new events, or the one event seq.
-func (l *Ledger) applyGroup(ctx context.Context, seq int64) (done int, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
-		done, err = (&applier{l: l, ctx: ctx, tx: tx, now: toMillis(l.now())}).apply(seq)
+func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err error) {
+	err = db.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
+		done, err = (&applier{db: db, ctx: ctx, tx: tx, now: toMillis(db.now())}).apply(seq)
 		return err
 	})
 	return done, err
@@ -252,25 +252,25 @@ func (l *Ledger) applyGroup(ctx context.Context, seq int64) (done int, err error
 // applyApart applies the events of a group that failed one by one, and takes
 // the one out of the way that fails by itself: it stays as it came, with the
 // reason beside it.
-func (l *Ledger) applyApart(ctx context.Context) (done int, err error) {
-	events, err := l.events(ctx, l.read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
+func (db *database) applyApart(ctx context.Context) (done int, err error) {
+	events, err := db.events(ctx, db.read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
 	if err != nil {
 		return 0, err
 	}
 	for _, e := range events {
 		for try := 1; ; try++ {
-			_, failed := l.applyGroup(ctx, e.Seq)
+			_, failed := db.applyGroup(ctx, e.Seq)
 			if failed == nil {
 				break
 			}
 			// A database that is away is not the event's fault.
-			if err := l.read.PingContext(ctx); err != nil {
+			if err := db.read.PingContext(ctx); err != nil {
 				return done, errors.Join(failed, err)
 			}
 			if try < 3 {
 				continue
 			}
-			if _, err := l.exclusively(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq,
+			if _, err := db.exclusively(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq,
 				string(EventIgnored), failed.Error()); err != nil {
 				return done, errors.Join(failed, err)
 			}
@@ -284,7 +284,7 @@ func (l *Ledger) applyApart(ctx context.Context) (done int, err error) {
 // applier applies one group of events. The control row is locked meanwhile: no
 // row can get its orders between the look for them and the commit.
 type applier struct {
-	l   *Ledger
+	db  *database
 	ctx context.Context
 	tx  *sql.Tx
 	now int64
@@ -309,7 +309,7 @@ type told struct {
 }
 
 func (a *applier) apply(seq int64) (int, error) {
-	events, err := a.l.events(a.ctx, a.tx,
+	events, err := a.db.events(a.ctx, a.tx,
 		`e.state = 'new' AND (CAST($2 AS BIGINT) = 0 OR e.seq = CAST($2 AS BIGINT)) ORDER BY e.seq LIMIT $1`,
 		maxApplied, seq)
 	if err != nil || len(events) == 0 {
@@ -344,7 +344,7 @@ func (a *applier) readItems(events []Event) error {
 			orders = append(orders, record{text("order_id", e.OrderID)})
 		}
 	}
-	err := a.l.query(
+	err := a.db.query(
 		a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note, i.told_at, i.subscription_status, i.subscription_at {{v}} JOIN items i ON i.order_id = v.order_id ORDER BY i.id`,
 		orders, func(scan func(...any) error) error {
 			var order string
@@ -495,7 +495,7 @@ func (a *applier) write() error {
 
 func (a *applier) exec(statements []statement) error {
 	for _, s := range statements {
-		if err := a.l.exec(a.ctx, a.tx, s.query, s.records); err != nil {
+		if err := a.db.exec(a.ctx, a.tx, s.query, s.records); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}

@@ -33,7 +33,7 @@ func (s *store) event(l *ledger.Ledger, id, kind string, at time.Time, data map[
 	s.must(err)
 	e, err := filing.ParseEvent(body)
 	s.must(err)
-	_, err = l.KeepEvent(s.Context(), e, body)
+	_, err = l.Events().Keep(s.Context(), e, body)
 	s.must(err)
 }
 
@@ -41,7 +41,7 @@ func (s *store) event(l *ledger.Ledger, id, kind string, at time.Time, data map[
 func (s *store) apply(l *ledger.Ledger) (settled []ledger.Settled) {
 	s.Helper()
 	for {
-		done, more, err := l.ApplyEvents(s.Context())
+		done, more, err := l.Events().Apply(s.Context())
 		s.must(err)
 		settled = append(settled, more...)
 		if done == 0 {
@@ -53,7 +53,7 @@ func (s *store) apply(l *ledger.Ledger) (settled []ledger.Settled) {
 // states lists what became of all events, in order of arrival.
 func (s *store) states(l *ledger.Ledger) map[string]ledger.EventState {
 	s.Helper()
-	all, err := l.Events(s.Context(), "", 10_000)
+	all, err := l.Events().List(s.Context(), "", 10_000)
 	s.must(err)
 	states := make(map[string]ledger.EventState)
 	for _, e := range all {
@@ -73,7 +73,7 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				is, err := l.KeepEvent(ctx, e, []byte("{\"a\":\x001}"))
+				is, err := l.Events().Keep(ctx, e, []byte("{\"a\":\x001}"))
 				if err != nil {
 					s.Error(err)
 				}
@@ -86,17 +86,17 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 		}
 		all.Wait()
 		other := s.open()
-		if is, err := other.KeepEvent(ctx, e, nil); is || err != nil {
+		if is, err := other.Events().Keep(ctx, e, nil); is || err != nil {
 			s.Error(is, err)
 		}
-		if is, err := other.KeepUnreadable(ctx, []byte("\xff\x00"), "no JSON"); !is || err != nil {
+		if is, err := other.Events().KeepUnreadable(ctx, []byte("\xff\x00"), "no JSON"); !is || err != nil {
 			s.Error(is, err)
 		}
-		if is, err := other.KeepUnreadable(ctx, []byte("\xff\x00"), "no JSON"); is || err != nil {
+		if is, err := other.Events().KeepUnreadable(ctx, []byte("\xff\x00"), "no JSON"); is || err != nil {
 			s.Error(is, err)
 		}
 		s.apply(l)
-		events, err := l.Events(ctx, "", 10)
+		events, err := l.Events().List(ctx, "", 10)
 		s.must(err)
 		if fresh != 1 || len(events) != 2 || string(events[1].Body) != "{\"a\":\x001}" ||
 			events[1].State != ledger.EventIgnored || string(events[0].Body) != "\xff\x00" ||
@@ -114,10 +114,10 @@ func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
 		s.event(l, "evt_1", filing.StatusChanged, s.clock(),
 			map[string]any{"orderId": orderOf(r), "filingStatus": "exception", "exceptionCode": 484,
 				"message": "078-05-1120 is not Ana's", "number": 78051120, "other": 123456789})
-		_, err := l.KeepUnreadable(ctx, []byte("signed, 078051120"), "078-05-1120 is no event")
+		_, err := l.Events().KeepUnreadable(ctx, []byte("signed, 078051120"), "078-05-1120 is no event")
 		s.must(err)
 		s.apply(l)
-		events, err := l.Events(ctx, "", 10)
+		events, err := l.Events().List(ctx, "", 10)
 		s.must(err)
 		for _, e := range append(events, ledger.Event{Note: s.row(l, r.ID).Items[0].ExceptionNote}) {
 			if text := string(e.Body) + e.Note + e.ExceptionNote; strings.Contains(text, "05-1120") ||
@@ -126,7 +126,7 @@ func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
 				s.Errorf("%s", text)
 			}
 		}
-		if fresh, err := l.KeepUnreadable(ctx, []byte("signed, 078051120"), ""); fresh || err != nil {
+		if fresh, err := l.Events().KeepUnreadable(ctx, []byte("signed, 078051120"), ""); fresh || err != nil {
 			s.Errorf("it is not known again: %v, %v", fresh, err)
 		}
 	})
@@ -165,7 +165,7 @@ func TestADocumentOutOfTheFuture(t *testing.T) {
 		order := orderOf(s.place(l, rows[0]))
 		for id, at := range map[string]time.Time{"doc_far": s.clock().AddDate(73, 0, 0),
 			"doc_old": s.clock().AddDate(0, -1, 0), "doc_none": {}} {
-			_, err := l.KeepEvent(s.Context(), filing.Event{
+			_, err := l.Events().Keep(s.Context(), filing.Event{
 				ID:         "evt_" + id,
 				Type:       filing.DocumentUploaded,
 				OrderID:    order,
@@ -217,7 +217,7 @@ func TestEventsInAnyOrder(t *testing.T) {
 				s.Errorf("%v: %+v", order, got)
 			}
 		}
-		events, err := l.EventsOf(s.Context(), rows[0].ID)
+		events, err := l.Events().ListOf(s.Context(), rows[0].ID)
 		if s.must(err); len(events) != 3 {
 			s.Errorf("%+v", events)
 		}
@@ -552,7 +552,7 @@ func TestALateOrderOfARowThatWasSentTwice(t *testing.T) {
 			s.send(l, r)
 			s.answer(l, r, filing.NoAnswer)
 		}
-		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
 		s.place(l, rows[0])
 		s.tell(l, "evt_1", "order_first", "annual_report", "pending", s.clock())
 		s.pass(10 * time.Second)
@@ -618,7 +618,7 @@ func TestEventStorm(t *testing.T) {
 					from := []*ledger.Ledger{l, other}[i%2]
 					s.tell(from, d.id, d.order, "annual_report", d.status, d.at, "filingDate", "2026-02-11")
 					if i%17 == 0 {
-						if _, _, err := from.ApplyEvents(s.Context()); err != nil {
+						if _, _, err := from.Events().Apply(s.Context()); err != nil {
 							s.Error(err)
 						}
 					}

@@ -41,7 +41,7 @@ func TestBookAddsUp(t *testing.T) {
 			s.Errorf("%+v, available %s", b, b.Available())
 		}
 		var kinds []ledger.EntryKind
-		for e, err := range l.Entries(ctx) {
+		for e, err := range l.Entries().All(ctx) {
 			s.must(err)
 			kinds = append(kinds, e.Kind)
 			switch {
@@ -53,7 +53,7 @@ func TestBookAddsUp(t *testing.T) {
 			"void", "reserve"}) {
 			s.Errorf("%v", kinds)
 		}
-		for range l.Entries(ctx) {
+		for range l.Entries().All(ctx) {
 			break // leaving early is fine
 		}
 		s.must(l.Audit(ctx))
@@ -173,7 +173,7 @@ func TestProbeForFunds(t *testing.T) {
 		for _, r := range rows[:3] { // in flight together: one moment, one backoff
 			s.answer(l, r, filing.NoFunds)
 		}
-		h, err := other.FleetHalt(ctx)
+		h, err := other.Fleet().Halt(ctx)
 		if err != nil || h.Reason != filing.HaltFunds || !h.Since.Equal(began) || h.Note != "said the service" {
 			s.Fatalf("%+v, %v", h, err)
 		}
@@ -196,7 +196,7 @@ func TestProbeForFunds(t *testing.T) {
 			halted(rows[9])
 			s.answer(l, rows[3+probes], filing.NoFunds)
 			halted(rows[8])
-			h, err = l.FleetHalt(ctx)
+			h, err = l.Fleet().Halt(ctx)
 			s.must(err)
 			if next := h.Until.Sub(s.clock()); next != 2*wait {
 				s.Fatalf("after %d probes the next is due in %s, want %s", probes+1, next, 2*wait)
@@ -211,7 +211,7 @@ func TestProbeForFunds(t *testing.T) {
 		s.send(l, rows[9])
 		halted(rows[10])
 		s.answer(l, rows[9], filing.Accepted)
-		if h, err := l.FleetHalt(ctx); err != nil || h.Reason != filing.NoHalt {
+		if h, err := l.Fleet().Halt(ctx); err != nil || h.Reason != filing.NoHalt {
 			s.Fatalf("a row was accepted: %+v, %v", h, err)
 		}
 		s.send(l, rows[10])
@@ -235,7 +235,7 @@ func TestProbeBackoffIsBounded(t *testing.T) {
 			s.send(l, row)
 			s.answer(l, row, filing.NoFunds)
 			var err error
-			h, err = l.FleetHalt(s.Context())
+			h, err = l.Fleet().Halt(s.Context())
 			s.must(err)
 			s.pass(h.Until.Sub(s.clock()))
 		}
@@ -281,7 +281,7 @@ func TestHoldForRate(t *testing.T) {
 		}
 		held := func(d time.Duration) {
 			s.Helper()
-			h, err := other.FleetHalt(ctx)
+			h, err := other.Fleet().Halt(ctx)
 			if err != nil || h.Reason != filing.HaltRate || !h.Until.Equal(s.clock().Add(d)) {
 				s.Fatalf("%+v, %v, want until %s", h, err, s.clock().Add(d))
 			}
@@ -293,7 +293,7 @@ func TestHoldForRate(t *testing.T) {
 				s.Fatalf("a millisecond early: %+v", begun)
 			}
 			s.pass(time.Millisecond)
-			if h, err := other.FleetHalt(ctx); err != nil || h.Reason != filing.NoHalt {
+			if h, err := other.Fleet().Halt(ctx); err != nil || h.Reason != filing.NoHalt {
 				s.Fatalf("%+v, %v", h, err)
 			}
 		}
@@ -303,17 +303,17 @@ func TestHoldForRate(t *testing.T) {
 			busy(rows[0], 0)
 			held(want * time.Second)
 		}
-		s.must(l.Busy(ctx, 0))
+		s.must(l.Fleet().Busy(ctx, 0))
 		for range 5 { // in flight together: one moment, one backoff
-			s.must(l.Busy(ctx, 0))
+			s.must(l.Fleet().Busy(ctx, 0))
 		}
 		held(8 * time.Second)
 		s.place(l, rows[1]) // an answer that is one: the backoff begins anew
-		s.must(l.Busy(ctx, 0))
+		s.must(l.Fleet().Busy(ctx, 0))
 		held(time.Second)
 		// Of two that overlap the longer counts.
-		s.must(l.Busy(ctx, 9*time.Second))
-		s.must(l.Busy(ctx, time.Second))
+		s.must(l.Fleet().Busy(ctx, 9*time.Second))
+		s.must(l.Fleet().Busy(ctx, time.Second))
 		held(9 * time.Second)
 		if r := s.row(l, rows[0].ID); r.Attempts != 0 {
 			s.Errorf("it used up an attempt: %+v", r)
@@ -328,7 +328,7 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 		rows := s.add(l, "a", reports("a", 4)...)
 		stopped := func() {
 			s.Helper()
-			h, err := other.FleetHalt(ctx)
+			h, err := other.Fleet().Halt(ctx)
 			if err != nil || h.Reason != filing.HaltKey || !h.Until.IsZero() || h.Note != "said the service" {
 				s.Fatalf("%+v, %v", h, err)
 			}
@@ -343,17 +343,17 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 		stopped()
 		s.answer(l, rows[1], filing.NoFunds) // was on its way
 		stopped()
-		s.must(l.ProbeNow(ctx)) // funds have nothing to do with it
+		s.must(l.Fleet().ProbeNow(ctx)) // funds have nothing to do with it
 		if begun := s.begin(l, intent(rows[3])); begun.Halted.Reason != filing.HaltKey {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.KeyAccepted(ctx))
+		s.must(l.Fleet().KeyAccepted(ctx))
 		s.place(l, rows[3])
-		s.must(l.KeyRefused(ctx, "said the service")) // by a look-up
+		s.must(l.Fleet().KeyRefused(ctx, "said the service")) // by a look-up
 		if begun := s.begin(other, intent(rows[2])); begun.Halted.Reason != filing.HaltKey {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.KeyAccepted(ctx))
+		s.must(l.Fleet().KeyAccepted(ctx))
 		s.place(l, rows[2])
 	})
 }
@@ -363,11 +363,11 @@ func TestBind(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		for range 2 {
-			s.must(l.Bind(s.Context(), "test"))
+			s.must(l.Organizations().Bind(s.Context(), "test"))
 		}
-		if err := s.open().Bind(s.Context(), "live"); !errors.Is(err, ledger.ErrMode) {
+		if err := s.open().Organizations().Bind(s.Context(), "live"); !errors.Is(err, ledger.ErrMode) {
 			s.Error(err)
 		}
-		s.must(l.Bind(s.Context(), "test"))
+		s.must(l.Organizations().Bind(s.Context(), "test"))
 	})
 }

@@ -16,7 +16,7 @@ import (
 // dozen statements whatever the size of the group. The control row is locked
 // throughout, so that nothing read here can change before the commit.
 type groupWriter struct {
-	l   *Ledger
+	db  *database
 	ctx context.Context
 	tx  *sql.Tx
 	c   *control
@@ -51,6 +51,16 @@ type groupWriter struct {
 	unnamed  []record          // order ids that turned out not to be the row's
 	unreport []record          // rows whose state is to be told anew
 	orders   map[string]rowRef // whose the order ids of this group are
+}
+
+func (db *database) newGroupWriter(ctx context.Context, tx *sql.Tx, c *control, now int64) *groupWriter {
+	return &groupWriter{
+		db:  db,
+		ctx: ctx,
+		tx:  tx,
+		c:   c,
+		now: now,
+	}
 }
 
 // rowState is the part of a row that transitions read and change.
@@ -201,7 +211,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 	g.orders = make(map[string]rowRef)
 	g.covers = make(map[string][]*purchase)
 	g.knownEvents = make(map[string]bool)
-	err := g.l.query(g.ctx, g.tx, readEventIDs, events, func(scan func(...any) error) error {
+	err := g.db.query(g.ctx, g.tx, readEventIDs, events, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		g.knownEvents[id] = true
@@ -220,15 +230,15 @@ func (g *groupWriter) readAll(group []*transition) error {
 			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
 			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits > 'funds' ORDER BY waits LIMIT 1) AS w), EXISTS (SELECT 1 FROM secrets),
 			EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`,
-		g.l.owner.ID).Scan(&expires, &g.short, &g.behind, &g.sealed, &g.unknown)
+		g.db.owner.ID).Scan(&expires, &g.short, &g.behind, &g.sealed, &g.unknown)
 	if err != nil {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
 	g.leased = expires > g.now
-	if err := g.l.query(g.ctx, g.tx, readRowStates, rows, g.addRowState); err != nil {
+	if err := g.db.query(g.ctx, g.tx, readRowStates, rows, g.addRowState); err != nil {
 		return fmt.Errorf("read the rows of a group: %w", err)
 	}
-	err = g.l.queryAll(g.ctx, g.tx, g.addPurchase,
+	err = g.db.queryAll(g.ctx, g.tx, g.addPurchase,
 		statement{"read the claims of a group", readClaims, settled},
 		statement{"read the purchases of a group", readPurchases, keys},
 		statement{"read the subscriptions of a group", selectCovers + coversNow(g.now), covers})
@@ -265,13 +275,13 @@ func (g *groupWriter) readFacts(group []*transition) error {
 			}
 		}
 	}
-	if err := g.l.query(g.ctx, g.tx, readPurchasesBy, keys, g.addPurchase); err != nil {
+	if err := g.db.query(g.ctx, g.tx, readPurchasesBy, keys, g.addPurchase); err != nil {
 		return fmt.Errorf("read the purchases that an answer speaks of: %w", err)
 	}
-	if err := g.l.query(g.ctx, g.tx, readAttempts, earlier, g.addAttempt); err != nil {
+	if err := g.db.query(g.ctx, g.tx, readAttempts, earlier, g.addAttempt); err != nil {
 		return fmt.Errorf("read the earlier attempts of a group: %w", err)
 	}
-	err := g.l.query(g.ctx, g.tx, readOrders, orders,
+	err := g.db.query(g.ctx, g.tx, readOrders, orders,
 		func(scan func(...any) error) error {
 			var order string
 			var r rowRef
@@ -432,7 +442,7 @@ func (g *groupWriter) writeAll() error {
 		changed[i] = append(s.fields(), number("updated_at", g.now))
 	}
 	// What is set free may be claimed anew.
-	if err := g.l.execAll(g.ctx, g.tx,
+	if err := g.db.execAll(g.ctx, g.tx,
 		statement{"open purchases again", writeUnbought, keyRecords(g.unbought)},
 		statement{"free claims", writeFreed, g.freed},
 		statement{"take order ids back", writeUnnamed, g.unnamed},
@@ -441,10 +451,10 @@ func (g *groupWriter) writeAll() error {
 	); err != nil {
 		return err
 	}
-	if err := g.l.execAll(g.ctx, g.tx, statement{"name items", nameItems, g.named}); err != nil {
+	if err := g.db.execAll(g.ctx, g.tx, statement{"name items", nameItems, g.named}); err != nil {
 		return err
 	}
-	if err := g.l.execAll(g.ctx, g.tx,
+	if err := g.db.execAll(g.ctx, g.tx,
 		statement{"move rows", writeRows, changed},
 		statement{"record attempts", writeAttempts, g.ended},
 		statement{"record purchases", writeBought, keyRecords(g.bought)},
@@ -460,19 +470,19 @@ func (g *groupWriter) writeAll() error {
 		{"record purchases by their other names", writeKnown, g.known},
 		{"note what other rows have to say", writeNotes, g.notes},
 	} {
-		if err := g.l.exec(g.ctx, g.tx, s.query, s.records); err != nil {
+		if err := g.db.exec(g.ctx, g.tx, s.query, s.records); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
 	for table, facts := range g.facts {
-		if err := g.l.exec(g.ctx, g.tx,
+		if err := g.db.exec(g.ctx, g.tx,
 			`INSERT INTO `+table+` (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
 			lastOfEach(facts)); err != nil {
 			return fmt.Errorf("remember %s: %w", table, err)
 		}
 	}
 	if g.unknown {
-		if err := g.l.exec(g.ctx, g.tx, wakeEvents, g.ordered); err != nil {
+		if err := g.db.exec(g.ctx, g.tx, wakeEvents, g.ordered); err != nil {
 			return fmt.Errorf("hand events to their orders: %w", err)
 		}
 	}
@@ -519,7 +529,7 @@ func lastOfEach(facts []*fact) []record {
 // there.
 func (g *groupWriter) wake() error {
 	if g.short {
-		if err := g.l.unblockFunded(g.ctx, g.tx, g.c); err != nil {
+		if err := g.db.unblockFunded(g.ctx, g.tx, g.c); err != nil {
 			return err
 		}
 	}
@@ -530,7 +540,7 @@ func (g *groupWriter) wake() error {
 	for _, k := range slices.Concat(keyRecords(g.bought), g.freed, g.moved) { // the key comes first in each
 		waits = append(waits, record{text("key", blockedOnKey+k[0].text)})
 	}
-	if err := g.l.exec(g.ctx, g.tx, writeWakes, waits); err != nil {
+	if err := g.db.exec(g.ctx, g.tx, writeWakes, waits); err != nil {
 		return fmt.Errorf("wake rows: %w", err)
 	}
 	return nil

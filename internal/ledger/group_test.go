@@ -18,7 +18,7 @@ func (s *store) notPlaced(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) 
 	try := s.send(l, r)
 	late = outcome(s.row(l, r.ID), try, filing.Accepted)
 	s.answer(l, r, filing.NoAnswer)
-	s.must(l.ResolveNotPlaced(s.Context(), r.ID, 0, "not on the dashboard"))
+	s.must(l.Resolutions().NotPlaced(s.Context(), r.ID, 0, "not on the dashboard"))
 	return late
 }
 
@@ -175,7 +175,7 @@ func TestRefusalAfterPlaced(t *testing.T) {
 		s.send(l, row)
 		refusal := outcome(s.row(l, row.ID), 1, filing.Refused)
 		s.answer(l, row, filing.NoAnswer)
-		s.must(l.ResolvePlaced(s.Context(), row.ID, 0, []string{"order_seen"}, "seen by Ana"))
+		s.must(l.Resolutions().Placed(s.Context(), row.ID, 0, []string{"order_seen"}, "seen by Ana"))
 		if b := s.book(l); b.Posted != cost {
 			s.Errorf("%+v", b)
 		}
@@ -190,7 +190,7 @@ func TestRefusalAfterPlaced(t *testing.T) {
 		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || begun.Taken[0].Bought {
 			s.Errorf("while nobody knows, a rival is told %+v", begun)
 		}
-		s.must(l.ResolveNotPlaced(s.Context(), row.ID, 0, "refused indeed"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), row.ID, 0, "refused indeed"))
 		s.place(l, rival) // the filing can be ordered again
 	})
 }
@@ -277,7 +277,7 @@ func TestCreationIsNoProofOfFunds(t *testing.T) {
 		made := outcome(s.row(l, rows[1].ID), begun.Try, filing.Accepted)
 		made.Creates, made.Claims, made.Items, made.Company = true, creation.Claims, nil, "comp_9"
 		s.must(l.Settle(s.Context(), made))
-		if h, err := l.FleetHalt(s.Context()); err != nil || h.Reason != filing.HaltFunds {
+		if h, err := l.Fleet().Halt(s.Context()); err != nil || h.Reason != filing.HaltFunds {
 			s.Errorf("%+v, %v", h, err)
 		}
 	})
@@ -292,7 +292,7 @@ func TestIntentOfWhichNobodyHeard(t *testing.T) {
 		s.send(l, rows[0])
 		s.send(other, rows[1])
 		s.exec(`UPDATE rows SET owner = (SELECT r.owner FROM rows r WHERE r.number = 2) WHERE number = 3`)
-		if orphans, err := l.Orphans(s.Context()); err != nil || len(orphans) != 0 {
+		if orphans, err := l.Fleet().Orphans(s.Context()); err != nil || len(orphans) != 0 {
 			s.Errorf("%+v, %v", orphans, err)
 		}
 		s.want(l, rows[0], filing.Placing, cost)
@@ -311,11 +311,11 @@ func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
-		s.must(l.RequestApproval(ctx, "early", "plan"))
+		s.must(l.Approvals().Request(ctx, "early", "plan"))
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
 		s.must(l.RecordDeposit(ctx, cost, ""))
 		s.sendable(l, later)
-		s.must(l.Approve(ctx, "early", "plan", "Ana"))
+		s.must(l.Approvals().Approve(ctx, "early", "plan", "Ana"))
 		s.sendable(l, early)
 		if begun := s.begin(l, intent(s.row(l, later.ID))); begun.Try != 0 {
 			s.Errorf("the money goes to the row that is due later: %+v", begun)
@@ -334,7 +334,7 @@ func TestResolveKeepsTheOrderOfDueDates(t *testing.T) {
 		s.answer(l, later, filing.NoAnswer)
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
 		s.sendable(l)
-		s.must(l.ResolveNotPlaced(ctx, later.ID, 0, "not on the dashboard"))
+		s.must(l.Resolutions().NotPlaced(ctx, later.ID, 0, "not on the dashboard"))
 		s.sendable(l, early)
 	})
 }

@@ -395,7 +395,7 @@ func (w *world) sweep(t *rapid.T) {
 }
 
 func (w *world) sweepBy(t *rapid.T, l *ledger.Ledger) {
-	orphans, err := l.Orphans(w.Context())
+	orphans, err := l.Fleet().Orphans(w.Context())
 	w.must(err)
 	for _, r := range orphans {
 		for _, s := range w.flying {
@@ -468,11 +468,11 @@ func (w *world) decide(row ledger.Row, l *ledger.Ledger, wrong bool) {
 	ctx := w.Context()
 	switch {
 	case placed && row.Creating:
-		w.must(l.ResolveCreated(ctx, row.ID, 0, filing.Company{ID: fmt.Sprint("comp_seen_", row.ID)}, "seen"))
+		w.must(l.Resolutions().Created(ctx, row.ID, 0, filing.Company{ID: fmt.Sprint("comp_seen_", row.ID)}, "seen"))
 	case placed:
-		w.must(l.ResolvePlaced(ctx, row.ID, 0, []string{fmt.Sprint("order_seen_", row.ID)}, "seen"))
+		w.must(l.Resolutions().Placed(ctx, row.ID, 0, []string{fmt.Sprint("order_seen_", row.ID)}, "seen"))
 	default:
-		w.must(l.ResolveNotPlaced(ctx, row.ID, 0, "not there"))
+		w.must(l.Resolutions().NotPlaced(ctx, row.ID, 0, "not there"))
 	}
 }
 
@@ -495,9 +495,9 @@ func (w *world) control(t *rapid.T) {
 			_, err = l.CancelBatch(ctx, batch)
 		}
 	case "key":
-		err = l.KeyAccepted(ctx)
+		err = l.Fleet().KeyAccepted(ctx)
 	case "ask":
-		err = l.ProbeNow(ctx)
+		err = l.Fleet().ProbeNow(ctx)
 	}
 	w.must(err)
 }

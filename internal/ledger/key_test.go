@@ -97,7 +97,7 @@ func TestWaitingForAKey(t *testing.T) {
 					if err != nil || u != (ledger.Unfinished{Keys: 1}) {
 						s.Fatalf("%+v, %v", u, err)
 					}
-					s.must(l.ResolvePlaced(s.Context(), first.ID, 0, nil, ""))
+					s.must(l.Resolutions().Placed(s.Context(), first.ID, 0, nil, ""))
 				}
 				// What was decided meanwhile is not waited for.
 				s.must(other.Defer(s.Context(), wait))
@@ -134,7 +134,7 @@ func TestWaitingForADoubt(t *testing.T) {
 		s.send(l, again)
 		s.answer(l, again, filing.NoFunds)
 		s.must(l.RecordDeposit(s.Context(), 1, ""))
-		s.must(l.ProbeNow(s.Context()))
+		s.must(l.Fleet().ProbeNow(s.Context()))
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount += 2
 		if begun := s.begin(l, dearer); !begun.Short {
@@ -215,31 +215,31 @@ func TestCovers(t *testing.T) {
 func TestDirectoryIsRemembered(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.RememberCompany(ctx, "acme", filing.Company{ID: "comp_1"}))
-		s.must(l.RememberCompany(ctx, "acme", filing.Company{ID: "comp_1", EntityType: filing.LLC}))
-		s.must(l.RememberUser(ctx, "ana@example.com", filing.User{ID: "user_1"}))
+		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1"}))
+		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1", EntityType: filing.LLC}))
+		s.must(l.Companies().RememberUser(ctx, "ana@example.com", filing.User{ID: "user_1"}))
 		var flying sync.WaitGroup
 		for range 20 { // one reference many times in one group
-			flying.Go(func() { l.RememberUser(ctx, "bo@example.com", filing.User{ID: "user_2"}) })
+			flying.Go(func() { l.Companies().RememberUser(ctx, "bo@example.com", filing.User{ID: "user_2"}) })
 		}
 		flying.Wait()
 		other := s.open()
-		companies, err := other.Companies(ctx, []string{"acme", "none"})
+		companies, err := other.Companies().Find(ctx, []string{"acme", "none"})
 		if err != nil || len(companies) != 1 || companies["acme"].EntityType != filing.LLC {
 			s.Errorf("%+v, %v", companies, err)
 		}
-		users, err := other.Users(ctx, []string{"ana@example.com", "bo@example.com", "acme"})
+		users, err := other.Companies().FindUsers(ctx, []string{"ana@example.com", "bo@example.com", "acme"})
 		if err != nil || len(users) != 2 || users["bo@example.com"].ID != "user_2" {
 			s.Errorf("%+v, %v", users, err)
 		}
-		if none, err := other.Users(ctx, nil); err != nil || len(none) != 0 {
+		if none, err := other.Companies().FindUsers(ctx, nil); err != nil || len(none) != 0 {
 			s.Error(none, err)
 		}
 		many := make([]string, 70_000) // more than a statement takes arguments
 		for i := range many {
 			many[i] = fmt.Sprint("none", i)
 		}
-		if companies, err = other.Companies(ctx, append(many, "acme")); err != nil || len(companies) != 1 {
+		if companies, err = other.Companies().Find(ctx, append(many, "acme")); err != nil || len(companies) != 1 {
 			s.Errorf("%+v, %v", companies, err)
 		}
 	})
@@ -249,8 +249,8 @@ func TestDirectoryIsRemembered(t *testing.T) {
 func TestCompanyNames(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.RememberCompany(ctx, "acme", filing.Company{ID: "comp_1", LegalName: "Acme LLC"}))
-		s.must(l.RememberCompany(ctx, "comp_2", filing.Company{ID: "comp_2", LegalName: "Bay LLC"}))
+		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1", LegalName: "Acme LLC"}))
+		s.must(l.Companies().Remember(ctx, "comp_2", filing.Company{ID: "comp_2", LegalName: "Bay LLC"}))
 		formed := filing.Request{
 			Order: filing.Order{Formation: &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}}},
 		}

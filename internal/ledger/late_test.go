@@ -19,7 +19,7 @@ func TestAnswerAfterNotPlaced(t *testing.T) {
 		late := outcome(s.row(l, rows[0].ID), try, filing.Accepted)
 		late.Claims = in.Claims
 		s.answer(l, rows[0], filing.NoAnswer) // its process was taken for dead
-		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
 		s.want(l, rows[0], filing.Ready, 0)
 		s.must(l.Settle(s.Context(), late))
 		got := s.want(l, rows[0], filing.Placed, 0)
@@ -75,7 +75,7 @@ func TestSweepBesideAnswers(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := l.Orphans(s.Context()); err != nil {
+				if _, err := l.Fleet().Orphans(s.Context()); err != nil {
 					s.Error(err)
 					return
 				}

@@ -124,44 +124,44 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 func (l *Ledger) Repeatable(o *filing.Order) bool { return o.Repeatable(l.repeatAgents) }
 
 // connect opens the database and brings its tables up to date.
-func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
+func (db *database) connect(ctx context.Context, databaseURL string) (err error) {
 	defer func() {
 		if err != nil {
-			l.disconnect()
+			db.disconnect()
 		}
 	}()
 	if databaseURL == "" {
-		l.dialect = sqlite
-		l.writeLock = newWriteLock(l.dir)
-		if err := l.createFile(); err != nil {
+		db.dialect = sqlite
+		db.writeLock = newWriteLock(db.dir)
+		if err := db.createFile(); err != nil {
 			return err
 		}
 		// synchronous=FULL makes a committed intent survive a power cut.
-		name := "file:" + (&url.URL{Path: l.path()}).EscapedPath() +
+		name := "file:" + (&url.URL{Path: db.path()}).EscapedPath() +
 			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)&_pragma=secure_delete(1)&_txlock=immediate"
-		l.write = openClean(named{&sqlitedriver.Driver{}, name})
-		l.write.SetMaxOpenConns(1)
-		l.read = openClean(named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"})
-		l.read.SetMaxOpenConns(4)
+		db.write = openClean(named{&sqlitedriver.Driver{}, name})
+		db.write.SetMaxOpenConns(1)
+		db.read = openClean(named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"})
+		db.read.SetMaxOpenConns(4)
 	} else {
-		l.dialect = postgres
+		db.dialect = postgres
 		if !strings.HasPrefix(databaseURL, "postgres://") && !strings.HasPrefix(databaseURL, "postgresql://") {
 			return errNotPostgres
 		}
-		if l.write, err = openPostgres(databaseURL); err != nil {
+		if db.write, err = openPostgres(databaseURL); err != nil {
 			return err
 		}
-		l.write.SetMaxOpenConns(8)
-		l.write.SetMaxIdleConns(8)
-		l.read = l.write
+		db.write.SetMaxOpenConns(8)
+		db.write.SetMaxIdleConns(8)
+		db.read = db.write
 	}
-	return l.migrate(ctx, databaseURL)
+	return db.migrate(ctx, databaseURL)
 }
 
 // createFile makes the SQLite file for its owner alone. SQLite gives its log and
 // its index the mode of the file.
-func (l *Ledger) createFile() error {
-	file, err := os.OpenFile(l.path(), os.O_CREATE|os.O_RDWR, 0o600)
+func (db *database) createFile() error {
+	file, err := os.OpenFile(db.path(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the ledger: %w", err)
 	}
@@ -169,16 +169,16 @@ func (l *Ledger) createFile() error {
 }
 
 // migrate runs what is missing, one process at a time.
-func (l *Ledger) migrate(ctx context.Context, databaseURL string) error {
-	fsys, err := fs.Sub(migrations, l.dialect.migrations)
+func (db *database) migrate(ctx context.Context, databaseURL string) error {
+	fsys, err := fs.Sub(migrations, db.dialect.migrations)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
 	// Migrations that were made side by side run in either order.
 	options := []goose.ProviderOption{goose.WithGoMigrations(refolding), goose.WithAllowOutofOrder(true)}
-	db := l.write
+	conn := db.write
 	if databaseURL == "" {
-		guard := flock.New(filepath.Join(l.dir, "locks", "migrate"))
+		guard := flock.New(filepath.Join(db.dir, "locks", "migrate"))
 		if _, err := guard.TryLockContext(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for another process to prepare the ledger: %w", err)
 		}
@@ -186,23 +186,23 @@ func (l *Ledger) migrate(ctx context.Context, databaseURL string) error {
 	} else {
 		// Patient connections: a migration of a large table is silent for long, and
 		// so is the wait for another process to end it.
-		if db, err = sql.Open("pgx", databaseURL); err != nil {
+		if conn, err = sql.Open("pgx", databaseURL); err != nil {
 			return errNotPostgres
 		}
-		defer db.Close()
+		defer conn.Close()
 		options = append(options, goose.WithSessionLocker(migrationLock{}))
 	}
-	provider, err := goose.NewProvider(l.dialect.goose, db, fsys, options...)
+	provider, err := goose.NewProvider(db.dialect.goose, conn, fsys, options...)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
-	if err := l.refuseUnknown(ctx, provider); err != nil {
+	if err := db.refuseUnknown(ctx, provider); err != nil {
 		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("prepare the ledger's tables: %w", err)
 	}
-	return l.sign(ctx)
+	return db.sign(ctx)
 }
 
 // migrationLock lets one process migrate a PostgreSQL ledger at a time. goose's
@@ -235,13 +235,13 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-func (l *Ledger) disconnect() error {
+func (db *database) disconnect() error {
 	var err error
-	if l.write != nil {
-		err = l.write.Close()
+	if db.write != nil {
+		err = db.write.Close()
 	}
-	if l.read != nil && l.read != l.write {
-		err = errors.Join(err, l.read.Close())
+	if db.read != nil && db.read != db.write {
+		err = errors.Join(err, db.read.Close())
 	}
 	return err
 }

@@ -237,7 +237,7 @@ func (s *store) rows(l *ledger.Ledger, batch string) []ledger.Row {
 // sweep settles what dead processes left, as the jobs do, and reports how much.
 func (s *store) sweep(l *ledger.Ledger) int {
 	s.Helper()
-	orphans, err := l.Orphans(s.Context())
+	orphans, err := l.Fleet().Orphans(s.Context())
 	s.must(err)
 	for _, r := range orphans {
 		o := outcome(r.Row, r.Tries, filing.NoAnswer)

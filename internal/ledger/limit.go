@@ -25,7 +25,7 @@ type CostIncrease struct {
 
 // CostIncrease sums up the rows of a batch whose orders cost more than was
 // approved.
-func (l *Ledger) CostIncrease(ctx context.Context, batch string) (CostIncrease, error) {
+func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease, error) {
 	var c CostIncrease
 	err := l.read.QueryRowContext(ctx,
 		`SELECT COUNT(*), CAST(COALESCE(SUM(approved), 0) AS BIGINT), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
@@ -37,7 +37,7 @@ func (l *Ledger) CostIncrease(ctx context.Context, batch string) (CostIncrease, 
 // ApproveCosts approves what the rows of a batch cost that wait for a new
 // approval, as it was looked at. It returns ErrPlan where more waits or it has become
 // dearer since, and a *SecondError where somebody else has to approve.
-func (l *Ledger) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
+func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var rows int
 		var cost money.Cents

@@ -32,8 +32,8 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		if begun := s.begin(l, cheaper); begun.Try != 1 {
 			s.Errorf("%+v", begun)
 		}
-		s.must(l.ProbeNow(ctx)) // money is not what it waits for
-		increase, err := l.CostIncrease(ctx, "a")
+		s.must(l.Fleet().ProbeNow(ctx)) // money is not what it waits for
+		increase, err := l.Approvals().CostIncrease(ctx, "a")
 		if err != nil || increase != (ledger.CostIncrease{
 			Rows:     1,
 			Approved: cost,
@@ -46,17 +46,17 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		}
 		stale := increase
 		stale.Cost.Amount--
-		if err := l.ApproveCosts(ctx, "a", stale); !errors.Is(err, ledger.ErrPlan) {
+		if err := l.Approvals().ApproveCosts(ctx, "a", stale); !errors.Is(err, ledger.ErrPlan) {
 			s.Errorf("another cost than the present one was approved: %v", err)
 		}
-		s.must(l.ApproveCosts(ctx, "a", increase))
+		s.must(l.Approvals().ApproveCosts(ctx, "a", increase))
 		dearer.Cost.Amount = cost + 2
 		if begun := s.begin(l, dearer); !begun.Dearer {
 			s.Errorf("the new limit is none: %+v", begun)
 		}
-		increase, err = l.CostIncrease(ctx, "a")
+		increase, err = l.Approvals().CostIncrease(ctx, "a")
 		s.must(err)
-		s.must(l.ApproveCosts(ctx, "a", increase))
+		s.must(l.Approvals().ApproveCosts(ctx, "a", increase))
 		if begun := s.begin(l, dearer); begun.Try != 1 {
 			s.Errorf("%+v", begun)
 		}
@@ -71,17 +71,17 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 		ana := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana"})
 		rows := s.quoted(l, "a", cost)
 		s.approvers(l, "ana", "ben")
-		s.must(l.ChangePolicy(s.Context(), ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: true}))
 		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('a', 'ana', 'upload')`)
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount = cost + 1
 		s.begin(l, dearer)
-		increase, err := l.CostIncrease(s.Context(), "a")
+		increase, err := l.Approvals().CostIncrease(s.Context(), "a")
 		s.must(err)
-		if err := l.ApproveCosts(ana, "a", increase); !errors.Is(err, ledger.ErrSecond) {
+		if err := l.Approvals().ApproveCosts(ana, "a", increase); !errors.Is(err, ledger.ErrSecond) {
 			s.Errorf("%v", err)
 		}
-		s.must(l.ApproveCosts(ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ben"}), "a", increase))
+		s.must(l.Approvals().ApproveCosts(ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ben"}), "a", increase))
 	})
 }
 

@@ -143,8 +143,8 @@ type EntryQuery struct {
 	Limit    int
 }
 
-// ListEntries reads some of the book's entries, the newest first.
-func (l *Ledger) ListEntries(ctx context.Context, q EntryQuery) ([]Entry, error) {
+// List reads some of the book's entries, the newest first.
+func (l Entries) List(ctx context.Context, q EntryQuery) ([]Entry, error) {
 	where, args := []string{`TRUE`}, []any{q.Limit}
 	add := func(condition string, v any) {
 		args = append(args, v)
@@ -186,7 +186,7 @@ type Funds struct {
 
 // History tells how the funds went from since to until, in so many spans of the
 // same length. It returns nil for a book in which nothing was declared.
-func (l *Ledger) History(ctx context.Context, since, until time.Time, spans int) ([]Funds, error) {
+func (l Entries) History(ctx context.Context, since, until time.Time, spans int) ([]Funds, error) {
 	book, err := l.readControl(ctx, l.read)
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (l *Ledger) History(ctx context.Context, since, until time.Time, spans int)
 }
 
 // FirstDeposit is when the funds became known; the zero time where they are not.
-func (l *Ledger) FirstDeposit(ctx context.Context) (time.Time, error) {
+func (l Entries) FirstDeposit(ctx context.Context) (time.Time, error) {
 	var at int64
 	err := l.read.QueryRowContext(ctx, `SELECT at FROM entries WHERE kind = 'deposit' ORDER BY id LIMIT 1`).Scan(&at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

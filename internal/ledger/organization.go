@@ -76,7 +76,7 @@ type Client struct {
 
 // BindClient ties the ledger to a mode and an organization at the first use. It
 // returns ErrMode or ErrOrganization for any other.
-func (l *Ledger) BindClient(ctx context.Context, c Client) error {
+func (l Organizations) BindClient(ctx context.Context, c Client) error {
 	return l.change(withoutAudit(ctx), func(tx *sql.Tx, k *control) error {
 		if k.mode != "" && k.mode != c.Mode {
 			return modeError(k.mode, c.Mode)
@@ -148,8 +148,8 @@ func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
 	return all, wrap("read the ledger's accounts", err)
 }
 
-// Organizations are those that the ledger was bound to; none where it is free.
-func (l *Ledger) Organizations(ctx context.Context) ([]Organization, error) {
+// List are those that the ledger was bound to; none where it is free.
+func (l Organizations) List(ctx context.Context) ([]Organization, error) {
 	known, _, err := organizations(ctx, l.read)
 	return known, wrap("read the ledger's organizations", err)
 }

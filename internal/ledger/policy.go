@@ -69,9 +69,9 @@ func (p Policy) weaker(next Policy) bool {
 }
 
 // Policy reads the approval policy.
-func (l *Ledger) Policy(ctx context.Context) (Policy, error) { return l.policy(ctx, l.read) }
+func (l Approvals) Policy(ctx context.Context) (Policy, error) { return l.policy(ctx, l.read) }
 
-func (l *Ledger) policy(ctx context.Context, q querier) (Policy, error) {
+func (db *database) policy(ctx context.Context, q querier) (Policy, error) {
 	var p Policy
 	var products string
 	var at int64
@@ -92,7 +92,7 @@ func (l *Ledger) policy(ctx context.Context, q querier) (Policy, error) {
 // then on: what waits for a second person goes on waiting under a weaker policy,
 // and what waits for any approval needs a second person's under a stricter one. It
 // returns ErrPolicy.
-func (l *Ledger) ChangePolicy(ctx context.Context, next Policy) error {
+func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 	words := make([]string, len(next.Products))
 	for i, product := range next.Products {
 		if !product.Valid() {

@@ -23,7 +23,7 @@ func (s *store) approvers(l *ledger.Ledger, names ...string) {
 func TestPolicy(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana", What: "policy"}), s.open()
-		if p, err := l.Policy(ctx); err != nil || p.Second {
+		if p, err := l.Approvals().Policy(ctx); err != nil || p.Second {
 			s.Errorf("%+v, %v", p, err)
 		}
 		want := ledger.Policy{
@@ -32,8 +32,8 @@ func TestPolicy(t *testing.T) {
 			Products: []filing.Product{filing.EIN, filing.Formation},
 			Terminal: true,
 		}
-		s.must(l.ChangePolicy(ctx, want))
-		got, err := l.Policy(ctx)
+		s.must(l.Approvals().ChangePolicy(ctx, want))
+		got, err := l.Approvals().Policy(ctx)
 		if s.must(err); got.From != want.From || !slices.Equal(got.Products, want.Products) || !got.Terminal ||
 			got.ChangedBy != "ana" || got.ChangedAt.IsZero() {
 			s.Errorf("%+v", got)
@@ -43,12 +43,12 @@ func TestPolicy(t *testing.T) {
 		}
 		weaker := want
 		weaker.From++
-		s.must(l.ChangePolicy(ctx, weaker))
+		s.must(l.Approvals().ChangePolicy(ctx, weaker))
 		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 1 {
 			s.Errorf("%d notices of a weaker policy", n)
 		}
 		for _, bad := range []ledger.Policy{{From: -1}, {Products: []filing.Product{"yacht"}}} {
-			if err := l.ChangePolicy(ctx, bad); !errors.Is(err, ledger.ErrPolicy) {
+			if err := l.Approvals().ChangePolicy(ctx, bad); !errors.Is(err, ledger.ErrPolicy) {
 				s.Errorf("%+v: %v", bad, err)
 			}
 		}
@@ -78,12 +78,12 @@ func TestWhatThePolicyCovers(t *testing.T) {
 			"another product": {ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false, false,
 				false},
 		} {
-			s.must(l.ChangePolicy(ctx, c.policy))
-			quoted, err := l.NeedsSecond(ctx, "quoted")
+			s.must(l.Approvals().ChangePolicy(ctx, c.policy))
+			quoted, err := l.Approvals().NeedsSecond(ctx, "quoted")
 			s.must(err)
-			unquoted, err := l.NeedsSecond(ctx, "unquoted")
+			unquoted, err := l.Approvals().NeedsSecond(ctx, "unquoted")
 			s.must(err)
-			typed, err := l.NeedsSecond(terminal, "quoted")
+			typed, err := l.Approvals().NeedsSecond(terminal, "quoted")
 			s.must(err)
 			if quoted != c.quoted || unquoted != c.unquoted || typed != c.terminal {
 				s.Errorf("%s: quoted %v, unquoted %v, at the terminal %v", name, quoted, unquoted, typed)
@@ -99,24 +99,24 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "ben")
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		byAna := ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "run"})
 		s.imported(l, "a", "ana")
 		s.must(l.OpenBatch(byAna, "a"))
-		s.must(l.ChangePolicy(ctx, ledger.Policy{}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
 			s.Errorf("sendable: %v, %v", ids, err)
 		}
-		s.wantErr(l.Approve(ctx, "a", "", "ana"), ledger.ErrSecond)
+		s.wantErr(l.Approvals().Approve(ctx, "a", "", "ana"), ledger.ErrSecond)
 
 		s.imported(l, "b", "ana")
-		s.must(l.RequestApproval(byAna, "b", "plan"))
+		s.must(l.Approvals().Request(byAna, "b", "plan"))
 		s.must(l.OpenBatch(byAna, "b"))
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
-		s.wantErr(l.Approve(ctx, "b", "plan", "ana"), ledger.ErrSecond)
-		s.must(l.ChangePolicy(ctx, ledger.Policy{}))
-		s.must(l.Approve(ctx, "a", "", "ben"))
-		s.must(l.Approve(ctx, "b", "plan", "ben"))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.wantErr(l.Approvals().Approve(ctx, "b", "plan", "ana"), ledger.ErrSecond)
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
+		s.must(l.Approvals().Approve(ctx, "a", "", "ben"))
+		s.must(l.Approvals().Approve(ctx, "b", "plan", "ben"))
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 2 {
 			s.Errorf("sendable: %v, %v", ids, err)
 		}
@@ -141,7 +141,7 @@ func (s *store) imported(l *ledger.Ledger, id, by string) {
 func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ana", "ben", "cid", "dot", "eve")
 		linkBy := func(name string) string {
 			s.Helper()
@@ -159,9 +159,9 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			batches++
 			id := string(rune('a' + batches))
 			s.imported(l, id, submits)
-			_, err := l.Submit(ctx, id, "plan", submits)
+			_, err := l.Approvals().Submit(ctx, id, "plan", submits)
 			s.must(err)
-			if err := l.Approve(ctx, id, "plan", approves); !errors.Is(err, want) || want == nil && err != nil {
+			if err := l.Approvals().Approve(ctx, id, "plan", approves); !errors.Is(err, want) || want == nil && err != nil {
 				s.Errorf("%s approves what %s submitted: %v", approves, submits, err)
 			}
 		}
@@ -226,7 +226,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ben")
 		ben, err := l.Accounts().Find(ctx, "ben")
 		s.must(err)

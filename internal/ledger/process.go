@@ -39,36 +39,36 @@ type Process struct {
 }
 
 // enlist adds this process to the living.
-func (l *Ledger) enlist(ctx context.Context) error {
+func (db *database) enlist(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("name this machine: %w", err)
 	}
 	id := rand.Text()[:12]
-	path, err := filepath.Abs(filepath.Join(l.dir, "locks", id))
+	path, err := filepath.Abs(filepath.Join(db.dir, "locks", id))
 	if err != nil {
 		return fmt.Errorf("place the lock file: %w", err)
 	}
-	l.ownerLock = flock.New(path)
-	if held, err := l.ownerLock.TryLock(); err != nil || !held {
+	db.ownerLock = flock.New(path)
+	if held, err := db.ownerLock.TryLock(); err != nil || !held {
 		return fmt.Errorf("lock %s: held %v: %w", path, held, err)
 	}
-	l.owner = Process{
+	db.owner = Process{
 		ID:      id,
 		Host:    host,
 		PID:     os.Getpid(),
-		Timeout: l.timeout,
+		Timeout: db.timeout,
 		lock:    path,
 	}
-	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
-		if err := l.setClock(ctx, tx, c); err != nil {
+	err = db.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+		if err := db.setClock(ctx, tx, c); err != nil {
 			return err
 		}
-		l.owner.StartedAt = fromMillis(c.now)
-		return l.enroll(ctx, tx)
+		db.owner.StartedAt = fromMillis(c.now)
+		return db.enroll(ctx, tx)
 	})
 	if err != nil {
-		l.unlock()
+		db.unlock()
 		return err
 	}
 	return nil
@@ -77,11 +77,11 @@ func (l *Ledger) enlist(ctx context.Context) error {
 // setClock sets the clock of an SQLite ledger by the machine's where no other
 // process lives. From then on it goes on by itself: whoever sets the machine's
 // clock holds nobody, and the processes agree.
-func (l *Ledger) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
-	if !l.clock.local || l.clock.fixed != nil {
+func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
+	if !db.clock.local || db.clock.fixed != nil {
 		return nil
 	}
-	others, err := l.owners(ctx, tx)
+	others, err := db.owners(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (l *Ledger) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
 		slices.ContainsFunc(others, func(o Process) bool { return o.Alive }) {
 		return nil
 	}
-	now := toMillis(l.clock.wall())
+	now := toMillis(db.clock.wall())
 	if back := c.changedAt - now; back > 0 {
 		// It was ahead: what was to come is as far off as it was.
 		for _, at := range []*int64{&c.holdUntil, &c.probeAt, &c.settlingUntil} {
@@ -101,8 +101,8 @@ func (l *Ledger) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
 			return fmt.Errorf("set the ledger's clock back: %w", err)
 		}
 	}
-	l.clock.set(now)
-	c.now, c.clockBase = now, l.clock.base
+	db.clock.set(now)
+	c.now, c.clockBase = now, db.clock.base
 	// Written at once: the statements of this change count from it.
 	_, err = tx.ExecContext(ctx, `UPDATE control SET clock_base = $1 WHERE id = 1`, c.clockBase)
 	return wrap("set the ledger's clock", err)
@@ -127,46 +127,46 @@ func (db *database) exclusively(ctx context.Context, query string, args ...any) 
 
 // keepLease renews the lease while the process lives. A renewal that fails is
 // tried again: the intents check the lease themselves.
-func (l *Ledger) keepLease() {
-	defer l.stopped.Done()
-	tick := time.NewTicker(l.lease / 6)
+func (db *database) keepLease() {
+	defer db.stopped.Done()
+	tick := time.NewTicker(db.lease / 6)
 	defer tick.Stop()
 	for {
 		select {
-		case <-l.stop:
+		case <-db.stop:
 			return
 		case <-tick.C:
-			ctx, cancel := context.WithTimeout(context.Background(), l.lease/3)
-			_ = l.renew(ctx)
-			_ = l.look(ctx)
-			_ = l.saveCommits()
+			ctx, cancel := context.WithTimeout(context.Background(), db.lease/3)
+			_ = db.renew(ctx)
+			_ = db.look(ctx)
+			_ = db.saveCommits()
 			cancel()
 		}
 	}
 }
 
-func (l *Ledger) renew(ctx context.Context) error {
-	l.renewing.Lock()
-	defer l.renewing.Unlock()
-	if err := l.writeLock.lock(); err != nil {
+func (db *database) renew(ctx context.Context) error {
+	db.renewing.Lock()
+	defer db.renewing.Unlock()
+	if err := db.writeLock.lock(); err != nil {
 		return err
 	}
-	defer l.writeLock.unlock()
-	return l.enroll(ctx, l.write)
+	defer db.writeLock.unlock()
+	return db.enroll(ctx, db.write)
 }
 
 // enroll puts this process on the list of the living for one more lease.
-func (l *Ledger) enroll(ctx context.Context, x execer) error {
-	from := l.clock.uptime()
+func (db *database) enroll(ctx context.Context, x execer) error {
+	from := db.clock.uptime()
 	_, err := x.ExecContext(
-		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+l.clock.sql()+fmt.Sprintf(` + %d)`, l.lease.Milliseconds())+`
+		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+db.clock.sql()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
 		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what, places = excluded.places`,
-		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.lock, toMillis(l.owner.StartedAt), l.owner.What,
-		boolInt(l.owner.Places), l.owner.Timeout.Milliseconds())
+		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, toMillis(db.owner.StartedAt), db.owner.What,
+		boolInt(db.owner.Places), db.owner.Timeout.Milliseconds())
 	if err != nil {
-		return fmt.Errorf("renew the lease of process %s: %w", l.owner.ID, err)
+		return fmt.Errorf("renew the lease of process %s: %w", db.owner.ID, err)
 	}
-	l.leasedUntil.Store(int64(from + l.lease))
+	db.leasedUntil.Store(int64(from + db.lease))
 	return nil
 }
 
@@ -174,13 +174,13 @@ func (l *Ledger) enroll(ctx context.Context, x execer) error {
 // by its machine's clock alone. It is asked between the commit of an intent and
 // the first byte of its order: a process that stood still in between may have
 // been given up for dead, and its row sent by another one.
-func (l *Ledger) MaySend() bool {
+func (l Fleet) MaySend() bool {
 	return l.clock.uptime()+l.lease/3 < time.Duration(l.leasedUntil.Load())
 }
 
 // Announce says what this process is, and whether it places. Whoever does not
 // say counts as a passing command.
-func (l *Ledger) Announce(ctx context.Context, what string, places bool) error {
+func (l Fleet) Announce(ctx context.Context, what string, places bool) error {
 	l.renewing.Lock()
 	l.owner.What, l.owner.Places = what, places
 	l.renewing.Unlock()
@@ -188,26 +188,26 @@ func (l *Ledger) Announce(ctx context.Context, what string, places bool) error {
 }
 
 // retire takes this process off the list.
-func (l *Ledger) retire() error {
-	defer l.unlock()
+func (db *database) retire() error {
+	defer db.unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	// While rows of it are left it stays on the list, as dead, to tell what its
 	// time-out was.
-	_, err := l.exclusively(ctx, `UPDATE owners SET expires_at = 0 WHERE id = $1`, l.owner.ID)
+	_, err := db.exclusively(ctx, `UPDATE owners SET expires_at = 0 WHERE id = $1`, db.owner.ID)
 	if err == nil {
-		_, err = l.exclusively(
-			ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, l.owner.ID)
+		_, err = db.exclusively(
+			ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, db.owner.ID)
 	}
 	if err != nil {
-		return fmt.Errorf("retire process %s: %w", l.owner.ID, err)
+		return fmt.Errorf("retire process %s: %w", db.owner.ID, err)
 	}
-	return l.saveCommits()
+	return db.saveCommits()
 }
 
-func (l *Ledger) unlock() {
-	_ = l.ownerLock.Unlock()
-	_ = os.Remove(l.ownerLock.Path())
+func (db *database) unlock() {
+	_ = db.ownerLock.Unlock()
+	_ = os.Remove(db.ownerLock.Path())
 }
 
 // alive reports whether the owner may still be at work, now at the database.
@@ -262,12 +262,12 @@ func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 
 // Processes lists who has the ledger open, the oldest first, and those who died
 // and are not struck off yet.
-func (l *Ledger) Processes(ctx context.Context) ([]Process, error) {
+func (l Fleet) Processes(ctx context.Context) ([]Process, error) {
 	return l.owners(ctx, l.read)
 }
 
 // Others counts the living processes besides this one that place.
-func (l *Ledger) Others(ctx context.Context) (int, error) {
+func (l Fleet) Others(ctx context.Context) (int, error) {
 	all, err := l.Processes(ctx)
 	n := 0
 	for _, p := range all {
@@ -280,7 +280,7 @@ func (l *Ledger) Others(ctx context.Context) (int, error) {
 
 // Membership names the set of processes that live: it changes whenever one of them
 // comes or goes.
-func (l *Ledger) Membership(ctx context.Context) (string, error) {
+func (l Fleet) Membership(ctx context.Context) (string, error) {
 	owners, err := l.owners(ctx, l.read)
 	if err != nil {
 		return "", err
@@ -346,10 +346,10 @@ func (o *out) has(a attempt) bool {
 // giveBack settles an intent of this process that was committed while the
 // database's word of it was lost: whoever wanted to send the order was told
 // that it may not.
-func (l *Ledger) giveBack(ctx context.Context, r Row) error {
+func (db *database) giveBack(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
 	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
-	if err := l.submit(ctx, &transition{outcome: &o, unsent: true}); err != nil {
+	if err := db.submit(ctx, &transition{outcome: &o, unsent: true}); err != nil {
 		return fmt.Errorf("give row %d back: %w", r.ID, err)
 	}
 	return nil
@@ -363,7 +363,7 @@ type Orphan struct {
 
 // Orphans finds the rows in placing whose process is gone, and strikes such
 // processes off the list once nothing of theirs is left.
-func (l *Ledger) Orphans(ctx context.Context) ([]Orphan, error) {
+func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 	// The rows first: whoever owns one of them is on the list by now, unless it
 	// is gone. The other way round a process that has just begun would be missed.
 	var placing []Row
@@ -418,9 +418,9 @@ const unlistedTimeout = time.Minute
 // quiet is when the request of a dead process has ended. One that is known to be
 // dead sent it when the attempt began; one that is only silent may have sent it
 // until its lease ran out.
-func (l *Ledger) quiet(r Row, o Process) time.Time {
+func (db *database) quiet(r Row, o Process) time.Time {
 	sent := r.UpdatedAt
-	if _, there := l.locked(o); !there && o.ExpiresAt.After(sent) {
+	if _, there := db.locked(o); !there && o.ExpiresAt.After(sent) {
 		sent = o.ExpiresAt
 	}
 	if o.Timeout == 0 {

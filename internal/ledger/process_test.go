@@ -85,7 +85,7 @@ func TestKilledProcess(t *testing.T) {
 		s.want(l, rows[1], filing.Placed, 0)
 		for range 2 { // whoever looked first may have died before it settled anything
 			for _, l := range []*ledger.Ledger{l, other} {
-				orphans, err := l.Orphans(s.Context())
+				orphans, err := l.Fleet().Orphans(s.Context())
 				if err != nil || len(orphans) != 1 || orphans[0].ID != rows[0].ID || orphans[0].Request == nil {
 					s.Fatalf("%+v, %v", orphans, err)
 				}
@@ -154,9 +154,9 @@ func TestCrew(t *testing.T) {
 		seen := make(map[string]bool)
 		changed := func() {
 			s.Helper()
-			crew, err := one.Membership(s.Context())
+			crew, err := one.Fleet().Membership(s.Context())
 			s.must(err)
-			if other, err := two.Membership(s.Context()); err != nil || crew != other || seen[crew] {
+			if other, err := two.Fleet().Membership(s.Context()); err != nil || crew != other || seen[crew] {
 				s.Fatalf("%q and %q, %v", crew, other, err)
 			}
 			seen[crew] = true
@@ -169,11 +169,11 @@ func TestCrew(t *testing.T) {
 		four := s.open()
 		changed()
 		s.killed() // came and went: the crew is what it was
-		if crew, err := one.Membership(s.Context()); err != nil || !seen[crew] {
+		if crew, err := one.Fleet().Membership(s.Context()); err != nil || !seen[crew] {
 			s.Errorf("%q, %v", crew, err)
 		}
 		s.must(four.Close())
-		if crew, err := one.Membership(s.Context()); err != nil || !seen[crew] {
+		if crew, err := one.Fleet().Membership(s.Context()); err != nil || !seen[crew] {
 			s.Errorf("%q, %v", crew, err) // the two of the beginning
 		}
 	})
@@ -268,7 +268,7 @@ func TestLateAnswerToARowThatWentOn(t *testing.T) {
 		}
 		s.must(slow.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer)))
 		s.must(slow.Settle(s.Context(), outcome(rows[1], 1, filing.NoAnswer)))
-		s.must(l.ResolvePlaced(s.Context(), rows[0].ID, 0, []string{"order_seen"}, "seen"))
+		s.must(l.Resolutions().Placed(s.Context(), rows[0].ID, 0, []string{"order_seen"}, "seen"))
 		s.send(l, rows[1]) // in doubt, sent again by another process
 		for _, r := range rows {
 			s.must(slow.Settle(s.Context(), outcome(r, 1, filing.Accepted)))
@@ -338,19 +338,19 @@ func TestOthers(t *testing.T) {
 		l := s.open()
 		count := func(want int) {
 			s.Helper()
-			if n, err := l.Others(s.Context()); err != nil || n != want {
+			if n, err := l.Fleet().Others(s.Context()); err != nil || n != want {
 				s.Errorf("%d others (%v), want %d", n, err, want)
 			}
 		}
-		s.must(l.Announce(s.Context(), "run", true))
+		s.must(l.Fleet().Announce(s.Context(), "run", true))
 		count(0)
 		other := s.open()
 		count(0) // it did not say that it places
-		s.must(other.Announce(s.Context(), "worker", true))
+		s.must(other.Fleet().Announce(s.Context(), "worker", true))
 		count(1)
-		s.must(other.Announce(s.Context(), "serve", false))
+		s.must(other.Fleet().Announce(s.Context(), "serve", false))
 		count(0)
-		s.must(other.Announce(s.Context(), "serve", true))
+		s.must(other.Fleet().Announce(s.Context(), "serve", true))
 		count(1)
 		s.must(other.Close())
 		count(0)
@@ -362,7 +362,7 @@ func TestProcessOfAnEarlierVersionCounts(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.exec(`INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ('old', 'elsewhere', 1, '/nowhere', 0, $1)`, s.clock().Add(time.Minute).UnixMilli())
-		if n, err := l.Others(s.Context()); err != nil || n != 1 {
+		if n, err := l.Fleet().Others(s.Context()); err != nil || n != 1 {
 			s.Errorf("%d others, %v", n, err)
 		}
 	})
@@ -371,15 +371,15 @@ func TestProcessOfAnEarlierVersionCounts(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, worker := s.Context(), s.open()
-		s.must(worker.Announce(ctx, "worker", true))
+		s.must(worker.Fleet().Announce(ctx, "worker", true))
 		s.pass(time.Second)
 		page := s.open()
-		s.must(page.Announce(ctx, "serve", false))
+		s.must(page.Fleet().Announce(ctx, "serve", false))
 		rows := s.add(worker, "b", reports("b", 3)...)
 		s.send(worker, rows[0])
 		s.send(worker, rows[1])
 		s.place(worker, rows[2])
-		all, err := page.Processes(ctx)
+		all, err := page.Fleet().Processes(ctx)
 		if err != nil || len(all) != 2 {
 			s.Fatalf("%+v, %v", all, err)
 		}
@@ -392,11 +392,11 @@ func TestProcesses(t *testing.T) {
 			s.Errorf("%+v", p)
 		}
 		s.exec(`UPDATE owners SET host = 'elsewhere', expires_at = 0 WHERE id = $1`, w.ID)
-		if all, err := page.Processes(ctx); err != nil || len(all) != 2 || all[0].Alive || all[0].Placing != 2 {
+		if all, err := page.Fleet().Processes(ctx); err != nil || len(all) != 2 || all[0].Alive || all[0].Placing != 2 {
 			s.Errorf("%+v, %v", all, err)
 		}
-		s.must(worker.Announce(ctx, "worker", true)) // it was only silent
-		if all, err := page.Processes(ctx); err != nil || len(all) != 2 || !all[0].ExpiresAt.After(s.clock()) {
+		s.must(worker.Fleet().Announce(ctx, "worker", true)) // it was only silent
+		if all, err := page.Fleet().Processes(ctx); err != nil || len(all) != 2 || !all[0].ExpiresAt.After(s.clock()) {
 			s.Errorf("%+v, %v", all, err)
 		}
 	})
@@ -457,12 +457,12 @@ func TestProcessThatStoodStillMayNotSend(t *testing.T) {
 			after time.Duration
 			may   bool
 		}{{0, true}, {6*time.Hour - time.Second, true}, {time.Second, false}, {12 * time.Hour, false}} {
-			if s.pass(c.after); l.MaySend() != c.may {
+			if s.pass(c.after); l.Fleet().MaySend() != c.may {
 				s.Errorf("%s later: %v", c.after, !c.may)
 			}
 		}
-		s.must(l.Announce(s.Context(), "worker", true)) // which renews the lease
-		if !l.MaySend() {
+		s.must(l.Fleet().Announce(s.Context(), "worker", true)) // which renews the lease
+		if !l.Fleet().MaySend() {
 			s.Error("its lease is renewed")
 		}
 	})

@@ -41,7 +41,7 @@ func TestOldKeysAreKnown(t *testing.T) {
 			Items: []ledger.Item{{Product: filing.Formation, OrderID: "order_1"},
 				{Product: filing.EIN, OrderID: "order_2"}, {Product: filing.CompanyRecord, OrderID: "comp_1"}},
 		}))
-		s.must(l.RememberCompany(s.Context(), company, filing.Company{ID: "comp_1"}))
+		s.must(l.Companies().Remember(s.Context(), company, filing.Company{ID: "comp_1"}))
 
 		// The version after which names are folded as now has not run yet.
 		_, err = s.sql().ExecContext(s.Context(), `DELETE FROM goose_db_version WHERE version_id = 17`)
@@ -62,7 +62,7 @@ func TestOldKeysAreKnown(t *testing.T) {
 		}
 		key := string(
 			filing.NewCompany{LegalName: "Café Smith-Jones, L.L.C.", FormationState: "DE", UserID: "user_1"}.Key())
-		known, err := l.Companies(s.Context(), []string{key})
+		known, err := l.Companies().Find(s.Context(), []string{key})
 		s.must(err)
 		if known[key].ID != "comp_1" {
 			s.Errorf("the company of before is not known under %s: %v", key, known)

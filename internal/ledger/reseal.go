@@ -284,15 +284,15 @@ func (c *sealedColumn) replace(ctx context.Context, tx *sql.Tx, v sealedValue, f
 // were, one in a transaction. Where several machines share a database it waits for
 // one that was given their key: a key of this machine would close the lists to all
 // others.
-func (l *Ledger) sealCompanyLists(ctx context.Context) error {
-	if l.dialect.together && l.sealing.given == "" {
+func (db *database) sealCompanyLists(ctx context.Context) error {
+	if db.dialect.together && db.sealing.given == "" {
 		return nil
 	}
 	sealed := 0
 	for {
 		var hash string
 		var content []byte
-		err := l.read.QueryRowContext(ctx,
+		err := db.read.QueryRowContext(ctx,
 			`SELECT hash, content FROM rosters WHERE sealed = 0 ORDER BY hash LIMIT 1`).Scan(&hash, &content)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
@@ -300,11 +300,11 @@ func (l *Ledger) sealCompanyLists(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("seal the company lists: %w", err)
 		}
-		keys, err := l.sealer()
+		keys, err := db.sealer()
 		if err != nil {
 			return fmt.Errorf("seal the company lists: %w", err)
 		}
-		_, err = l.exclusively(withoutAudit(ctx),
+		_, err = db.exclusively(withoutAudit(ctx),
 			`UPDATE rosters SET content = $2, sealed = 1 WHERE hash = $1 AND sealed = 0`, hash,
 			keys.Seal(nil, nil, content, companyListPlace(hash)))
 		if err != nil {
@@ -312,18 +312,18 @@ func (l *Ledger) sealCompanyLists(ctx context.Context) error {
 		}
 		sealed++
 	}
-	if sealed == 0 || l.dialect.together {
+	if sealed == 0 || db.dialect.together {
 		return nil
 	}
 	// The file and its log still have the pages of before. They are written anew,
 	// once; where another process reads all the while they stay, and go as their
 	// space is used again.
-	if err := l.writeLock.lock(); err != nil {
+	if err := db.writeLock.lock(); err != nil {
 		return err
 	}
-	defer l.writeLock.unlock()
+	defer db.writeLock.unlock()
 	for _, query := range []string{`VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
-		_, _ = l.write.ExecContext(ctx, query)
+		_, _ = db.write.ExecContext(ctx, query)
 	}
 	return nil
 }

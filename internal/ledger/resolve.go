@@ -18,23 +18,23 @@ var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 // was in doubt then (Row.Tries), or 0 for whichever is. Where the row was settled
 // and sent again since, ErrStale is returned: the later attempt is another doubt.
 
-// ResolvePlaced settles an uncertain row as placed: a person has seen that the
+// Placed settles an uncertain row as placed: a person has seen that the
 // orders exist. The money that was held is spent.
-func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
+func (l Resolutions) Placed(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, "", nil, why)
 }
 
-// ResolveFormed settles an uncertain formation as placed, with the id of the
+// Formed settles an uncertain formation as placed, with the id of the
 // company that it made and the names under which what came with it is known
 // from now on.
-func (l *Ledger) ResolveFormed(ctx context.Context, row int64, try int, orderIDs []string, company string,
+func (l Resolutions) Formed(ctx context.Context, row int64, try int, orderIDs []string, company string,
 	known []Claim, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, company, known, why)
 }
 
-func (l *Ledger) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string,
+func (db *database) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string,
 	known []Claim, why string) error {
-	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
+	return db.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
 		if s.creating {
 			return ErrCreating
 		}
@@ -66,7 +66,7 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 		if !errors.Is(err, sql.ErrNoRows) {
 			return nil, fmt.Errorf("look for the order %s: %w", id, err)
 		}
-		events, err := g.l.events(g.ctx, g.tx, `e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
+		events, err := g.db.events(g.ctx, g.tx, `e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
 		if err != nil {
 			return nil, err
 		}
@@ -81,9 +81,9 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 // company's creation is in doubt.
 var ErrCreating = errors.New("what is in doubt is the creation of the company: give the company's id")
 
-// ResolveCreated settles a row whose company's creation was in doubt: a person
+// Created settles a row whose company's creation was in doubt: a person
 // has seen that the company exists. Every row that waits for it may go on.
-func (l *Ledger) ResolveCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
+func (l Resolutions) Created(ctx context.Context, row int64, try int, company filing.Company, why string) error {
 	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
 			return fmt.Errorf("%w: its order is in doubt, not its company", ErrTransition)
@@ -97,9 +97,9 @@ func (l *Ledger) ResolveCreated(ctx context.Context, row int64, try int, company
 	})
 }
 
-// ResolveNotPlaced settles an uncertain row as never made: its money is free
+// NotPlaced settles an uncertain row as never made: its money is free
 // and it may be sent again.
-func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, try int, why string) error {
+func (l Resolutions) NotPlaced(ctx context.Context, row int64, try int, why string) error {
 	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
 		s.counted = 0
@@ -107,16 +107,10 @@ func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, try int, why s
 	})
 }
 
-func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim,
+func (db *database) resolve(ctx context.Context, row int64, try int, known []Claim,
 	decide func(*groupWriter, *rowState) error) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := &groupWriter{
-			l:   l,
-			ctx: ctx,
-			tx:  tx,
-			c:   c,
-			now: toMillis(l.now()),
-		}
+	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
+		g := db.newGroupWriter(ctx, tx, c, toMillis(db.now()))
 		err := g.resolve(row, known, func(s *rowState) error {
 			if try != 0 && s.tries != try {
 				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
@@ -124,7 +118,7 @@ func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim,
 			if err := decide(g, s); err != nil || s.result != filing.Ready {
 				return err
 			}
-			waits, message, err := l.reapprove(ctx, tx, s.batch, PartResolve)
+			waits, message, err := db.reapprove(ctx, tx, s.batch, PartResolve)
 			if waits != "" {
 				s.blockedOn, s.message = waits, s.message+"; "+message
 			}
@@ -133,7 +127,7 @@ func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim,
 		if err != nil {
 			return err
 		}
-		return l.ration(ctx, tx, c)
+		return db.ration(ctx, tx, c)
 	})
 	if err != nil {
 		return fmt.Errorf("resolve the row: %w", err)
@@ -203,15 +197,9 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 // and the names under which what came with it is known from now on. Of a row
 // that has this company it changes nothing. It returns ErrTransition for one
 // that is not placed, or has another.
-func (l *Ledger) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
+func (l Resolutions) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := &groupWriter{
-			l:   l,
-			ctx: ctx,
-			tx:  tx,
-			c:   c,
-			now: toMillis(l.now()),
-		}
+		g := l.database.newGroupWriter(ctx, tx, c, toMillis(l.now()))
 		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
 			return err
 		}
@@ -239,7 +227,7 @@ func (l *Ledger) NameCompany(ctx context.Context, row int64, company string, kno
 
 // UnnamedFormations lists the placed formations of a batch, or of all batches
 // for "", whose company nobody told.
-func (l *Ledger) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
+func (l Resolutions) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
 		return l.page(ctx, `r.result = 'placed' AND r.company = '' AND ($1 = '' OR r.batch = $1) AND r.id > $2

@@ -32,19 +32,19 @@ func TestResolve(t *testing.T) {
 			s.Fatal(none, err)
 		}
 
-		s.must(l.ResolvePlaced(ctx, rows[0].ID, 0, []string{"order_1", "order_2"}, "seen on the dashboard by Ana"))
+		s.must(l.Resolutions().Placed(ctx, rows[0].ID, 0, []string{"order_1", "order_2"}, "seen on the dashboard by Ana"))
 		r := s.want(l, rows[0], filing.Placed, 0)
 		if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport ||
 			r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
 			s.Errorf("%+v", r)
 		}
 		// An order that is another row's is a slip of the pen.
-		if err := l.ResolvePlaced(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err,
+		if err := l.Resolutions().Placed(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err,
 			ledger.ErrOrderTaken) {
 			s.Error(err)
 		}
 		s.want(l, rows[1], filing.Uncertain, cost)
-		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, 0, "not there"))
+		s.must(l.Resolutions().NotPlaced(ctx, rows[1].ID, 0, "not there"))
 		if r := s.want(l, rows[1], filing.Ready, 0); r.Attempts != 0 || r.Message != "not there" {
 			s.Errorf("%+v", r)
 		}
@@ -60,13 +60,13 @@ func TestResolve(t *testing.T) {
 
 		s.send(l, rows[2])
 		for _, id := range []int64{rows[0].ID, rows[1].ID, rows[2].ID, rival.ID} {
-			for _, err := range []error{l.ResolvePlaced(ctx, id, 0, nil, ""), l.ResolveNotPlaced(ctx, id, 0, "")} {
+			for _, err := range []error{l.Resolutions().Placed(ctx, id, 0, nil, ""), l.Resolutions().NotPlaced(ctx, id, 0, "")} {
 				if !errors.Is(err, ledger.ErrTransition) {
 					s.Errorf("row %d: %v", id, err)
 				}
 			}
 		}
-		if err := l.ResolvePlaced(ctx, 1<<40, 0, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
+		if err := l.Resolutions().Placed(ctx, 1<<40, 0, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
 		if _, err := l.Row(ctx, 1<<40); !errors.Is(err, ledger.ErrNotFound) {
@@ -87,7 +87,7 @@ func TestResolveWakes(t *testing.T) {
 		if begun := s.begin(l, intent(rows[2])); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, 0, ""))
+		s.must(l.Resolutions().NotPlaced(ctx, rows[0].ID, 0, ""))
 		for _, r := range rows {
 			if got := s.want(l, r, filing.Ready, 0); got.BlockedOn != "" {
 				s.Errorf("%+v", got)
@@ -105,22 +105,22 @@ func TestResolveIsAboutAnAttempt(t *testing.T) {
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
 		first := s.want(l, row, filing.Uncertain, cost)
-		s.must(l.ResolveNotPlaced(ctx, row.ID, first.Tries, "not there"))
+		s.must(l.Resolutions().NotPlaced(ctx, row.ID, first.Tries, "not there"))
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
 		for _, err := range []error{
-			l.ResolveNotPlaced(ctx, row.ID, first.Tries, ""),
-			l.ResolvePlaced(ctx, row.ID, first.Tries, []string{"order_1"}, ""),
-			l.ResolveFormed(ctx, row.ID, first.Tries, []string{"order_1"}, "comp_9", nil, ""),
-			l.ResolveCreated(ctx, row.ID, first.Tries, filing.Company{ID: "comp_9"}, ""),
-			l.ResolveMade(ctx, row.ID, first.Tries, []string{"order_1"}, filing.Company{ID: "comp_9"}, nil, ""),
+			l.Resolutions().NotPlaced(ctx, row.ID, first.Tries, ""),
+			l.Resolutions().Placed(ctx, row.ID, first.Tries, []string{"order_1"}, ""),
+			l.Resolutions().Formed(ctx, row.ID, first.Tries, []string{"order_1"}, "comp_9", nil, ""),
+			l.Resolutions().Created(ctx, row.ID, first.Tries, filing.Company{ID: "comp_9"}, ""),
+			l.Resolutions().Made(ctx, row.ID, first.Tries, []string{"order_1"}, filing.Company{ID: "comp_9"}, nil, ""),
 		} {
 			if !errors.Is(err, ledger.ErrStale) {
 				s.Error(err)
 			}
 		}
 		second := s.want(l, row, filing.Uncertain, cost)
-		s.must(l.ResolvePlaced(ctx, row.ID, second.Tries, []string{"order_1"}, "there"))
+		s.must(l.Resolutions().Placed(ctx, row.ID, second.Tries, []string{"order_1"}, "there"))
 		s.want(l, row, filing.Placed, 0)
 	})
 }
@@ -132,25 +132,25 @@ func TestNameCompany(t *testing.T) {
 		r := report("", "")
 		r.Request.Order.AnnualReport, r.Request.Order.Formation = nil, &filing.FormationItem{}
 		rows := s.add(l, "a", r, report("comp_1", "2026"))
-		if err := l.NameCompany(ctx, rows[0].ID, "comp_9", nil, ""); !errors.Is(err, ledger.ErrTransition) {
+		if err := l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", nil, ""); !errors.Is(err, ledger.ErrTransition) {
 			s.Error(err)
 		}
 		s.place(l, rows[0])
 		s.place(l, rows[1])
-		unnamed, err := l.UnnamedFormations(ctx, "")
+		unnamed, err := l.Resolutions().UnnamedFormations(ctx, "")
 		if s.must(err); len(unnamed) != 1 || unnamed[0].ID != rows[0].ID {
 			s.Errorf("%+v", unnamed)
 		}
 		for range 2 {
-			s.must(l.NameCompany(ctx, rows[0].ID, "comp_9", intent(report("comp_9", "2026")).Claims, "says Ana"))
+			s.must(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", intent(report("comp_9", "2026")).Claims, "says Ana"))
 		}
 		if got := s.want(l, rows[0], filing.Placed, 0); got.Company != "comp_9" || got.Message != "says Ana" {
 			s.Errorf("%+v", got)
 		}
-		if err := l.NameCompany(ctx, rows[0].ID, "comp_8", nil, ""); !errors.Is(err, ledger.ErrTransition) {
+		if err := l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_8", nil, ""); !errors.Is(err, ledger.ErrTransition) {
 			s.Error(err)
 		}
-		if unnamed, err := l.UnnamedFormations(ctx, "a"); err != nil || len(unnamed) > 0 {
+		if unnamed, err := l.Resolutions().UnnamedFormations(ctx, "a"); err != nil || len(unnamed) > 0 {
 			s.Error(unnamed, err)
 		}
 		rival := s.add(l, "b", report("comp_9", "2026"))[0]

@@ -131,14 +131,14 @@ func (h *restoreCheck) list() []pastAttempt {
 
 // Commits returns the ledger's lineage and the highest commit that this process
 // knows of.
-func (l *Ledger) Commits() (lineage string, number int64) {
+func (l Fleet) Commits() (lineage string, number int64) {
 	l.restoreCheck.mu.Lock()
 	defer l.restoreCheck.mu.Unlock()
 	return l.restoreCheck.lineage, l.restoreCheck.numbers[l.restoreCheck.lineage]
 }
 
 // Saw tells the ledger of a commit that somebody else has seen.
-func (l *Ledger) Saw(lineage string, number int64) {
+func (l Fleet) Saw(lineage string, number int64) {
 	if lineage != "" {
 		l.restoreCheck.observe(lineage, number)
 	}
@@ -182,13 +182,7 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 	for len(all) > 0 {
 		some := all[:min(maxGroup, len(all))]
 		all = all[len(some):]
-		g := &groupWriter{
-			l:   &Ledger{db},
-			ctx: ctx,
-			tx:  tx,
-			c:   c,
-			now: c.now,
-		}
+		g := db.newGroupWriter(ctx, tx, c, c.now)
 		var group []*transition
 		for i := range some {
 			group = append(group, &transition{intent: &some[i].intent})
@@ -222,7 +216,7 @@ func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
 		rows[i] = record{number("id", r.intent.Row)}
 	}
 	all := make(map[attempt]bool)
-	err := g.l.query(g.ctx, g.tx, `SELECT a.row, a.try {{v}} JOIN attempts a ON a.row = v.id WHERE a.class <> '`+
+	err := g.db.query(g.ctx, g.tx, `SELECT a.row, a.try {{v}} JOIN attempts a ON a.row = v.id WHERE a.class <> '`+
 		string(filing.NoAnswer)+`'`, rows, func(scan func(...any) error) error {
 		var a attempt
 		err := scan(&a.row, &a.try)
@@ -251,7 +245,7 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 		g.reserve(s, &in)
 		s.message, s.due, s.blockedOn, s.uncertain = "sent before the ledger went back in time; the answer is "+
 			"not known", 0, "", false
-		s.owner, s.since = g.l.owner.ID, g.now
+		s.owner, s.since = g.db.owner.ID, g.now
 		g.move(s, filing.Placing)
 	}
 	if r.outcome == nil {
@@ -270,13 +264,13 @@ func (c *control) restored() Halted {
 }
 
 // outdated is the halt of a process whose ledger a newer version has prepared.
-func (l *Ledger) outdated(c *control) Halted {
-	return Halted{Reason: filing.HaltVersion, Note: newer(c.schema, l.schema, c.writtenBy).Error()}
+func (db *database) outdated(c *control) Halted {
+	return Halted{Reason: filing.HaltVersion, Note: newer(c.schema, db.schema, c.writtenBy).Error()}
 }
 
 // EndRestored lets orders be sent again after the ledger went back in time: a
 // person has dealt with the rows that may have been sent meanwhile.
-func (l *Ledger) EndRestored(ctx context.Context) error {
+func (l Fleet) EndRestored(ctx context.Context) error {
 	return l.change(ctx, func(_ *sql.Tx, c *control) error {
 		c.restoredAt, c.restoredNote = 0, ""
 		return nil
@@ -285,22 +279,22 @@ func (l *Ledger) EndRestored(ctx context.Context) error {
 
 // look compares the ledger with what this process remembers, without waiting for
 // other writers unless they differ.
-func (l *Ledger) look(ctx context.Context) error {
-	if !l.dialect.together {
-		if err := l.followFile(); err != nil {
+func (db *database) look(ctx context.Context) error {
+	if !db.dialect.together {
+		if err := db.followFile(); err != nil {
 			return err
 		}
 	}
-	known := l.restoreCheck.highest()
-	c, err := l.readControl(ctx, l.read)
+	known := db.restoreCheck.highest()
+	c, err := db.readControl(ctx, db.read)
 	if err != nil {
 		return err
 	}
-	l.restoreCheck.observe(c.lineage, c.commits)
-	if known[c.lineage] <= c.commits && !l.restoreCheck.isSuspect(c) && c.server == c.serverStarted {
+	db.restoreCheck.observe(c.lineage, c.commits)
+	if known[c.lineage] <= c.commits && !db.restoreCheck.isSuspect(c) && c.server == c.serverStarted {
 		return nil
 	}
-	return l.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
+	return db.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
 }
 
 // followFile opens the SQLite file anew where another one has taken its place:
@@ -332,8 +326,8 @@ func (db *database) path() string { return filepath.Join(db.dir, "ledger.db") }
 const commitsFile = "commits.json"
 
 // loadCommits reads the numbers that processes of this data folder have seen.
-func (l *Ledger) loadCommits() error {
-	content, err := os.ReadFile(filepath.Join(l.dir, commitsFile))
+func (db *database) loadCommits() error {
+	content, err := os.ReadFile(filepath.Join(db.dir, commitsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -345,33 +339,33 @@ func (l *Ledger) loadCommits() error {
 		return nil // a machine that lost its power left it half written: it is not needed
 	}
 	for lineage, n := range numbers {
-		l.restoreCheck.observe(lineage, n)
+		db.restoreCheck.observe(lineage, n)
 	}
 	return nil
 }
 
 // saveCommits writes the numbers down where they have changed.
-func (l *Ledger) saveCommits() error {
-	l.restoreCheck.mu.Lock()
-	changed := l.restoreCheck.changed
-	l.restoreCheck.changed = false
-	l.restoreCheck.mu.Unlock()
+func (db *database) saveCommits() error {
+	db.restoreCheck.mu.Lock()
+	changed := db.restoreCheck.changed
+	db.restoreCheck.changed = false
+	db.restoreCheck.mu.Unlock()
 	if !changed {
 		return nil
 	}
-	guard := flock.New(filepath.Join(l.dir, "locks", "commits"))
+	guard := flock.New(filepath.Join(db.dir, "locks", "commits"))
 	if err := guard.Lock(); err != nil {
 		return fmt.Errorf("wait to save the number of the last commit: %w", err)
 	}
 	defer guard.Unlock()
-	if err := l.loadCommits(); err != nil { // what the others have saved
+	if err := db.loadCommits(); err != nil { // what the others have saved
 		return err
 	}
-	content, err := json.Marshal(l.restoreCheck.highest())
+	content, err := json.Marshal(db.restoreCheck.highest())
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(l.dir, commitsFile)
+	path := filepath.Join(db.dir, commitsFile)
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("save the number of the last commit: %w", err)
 	}

@@ -27,9 +27,9 @@ func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
 // halted waits until the ledger can be reached, and checks that it is halted.
 func (s *store) halted(l *ledger.Ledger) {
 	s.Helper()
-	h, err := l.FleetHalt(s.Context())
+	h, err := l.Fleet().Halt(s.Context())
 	if err != nil {
-		h, err = l.FleetHalt(s.Context()) // the connection that broke is not used again
+		h, err = l.Fleet().Halt(s.Context()) // the connection that broke is not used again
 	}
 	if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "commits") {
 		s.Fatalf("%+v", h)
@@ -72,8 +72,8 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		}
 		s.halted(one)
 		s.must(one.RecordDeposit(ctx, 1, ""))
-		s.must(two.ProbeNow(ctx))
-		s.must(two.KeyAccepted(ctx))
+		s.must(two.Fleet().ProbeNow(ctx))
+		s.must(two.Fleet().KeyAccepted(ctx))
 		s.halted(two)
 
 		s.want(one, rows[0], filing.Placed, 0)
@@ -92,7 +92,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		if begun := s.begin(late, intent(rows[5])); begun.Halted.Reason != filing.HaltRestored {
 			s.Errorf("%+v", begun)
 		}
-		s.must(one.EndRestored(ctx))
+		s.must(one.Fleet().EndRestored(ctx))
 		s.exec(`UPDATE control SET settling_until = 0`)
 		s.send(two, rows[5])
 		s.answer(two, rows[5], filing.Accepted)
@@ -106,7 +106,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 func (s *store) await(l *ledger.Ledger) {
 	s.Helper()
 	for tries := 0; ; tries++ {
-		if err := l.ProbeNow(s.Context()); err == nil || tries > 20 {
+		if err := l.Fleet().ProbeNow(s.Context()); err == nil || tries > 20 {
 			s.must(err)
 			s.exec(`UPDATE control SET settling_until = 0`)
 			return
@@ -130,8 +130,8 @@ func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
 		if begun := s.begin(after, intent(rows[0])); begun.Halted.Reason != filing.HaltRestored {
 			s.Errorf("%+v", begun)
 		}
-		s.must(after.EndRestored(s.Context()))
-		if h, err := s.open().FleetHalt(s.Context()); err != nil || h.Reason == filing.HaltRestored {
+		s.must(after.Fleet().EndRestored(s.Context()))
+		if h, err := s.open().Fleet().Halt(s.Context()); err != nil || h.Reason == filing.HaltRestored {
 			s.Errorf("found restored once more: %+v, %v", h, err)
 		}
 		// The same backup once more.
@@ -149,7 +149,7 @@ func TestCommitThatSomebodyElseSaw(t *testing.T) {
 		place.Keep()
 		s.await(before)
 		s.place(before, row)
-		lineage, number := before.Commits()
+		lineage, number := before.Fleet().Commits()
 		s.must(before.Close())
 		place.Restore()
 		s.config.Dir = s.TempDir()
@@ -157,8 +157,8 @@ func TestCommitThatSomebodyElseSaw(t *testing.T) {
 			return // its folder goes with it
 		}
 		elsewhere := s.open()
-		elsewhere.Saw(lineage, number)
-		s.must(elsewhere.ProbeNow(s.Context()))
+		elsewhere.Fleet().Saw(lineage, number)
+		s.must(elsewhere.Fleet().ProbeNow(s.Context()))
 		s.halted(elsewhere)
 	})
 }
@@ -169,7 +169,7 @@ func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
 		_ = l.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
-		h, err := l.FleetHalt(s.Context())
+		h, err := l.Fleet().Halt(s.Context())
 		if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "attempt 1 of row 1") {
 			t.Errorf("%+v", h)
 		}

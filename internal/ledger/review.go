@@ -94,9 +94,9 @@ type NamedCompany struct {
 	Formed  bool // the formation is placed; false while its answer is out
 }
 
-// CompaniesNamed finds the companies that were formed, created or looked up here
+// FindNamed finds the companies that were formed, created or looked up here
 // under a user, a name and a state, by the keys of their creation.
-func (l *Ledger) CompaniesNamed(ctx context.Context, wanted []filing.NewCompany) (map[filing.Key]NamedCompany, error) {
+func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (map[filing.Key]NamedCompany, error) {
 	found := make(map[filing.Key]NamedCompany)
 	if len(wanted) == 0 {
 		return found, nil
@@ -108,7 +108,7 @@ func (l *Ledger) CompaniesNamed(ctx context.Context, wanted []filing.NewCompany)
 		refs, formations = append(refs, string(key)), append(formations, string(c.FormationKey()))
 		of[string(c.FormationKey())] = key
 	}
-	companies, err := l.Companies(ctx, refs)
+	companies, err := l.Find(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (l *Ledger) CompaniesNamed(ctx context.Context, wanted []filing.NewCompany)
 // RememberNames keeps companies under the keys of their creation, so that rows
 // that name them without an id find them. A name that is known already stays as
 // it is.
-func (l *Ledger) RememberNames(ctx context.Context, named map[filing.Key]filing.Company) error {
+func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filing.Company) error {
 	if len(named) == 0 {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (l *Ledger) RememberNames(ctx context.Context, named map[filing.Key]filing.
 		refs = append(refs, string(key))
 	}
 	slices.Sort(refs)
-	known, err := l.Companies(ctx, refs)
+	known, err := l.Find(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -203,9 +203,9 @@ type NameOnFile struct {
 	At      time.Time
 }
 
-// NamesOnFile lists the names that were formed or created here, and those of
+// ListNames lists the names that were formed or created here, and those of
 // companies that were looked up.
-func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
+func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 	var all []NameOnFile
 	seen := make(map[string]bool)
 	rows, err := l.read.QueryContext(ctx,

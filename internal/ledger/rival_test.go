@@ -27,7 +27,7 @@ func TestAcceptedAfterItWasCanceled(t *testing.T) {
 		l := s.open()
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		late := s.lost(l, row)
-		s.must(l.ResolveNotPlaced(s.Context(), row.ID, 0, "not there"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), row.ID, 0, "not there"))
 		_, err := l.CancelBatch(s.Context(), "a")
 		s.must(err)
 		s.want(l, row, filing.Canceled, 0)
@@ -50,7 +50,7 @@ func TestAcceptedBesideARival(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
-		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there"))
 		s.send(l, rows[1])
 		s.must(l.Settle(s.Context(), late))
 		s.want(l, rows[0], filing.Placed, 0)
@@ -73,7 +73,7 @@ func TestBoughtByTwoRows(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
-		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there"))
 		s.place(l, rows[1])
 		s.must(l.Settle(s.Context(), late))
 		for _, r := range rows {
@@ -110,7 +110,7 @@ func TestAcceptedInTheGroupOfARival(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
-		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there"))
 		rival := intent(s.row(l, rows[1].ID))
 		release := s.holdWriters()
 		begun := make(chan ledger.Begun)
@@ -156,7 +156,7 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 		if r := s.want(l, row, filing.Uncertain, 0); !r.Creating {
 			s.Errorf("%+v", r)
 		}
-		s.must(l.ResolveNotPlaced(s.Context(), row.ID, 0, "not there"))
+		s.must(l.Resolutions().NotPlaced(s.Context(), row.ID, 0, "not there"))
 		late := lost
 		late.Answer, late.Company = filing.Answer{Kind: filing.Accepted, CompanyID: "comp_9"}, "comp_9"
 		late.Made = &ledger.MadeCompany{Ref: string(claim.Key), Record: filing.Company{ID: "comp_9"}}
@@ -164,7 +164,7 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 		if r := s.want(l, row, filing.Ready, 0); r.Company != "comp_9" || r.Creating {
 			s.Errorf("%+v", r)
 		}
-		if known, err := l.Companies(s.Context(), []string{string(claim.Key)}); err != nil ||
+		if known, err := l.Companies().Find(s.Context(), []string{string(claim.Key)}); err != nil ||
 			known[string(claim.Key)].ID != "comp_9" {
 			s.Errorf("%v, %v", known, err)
 		}
@@ -204,7 +204,7 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		if n := untold(); n != 1 {
 			s.Errorf("%d rows are to be told of", n)
 		}
-		s.must(l.ResolvePlaced(ctx, row.ID, 0, []string{"order_seen"}, "seen"))
+		s.must(l.Resolutions().Placed(ctx, row.ID, 0, []string{"order_seen"}, "seen"))
 		s.want(l, row, filing.Placed, 0)
 		s.must(l.Settle(ctx, late))
 		if r := s.want(l, row, filing.Uncertain, cost); r.Spent.Amount != 0 ||
@@ -217,7 +217,7 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		if n := untold(); n != 1 {
 			s.Errorf("%d rows are told of after the refusal", n)
 		}
-		s.must(l.ResolvePlaced(ctx, row.ID, 0, []string{"order_seen"}, "seen once more"))
+		s.must(l.Resolutions().Placed(ctx, row.ID, 0, []string{"order_seen"}, "seen once more"))
 		s.want(l, row, filing.Placed, 0)
 		s.must(l.Audit(ctx))
 	})
@@ -249,7 +249,7 @@ func TestAPartOfTheOrderIsAnswered(t *testing.T) {
 		if begun := s.begin(l, intent(other)); len(begun.Taken) != 1 || begun.Taken[0].Bought {
 			s.Errorf("nobody knows whether the report is bought: %+v", begun)
 		}
-		s.must(l.ResolveNotPlaced(ctx, row.ID, 0, "the report is not there"))
+		s.must(l.Resolutions().NotPlaced(ctx, row.ID, 0, "the report is not there"))
 		got = s.want(l, row, filing.Ready, 0)
 		if in := intent(got); len(in.Claims) != 1 || in.Claims[0].Product != filing.AnnualReport {
 			s.Errorf("%+v is sent again", in.Claims)

@@ -47,9 +47,9 @@ func scanRow(scan func(...any) error) (Row, error) {
 }
 
 // rows streams rows without their items.
-func (l *Ledger) rows(ctx context.Context, where string, args ...any) iter.Seq2[Row, error] {
+func (db *database) rows(ctx context.Context, where string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		found, err := l.read.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows r WHERE `+where, args...)
+		found, err := db.read.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows r WHERE `+where, args...)
 		if err != nil {
 			yield(Row{}, fmt.Errorf("read rows: %w", err))
 			return
@@ -83,7 +83,7 @@ func (l *Ledger) Rows(ctx context.Context, batch string) iter.Seq2[Row, error] {
 }
 
 // pages streams rows page by page, each read from where the last one ended.
-func (l *Ledger) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, error] {
+func (db *database) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		last := Row{Number: -1}
 		for {
@@ -106,10 +106,10 @@ func (l *Ledger) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, error]
 }
 
 // page reads rows with their items.
-func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, error) {
+func (db *database) page(ctx context.Context, where string, args ...any) ([]Row, error) {
 	var page []Row
 	at := make(map[int64]int)
-	for r, err := range l.rows(ctx, where, args...) {
+	for r, err := range db.rows(ctx, where, args...) {
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 		ids[i] = r.ID
 	}
 	in, refs := list(ids)
-	items, err := l.read.QueryContext(ctx,
+	items, err := db.read.QueryContext(ctx,
 		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, certainty, exception, exception_note FROM items
 		WHERE row IN (`+in+`) ORDER BY id`, refs...)
 	if err != nil {
@@ -144,7 +144,7 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 	if err := items.Err(); err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
 	}
-	return page, l.coverPage(ctx, page)
+	return page, db.coverPage(ctx, page)
 }
 
 // Row reads one row with its items.

@@ -25,22 +25,22 @@ func newer(schema, known int64, by string) error {
 }
 
 // refuseUnknown refuses a ledger with a migration that this program does not have.
-func (l *Ledger) refuseUnknown(ctx context.Context, p *goose.Provider) error {
+func (db *database) refuseUnknown(ctx context.Context, p *goose.Provider) error {
 	var known []int64
 	for _, s := range p.ListSources() {
 		known = append(known, s.Version)
 	}
-	l.schema = slices.Max(known)
+	db.schema = slices.Max(known)
 	there := `SELECT COUNT(*) FROM sqlite_master WHERE name = 'goose_db_version'`
-	if l.dialect.together {
+	if db.dialect.together {
 		there = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'goose_db_version'`
 	}
 	var n int
-	if err := l.write.QueryRowContext(ctx, there).Scan(&n); err != nil || n == 0 {
+	if err := db.write.QueryRowContext(ctx, there).Scan(&n); err != nil || n == 0 {
 		return wrap("look for the ledger's tables", err)
 	}
 	var unknown int64
-	rows, err := l.write.QueryContext(ctx, `SELECT version_id FROM goose_db_version ORDER BY version_id`)
+	rows, err := db.write.QueryContext(ctx, `SELECT version_id FROM goose_db_version ORDER BY version_id`)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var version int64
 		err := scan(&version)
@@ -53,14 +53,14 @@ func (l *Ledger) refuseUnknown(ctx context.Context, p *goose.Provider) error {
 		return wrap("read which version prepared the ledger", err)
 	}
 	var by string
-	_ = l.write.QueryRowContext(ctx, `SELECT written_by FROM control`).Scan(&by) // it may have another shape by now
-	return newer(unknown, l.schema, by)
+	_ = db.write.QueryRowContext(ctx, `SELECT written_by FROM control`).Scan(&by) // it may have another shape by now
+	return newer(unknown, db.schema, by)
 }
 
 // sign notes which program prepared the tables.
-func (l *Ledger) sign(ctx context.Context) error {
-	_, err := l.write.ExecContext(ctx,
-		`UPDATE control SET schema_version = $1, written_by = $2 WHERE schema_version < $1`, l.schema, program())
+func (db *database) sign(ctx context.Context) error {
+	_, err := db.write.ExecContext(ctx,
+		`UPDATE control SET schema_version = $1, written_by = $2 WHERE schema_version < $1`, db.schema, program())
 	return wrap("note which version prepared the ledger", err)
 }
 

@@ -51,7 +51,7 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 			!strings.Contains(begun.Halted.Note, "version 7.1") {
 			s.Errorf("%+v", begun)
 		}
-		if h, err := l.FleetHalt(ctx); err != nil || h.Reason != filing.HaltVersion {
+		if h, err := l.Fleet().Halt(ctx); err != nil || h.Reason != filing.HaltVersion {
 			s.Errorf("%+v, %v", h, err)
 		}
 		s.answer(l, rows[0], filing.Accepted)

@@ -21,9 +21,9 @@ func (s *store) by(name string) context.Context {
 // approvesWaiting approves what rows of a batch wait for.
 func (s *store) approvesWaiting(l *ledger.Ledger, batch, name string, want error) {
 	s.Helper()
-	looked, err := l.CostIncrease(s.Context(), batch)
+	looked, err := l.Approvals().CostIncrease(s.Context(), batch)
 	s.must(err)
-	if err := l.ApproveCosts(s.by(name), batch, looked); !errors.Is(err, want) || want == nil && err != nil {
+	if err := l.Approvals().ApproveCosts(s.by(name), batch, looked); !errors.Is(err, want) || want == nil && err != nil {
 		s.Errorf("%s approves the rows of %s: %v, want %v", name, batch, err, want)
 	}
 }
@@ -41,7 +41,7 @@ func TestTheMakerOfAnOpenBatchIsNoSecondPerson(t *testing.T) {
 			s.send(l, row)
 			s.answer(l, row, filing.Refused)
 		}
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		for id, name := range map[string]string{"a": "pat", "b": "ana"} {
 			if n, err := l.RetryBatch(s.by(name), id); err != nil || n != 1 {
 				s.Errorf("%d rows, %v", n, err)
@@ -63,7 +63,7 @@ func TestABatchFromBeforeContributorsHasThem(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0a", 32) // company lists over a shared database want a given one
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "ben")
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
 		s.must(err)
 		s.imported(l, "upload", "ANA")
@@ -76,8 +76,8 @@ func TestABatchFromBeforeContributorsHasThem(t *testing.T) {
 		s.exec(`DELETE FROM contributors`)
 		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('typed', 'ANA', 'submit')`)
 		for _, id := range []string{"upload", "typed", "season"} {
-			s.wantErr(l.Approve(ctx, id, "", "ana"), ledger.ErrSecond)
-			s.must(l.Approve(ctx, id, "", "ben"))
+			s.wantErr(l.Approvals().Approve(ctx, id, "", "ana"), ledger.ErrSecond)
+			s.must(l.Approvals().Approve(ctx, id, "", "ben"))
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "ben")
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true, From: 100_00}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true, From: 100_00}))
 		for name, release := range map[string]func(id string, held []ledger.Row) error{
 			"retry": func(id string, _ []ledger.Row) error {
 				n, err := l.RetryBatch(s.by("ana"), id)
@@ -126,7 +126,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 			},
 		} {
 			rows := s.heldBack(l, name, "ana", 10)
-			if waits, err := l.Submit(s.by("ana"), name, "plan", "ana"); err != nil || waits {
+			if waits, err := l.Approvals().Submit(s.by("ana"), name, "plan", "ana"); err != nil || waits {
 				s.Errorf("%s: waits %v, %v", name, waits, err)
 			}
 			s.must(release(name, rows[1:]))
@@ -142,7 +142,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 		// What is known to stay below the amount goes.
 		rows := s.heldBack(l, "below", "ana", 0)
 		s.must(l.KeepReview(ctx, "below", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}}))
-		if _, err := l.Submit(s.by("ana"), "below", "plan", "ana"); err != nil {
+		if _, err := l.Approvals().Submit(s.by("ana"), "below", "plan", "ana"); err != nil {
 			s.Error(err)
 		}
 		if n, err := l.RetryBatch(s.by("ana"), "below"); err != nil || n != 1 {
@@ -163,13 +163,13 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 		s.approvers(l, "ana")
 		for i, first := range classes {
 			for j, second := range classes {
-				s.must(l.ChangePolicy(s.Context(), ledger.Policy{}))
+				s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{}))
 				row := s.add(l, fmt.Sprintf("b%d-%d", i, j), report(fmt.Sprintf("comp_%d_%d", i, j), "2026"))[0]
 				try := s.send(l, row)
 				sent := s.row(l, row.ID)
 				s.answer(l, row, filing.NoAnswer)
-				s.must(l.ChangePolicy(s.Context(), ledger.Policy{Second: true}))
-				s.must(l.ResolveNotPlaced(s.by("pat"), row.ID, 0, "not on the dashboard"))
+				s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: true}))
+				s.must(l.Resolutions().NotPlaced(s.by("pat"), row.ID, 0, "not on the dashboard"))
 				if r := s.want(l, row, filing.Ready, 0); r.BlockedOn != "approval" {
 					s.Fatalf("%+v", r)
 				}
@@ -192,7 +192,7 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0a", 32) // company lists over a shared database want a given one
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "bob", "cid")
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		keep := func(name, content string) string {
 			s.Helper()
 			hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte(content), CreatedBy: name})
@@ -214,9 +214,9 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 				season + `', '` + season + `', 1, '` + hash + `', 0, '', 1, 'done', '` + season + `')`)
 			s.must(l.OpenBatch(ctx, season))
 			for _, name := range []string{"ana", "bob"} {
-				s.wantErr(l.Approve(ctx, season, "", name), ledger.ErrSecond)
+				s.wantErr(l.Approvals().Approve(ctx, season, "", name), ledger.ErrSecond)
 			}
-			s.must(l.Approve(ctx, season, "", "cid"))
+			s.must(l.Approvals().Approve(ctx, season, "", "cid"))
 		}
 		hers, his := keep("ana", "hers"), keep("bob", "his")
 		add("changed", hers, "ana")
@@ -236,7 +236,7 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 func TestThePolicyCoversWhateverARowOrders(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
-		s.must(l.ChangePolicy(ctx, ledger.Policy{
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{
 			Second:   true,
 			Products: []filing.Product{filing.RegisteredAgent, filing.EIN},
 		}))
@@ -263,9 +263,9 @@ func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ben")
 		s.imported(l, "a", "ana")
-		s.must(l.RequestApproval(s.by("ana"), "a", "plan"))
-		s.wantErr(l.Approve(ctx, "a", "plan", "ben"), ledger.ErrNotOpen)
+		s.must(l.Approvals().Request(s.by("ana"), "a", "plan"))
+		s.wantErr(l.Approvals().Approve(ctx, "a", "plan", "ben"), ledger.ErrNotOpen)
 		s.must(l.OpenBatch(s.by("ana"), "a"))
-		s.must(l.Approve(ctx, "a", "plan", "ben"))
+		s.must(l.Approvals().Approve(ctx, "a", "plan", "ben"))
 	})
 }

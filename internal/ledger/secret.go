@@ -33,8 +33,8 @@ func withoutSecret(r *filing.Request) (*filing.Request, string) {
 	return &stored, r.Order.EIN.ResponsiblePartySSN
 }
 
-func (l *Ledger) seal(batch string, number int, secret string) (string, error) {
-	aead, err := l.sealer()
+func (db *database) seal(batch string, number int, secret string) (string, error) {
+	aead, err := db.sealer()
 	if err != nil {
 		return "", err
 	}
@@ -55,8 +55,8 @@ func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	return l.unseal(sealed, r.Batch, r.Number)
 }
 
-func (l *Ledger) unseal(sealed, batch string, number int) (string, error) {
-	aead, err := l.sealer()
+func (db *database) unseal(sealed, batch string, number int) (string, error) {
+	aead, err := db.sealer()
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +84,7 @@ func (g *groupWriter) forget() error {
 	if len(done) == 0 || !g.sealed {
 		return nil
 	}
-	if err := g.l.exec(g.ctx, g.tx,
+	if err := g.db.exec(g.ctx, g.tx,
 		`DELETE FROM secrets WHERE EXISTS (SELECT 1 {{v}} WHERE v.batch = secrets.batch AND v.number = secrets.number)`,
 		done); err != nil {
 		return fmt.Errorf("forget numbers: %w", err)

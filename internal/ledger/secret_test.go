@@ -398,11 +398,11 @@ func TestErasedOnceDecided(t *testing.T) {
 		}, filing.Uncertain, true},
 		{"resolved as placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
-			s.must(l.ResolvePlaced(s.Context(), r.ID, 0, []string{"order_1"}, "seen"))
+			s.must(l.Resolutions().Placed(s.Context(), r.ID, 0, []string{"order_1"}, "seen"))
 		}, filing.Placed, false},
 		{"resolved as not placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
-			s.must(l.ResolveNotPlaced(s.Context(), r.ID, 0, "not seen"))
+			s.must(l.Resolutions().NotPlaced(s.Context(), r.ID, 0, "not seen"))
 		}, filing.Ready, true},
 		{"a late answer", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)

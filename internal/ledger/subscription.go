@@ -77,10 +77,10 @@ const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.bat
 	FROM purchases p JOIN rows o ON o.id = p.row LEFT JOIN items i ON i.row = p.row AND i.product IN (p.product, '') WHERE p.bought = 1 AND p.cover <> '' AND `
 
 // subscriptions reads those of the given covers, by cover, the newest year first.
-func (l *Ledger) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
+func (db *database) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
 	all := make(map[string][]Subscription)
-	now := toMillis(l.now())
-	rows, err := l.read.QueryContext(ctx, selectSubscription+where, args...)
+	now := toMillis(db.now())
+	rows, err := db.read.QueryContext(ctx, selectSubscription+where, args...)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var s Subscription
 		var cover, filingStatus string
@@ -130,7 +130,7 @@ func splitCover(cover string) (company string, state filing.State) {
 }
 
 // subscriptionsOf reads the subscriptions that claims are about.
-func (l *Ledger) subscriptionsOf(ctx context.Context, claims []Claim) (map[string][]Subscription, error) {
+func (db *database) subscriptionsOf(ctx context.Context, claims []Claim) (map[string][]Subscription, error) {
 	var covers []string
 	for _, c := range claims {
 		if c.Cover != "" {
@@ -141,12 +141,12 @@ func (l *Ledger) subscriptionsOf(ctx context.Context, claims []Claim) (map[strin
 		return nil, nil
 	}
 	in, args := list(covers)
-	return l.subscriptions(ctx, `p.cover IN (`+in+`)`, args...)
+	return db.subscriptions(ctx, `p.cover IN (`+in+`)`, args...)
 }
 
 // Lapsed finds, for claims that no other purchase and no subscription keeps from
 // being ordered, the subscription that would cover them if it were sound.
-func (l *Ledger) Lapsed(ctx context.Context, claims []Claim) (map[filing.Key]Subscription, error) {
+func (l Subscriptions) Lapsed(ctx context.Context, claims []Claim) (map[filing.Key]Subscription, error) {
 	all, err := l.subscriptionsOf(ctx, claims)
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ type Coverage struct {
 
 // RecordCoverage notes what covers rows that are about to be skipped for it. It
 // comes before they are: one that is not skipped after all is not looked at.
-func (l *Ledger) RecordCoverage(ctx context.Context, rows ...Coverage) error {
+func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -218,14 +218,14 @@ const selectCovered = `SELECT r.id, c.batch, c.number, c.cover, c.year FROM cove
 // Covered lists the rows that wait for a renewal: their report was not ordered because
 // a subscription covers it, no renewal of their year was seen, and nobody ordered
 // that year since. batch "" means all.
-func (l *Ledger) Covered(ctx context.Context, batch string) ([]Covered, error) {
+func (l Subscriptions) Covered(ctx context.Context, batch string) ([]Covered, error) {
 	return l.covered(ctx, ` AND ($1 = '' OR c.batch = $1) ORDER BY c.year, c.batch, c.number`, batch)
 }
 
-func (l *Ledger) covered(ctx context.Context, where string, args ...any) ([]Covered, error) {
+func (db *database) covered(ctx context.Context, where string, args ...any) ([]Covered, error) {
 	var all []Covered
 	var covers []string
-	rows, err := l.read.QueryContext(ctx, selectCovered+where, args...)
+	rows, err := db.read.QueryContext(ctx, selectCovered+where, args...)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var c Covered
 		var cover string
@@ -242,7 +242,7 @@ func (l *Ledger) covered(ctx context.Context, where string, args ...any) ([]Cove
 	subscribed := make(map[string][]Subscription)
 	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(covers))), pageSize) {
 		in, args := list(some)
-		more, err := l.subscriptions(ctx, `p.cover IN (`+in+`)`, args...)
+		more, err := db.subscriptions(ctx, `p.cover IN (`+in+`)`, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -269,7 +269,7 @@ func soundest(of []Subscription, year int) Subscription {
 }
 
 // coverPage adds to the rows of a page what covers their reports.
-func (l *Ledger) coverPage(ctx context.Context, page []Row) error {
+func (db *database) coverPage(ctx context.Context, page []Row) error {
 	var ids []int64
 	for _, r := range page {
 		if (r.Result == filing.Skipped || r.Result == filing.Placed) && r.Request != nil &&
@@ -281,7 +281,7 @@ func (l *Ledger) coverPage(ctx context.Context, page []Row) error {
 		return nil
 	}
 	in, args := list(ids)
-	covered, err := l.covered(ctx, ` AND r.id IN (`+in+`)`, args...)
+	covered, err := db.covered(ctx, ` AND r.id IN (`+in+`)`, args...)
 	if err != nil {
 		return err
 	}
@@ -298,9 +298,9 @@ func (l *Ledger) coverPage(ctx context.Context, page []Row) error {
 // ErrNoSubscription is returned for an order that opened no subscription here.
 var ErrNoSubscription = errors.New("no annual report of this ledger has this order id")
 
-// TellSubscription records what a person has found out about the subscription
+// SetStatus records what a person has found out about the subscription
 // that an order opened: the service's word for it, and where it was seen.
-func (l *Ledger) TellSubscription(ctx context.Context, order, status string) error {
+func (l Subscriptions) SetStatus(ctx context.Context, order, status string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		done, err := tx.ExecContext(ctx,
 			`UPDATE items SET subscription_status = $2, subscription_at = $3 WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
@@ -327,12 +327,12 @@ type Renewed struct {
 // renewals of covered rows: they name the company, the state and the year, or
 // all but the year where one year alone is waited for. A company with an order
 // whose outcome is not known is left alone: the report may be that one.
-func (l *Ledger) matchRenewals(ctx context.Context, now int64) ([]Renewed, error) {
-	waiting, err := l.Covered(ctx, "")
+func (db *database) matchRenewals(ctx context.Context, now int64) ([]Renewed, error) {
+	waiting, err := Subscriptions{db}.Covered(ctx, "")
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
-	events, err := l.listOrphanEvents(ctx, l.read, now-subscriptionTrust.Milliseconds(), now)
+	events, err := db.listOrphanEvents(ctx, db.read, now-subscriptionTrust.Milliseconds(), now)
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +354,7 @@ func (l *Ledger) matchRenewals(ctx context.Context, now int64) ([]Renewed, error
 			continue
 		}
 		var doubtful bool
-		err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM purchases WHERE cover = $1 AND bought = 0)`,
+		err := db.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM purchases WHERE cover = $1 AND bought = 0)`,
 			coverOf(s.company, s.state)).Scan(&doubtful)
 		if err != nil {
 			return nil, fmt.Errorf("look for orders whose outcome is not known: %w", err)
@@ -373,7 +373,7 @@ var ErrNotCovered = errors.New("the row does not wait for a renewal")
 
 // Renew gives the order of a renewal to the row that its subscription covers: the
 // report exists, and is not bought again whatever becomes of the subscription.
-func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
+func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var cover string
 		var year, opened int64
@@ -429,14 +429,15 @@ func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
 }
 
 // takeRenewals gives the renewals that can only be of one covered row to it.
-func (l *Ledger) takeRenewals(ctx context.Context) (int, error) {
-	found, err := l.matchRenewals(ctx, toMillis(l.now()))
+func (db *database) takeRenewals(ctx context.Context) (int, error) {
+	found, err := db.matchRenewals(ctx, toMillis(db.now()))
 	if err != nil {
 		return 0, err
 	}
 	done := 0
 	for _, r := range found {
-		switch err := l.Renew(ctx, r.Row, r.Order); {
+		err := Subscriptions{db}.Renew(ctx, r.Row, r.Order)
+		switch {
 		case err == nil:
 			done++
 		case !errors.Is(err, ErrNotCovered) && !errors.Is(err, ErrOrderTaken): // else somebody was quicker

@@ -46,7 +46,7 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 			s.tell(l, "evt", orderOf(r), "annual_report", "Cancelled", s.clock())
 		}, false, "its first report was canceled"},
 		{"a person's word", func(s *store, l *ledger.Ledger, r ledger.Row) {
-			s.must(l.TellSubscription(s.Context(), orderOf(r), "past_due"))
+			s.must(l.Subscriptions().SetStatus(s.Context(), orderOf(r), "past_due"))
 		}, false, "it is past due"},
 		{"silence for over a year", func(s *store, _ *ledger.Ledger, _ ledger.Row) { s.pass(401 * 24 * time.Hour) },
 			false, "nothing was heard of it since"},
@@ -69,7 +69,7 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 				if got := held[in.Claims[0].Key]; got.Covers != c.covers || c.covers && got.Order != orderOf(bought) {
 					s.Errorf("before it is sent: %+v", got)
 				}
-				lapsed, err := l.Lapsed(s.Context(), in.Claims)
+				lapsed, err := l.Subscriptions().Lapsed(s.Context(), in.Claims)
 				s.must(err)
 				if got := lapsed[in.Claims[0].Key]; got.Lapsed != c.why &&
 					(c.why == "" || len(got.Lapsed) < len(c.why) || got.Lapsed[:len(c.why)] != c.why) {
@@ -114,14 +114,14 @@ func TestRenewals(t *testing.T) {
 				}
 				if c.want == filing.Skipped {
 					// A person may know better.
-					s.must(l.Renew(ctx, r.ID, "order_renewal"))
+					s.must(l.Subscriptions().Renew(ctx, r.ID, "order_renewal"))
 				}
 				s.apply(l)
 				if got := s.row(l, r.ID); got.Result != filing.Exists || orderOf(got) != "order_renewal" ||
 					got.Items[0].FilingStatus != "pending" {
 					s.Errorf("%s %+v", got.Result, got.Items)
 				}
-				if waiting, err := l.Covered(ctx, ""); err != nil || len(waiting) != 0 {
+				if waiting, err := l.Subscriptions().Covered(ctx, ""); err != nil || len(waiting) != 0 {
 					s.Errorf("%+v %v", waiting, err)
 				}
 				s.exec(`UPDATE items SET subscription_status = 'canceled'`)
@@ -131,7 +131,7 @@ func TestRenewals(t *testing.T) {
 					s.Errorf("the renewed year again: %+v", begun)
 				}
 				for order, want := range map[string]error{"order_other": ledger.ErrNotCovered} {
-					if err := l.Renew(ctx, r.ID, order); !errors.Is(err, want) {
+					if err := l.Subscriptions().Renew(ctx, r.ID, order); !errors.Is(err, want) {
 						s.Errorf("%s: %v, want %v", order, err, want)
 					}
 				}
@@ -167,7 +167,7 @@ func (s *store) cover(l *ledger.Ledger, batch, company, year string) ledger.Row 
 		s.Fatalf("not covered: %+v", begun)
 	}
 	claim := begun.Taken[0].Claim
-	s.must(l.RecordCoverage(s.Context(), ledger.Coverage{
+	s.must(l.Subscriptions().RecordCoverage(s.Context(), ledger.Coverage{
 		Batch:  batch,
 		Number: r.Number,
 		Cover:  claim.Cover,

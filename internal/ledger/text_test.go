@@ -77,13 +77,13 @@ func TestAnyTextIsRecorded(t *testing.T) {
 			e := filing.Event{ID: fmt.Sprint("event", i), Type: "order.updated", CreatedAt: time.UnixMilli(1)}
 			spoil(reflect.ValueOf(&e).Elem(), text)
 			for try := range 2 { // the service tells it again
-				if fresh, err := l.KeepEvent(ctx, e, []byte(text)); err != nil || fresh != (try == 0) {
+				if fresh, err := l.Events().Keep(ctx, e, []byte(text)); err != nil || fresh != (try == 0) {
 					t.Errorf("an event with %q: %v, %v", text, fresh, err)
 				}
 			}
 			s.must(l.RecordDeposit(ctx, 100_000, text))
-			s.must(l.KeyRefused(ctx, text))
-			s.must(l.KeyAccepted(ctx))
+			s.must(l.Fleet().KeyRefused(ctx, text))
+			s.must(l.Fleet().KeyAccepted(ctx))
 		}
 	})
 }

@@ -141,11 +141,11 @@ type transition struct {
 // ErrClosed is returned once the ledger is closing.
 var ErrClosed = errors.New("the ledger is closing")
 
-func (l *Ledger) submit(ctx context.Context, t *transition) error {
+func (db *database) submit(ctx context.Context, t *transition) error {
 	t.done = make(chan struct{})
 	select {
-	case l.transitions <- t:
-	case <-l.stop:
+	case db.transitions <- t:
+	case <-db.stop:
 		return ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
@@ -154,7 +154,7 @@ func (l *Ledger) submit(ctx context.Context, t *transition) error {
 	// make the answer a guess.
 	select {
 	case <-t.done:
-	case <-l.committed:
+	case <-db.committed:
 		select {
 		case <-t.done:
 		default:
@@ -199,20 +199,20 @@ func (l *Ledger) Defer(ctx context.Context, a Deferral) error {
 // commitGroups is the only writer of transitions in this process: it commits
 // whatever is waiting, in one transaction. When the ledger closes it commits
 // what waits by then, and ends.
-func (l *Ledger) commitGroups() {
-	defer l.stopped.Done()
-	defer close(l.committed)
+func (db *database) commitGroups() {
+	defer db.stopped.Done()
+	defer close(db.committed)
 	for {
 		var group []*transition
 		select {
-		case t := <-l.transitions:
+		case t := <-db.transitions:
 			group = append(group, t)
-		case <-l.stop:
+		case <-db.stop:
 		}
 	fill:
 		for len(group) < maxGroup {
 			select {
-			case t := <-l.transitions:
+			case t := <-db.transitions:
 				group = append(group, t)
 			default:
 				break fill
@@ -221,7 +221,7 @@ func (l *Ledger) commitGroups() {
 		if len(group) == 0 {
 			return
 		}
-		l.commit(group)
+		db.commit(group)
 		for _, t := range group {
 			close(t.done)
 		}
@@ -230,8 +230,8 @@ func (l *Ledger) commitGroups() {
 
 // commit writes a group. When the group fails as a whole each transition is
 // tried by itself, so that a bad one does not take its neighbours down.
-func (l *Ledger) commit(group []*transition) {
-	err := l.commitTogether(group)
+func (db *database) commit(group []*transition) {
+	err := db.commitTogether(group)
 	if err == nil {
 		return
 	}
@@ -241,28 +241,22 @@ func (l *Ledger) commit(group []*transition) {
 	}
 	for _, t := range group {
 		t.begun, t.fresh, t.err = Begun{}, false, nil
-		if err := l.commitTogether([]*transition{t}); err != nil {
+		if err := db.commitTogether([]*transition{t}); err != nil {
 			t.err = err
 		}
 	}
 }
 
-func (l *Ledger) commitTogether(group []*transition) error {
+func (db *database) commitTogether(group []*transition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	err := l.commitChange(ctx, func(tx *sql.Tx, c *control) error {
+	err := db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
 		// The time is that of the group's turn: a lease may run out in the wait for it.
-		g := &groupWriter{
-			l:   l,
-			ctx: ctx,
-			tx:  tx,
-			c:   c,
-			now: c.now,
-		}
+		g := db.newGroupWriter(ctx, tx, c, c.now)
 		return g.write(group)
 	})
 	if err == nil {
-		l.restoreCheck.remember(group, l.clock.uptime())
+		db.restoreCheck.remember(group, db.clock.uptime())
 	}
 	return err
 }

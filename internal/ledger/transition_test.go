@@ -79,8 +79,8 @@ func TestSettle(t *testing.T) {
 					if (len(r.Items) > 0) != (c.class == filing.Accepted) {
 						s.Errorf("items %+v", r.Items)
 					}
-					s.must(l.KeyAccepted(s.Context()))
-					s.must(l.ProbeNow(s.Context()))
+					s.must(l.Fleet().KeyAccepted(s.Context()))
+					s.must(l.Fleet().ProbeNow(s.Context()))
 					s.pass(time.Minute)
 					// A rival for the same purchase tells what became of the key.
 					rival := rows[i]

@@ -162,10 +162,10 @@ func TestPreparedBatches(t *testing.T) {
 		}
 		s.must(a.Close())
 		s.pass(time.Hour)
-		if waits, err := b.Submit(ctx, "b1", "plan", "ana"); waits || err != nil {
+		if waits, err := b.Approvals().Submit(ctx, "b1", "plan", "ana"); waits || err != nil {
 			s.Error(waits, err)
 		}
-		if _, err := b.Submit(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrHandedIn) {
+		if _, err := b.Approvals().Submit(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrHandedIn) {
 			s.Error(err)
 		}
 		got, err := b.Batch(ctx, "b1")
@@ -201,33 +201,33 @@ func TestPreparedBatches(t *testing.T) {
 func TestASecondPerson(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ana", "bob", "eve")
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
 		s.must(err)
-		if _, err := l.Submit(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrImport) {
+		if _, err := l.Approvals().Submit(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrImport) {
 			s.Error(err)
 		}
 		s.must(l.AddRows(ctx, "b1", []ledger.Row{
 			{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_1", "2026").Request},
 		}))
 		s.must(l.PrepareBatch(ctx, "b1"))
-		if waits, err := l.Submit(ctx, "b1", "plan", "ana"); !waits || err != nil {
+		if waits, err := l.Approvals().Submit(ctx, "b1", "plan", "ana"); !waits || err != nil {
 			s.Error(waits, err)
 		}
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
 			s.Error(ids, err)
 		}
-		if err := l.Approve(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrSecond) {
+		if err := l.Approvals().Approve(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrSecond) {
 			s.Error(err)
 		}
-		if err := l.Approve(ctx, "b1", "other", "bob"); !is(err, ledger.ErrPlan) {
+		if err := l.Approvals().Approve(ctx, "b1", "other", "bob"); !is(err, ledger.ErrPlan) {
 			s.Error(err)
 		}
 		var both sync.WaitGroup
 		errs := make([]error, 2)
 		for i, by := range []string{"bob", "eve"} {
-			both.Go(func() { errs[i] = l.Approve(ctx, "b1", "plan", by) })
+			both.Go(func() { errs[i] = l.Approvals().Approve(ctx, "b1", "plan", by) })
 		}
 		both.Wait()
 		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), ledger.ErrApproved) {
@@ -241,7 +241,7 @@ func TestASecondPerson(t *testing.T) {
 func TestASecondPersonForASeason(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ana", "bob")
 		for _, id := range []string{"b1", "b2"} {
 			_, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "a.csv"})
@@ -250,16 +250,16 @@ func TestASecondPersonForASeason(t *testing.T) {
 		as := func(name string) context.Context {
 			return ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "season-run"})
 		}
-		s.must(l.RequestApproval(as("ana"), "b1", "one"))
+		s.must(l.Approvals().Request(as("ana"), "b1", "one"))
 		s.must(l.OpenBatch(ctx, "b1"))
-		s.must(l.RequestApproval(as("bob"), "b1", "two"))
-		if err := l.Approve(ctx, "b1", "two", "ana"); !is(err, ledger.ErrSecond) {
+		s.must(l.Approvals().Request(as("bob"), "b1", "two"))
+		if err := l.Approvals().Approve(ctx, "b1", "two", "ana"); !is(err, ledger.ErrSecond) {
 			s.Error(err)
 		}
-		s.must(l.Approve(ctx, "b1", "two", "bob"))
-		s.must(l.RequestApproval(ctx, "b2", "one")) // by its schedule: nobody has handed it in
+		s.must(l.Approvals().Approve(ctx, "b1", "two", "bob"))
+		s.must(l.Approvals().Request(ctx, "b2", "one")) // by its schedule: nobody has handed it in
 		s.must(l.OpenBatch(ctx, "b2"))
-		s.must(l.Approve(ctx, "b2", "one", "ana"))
+		s.must(l.Approvals().Approve(ctx, "b2", "one", "ana"))
 	})
 }
 
@@ -336,7 +336,7 @@ func TestHistory(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		start := s.clock()
-		if h, err := l.History(ctx, start, start.Add(time.Hour), 4); err != nil || h != nil {
+		if h, err := l.Entries().History(ctx, start, start.Add(time.Hour), 4); err != nil || h != nil {
 			s.Error(h, err)
 		}
 		s.must(l.RecordDeposit(ctx, 10000, "a"))
@@ -344,7 +344,7 @@ func TestHistory(t *testing.T) {
 		s.must(l.Adjust(ctx, -500, "b"))
 		s.pass(20 * time.Minute)
 		s.must(l.RecordDeposit(ctx, 1, "c"))
-		h, err := l.History(ctx, start.Add(10*time.Minute), start.Add(50*time.Minute), 4)
+		h, err := l.Entries().History(ctx, start.Add(10*time.Minute), start.Add(50*time.Minute), 4)
 		s.must(err)
 		var available []money.Cents
 		for _, f := range h {
@@ -353,11 +353,11 @@ func TestHistory(t *testing.T) {
 		if !slices.Equal(available, []money.Cents{10000, 9500, 9500, 9501}) {
 			s.Error(available)
 		}
-		entries, err := l.ListEntries(ctx, ledger.EntryQuery{Declared: true, Limit: 2})
+		entries, err := l.Entries().List(ctx, ledger.EntryQuery{Declared: true, Limit: 2})
 		if s.must(err); len(entries) != 2 || entries[0].Note != "c" {
 			s.Error(entries)
 		}
-		entries, err = l.ListEntries(ctx, ledger.EntryQuery{Before: entries[1].ID, Limit: 2})
+		entries, err = l.Entries().List(ctx, ledger.EntryQuery{Before: entries[1].ID, Limit: 2})
 		if s.must(err); len(entries) != 1 || entries[0].Note != "a" {
 			s.Error(entries)
 		}

@@ -19,8 +19,12 @@ type Ledger interface {
 	Batches(context.Context) ([]ledger.Batch, error)
 	Progress(ctx context.Context, batch string) (ledger.Progress, error)
 	Balance(context.Context) (ledger.Balance, error)
-	FleetHalt(context.Context) (ledger.Halted, error)
 	Attention(context.Context) (ledger.Attention, error)
+}
+
+// Halts says what halts the fleet, and until when this process counts as alive.
+type Halts interface {
+	Halt(context.Context) (ledger.Halted, error)
 	Lease(context.Context) (time.Time, error)
 }
 
@@ -38,6 +42,7 @@ type Queue interface {
 // process exports the same values, so a query takes the maximum, not the sum.
 type Fleet struct {
 	ledger  Ledger
+	halts   Halts
 	breaker Breaker
 	queue   Queue
 	states  *cache.Cache[string, reading[ledgerReading]]
@@ -65,10 +70,11 @@ type ledgerReading struct {
 	lease        time.Time
 }
 
-// NewFleet returns a Fleet that reads from all three when it is scraped.
-func NewFleet(l Ledger, b Breaker, q Queue) *Fleet {
+// NewFleet returns a Fleet that reads from all four when it is scraped.
+func NewFleet(l Ledger, h Halts, b Breaker, q Queue) *Fleet {
 	return &Fleet{
 		ledger:   l,
+		halts:    h,
 		breaker:  b,
 		queue:    q,
 		states:   cache.New[string](cache.Options[reading[ledgerReading]]{TTL: cache.For(readingTTL)}),
@@ -222,7 +228,7 @@ func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 		done:      0,
 	}}
 	var err error
-	if r.halted, err = f.ledger.FleetHalt(ctx); err != nil {
+	if r.halted, err = f.halts.Halt(ctx); err != nil {
 		return r, err
 	}
 	if r.book, err = f.ledger.Balance(ctx); err != nil {
@@ -231,7 +237,7 @@ func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 	if r.attention, err = f.ledger.Attention(ctx); err != nil {
 		return r, err
 	}
-	if r.lease, err = f.ledger.Lease(ctx); err != nil {
+	if r.lease, err = f.halts.Lease(ctx); err != nil {
 		return r, err
 	}
 	all, err := f.ledger.Batches(ctx)

@@ -62,7 +62,7 @@ type standing struct {
 	asked    map[string]int // by batch; "" for the list
 }
 
-func (s *standing) FleetHalt(ctx context.Context) (ledger.Halted, error) {
+func (s *standing) Halt(ctx context.Context) (ledger.Halted, error) {
 	if s.hang {
 		select {} // a driver that does not heed its context
 	}
@@ -227,7 +227,7 @@ func TestFleetIsReadFromTheLedger(t *testing.T) {
 	since, until := time.Unix(1_800_000_000, 0), time.Unix(1_800_000_060, 500_000_000)
 	s.halted = ledger.Halted{Reason: filing.HaltFunds, Note: "Acme LLC has no money", Since: since, Until: until}
 	r := prometheus.NewRegistry()
-	r.MustRegister(metrics.NewFleet(s, breaker("half-open"), queue{}))
+	r.MustRegister(metrics.NewFleet(s, s, breaker("half-open"), queue{}))
 	got := text(t, r)
 	wantLines(t, got,
 		`bulkfiling_ledger_up 1`,
@@ -260,7 +260,7 @@ func TestUndeclaredMoneyIsNotShownAsAvailable(t *testing.T) {
 	s := newStanding()
 	s.book = ledger.Balance{Posted: 10_00}
 	r := prometheus.NewRegistry()
-	r.MustRegister(metrics.NewFleet(s, breaker("closed"), queue{}))
+	r.MustRegister(metrics.NewFleet(s, s, breaker("closed"), queue{}))
 	got := text(t, r)
 	wantLines(t, got, `bulkfiling_money_declared 0`, `bulkfiling_money_dollars{kind="posted"} 10`)
 	if strings.Contains(got, `kind="available"`) {
@@ -272,7 +272,7 @@ func TestFinishedBatchesAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStanding()
 		r := prometheus.NewRegistry()
-		r.MustRegister(metrics.NewFleet(s, breaker("closed"), queue{}))
+		r.MustRegister(metrics.NewFleet(s, s, breaker("closed"), queue{}))
 		for range 3 { // within the time that a reading serves
 			text(t, r)
 		}
@@ -300,7 +300,7 @@ func TestLedgerThatFailsOrHangsHoldsNoScrapeUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := prometheus.NewRegistry()
-			r.MustRegister(metrics.NewFleet(s, breaker("open"), queue{}))
+			r.MustRegister(metrics.NewFleet(s, s, breaker("open"), queue{}))
 			began := time.Now()
 			got := text(t, r)
 			if took := time.Since(began); took > 8*time.Second {
@@ -320,7 +320,7 @@ func TestABatchThatIsOpenedIsCountedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStanding()
 		r := prometheus.NewRegistry()
-		r.MustRegister(metrics.NewFleet(s, breaker("closed"), queue{}))
+		r.MustRegister(metrics.NewFleet(s, s, breaker("closed"), queue{}))
 		text(t, r)
 		for i, b := range s.batches {
 			switch b.ID {
@@ -344,7 +344,7 @@ func TestNamesFollowTheConventions(t *testing.T) {
 	s := newStanding()
 	s.book.Declared = true
 	r := metrics.NewRegistry()
-	r.MustRegister(metrics.Observe(&answering{}), metrics.NewFleet(s, breaker("closed"), queue{}))
+	r.MustRegister(metrics.Observe(&answering{}), metrics.NewFleet(s, s, breaker("closed"), queue{}))
 	problems, err := testutil.GatherAndLint(r)
 	if err != nil {
 		t.Fatal(err)

@@ -246,7 +246,7 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		s.answer(filing.NoFunds, rows[0])
 		time.Sleep(2 * every)
 		box.want(s.T, "insufficient funds, 2 rows wait")
-		s.must(s.KeyRefused(ctx, "no such key: sk_test_hushhush"))
+		s.must(s.Fleet().KeyRefused(ctx, "no such key: sk_test_hushhush"))
 		time.Sleep(2 * every)
 		box.mu.Lock()
 		if body := box.told[0].Body; strings.Contains(body, "hush") || !strings.Contains(body, "no such key") {
@@ -256,10 +256,10 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		box.want(s.T, "the API key is refused")
 		time.Sleep(6 * time.Minute) // nor is it told that funds suffice: nobody knows
 		box.want(s.T)
-		s.must(s.KeyAccepted(ctx))
+		s.must(s.Fleet().KeyAccepted(ctx))
 		time.Sleep(time.Minute)
 		box.want(s.T, "funds are sufficient again")
-		s.must(s.KeyRefused(ctx, "no such key"))
+		s.must(s.Fleet().KeyRefused(ctx, "no such key"))
 		time.Sleep(2 * every)
 		box.want(s.T, "the API key is refused")
 	})
@@ -268,7 +268,7 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		ctx := context.Background()
-		s.must(s.Bind(ctx, "test"))
+		s.must(s.Organizations().Bind(ctx, "test"))
 		rows := s.add("b", 3)
 		s.answer(filing.Accepted, rows[:2]...)
 		time.Sleep(time.Minute)

@@ -73,7 +73,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	if p.Hash == wanted.Plan {
 		return p, nil
 	}
-	if err := l.ChangePlan(ctx, p.Batch.ID, wanted.Plan, p.Hash); errors.Is(err, ledger.ErrApproved) {
+	if err := l.Approvals().ChangePlan(ctx, p.Batch.ID, wanted.Plan, p.Hash); errors.Is(err, ledger.ErrApproved) {
 		// Another approval came first, and orders placed since then change the rest.
 		now, lost := l.Batch(ctx, p.Batch.ID)
 		p.Batch = now
@@ -104,7 +104,7 @@ func Approve(ctx context.Context, l *ledger.Ledger, source Source, batch, hash, 
 		err = p.Matches(hash)
 	}
 	if err == nil {
-		err = l.Approve(ctx, p.Batch.ID, hash, by)
+		err = l.Approvals().Approve(ctx, p.Batch.ID, hash, by)
 	}
 	return p, err
 }

@@ -33,10 +33,10 @@ func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows [
 		}
 	}
 	var err error
-	if some.companies, err = l.Companies(ctx, refs); err != nil {
+	if some.companies, err = l.Companies().Find(ctx, refs); err != nil {
 		return some, err
 	}
-	if some.users, err = l.Users(ctx, emails); err != nil {
+	if some.users, err = l.Companies().FindUsers(ctx, emails); err != nil {
 		return some, err
 	}
 	var described []filing.NewCompany
@@ -48,7 +48,7 @@ func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows [
 			described = append(described, r.Request.Company.Sheet.ForUser(user))
 		}
 	}
-	if some.named, err = l.CompaniesNamed(ctx, described); err != nil {
+	if some.named, err = l.Companies().FindNamed(ctx, described); err != nil {
 		return some, err
 	}
 	var all []ledger.Claim
@@ -60,7 +60,7 @@ func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows [
 	if some.held, err = l.FindPriorPurchases(ctx, all); err != nil {
 		return some, err
 	}
-	some.lapsed, err = l.Lapsed(ctx, all)
+	some.lapsed, err = l.Subscriptions().Lapsed(ctx, all)
 	return some, err
 }
 

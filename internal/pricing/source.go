@@ -30,7 +30,7 @@ type PriceLister interface {
 func FetchPrices(ctx context.Context, s PriceLister, l *ledger.Ledger) ([]filing.Price, error) {
 	prices, err := s.Prices(ctx)
 	if err == nil {
-		return prices, l.KeyAccepted(ctx)
+		return prices, l.Fleet().KeyAccepted(ctx)
 	}
 	var unrecorded error
 	if answered, ok := errors.AsType[*filingapi.Error](err); ok {
@@ -38,7 +38,7 @@ func FetchPrices(ctx context.Context, s PriceLister, l *ledger.Ledger) ([]filing
 		case errors.Is(err, filingapi.ErrKeyRefused):
 			unrecorded = refuseKey(ctx, l, answered.Message)
 		case errors.Is(err, filingapi.ErrBusy):
-			unrecorded = l.Busy(ctx, answered.RetryAfter)
+			unrecorded = l.Fleet().Busy(ctx, answered.RetryAfter)
 		}
 	}
 	if unrecorded != nil {
@@ -50,9 +50,9 @@ func FetchPrices(ctx context.Context, s PriceLister, l *ledger.Ledger) ([]filing
 // refuseKey records for the fleet that the key is refused. The same refusal is
 // recorded once, so that the halt keeps the time it began.
 func refuseKey(ctx context.Context, l *ledger.Ledger, message string) error {
-	halted, err := l.FleetHalt(ctx)
+	halted, err := l.Fleet().Halt(ctx)
 	if err != nil || (halted.Reason == filing.HaltKey && halted.Note == message) {
 		return err
 	}
-	return l.KeyRefused(ctx, message)
+	return l.Fleet().KeyRefused(ctx, message)
 }

@@ -80,11 +80,11 @@ func (s *Service) dashboards(ctx context.Context, orders []*UncertainOrder) ([]d
 			companies[company] = true
 		}
 	}
-	knownUsers, err := s.Ledger.Users(ctx, slices.Sorted(maps.Keys(users)))
+	knownUsers, err := s.Ledger.Companies().FindUsers(ctx, slices.Sorted(maps.Keys(users)))
 	if err != nil {
 		return nil, err
 	}
-	knownCompanies, err := s.Ledger.Companies(ctx, slices.Sorted(maps.Keys(companies)))
+	knownCompanies, err := s.Ledger.Companies().Find(ctx, slices.Sorted(maps.Keys(companies)))
 	if err != nil {
 		return nil, err
 	}

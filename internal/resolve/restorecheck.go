@@ -54,14 +54,14 @@ func (s *Service) CheckRestore(ctx context.Context, b ledger.Batch, numbers []in
 	c := &RestoreCheck{Batch: b, Since: since}
 	if since.IsZero() {
 		var err error
-		if c.Since, err = s.Ledger.LastSent(ctx); err != nil {
+		if c.Since, err = s.Ledger.Resolutions().LastSent(ctx); err != nil {
 			return nil, err
 		}
 		if c.Since.IsZero() {
 			c.Since = b.CreatedAt
 		}
 	}
-	before, err := s.Ledger.ListAssumedSent(ctx, b.ID)
+	before, err := s.Ledger.Resolutions().ListAssumedSent(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *Service) MarkUncertain(ctx context.Context, c *RestoreCheck) (Marked, e
 			"before that",
 		c.Since.UTC().Format("2006-01-02 15:04 MST"), s.By, time.Now().UTC().Format("2006-01-02 15:04 MST"))
 	for len(intents) > 0 {
-		said, err := s.Ledger.AssumeSent(ctx, intents, c.Since, why)
+		said, err := s.Ledger.Resolutions().AssumeSent(ctx, intents, c.Since, why)
 		if err != nil {
 			return did, err
 		}
@@ -225,10 +225,10 @@ func (s *Service) loadParties(ctx context.Context, rows []ledger.Row) (*parties,
 	}
 	p := &parties{errs: make(map[string]error)}
 	var err error
-	if p.users, err = s.Ledger.Users(ctx, slices.Sorted(maps.Keys(users))); err != nil {
+	if p.users, err = s.Ledger.Companies().FindUsers(ctx, slices.Sorted(maps.Keys(users))); err != nil {
 		return nil, err
 	}
-	if p.companies, err = s.Ledger.Companies(ctx, slices.Sorted(maps.Keys(companies))); err != nil {
+	if p.companies, err = s.Ledger.Companies().Find(ctx, slices.Sorted(maps.Keys(companies))); err != nil {
 		return nil, err
 	}
 	if err := s.lookUpMissing(ctx, p, users, companies); err != nil {
@@ -240,7 +240,7 @@ func (s *Service) loadParties(ctx context.Context, rows []ledger.Row) (*parties,
 			keys[string(row.Request.Company.Sheet.ForUser(user).Key())] = true
 		}
 	}
-	made, err := s.Ledger.Companies(ctx, slices.Sorted(maps.Keys(keys)))
+	made, err := s.Ledger.Companies().Find(ctx, slices.Sorted(maps.Keys(keys)))
 	maps.Copy(p.companies, made)
 	return p, err
 }
@@ -269,7 +269,7 @@ func (s *Service) lookUpMissing(ctx context.Context, p *parties, users, companie
 		group.Go(func() error {
 			user, err := client.User(ctx, ref)
 			if err == nil {
-				err = s.Ledger.RememberUser(ctx, ref, user)
+				err = s.Ledger.Companies().RememberUser(ctx, ref, user)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -281,7 +281,7 @@ func (s *Service) lookUpMissing(ctx context.Context, p *parties, users, companie
 		group.Go(func() error {
 			company, err := client.Company(ctx, ref)
 			if err == nil {
-				err = s.Ledger.RememberCompany(ctx, ref, company)
+				err = s.Ledger.Companies().Remember(ctx, ref, company)
 			}
 			mu.Lock()
 			defer mu.Unlock()

@@ -103,7 +103,7 @@ func (s *Scheduler) recordBatch(ctx context.Context, schedule ledger.Schedule, r
 // requestApproval lets a batch wait for approval, where the schedule or the firm
 // settings ask for one.
 func (s *Scheduler) requestApproval(ctx context.Context, schedule ledger.Schedule, batch string, plan *Plan) error {
-	second, err := s.c.Ledger.NeedsSecond(ctx, batch)
+	second, err := s.c.Ledger.Approvals().NeedsSecond(ctx, batch)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Scheduler) requestApproval(ctx context.Context, schedule ledger.Schedul
 	if plan.Approval, _, err = pricing.ApprovalHash(ctx, s.c.Ledger, batch); err != nil {
 		return err
 	}
-	return s.c.Ledger.RequestApproval(ctx, batch, plan.Approval)
+	return s.c.Ledger.Approvals().Request(ctx, batch, plan.Approval)
 }
 
 // reportRun adds the notification of a run: what it files, or why nothing.

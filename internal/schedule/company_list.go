@@ -258,7 +258,7 @@ func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies 
 		var known map[string]filing.Company
 		if l != nil { // nil: there is no ledger yet, and no record
 			var err error
-			if known, err = l.Companies(ctx, refs); err != nil {
+			if known, err = l.Companies().Find(ctx, refs); err != nil {
 				return err
 			}
 		}

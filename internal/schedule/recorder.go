@@ -171,7 +171,7 @@ func (b *batchRecorder) AddRows(ctx context.Context, batch string, rows []ledger
 	}
 	covered := b.covered
 	b.covered = nil
-	if err := b.ledger.RecordCoverage(ctx, covered...); err != nil {
+	if err := b.ledger.Subscriptions().RecordCoverage(ctx, covered...); err != nil {
 		return err
 	}
 	return b.ledger.AddRows(ctx, batch, rows)

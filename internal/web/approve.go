@@ -59,13 +59,13 @@ type approvers struct {
 }
 
 func (s *Site) approvers(v *request, batch string) (a approvers, err error) {
-	if a.Second, err = s.Ledger.NeedsSecond(v.ctx(), batch); err != nil || !a.Second {
+	if a.Second, err = s.Ledger.Approvals().NeedsSecond(v.ctx(), batch); err != nil || !a.Second {
 		return a, err
 	}
-	if a.Barred, err = s.Ledger.Barred(v.ctx(), batch, v.who()); err != nil {
+	if a.Barred, err = s.Ledger.Approvals().Barred(v.ctx(), batch, v.who()); err != nil {
 		return a, err
 	}
-	a.Who, err = s.Ledger.ListApprovers(v.ctx(), batch)
+	a.Who, err = s.Ledger.Approvals().ListApprovers(v.ctx(), batch)
 	return a, err
 }
 
@@ -133,7 +133,7 @@ func (s *Site) approve(v *request) error {
 	}
 	if err == nil {
 		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "order"), p.Total, p.Hash)
-		err = s.Ledger.Approve(v.withAudit("approve", b.ID, note), b.ID, p.Hash, v.who())
+		err = s.Ledger.Approvals().Approve(v.withAudit("approve", b.ID, note), b.ID, p.Hash, v.who())
 	}
 	s.summaries.forget(b.ID)
 	switch {
@@ -170,7 +170,7 @@ func (s *Site) approveCosts(v *request) error {
 	if err != nil {
 		return err
 	}
-	looked, err := s.Ledger.CostIncrease(v.ctx(), b.ID)
+	looked, err := s.Ledger.Approvals().CostIncrease(v.ctx(), b.ID)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *Site) approveCosts(v *request) error {
 	} else {
 		note := fmt.Sprintf("%s for %s, %s approved before", count(looked.Rows, "row"), looked.Cost,
 			looked.Approved.Dollars())
-		err = s.Ledger.ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, looked)
+		err = s.Ledger.Approvals().ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, looked)
 	}
 	s.summaries.forget(b.ID)
 	switch {

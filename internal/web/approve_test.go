@@ -13,7 +13,7 @@ import (
 // who submitted it.
 func wantsApproval(t *testing.T) (s *testSite, asker *visitor, batch string) {
 	s = newSite(t)
-	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	asker = s.as(ledger.Preparer, ledger.Approver)
 	path, body := asker.sheet("clients.csv", someClients)
 	return s, asker, asker.submit(path, body)
@@ -76,7 +76,7 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	s, _, batch := wantsApproval(t)
 	v := s.as(ledger.Approver)
 	plan := s.plan(batch)
-	s.must(s.Ledger.RequestApproval(t.Context(), batch, "what it was before"))
+	s.must(s.Ledger.Approvals().Request(t.Context(), batch, "what it was before"))
 	_, body := v.post("/batches/"+batch+"/approve", "plan", "what it was before")
 	v.wants(body, "Review the batch", "Nothing was sent", `value="`+plan+`"`)
 	counts, err := s.Ledger.Counts(t.Context(), batch)

@@ -76,7 +76,7 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 	} else if err != nil {
 		return err
 	}
-	halt, err := s.Ledger.FleetHalt(ctx)
+	halt, err := s.Ledger.Fleet().Halt(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 		}
 	}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
-	p.Entries, err = s.Ledger.ListEntries(ctx,
+	p.Entries, err = s.Ledger.Entries().List(ctx,
 		ledger.EntryQuery{Declared: p.Declared, Before: before, Limit: entriesOnPage + 1})
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ const mostSpans = 110
 
 // showHistory adds the history of the balance, and how long it lasts.
 func (s *Site) showHistory(v *request, p *balancePage) error {
-	first, err := s.Ledger.FirstDeposit(v.ctx()) // before it the balance was unknown
+	first, err := s.Ledger.Entries().FirstDeposit(v.ctx()) // before it the balance was unknown
 	if err != nil {
 		return err
 	}
@@ -146,14 +146,14 @@ func (s *Site) showHistory(v *request, p *balancePage) error {
 	}
 	n := min(int(age/cut.length)+1, mostSpans) // that of the first deposit is whole
 	p.Spans = cut.name
-	history, err := s.Ledger.History(v.ctx(), now.Add(-time.Duration(n)*cut.length), now, n)
+	history, err := s.Ledger.Entries().History(v.ctx(), now.Add(-time.Duration(n)*cut.length), now, n)
 	if err != nil {
 		return err
 	}
 	p.Plot = plotFunds(history, cut, p.Rows, p.Queued)
 	p.History = history
 	slices.Reverse(p.History)
-	hour, err := s.Ledger.History(v.ctx(), now.Add(-time.Hour), now, 1)
+	hour, err := s.Ledger.Entries().History(v.ctx(), now.Add(-time.Hour), now, 1)
 	if err != nil || len(hour) == 0 {
 		return err
 	}
@@ -424,7 +424,7 @@ func entryName(k ledger.EntryKind) string { return cmp.Or(entryNames[k], string(
 
 // askForFunds sends one row now, to learn whether there are funds again.
 func (s *Site) askForFunds(v *request) error {
-	if err := s.Ledger.ProbeNow(v.withAudit("ask", "", "the filing service for available funds")); err != nil {
+	if err := s.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds")); err != nil {
 		return err
 	}
 	v.flash("ok", "One row is sent now. If the filing service accepts it, the other rows follow.")

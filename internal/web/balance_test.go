@@ -136,7 +136,7 @@ func TestTheServiceContradictsTheBook(t *testing.T) {
 // to confirm that they were checked.
 func TestWarningsAreConfirmed(t *testing.T) {
 	s := newSite(t)
-	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
 		"comp_1,LLC,DE,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")

@@ -168,7 +168,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	halted, err := l.FleetHalt(ctx)
+	halted, err := l.Fleet().Halt(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if p.Book, err = l.Balance(ctx); err != nil {
 		return nil, err
 	}
-	if p.Dearer, err = l.CostIncrease(ctx, b.ID); err != nil {
+	if p.Dearer, err = l.Approvals().CostIncrease(ctx, b.ID); err != nil {
 		return nil, err
 	}
 	now := ledger.Progress{
@@ -294,7 +294,7 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		}
 		p.Holds = append(p.Holds, h)
 	}
-	processes, err := w.site.Ledger.Processes(ctx)
+	processes, err := w.site.Ledger.Fleet().Processes(ctx)
 	if err != nil {
 		return err
 	}

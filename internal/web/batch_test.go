@@ -37,11 +37,11 @@ func (s *testSite) tell(events []sandbox.Event, err error) {
 	for _, told := range events {
 		e, err := filing.ParseEvent(told.Body)
 		s.must(err)
-		_, err = s.Ledger.KeepEvent(s.Context(), e, told.Body)
+		_, err = s.Ledger.Events().Keep(s.Context(), e, told.Body)
 		s.must(err)
 	}
 	for {
-		done, _, err := s.Ledger.ApplyEvents(s.Context())
+		done, _, err := s.Ledger.Events().Apply(s.Context())
 		s.must(err)
 		if done == 0 {
 			return
@@ -116,7 +116,7 @@ func TestBatchHolds(t *testing.T) {
 		s.place()
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(
 			deadline); time.Sleep(20 * time.Millisecond) {
-			if h, err := s.Ledger.FleetHalt(t.Context()); err != nil || h.Reason != filing.NoHalt {
+			if h, err := s.Ledger.Fleet().Halt(t.Context()); err != nil || h.Reason != filing.NoHalt {
 				break
 			}
 		}

@@ -99,7 +99,7 @@ func (w *walk) drain() {
 // sent is how many orders the service was sent.
 func (w *walk) sent() int { return w.service.Books().Requests["POST /orders"] }
 
-func (w *walk) policy(p ledger.Policy) { w.must(w.Ledger.ChangePolicy(w.Context(), p)) }
+func (w *walk) policy(p ledger.Policy) { w.must(w.Ledger.Approvals().ChangePolicy(w.Context(), p)) }
 
 // approves has someone approve all that waits, by every form there is for it.
 func (w *walk) approves(v *visitor) {
@@ -108,7 +108,7 @@ func (w *walk) approves(v *visitor) {
 	w.must(err)
 	for _, b := range batches {
 		v.post("/batches/"+b.ID+"/approve", "plan", w.plan(b.ID), "warnings", w.warnings(b))
-		c, err := w.Ledger.CostIncrease(w.Context(), b.ID)
+		c, err := w.Ledger.Approvals().CostIncrease(w.Context(), b.ID)
 		w.must(err)
 		v.post("/batches/"+b.ID+"/approve-costs", "rows", strconv.Itoa(c.Rows), "cents",
 			strconv.FormatInt(int64(c.Cost.Amount), 10))
@@ -325,7 +325,7 @@ var ways = []way{
 		},
 		one: func(w *walk) {
 			rows := w.ready()
-			_, err := w.Ledger.AssumeSent(w.Context(),
+			_, err := w.Ledger.Resolutions().AssumeSent(w.Context(),
 				[]ledger.Intent{{Row: rows[0].ID, Tries: rows[0].Tries, Cost: rows[0].Cost}}, time.Now(), "supposed")
 			w.must(err)
 			row := w.row(rows[0].ID)

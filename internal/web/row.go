@@ -134,7 +134,7 @@ func (s *Site) rowPage(v *request) error {
 	for _, a := range attempts {
 		p.Attempts = append(p.Attempts, rowAttempt{a, report.AnswerText(a), toneOf(a.Class)})
 	}
-	events, err := s.Ledger.EventsOf(ctx, row.ID)
+	events, err := s.Ledger.Events().ListOf(ctx, row.ID)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (s *Site) rowPage(v *request) error {
 		}
 		p.Documents = append(p.Documents, d)
 	}
-	if p.Entries, err = s.Ledger.ListEntries(ctx, ledger.EntryQuery{Row: row.ID, Limit: entriesOfRow + 1}); err != nil {
+	if p.Entries, err = s.Ledger.Entries().List(ctx, ledger.EntryQuery{Row: row.ID, Limit: entriesOfRow + 1}); err != nil {
 		return err
 	}
 	if p.More = len(p.Entries) > entriesOfRow; p.More {

@@ -26,7 +26,7 @@ func TestRowPage(t *testing.T) {
 		`"data":{"orderId":%q,"filingStatus":"<b>odd</b>","note":"of 123-45-6789"}}`, orders[2])
 	e, err := filing.ParseEvent(told)
 	s.must(err)
-	_, err = s.Ledger.KeepEvent(t.Context(), e, told)
+	_, err = s.Ledger.Events().Keep(t.Context(), e, told)
 	s.must(err)
 	s.tell(nil, nil)
 

@@ -400,7 +400,7 @@ func (s *Site) previewRun(v *request) (*runPreview, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, err := s.Ledger.Policy(v.ctx())
+	policy, err := s.Ledger.Approvals().Policy(v.ctx())
 	if err != nil {
 		return nil, err
 	}

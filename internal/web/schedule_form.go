@@ -70,7 +70,7 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 		Units:    []string{"days", "weeks", "months"},
 		MiB:      s.MaxUpload >> 20,
 	}
-	policy, err := s.Ledger.Policy(v.ctx())
+	policy, err := s.Ledger.Approvals().Policy(v.ctx())
 	if err != nil {
 		return nil, err
 	}

@@ -217,7 +217,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 // If the firm requires a second person, no schedule places without approval.
 func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	s := newSite(t)
-	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	v := s.as(ledger.Operator)
 	v.upload("/seasons", "r.csv", companyListOf("Ada LLC"), "name", "de", "when", "date", "month", "1",
 		"day", "1", "time", "06:00", "zone", "UTC", "year", "this", "approval", "no")
@@ -252,7 +252,7 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 		{ledger.Policy{Second: true, From: 10_000_000}, false},
 		{ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false},
 	} {
-		s.must(s.Ledger.ChangePolicy(t.Context(), c.policy))
+		s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), c.policy))
 		if _, body := v.get("/seasons/de/fire"); strings.Contains(body, "Place 1 order</button>") == c.waits {
 			t.Errorf("%s: it says the contrary", c.policy.Words())
 		}

@@ -69,13 +69,13 @@ func (s *Site) settings(v *request) error {
 	p := settingsPage{Settings: s.Settings, Address: s.address(v.r) + s.Settings.HookPath}
 	var err error
 	p.Products = filing.Products
-	if p.Policy, err = s.Ledger.Policy(ctx); err != nil {
+	if p.Policy, err = s.Ledger.Approvals().Policy(ctx); err != nil {
 		return err
 	}
 	if p.Endpoints, err = s.Ledger.Endpoints().List(ctx); err != nil {
 		return err
 	}
-	events, err := s.Ledger.Events(ctx, "", 1)
+	events, err := s.Ledger.Events().List(ctx, "", 1)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *Site) changePolicy(v *request) error {
 	for _, product := range form["product"] {
 		policy.Products = append(policy.Products, filing.Product(product))
 	}
-	err := s.Ledger.ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
+	err := s.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
 	if errors.Is(err, ledger.ErrPolicy) {
 		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}

@@ -48,7 +48,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	s := &testSite{T: t, dir: dir}
 	s.must(err)
 	t.Cleanup(func() { s.must(l.Close()) })
-	s.must(l.Bind(t.Context(), "test"))
+	s.must(l.Organizations().Bind(t.Context(), "test"))
 	s.service = sandbox.New(sandbox.Config{OpeningBalance: 1_000_000_00, AutoSeed: true})
 	service := httptest.NewServer(s.service.Handler())
 	t.Cleanup(service.Close)

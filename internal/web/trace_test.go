@@ -349,7 +349,7 @@ func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 // else: with a line of the log.
 func TestOwnApprovalIsADenial(t *testing.T) {
 	s, book := loggedSite(t)
-	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	asker := s.as(ledger.Preparer, ledger.Approver)
 	a, err := s.Ledger.Accounts().Find(t.Context(), asker.name)
 	s.must(err)

@@ -155,7 +155,7 @@ func (s *Site) uncertain(v *request) error {
 	for _, d := range p.Rows {
 		d.Back = p.Back
 	}
-	if p.Unnamed, err = s.Ledger.UnnamedFormations(ctx, id); err != nil {
+	if p.Unnamed, err = s.Ledger.Resolutions().UnnamedFormations(ctx, id); err != nil {
 		return err
 	}
 	p.More = max(0, len(p.Unnamed)-unnamedOnPage)

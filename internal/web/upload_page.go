@@ -240,7 +240,7 @@ func (s *Site) showPrepared(v *request, p *sheetPage) error {
 	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, b, shownWarnings); err != nil {
 		return err
 	}
-	if p.Second, err = s.Ledger.NeedsSecond(ctx, b.ID); err != nil {
+	if p.Second, err = s.Ledger.Approvals().NeedsSecond(ctx, b.ID); err != nil {
 		return err
 	}
 	if p.Counts[filing.Invalid] == 0 && p.Quote.Rows > 0 {
@@ -390,7 +390,7 @@ func (s *Site) submit(v *request) error {
 			q.TotalText())
 		return v.redirect("/sheets/" + u.ID)
 	}
-	waits, err := s.Ledger.Submit(v.withAudit("hand-in", u.Batch,
+	waits, err := s.Ledger.Approvals().Submit(v.withAudit("hand-in", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
 	if err != nil && !errors.Is(err, ledger.ErrHandedIn) {
 		return err

@@ -44,7 +44,7 @@ func (s *Site) workers(v *request) error {
 	p := workersPage{Settings: s.Settings, Now: time.Now()}
 	ctx := v.ctx()
 	var err error
-	if p.Processes, err = s.Ledger.Processes(ctx); err != nil {
+	if p.Processes, err = s.Ledger.Fleet().Processes(ctx); err != nil {
 		return err
 	}
 	for _, one := range p.Processes {
@@ -52,7 +52,7 @@ func (s *Site) workers(v *request) error {
 			p.Placing++
 		}
 	}
-	if p.Halted, err = s.Ledger.FleetHalt(ctx); err != nil {
+	if p.Halted, err = s.Ledger.Fleet().Halt(ctx); err != nil {
 		return err
 	}
 	p.Halt = report.HaltText(p.Halted)

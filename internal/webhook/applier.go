@@ -70,7 +70,7 @@ func (a *Applier) Run(ctx context.Context) {
 // drain applies until nothing is left.
 func (a *Applier) drain(ctx context.Context) error {
 	for {
-		done, settled, err := a.store.ApplyEvents(ctx)
+		done, settled, err := a.store.Apply(ctx)
 		for _, s := range settled {
 			a.log.Info("uncertain row resolved by an event", "batch", s.Batch, "row", s.Number, "order", s.Order,
 				"event", s.Event)

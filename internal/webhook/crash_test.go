@@ -55,9 +55,9 @@ func (c child) run() error {
 	if err != nil {
 		return err
 	}
-	var s eventStore = l
+	var s eventStore = l.Events()
 	if c.Halt {
-		s = halting{l}
+		s = halting{l.Events()}
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	rc, applier := webhook.Handler(s, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), log)
@@ -72,16 +72,16 @@ func (c child) run() error {
 
 // eventStore is the part of the ledger that a receiver needs.
 type eventStore interface {
-	KeepEvent(ctx context.Context, e filing.Event, body []byte) (bool, error)
+	Keep(ctx context.Context, e filing.Event, body []byte) (bool, error)
 	KeepUnreadable(ctx context.Context, body []byte, why string) (bool, error)
-	ApplyEvents(ctx context.Context) (int, []ledger.Settled, error)
+	Apply(ctx context.Context) (int, []ledger.Settled, error)
 }
 
 // halting stores events and never comes to apply them.
-type halting struct{ *ledger.Ledger }
+type halting struct{ ledger.Events }
 
-func (h halting) ApplyEvents(ctx context.Context) (int, []ledger.Settled, error) {
-	events, err := h.Events(ctx, ledger.EventNew, 1)
+func (h halting) Apply(ctx context.Context) (int, []ledger.Settled, error) {
+	events, err := h.List(ctx, ledger.EventNew, 1)
 	if err == nil && len(events) == 0 {
 		return 0, nil, nil
 	}
@@ -161,7 +161,7 @@ func TestKilledBetweenStoreAndApply(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(s.Context())
 		defer stop()
-		_, applier := webhook.Handler(l, nil, discard)
+		_, applier := webhook.Handler(l.Events(), nil, discard)
 		go applier.Run(ctx)
 		for deadline := time.Now().Add(10 * time.Second); s.rows(l)[0].Items[0].FilingStatus != "filed" &&
 			time.Now().Before(deadline); {
@@ -257,7 +257,7 @@ func TestEverythingTwiceInReverse(t *testing.T) {
 		s.drain(l)
 
 		s.wantFiled(l, orders)
-		events, err := l.Events(s.Context(), "", 10*orders)
+		events, err := l.Events().List(s.Context(), "", 10*orders)
 		s.must(err)
 		garbled := 0
 		for _, e := range events {

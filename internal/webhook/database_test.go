@@ -136,7 +136,7 @@ func document(number int) string {
 func (s *store) drain(l *ledger.Ledger) {
 	s.Helper()
 	for {
-		done, _, err := l.ApplyEvents(s.Context())
+		done, _, err := l.Events().Apply(s.Context())
 		s.must(err)
 		if done == 0 {
 			return
@@ -163,9 +163,9 @@ func (s *store) wantFiled(l *ledger.Ledger, rows int) {
 			s.Errorf("%+v", d)
 		}
 	}
-	left, err := l.Events(s.Context(), ledger.EventNew, 10)
+	left, err := l.Events().List(s.Context(), ledger.EventNew, 10)
 	s.must(err)
-	unknown, err := l.Events(s.Context(), ledger.EventUnknown, 10)
+	unknown, err := l.Events().List(s.Context(), ledger.EventUnknown, 10)
 	s.must(err)
 	if filed != rows || len(documents) != rows || len(left)+len(unknown) != 0 {
 		s.Errorf("%d filed and %d documents of %d; left to apply: %v, of unknown orders: %v", filed, len(documents),
@@ -181,7 +181,7 @@ func TestFromDeliveryToRow(t *testing.T) {
 		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
 		rows := s.add(l, 4)
 		s.place(l, rows[:2])
-		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
+		rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
 		for _, r := range rows {
 			for _, body := range []string{document(r.Number), status(r.Number, 9, "filed"),
 				status(r.Number, 8, "pending")} {
@@ -204,7 +204,7 @@ func TestFromDeliveryToRow(t *testing.T) {
 func TestEndpointsComeAndGo(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
-		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
+		rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
 		deliver := func(secret string) int { return answer(rc, delivery(event, sign(secret, event))).StatusCode }
 		if got := deliver("whsec_1"); got != 503 {
 			s.Errorf("before: %d", got)
@@ -232,7 +232,7 @@ func TestSignedIsAlwaysKept(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
-		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
+		rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
 		bodies := []string{
 			`{"id":"evt_a\ud800","type":"t"}`, "{\"id\":\"evt_b\xff\",\"type\":\"t\"}", `{"id":" evt_c ","type":"t"}`,
 			`{"id":"` + strings.Repeat("x", 201) + `","type":"t"}`,
@@ -247,7 +247,7 @@ func TestSignedIsAlwaysKept(t *testing.T) {
 			}
 		}
 		s.drain(l)
-		if kept, err := l.Events(s.Context(), "", 100); err != nil || len(kept) != len(bodies) {
+		if kept, err := l.Events().List(s.Context(), "", 100); err != nil || len(kept) != len(bodies) {
 			s.Errorf("%d of %d kept, %v", len(kept), len(bodies), err)
 		}
 	})
@@ -265,7 +265,7 @@ func BenchmarkDeliveries(b *testing.B) {
 			}
 			defer l.Close()
 			rc, _ := webhook.Handler(
-				l, webhook.NewHMAC(func(context.Context) ([]string, error) { return []string{secret}, nil }), discard)
+				l.Events(), webhook.NewHMAC(func(context.Context) ([]string, error) { return []string{secret}, nil }), discard)
 			run := rand.Text()
 			work := make(chan int)
 			var all sync.WaitGroup

@@ -81,7 +81,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	fresh, err := rc.store.KeepEvent(ctx, e, body)
+	fresh, err := rc.store.Keep(ctx, e, body)
 	if err != nil {
 		rc.unstored.say(rc.log, "event not stored", err, r)
 		again(w, "the event cannot be stored now")

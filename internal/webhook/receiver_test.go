@@ -39,7 +39,7 @@ type memory struct {
 	apply   func() (int, []ledger.Settled, error)
 }
 
-func (m *memory) KeepEvent(_ context.Context, e filing.Event, body []byte) (bool, error) {
+func (m *memory) Keep(_ context.Context, e filing.Event, body []byte) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unkept != nil {
@@ -62,7 +62,7 @@ func (m *memory) KeepUnreadable(_ context.Context, body []byte, _ string) (bool,
 	return true, m.unkept
 }
 
-func (m *memory) ApplyEvents(context.Context) (int, []ledger.Settled, error) {
+func (m *memory) Apply(context.Context) (int, []ledger.Settled, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.apply == nil {

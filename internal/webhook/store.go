@@ -10,14 +10,14 @@ import (
 
 // store is the part of the ledger that events need.
 type store interface {
-	// KeepEvent stores an event once by its id, durably before it returns. It
+	// Keep stores an event once by its id, durably before it returns. It
 	// reports whether the event was new.
-	KeepEvent(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error)
+	Keep(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error)
 	// KeepUnreadable stores a signed body that is no event, once by its content.
 	KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error)
-	// ApplyEvents applies one group of stored events and reports how many they
+	// Apply applies one group of stored events and reports how many they
 	// were: 0 when nothing is left.
-	ApplyEvents(ctx context.Context) (done int, settled []ledger.Settled, err error)
+	Apply(ctx context.Context) (done int, settled []ledger.Settled, err error)
 }
 
 // Endpoints lists the signing secrets of the registered endpoints.

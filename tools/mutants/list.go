@@ -269,8 +269,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestTheApprovedCostIsALimit",
 		edits: []edit{
-			{"if !in.Creating && s.dearer(in.Cost, g.l.tolerance) {",
-				"if in.Creating && s.dearer(in.Cost, g.l.tolerance) {"},
+			{"if !in.Creating && s.dearer(in.Cost, g.db.tolerance) {",
+				"if in.Creating && s.dearer(in.Cost, g.db.tolerance) {"},
 		},
 		harm: "An order costs more than anybody approved.",
 	},
@@ -424,7 +424,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestOneBadTransitionOfAGroup",
 		edits: []edit{
-			{"		if err := l.commitTogether([]*transition{t}); err != nil {\n			t.err = err\n		}",
+			{"		if err := db.commitTogether([]*transition{t}); err != nil {\n			t.err = err\n		}",
 				"		t.err = err"},
 		},
 		harm: "One row that the database refuses keeps every other answer from being recorded.",
@@ -468,8 +468,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestOnlySpareMoneyWakes",
 		edits: []edit{
-			{"	if g.short {\n		if err := g.l.unblockFunded(",
-				"	if g.short && g.now < 0 {\n		if err := g.l.unblockFunded("},
+			{"	if g.short {\n		if err := g.db.unblockFunded(",
+				"	if g.short && g.now < 0 {\n		if err := g.db.unblockFunded("},
 		},
 		harm: "Money is free and no one uses it: filings miss their deadlines.",
 	},
@@ -518,7 +518,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestResolveKeepsTheOrderOfDueDates",
 		edits: []edit{
-			{"		return l.ration(ctx, tx, c)\n	})\n	if err != nil {\n		return " +
+			{"		return db.ration(ctx, tx, c)\n	})\n	if err != nil {\n		return " +
 				"fmt.Errorf(\"resolve the row",
 				"		return nil\n	})\n	if err != nil {\n		return fmt.Errorf(\"resolve the row"},
 		},
@@ -676,7 +676,7 @@ var mutants = []mutant{
 		file:  "internal/jobs/placer.go",
 		pkg:   jobsTests,
 		tests: "TestNothingIsSentAfterStandingStill",
-		edits: []edit{{"if !p.ledger.MaySend() {", "if !p.ledger.MaySend() && begun.Try < 0 {"}},
+		edits: []edit{{"if !p.ledger.Fleet().MaySend() {", "if !p.ledger.Fleet().MaySend() && begun.Try < 0 {"}},
 		harm:  "A paused machine sends what another process has ordered since.",
 	},
 	{
