@@ -41,78 +41,93 @@ func sent(try int, class AnswerKind, products ...Product) Attempt {
 	return a
 }
 
-// Every cell of the table of answers: each class, for an order that the service
-// guards against repetition and for one that it does not, as the first attempt
-// and after one whose outcome is not known, for one item and for two, before and
-// after the attempts are used up, and in a batch that was canceled.
+// foldCase is a cell of the table of answers: an answer to an order that the
+// service guards against repetition or does not guard, as the first attempt or
+// after one whose outcome is not known, for one item or two, before and after
+// the attempts are used up, and in a batch that was canceled.
+type foldCase struct {
+	kind       AnswerKind
+	repeatable bool
+	items      int
+	after      bool // an attempt without an answer
+	limits     AttemptLimits
+}
+
+// foldResult is what a state says of a row.
+type foldResult struct {
+	result       Result // "" where nothing is bought and nothing open
+	unconfirmed  bool
+	bought, open int
+}
+
+// want is the state that the table of answers gives the row.
+func (c foldCase) want() foldResult {
+	again := c.repeatable && c.limits == AttemptLimits{}
+	lost := func(again bool, open int) foldResult {
+		if again {
+			return foldResult{Ready, true, 0, open}
+		}
+		return foldResult{Uncertain, false, 0, open}
+	}
+	switch c.kind {
+	case "":
+		if c.after {
+			return foldResult{result: Placing, open: c.items}
+		}
+		return foldResult{result: Placing}
+	case Accepted:
+		return foldResult{Placed, false, c.items, 0}
+	case Unreadable, NoAnswer, ServerError:
+		return lost(again, c.items)
+	case HasItem:
+		switch {
+		case c.after && c.items == 1: // the row's own earlier attempt bought it
+			return foldResult{Placed, false, 1, 0}
+		case c.after: // the same; the answer says nothing of the rest
+			want := lost(again, 1)
+			want.bought = 1
+			return want
+		case c.items == 1:
+			return foldResult{result: Exists}
+		}
+		return foldResult{}
+	case Refused: // the repetition was refused; the outcome of the first attempt is still unknown
+		again = false
+	}
+	if c.after { // no order was placed now; an earlier uncertainty stays
+		return lost(again, c.items)
+	}
+	return foldResult{}
+}
+
+func (c foldCase) run(t *testing.T) {
+	products := []Product{EIN, ForeignQualification}
+	if !c.repeatable {
+		products = []Product{AnnualReport, RegisteredAgent}
+	}
+	products = products[:c.items]
+	var attempts []Attempt
+	if c.after {
+		attempts = append(attempts, sent(1, NoAnswer, products...))
+	}
+	s := Fold(append(attempts, sent(2, c.kind, products...)), c.limits)
+	if got, want := (foldResult{s.Result, s.Unconfirmed, len(s.Bought), len(s.Open)}), c.want(); got != want {
+		t.Errorf("%+v:\ngot  %+v\nwant %+v", c, got, want)
+	}
+	if s.Last != c.kind {
+		t.Errorf("the newest ended with %q, not %q", s.Last, c.kind)
+	}
+}
+
+// TestFoldFollowsTheTableOfAnswers tries every cell of the table.
 // Source: spec section 7; what it does not show is in docs/assumptions.md.
 func TestFoldFollowsTheTableOfAnswers(t *testing.T) {
-	type cell struct {
-		result Result // "" where nothing is bought and nothing open
-		doubt  bool
-		bought int
-		open   int
-	}
-	lost := func(again bool, open int) cell {
-		if again {
-			return cell{Ready, true, 0, open}
-		}
-		return cell{Uncertain, false, 0, open}
-	}
 	for _, repeatable := range []bool{true, false} {
 		for _, items := range []int{1, 2} {
 			for _, after := range []bool{false, true} {
 				for _, limits := range []AttemptLimits{{}, {Exhausted: true}, {Canceled: true}} {
-					products := []Product{EIN, ForeignQualification}
-					if !repeatable {
-						products = []Product{AnnualReport, RegisteredAgent}
-					}
-					products = products[:items]
-					again := repeatable && limits == AttemptLimits{}
-					for _, class := range allKinds {
-						var attempts []Attempt
-						if after {
-							attempts = append(attempts, sent(1, NoAnswer, products...))
-						}
-						attempts = append(attempts, sent(2, class, products...))
-						var want cell
-						switch class {
-						case "":
-							want = cell{result: Placing}
-							if after {
-								want.open = items
-							}
-						case Accepted:
-							want = cell{Placed, false, items, 0}
-						case Unreadable, NoAnswer, ServerError:
-							want = lost(again, items)
-						case HasItem:
-							switch {
-							case after && items == 1: // it was ours
-								want = cell{Placed, false, 1, 0}
-							case after: // it was ours; of the rest the answer says nothing
-								want = lost(again, 1)
-								want.bought = 1
-							case items == 1:
-								want = cell{result: Exists}
-							}
-						case Refused: // the repetition was refused; whether the first attempt was, nobody knows
-							if after {
-								want = lost(false, items)
-							}
-						default: // nothing was made now; an earlier doubt is as it was
-							if after {
-								want = lost(again, items)
-							}
-						}
-						s := Fold(attempts, limits)
-						if got := (cell{s.Result, s.Unconfirmed, len(s.Bought), len(s.Open)}); got != want {
-							t.Errorf("%q, repeatable %t, %d items, after a lost attempt %t, %+v:\ngot  %+v\nwant %+v",
-								class, repeatable, items, after, limits, got, want)
-						}
-						if s.Last != class {
-							t.Errorf("the newest ended with %q, not %q", class, s.Last)
-						}
+					for _, kind := range allKinds {
+						foldCase{kind, repeatable, items, after, limits}.run(t)
 					}
 				}
 			}
@@ -230,61 +245,59 @@ func (s RowState) describe() string {
 	return strings.Join(parts, " ")
 }
 
-// every builds all rows of two attempts, each with every class, every decision
-// that may stand on it, and one item or two.
-func every(each func([]Attempt)) {
-	var shapes [][]Product
-	for _, p := range []Product{AnnualReport, EIN} {
-		shapes = append(shapes, []Product{p}, []Product{p, ForeignQualification})
-	}
-	one := func(try int, products []Product) []Attempt {
-		var all []Attempt
-		for _, class := range allKinds {
-			a := sent(try, class, products...)
-			all = append(all, a)
-			if class == "" {
-				continue
-			}
-			if class == Accepted && len(a.Purchases) > 1 {
-				part := a
-				part.Purchases = part.Purchases[:1]
-				all = append(all, part)
-			}
-			for _, over := range []AnswerKind{NoAnswer, class} {
-				no, yes := a, a
-				no.Decision, no.DecidedOver = DecidedNotPlaced, over
-				yes.Decision, yes.DecidedOver = DecidedPlaced, over
-				if class != Accepted && class != HasItem {
-					yes.Purchases = []Purchase{
-						{
-							Product: products[0],
-							OrderID: fmt.Sprintf("order_seen_%d", try),
-							Cost:    money.Cost{Amount: 100},
-						},
-					}
-				}
-				all = append(all, no, yes)
-			}
+// outcomes are the attempts of products with every kind of answer and every
+// decision on it.
+func outcomes(try int, products []Product) []Attempt {
+	var all []Attempt
+	for _, kind := range allKinds {
+		a := sent(try, kind, products...)
+		all = append(all, a)
+		if kind == "" {
+			continue
 		}
-		return all
+		if kind == Accepted && len(a.Purchases) > 1 {
+			part := a
+			part.Purchases = part.Purchases[:1]
+			all = append(all, part)
+		}
+		for _, over := range []AnswerKind{NoAnswer, kind} {
+			no, yes := a, a
+			no.Decision, no.DecidedOver = DecidedNotPlaced, over
+			yes.Decision, yes.DecidedOver = DecidedPlaced, over
+			if kind != Accepted && kind != HasItem {
+				yes.Purchases = []Purchase{{
+					Product: products[0],
+					OrderID: fmt.Sprintf("order_seen_%d", try),
+					Cost:    money.Cost{Amount: 100},
+				}}
+			}
+			all = append(all, no, yes)
+		}
 	}
-	for _, products := range shapes {
-		for _, first := range one(1, products) {
-			each([]Attempt{first})
+	return all
+}
+
+// eachRow calls fn with all rows of one attempt or two, each of one item or two.
+func eachRow(fn func([]Attempt)) {
+	for _, products := range [][]Product{
+		{AnnualReport}, {AnnualReport, ForeignQualification}, {EIN}, {EIN, ForeignQualification},
+	} {
+		for _, first := range outcomes(1, products) {
+			fn([]Attempt{first})
 			if first.Kind == "" {
 				continue // nothing is sent while an attempt is under way
 			}
-			for _, second := range one(2, products) {
-				each([]Attempt{first, second})
+			for _, second := range outcomes(2, products) {
+				fn([]Attempt{first, second})
 			}
 		}
 	}
 }
 
-// What is true of every set of facts.
+// TestFoldProperties checks what is true of every set of facts.
 func TestFoldProperties(t *testing.T) {
 	rows := 0
-	every(func(attempts []Attempt) {
+	eachRow(func(attempts []Attempt) {
 		rows++
 		s := Fold(attempts, AttemptLimits{})
 		where := fmt.Sprintf("%+v: %s", attempts, s.describe())
@@ -293,14 +306,7 @@ func TestFoldProperties(t *testing.T) {
 		if !reflect.DeepEqual(s, Fold(reversed, AttemptLimits{})) {
 			t.Fatalf("the order of the facts changes where the row ends: %s", where)
 		}
-		for _, a := range attempts {
-			for _, p := range a.Purchases {
-				if a.Kind == Accepted && !slices.ContainsFunc(s.Bought,
-					func(q Purchase) bool { return q.OrderID == p.OrderID }) {
-					t.Fatalf("a purchase that an answer names is lost: %s", where)
-				}
-			}
-		}
+		checkPurchases(t, attempts, s)
 		switch {
 		case s.Result == Placed && (len(s.Bought) == 0 || len(s.Open) > 0),
 			s.Result == Exists && (len(s.Bought) > 0 || len(s.Existing) == 0 || len(s.Open) > 0),
@@ -315,14 +321,27 @@ func TestFoldProperties(t *testing.T) {
 			Fold(attempts, AttemptLimits{Exhausted: true}).Unconfirmed):
 			t.Fatalf("it is sent again although it must not be: %s", where)
 		}
-		for _, p := range s.Open {
-			if slices.Contains(s.Done(), p) {
-				t.Fatalf("%s is bought and open: %s", p, where)
-			}
-		}
 	})
 	if rows < 5000 {
 		t.Errorf("only %d rows were tried", rows)
+	}
+}
+
+// checkPurchases checks that no purchase is lost, and none is bought and open.
+func checkPurchases(t *testing.T, attempts []Attempt, s RowState) {
+	t.Helper()
+	for _, a := range attempts {
+		for _, p := range a.Purchases {
+			if a.Kind == Accepted && !slices.ContainsFunc(s.Bought,
+				func(q Purchase) bool { return q.OrderID == p.OrderID }) {
+				t.Fatalf("a purchase that an answer names is lost: %+v: %s", attempts, s.describe())
+			}
+		}
+	}
+	for _, p := range s.Open {
+		if slices.Contains(s.Done(), p) {
+			t.Fatalf("%s is bought and open: %+v: %s", p, attempts, s.describe())
+		}
 	}
 }
 

@@ -93,15 +93,18 @@ comp_2,Bolt LLC,a@example,ZZ,2026
 comp_3,"Bay, Inc.",a@example.com,DE,2026,beyond
 `
 
+// editCase is a case of TestEdits.
+type editCase struct {
+	why     string
+	edits   []Edit
+	want    string // results of the rows, by number
+	cell    string // of row 2 in column 0 to 5, as far as it matters
+	columns int
+}
+
 // What an edit does to a row.
 func TestEdits(t *testing.T) {
-	for _, c := range []struct {
-		why     string
-		edits   []Edit
-		want    string // results of the rows, by number
-		cell    string // of row 2 in column 0 to 5, as far as it matters
-		columns int
-	}{
+	for _, c := range []editCase{
 		{"none", nil, "2 invalid,4 invalid,5 invalid", "", 5},
 		{"a year", []Edit{{Row: 2, Column: 4, Text: "2026"}}, "2 ready,4 invalid,5 invalid", "", 5},
 		{"two cells of a row", []Edit{{Row: 4, Column: 2, Text: " a@example.com "},
@@ -129,30 +132,32 @@ func TestEdits(t *testing.T) {
 		{"a header for what stands beyond", []Edit{{Row: 1, Column: 5, Text: "Notes"}}, "2 invalid,4 invalid,5 ready",
 			"", 6},
 	} {
-		t.Run(c.why, func(t *testing.T) {
-			im, err := inMemory(t, "in.csv", editedSheet, Options{Product: filing.AnnualReport, Edits: c.edits})
-			if err != nil {
-				t.Fatal(err)
+		t.Run(c.why, c.run)
+	}
+}
+
+func (c editCase) run(t *testing.T) {
+	im, err := inMemory(t, "in.csv", editedSheet, Options{Product: filing.AnnualReport, Edits: c.edits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rowsOf(t, im) {
+		got = append(got, string(rune('0'+r.number))+" "+string(r.result))
+		for _, p := range r.problems {
+			if p.Rule == "row.too-long" && p.Value != "beyond" {
+				t.Errorf("%+v", p)
 			}
-			var got []string
-			for _, r := range rowsOf(t, im) {
-				got = append(got, string(rune('0'+r.number))+" "+string(r.result))
-				for _, p := range r.problems {
-					if p.Rule == "row.too-long" && p.Value != "beyond" {
-						t.Errorf("%+v", p)
-					}
-				}
-			}
-			if strings.Join(got, ",") != c.want {
-				t.Errorf("%q, want %s", got, c.want)
-			}
-			if len(im.Columns()) != c.columns || len(im.fields()) != c.columns {
-				t.Errorf("columns %q", im.Columns())
-			}
-			if c.cell != "" && !strings.Contains(recorded(t, im), c.cell) {
-				t.Errorf("%q is not recorded", c.cell)
-			}
-		})
+		}
+	}
+	if strings.Join(got, ",") != c.want {
+		t.Errorf("%q, want %s", got, c.want)
+	}
+	if len(im.Columns()) != c.columns || len(im.fields()) != c.columns {
+		t.Errorf("columns %q", im.Columns())
+	}
+	if c.cell != "" && !strings.Contains(recorded(t, im), c.cell) {
+		t.Errorf("%q is not recorded", c.cell)
 	}
 }
 
@@ -432,30 +437,7 @@ func TestSecretsTypedAsEdits(t *testing.T) {
 				strings.ReplaceAll(rows[0].request.Order.EIN.ResponsiblePartySSN, "-", "") != "078051120" {
 				t.Fatalf("%s %s", rows[0].result, rows[0].message)
 			}
-			var k keeper
-			if _, _, err := im.Record(t.Context(), &k, "ana"); err != nil {
-				t.Fatal(err)
-			}
-			b, err := im.batch()
-			if err != nil {
-				t.Fatal(err)
-			}
-			marked := filepath.Join(t.TempDir(), "marked.xlsx")
-			if err := im.WriteChecked(t.Context(), marked); err != nil {
-				t.Fatal(err)
-			}
-			shown := b.Options + strings.Join(cellsOf(t, marked), "\n")
-			for _, r := range k.rows {
-				shown += string(r.Cells) + r.Message
-				for _, f := range r.Faults {
-					shown += f.Message
-				}
-			}
-			for _, r := range rows {
-				for _, p := range r.problems {
-					shown += p.Value + p.Message
-				}
-			}
+			shown := shownOf(t, im)
 			for _, secret := range []string{ssn, "078051120", stray} {
 				if strings.Contains(shown, secret) {
 					t.Errorf("%s is shown:\n%s", secret, shown)
@@ -466,6 +448,48 @@ func TestSecretsTypedAsEdits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shownOf returns what is shown or kept of a sheet but for its requests.
+func shownOf(t *testing.T, im *Import) string {
+	var k keeper
+	if _, _, err := im.Record(t.Context(), &k, "ana"); err != nil {
+		t.Fatal(err)
+	}
+	marked := filepath.Join(t.TempDir(), "marked.xlsx")
+	if err := im.WriteChecked(t.Context(), marked); err != nil {
+		t.Fatal(err)
+	}
+	shown := k.batch.Options + strings.Join(cellsOf(t, marked), "\n") + k.shown()
+	for _, r := range rowsOf(t, im) {
+		for _, p := range r.problems {
+			shown += p.Value + p.Message
+		}
+	}
+	return shown
+}
+
+// drawEdits draws edits of rows that are not blank.
+func drawEdits(rt *rapid.T, grid [][]string, width int, value *rapid.Generator[string]) (edits []Edit) {
+	var filled []int
+	for i, row := range grid {
+		if slices.ContainsFunc(row, func(s string) bool { return sheet.TypedCell(s).Text != "" }) {
+			filled = append(filled, i+1)
+		}
+	}
+	for range rapid.IntRange(1, 20).Draw(rt, "edits") {
+		e := Edit{Row: rapid.SampledFrom(filled).Draw(rt, "row"), Text: value.Draw(rt, "text")}
+		if rapid.IntRange(0, 3).Draw(rt, "by name") == 0 {
+			e.Column, e.Header = -1, rapid.SampledFrom([]string{"Agent City", "Agent ZIP", "Filing Year",
+				"Agent Street"}).Draw(rt, "header")
+		} else {
+			e.Column = rapid.IntRange(0, width+1).Draw(rt, "column")
+		}
+		if e.Row > 1 || e.Column >= 3 { // the first headers make the row a header
+			edits = append(edits, e)
+		}
+	}
+	return edits
 }
 
 // A CSV with edits becomes, row for row and cell for cell, what the CSV becomes
@@ -485,25 +509,7 @@ func TestEditsAreAsIfTyped(t *testing.T) {
 			grid = append(grid, rapid.SliceOfN(value, width, width+rapid.IntRange(0, 1).Draw(rt, "beyond")).Draw(rt,
 				"row"))
 		}
-		var there []int // rows that are not blank
-		for i, row := range grid {
-			if slices.ContainsFunc(row, func(s string) bool { return sheet.TypedCell(s).Text != "" }) {
-				there = append(there, i+1)
-			}
-		}
-		var edits []Edit
-		for range rapid.IntRange(1, 20).Draw(rt, "edits") {
-			e := Edit{Row: rapid.SampledFrom(there).Draw(rt, "row"), Text: value.Draw(rt, "text")}
-			if rapid.IntRange(0, 3).Draw(rt, "by name") == 0 {
-				e.Column, e.Header = -1, rapid.SampledFrom([]string{"Agent City", "Agent ZIP", "Filing Year",
-					"Agent Street"}).Draw(rt, "header")
-			} else {
-				e.Column = rapid.IntRange(0, width+1).Draw(rt, "column")
-			}
-			if e.Row > 1 || e.Column >= 3 { // the first headers make the row a header
-				edits = append(edits, e)
-			}
-		}
+		edits := drawEdits(rt, grid, width, value)
 		o := Options{Product: filing.AnnualReport, Now: july}
 		plain := csvText(grid)
 		edited, err := OpenReader("in.csv", strings.NewReader(plain), int64(len(plain)),

@@ -35,6 +35,37 @@ var nasty = []string{
 	"PK\x03\x04", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
 }
 
+// fuzzLimits keep a try short.
+var fuzzLimits = sheet.Limits{
+	FileBytes:   1 << 20,
+	TotalBytes:  4 << 20,
+	PartBytes:   4 << 20,
+	StringBytes: 1 << 20,
+	Rows:        1 << 14,
+	Columns:     1 << 9,
+	Cells:       1 << 18,
+}
+
+// fuzzOptions are the options of a try, by the bits of how.
+func fuzzOptions(how uint8) Options {
+	o := Options{Now: july, Limits: fuzzLimits}
+	if how&1 != 0 {
+		o.Product = "annual-report"
+	}
+	if how&2 != 0 {
+		o.State, o.FilingYear, o.User = "DE", "2026", "user_1"
+	}
+	switch how & 24 {
+	case 8:
+		o.HeaderRow, o.Map = NoHeader, map[string]string{"A:A": "Company ID", "C:C": "Filing Year"}
+	case 16:
+		o.HeaderRow = HeaderRow(1 + how>>5)
+	case 24:
+		o.Map = map[string]string{"B:B": "Filing State", "Q:Q": ""}
+	}
+	return o
+}
+
 // Whatever the bytes, a file is refused or every row of it gets one answer, in
 // bounded time.
 func FuzzCheck(f *testing.F) {
@@ -74,56 +105,17 @@ func FuzzCheck(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Now: july, Limits: sheet.Limits{
-			FileBytes:   1 << 20,
-			TotalBytes:  4 << 20,
-			PartBytes:   4 << 20,
-			StringBytes: 1 << 20,
-			Rows:        1 << 14,
-			Columns:     1 << 9,
-			Cells:       1 << 18,
-		}}
-		if how&1 != 0 {
-			o.Product = "annual-report"
-		}
-		if how&2 != 0 {
-			o.State, o.FilingYear, o.User = "DE", "2026", "user_1"
-		}
-		switch how & 24 {
-		case 8:
-			o.HeaderRow, o.Map = NoHeader, map[string]string{"A:A": "Company ID", "C:C": "Filing Year"}
-		case 16:
-			o.HeaderRow = HeaderRow(1 + how>>5)
-		case 24:
-			o.Map = map[string]string{"B:B": "Filing State", "Q:Q": ""}
-		}
+		o := fuzzOptions(how)
 		im, err := Open(path, o)
 		if err != nil {
 			return
 		}
 		defer im.Close()
-		last := 0
-		var tally Tally
-		err = im.Each(context.Background(), func(r *Row) error {
-			if r.Number <= last {
-				t.Errorf("row %d after row %d", r.Number, last)
-			}
-			last = r.Number
-			tally.add(r.Result)
-			if (r.Request != nil) != (r.Result == "ready") || (r.Message != "") == (r.Result == "ready") {
-				t.Errorf("row %d: %s %q", r.Number, r.Result, r.Message)
-			}
-			return nil
-		})
-		if err == nil && tally.Rows != tally.Ready+tally.Invalid+tally.Skipped {
-			t.Errorf("%+v", tally)
-		}
+		tally := checkFuzzed(t, im)
 		im.Notes()
 		if how&4 != 0 {
 			if err := im.WriteChecked(context.Background(), path+".checked.xlsx"); err == nil && tally.Rows < 100 {
-				if again, err := Open(path+".checked.xlsx", o); err == nil {
-					again.Close()
-				}
+				reopen(path+".checked.xlsx", o)
 			}
 			os.Remove(path + ".checked.xlsx")
 		}
@@ -131,6 +123,33 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("took %s", took)
 		}
 	})
+}
+
+// checkFuzzed checks that every row has one result, in the order of the sheet.
+func checkFuzzed(t *testing.T, im *Import) (tally Tally) {
+	last := 0
+	err := im.Each(context.Background(), func(r *Row) error {
+		if r.Number <= last {
+			t.Errorf("row %d after row %d", r.Number, last)
+		}
+		last = r.Number
+		tally.add(r.Result)
+		if (r.Request != nil) != (r.Result == "ready") || (r.Message != "") == (r.Result == "ready") {
+			t.Errorf("row %d: %s %q", r.Number, r.Result, r.Message)
+		}
+		return nil
+	})
+	if err == nil && tally.Rows != tally.Ready+tally.Invalid+tally.Skipped {
+		t.Errorf("%+v", tally)
+	}
+	return tally
+}
+
+// reopen opens a checked workbook, which may be refused.
+func reopen(path string, o Options) {
+	if again, err := Open(path, o); err == nil {
+		again.Close()
+	}
 }
 
 // Whatever the bytes and whatever is typed over them, a survey agrees with Open,
@@ -151,15 +170,7 @@ func FuzzSurvey(f *testing.F) {
 	f.Add(book, 2, 3, "2026")
 	f.Fuzz(func(t *testing.T, data []byte, row, column int, text string) {
 		start := time.Now()
-		o := Options{Now: july, Product: filing.AnnualReport, Limits: sheet.Limits{
-			FileBytes:   1 << 20,
-			TotalBytes:  4 << 20,
-			PartBytes:   4 << 20,
-			StringBytes: 1 << 20,
-			Rows:        1 << 14,
-			Columns:     1 << 9,
-			Cells:       1 << 18,
-		}}
+		o := Options{Now: july, Product: filing.AnnualReport, Limits: fuzzLimits}
 		numbers := rowNumbers(data, o)
 		o.Edits = []Edit{{Row: row, Column: column, Header: "Responsible Party SSN", Text: text}}
 		s, err := SurveyReader("in", bytes.NewReader(data), int64(len(data)), o)
@@ -175,16 +186,7 @@ func FuzzSurvey(f *testing.F) {
 		case s.Err == nil && openErr != nil && !bytes.Contains(data, []byte("fficers")) && numbers != nil:
 			t.Fatalf("Open says %v, the survey is content", openErr)
 		}
-		for i, c := range s.Columns {
-			if i > 0 && c.Index <= s.Columns[i-1].Index || c.Column != "" && c.How == "" || len(c.Samples) > 3 {
-				t.Errorf("%+v", s.Columns)
-			}
-			for _, shown := range append(c.Samples, c.Header) {
-				if filing.HideSSNs(shown) != shown {
-					t.Errorf("column %s shows %q", c.Letter, shown)
-				}
-			}
-		}
+		checkSurveyed(t, s.Columns)
 		if openErr != nil {
 			return
 		}
@@ -201,6 +203,21 @@ func FuzzSurvey(f *testing.F) {
 			t.Errorf("took %s", took)
 		}
 	})
+}
+
+// checkSurveyed checks that columns are in order and show no Social Security
+// number.
+func checkSurveyed(t *testing.T, columns []ColumnSurvey) {
+	for i, c := range columns {
+		if i > 0 && c.Index <= columns[i-1].Index || c.Column != "" && c.How == "" || len(c.Samples) > 3 {
+			t.Errorf("%+v", columns)
+		}
+		for _, shown := range append(c.Samples, c.Header) {
+			if filing.HideSSNs(shown) != shown {
+				t.Errorf("column %s shows %q", c.Letter, shown)
+			}
+		}
+	}
 }
 
 // rowNumbers are the rows of a CSV that are not blank; nil where it cannot be read.

@@ -158,25 +158,7 @@ func TestSamples(t *testing.T) {
 func TestTemplateExample(t *testing.T) {
 	for _, p := range Templates() {
 		t.Run(string(p), func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "template.xlsx")
-			if err := WriteTemplate(p, path); err != nil {
-				t.Fatal(err)
-			}
-			var text strings.Builder
-			for _, line := range cellsOf(t, path)[1:3] {
-				_, cells, _ := strings.Cut(line, " ")
-				row, err := sheet.DecodeCells([]byte(cells))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, c := range row {
-					text.WriteString(
-						strings.NewReplacer(exampleCompany, "comp_1", exampleName,
-							"Harbor Light Bakery LLC").Replace(c.Text) + "\t")
-				}
-				text.WriteString("\n")
-			}
-			im := opened(t, saved(t, "filled.csv", text.String()), Options{})
+			im := opened(t, saved(t, "filled.csv", filledTemplate(t, p)), Options{})
 			if im.Product() != p {
 				t.Errorf("product %s", im.Product())
 			}
@@ -187,6 +169,29 @@ func TestTemplateExample(t *testing.T) {
 			}
 		})
 	}
+}
+
+// filledTemplate returns the header and the example of a template, with a company
+// of its own.
+func filledTemplate(t *testing.T, p filing.Product) string {
+	path := filepath.Join(t.TempDir(), "template.xlsx")
+	if err := WriteTemplate(p, path); err != nil {
+		t.Fatal(err)
+	}
+	company := strings.NewReplacer(exampleCompany, "comp_1", exampleName, "Harbor Light Bakery LLC")
+	var text strings.Builder
+	for _, line := range cellsOf(t, path)[1:3] {
+		_, cells, _ := strings.Cut(line, " ")
+		row, err := sheet.DecodeCells([]byte(cells))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range row {
+			text.WriteString(company.Replace(c.Text) + "\t")
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
 }
 
 // someID makes an id that looks like one and never changes.

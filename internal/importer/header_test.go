@@ -75,20 +75,23 @@ func TestColumnTable(t *testing.T) {
 	}
 }
 
+// openCase is a case of TestOpen.
+type openCase struct {
+	why     string
+	text    string
+	options Options
+	columns []string
+	product filing.Product
+	note    string // a part of one of the notes
+	not     string // what no note has in it
+	err     string // a part of the error
+}
+
 // A sheet's header is found, or refused with an error that says what to do.
 func TestOpen(t *testing.T) {
 	const rest = ",User Email,Filing State,Filing Year\n"
 	const row = ",a@example.com,DE,2026\n"
-	for _, c := range []struct {
-		why     string
-		text    string
-		options Options
-		columns []string
-		product filing.Product
-		note    string // a part of one of the notes
-		not     string // what no note has in it
-		err     string // a part of the error
-	}{
+	for _, c := range []openCase{
 		{
 			why:     "plain",
 			text:    "Company ID" + rest + "comp_1" + row,
@@ -498,39 +501,41 @@ func TestOpen(t *testing.T) {
 			note:    "service's own agent",
 		},
 	} {
-		t.Run(c.why, func(t *testing.T) {
-			o := c.options
-			o.Now = july
-			im, err := Open(saved(t, "in.csv", c.text), o)
-			if c.err != "" {
-				if err == nil {
-					im.Close()
-					t.Fatalf("no error; %q", im.Notes())
-				}
-				if !strings.Contains(err.Error(), c.err) {
-					t.Fatalf("%v\nwant %s", err, c.err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer im.Close()
-			if c.columns != nil && !slices.Equal(im.Columns(), c.columns) {
-				t.Errorf("columns %q", im.Columns())
-			}
-			if im.Product() != c.product {
-				t.Errorf("product %s", im.Product())
-			}
-			if c.note != "" && !slices.ContainsFunc(im.Notes(),
-				func(n string) bool { return strings.Contains(n, c.note) }) {
-				t.Errorf("notes %q", im.Notes())
-			}
-			if c.not != "" && slices.ContainsFunc(im.Notes(),
-				func(n string) bool { return strings.Contains(n, c.not) }) {
-				t.Errorf("notes %q", im.Notes())
-			}
-		})
+		t.Run(c.why, c.run)
+	}
+}
+
+func (c openCase) run(t *testing.T) {
+	o := c.options
+	o.Now = july
+	im, err := Open(saved(t, "in.csv", c.text), o)
+	if c.err != "" {
+		if err == nil {
+			im.Close()
+			t.Fatalf("no error; %q", im.Notes())
+		}
+		if !strings.Contains(err.Error(), c.err) {
+			t.Fatalf("%v\nwant %s", err, c.err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	if c.columns != nil && !slices.Equal(im.Columns(), c.columns) {
+		t.Errorf("columns %q", im.Columns())
+	}
+	if im.Product() != c.product {
+		t.Errorf("product %s", im.Product())
+	}
+	if c.note != "" && !slices.ContainsFunc(im.Notes(),
+		func(n string) bool { return strings.Contains(n, c.note) }) {
+		t.Errorf("notes %q", im.Notes())
+	}
+	if c.not != "" && slices.ContainsFunc(im.Notes(),
+		func(n string) bool { return strings.Contains(n, c.not) }) {
+		t.Errorf("notes %q", im.Notes())
 	}
 }
 

@@ -16,15 +16,18 @@ func describedRow(id, name, home, year string) string {
 		home, year)
 }
 
+// namesakeCase is a case of TestACompanyWithAndWithoutItsID.
+type namesakeCase struct {
+	why, rows string
+	want      []filing.Result
+	refs      []string
+	warned    []string // part of the warning at A of each row
+}
+
 // One company with its id in one row and without it in another is one company,
 // in whatever order the rows stand.
 func TestACompanyWithAndWithoutItsID(t *testing.T) {
-	for _, c := range []struct {
-		why, rows string
-		want      []filing.Result
-		refs      []string
-		warned    []string // part of the warning at A of each row
-	}{
+	for _, c := range []namesakeCase{
 		{"with the id first", describedRow("comp_1", "Harbor Light Bakery LLC", "DE", "2026") + describedRow("",
 			"HARBOR LIGHT BAKERY, L.L.C.", "DE", "2026"),
 			[]filing.Result{filing.Ready, filing.Skipped}, []string{"comp_1", ""},
@@ -49,33 +52,35 @@ func TestACompanyWithAndWithoutItsID(t *testing.T) {
 			"Harbor Light 2 LLC", "DE", "2026"),
 			[]filing.Result{filing.Ready, filing.Ready}, []string{"comp_1", ""}, []string{"", ""}},
 	} {
-		t.Run(c.why, func(t *testing.T) {
-			im := opened(t, saved(t, "in.csv", described+c.rows), Options{Product: filing.AnnualReport})
-			i := 0
-			err := im.Each(t.Context(), func(r *Row) error {
-				warned := ""
-				for _, p := range r.Problems {
-					if p.Rule == "company.namesake" {
-						if warned = p.Message; p.Cell != fmt.Sprintf("A%d", r.Number) {
-							t.Errorf("it is said at %q", p.Cell)
-						}
-					}
+		t.Run(c.why, c.run)
+	}
+}
+
+func (c namesakeCase) run(t *testing.T) {
+	im := opened(t, saved(t, "in.csv", described+c.rows), Options{Product: filing.AnnualReport})
+	i := 0
+	err := im.Each(t.Context(), func(r *Row) error {
+		warned := ""
+		for _, p := range r.Problems {
+			if p.Rule == "company.namesake" {
+				if warned = p.Message; p.Cell != fmt.Sprintf("A%d", r.Number) {
+					t.Errorf("it is said at %q", p.Cell)
 				}
-				ref := ""
-				if r.Request != nil {
-					ref = r.Request.Company.Ref
-				}
-				if r.Result != c.want[i] || ref != c.refs[i] || (warned == "") != (c.warned[i] == "") ||
-					!strings.Contains(warned, c.warned[i]) {
-					t.Errorf("row %d is %s for %q: %s %+v", r.Number, r.Result, ref, r.Message, r.Problems)
-				}
-				i++
-				return nil
-			})
-			if err != nil || i != len(c.want) {
-				t.Fatal(i, err)
 			}
-		})
+		}
+		ref := ""
+		if r.Request != nil {
+			ref = r.Request.Company.Ref
+		}
+		if r.Result != c.want[i] || ref != c.refs[i] || (warned == "") != (c.warned[i] == "") ||
+			!strings.Contains(warned, c.warned[i]) {
+			t.Errorf("row %d is %s for %q: %s %+v", r.Number, r.Result, ref, r.Message, r.Problems)
+		}
+		i++
+		return nil
+	})
+	if err != nil || i != len(c.want) {
+		t.Fatal(i, err)
 	}
 }
 

@@ -590,6 +590,84 @@ func officersTab(rows ...[]string) tab {
 	return tab{name: "Officers", rows: all}
 }
 
+// officersCase is a workbook with a sheet of officers, and what is found in it.
+type officersCase struct {
+	why      string
+	rows     [][]string
+	officers [][]string
+	results  string // of the rows
+	problems string // sheet!cell rule
+	err      string
+}
+
+// open opens the workbook of the case.
+func (c officersCase) open(t *testing.T) (*Import, error) {
+	main := tab{name: "June", rows: [][]sheet.OutCell{texts("Legal Name", "Entity Type", "Structure Type", "User ID",
+		"Filing State", "Principal Line 1", "Principal City", "Principal State", "Order Registered Agent",
+		"Officer 1 First Name")}}
+	for _, r := range c.rows {
+		main.rows = append(main.rows, texts(r...))
+	}
+	officers := officersTab(c.officers...)
+	if c.err != "" {
+		officers.rows = [][]sheet.OutCell{texts("Nothing", "here")}
+	}
+	return Open(workbook(t, main, officers), Options{Now: july})
+}
+
+// problemsOf returns where the workbook's problems are. Of officers in the row
+// and on the sheet, only those matter that say so.
+func (c officersCase) problemsOf(t *testing.T, im *Import) string {
+	var problems []string
+	if _, err := im.Check(t.Context(), func(p Problem) error {
+		if !strings.HasPrefix(c.why, "in the row") || p.Rule == "officer.twice" {
+			problems = append(problems, fmt.Sprintf("%s!%s %s", p.Sheet, p.Cell, p.Rule))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(problems, " ")
+}
+
+func (c officersCase) run(t *testing.T) {
+	im, err := c.open(t)
+	if c.err != "" {
+		if err == nil || !strings.Contains(err.Error(), c.err) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	results := resultsOf(t, im)
+	if got := c.problemsOf(t, im); results != c.results || got != c.problems {
+		t.Errorf("%q %q", results, got)
+	}
+	// The marked workbook keeps the sheet of officers, and says the same.
+	marked := filepath.Join(t.TempDir(), "marked.xlsx")
+	if err := im.WriteChecked(t.Context(), marked); err != nil {
+		t.Fatal(err)
+	}
+	if c.problems == "" {
+		return
+	}
+	if again := resultsOf(t, opened(t, marked, Options{Product: filing.Formation})); again != results {
+		t.Errorf("fed back: %q", again)
+	}
+}
+
+// resultsOf returns the results of the rows on one line.
+func resultsOf(t *testing.T, im *Import) string {
+	var results []string
+	for _, r := range rowsOf(t, im) {
+		results = append(results, string(r.result))
+	}
+	return strings.Join(results, " ")
+}
+
 // Officers may stand on a sheet of their own, and what is wrong with one is told
 // at its cell there.
 func TestOfficersSheet(t *testing.T) {
@@ -597,19 +675,10 @@ func TestOfficersSheet(t *testing.T) {
 		return []string{name, "PERSON", "Ana", "Silva", "", title, primary, "12 Market Street", "Wilmington", "DE",
 			"19801"}
 	}
-	header := []string{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",
-		"Principal City", "Principal State", "Order Registered Agent", "Officer 1 First Name"}
 	formation := func(name string) []string {
 		return []string{name, "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"}
 	}
-	for _, c := range []struct {
-		why      string
-		rows     [][]string
-		officers [][]string
-		results  string // of the rows
-		problems string // sheet!cell rule
-		err      string
-	}{
+	for _, c := range []officersCase{
 		{"two of one, one of another", [][]string{formation("Acme LLC"), formation("Bolt LLC")},
 			[][]string{ana("Acme, L.L.C.", "Member", "yes"), ana("Bolt LLC", "Managing Member", "yes"),
 				ana("ACME LLC", "Manager", "")}, "ready ready", "", ""},
@@ -637,63 +706,7 @@ func TestOfficersSheet(t *testing.T) {
 			[][]string{ana("Acme LLC", "Member", "yes")}, "invalid", "June!J2 officer.twice", ""},
 		{"no header", [][]string{formation("Acme LLC")}, nil, "", "", "none of its first rows"},
 	} {
-		t.Run(c.why, func(t *testing.T) {
-			main := tab{name: "June", rows: [][]sheet.OutCell{texts(header...)}}
-			for _, r := range c.rows {
-				main.rows = append(main.rows, texts(r...))
-			}
-			officers := officersTab(c.officers...)
-			if c.err != "" {
-				officers.rows = [][]sheet.OutCell{texts("Nothing", "here")}
-			}
-			path := workbook(t, main, officers)
-			im, err := Open(path, Options{Now: july})
-			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Fatal(err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer im.Close()
-			var results, problems []string
-			for _, r := range rowsOf(t, im) {
-				results = append(results, string(r.result))
-			}
-			if _, err := im.Check(t.Context(), func(p Problem) error {
-				if p.Rule != "officer.first-name" && p.Rule != "officer.last-name" && p.Rule != "officer.title" &&
-					p.Rule != "officer.address" || !strings.HasPrefix(c.why, "in the row") {
-					problems = append(problems, fmt.Sprintf("%s!%s %s", p.Sheet, p.Cell, p.Rule))
-				}
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if c.why == "in the row and on the sheet" {
-				problems = slices.DeleteFunc(problems,
-					func(p string) bool { return !strings.Contains(p, "officer.twice") })
-			}
-			if got := strings.Join(problems, " "); strings.Join(results, " ") != c.results || got != c.problems {
-				t.Errorf("%q %q", results, got)
-			}
-			// The marked workbook keeps the sheet of officers, and says the same.
-			marked := filepath.Join(t.TempDir(), "marked.xlsx")
-			if err := im.WriteChecked(t.Context(), marked); err != nil {
-				t.Fatal(err)
-			}
-			if c.problems == "" {
-				return
-			}
-			var again []string
-			for _, r := range rowsOf(t, opened(t, marked, Options{Product: filing.Formation})) {
-				again = append(again, string(r.result))
-			}
-			if !slices.Equal(again, results) {
-				t.Errorf("fed back: %q", again)
-			}
-		})
+		t.Run(c.why, c.run)
 	}
 }
 
@@ -879,6 +892,15 @@ func (k *keeper) CreateBatch(_ context.Context, b ledger.Batch) (bool, error) {
 func (k *keeper) AddRows(_ context.Context, _ string, rows []ledger.Row) error {
 	k.rows = append(k.rows, rows...)
 	return nil
+}
+
+// shown returns what the ledger keeps of the rows to show it.
+func (k *keeper) shown() string {
+	var b strings.Builder
+	for _, r := range k.rows {
+		fmt.Fprintln(&b, string(r.Cells), r.Message, r.Faults)
+	}
+	return b.String()
 }
 
 // A number in a cell that is a number has lost its zero, and a date where a

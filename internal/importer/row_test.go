@@ -398,27 +398,17 @@ func TestRowsOutAreRowsIn(t *testing.T) {
 		})
 		count := rapid.IntRange(1, 700).Draw(rt, "rows")
 		some := rapid.SliceOfN(rapid.SliceOfN(values, keep, keep), 1, 12).Draw(rt, "kinds of rows")
-		var b strings.Builder
-		line := func(cells []string) {
-			for i, c := range cells {
-				if i > 0 {
-					b.WriteByte(',')
-				}
-				b.WriteString(`"` + strings.ReplaceAll(c, `"`, `""`) + `"`)
-			}
-			b.WriteByte('\n')
-		}
-		line(header)
+		grid := [][]string{header}
 		var numbers []int
 		for i := range count {
 			row := some[i%len(some)]
-			line(row)
+			grid = append(grid, row)
 			if strings.Join(row, "") != "" {
 				numbers = append(numbers, i+2)
 			}
 		}
 		path := dir + "/in.csv"
-		if err := writeFile(path, b.String()); err != nil {
+		if err := writeFile(path, csvText(grid)); err != nil {
 			rt.Fatal(err)
 		}
 		im, err := Open(path, Options{
@@ -440,30 +430,7 @@ func TestRowsOutAreRowsIn(t *testing.T) {
 		err = im.Each(context.Background(), func(r *Row) error {
 			got = append(got, r.Number)
 			tally.add(r.Result)
-			switch r.Result {
-			case filing.Ready:
-				for _, v := range r.Request.Violations(2026) {
-					if !v.Warning {
-						rt.Errorf("row %d is ready and breaks %s", r.Number, v.Rule)
-					}
-				}
-				what := fmt.Sprint(strings.ToLower(r.Request.Company.Ref), r.Request.Order.FilingState,
-					r.Request.Order.AnnualReport.FilingYear)
-				if bought[what] {
-					rt.Errorf("row %d buys %s again", r.Number, what)
-				}
-				bought[what] = true
-			case filing.Invalid:
-				if r.Message == "" || len(r.Problems) == 0 || r.Request != nil {
-					rt.Errorf("row %d is invalid without a reason", r.Number)
-				}
-			case filing.Skipped:
-				if r.Message == "" || r.Request != nil {
-					rt.Errorf("row %d is skipped without a reason", r.Number)
-				}
-			default:
-				rt.Errorf("row %d is %s", r.Number, r.Result)
-			}
+			checkRowOut(rt, r, bought)
 			return nil
 		})
 		if err != nil {
@@ -474,6 +441,35 @@ func TestRowsOutAreRowsIn(t *testing.T) {
 			rt.Errorf("%d rows out of %d, %+v", len(got), len(numbers), tally)
 		}
 	})
+}
+
+// checkRowOut checks that a row has a reason or an order that breaks no rule and
+// that no row before it has.
+func checkRowOut(rt *rapid.T, r *Row, bought map[string]bool) {
+	switch r.Result {
+	case filing.Ready:
+		for _, v := range r.Request.Violations(2026) {
+			if !v.Warning {
+				rt.Errorf("row %d is ready and breaks %s", r.Number, v.Rule)
+			}
+		}
+		what := fmt.Sprint(strings.ToLower(r.Request.Company.Ref), r.Request.Order.FilingState,
+			r.Request.Order.AnnualReport.FilingYear)
+		if bought[what] {
+			rt.Errorf("row %d buys %s again", r.Number, what)
+		}
+		bought[what] = true
+	case filing.Invalid:
+		if r.Message == "" || len(r.Problems) == 0 || r.Request != nil {
+			rt.Errorf("row %d is invalid without a reason", r.Number)
+		}
+	case filing.Skipped:
+		if r.Message == "" || r.Request != nil {
+			rt.Errorf("row %d is skipped without a reason", r.Number)
+		}
+	default:
+		rt.Errorf("row %d is %s", r.Number, r.Result)
+	}
 }
 
 // Rows that a filter hides are rows all the same, and their number is called out.

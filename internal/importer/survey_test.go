@@ -150,6 +150,20 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 	}
 }
 
+// surveyCase is a case of TestSurveySaysWhereTheFilingsAre.
+type surveyCase struct {
+	why     string
+	text    string
+	o       Options
+	sheet   string
+	filings string // the sheets that hold some
+	header  int
+	rows    int
+	columns int
+	product filing.Product
+	err     string
+}
+
 // What is said of the whole file, also where Open refuses it.
 func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 	filings := [][]sheet.OutCell{texts("June 2026"), texts("Company ID", "User ID", "Filing State", "Filing Year"),
@@ -167,18 +181,7 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 			texts("comp_1", "Acme", "DE", "2026")},
 	}
 	const usual = "Company ID,User ID,Filing State"
-	for _, c := range []struct {
-		why     string
-		text    string
-		o       Options
-		sheet   string
-		filings string // the sheets that hold some
-		header  int
-		rows    int
-		columns int
-		product filing.Product
-		err     string
-	}{
+	for _, c := range []surveyCase{
 		{
 			why:     "one sheet",
 			text:    contentOf(t, workbook(t, notes, june)),
@@ -308,32 +311,34 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 			product: filing.EIN,
 		},
 	} {
-		t.Run(c.why, func(t *testing.T) {
-			s := surveyed(t, c.text, c.o)
-			var holds []string
-			for _, info := range s.Sheets {
-				if info.Filings && info.Name != "" {
-					holds = append(holds, info.Name)
-				}
-			}
-			if s.Sheet != c.sheet || strings.Join(holds, " ") != c.filings || s.HeaderRow != c.header ||
-				s.Rows != c.rows || len(s.Columns) != c.columns || s.Product != c.product ||
-				(s.Shape == "") != (c.header == 0) {
-				t.Errorf("%+v, filings on %q", s, holds)
-			}
-			im, err := OpenReader("in", strings.NewReader(c.text), int64(len(c.text)), c.o)
-			if err == nil {
-				im.Close()
-			}
-			if (c.err == "") != (s.Err == nil) || s.Err != nil && !strings.Contains(s.Err.Error(), c.err) ||
-				fmt.Sprint(err) != fmt.Sprint(s.Err) {
-				t.Errorf("%v\nOpen: %v", s.Err, err)
-			}
-			var format *sheet.FormatError
-			if s.Err != nil && !errors.As(s.Err, &format) {
-				t.Errorf("%T", s.Err)
-			}
-		})
+		t.Run(c.why, c.run)
+	}
+}
+
+func (c surveyCase) run(t *testing.T) {
+	s := surveyed(t, c.text, c.o)
+	var holds []string
+	for _, info := range s.Sheets {
+		if info.Filings && info.Name != "" {
+			holds = append(holds, info.Name)
+		}
+	}
+	if s.Sheet != c.sheet || strings.Join(holds, " ") != c.filings || s.HeaderRow != c.header ||
+		s.Rows != c.rows || len(s.Columns) != c.columns || s.Product != c.product ||
+		(s.Shape == "") != (c.header == 0) {
+		t.Errorf("%+v, filings on %q", s, holds)
+	}
+	im, err := OpenReader("in", strings.NewReader(c.text), int64(len(c.text)), c.o)
+	if err == nil {
+		im.Close()
+	}
+	if (c.err == "") != (s.Err == nil) || s.Err != nil && !strings.Contains(s.Err.Error(), c.err) ||
+		fmt.Sprint(err) != fmt.Sprint(s.Err) {
+		t.Errorf("%v\nOpen: %v", s.Err, err)
+	}
+	var format *sheet.FormatError
+	if s.Err != nil && !errors.As(s.Err, &format) {
+		t.Errorf("%T", s.Err)
 	}
 }
 
@@ -458,27 +463,29 @@ func TestShape(t *testing.T) {
 // The columns that can be chosen are those of the product, by their groups.
 func TestColumnsOf(t *testing.T) {
 	for _, p := range append([]filing.Product{""}, filing.Products...) {
-		all := ColumnsOf(p)
-		var groups []string
-		required := 0
-		for _, c := range all {
-			if len(groups) == 0 || groups[len(groups)-1] != c.Group {
-				if slices.Contains(groups, c.Group) {
-					t.Errorf("%s: %s is no block", p, c.Group)
-				}
-				groups = append(groups, c.Group)
+		t.Run(string(p), func(t *testing.T) { testColumnsOf(t, p) })
+	}
+}
+
+func testColumnsOf(t *testing.T, p filing.Product) {
+	all := ColumnsOf(p)
+	var groups []string
+	required := 0
+	for _, c := range all {
+		if len(groups) == 0 || groups[len(groups)-1] != c.Group {
+			if slices.Contains(groups, c.Group) {
+				t.Errorf("the columns of %s are apart", c.Group)
 			}
-			if c.Required {
-				required++
-			}
-			if w := wordings[filing.FoldName(c.Name)]; w.strength != exact || p != "" && !columns[w.column].has(p) ||
-				c.About == "" {
-				t.Errorf("%s: %+v", p, c)
-			}
+			groups = append(groups, c.Group)
 		}
-		if p == "" && len(all) != len(columns) || p != "" && required < 3 || !slices.Contains(groups, "Officer 25") ||
-			groups[0] != "Company" {
-			t.Errorf("%s: %d columns, %d required, in %q", p, len(all), required, groups)
+		required += oneIf(c.Required)
+		if w := wordings[filing.FoldName(c.Name)]; w.strength != exact || p != "" && !columns[w.column].has(p) ||
+			c.About == "" {
+			t.Errorf("%+v", c)
 		}
+	}
+	if p == "" && len(all) != len(columns) || p != "" && required < 3 || !slices.Contains(groups, "Officer 25") ||
+		groups[0] != "Company" {
+		t.Errorf("%d columns, %d required, in %q", len(all), required, groups)
 	}
 }

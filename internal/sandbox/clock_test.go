@@ -10,14 +10,19 @@ import (
 	"time"
 )
 
+// clockStep is the time between two steps of the clock.
+const clockStep = time.Minute
+
+// clockCase is a case of TestTheClockMovesEveryFiling.
+type clockCase struct {
+	name, fields string
+	told         []string // statuses; "" is the document
+}
+
 // TestTheClockMovesEveryFiling: one step each interval, give or take a quarter,
 // with the events that a command brings.
 func TestTheClockMovesEveryFiling(t *testing.T) {
-	const step = time.Minute
-	for _, tt := range []struct {
-		name, fields string
-		told         []string // statuses; "" is the document
-	}{
+	for _, tt := range []clockCase{
 		{"annual report", heldReport, []string{"pending", "filed", ""}},
 		{"formation", llc(), []string{"filed", ""}},
 		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"filed", ""}},
@@ -26,86 +31,92 @@ func TestTheClockMovesEveryFiling(t *testing.T) {
 			[]string{"filed", ""}},
 		{"new appointment", `"companyId":"comp_bare",` + newAgent, nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, in := withInbox(t, Config{Advance: step, DeliveriesAtOnce: 1})
-				place(t, s, tt.fields)
-				time.Sleep(time.Hour)
-				synctest.Wait()
-				var told []string
-				steps := 0
-				for _, p := range in.take() {
-					told = append(told, p.status)
-					if p.status != "" {
-						steps++
-					}
-					if least := time.Duration(steps) * step * 3 / 4; p.after < least || p.after > least*5/3 {
-						t.Errorf("%q was told after %s", p.status, p.after)
-					}
-				}
-				if !slices.Equal(told, tt.told) {
-					t.Errorf("told %q, want %q", told, tt.told)
-				}
-				if i := s.Books().Items()[0]; i.Status != "filed" || i.FilingDate.IsZero() {
-					t.Errorf("it stands at %+v", i)
-				}
-			})
-		})
+		t.Run(tt.name, tt.run)
 	}
-	t.Run("off", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, in := withInbox(t, Config{})
-			place(t, s, heldReport)
-			time.Sleep(1000 * time.Hour)
-			if got := in.take(); len(got) != 0 {
-				t.Errorf("told %+v", got)
+}
+
+func (tt clockCase) run(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{Advance: clockStep, DeliveriesAtOnce: 1})
+		place(t, s, tt.fields)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		var told []string
+		steps := 0
+		for _, p := range in.take() {
+			told = append(told, p.status)
+			if p.status != "" {
+				steps++
 			}
-		})
+			if least := time.Duration(steps) * clockStep * 3 / 4; p.after < least || p.after > least*5/3 {
+				t.Errorf("%q was told after %s", p.status, p.after)
+			}
+		}
+		if !slices.Equal(told, tt.told) {
+			t.Errorf("told %q, want %q", told, tt.told)
+		}
+		if i := s.Books().Items()[0]; i.Status != "filed" || i.FilingDate.IsZero() {
+			t.Errorf("it stands at %+v", i)
+		}
 	})
-	t.Run("closed", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, in := withInbox(t, Config{Advance: step})
-			place(t, s, heldReport)
-			s.Close()
-			time.Sleep(time.Hour)
-			if got := in.take(); len(got) != 0 || s.Books().Items()[0].Status != "submitted" {
-				t.Errorf("told %+v", got)
-			}
-		})
+}
+
+func TestClockBesideCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{Advance: clockStep})
+		id := place(t, s, heldReport).Items[0].OrderID
+		if _, err := s.Advance(t.Context(), id, "filed"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := in.take(); len(got) != 2 {
+			t.Errorf("told %+v", got)
+		}
 	})
-	t.Run("not out of an exception", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, in := withInbox(t, Config{Advance: step, DeliveriesAtOnce: 1})
-			id := place(t, s, heldReport).Items[0].OrderID
-			if _, err := s.Raise(t.Context(), id, 482); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Hour)
-			if got := in.take(); len(got) != 1 || got[0].status != exception {
-				t.Errorf("told %+v", got)
-			}
-			if _, err := s.Advance(t.Context(), id, pending); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Hour)
-			if got := in.take(); len(got) != 3 || got[1].status != filed {
-				t.Errorf("cured, and told %+v", got)
-			}
-		})
+}
+
+func TestClockLeavesExceptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{Advance: clockStep, DeliveriesAtOnce: 1})
+		id := place(t, s, heldReport).Items[0].OrderID
+		if _, err := s.Raise(t.Context(), id, 482); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if got := in.take(); len(got) != 1 || got[0].status != exception {
+			t.Errorf("told %+v", got)
+		}
+		if _, err := s.Advance(t.Context(), id, pending); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if got := in.take(); len(got) != 3 || got[1].status != filed {
+			t.Errorf("cured, and told %+v", got)
+		}
 	})
-	t.Run("beside commands", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, in := withInbox(t, Config{Advance: step})
-			id := place(t, s, heldReport).Items[0].OrderID
-			if _, err := s.Advance(t.Context(), id, "filed"); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Hour)
-			synctest.Wait()
-			if got := in.take(); len(got) != 2 {
-				t.Errorf("told %+v", got)
-			}
-		})
+}
+
+func TestClockClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{Advance: clockStep})
+		place(t, s, heldReport)
+		s.Close()
+		time.Sleep(time.Hour)
+		if got := in.take(); len(got) != 0 || s.Books().Items()[0].Status != "submitted" {
+			t.Errorf("told %+v", got)
+		}
+	})
+}
+
+func TestClockOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{})
+		place(t, s, heldReport)
+		time.Sleep(1000 * time.Hour)
+		if got := in.take(); len(got) != 0 {
+			t.Errorf("told %+v", got)
+		}
 	})
 }
 
@@ -154,57 +165,63 @@ func TestTheClockRaisesExceptions(t *testing.T) {
 	})
 }
 
+// exceptionCase is a case of TestExceptionCodes.
+type exceptionCase struct {
+	name, fields string
+	own          []int // of these one is chosen when no code is given
+}
+
 // TestExceptionCodes: what a product can hit. Source: spec section 7.
 func TestExceptionCodes(t *testing.T) {
-	for _, tt := range []struct {
-		name, fields string
-		own          []int // of these one is chosen when no code is given
-	}{
+	for _, tt := range []exceptionCase{
 		{"formation", llc(), []int{463, 464, 465}},
 		{"annual report", heldReport, []int{482}},
 		{"EIN", `"companyId":"comp_bare",` + einOrder, []int{483, 484}},
 		{"foreign qualification", `"companyId":"comp_filed","foreignQualification":true`, []int{487}},
 		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`, nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, Config{})
-			id := b.mustOrder(tt.fields).Items[0].OrderID
-			for _, code := range []int{463, 464, 465, 482, 483, 484, 487} {
-				_, err := b.Raise(t.Context(), id, code)
-				if slices.Contains(tt.own, code) != (err == nil) || err != nil && !errors.Is(err, ErrNoException) {
-					t.Errorf("%d: %v", code, err)
-				}
-			}
-			if _, err := b.Raise(t.Context(), id, 499); err != nil {
-				t.Errorf("a code that the spec does not name: %v", err)
-			}
-			_, err := b.Raise(t.Context(), id, 0)
-			if got := b.Books().Items()[0].Exception; len(tt.own) == 0 && !errors.Is(err, ErrNoException) ||
-				len(tt.own) > 0 && !slices.Contains(tt.own, got) {
-				t.Errorf("by itself: %d, %v", got, err)
-			}
-			if _, err := b.Advance(t.Context(), id, filed); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := b.Raise(t.Context(), id, 0); !errors.Is(err, ErrAtEnd) {
-				t.Errorf("filed, and yet %v", err)
-			}
-		})
+		t.Run(tt.name, tt.run)
 	}
-	t.Run("all that can have it", func(t *testing.T) {
-		b := newBench(t, Config{})
-		b.mustOrder(`"companyId":"comp_bare",` + einOrder + `,` + newAgent + `,` + report2026)
-		b.mustOrder(heldReport)
-		if r := b.do("POST", "/admin/exception", `{"all":true,"code":482}`); !strings.Contains(string(r.body),
-			`"moved":2`) {
-			t.Errorf("got %s", r.body)
+}
+
+func (tt exceptionCase) run(t *testing.T) {
+	b := newBench(t, Config{})
+	id := b.mustOrder(tt.fields).Items[0].OrderID
+	for _, code := range []int{463, 464, 465, 482, 483, 484, 487} {
+		_, err := b.Raise(t.Context(), id, code)
+		if slices.Contains(tt.own, code) != (err == nil) || err != nil && !errors.Is(err, ErrNoException) {
+			t.Errorf("%d: %v", code, err)
 		}
-		if r := b.do("POST", "/admin/exception", `{"all":true}`); !strings.Contains(string(r.body), `"moved":3`) {
-			t.Errorf("got %s", r.body)
-		}
-		if r := b.do("POST", "/admin/advance", `{"all":true,"status":"filed"}`); !strings.Contains(string(r.body),
-			`"moved":4`) {
-			t.Errorf("got %s", r.body)
-		}
-	})
+	}
+	if _, err := b.Raise(t.Context(), id, 499); err != nil {
+		t.Errorf("a code that the spec does not name: %v", err)
+	}
+	_, err := b.Raise(t.Context(), id, 0)
+	if got := b.Books().Items()[0].Exception; len(tt.own) == 0 && !errors.Is(err, ErrNoException) ||
+		len(tt.own) > 0 && !slices.Contains(tt.own, got) {
+		t.Errorf("by itself: %d, %v", got, err)
+	}
+	if _, err := b.Advance(t.Context(), id, filed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Raise(t.Context(), id, 0); !errors.Is(err, ErrAtEnd) {
+		t.Errorf("filed, and yet %v", err)
+	}
+}
+
+func TestExceptionsOfAllOrders(t *testing.T) {
+	b := newBench(t, Config{})
+	b.mustOrder(`"companyId":"comp_bare",` + einOrder + `,` + newAgent + `,` + report2026)
+	b.mustOrder(heldReport)
+	if r := b.do("POST", "/admin/exception", `{"all":true,"code":482}`); !strings.Contains(string(r.body),
+		`"moved":2`) {
+		t.Errorf("got %s", r.body)
+	}
+	if r := b.do("POST", "/admin/exception", `{"all":true}`); !strings.Contains(string(r.body), `"moved":3`) {
+		t.Errorf("got %s", r.body)
+	}
+	if r := b.do("POST", "/admin/advance", `{"all":true,"status":"filed"}`); !strings.Contains(string(r.body),
+		`"moved":4`) {
+		t.Errorf("got %s", r.body)
+	}
 }

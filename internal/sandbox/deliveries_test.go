@@ -101,14 +101,17 @@ func place(t *testing.T, s *Service, fields string) orderReply {
 
 const heldReport = `"companyId":"comp_held",` + report2026
 
+// deliveryCase is a case of TestAnEventIsTriedUntilItIsTaken.
+type deliveryCase struct {
+	name    string
+	cfg     Config
+	answers []int // then 200; 0: no answer
+	waits   []time.Duration
+	lost    int
+}
+
 func TestAnEventIsTriedUntilItIsTaken(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		cfg     Config
-		answers []int // then 200; 0: no answer
-		waits   []time.Duration
-		lost    int
-	}{
+	for _, tt := range []deliveryCase{
 		{"taken at once", Config{}, nil, nil, 0},
 		{"taken with any 2xx", Config{}, []int{204}, nil, 0},
 		{"refused", Config{}, []int{500, 401}, []time.Duration{time.Second, 2 * time.Second}, 0},
@@ -119,46 +122,48 @@ func TestAnEventIsTriedUntilItIsTaken(t *testing.T) {
 		{"given up", Config{Retries: 2}, []int{500, 500, 500}, []time.Duration{time.Second, 2 * time.Second}, 1},
 		{"never again", Config{Retries: -1}, []int{500}, nil, 1},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, in := withInbox(t, tt.cfg)
-				in.answer = func(n int, _ post) (int, error) {
-					switch {
-					case n > len(tt.answers):
-						return 200, nil
-					case tt.answers[n-1] == 0:
-						return 0, errors.New("connection refused")
-					}
-					return tt.answers[n-1], nil
-				}
-				e := s.TestDelivery(t.Context())
-				if n := len(s.Deliveries()); n != 1 {
-					t.Errorf("it returned after %d tries", n)
-				}
-				time.Sleep(time.Hour)
-				synctest.Wait()
-				posts := in.take()
-				if len(posts) != len(tt.waits)+1 {
-					t.Fatalf("%d tries, want %d", len(posts), len(tt.waits)+1)
-				}
-				for i, p := range posts {
-					if p.id != e.ID || p.body != string(e.Body) || !p.good {
-						t.Errorf("try %d: %+v", i+1, p)
-					}
-					if i > 0 {
-						if got, want := p.after-posts[i-1].after, tt.waits[i-1]; got < want || got > want*5/4 {
-							t.Errorf("wait %d was %s, want from %s on", i, got, want)
-						}
-					}
-				}
-				got := s.told(10).Endpoints[0]
-				if got.Waiting != 0 || got.Lost != tt.lost || got.Taken != 1-tt.lost || got.Attempts != len(posts) ||
-					s.Waiting() != 0 {
-					t.Errorf("the books say %+v", got)
-				}
-			})
-		})
+		t.Run(tt.name, tt.run)
 	}
+}
+
+func (tt deliveryCase) run(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, tt.cfg)
+		in.answer = func(n int, _ post) (int, error) {
+			switch {
+			case n > len(tt.answers):
+				return 200, nil
+			case tt.answers[n-1] == 0:
+				return 0, errors.New("connection refused")
+			}
+			return tt.answers[n-1], nil
+		}
+		e := s.TestDelivery(t.Context())
+		if n := len(s.Deliveries()); n != 1 {
+			t.Errorf("it returned after %d tries", n)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		posts := in.take()
+		if len(posts) != len(tt.waits)+1 {
+			t.Fatalf("%d tries, want %d", len(posts), len(tt.waits)+1)
+		}
+		for i, p := range posts {
+			if p.id != e.ID || p.body != string(e.Body) || !p.good {
+				t.Errorf("try %d: %+v", i+1, p)
+			}
+			if i > 0 {
+				if got, want := p.after-posts[i-1].after, tt.waits[i-1]; got < want || got > want*5/4 {
+					t.Errorf("wait %d was %s, want from %s on", i, got, want)
+				}
+			}
+		}
+		got := s.told(10).Endpoints[0]
+		if got.Waiting != 0 || got.Lost != tt.lost || got.Taken != 1-tt.lost || got.Attempts != len(posts) ||
+			s.Waiting() != 0 {
+			t.Errorf("the books say %+v", got)
+		}
+	})
 }
 
 // TestDeliveriesAreBounded: an endpoint that hangs is sent eight events and no
@@ -206,14 +211,20 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// The names of the events that are sent. "!" in front marks a bad signature, and
+// "-" is a body that is no event.
+const first, second = "1", "2"
+
+// webhookFaultCase is a case of TestWebhookFaults.
+type webhookFaultCase struct {
+	name   string
+	faults []WebhookFault
+	want   []string
+	at     []time.Duration // of each, with what jitter adds; nil: at once
+}
+
 func TestWebhookFaults(t *testing.T) {
-	const first, second = "1", "2" // the events sent; "!" in front: badly signed; "-" a body that is no event
-	for _, tt := range []struct {
-		name   string
-		faults []WebhookFault
-		want   []string
-		at     []time.Duration // of each, with what jitter adds; nil: at once
-	}{
+	for _, tt := range []webhookFaultCase{
 		{"none", nil, []string{first, second}, nil},
 		{"duplicate", []WebhookFault{{Kind: WebhookDuplicate, Times: 1}}, []string{first, first, second}, nil},
 		{"reorder", []WebhookFault{{Kind: WebhookReorder, Times: 1}}, []string{second, first}, nil},
@@ -232,80 +243,87 @@ func TestWebhookFaults(t *testing.T) {
 			[]string{"-", first, second, first}, nil},
 		{"early has no part in it", []WebhookFault{{Kind: WebhookEarly}}, []string{first, second}, nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, in := withInbox(t, Config{DeliveriesAtOnce: 1, WebhookFaults: tt.faults})
-				names := map[string]string{s.TestDelivery(t.Context()).ID: first,
-					s.TestDelivery(t.Context()).ID: second}
-				time.Sleep(time.Hour)
-				synctest.Wait()
-				var got []string
-				for i, p := range in.take() {
-					name := names[p.id]
-					if name == "" {
-						name = "-"
-					}
-					if !p.good {
-						name = "!" + name
-					}
-					got = append(got, name)
-					var at time.Duration
-					if i < len(tt.at) {
-						at = tt.at[i]
-					}
-					if p.after < at || p.after > at*5/4 {
-						t.Errorf("delivery %d came after %s, want %s", i+1, p.after, at)
-					}
-				}
-				if !slices.Equal(got, tt.want) {
-					t.Errorf("told %q, want %q", got, tt.want)
-				}
-				if s.Waiting() != 0 || len(s.Violations()) != 0 {
-					t.Errorf("waiting %d, violations %v", s.Waiting(), s.Violations())
-				}
-			})
-		})
+		t.Run(tt.name, tt.run)
 	}
-	t.Run("a bad signature taken is a violation", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, in := withInbox(t, Config{WebhookFaults: []WebhookFault{{Kind: WebhookBadSignature, Times: 1}}})
-			in.answer = func(int, post) (int, error) { return 200, nil }
-			s.TestDelivery(t.Context())
-			time.Sleep(time.Hour)
-			if v := s.Violations(); len(v) != 1 || v[0].Rule != "5.5" {
-				t.Errorf("violations %v", v)
+}
+
+func (tt webhookFaultCase) run(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{DeliveriesAtOnce: 1, WebhookFaults: tt.faults})
+		names := map[string]string{s.TestDelivery(t.Context()).ID: first,
+			s.TestDelivery(t.Context()).ID: second}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		var got []string
+		for i, p := range in.take() {
+			name := names[p.id]
+			if name == "" {
+				name = "-"
 			}
-			if n := len(in.take()); n != 2 {
-				t.Errorf("%d deliveries: the right one has to follow", n)
+			if !p.good {
+				name = "!" + name
 			}
-		})
+			got = append(got, name)
+			var at time.Duration
+			if i < len(tt.at) {
+				at = tt.at[i]
+			}
+			if p.after < at || p.after > at*5/4 {
+				t.Errorf("delivery %d came after %s, want %s", i+1, p.after, at)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("told %q, want %q", got, tt.want)
+		}
+		if s.Waiting() != 0 || len(s.Violations()) != 0 {
+			t.Errorf("waiting %d, violations %v", s.Waiting(), s.Violations())
+		}
 	})
-	t.Run("rate", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, in := withInbox(t, Config{WebhookFaults: []WebhookFault{{Kind: WebhookDuplicate, Rate: 0.2}}})
-			for range 300 {
-				s.TestDelivery(t.Context())
-			}
-			synctest.Wait()
-			if n := len(in.take()) - 300; n < 30 || n > 90 || s.Books().Faults["webhook duplicate"] != n {
-				t.Errorf("%d of 300 came twice", n)
-			}
-			s.ClearWebhookFaults()
+}
+
+func TestWebhookFaultRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{WebhookFaults: []WebhookFault{{Kind: WebhookDuplicate, Rate: 0.2}}})
+		for range 300 {
 			s.TestDelivery(t.Context())
-			if n := len(in.take()); n != 1 {
-				t.Errorf("cleared, and yet %d", n)
-			}
-		})
+		}
+		synctest.Wait()
+		if n := len(in.take()) - 300; n < 30 || n > 90 || s.Books().Faults["webhook duplicate"] != n {
+			t.Errorf("%d of 300 came twice", n)
+		}
+		s.ClearWebhookFaults()
+		s.TestDelivery(t.Context())
+		if n := len(in.take()); n != 1 {
+			t.Errorf("cleared, and yet %d", n)
+		}
 	})
+}
+
+func TestBadSignatureTakenIsAViolation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{WebhookFaults: []WebhookFault{{Kind: WebhookBadSignature, Times: 1}}})
+		in.answer = func(int, post) (int, error) { return 200, nil }
+		s.TestDelivery(t.Context())
+		time.Sleep(time.Hour)
+		if v := s.Violations(); len(v) != 1 || v[0].Rule != "5.5" {
+			t.Errorf("violations %v", v)
+		}
+		if n := len(in.take()); n != 2 {
+			t.Errorf("%d deliveries: the right one has to follow", n)
+		}
+	})
+}
+
+// earlyCase is an order of TestEventsBeforeTheAnswer.
+type earlyCase struct {
+	name, fields string
+	told         []string // statuses, before the answer
 }
 
 // TestEventsBeforeTheAnswer: the endpoint hears of an order before the client
 // has its answer, and of more than it says.
 func TestEventsBeforeTheAnswer(t *testing.T) {
-	for _, tt := range []struct {
-		name, fields string
-		told         []string // statuses, before the answer
-	}{
+	for _, tt := range []earlyCase{
 		{"annual report", heldReport, []string{"submitted", "pending"}},
 		{"formation", llc(), []string{"submitted"}},
 		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"submitted"}},
@@ -320,67 +338,72 @@ func TestEventsBeforeTheAnswer(t *testing.T) {
 			"by configuration": {EventsFirst: true},
 			"by fault":         {WebhookFaults: []WebhookFault{{Kind: WebhookEarly}}},
 		} {
-			t.Run(tt.name+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cfg.DeliveriesAtOnce, cfg.Latency = 1, 10*time.Second
-					s, in := withInbox(t, cfg)
-					o := place(t, s, tt.fields)
-					var got []string
-					for _, p := range in.take() {
-						got = append(got, p.status)
-						if p.after != 5*time.Second ||
-							!slices.ContainsFunc(o.Items, func(i orderItem) bool {
-								return i.OrderID == p.data["orderId"]
-							}) {
-							t.Errorf("told after %s: %s", p.after, p.body)
-						}
-					}
-					if !slices.Equal(got, tt.told) {
-						t.Errorf("told %q, want %q", got, tt.told)
-					}
-					if tt.name != "agent that is there already" {
-						for _, item := range o.Items {
-							if item.FilingStatus != "submitted" {
-								t.Errorf("the answer says %s", item.FilingStatus)
-							}
-						}
-					}
-				})
-			})
+			t.Run(tt.name+" "+name, func(t *testing.T) { tt.run(t, cfg) })
 		}
 	}
-	t.Run("a change of agent that was ordered already", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, in := withInbox(t, Config{EventsFirst: true})
-			for _, want := range []int{1, 0} {
-				place(t, s, `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`)
-				if got := in.take(); len(got) != want {
-					t.Errorf("told %+v", got)
+}
+
+func (tt earlyCase) run(t *testing.T, cfg Config) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg.DeliveriesAtOnce, cfg.Latency = 1, 10*time.Second
+		s, in := withInbox(t, cfg)
+		o := place(t, s, tt.fields)
+		var got []string
+		for _, p := range in.take() {
+			got = append(got, p.status)
+			if p.after != 5*time.Second ||
+				!slices.ContainsFunc(o.Items, func(i orderItem) bool {
+					return i.OrderID == p.data["orderId"]
+				}) {
+				t.Errorf("told after %s: %s", p.after, p.body)
+			}
+		}
+		if !slices.Equal(got, tt.told) {
+			t.Errorf("told %q, want %q", got, tt.told)
+		}
+		if tt.name != "agent that is there already" {
+			for _, item := range o.Items {
+				if item.FilingStatus != "submitted" {
+					t.Errorf("the answer says %s", item.FilingStatus)
 				}
 			}
-		})
-	})
-	t.Run("an answer that is lost", func(t *testing.T) {
-		b := newBench(t, Config{EventsFirst: true, Faults: []Fault{{Kind: FaultReset, After: true}}})
-		e := b.listen(t, `"filing.status_changed"`)
-		if _, err := b.raw(orderBody(heldReport)); err == nil {
-			t.Error("the answer came")
-		}
-		if n := len(e.take()); n != 2 {
-			t.Errorf("told %d times", n)
 		}
 	})
-	t.Run("an endpoint that hangs", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, in := withInbox(t, Config{EventsFirst: true})
-			in.answer = func(int, post) (int, error) { time.Sleep(time.Minute); return 200, nil }
-			start := time.Now()
-			place(t, s, heldReport)
-			if took := time.Since(start); took != 2*time.Second {
-				t.Errorf("the order took %s", took)
+}
+
+func TestEarlyEventsToAHangingEndpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{EventsFirst: true})
+		in.answer = func(int, post) (int, error) { time.Sleep(time.Minute); return 200, nil }
+		start := time.Now()
+		place(t, s, heldReport)
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("the order took %s", took)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+func TestEarlyEventsOfALostAnswer(t *testing.T) {
+	b := newBench(t, Config{EventsFirst: true, Faults: []Fault{{Kind: FaultReset, After: true}}})
+	e := b.listen(t, `"filing.status_changed"`)
+	if _, err := b.raw(orderBody(heldReport)); err == nil {
+		t.Error("the answer came")
+	}
+	if n := len(e.take()); n != 2 {
+		t.Errorf("told %d times", n)
+	}
+}
+
+func TestEarlyEventOfARepeatedAgentChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := withInbox(t, Config{EventsFirst: true})
+		for _, want := range []int{1, 0} {
+			place(t, s, `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`)
+			if got := in.take(); len(got) != want {
+				t.Errorf("told %+v", got)
 			}
-			time.Sleep(time.Hour)
-		})
+		}
 	})
 }
 

@@ -71,14 +71,19 @@ func (b *bench) listen(t *testing.T, types string) *ear {
 	return e
 }
 
+// bothTypes are the event types that an endpoint can ask for.
+const bothTypes = `"filing.status_changed","document.uploaded"`
+
+// eventCase is a case of TestEvents.
+type eventCase struct {
+	name, fields string
+	steps        []string // statuses told, one Advance each; "" when nothing is told
+	document     string
+	filingType   any
+}
+
 func TestEvents(t *testing.T) {
-	both := `"filing.status_changed","document.uploaded"`
-	for _, tt := range []struct {
-		name, fields string
-		steps        []string // statuses told, one Advance each; "" when nothing is told
-		document     string
-		filingType   any
-	}{
+	for _, tt := range []eventCase{
 		{"annual report", `"companyId":"comp_held",` + report2026, []string{"pending", "filed"}, "annual_report", nil},
 		{"formation", llc(), []string{"filed"}, "articles", nil},
 		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"filed"}, "ein_letter", nil},
@@ -88,110 +93,115 @@ func TestEvents(t *testing.T) {
 			"state_confirmation", "change_of_agent"},
 		{"new appointment", `"companyId":"comp_bare",` + newAgent, []string{""}, "", nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, Config{DeliveriesAtOnce: 1})
-			all, documents := b.listen(t, both), b.listen(t, `"document.uploaded"`)
-			id := b.mustOrder(tt.fields).Items[0].OrderID
-			if got := all.take(); len(got) != 0 {
-				t.Errorf("ordering told %+v", got)
-			}
-			for _, status := range tt.steps {
-				if _, err := b.Advance(t.Context(), id, ""); err != nil {
-					t.Fatal(err)
-				}
-				got := all.take()
-				if status == "" {
-					if len(got) != 0 {
-						t.Errorf("told %+v", got)
-					}
-					continue
-				}
-				d := got[0].Data
-				if _, err := time.Parse("2006-01-02T15:04:05.000Z", got[0].CreatedAt); err != nil ||
-					!strings.HasPrefix(got[0].ID, "evt_") {
-					t.Errorf("envelope %+v: %v", got[0], err)
-				}
-				if got[0].Type != statusChanged || d["orderId"] != id || d["filingStatus"] != status ||
-					d["filingType"] != tt.filingType ||
-					(d["filingDate"] != nil) != (status == "filed") {
-					t.Errorf("told %+v", got[0])
-				}
-				if status != "filed" {
-					continue
-				}
-				if len(got) != 2 || got[1].Type != documentUploaded || got[1].Data["orderId"] != id ||
-					got[1].Data["documentType"] != tt.document {
-					t.Errorf("told %+v", got)
-				}
-			}
-			if got := documents.take(); (len(got) == 1) != (tt.document != "") {
-				t.Errorf("the endpoint for documents was told %+v", got)
-			}
-			if _, err := b.Advance(t.Context(), id, ""); !errors.Is(err, ErrAtEnd) {
-				t.Errorf("past the end: %v", err)
-			}
-		})
+		t.Run(tt.name, tt.run)
 	}
-	t.Run("an EIN reaches its company", func(t *testing.T) {
-		b := newBench(t, Config{})
-		id := b.mustOrder(`"companyId":"comp_bare",` + einOrder).Items[0].OrderID
+}
+
+func (tt eventCase) run(t *testing.T) {
+	b := newBench(t, Config{DeliveriesAtOnce: 1})
+	all, documents := b.listen(t, bothTypes), b.listen(t, `"document.uploaded"`)
+	id := b.mustOrder(tt.fields).Items[0].OrderID
+	if got := all.take(); len(got) != 0 {
+		t.Errorf("ordering told %+v", got)
+	}
+	for _, status := range tt.steps {
 		if _, err := b.Advance(t.Context(), id, ""); err != nil {
 			t.Fatal(err)
 		}
-		if r := b.order(`"companyId":"comp_bare",` + einOrder); r.status != 409 ||
-			r.message(t) != "EIN already exists for this company" {
-			t.Errorf("got %d %s", r.status, r.body)
+		got := all.take()
+		if status == "" {
+			if len(got) != 0 {
+				t.Errorf("told %+v", got)
+			}
+			continue
 		}
-	})
-	t.Run("exception, redelivery, test, mail", func(t *testing.T) {
-		b := newBench(t, Config{})
-		e := b.listen(t, both)
-		id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
-		events, err := b.Raise(t.Context(), id, 482)
-		if err != nil || len(events) != 1 {
-			t.Fatal(events, err)
+		d := got[0].Data
+		if _, err := time.Parse("2006-01-02T15:04:05.000Z", got[0].CreatedAt); err != nil ||
+			!strings.HasPrefix(got[0].ID, "evt_") {
+			t.Errorf("envelope %+v: %v", got[0], err)
 		}
-		first := e.take()
-		if len(first) != 1 || first[0].Data["exceptionCode"] != 482.0 {
-			t.Errorf("told %+v", first)
+		if got[0].Type != statusChanged || d["orderId"] != id || d["filingStatus"] != status ||
+			d["filingType"] != tt.filingType ||
+			(d["filingDate"] != nil) != (status == "filed") {
+			t.Errorf("told %+v", got[0])
 		}
-		if err := b.Redeliver(t.Context(), events[0].ID); err != nil {
-			t.Fatal(err)
+		if status != "filed" {
+			continue
 		}
-		if again := e.take(); len(again) != 1 || again[0].ID != first[0].ID {
-			t.Errorf("redelivered %+v", again)
+		if len(got) != 2 || got[1].Type != documentUploaded || got[1].Data["orderId"] != id ||
+			got[1].Data["documentType"] != tt.document {
+			t.Errorf("told %+v", got)
 		}
-		b.TestDelivery(t.Context())
-		if got := e.take(); len(got) != 1 || got[0].Data["orderId"] != "order_test" {
-			t.Errorf("test delivery told %+v", got)
-		}
-		if _, err := b.AgentMail(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-		if got := e.take(); len(got) != 1 || got[0].Data["documentType"] != "registered_agent" {
-			t.Errorf("agent mail told %+v", got)
-		}
-		if _, err := b.Advance(t.Context(), "order_none", ""); !errors.Is(err, ErrNoOrder) {
-			t.Errorf("got %v", err)
-		}
-		if err := b.Redeliver(t.Context(), "evt_none"); !errors.Is(err, ErrNoEvent) {
-			t.Errorf("got %v", err)
-		}
-		if got := b.Deliveries(); len(got) != 4 || got[0].Status != 200 || got[0].Err != nil {
-			t.Errorf("deliveries %+v", got)
-		}
-	})
-	t.Run("an endpoint that is away", func(t *testing.T) {
-		b := newBench(t, Config{})
-		b.do("POST", "/v1/webhook-endpoints", `{"url":"http://127.0.0.1:1/in","eventTypes":[`+both+`]}`)
-		id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
-		if _, err := b.Advance(t.Context(), id, ""); err != nil {
-			t.Fatal(err)
-		}
-		if got := b.Deliveries(); len(got) != 1 || got[0].Err == nil {
-			t.Errorf("deliveries %+v", got)
-		}
-	})
+	}
+	if got := documents.take(); (len(got) == 1) != (tt.document != "") {
+		t.Errorf("the endpoint for documents was told %+v", got)
+	}
+	if _, err := b.Advance(t.Context(), id, ""); !errors.Is(err, ErrAtEnd) {
+		t.Errorf("past the end: %v", err)
+	}
+}
+
+func TestEndpointAway(t *testing.T) {
+	b := newBench(t, Config{})
+	b.do("POST", "/v1/webhook-endpoints", `{"url":"http://127.0.0.1:1/in","eventTypes":[`+bothTypes+`]}`)
+	id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
+	if _, err := b.Advance(t.Context(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Deliveries(); len(got) != 1 || got[0].Err == nil {
+		t.Errorf("deliveries %+v", got)
+	}
+}
+
+func TestOtherEvents(t *testing.T) {
+	b := newBench(t, Config{})
+	e := b.listen(t, bothTypes)
+	id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
+	events, err := b.Raise(t.Context(), id, 482)
+	if err != nil || len(events) != 1 {
+		t.Fatal(events, err)
+	}
+	first := e.take()
+	if len(first) != 1 || first[0].Data["exceptionCode"] != 482.0 {
+		t.Errorf("told %+v", first)
+	}
+	if err := b.Redeliver(t.Context(), events[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if again := e.take(); len(again) != 1 || again[0].ID != first[0].ID {
+		t.Errorf("redelivered %+v", again)
+	}
+	b.TestDelivery(t.Context())
+	if got := e.take(); len(got) != 1 || got[0].Data["orderId"] != "order_test" {
+		t.Errorf("test delivery told %+v", got)
+	}
+	if _, err := b.AgentMail(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.take(); len(got) != 1 || got[0].Data["documentType"] != "registered_agent" {
+		t.Errorf("agent mail told %+v", got)
+	}
+	if _, err := b.Advance(t.Context(), "order_none", ""); !errors.Is(err, ErrNoOrder) {
+		t.Errorf("got %v", err)
+	}
+	if err := b.Redeliver(t.Context(), "evt_none"); !errors.Is(err, ErrNoEvent) {
+		t.Errorf("got %v", err)
+	}
+	if got := b.Deliveries(); len(got) != 4 || got[0].Status != 200 || got[0].Err != nil {
+		t.Errorf("deliveries %+v", got)
+	}
+}
+
+func TestEINReachesItsCompany(t *testing.T) {
+	b := newBench(t, Config{})
+	id := b.mustOrder(`"companyId":"comp_bare",` + einOrder).Items[0].OrderID
+	if _, err := b.Advance(t.Context(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.order(`"companyId":"comp_bare",` + einOrder); r.status != 409 ||
+		r.message(t) != "EIN already exists for this company" {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
 }
 
 // TestLinks: download and magic links lead somewhere for as long as section 8 says.

@@ -31,14 +31,24 @@ func (b *bench) raw(body string) (string, error) {
 	return string(got), err
 }
 
+// seen is the answer as the client sees it.
+type seen struct {
+	res  *http.Response // nil when there was no head of an answer
+	body string
+	err  error // how the connection or the body ended
+	took time.Duration
+}
+
+// faultCase is a fault and what the client sees of it.
+type faultCase struct {
+	name       string
+	fault      Fault
+	alwaysMade bool
+	ok         func(seen) bool
+}
+
 // TestFaults looks at each kind of fault from outside, before and after the order is made.
 func TestFaults(t *testing.T) {
-	type seen struct {
-		res  *http.Response // nil when there was no head of an answer
-		body string
-		err  error // how the connection or the body ended
-		took time.Duration
-	}
 	status := func(want int) func(seen) bool {
 		return func(s seen) bool { return s.res != nil && s.res.StatusCode == want && json.Valid([]byte(s.body)) }
 	}
@@ -54,12 +64,7 @@ func TestFaults(t *testing.T) {
 		wait := time.Until(at)
 		return err == nil && wait > 3*time.Second && wait < 6*time.Second
 	}
-	for _, tt := range []struct {
-		name       string
-		fault      Fault
-		alwaysMade bool
-		ok         func(seen) bool
-	}{
+	for _, tt := range []faultCase{
 		{name: "time-out", fault: Fault{Kind: FaultTimeout, For: 50 * time.Millisecond},
 			ok: func(s seen) bool { return s.res == nil && s.body == "" && s.took >= 50*time.Millisecond }},
 		{name: "reset", fault: Fault{Kind: FaultReset},
@@ -109,47 +114,60 @@ func TestFaults(t *testing.T) {
 			if after {
 				name = tt.name + " after"
 			}
-			t.Run(name, func(t *testing.T) {
-				tt.fault.After = after
-				b := newBench(t, Config{Faults: []Fault{tt.fault}})
-				var got seen
-				start := time.Now()
-				answer, err := b.raw(orderBody(`"companyId":"comp_held",` + report2026))
-				got.took, got.body, got.err = time.Since(start), answer, err
-				if res, err := http.ReadResponse(bufio.NewReader(strings.NewReader(answer)), nil); err == nil {
-					body, err := io.ReadAll(res.Body)
-					got.res, got.body, got.err = res, string(body), err
-				}
-				if !tt.ok(got) {
-					t.Errorf("got %+v, head %+v", got, got.res)
-				}
-				made := tt.alwaysMade || after
-				books := b.Books()
-				if (len(books.Orders) == 1) != made || (books.Charged > 0) != made {
-					t.Errorf("orders made: %d, charged %d; want made %v", len(books.Orders), books.Charged, made)
-				}
-				if made && books.Orders[0].Fault == "" || len(books.Faults) != 1 {
-					t.Errorf("the books do not tell: %+v", books)
-				}
-			})
+			t.Run(name, func(t *testing.T) { tt.run(t, after) })
 		}
 	}
 }
 
-func TestFaultChoice(t *testing.T) {
-	send := func(b *bench, n int) (statuses []int) {
-		for i := range n {
-			company := "comp_held"
-			if i%2 == 1 {
-				company = "comp_bare"
-			}
-			r := b.order(`"companyId":"` + company + `",` + edit(report2026, `"2026"`, `"2026",`+deAgent))
-			statuses = append(statuses, r.status)
-		}
-		return statuses
+func (tt faultCase) run(t *testing.T, after bool) {
+	tt.fault.After = after
+	b := newBench(t, Config{Faults: []Fault{tt.fault}})
+	got := see(b, orderBody(`"companyId":"comp_held",`+report2026))
+	if !tt.ok(got) {
+		t.Errorf("got %+v, head %+v", got, got.res)
 	}
-	bad := Fault{Kind: FaultStatus, Status: 500}
-	with := func(change func(*Fault)) Fault { f := bad; change(&f); return f }
+	made := tt.alwaysMade || after
+	books := b.Books()
+	if (len(books.Orders) == 1) != made || (books.Charged > 0) != made {
+		t.Errorf("orders made: %d, charged %d; want made %v", len(books.Orders), books.Charged, made)
+	}
+	if made && books.Orders[0].Fault == "" || len(books.Faults) != 1 {
+		t.Errorf("the books do not name the fault: %+v", books)
+	}
+}
+
+// see sends a request and returns the answer, as far as it can be read.
+func see(b *bench, body string) seen {
+	start := time.Now()
+	answer, err := b.raw(body)
+	got := seen{took: time.Since(start), body: answer, err: err}
+	if res, err := http.ReadResponse(bufio.NewReader(strings.NewReader(answer)), nil); err == nil {
+		body, err := io.ReadAll(res.Body)
+		got.res, got.body, got.err = res, string(body), err
+	}
+	return got
+}
+
+// bad is a fault that every order meets.
+var bad = Fault{Kind: FaultStatus, Status: 500}
+
+// with is the fault bad with a change.
+func with(change func(*Fault)) Fault { f := bad; change(&f); return f }
+
+// send places n orders, for two companies in turn.
+func send(b *bench, n int) (statuses []int) {
+	for i := range n {
+		company := "comp_held"
+		if i%2 == 1 {
+			company = "comp_bare"
+		}
+		r := b.order(`"companyId":"` + company + `",` + edit(report2026, `"2026"`, `"2026",`+deAgent))
+		statuses = append(statuses, r.status)
+	}
+	return statuses
+}
+
+func TestFaultChoice(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		faults []Fault
@@ -178,52 +196,57 @@ func TestFaultChoice(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nth counts from the injection on", func(t *testing.T) {
-		b := newBench(t, Config{})
-		send(b, 2)
-		b.Inject(with(func(f *Fault) { f.Nth = 1 }))
-		if got := send(b, 2); !slices.Equal(got, []int{500, 201}) {
-			t.Errorf("got %v", got)
+}
+
+func TestNthCountsFromTheInjection(t *testing.T) {
+	b := newBench(t, Config{})
+	send(b, 2)
+	b.Inject(with(func(f *Fault) { f.Nth = 1 }))
+	if got := send(b, 2); !slices.Equal(got, []int{500, 201}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestFaultOfARefusal(t *testing.T) {
+	b := newBench(t, Config{Faults: []Fault{{Kind: FaultGarbage, After: true}}})
+	if r := b.order(`"companyId":"comp_none",` + report2026); r.status != 404 || json.Valid(r.body) {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
+
+func TestFaultsCleared(t *testing.T) {
+	b := newBench(t, Config{Faults: []Fault{bad}})
+	b.ClearFaults()
+	if got := send(b, 1); got[0] != 201 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestFaultRateFollowsTheSeed(t *testing.T) {
+	run := func(seed uint64) []int {
+		return send(newBench(t, Config{Seed: seed, Faults: []Fault{with(func(f *Fault) { f.Rate = 0.5 })}}), 40)
+	}
+	first := run(7)
+	hit := len(slices.DeleteFunc(slices.Clone(first), func(s int) bool { return s != 500 }))
+	if !slices.Equal(first, run(7)) || slices.Equal(first, run(8)) || hit < 8 || hit > 32 {
+		t.Errorf("hit %d of 40", hit)
+	}
+}
+
+func TestFaultsOfLookups(t *testing.T) {
+	b := newBench(t, Config{Faults: []Fault{
+		{Kind: FaultStatus, Status: 502, Endpoint: "GET /users/{id}"},
+		{Kind: FaultGarbage, Endpoint: "GET /companies/{id}", Company: "comp_bare"},
+	}})
+	for path, want := range map[string]int{"/v1/users/user_1": 502, "/v1/companies/comp_held": 200,
+		"/v1/organization": 200} {
+		if r := b.do("GET", path, ""); r.status != want || want == 200 && !json.Valid(r.body) {
+			t.Errorf("%s: got %d %s", path, r.status, r.body)
 		}
-	})
-	t.Run("look-ups", func(t *testing.T) {
-		b := newBench(t, Config{Faults: []Fault{
-			{Kind: FaultStatus, Status: 502, Endpoint: "GET /users/{id}"},
-			{Kind: FaultGarbage, Endpoint: "GET /companies/{id}", Company: "comp_bare"},
-		}})
-		for path, want := range map[string]int{"/v1/users/user_1": 502, "/v1/companies/comp_held": 200,
-			"/v1/organization": 200} {
-			if r := b.do("GET", path, ""); r.status != want || want == 200 && !json.Valid(r.body) {
-				t.Errorf("%s: got %d %s", path, r.status, r.body)
-			}
-		}
-		if r := b.do("GET", "/v1/companies/comp_bare", ""); r.status != 200 || json.Valid(r.body) {
-			t.Errorf("got %d %s", r.status, r.body)
-		}
-	})
-	t.Run("rate follows the seed", func(t *testing.T) {
-		run := func(seed uint64) []int {
-			return send(newBench(t, Config{Seed: seed, Faults: []Fault{with(func(f *Fault) { f.Rate = 0.5 })}}), 40)
-		}
-		first := run(7)
-		hit := len(slices.DeleteFunc(slices.Clone(first), func(s int) bool { return s != 500 }))
-		if !slices.Equal(first, run(7)) || slices.Equal(first, run(8)) || hit < 8 || hit > 32 {
-			t.Errorf("hit %d of 40", hit)
-		}
-	})
-	t.Run("cleared", func(t *testing.T) {
-		b := newBench(t, Config{Faults: []Fault{bad}})
-		b.ClearFaults()
-		if got := send(b, 1); got[0] != 201 {
-			t.Errorf("got %v", got)
-		}
-	})
-	t.Run("a refusal is spoilt as it is", func(t *testing.T) {
-		b := newBench(t, Config{Faults: []Fault{{Kind: FaultGarbage, After: true}}})
-		if r := b.order(`"companyId":"comp_none",` + report2026); r.status != 404 || json.Valid(r.body) {
-			t.Errorf("got %d %s", r.status, r.body)
-		}
-	})
+	}
+	if r := b.do("GET", "/v1/companies/comp_bare", ""); r.status != 200 || json.Valid(r.body) {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
 }
 
 func TestOutage(t *testing.T) {

@@ -11,6 +11,13 @@ import (
 	"pgregory.net/rapid"
 )
 
+// orderRuleCase is a case of TestOrderRules.
+type orderRuleCase struct {
+	name, fields string
+	status       int
+	rule, want   string // of the refusal
+}
+
 // TestOrderRules has a row for each way to keep and to break an order rule of section 4.
 func TestOrderRules(t *testing.T) {
 	names := func(n int) string {
@@ -24,11 +31,7 @@ func TestOrderRules(t *testing.T) {
 	const held, bare = `"companyId":"comp_held",`, `"companyId":"comp_bare",`
 	const filed, blank = `"companyId":"comp_filed",`, `"companyId":"comp_blank",`
 	foreignParty := `"responsiblePartyIsForeign":true,"responsiblePartyPhoneNumber":"+4930123456"`
-	for _, tt := range []struct {
-		name, fields string
-		status       int
-		rule, want   string // of the refusal
-	}{
+	for _, tt := range []orderRuleCase{
 		{"4.1 a product is sent", `"companyId":"comp_held"`, 400, "4.1", "no product"},
 		{"4.1 companyId for an annual report", report2026 + `,` + newAgent, 400, "4.1", "companyId is required"},
 		{"4.1 companyId for an EIN", einOrder, 400, "4.1", "companyId is required"},
@@ -148,53 +151,8 @@ func TestOrderRules(t *testing.T) {
 		{"4.10 company not complete", blank + `"foreignQualification":true`, 400, "4.10",
 			"entityType and formationState"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, Config{})
-			r := b.order(tt.fields)
-			if r.status != tt.status {
-				t.Fatalf("got %d %s, want %d", r.status, r.body, tt.status)
-			}
-			books := b.Books()
-			if tt.status == 201 {
-				if v := b.Violations(); len(v) > 0 || len(books.Orders) != 1 {
-					t.Errorf("%d orders, violations %v", len(books.Orders), v)
-				}
-				return
-			}
-			if !strings.Contains(r.message(t), tt.want) {
-				t.Errorf("message %q lacks %q", r.message(t), tt.want)
-			}
-			if !slices.ContainsFunc(b.Violations(),
-				func(v Violation) bool { return v.Rule == tt.rule && strings.Contains(v.Message, tt.want) }) {
-				t.Errorf("rule %s is not among %v", tt.rule, b.Violations())
-			}
-			if len(books.Orders) != 0 || books.Charged != 0 || books.Refused[tt.status] != 1 {
-				t.Errorf("a refused order left %+v", books)
-			}
-		})
+		t.Run(tt.name, tt.run)
 	}
-	t.Run("4.1 filingState is sent", func(t *testing.T) {
-		b := newBench(t, Config{})
-		if r := b.do("POST", "/v1/orders", `{"userId":"user_1",`+report2026+`}`); r.status != 400 ||
-			!strings.Contains(r.message(t), "filingState is required") {
-			t.Errorf("got %d %s", r.status, r.body)
-		}
-	})
-	t.Run("4.6 only the states listed", func(t *testing.T) {
-		offered := map[string]bool{"AZ": true, "DE": true, "FL": true, "NV": true, "NY": true, "WY": true}
-		for _, state := range stateCodes {
-			b := newBench(t, Config{})
-			body := strings.ReplaceAll(orderBody(llc(`"expedited":false`, `"expedited":true`)), `"filingState":"DE"`,
-				`"filingState":"`+state+`"`)
-			r := b.do("POST", "/v1/orders",
-				strings.Replace(body, `"addressState":"DE"`, `"addressState":"`+state+`"`, 1))
-			if (r.status == 201) != offered[state] ||
-				r.status != 201 && r.message(t) != "Expedited formation is not available for the selected state and "+
-					"entity type" {
-				t.Errorf("%s: %d %s", state, r.status, r.body)
-			}
-		}
-	})
 	t.Run("what only the service knows is marked", func(t *testing.T) {
 		b := newBench(t, Config{})
 		b.order(bare + report2026)
@@ -203,6 +161,55 @@ func TestOrderRules(t *testing.T) {
 			t.Errorf("got %+v", v)
 		}
 	})
+}
+
+func TestExpeditedStates(t *testing.T) {
+	offered := map[string]bool{"AZ": true, "DE": true, "FL": true, "NV": true, "NY": true, "WY": true}
+	for _, state := range stateCodes {
+		b := newBench(t, Config{})
+		body := strings.ReplaceAll(orderBody(llc(`"expedited":false`, `"expedited":true`)), `"filingState":"DE"`,
+			`"filingState":"`+state+`"`)
+		r := b.do("POST", "/v1/orders",
+			strings.Replace(body, `"addressState":"DE"`, `"addressState":"`+state+`"`, 1))
+		if (r.status == 201) != offered[state] ||
+			r.status != 201 && r.message(t) != "Expedited formation is not available for the selected state and "+
+				"entity type" {
+			t.Errorf("%s: %d %s", state, r.status, r.body)
+		}
+	}
+}
+
+func TestFilingStateIsRequired(t *testing.T) {
+	b := newBench(t, Config{})
+	if r := b.do("POST", "/v1/orders", `{"userId":"user_1",`+report2026+`}`); r.status != 400 ||
+		!strings.Contains(r.message(t), "filingState is required") {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
+
+func (tt orderRuleCase) run(t *testing.T) {
+	b := newBench(t, Config{})
+	r := b.order(tt.fields)
+	if r.status != tt.status {
+		t.Fatalf("got %d %s, want %d", r.status, r.body, tt.status)
+	}
+	books := b.Books()
+	if tt.status == 201 {
+		if v := b.Violations(); len(v) > 0 || len(books.Orders) != 1 {
+			t.Errorf("%d orders, violations %v", len(books.Orders), v)
+		}
+		return
+	}
+	if !strings.Contains(r.message(t), tt.want) {
+		t.Errorf("message %q lacks %q", r.message(t), tt.want)
+	}
+	if !slices.ContainsFunc(b.Violations(),
+		func(v Violation) bool { return v.Rule == tt.rule && strings.Contains(v.Message, tt.want) }) {
+		t.Errorf("rule %s is not among %v", tt.rule, b.Violations())
+	}
+	if len(books.Orders) != 0 || books.Charged != 0 || books.Refused[tt.status] != 1 {
+		t.Errorf("a refused order left %+v", books)
+	}
 }
 
 // TestBilling has a row for each billing rule of section 4; amounts in cents.
@@ -315,16 +322,19 @@ func TestMoney(t *testing.T) {
 	})
 }
 
+// errorCase is a case of TestErrors.
+type errorCase struct {
+	name    string
+	balance int64
+	before  []string // orders that succeed first
+	fields  string
+	status  int
+	message string
+}
+
 // TestErrors has a row for each row of section 7.
 func TestErrors(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		balance int64
-		before  []string // orders that succeed first
-		fields  string
-		status  int
-		message string
-	}{
+	for _, tt := range []errorCase{
 		{"402 balance insufficient", 1, nil, `"companyId":"comp_held",` + report2026, 402, "Insufficient balance"},
 		{"402 a cent short", 324_99, nil, `"companyId":"comp_held",` + report2026, 402, "Insufficient balance"},
 		{"exact balance", 325_00, nil, `"companyId":"comp_held",` + report2026, 201, ""},
@@ -349,61 +359,67 @@ func TestErrors(t *testing.T) {
 			`"companyId":"comp_held",` + report2026, 201, ""},
 		{"a second formation is sold", 0, []string{llc()}, llc(), 201, ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, Config{OpeningBalance: tt.balance})
-			for _, fields := range tt.before {
-				b.mustOrder(fields)
-			}
-			was := b.Books()
-			r := b.order(tt.fields)
-			if r.status != tt.status || r.status >= 400 && r.message(t) != tt.message {
-				t.Fatalf("got %d %s, want %d %q", r.status, r.body, tt.status, tt.message)
-			}
-			now := b.Books()
-			if r.status >= 400 && (now.Charged != was.Charged || len(now.Orders) != len(was.Orders) ||
-				now.Refused[r.status] != 1) {
-				t.Errorf("a refused order moved the books: %+v", now)
-			}
-			if len(b.Violations()) > 0 {
-				t.Errorf("not the client's fault: %v", b.Violations())
-			}
-		})
+		t.Run(tt.name, tt.run)
 	}
-	t.Run("409 qualified before", func(t *testing.T) {
-		b := newBench(t, Config{})
-		r := b.do("POST", "/v1/orders",
-			`{"userId":"user_1","companyId":"comp_filed","filingState":"CA","foreignQualification":true}`)
-		if r.status != 409 {
-			t.Errorf("got %d %s", r.status, r.body)
-		}
-	})
-	t.Run("a cancelled qualification does not block", func(t *testing.T) {
-		b := newBench(t, Config{})
-		const fields = `"companyId":"comp_filed","foreignQualification":true`
-		first := b.mustOrder(fields)
-		if _, err := b.Advance(t.Context(), first.Items[0].OrderID, canceled); err != nil {
-			t.Fatal(err)
-		}
+}
+
+func TestNestedErrorBody(t *testing.T) {
+	b := newBench(t, Config{Errors: NestedErrors, Invalid: 422})
+	if r := b.order(`"companyId":"comp_held"`); r.status != 422 ||
+		!strings.HasPrefix(string(r.body), `{"error":{"message":`) {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
+
+func TestDeposit(t *testing.T) {
+	b := newBench(t, Config{OpeningBalance: 1})
+	b.Deposit(324_99)
+	b.mustOrder(`"companyId":"comp_held",` + report2026)
+	if got := b.Books(); got.Balance != 0 || got.Deposited != 324_99 || got.Opening != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestCanceledQualificationDoesNotBlock(t *testing.T) {
+	b := newBench(t, Config{})
+	const fields = `"companyId":"comp_filed","foreignQualification":true`
+	first := b.mustOrder(fields)
+	if _, err := b.Advance(t.Context(), first.Items[0].OrderID, canceled); err != nil {
+		t.Fatal(err)
+	}
+	b.mustOrder(fields)
+	if d := b.Books().Duplicates(); len(d) != 0 {
+		t.Errorf("duplicates %v", d)
+	}
+}
+
+func TestQualifiedBefore(t *testing.T) {
+	b := newBench(t, Config{})
+	r := b.do("POST", "/v1/orders",
+		`{"userId":"user_1","companyId":"comp_filed","filingState":"CA","foreignQualification":true}`)
+	if r.status != 409 {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
+
+func (tt errorCase) run(t *testing.T) {
+	b := newBench(t, Config{OpeningBalance: tt.balance})
+	for _, fields := range tt.before {
 		b.mustOrder(fields)
-		if d := b.Books().Duplicates(); len(d) != 0 {
-			t.Errorf("duplicates %v", d)
-		}
-	})
-	t.Run("deposit", func(t *testing.T) {
-		b := newBench(t, Config{OpeningBalance: 1})
-		b.Deposit(324_99)
-		b.mustOrder(`"companyId":"comp_held",` + report2026)
-		if got := b.Books(); got.Balance != 0 || got.Deposited != 324_99 || got.Opening != 1 {
-			t.Errorf("got %+v", got)
-		}
-	})
-	t.Run("nested error body", func(t *testing.T) {
-		b := newBench(t, Config{Errors: NestedErrors, Invalid: 422})
-		if r := b.order(`"companyId":"comp_held"`); r.status != 422 ||
-			!strings.HasPrefix(string(r.body), `{"error":{"message":`) {
-			t.Errorf("got %d %s", r.status, r.body)
-		}
-	})
+	}
+	was := b.Books()
+	r := b.order(tt.fields)
+	if r.status != tt.status || r.status >= 400 && r.message(t) != tt.message {
+		t.Fatalf("got %d %s, want %d %q", r.status, r.body, tt.status, tt.message)
+	}
+	now := b.Books()
+	if r.status >= 400 && (now.Charged != was.Charged || len(now.Orders) != len(was.Orders) ||
+		now.Refused[r.status] != 1) {
+		t.Errorf("a refused order moved the books: %+v", now)
+	}
+	if len(b.Violations()) > 0 {
+		t.Errorf("not the client's fault: %v", b.Violations())
+	}
 }
 
 func TestOrderAnswer(t *testing.T) {

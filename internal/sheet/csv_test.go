@@ -51,6 +51,14 @@ func cp1252(text string) []byte {
 	return encoded
 }
 
+// csvCase is a case of TestCSVReads.
+type csvCase struct {
+	name  string
+	data  []byte
+	want  [][]string
+	notes string // a part of them
+}
+
 func TestCSVReads(t *testing.T) {
 	const table = "Name,State\nCafé LLC,DE\n"
 	want := [][]string{{"Name", "State"}, {"Café LLC", "DE"}}
@@ -62,12 +70,7 @@ func TestCSVReads(t *testing.T) {
 		}
 		return append(all, []string{rest, "DE"})
 	}
-	for _, tt := range []struct {
-		name  string
-		data  []byte
-		want  [][]string
-		notes string // a part of them
-	}{
+	for _, tt := range []csvCase{
 		{"UTF-8", []byte(table), want, ""},
 		{"UTF-8 with byte order mark", []byte("\ufeff" + table), want, ""},
 		{"UTF-16 LE with mark", utf16Bytes(table, false, true), want, "UTF-16"},
@@ -125,25 +128,27 @@ func TestCSVReads(t *testing.T) {
 			[][]string{{"a", "b"}, {"xy"}}, ""},
 		{"numbers are text", []byte("a,b\n02134,2026\n"), [][]string{{"a", "b"}, {"02134", "2026"}}, ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			rows, notes, err := readBytes(tt.data, Limits{})
-			if err != nil {
-				t.Fatal(err)
+		t.Run(tt.name, tt.run)
+	}
+}
+
+func (tt csvCase) run(t *testing.T) {
+	rows, notes, err := readBytes(tt.data, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(rows); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", tt.want) {
+		t.Errorf("got  %.500q\nwant %.500q", got, tt.want)
+	}
+	if all := strings.Join(notes, " "); !strings.Contains(all, tt.notes) || tt.notes == "" && all != "" {
+		t.Errorf("notes are %q, want %q", all, tt.notes)
+	}
+	for _, row := range rows {
+		for _, c := range row.Cells {
+			if (c.Kind == Blank) != (c.Text == "") || c.Kind > Text {
+				t.Errorf("cell %q is %v", c.Text, c.Kind)
 			}
-			if got := texts(rows); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", tt.want) {
-				t.Errorf("got  %.500q\nwant %.500q", got, tt.want)
-			}
-			if all := strings.Join(notes, " "); !strings.Contains(all, tt.notes) || tt.notes == "" && all != "" {
-				t.Errorf("notes are %q, want %q", all, tt.notes)
-			}
-			for _, row := range rows {
-				for _, c := range row.Cells {
-					if (c.Kind == Blank) != (c.Text == "") || c.Kind > Text {
-						t.Errorf("cell %q is %v", c.Text, c.Kind)
-					}
-				}
-			}
-		})
+		}
 	}
 }
 

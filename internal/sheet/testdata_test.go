@@ -75,37 +75,46 @@ func TestNastyFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name)
 			if *update {
-				if err := os.WriteFile(path, data(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				writeTestdata(t, path, data())
 			}
-			var reading strings.Builder
-			f, err := Open(path, Limits{})
-			if err == nil {
-				var rows []Row
-				if rows, err = readSheet(f, f.Sheets()[0].Name); err == nil {
-					reading.WriteString(show(rows) + "\n")
-				}
-				for _, note := range f.Notes() {
-					reading.WriteString("note: " + note + "\n")
-				}
-				f.Close()
-			}
-			if err != nil {
-				fmt.Fprintf(&reading, "error: %v\n", err)
-			}
+			reading := readingOf(path)
 			if *update {
-				if err := os.WriteFile(path+".golden", []byte(reading.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				writeTestdata(t, path+".golden", []byte(reading))
 			}
 			golden, err := os.ReadFile(path + ".golden")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if reading.String() != string(golden) {
-				t.Errorf("got\n%s\nwant\n%s", reading.String(), golden)
+			if reading != string(golden) {
+				t.Errorf("got\n%s\nwant\n%s", reading, golden)
 			}
 		})
 	}
+}
+
+func writeTestdata(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readingOf returns the rows of a file, its notes and its error as text.
+func readingOf(path string) string {
+	var reading strings.Builder
+	f, err := Open(path, Limits{})
+	if err == nil {
+		var rows []Row
+		if rows, err = readSheet(f, f.Sheets()[0].Name); err == nil {
+			reading.WriteString(show(rows) + "\n")
+		}
+		for _, note := range f.Notes() {
+			reading.WriteString("note: " + note + "\n")
+		}
+		f.Close()
+	}
+	if err != nil {
+		fmt.Fprintf(&reading, "error: %v\n", err)
+	}
+	return reading.String()
 }
