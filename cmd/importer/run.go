@@ -147,7 +147,7 @@ func (a *app) filingRun(path string, f runFlags) (*filingRun, error) {
 func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (err error) {
 	r.sheet, err = importer.Open(r.path, r.flags.sheet.options())
 	switch {
-	case errors.Is(err, importer.ErrNothingToCorrect):
+	case errors.Is(err, importer.ErrNoRowsNeedAttention):
 		r.nothing = err
 	case err != nil:
 		return err

@@ -110,8 +110,8 @@ type checked struct {
 
 func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 	c := &checked{im: im, message: len(im.layout.headings), added: true, officers: map[string][]Problem{}}
-	if im.message >= 0 && im.rowNumber == im.message+1 {
-		c.message, c.added = im.layout.headings[im.message].index, false // an earlier answer, given anew
+	if im.messageColumn >= 0 && im.rowColumn == im.messageColumn+1 {
+		c.message, c.added = im.layout.headings[im.messageColumn].index, false // an earlier answer, given anew
 	}
 	widths := make([]float64, max(len(im.layout.headings), c.message+2))
 	for i, h := range im.layout.headings {
@@ -193,7 +193,7 @@ func (c *checked) insert(ours ...sheet.OutCell) {
 // workbook of the first sheet.
 func (c *checked) origin() (ledger.Origin, error) {
 	im := c.im
-	if o := im.origin; o != nil && im.rowNumber >= 0 {
+	if o := im.origin; o != nil && im.rowColumn >= 0 {
 		return ledger.Origin{Batch: o.Batch, Sheet: c.name, Bought: o.Bought, Rows: o.Rows}, nil
 	}
 	id, err := im.BatchID()
@@ -246,7 +246,7 @@ func (c *checked) write(r *Row) error {
 		message += strings.Join(warnings, "; ")
 	}
 	number := r.Number
-	if c.im.rowNumber >= 0 {
+	if c.im.rowColumn >= 0 {
 		number = c.im.numberOf(r.Cells)
 	}
 	at := sheet.OutCell{}

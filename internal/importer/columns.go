@@ -133,10 +133,10 @@ type column struct {
 	// A product uses a column, or has it aside: then its values are read for
 	// the record, are not part of the order, and can only be warned about.
 	// One that it may need has use for it in some rows, as its part says.
-	used, aside, may []filing.Product
-	part             part
-	unsent           bool           // no part of any order, whatever the row
-	tells            filing.Product // what a sheet with this column is about
+	used, recordOnly, may []filing.Product
+	part                  part
+	unsent                bool           // no part of any order, whatever the row
+	suggests              filing.Product // what a sheet with this column is about
 
 	choices []string          // of a choiceKind, as the service has them
 	means   map[string]string // folded wordings of the choices
@@ -146,7 +146,7 @@ type column struct {
 
 func (c *column) uses(p filing.Product) bool { return slices.Contains(c.used, p) }
 func (c *column) has(p filing.Product) bool {
-	return slices.Contains(c.used, p) || slices.Contains(c.aside, p) || slices.Contains(c.may, p)
+	return slices.Contains(c.used, p) || slices.Contains(c.recordOnly, p) || slices.Contains(c.may, p)
 }
 
 // values are the choices to offer in a drop-down; nil where anything may be typed.
@@ -189,13 +189,13 @@ var (
 
 	qualification = []filing.Product{filing.ForeignQualification}
 
-	notEINs           = without(filing.EIN, filing.Formation)
-	notReports        = without(filing.AnnualReport)
-	notQualifications = without(filing.ForeignQualification)
+	notEINs           = allBut(filing.EIN, filing.Formation)
+	notReports        = allBut(filing.AnnualReport)
+	notQualifications = allBut(filing.ForeignQualification)
 )
 
 // without is every product but some.
-func without(out ...filing.Product) []filing.Product {
+func allBut(out ...filing.Product) []filing.Product {
 	return slices.DeleteFunc(slices.Clone(filing.Products),
 		func(p filing.Product) bool { return slices.Contains(out, p) })
 }
@@ -217,12 +217,12 @@ var columns = slices.Concat([]column{
 		example: "comp_8k2mP4",
 	},
 	legalName: {
-		header: "Legal Name",
-		field:  "company.legalName",
-		kind:   nameKind,
-		rule:   "company.legalName",
-		used:   formation,
-		aside:  onExisting,
+		header:     "Legal Name",
+		field:      "company.legalName",
+		kind:       nameKind,
+		rule:       "company.legalName",
+		used:       formation,
+		recordOnly: onExisting,
 		aliases: []string{"legalName", "Entity Name", "Company Name", "Company", "Entity", "Name of Entity",
 			"Business Name", "Legal Entity", "Legal Entity Name", "Company Legal Name", "Corporation Name"},
 		weak: []string{"Client Name", "Customer", "Customer Name"},
@@ -232,12 +232,12 @@ var columns = slices.Concat([]column{
 		example: "Harbor Light Bakery LLC",
 	},
 	confirmedName: {
-		header:  "Confirmed Name",
-		field:   "confirmedName",
-		kind:    nameKind,
-		rule:    "company.confirmed-name",
-		aside:   onExisting,
-		aliases: []string{"Confirmed Legal Name", "Confirmed Company Name"},
+		header:     "Confirmed Name",
+		field:      "confirmedName",
+		kind:       nameKind,
+		rule:       "company.confirmed-name",
+		recordOnly: onExisting,
+		aliases:    []string{"Confirmed Legal Name", "Confirmed Company Name"},
 		about: "The company's name at the filing service, entered by a person who has checked that the Company ID " +
 			"is right although the Legal Name differs. The row is sent only if it is that name.",
 		example: "Lakeshore Holdings LLC",
@@ -302,13 +302,13 @@ var columns = slices.Concat([]column{
 		example: "DE",
 	},
 	formationDate: {
-		header: "Formation Date",
-		field:  "company.formationDate",
-		kind:   dateKind,
-		rule:   "company.formationDate",
-		aside:  byFacts,
-		may:    slices.Concat(agentOrders, onlyEIN),
-		part:   ofCompany,
+		header:     "Formation Date",
+		field:      "company.formationDate",
+		kind:       dateKind,
+		rule:       "company.formationDate",
+		recordOnly: byFacts,
+		may:        slices.Concat(agentOrders, onlyEIN),
+		part:       ofCompany,
 		aliases: []string{"formationDate", "Date of Formation", "Date Formed", "Formed", "Formed On",
 			"Incorporation Date", "Date of Incorporation", "Organization Date", "Inception Date"},
 		about:   "The day the company was formed, as a date or as YYYY-MM-DD.",
@@ -404,27 +404,27 @@ var columns = slices.Concat([]column{
 		example: "DE",
 	},
 	filingYear: {
-		header: "Filing Year",
-		field:  "annualReport.filingYear",
-		kind:   yearKind,
-		rule:   "annual-report.year",
-		used:   annual,
-		may:    notReports,
-		part:   ofReport,
-		tells:  filing.AnnualReport,
+		header:   "Filing Year",
+		field:    "annualReport.filingYear",
+		kind:     yearKind,
+		rule:     "annual-report.year",
+		used:     annual,
+		may:      notReports,
+		part:     ofReport,
+		suggests: filing.AnnualReport,
 		aliases: []string{"filingYear", "Report Year", "Annual Report Year", "AR Year", "Reporting Year", "Filing Yr",
 			"Year", "Yr"},
 		about:   "The year of the report, four digits.",
 		example: "2026",
 	},
 	orderAgent: {
-		header: "Order Registered Agent",
-		field:  "registeredAgent",
-		kind:   boolKind,
-		rule:   "registered-agent.order",
-		tells:  filing.RegisteredAgent,
-		used:   slices.Concat(agentOrders, withAgent),
-		may:    onlyEIN,
+		header:   "Order Registered Agent",
+		field:    "registeredAgent",
+		kind:     boolKind,
+		rule:     "registered-agent.order",
+		suggests: filing.RegisteredAgent,
+		used:     slices.Concat(agentOrders, withAgent),
+		may:      onlyEIN,
 		aliases: []string{"Order Our Registered Agent", "Order Agent", "Order Our Agent", "Order RA", "Order Our RA",
 			"Registered Agent", "RA", "Registered Agent Service", "RA Service"},
 		about: "yes orders the filing service's own registered agent in the filing state, billed yearly. Leave it " +
@@ -432,13 +432,13 @@ var columns = slices.Concat([]column{
 		example: "no",
 	},
 	changeOfAgent: {
-		header: "Change Of Agent",
-		field:  "registeredAgent.isChangeOfAgent",
-		kind:   boolKind,
-		rule:   "registered-agent.change",
-		tells:  filing.AgentChange,
-		used:   slices.Concat(agentOrders, annual, []filing.Product{filing.ForeignQualification}),
-		may:    slices.Concat(formation, onlyEIN),
+		header:   "Change Of Agent",
+		field:    "registeredAgent.isChangeOfAgent",
+		kind:     boolKind,
+		rule:     "registered-agent.change",
+		suggests: filing.AgentChange,
+		used:     slices.Concat(agentOrders, annual, []filing.Product{filing.ForeignQualification}),
+		may:      slices.Concat(formation, onlyEIN),
 		aliases: []string{"isChangeOfAgent", "Change Agent", "Agent Change", "Change of Registered Agent",
 			"Change of RA", "Change RA", "RA Change"},
 		about:   "yes replaces the agent on record with the filing service's own; no is a first appointment.",
@@ -546,63 +546,63 @@ var columns = slices.Concat([]column{
 		example: "19713",
 	},
 	expedited: {
-		header:  "Expedited",
-		field:   "formation.expedited",
-		kind:    boolKind,
-		rule:    "formation.expedited",
-		used:    formation,
-		tells:   filing.Formation,
-		aliases: []string{"Expedite", "Rush", "Expedited Filing"},
-		about:   "yes orders the faster filing of a formation, where the state offers it to LLCs.",
-		example: "no",
+		header:   "Expedited",
+		field:    "formation.expedited",
+		kind:     boolKind,
+		rule:     "formation.expedited",
+		used:     formation,
+		suggests: filing.Formation,
+		aliases:  []string{"Expedite", "Rush", "Expedited Filing"},
+		about:    "yes orders the faster filing of a formation, where the state offers it to LLCs.",
+		example:  "no",
 	},
 	alternativeNames: {
-		header:  "Alternative Names",
-		field:   "formation.alternativeNames",
-		kind:    nameKind,
-		rule:    "formation.alternativeNames",
-		used:    formation,
-		tells:   filing.Formation,
-		aliases: []string{"alternativeNames", "Alternate Names", "Fallback Names", "Backup Names"},
-		about:   "Up to ten further names, divided by semicolons, in the order of preference.",
-		example: "Harbor Light Foods LLC; Harbor Light Kitchen LLC",
+		header:   "Alternative Names",
+		field:    "formation.alternativeNames",
+		kind:     nameKind,
+		rule:     "formation.alternativeNames",
+		used:     formation,
+		suggests: filing.Formation,
+		aliases:  []string{"alternativeNames", "Alternate Names", "Fallback Names", "Backup Names"},
+		about:    "Up to ten further names, divided by semicolons, in the order of preference.",
+		example:  "Harbor Light Foods LLC; Harbor Light Kitchen LLC",
 	},
 	orderEIN: {
-		header:  "Order EIN",
-		field:   "ein",
-		kind:    boolKind,
-		rule:    "ein.order",
-		used:    ein,
-		may:     notEINs,
-		tells:   filing.EIN,
-		aliases: []string{"EIN Order", "Order Tax ID", "Get EIN"},
-		about:   "yes orders a federal employer identification number, alone or with what else the row orders.",
-		example: "yes",
+		header:   "Order EIN",
+		field:    "ein",
+		kind:     boolKind,
+		rule:     "ein.order",
+		used:     ein,
+		may:      notEINs,
+		suggests: filing.EIN,
+		aliases:  []string{"EIN Order", "Order Tax ID", "Get EIN"},
+		about:    "yes orders a federal employer identification number, alone or with what else the row orders.",
+		example:  "yes",
 	},
 	orderAnnualReport: {
-		header:  "Order Annual Report",
-		field:   "annualReport",
-		kind:    boolKind,
-		rule:    "annual-report.order",
-		used:    annual,
-		may:     notReports,
-		tells:   filing.AnnualReport,
-		aliases: []string{"Annual Report", "Order AR", "File Annual Report"},
+		header:   "Order Annual Report",
+		field:    "annualReport",
+		kind:     boolKind,
+		rule:     "annual-report.order",
+		used:     annual,
+		may:      notReports,
+		suggests: filing.AnnualReport,
+		aliases:  []string{"Annual Report", "Order AR", "File Annual Report"},
 		about: "yes orders the annual report, alone or with what else the row orders. Without the column, every " +
 			"row of a sheet of annual reports orders it.",
 		example: "yes",
 	},
 	orderQualification: {
-		header:  "Order Foreign Qualification",
-		field:   "foreignQualification",
-		kind:    boolKind,
-		rule:    "foreign-qualification.order",
-		used:    qualification,
-		may:     notQualifications,
-		tells:   filing.ForeignQualification,
-		aliases: []string{"Foreign Qualification", "Order FQ", "Qualify"},
-		about:   "yes qualifies the company in the filing state, alone or with what else the row orders.",
-		example: "yes",
+		header:   "Order Foreign Qualification",
+		field:    "foreignQualification",
+		kind:     boolKind,
+		rule:     "foreign-qualification.order",
+		used:     qualification,
+		may:      notQualifications,
+		suggests: filing.ForeignQualification,
+		aliases:  []string{"Foreign Qualification", "Order FQ", "Qualify"},
+		about:    "yes qualifies the company in the filing state, alone or with what else the row orders.",
+		example:  "yes",
 	},
 	billingClient: billingColumn("Client", "client", "The client whom you bill for the row.", "Harbor Light",
 		"Client Number", "Client Code", "Client ID"),
@@ -893,31 +893,31 @@ func agentWords(words ...string) []string {
 // billingColumn is a column that is kept with its row for the bill, and never sent.
 func billingColumn(header, field, about, example string, aliases ...string) column {
 	return column{
-		header:  header,
-		field:   field,
-		kind:    textKind,
-		rule:    "billing." + field,
-		aside:   anyProduct,
-		unsent:  true,
-		aliases: aliases,
-		about:   about + " It is never sent to the filing service.",
-		example: example,
+		header:     header,
+		field:      field,
+		kind:       textKind,
+		rule:       "billing." + field,
+		recordOnly: anyProduct,
+		unsent:     true,
+		aliases:    aliases,
+		about:      about + " It is never sent to the filing service.",
+		example:    example,
 	}
 }
 
 func einColumn(header, field string, k kind, about, example string, aliases ...string) column {
 	return column{
-		header:  header,
-		field:   "ein." + field,
-		kind:    k,
-		rule:    "ein." + field,
-		used:    ein,
-		may:     notEINs,
-		part:    ofEIN,
-		tells:   filing.EIN,
-		aliases: append(aliases, field),
-		about:   about,
-		example: example,
+		header:   header,
+		field:    "ein." + field,
+		kind:     k,
+		rule:     "ein." + field,
+		used:     ein,
+		may:      notEINs,
+		part:     ofEIN,
+		suggests: filing.EIN,
+		aliases:  append(aliases, field),
+		about:    about,
+		example:  example,
 	}
 }
 
@@ -945,7 +945,7 @@ var monthWords = func() map[string]string {
 
 // answers are the columns that a results workbook adds. A sheet that is fed
 // back has them, and they are passed over without a word.
-var answers = map[string]bool{
+var resultColumns = map[string]bool{
 	"result": true, "message": true, "orderids": true, "filingstatus": true, "filingdate": true, "cost": true,
 	"attempts": true, "updatedat": true, "subscription": true,
 }

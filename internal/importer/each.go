@@ -69,7 +69,7 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 // where the sheet cannot be read to its end; the rows before it must then not
 // be relied upon.
 func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
-	return hideIn(im.eachChunk(ctx, func(rows []Row) error {
+	return hideInError(im.eachChunk(ctx, func(rows []Row) error {
 		for i := range rows {
 			if err := fn(&rows[i]); err != nil {
 				return err
@@ -187,21 +187,21 @@ func (c *checker) checkChunk(s *chunk) {
 		c.check(&in[i], &s.rows[i], &s.drafts[i])
 	}
 	if c.im.options.Run != nil {
-		s.rows = slices.DeleteFunc(s.rows, func(r Row) bool { return r.left })
+		s.rows = slices.DeleteFunc(s.rows, func(r Row) bool { return r.notInRun })
 	}
 }
 
 // finalPass goes through the rows in their order: it finds repeats and gathers the
 // notes on the whole file.
 type finalPass struct {
-	im       *Import
-	known    namesakes
-	seen     repeats
-	rows     int
-	hidden   int
-	noAgent  int
-	founds   int
-	noFiling []string // row numbers, the first with what stands there
+	im           *Import
+	namesakes    namesakes
+	seen         firstRows
+	rows         int
+	hidden       int
+	noAgent      int
+	newCompanies int
+	notFilings   []string // row numbers, the first with what stands there
 
 	shortYear            string           // the first date with a year of two digits
 	dayFirst, monthFirst map[int]cellText // the first such date of each column
@@ -210,15 +210,15 @@ type finalPass struct {
 func (im *Import) newFinalPass() *finalPass {
 	return &finalPass{
 		im:         im,
-		known:      namesakes{im: im},
-		seen:       repeats{},
+		namesakes:  namesakes{im: im},
+		seen:       firstRows{},
 		dayFirst:   map[int]cellText{},
 		monthFirst: map[int]cellText{},
 	}
 }
 
 // dates gathers the dates of a row that say something of the whole sheet.
-func (l *finalPass) dates(r *Row) {
+func (l *finalPass) addDates(r *Row) {
 	if d := r.shortYear; d != nil && l.shortYear == "" {
 		l.shortYear = fmt.Sprintf("%q (%s) is %s", d.text, sheet.CellName(d.column, r.Number), d.read)
 	}
@@ -258,12 +258,12 @@ func (l *finalPass) add(rows []Row) error {
 		r := &rows[i]
 		l.rows++
 		if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
-			l.dates(r)
+			l.addDates(r)
 		}
 		var duplicate []Problem // of a company that another row names by its id
-		if r.Result == filing.Ready && r.founds {
+		if r.Result == filing.Ready && r.createsCompany {
 			before := len(r.Problems)
-			if err := l.known.adopt(r); err != nil {
+			if err := l.namesakes.assignCompany(r); err != nil {
 				return err
 			}
 			duplicate = slices.Clone(r.Problems[before:])
@@ -271,7 +271,7 @@ func (l *finalPass) add(rows []Row) error {
 		if r.Result == filing.Ready {
 			if first, repeated := l.seen.of(r.keys, r.Number); repeated {
 				r.skip(fmt.Sprintf("duplicate of row %d", first))
-				r.repeats = true
+				r.isRepeat = true
 				r.Problems = append(r.Problems, duplicate...)
 				r.Problems = append(r.Problems, Problem{
 					Sheet:       l.im.sheet,
@@ -283,14 +283,14 @@ func (l *finalPass) add(rows []Row) error {
 				})
 			} else {
 				l.noAgent += oneIf(r.noAgent)
-				l.founds += oneIf(r.founds)
+				l.newCompanies += oneIf(r.createsCompany)
 			}
 		}
 		switch {
-		case r.noFiling && len(l.noFiling) < quotedRows:
-			l.noFiling = append(l.noFiling, fmt.Sprintf("%d (%s)", r.Number, l.quote(r)))
-		case r.noFiling:
-			l.noFiling = append(l.noFiling, strconv.Itoa(r.Number))
+		case r.notAFiling && len(l.notFilings) < quotedRows:
+			l.notFilings = append(l.notFilings, fmt.Sprintf("%d (%s)", r.Number, l.quote(r)))
+		case r.notAFiling:
+			l.notFilings = append(l.notFilings, strconv.Itoa(r.Number))
 		case r.hidden:
 			l.hidden++
 		}
@@ -322,21 +322,21 @@ func (l *finalPass) note() {
 		notes = append(
 			notes, fmt.Sprintf(
 				"ATTENTION: %d of %d rows are hidden (manually or by a filter) and will be filed too: %s to leave "+
-					"them out.", l.hidden, l.rows-len(l.noFiling), l.im.options.tell(visibleOnly)))
+					"them out.", l.hidden, l.rows-len(l.notFilings), l.im.options.remedyText(visibleOnly)))
 	}
 	if l.noAgent > 0 {
 		notes = append(notes, text.CountOf(l.noAgent,
 			"row does not name a registered agent. It goes", "rows do not name a registered agent. They go")+
 			" through only if the filing service already has one on file.")
 	}
-	if l.founds > 0 {
-		notes = append(notes, text.CountOf(l.founds, "row has no Company ID. Its company is",
+	if l.newCompanies > 0 {
+		notes = append(notes, text.CountOf(l.newCompanies, "row has no Company ID. Its company is",
 			"rows have no Company ID. Their companies are")+" created from the spreadsheet.")
 	}
-	if n := len(l.noFiling); n > 0 {
+	if n := len(l.notFilings); n > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s.",
 			text.CountOf(n, "row is not a filing and was skipped", "rows are not filings and were skipped"),
-			text.FirstOf(l.noFiling, maxListed)))
+			text.FirstOf(l.notFilings, maxListed)))
 	}
 	l.im.mu.Lock()
 	l.im.found = notes

@@ -41,11 +41,11 @@ type edits []*overlay
 
 // overlay are the corrections of one sheet.
 type overlay struct {
-	sheet string // empty for a CSV, and for a workbook's until it is known which is read
-	main  bool   // of the sheet that is read
-	used  bool   // the sheet is read
-	edits []Edit
-	rows  map[int][]Edit // whose columns are known, by row
+	sheet  string // empty for a CSV, and for a workbook's until it is known which is read
+	isMain bool   // of the sheet that is read
+	used   bool   // the sheet is read
+	edits  []Edit
+	rows   map[int][]Edit // whose columns are known, by row
 
 	header int      // the row of the headers
 	width  int      // how many columns have one
@@ -122,7 +122,7 @@ func (all edits) of(name string) *overlay {
 
 // adopt gives the corrections that name no sheet to the one that is read, and
 // reports whether there are any.
-func (all *edits) adopt(name string) bool {
+func (all *edits) assignTo(name string) bool {
 	unnamed := all.of("")
 	if unnamed == nil || name == "" {
 		return false
@@ -177,7 +177,7 @@ func (o *overlay) add(row, width int, find func(header string) (name string, ind
 
 // addTo adds the columns that the sheet of filings lacks.
 func (im *Import) addTo(l *layout, o *overlay) error {
-	o.main = true
+	o.isMain = true
 	claims := make(map[columnID][]heading)
 	for _, h := range l.resolve() {
 		claims[h.column] = append(claims[h.column], h)
@@ -212,7 +212,7 @@ func (im *Import) noColumn(header, name string) error {
 }
 
 // lay lays the corrections over a row. It is false where the row is blank now.
-func (o *overlay) lay(row *sheet.Row) bool {
+func (o *overlay) apply(row *sheet.Row) bool {
 	typed, makesWay := o.rows[row.Number], len(o.added) > 0 && len(row.Cells) > o.width
 	isHeader := row.Number == o.header && len(o.added) > 0
 	if len(typed) == 0 && !makesWay && !isHeader {
@@ -258,7 +258,7 @@ func (all edits) hash(salt string) string {
 			continue
 		}
 		s := sheetEdits{Sheet: o.sheet, Added: o.added}
-		if o.main {
+		if o.isMain {
 			s.Sheet = ""
 		}
 		for _, row := range slices.Sorted(maps.Keys(o.rows)) {
@@ -285,23 +285,23 @@ func (all edits) hash(salt string) string {
 // rowReader reads the rows of a sheet with the corrections over them.
 type rowReader struct {
 	*sheet.Reader
-	im    *Import
-	sheet string
-	over  *overlay // nil where there are none
-	left  []int    // rows with corrections that are still to come; not looked at where only the head is read
+	im      *Import
+	sheet   string
+	overlay *overlay // nil where there are none
+	pending []int    // rows with corrections that are still to come; not looked at where only the head is read
 }
 
 // headOf begins to read a sheet of which not all will be read.
 func (im *Import) headOf(name string) (*rowReader, error) {
 	r, err := im.file.Rows(name)
-	return &rowReader{Reader: r, im: im, sheet: name, over: im.edits.of(name)}, err
+	return &rowReader{Reader: r, im: im, sheet: name, overlay: im.edits.of(name)}, err
 }
 
 // rows begins to read a sheet to its end.
 func (im *Import) rows(name string) (*rowReader, error) {
 	r, err := im.headOf(name)
-	if r.over != nil {
-		r.left = slices.Sorted(maps.Keys(r.over.rows))
+	if r.overlay != nil {
+		r.pending = slices.Sorted(maps.Keys(r.overlay.rows))
 	}
 	return r, err
 }
@@ -309,26 +309,26 @@ func (im *Import) rows(name string) (*rowReader, error) {
 func (r *rowReader) Read(b *sheet.Block) error {
 	for {
 		err := r.Reader.Read(b)
-		if r.over == nil || err != nil && !errors.Is(err, io.EOF) {
+		if r.overlay == nil || err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		kept := b.Rows[:0]
 		for _, row := range b.Rows {
-			if len(r.left) > 0 && r.left[0] < row.Number {
-				return r.missing()
+			if len(r.pending) > 0 && r.pending[0] < row.Number {
+				return r.missingRow()
 			}
-			if len(r.left) > 0 && r.left[0] == row.Number {
-				r.left = r.left[1:]
+			if len(r.pending) > 0 && r.pending[0] == row.Number {
+				r.pending = r.pending[1:]
 			}
-			if r.over.lay(&row) {
+			if r.overlay.apply(&row) {
 				kept = append(kept, row)
 			}
 		}
 		if b.Rows = kept; len(kept) > 0 {
 			return nil
 		}
-		if err != nil && len(r.left) > 0 {
-			return r.missing()
+		if err != nil && len(r.pending) > 0 {
+			return r.missingRow()
 		}
 		if err != nil {
 			return err
@@ -336,10 +336,10 @@ func (r *rowReader) Read(b *sheet.Block) error {
 	}
 }
 
-func (r *rowReader) missing() error {
+func (r *rowReader) missingRow() error {
 	return &sheet.FormatError{
 		File: r.im.file.Name(), Sheet: r.sheet,
-		Reason: fmt.Sprintf("a correction is for row %d, which is blank or beyond the last", r.left[0]),
+		Reason: fmt.Sprintf("a correction is for row %d, which is blank or beyond the last", r.pending[0]),
 		Remedy: "Undo the correction, or add the row to the spreadsheet",
 	}
 }

@@ -53,22 +53,22 @@ func (HeaderRow) Type() string { return "row" }
 
 // heading is one cell of the header row and what it means.
 type heading struct {
-	text    string // as it was given, Social Security numbers hidden; with the group above it where that was needed
-	folded  string
-	index   int
-	behind  bool // told by the address it stands behind
-	outside bool // a bare word of several, behind no address
+	text           string // as it was given, Social Security numbers hidden; with the group above it where that was needed
+	folded         string
+	index          int
+	followsAddress bool // told by the address it stands behind
+	noAddress      bool // a bare word of several, behind no address
 	wording
 }
 
 // layout is where the header of a sheet stands and what its cells mean.
 type layout struct {
-	row      int // its row number
-	rows     int // how many rows there are in the head of the sheet after it
-	headings []heading
-	known    int // how many columns of the table it has
-	score    int
-	said     bool // it is one only because a person said what its cells mean
+	row        int // its row number
+	rows       int // how many rows there are in the head of the sheet after it
+	headings   []heading
+	known      int // how many columns of the table it has
+	score      int
+	onlyMapped bool // it is one only because a person said what its cells mean
 }
 
 // headers are the texts of the header row, one for each column up to the last.
@@ -100,15 +100,15 @@ func (l *layout) mapName(h *heading) string {
 
 // matcher says what headers mean, after what the user said they mean.
 type matcher struct {
-	said map[string]columnID // by folded header; none where the column is to be ignored
-	at   map[int]columnID    // the same by column
-	row  HeaderRow
+	byHeader  map[string]columnID // by folded header; none where the column is to be ignored
+	byColumn  map[int]columnID    // the same by column
+	headerRow HeaderRow
 }
 
 // newMatcher takes the pairs of --map, their header or column to ours. Ours may
 // be empty or "-": the column is ignored.
 func newMatcher(o *Options) (*matcher, error) {
-	m := &matcher{said: make(map[string]columnID, len(o.Map)), at: make(map[int]columnID), row: o.HeaderRow}
+	m := &matcher{byHeader: make(map[string]columnID, len(o.Map)), byColumn: make(map[int]columnID), headerRow: o.HeaderRow}
 	for theirs, ours := range o.Map {
 		id := none
 		if ours = strings.TrimSpace(ours); ours != "" && ours != "-" {
@@ -119,9 +119,9 @@ func newMatcher(o *Options) (*matcher, error) {
 			id = w.column
 		}
 		if i, ok := columnAddress(theirs); ok {
-			m.at[i] = id
+			m.byColumn[i] = id
 		} else {
-			m.said[foldHeader(theirs)] = id
+			m.byHeader[foldHeader(theirs)] = id
 		}
 	}
 	return m, nil
@@ -145,7 +145,7 @@ func columnName(index int) string { return sheet.ColumnName(index) + ":" + sheet
 
 func (m *matcher) means(text string) wording {
 	folded := foldHeader(text)
-	if id, ok := m.said[folded]; ok {
+	if id, ok := m.byHeader[folded]; ok {
 		return wording{id, mapped}
 	}
 	if w, ok := wordingOf(text); ok {
@@ -162,16 +162,16 @@ func (m *matcher) means(text string) wording {
 // Where a person said which row it is, or that there is none, it is that one if
 // anything in it is known.
 func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
-	if m.row != 0 && len(rows) > 0 && isAnswered(rows[0].Cells) {
+	if m.headerRow != 0 && len(rows) > 0 && isResultsHeader(rows[0].Cells) {
 		free := *m
-		free.row = 0 // it was said of the file that these results answer
+		free.headerRow = 0 // it was said of the file that these results answer
 		return free.layoutOf(rows)
 	}
-	if m.row == NoHeader {
-		best = m.headless(rows)
+	if m.headerRow == NoHeader {
+		best = m.layoutWithoutHeader(rows)
 	} else if best = m.headerOf(rows); best != nil {
-		m.settle(best, rows)
-		best.settleType(rows)
+		m.applyMap(best, rows)
+		best.dropOtherType(rows)
 	}
 	if best == nil || best.known == 0 {
 		return nil
@@ -184,13 +184,13 @@ func (m *matcher) headerOf(rows []sheet.Row) (best *layout) {
 		if i == headRows {
 			break
 		}
-		if m.row > 0 && rows[i].Number != int(m.row) {
+		if m.headerRow > 0 && rows[i].Number != int(m.headerRow) {
 			continue
 		}
 		for _, groups := range [][]sheet.Cell{nil, groupsAbove(rows, i)} {
 			l := m.read(rows[i].Cells, groups)
-			l.said = !l.isHeader()
-			if l.said && !m.isSaid(l) && m.row == 0 {
+			l.onlyMapped = !l.isHeader()
+			if l.onlyMapped && !m.isMapped(l) && m.headerRow == 0 {
 				continue
 			}
 			if best == nil || l.score > best.score {
@@ -204,10 +204,10 @@ func (m *matcher) headerOf(rows []sheet.Row) (best *layout) {
 
 // settle brings in what was said of columns, whatever their headers: also of those
 // behind the last header in which the rows have something.
-func (m *matcher) settle(l *layout, rows []sheet.Row) {
+func (m *matcher) applyMap(l *layout, rows []sheet.Row) {
 	width := widthOf(rows)
-	for _, i := range slices.Sorted(maps.Keys(m.at)) {
-		id := m.at[i]
+	for _, i := range slices.Sorted(maps.Keys(m.byColumn)) {
+		id := m.byColumn[i]
 		for len(l.headings) <= i && i < width {
 			l.headings = append(l.headings, heading{index: len(l.headings), wording: wording{none, unknown}})
 		}
@@ -225,7 +225,7 @@ func (m *matcher) settle(l *layout, rows []sheet.Row) {
 
 // settleType takes "Type" for the type of the entity only where its values are
 // such types: in other sheets it is the type of something else.
-func (l *layout) settleType(rows []sheet.Row) {
+func (l *layout) dropOtherType(rows []sheet.Row) {
 	for i := range l.headings {
 		if h := &l.headings[i]; h.column == entityType && h.strength == weak && !l.fits(entityType, h.index, rows) {
 			h.wording = wording{none, unknown}
@@ -235,7 +235,7 @@ func (l *layout) settleType(rows []sheet.Row) {
 }
 
 // isAnswered recognises the header of results of ours.
-func isAnswered(cells []sheet.Cell) bool {
+func isResultsHeader(cells []sheet.Cell) bool {
 	for _, name := range []string{"result", "message", "orderids"} {
 		if !slices.ContainsFunc(cells, func(c sheet.Cell) bool { return filing.FoldName(c.Text) == name }) {
 			return false
@@ -246,10 +246,10 @@ func isAnswered(cells []sheet.Cell) bool {
 
 // headless is the layout of a sheet without a header. Its columns are called what
 // they were said to be.
-func (m *matcher) headless(rows []sheet.Row) *layout {
+func (m *matcher) layoutWithoutHeader(rows []sheet.Row) *layout {
 	l := m.read(make([]sheet.Cell, widthOf(rows)), nil)
-	m.settle(l, rows)
-	l.said, l.rows = true, len(rows)
+	m.applyMap(l, rows)
+	l.onlyMapped, l.rows = true, len(rows)
 	for i := range l.headings {
 		h := &l.headings[i]
 		if h.text = "Column " + sheet.ColumnName(i); h.column != none {
@@ -322,7 +322,7 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 // words of the group above it.
 func (m *matcher) match(h *heading, cell sheet.Cell, group string) {
 	h.folded = foldHeader(cell.Text)
-	if id, ok := m.said[h.folded]; ok && cell.Kind != sheet.Blank {
+	if id, ok := m.byHeader[h.folded]; ok && cell.Kind != sheet.Blank {
 		h.wording = wording{id, mapped}
 		return
 	}
@@ -362,9 +362,9 @@ func (l *layout) isHeader() bool {
 // isSaid reports whether a person said of this row's cells what they mean: then
 // it is the header, however few of them are of use. What was said of columns is
 // true of every row, and makes none of them the header.
-func (m *matcher) isSaid(l *layout) bool {
+func (m *matcher) isMapped(l *layout) bool {
 	used := false
-	for folded, id := range m.said {
+	for folded, id := range m.byHeader {
 		used = used || id != none
 		if !slices.ContainsFunc(l.headings, func(h heading) bool { return h.folded == folded }) {
 			return false
@@ -387,7 +387,7 @@ func (l *layout) resolve() []heading {
 	all := slices.Clone(l.headings)
 	claimed := map[columnID]bool{}
 	bareAddress, named := false, false
-	settleAddresses(all)
+	assignAddresses(all)
 	for _, h := range all {
 		_, ofAddress := addressPartOf[h.column]
 		bareAddress = bareAddress || h.strength == weak && ofAddress && h.folded != "state"
@@ -403,7 +403,7 @@ func (l *layout) resolve() []heading {
 		}
 		if h.folded == "state" {
 			h.column = filingState
-			if bareAddress && !h.outside || claimed[filingState] {
+			if bareAddress && !h.noAddress || claimed[filingState] {
 				h.column = principalState
 			}
 		}
@@ -418,7 +418,7 @@ func (l *layout) resolve() []heading {
 // behind "Address" and again behind "Mailing Address", or that are said of
 // another address already: each belongs to the address it stands behind.
 // Columns that are not known, such as "County", may stand between.
-func settleAddresses(all []heading) {
+func assignAddresses(all []heading) {
 	times := map[columnID]int{}
 	taken := map[columnID]bool{} // by a header that says so itself
 	for _, h := range all {
@@ -441,9 +441,9 @@ func settleAddresses(all []heading) {
 		if h.strength != weak || times[h.column] == 1 && !taken[h.column] {
 			continue
 		}
-		if h.outside = within < 0; !h.outside {
+		if h.noAddress = within < 0; !h.noAddress {
 			if id := addresses[within][part.index]; id != none && !taken[id] {
-				h.column, h.strength, h.behind = id, alias, true // a second one there is its rival
+				h.column, h.strength, h.followsAddress = id, alias, true // a second one there is its rival
 			}
 		}
 	}

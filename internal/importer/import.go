@@ -56,23 +56,23 @@ type RunRow struct {
 // Import is a file that was found to be a sheet of filings. It can be gone
 // through several times. Close it.
 type Import struct {
-	options  Options
-	file     *sheet.File
-	edits    edits
-	sheet    string // empty for a CSV
-	layout   *layout
-	product  filing.Product
-	mapping  *mapping
-	text     bool // a CSV
-	told     bool // the product was told from the columns
-	head     []sheet.Row
-	kept     int          // cells of the heads of all its sheets, where there are many
-	officers *officerList // of a second sheet; nil where there is none
+	options   Options
+	file      *sheet.File
+	edits     edits
+	sheet     string // empty for a CSV
+	layout    *layout
+	product   filing.Product
+	mapping   *mapping
+	text      bool // a CSV
+	detected  bool // the product was told from the columns
+	head      []sheet.Row
+	headCells int          // cells of the heads of all its sheets, where there are many
+	officers  *officerList // of a second sheet; nil where there is none
 
-	origin             *ledger.Origin // of a workbook that we wrote; nil for any other
-	message, rowNumber int            // the headings that we added to it; -1 for none
-	resultAt, ordersAt int            // the columns of a sheet of answers; -1 for none
-	target             *target        // where the columns go; nil until the batch is recorded
+	origin                     *ledger.Origin // of a workbook that we wrote; nil for any other
+	messageColumn, rowColumn   int            // the headings that we added to it; -1 for none
+	resultColumn, ordersColumn int            // the columns of a sheet of answers; -1 for none
+	target                     *target        // where the columns go; nil until the batch is recorded
 
 	mu    sync.Mutex
 	notes []string // found when the file was opened
@@ -94,11 +94,11 @@ func OpenReader(name string, r io.ReaderAt, size int64, o Options) (*Import, err
 func (o Options) open(file func() (*sheet.File, error)) (*Import, error) {
 	im, m, err := o.begin(file)
 	if err != nil {
-		return nil, hideIn(err)
+		return nil, hideInError(err)
 	}
-	if err := im.open(m); err != nil {
+	if err := im.readLayout(m); err != nil {
 		im.Close()
-		return nil, hideIn(err)
+		return nil, hideInError(err)
 	}
 	return im, nil
 }
@@ -122,7 +122,7 @@ func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, err
 	f.Rename(filing.HideSSNsInName)
 	o.Sheet = filing.HideSSNsInName(o.Sheet)
 	if slices.ContainsFunc(f.Sheets(), func(s sheet.Info) bool { return s.Name == attentionSheet }) {
-		m.row = 0 // it was said of the file that this workbook answers
+		m.headerRow = 0 // it was said of the file that this workbook answers
 	}
 	im := &Import{options: o, file: f, text: f.Format() == sheet.CSV}
 	if im.edits, err = newEdits(&o, f); err != nil {
@@ -199,22 +199,22 @@ func (im *Import) Notes() []string {
 	return all
 }
 
-func (im *Import) open(m *matcher) error {
-	if err := im.recognise(m); err != nil {
+func (im *Import) readLayout(m *matcher) error {
+	if err := im.recognize(m); err != nil {
 		return err
 	}
 	if im.product != filing.Formation && im.mapping.binding(companyID) != nil && !im.mapping.describes() {
 		return nil // the companies exist, and so do their officers
 	}
 	var err error
-	if im.officers, err = im.readOfficers(); err != nil || im.officers == nil {
+	if im.officers, err = im.loadOfficers(); err != nil || im.officers == nil {
 		return err
 	}
-	return im.match(im.officers)
+	return im.findOrphans(im.officers)
 }
 
-// recognise finds out what the columns are, from the first rows alone.
-func (im *Import) recognise(m *matcher) error {
+// recognize finds out what the columns are, from the first rows alone.
+func (im *Import) recognize(m *matcher) error {
 	if err := im.findSheet(m); err != nil {
 		return err
 	}
@@ -259,14 +259,14 @@ func (im *Import) recognise(m *matcher) error {
 	if err != nil {
 		return err
 	}
-	if row := im.passedOver(m); row > 0 {
+	if row := im.skippedHeader(m); row > 0 {
 		im.notes = append(
 			im.notes, fmt.Sprintf(
 				"ATTENTION: row %d looks like the header row. It and everything above row %d are not read. %s.", row,
-				im.layout.row, im.options.tell(saidHeaderRow)))
+				im.layout.row, im.options.remedyText(dropHeaderRow)))
 	}
 	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options, im.head), notes)
-	if im.told {
+	if im.detected {
 		im.notes = append(im.notes, fmt.Sprintf("Detected: %s (from the column headers).", im.product.Title()))
 	}
 	return nil
@@ -281,7 +281,7 @@ func (im *Import) checkState() error {
 		return nil
 	}
 	for _, h := range im.layout.resolve() {
-		if h.column != principalState || h.strength != weak && !h.behind {
+		if h.column != principalState || h.strength != weak && !h.followsAddress {
 			continue
 		}
 		return &sheet.FormatError{
@@ -302,12 +302,12 @@ func (im *Import) checkState() error {
 
 // passedOver is the row above the header that would be it, had nobody said which
 // row is; 0 where there is none.
-func (im *Import) passedOver(m *matcher) int {
-	if m.row <= 0 {
+func (im *Import) skippedHeader(m *matcher) int {
+	if m.headerRow <= 0 {
 		return 0
 	}
 	free := *m
-	free.row = 0
+	free.headerRow = 0
 	if l := free.layoutOf(im.head); l != nil && l.row < im.layout.row {
 		return l.row
 	}
@@ -323,7 +323,7 @@ func (im *Import) findProduct() error {
 	if err != nil {
 		return err
 	}
-	im.product, im.told = product, true
+	im.product, im.detected = product, true
 	return nil
 }
 
@@ -381,23 +381,23 @@ func quotedList(headers []string) string {
 
 // ErrNothingToCorrect is returned for a results workbook without rows that need
 // attention.
-var ErrNothingToCorrect = errors.New("no rows need attention")
+var ErrNoRowsNeedAttention = errors.New("no rows need attention")
 
-type answered struct{ sheet.FormatError }
+type noRowsError struct{ sheet.FormatError }
 
-func (a *answered) Is(target error) bool { return target == ErrNothingToCorrect }
-func (a *answered) Unwrap() error        { return &a.FormatError }
+func (a *noRowsError) Is(target error) bool { return target == ErrNoRowsNeedAttention }
+func (a *noRowsError) Unwrap() error        { return &a.FormatError }
 
 // findSheet chooses the sheet to read. Several sheets of filings are never
 // reduced to one silently.
 func (im *Import) findSheet(m *matcher) error {
 	sheets := im.file.Sheets()
 	if im.options.Sheet != "" {
-		return im.namedSheet(m, sheets)
+		return im.findNamedSheet(m, sheets)
 	}
 	var all, visible, hidden []candidate
 	for _, info := range sheets {
-		c, err := im.look(m, info)
+		c, err := im.readCandidate(m, info)
 		if err != nil {
 			return err
 		}
@@ -412,14 +412,14 @@ func (im *Import) findSheet(m *matcher) error {
 	}
 	if i, ours := resultsWorkbook(all); ours {
 		if all[i].layout == nil || all[i].layout.rows == 0 {
-			return &answered{sheet.FormatError{
+			return &noRowsError{sheet.FormatError{
 				File: im.file.Name(), Sheet: attentionSheet,
 				Reason: "this is a results workbook in which no rows need attention",
-				Remedy: "To process all of its rows again, " + im.options.tell(chooseSheet, resultsSheet) +
+				Remedy: "To process all of its rows again, " + im.options.remedyText(chooseSheet, resultsSheet) +
 					"; rows marked as placed are not sent again",
 			}}
 		}
-		if err := im.choose(m, all[i]); err != nil {
+		if err := im.selectSheet(m, all[i]); err != nil {
 			return err
 		}
 		im.notes = append(im.notes, fmt.Sprintf("This is a results workbook: its sheet %q was read.", attentionSheet))
@@ -436,11 +436,11 @@ func (im *Import) findSheet(m *matcher) error {
 	for _, c := range hidden {
 		im.notes = append(
 			im.notes, fmt.Sprintf("The hidden sheet %q also contains filings and was not read: %s to read it.", c.Name,
-				im.options.tell(chooseSheet, c.Name)))
+				im.options.remedyText(chooseSheet, c.Name)))
 	}
 	switch len(visible) {
 	case 1:
-		return im.choose(m, visible[0])
+		return im.selectSheet(m, visible[0])
 	case 0:
 		return im.noHeader(all, hidden)
 	}
@@ -451,7 +451,7 @@ func (im *Import) findSheet(m *matcher) error {
 	return &sheet.FormatError{
 		File:   im.file.Name(),
 		Reason: "several sheets contain filings: " + strings.Join(names, ", "),
-		Remedy: im.options.tell(eitherSheet, strings.Join(names, ", "), names[0]),
+		Remedy: im.options.remedyText(eitherSheet, strings.Join(names, ", "), names[0]),
 	}
 }
 
@@ -474,16 +474,16 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 		return slices.ContainsFunc(visible, func(c candidate) bool { return is(c.layout) })
 	}
 	isClear := has(func(l *layout) bool { return l.known >= clearly })
-	isHeader := has(func(l *layout) bool { return !l.said })
+	isHeader := has(func(l *layout) bool { return !l.onlyMapped })
 	return slices.DeleteFunc(visible, func(c candidate) bool {
-		if (!isClear || c.layout.known > hardly) && (!isHeader || !c.layout.said) {
+		if (!isClear || c.layout.known > hardly) && (!isHeader || !c.layout.onlyMapped) {
 			return false
 		}
 		if !isOfficersSheet(c.Name) { // that one is read beside it
 			im.notes = append(
 				im.notes, fmt.Sprintf("The sheet %q looks like notes and was not read: %s if it contains filings.",
 					c.Name,
-					im.options.tell(chooseSheet, c.Name)))
+					im.options.remedyText(chooseSheet, c.Name)))
 		}
 		return true
 	})
@@ -491,10 +491,10 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 
 // choose takes a sheet as the one to read. Edits that name no sheet are meant
 // for it, and columns that edits add are added to it.
-func (im *Import) choose(m *matcher, c candidate) error {
-	if im.edits.adopt(c.Name) {
+func (im *Import) selectSheet(m *matcher, c candidate) error {
+	if im.edits.assignTo(c.Name) {
 		var err error
-		if c, err = im.look(m, c.Info); err != nil {
+		if c, err = im.readCandidate(m, c.Info); err != nil {
 			return err
 		}
 		if c.layout == nil {
@@ -520,13 +520,13 @@ func (im *Import) choose(m *matcher, c candidate) error {
 	return nil
 }
 
-func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
+func (im *Import) findNamedSheet(m *matcher, sheets []sheet.Info) error {
 	i := sheetNamed(sheets, im.options.Sheet)
 	if i < 0 {
 		e := &sheet.FormatError{
 			File:   im.file.Name(),
 			Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet),
-			Remedy: im.options.tell(noSheet),
+			Remedy: im.options.remedyText(noSheet),
 		}
 		if im.file.Format() == sheet.XLSX {
 			var names []string
@@ -537,20 +537,20 @@ func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
 		}
 		return e
 	}
-	c, err := im.look(m, sheets[i])
+	c, err := im.readCandidate(m, sheets[i])
 	if err != nil {
 		return err
 	}
 	if c.layout == nil {
 		return im.noHeader([]candidate{c}, nil)
 	}
-	return im.choose(m, c)
+	return im.selectSheet(m, c)
 }
 
 // look reads the head of a sheet and looks for the header in it.
-func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
+func (im *Import) readCandidate(m *matcher, info sheet.Info) (candidate, error) {
 	c := candidate{Info: info}
-	if im.kept > maxHeadCells {
+	if im.headCells > maxHeadCells {
 		return c, &sheet.FormatError{
 			File:   im.file.Name(),
 			Reason: "the file is too large: its many sheets begin with too many cells",
@@ -564,7 +564,7 @@ func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
 	if len(im.file.Sheets()) > manySheets {
 		c.head = compact(c.head)
 		for i := range c.head {
-			im.kept += len(c.head[i].Cells)
+			im.headCells += len(c.head[i].Cells)
 		}
 	}
 	c.layout = m.layoutOf(c.head)
@@ -646,7 +646,7 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		Reason: fmt.Sprintf(
 			"none of the first %d rows is a header row with columns such as Company ID, Filing State and Filing "+
 				"Year; found %s", headRows, strings.Join(found, "; ")),
-		Remedy: im.options.tell(nameColumns),
+		Remedy: im.options.remedyText(nameColumns),
 	}
 	switch {
 	case im.options.HeaderRow > 0:
@@ -654,13 +654,13 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 			strings.Join(found, "; "))
 	case im.options.HeaderRow == NoHeader:
 		e.Reason = "there are no headers, so the columns are unknown; found " + strings.Join(found, "; ")
-		e.Remedy = im.options.tell(nameAddresses)
+		e.Remedy = im.options.remedyText(nameAddresses)
 	case slices.ContainsFunc(slices.Collect(maps.Keys(im.options.Map)), isAddress):
-		e.Remedy = im.options.tell(sayHeaderRow)
+		e.Remedy = im.options.remedyText(chooseHeaderRow)
 	}
 	if len(hidden) > 0 {
 		e.Remedy = fmt.Sprintf("The hidden sheet %q contains filings: %s to read it", hidden[0].Name,
-			im.options.tell(chooseSheet, hidden[0].Name))
+			im.options.remedyText(chooseSheet, hidden[0].Name))
 	}
 	return e
 }

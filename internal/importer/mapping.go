@@ -12,25 +12,25 @@ import (
 // binding is a column of the table that the sheet has.
 type binding struct {
 	*column
-	id     columnID
-	index  int // in the row's cells; -1 where the sheet does not have it
-	header string
-	said   string // what Options.Map calls it
-	aside  bool   // the product has it for the record only
-	listed *place // where it is, if not in the row at hand
+	id         columnID
+	index      int // in the row's cells; -1 where the sheet does not have it
+	header     string
+	mapName    string      // what Options.Map calls it
+	recordOnly bool        // the product has it for the record only
+	officer    *officerRow // where it is, if not in the row at hand
 }
 
 // mapping is how the rows of one sheet are read for one product: made once, used
 // for every row.
 type mapping struct {
-	product  filing.Product
-	parts    [parts][]binding // read where the row has the part; those of ofEvery always
-	officers []int            // which officers the sheet has columns for, from 0
-	bindings []*binding
-	secret   []int            // columns that hold Social Security numbers
-	hiding   []hiding         // by column
-	watched  []watched        // columns that may say that a row is not to be filed
-	dayFirst map[int]cellText // columns with a date that has the day before the month, and where
+	product       filing.Product
+	parts         [parts][]binding // read where the row has the part; those of ofEvery always
+	officers      []int            // which officers the sheet has columns for, from 0
+	bindings      []*binding
+	secret        []int            // columns that hold Social Security numbers
+	hiding        []hiding         // by column
+	remarkColumns []remarkColumn   // columns that may say that a row is not to be filed
+	dayFirst      map[int]cellText // columns with a date that has the day before the month, and where
 
 	otherAgent []binding // columns that name an agent, who can be no other than the service's own where it is ordered
 }
@@ -79,7 +79,7 @@ var flags = map[filing.Product]columnID{
 
 // ask are the columns of which a sheet must have one for a part to be of any
 // use to a product that only may need it.
-var ask = [parts][]columnID{
+var requiredFlags = [parts][]columnID{
 	ofAgent: {orderAnnualReport, orderQualification}, ofEIN: {orderEIN}, ofReport: {orderAnnualReport},
 }
 
@@ -92,12 +92,12 @@ func (p *mapping) takes(id columnID, claims map[columnID][]heading) bool {
 		return slices.ContainsFunc(claims[id], func(h heading) bool { return h.strength >= exact })
 	}
 	switch {
-	case slices.Contains(c.used, p.product), slices.Contains(c.aside, p.product):
+	case slices.Contains(c.used, p.product), slices.Contains(c.recordOnly, p.product):
 		return true
 	case !slices.Contains(c.may, p.product):
 		return false
-	case ask[c.part] != nil:
-		return slices.ContainsFunc(ask[c.part], named)
+	case requiredFlags[c.part] != nil:
+		return slices.ContainsFunc(requiredFlags[c.part], named)
 	case c.part == ofEvery:
 		return named(id)
 	}
@@ -145,7 +145,7 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 	for _, h := range resolved {
 		p.hiding = append(p.hiding, h.hiding())
 	}
-	p.watch(l)
+	p.findRemarkColumns(l)
 	notes := append(b.instead, p.notes(l, b.unused, b.ofNew)...)
 	if len(b.behind) > 0 {
 		notes = append(notes, "Read as part of the address before them: "+strings.Join(b.behind, ", ")+".")
@@ -181,7 +181,7 @@ func (b *binder) bindColumn(id columnID) error {
 		}
 	}
 	winner, rivals := strongest(claimed)
-	aside := slices.Contains(c.aside, p.product)
+	aside := slices.Contains(c.recordOnly, p.product)
 	if !p.takes(id, b.claims) || (len(rivals) > 0 && !c.uses(p.product) && !aside) {
 		for _, h := range claimed {
 			b.unused = append(b.unused, h.name(b.layout.row))
@@ -193,15 +193,15 @@ func (b *binder) bindColumn(id columnID) error {
 	}
 	b.noteOutweighed(c, winner, claimed)
 	bound := &binding{
-		column: c,
-		id:     id,
-		index:  winner.index,
-		header: winner.text,
-		said:   b.layout.mapName(&winner),
-		aside:  aside,
+		column:     c,
+		id:         id,
+		index:      winner.index,
+		header:     winner.text,
+		mapName:    b.layout.mapName(&winner),
+		recordOnly: aside,
 	}
 	p.bindings[id] = bound
-	if winner.behind {
+	if winner.followsAddress {
 		b.behind = append(b.behind, winner.name(b.layout.row)+" as "+c.header)
 	}
 	when := p.partOf(c)
@@ -228,7 +228,7 @@ func (b *binder) severalHeadings(c *column, winner heading, rivals []heading) er
 		Sheet:  b.sheet,
 		Cell:   b.layout.cell(winner.index),
 		Reason: fmt.Sprintf("several columns match %s: %s", c.header, strings.Join(names, ", ")),
-		Remedy: b.options.tell(oneOfColumns, c.header, strings.Join(leave, ", ")),
+		Remedy: b.options.remedyText(oneOfColumns, c.header, strings.Join(leave, ", ")),
 	}
 }
 
@@ -244,7 +244,7 @@ func (b *binder) noteOutweighed(c *column, winner heading, claimed []heading) {
 			b.instead = append(b.instead, fmt.Sprintf("%s is read from %s, not from %s. If that is wrong, %s.",
 				c.header,
 				winner.name(row), h.name(row),
-				b.options.tell(readAs, h.text, c.header, b.layout.mapName(&h)+"="+c.header)))
+				b.options.remedyText(readAs, h.text, c.header, b.layout.mapName(&h)+"="+c.header)))
 		}
 	}
 }
@@ -257,11 +257,11 @@ func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 		if words := headerWords(h.text); !slices.Contains(words, "current") && !slices.Contains(words, "old") &&
 			!slices.Contains(words, "previous") {
 			all = append(all, binding{
-				column: &columns[id],
-				id:     id,
-				index:  h.index,
-				header: h.text,
-				said:   l.mapName(&h),
+				column:  &columns[id],
+				id:      id,
+				index:   h.index,
+				header:  h.text,
+				mapName: l.mapName(&h),
 			})
 		}
 	}
@@ -319,7 +319,7 @@ func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
 func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	var names []string
 	for _, h := range l.resolve() {
-		if h.text == "" || h.column != none || answers[h.folded] || slices.Contains(o.ours, h.index) {
+		if h.text == "" || h.column != none || resultColumns[h.folded] || slices.Contains(o.ours, h.index) {
 			continue
 		}
 		if h.strength == mapped {
@@ -422,7 +422,7 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 			}
 		}
 		if n.instead != 0 {
-			remedy += ", or " + o.tell(n.instead)
+			remedy += ", or " + o.remedyText(n.instead)
 		}
 		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), remedy))
 	}
@@ -447,5 +447,5 @@ func (l *layout) resembles(h *heading, missing []columnID, rows []sheet.Row) (ne
 
 // readAs says how to have a column of the sheet read as one of ours.
 func (l *layout) readAs(h *heading, id columnID, o *Options) string {
-	return o.tell(readAs, h.text, columns[id].header, l.mapName(h)+"="+columns[id].header)
+	return o.remedyText(readAs, h.text, columns[id].header, l.mapName(h)+"="+columns[id].header)
 }

@@ -68,7 +68,7 @@ func (n *namesakes) load() error {
 // which another row of the sheet names it. A company is one, whether its id is
 // there or not: it is not created a second time, and its filing is not bought
 // twice.
-func (n *namesakes) adopt(r *Row) error {
+func (n *namesakes) assignCompany(r *Row) error {
 	if err := n.load(); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (n *namesakes) adopt(r *Row) error {
 		r.Result, r.Message, r.Request = filing.Invalid, r.message(), nil
 		return nil
 	}
-	r.Request.Company.Ref, r.founds = found[0].ref, false
+	r.Request.Company.Ref, r.createsCompany = found[0].ref, false
 	r.keys = n.keys.of(r.Request, r.keys[:0])
 	return nil
 }
@@ -109,7 +109,7 @@ func (n *namesakes) adopt(r *Row) error {
 // problemAt is a problem at a row's cell of a column.
 func (im *Import) problemAt(r *Row, id columnID, severity Severity, rule, message string) Problem {
 	c := &checker{im: im, row: &Row{Number: r.Number, Cells: r.Cells}}
-	b := c.at(id)
-	c.problem(b, c.stands(b), severity, rule, message)
+	b := c.bindingAt(id)
+	c.addProblem(b, c.textOf(b), severity, rule, message)
 	return c.row.Problems[0]
 }

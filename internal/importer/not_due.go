@@ -26,7 +26,7 @@ func (c *checker) warnNotDue(r *filing.Request) {
 		return
 	}
 	b := c.bindingOf("filingState")
-	c.warn(b, c.stands(b), "annual-report.not-required",
+	c.addWarning(b, c.textOf(b), "annual-report.not-required",
 		fmt.Sprintf("%s (source: %s): check whether a report is due before you order it", rule.NotRequiredText(facts),
 			season.Read(rule.Source, rule.Basis)))
 }

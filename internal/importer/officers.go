@@ -26,10 +26,10 @@ func isOfficersSheet(name string) bool {
 }
 
 // place is where the cells of one officer are, on the sheet of officers.
-type place struct {
-	sheet string
-	row   int
-	cells []sheet.Cell
+type officerRow struct {
+	sheet  string
+	number int
+	cells  []sheet.Cell
 }
 
 // officerList is the sheet of officers, read whole: it belongs to sheets of
@@ -41,13 +41,13 @@ type officerList struct {
 	rows    []sheet.Row
 	company int                         // the column of the legal name
 	columns [officerColumnCount]binding // by part; an index of -1 where the sheet has none
-	of      map[string][]*place         // by folded legal name, in the order of the sheet
+	byName  map[string][]*officerRow    // by folded legal name, in the order of the sheet
 	orphans []orphan
 }
 
 // orphan is an officer whose legal name no row has.
 type orphan struct {
-	at   *place
+	row  *officerRow
 	name string
 	near string // the folded legal name of a row that it may be meant for
 }
@@ -70,13 +70,13 @@ var officerWordings = func() map[string]columnID {
 }()
 
 // readOfficers reads the sheet of officers, if the workbook has one.
-func (im *Import) readOfficers() (*officerList, error) {
+func (im *Import) loadOfficers() (*officerList, error) {
 	sheets := im.file.Sheets()
 	i := slices.IndexFunc(sheets, func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
 	if i < 0 {
 		return nil, nil
 	}
-	list := &officerList{sheet: sheets[i].Name, of: map[string][]*place{}}
+	list := &officerList{sheet: sheets[i].Name, byName: map[string][]*officerRow{}}
 	body, err := im.readOfficersHead(list)
 	if err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func (im *Import) readOfficers() (*officerList, error) {
 	}
 	for i := range list.rows[body:] {
 		row := &list.rows[body+i]
-		name := list.name(row.Cells)
-		list.of[name] = append(list.of[name], &place{sheet: list.sheet, row: row.Number, cells: row.Cells})
+		name := list.nameOf(row.Cells)
+		list.byName[name] = append(list.byName[name], &officerRow{sheet: list.sheet, number: row.Number, cells: row.Cells})
 	}
 	return list, nil
 }
@@ -149,7 +149,7 @@ func (im *Import) addToOfficers(list *officerList, o *overlay) error {
 }
 
 // name is the folded legal name under which a row of the sheet stands.
-func (l *officerList) name(cells []sheet.Cell) string {
+func (l *officerList) nameOf(cells []sheet.Cell) string {
 	if l.company < len(cells) {
 		return filing.FoldLegalName(typographic.Replace(cells[l.company].Text))
 	}
@@ -189,17 +189,17 @@ func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) 
 
 // record are the ledger's rows of the officers of a company, and of those that
 // may be meant for it.
-func (l *officerList) record(row int, legalName string) (all []ledger.Officer) {
-	add := func(p *place) {
-		all = append(all, ledger.Officer{Row: row, Number: p.row, Cells: sheet.EncodeCells(l.masked(p.cells))})
+func (l *officerList) ledgerOfficers(row int, legalName string) (all []ledger.Officer) {
+	add := func(p *officerRow) {
+		all = append(all, ledger.Officer{Row: row, Number: p.number, Cells: sheet.EncodeCells(l.masked(p.cells))})
 	}
 	name := filing.FoldLegalName(typographic.Replace(legalName))
-	for _, p := range l.of[name] {
+	for _, p := range l.byName[name] {
 		add(p)
 	}
 	for _, o := range l.orphans {
 		if o.near == name {
-			add(o.at)
+			add(o.row)
 		}
 	}
 	return all
@@ -222,7 +222,7 @@ func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
 
 // match finds the officers that belong to no row. A row whose legal name is
 // close to theirs may lack one of its own, and will not be sent.
-func (im *Import) match(list *officerList) error {
+func (im *Import) findOrphans(list *officerList) error {
 	names := map[string]int{} // how many rows have each
 	rows := 0
 	if b := im.mapping.binding(legalName); b != nil {
@@ -236,7 +236,7 @@ func (im *Import) match(list *officerList) error {
 		}
 	}
 	spare, shared := maxComparisons, 2*(rows+len(list.rows))+maxShared
-	for name, places := range list.of {
+	for name, places := range list.byName {
 		if names[name] > 0 && name != "" {
 			if shared -= names[name] * len(places); shared < 0 {
 				return &sheet.FormatError{
@@ -257,14 +257,14 @@ func (im *Import) match(list *officerList) error {
 		}
 		near := nearName(name, names)
 		for _, p := range places {
-			list.orphans = append(list.orphans, orphan{at: p, name: name, near: near})
+			list.orphans = append(list.orphans, orphan{row: p, name: name, near: near})
 		}
 	}
-	slices.SortFunc(list.orphans, func(a, b orphan) int { return a.at.row - b.at.row })
+	slices.SortFunc(list.orphans, func(a, b orphan) int { return a.row.number - b.row.number })
 	if len(list.orphans) > 0 {
 		var rows []string
 		for _, o := range list.orphans {
-			rows = append(rows, strconv.Itoa(o.at.row))
+			rows = append(rows, strconv.Itoa(o.row.number))
 		}
 		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: %s on the sheet %q: row %s.",
 			text.CountOf(len(rows), "officer matches no company", "officers match no company"), list.sheet,
@@ -327,8 +327,8 @@ func (im *Import) eachRow(name string, fn func(*sheet.Row)) error {
 func (l *officerList) problem(o *orphan) Problem {
 	p := Problem{
 		Sheet:    l.sheet,
-		Row:      o.at.row,
-		Cell:     sheet.CellName(l.company, o.at.row),
+		Row:      o.row.number,
+		Cell:     sheet.CellName(l.company, o.row.number),
 		Column:   "Legal Name",
 		Severity: Error,
 		Rule:     "officer.company",
@@ -336,10 +336,10 @@ func (l *officerList) problem(o *orphan) Problem {
 			"the officer",
 		ColumnIndex: -1,
 	}
-	if l.company < len(o.at.cells) {
-		p.Value = filing.HideSSNs(o.at.cells[l.company].Text)
+	if l.company < len(o.row.cells) {
+		p.Value = filing.HideSSNs(o.row.cells[l.company].Text)
 	}
-	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.at.row, Column: l.company, Text: filing.HideSSNs(p.Value)}
+	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.row.number, Column: l.company, Text: filing.HideSSNs(p.Value)}
 	if p.Value == "" {
 		p.Message = "the legal name is missing: enter the company's name exactly as in its row"
 	}
@@ -369,7 +369,7 @@ func (c *checker) readOfficers() []filing.Officer {
 	c.readPart(ofOfficers)
 	for _, n := range c.im.mapping.officers {
 		get := func(part columnID) string { return c.values[officerColumn(n, part)] }
-		if o, ok := c.officer(get, officerColumn(n, 0)); ok {
+		if o, ok := c.readOfficer(get, officerColumn(n, 0)); ok {
 			all, said = append(all, o), get(officerPrimary)
 			c.officers = append(c.officers, officerAt{first: officerColumn(n, 0)})
 		}
@@ -387,18 +387,18 @@ func (c *checker) readOfficers() []filing.Officer {
 			c.row.Problems = append(c.row.Problems, p)
 		}
 	}
-	places := list.of[name]
+	places := list.byName[name]
 	if name == "" || len(places) == 0 {
 		return c.soleOfficer(all, said)
 	}
 	if len(all) > 0 {
 		b := c.filled(ofOfficers)
 		if b == nil {
-			b = c.at(legalName)
+			b = c.bindingAt(legalName)
 		}
-		c.faultRule(b, "", "officer.twice",
+		c.addErrorUnder(b, "", "officer.twice",
 			fmt.Sprintf("the officers are given in this row and on the sheet %q (row %d): keep one of the two",
-				list.sheet, places[0].row))
+				list.sheet, places[0].number))
 		return all
 	}
 	for n, p := range places {
@@ -407,11 +407,11 @@ func (c *checker) readOfficers() []filing.Officer {
 		for part := range values {
 			b := list.columns[part]
 			if b.index >= 0 && b.index < len(p.cells) {
-				b.id, b.listed = first+columnID(part), p
-				values[part] = c.read(&b, p.cells[b.index])
+				b.id, b.officer = first+columnID(part), p
+				values[part] = c.readCell(&b, p.cells[b.index])
 			}
 		}
-		o, _ := c.officer(func(part columnID) string { return values[part] }, first)
+		o, _ := c.readOfficer(func(part columnID) string { return values[part] }, first)
 		all = append(all, o)
 		said = values[officerPrimary]
 		c.officers = append(c.officers, officerAt{first: first, listed: p})
@@ -422,7 +422,7 @@ func (c *checker) readOfficers() []filing.Officer {
 // soleOfficer makes the only officer of a company the primary one, unless the
 // sheet says something of it.
 func (c *checker) soleOfficer(all []filing.Officer, said string) []filing.Officer {
-	if len(all) == 1 && said == "" && !c.isBroken(c.officers[0].first+officerPrimary) {
+	if len(all) == 1 && said == "" && !c.isFaulty(c.officers[0].first+officerPrimary) {
 		all[0].IsPrimary = true
 	}
 	return all
@@ -430,13 +430,13 @@ func (c *checker) soleOfficer(all []filing.Officer, said string) []filing.Office
 
 // officerAt is where an officer of the row stands.
 type officerAt struct {
-	first  columnID // the first of its columns
-	listed *place   // nil for columns of the row
+	first  columnID    // the first of its columns
+	listed *officerRow // nil for columns of the row
 }
 
 // officer makes an officer of its values. One of which nothing is said but what
 // a form fills in by itself is none.
-func (c *checker) officer(get func(columnID) string, first columnID) (filing.Officer, bool) {
+func (c *checker) readOfficer(get func(columnID) string, first columnID) (filing.Officer, bool) {
 	o := filing.Officer{
 		Type:        filing.AgentType(get(officerType)),
 		FirstName:   get(officerFirstName),
@@ -444,7 +444,7 @@ func (c *checker) officer(get func(columnID) string, first columnID) (filing.Off
 		CompanyName: get(officerCompanyName),
 		Title:       get(officerTitle),
 		IsPrimary:   get(officerPrimary) == yes,
-		Address:     c.address(func(i int) string { return get(officerLine1 + columnID(i)) }),
+		Address:     c.readAddress(func(i int) string { return get(officerLine1 + columnID(i)) }),
 	}
 	for _, name := range []*string{&o.FirstName, &o.LastName, &o.CompanyName} {
 		if isEmptyWord(*name) {
@@ -452,7 +452,7 @@ func (c *checker) officer(get func(columnID) string, first columnID) (filing.Off
 		}
 	}
 	person, company := o.FirstName != "" || o.LastName != "", o.CompanyName != ""
-	if o.Type == "" && !c.isBroken(first+officerType) && person != company {
+	if o.Type == "" && !c.isFaulty(first+officerType) && person != company {
 		o.Type = filing.Person
 		if company {
 			o.Type = filing.CompanyParty
@@ -460,7 +460,7 @@ func (c *checker) officer(get func(columnID) string, first columnID) (filing.Off
 	}
 	empty := o == (filing.Officer{})
 	for part := range officerColumnCount {
-		empty = empty && !c.isBroken(first+part)
+		empty = empty && !c.isFaulty(first+part)
 	}
 	return o, !empty
 }
@@ -477,21 +477,21 @@ func (c *checker) officerField(field string) (*binding, bool) {
 		for i := range c.im.mapping.parts[ofOfficers] {
 			return &c.im.mapping.parts[ofOfficers][i], true
 		}
-		return c.at(legalName), true
+		return c.bindingAt(legalName), true
 	}
 	if _, err := fmt.Sscanf(rest, "[%d]", &n); err != nil || n >= len(c.officers) {
-		return c.at(legalName), true
+		return c.bindingAt(legalName), true
 	}
 	_, rest, _ = strings.Cut(rest, "].")
 	part := columnID(slices.IndexFunc(officerParts, func(p column) bool { return p.field == rest }))
 	if part < 0 {
-		return c.at(legalName), true
+		return c.bindingAt(legalName), true
 	}
 	at := c.officers[n]
 	if at.listed == nil {
-		return c.at(at.first + part), true
+		return c.bindingAt(at.first + part), true
 	}
 	b := c.im.officers.columns[part]
-	b.id, b.listed = at.first+part, at.listed
+	b.id, b.officer = at.first+part, at.listed
 	return &b, true
 }

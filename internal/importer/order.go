@@ -23,12 +23,12 @@ func (d *draft) reset() { *d = draft{} }
 
 // wants reports whether the row orders a product: by a yes in its column, or,
 // where the sheet is of this product and has no such column, by being there.
-func (c *checker) wants(p filing.Product) bool {
+func (c *checker) orders(p filing.Product) bool {
 	if flag, ok := flags[p]; ok {
 		if b := c.im.mapping.binding(flag); b != nil {
 			main := c.im.mapping.product == p ||
 				slices.Contains(agentOrders, p) && slices.Contains(agentOrders, c.im.mapping.product)
-			return c.values[flag] == yes || main && c.isBroken(flag)
+			return c.values[flag] == yes || main && c.isFaulty(flag)
 		}
 	}
 	return c.im.mapping.product == p
@@ -39,21 +39,21 @@ func (c *checker) wants(p filing.Product) bool {
 // nothing.
 func (c *checker) build(d *draft) (skip string) {
 	main := c.im.mapping.product
-	ordered := c.wants(main)
+	ordered := c.orders(main)
 	if agentMain := slices.Contains(agentOrders, main); ordered && agentMain ||
 		!agentMain && c.values[orderAgent] == yes {
 		d.request.Order.RegisteredAgent = &d.ordered
 	}
-	forms, reports, qualifies, ein := main == filing.Formation, c.wants(
-		filing.AnnualReport), c.wants(filing.ForeignQualification), c.wants(filing.EIN)
+	forms, reports, qualifies, ein := main == filing.Formation, c.orders(
+		filing.AnnualReport), c.orders(filing.ForeignQualification), c.orders(filing.EIN)
 	r := &d.request
 	if !forms && !reports && !qualifies && !ein && r.Order.RegisteredAgent == nil {
-		return fmt.Sprintf("no %s is ordered in this row: %s is not yes", main.Title(), c.at(flags[main]).header)
+		return fmt.Sprintf("no %s is ordered in this row: %s is not yes", main.Title(), c.bindingAt(flags[main]).header)
 	}
-	c.parties(d, reports || qualifies)
+	c.setParties(d, reports || qualifies)
 	r.Product = main
 	if forms {
-		r.Order.Formation = c.formation()
+		r.Order.Formation = c.readFormation()
 	}
 	if reports {
 		c.readPart(ofReport)
@@ -65,14 +65,14 @@ func (c *checker) build(d *draft) (skip string) {
 		r.Order.ForeignQualification = &d.qualification
 	}
 	if ein {
-		r.Order.EIN = c.ein()
-	} else if forms && c.values[orderEIN] == "" && !c.isBroken(orderEIN) {
+		r.Order.EIN = c.readEIN()
+	} else if forms && c.values[orderEIN] == "" && !c.isFaulty(orderEIN) {
 		if b := c.filled(ofEIN); b != nil {
-			c.warn(b, c.stands(b), "ein.order",
+			c.addWarning(b, c.textOf(b), "ein.order",
 				"the row has EIN details but does not order an EIN: enter yes under Order EIN to order it")
 		}
 	}
-	c.agent(d)
+	c.setAgent(d)
 	if !ordered && !slices.Contains(agentOrders, main) ||
 		r.Order.RegisteredAgent == nil && slices.Contains(agentOrders, main) {
 		r.Product = r.Order.Products()[0]
@@ -82,7 +82,7 @@ func (c *checker) build(d *draft) (skip string) {
 
 // parties sets what every order has, and the facts of the company on which some
 // depend. Source: spec section 4, rules 1, 9 and 10.
-func (c *checker) parties(d *draft, needsFacts bool) {
+func (c *checker) setParties(d *draft, needsFacts bool) {
 	v := c.values
 	r := &d.request
 	r.User = filing.UserRef{ID: v[userID], Email: v[userEmail], Name: v[userName], Phone: v[userPhone]}
@@ -98,10 +98,10 @@ func (c *checker) parties(d *draft, needsFacts bool) {
 		}
 	case c.isNew:
 		c.readPart(ofCompany)
-		c.describe(known)
+		c.setCompany(known)
 		known.FormationDate = v[formationDate]
 		known.FormationState = filing.State(v[formationState])
-		c.row.founds = true
+		c.row.createsCompany = true
 	default:
 		r.Company.Ref = v[companyID]
 		r.Company.Confirmed = v[confirmedName]
@@ -111,10 +111,10 @@ func (c *checker) parties(d *draft, needsFacts bool) {
 			known.EntityType = filing.EntityType(v[entityType])
 			known.FormationState = filing.State(v[formationState])
 			known.FormationDate = v[formationDate]
-			known.FiscalEndMonth = c.fiscalEnd()
+			known.FiscalEndMonth = c.readFiscalEnd()
 		}
 	}
-	if slices.Contains(ein, c.im.mapping.product) && r.Order.FilingState == "" && !c.isBroken(filingState) {
+	if slices.Contains(ein, c.im.mapping.product) && r.Order.FilingState == "" && !c.isFaulty(filingState) {
 		r.Order.FilingState = filing.State(v[formationState])
 	}
 }
@@ -125,14 +125,14 @@ func (c *checker) readFacts() {
 	for _, id := range []columnID{entityType, formationState, formationDate} {
 		if b := c.im.mapping.binding(id); b != nil && c.im.mapping.partOf(b.column) == ofCompany &&
 			b.index < len(c.row.Cells) {
-			c.values[id] = c.read(b, c.row.Cells[b.index])
+			c.values[id] = c.readCell(b, c.row.Cells[b.index])
 		}
 	}
 }
 
 // fiscalEnd is the month in which an existing company's fiscal year ends, where
 // the row says it: a due date may depend on it. It is no part of the order.
-func (c *checker) fiscalEnd() string {
+func (c *checker) readFiscalEnd() string {
 	b := c.im.mapping.binding(fiscalEndMonth)
 	if b == nil || b.index >= len(c.row.Cells) {
 		return ""
@@ -149,20 +149,20 @@ func (c *checker) fiscalEnd() string {
 }
 
 // describe sets what the row says of a company that the service does not know.
-func (c *checker) describe(company *filing.Company) {
+func (c *checker) setCompany(company *filing.Company) {
 	v := c.values
 	company.LegalName = v[legalName]
 	company.EntityType = filing.EntityType(v[entityType])
 	company.StructureType, company.TaxElection, company.FiscalEndMonth = v[structureType], v[taxElection],
 		v[fiscalEndMonth]
-	company.PrincipalAddress = c.address(func(i int) string { return v[principalLine1+columnID(i)] })
-	company.MailingAddress = c.address(func(i int) string { return v[mailingLine1+columnID(i)] })
+	company.PrincipalAddress = c.readAddress(func(i int) string { return v[principalLine1+columnID(i)] })
+	company.MailingAddress = c.readAddress(func(i int) string { return v[mailingLine1+columnID(i)] })
 	company.Officers = c.readOfficers()
 }
 
 // address makes an address of the values of its six columns. One in a state of
 // the US needs no country.
-func (c *checker) address(get func(int) string) *filing.Address {
+func (c *checker) readAddress(get func(int) string) *filing.Address {
 	a := filing.Address{
 		Line1:      get(0),
 		Line2:      get(1),
@@ -183,10 +183,10 @@ func (c *checker) address(get func(int) string) *filing.Address {
 }
 
 // formation. Source: spec section 4, rules 2 to 6.
-func (c *checker) formation() *filing.FormationItem {
+func (c *checker) readFormation() *filing.FormationItem {
 	v := c.values
 	f := &filing.FormationItem{Expedited: v[expedited] == yes}
-	c.describe(&f.Company)
+	c.setCompany(&f.Company)
 	if f.Company.MailingAddress == nil && f.Company.PrincipalAddress != nil {
 		// Assumption: a formation needs a mailing address, for it is not marked optional.
 		mail := *f.Company.PrincipalAddress
@@ -198,8 +198,8 @@ func (c *checker) formation() *filing.FormationItem {
 		}
 	}
 	if home := v[formationState]; home != "" && v[filingState] != "" && home != v[filingState] {
-		b := c.at(formationState)
-		c.faultRule(b, c.stands(b), "formation.state",
+		b := c.bindingAt(formationState)
+		c.addErrorUnder(b, c.textOf(b), "formation.state",
 			"the cell says "+home+" but the filing state is "+v[filingState]+
 				": a company is formed in its filing state, so correct one of them")
 	}
@@ -207,12 +207,12 @@ func (c *checker) formation() *filing.FormationItem {
 }
 
 // ein. Source: spec section 4, rule 7.
-func (c *checker) ein() *filing.EINItem {
+func (c *checker) readEIN() *filing.EINItem {
 	c.readPart(ofEIN)
 	v := c.values
 	answer := func(id columnID) bool {
-		if v[id] == "" && !c.isBroken(id) {
-			c.fault(c.at(id), "", columns[id].header+
+		if v[id] == "" && !c.isFaulty(id) {
+			c.addError(c.bindingAt(id), "", columns[id].header+
 				" is not answered: enter yes or no, because the IRS asks this question")
 		}
 		return v[id] == yes
@@ -248,9 +248,9 @@ func (c *checker) ein() *filing.EINItem {
 
 // agent sets the registered agent: the service's own where it is ordered, or
 // the one that the row supplies, in every product that needs one.
-func (c *checker) agent(d *draft) {
+func (c *checker) setAgent(d *draft) {
 	o := &d.request.Order
-	c.otherAgent(o)
+	c.refuseOtherAgent(o)
 	switch {
 	case o.RegisteredAgent != nil && slices.Contains(agentOrders, c.im.mapping.product):
 		d.ordered.IsChangeOfAgent = c.isChange()
@@ -261,14 +261,14 @@ func (c *checker) agent(d *draft) {
 	case o.RegisteredAgent != nil:
 		d.ordered.IsChangeOfAgent = c.values[changeOfAgent] == yes
 	case c.values[changeOfAgent] == yes:
-		c.fault(c.at(changeOfAgent), yes,
+		c.addError(c.bindingAt(changeOfAgent), yes,
 			"a change of agent is requested, but no agent is ordered: enter yes under Order Registered Agent, or "+
 				"clear this cell")
 	}
 	if o.Formation == nil && o.AnnualReport == nil && o.ForeignQualification == nil {
 		return
 	}
-	if !c.supplyAgent(d) {
+	if !c.readAgent(d) {
 		c.row.noAgent = o.RegisteredAgent == nil
 		return
 	}
@@ -286,18 +286,18 @@ func (c *checker) agent(d *draft) {
 // otherAgent refuses to appoint an agent other than the service's own in its
 // place: that is the one the order appoints, whoever the row names.
 // Source: spec section 4, rule 8.
-func (c *checker) otherAgent(o *filing.Order) {
+func (c *checker) refuseOtherAgent(o *filing.Order) {
 	change := c.values[changeOfAgent] == yes
 	if o.RegisteredAgent == nil || !change && !slices.Contains(agentOrders, c.im.mapping.product) {
 		return
 	}
 	for i := range c.im.mapping.otherAgent {
 		b := &c.im.mapping.otherAgent[i]
-		text := c.stands(b)
+		text := c.textOf(b)
 		if text == "" || isEmptyWord(text) {
 			continue
 		}
-		c.faultRule(b, text, "registered-agent.other",
+		c.addErrorUnder(b, text, "registered-agent.other",
 			fmt.Sprintf(
 				"%q cannot be appointed through the filing service: this order appoints the filing service's own "+
 					"agent. Clear the cell to appoint that agent, or remove the row and change the agent elsewhere",
@@ -308,7 +308,7 @@ func (c *checker) otherAgent(o *filing.Order) {
 
 // supplyAgent reads the agent that the row supplies, if it supplies one. Its
 // type follows from its names where it is not given.
-func (c *checker) supplyAgent(d *draft) bool {
+func (c *checker) readAgent(d *draft) bool {
 	if c.filled(ofAgent) == nil {
 		return false
 	}
@@ -331,7 +331,7 @@ func (c *checker) supplyAgent(d *draft) bool {
 	}
 	person := d.agent.FirstName != "" || d.agent.LastName != ""
 	company := d.agent.CompanyName != ""
-	if d.agent.Type == "" && !c.isBroken(agentType) && person != company {
+	if d.agent.Type == "" && !c.isFaulty(agentType) && person != company {
 		d.agent.Type = filing.Person
 		if company {
 			d.agent.Type = filing.CompanyParty
@@ -345,21 +345,21 @@ func (c *checker) supplyAgent(d *draft) bool {
 func (c *checker) isChange() bool {
 	change := c.im.mapping.product == filing.AgentChange
 	b := c.im.mapping.binding(changeOfAgent)
-	if b == nil || c.isBroken(changeOfAgent) {
+	if b == nil || c.isFaulty(changeOfAgent) {
 		return change
 	}
 	switch said := c.values[changeOfAgent]; {
-	case said == "" && c.im.told:
-		c.fault(b, "", "the cell is blank: enter yes to replace the agent on record, or no for a first appointment")
+	case said == "" && c.im.detected:
+		c.addError(b, "", "the cell is blank: enter yes to replace the agent on record, or no for a first appointment")
 	case said == "":
-	case c.im.told:
+	case c.im.detected:
 		return said == yes
 	case said == yes && !change:
-		c.fault(b, c.stands(b), "the row requests a change of agent, but the product is registered-agent: "+
-			c.im.options.tell(anyProductOf)+" to let each row decide")
+		c.addError(b, c.textOf(b), "the row requests a change of agent, but the product is registered-agent: "+
+			c.im.options.remedyText(detectProduct)+" to let each row decide")
 	case said == no && change:
-		c.fault(b, c.stands(b), "the row does not request a change of agent, but the product is agent-change: "+
-			c.im.options.tell(anyProductOf)+" to let each row decide")
+		c.addError(b, c.textOf(b), "the row does not request a change of agent, but the product is agent-change: "+
+			c.im.options.remedyText(detectProduct)+" to let each row decide")
 	}
 	return change
 }

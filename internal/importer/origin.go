@@ -22,7 +22,7 @@ const rowHeader = "Row"
 
 // readOrigin reads what the workbook says of itself, once its sheet is chosen.
 func (im *Import) readOrigin() error {
-	im.message, im.rowNumber, im.resultAt, im.ordersAt = -1, -1, -1, -1
+	im.messageColumn, im.rowColumn, im.resultColumn, im.ordersColumn = -1, -1, -1, -1
 	properties, err := im.file.Properties()
 	if err != nil {
 		return err
@@ -39,9 +39,9 @@ func (im *Import) readOrigin() error {
 	}
 	if im.origin != nil && im.origin.Sheet == im.sheet {
 		for at := free(messageHeader, 0); at >= 0; at = free(messageHeader, at+1) {
-			im.message, im.rowNumber = at, free(rowHeader, at+1)
+			im.messageColumn, im.rowColumn = at, free(rowHeader, at+1)
 		}
-		for _, at := range []int{im.message, im.rowNumber} {
+		for _, at := range []int{im.messageColumn, im.rowColumn} {
 			if at >= 0 {
 				im.options.ours = append(im.options.ours, im.layout.headings[at].index)
 			}
@@ -55,23 +55,23 @@ func (im *Import) readOrigin() error {
 		return nil
 	}
 	if orders := free("Order IDs", result+1); orders >= 0 && free(messageHeader, result+1) >= 0 {
-		im.resultAt, im.ordersAt = im.layout.headings[result].index, im.layout.headings[orders].index
+		im.resultColumn, im.ordersColumn = im.layout.headings[result].index, im.layout.headings[orders].index
 	}
 	return nil
 }
 
 // isOurs reports whether a column is one that we added to the sheet.
 func (im *Import) isOurs(heading int) bool {
-	return heading >= 0 && (heading == im.message || heading == im.rowNumber)
+	return heading >= 0 && (heading == im.messageColumn || heading == im.rowColumn)
 }
 
 // numberOf is the row's number in the batch that the workbook was written for; 0
 // where the row was added to it.
 func (im *Import) numberOf(cells []sheet.Cell) int {
-	if im.rowNumber < 0 {
+	if im.rowColumn < 0 {
 		return 0
 	}
-	at := im.layout.headings[im.rowNumber].index
+	at := im.layout.headings[im.rowColumn].index
 	if at >= len(cells) {
 		return 0
 	}
@@ -84,8 +84,8 @@ func (im *Import) numberOf(cells []sheet.Cell) int {
 
 // bought is what a sheet of answers says of a row of which there is an order, or
 // may be one.
-func (im *Import) bought(r *Row) (ledger.BoughtRow, bool) {
-	if im.origin != nil && im.rowNumber >= 0 {
+func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
+	if im.origin != nil && im.rowColumn >= 0 {
 		n := im.numberOf(r.Cells)
 		for _, b := range im.origin.Bought {
 			if n != 0 && b.Number == n {
@@ -94,7 +94,7 @@ func (im *Import) bought(r *Row) (ledger.BoughtRow, bool) {
 		}
 		return ledger.BoughtRow{}, false
 	}
-	if im.resultAt < 0 {
+	if im.resultColumn < 0 {
 		return ledger.BoughtRow{}, false
 	}
 	text := func(at int) string {
@@ -105,8 +105,8 @@ func (im *Import) bought(r *Row) (ledger.BoughtRow, bool) {
 	}
 	b := ledger.BoughtRow{
 		Number: r.Number,
-		Result: filing.Result(strings.ToLower(text(im.resultAt))),
-		Orders: text(im.ordersAt),
+		Result: filing.Result(strings.ToLower(text(im.resultColumn))),
+		Orders: text(im.ordersColumn),
 	}
 	switch b.Result {
 	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
@@ -116,7 +116,7 @@ func (im *Import) bought(r *Row) (ledger.BoughtRow, bool) {
 }
 
 // knower is a ledger that can be asked what it knows.
-type knower interface {
+type purchaseLookup interface {
 	KnownOrders(ctx context.Context, orders []string) (map[string]bool, error)
 	Batch(ctx context.Context, id string) (ledger.Batch, error)
 	Counts(ctx context.Context, batch string) (ledger.Counts, error)
@@ -124,17 +124,17 @@ type knower interface {
 
 // elsewhere keeps rows from being sent that were bought through another ledger:
 // this one does not hold their purchases.
-type elsewhere struct {
+type otherPurchases struct {
 	im      *Import
-	to      knower // nil where nothing can be asked
-	known   bool   // the batch of the workbook, or an order of it, is in this ledger
+	to      purchaseLookup // nil where nothing can be asked
+	known   bool           // the batch of the workbook, or an order of it, is in this ledger
 	rows    int
 	ordered []string
 }
 
-func (im *Import) newElsewhere(ctx context.Context, to Recorder) (*elsewhere, error) {
-	e := &elsewhere{im: im}
-	e.to, _ = to.(knower)
+func (im *Import) newOtherPurchases(ctx context.Context, to Recorder) (*otherPurchases, error) {
+	e := &otherPurchases{im: im}
+	e.to, _ = to.(purchaseLookup)
 	if e.to == nil || im.origin == nil {
 		return e, nil
 	}
@@ -144,15 +144,15 @@ func (im *Import) newElsewhere(ctx context.Context, to Recorder) (*elsewhere, er
 }
 
 // hold goes through some rows before they are recorded.
-func (e *elsewhere) hold(ctx context.Context, rows []Row) error {
+func (e *otherPurchases) skipBought(ctx context.Context, rows []Row) error {
 	if e.to == nil || e.im.options.Again != "" ||
-		e.im.resultAt < 0 && (e.im.origin == nil || len(e.im.origin.Bought) == 0) {
+		e.im.resultColumn < 0 && (e.im.origin == nil || len(e.im.origin.Bought) == 0) {
 		return nil
 	}
 	var orders []string
 	all := make(map[int]ledger.BoughtRow)
 	for i := range rows {
-		if b, is := e.im.bought(&rows[i]); is && rows[i].Result == filing.Ready {
+		if b, is := e.im.boughtRow(&rows[i]); is && rows[i].Result == filing.Ready {
 			all[i] = b
 			orders = append(orders, ordersIn(b.Orders)...)
 		}
@@ -192,7 +192,7 @@ func (e *elsewhere) hold(ctx context.Context, rows []Row) error {
 }
 
 // note says what was held.
-func (e *elsewhere) note() {
+func (e *otherPurchases) note() {
 	if e.rows == 0 {
 		return
 	}
@@ -298,9 +298,9 @@ func (t *target) column(i int) int {
 
 // original is the batch whose rows the sheet corrects; nil where it corrects
 // none that the ledger has.
-func (im *Import) original(ctx context.Context, to Recorder, own *ledger.Batch) (*ledger.Batch, error) {
-	k, ok := to.(knower)
-	if !ok || im.origin == nil || im.rowNumber < 0 || im.options.Run != nil {
+func (im *Import) findOriginal(ctx context.Context, to Recorder, own *ledger.Batch) (*ledger.Batch, error) {
+	k, ok := to.(purchaseLookup)
+	if !ok || im.origin == nil || im.rowColumn < 0 || im.options.Run != nil {
 		return nil, nil
 	}
 	b, err := k.Batch(ctx, im.origin.Batch)

@@ -35,26 +35,26 @@ type Problem struct {
 }
 
 // fault reports a value that cannot be read, under the rule of its column.
-func (c *checker) fault(b *binding, value, message string) {
-	c.faultRule(b, value, b.rule, message)
+func (c *checker) addError(b *binding, value, message string) {
+	c.addErrorUnder(b, value, b.rule, message)
 }
 
 // faultRule is fault under another rule. A column that the product has only
 // for the record cannot stop a row.
-func (c *checker) faultRule(b *binding, value, rule, message string) {
-	if b.unsent || b.aside && !c.isNew {
-		c.problem(b, value, Warning, rule, message)
+func (c *checker) addErrorUnder(b *binding, value, rule, message string) {
+	if b.unsent || b.recordOnly && !c.isNew {
+		c.addProblem(b, value, Warning, rule, message)
 		return
 	}
-	c.problem(b, value, Error, rule, message)
-	c.broken = append(c.broken, b.id)
+	c.addProblem(b, value, Error, rule, message)
+	c.faulty = append(c.faulty, b.id)
 }
 
-func (c *checker) warn(b *binding, value, rule, message string) {
-	c.problem(b, value, Warning, rule, message)
+func (c *checker) addWarning(b *binding, value, rule, message string) {
+	c.addProblem(b, value, Warning, rule, message)
 }
 
-func (c *checker) problem(b *binding, value string, severity Severity, rule, message string) {
+func (c *checker) addProblem(b *binding, value string, severity Severity, rule, message string) {
 	if value != "" && c.isSecret(b, value) {
 		message = strings.ReplaceAll(message, value, masked)
 		value = masked
@@ -70,9 +70,9 @@ func (c *checker) problem(b *binding, value string, severity Severity, rule, mes
 		Message:     message,
 		ColumnIndex: b.index,
 	}
-	if b.listed != nil {
-		p.Sheet, p.Row, p.ColumnIndex = b.listed.sheet, b.listed.row, -1
-		stands := c.stands(b)
+	if b.officer != nil {
+		p.Sheet, p.Row, p.ColumnIndex = b.officer.sheet, b.officer.number, -1
+		stands := c.textOf(b)
 		p.elsewhere = &ledger.Place{Sheet: p.Sheet, Row: p.Row, Column: b.index, Text: stands}
 		if stands != "" && c.isSecret(b, stands) {
 			p.elsewhere.Text, p.elsewhere.Secret = "", true
@@ -94,10 +94,10 @@ func byColumn(a, b Problem) int {
 }
 
 // stands is what the row has in a column, as it was given.
-func (c *checker) stands(b *binding) string {
-	if b.listed != nil {
-		if b.index >= 0 && b.index < len(b.listed.cells) {
-			return b.listed.cells[b.index].Text
+func (c *checker) textOf(b *binding) string {
+	if b.officer != nil {
+		if b.index >= 0 && b.index < len(b.officer.cells) {
+			return b.officer.cells[b.index].Text
 		}
 		return ""
 	}
@@ -108,7 +108,7 @@ func (c *checker) stands(b *binding) string {
 }
 
 // at finds the binding of a column, or makes one that stands for its absence.
-func (c *checker) at(id columnID) *binding {
+func (c *checker) bindingAt(id columnID) *binding {
 	if b := c.im.mapping.binding(id); b != nil {
 		return b
 	}
@@ -117,22 +117,22 @@ func (c *checker) at(id columnID) *binding {
 
 // violated turns the rules that a request breaks into problems at their cells,
 // but for those of a cell that could not even be read.
-func (c *checker) violated(violations []filing.Violation) {
+func (c *checker) addViolations(violations []filing.Violation) {
 	for _, v := range violations {
 		b := c.bindingOf(v.Field)
 		id := b.id
-		if c.isBroken(id) || id == userEmail && c.isBroken(userID) || id == userID && c.isBroken(userEmail) {
+		if c.isFaulty(id) || id == userEmail && c.isFaulty(userID) || id == userID && c.isFaulty(userEmail) {
 			continue
 		}
 		severity := Error
 		if v.Warning {
 			severity = Warning
 		}
-		value := c.stands(b)
+		value := c.textOf(b)
 		if value == "" {
 			value = v.Value
 		}
-		c.problem(b, value, severity, v.Rule, v.Message)
+		c.addProblem(b, value, severity, v.Rule, v.Message)
 	}
 }
 
@@ -153,11 +153,11 @@ func (c *checker) bindingOf(field string) *binding {
 		slices.Contains(ein, c.im.mapping.product):
 		id = formationState
 	}
-	return c.at(id)
+	return c.bindingAt(id)
 }
 
-func (c *checker) isBroken(id columnID) bool {
-	for _, b := range c.broken {
+func (c *checker) isFaulty(id columnID) bool {
+	for _, b := range c.faulty {
 		if b == id {
 			return true
 		}

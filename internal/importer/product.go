@@ -14,7 +14,7 @@ import (
 // sheet is said to be of does not matter then.
 func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	s := productSigns{
-		told:      map[filing.Product]bool{},
+		suggested: map[filing.Product]bool{},
 		alone:     map[filing.Product]bool{},
 		has:       map[columnID]bool{},
 		describes: listed,
@@ -24,13 +24,13 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 			s.add(h.column)
 		}
 	}
-	s.weigh(o.FilingYear != "")
-	if s.told[filing.Formation] && !s.alone[filing.AnnualReport] {
+	s.combine(o.FilingYear != "")
+	if s.suggested[filing.Formation] && !s.alone[filing.AnnualReport] {
 		return filing.Formation, nil
 	}
 	var products, mains []filing.Product
 	for _, p := range filing.Products {
-		if s.told[p] {
+		if s.suggested[p] {
 			products = append(products, p)
 			if s.alone[p] {
 				mains = append(mains, p)
@@ -55,7 +55,7 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 
 // productSigns are what the columns of a sheet say of its product.
 type productSigns struct {
-	told      map[filing.Product]bool
+	suggested map[filing.Product]bool
 	alone     map[filing.Product]bool // told by more than a yes or no
 	has       map[columnID]bool
 	describes bool // the sheet describes companies in full
@@ -64,10 +64,10 @@ type productSigns struct {
 func (s *productSigns) add(id columnID) {
 	c := &columns[id]
 	s.has[id] = true
-	if c.tells != "" {
-		s.told[c.tells] = true
-		if flags[c.tells] != id && c.part != ofEIN {
-			s.alone[c.tells] = true
+	if c.suggests != "" {
+		s.suggested[c.suggests] = true
+		if flags[c.suggests] != id && c.part != ofEIN {
+			s.alone[c.suggests] = true
 		}
 	}
 	s.describes = s.describes || c.part == ofOfficers || id == structureType || id == taxElection
@@ -75,8 +75,8 @@ func (s *productSigns) add(id columnID) {
 
 // weigh settles what the columns say together. hasYear says that the filing year
 // is given for all rows.
-func (s *productSigns) weigh(hasYear bool) {
-	told, alone, has := s.told, s.alone, s.has
+func (s *productSigns) combine(hasYear bool) {
+	told, alone, has := s.suggested, s.alone, s.has
 	if told[filing.EIN] && !has[orderEIN] {
 		alone[filing.EIN] = true
 	}

@@ -940,7 +940,7 @@ func TestCellsOfProducts(t *testing.T) {
 		im := opened(t, saved(t, "in.csv", "Legal Name,Fiscal End Month,Expedited\na,b,c\n"), Options{})
 		ch := im.newChecker()
 		ch.row = &Row{Number: 2}
-		if got := ch.read(im.mapping.binding(fiscalEndMonth), c.cell); got != c.want {
+		if got := ch.readCell(im.mapping.binding(fiscalEndMonth), c.cell); got != c.want {
 			t.Errorf("%s: %q", c.cell.Text, got)
 		}
 	}

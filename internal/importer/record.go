@@ -33,7 +33,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		return "", false, err
 	}
 	batch.CreatedBy = by
-	original, err := im.original(ctx, to, &batch)
+	original, err := im.findOriginal(ctx, to, &batch)
 	if err != nil {
 		return "", false, err
 	}
@@ -42,7 +42,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 	if original != nil {
 		batch.Corrects = original.ID
 	}
-	held, err := im.newElsewhere(ctx, to)
+	held, err := im.newOtherPurchases(ctx, to)
 	if err != nil {
 		return "", false, err
 	}
@@ -52,7 +52,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 	add := func(rows []ledger.Row) error { return to.AddRows(ctx, batch.ID, rows) }
 	prepare := func([]Row) error { return nil }
 	if original == nil {
-		prepare = func(rows []Row) error { return held.hold(ctx, rows) }
+		prepare = func(rows []Row) error { return held.skipBought(ctx, rows) }
 	}
 	if im.options.Run == nil {
 		err = im.addInOrder(ctx, prepare, add)
@@ -72,7 +72,7 @@ func (im *Import) addInOrder(ctx context.Context, prepare func([]Row) error, add
 		}
 		out = out[:0]
 		for i := range rows {
-			out = append(out, im.record(&rows[i]))
+			out = append(out, im.ledgerRow(&rows[i]))
 		}
 		return add(out)
 	})
@@ -87,7 +87,7 @@ func (im *Import) addByPriority(ctx context.Context, prepare func([]Row) error, 
 			return err
 		}
 		for i := range rows {
-			row := im.record(&rows[i])
+			row := im.ledgerRow(&rows[i])
 			if err := cloneRow(&row); err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func cloneRow(row *ledger.Row) error {
 const scheduleChunk = 1000
 
 // record is the ledger's row of a row.
-func (im *Import) record(r *Row) ledger.Row {
+func (im *Import) ledgerRow(r *Row) ledger.Row {
 	row := ledger.Row{
 		Number:   r.Number,
 		Corrects: im.numberOf(r.Cells),
@@ -144,9 +144,9 @@ func (im *Import) record(r *Row) ledger.Row {
 	}
 	if name := im.mapping.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) &&
 		r.Cells[name.index].Text != "" {
-		row.Officers = im.officers.record(r.Number, r.Cells[name.index].Text)
+		row.Officers = im.officers.ledgerOfficers(r.Number, r.Cells[name.index].Text)
 	}
-	if r.repeats {
+	if r.isRepeat {
 		row.Message += " of " + im.file.Name() // beside the answers that row stands elsewhere
 	}
 	for _, p := range r.Problems {
@@ -199,7 +199,7 @@ func (im *Import) batch() (ledger.Batch, error) {
 func (im *Import) fields() []string {
 	fields := make([]string, len(im.Columns()))
 	for _, b := range im.mapping.bindings {
-		if b != nil && b.listed == nil && b.index >= 0 && b.index < len(fields) {
+		if b != nil && b.officer == nil && b.index >= 0 && b.index < len(fields) {
 			fields[b.index] = b.field
 		}
 	}
@@ -217,7 +217,7 @@ func (im *Import) identity() string {
 			parts = append(parts, name+" "+shellQuote(value))
 		}
 	}
-	if im.told && slices.Contains(agentOrders, im.mapping.product) {
+	if im.detected && slices.Contains(agentOrders, im.mapping.product) {
 		parts = append(parts, string(im.mapping.product)+" by its columns")
 	} else {
 		option("--product", string(im.mapping.product))

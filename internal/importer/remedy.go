@@ -6,25 +6,25 @@ import "fmt"
 type remedy int
 
 const (
-	chooseSheet   remedy = iota + 1 // its name
-	eitherSheet                     // the names, quoted; the first of them
-	noSheet                         // nothing
-	chooseProduct                   // the products
-	anyProductOf                    // nothing
-	readAs                          // their header, ours, both with a = between them
-	readSuch                        // the same, where the sentence has named the column
-	leaveOut                        // their header; and with a = behind it
-	oneOfColumns                    // our header; how each of theirs is left out
-	nameColumns                     // nothing
-	nameAddresses                   // nothing
-	sayHeaderRow                    // nothing
-	oneUser                         // nothing
-	oneState                        // nothing
-	oneYear                         // nothing
-	sayYear                         // the year that was said
-	sayUser                         // the user who was said
-	visibleOnly                     // nothing
-	saidHeaderRow                   // nothing
+	chooseSheet     remedy = iota + 1 // its name
+	eitherSheet                       // the names, quoted; the first of them
+	noSheet                           // nothing
+	chooseProduct                     // the products
+	detectProduct                     // nothing
+	readAs                            // their header, ours, both with a = between them
+	readColumnAs                      // the same, where the sentence has named the column
+	ignoreColumn                      // their header; and with a = behind it
+	oneOfColumns                      // our header; how each of theirs is left out
+	nameColumns                       // nothing
+	nameAddresses                     // nothing
+	chooseHeaderRow                   // nothing
+	oneUser                           // nothing
+	oneState                          // nothing
+	oneYear                           // nothing
+	givenYear                         // the year that was said
+	givenUser                         // the user who was said
+	visibleOnly                       // nothing
+	dropHeaderRow                     // nothing
 )
 
 // remedies are worded for the command line, by its flags, and for the page, by
@@ -36,30 +36,30 @@ var remedies = map[remedy]struct{ command, page string }{
 	noSheet: {"Leave --sheet out: the file is text and has no sheets",
 		"Choose no sheet: the file is text and has no sheets"},
 	chooseProduct: {"choose one with --product: %s", "choose the product below: %s"},
-	anyProductOf:  {"leave --product out", "let the product be detected from the columns"},
+	detectProduct: {"leave --product out", "let the product be detected from the columns"},
 	readAs:        {"use --map %[3]q", "read “%[1]s” as %[2]s below"},
-	readSuch:      {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
-	leaveOut:      {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
+	readColumnAs:  {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
+	ignoreColumn:  {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
 	oneOfColumns: {"Rename the right one to %[1]q, or leave out the others: %[2]s",
 		"Below, keep only the column that is the %[1]s, and ignore or map the others%.0[2]s"},
 	nameColumns: {`Name the columns as "importer template annual-report" does, or map them with --map "Their ` +
 		`Header=Company ID" (and --header-row none if there are no headers)`,
 		"Below, choose the header row and map the columns, or name the columns as in the templates on the first page"},
 	nameAddresses: {`Map the columns, such as --map "A:A=Company ID"`, "Map the columns below"},
-	sayHeaderRow: {"Choose the header row with --header-row, or --header-row none if there are no headers",
+	chooseHeaderRow: {"Choose the header row with --header-row, or --header-row none if there are no headers",
 		"Choose the header row below, or that there is none"},
-	oneUser:  {"name one user for all rows with --user", "name one user for all rows below"},
-	oneState: {"run with --state", "choose one state for all rows below"},
-	oneYear:  {"run with --filing-year", "enter one filing year for all rows below"},
-	sayYear:  {"--filing-year says %s", "%s was chosen for all rows"},
-	sayUser:  {"--user says %s", "%s was chosen for all rows"},
-	saidHeaderRow: {"If that is wrong, leave --header-row out",
+	oneUser:   {"name one user for all rows with --user", "name one user for all rows below"},
+	oneState:  {"run with --state", "choose one state for all rows below"},
+	oneYear:   {"run with --filing-year", "enter one filing year for all rows below"},
+	givenYear: {"--filing-year says %s", "%s was chosen for all rows"},
+	givenUser: {"--user says %s", "%s was chosen for all rows"},
+	dropHeaderRow: {"If that is wrong, leave --header-row out",
 		"If that is wrong, let the header row be detected"},
 	visibleOnly: {"use --visible-only", "select “Leave out hidden rows” below"},
 }
 
 // tell returns what to choose, in the words of the command line or of the page.
-func (o *Options) tell(r remedy, args ...any) string {
+func (o *Options) remedyText(r remedy, args ...any) string {
 	words := remedies[r]
 	if o.OnPage {
 		return fmt.Sprintf(words.page, args...)

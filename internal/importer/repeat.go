@@ -76,12 +76,12 @@ func (k *keyMaker) add(keys []key, p filing.Product, state string, r *filing.Req
 }
 
 // repeats finds rows that buy what earlier rows of the file buy.
-type repeats map[key]int32
+type firstRows map[key]int32
 
 // of returns the row that has the first of the keys already, if every one of
 // them is had, and notes the keys that are new. A row that buys one thing more
 // is no repeat; what it buys again, the ledger leaves out.
-func (seen repeats) of(keys []key, row int) (first int, repeated bool) {
+func (seen firstRows) of(keys []key, row int) (first int, repeated bool) {
 	repeated = true
 	for i, k := range keys {
 		had, known := seen[k]

@@ -21,13 +21,13 @@ type Row struct {
 	Message  string          // why the row is not ready, for a person
 	Priority int64           // what a season gives it
 
-	left     bool // no row of this firing
-	hidden   bool
-	noFiling bool // a total, a footnote or a header, not a filing
-	noAgent  bool // neither orders nor supplies an agent
-	founds   bool // its company is to be created first
-	repeats  bool // another row of the file, which its message names
-	keys     []key
+	notInRun       bool // no row of this firing
+	hidden         bool
+	notAFiling     bool // a total, a footnote or a header, not a filing
+	noAgent        bool // neither orders nor supplies an agent
+	createsCompany bool // its company is to be created first
+	isRepeat       bool // another row of the file, which its message names
+	keys           []key
 
 	shortYear, dayFirst, monthFirst *dateNote // the first such date of the row; nil for none
 }
@@ -65,13 +65,13 @@ type checker struct {
 	im     *Import
 	year   int
 	values []string // of the row at hand, by column
-	broken []columnID
+	faulty []columnID
 	isNew  bool // the row names no company, and so describes one
 	phones map[string]string
 
 	refusals map[string]refusal
 	keys     keyMaker
-	turn     RunRow // of the row at hand
+	run      RunRow // of the row at hand
 
 	row      *Row
 	officers []officerAt // of the row's request
@@ -97,22 +97,22 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		hidden:   in.Hidden,
 		keys:     out.keys[:0],
 	}
-	c.row, c.broken, c.officers = out, c.broken[:0], c.officers[:0]
+	c.row, c.faulty, c.officers = out, c.faulty[:0], c.officers[:0]
 	if s := c.im.options.Run; s != nil {
 		var ok bool
-		if c.turn, ok = s.RowOf(in.Number); !ok {
-			out.left = true
+		if c.run, ok = s.RowOf(in.Number); !ok {
+			out.notInRun = true
 			return
 		}
-		out.Priority = c.turn.Priority
+		out.Priority = c.run.Priority
 	}
 	if in.Hidden && c.im.options.VisibleOnly {
 		out.skip(isHidden)
 		return
 	}
-	if why := c.noFiling(); why != "" {
+	if why := c.whyNotAFiling(); why != "" {
 		out.skip(why)
-		out.noFiling = true
+		out.notAFiling = true
 		return
 	}
 	if len(c.im.mapping.officers) > 0 {
@@ -123,7 +123,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 	c.isNew = c.im.mapping.product != filing.Formation && c.isEmpty(companyID)
 	c.readPart(ofEvery)
 	c.checkWidth()
-	if why := c.fill(); why != "" {
+	if why := c.fillOptions(); why != "" {
 		out.skip(why)
 		return
 	}
@@ -134,7 +134,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 	}
 	out.Read = &d.request
 	c.warnOfRefusal(in.Struck)
-	c.violated(d.request.Violations(c.year))
+	c.addViolations(d.request.Violations(c.year))
 	c.warnNotDue(&d.request)
 	if len(out.Problems) > 1 {
 		slices.SortStableFunc(out.Problems, byColumn)
@@ -155,7 +155,7 @@ func (c *checker) readPart(p part) {
 	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
 		if b := &bindings[i]; b.index < len(c.row.Cells) {
-			c.values[b.id] = c.read(b, c.row.Cells[b.index])
+			c.values[b.id] = c.readCell(b, c.row.Cells[b.index])
 		}
 	}
 }
@@ -191,17 +191,17 @@ func (c *checker) checkWidth() {
 		return
 	}
 	b := &binding{column: &column{}, id: none, index: i}
-	c.problem(b, c.row.Cells[i].Text, Error, "row.too-long",
+	c.addProblem(b, c.row.Cells[i].Text, Error, "row.too-long",
 		"the row has more cells than the header: put quotation marks around names that contain the delimiter, or "+
 			"add a header for the column")
 }
 
 // fill puts in what the command line says, and tells why the row is left out
 // where it is another state's.
-func (c *checker) fill() (skip string) {
+func (c *checker) fillOptions() (skip string) {
 	o := &c.im.options
 	v := c.values
-	if o.State != "" && !c.isBroken(filingState) {
+	if o.State != "" && !c.isFaulty(filingState) {
 		state, column := v[filingState], filingState
 		if state == "" {
 			state, column = v[formationState], formationState
@@ -210,13 +210,13 @@ func (c *checker) fill() (skip string) {
 		case state != "" && state != string(o.State):
 			return fmt.Sprintf("the %s is %s, and the batch is limited to %s",
 				strings.ToLower(columns[column].header), state, o.State)
-		case state == "" && (c.im.mapping.binding(filingState) != nil || c.isBroken(formationState)):
+		case state == "" && (c.im.mapping.binding(filingState) != nil || c.isFaulty(formationState)):
 			// The sheet gives states, but not this row's: it is not guessed.
 		default:
 			v[filingState] = string(o.State)
 		}
 	}
-	if o.User != "" && !c.isBroken(userID) && !c.isBroken(userEmail) {
+	if o.User != "" && !c.isFaulty(userID) && !c.isFaulty(userEmail) {
 		c.fillUser(o.User)
 	}
 	return ""
@@ -224,18 +224,18 @@ func (c *checker) fill() (skip string) {
 
 // fillYear puts in the year that the command line says.
 func (c *checker) fillYear() {
-	year := cmp.Or(c.turn.FilingYear, c.im.options.FilingYear)
-	if year == "" || c.isBroken(filingYear) {
+	year := cmp.Or(c.run.FilingYear, c.im.options.FilingYear)
+	if year == "" || c.isFaulty(filingYear) {
 		return
 	}
 	v := c.values
 	if y := v[filingYear]; y != "" && y != year {
-		b := c.at(filingYear)
+		b := c.bindingAt(filingYear)
 		if c.im.options.Run != nil {
-			c.fault(b, c.stands(b), "the cell says filing year "+y+", but the schedule files for "+year+
+			c.addError(b, c.textOf(b), "the cell says filing year "+y+", but the schedule files for "+year+
 				": remove the column, or correct the year")
 		} else {
-			c.fault(b, c.stands(b), "the cell says "+y+" but "+c.im.options.tell(sayYear, year)+": correct one of them")
+			c.addError(b, c.textOf(b), "the cell says "+y+" but "+c.im.options.remedyText(givenYear, year)+": correct one of them")
 		}
 	}
 	v[filingYear] = year
@@ -245,9 +245,9 @@ func (c *checker) fillUser(user string) {
 	v := c.values
 	for _, id := range []columnID{userID, userEmail} {
 		if v[id] != "" && !strings.EqualFold(v[id], user) {
-			b := c.at(id)
-			c.fault(b, c.stands(b), "the cell says "+v[id]+" but "+c.im.options.tell(sayUser, user)+
-				": correct one of them, or "+c.im.options.tell(leaveOut, b.header, b.said+"="))
+			b := c.bindingAt(id)
+			c.addError(b, c.textOf(b), "the cell says "+v[id]+" but "+c.im.options.remedyText(givenUser, user)+
+				": correct one of them, or "+c.im.options.remedyText(ignoreColumn, b.header, b.mapName+"="))
 			return
 		}
 	}
@@ -270,7 +270,7 @@ const (
 
 // noFiling recognises rows between and below filings that are none. A row is
 // let through when in doubt: a real company must never be swallowed.
-func (c *checker) noFiling() string {
+func (c *checker) whyNotAFiling() string {
 	p := c.im.mapping
 	cells := c.row.Cells
 	ref := p.binding(companyID)

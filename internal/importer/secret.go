@@ -67,7 +67,7 @@ func (c *checker) isSecret(b *binding, value string) bool {
 
 // holdsSSN reports whether a Social Security number stands in a value.
 func (c *checker) holdsSSN(b *binding, value string) bool {
-	if b.listed == nil {
+	if b.officer == nil {
 		return c.im.hide(b.index, value) != value
 	}
 	h := heading{text: b.header, wording: wording{b.id, exact}}
@@ -76,7 +76,7 @@ func (c *checker) holdsSSN(b *binding, value string) bool {
 
 // hideIn is an error that may be shown: file names, sheet names and cells are
 // quoted in it.
-func hideIn(err error) error {
+func hideInError(err error) error {
 	e, is := errors.AsType[*sheet.FormatError](err)
 	if !is {
 		return err

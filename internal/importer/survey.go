@@ -75,13 +75,13 @@ const (
 func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, error) {
 	im, m, err := o.begin(func() (*sheet.File, error) { return sheet.OpenReader(name, r, size, o.Limits) })
 	if err != nil {
-		return nil, hideIn(err)
+		return nil, hideInError(err)
 	}
 	defer im.Close()
-	s := &Survey{File: im.file.Name(), Rows: -1, Err: hideIn(im.recognise(m))}
-	all := im.lookAtAll(m, s)
+	s := &Survey{File: im.file.Name(), Rows: -1, Err: hideInError(im.recognize(m))}
+	all := im.readCandidates(m, s)
 	if im.layout == nil {
-		if !im.guess(m, all) {
+		if !im.guessHeader(m, all) {
 			s.Notes = im.Notes()
 			return s, nil
 		}
@@ -99,22 +99,22 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 			return nil, err
 		}
 	}
-	s.Head = im.firstRows()
-	s.Columns = im.survey()
+	s.Head = im.surveyHead()
+	s.Columns = im.surveyColumns()
 	s.Notes = im.Notes()
 	return s, nil
 }
 
 // lookAtAll looks at every sheet, whichever is read.
-func (im *Import) lookAtAll(m *matcher, s *Survey) (all []candidate) {
-	if im.kept > maxHeadCells {
+func (im *Import) readCandidates(m *matcher, s *Survey) (all []candidate) {
+	if im.headCells > maxHeadCells {
 		return nil // why is s.Err
 	}
-	im.kept = 0
+	im.headCells = 0
 	for _, info := range im.file.Sheets() {
-		c, err := im.look(m, info)
+		c, err := im.readCandidate(m, info)
 		if err != nil && s.Err == nil {
-			s.Notes = append(s.Notes, hideIn(err).Error())
+			s.Notes = append(s.Notes, hideInError(err).Error())
 		}
 		s.Sheets = append(s.Sheets, SheetSurvey{
 			Name:    info.Name,
@@ -128,7 +128,7 @@ func (im *Import) lookAtAll(m *matcher, s *Survey) (all []candidate) {
 
 // guess chooses the sheet, and the row in it, that are the likeliest to be the
 // sheet of filings and its header. It is false where no row has anything in it.
-func (im *Import) guess(m *matcher, all []candidate) bool {
+func (im *Import) guessHeader(m *matcher, all []candidate) bool {
 	best := -1
 	rank := func(c *candidate) int {
 		switch {
@@ -155,22 +155,22 @@ func (im *Import) guess(m *matcher, all []candidate) bool {
 		return true
 	}
 	at, ok := likelyHeader(c.head)
-	if m.row > 0 {
-		at = slices.IndexFunc(c.head, func(r sheet.Row) bool { return r.Number == int(m.row) })
+	if m.headerRow > 0 {
+		at = slices.IndexFunc(c.head, func(r sheet.Row) bool { return r.Number == int(m.headerRow) })
 		ok = at >= 0
 	}
-	if !ok || m.row == NoHeader {
-		im.layout = m.headless(c.head)
+	if !ok || m.headerRow == NoHeader {
+		im.layout = m.layoutWithoutHeader(c.head)
 		return true
 	}
 	im.layout = m.read(c.head[at].Cells, nil)
-	m.settle(im.layout, c.head)
+	m.applyMap(im.layout, c.head)
 	im.layout.row, im.layout.rows = c.head[at].Number, len(c.head)-at-1
 	return true
 }
 
 // firstRows are those of which one may be the header.
-func (im *Import) firstRows() (all []HeadRow) {
+func (im *Import) surveyHead() (all []HeadRow) {
 	const most = 8 // cells
 	for i := range im.head[:min(len(im.head), headRows)] {
 		row := HeadRow{Number: im.head[i].Number}
@@ -216,7 +216,7 @@ func likelyHeader(rows []sheet.Row) (at int, ok bool) {
 	words := make([]int, min(len(rows), headRows))
 	most := 0
 	for i := range words {
-		words[i] = wordsOf(rows[i].Cells, rows[i+1:min(len(rows), i+1+headRows)])
+		words[i] = countWords(rows[i].Cells, rows[i+1:min(len(rows), i+1+headRows)])
 		most = max(most, words[i])
 	}
 	for i, n := range words {
@@ -229,7 +229,7 @@ func likelyHeader(rows []sheet.Row) (at int, ok bool) {
 
 // wordsOf counts the cells of a row that may head a column; none where too much
 // speaks against a header: an address, an id, values that come again below.
-func wordsOf(cells []sheet.Cell, below []sheet.Row) (words int) {
+func countWords(cells []sheet.Cell, below []sheet.Row) (words int) {
 	filled, again := 0, 0
 	for i, c := range cells {
 		if c.Kind == sheet.Blank {
@@ -296,7 +296,7 @@ func (im *Import) shape() (string, error) {
 }
 
 // survey says of each column what it is read as.
-func (im *Import) survey() (all []ColumnSurvey) {
+func (im *Import) surveyColumns() (all []ColumnSurvey) {
 	resolved := im.layout.resolve()
 	claims := make(map[columnID][]heading)
 	secrets := false
@@ -340,12 +340,12 @@ func (im *Import) survey() (all []ColumnSurvey) {
 			c.How = ByMap
 		}
 		if h.column == none {
-			im.unused(&c, &h)
-			if id := im.valuesTell(&h); c.Suggest == "" && h.strength == unknown && id != none && claims[id] == nil {
+			im.describeUnused(&c, &h)
+			if id := im.guessByValues(&h); c.Suggest == "" && h.strength == unknown && id != none && claims[id] == nil {
 				c.Suggest = columns[id].header
 			}
 		} else {
-			im.used(&c, &h, claims)
+			im.describeUsed(&c, &h, claims)
 		}
 		all = append(all, c)
 	}
@@ -366,7 +366,7 @@ var tellingValues = []struct {
 
 // valuesTell tells from all the values of a column what it may be; none where they
 // do not say.
-func (im *Import) valuesTell(h *heading) columnID {
+func (im *Import) guessByValues(h *heading) columnID {
 	for _, t := range tellingValues {
 		seen, all := 0, true
 		for i := range im.head {
@@ -389,7 +389,7 @@ func (h *heading) isSecret() bool {
 }
 
 // unused says why a column means nothing to us.
-func (im *Import) unused(c *ColumnSurvey, h *heading) {
+func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 	switch near, ok := im.layout.suggest(h, im.head); {
 	case h.strength == mapped:
 		c.Note = "left out by hand"
@@ -397,7 +397,7 @@ func (im *Import) unused(c *ColumnSurvey, h *heading) {
 		c.Note = "it has no header"
 	case h.strength == weak:
 		c.Note = "another column is a closer match"
-	case answers[h.folded]:
+	case resultColumns[h.folded]:
 		c.Note = "a result column, which is filled in again"
 	case ok:
 		c.Note, c.Suggest = "not known", columns[near].header
@@ -407,7 +407,7 @@ func (im *Import) unused(c *ColumnSurvey, h *heading) {
 }
 
 // used says what a column is read as, or why it is not although it is known.
-func (im *Import) used(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
+func (im *Import) describeUsed(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
 	column := &columns[h.column]
 	winner, rivals := strongest(claims[h.column])
 	switch {

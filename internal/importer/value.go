@@ -19,16 +19,16 @@ import (
 //
 // It is run for every cell of a file of a million rows: a value that is right
 // already is handed on without being copied.
-func (c *checker) read(b *binding, cell sheet.Cell) string {
+func (c *checker) readCell(b *binding, cell sheet.Cell) string {
 	switch cell.Kind {
 	case sheet.Blank:
 		return ""
 	case sheet.Error:
-		c.faultRule(b, cell.Text, "cell.error",
+		c.addErrorUnder(b, cell.Text, "cell.error",
 			"the cell shows the error "+cell.Text+": correct its formula, or enter the value")
 		return ""
 	case sheet.Formula:
-		c.faultRule(b, "", "cell.formula",
+		c.addErrorUnder(b, "", "cell.formula",
 			"the cell has a formula without a saved result: open the file in a spreadsheet program, let it "+
 				"calculate, and save it again")
 		return ""
@@ -38,34 +38,34 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 		return ""
 	}
 	if text[0] == '#' && isErrorText(text) {
-		c.faultRule(b, text, "cell.error",
+		c.addErrorUnder(b, text, "cell.error",
 			"the cell shows the error "+text+": correct it in the original file, or enter the value")
 		return ""
 	}
 	if b.kind != ssnKind && c.holdsSSN(b, text) {
-		c.faultRule(b, text, "cell.ssn",
+		c.addErrorUnder(b, text, "cell.ssn",
 			"this looks like a Social Security number, which is not needed here: remove it from the cell")
 		return ""
 	}
 	if !isASCII(text) {
-		text = c.plain(b, text)
+		text = c.readText(b, text)
 	}
 	switch b.kind {
 	case nameKind:
 		if b.id == legalName && isNumber(text) {
-			c.problem(b, text, Error, b.rule,
+			c.addProblem(b, text, Error, b.rule,
 				strconv.Quote(text)+" is a number, not a legal name: enter the company's full legal name, or, if "+
-					"the column has your own numbers, "+c.im.options.tell(leaveOut, b.header, b.said+"="))
-			c.broken = append(c.broken, b.id)
+					"the column has your own numbers, "+c.im.options.remedyText(ignoreColumn, b.header, b.mapName+"="))
+			c.faulty = append(c.faulty, b.id)
 			return ""
 		}
 	case companyKind:
 		if id, ok := idInAddress(text); ok {
-			c.fault(b, text, strconv.Quote(text)+" is a web address: enter "+id)
+			c.addError(b, text, strconv.Quote(text)+" is a web address: enter "+id)
 			return ""
 		}
 		if cell.Kind == sheet.Number {
-			c.fault(b, text, "the cell holds the number "+text+
+			c.addError(b, text, "the cell holds the number "+text+
 				", but company IDs and slugs are text: format the column as text and enter the ID")
 			return ""
 		}
@@ -144,18 +144,18 @@ var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“",
 // plain makes typographic quotation marks plain, as the states' forms have
 // them. A text whose letters were lost is at fault; one whose letters only look
 // wrong is warned of with what it was.
-func (c *checker) plain(b *binding, text string) string {
+func (c *checker) readText(b *binding, text string) string {
 	if strings.ContainsRune(text, utf8.RuneError) {
-		c.problem(b, text, severityOf(b), "text.lost-letters",
+		c.addProblem(b, text, severityOf(b), "text.lost-letters",
 			"letters of this text were lost when the file was saved, and show as \uFFFD: type them again and "+
 				"save as UTF-8")
 		if !b.unsent {
-			c.broken = append(c.broken, b.id)
+			c.faulty = append(c.faulty, b.id)
 		}
 		return text
 	}
-	if was, ok := unmangled(text); ok {
-		c.warn(b, text, "text.mangled",
+	if was, ok := repairEncoding(text); ok {
+		c.addWarning(b, text, "text.mangled",
 			fmt.Sprintf("%q looks like %q in the wrong encoding: correct it, or save the file again as UTF-8",
 				text, was))
 	}
@@ -172,7 +172,7 @@ func severityOf(b *binding) Severity {
 
 // unmangled is the text that was UTF-8 and then read as if it were of another
 // encoding, once or several times: "CafÃ©" was "Café".
-func unmangled(text string) (was string, ok bool) {
+func repairEncoding(text string) (was string, ok bool) {
 	was = text
 	for range 3 {
 		before := was
@@ -202,7 +202,7 @@ func (c *checker) readState(b *binding, text string) string {
 		state, ok = filing.ParseState(strings.Join(strings.Fields(text), " "))
 	}
 	if !ok {
-		c.fault(b, text, strconv.Quote(text)+" is not a US state: enter a two-letter code such as DE")
+		c.addError(b, text, strconv.Quote(text)+" is not a US state: enter a two-letter code such as DE")
 		return ""
 	}
 	return string(state)
@@ -216,14 +216,14 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 		if year, ok := yearOf(cell); ok {
 			return year
 		}
-		c.fault(b, text, "the cell holds the date "+text+
+		c.addError(b, text, "the cell holds the date "+text+
 			", not a year: enter the four digits of the year, and format the cell as a number or as text")
 		return ""
 	}
 	if len(text) == 4 && isDigits(text) {
 		return text
 	}
-	year := strings.Map(narrow, text)
+	year := strings.Map(narrowDigit, text)
 	if whole, zeros, found := strings.Cut(year, "."); found && len(whole) == 4 && strings.Trim(zeros, "0") == "" {
 		year = whole
 	}
@@ -236,18 +236,18 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	case len(year) == 4 && isDigits(year):
 		return year
 	case len(year) == 2 && isDigits(year):
-		c.fault(b, text, strconv.Quote(text)+" has two digits: enter the filing year with four digits, such as 20"+year)
+		c.addError(b, text, strconv.Quote(text)+" has two digits: enter the filing year with four digits, such as 20"+year)
 	case len(zeros) == 4 && isDigits(zeros):
-		c.fault(b, text, strconv.Quote(text)+" has letters in place of digits: enter "+zeros)
+		c.addError(b, text, strconv.Quote(text)+" has letters in place of digits: enter "+zeros)
 	default:
-		c.fault(b, text, fmt.Sprintf("%q is not a year: enter the filing year with four digits, such as %d", text,
+		c.addError(b, text, fmt.Sprintf("%q is not a year: enter the filing year with four digits, such as %d", text,
 			c.year))
 	}
 	return ""
 }
 
 // narrow makes the wide digits of East Asian keyboards plain.
-func narrow(r rune) rune {
+func narrowDigit(r rune) rune {
 	if r >= '０' && r <= '９' {
 		return r - '０' + '0'
 	}
@@ -302,10 +302,10 @@ func (c *checker) readBool(b *binding, text string) string {
 	}
 	message := strconv.Quote(text) + " is not yes or no: enter yes or no"
 	if b.id == orderAgent {
-		message += "; or, if the column names your agents, " + c.im.options.tell(readSuch, b.header,
-			columns[agentCompanyName].header, b.said+"="+columns[agentCompanyName].header)
+		message += "; or, if the column names your agents, " + c.im.options.remedyText(readColumnAs, b.header,
+			columns[agentCompanyName].header, b.mapName+"="+columns[agentCompanyName].header)
 	}
-	c.fault(b, text, message)
+	c.addError(b, text, message)
 	return ""
 }
 
@@ -321,7 +321,7 @@ var dateForms = []string{
 func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 	const remedy = ": enter it as YYYY-MM-DD"
 	if cell.Kind == sheet.Number || isDigits(text) && len(text) != 8 {
-		c.fault(b, text, "the number "+text+" is not a date"+remedy)
+		c.addError(b, text, "the number "+text+" is not a date"+remedy)
 		return ""
 	}
 	if len(text) == len(time.DateOnly) && text[4] == '-' && text[7] == '-' {
@@ -331,7 +331,7 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 	}
 	if isEitherWay(text) {
 		if other, known := c.im.mapping.dayFirst[b.index]; known {
-			c.fault(b, text, fmt.Sprintf("%q may have the day or the month first, because %q in %s has the day first%s",
+			c.addError(b, text, fmt.Sprintf("%q may have the day or the month first, because %q in %s has the day first%s",
 				text, other.text, other.cell, remedy))
 			return ""
 		}
@@ -359,7 +359,7 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 	case hasTwoDigitYear(text):
 		message = strconv.Quote(text) + " has a two-digit year" + remedy
 	}
-	c.fault(b, text, message)
+	c.addError(b, text, message)
 	return ""
 }
 
@@ -458,7 +458,7 @@ func (c *checker) readEntityType(b *binding, text string) string {
 			", and the filing service takes only LLC and CORP: file for this company elsewhere, or correct the " +
 			"entity type"
 	}
-	c.fault(b, text, message)
+	c.addError(b, text, message)
 	return ""
 }
 
@@ -470,7 +470,7 @@ func (c *checker) readChoice(b *binding, cell sheet.Cell, text string) string {
 	if ok {
 		return choice
 	}
-	c.fault(b, text, strconv.Quote(text)+" is not one of "+strings.Join(b.choices, ", "))
+	c.addError(b, text, strconv.Quote(text)+" is not one of "+strings.Join(b.choices, ", "))
 	return ""
 }
 
@@ -525,7 +525,7 @@ func (c *checker) readCountry(b *binding, text string) string {
 		upper[1] <= 'Z' {
 		return upper
 	}
-	c.fault(b, text, strconv.Quote(text)+" is not a two-letter country code, such as US")
+	c.addError(b, text, strconv.Quote(text)+" is not a two-letter country code, such as US")
 	return ""
 }
 
@@ -535,7 +535,7 @@ func (c *checker) readCount(b *binding, text string) string {
 	if isDigits(whole) && len(whole) <= 7 && strings.Trim(zeros, "0") == "" {
 		return whole
 	}
-	c.fault(b, text, strconv.Quote(text)+" is not a whole number")
+	c.addError(b, text, strconv.Quote(text)+" is not a whole number")
 	return ""
 }
 
@@ -558,7 +558,7 @@ func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
 		(cell.Kind == sheet.Number || len(digits) == len(text)):
 		message = "this number has lost its leading zero: enter all nine digits, and format the column as text"
 	}
-	c.fault(b, text, message)
+	c.addError(b, text, message)
 	return ""
 }
 
@@ -581,7 +581,7 @@ func (c *checker) readEmail(b *binding, text string) string {
 	case bare != text && filing.IsEmail(bare):
 		message = strconv.Quote(text) + " is more than an address: enter " + bare
 	}
-	c.fault(b, text, message)
+	c.addError(b, text, message)
 	return ""
 }
 
@@ -600,11 +600,11 @@ func (c *checker) readPhone(b *binding, text string) string {
 		parsed, err := phonenumbers.Parse(text, "US")
 		switch {
 		case err != nil || !phonenumbers.IsValidNumber(parsed):
-			c.fault(b, text, strconv.Quote(text)+
+			c.addError(b, text, strconv.Quote(text)+
 				" is not a phone number: use ten digits for a US number, or + and the country code")
 			return ""
 		case parsed.GetExtension() != "":
-			c.fault(b, text, strconv.Quote(text)+
+			c.addError(b, text, strconv.Quote(text)+
 				" has an extension, which a user's phone number cannot have: remove the extension")
 			return ""
 		}

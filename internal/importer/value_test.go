@@ -12,7 +12,7 @@ func valueOf(id columnID, cell sheet.Cell) (string, []Problem) {
 	im := &Import{mapping: &mapping{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
 	c := im.newChecker()
 	c.row = &Row{Number: 5, Cells: []sheet.Cell{cell}}
-	value := c.read(&binding{column: &columns[id], id: id, header: columns[id].header, said: columns[id].header}, cell)
+	value := c.readCell(&binding{column: &columns[id], id: id, header: columns[id].header, mapName: columns[id].header}, cell)
 	return value, c.row.Problems
 }
 
@@ -184,8 +184,8 @@ func TestCleanValuesDoNotAllocate(t *testing.T) {
 		{formationDate, "2019-04-30"}} {
 		b := &binding{column: &columns[v.id], id: v.id}
 		cell := sheet.Cell{Kind: sheet.Text, Text: v.text}
-		c.read(b, cell)
-		if n := testing.AllocsPerRun(100, func() { c.read(b, cell) }); n > 0 {
+		c.readCell(b, cell)
+		if n := testing.AllocsPerRun(100, func() { c.readCell(b, cell) }); n > 0 {
 			t.Errorf("%s: %v allocations", columns[v.id].header, n)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // Options that stand in for a column are among them.
 func (im *Import) ColumnSummary() string {
 	bound := slices.DeleteFunc(slices.Clone(im.mapping.bindings),
-		func(b *binding) bool { return b == nil || b.index < 0 || b.listed != nil })
+		func(b *binding) bool { return b == nil || b.index < 0 || b.officer != nil })
 	slices.SortFunc(bound, func(a, b *binding) int { return a.index - b.index })
 	headings := make([]heading, 0, len(bound))
 	for _, b := range bound {
@@ -23,11 +23,11 @@ func (im *Import) ColumnSummary() string {
 		h.column = b.id
 		headings = append(headings, h)
 	}
-	return filing.HideSSNs("Columns read: " + im.layout.understood(headings, im.options.stated()) + ".")
+	return filing.HideSSNs("Columns read: " + im.layout.summarize(headings, im.options.filledColumns()) + ".")
 }
 
 // stated are the options that fill a column in.
-func (o *Options) stated() (all []string) {
+func (o *Options) filledColumns() (all []string) {
 	for _, s := range []struct {
 		id    columnID
 		value string
@@ -52,7 +52,7 @@ func (o *Options) stated() (all []string) {
 }
 
 // understood lists columns and what they are read as.
-func (l *layout) understood(headings []heading, more []string) string {
+func (l *layout) summarize(headings []heading, more []string) string {
 	var named, told []string
 	for _, h := range headings {
 		c := &columns[h.column]
@@ -90,11 +90,11 @@ func (l *layout) noProduct(o *Options) error {
 		switch {
 		case h.column != none:
 			known = append(known, h)
-		case h.text != "" && !answers[h.folded] && !slices.Contains(o.ours, h.index):
+		case h.text != "" && !resultColumns[h.folded] && !slices.Contains(o.ours, h.index):
 			unknown = append(unknown, h.name(l.row))
 		}
 	}
-	reason := "the columns do not tell which product to file; recognized: " + l.understood(known, o.stated())
+	reason := "the columns do not tell which product to file; recognized: " + l.summarize(known, o.filledColumns())
 	if len(unknown) > 0 {
 		reason += "; not recognized: " + strings.Join(unknown[:min(len(unknown), 10)], ", ")
 	}
@@ -104,7 +104,7 @@ func (l *layout) noProduct(o *Options) error {
 	}
 	return &sheet.FormatError{
 		Reason: filing.HideSSNs(reason),
-		Remedy: capital(o.tell(chooseProduct, strings.Join(names, ", "))) + ". " + l.lacking(known, o),
+		Remedy: capital(o.remedyText(chooseProduct, strings.Join(names, ", "))) + ". " + l.lacking(known, o),
 	}
 }
 
@@ -177,17 +177,17 @@ func hasPart(known []heading, p part) bool {
 func (l *layout) severalProducts(mains []string, o *Options) error {
 	var speaks []string
 	for _, h := range l.resolve() {
-		if h.column == none || !slices.Contains(mains, string(columns[h.column].tells)) {
+		if h.column == none || !slices.Contains(mains, string(columns[h.column].suggests)) {
 			continue
 		}
-		speaks = append(speaks, fmt.Sprintf("%s suggests %s", h.name(l.row), article(columns[h.column].tells)))
+		speaks = append(speaks, fmt.Sprintf("%s suggests %s", h.name(l.row), article(columns[h.column].suggests)))
 	}
 	if o.FilingYear != "" {
 		speaks = append(speaks, "the filing year suggests "+article(filing.AnnualReport))
 	}
 	return &sheet.FormatError{
 		Reason: "the columns fit several products: " + strings.Join(speaks, ", "),
-		Remedy: capital(o.tell(chooseProduct, strings.Join(mains, ", "))),
+		Remedy: capital(o.remedyText(chooseProduct, strings.Join(mains, ", "))),
 	}
 }
 

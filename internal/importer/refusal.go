@@ -18,32 +18,32 @@ var refusals = []string{
 
 // endings are what a column of remarks says of a company that is no more, or for
 // which nothing is to be done.
-var endings = []string{
+var closedWords = []string{
 	"dissolved", "inactive", "withdrawn", "terminated", "canceled", "cancelled", "revoked", "closed", "hold", "skip",
 	"merged", "sold", "former client",
 }
 
 // remarks are the words of headers under which people write such things.
-var remarks = []string{"status", "note", "notes", "comment", "comments", "remark", "remarks", "instruction",
+var remarkWords = []string{"status", "note", "notes", "comment", "comments", "remark", "remarks", "instruction",
 	"instructions", "action", "flag", "memo", "todo"}
 
 // watched is a column that is not sent, and may say that a row is not to be filed.
-type watched struct {
+type remarkColumn struct {
 	index  int
 	header string
 	remark bool
 }
 
 // watch finds the columns that are of no use to the order but may speak against it.
-func (p *mapping) watch(l *layout) {
+func (p *mapping) findRemarkColumns(l *layout) {
 	for _, h := range l.headings {
 		bound := slices.ContainsFunc(p.bindings,
-			func(b *binding) bool { return b != nil && b.listed == nil && b.index == h.index && !b.unsent })
-		if bound || answers[h.folded] || slices.Contains(p.secret, h.index) {
+			func(b *binding) bool { return b != nil && b.officer == nil && b.index == h.index && !b.unsent })
+		if bound || resultColumns[h.folded] || slices.Contains(p.secret, h.index) {
 			continue
 		}
-		isRemark := slices.ContainsFunc(headerWords(h.text), func(w string) bool { return slices.Contains(remarks, w) })
-		p.watched = append(p.watched, watched{h.index, h.text, isRemark})
+		isRemark := slices.ContainsFunc(headerWords(h.text), func(w string) bool { return slices.Contains(remarkWords, w) })
+		p.remarkColumns = append(p.remarkColumns, remarkColumn{h.index, h.text, isRemark})
 	}
 }
 
@@ -53,14 +53,14 @@ const maxRemarks = 4096
 // warnOfRefusal warns of a row that its own sheet says is not to be filed: in
 // words, or by striking it through.
 func (c *checker) warnOfRefusal(struck bool) {
-	for _, w := range c.im.mapping.watched {
+	for _, w := range c.im.mapping.remarkColumns {
 		if w.index >= len(c.row.Cells) || c.row.Cells[w.index].Kind != sheet.Text {
 			continue
 		}
 		text := c.row.Cells[w.index].Text
 		says, known := c.refusals[text]
 		if !known {
-			says = whatItRefuses(text)
+			says = refusalIn(text)
 			if len(c.refusals) < maxRemarks {
 				c.refusals[strings.Clone(text)] = says
 			}
@@ -69,7 +69,7 @@ func (c *checker) warnOfRefusal(struck bool) {
 			continue
 		}
 		b := &binding{column: &column{}, id: none, index: w.index, header: w.header}
-		c.warn(b, shorten(filing.HideSSNs(text)), "row.refused",
+		c.addWarning(b, shorten(filing.HideSSNs(text)), "row.refused",
 			fmt.Sprintf(
 				"the cell says %q, but the row will be filed: remove the row, or clear this cell",
 				shorten(filing.HideSSNs(text))))
@@ -77,7 +77,7 @@ func (c *checker) warnOfRefusal(struck bool) {
 	if struck {
 		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
 		b := &binding{column: &column{}, id: none, index: first}
-		c.warn(b, "", "row.struck", "the row is struck through, but it will be filed: remove the row, or remove the "+
+		c.addWarning(b, "", "row.struck", "the row is struck through, but it will be filed: remove the row, or remove the "+
 			"strikethrough")
 	}
 }
@@ -92,7 +92,7 @@ const (
 )
 
 // whatItRefuses looks for the words in a text.
-func whatItRefuses(text string) refusal {
+func refusalIn(text string) refusal {
 	if len(text) < 4 {
 		return refusesNothing
 	}
@@ -103,7 +103,7 @@ func whatItRefuses(text string) refusal {
 	switch {
 	case slices.ContainsFunc(refusals, says):
 		return refuses
-	case slices.ContainsFunc(endings, says):
+	case slices.ContainsFunc(closedWords, says):
 		return refusesAsRemark
 	}
 	return refusesNothing

@@ -34,7 +34,7 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 			}
 		})
 		if err != nil || where != "" || ctx.Err() != nil {
-			return where, hideIn(err)
+			return where, hideInError(err)
 		}
 	}
 	return "", nil
