@@ -2,7 +2,7 @@
 // of the clients, each once.
 //
 // A folder holds one folder per client, one file per document, and
-// manifest.csv, which says what each file is. The same command again goes on
-// where it ended: a file appears under its name only when it is whole, a broken
-// download goes on from its last byte, and what is there is not fetched again.
+// manifest.csv, which describes each file. Running the same command again
+// resumes: a file appears under its name only when it is complete, an interrupted
+// download resumes at its last byte, and saved files are not fetched again.
 package documents

@@ -37,17 +37,17 @@ type Links interface {
 type Item struct {
 	ledger.Document
 	Company string // the company's id, or the reference it is known by
-	Client  string // the company's legal name; empty where nobody knows it
+	Client  string // the company's legal name; empty if it is not known
 }
 
-// Config is what an archive fetches documents with.
+// Config says how a folder downloads documents.
 type Config struct {
 	Links     Links
 	Downloads network.Downloads // where a link may lead
-	Log       *slog.Logger      // is told why a document could not be downloaded
+	Log       *slog.Logger      // gets the reason of each failed download
 }
 
-// Folder is a folder that documents are saved into. Close it.
+// Folder saves documents into a folder of the file system. Close it.
 type Folder struct {
 	dir   string
 	lock  *flock.Flock
@@ -62,7 +62,7 @@ type Folder struct {
 	unsaved int               // entries since the manifest was written
 }
 
-// Open takes a folder over, making it as needed. It returns ErrBusy.
+// Open opens and locks a folder, and creates it if needed. It returns ErrBusy.
 func Open(dir string, c Config) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder %s: %w", dir, err)
@@ -89,7 +89,7 @@ func Open(dir string, c Config) (*Folder, error) {
 	return d, nil
 }
 
-// Close writes the manifest and leaves the folder.
+// Close writes the manifest and unlocks the folder.
 func (d *Folder) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,24 +97,24 @@ func (d *Folder) Close() error {
 	return errors.Join(err, d.lock.Unlock()) // the lock's file stays: removed, it could be locked twice
 }
 
-// Outcome is what became of one document.
+// Outcome is the result of saving one document.
 type Outcome struct {
 	Item
 	File  string // below the folder
-	Fresh bool   // fetched now; false where it was there
-	Err   error  // why it is not there
+	Fresh bool   // downloaded now; false if it was saved before
+	Err   error  // why it is missing
 }
 
 // saversAtOnce bounds the downloads under way.
 const saversAtOnce = 4
 
-// Save saves documents, several at once, and tells of each as it is done. An
-// error of one does not stop the others; the only error returned is that of the
-// folder itself, or of the context.
+// Save saves documents, several at once, and calls done for each. An error of
+// one document does not stop the others: Save returns only errors of the folder,
+// of the API key, and of the context.
 func (d *Folder) Save(ctx context.Context, items []Item, done func(Outcome)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(saversAtOnce)
-	var telling sync.Mutex
+	var reporting sync.Mutex
 	for _, item := range items {
 		if ctx.Err() != nil {
 			break
@@ -125,10 +125,10 @@ func (d *Folder) Save(ctx context.Context, items []Item, done func(Outcome)) err
 				return ctx.Err()
 			}
 			if errors.Is(err, filingapi.ErrKeyRefused) {
-				return err // as it will be for all others
+				return err // all others would fail, too
 			}
-			telling.Lock()
-			defer telling.Unlock()
+			reporting.Lock()
+			defer reporting.Unlock()
 			done(Outcome{Item: item, File: file, Fresh: fresh, Err: err})
 			return nil
 		})
@@ -136,10 +136,10 @@ func (d *Folder) Save(ctx context.Context, items []Item, done func(Outcome)) err
 	return group.Wait()
 }
 
-// save brings one document in, unless it is there.
+// save downloads one document, unless it was saved before.
 func (d *Folder) save(ctx context.Context, item Item) (file string, fresh bool, err error) {
 	if item.ID == "" {
-		return "", false, errors.New("the service told of it without its id: look at the company's dashboard")
+		return "", false, errors.New("the filing service reported it without an ID: check the company's dashboard")
 	}
 	if file, there := d.there(item); there {
 		return file, false, nil
@@ -153,7 +153,7 @@ func (d *Folder) save(ctx context.Context, item Item) (file string, fresh bool, 
 	_, listed := d.byID[item.ID]
 	d.mu.Unlock()
 	if file, found := d.left(stem); found && listed {
-		// It is not as long as it was: somebody cut it short.
+		// Its size has changed, so it is no longer the document.
 		if err := os.Remove(filepath.Join(d.dir, file)); err != nil {
 			return "", false, fmt.Errorf("replace %s: %w", file, err)
 		}
@@ -167,11 +167,11 @@ func (d *Folder) save(ctx context.Context, item Item) (file string, fresh bool, 
 	return file, true, d.record(item, file)
 }
 
-// maxWhat leaves room for the id in a file's name, which must never be cut.
+// maxWhat leaves room for the ID in a file's name, which is never cut.
 const maxWhat = 20
 
-// words name a document's file: what it is, when it was made, and its id, which
-// makes the name its own.
+// words are the name of a document's file: its type, its date, and its ID, which
+// makes the name unique.
 func words(item Item) []string {
 	what := []rune(strings.ReplaceAll(cmp.Or(item.Type, item.Product.Title(), "document"), "_", " "))
 	all := []string{string(what[:min(len(what), maxWhat)])}
@@ -181,12 +181,13 @@ func words(item Item) []string {
 	return append(all, item.ID)
 }
 
-// ownerFile lies in a client's folder and says whose it is: two clients of one
-// name must never share one, whatever is killed in between.
+// ownerFile names the company that a client's folder belongs to, so that two
+// clients of the same name never share a folder, even after a crash.
 const ownerFile = ".company"
 
-// folder is a client's, made as needed: its name, with the company's id behind
-// it where another company has the name already. It stays the same for ever.
+// folder returns the folder of a client and creates it if needed. It is called
+// after the client, followed by the company's ID if another company has the name
+// already, and never changes.
 func (d *Folder) folder(item Item) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -207,11 +208,11 @@ func (d *Folder) folder(item Item) (string, error) {
 			return folder, nil
 		}
 	}
-	return "", fmt.Errorf("the folders that %s could have belong to others", name)
+	return "", fmt.Errorf("other companies use the folder names of %s", name)
 }
 
-// own makes a folder a company's, or finds that it is another's. Its owner is
-// written down before anything else comes into it.
+// own claims a folder for a company and reports whether it belongs to the
+// company. The owner is written before any document.
 func (d *Folder) own(company, folder string) (bool, error) {
 	path := filepath.Join(d.dir, folder)
 	if err := os.MkdirAll(path, 0o777); err != nil {
@@ -221,7 +222,7 @@ func (d *Folder) own(company, folder string) (bool, error) {
 	owner, err := os.ReadFile(mark)
 	if errors.Is(err, fs.ErrNotExist) {
 		if there, err := os.ReadDir(path); err != nil || len(there) > 0 {
-			return false, err // somebody else's folder
+			return false, err // not made by this program
 		}
 		owner, err = []byte(company), writeWhole(mark, company)
 	}
@@ -233,7 +234,7 @@ func (d *Folder) own(company, folder string) (bool, error) {
 	return true, nil
 }
 
-// writeWhole writes a small file that is there whole or not at all.
+// writeWhole writes a small file atomically.
 func writeWhole(path, content string) error {
 	f, err := sheet.TempBeside(filepath.Join(filepath.Dir(filepath.Dir(path)), "company"))
 	if err != nil {
@@ -247,7 +248,7 @@ func writeWhole(path, content string) error {
 	return os.Rename(f.Name(), path)
 }
 
-// there reports whether a document was saved before and still is.
+// there returns the file of a document that was saved before and still exists.
 func (d *Folder) there(item Item) (file string, ok bool) {
 	d.mu.Lock()
 	at, listed := d.byID[item.ID]
@@ -263,8 +264,7 @@ func (d *Folder) there(item Item) (file string, ok bool) {
 	return e.File, err == nil && info.Size() == e.Bytes
 }
 
-// left finds a file that was saved whole and not written into the manifest any
-// more: a crash came between.
+// left finds a complete file that is missing in the manifest because of a crash.
 func (d *Folder) left(stem string) (file string, found bool) {
 	names, err := os.ReadDir(filepath.Join(d.dir, filepath.Dir(stem)))
 	if err != nil {
@@ -280,7 +280,7 @@ func (d *Folder) left(stem string) (file string, found bool) {
 	return "", false
 }
 
-// record lists a file in the manifest.
+// record adds a file to the manifest.
 func (d *Folder) record(item Item, file string) error {
 	f, err := os.Open(filepath.Join(d.dir, file))
 	if err != nil {

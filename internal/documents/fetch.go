@@ -21,7 +21,7 @@ import (
 	"bulkfiling/internal/retry"
 )
 
-// partEnding is that of a file which is not whole yet.
+// partEnding marks an incomplete file.
 const partEnding = ".part"
 
 const (
@@ -36,12 +36,12 @@ const (
 // errGone is returned for a link that does not lead to the document.
 var errGone = errors.New("the link leads nowhere")
 
-// errTooLong is returned for a document that did not arrive within maxTime, all
-// tries together.
+// errTooLong is returned for a document that did not arrive within maxTime over
+// all tries.
 var errTooLong = fmt.Errorf("it took longer than %s", maxTime)
 
-// failure is why a document was not downloaded, in words that may be shown. Its
-// cause tells of the network that this machine is in, and is for the log alone.
+// failure is the reason why a document was not downloaded, in words that may be
+// shown. Its cause describes the network of this machine and goes to the log only.
 type failure struct {
 	text  string
 	cause error
@@ -51,8 +51,8 @@ func (f *failure) Error() string { return f.text }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// fetcher follows download links. They need no key, and get none: where they may
-// lead is the configuration's to say.
+// fetcher follows download links. They need no key, and get none. The
+// configuration limits the hosts that they may lead to.
 type fetcher struct {
 	client *http.Client
 	log    *slog.Logger
@@ -64,60 +64,62 @@ func newFetcher(from network.Downloads, log *slog.Logger) fetcher {
 }
 
 // into saves a document under the stem and the ending of its type, and returns
-// its path below dir. A download that breaks goes on from its last byte, each
-// time with a fresh link; what an earlier process left is begun anew, for only
-// this one knows of which version it is a part.
+// its path below dir. A part that an earlier process left is deleted first: only
+// the process that wrote it knows of which version it is a part.
 func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (file string, err error) {
 	part := filepath.Join(dir, stem+partEnding)
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("save the document %s: %w", id, err)
 	}
-	outer := ctx
-	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
-	defer cancel()
-	defer func() {
+	ending, err := f.download(ctx, links, id, part)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrKeyRefused) {
+		return "", err
+	}
+	if err != nil {
 		if hidden := new(failure); errors.As(err, &hidden) {
 			f.log.Warn("document not downloaded", "document", id, "err", hidden.cause)
 		}
-	}()
-	var version string // of what the part is of
-	backoff := retry.Backoff{First: f.pause, Max: maxPause}
-	for try := range maxTries {
-		if try > 0 {
-			if retry.Sleep(ctx, backoff.Next()) != nil {
-				return "", context.Cause(ctx)
-			}
-		}
-		var link filingapi.Download
-		link, err = links.Document(ctx, id)
-		if err != nil {
-			if errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrKeyRefused) {
-				return "", err
-			}
-			err = &failure{"the filing service gives no link to it now", err}
-			continue
-		}
-		var ending string
-		if ending, err = f.get(ctx, link.URL, part, &version); err == nil {
-			file = stem + cmp.Or(ending, strings.ToLower(filepath.Ext(link.Name)), ".bin")
-			if err = os.Rename(part, filepath.Join(dir, file)); err != nil {
-				return "", fmt.Errorf("save %s: %w", file, err)
-			}
-			return file, syncFolder(filepath.Dir(filepath.Join(dir, file)))
-		}
-		if outer.Err() != nil {
-			return "", outer.Err()
-		}
-		if ctx.Err() != nil || errors.Is(err, network.ErrForbidden) {
-			break // as it will be at the next try
-		}
+		_ = os.Remove(part) // it may not exist; the next run starts over
+		return "", fmt.Errorf("fetch the document %s: %w", id, err)
 	}
-	_ = os.Remove(part) // it may never have come to be, and the next run begins anew
-	return "", fmt.Errorf("fetch the document %s: %w", id, err)
+	file = stem + ending
+	if err := os.Rename(part, filepath.Join(dir, file)); err != nil {
+		return "", fmt.Errorf("save %s: %w", file, err)
+	}
+	return file, syncFolder(filepath.Dir(filepath.Join(dir, file)))
 }
 
-// get brings a part up to the whole and returns the ending that its type has.
-// version is that of the part, as far as the server tells it.
+// download fetches a document into part and returns the ending of its type. A
+// download that breaks resumes at its last byte, each time with a fresh link.
+func (f fetcher) download(ctx context.Context, links Links, id, part string) (ending string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
+	defer cancel()
+	var version string // of the document that the part belongs to
+	tries := 0
+	err = retry.Do(ctx, retry.Backoff{First: f.pause, Max: maxPause}, func() (final bool, err error) {
+		tries++
+		link, err := links.Document(ctx, id)
+		if errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrKeyRefused) {
+			return true, err
+		}
+		if err != nil {
+			return tries == maxTries, &failure{"the filing service gives no link to it now", err}
+		}
+		ending, err = f.get(ctx, link.URL, part, &version)
+		ending = cmp.Or(ending, strings.ToLower(filepath.Ext(link.Name)), ".bin")
+		return tries == maxTries || errors.Is(err, network.ErrForbidden), err
+	})
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+		err = errTooLong
+	}
+	return ending, err
+}
+
+// get completes a part and returns the ending of its type. version is the
+// version of the part, if the server reports one.
 func (f fetcher) get(ctx context.Context, link, part string, version *string) (ending string, err error) {
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
@@ -132,7 +134,7 @@ func (f fetcher) get(ctx context.Context, link, part string, version *string) (e
 	defer cancel(nil)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 	if err != nil {
-		return "", errGone // the error would print the link, and whoever has it has the document
+		return "", errGone // err would print the link, which gives access to the document
 	}
 	host := req.URL.Hostname()
 	if have > 0 {
@@ -155,13 +157,13 @@ func (f fetcher) get(ctx context.Context, link, part string, version *string) (e
 			*version = ""
 		}
 	case res.StatusCode == http.StatusRequestedRangeNotSatisfiable, res.StatusCode == http.StatusPartialContent:
-		return "", errors.Join(fmt.Errorf("the part that is there does not belong to it: %s", res.Status),
+		return "", errors.Join(fmt.Errorf("the downloaded part belongs to another version: %s", res.Status),
 			out.Truncate(0))
 	default:
 		return "", fmt.Errorf("%w: %s", errGone, res.Status)
 	}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
-		return "", fmt.Errorf("%w: a page came instead of the document", errGone) // a sign-in, as a rule
+		return "", fmt.Errorf("%w: the server sent a web page, not the document", errGone) // usually a sign-in page
 	}
 	if err := out.Truncate(have); err != nil {
 		return "", err
@@ -170,7 +172,7 @@ func (f fetcher) get(ctx context.Context, link, part string, version *string) (e
 		return "", err
 	}
 	// A server that sends nothing for a minute is considered gone.
-	timer := time.AfterFunc(silence, func() { cancel(errors.New("nothing came for a minute")) })
+	timer := time.AfterFunc(silence, func() { cancel(errors.New("the server sent nothing for a minute")) })
 	defer timer.Stop()
 	n, err := io.Copy(out, io.LimitReader(watched{res.Body, timer}, maxBytes-have+1))
 	switch {
@@ -184,7 +186,7 @@ func (f fetcher) get(ctx context.Context, link, part string, version *string) (e
 	return endingOf(res), out.Sync()
 }
 
-// watched moves a timer on with every byte that comes.
+// watched resets a timer with every read.
 type watched struct {
 	io.Reader
 	timer *time.Timer
@@ -196,9 +198,9 @@ func (w watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unreachable is a failure of the network on the way to a host. What the network
-// said of it would let whoever wrote the link look around in it; the link itself
-// is in neither text, for whoever has it has the document.
+// unreachable returns the failure of a connection to a host. The cause is not
+// shown: it would describe this network to the author of the link. The link is
+// in neither text, because it gives access to the document.
 func unreachable(host string, err error) error {
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		err = wrapped.Err
@@ -206,17 +208,17 @@ func unreachable(host string, err error) error {
 	return &failure{"it could not be downloaded from " + shortHost(host) + "; the log says why", err}
 }
 
-// shortHost is a host as it is shown: at most as long as one can be.
+// shortHost cuts a host to the longest name that DNS allows.
 func shortHost(host string) string { return host[:min(len(host), 253)] }
 
-// endings of the types that documents come in; mime's own choice among the
-// endings of a type differs by machine.
+// endings are the file endings of document types. Package mime chooses among
+// several endings by the machine's configuration.
 var endings = map[string]string{
 	"application/pdf": ".pdf", "image/png": ".png", "image/jpeg": ".jpg", "image/tiff": ".tif", "text/plain": ".txt",
 	"application/zip": ".zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
 }
 
-// endingOf is what a file of the answer's type ends with; "" where it does not say.
+// endingOf returns the file ending of a response's type; "" if it has none.
 func endingOf(res *http.Response) string {
 	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && endings[kind] != "" {
 		return endings[kind]
@@ -230,7 +232,7 @@ func endingOf(res *http.Response) string {
 	return ""
 }
 
-// syncFolder makes a rename in it durable.
+// syncFolder makes a rename within the folder durable.
 func syncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

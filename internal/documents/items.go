@@ -6,8 +6,8 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Items are the documents of a batch, each with its client. A filing that stands
-// on several rows brings its documents once.
+// Items lists the documents of a batch, each with its client. The documents of a
+// filing that several rows share are listed once.
 func Items(ctx context.Context, l *ledger.Ledger, batch string) ([]Item, error) {
 	var items []Item
 	seen := make(map[string]bool)

@@ -33,8 +33,8 @@ type Entry struct {
 
 const manifestFile = "manifest.csv"
 
-// manifestEvery is after how many files the manifest is written: what a crash
-// leaves out of it is found again by its file.
+// manifestEvery is the number of files after which the manifest is written.
+// Files that a crash leaves out of it are found again on disk.
 const manifestEvery = 50
 
 func (d *Folder) readManifest() error {
@@ -53,7 +53,7 @@ func (d *Folder) readManifest() error {
 	}
 	for _, e := range entries {
 		if e.Document == "" || !filepath.IsLocal(filepath.FromSlash(e.File)) {
-			continue // not a line of ours
+			continue // not written by this program
 		}
 		d.list(e)
 	}
@@ -70,8 +70,8 @@ func (d *Folder) list(e Entry) {
 	d.entries = append(d.entries, e)
 }
 
-// writeManifest writes the manifest whole, or leaves the old one. It is written
-// as a table for a spreadsheet: no text in it is taken for a formula.
+// writeManifest replaces the manifest atomically. It is written for spreadsheet
+// programs: no text in it is taken for a formula.
 func (d *Folder) writeManifest() error {
 	if len(d.entries) == 0 {
 		return nil

@@ -16,9 +16,8 @@ const maxName = 240
 var reserved = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8",
 	"com9", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}
 
-// fileName makes a text into one part of a path that every file system takes,
-// that leads nowhere else, that no spreadsheet takes for a formula, and that
-// reads as the text does.
+// fileName turns a text into one part of a path that every file system accepts,
+// that cannot leave its folder, and that no spreadsheet takes for a formula.
 func fileName(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -31,7 +30,7 @@ func fileName(text string) string {
 		}
 		return r
 	}, text)
-	// Last, for an accent may stand behind what was taken out.
+	// Last: an accent may follow a character that was removed.
 	clean = norm.NFC.String(strings.Join(strings.Fields(clean), " "))
 	clean = strings.TrimLeft(clean, "=+-@. ")
 	if len(clean) > maxName {

@@ -607,10 +607,10 @@ func TestSheets(t *testing.T) {
 			note:  "results workbook",
 		},
 		{
-			why: "results with nothing to correct",
+			why: "results without rows that need attention",
 			tabs: []tab{
 				{name: "Results", rows: filings},
-				{name: "Needs Attention", rows: [][]sheet.OutCell{texts("Nothing to correct.")}},
+				{name: "Needs Attention", rows: [][]sheet.OutCell{texts("No rows need attention.")}},
 			},
 			err: "in which no rows need attention",
 		},

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -11,6 +12,7 @@ func TestHeaders(t *testing.T) {
 	mux.HandleFunc("GET /static", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
 	})
+	transport := map[bool]string{true: "max-age=31536000; includeSubDomains"}
 	for _, encrypted := range []bool{false, true} {
 		for path, status := range map[string]int{"/static": http.StatusOK, "/nothing": http.StatusNotFound,
 			"//": http.StatusMovedPermanently} {
@@ -23,20 +25,15 @@ func TestHeaders(t *testing.T) {
 			if answer.Code != status {
 				t.Errorf("%s: %d", path, answer.Code)
 			}
-			for name, want := range headers {
-				if path == "/static" && name == "Cache-Control" {
-					want = "max-age=60"
-				}
-				if got := answer.Header().Get(name); got != want {
-					t.Errorf("%s: %s is %q, want %q", path, name, got, want)
-				}
+			want := maps.Clone(headers)
+			want["Strict-Transport-Security"] = transport[encrypted]
+			if path == "/static" {
+				want["Cache-Control"] = "max-age=60"
 			}
-			want := ""
-			if encrypted {
-				want = "max-age=31536000; includeSubDomains"
-			}
-			if got := answer.Header().Get("Strict-Transport-Security"); got != want {
-				t.Errorf("%s, encrypted %v: %q", path, encrypted, got)
+			for name, value := range want {
+				if got := answer.Header().Get(name); got != value {
+					t.Errorf("%s, encrypted %v: %s is %q, want %q", path, encrypted, name, got, value)
+				}
 			}
 		}
 	}

@@ -24,14 +24,14 @@ var testMessage = Message{
 	Body:    "Notifications reach this address. No action is needed.",
 }
 
-// writer writes notifications from what the ledger holds.
+// writer writes notifications from the ledger.
 type writer struct {
 	ledger *ledger.Ledger
 	mode   string // of the ledger
 }
 
-// subject makes a subject line. All begin alike, so that a mailbox can sort them;
-// those about test orders say so.
+// subject returns a subject line. All begin with the product's name, so that a
+// mailbox can sort them, and those about test orders say so.
 func (w writer) subject(format string, args ...any) string {
 	product := "Bulkfiling: "
 	if w.mode == "test" {
@@ -81,7 +81,7 @@ func (w writer) fundsBack(ctx context.Context) (ledger.Notification, error) {
 	}, err
 }
 
-// available is the recorded balance; the service reports none.
+// available describes the recorded balance; the filing service reports none.
 func (w writer) available(ctx context.Context) (string, error) {
 	book, err := w.ledger.Balance(ctx)
 	if err != nil || !book.Declared {
@@ -89,7 +89,7 @@ func (w writer) available(ctx context.Context) (string, error) {
 	}
 	available := book.Available().Dollars() + " of the recorded balance"
 	switch {
-	case book.Unsure(): // what was spent is
+	case book.Unsure(): // because some costs are unknown
 		available = "at most " + available
 	case book.Certainty == money.Estimated:
 		available = "about " + available
@@ -139,69 +139,63 @@ func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (le
 	return n, nil
 }
 
-// shown is how many rows a message names; it counts the others.
+// shown is the number of rows that a message names; it counts the others.
 const shown = 5
 
-func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Pending) (ledger.Notification, error) {
-	n := ledger.Notification{Kind: ledger.NotifyUncertain, Batch: batch, Pending: of}
+// rows reports rows of a batch that need a person.
+func (w writer) rows(ctx context.Context, kind ledger.NotificationKind, batch string,
+	of []ledger.Pending) (ledger.Notification, error) {
+	n := ledger.Notification{Kind: kind, Batch: batch, Pending: of}
 	b, err := w.ledger.Batch(ctx, batch)
 	if err != nil {
 		return n, err
 	}
-	var held money.Cost
-	for _, u := range of {
-		if held, err = held.Plus(u.Reserved); err != nil {
-			return n, fmt.Errorf("sum up what uncertain rows reserve: %w", err)
-		}
+	say := func(r ledger.Row, _ ledger.Pending) string { return r.Message }
+	if kind == ledger.NotifyExceptions {
+		say = exceptionText
 	}
-	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Pending) string { return r.Message })
-	n.Subject = w.subject("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), filepath.Base(b.File))
-	n.Body = lines(
-		fmt.Sprintf("Sent, but the filing service did not confirm them. They may have been bought. Reserved: %s.",
-			held),
-		named, "Check the dashboard, then resolve them: importer resolve "+batch)
-	return n, err
-}
-
-// twice reports filings that were bought twice.
-func (w writer) twice(ctx context.Context, batch string, of []ledger.Pending) (ledger.Notification, error) {
-	n := ledger.Notification{Kind: ledger.NotifyTwice, Batch: batch, Pending: of}
-	b, err := w.ledger.Batch(ctx, batch)
+	named, err := w.named(ctx, of, say)
 	if err != nil {
 		return n, err
 	}
-	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Pending) string { return r.Message })
-	n.Subject = w.subject("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"),
-		filepath.Base(b.File))
-	n.Body = lines(
-		"A late answer shows that the same filing was bought with two orders. Ask the filing service to refund "+
-			"one of them.",
-		named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
-	return n, err
-}
-
-func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Pending) (ledger.Notification, error) {
-	n := ledger.Notification{Kind: ledger.NotifyExceptions, Batch: batch, Pending: of}
-	b, err := w.ledger.Batch(ctx, batch)
-	if err != nil {
-		return n, err
-	}
-	named, err := w.named(ctx, of, func(r ledger.Row, u ledger.Pending) string {
-		for _, i := range r.Items {
-			if int64(i.Exception) == u.Mark {
-				return filing.ExceptionText(i.Exception, i.ExceptionNote)
+	file := filepath.Base(b.File)
+	switch kind {
+	case ledger.NotifyUncertain:
+		var reserved money.Cost
+		for _, u := range of {
+			if reserved, err = reserved.Plus(u.Reserved); err != nil {
+				return n, fmt.Errorf("add up the reservations of uncertain rows: %w", err)
 			}
 		}
-		return filing.ExceptionText(int(u.Mark), "")
-	})
-	n.Subject = w.subject("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
-		filepath.Base(b.File))
-	n.Body = lines("These filings wait until they are corrected.", named,
-		fmt.Sprintf("See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx", batch))
-	return n, err
+		n.Subject = w.subject("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), file)
+		n.Body = lines("Sent, but the filing service did not confirm them. They may have been bought. Reserved: "+
+			reserved.String()+".",
+			named, "Check the dashboard, then resolve them: importer resolve "+batch)
+	case ledger.NotifyTwice:
+		n.Subject = w.subject("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
+		n.Body = lines("A late answer shows that the same filing was bought with two orders. Ask the filing service "+
+			"to refund one of them.",
+			named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
+	case ledger.NotifyExceptions:
+		n.Subject = w.subject("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
+			file)
+		n.Body = lines("These filings wait until they are corrected.", named,
+			fmt.Sprintf("See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx", batch))
+	}
+	return n, nil
 }
 
-// named lists the first rows, a line each, and counts the others.
+// exceptionText describes the exception of a row that is reported.
+func exceptionText(r ledger.Row, u ledger.Pending) string {
+	for _, i := range r.Items {
+		if int64(i.Exception) == u.Mark {
+			return filing.ExceptionText(i.Exception, i.ExceptionNote)
+		}
+	}
+	return filing.ExceptionText(int(u.Mark), "")
+}
+
+// named lists the first rows, one a line, and counts the others.
 func (w writer) named(ctx context.Context, of []ledger.Pending,
 	say func(ledger.Row, ledger.Pending) string) (string, error) {
 	var all []string
@@ -233,7 +227,7 @@ func since(t time.Time) string {
 	return t.UTC().Format(" at 15:04 UTC on January 2")
 }
 
-// quote quotes what the service said, if anything.
+// quote quotes the message of the filing service, if there is one.
 func quote(s string) string {
 	if s == "" {
 		return ""
@@ -254,14 +248,14 @@ func lines(parts ...string) string {
 	return strings.Join(all, "\n")
 }
 
-// What a message must never hold: the shape of a Social Security number and of an
-// API key.
+// The patterns of secrets, which no message may contain: Social Security numbers
+// and API keys.
 var (
 	ssn = regexp.MustCompile(`\b\d{3}-?\d{2}-?\d{4}\b`)
 	key = regexp.MustCompile(`sk_(live|test)_\w+`)
 )
 
-// clean takes secrets and control characters out of a line.
+// clean removes secrets and control characters from a line.
 func clean(s string) string {
 	s = key.ReplaceAllString(ssn.ReplaceAllString(s, "•••"), "•••")
 	return strings.Map(func(r rune) rune {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -16,43 +15,44 @@ import (
 )
 
 const (
-	every = 5 * time.Second // between two looks
-	// how long funds suffice before that is told: rows that are woken by a
-	// deposit wait again if it was too small
+	every = 5 * time.Second // between two checks
+	// steady is how long funds are sufficient before that is reported: rows that a
+	// deposit releases wait again if the deposit was too small.
 	steady   = 10 * time.Second
-	gather   = 30 * time.Second // how long what belongs into one message is gathered
-	apart    = 5 * time.Minute  // between two messages about the same of a batch
-	lease    = time.Minute      // how long a claimed notice is nobody else's: longer than telling takes
+	gather   = 30 * time.Second // how long rows are gathered into one message
+	apart    = 5 * time.Minute  // between two messages of one kind about a batch
+	lease    = time.Minute      // of a claimed notification: longer than sending takes
 	patience = 20 * time.Second // with a target
-	giveUp   = 24 * time.Hour   // how long a notice is tried, and how old an end may be to be news
-	parting  = 10 * time.Second // for what is left when the process ends
+	giveUp   = 24 * time.Hour   // how long delivery is tried, and the age at which a finished batch is old news
+	parting  = 10 * time.Second // for the last deliveries when the process ends
 )
 
-// backoff is when to try again what failed n times.
+// backoff returns the wait after n failed tries.
 func backoff(n int) time.Duration {
 	return min(15*time.Second<<min(n-1, 10), 15*time.Minute)
 }
 
-// Config is what a notifier is made of.
+// Config configures a Notifier.
 type Config struct {
 	Ledger  *ledger.Ledger
 	Targets []*Target
-	On      []ledger.NotificationKind // what to tell; nil for everything
+	On      []ledger.NotificationKind // nil for all kinds
 	Log     *slog.Logger              // nil for none
 }
 
-// Notifier tells what happens in a ledger. Any number of them, in as many
-// processes, tell it once. A process that dies between the sending and the
-// record of it is the one case in which a target hears the same twice.
+// Notifier sends notifications about events in a ledger. Any number of
+// notifiers, in any number of processes, send each notification once. A target
+// gets a notification twice only if a process dies between sending it and
+// recording that.
 type Notifier struct {
 	ledger  *ledger.Ledger
 	targets []*Target
 	on      []ledger.NotificationKind
 	log     *slog.Logger
-	seen    map[string]time.Time // since when what is waited with has been so
+	seen    map[string]time.Time // since when a condition holds, by its name
 }
 
-// New makes a notifier. One without targets does nothing.
+// New makes a notifier. Without targets it does nothing.
 func New(c Config) *Notifier {
 	n := &Notifier{
 		ledger:  c.Ledger,
@@ -65,15 +65,15 @@ func New(c Config) *Notifier {
 		n.on = ledger.NotificationKinds
 	}
 	if n.log == nil {
-		n.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		n.log = slog.New(slog.DiscardHandler)
 	}
 	return n
 }
 
-// ErrKind is returned for a word that is no kind of notice.
+// ErrKind is returned for a word that is not a kind of notification.
 var ErrKind = errors.New("not a kind of notification")
 
-// ParseKinds reads kinds separated by commas; "" and "all" are all of them.
+// ParseKinds parses kinds separated by commas; "" and "all" are all kinds.
 func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 	var kinds []ledger.NotificationKind
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -81,7 +81,7 @@ func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 		case word == "all":
 			return ledger.NotificationKinds, nil
 		case !slices.Contains(ledger.NotificationKinds, kind):
-			return nil, fmt.Errorf("%w: %q; there are all, %s", ErrKind, word, list(ledger.NotificationKinds))
+			return nil, fmt.Errorf("%w: %q; the kinds are all, %s", ErrKind, word, list(ledger.NotificationKinds))
 		default:
 			kinds = append(kinds, kind)
 		}
@@ -100,50 +100,49 @@ func list(kinds []ledger.NotificationKind) string {
 	return strings.Join(words, ", ")
 }
 
-// Run looks for news and tells it until the context ends; then once more,
-// without waiting for more to gather, so that the end of a run is told by the
-// run. What cannot be told is logged and tried again.
+// Run sends notifications until the context ends, and then once more without
+// gathering, so that a run reports its own end. Deliveries that fail are logged
+// and tried again.
 func (n *Notifier) Run(ctx context.Context) {
 	if len(n.targets) == 0 {
 		return
 	}
-	// A look under way when the context ends has its time too: what it has
-	// sent must be recorded.
+	// A check that runs when the context ends has time to record what it sent.
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(parting, cancel) })()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		n.report(work, n.look(work, false))
+		n.logFailure(work, n.check(work, false))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			n.report(work, n.look(work, true))
+			n.logFailure(work, n.check(work, true))
 			return
 		}
 	}
 }
 
-func (n *Notifier) report(ctx context.Context, err error) {
+func (n *Notifier) logFailure(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		n.log.Warn("notifications are put off", "error", err)
+		n.log.Warn("notifying failed, retrying", "err", err)
 	}
 }
 
-// look takes the news down and tells what is due. At the last look nothing is
-// waited with.
-func (n *Notifier) look(ctx context.Context, last bool) error {
-	err := n.takeDown(ctx, last)
+// check writes the notifications of what has happened and sends those that are
+// due. The last check waits for nothing.
+func (n *Notifier) check(ctx context.Context, last bool) error {
+	err := n.write(ctx, last)
 	gone, e := n.ledger.Notifications().GiveUp(ctx, giveUp)
 	if gone > 0 {
-		n.log.Error("notifications were given up", "notices", gone, "after", giveUp.String())
+		n.log.Error("notifications dropped", "notifications", gone, "after", giveUp.String())
 	}
-	return errors.Join(err, e, n.tell(ctx))
+	return errors.Join(err, e, n.deliver(ctx))
 }
 
-// takeDown makes notices of the news.
-func (n *Notifier) takeDown(ctx context.Context, last bool) error {
+// write adds a notification for everything that has happened to the ledger.
+func (n *Notifier) write(ctx context.Context, last bool) error {
 	news, err := n.ledger.Notifications().FindReportable(ctx)
 	if err != nil {
 		return err
@@ -157,40 +156,41 @@ func (n *Notifier) takeDown(ctx context.Context, last bool) error {
 	)
 }
 
-func (n *Notifier) tells(kind ledger.NotificationKind) bool { return slices.Contains(n.on, kind) }
+func (n *Notifier) sends(kind ledger.NotificationKind) bool { return slices.Contains(n.on, kind) }
 
-func (n *Notifier) keep(ctx context.Context, notice ledger.Notification, err error) error {
+func (n *Notifier) add(ctx context.Context, notification ledger.Notification, err error) error {
 	if err == nil {
-		_, err = n.ledger.Notifications().Add(ctx, notice)
+		_, err = n.ledger.Notifications().Add(ctx, notification)
 	}
 	return err
 }
 
-// funds are out when the service says so, or rows wait for the book. A refused
-// key hides what the service would say of them.
+// funds reports insufficient funds, and their end. Funds are insufficient when
+// the filing service says so, or when rows wait for the recorded balance. While
+// the key is refused, the filing service does not say.
 func (n *Notifier) funds(ctx context.Context, w writer, news ledger.Reportable, last bool) error {
 	out := news.Halt == filing.HaltFunds || news.Short
 	enough := !out && news.Halt != filing.HaltKey
 	lasted := n.lasted("funds", enough && news.FundsReported, steady)
 	switch {
-	case !n.tells(ledger.NotifyFunds):
+	case !n.sends(ledger.NotifyFunds):
 		return nil
 	case out && !news.FundsReported:
-		notice, err := w.fundsOut(ctx, news)
-		return n.keep(ctx, notice, err)
+		notification, err := w.fundsOut(ctx, news)
+		return n.add(ctx, notification, err)
 	case enough && news.FundsReported && (lasted || last):
-		notice, err := w.fundsBack(ctx)
-		return n.keep(ctx, notice, err)
+		notification, err := w.fundsBack(ctx)
+		return n.add(ctx, notification, err)
 	}
 	return nil
 }
 
 func (n *Notifier) key(ctx context.Context, w writer, news ledger.Reportable) error {
 	switch refused := news.Halt == filing.HaltKey; {
-	case !n.tells(ledger.NotifyKey):
+	case !n.sends(ledger.NotifyKey):
 		return nil
 	case refused && !news.KeyReported:
-		return n.keep(ctx, w.keyRefused(news), nil)
+		return n.add(ctx, w.keyRefused(news), nil)
 	case !refused && news.KeyReported:
 		return n.ledger.Notifications().End(ctx, ledger.NotifyKey, "")
 	}
@@ -198,7 +198,7 @@ func (n *Notifier) key(ctx context.Context, w writer, news ledger.Reportable) er
 }
 
 func (n *Notifier) batches(ctx context.Context, w writer, news ledger.Reportable) error {
-	if !n.tells(ledger.NotifyBatch) {
+	if !n.sends(ledger.NotifyBatch) {
 		return nil
 	}
 	var all error
@@ -206,14 +206,14 @@ func (n *Notifier) batches(ctx context.Context, w writer, news ledger.Reportable
 		all = errors.Join(all, n.ledger.Notifications().End(ctx, ledger.NotifyBatch, id))
 	}
 	for _, id := range news.Ended {
-		notice, err := w.batchEnded(ctx, id, time.Now().Add(-giveUp))
-		all = errors.Join(all, n.keep(ctx, notice, err))
+		notification, err := w.batchEnded(ctx, id, time.Now().Add(-giveUp))
+		all = errors.Join(all, n.add(ctx, notification, err))
 	}
 	return all
 }
 
-// rows gathers what is uncertain, and what has an exception, into a message a
-// batch.
+// rows gathers the uncertain rows of a batch into one message, and likewise the
+// rows with exceptions and the rows bought twice.
 func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, last bool) error {
 	var all error
 	if news.Cured {
@@ -225,7 +225,7 @@ func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, l
 	}
 	heaps := make(map[heap][]ledger.Pending)
 	for _, u := range news.Pending {
-		if n.tells(u.Kind) {
+		if n.sends(u.Kind) {
 			heaps[heap{u.Kind, u.Batch}] = append(heaps[heap{u.Kind, u.Batch}], u)
 		}
 	}
@@ -244,11 +244,8 @@ func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, l
 			all = errors.Join(all, err)
 			continue
 		}
-		write := map[ledger.NotificationKind]func(context.Context, string, []ledger.Pending) (ledger.Notification, error){
-			ledger.NotifyUncertain: w.uncertain, ledger.NotifyExceptions: w.exceptions, ledger.NotifyTwice: w.twice,
-		}[h.kind]
-		notice, err := write(ctx, h.batch, of)
-		if err = n.keep(ctx, notice, err); err == nil {
+		notification, err := w.rows(ctx, h.kind, h.batch, of)
+		if err = n.add(ctx, notification, err); err == nil {
 			delete(n.seen, what)
 		}
 		all = errors.Join(all, err)
@@ -256,7 +253,7 @@ func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, l
 	return all
 }
 
-// lasted reports whether something has been so, at every look, for a while.
+// lasted reports whether a condition was true at every check for at least d.
 func (n *Notifier) lasted(what string, so bool, d time.Duration) bool {
 	if !so {
 		delete(n.seen, what)
@@ -270,29 +267,29 @@ func (n *Notifier) lasted(what string, so bool, d time.Duration) bool {
 	return time.Since(since) >= d
 }
 
-// tell sends what is due, the oldest first. A target that fails is not asked
-// again at the same look.
-func (n *Notifier) tell(ctx context.Context) error {
+// deliver sends the notifications that are due, the oldest first. A target that
+// fails is not tried again in the same check.
+func (n *Notifier) deliver(ctx context.Context) error {
 	down := make(map[*Target]error)
 	for ctx.Err() == nil {
-		notice, ok, err := n.ledger.Notifications().Claim(ctx, n.on, lease)
+		notification, ok, err := n.ledger.Notifications().Claim(ctx, n.on, lease)
 		if err != nil || !ok {
 			return err
 		}
-		n.send(ctx, &notice, down)
+		n.send(ctx, &notification, down)
 		var again time.Time
 		var failure []string
 		for _, t := range n.targets {
-			if slices.Contains(notice.Reported, t.id) {
+			if slices.Contains(notification.Reported, t.id) {
 				continue
 			}
-			again = time.Now().Add(backoff(notice.Tries))
+			again = time.Now().Add(backoff(notification.Tries))
 			failure = append(failure, fmt.Sprintf("%s: %v", t, down[t]))
-			n.log.Warn("a notification was not delivered", "target", t.String(), "about", notice.Subject, "try",
-				notice.Tries, "error", down[t])
+			n.log.Warn("notification not delivered", "target", t.String(), "about", notification.Subject, "try",
+				notification.Tries, "err", down[t])
 		}
-		// What a target has is recorded whatever becomes of this process.
-		if err := n.ledger.Notifications().RecordDelivery(context.WithoutCancel(ctx), notice, again,
+		// A delivery is recorded even while the process ends.
+		if err := n.ledger.Notifications().RecordDelivery(context.WithoutCancel(ctx), notification, again,
 			strings.Join(failure, "; ")); err != nil {
 			return err
 		}
@@ -300,25 +297,25 @@ func (n *Notifier) tell(ctx context.Context) error {
 	return nil
 }
 
-// send gives a notice to the targets that have it not, side by side.
-func (n *Notifier) send(ctx context.Context, notice *ledger.Notification, down map[*Target]error) {
+// send sends a notification to all targets that do not have it yet, in parallel.
+func (n *Notifier) send(ctx context.Context, notification *ledger.Notification, down map[*Target]error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	m := Message{Kind: notice.Kind, Batch: notice.Batch, Subject: notice.Subject, Body: notice.Body}
+	m := Message{Kind: notification.Kind, Batch: notification.Batch, Subject: notification.Subject, Body: notification.Body}
 	waiting := slices.DeleteFunc(slices.Clone(n.targets), func(t *Target) bool {
-		return slices.Contains(notice.Reported, t.id) || down[t] != nil
+		return slices.Contains(notification.Reported, t.id) || down[t] != nil
 	})
 	for i, err := range sendAll(ctx, waiting, m) {
 		if err != nil {
 			down[waiting[i]] = err
 		} else {
-			notice.Reported = append(notice.Reported, waiting[i].id)
+			notification.Reported = append(notification.Reported, waiting[i].id)
 		}
 	}
 }
 
-// Test sends a message to every target and returns what became of it, in the
-// order of the targets: nil for those that work.
+// Test sends a message to every target and returns their errors, in the order of
+// the targets: nil for a target that works.
 func Test(ctx context.Context, targets []*Target) []error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -278,7 +278,8 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		box.mu.Lock()
 		if m := box.told[0]; m.Batch != "b" || m.Kind != ledger.NotifyBatch ||
 			!strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
-			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\nDownload the results: importer results b -o FILE" {
+			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\n"+
+				"Download the results: importer results b -o FILE" {
 			s.Errorf("%+v", m)
 		}
 		box.mu.Unlock()
@@ -434,7 +435,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		pass := func(d time.Duration) {
 			const step = 10 * time.Minute // as often as every few seconds would take long
 			for range d / step {
-				s.must(n.look(ctx, false))
+				s.must(n.check(ctx, false))
 				time.Sleep(step)
 			}
 		}
@@ -460,7 +461,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		if tries := strings.Count(log.String(), `about="x: two"`); tries < 50 || tries > 150 {
 			t.Errorf("tried %d times", tries)
 		}
-		if strings.Count(log.String(), "given up") != 1 {
+		if strings.Count(log.String(), "notifications dropped") != 1 {
 			t.Errorf("%s", log.String()[max(0, log.Len()-500):])
 		}
 		s.must(s.Close())
@@ -477,7 +478,7 @@ func TestWhatIsNotWantedIsNotTold(t *testing.T) {
 		kinds, err := ParseKinds("Uncertain, season")
 		s.must(err)
 		n := New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}, On: kinds})
-		s.must(n.look(context.Background(), true))
+		s.must(n.check(context.Background(), true))
 		box.want(t, "1 row is uncertain in b.xlsx")
 		s.must(s.Close())
 	})
@@ -495,7 +496,7 @@ func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 		box := &inbox{}
 		n := New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}})
 		for range 3 {
-			s.must(n.look(context.Background(), false))
+			s.must(n.check(context.Background(), false))
 		}
 		box.want(t, "new.xlsx is finished: 1 of 1 row placed")
 		news, err := s.Notifications().FindReportable(context.Background())
@@ -538,7 +539,7 @@ func TestFleetTellsOnce(t *testing.T) {
 			n := New(Config{Ledger: l.Ledger, Targets: []*Target{one(t, r.URL+"/hook")}})
 			all.Go(func() {
 				for range 5 {
-					if err := n.look(t.Context(), true); err != nil {
+					if err := n.check(t.Context(), true); err != nil {
 						t.Error(err)
 					}
 				}

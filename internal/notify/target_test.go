@@ -245,38 +245,50 @@ func TestMailIsSentToEachRecipient(t *testing.T) {
 			if err != nil || len(targets) != 3 {
 				t.Fatalf("%v, %v", targets, err)
 			}
-			m := sample
-			m.Subject += "\r\nBcc: evil@x.test"
-			for _, target := range targets {
-				err := target.Send(t.Context(), m)
-				if refused := strings.Contains(target.String(), "nobody"); (err != nil) != refused {
-					t.Errorf("%s: %v", target, err)
-				} else if refused && !strings.Contains(err.Error(), "no such mailbox") {
-					t.Errorf("%s: %v", target, err)
-				}
-			}
+			sendToAllButNobody(t, targets)
 			if len(box.mails) != 2 || box.mails[0].to != "a@x.test" || box.mails[1].to != "b+c@x.test" ||
 				!slices.Contains(box.users, "teller") {
 				t.Fatalf("%+v for %v", box.mails, box.users)
 			}
-			got, err := mail.ReadMessage(strings.NewReader(box.mails[0].data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject"))
-			if err != nil || subject != sample.Subject+" Bcc: evil@x.test" || got.Header.Get("Bcc") != "" {
-				t.Errorf("subject %q of %v, %v", subject, got.Header, err)
-			}
-			if from, err := got.Header.AddressList("From"); err != nil ||
-				from[0].String() != `"Bulkfiling" <bulk+filing@x.test>` {
-				t.Errorf("from %v, %v", from, err)
-			}
-			body, err := io.ReadAll(got.Body)
-			if text := strings.TrimSpace(strings.ReplaceAll(string(body), "\r\n", "\n")); err != nil ||
-				text != sample.Body {
-				t.Errorf("body %q, %v", text, err)
-			}
+			checkMail(t, box.mails[0].data)
 		})
+	}
+}
+
+// sendToAllButNobody sends a message with a forged header. The server refuses
+// the recipient nobody@x.test.
+func sendToAllButNobody(t *testing.T, targets []*Target) {
+	t.Helper()
+	m := sample
+	m.Subject += "\r\nBcc: evil@x.test"
+	for _, target := range targets {
+		err := target.Send(t.Context(), m)
+		if refused := strings.Contains(target.String(), "nobody"); (err != nil) != refused {
+			t.Errorf("%s: %v", target, err)
+		} else if refused && !strings.Contains(err.Error(), "no such mailbox") {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+}
+
+// checkMail checks the headers and the body of the mail that was sent.
+func checkMail(t *testing.T, data string) {
+	t.Helper()
+	got, err := mail.ReadMessage(strings.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject"))
+	if err != nil || subject != sample.Subject+" Bcc: evil@x.test" || got.Header.Get("Bcc") != "" {
+		t.Errorf("subject %q of %v, %v", subject, got.Header, err)
+	}
+	if from, err := got.Header.AddressList("From"); err != nil ||
+		from[0].String() != `"Bulkfiling" <bulk+filing@x.test>` {
+		t.Errorf("from %v, %v", from, err)
+	}
+	body, err := io.ReadAll(got.Body)
+	if text := strings.TrimSpace(strings.ReplaceAll(string(body), "\r\n", "\n")); err != nil || text != sample.Body {
+		t.Errorf("body %q, %v", text, err)
 	}
 }
 
@@ -420,8 +432,10 @@ func TestTargetsAreReadFromAList(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
-	for _, text := range []string{"a.test", "mailto:a@b", "smtp://m.test/?from=a@x&to=b@x&colour=red", "//a.test", "nosuch://x", "smtp://m.test/?to=b@x",
-		"smtp://m.test/?from=b@x", "https://", "https:///x", ", ,"} {
+	for _, text := range []string{
+		"a.test", "mailto:a@b", "smtp://m.test/?from=a@x&to=b@x&colour=red", "//a.test", "nosuch://x",
+		"smtp://m.test/?to=b@x", "smtp://m.test/?from=b@x", "https://", "https:///x", ", ,",
+	} {
 		if targets, err := ParseTargets(text); !errors.Is(err, ErrTarget) {
 			t.Errorf("%q: %v, %v", text, targets, err)
 		}

@@ -10,9 +10,9 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// corrections is the sheet Needs Attention. It begins with its first row, for
-// one without rows has no header either: a reader of sheets must not take its
-// friendly line for a filing.
+// corrections writes the sheet Needs Attention. The header is written with the
+// first row: a sheet without rows holds only a message, which must not be read
+// as a filing.
 type corrections struct {
 	*projection
 	book     *sheet.Workbook
@@ -25,16 +25,16 @@ type corrections struct {
 
 const attentionSheet = "Needs Attention"
 
-// ErrNothingToCorrect is returned where no row of a batch could do with a correction.
-var ErrNothingToCorrect = errors.New("nothing to correct")
+// ErrNothingToCorrect is returned if no row of a batch needs attention.
+var ErrNothingToCorrect = errors.New("no row needs attention")
 
 // WriteAttention writes the sheet Needs Attention of a batch's results to a
-// workbook of its own, fit to be corrected and fed back. Without a row on it
-// nothing is written, and the error is ErrNothingToCorrect. The workbook appears
-// under its name only when it is whole and synced.
+// workbook of its own, which can be corrected and run. If no row needs attention,
+// nothing is written and the error is ErrNothingToCorrect. The workbook appears
+// under its name only when it is complete and synced.
 func WriteAttention(ctx context.Context, l Ledger, batchID, path string) error {
 	if err := writeAttention(ctx, l, batchID, path); err != nil {
-		return fmt.Errorf("write the rows to correct of batch %s: %w", batchID, err)
+		return fmt.Errorf("write the rows of batch %s that need attention: %w", batchID, err)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func writeAttention(ctx context.Context, l Ledger, batchID, path string) error {
 	if err := eachRow(ctx, l, batchID, attention.add); err != nil {
 		return err
 	}
-	if attention.writer == nil { // settled since it was measured
+	if attention.writer == nil { // resolved since the rows were measured
 		return ErrNothingToCorrect
 	}
 	if err := attention.officers.write(ctx, l, batch, book); err != nil {
@@ -77,7 +77,7 @@ func writeAttention(ctx context.Context, l Ledger, batchID, path string) error {
 	return book.Save()
 }
 
-// add takes a row that a correction can help, and leaves out every other.
+// add writes a row if a correction can help it.
 func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 	c.rows++
 	if !correctable(row) {
@@ -103,8 +103,8 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 		}
 		if column.secret && out[i].Kind != sheet.Blank && !hasException(row) {
 			out[i].Style = sheet.StyleFault
-			remark(&out[i], "Type the number again: reports do not show it.")
-			text += " Type the number under " + column.header + " again: reports do not show it."
+			remark(&out[i], "Enter the number again: reports do not show it.")
+			text += " Enter the number under " + column.header + " again: reports do not show it."
 		}
 	}
 	c.cells = append(out, sheet.Str(text).WithStyle(sheet.StyleWrap),
@@ -129,12 +129,12 @@ func (c *corrections) begin() error {
 	return c.writer.Row(c.header(resultColumns[colMessage], rowHeader)...)
 }
 
-// yearField is the column whose cells take a year. One that holds a date is
-// written as text: the format of a date would make a date of the year, too, that
-// a person types in its place.
+// yearField is the column whose cells hold a year. A date in it is written as
+// text: otherwise the cell's date format would turn the year that a person enters
+// into a date, too.
 const yearField = "annualReport.filingYear"
 
-// mark fills a cell at fault and says at the cell what is wrong with it.
+// mark highlights a cell with an error and adds the message as a comment.
 func mark(cell *sheet.OutCell, column *column, faults []ledger.Fault) {
 	for _, f := range faults {
 		if f.Column != column.index {
@@ -160,7 +160,7 @@ func remark(cell *sheet.OutCell, text string) {
 	cell.Comment += text
 }
 
-// finish sees to it that the sheet is there even when there is nothing on it.
+// finish writes the sheet even if it has no rows.
 func (c *corrections) finish() error {
 	if c.writer != nil {
 		return nil
@@ -169,5 +169,5 @@ func (c *corrections) finish() error {
 	if err != nil {
 		return err
 	}
-	return w.Row(sheet.Str("Nothing to correct.").WithStyle(sheet.StyleGrey))
+	return w.Row(sheet.Str("No rows need attention.").WithStyle(sheet.StyleGrey))
 }

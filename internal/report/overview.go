@@ -70,13 +70,13 @@ type sum struct {
 func (o *overview) sums() []sum {
 	s := o.summary
 	sums := []sum{
-		{"Spent", amount(s.Spent), "by " + text.Count(s.Counts[filing.Placed], "placed row")},
-		{"Reserved", amount(s.Held), "by " + text.Count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
-			" uncertain or being sent; it may have been spent"},
-		{"Still needed", amount(s.Needed), "by " + text.Count(s.Counts[filing.Ready], "ready row")},
+		{"Spent", amount(s.Spent), "for " + text.Count(s.Counts[filing.Placed], "placed row")},
+		{"Reserved", amount(s.Held), "for " + text.Count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
+			" uncertain or being sent; may have been spent"},
+		{"Still needed", amount(s.Needed), "for " + text.Count(s.Counts[filing.Ready], "ready row")},
 	}
 	if !o.book.Declared {
-		return append(sums, sum{"Funds available", sheet.Str("not known").WithStyle(sheet.StyleGrey),
+		return append(sums, sum{"Funds available", sheet.Str("unknown").WithStyle(sheet.StyleGrey),
 			"no deposit is recorded; to record one: importer deposit AMOUNT"})
 	}
 	available := o.book.Available()
@@ -114,8 +114,8 @@ func (o *overview) steps() []string {
 	if s.Exceptions > 0 {
 		steps = append(
 			steps, fmt.Sprintf(
-				"Look at %s with an exception on Needs Attention: what is wrong, and what to enter in the "+
-					"company's dashboard (importer magic-link USER COMPANY). They are bought; do not order "+
+				"Check %s with a filing exception on Needs Attention, which says what is wrong and what to enter in "+
+					"the company's dashboard (importer magic-link USER COMPANY). They are bought; do not order "+
 					"them again.",
 				text.Count(s.Exceptions, "row")))
 	}
@@ -205,7 +205,7 @@ func (o *overview) write(book *sheet.Workbook) error {
 		}
 		lines = append(lines, nil)
 	}
-	lines = append(lines, heading("Money", "Amount", "What it is"))
+	lines = append(lines, heading("Money", "Amount", "What it means"))
 	for _, s := range o.sums() {
 		lines = append(lines, []sheet.OutCell{sheet.Str(s.name), s.figure, {}, sheet.Str(s.note)})
 	}

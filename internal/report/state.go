@@ -8,7 +8,7 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// BatchState is how a batch stands in a few words: "paused: 3 placed, 2 ready".
+// BatchState describes a batch in a few words: "paused: 3 placed, 2 ready".
 func BatchState(b ledger.Batch, counts ledger.Counts) string {
 	var words []string
 	switch {
@@ -43,7 +43,7 @@ func CanceledText(b ledger.Batch) string {
 	return text
 }
 
-// Brief is the message of a row in one line: of several faults the first.
+// Brief returns the message of a row in one line: the first of several errors.
 func Brief(r ledger.Row) string {
 	if r.Message != "" || len(r.Faults) == 0 {
 		return r.Message
@@ -55,8 +55,8 @@ func Brief(r ledger.Row) string {
 	return text
 }
 
-// HaltText says why the whole fleet is halted, with the service's own words, or
-// "". Callers add what to do about it.
+// HaltText says why the whole fleet is halted, with the message of the filing
+// service; "" if it is not. Callers add what to do about it.
 func HaltText(h ledger.Halted) string {
 	switch h.Reason {
 	case filing.HaltFunds:
@@ -78,9 +78,9 @@ func HaltText(h ledger.Halted) string {
 const AfterRestore = "mark the rows that may have been sent since as uncertain and resume: importer resolve " +
 	"restored (or, if no process that has ended can have sent any, importer resolve restored --nothing-sent)"
 
-// DisagreeText says that the service has refused an order for insufficient funds
-// although the recorded balance has some; "" where the two do not disagree. How to
-// correct it is for the caller to add.
+// DisagreeText says that the filing service refused an order for insufficient
+// funds although the recorded balance covers it; "" if the two agree. Callers add
+// how to correct it.
 func DisagreeText(h ledger.Halted, book ledger.Balance) string {
 	if !book.Contradicts(h.Reason) {
 		return ""
@@ -109,7 +109,7 @@ func HaltWords(h ledger.Halted) string {
 
 func clock(h ledger.Halted) string { return h.Until.Local().Format("15:04:05") }
 
-// Tone is how good a line is for its reader. Each has a color.
+// Tone says how good a line is for its reader. Each has a color.
 type Tone string
 
 // The tones of a line.
@@ -120,7 +120,7 @@ const (
 	Bad   Tone = "bad"   // a correction is needed
 )
 
-// Line is the rows of one result, in words.
+// Line counts the rows of one result.
 type Line struct {
 	Result filing.Result
 	Rows   int
@@ -128,21 +128,23 @@ type Line struct {
 	Tone   Tone
 }
 
-// Lines are the results that occur in the batch, as a run ends with them.
+// Lines lists the results that occur in the batch.
 func (s Summary) Lines() []Line {
-	invalid, rejected := "sheet Needs Attention", "sheet Needs Attention"
-	if mediumOf(s.Output) == inCSV { // which has no other sheet
-		const correct = "Result is %s: correct those rows and run the file again"
-		invalid, rejected = fmt.Sprintf(correct, filing.Invalid), fmt.Sprintf(correct, filing.Rejected)
+	var where string // to correct rows; the page has a link of its own
+	switch {
+	case s.Output != "" && mediumOf(s.Output) == inCSV: // which has no other sheet
+		where = "; correct them and run the file again"
+	case s.Output != "":
+		where = "; correct them on the sheet Needs Attention"
 	}
 	var lines []Line
 	for _, line := range []Line{
 		{Result: filing.Placed, Text: "placed", Tone: Good},
-		{Result: filing.Exists, Text: "bought before; nothing was ordered", Tone: Good},
-		{Result: filing.Skipped, Text: "skipped: repeats, other states, or already covered", Tone: Quiet},
-		{Result: filing.Ready, Text: "not sent yet", Tone: Waits},
-		{Result: filing.Invalid, Text: "need correction; not sent (" + invalid + ")", Tone: Bad},
-		{Result: filing.Rejected, Text: "rejected; nothing was ordered (" + rejected + ")", Tone: Bad},
+		{Result: filing.Exists, Text: "exists: bought before, nothing was ordered", Tone: Good},
+		{Result: filing.Skipped, Text: "skipped: duplicates, other states, or already covered", Tone: Quiet},
+		{Result: filing.Ready, Text: "ready: not sent yet", Tone: Waits},
+		{Result: filing.Invalid, Text: "invalid: not sent" + where, Tone: Bad},
+		{Result: filing.Rejected, Text: "rejected: nothing was ordered" + where, Tone: Bad},
 		{Result: filing.Uncertain, Text: "uncertain: sent, but not confirmed", Tone: Waits},
 		{Result: filing.Canceled, Text: "canceled", Tone: Quiet},
 	} {
@@ -152,8 +154,7 @@ func (s Summary) Lines() []Line {
 	}
 	if s.Uncovered > 0 {
 		lines = append(lines, Line{Result: filing.Skipped, Rows: s.Uncovered, Tone: Bad,
-			Text: "no longer covered: the subscription has lapsed (" + strings.TrimPrefix(invalid,
-				"Result is invalid: ") + ")"})
+			Text: "no longer covered: the subscription has lapsed" + where})
 	}
 	return lines
 }

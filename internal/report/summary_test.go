@@ -98,15 +98,14 @@ func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
 	}
 }
 
-// A sheet is named only where there is one.
+// The sheet Needs Attention is named only in a workbook.
 func TestLinesSayWhereToCorrect(t *testing.T) {
 	for _, c := range []struct{ output, invalid, rejected string }{
-		{"out.xlsx", "need correction; not sent (sheet Needs Attention)",
-			"rejected; nothing was ordered (sheet Needs Attention)"},
-		{"", "need correction; not sent (sheet Needs Attention)",
-			"rejected; nothing was ordered (sheet Needs Attention)"},
-		{"/tmp/OUT.CSV", "need correction; not sent (Result is invalid: correct those rows and run the file again)",
-			"rejected; nothing was ordered (Result is rejected: correct those rows and run the file again)"},
+		{"out.xlsx", "invalid: not sent; correct them on the sheet Needs Attention",
+			"rejected: nothing was ordered; correct them on the sheet Needs Attention"},
+		{"", "invalid: not sent", "rejected: nothing was ordered"},
+		{"/tmp/OUT.CSV", "invalid: not sent; correct them and run the file again",
+			"rejected: nothing was ordered; correct them and run the file again"},
 	} {
 		s := report.Summary{
 			Counts: ledger.Counts{filing.Placed: 3, filing.Invalid: 1, filing.Rejected: 2},

@@ -48,7 +48,7 @@ var uncertainColumns = []struct {
 		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
 	{"Sent", "", 23, sentCell},
 	{"Answer", "", 40, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(answerText(d)) }},
-	{"Money Held", "", 13, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell {
+	{"Reserved", "", 13, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell {
 		return sheet.Money(int64(d.Row.Reserved))
 	}},
 	{resolve.AttemptField, "", 10,
@@ -94,7 +94,7 @@ func sentCell(d *resolve.UncertainOrder, to medium) sheet.OutCell {
 	return stamp(d.Row.UpdatedAt, to)
 }
 
-// answerText says what came of the attempt that is uncertain.
+// answerText describes the answer to the attempt that is uncertain.
 func answerText(d *resolve.UncertainOrder) string {
 	if a, known := d.LastSent(); known {
 		return AnswerText(a)
@@ -102,7 +102,7 @@ func answerText(d *resolve.UncertainOrder) string {
 	return filing.HideSSNs(d.Row.Message)
 }
 
-// candidatesText lists the orders that may be the row's.
+// candidatesText lists the orders that may belong to the row.
 func candidatesText(d *resolve.UncertainOrder) string {
 	lines := make([]string, len(d.Candidates))
 	for i, e := range d.Candidates {
@@ -156,25 +156,9 @@ func writeUncertain(batch ledger.Batch, orders []*resolve.UncertainOrder, path s
 		}
 		layout.measure(row, inputs[i])
 	}
-	p := projection{batch: batch, layout: layout}
 	lines := func(to medium, row func(...sheet.OutCell) error) error {
-		var header []sheet.OutCell
-		for _, c := range uncertainColumns {
-			header = append(header, sheet.Str(string(c.header)).WithStyle(sheet.StyleHeader).WithComment(c.note))
-		}
-		if err := row(append(header, p.header()...)...); err != nil {
-			return err
-		}
-		for i := range orders {
-			var cells []sheet.OutCell
-			for _, c := range uncertainColumns {
-				cells = append(cells, c.cell(orders[i], to))
-			}
-			if err := row(append(cells, p.echo(inputs[i])...)...); err != nil {
-				return err
-			}
-		}
-		return nil
+		p := projection{batch: batch, layout: layout}
+		return p.writeUncertainRows(orders, inputs, to, row)
 	}
 	if mediumOf(path) == inCSV {
 		file, err := sheet.CreateCSV(path)
@@ -200,6 +184,29 @@ func writeUncertain(batch ledger.Batch, orders []*resolve.UncertainOrder, path s
 		return err
 	}
 	return book.Save()
+}
+
+// writeUncertainRows writes the header and a line for each order, followed by the
+// input's own cells.
+func (p *projection) writeUncertainRows(orders []*resolve.UncertainOrder, inputs [][]sheet.Cell, to medium,
+	row func(...sheet.OutCell) error) error {
+	var header []sheet.OutCell
+	for _, c := range uncertainColumns {
+		header = append(header, sheet.Str(string(c.header)).WithStyle(sheet.StyleHeader).WithComment(c.note))
+	}
+	if err := row(append(header, p.header()...)...); err != nil {
+		return err
+	}
+	for i := range orders {
+		var cells []sheet.OutCell
+		for _, c := range uncertainColumns {
+			cells = append(cells, c.cell(orders[i], to))
+		}
+		if err := row(append(cells, p.echo(inputs[i])...)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func uncertainOptions(l *layout, orders []*resolve.UncertainOrder) sheet.SheetOptions {

@@ -137,8 +137,8 @@ func TestUncertainWorkbookIsFitToBeFilledIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header := "Row,Company,Ordered,Dashboard,Evidence,Decision,Order IDs,Company ID,Sent,Answer,Money " +
-		"Held,Attempt,Batch,Client No,Company ID,Entity Name,Filing State"
+	header := "Row,Company,Ordered,Dashboard,Evidence,Decision,Order IDs,Company ID,Sent,Answer,Reserved," +
+		"Attempt,Batch,Client No,Company ID,Entity Name,Filing State"
 	if got := strings.Join(rows[0], ","); got != header {
 		t.Errorf("header %s, want %s", got, header)
 	}

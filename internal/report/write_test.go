@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -369,7 +371,7 @@ func TestNeedsAttentionWithoutRowsIsOneFriendlyLine(t *testing.T) {
 	b.rows = rows(ledger.Row{Number: 2, Result: filing.Uncertain, Cells: cells(text("comp_1"))})
 	path, _ := write(t, b, "out.xlsx")
 	if got := read(t, path, "Needs Attention"); len(got) != 1 || len(got[0]) != 1 ||
-		got[0][0].Text != "Nothing to correct." {
+		got[0][0].Text != "No rows need attention." {
 		t.Errorf("it holds %v", got)
 	}
 }
@@ -535,22 +537,9 @@ func TestTextThatLooksLikeAFormulaStaysText(t *testing.T) {
 		table := ""
 		if name == "out.xlsx" {
 			table = "Results"
-			for part, content := range unzip(t, path) {
-				if strings.HasPrefix(part, "xl/worksheets/") &&
-					(bytes.Contains(content, []byte("<f>")) || bytes.Contains(content, []byte("<f "))) {
-					t.Errorf("%s holds a formula", part)
-				}
-			}
-		} else if content, err := os.ReadFile(path); err != nil {
-			t.Fatal(err)
+			wantNoFormulasInWorkbook(t, path)
 		} else {
-			for _, line := range strings.Split(string(content), "\n") {
-				for _, field := range strings.Split(strings.TrimPrefix(line, "\ufeff"), ",") {
-					if f := strings.TrimLeft(field, `"`); f != "" && strings.ContainsRune("=+@\t", rune(f[0])) {
-						t.Errorf("a field of the CSV begins as a formula: %q", field)
-					}
-				}
-			}
+			wantNoFormulasInCSV(t, path)
 		}
 		got := read(t, path, table)
 		if len(got) != len(traps)+1 {
@@ -562,6 +551,31 @@ func TestTextThatLooksLikeAFormulaStaysText(t *testing.T) {
 			}
 			if !strings.HasPrefix(got[i+1][3].Text, "=HYPERLINK") || got[i+1][4].Text != "=order" {
 				t.Errorf("%s: the answers came back as %v", name, words(got[i+1]))
+			}
+		}
+	}
+}
+
+func wantNoFormulasInWorkbook(t *testing.T, path string) {
+	t.Helper()
+	for part, content := range unzip(t, path) {
+		if strings.HasPrefix(part, "xl/worksheets/") &&
+			(bytes.Contains(content, []byte("<f>")) || bytes.Contains(content, []byte("<f "))) {
+			t.Errorf("%s holds a formula", part)
+		}
+	}
+}
+
+func wantNoFormulasInCSV(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(string(content), "\n") {
+		for field := range strings.SplitSeq(strings.TrimPrefix(line, "\ufeff"), ",") {
+			if f := strings.TrimLeft(field, `"`); f != "" && strings.ContainsRune("=+@\t", rune(f[0])) {
+				t.Errorf("a field of the CSV begins as a formula: %q", field)
 			}
 		}
 	}
@@ -616,26 +630,9 @@ func TestNoSocialSecurityNumberLeaves(t *testing.T) {
 		parts := map[string][]byte{name: content}
 		if name == "out.xlsx" {
 			parts = unzip(t, path)
-			comments, err := open(t, path).GetComments("Needs Attention")
-			if err != nil || len(comments) != 2 {
-				t.Fatalf("comments %v (%v), want one at each number", comments, err)
-			}
-			var said strings.Builder
-			for _, run := range comments[0].Paragraph {
-				said.WriteString(run.Text)
-			}
-			if got := said.String() + comments[0].Text; !strings.Contains(got, "is not nine digits") ||
-				!strings.Contains(got, "again") {
-				t.Errorf("the comment says %q, want the fault and that the number is to be typed again", got)
-			}
+			wantNumberAskedForAgain(t, path)
 		}
-		all := bytes.Join(slices.Collect(func(yield func([]byte) bool) {
-			for _, content := range parts {
-				if !yield(content) {
-					return
-				}
-			}
-		}), nil)
+		all := bytes.Join(slices.Collect(maps.Values(parts)), nil)
 		for _, secret := range []string{"123-45-6789", "123 45 6789"} {
 			if bytes.Contains(all, []byte(secret)) {
 				t.Errorf("%s holds %s", name, secret)
@@ -647,6 +644,24 @@ func TestNoSocialSecurityNumberLeaves(t *testing.T) {
 		if !bytes.Contains(all, []byte("302-555-0100")) {
 			t.Errorf("%s lost a phone number", name)
 		}
+	}
+}
+
+// wantNumberAskedForAgain checks that the comment at a number has its error and
+// asks for the number again.
+func wantNumberAskedForAgain(t *testing.T, path string) {
+	t.Helper()
+	comments, err := open(t, path).GetComments("Needs Attention")
+	if err != nil || len(comments) != 2 {
+		t.Fatalf("comments %v (%v), want one at each number", comments, err)
+	}
+	var said strings.Builder
+	for _, run := range comments[0].Paragraph {
+		said.WriteString(run.Text)
+	}
+	if got := said.String() + comments[0].Text; !strings.Contains(got, "is not nine digits") ||
+		!strings.Contains(got, "again") {
+		t.Errorf("the comment says %q, want the error and to enter the number again", got)
 	}
 }
 
@@ -662,7 +677,7 @@ func TestNumbersThatAreNoSecretsAreShown(t *testing.T) {
 		t.Errorf("results %q", got)
 	}
 	if got := words(read(t, path, "Needs Attention")[1]); !slices.Equal(got, append(want, "Look here.", "2")) {
-		t.Errorf("to correct %q", got)
+		t.Errorf("needs attention %q", got)
 	}
 }
 
@@ -687,40 +702,50 @@ func TestCSVIsTheResultsTable(t *testing.T) {
 	}
 }
 
-func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
-	find := func(t *testing.T, b book) (map[string]string, string) {
-		path, _ := write(t, b, "out.xlsx")
-		figures, all := map[string]string{}, ""
-		for _, line := range read(t, path, "Summary") {
-			if len(line) > 1 {
-				figures[line[0].Text] = line[1].Text
-			}
-			all += strings.Join(words(line), " ") + "\n"
+// summarySheet returns the figures of a sheet Summary by their names, and all its
+// text. Its chart has a bar for each result with rows.
+func summarySheet(t *testing.T, b book) (figures map[string]string, all string) {
+	t.Helper()
+	path, _ := write(t, b, "out.xlsx")
+	figures = map[string]string{}
+	for _, line := range read(t, path, "Summary") {
+		if len(line) > 1 {
+			figures[line[0].Text] = line[1].Text
 		}
-		bars := bytes.Count(unzip(t, path)["xl/charts/chart1.xml"], []byte("<ser>"))
-		for _, r := range filing.Results {
-			if figures[string(r)] != "0" {
-				bars--
-			}
-		}
-		if bars != 0 {
-			t.Errorf("the chart has %d bars more than there are results with rows", bars)
-		}
-		return figures, all
+		all += strings.Join(words(line), " ") + "\n"
 	}
+	bars := bytes.Count(unzip(t, path)["xl/charts/chart1.xml"], []byte("<ser>"))
+	for _, r := range filing.Results {
+		if figures[string(r)] != "0" {
+			bars--
+		}
+	}
+	if bars != 0 {
+		t.Errorf("the chart has %d bars more than there are results with rows", bars)
+	}
+	return figures, all
+}
+
+// wantFigures compares figures with those wanted.
+func wantFigures(t *testing.T, figures, want map[string]string) {
+	t.Helper()
+	for name, want := range want {
+		if figures[name] != want {
+			t.Errorf("%s: %q, want %q", name, figures[name], want)
+		}
+	}
+}
+
+func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 	t.Run("declared", func(t *testing.T) {
-		figures, all := find(t, season())
-		for name, want := range map[string]string{
+		figures, all := summarySheet(t, season())
+		wantFigures(t, figures, map[string]string{
 			"placed": "2", "exists": "1", "invalid": "1", "rejected": "1", "uncertain": "1", "ready": "1",
 			"placing": "1",
 			"skipped": "1", "canceled": "1", "total": "10", "File": "roster.xlsx", "Batch": "b7k2",
 			"Product": "Annual report",
 			"Spent":   "275", "Reserved": "600", "Still needed": "200", "Funds available": "125", "To deposit": "75",
-		} {
-			if figures[name] != want {
-				t.Errorf("%s: %q, want %q", name, figures[name], want)
-			}
-		}
+		})
 		for _, want := range []string{"importer resolve b7k2", "Needs Attention", "same command"} {
 			if !strings.Contains(all, want) {
 				t.Errorf("it does not say %q", want)
@@ -730,8 +755,8 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 	t.Run("not declared", func(t *testing.T) {
 		b := season()
 		b.funds = ledger.Balance{Posted: 27500}
-		figures, all := find(t, b)
-		if figures["Funds available"] != "not known" || !strings.Contains(all, "no deposit is recorded") {
+		figures, all := summarySheet(t, b)
+		if figures["Funds available"] != "unknown" || !strings.Contains(all, "no deposit is recorded") {
 			t.Errorf("funds available: %q", figures["Funds available"])
 		}
 	})
@@ -749,19 +774,15 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 				figures[line[0]] = line[1]
 			}
 		}
-		for name, want := range map[string]string{
+		wantFigures(t, figures, map[string]string{
 			"Spent": "at least $275.00", "Reserved": "$600.00", "Funds available": "at most $125.00",
 			"To deposit": "at least $75.00",
-		} {
-			if figures[name] != want {
-				t.Errorf("%s is shown as %q, want %q", name, figures[name], want)
-			}
-		}
+		})
 	})
 	t.Run("finished", func(t *testing.T) {
 		b := season()
 		b.rows = rows(ledger.Row{Number: 2, Result: filing.Placed})
-		figures, all := find(t, b)
+		figures, all := summarySheet(t, b)
 		if figures["State"] != "finished" || !strings.Contains(all, "Nothing. Every row has a result.") {
 			t.Errorf("it says %s", all)
 		}
@@ -810,20 +831,8 @@ func TestAnErrorLeavesTheOldFile(t *testing.T) {
 			if err := os.WriteFile(path, []byte("the old one"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			b, reads := season(), 0
-			all := b.rows
-			b.rows = func(yield func(ledger.Row, error) bool) {
-				reads++
-				for row := range all {
-					if row.Number == 7 && reads == pass {
-						yield(ledger.Row{}, broken)
-						return
-					}
-					if !yield(row, nil) {
-						return
-					}
-				}
-			}
+			b := season()
+			b.rows = brokenAt(7, pass, b.rows, broken)
 			if _, err := report.Write(t.Context(), b, "b7k2", path); !errors.Is(err, broken) ||
 				!strings.Contains(err.Error(), "b7k2") {
 				t.Errorf("%s, reading %d: error %v", name, pass, err)
@@ -832,6 +841,23 @@ func TestAnErrorLeavesTheOldFile(t *testing.T) {
 			files, _ := os.ReadDir(folder)
 			if err != nil || string(content) != "the old one" || len(files) != 1 {
 				t.Errorf("%s, reading %d: left %q and %d files (%v)", name, pass, content, len(files), err)
+			}
+		}
+	}
+}
+
+// brokenAt are rows that fail at a row, at one of the readings.
+func brokenAt(number, reading int, all iter.Seq2[ledger.Row, error], err error) iter.Seq2[ledger.Row, error] {
+	reads := 0
+	return func(yield func(ledger.Row, error) bool) {
+		reads++
+		for row := range all {
+			if row.Number == number && reads == reading {
+				yield(ledger.Row{}, err)
+				return
+			}
+			if !yield(row, nil) {
+				return
 			}
 		}
 	}
@@ -998,7 +1024,7 @@ func TestExceptionsNeedAttention(t *testing.T) {
 	for i, want := range []string{"exception 483", "exception 484", "exception 999"} {
 		message := got[i+1][4].Text
 		if !strings.HasPrefix(message, want) || !strings.Contains(message, "dashboard") ||
-			strings.Contains(message, "123-45-6789") || strings.Contains(message, "Type the number again") {
+			strings.Contains(message, "123-45-6789") || strings.Contains(message, "Enter the number again") {
 			t.Error(message)
 		}
 	}
@@ -1019,7 +1045,7 @@ func TestExceptionsNeedAttention(t *testing.T) {
 	for _, line := range read(t, path, "Summary") {
 		all += strings.Join(words(line), " ") + "\n"
 	}
-	for _, want := range []string{"pending 3", "filed 1", "magic-link", "3 rows with an exception"} {
+	for _, want := range []string{"pending 3", "filed 1", "magic-link", "3 rows with a filing exception"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the summary does not say %q:\n%s", want, all)
 		}

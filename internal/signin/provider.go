@@ -145,7 +145,7 @@ func (p *Provider) Reach(ctx context.Context) error {
 // it was, or was never asked. It waits for nothing, and has the provider asked
 // again when it is time.
 func (p *Provider) Away() error {
-	known, failed, fresh := p.last()
+	known, fresh, failed := p.last()
 	if !fresh && p.asking.TryLock() {
 		go func() {
 			defer p.asking.Unlock()
@@ -159,27 +159,28 @@ func (p *Provider) Away() error {
 }
 
 func (p *Provider) discover(ctx context.Context) (*discovery, error) {
-	if known, failed, fresh := p.last(); fresh {
+	if known, fresh, failed := p.last(); fresh {
 		return known, failed
 	}
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	if known, failed, fresh := p.last(); fresh {
+	if known, fresh, failed := p.last(); fresh {
 		return known, failed
 	}
 	p.refresh(ctx)
-	known, failed, _ := p.last()
+	known, _, failed := p.last()
 	return known, failed
 }
 
-// last is what was found out last, and whether it is fresh still.
-func (p *Provider) last() (known *discovery, failed error, fresh bool) {
+// last returns the last discovery or its error, and whether it is still fresh.
+func (p *Provider) last() (known *discovery, fresh bool, failed error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.known, p.failed, p.c.Now().Before(p.next)
+	return p.known, p.c.Now().Before(p.next), p.failed
 }
 
-// refresh asks. Whoever began it may leave: the answer is for all.
+// refresh asks the provider. It finishes even if the caller leaves, because
+// others wait for the answer.
 func (p *Provider) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.client.Timeout)
 	defer cancel()
@@ -215,8 +216,8 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 			}
 		}
 	}
-	// A code is good once: which way the provider wants the secret is not found
-	// out by trying.
+	// A code works once, so the way in which the provider wants the secret cannot
+	// be found by trying.
 	end.AuthStyle = oauth2.AuthStyleInHeader
 	if p.c.ClientSecret == "" || len(d.Methods) > 0 && !slices.Contains(d.Methods, "client_secret_basic") {
 		end.AuthStyle = oauth2.AuthStyleInParams
@@ -231,15 +232,15 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 	return d, nil
 }
 
-// permits refuses addresses that are not encrypted, but for a provider on this
-// machine.
+// permits refuses addresses that are not encrypted, except for a provider on
+// this machine.
 func (p *Provider) permits(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return fmt.Errorf("the provider names an address that is none: %q", address)
+		return fmt.Errorf("the provider names an invalid address: %q", address)
 	}
-	if u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()) &&
-		strings.HasPrefix(p.c.Issuer, "http://")) {
+	local := u.Scheme == "http" && loopback(u.Hostname()) && strings.HasPrefix(p.c.Issuer, "http://")
+	if u.Scheme != "https" && !local {
 		return fmt.Errorf("the provider names an address that is not https: %q", address)
 	}
 	return nil
@@ -254,7 +255,7 @@ func (p *Provider) context(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, p.client)
 }
 
-// Ceremony is what is to be remembered of a sign-in until the provider answers.
+// Ceremony holds the secrets of a sign-in until the provider answers.
 type Ceremony struct {
 	State, Nonce, Verifier string
 }
@@ -310,7 +311,7 @@ func (w *words) UnmarshalJSON(b []byte) error {
 	}
 	var all []any
 	if err := json.Unmarshal(b, &all); err != nil {
-		return nil // some other thing: it names nobody
+		return nil // neither a text nor a list: it names no one
 	}
 	for _, v := range all {
 		if text, ok := v.(string); ok {
@@ -320,30 +321,15 @@ func (w *words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Finish takes the answer that the browser has brought. It returns
-// ErrProviderAway, ErrProviderRefused and ErrUntrusted.
+// Finish completes a sign-in with the parameters that the browser brought from
+// the provider. It returns ErrProviderAway, ErrProviderRefused and ErrUntrusted.
 func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (Person, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
 		return Person{}, err
 	}
-	for name, values := range answer {
-		if len(values) > 1 {
-			return Person{}, fmt.Errorf("%w: %s stands there twice", ErrUntrusted, name)
-		}
-	}
-	if c.State == "" || subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(c.State)) != 1 {
-		return Person{}, fmt.Errorf("%w: the state is not that of this sign-in", ErrUntrusted)
-	}
-	// RFC 9207: an answer of another provider is not sent to this one.
-	if issuer := answer.Get("iss"); issuer != p.c.Issuer && (issuer != "" || d.NamesItself) {
-		return Person{}, fmt.Errorf("%w: it comes from the issuer %q", ErrUntrusted, issuer)
-	}
-	if code := answer.Get("error"); code != "" {
-		return Person{}, fmt.Errorf("%w: %q", ErrProviderRefused, code)
-	}
-	if answer.Get("code") == "" {
-		return Person{}, fmt.Errorf("%w: there is no code", ErrUntrusted)
+	if err := p.checkAnswer(d, c, answer); err != nil {
+		return Person{}, err
 	}
 	ctx = p.context(ctx)
 	tokens, err := d.config.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(c.Verifier))
@@ -366,25 +352,18 @@ func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (P
 	if err := token.Claims(&all); err != nil {
 		return Person{}, fmt.Errorf("%w: %w", ErrUntrusted, err)
 	}
-	groups, there := p.groups(all)
-	if d.UserInfo != "" && (!there || len(names(said)) == 0) {
-		more, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
-		switch {
-		case err != nil:
-			return Person{}, fmt.Errorf("%w: %w", ErrProviderAway, err)
-		case more.Subject != token.Subject:
-			return Person{}, fmt.Errorf("%w: the user info is of another subject", ErrUntrusted)
+	groups, found := p.groups(all)
+	if d.UserInfo != "" && (!found || len(names(said)) == 0) {
+		extra, all, err := loadUserInfo(ctx, d, tokens, token.Subject)
+		if err != nil {
+			return Person{}, err
 		}
-		var extra claims
-		var everything map[string]any
-		if err := errors.Join(more.Claims(&extra), more.Claims(&everything)); err != nil {
-			return Person{}, fmt.Errorf("%w: %w", ErrUntrusted, err)
-		}
-		if !there {
-			groups, _ = p.groups(everything)
+		if !found {
+			groups, _ = p.groups(all)
 		}
 		if len(names(said)) == 0 {
-			said.Email, said.EmailVerified, said.PreferredUsername, said.Name = extra.Email, extra.EmailVerified, extra.PreferredUsername, extra.Name
+			said.Email, said.EmailVerified = extra.Email, extra.EmailVerified
+			said.PreferredUsername, said.Name = extra.PreferredUsername, extra.Name
 		}
 	}
 	return Person{
@@ -398,8 +377,49 @@ func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (P
 	}, nil
 }
 
-// algorithms are those of ID tokens: with a public key, so that nobody but the
-// provider can have made one.
+// checkAnswer checks the parameters that the browser brought, before the code
+// among them is used.
+func (p *Provider) checkAnswer(d *discovery, c Ceremony, answer url.Values) error {
+	for name, values := range answer {
+		if len(values) > 1 {
+			return fmt.Errorf("%w: the parameter %s is there twice", ErrUntrusted, name)
+		}
+	}
+	if c.State == "" || subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(c.State)) != 1 {
+		return fmt.Errorf("%w: the state belongs to another sign-in", ErrUntrusted)
+	}
+	// RFC 9207: an answer of another provider is not sent to this one.
+	if issuer := answer.Get("iss"); issuer != p.c.Issuer && (issuer != "" || d.NamesItself) {
+		return fmt.Errorf("%w: it comes from the issuer %q", ErrUntrusted, issuer)
+	}
+	if code := answer.Get("error"); code != "" {
+		return fmt.Errorf("%w: %q", ErrProviderRefused, code)
+	}
+	if answer.Get("code") == "" {
+		return fmt.Errorf("%w: there is no code", ErrUntrusted)
+	}
+	return nil
+}
+
+// loadUserInfo asks the provider for the claims of a subject that are not in the
+// ID token.
+func loadUserInfo(ctx context.Context, d *discovery, tokens *oauth2.Token,
+	subject string) (extra claims, all map[string]any, err error) {
+	info, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
+	if err != nil {
+		return extra, nil, fmt.Errorf("%w: %w", ErrProviderAway, err)
+	}
+	if info.Subject != subject {
+		return extra, nil, fmt.Errorf("%w: the user info belongs to another subject", ErrUntrusted)
+	}
+	if err := errors.Join(info.Claims(&extra), info.Claims(&all)); err != nil {
+		return extra, nil, fmt.Errorf("%w: %w", ErrUntrusted, err)
+	}
+	return extra, all, nil
+}
+
+// algorithms are the accepted signatures of ID tokens: all use a public key, so
+// that only the provider can have made a token.
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256,
 	oidc.ES384, oidc.ES512, oidc.EdDSA}
 
@@ -425,7 +445,7 @@ func (p *Provider) verify(ctx context.Context, d *discovery, c Ceremony,
 	case token.IssuedAt.IsZero() || token.IssuedAt.After(now.Add(leeway)):
 		return nil, said, errors.New("it was issued in the future")
 	case c.Nonce == "" || subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(c.Nonce)) != 1:
-		return nil, said, errors.New("the nonce is not that of this sign-in")
+		return nil, said, errors.New("the nonce belongs to another sign-in")
 	case said.AuthorizedParty != "" && said.AuthorizedParty != p.c.ClientID:
 		return nil, said, fmt.Errorf("it was made for the client %q", said.AuthorizedParty)
 	case len(token.Audience) > 1 && said.AuthorizedParty == "":

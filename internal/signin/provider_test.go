@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -129,16 +130,13 @@ func TestGroupsAndNames(t *testing.T) {
 			"groups", nil, []string{"ana@example.com"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			onlySubject := func(token map[string]any) {
+				maps.DeleteFunc(token, func(name string, _ any) bool { return c.claims[name] != nil && name != "sub" })
+			}
 			for _, inToken := range []bool{true, false} {
 				p.Person(c.claims)
 				if p.Lie(signintest.Lies{}); !inToken {
-					p.Lie(signintest.Lies{Claims: func(token map[string]any) {
-						for name := range c.claims {
-							if name != "sub" {
-								delete(token, name)
-							}
-						}
-					}})
+					p.Lie(signintest.Lies{Claims: onlySubject})
 				}
 				got, err := signIn(t, client(p, func(x *ProviderConfig) { x.GroupsClaim = c.path }))
 				if err != nil || !slices.Equal(got.Roles, c.roles) || !slices.Equal(got.Names, c.names) {

@@ -85,7 +85,7 @@ func TestBalanceOfAQueue(t *testing.T) {
 	v := s.as(ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, ""))
 	path, body := v.sheet("a.csv", someClients)
-	v.wants(body, "annual report, DE ", "estimated", "Service fee", "read in November 2026")
+	v.wants(body, "Annual report, DE ", "estimated", "Service fee", "read in November 2026")
 	v.submit(path, body)
 	_, body = v.get("/balance")
 	v.wants(body, "Insufficient funds; you need", "3 queued rows", "about $1,", "queue done", `class="ahead"`)
@@ -152,7 +152,7 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	other := s.as(ledger.Approver)
 	_, body = other.get("/batches/" + b.ID)
 	other.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC",
-		"I reviewed 1 warning", "annual report, DE LLC", "estimated")
+		"I reviewed 1 warning", "Annual report, DE LLC", "estimated")
 	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan)
 	other.wants(after, "confirms that you reviewed 1 warning")
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalWanted {

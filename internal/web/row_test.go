@@ -31,7 +31,7 @@ func TestRowPage(t *testing.T) {
 	s.tell(nil, nil)
 
 	_, body = v.get("/batches/" + batch + "/rows/2")
-	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>", orders[0], "filed", "accepted",
+	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>", orders[0], "filed", "Accepted",
 		"filing.status_changed", "document.uploaded", ">Charged<", ">Reserved<",
 		"/batches/"+batch+"/documents/doc_", "annualReport.filingYear", `/rows/3" rel="next"`)
 	if strings.Contains(body, `rel="prev"`) {
@@ -64,7 +64,7 @@ func TestARowTellsWhatBroke(t *testing.T) {
 	const meaning = "sent, but the filing service did not confirm it: the connection broke before an answer came. " +
 		"The order may or may not have been placed."
 	_, body := v.get("/batches/" + batch + "/rows/2")
-	v.wants(body, meaning, "no answer: the connection broke before an answer came", "Network error",
+	v.wants(body, meaning, "No answer: the connection broke before an answer came", "Network error",
 		"connection reset by peer")
 	plain, _, _ := strings.Cut(body, "<details><summary>Network error")
 	_, results := v.get("/batches/" + batch + "/results.csv")

@@ -60,7 +60,8 @@ var functions = template.FuncMap{
 	"day":          func(t time.Time) template.HTML { return timeElement(t, "date") },
 	"date":         dateElement,
 	"ago":          func(t time.Time) template.HTML { return timeElement(t, "ago") },
-	"title":        func(p filing.Product) string { return p.Title() },
+	"title":        func(p filing.Product) string { return capital(p.Title()) },
+	"product":      func(p filing.Product) string { return p.Title() },
 	"badge":        badge,
 	"roles":        func() []ledger.Role { return ledger.Roles },
 	"once":         onceField,
@@ -68,7 +69,7 @@ var functions = template.FuncMap{
 	"join":         strings.Join,
 	"add":          func(a, b int) int { return a + b },
 	"legible":      legible,
-	"answer":       report.AnswerText,
+	"answer":       func(a ledger.Attempt) string { return capital(report.AnswerText(a)) },
 	"confirmation": confirmation,
 	"named":        namedPerson,
 	"dropzone": func(label, hint, accept string) any {

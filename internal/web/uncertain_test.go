@@ -93,7 +93,7 @@ func TestSettle(t *testing.T) {
 	}
 	_, body := v.get("/uncertain?batch=" + batch)
 	v.wants(body, "3 rows were sent", "doubts &lt;i&gt;.csv", "annual report, DE 2026",
-		"no answer: the connection broke before an answer came", held.Dollars())
+		"No answer: the connection broke before an answer came", held.Dollars())
 	if strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") ||
 		strings.Contains(body, "/dashboard/") {
 		t.Errorf("a name became markup, or turns the page around, or a link is there\n%s", body)
@@ -384,7 +384,7 @@ func TestSupposeOnThePage(t *testing.T) {
 	_, body = v.get("/uncertain?batch=" + batch + "&since=2026-03-01+02:00")
 	v.wants(body, "3 ready rows")
 	_, body = v.post("/uncertain/batches/"+batch+"/suppose", "since", "2026-03-01 02:00")
-	v.wants(body, "3 rows are now uncertain", "may have been sent since 2026-03-01 02:00 UTC")
+	v.wants(body, "3 rows are now uncertain", "May have been sent since 2026-03-01 02:00 UTC")
 	if book := s.book(); book.Reserved == 0 {
 		t.Errorf("%+v", book)
 	}

@@ -161,7 +161,7 @@ func newHouse(t *testing.T, fleet bool, database, queue string, vars ...string) 
 func (h *house) open() {
 	h.t.Helper()
 	h.serve = start(h.t, h.env, "importer", "serve", "--listen", h.at)
-	file := h.serve.says(`once, is in the file (.+)\n`)[1]
+	file := h.serve.says(`one-time sign-in link is in the file (.+)\n`)[1]
 	content, err := os.ReadFile(file)
 	if err != nil {
 		h.t.Fatal(err)
