@@ -21,18 +21,18 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 	}
 	chosen, err := env.UseExisting()
 	if err != nil {
-		return a.withOlder(err, &env)
+		return a.mentionOlderLedger(err, &env)
 	}
 	a.sayLedger(chosen)
 	if older := env.OlderLedger(); older != "" {
 		a.say("A ledger of an earlier version is in %s. It is not read: FILING_DATA_DIR=%s reads it.", older, older)
 	}
-	return a.overLedger(ctx, env, do)
+	return a.useLedger(ctx, env, do)
 }
 
-// listing is withLedger for a command that lists what there is: where there is no
+// withLedgerToList is withLedger for a command that lists what there is: where there is no
 // ledger there is nothing, which nothing says.
-func (a *app) listing(ctx context.Context, nothing string, do func(*ledger.Ledger) error) error {
+func (a *app) withLedgerToList(ctx context.Context, nothing string, do func(*ledger.Ledger) error) error {
 	err := a.withLedger(ctx, do)
 	if errors.Is(err, config.ErrNoLedger) && a.ledger == "" {
 		a.say("%s: %v.", nothing, err)
@@ -48,19 +48,19 @@ func (a *app) withAnyLedger(ctx context.Context, do func(*ledger.Ledger) error) 
 	if err != nil {
 		return err
 	}
-	chosen, err := a.anyLedger(ctx, &env)
+	chosen, err := a.chooseLedger(ctx, &env)
 	if err != nil {
 		return err
 	}
 	a.sayLedger(chosen)
-	return a.overLedger(ctx, env, do)
+	return a.useLedger(ctx, env, do)
 }
 
 // recognizeWithin is how long a command that sends nothing waits for the filing
 // service to say whose the key is.
 const recognizeWithin = 10 * time.Second
 
-func (a *app) anyLedger(ctx context.Context, env *config.Environment) (config.Chosen, error) {
+func (a *app) chooseLedger(ctx context.Context, env *config.Environment) (config.Chosen, error) {
 	chosen, err := env.UseExisting()
 	if !chosen.Several && err == nil || err != nil && !errors.Is(err, config.ErrNoLedger) {
 		return chosen, err
@@ -86,16 +86,16 @@ func (a *app) anyLedger(ctx context.Context, env *config.Environment) (config.Ch
 	return chosen, nil
 }
 
-// reading is withLedger for a command that must change nothing: not even what is
+// withLedgerUnchanged is withLedger for a command that must change nothing: not even what is
 // to be settled by itself.
-func (a *app) reading(ctx context.Context, do func(*ledger.Ledger) error) error {
+func (a *app) withLedgerUnchanged(ctx context.Context, do func(*ledger.Ledger) error) error {
 	env, err := a.environment()
 	if err != nil {
 		return err
 	}
 	chosen, err := env.UseExisting()
 	if err != nil {
-		return a.withOlder(err, &env)
+		return a.mentionOlderLedger(err, &env)
 	}
 	a.sayLedger(chosen)
 	l, err := env.OpenLedger(ctx)
@@ -109,8 +109,8 @@ func (a *app) reading(ctx context.Context, do func(*ledger.Ledger) error) error 
 	return err
 }
 
-// overLedger opens the ledger that was chosen for as long as do works with it.
-func (a *app) overLedger(ctx context.Context, env config.Environment, do func(*ledger.Ledger) error) error {
+// useLedger opens the ledger that was chosen for as long as do works with it.
+func (a *app) useLedger(ctx context.Context, env config.Environment, do func(*ledger.Ledger) error) error {
 	l, err := env.OpenLedger(ctx)
 	if err != nil {
 		return err
@@ -127,8 +127,8 @@ func (a *app) overLedger(ctx context.Context, env config.Environment, do func(*l
 	return err
 }
 
-// withOlder adds to an error that the ledger of an earlier version is near.
-func (a *app) withOlder(err error, env *config.Environment) error {
+// mentionOlderLedger adds to an error that the ledger of an earlier version is near.
+func (a *app) mentionOlderLedger(err error, env *config.Environment) error {
 	if older := env.OlderLedger(); older != "" && errors.Is(err, config.ErrNoLedger) {
 		return fmt.Errorf(
 			"%w. An earlier version kept its ledger in %s: FILING_DATA_DIR=%s reads it, and importer run says how "+
@@ -142,9 +142,9 @@ func (a *app) sayLedger(c config.Chosen) {
 	if !c.Several {
 		return
 	}
-	text := fmt.Sprintf("Ledger: %s (%s)", c.Name, c.Whose)
-	if c.Why != "" {
-		text += ", " + c.Why
+	text := fmt.Sprintf("Ledger: %s (%s)", c.Name, c.Owner)
+	if c.Reason != "" {
+		text += ", " + c.Reason
 	}
 	a.say("%s.", text)
 }
@@ -152,9 +152,10 @@ func (a *app) sayLedger(c config.Chosen) {
 // recognize chooses the ledger of the key's organization, with patience. Where
 // the filing service cannot be asked the file is still recorded, in a ledger
 // from which nothing is sent, and the ending says why.
-func (r *filingRun) recognize(ctx context.Context) (jobs.Outcome, error) {
+func (r *filingRun) recognizeKey(ctx context.Context) (jobs.Outcome, error) {
 	var chosen config.Chosen
-	ending, err := r.patiently(ctx, "which organization the key belongs to", func(ctx context.Context) (err error) {
+	const question = "the organization of the API key"
+	ending, err := r.askUntilAnswered(ctx, question, func(ctx context.Context) (err error) {
 		chosen, err = r.env.Recognize(ctx, r.client, filepath.Dir(r.path))
 		return err
 	})
@@ -167,19 +168,19 @@ func (r *filingRun) recognize(ctx context.Context) (jobs.Outcome, error) {
 	}
 	r.sayLedger(chosen)
 	if chosen.Path != "" {
-		r.fresh = fmt.Sprintf("A new ledger begins in %s (%s). It does not know orders that were placed elsewhere.",
-			chosen.Path, chosen.Whose)
+		r.newLedgerNote = fmt.Sprintf("A new ledger begins in %s (%s). It does not have orders that were placed "+
+			"elsewhere.", chosen.Path, chosen.Owner)
 	}
 	return ending, nil
 }
 
 // unrecognized is the ending of a run whose key no organization was found to
 // belong to. That the key is refused is kept, for whoever looks at the batch.
-func (r *filingRun) unrecognized(ctx context.Context) jobs.Outcome {
-	if r.early.Reason == jobs.KeyRefused {
-		if err := r.ledger.Fleet().KeyRefused(context.WithoutCancel(ctx), r.early.Halted.Note); err != nil {
+func (r *filingRun) recordUnrecognized(ctx context.Context) jobs.Outcome {
+	if r.recognized.Reason == jobs.KeyRefused {
+		if err := r.ledger.Fleet().KeyRefused(context.WithoutCancel(ctx), r.recognized.Halted.Note); err != nil {
 			r.say("It could not be recorded that the key is refused: %v", err)
 		}
 	}
-	return r.early
+	return r.recognized
 }

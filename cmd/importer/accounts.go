@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,7 @@ import (
 )
 
 func (a *app) accountsCommand() *cobra.Command {
-	return family("accounts", "Manage accounts for the page",
+	return groupCommand("accounts", "Manage accounts for the page",
 		`accounts manages who can sign in to the page of `+"`importer serve`"+` and what they can do
 there. Roles:
 
@@ -52,7 +51,7 @@ func (a *app) accountsListCommand() *cobra.Command {
 		Example: "  importer accounts list\n  importer accounts list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No accounts yet", func(l *ledger.Ledger) error {
+			return a.withLedgerToList(c.Context(), "No accounts yet", func(l *ledger.Ledger) error {
 				all, err := l.Accounts().List(c.Context())
 				if err != nil {
 					return err
@@ -66,46 +65,36 @@ func (a *app) accountsListCommand() *cobra.Command {
 }
 
 func (a *app) listAccounts(all []ledger.Account, asJSON bool) error {
-	if asJSON {
-		lines := json.NewEncoder(a.out)
-		for _, account := range all {
-			err := lines.Encode(struct {
-				ID         string        `json:"id"`
-				Name       string        `json:"name"`
-				Roles      []ledger.Role `json:"roles"`
-				Disabled   bool          `json:"disabled"`
-				Password   bool          `json:"password"` // whether there is one
-				CreatedAt  time.Time     `json:"createdAt"`
-				SignedInAt time.Time     `json:"signedInAt,omitzero"`
-			}{account.ID, account.Name, append([]ledger.Role{}, account.Roles...), account.Disabled,
-				account.HasPassword, account.CreatedAt, account.SignedInAt})
-			if err != nil {
-				return err
+	type line struct {
+		ID         string        `json:"id"`
+		Name       string        `json:"name"`
+		Roles      []ledger.Role `json:"roles"`
+		Disabled   bool          `json:"disabled"`
+		Password   bool          `json:"password"` // whether there is one
+		CreatedAt  time.Time     `json:"createdAt"`
+		SignedInAt time.Time     `json:"signedInAt,omitzero"`
+	}
+	return list[ledger.Account]{
+		empty:   "No accounts yet. To add one: importer accounts add NAME --role operator",
+		columns: "NAME\tROLES\tPASSWORD\tSIGNED IN\tSTATE",
+		cells: func(account ledger.Account) []any {
+			signedIn, password, state := "never", "no", "enabled"
+			if !account.SignedInAt.IsZero() {
+				signedIn = localTime(account.SignedInAt)
 			}
-		}
-		return nil
-	}
-	if len(all) == 0 {
-		a.say("No accounts yet. To add one: importer accounts add NAME --role operator")
-		return nil
-	}
-	table := lineUp(a.out)
-	fmt.Fprintln(table, "NAME\tROLES\tPASSWORD\tSIGNED IN\tSTATE")
-	for _, account := range all {
-		signedIn, password, state := "never", "no", "enabled"
-		if !account.SignedInAt.IsZero() {
-			signedIn = account.SignedInAt.Local().Format("2006-01-02 15:04")
-		}
-		if account.HasPassword {
-			password = "yes"
-		}
-		if account.Disabled {
-			state = "disabled"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", legible(account.Name), roleText(account.Roles), password,
-			signedIn, state)
-	}
-	return table.Flush()
+			if account.HasPassword {
+				password = "yes"
+			}
+			if account.Disabled {
+				state = "disabled"
+			}
+			return []any{legible(account.Name), roleText(account.Roles), password, signedIn, state}
+		},
+		line: func(account ledger.Account) any {
+			return line{account.ID, account.Name, append([]ledger.Role{}, account.Roles...), account.Disabled,
+				account.HasPassword, account.CreatedAt, account.SignedInAt}
+		},
+	}.print(a, all, asJSON)
 }
 
 // roleText is what an account may do, in words.
@@ -160,7 +149,7 @@ printed. For another link: importer accounts link`,
 				return err
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				account, err := l.Accounts().Add(acting(c.Context(), "account-add", strings.ToLower(args[0]),
+				account, err := l.Accounts().Add(withAudit(c.Context(), "account-add", strings.ToLower(args[0]),
 					"roles "+roleText(roles)), args[0], roles)
 				if err != nil {
 					return err
@@ -173,7 +162,8 @@ printed. For another link: importer accounts link`,
 				}
 				if err := a.makeLink(c.Context(), l, account, page, linkLife); err != nil {
 					return fmt.Errorf(
-						"the account was added, but its sign-in link was not made: %w. To make one: importer accounts link %q",
+						"the account was added, but its sign-in link was not made: %w. To make one: importer "+
+							"accounts link %q",
 						err, account.Name)
 				}
 				return nil
@@ -227,7 +217,8 @@ who are signed in.`,
 			}
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
 				note := fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles))
-				if err := l.Accounts().Change(acting(c.Context(), "account-roles", account.Name, note), account.ID, roles,
+				if err := l.Accounts().Change(withAudit(c.Context(), "account-roles", account.Name, note),
+					account.ID, roles,
 					account.Disabled); err != nil {
 					return err
 				}
@@ -253,7 +244,7 @@ func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.Accounts().Change(acting(c.Context(), "account-"+use, account.Name, ""), account.ID,
+				if err := l.Accounts().Change(withAudit(c.Context(), "account-"+use, account.Name, ""), account.ID,
 					account.Roles, disabled); err != nil {
 					return err
 				}
@@ -287,7 +278,8 @@ and names of people, the firm, or this product are refused.`,
 				if at := a.pageHost(); at != "" {
 					l.Accounts().RefuseInPasswords(at)
 				}
-				if err := l.Accounts().SetPassword(acting(c.Context(), "account-password", account.Name, ""), account.ID,
+				if err := l.Accounts().SetPassword(withAudit(c.Context(), "account-password", account.Name, ""),
+					account.ID,
 					password); err != nil {
 					return err
 				}
@@ -389,13 +381,15 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 	life time.Duration) error {
 	if a.env.SignIn.Only && !account.BreakGlass {
 		return fmt.Errorf(
-			"%s cannot use a sign-in link: with OIDC_ONLY, only break-glass accounts sign in with a password or link (importer "+
+			"%s cannot use a sign-in link: with OIDC_ONLY, only break-glass accounts sign in with a password or "+
+				"link (importer "+
 				"accounts break-glass %q)", account.Name, account.Name)
 	}
-	secret, err := l.Accounts().MakeSignInLink(acting(ctx, "account-link", account.Name, linkNote(account, life)),
+	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name, linkNote(account, life)),
 		account.ID, life)
 	if errors.Is(err, ledger.ErrSignInLink) {
-		return fmt.Errorf("account %s is disabled. To enable it: importer accounts enable %q", account.Name, account.Name)
+		return fmt.Errorf("account %s is disabled. To enable it: importer accounts enable %q", account.Name,
+			account.Name)
 	}
 	if err != nil {
 		return err
@@ -436,7 +430,7 @@ func (a *app) accountsLinksCommand() *cobra.Command {
 				if revoke == "" {
 					return a.listLinks(c.Context(), l)
 				}
-				err := l.Accounts().RevokeSignInLink(acting(c.Context(), "account-link-revoke", revoke, ""), revoke)
+				err := l.Accounts().RevokeSignInLink(withAudit(c.Context(), "account-link-revoke", revoke, ""), revoke)
 				if errors.Is(err, ledger.ErrNotFound) {
 					return fmt.Errorf("there is no open link %s (importer accounts links shows them)", revoke)
 				}
@@ -460,17 +454,16 @@ func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
 		fmt.Fprintln(a.out, "There are no open sign-in links.")
 		return nil
 	}
-	table := lineUp(a.out)
-	fmt.Fprintln(table, "LINK\tFOR\tTO\tMADE BY\tUNTIL")
-	for _, link := range links {
-		to := "sign in"
-		if link.Resets {
-			to = "reset the password"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", link.ID, legible(link.Account), to, legible(link.MadeBy),
-			link.EndsAt.Local().Format("2006-01-02 15:04"))
-	}
-	return table.Flush()
+	return list[ledger.SignInLink]{
+		columns: "LINK\tFOR\tTO\tMADE BY\tUNTIL",
+		cells: func(link ledger.SignInLink) []any {
+			to := "sign in"
+			if link.Resets {
+				to = "reset the password"
+			}
+			return []any{link.ID, legible(link.Account), to, legible(link.MadeBy), localTime(link.EndsAt)}
+		},
+	}.print(a, links, false)
 }
 
 func (a *app) accountsVouchCommand() *cobra.Command {
@@ -486,7 +479,8 @@ owner first, in person or by phone.`,
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.Accounts().VouchFor(acting(c.Context(), "account-vouch", account.Name, ""), account.ID); err != nil {
+				if err := l.Accounts().VouchFor(withAudit(c.Context(), "account-vouch", account.Name, ""),
+					account.ID); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "Confirmed: %s set the password of this account.\n", account.Name)

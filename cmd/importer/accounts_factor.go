@@ -26,7 +26,8 @@ sign-in is recorded and sent as a notification.`,
 				if off {
 					note = "off"
 				}
-				if err := l.Accounts().SetBreakGlass(acting(c.Context(), "account-break-glass", account.Name, note), account.ID,
+				if err := l.Accounts().SetBreakGlass(withAudit(c.Context(), "account-break-glass", account.Name, note),
+					account.ID,
 					!off); err != nil {
 					return err
 				}
@@ -35,11 +36,13 @@ sign-in is recorded and sent as a notification.`,
 					fmt.Fprintf(a.out, "%s is no longer a break-glass account.\n", account.Name)
 				case !account.HasPassword:
 					fmt.Fprintf(
-						a.out, "%s is a break-glass account. It has no password yet. To set one: importer accounts password %q\n",
+						a.out, "%s is a break-glass account. It has no password yet. To set one: importer accounts "+
+							"password %q\n",
 						account.Name, account.Name)
 				case !account.May(ledger.Operator):
 					fmt.Fprintf(
-						a.out, "%s is a break-glass account without the role operator. To add it: importer accounts roles %q operator\n",
+						a.out, "%s is a break-glass account without the role operator. To add it: importer accounts "+
+							"roles %q operator\n",
 						account.Name, account.Name)
 				default:
 					fmt.Fprintf(a.out, "%s is a break-glass account.\n", account.Name)
@@ -63,13 +66,13 @@ and sets up a new second step. Make sure the request comes from the owner.`,
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.Accounts().ResetFactors(acting(c.Context(), "factors-reset", account.Name, ""),
+				if err := l.Accounts().ResetFactors(withAudit(c.Context(), "factors-reset", account.Name, ""),
 					account.ID); err != nil {
 					return err
 				}
 				_, err := l.Notifications().Add(c.Context(), ledger.Notification{
 					Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the second step of " + account.Name + " was reset",
-					Body: person() + " removed the authenticator apps, passkeys and recovery codes of " +
+					Body: currentUser() + " removed the authenticator apps, passkeys and recovery codes of " +
 						account.Name + " at the terminal.\n",
 				})
 				if err != nil {

@@ -115,7 +115,7 @@ You can run any command again safely. It resumes where it stopped.`,
   importer template annual-report                 an empty spreadsheet with drop-downs
   importer check companies.xlsx                   list every error by cell; nothing is sent
   importer run companies.xlsx                     check, show the cost, ask, order, write results
-  importer run roster.csv --state DE --filing-year 2026 --yes`,
+  importer run companies.csv --state DE --filing-year 2026 --yes`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cmp.Or(build(), "unknown"),
@@ -163,6 +163,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  importer version",
 		Args:    cobra.NoArgs,
 		Run:     func(c *cobra.Command, _ []string) { fmt.Fprintf(a.out, "importer %s\n", c.Root().Version) },
+
+		Annotations: instant,
 	}
 }
 
@@ -197,8 +199,8 @@ func first(args []string) string {
 	return args[0]
 }
 
-// count is a number of things in words.
-var count = text.Count
+// count and countOf write a number and its noun.
+var count, countOf = text.Count, text.CountOf
 
 // errDeclined is a no: what was asked about is left as it was, and the same
 // command asks again.

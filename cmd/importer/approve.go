@@ -59,7 +59,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	}
 	if b.Approval.State == ledger.ApprovalGiven {
 		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By,
-			b.Approval.At.Local().Format("2006-01-02 15:04"))
+			localTime(b.Approval.At))
 		return nil
 	}
 	var warnings jobs.Warnings
@@ -87,12 +87,12 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 			return err
 		}
 	}
-	if err := l.Approvals().Approve(acting(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total)), b.ID, p.Hash,
-		person()); err != nil {
+	if err := l.Approvals().Approve(withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total)), b.ID, p.Hash,
+		currentUser()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Batch %s was approved by %s.\n", b.ID, person())
-	return a.whoPlaces(ctx, l, b, "")
+	fmt.Fprintf(a.out, "Batch %s was approved by %s.\n", b.ID, currentUser())
+	return a.sayWhoPlaces(ctx, l, b, "")
 }
 
 // refuseApproval says why this command may not approve what waits in a batch; nil
@@ -104,7 +104,7 @@ func refuseApproval(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error
 			return err
 		}
 	}
-	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, person()), b.ID, person())
+	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), b.ID, currentUser())
 	if err == nil && why != nil {
 		err = fmt.Errorf("approve batch %s: %w", b.ID, why)
 	}
@@ -114,7 +114,7 @@ func refuseApproval(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error
 // howToApprove says where a batch that waits can be approved. A policy that covers
 // commands leaves the page alone.
 func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
-	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, person()), batch, person())
+	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), batch, currentUser())
 	if err == nil && why != nil && why.Typed {
 		return "an approver must sign in to the page and approve it there"
 	}
@@ -142,7 +142,7 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	}
 	note := fmt.Sprintf("%s for %s, %s approved before", count(increase.Rows, "row"), increase.Cost,
 		increase.Approved.Dollars())
-	if err := l.Approvals().ApproveCosts(acting(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
+	if err := l.Approvals().ApproveCosts(withAudit(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
 		return err
 	}
 	a.say("Approved: %s for %s.", count(increase.Rows, "row"), increase.Cost)
@@ -159,7 +159,7 @@ func (a *app) today(l *ledger.Ledger) pricing.Source {
 			return nil, nil
 		}
 		defer client.Close()
-		quoter, err := a.env.Asker(l, client)(ctx)
+		quoter, err := a.env.PriceSource(l, client)(ctx)
 		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) ||
 			errors.Is(err, ledger.ErrOrganization) || errors.Is(err, config.ErrUndecided) {
 			a.say("Current prices are not available, so the prices of the plan apply: %v", err)
@@ -173,7 +173,7 @@ func (a *app) today(l *ledger.Ledger) pricing.Source {
 func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Proposal) (jobs.Warnings, error) {
 	b := p.Batch
 	fmt.Fprintf(a.out, "Batch %s (%s), submitted by %s on %s\n", b.ID, b.File, b.CreatedBy,
-		b.CreatedAt.Local().Format("2006-01-02 15:04"))
+		localTime(b.CreatedAt))
 	plan, err := schedule.LoadPlanOfBatch(ctx, l, p.Batch.ID)
 	if err != nil {
 		return jobs.Warnings{}, err
@@ -193,9 +193,9 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 	return a.sayWarnings(ctx, l, b, "importer results "+b.ID+" -o FILE")
 }
 
-// whoPlaces says who goes on with a batch that was left to the workers. file is
+// sayWhoPlaces says who goes on with a batch that was left to the workers. file is
 // the sheet that run could go on with; "" where there is none.
-func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
+func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
 	processes, err := l.Fleet().Processes(ctx)
 	if err != nil {
 		return err

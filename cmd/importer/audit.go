@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -14,18 +12,17 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// acting makes what is changed under the context an act of whoever is at the
-// keyboard. What is asked before the change is asked under another context: the
-// first change records the act.
-func acting(ctx context.Context, what, of, note string) context.Context {
-	host, _ := os.Hostname() // where it is not known, nothing is said of it
+// withAudit returns a context whose first change of the ledger records an audit
+// event of the current user. Reads before the change use another context.
+func withAudit(ctx context.Context, what, of, note string) context.Context {
+	host, _ := os.Hostname() // empty if it is not known
 	return ledger.AtTerminal(ledger.WithAudit(ctx, ledger.AuditEvent{
-		By:   person(),
+		By:   currentUser(),
 		From: host,
 		What: what,
 		Of:   of,
 		Note: note,
-	}), person())
+	}), currentUser())
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -46,15 +43,15 @@ listed. Neither are commands that only show something or write files.`,
 			if q.Limit < 0 {
 				return usage("--last must be a number of entries, or 0 for all")
 			}
-			return a.listing(c.Context(), "No audit entries", func(l *ledger.Ledger) error {
-				acts, err := l.AuditLog().List(c.Context(), q)
-				if err == nil && len(acts) == 0 && q.Of != "" {
-					acts, err = actsOfBatch(c.Context(), l, q)
+			return a.withLedgerToList(c.Context(), "No audit entries", func(l *ledger.Ledger) error {
+				events, err := l.AuditLog().List(c.Context(), q)
+				if err == nil && len(events) == 0 && q.Of != "" {
+					events, err = eventsOfBatch(c.Context(), l, q)
 				}
 				if err != nil {
 					return err
 				}
-				return a.listActs(acts, asJSON)
+				return a.listAuditEvents(events, asJSON)
 			})
 		},
 	}
@@ -68,9 +65,9 @@ listed. Neither are commands that only show something or write files.`,
 	return c
 }
 
-// actsOfBatch lists what was done to a batch that is named by the beginning of
-// its id; nothing where there is no such batch.
-func actsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.AuditQuery) ([]ledger.AuditEvent, error) {
+// eventsOfBatch lists the audit events of the batch whose ID begins with q.Of;
+// none if there is no such batch.
+func eventsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.AuditQuery) ([]ledger.AuditEvent, error) {
 	b, err := l.Batch(ctx, q.Of)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil
@@ -82,34 +79,23 @@ func actsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.AuditQuery) ([]
 	return l.AuditLog().List(ctx, q)
 }
 
-func (a *app) listActs(acts []ledger.AuditEvent, asJSON bool) error {
-	if asJSON {
-		lines := json.NewEncoder(a.out)
-		for _, act := range acts {
-			err := lines.Encode(struct {
-				Seq  int64     `json:"seq"`
-				At   time.Time `json:"at"`
-				By   string    `json:"by"`
-				From string    `json:"from,omitempty"`
-				What string    `json:"what"`
-				Of   string    `json:"of,omitempty"`
-				Note string    `json:"note,omitempty"`
-			}{act.Seq, act.At, act.By, act.From, act.What, act.Of, act.Note})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+func (a *app) listAuditEvents(events []ledger.AuditEvent, asJSON bool) error {
+	type line struct {
+		Seq  int64     `json:"seq"`
+		At   time.Time `json:"at"`
+		By   string    `json:"by"`
+		From string    `json:"from,omitempty"`
+		What string    `json:"what"`
+		Of   string    `json:"of,omitempty"`
+		Note string    `json:"note,omitempty"`
 	}
-	if len(acts) == 0 {
-		a.say("No audit entries.")
-		return nil
-	}
-	table := lineUp(a.out)
-	fmt.Fprintln(table, "WHEN\tWHO\tFROM\tWHAT\tOF\tNOTE")
-	for _, act := range acts {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", act.At.Local().Format("2006-01-02 15:04:05"), legible(act.By),
-			legible(cmp.Or(act.From, "-")), legible(act.What), legible(cmp.Or(act.Of, "-")), legible(act.Note))
-	}
-	return table.Flush()
+	return list[ledger.AuditEvent]{
+		empty:   "No audit entries.",
+		columns: "WHEN\tWHO\tFROM\tWHAT\tOF\tNOTE",
+		cells: func(e ledger.AuditEvent) []any {
+			return []any{localTimeSeconds(e.At), legible(e.By), legible(cmp.Or(e.From, "-")), legible(e.What),
+				legible(cmp.Or(e.Of, "-")), legible(e.Note)}
+		},
+		line: func(e ledger.AuditEvent) any { return line{e.Seq, e.At, e.By, e.From, e.What, e.Of, e.Note} },
+	}.print(a, events, asJSON)
 }

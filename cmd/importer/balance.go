@@ -22,7 +22,7 @@ report its balance, so the recorded balance is as right as the recorded deposits
 		Example: "  importer balance\n  importer balance --last 0",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No balance is recorded", func(l *ledger.Ledger) error {
+			return a.withLedgerToList(c.Context(), "No balance is recorded", func(l *ledger.Ledger) error {
 				if err := l.Audit(c.Context()); err != nil {
 					return err
 				}
@@ -82,24 +82,25 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if book.Certainty == money.Estimated {
 		fmt.Fprintln(
 			a.out, "\nSome state fees are estimates, so the filing service may have charged a different amount. To "+
-				"correct the balance:\n  importer deposit --adjust AMOUNT")
+				"adjust the balance:\n  importer deposit --adjust AMOUNT")
 	}
 	if book.Unsure() {
 		fmt.Fprintln(
-			a.out, "\nSome state fees are not known, so the true cost is higher than posted. To correct the balance:\n  "+
+			a.out, "\nSome state fees are not known, so the true cost is higher than posted. To adjust the "+
+				"balance:\n  "+
 				"importer deposit --adjust AMOUNT")
 	}
 	if len(entries) == 0 {
 		return nil
 	}
 	fmt.Fprintf(a.out, "\nThe last %d of %d entries:\n", len(entries), total)
-	table = lineUp(a.out)
+	table = newTable(a.out)
 	for _, e := range entries {
 		what := e.Note
 		if e.Batch != "" {
 			what = fmt.Sprintf("row %d of batch %s  %s", e.Number, e.Batch, e.Note)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%12s\t%s\n", e.At.Local().Format("2006-01-02 15:04:05"), e.Kind,
+		fmt.Fprintf(table, "%s\t%s\t%12s\t%s\n", localTimeSeconds(e.At), e.Kind,
 			e.Amount.Dollars(), what)
 	}
 	return table.Flush()
@@ -134,7 +135,7 @@ service. An adjustment before the first deposit counts from that deposit on.`,
 				if adjust {
 					enter, what = l.Adjust, "adjust"
 				}
-				if err := enter(acting(c.Context(), what, "", strings.TrimSpace(amount.Dollars()+" "+note)), amount,
+				if err := enter(withAudit(c.Context(), what, "", strings.TrimSpace(amount.Dollars()+" "+note)), amount,
 					note); err != nil {
 					return err
 				}
@@ -144,7 +145,8 @@ service. An adjustment before the first deposit counts from that deposit on.`,
 					return err
 				case !book.Declared:
 					fmt.Fprintf(
-						a.out, "%s recorded. It counts after the first deposit. Until then, the recorded balance limits "+
+						a.out, "%s recorded. It counts after the first deposit. Until then, the recorded "+
+							"balance limits "+
 							"nothing.\n", amount.Dollars())
 				default:
 					fmt.Fprintf(a.out, "%s recorded. Available: %s.\n", amount.Dollars(), book.Available().Dollars())

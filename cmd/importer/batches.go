@@ -14,6 +14,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/retry"
 )
 
 // saySettled prints the uncertain rows that an event resolved.
@@ -31,7 +32,7 @@ func (a *app) batchesCommand() *cobra.Command {
 		Example: "  importer batches\n  importer batches --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No batches yet", func(l *ledger.Ledger) error {
+			return a.withLedgerToList(c.Context(), "No batches yet", func(l *ledger.Ledger) error {
 				batches, err := l.Batches(c.Context())
 				if err != nil {
 					return err
@@ -51,7 +52,7 @@ func (a *app) batchesCommand() *cobra.Command {
 
 func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledger.Batch, asJSON bool) error {
 	lines := json.NewEncoder(a.out)
-	table := lineUp(a.out)
+	table := newTable(a.out)
 	if !asJSON {
 		fmt.Fprintln(table, "BATCH\tSTARTED\tFILE\tPRODUCT\tROWS\tSTATE")
 	}
@@ -73,14 +74,17 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledge
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, b.CreatedAt.Local().Format("2006-01-02 15:04"), b.File,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, localTime(b.CreatedAt), b.File,
 			b.Product, counts.Total(), report.BatchState(b, counts))
 	}
 	return table.Flush()
 }
 
+// statusFlags are the options of status.
+type statusFlags struct{ json, watch, filed bool }
+
 func (a *app) statusCommand() *cobra.Command {
-	var asJSON, watch, filed bool
+	var f statusFlags
 	c := &cobra.Command{
 		Use:   "status [BATCH]",
 		Short: "Show the status of a batch (default: the newest)",
@@ -91,48 +95,51 @@ status of a run. With --filed, it waits until every filing is filed.`,
 		Example: "  importer status\n  importer status b7k2 --json\n  importer status b7k2 --watch",
 		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
-			if filed && !watch {
+			if f.filed && !f.watch {
 				return usage("--filed needs --watch")
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				b, err := l.Batch(c.Context(), first(args))
-				if err != nil {
-					return err
-				}
-				if watch && !b.Open {
-					a.say("Batch %s has not been approved, so nothing is being sent. To send it: importer run %s", b.ID,
-						b.File)
-				} else if watch {
-					if err := a.follow(c.Context(), l, b.ID, filed); err != nil {
-						return err
-					}
-				}
-				s, err := report.Summarize(c.Context(), l, b.ID)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					err = json.NewEncoder(a.out).Encode(s)
-				} else {
-					err = a.showStatus(c.Context(), l, b, s)
-				}
-				if err == nil && watch {
-					err = exit(s.ExitCode())
-				}
-				return err
-			})
+			return a.withLedger(c.Context(),
+				func(l *ledger.Ledger) error { return a.status(c.Context(), l, first(args), f) })
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line, like the last line of run --json")
-	c.Flags().BoolVarP(&watch, "watch", "w", false, "follow the batch until every row has a result")
-	c.Flags().BoolVar(&filed, "filed", false, "with --watch: wait until every filing is filed")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON line, like the last line of run --json")
+	c.Flags().BoolVarP(&f.watch, "watch", "w", false, "follow the batch until every row has a result")
+	c.Flags().BoolVar(&f.filed, "filed", false, "with --watch: wait until every filing is filed")
 	return c
 }
 
-// followEvery is how often a batch that somebody watches is looked at.
+func (a *app) status(ctx context.Context, l *ledger.Ledger, id string, f statusFlags) error {
+	b, err := l.Batch(ctx, id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.watch && !b.Open:
+		a.say("Batch %s has not been approved, so nothing is being sent. To send it: importer run %s", b.ID, b.File)
+	case f.watch:
+		if err := a.follow(ctx, l, b.ID, f.filed); err != nil {
+			return err
+		}
+	}
+	s, err := report.Summarize(ctx, l, b.ID)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = json.NewEncoder(a.out).Encode(s)
+	} else {
+		err = a.showStatus(ctx, l, b, s)
+	}
+	if err == nil && f.watch {
+		err = exit(s.ExitCode())
+	}
+	return err
+}
+
+// followEvery is how often --watch reads the batch.
 const followEvery = 500 * time.Millisecond
 
-// follow shows progress until nothing of the batch is left to be answered.
+// follow shows progress until every row has a result.
 func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed bool) error {
 	stop, err := a.watch(ctx, l, batch, nil)
 	if err != nil {
@@ -151,20 +158,18 @@ func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed 
 		if now.Counts[filing.Ready]+now.Counts[filing.Placing] == 0 && (!filed || now.Filings == now.Filed) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(followEvery):
+		if err := retry.Sleep(ctx, followEvery); err != nil {
+			return err
 		}
 	}
 }
 
 func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, s report.Summary) error {
-	table := lineUp(a.out)
+	table := newTable(a.out)
 	fmt.Fprintf(table, "batch\t%s\n", b.ID)
 	fmt.Fprintf(table, "file\t%s\n", b.File)
 	fmt.Fprintf(table, "product\t%s\n", b.Product.Title())
-	fmt.Fprintf(table, "started\t%s by %s\n", b.CreatedAt.Local().Format("2006-01-02 15:04"), b.CreatedBy)
+	fmt.Fprintf(table, "started\t%s by %s\n", localTime(b.CreatedAt), b.CreatedBy)
 	if b.Again != "" {
 		fmt.Fprintf(table, "again\t%s\n", b.Again)
 	}
@@ -172,7 +177,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	case ledger.ApprovalWanted:
 		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("waiting: "+howToApprove(ctx, l, b.ID)))
 	case ledger.ApprovalGiven:
-		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, localTime(b.Approval.At))
 	}
 	fmt.Fprintf(table, "rows\t%d: %s\n", s.Rows, report.BatchState(b, s.Counts))
 	if len(s.Filings) > 0 {
@@ -271,7 +276,7 @@ func (a *app) resultsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				o := outputOf{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(c.Context(), l)}
+				o := outputFile{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(c.Context(), l)}
 				if err := o.check(); err != nil {
 					return err
 				}

@@ -28,20 +28,21 @@ commented.`,
 			"--filing-year 2026\n  importer check companies.xlsx --json",
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.check(c.Context(), args[0], output, f, asJSON)
+			return a.checkFile(c.Context(), args[0], output, f, asJSON)
 		},
 	}
 	f.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each problem, then the counts")
-	c.Flags().StringVarP(&output, "output", "o", "", "write the highlighted workbook to this file (default FILE.checked.xlsx)")
+	c.Flags().StringVarP(&output, "output", "o", "",
+		"write the highlighted workbook to this file (default FILE.checked.xlsx)")
 	return c
 }
 
 // shownProblems is how many different problems a person is shown; the workbook has all.
 const shownProblems = 50
 
-func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
-	o := outputOf{
+func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
+	o := outputFile{
 		asked:  output,
 		input:  path,
 		ending: ".checked.xlsx",
@@ -59,7 +60,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 		return err
 	}
 	defer imp.Close()
-	a.understood(imp)
+	a.showColumns(imp)
 	lines := json.NewEncoder(a.out)
 	problems, errors, warnings := 0, 0, 0
 	var alike problemGroups
@@ -95,7 +96,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 			return err
 		}
 		if left != "" {
-			a.say("%s was changed since it was written, or is not a file of this program. It was not replaced.", left)
+			a.say(notReplaced, left)
 		}
 	}
 	if asJSON {
@@ -191,7 +192,7 @@ func (a *app) showTally(t importer.Tally, problems, warnings int, marked string,
 	}
 	fmt.Fprintf(a.out, "%s, %s: %d ready", count(t.Rows, "row"), imp.Product().Title(), t.Ready)
 	if t.Invalid > 0 {
-		fmt.Fprintf(a.out, ", %s", a.paint.red(fmt.Sprintf("%d to correct", t.Invalid)))
+		fmt.Fprintf(a.out, ", %s", a.paint.red(fmt.Sprintf("%d to fix", t.Invalid)))
 	}
 	if warnings > 0 {
 		fmt.Fprintf(a.out, ", %s", a.paint.yellow(count(warnings, "warning")))

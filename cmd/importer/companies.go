@@ -20,7 +20,7 @@ import (
 )
 
 func (a *app) companiesCommand() *cobra.Command {
-	return family("companies", "Show, create, or change a company",
+	return groupCommand("companies", "Show, create, or change a company",
 		"Companies belong to users. Name a company by its ID (comp_…) or by the slug in its\nweb "+
 			"address.",
 		"  importer companies get comp_17\n  importer companies update comp_17 --entity-type LLC --formation-state DE",
@@ -28,24 +28,15 @@ func (a *app) companiesCommand() *cobra.Command {
 }
 
 func (a *app) companiesGetCommand() *cobra.Command {
-	var m manner
-	c := &cobra.Command{
+	return a.showCommand(&cobra.Command{
 		Use:     "get COMPANY",
 		Short:   "Show a company by ID or slug",
 		Example: "  importer companies get comp_17\n  importer companies get harbor-light-bakery-llc --json",
 		Args:    one("company: an ID (comp_…) or a slug"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := isCompany(args[0]); err != nil {
-				return err
-			}
-			return a.read(c.Context(), m, func(ctx context.Context, client *filingapi.Client) error {
-				_, err := client.Company(ctx, args[0])
-				return err
-			})
-		},
-	}
-	m.reads(c)
-	return c
+	}, checkCompanyName, func(ctx context.Context, client *filingapi.Client, name string) error {
+		_, err := client.Company(ctx, name)
+		return err
+	})
 }
 
 // companyFlags describe a company on the command line.
@@ -56,8 +47,8 @@ type companyFlags struct {
 	principal, mailing filing.Address
 }
 
-// texts is every flag by its name: where it goes, and what it says.
-func (f *companyFlags) texts() []textFlag {
+// forCreation lists the flags of a new company.
+func (f *companyFlags) forCreation() []textFlag {
 	return slices.Concat([]textFlag{
 		{"legal-name", &f.company.LegalName, "its legal name"},
 		{"entity-type", &f.entityType, "LLC or CORP"},
@@ -66,9 +57,9 @@ func (f *companyFlags) texts() []textFlag {
 	}, addressFlags("principal", &f.principal), addressFlags("mailing", &f.mailing))
 }
 
-// updates is what can be changed and is not told at creation.
-func (f *companyFlags) updates() []textFlag {
-	return append(f.texts(), []textFlag{
+// forUpdate adds the flags of fields that a new company does not have.
+func (f *companyFlags) forUpdate() []textFlag {
+	return append(f.forCreation(), []textFlag{
 		{"trade-name", &f.tradeName, "its trade name"},
 		{"ein", &f.company.EIN, "its EIN, such as 12-3456789"},
 		{"structure-type", &f.company.StructureType, "of an LLC: " + strings.Join(filing.StructureTypes, " or ")},
@@ -94,14 +85,14 @@ func addressFlags(which string, a *filing.Address) []textFlag {
 	}
 }
 
-func bind(c *cobra.Command, flags []textFlag) {
+func registerTexts(c *cobra.Command, flags []textFlag) {
 	for _, f := range flags {
 		c.Flags().StringVar(f.to, f.name, "", f.meaning)
 	}
 }
 
-// read makes the company of what was given. Nothing can be given empty: no field
-// can be emptied, and a slip in a script must not pass for one.
+// read fills the company from the flags. It refuses empty values: no field can be
+// emptied, and an empty variable in a script is a mistake.
 func (f *companyFlags) read(c *cobra.Command, flags []textFlag) error {
 	for _, t := range flags {
 		*t.to = strings.TrimSpace(*t.to)
@@ -126,21 +117,19 @@ func (f *companyFlags) read(c *cobra.Command, flags []textFlag) error {
 	return nil
 }
 
-// settle gives an address the parts that another one has beyond it, and the
-// country where its state tells it. One of nothing is nil.
-func settle(a filing.Address, under *filing.Address) *filing.Address {
+// completeAddress fills the missing parts of an address from the one on file, and
+// the country of a US state. It returns nil for an empty address.
+func completeAddress(a filing.Address, onFile *filing.Address) *filing.Address {
 	if a == (filing.Address{}) {
 		return nil
 	}
-	if under != nil {
-		for _, part := range []struct{ to, from *string }{
-			{&a.Line1, &under.Line1}, {&a.Line2, &under.Line2}, {&a.City, &under.City},
-			{&a.State, &under.State}, {&a.PostalCode, &under.PostalCode}, {&a.Country, &under.Country},
-		} {
-			if *part.to == "" {
-				*part.to = *part.from
-			}
-		}
+	if onFile != nil {
+		a.Line1 = cmp.Or(a.Line1, onFile.Line1)
+		a.Line2 = cmp.Or(a.Line2, onFile.Line2)
+		a.City = cmp.Or(a.City, onFile.City)
+		a.State = cmp.Or(a.State, onFile.State)
+		a.PostalCode = cmp.Or(a.PostalCode, onFile.PostalCode)
+		a.Country = cmp.Or(a.Country, onFile.Country)
 	}
 	if code, inUS := filing.ParseUSPlace(a.State); inUS && (a.Country == "" || a.Country == "US") {
 		a.State, a.Country = code, "US"
@@ -148,10 +137,10 @@ func settle(a filing.Address, under *filing.Address) *filing.Address {
 	return &a
 }
 
-// faults holds a company to the rules of the service, by an order that would
-// create it. What is missing is told by other means.
-func faults(c filing.Company, now time.Time) []filing.Violation {
-	c.LegalName = cmp.Or(c.LegalName, c.ID) // a record without a name is no fault of the change
+// checkCompany applies the rules for an order that creates the company. Missing
+// fields are reported elsewhere.
+func checkCompany(c filing.Company, now time.Time) []filing.Violation {
+	c.LegalName = cmp.Or(c.LegalName, c.ID) // a record without a name is not a problem of the change
 	r := filing.Request{
 		Product: filing.RegisteredAgent, User: filing.UserRef{ID: "user_1"}, Company: filing.CompanyRef{Sheet: c},
 		Order: filing.Order{FilingState: "DE", RegisteredAgent: &filing.RegisteredAgentItem{}},
@@ -161,8 +150,8 @@ func faults(c filing.Company, now time.Time) []filing.Violation {
 	})
 }
 
-// broken is an error of all faults, in the service's words for the fields.
-func broken(found []filing.Violation) error {
+// violationError joins violations, with the filing service's names of the fields.
+func violationError(found []filing.Violation) error {
 	var errs []error
 	for _, v := range found {
 		errs = append(errs, fmt.Errorf("%s: %s", strings.TrimPrefix(v.Field, "company."), v.Message))
@@ -171,7 +160,7 @@ func broken(found []filing.Violation) error {
 }
 
 func (a *app) companiesCreateCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	var f companyFlags
 	var user, officers string
 	c := &cobra.Command{
@@ -187,7 +176,7 @@ ID exactly once, however often you run it.`,
     --principal-line-1 "12 Market Street" --principal-city Dover --principal-state DE --principal-postal-code 19901`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := f.read(c, f.texts()); err != nil {
+			if err := f.read(c, f.forCreation()); err != nil {
 				return err
 			}
 			var missing []string
@@ -200,30 +189,32 @@ ID exactly once, however often you run it.`,
 			if len(missing) > 0 {
 				return usage("give %s", strings.Join(missing, ", "))
 			}
-			f.company.PrincipalAddress, f.company.MailingAddress = settle(f.principal, nil), settle(f.mailing, nil)
+			f.company.PrincipalAddress = completeAddress(f.principal, nil)
+			f.company.MailingAddress = completeAddress(f.mailing, nil)
 			if officers != "" {
 				if err := readOfficers(officers, &f.company.Officers); err != nil {
 					return err
 				}
 			}
-			if found := faults(f.company, time.Now()); len(found) > 0 {
-				return broken(found)
+			if found := checkCompany(f.company, time.Now()); len(found) > 0 {
+				return violationError(found)
 			}
 			client, err := a.service()
 			if err != nil {
 				return err
 			}
-			owner, err := userNamed(c.Context(), client, user)
+			owner, err := findUserID(c.Context(), client, user)
 			if err != nil {
 				return err
 			}
-			return a.createCompany(c.Context(), client, f.company.ForUser(owner), m)
+			return a.createCompany(c.Context(), client, f.company.ForUser(owner), o)
 		},
 	}
 	c.Flags().StringVar(&user, "user", "", "the user who owns it: an ID (user_…) or an email address")
-	bind(c, f.texts())
-	c.Flags().StringVar(&officers, "officers", "", "a JSON file with a list of officers, in the filing service's format")
-	m.changes(c)
+	registerTexts(c, f.forCreation())
+	c.Flags().StringVar(&officers, "officers", "",
+		"a JSON file with a list of officers, in the filing service's format")
+	o.registerChange(c)
 	return c
 }
 
@@ -242,15 +233,16 @@ func readOfficers(file string, to *[]filing.Officer) error {
 	return nil
 }
 
-// createCompany creates a company, once. Source: spec section 4, POST /companies.
-func (a *app) createCompany(ctx context.Context, client *filingapi.Client, company filing.NewCompany, m manner) error {
-	rows, err := facts(company)
+// createCompany creates a company. The request is sent once. Source: spec section 4, POST /companies.
+func (a *app) createCompany(ctx context.Context, client *filingapi.Client, company filing.NewCompany,
+	o outputFlags) error {
+	rows, err := newFields(company)
 	if err != nil {
 		return err
 	}
 	a.say("%s", a.paint.yellow(
 		"Warning: the filing service accepts a second company of this name. A spreadsheet creates it only once."))
-	if err := a.agreed(ctx, m, "A new company:", rows, "Create this company?"); err != nil {
+	if err := a.confirmChange(ctx, o, "A new company:", rows, "Create this company?"); err != nil {
 		return err
 	}
 	var body json.RawMessage
@@ -258,7 +250,7 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 	switch made.Kind {
 	case filing.Accepted:
 		a.say("The company was created.")
-		return a.show(m, body)
+		return a.showRecord(o, body)
 	case filing.NoAnswer, filing.ServerError, filing.Unreadable:
 		return &status{
 			code: exitFailed,
@@ -276,14 +268,15 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 			"the company %s was not created: the filing service rejected the API key: %s. Correct FILING_API_KEY",
 			company.LegalName, made.Message)
 	}
-	return fmt.Errorf("the company %s was not created: the filing service rejected it: %s", company.LegalName, made.Message)
+	return fmt.Errorf("the company %s was not created: the filing service rejected it: %s", company.LegalName,
+		made.Message)
 }
 
 // einShape is an EIN as people write it.
 var einShape = regexp.MustCompile(`^\d{2}-?\d{7}$`)
 
 func (a *app) companiesUpdateCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	var f companyFlags
 	c := &cobra.Command{
 		Use:   "update COMPANY --FIELD VALUE ...",
@@ -294,10 +287,10 @@ change is not filed with any state.`,
 			"update harbor-light-bakery-llc --mailing-line-1 \"PO Box 12\" --yes --json",
 		Args: one("company: an ID (comp_…) or a slug"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := isCompany(args[0]); err != nil {
+			if err := checkCompanyName(args[0]); err != nil {
 				return err
 			}
-			flags := f.updates()
+			flags := f.forUpdate()
 			if !slices.ContainsFunc(flags, func(t textFlag) bool { return c.Flags().Changed(t.name) }) {
 				return usage("give a field to change, such as --entity-type LLC")
 			}
@@ -311,57 +304,56 @@ change is not filed with any state.`,
 			if err != nil {
 				return err
 			}
-			return a.updateCompany(c.Context(), client, args[0], &f, m)
+			return a.updateCompany(c.Context(), client, args[0], &f, o)
 		},
 	}
-	bind(c, f.updates())
-	m.changes(c)
+	registerTexts(c, f.forUpdate())
+	o.registerChange(c)
 	return c
 }
 
-// updateCompany sends what is changed, an address always whole. Assumption:
-// whether a part of one would do is not shown.
+// updateCompany sends the changed fields, and an address always as a whole.
+// Assumption: whether parts of an address are accepted is not shown.
 func (a *app) updateCompany(ctx context.Context, client *filingapi.Client, name string, f *companyFlags,
-	m manner) error {
+	o outputFlags) error {
 	var answer json.RawMessage
 	old, err := client.Company(filingapi.KeepBody(ctx, &answer), name)
 	if err != nil {
-		return unanswered(err)
+		return withAdvice(err)
 	}
 	change := filingapi.CompanyChange{Company: f.company, TradeName: f.tradeName}
-	change.PrincipalAddress, change.MailingAddress = settle(f.principal, old.PrincipalAddress), settle(f.mailing,
-		old.MailingAddress)
+	change.PrincipalAddress = completeAddress(f.principal, old.PrincipalAddress)
+	change.MailingAddress = completeAddress(f.mailing, old.MailingAddress)
 	rows, err := differences(answer, change)
 	if err != nil {
 		return err
 	}
-	if len(rows) == 0 {
-		a.say("Nothing to change.")
-		return a.show(m, answer)
-	}
-	found := slices.DeleteFunc(faults(changed(old, change.Company), time.Now()), func(v filing.Violation) bool {
+	found := slices.DeleteFunc(checkCompany(changed(old, change.Company), time.Now()), func(v filing.Violation) bool {
 		return !slices.ContainsFunc(rows, func(row []string) bool {
 			top, _, _ := strings.Cut(row[0], ".")
 			return strings.HasPrefix(v.Field+".", "company."+top+".")
 		})
 	})
 	if len(found) > 0 {
-		return broken(found)
+		return violationError(found)
 	}
-	if err := a.agreed(ctx, m, fmt.Sprintf("%s (%s) changes:", plain(old.LegalName), old.ID), rows,
-		"Change it?"); err != nil {
+	sent, err := a.applyChange(ctx, o, recordChange{
+		name:  fmt.Sprintf("%s (%s)", plain(old.LegalName), old.ID),
+		old:   answer,
+		rows:  rows,
+		check: "importer companies get " + name,
+		send: func(ctx context.Context) error {
+			_, err := client.ChangeCompany(filingapi.KeepBody(ctx, &answer), name, change)
+			return err
+		},
+	})
+	if err != nil || !sent {
 		return err
 	}
-	_, err = client.ChangeCompany(filingapi.KeepBody(context.WithoutCancel(ctx), &answer), name, change)
-	if err != nil {
-		return failed(err, "it may have been changed. To check: importer companies get "+name+
-			". Running the same command again is safe")
-	}
-	a.say("The company was changed.")
-	return a.show(m, answer)
+	return a.showRecord(o, answer)
 }
 
-// changed is the company as it will be.
+// changed is the company after the change.
 func changed(old, change filing.Company) filing.Company {
 	old.PrincipalAddress = cmp.Or(change.PrincipalAddress, old.PrincipalAddress)
 	old.MailingAddress = cmp.Or(change.MailingAddress, old.MailingAddress)

@@ -8,17 +8,18 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
-// shownRemarks is how many rows a comparison names; the results name all.
-const shownRemarks = 10
+// shownFindings is how many rows a comparison names; the results name all.
+const shownFindings = 10
 
-// compare looks the companies of a batch up and holds back the rows that name
-// another company than the filing service has under their Company ID. Where it
-// cannot be asked, the rows are compared before they are sent.
-func (r *filingRun) compare(ctx context.Context, pace jobs.Throttle) error {
-	if r.leavesLooking || r.batch.Open && r.flags.dryRun {
-		return nil // the workers do it, or its rows may be on their way
+// compareCompanies looks up the companies of a batch and holds back the rows whose
+// company differs from the one that the filing service has under their Company
+// ID. Rows that cannot be looked up now are compared before they are sent.
+func (r *filingRun) compareCompanies(ctx context.Context, pace jobs.Throttle) error {
+	if r.skipLookup || r.batch.Open && r.flags.dryRun {
+		return nil // the workers compare, or rows may be in flight
 	}
 	_, err := r.lookUpAndCompare(ctx, pace)
 	return err
@@ -39,7 +40,7 @@ func (r *filingRun) lookUpAndCompare(ctx context.Context, pace jobs.Throttle) (j
 	return review, nil
 }
 
-// showReview says which rows are not sent, and what else is to be looked at.
+// showReview prints which rows are not sent and which differences to check.
 func (r *filingRun) showReview(review jobs.Review) {
 	var held, warned []jobs.Finding
 	for _, m := range review.Findings {
@@ -51,20 +52,21 @@ func (r *filingRun) showReview(review jobs.Review) {
 	}
 	if review.HeldBack > 0 {
 		r.say("%s: %s not sent because the filing service's record of the company differs:", r.paint.red("Warning"),
-			isOrAre(review.HeldBack, "row"))
-		r.showRemarks(held)
-		r.say("  Correct the spreadsheet. If a Company ID is right although the name differs, enter the filing service's " +
+			text.CountOf(review.HeldBack, "row is", "rows are"))
+		r.showFindings(held)
+		r.say("  Correct the spreadsheet. If a Company ID is right although the name differs, enter the filing " +
+			"service's " +
 			"name under Confirmed Name, or run the same command with --accept-names.")
 	}
 	if len(warned) > 0 {
 		r.say("%s: %s to check before you approve:", r.paint.yellow("Warning"), count(len(warned), "difference"))
-		r.showRemarks(warned)
+		r.showFindings(warned)
 	}
 }
 
-func (r *filingRun) showRemarks(all []jobs.Finding) {
+func (r *filingRun) showFindings(all []jobs.Finding) {
 	for i, m := range all {
-		if i == shownRemarks {
+		if i == shownFindings {
 			r.say("  … and %d more, each at its cell in the results", len(all)-i)
 			return
 		}
@@ -76,16 +78,9 @@ func (r *filingRun) showRemarks(all []jobs.Finding) {
 	}
 }
 
-func isOrAre(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, noun)
-}
-
-// nothingReady reports whether a comparison left no row to send. Such a batch
-// stays unopened, so that the same command compares it again.
-func (r *filingRun) nothingReady(ctx context.Context) (bool, error) {
+// allHeldBack reports whether a comparison left no row to send. Such a batch is
+// not submitted, so that the same command compares it again.
+func (r *filingRun) allHeldBack(ctx context.Context) (bool, error) {
 	counts, err := r.ledger.Counts(ctx, r.batch.ID)
 	if err != nil || counts[filing.Ready]+counts[filing.Placing] > 0 {
 		return false, err
@@ -94,10 +89,10 @@ func (r *filingRun) nothingReady(ctx context.Context) (bool, error) {
 	return held > 0, err
 }
 
-// reconsider compares the rows of an open batch that were held back once more,
-// and asks about those that can be sent now. The batch is paused meanwhile, so
-// that no worker sends them before the answer.
-func (r *filingRun) reconsider(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter) (bool, error) {
+// releaseHeldBack compares the rows of a submitted batch that were held back once
+// more, and asks about those that can be sent now. The batch is paused until the
+// answer, so that no worker sends them before.
+func (r *filingRun) releaseHeldBack(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter) (bool, error) {
 	if !r.batch.Paused {
 		if err := r.ledger.PauseBatch(ctx, r.batch.ID); err != nil {
 			return false, err
@@ -126,8 +121,10 @@ func (r *filingRun) reconsider(ctx context.Context, pace jobs.Throttle, quoter p
 	}
 	r.showQuote(q, book)
 	if !r.flags.yes {
-		otherwise := fmt.Sprintf("Nothing was sent, and the batch is paused. To resume it: importer resume %s.", r.batch.ID)
-		if err := r.confirm(ctx, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.", count(q.Rows, "order"), q.Total),
+		otherwise := fmt.Sprintf("Nothing was sent, and the batch is paused. To resume it: importer resume %s.",
+			r.batch.ID)
+		if err := r.confirm(ctx, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.", count(q.Rows, "order"),
+			q.Total),
 			otherwise); err != nil {
 			return false, err
 		}

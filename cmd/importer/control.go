@@ -25,7 +25,7 @@ func (a *app) change(use, short string,
 				if err != nil {
 					return err
 				}
-				said, err := do(acting(c.Context(), use, b.ID, ""), l, b)
+				said, err := do(withAudit(c.Context(), use, b.ID, ""), l, b)
 				if err == nil {
 					fmt.Fprintln(a.out, said)
 				}

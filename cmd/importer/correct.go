@@ -5,33 +5,32 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/text"
 )
 
-// answered takes up the batch of a results workbook in which nothing is left to
-// correct.
-func (r *filingRun) answered(ctx context.Context) error {
+// resumeFromResults resumes the batch of a results workbook without corrections.
+func (r *filingRun) resumeFromResults(ctx context.Context) error {
 	origin, err := report.OriginOf(r.path)
 	if err != nil || origin == nil {
-		return r.nothing
+		return r.nothingToCorrect
 	}
 	b, err := r.ledger.Batch(ctx, origin.Batch)
 	if err != nil || b.ID != origin.Batch || !b.Open && !b.Prepared {
-		return r.nothing
+		return r.nothingToCorrect
 	}
-	r.batch, r.read = b, true
+	r.batch, r.inputImported = b, true
 	r.say("This results workbook needs no correction. Resuming its batch %s (%s).", b.ID, b.File)
 	return nil
 }
 
-// correct turns from a batch of corrected rows to the batch that they correct,
-// once that has taken them in. Where nothing of it is to be approved, or that one
-// has not begun, it takes them in at once.
-func (r *filingRun) correct(ctx context.Context) error {
+// applyCorrections switches from a batch of corrected rows to the batch that they
+// correct, once the corrections are part of it. Corrections that need no approval
+// become part of it at once.
+func (r *filingRun) applyCorrections(ctx context.Context) error {
 	if r.batch.Corrects == "" {
 		return nil
 	}
@@ -42,7 +41,7 @@ func (r *filingRun) correct(ctx context.Context) error {
 	r.say("This file corrects rows of batch %s (%s).", original.ID, original.File)
 	if r.batch.Open {
 		if r.batch.Approval.State != ledger.ApprovalWanted {
-			r.batch, r.read = original, true
+			r.batch, r.inputImported = original, true
 		}
 		return nil
 	}
@@ -56,15 +55,15 @@ func (r *filingRun) correct(ctx context.Context) error {
 				"--canceled, then the same command", report.CanceledText(original), original.ID)
 	}
 	if original.Open && counts[filing.Ready] > 0 {
-		return nil // after the yes
+		return nil // after the approval
 	}
-	return r.open(ctx, "correct")
+	return r.openBatch(ctx, "correct")
 }
 
-// open lets the batch go. One of corrected rows goes as part of the batch that it
-// corrects.
-func (r *filingRun) open(ctx context.Context, what string) error {
-	err := r.ledger.OpenBatch(acting(ctx, what, r.batch.ID, r.batch.File), r.batch.ID)
+// openBatch releases the batch for sending. Corrected rows become part of the
+// batch that they correct.
+func (r *filingRun) openBatch(ctx context.Context, command string) error {
+	err := r.ledger.OpenBatch(withAudit(ctx, command, r.batch.ID, r.batch.File), r.batch.ID)
 	if err != nil || r.batch.Corrects == "" {
 		return err
 	}
@@ -73,42 +72,40 @@ func (r *filingRun) open(ctx context.Context, what string) error {
 		return err
 	}
 	r.batch, err = r.ledger.Batch(ctx, r.batch.Corrects)
-	r.read = true
+	r.inputImported = true
 	return err
 }
 
-// consumed reports whether the input may be written over with the results: it is
-// the results workbook of the batch, and what was changed in it are the rows that
-// were taken in.
-func (r *filingRun) consumed() (bool, error) {
-	if !r.read {
+// mayReplaceInput reports whether the results may replace the input file: it is
+// the results workbook of the batch, and every change in it was imported.
+func (r *filingRun) mayReplaceInput() (bool, error) {
+	if !r.inputImported {
 		return false, nil
 	}
 	origin, err := report.OriginOf(r.path)
 	if err != nil || origin == nil || origin.Batch != r.batch.ID {
 		return false, err
 	}
-	print, err := report.Fingerprint(r.path)
+	hash, err := report.Fingerprint(r.path)
 	if err != nil {
 		return false, err
 	}
-	return r.ledger.IsResults(context.Background(), print)
+	return r.ledger.IsResults(context.Background(), hash)
 }
 
-// results writes the results of the batch. Of corrected rows that were not taken
-// in there are none: the workbook in which they were corrected is left as it is.
-func (r *filingRun) results(ctx context.Context) (report.Summary, error) {
+// writeOwnResults writes the results of the batch. A batch of corrections has
+// none of its own, and the workbook with the corrections stays unchanged.
+func (r *filingRun) writeOwnResults(ctx context.Context) (report.Summary, error) {
 	if r.batch.Corrects == "" {
 		return r.writeResults(ctx, r.ledger, r.batch.ID, r.output)
 	}
-	s, err := report.Summarize(ctx, r.ledger, r.batch.ID)
-	return s, err
+	return report.Summarize(ctx, r.ledger, r.batch.ID)
 }
 
-// placedElsewhere refuses to send a file whose results, written through another
-// ledger, lie beside it: what they say was placed this ledger does not know, and
-// would buy again.
-func (r *filingRun) placedElsewhere(ctx context.Context) error {
+// checkPlacedElsewhere refuses to send a file if the results beside it were
+// written from another ledger. This ledger does not know the orders in them, and
+// would buy them again.
+func (r *filingRun) checkPlacedElsewhere(ctx context.Context) error {
 	if r.output == nil || r.flags.sheet.again != "" || r.batch.Corrects != "" {
 		return nil
 	}
@@ -122,7 +119,7 @@ func (r *filingRun) placedElsewhere(ctx context.Context) error {
 			continue
 		}
 		if origin.Batch != r.batch.ID || !slices.Contains(origin.Accounts, r.env.Account()) {
-			continue // test orders are no live ones, and another organization's are not ours
+			continue // test orders, or orders of another organization
 		}
 		orders, err := report.OrdersIn(path)
 		if err != nil || len(orders) == 0 {
@@ -136,13 +133,10 @@ func (r *filingRun) placedElsewhere(ctx context.Context) error {
 		if len(orders) == 0 {
 			continue
 		}
-		shown := strings.Join(orders[:min(len(orders), 5)], ", ")
-		if len(orders) > 5 {
-			shown += fmt.Sprintf(" and %d more", len(orders)-5)
-		}
-		return fmt.Errorf(
-			`%s says that this file was placed before, as %s. The ledger in use (%s) does not know these orders, and would buy them again. Nothing was sent. Use the ledger that placed them: --ledger NAME, or FILING_DATA_DIR; or, if the orders are to be placed a second time, say --again="reason"`,
-			path, shown, r.env.LedgerName())
+		return fmt.Errorf("%s says that this file was placed before, as %s. The ledger in use (%s) does not have "+
+			"these orders and would buy them again. Nothing was sent. Use the ledger that placed them: --ledger NAME, "+
+			`or FILING_DATA_DIR. To place the orders a second time, use --again="reason"`,
+			path, text.FirstOf(orders, 5), r.env.LedgerName())
 	}
 	return nil
 }

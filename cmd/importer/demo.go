@@ -85,35 +85,36 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	go func() { served <- service.Serve(serving, listener) }()
 	defer func() { stop(); <-served }()
 
-	visitor := a.demoVisitor(map[string]string{
+	demo := a.demoApp(map[string]string{
 		"FILING_BASE_URL": "http://" + listener.Addr().String() + "/v1", "FILING_API_KEY": demoKey,
 		"FILING_WEBHOOK_SECRET": demoSecret, // nothing of the demo is told by events: it needs no word about them
 		"FILING_DATA_DIR":       data, "FILING_FEES": fees, "WORKER_CONCURRENCY": "8",
 	})
 
-	a.act("An accountant has a spreadsheet of 60 Delaware companies. First, check it for errors.", "importer check "+file)
-	if err := asIntended(visitor.check(ctx, file, "", sheetFlags{}, false), exitCorrect); err != nil {
+	a.showStep("An accountant has a spreadsheet of 60 Delaware companies. First, check it for errors.",
+		"importer check "+file)
+	if err := expectExit(demo.checkFile(ctx, file, "", sheetFlags{}, false), exitCorrect); err != nil {
 		return err
 	}
-	a.act(fmt.Sprintf("The other rows are ready. The prepaid balance is %s. Order as far as it allows.",
+	a.showStep(fmt.Sprintf("The other rows are ready. The prepaid balance is %s. Order as far as it allows.",
 		money.Cents(demoOpening).Dollars()), "importer run "+file+" --yes")
 	flags := runFlags{yes: true, patience: time.Minute}
-	if err := asIntended(visitor.run(ctx, file, flags), exitStopped); err != nil {
+	if err := expectExit(demo.run(ctx, file, flags), exitStopped); err != nil {
 		return err
 	}
 	service.Deposit(demoTopUp)
-	a.act(fmt.Sprintf(
+	a.showStep(fmt.Sprintf(
 		"The funds ran out. Nothing was lost, and no row is uncertain. After a top-up of %s, the same command resumes.",
 		money.Cents(demoTopUp).Dollars()), "importer run "+file+" --yes")
-	if err := asIntended(visitor.run(ctx, file, flags), exitCorrect); err != nil {
+	if err := expectExit(demo.run(ctx, file, flags), exitCorrect); err != nil {
 		return err
 	}
 	before := service.Books()
-	a.act("Run it once more by mistake:", "importer run "+file+" --yes")
-	if err := asIntended(visitor.run(ctx, file, flags), exitCorrect); err != nil {
+	a.showStep("Run it once more by mistake:", "importer run "+file+" --yes")
+	if err := expectExit(demo.run(ctx, file, flags), exitCorrect); err != nil {
 		return err
 	}
-	return a.demoBooks(before, service.Books(), file)
+	return a.printRecords(before, service.Books(), file)
 }
 
 // claimDemo makes the folder the demo's: one that is not there or empty is
@@ -211,8 +212,8 @@ func seedDemo(ctx context.Context, service *sandbox.Service, file string) error 
 	})
 }
 
-// demoVisitor is the same program in an environment of the demo's own.
-func (a *app) demoVisitor(env map[string]string) *app {
+// demoApp is the same program in an environment of the demo's own.
+func (a *app) demoApp(env map[string]string) *app {
 	return newApp(a.in, a.out, a.out, func(name string) string {
 		if v, ok := env[name]; ok {
 			return v
@@ -224,23 +225,22 @@ func (a *app) demoVisitor(env map[string]string) *app {
 	})
 }
 
-func (a *app) act(story, command string) {
+func (a *app) showStep(story, command string) {
 	fmt.Fprintf(a.out, "\n%s\n%s\n", a.paint.bold(story), a.paint.dim("$ "+command))
 }
 
-// asIntended passes the exit code that the story wants.
-func asIntended(err error, want int) error {
-	var s *status
-	switch {
-	case errors.As(err, &s) && s.code == want && s.err == nil:
+// expectExit returns nil if a command of the demo ended with the exit code that
+// the demo expects.
+func expectExit(err error, want int) error {
+	if s, ended := errors.AsType[*status](err); ended && s.code == want && s.err == nil {
 		return nil
-	case err == nil:
-		return fmt.Errorf("the demo went otherwise than intended: exit status 0 instead of %d", want)
+	} else if ended && s.code == exitInterrupted {
+		return err
 	}
-	return err
+	return fmt.Errorf("the demo expected exit status %d: %v", want, err)
 }
 
-func (a *app) demoBooks(before, after sandbox.Books, file string) error {
+func (a *app) printRecords(before, after sandbox.Books, file string) error {
 	fmt.Fprintf(a.out, "\n%s\n", a.paint.bold("The filing service's records:"))
 	fmt.Fprintf(a.out, "%d orders, %s charged; %d filings bought twice; %d orders refused for insufficient funds\n",
 		len(after.Orders), money.Cents(after.Charged).Dollars(), len(after.Duplicates()), after.Refused[402])

@@ -51,26 +51,15 @@ describes each file. Run the same command again to fetch missing documents.`,
 }
 
 func (a *app) listDocuments(b ledger.Batch, items []documents.Item, asJSON bool) error {
-	if asJSON {
-		lines := json.NewEncoder(a.out)
-		for _, i := range items {
-			if err := lines.Encode(documentLine(i)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(items) == 0 {
-		a.say("No documents have arrived for batch %s yet.", b.ID)
-		return nil
-	}
-	table := lineUp(a.out)
-	fmt.Fprintln(table, "ROW\tCLIENT\tFILING\tDOCUMENT\tARRIVED\tID")
-	for _, i := range items {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i.Number, cmp.Or(i.Client, i.Company), i.Product.Title(),
-			i.Type, i.At.Local().Format("2006-01-02 15:04"), cmp.Or(i.ID, "-"))
-	}
-	return table.Flush()
+	return list[documents.Item]{
+		empty:   fmt.Sprintf("No documents have arrived for batch %s yet.", b.ID),
+		columns: "ROW\tCLIENT\tFILING\tDOCUMENT\tARRIVED\tID",
+		cells: func(i documents.Item) []any {
+			return []any{i.Number, cmp.Or(i.Client, i.Company), i.Product.Title(), i.Type, localTime(i.At),
+				cmp.Or(i.ID, "-")}
+		},
+		line: func(i documents.Item) any { return documentLine(i) },
+	}.print(a, items, asJSON)
 }
 
 type savedDocument struct {

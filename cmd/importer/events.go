@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,7 +25,7 @@ evidence), ignored, or garbled (signed but not readable).`,
 		Example: "  importer events\n  importer events --unknown\n  importer events --limit 1000 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No events yet", func(l *ledger.Ledger) error {
+			return a.withLedgerToList(c.Context(), "No events yet", func(l *ledger.Ledger) error {
 				var state ledger.EventState
 				if unknown {
 					state = ledger.EventUnknown
@@ -47,43 +46,37 @@ evidence), ignored, or garbled (signed but not readable).`,
 }
 
 func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
-	if asJSON {
-		lines := json.NewEncoder(a.out)
-		for _, e := range events {
-			body := filing.HideSSNsInBody(e.Body) // kept by an earlier version, with whatever was in it
-			line := struct {
-				ID       string            `json:"id"`
-				State    ledger.EventState `json:"state"`
-				Received time.Time         `json:"receivedAt"`
-				Row      int64             `json:"row,omitempty"`
-				Note     string            `json:"note,omitempty"`
-				Body     any               `json:"body"`
-			}{e.ID, e.State, e.ReceivedAt, e.Row, filing.HideSSNs(e.Note), strings.ToValidUTF8(string(body), "\uFFFD")}
-			if json.Valid(body) && utf8.Valid(body) {
-				line.Body = json.RawMessage(body)
+	return list[ledger.Event]{
+		empty:   "No events yet. importer serve receives them; importer webhooks create registers its address.",
+		columns: "RECEIVED\tEVENT\tORDER\tWHAT\tSTATE",
+		cells: func(e ledger.Event) []any {
+			what := cmp.Or(e.FilingStatus, e.Type)
+			switch {
+			case e.Exception != 0:
+				what = filing.ExceptionText(e.Exception, "")
+			case e.Type == filing.DocumentUploaded:
+				what = "document " + cmp.Or(e.DocumentType, e.DocumentID)
 			}
-			if err := lines.Encode(line); err != nil {
-				return err
-			}
-		}
-		return nil
+			return []any{localTimeSeconds(e.ReceivedAt), legible(e.ID), legible(cmp.Or(e.OrderID, "-")),
+				legible(filing.HideSSNs(what)), e.State}
+		},
+		line: eventLine,
+	}.print(a, events, asJSON)
+}
+
+// eventLine is the JSON of an event. Its body was stored as it arrived.
+func eventLine(e ledger.Event) any {
+	body := filing.HideSSNsInBody(e.Body)
+	line := struct {
+		ID       string            `json:"id"`
+		State    ledger.EventState `json:"state"`
+		Received time.Time         `json:"receivedAt"`
+		Row      int64             `json:"row,omitempty"`
+		Note     string            `json:"note,omitempty"`
+		Body     any               `json:"body"`
+	}{e.ID, e.State, e.ReceivedAt, e.Row, filing.HideSSNs(e.Note), strings.ToValidUTF8(string(body), "\uFFFD")}
+	if json.Valid(body) && utf8.Valid(body) {
+		line.Body = json.RawMessage(body)
 	}
-	if len(events) == 0 {
-		a.say("No events yet. importer serve receives them; importer webhooks create registers its address.")
-		return nil
-	}
-	table := lineUp(a.out)
-	fmt.Fprintln(table, "RECEIVED\tEVENT\tORDER\tWHAT\tSTATE")
-	for _, e := range events {
-		what := cmp.Or(e.FilingStatus, e.Type)
-		switch {
-		case e.Exception != 0:
-			what = filing.ExceptionText(e.Exception, "")
-		case e.Type == filing.DocumentUploaded:
-			what = "document " + cmp.Or(e.DocumentType, e.DocumentID)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), legible(e.ID),
-			legible(cmp.Or(e.OrderID, "-")), legible(filing.HideSSNs(what)), e.State)
-	}
-	return table.Flush()
+	return line
 }

@@ -82,7 +82,7 @@ changes.`,
 				return err
 			}
 			over := func(ctx context.Context, do func(*ledger.Ledger) error) error {
-				return a.listing(ctx, "No firm settings yet", do)
+				return a.withLedgerToList(ctx, "No firm settings yet", do)
 			}
 			if policy.any() {
 				over = a.withAnyLedger
@@ -121,7 +121,7 @@ func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags)
 	if err := f.apply(&p); err != nil {
 		return err
 	}
-	if err := l.Approvals().ChangePolicy(acting(ctx, "policy", "", p.Words()), p); err != nil || p.Second {
+	if err := l.Approvals().ChangePolicy(withAudit(ctx, "policy", "", p.Words()), p); err != nil || p.Second {
 		return err
 	}
 	for _, part := range []struct{ value, what string }{
@@ -148,7 +148,7 @@ func forgetMapping(ctx context.Context, l *ledger.Ledger, name string) error {
 	case 0:
 		return fmt.Errorf("there is no column mapping %s (importer firm lists them)", name)
 	case 1:
-		return l.Uploads().DeleteMapping(acting(ctx, "mapping-drop", all[0].Shape, ""), all[0].Shape)
+		return l.Uploads().DeleteMapping(withAudit(ctx, "mapping-drop", all[0].Shape, ""), all[0].Shape)
 	}
 	return fmt.Errorf("%d column mappings begin with %s: write more of the name", len(all), name)
 }
@@ -167,7 +167,7 @@ func (a *app) showFirm(ctx context.Context, l *ledger.Ledger) error {
 	for _, m := range mappings {
 		fmt.Fprintf(a.out, "\nmapping %s, by %s on %s\n", m.Shape, m.CreatedBy,
 			m.CreatedAt.Local().Format("2006-01-02"))
-		table := lineUp(a.out)
+		table := newTable(a.out)
 		for _, theirs := range slices.Sorted(maps.Keys(m.Columns)) {
 			ours := m.Columns[theirs]
 			if ours == "" {

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,44 +20,66 @@ var exitMeanings = []struct {
 	{exitDone, "success"},
 	{exitFailed, "the command failed"},
 	{exitCorrect, "done, but some rows need correction"},
-	{exitStopped, "declined; nothing was changed"},
+	{exitStopped, "stopped or declined; rerun to resume"},
 	{exitUncertain, "some rows are uncertain; to resolve them: importer resolve"},
 	{exitInterrupted, "interrupted; everything is recorded"},
 }
 
-// ordered are the exit codes of the commands that report on a whole batch.
-var ordered = map[int]string{
-	exitDone:        "every row is placed, exists, or was skipped",
-	exitCorrect:     "",
-	exitStopped:     "stopped early (insufficient funds, rejected key, service down, or declined); rerun to resume",
-	exitUncertain:   "",
-	exitInterrupted: "",
+// batchExits are the exit codes of the commands that report on a whole batch.
+var batchExits = map[int]string{
+	exitDone:      "every row is placed, exists, or was skipped",
+	exitCorrect:   "",
+	exitStopped:   "stopped early (insufficient funds, rejected key, service down, or declined); rerun to resume",
+	exitUncertain: "",
 }
 
-// ownExits are the exit codes of a command beyond 0 and 1 by its path, with their
-// meaning where it is not the general one. Every command that asks before it
-// changes something can end with 3.
+// ownExits are the exit codes of a command, by its path, that exitCodes does not
+// know otherwise, with their meaning if it is not the general one.
 var ownExits = map[string]map[int]string{
-	"importer run":            ordered,
-	"importer status":         ordered,
-	"importer submit":         {exitDone: "the batch is submitted", exitStopped: ordered[exitStopped], exitInterrupted: ""},
+	"importer run":            batchExits,
+	"importer status":         batchExits,
+	"importer submit":         {exitDone: "the batch is submitted", exitStopped: batchExits[exitStopped]},
 	"importer check":          {exitDone: "no errors", exitCorrect: "some rows need correction"},
 	"importer resolve import": {exitCorrect: "some decisions need correction; nothing was changed"},
-	"importer audit verify":   {exitDone: "the ledger is consistent", exitFailed: "the ledger is not consistent, or cannot be read"},
-	"importer documents":      {exitInterrupted: ""},
-	"importer demo":           {exitInterrupted: ""},
+	"importer documents":      {exitStopped: "some documents could not be fetched; rerun to retry"},
+	"importer audit verify": {
+		exitDone:   "the ledger is consistent",
+		exitFailed: "the ledger is not consistent, or cannot be read",
+	},
+}
+
+// instant annotates commands that end before they can be interrupted.
+var instant = map[string]string{"instant": "yes"}
+
+// exitCodes are the exit codes of a command and their meanings.
+func exitCodes(c *cobra.Command) map[int]string {
+	own := ownExits[c.CommandPath()]
+	codes := make(map[int]string)
+	for _, exit := range exitMeanings {
+		meaning, listed := own[exit.code]
+		switch exit.code {
+		case exitDone, exitFailed:
+			listed = true
+		case exitStopped:
+			if c.Flags().Lookup("yes") != nil { // every command that asks has this flag
+				listed, meaning = true, cmp.Or(meaning, "declined; nothing was changed")
+			}
+		case exitInterrupted:
+			listed = c.Annotations["instant"] == ""
+		}
+		if listed {
+			codes[exit.code] = cmp.Or(meaning, exit.meaning)
+		}
+	}
+	return codes
 }
 
 // exitHelp lists the exit codes of a command, a line each.
 func exitHelp(c *cobra.Command) string {
-	own := ownExits[c.CommandPath()]
 	var b strings.Builder
-	for _, exit := range exitMeanings {
-		meaning, listed := own[exit.code]
-		asks := exit.code == exitStopped && c.Flags().Lookup("yes") != nil
-		if listed || asks || exit.code == exitDone || exit.code == exitFailed {
-			fmt.Fprintf(&b, "  %-4d %s\n", exit.code, cmp.Or(meaning, exit.meaning))
-		}
+	codes := exitCodes(c)
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		fmt.Fprintf(&b, "  %-4d %s\n", code, codes[code])
 	}
 	return b.String()
 }

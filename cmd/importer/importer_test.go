@@ -69,7 +69,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("LEDGER", sandboxLedger(filepath.Join(env.WorkDir, "data")))
 	env.Setenv("WORKER_CONCURRENCY", "4")
 	env.Setenv("TZ", "UTC")
-	env.Setenv("PERSON", person())
+	env.Setenv("PERSON", currentUser())
 	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_WEBHOOK_SECRET",
 		"FILING_WEBHOOK_SECRET_FILE", "FILING_LIVE", "FILING_REPEAT_AGENT", "FILING_FEES", "FILING_RATE",
 		"FILING_NOTIFY", "DATABASE_URL", "REDIS_URL", "PUBLIC_URL"} {

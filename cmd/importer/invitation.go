@@ -61,10 +61,10 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 		}
 		return invitation{text: fmt.Sprintf("The page is at %s/", base)}, nil
 	}
-	account, err := p.ledger.Accounts().Find(ctx, person())
+	account, err := p.ledger.Accounts().Find(ctx, currentUser())
 	if errors.Is(err, ledger.ErrNotFound) {
-		account, err = p.ledger.Accounts().Add(acting(ctx, "account-add", strings.ToLower(person()),
-			"by importer serve, roles "+roleText(ownerRoles)), person(), ownerRoles)
+		account, err = p.ledger.Accounts().Add(withAudit(ctx, "account-add", strings.ToLower(currentUser()),
+			"by importer serve, roles "+roleText(ownerRoles)), currentUser(), ownerRoles)
 	}
 	if err != nil {
 		return invitation{}, err
@@ -72,7 +72,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 	if account.HasPassword { // a link would only reset it
 		return invitation{text: fmt.Sprintf("The page is at %s/. Sign in as %s", base, account.Name)}, nil
 	}
-	secret, err := p.ledger.Accounts().MakeSignInLink(acting(ctx, "account-link", account.Name,
+	secret, err := p.ledger.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name,
 		"by importer serve, for "+firstLink.String()), account.ID, firstLink)
 	if err != nil {
 		return invitation{}, err

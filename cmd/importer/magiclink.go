@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) magicLinkCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	var user, company string
 	c := &cobra.Command{
 		Use:   "magic-link --user USER --company COMPANY",
@@ -31,21 +31,21 @@ days. Anyone who has the link can use it, so pass it on with care. It is not sto
 				return err
 			}
 			ctx := c.Context()
-			userID, err := userNamed(ctx, client, user)
+			userID, err := findUserID(ctx, client, user)
 			if err != nil {
 				return err
 			}
-			companyID, err := companyNamed(ctx, client, company)
+			companyID, err := findCompanyID(ctx, client, company)
 			if err != nil {
 				return err
 			}
 			var answer json.RawMessage
 			link, err := client.MagicLink(filingapi.KeepBody(ctx, &answer), userID, companyID)
 			if err != nil {
-				return unanswered(err)
+				return withAdvice(err)
 			}
-			if m.json {
-				return a.show(m, answer)
+			if o.json {
+				return a.showRecord(o, answer)
 			}
 			a.say("Valid for seven days. Anyone with this link is signed in as %s:", user)
 			_, err = fmt.Fprintln(a.out, plain(link))
@@ -54,39 +54,41 @@ days. Anyone who has the link can use it, so pass it on with care. It is not sto
 	}
 	c.Flags().StringVar(&user, "user", "", "the user: an ID (user_…) or an email address")
 	c.Flags().StringVar(&company, "company", "", "the company: an ID (comp_…) or a slug")
-	m.reads(c)
+	o.registerJSON(c)
 	return c
 }
 
-// userNamed is the id of a user who is named by id or by e-mail.
-func userNamed(ctx context.Context, client *filingapi.Client, name string) (string, error) {
-	switch {
-	case filing.IsUserID(name):
+// findUserID returns the ID of a user who is named by ID or by email address.
+func findUserID(ctx context.Context, client *filingapi.Client, name string) (string, error) {
+	if filing.IsUserID(name) {
 		return name, nil
-	case !filing.IsEmail(name):
-		return "", fmt.Errorf("--user: %q is neither a user ID (user_…) nor an email address", name)
+	}
+	if err := checkUserName(name); err != nil {
+		return "", fmt.Errorf("--user: %w", err)
 	}
 	user, err := client.User(ctx, name)
 	if errors.Is(err, filingapi.ErrNotFound) {
-		return "", fmt.Errorf("the filing service has no user %s. To create one: importer users create --name NAME --email %s", name, name)
+		return "", fmt.Errorf(
+			"the filing service has no user %s. To create one: importer users create --name NAME --email %s",
+			name, name)
 	}
-	return user.ID, unanswered(err)
+	return user.ID, withAdvice(err)
 }
 
-// companyNamed is the id of a company that is named by id or by slug.
-func companyNamed(ctx context.Context, client *filingapi.Client, name string) (string, error) {
+// findCompanyID returns the ID of a company that is named by ID or by slug.
+func findCompanyID(ctx context.Context, client *filingapi.Client, name string) (string, error) {
 	if filing.IsCompanyID(name) {
 		return name, nil
 	}
-	if err := isCompany(name); err != nil {
+	if err := checkCompanyName(name); err != nil {
 		return "", err
 	}
 	company, err := client.Company(ctx, name)
-	return company.ID, unanswered(err)
+	return company.ID, withAdvice(err)
 }
 
-// isCompany says what is wrong with a company's name on the command line.
-func isCompany(name string) error {
+// checkCompanyName refuses what is neither an ID nor a slug.
+func checkCompanyName(name string) error {
 	if !filing.IsCompanyID(name) && !filing.IsSlug(name) {
 		return fmt.Errorf("%q is neither a company ID (comp_…) nor a slug from the company's web address",
 			name)

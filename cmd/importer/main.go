@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// The exit codes, stable by promise.
+// The exit codes. They are a promise to scripts.
 const (
-	exitDone        = 0   // every row is placed, exists or was skipped
+	exitDone        = 0   // the command did its work; every row is placed, exists, or was skipped
 	exitFailed      = 1   // the command could not do its work
-	exitCorrect     = 2   // done, and some rows need correction
-	exitStopped     = 3   // stopped with rows still ready: the same command continues
-	exitUncertain   = 4   // some rows are uncertain
+	exitCorrect     = 2   // done, but some rows need correction
+	exitStopped     = 3   // stopped with rows still ready, or declined; the same command resumes
+	exitUncertain   = 4   // some rows are uncertain; wins over 2 and 3
 	exitInterrupted = 130 // interrupted; everything is recorded
 )
 

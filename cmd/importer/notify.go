@@ -18,25 +18,31 @@ notification when funds are insufficient or sufficient again, the API key is
 rejected, a batch has ended, rows are uncertain, or filings need a correction.
 
   FILING_NOTIFY=https://hooks.slack.com/services/T…/B…/…    a Slack channel
-  FILING_NOTIFY=slack+https://chat.example.com/hooks/…      a service compatible with Slack
+  FILING_NOTIFY=slack+https://chat.example.com/hooks/…      another server that accepts Slack messages
   FILING_NOTIFY=https://example.com/hook                    {"title":…,"message":…,"kind":…,"batch":…}
   FILING_NOTIFY=smtp://USER:PASSWORD@mail.example.com:587/?from=A@B&to=C@D,E@F
   FILING_NOTIFY_FILE=/run/secrets/notify                    a file with one target on each line
   FILING_NOTIFY_ON=funds,key,uncertain                      only these kinds`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		Annotations: instant,
 	}
-	c.AddCommand(&cobra.Command{
+	c.AddCommand(a.notifyTestCommand())
+	return c
+}
+
+func (a *app) notifyTestCommand() *cobra.Command {
+	return &cobra.Command{
 		Use:     "test",
 		Short:   "Send a test notification to every target",
 		Example: "  FILING_NOTIFY=https://example.com/hook importer notify test",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.notifyTest(c) },
-	})
-	return c
+		RunE:    func(c *cobra.Command, _ []string) error { return a.testNotifications(c) },
+	}
 }
 
-func (a *app) notifyTest(c *cobra.Command) error {
+func (a *app) testNotifications(c *cobra.Command) error {
 	env, err := a.environment()
 	if err != nil {
 		return err

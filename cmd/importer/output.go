@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -8,33 +9,60 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/text"
 )
 
-// legible is a text from outside as a terminal may show it: on one line, without
-// what moves the cursor or turns the writing around, and not for ever.
-func legible(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, s)
-	if runes := []rune(s); len(runes) > maxLegible {
-		s = string(runes[:maxLegible]) + "…"
-	}
-	return s
+// legible is foreign text as a terminal may show it: one line, without characters
+// that steer a terminal, and of limited length.
+func legible(s string) string { return text.Shorten(text.Line(s), 500) }
+
+// localTime is a time as the tables show it.
+func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// localTimeSeconds is a time to the second.
+func localTimeSeconds(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// list prints items as a table, or as JSON lines.
+type list[T any] struct {
+	empty   string // what is printed instead of an empty table
+	columns string // separated by tabs
+	cells   func(T) []any
+	line    func(T) any // the JSON of an item
 }
 
-const maxLegible = 500
+func (p list[T]) print(a *app, items []T, asJSON bool) error {
+	if asJSON {
+		lines := json.NewEncoder(a.out)
+		for _, item := range items {
+			if err := lines.Encode(p.line(item)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(items) == 0 {
+		a.say("%s", p.empty)
+		return nil
+	}
+	table := newTable(a.out)
+	fmt.Fprintln(table, p.columns)
+	for _, item := range items {
+		for i, cell := range p.cells(item) {
+			if i > 0 {
+				fmt.Fprint(table, "\t")
+			}
+			fmt.Fprint(table, cell)
+		}
+		fmt.Fprintln(table)
+	}
+	return table.Flush()
+}
 
-// outputOf is a file that a command is to write for an input.
-type outputOf struct {
+// outputFile is a file that a command is to write for an input.
+type outputFile struct {
 	asked  string   // with -o; "" for a name of our own
 	input  string   // nobody's own sheet is written over; "" where there is none
 	ending string   // ".results.xlsx"
@@ -50,7 +78,7 @@ type outputOf struct {
 
 // check makes sure, before any work is done, that the file can be written. Which
 // name it gets, choose says.
-func (o *outputOf) check() error {
+func (o *outputFile) check() error {
 	first := o.asked
 	if first == "" {
 		first = o.name(1)
@@ -79,14 +107,14 @@ func (o *outputOf) check() error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-func (o *outputOf) isInput(found os.FileInfo) bool {
+func (o *outputFile) isInput(found os.FileInfo) bool {
 	given, err := os.Stat(o.input)
 	return o.input != "" && err == nil && os.SameFile(found, given)
 }
 
 // name is the n-th name of our own: "a.results.xlsx", "a.results (2).xlsx". A file
 // that we wrote for a sheet has the names of the sheet.
-func (o *outputOf) name(n int) string {
+func (o *outputFile) name(n int) string {
 	base := strings.TrimSuffix(o.input, filepath.Ext(o.input))
 	folder, name := filepath.Split(base)
 	base = folder + filing.HideSSNsInName(name)
@@ -108,7 +136,7 @@ const mostNames = 100
 
 // choose finds the name under which the file may be written. left is a file that
 // has the first name of our own and is left as it is; "" for none.
-func (o *outputOf) choose() (path, left string, err error) {
+func (o *outputFile) choose() (path, left string, err error) {
 	if o.asked != "" {
 		if _, err := os.Stat(o.asked); err != nil {
 			return o.asked, "", nil

@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/notify"
 	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/retry"
 	"bulkfiling/internal/schedule"
 	"bulkfiling/internal/signin"
 	"bulkfiling/internal/web"
@@ -53,7 +54,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	if err := l.Fleet().Announce(ctx, "serve", p.places()); err != nil {
 		return nil, err
 	}
-	p.seasons = s.env.Seasons(l, p.client, log)
+	p.seasons = s.env.Scheduler(l, p.client, log)
 	c := web.Config{
 		Ledger:       l,
 		Service:      p.service,
@@ -162,7 +163,7 @@ func (p *page) ask(ctx context.Context) (pricing.Quoter, error) {
 	if p.why != nil {
 		return nil, p.why
 	}
-	return p.env.Asker(p.ledger, p.client)(ctx)
+	return p.env.PriceSource(p.ledger, p.client)(ctx)
 }
 
 // build is which importer this is.
@@ -235,7 +236,7 @@ func (p *page) place(ctx context.Context) {
 	if !p.places() {
 		return
 	}
-	worker := p.worker(ctx)
+	worker := p.startWorker(ctx)
 	if worker == nil {
 		return
 	}
@@ -244,25 +245,18 @@ func (p *page) place(ctx context.Context) {
 	worker.Stop()
 }
 
-// worker starts one, however long that takes: the page outlives a service that
-// is down, a key that is corrected, and a Redis that is away. It is nil where
-// ctx ends first.
-func (p *page) worker(ctx context.Context) *jobs.Worker {
-	for wait, said := time.Second, ""; ctx.Err() == nil; wait = min(2*wait, 30*time.Second) {
-		worker, err := p.start(ctx)
-		if err == nil {
-			return worker
+// startWorker starts a worker. It retries while the filing service or Redis is
+// down or the key is rejected, and returns nil if ctx ends first.
+func (p *page) startWorker(ctx context.Context) (worker *jobs.Worker) {
+	said := ""
+	_ = retry.Do(ctx, retry.Backoff{First: time.Second, Max: 30 * time.Second}, func() (final bool, err error) {
+		if worker, err = p.start(ctx); err != nil && err.Error() != said && ctx.Err() == nil {
+			said = err.Error()
+			p.log.Warn("cannot place orders yet, retrying", "reason", said)
 		}
-		if text := err.Error(); text != said && ctx.Err() == nil {
-			p.log.Warn("cannot place orders yet, retrying", "reason", text)
-			said = text
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
-	}
-	return nil
+		return false, err
+	})
+	return worker
 }
 
 func (p *page) start(ctx context.Context) (*jobs.Worker, error) {

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) pricesCommand() *cobra.Command {
-	return family("prices", "List prices or set retail prices",
+	return groupCommand("prices", "List prices or set retail prices",
 		"prices shows what the organization pays (wholesale) and what its users pay (retail).\nState fees are added "+
 			"at cost.",
 		"  importer prices list\n  importer prices set ein --retail 99",
@@ -23,7 +23,7 @@ func (a *app) pricesCommand() *cobra.Command {
 }
 
 func (a *app) pricesListCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the prices of all products",
@@ -37,20 +37,20 @@ func (a *app) pricesListCommand() *cobra.Command {
 			var answer json.RawMessage
 			prices, err := client.PriceList(filingapi.KeepBody(c.Context(), &answer))
 			if err != nil {
-				return unanswered(err)
+				return withAdvice(err)
 			}
-			if m.json {
-				return a.show(m, answer)
+			if o.json {
+				return a.showRecord(o, answer)
 			}
 			return a.listPrices(prices)
 		},
 	}
-	m.reads(c)
+	o.registerJSON(c)
 	return c
 }
 
 func (a *app) listPrices(prices []filingapi.Price) error {
-	table := lineUp(a.out)
+	table := newTable(a.out)
 	fmt.Fprintln(table, "TYPE\tNAME\tWHOLESALE\tDEFAULT\tRETAIL\tENABLED\tDESCRIPTION")
 	for _, p := range prices {
 		enabled := "yes"
@@ -74,7 +74,7 @@ func dollars(amount string) string {
 }
 
 func (a *app) pricesSetCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	var retail string
 	var enabled bool
 	c := &cobra.Command{
@@ -103,20 +103,20 @@ wholesale price. Only formation tiers can be disabled, and one must stay enabled
 			if err != nil {
 				return err
 			}
-			return a.setPrice(c.Context(), client, args[0], change, m)
+			return a.changePrice(c.Context(), client, args[0], change, o)
 		},
 	}
 	c.Flags().StringVar(&retail, "retail", "", "the retail price in dollars")
 	c.Flags().BoolVar(&enabled, "enabled", true, "--enabled=false stops offering a formation tier")
-	m.changes(c)
+	o.registerChange(c)
 	return c
 }
 
-// setPrice sends both fields of a price, the one that is not to change as it
-// stands. Assumption: whether one alone would do is not shown.
-func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name string, change filingapi.PriceChange,
-	m manner) error {
-	now, line, err := priceOf(ctx, client, name)
+// changePrice sends both fields of a price, also the one that stays. Assumption:
+// whether one field alone is accepted is not shown.
+func (a *app) changePrice(ctx context.Context, client *filingapi.Client, name string, change filingapi.PriceChange,
+	o outputFlags) error {
+	now, line, err := findPrice(ctx, client, name)
 	if err != nil {
 		return err
 	}
@@ -136,40 +136,44 @@ func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name strin
 		rows = append(rows, []string{"enabled", fmt.Sprint(now.Enabled), "->", fmt.Sprint(*change.Enabled)})
 	}
 	if len(rows) == 1 {
-		a.say("Nothing to change.")
-		return a.show(m, line)
+		rows = nil
 	}
-	if err := a.agreed(ctx, m, fmt.Sprintf("The price of %s (%s) changes:", plain(now.Type), plain(now.Name)), rows,
-		"Change it?"); err != nil {
+	sent, err := a.applyChange(ctx, o, recordChange{
+		name:  fmt.Sprintf("The price of %s (%s)", plain(now.Type), plain(now.Name)),
+		old:   line,
+		rows:  rows,
+		check: "importer prices list",
+		send:  func(ctx context.Context) error { return setPrice(ctx, client, now.Type, change) },
+	})
+	if err != nil || !sent {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx)
-	err = client.SetPrice(ctx, now.Type, change)
+	_, answer, err := findPrice(context.WithoutCancel(ctx), client, now.Type)
+	if err != nil {
+		return fmt.Errorf("the price was changed, but cannot be shown: %w", err)
+	}
+	return a.showRecord(o, answer)
+}
+
+// setPrice sends a price, and explains why it is refused.
+func setPrice(ctx context.Context, client *filingapi.Client, name string, change filingapi.PriceChange) error {
+	err := client.SetPrice(ctx, name, change)
 	if floor, below := errors.AsType[*filingapi.FloorError](err); below {
 		return fmt.Errorf("%s cannot be sold for %s: the minimum is the wholesale price, %s (%w)",
-			now.Type, dollars(change.RetailAmount.String()), dollars(floor.Minimum), floor.Unwrap())
+			name, dollars(change.RetailAmount.String()), dollars(floor.Minimum), floor.Unwrap())
 	}
 	if errors.Is(err, filingapi.ErrNotFound) {
 		return fmt.Errorf("%w. If the filing service sets prices at another path, set FILING_SET_PRICE_PATH", err)
 	}
-	if err != nil {
-		return failed(
-			err, "it may have been changed. To check: importer prices list. Running the same command again is safe")
-	}
-	a.say("The price was set.")
-	_, answer, err := priceOf(ctx, client, now.Type)
-	if err != nil {
-		return fmt.Errorf("the price was set, but cannot be shown: %w", err)
-	}
-	return a.show(m, answer)
+	return err
 }
 
-// priceOf finds a line of the list by its type, in whatever style it is written.
-func priceOf(ctx context.Context, client *filingapi.Client, name string) (filingapi.Price, json.RawMessage, error) {
+// findPrice finds a line of the price list by its type, in any spelling.
+func findPrice(ctx context.Context, client *filingapi.Client, name string) (filingapi.Price, json.RawMessage, error) {
 	var answer json.RawMessage
 	prices, err := client.PriceList(filingapi.KeepBody(ctx, &answer))
 	if err != nil {
-		return filingapi.Price{}, nil, unanswered(err)
+		return filingapi.Price{}, nil, withAdvice(err)
 	}
 	var lines struct {
 		Prices []json.RawMessage `json:"prices"`

@@ -91,7 +91,7 @@ func (p *progress) line(now report.Progress) string {
 	halted := report.HaltWords(now.Halted)
 	switch {
 	case halted == "" && p.trouble != nil && p.trouble() != "":
-		halted = p.app.paint.yellow("the service does not answer: " + p.trouble())
+		halted = p.app.paint.yellow("the filing service is not responding: " + p.trouble())
 	case halted == "":
 		return now.String()
 	case now.Halted.Reason == filing.HaltKey:

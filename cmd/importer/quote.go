@@ -18,7 +18,7 @@ const shownKinds = 25
 // fee and state fee apart, and what the figures rest on.
 func (a *app) sayQuote(q pricing.BatchQuote) {
 	var b strings.Builder
-	table := lineUp(&b)
+	table := newTable(&b)
 	fmt.Fprintln(table, "  \tfilings\tservice fee\tstate fee\ttotal")
 	for i, k := range q.Kinds {
 		if i == shownKinds {
@@ -67,8 +67,10 @@ func (a *app) sayFunds(q pricing.BatchQuote, book ledger.Balance) {
 	}
 	a.say("  available %s", book.Available().Dollars())
 	if short := book.Missing(q.Total.Amount); short > 0 {
-		a.say("  %s", a.paint.yellow(fmt.Sprintf("Insufficient funds: you need %s more. Orders are sent as far as the balance allows; the rest wait.",
-			short.Dollars())))
+		a.say("  %s", a.paint.yellow(
+			fmt.Sprintf(
+				"Insufficient funds: you need %s more. Orders are sent as far as the balance allows; the rest wait.",
+				short.Dollars())))
 	}
 }
 

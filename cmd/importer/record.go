@@ -10,32 +10,36 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/text"
 )
 
-// manner is how a command of the rest of the service talks.
-type manner struct{ json, yes bool }
+// outputFlags are the flags of a command about a record at the filing service.
+type outputFlags struct{ json, yes bool }
 
-func (m *manner) reads(c *cobra.Command) {
-	c.Flags().BoolVar(&m.json, "json", false, "print the filing service's answer as one JSON line")
+// registerJSON adds the flag of a command that shows a record.
+func (o *outputFlags) registerJSON(c *cobra.Command) {
+	c.Flags().BoolVar(&o.json, "json", false, "print the filing service's answer as one JSON line")
 }
 
-func (m *manner) changes(c *cobra.Command) {
-	m.reads(c)
-	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask")
+// registerChange adds the flags of a command that changes a record.
+func (o *outputFlags) registerChange(c *cobra.Command) {
+	o.registerJSON(c)
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 }
 
-// family is a command that only has subcommands.
-func family(use, short, long, example string, members ...*cobra.Command) *cobra.Command {
+// groupCommand is a command that only has subcommands.
+func groupCommand(use, short, long, example string, members ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:     use,
 		Short:   short,
 		Long:    long,
 		Example: example,
+
+		Annotations: instant,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("unknown command %q for %q", args[0], c.CommandPath())
@@ -48,7 +52,7 @@ func family(use, short, long, example string, members ...*cobra.Command) *cobra.
 	return c
 }
 
-// one is the argument check of commands that take one thing.
+// one returns the argument check of a command that takes one thing.
 func one(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -58,7 +62,7 @@ func one(what string) cobra.PositionalArgs {
 	}
 }
 
-// service makes the client that the environment names.
+// service returns a client for the filing service in the environment.
 func (a *app) service() (*filingapi.Client, error) {
 	env, err := a.environment()
 	if err != nil {
@@ -67,96 +71,103 @@ func (a *app) service() (*filingapi.Client, error) {
 	return env.Client()
 }
 
-// read asks the service and shows its answer.
-func (a *app) read(ctx context.Context, m manner, ask func(context.Context, *filingapi.Client) error) error {
-	client, err := a.service()
-	if err != nil {
-		return err
-	}
-	var answer json.RawMessage
-	if err := ask(filingapi.KeepBody(ctx, &answer), client); err != nil {
-		return unanswered(err)
-	}
-	return a.show(m, answer)
-}
-
-// field is one fact of a record, by its path in the service's own words.
-type field struct{ name, value string }
-
-// fieldsOf takes a JSON document apart, in its own order. A list of plain values
-// is one field, and so is an empty one.
-func fieldsOf(document json.RawMessage) []field {
-	dec := json.NewDecoder(bytes.NewReader(document))
-	dec.UseNumber()
-	var fields []field
-	var read func(path string) error
-	read = func(path string) error {
-		token, err := dec.Token()
+// showCommand completes a command that shows a record: get asks for it by the
+// first argument, which check accepted.
+func (a *app) showCommand(c *cobra.Command, check func(name string) error,
+	get func(ctx context.Context, client *filingapi.Client, name string) error) *cobra.Command {
+	var o outputFlags
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := check(first(args)); err != nil {
+			return err
+		}
+		client, err := a.service()
 		if err != nil {
 			return err
 		}
-		switch token {
-		case json.Delim('{'):
-			for dec.More() {
-				key, err := dec.Token()
-				if err != nil {
-					return err
-				}
-				if err := read(strings.TrimPrefix(path+"."+plain(key), ".")); err != nil {
-					return err
-				}
-			}
-			_, err = dec.Token()
-		case json.Delim('['):
-			var list []string
-			start, flat := len(fields), true
-			for i := 0; dec.More(); i++ {
-				at := fmt.Sprintf("%s[%d]", path, i)
-				if err := read(at); err != nil {
-					return err
-				}
-				if flat = flat && len(fields) == start+i+1 && fields[start+i].name == at; flat {
-					list = append(list, fields[start+i].value)
-				}
-			}
-			if flat {
-				fields = append(fields[:start], field{path, strings.Join(list, ", ")})
-			}
-			_, err = dec.Token()
-		default:
-			fields = append(fields, field{path, plain(token)})
+		var answer json.RawMessage
+		if err := get(filingapi.KeepBody(c.Context(), &answer), client, first(args)); err != nil {
+			return withAdvice(err)
 		}
-		return err
+		return a.showRecord(o, answer)
 	}
-	if read("") != nil {
-		return nil // no JSON; its reader has said so
+	o.registerJSON(c)
+	return c
+}
+
+// field is one value of a record, named by its path in the filing service's
+// terms.
+type field struct{ name, value string }
+
+// fieldsOf flattens a JSON document, in its own order. A list of plain values is
+// one field, and so is an empty list. It returns nothing for a document that is
+// not JSON: its reader has reported that.
+func fieldsOf(document json.RawMessage) []field {
+	dec := json.NewDecoder(bytes.NewReader(document))
+	dec.UseNumber()
+	fields, err := readFields(dec, "")
+	if err != nil {
+		return nil
 	}
 	return fields
 }
 
-// plain is a value as a terminal shows it: nothing in it can steer one.
+// readFields reads the fields of one value.
+func readFields(dec *json.Decoder, path string) (fields []field, err error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	opening, nested := token.(json.Delim)
+	if !nested {
+		return []field{{path, plain(token)}}, nil
+	}
+	var values []string // of a list of plain values
+	flat := opening == '['
+	for i := 0; dec.More(); i++ {
+		name := fmt.Sprintf("%s[%d]", path, i)
+		if opening == '{' {
+			key, err := dec.Token()
+			if err != nil {
+				return nil, err
+			}
+			name = strings.TrimPrefix(path+"."+plain(key), ".")
+		}
+		inner, err := readFields(dec, name)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, inner...)
+		if flat = flat && len(inner) == 1 && inner[0].name == name; flat {
+			values = append(values, inner[0].value)
+		}
+	}
+	if flat {
+		fields = []field{{path, strings.Join(values, ", ")}}
+	}
+	_, err = dec.Token() // the closing bracket
+	return fields, err
+}
+
+// plain is a value on one line that cannot steer a terminal.
 func plain(v any) string {
 	if v == nil {
 		return ""
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return ' '
-		}
-		return r
-	}, fmt.Sprint(v))
+	return text.Line(fmt.Sprint(v))
 }
 
-// lineUp makes columns of what stands between tabs, once it is flushed.
-func lineUp(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+// newTable aligns what is written to it in columns that tabs separate. Flush
+// prints it.
+func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
-// show prints an answer: as it came for a program, taken apart for a person.
-func (a *app) show(m manner, answer json.RawMessage) error {
-	if m.json {
+// showRecord prints an answer of the filing service: unchanged with --json,
+// otherwise its fields.
+func (a *app) showRecord(o outputFlags, answer json.RawMessage) error {
+	if o.json {
 		_, err := fmt.Fprintf(a.out, "%s\n", answer)
 		return err
 	}
-	table := lineUp(a.out)
+	table := newTable(a.out)
 	for _, f := range fieldsOf(answer) {
 		if f.value != "" {
 			fmt.Fprintf(table, "%s\t%s\n", f.name, f.value)
@@ -165,27 +176,28 @@ func (a *app) show(m manner, answer json.RawMessage) error {
 	return table.Flush()
 }
 
-// differences are the fields of a change that are not so already, old and new.
+// differences lists the fields of a change that differ from the old record, with
+// both values.
 func differences(old json.RawMessage, change any) ([][]string, error) {
-	document, err := json.Marshal(change)
+	fields, err := newFields(change)
 	if err != nil {
-		return nil, fmt.Errorf("write the change: %w", err)
+		return nil, err
 	}
 	before := make(map[string]string)
 	for _, f := range fieldsOf(old) {
 		before[f.name] = f.value
 	}
 	var rows [][]string
-	for _, f := range fieldsOf(document) {
-		if was := before[f.name]; was != f.value {
-			rows = append(rows, []string{f.name, cmp.Or(was, "(empty)"), "->", cmp.Or(f.value, "(empty)")})
+	for _, f := range fields {
+		if was := before[f[0]]; was != f[1] {
+			rows = append(rows, []string{f[0], cmp.Or(was, "(empty)"), "->", cmp.Or(f[1], "(empty)")})
 		}
 	}
 	return rows, nil
 }
 
-// facts are the fields of a new record.
-func facts(v any) ([][]string, error) {
+// newFields lists the fields of a new record.
+func newFields(v any) ([][]string, error) {
 	document, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
@@ -197,34 +209,59 @@ func facts(v any) ([][]string, error) {
 	return rows, nil
 }
 
-// agreed shows what is about to be done and asks, unless it was told not to. It
-// is nil for a yes.
-func (a *app) agreed(ctx context.Context, m manner, what string, rows [][]string, question string) error {
+// confirmChange shows what is about to change and asks, except with --yes.
+func (a *app) confirmChange(ctx context.Context, o outputFlags, what string, rows [][]string, question string) error {
 	a.say("%s", what)
-	table := lineUp(a.err)
+	table := newTable(a.err)
 	for _, row := range rows {
 		fmt.Fprintf(table, "  %s\n", strings.Join(row, "\t"))
 	}
-	if err := table.Flush(); err != nil || m.yes {
+	if err := table.Flush(); err != nil || o.yes {
 		return err
 	}
 	return a.confirm(ctx, question, "Nothing was changed.")
 }
 
-// failed is the error of a call that was to change something. advice is for the
-// case that it may have: that is told even to somebody who pressed Ctrl-C.
-func failed(err error, advice string) error {
+// recordChange is a change of a record at the filing service.
+type recordChange struct {
+	name  string          // of the record, as a sentence begins with it
+	old   json.RawMessage // the record
+	rows  [][]string      // what differences returned
+	check string          // the command that shows the record
+	send  func(context.Context) error
+}
+
+// applyChange shows a change, asks, and sends it. It reports whether it was sent.
+func (a *app) applyChange(ctx context.Context, o outputFlags, c recordChange) (bool, error) {
+	if len(c.rows) == 0 {
+		a.say("Nothing to change.")
+		return false, a.showRecord(o, c.old)
+	}
+	if err := a.confirmChange(ctx, o, c.name+" changes:", c.rows, "Change it?"); err != nil {
+		return false, err
+	}
+	if err := c.send(context.WithoutCancel(ctx)); err != nil {
+		return false, changeError(err, "it may have been changed. To check: "+c.check+
+			". Running the same command again is safe")
+	}
+	a.say("%s was changed.", c.name)
+	return true, nil
+}
+
+// changeError is the error of a call that changes something. advice is for a call
+// that may have changed it: it is printed even after a Ctrl-C.
+func changeError(err error, advice string) error {
 	switch {
 	case errors.Is(err, filingapi.ErrUncertain):
 		return &status{code: exitFailed, err: fmt.Errorf("%w; %s", err, advice)}
 	case err != nil:
-		return &status{code: exitFailed, err: unanswered(err)}
+		return &status{code: exitFailed, err: withAdvice(err)}
 	}
 	return nil
 }
 
-// unanswered adds to an error what its reader can do.
-func unanswered(err error) error {
+// withAdvice adds to an error what its reader can do.
+func withAdvice(err error) error {
 	if errors.Is(err, filingapi.ErrKeyRefused) {
 		return fmt.Errorf("%w. Correct FILING_API_KEY", err)
 	}

@@ -13,7 +13,7 @@ func TestRecordsAreTakenApart(t *testing.T) {
 		`{"list":[],"objects":[{"a":1},{"a":2}]}`:       "list= objects[0].a=1 objects[1].a=2",
 		`{"mixed":[1,{"a":2}]}`:                         "mixed[0]=1 mixed[1].a=2",
 		`{"nested":[[1,2],[3]]}`:                        "nested=1, 2, 3",
-		`{"e":"a\u001b[31mb\u202ec\nd"}`:                "e=a [31mb c d",
+		`{"e":"a\u001b[31mb\u202ec\nd"}`:                "e=a[31mbc d",
 		`"text"`:                                        "=text",
 		`{"big":12345678901234567890.10}`:               "big=12345678901234567890.10",
 		`{"cut":`:                                       "",

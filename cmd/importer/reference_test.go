@@ -9,33 +9,69 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/text"
 )
 
-// TestReference checks that docs/reference.md lists every command, and writes
-// the list with -update.
+// TestReference checks that docs/reference.md lists every command and exit code,
+// and writes the lists with -update.
 func TestReference(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "reference.md")
-	content, err := os.ReadFile(file)
+	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- commands -->\n", "<!-- /commands -->"
-	before, rest, found := strings.Cut(string(content), begin)
-	part, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no part for the commands", file)
+	root := newApp(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }).command()
+	content := string(before)
+	for name, table := range map[string]string{"commands": commandTable(root), "exits": exitTable(root)} {
+		begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+		above, rest, found := strings.Cut(content, begin)
+		_, below, closed := strings.Cut(rest, end)
+		if !found || !closed {
+			t.Fatalf("%s has no part %s", file, begin)
+		}
+		content = above + begin + table + end + below
 	}
-	a := newApp(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" })
-	want := commandTable(a.command())
-	if part == want {
-		return
+	switch {
+	case content == string(before):
+	case !*update:
+		t.Fatalf("the commands or exit codes of %s differ from the code: run this test with -update", file)
+	default:
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if !*update {
-		t.Fatalf("the commands of %s differ from the code: run this test with -update", file)
+}
+
+// exitTable lists the exit codes with the commands that end with each.
+func exitTable(root *cobra.Command) string {
+	with, without := make(map[int][]string), make(map[int][]string)
+	for c := range allCommands(root) {
+		if c.HasSubCommands() && c.Annotations["instant"] != "" {
+			continue // it prints its help
+		}
+		codes := exitCodes(c)
+		name := "`" + strings.TrimPrefix(c.CommandPath(), "importer ") + "`"
+		for _, exit := range exitMeanings {
+			if _, listed := codes[exit.code]; listed {
+				with[exit.code] = append(with[exit.code], name)
+			} else {
+				without[exit.code] = append(without[exit.code], name)
+			}
+		}
 	}
-	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
-		t.Fatal(err)
+	var b strings.Builder
+	b.WriteString("| status | meaning | given by |\n|---|---|---|\n")
+	for _, exit := range exitMeanings {
+		by := strings.Join(with[exit.code], ", ")
+		if rest := without[exit.code]; len(rest) == 0 {
+			by = "every command"
+		} else if len(rest) < len(with[exit.code]) {
+			by = "every command except " + text.List(rest)
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", exit.code, exit.meaning, by)
 	}
+	return b.String()
 }
 
 // commandTable lists the commands that do something, by the groups of the help.

@@ -55,7 +55,7 @@ func (a *app) withResolver(ctx context.Context, batch, command string, do func(*
 			service: &resolve.Service{
 				Ledger: l,
 				Client: a.service,
-				By:     person() + " with importer resolve " + command,
+				By:     currentUser() + " with importer resolve " + command,
 			},
 		}
 		if batch != "" {
@@ -87,7 +87,7 @@ func (r *resolver) addLinks(ctx context.Context, orders []*resolve.UncertainOrde
 // resolve records a decision and prints what it did to the row.
 func (r *resolver) resolve(ctx context.Context, decided *resolve.Resolution) error {
 	row := decided.Order.Row.Number
-	said, err := r.service.Resolve(acting(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", row)), decided)
+	said, err := r.service.Resolve(withAudit(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", row)), decided)
 	if err != nil {
 		return fmt.Errorf("row %d: %w", row, err)
 	}
@@ -116,8 +116,8 @@ func balanceChange(before, after ledger.Balance) string {
 		after.Reserved.Dollars(), before.Posted.Dollars(), after.Posted.Dollars(), what, amount.Dollars(), available)
 }
 
-// person names who is at the keyboard.
-func person() string {
+// currentUser names who is at the keyboard.
+func currentUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
 	}

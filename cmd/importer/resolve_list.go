@@ -122,10 +122,10 @@ func (r *resolver) show(d *resolve.UncertainOrder, noLinks bool) {
 			line("sent?", "%s", report.AnswerText(a))
 			continue
 		}
-		line("sent", "%s: %s", a.StartedAt.Local().Format("2006-01-02 15:04:05"), report.AnswerText(a))
+		line("sent", "%s: %s", localTimeSeconds(a.StartedAt), report.AnswerText(a))
 	}
 	if len(sent) == 0 {
-		line("sent", "before %s: %s", d.Row.UpdatedAt.Local().Format("2006-01-02 15:04:05"), d.Row.Message)
+		line("sent", "before %s: %s", localTimeSeconds(d.Row.UpdatedAt), d.Row.Message)
 	}
 	line("reserved", "%s", d.Row.Reserved.Dollars())
 	if d.Dashboard != "" {
@@ -138,7 +138,7 @@ func (r *resolver) show(d *resolve.UncertainOrder, noLinks bool) {
 		line("", "to accept it: %s", acceptCommand(d, e))
 	}
 	if d.MoreCandidates > 0 {
-		line("", "%s", plural(d.MoreCandidates, "more order may match", "more orders may match"))
+		line("", "%s", countOf(d.MoreCandidates, "more order may match", "more orders may match"))
 	}
 }
 
@@ -153,18 +153,20 @@ func acceptCommand(d *resolve.UncertainOrder, c resolve.Candidate) string {
 
 // advise prints how to resolve the rows of a batch.
 func (r *resolver) advise(batch string, rows []*resolve.UncertainOrder) {
-	mark := func(rest string) { fmt.Fprintf(r.out, "  importer resolve mark %s:ROW %s\n", batch, rest) }
+	suggest := func(rest string) { fmt.Fprintf(r.out, "  importer resolve mark %s:ROW %s\n", batch, rest) }
 	fmt.Fprintln(r.out, "\nCheck the dashboard for each order, then mark the row:")
-	mark("placed --order ORDER_ID")
-	mark("not-placed")
+	suggest("placed --order ORDER_ID")
+	suggest("not-placed")
 	if slices.ContainsFunc(rows, func(d *resolve.UncertainOrder) bool { return d.FormsCompany() }) {
-		fmt.Fprintln(r.out, "For a company that was created, give its ID. For a formation, give the order and the company:")
-		mark("placed --company COMPANY_ID")
-		mark("placed --order ORDER_ID --company COMPANY_ID")
+		fmt.Fprintln(
+			r.out, "For a company that was created, give its ID. For a formation, give the order and the company:")
+		suggest("placed --company COMPANY_ID")
+		suggest("placed --order ORDER_ID --company COMPANY_ID")
 	}
 	if slices.ContainsFunc(rows, func(d *resolve.UncertainOrder) bool { return d.Row.Creating && d.Assumed() }) {
-		fmt.Fprintln(r.out, "If a creation and its order are both uncertain, --company alone means that the order was not "+
-			"placed: it is sent next.")
+		fmt.Fprintln(
+			r.out, "If a creation and its order are both uncertain, --company alone means that the order was not "+
+				"placed: it is sent next.")
 	}
 	if len(rows) > 1 {
 		fmt.Fprintln(r.out, "Or resolve all rows in a spreadsheet:")

@@ -166,7 +166,7 @@ func (r *resolver) markResolved(ctx context.Context, m mark) error {
 			fmt.Fprintf(r.out, "Row %d is already %s: %s\n", row.Number, row.Result, row.Message)
 			return nil
 		case row.Result == filing.Placed && row.Company == "" && m.company != "" && len(m.orders) == 0:
-			said, err := r.service.NameCompany(acting(ctx, "resolve", r.batch.ID,
+			said, err := r.service.NameCompany(withAudit(ctx, "resolve", r.batch.ID,
 				fmt.Sprintf("row %d formed %s", row.Number, m.company)), row, m.company)
 			if err == nil {
 				fmt.Fprintln(r.out, said)

@@ -117,7 +117,7 @@ func (r *resolver) markUncertain(ctx context.Context, numbers []int, since time.
 	}
 	failed := 0
 	for _, s := range checks {
-		did, err := r.service.MarkUncertain(acting(ctx, "doubt", s.Batch.ID, ""), s)
+		did, err := r.service.MarkUncertain(withAudit(ctx, "doubt", s.Batch.ID, ""), s)
 		if err != nil {
 			return fmt.Errorf("%w. Run the same command again to continue", err)
 		}
@@ -175,7 +175,7 @@ func (r *resolver) endHalt(ctx context.Context) error {
 }
 
 func (r *resolver) endRestored(ctx context.Context, halted ledger.Halted) error {
-	if err := r.ledger.Fleet().EndRestored(acting(ctx, "end-restored", "", halted.Note)); err != nil {
+	if err := r.ledger.Fleet().EndRestored(withAudit(ctx, "end-restored", "", halted.Note)); err != nil {
 		return err
 	}
 	fmt.Fprintln(r.out, "Orders are sent again.")
@@ -186,15 +186,15 @@ func (r *resolver) endRestored(ctx context.Context, halted ledger.Halted) error 
 func (r *resolver) showCheck(s *resolve.RestoreCheck) {
 	if len(s.Rows) > 0 {
 		r.say("Batch %s (%s): %s may have been sent since %s. %s will be reserved.", s.Batch.ID, s.Batch.File,
-			count(len(s.Rows), "ready row"), s.Since.Local().Format("2006-01-02 15:04:05"), s.Reserves().Dollars())
+			count(len(s.Rows), "ready row"), localTimeSeconds(s.Since), s.Reserves().Dollars())
 	}
 	if s.AtService > 0 {
-		r.say("Batch %s: %s being placed now. Not changed.", s.Batch.ID, plural(s.AtService, "row is", "rows are"))
+		r.say("Batch %s: %s being placed now. Not changed.", s.Batch.ID, countOf(s.AtService, "row is", "rows are"))
 	}
 	if s.Resolved > 0 {
 		r.say("Batch %s: %s already resolved for a backup of %s. Not changed. For a later backup, give its time "+
-			"with --since.", s.Batch.ID, plural(s.Resolved, "row was", "rows were"),
-			s.ResolvedSince.Local().Format("2006-01-02 15:04:05"))
+			"with --since.", s.Batch.ID, countOf(s.Resolved, "row was", "rows were"),
+			localTimeSeconds(s.ResolvedSince))
 	}
 }
 
@@ -238,7 +238,7 @@ func (r *resolver) resumeSending(ctx context.Context) error {
 		return err
 	}
 	r.say("The ledger went back in time. Noticed %s: %s.\nRunning processes have recorded the orders they sent "+
-		"since.", halted.Since.Local().Format("2006-01-02 15:04:05"), halted.Note)
+		"since.", localTimeSeconds(halted.Since), halted.Note)
 	if len(ready) > 0 {
 		r.warn([]string{"Ready rows will be sent. If a process that has ended already sent one, it is bought twice. " +
 			"To mark such rows as uncertain instead: importer resolve restored"})

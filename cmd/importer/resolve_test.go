@@ -252,136 +252,154 @@ func (d *desk) word(_ int, company string) map[string]string {
 	return map[string]string{string(resolve.DecisionField): string(resolve.NotPlaced)}
 }
 
-// Twenty answers are lost: ten of orders that were made, ten of orders that
-// were not. However they are settled, each filing is bought once, and the book
-// agrees with the service to the cent.
-func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
-	const lost, certain = 20, "comp_21"
-	for name, settle := range map[string]func(*desk, []uncertainJSON){
-		"one by one": func(d *desk, all []uncertainJSON) {
-			for _, row := range all {
-				d.oneByOne(row.Row, row.Company)
-			}
-		},
-		"from a workbook": func(d *desk, _ []uncertainJSON) {
-			path := filepath.Join(d.dir, "uncertain.xlsx")
-			d.do(exitDone, "resolve", "export", d.batch, "-o", path)
-			if err := decide(path, d.word); err != nil {
-				d.Fatal(err)
-			}
-			before := d.book()
-			d.do(exitFailed, "resolve", "import", path)                // nobody to ask
-			d.do(exitFailed, "resolve", "export", d.batch, "-o", path) // the decisions would be lost
-			if after := d.book(); after != before {
-				d.Errorf("without a yes the book went from %+v to %+v", before, after)
-			}
-			d.do(exitDone, "resolve", "import", path, "--yes")
-			settled := d.book()
-			d.do(exitDone, "run", filepath.Join(d.dir, "roster.csv"), "--yes")
-			sent := d.book()
-			d.do(exitDone, "resolve", "import", path, "--yes")
-			if again := d.book(); again != sent || settled.Reserved != 0 {
-				d.Errorf("the same file again took the book from %+v to %+v", sent, again)
-			}
-		},
-		"from a CSV": func(d *desk, _ []uncertainJSON) {
-			path := filepath.Join(d.dir, "uncertain.csv")
-			d.do(exitDone, "resolve", "export", d.batch, "-o", path)
-			content, err := os.ReadFile(path)
-			if err != nil {
-				d.Fatal(err)
-			}
-			rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff")))).ReadAll()
-			if err != nil {
-				d.Fatal(err)
-			}
-			for _, row := range rows[1:] {
-				company, _, _ := strings.Cut(row[slices.Index(rows[0], "Company")], " ")
-				for column, value := range d.word(0, company) {
-					row[slices.Index(rows[0], column)] = value
-				}
-			}
-			var text bytes.Buffer
-			if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
-				d.Fatal(err)
-			}
-			if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-				d.Fatal(err)
-			}
-			d.do(exitDone, "resolve", "import", path, "--yes")
-		},
-		"by events that name the company": func(d *desk, all []uncertainJSON) {
-			d.tell(certain, true)
-			left := strings.TrimSpace(d.do(exitDone, "resolve", d.batch, "--json", "--no-links"))
-			if n := strings.Count(left, "\n") + 1; n != lost/2 {
-				d.Errorf("%d rows are left, want %d", n, lost/2)
-			}
-			for _, row := range all {
-				if d.order(row.Company) == "" {
-					d.oneByOne(row.Row, row.Company)
-				}
-			}
-		},
-		"by events that a person accepts": func(d *desk, all []uncertainJSON) {
-			d.tell(certain, false)
-			for _, row := range d.list() {
-				if len(row.Evidence) != lost/2 || len(row.Evidence[0].Also) != lost-1 {
-					d.Fatalf("evidence for row %d: %+v", row.Row, row.Evidence)
-				}
-				at := slices.IndexFunc(row.Evidence,
-					func(e candidateJSON) bool { return e.Order == d.order(row.Company) })
-				if at >= 0 {
-					defer d.do(exitDone, strings.Fields(row.Evidence[at].Accept)[1:]...)
-					continue
-				}
-				never := []string{"resolve", "mark", fmt.Sprintf("%s:%d", d.batch, row.Row), "not-placed"}
-				d.do(exitFailed, never...) // some evidence speaks against it
-				d.do(exitDone, append(never, "--yes")...)
-			}
-		},
+// lostAnswers is how many answers the test below loses.
+const lostAnswers = 20
+
+// Twenty answers are lost: ten of orders that were made, ten of orders that were
+// not. However they are resolved, each filing is bought once, and the recorded
+// balance agrees with the filing service to the cent.
+func TestTwentyUncertainRowsAreResolvedInEachWay(t *testing.T) {
+	for name, resolveAll := range map[string]func(*desk, []uncertainJSON){
+		"one by one":                      (*desk).resolveEach,
+		"from a workbook":                 (*desk).resolveByWorkbook,
+		"from a CSV":                      (*desk).resolveByCSV,
+		"by events that name the company": (*desk).resolveByEvents,
+		"by events that a person accepts": (*desk).resolveByAcceptedEvents,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
-			roster := filepath.Join(d.dir, "roster.csv")
-			text := "Company ID,Client No,Entity Type,Formation State,Filing State,Filing Year,User Email\n"
-			for i := range lost + 1 {
-				text += fmt.Sprintf("comp_%d,%05d,LLC,DE,FL,2026,ana@harborlight.example\n", i+1, i+1)
-				if i < lost {
-					d.service.Inject(sandbox.Fault{
-						Kind:    "reset",
-						After:   i%2 == 0,
-						Company: fmt.Sprintf("comp_%d", i+1),
-					})
-				}
-			}
-			if err := os.WriteFile(roster, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			list := d.loseAnswers()
 			d.do(exitDone, "deposit", "10000")
-			d.do(exitUncertain, "run", roster, "--yes")
+			d.do(exitUncertain, "run", list, "--yes")
 			all := d.list()
-			if len(all) != lost || !slices.ContainsFunc(all[0].Attempts,
+			if len(all) != lostAnswers || !slices.ContainsFunc(all[0].Attempts,
 				func(a attemptJSON) bool { return a.Class == filing.NoAnswer }) || all[0].Dashboard == "" {
-				t.Fatalf("%d rows are listed, want %d; the first: %+v", len(all), lost, all[0])
+				t.Fatalf("%d rows are listed, want %d; the first: %+v", len(all), lostAnswers, all[0])
 			}
 			d.batch = all[0].Batch
 			d.service.ClearFaults()
-			settle(d, all)
+			resolveAll(d, all)
 
-			if book := d.book(); book.Reserved != 0 {
-				t.Errorf("%s is held still", book.Reserved)
+			if balance := d.book(); balance.Reserved != 0 {
+				t.Errorf("%s is still reserved", balance.Reserved)
 			}
-			d.do(exitDone, "run", roster, "--yes")
-			books, book := d.service.Books(), d.book()
-			if len(books.Duplicates()) > 0 || len(books.Orders) != lost+1 {
+			d.do(exitDone, "run", list, "--yes")
+			books, balance := d.service.Books(), d.book()
+			if len(books.Duplicates()) > 0 || len(books.Orders) != lostAnswers+1 {
 				t.Errorf("%d orders, bought twice: %v", len(books.Orders), books.Duplicates())
 			}
-			if charged := money.Cents(books.Charged); book.Posted != charged || book.Reserved != 0 ||
-				book.Available() != 1_000_000-charged {
-				t.Errorf("the service charged %s, and the book says %+v", charged, book)
+			if charged := money.Cents(books.Charged); balance.Posted != charged || balance.Reserved != 0 ||
+				balance.Available() != 1_000_000-charged {
+				t.Errorf("the filing service charged %s, and the balance is %+v", charged, balance)
 			}
 		})
+	}
+}
+
+// loseAnswers writes a company list, and has the sandbox lose the answers to all
+// its orders but the last.
+func (d *desk) loseAnswers() (list string) {
+	d.Helper()
+	list = filepath.Join(d.dir, "roster.csv")
+	text := "Company ID,Client No,Entity Type,Formation State,Filing State,Filing Year,User Email\n"
+	for i := range lostAnswers + 1 {
+		text += fmt.Sprintf("comp_%d,%05d,LLC,DE,FL,2026,ana@harborlight.example\n", i+1, i+1)
+		if i < lostAnswers {
+			d.service.Inject(sandbox.Fault{Kind: "reset", After: i%2 == 0, Company: fmt.Sprintf("comp_%d", i+1)})
+		}
+	}
+	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+		d.Fatal(err)
+	}
+	return list
+}
+
+// certainCompany is the company whose order was answered.
+const certainCompany = "comp_21"
+
+func (d *desk) resolveEach(all []uncertainJSON) {
+	for _, row := range all {
+		d.oneByOne(row.Row, row.Company)
+	}
+}
+
+func (d *desk) resolveByWorkbook([]uncertainJSON) {
+	path := filepath.Join(d.dir, "uncertain.xlsx")
+	d.do(exitDone, "resolve", "export", d.batch, "-o", path)
+	if err := decide(path, d.word); err != nil {
+		d.Fatal(err)
+	}
+	before := d.book()
+	d.do(exitFailed, "resolve", "import", path)                // stdin is no terminal to ask at
+	d.do(exitFailed, "resolve", "export", d.batch, "-o", path) // the decisions would be lost
+	if after := d.book(); after != before {
+		d.Errorf("without a confirmation the balance went from %+v to %+v", before, after)
+	}
+	d.do(exitDone, "resolve", "import", path, "--yes")
+	resolved := d.book()
+	d.do(exitDone, "run", filepath.Join(d.dir, "roster.csv"), "--yes")
+	sent := d.book()
+	d.do(exitDone, "resolve", "import", path, "--yes")
+	if again := d.book(); again != sent || resolved.Reserved != 0 {
+		d.Errorf("the same file again took the balance from %+v to %+v", sent, again)
+	}
+}
+
+func (d *desk) resolveByCSV([]uncertainJSON) {
+	path := filepath.Join(d.dir, "uncertain.csv")
+	d.do(exitDone, "resolve", "export", d.batch, "-o", path)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		d.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff")))).ReadAll()
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		company, _, _ := strings.Cut(row[slices.Index(rows[0], "Company")], " ")
+		for column, value := range d.word(0, company) {
+			row[slices.Index(rows[0], column)] = value
+		}
+	}
+	var text bytes.Buffer
+	if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
+		d.Fatal(err)
+	}
+	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+		d.Fatal(err)
+	}
+	d.do(exitDone, "resolve", "import", path, "--yes")
+}
+
+func (d *desk) resolveByEvents(all []uncertainJSON) {
+	d.tell(certainCompany, true)
+	left := strings.TrimSpace(d.do(exitDone, "resolve", d.batch, "--json", "--no-links"))
+	if n := strings.Count(left, "\n") + 1; n != lostAnswers/2 {
+		d.Errorf("%d rows are left, want %d", n, lostAnswers/2)
+	}
+	for _, row := range all {
+		if d.order(row.Company) == "" {
+			d.oneByOne(row.Row, row.Company)
+		}
+	}
+}
+
+func (d *desk) resolveByAcceptedEvents([]uncertainJSON) {
+	d.tell(certainCompany, false)
+	for _, row := range d.list() {
+		if len(row.Evidence) != lostAnswers/2 || len(row.Evidence[0].Also) != lostAnswers-1 {
+			d.Fatalf("evidence for row %d: %+v", row.Row, row.Evidence)
+		}
+		at := slices.IndexFunc(row.Evidence, func(e candidateJSON) bool { return e.Order == d.order(row.Company) })
+		if at >= 0 {
+			defer d.do(exitDone, strings.Fields(row.Evidence[at].Accept)[1:]...)
+			continue
+		}
+		mark := []string{"resolve", "mark", fmt.Sprintf("%s:%d", d.batch, row.Row), "not-placed"}
+		d.do(exitFailed, mark...) // some evidence contradicts it
+		d.do(exitDone, append(mark, "--yes")...)
 	}
 }
 

@@ -26,8 +26,9 @@ out if only one batch has uncertain rows.
 
 A dashboard link signs its reader in for seven days, so keep the file private.
 --no-links leaves the links out.`,
-		Example: "  importer resolve export b7k2 -o uncertain.xlsx\n  importer resolve export -o uncertain.csv --no-links",
-		Args:    atMostOne,
+		Example: "  importer resolve export b7k2 -o uncertain.xlsx\n  importer resolve export -o uncertain.csv " +
+			"--no-links",
+		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withResolver(c.Context(), first(args), "export", func(r *resolver) error {
 				if r.batch.ID == "" {
@@ -58,14 +59,14 @@ func findUncertainBatch(ctx context.Context, l *ledger.Ledger) (ledger.Batch, er
 	}
 	if len(all) != 1 {
 		return ledger.Batch{}, usage("%s uncertain rows: name the batch (importer batches lists them)",
-			plural(len(all), "batch has", "batches have"))
+			countOf(len(all), "batch has", "batches have"))
 	}
 	return l.Batch(ctx, all[0].Batch)
 }
 
 // export writes the sheet to fill in.
 func (r *resolver) export(ctx context.Context, path string, noLinks bool) error {
-	o := outputOf{asked: path, input: r.batch.File, kinds: resultsEndings}
+	o := outputFile{asked: path, input: r.batch.File, kinds: resultsEndings}
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (a *app) resolveImportCommand() *cobra.Command {
 		Short: "Resolve uncertain rows by a spreadsheet that was filled in",
 		Long: `import reads a spreadsheet from importer resolve export and records the decisions
 in it. Every decision is checked first: if anything is wrong, nothing is changed,
-and the cells to correct are listed. Importing the same file again is safe.`,
+and the cells with errors are listed. Importing the same file again is safe.`,
 		Example: "  importer resolve import uncertain.xlsx\n  importer resolve import uncertain.xlsx --yes",
 		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -196,10 +197,10 @@ func (r *resolver) preview(p *resolve.Plan, book ledger.Balance) {
 	r.say("%s: %d placed (%s spent), %d not placed (%s released).", count(len(p.Resolutions), "row"), e.Placed,
 		e.Spent.Dollars(), e.NotPlaced, e.Released.Dollars())
 	if e.Created > 0 {
-		r.say("%s created.", plural(e.Created, "company was", "companies were"))
+		r.say("%s created.", countOf(e.Created, "company was", "companies were"))
 	}
 	if p.Left > 0 {
-		r.say("%s no decision and will stay uncertain.", plural(p.Left, "row has", "rows have"))
+		r.say("%s no decision and will stay uncertain.", countOf(p.Left, "row has", "rows have"))
 	}
 	after := book
 	after.Reserved -= e.Spent + e.Released

@@ -13,9 +13,9 @@ import (
 // resultsEndings are what the results may be written as.
 var resultsEndings = []string{".xlsx", ".csv"}
 
-// oursIn recognizes the files that were written for batches of a ledger and not
-// changed since. What was written through another ledger is not among them: its
-// answers may stand nowhere else.
+// oursIn returns a function that recognizes the results of batches of a ledger
+// that were not changed since they were written. Results from another ledger are
+// not recognized: they may be the only copy.
 func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	return func(path string) (bool, error) {
@@ -24,17 +24,17 @@ func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
 				return false, err
 			}
 		}
-		print, err := report.Fingerprint(path)
+		hash, err := report.Fingerprint(path)
 		if err != nil {
 			return false, nil // not a results workbook
 		}
-		return l.IsResults(ctx, print)
+		return l.IsResults(ctx, hash)
 	}
 }
 
 // writeResults writes the results of a batch to a file that may be written, and
-// notes what was written, so that it is known again.
-func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, o *outputOf) (report.Summary, error) {
+// records their hash, so that oursIn recognizes them.
+func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, o *outputFile) (report.Summary, error) {
 	path, left, err := o.choose()
 	if err != nil {
 		return report.Summary{}, err
@@ -48,12 +48,13 @@ func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, 
 		err = l.RecordResults(ctx, hash)
 	}
 	if left != "" {
-		a.say("%s was changed since it was written, or is not a file of this program. It was not replaced. The results are in "+
-			"%s.",
-			left, path)
+		a.say(notReplaced+" The results are in %s.", left, path)
 		if origin, err := report.OriginOf(left); err == nil && origin != nil && origin.Batch == batch {
 			a.say("To send the corrections in it: importer run %s", left)
 		}
 	}
 	return s, err
 }
+
+// notReplaced says why a file was not replaced.
+const notReplaced = "%s was changed since it was written, or is not a file of this program. It was not replaced."

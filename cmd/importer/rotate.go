@@ -34,9 +34,9 @@ again.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
 				if drop {
-					return a.dropOldSealKeys(c.Context(), l, manner{yes: yes})
+					return a.dropOldSealKeys(c.Context(), l, outputFlags{yes: yes})
 				}
-				return a.rotateSealKey(c.Context(), l, manner{yes: yes})
+				return a.rotateSealKey(c.Context(), l, outputFlags{yes: yes})
 			})
 		},
 	}
@@ -45,7 +45,7 @@ again.`,
 	return c
 }
 
-func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) error {
+func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, o outputFlags) error {
 	found, err := l.SealKeys().Check(ctx)
 	if err != nil {
 		return err
@@ -68,10 +68,10 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 	if file != "" {
 		table = append(table, []string{"key file", file})
 	}
-	if err := a.agreed(ctx, m, what, table, "Rotate the key?"); err != nil {
+	if err := a.confirmChange(ctx, o, what, table, "Rotate the key?"); err != nil {
 		return err
 	}
-	changing := acting(ctx, "seal-key-rotate", "", "")
+	changing := withAudit(ctx, "seal-key-rotate", "", "")
 	if file != "" && found.Old == 0 {
 		if err := l.SealKeys().Add(changing); err != nil {
 			return err
@@ -80,9 +80,9 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 	done, closed, err := l.SealKeys().Reseal(changing)
 	if err != nil {
 		return fmt.Errorf("%w. %s done. Run the same command again to continue", err,
-			plural(done, "value is", "values are"))
+			countOf(done, "value is", "values are"))
 	}
-	fmt.Fprintf(a.out, "%s with the current key.\n", plural(done, "value was sealed", "values were sealed"))
+	fmt.Fprintf(a.out, "%s with the current key.\n", countOf(done, "value was sealed", "values were sealed"))
 	a.saySealed(ledger.Sealed{Closed: closed})
 	if file != "" {
 		a.say("The old key is still in %s. Back up the file. When no backup needs the old key, remove it: "+
@@ -91,7 +91,7 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 	return nil
 }
 
-func (a *app) dropOldSealKeys(ctx context.Context, l *ledger.Ledger, m manner) error {
+func (a *app) dropOldSealKeys(ctx context.Context, l *ledger.Ledger, o outputFlags) error {
 	keys, file, err := l.SealKeys().Count()
 	switch {
 	case err != nil:
@@ -102,18 +102,18 @@ func (a *app) dropOldSealKeys(ctx context.Context, l *ledger.Ledger, m manner) e
 		a.say("%s has no older key.", file)
 		return nil
 	}
-	if err := a.agreed(
-		ctx, m, "This removes the older keys. Backups sealed with them cannot be read without them:", [][]string{
+	if err := a.confirmChange(
+		ctx, o, "This removes the older keys. Backups sealed with them cannot be read without them:", [][]string{
 			{"key file", file}, {"older keys", fmt.Sprint(keys - 1)},
 		}, "Remove them?"); err != nil {
 		return err
 	}
-	switch err := l.SealKeys().DropOld(acting(ctx, "seal-key-drop", "", "")); {
+	switch err := l.SealKeys().DropOld(withAudit(ctx, "seal-key-drop", "", "")); {
 	case errors.Is(err, ledger.ErrSealed):
 		return fmt.Errorf("%w. To seal them first: importer audit rotate-seal-key", err)
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(a.out, "%s removed.\n", plural(keys-1, "older key was", "older keys were"))
+	fmt.Fprintf(a.out, "%s removed.\n", countOf(keys-1, "older key was", "older keys were"))
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/retry"
 )
 
 // runFlags are the options of run beyond those of reading a sheet.
@@ -51,13 +53,14 @@ If the approval policy covers the terminal (importer firm), run prepares the bat
 and ends with exit status 3. After the approval, run the same command again.`,
 		Example: `  importer run companies.xlsx
   importer run companies.xlsx --dry-run
-  importer run roster.csv --product annual-report --state DE --filing-year 2026 --yes
+  importer run companies.csv --product annual-report --state DE --filing-year 2026 --yes
   importer run companies.xlsx -o answers.xlsx --yes --wait`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },
 	}
 	f.sheet.register(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "", "write the results to this file, .xlsx or .csv (default FILE.results.xlsx)")
+	c.Flags().StringVarP(&f.output, "output", "o", "",
+		"write the results to this file, .xlsx or .csv (default FILE.results.xlsx)")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "order without asking")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON lines; the last one is the summary")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds or for the filing service instead of ending")
@@ -78,46 +81,46 @@ func (f *runFlags) registerAccept(c *cobra.Command) {
 // filingRun is one run of one file.
 type filingRun struct {
 	*app
-	flags   runFlags
-	path    string
-	stays   string // how to have it wait instead of ending; "" where it cannot
-	env     config.Environment
-	client  *filingapi.Client
-	ledger  *ledger.Ledger
-	batch   ledger.Batch
-	output  *outputOf        // nil for submit, which writes none
-	sheet   *importer.Import // nil for a results workbook in which nothing is left to correct
-	nothing error            // that nothing is left to correct
-	before  *report.Summary  // how the batch stood when the run took it up; nil where it had not begun
-	read    bool             // what was changed in the input was read, and belongs to the batch
-	fresh   string           // that the ledger is new, if it is
-	early   jobs.Outcome     // of the question whose the key is: nothing is sent unless it was answered
-	log     *slog.Logger
+	flags    runFlags
+	path     string
+	waitHint string // how to wait instead of ending; "" if the command cannot
+	env      config.Environment
+	client   *filingapi.Client
+	ledger   *ledger.Ledger
+	batch    ledger.Batch
+	output   *outputFile      // nil for submit, which writes none
+	sheet    *importer.Import // nil for a results workbook without corrections
+	log      *slog.Logger
 
-	leavesLooking bool // the workers look the companies up, each before its row is sent
+	nothingToCorrect error           // the reason why sheet is nil
+	before           *report.Summary // the batch before this run; nil if it was not submitted
+	inputImported    bool            // the changes in the input file belong to the batch
+	newLedgerNote    string          // that the ledger is new; "" if it is not
+	recognized       jobs.Outcome    // of recognizeKey; nothing is sent unless it is Finished
+	skipLookup       bool            // the workers look up each company before they send its row
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {
-	r, err := a.filingRun(path, f)
+	r, err := a.newFilingRun(path, f)
 	if err != nil {
 		return err
 	}
-	r.output = &outputOf{
+	r.output = &outputFile{
 		asked:    f.output,
 		input:    path,
 		ending:   ".results.xlsx",
 		kinds:    resultsEndings,
-		consumed: r.consumed,
+		consumed: r.mayReplaceInput,
 	}
 	if err := r.output.check(); err != nil {
 		return err
 	}
-	r.stays = ", or use --wait"
-	return r.do(ctx, r.take)
+	r.waitHint = ", or use --wait"
+	return r.openAndRun(ctx, r.placeBatch)
 }
 
-// filingRun reads the environment for a run of a file.
-func (a *app) filingRun(path string, f runFlags) (*filingRun, error) {
+// newFilingRun reads the environment for a run of a file.
+func (a *app) newFilingRun(path string, f runFlags) (*filingRun, error) {
 	r := &filingRun{app: a, flags: f, path: path}
 	var err error
 	if r.env, err = a.environment(); err != nil {
@@ -143,34 +146,34 @@ func (a *app) filingRun(path string, f runFlags) (*filingRun, error) {
 	return r, nil
 }
 
-// do opens the ledger for as long as something is done with it.
-func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (err error) {
+// openAndRun opens the file and the ledger of the API key, and runs do.
+func (r *filingRun) openAndRun(ctx context.Context, do func(context.Context) error) (err error) {
 	r.sheet, err = importer.Open(r.path, r.flags.sheet.options())
 	switch {
 	case errors.Is(err, importer.ErrNoRowsNeedAttention):
-		r.nothing = err
+		r.nothingToCorrect = err
 	case err != nil:
 		return err
 	default:
 		defer r.sheet.Close()
 	}
-	if r.early, err = r.recognize(ctx); err != nil {
+	if r.recognized, err = r.recognizeKey(ctx); err != nil {
 		return err
 	}
-	ctx = ledger.AtTerminal(ctx, person())
-	if r.early.Reason == jobs.Interrupted {
-		ctx = context.WithoutCancel(ctx) // nothing is sent, and how the file stands is still said
+	ctx = ledger.AtTerminal(ctx, currentUser())
+	if r.recognized.Reason == jobs.Interrupted {
+		ctx = context.WithoutCancel(ctx) // nothing is sent; the results are still written
 	}
 	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
 		return err
 	}
-	quiet := func() {}
-	if !r.flags.dryRun { // of which nobody is told
-		quiet, err = r.env.Tell(ctx, r.ledger, r.log)
+	stopNotifying := func() {}
+	if !r.flags.dryRun { // a dry run sends no notification
+		stopNotifying, err = r.env.SendNotifications(ctx, r.ledger, r.log)
 	}
 	if err == nil {
-		err = what(ctx)
-		quiet()
+		err = do(ctx)
+		stopNotifying()
 	}
 	if closing := r.ledger.Close(); err == nil {
 		err = closing
@@ -178,22 +181,19 @@ func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (e
 	return err
 }
 
-// take brings the file into the ledger and what is left of it to its answers.
-func (r *filingRun) take(ctx context.Context) error {
+// placeBatch imports the file, has its batch approved, places its orders, and
+// writes the results.
+func (r *filingRun) placeBatch(ctx context.Context) error {
 	r.output.ours = oursIn(ctx, r.ledger)
-	if r.output.asked != "" { // else there is always a name
+	if r.output.asked != "" { // without -o, a free name is always found
 		if _, _, err := r.output.choose(); err != nil {
 			return err
 		}
 	}
-	if err := r.record(ctx); err != nil {
+	if err := r.importFile(ctx); err != nil {
 		return err
 	}
-	if err := r.correct(ctx); err != nil {
-		return err
-	}
-	counts, err := r.ledger.Counts(ctx, r.batch.ID)
-	if err != nil {
+	if err := r.applyCorrections(ctx); err != nil {
 		return err
 	}
 	if r.batch.Open {
@@ -203,25 +203,23 @@ func (r *filingRun) take(ctx context.Context) error {
 		}
 		r.before = &s
 	}
+	counts, err := r.ledger.Counts(ctx, r.batch.ID)
+	if err != nil {
+		return err
+	}
 	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
 	if err != nil {
 		return err
 	}
-	// Of a canceled batch only rows in doubt are left: they are still settled.
+	// A canceled batch has only uncertain rows left, which can still be resolved.
 	if counts[filing.Ready]+counts[filing.Placing] == 0 && (held == 0 || r.batch.Canceled) {
 		return r.finish(ctx, jobs.Outcome{Reason: jobs.Finished})
 	}
-	if r.early.Reason != jobs.Finished {
-		return r.finish(ctx, r.unrecognized(ctx))
+	if r.recognized.Reason != jobs.Finished {
+		return r.finish(ctx, r.recordUnrecognized(ctx))
 	}
-	quoter, ending, err := r.prices(ctx)
-	if err != nil {
-		return err
-	}
-	if quoter == nil {
-		return r.finish(ctx, ending)
-	}
-	queue, ending, err := r.queue(ctx) // before the yes: what cannot work should not be agreed to
+	// Before the approval: no one should approve what cannot be sent.
+	quoter, queue, ending, err := r.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -229,66 +227,114 @@ func (r *filingRun) take(ctx context.Context) error {
 		return r.finish(ctx, ending)
 	}
 	defer queue.Close()
-	if !r.batch.Open || r.flags.dryRun {
-		agreed, err := r.agree(ctx, r.env.Throttle(queue), quoter, "Nothing was sent.")
-		if err != nil || !agreed {
-			return err
-		}
-		if none, err := r.nothingReady(ctx); err != nil || none {
-			return errors.Join(err, r.finish(ctx, jobs.Outcome{Reason: jobs.Finished}))
-		}
-		second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
-		if err != nil {
-			return err
-		}
-		if ctx := acting(ctx, "run", r.batch.ID, r.batch.File); second {
-			if err := r.wantApproval(ctx); err != nil {
-				return err
-			}
-		}
-		if err := r.open(ctx, "run"); err != nil {
-			return err
-		}
-		if second {
-			return r.finish(ctx, jobs.Outcome{Reason: jobs.NotApproved})
-		}
+	ready, err := r.approveBatch(ctx, queue, quoter, held)
+	if err != nil || !ready {
+		return err
 	}
-	if held > 0 && r.batch.Open && !r.flags.dryRun && !r.batch.Canceled {
-		if agreed, err := r.reconsider(ctx, r.env.Throttle(queue), quoter); err != nil || !agreed {
-			return err
-		}
-	}
-	if r.batch.Open {
-		err := r.approveCosts(ctx, r.ledger, r.batch, r.flags.yes)
-		if errors.Is(err, ledger.ErrSecond) {
-			r.say("Nothing was approved: %v.", err)
-		} else if err != nil && !errors.Is(err, errDeclined) {
-			return err
-		}
-	}
-	if ending, err = r.place(ctx, queue, quoter); err != nil {
+	if ending, err = r.placeOrders(ctx, queue, quoter); err != nil {
 		return err
 	}
 	return r.finish(ctx, ending)
 }
 
-// prices asks the service what things cost.
-func (r *filingRun) prices(ctx context.Context) (quoter pricing.Quoter, ending jobs.Outcome, err error) {
-	ask := r.env.Asker(r.ledger, r.client)
-	ending, err = r.patiently(ctx, "its prices", func(ctx context.Context) (err error) {
+// approveBatch has the batch approved: a new one as a whole, and of one that was
+// submitted before the rows that were held back and the costs that rose. It
+// reports whether orders can be placed. If not, it has written the results.
+func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter,
+	held int) (bool, error) {
+	if r.flags.dryRun {
+		if _, _, err := r.quote(ctx, r.env.Throttle(queue), quoter); err != nil {
+			return false, r.printIfStopped(ctx, err)
+		}
+		r.say("Nothing was sent (--dry-run).")
+		return false, r.finishDryRun(ctx)
+	}
+	if !r.batch.Open {
+		agreed, err := r.confirmOrders(ctx, r.env.Throttle(queue), quoter, "Nothing was sent.")
+		if err != nil || !agreed {
+			return false, err
+		}
+		if none, err := r.allHeldBack(ctx); err != nil || none {
+			return false, errors.Join(err, r.finish(ctx, jobs.Outcome{Reason: jobs.Finished}))
+		}
+		waits, err := r.submitBatch(ctx, "run", false)
+		if err != nil {
+			return false, err
+		}
+		if waits {
+			return false, r.finish(ctx, jobs.Outcome{Reason: jobs.NotApproved})
+		}
+	}
+	if held > 0 && r.batch.Open && !r.batch.Canceled {
+		if agreed, err := r.releaseHeldBack(ctx, r.env.Throttle(queue), quoter); err != nil || !agreed {
+			return false, err
+		}
+	}
+	if !r.batch.Open {
+		return true, nil
+	}
+	err := r.approveCosts(ctx, r.ledger, r.batch, r.flags.yes)
+	switch {
+	case errors.Is(err, ledger.ErrSecond):
+		r.say("Nothing was approved: %v.", err)
+	case err != nil && !errors.Is(err, errDeclined):
+		return false, err
+	}
+	return true, nil
+}
+
+// submitBatch submits the batch to whatever places its orders. It reports whether
+// the batch waits for approval: because a policy of the firm says so, or because
+// approve does.
+func (r *filingRun) submitBatch(ctx context.Context, command string, approve bool) (waits bool, err error) {
+	second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
+	if err != nil {
+		return false, err
+	}
+	if waits = second || approve; waits {
+		plan, _, err := pricing.ApprovalHash(ctx, r.ledger, r.batch.ID)
+		if err != nil {
+			return false, err
+		}
+		audited := withAudit(ctx, command, r.batch.ID, r.batch.File)
+		if err := r.ledger.Approvals().Request(audited, r.batch.ID, plan); err != nil {
+			return false, err
+		}
+	}
+	return waits, r.openBatch(ctx, command)
+}
+
+// connect loads the prices and opens the queue. Without a queue, ending says what
+// failed.
+func (r *filingRun) connect(ctx context.Context) (pricing.Quoter, *jobs.Queue, jobs.Outcome, error) {
+	quoter, ending, err := r.loadPrices(ctx)
+	if err != nil || quoter == nil {
+		return nil, nil, ending, err
+	}
+	queue, ending, err := r.openQueue(ctx)
+	return quoter, queue, ending, err
+}
+
+// loadPrices asks the filing service for its prices. Without a quoter, ending
+// says what failed.
+func (r *filingRun) loadPrices(ctx context.Context) (quoter pricing.Quoter, ending jobs.Outcome, err error) {
+	ask := r.env.PriceSource(r.ledger, r.client)
+	ending, err = r.askUntilAnswered(ctx, "its prices", func(ctx context.Context) (err error) {
 		quoter, err = ask(ctx)
 		return err
 	})
 	return quoter, ending, err
 }
 
-// patiently asks the service for something, with patience. The ending is jobs.Finished
-// once it has answered. These are the first questions of a run, so it is also
-// here that a refused key or a service that is down shows, before anything is at
-// stake.
-func (r *filingRun) patiently(ctx context.Context, what string, ask func(context.Context) error) (jobs.Outcome, error) {
+// askUntilAnswered asks the filing service until it answers or the patience ends.
+// The outcome is Finished once it has answered. These are the first questions of
+// a run, so that a rejected key and a filing service that is down show before
+// anything is at stake.
+func (r *filingRun) askUntilAnswered(ctx context.Context, what string,
+	ask func(context.Context) error) (jobs.Outcome, error) {
 	began, said := time.Now(), ""
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	backoff := retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
+	for {
 		err := ask(ctx)
 		answered, ofService := errors.AsType[*filingapi.Error](err)
 		switch {
@@ -308,20 +354,17 @@ func (r *filingRun) patiently(ctx context.Context, what string, ask func(context
 		case !r.flags.wait && time.Since(began) >= r.flags.patience:
 			return jobs.Outcome{Reason: jobs.ServiceDown}, nil
 		}
-		r.sayTrouble(&said)
-		pause := max(wait, answered.RetryAfter)
+		r.sayNotResponding(&said)
+		pause := max(backoff.Next(), answered.RetryAfter)
 		if !r.flags.wait {
 			pause = min(pause, r.flags.patience-time.Since(began))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = retry.Sleep(ctx, pause) // the next question fails if ctx has ended
 	}
 }
 
-// sayTrouble says why the service does not answer, each reason once.
-func (r *filingRun) sayTrouble(said *string) {
+// sayNotResponding says why the filing service does not respond, each reason once.
+func (r *filingRun) sayNotResponding(said *string) {
 	trouble := r.client.LastError()
 	if trouble == "" || trouble == *said {
 		return
@@ -334,8 +377,9 @@ func (r *filingRun) sayTrouble(said *string) {
 	r.say("%s is not responding: %s. %s.", r.env.BaseURL, trouble, again)
 }
 
-// queue opens the queue, with patience for a Redis that is away.
-func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Outcome, error) {
+// openQueue opens the queue, and waits for a Redis that is down. Without a queue,
+// the outcome says why.
+func (r *filingRun) openQueue(ctx context.Context) (*jobs.Queue, jobs.Outcome, error) {
 	for began, tries := time.Now(), 1; ; tries++ {
 		queue, err := r.env.OpenQueue()
 		switch {
@@ -346,71 +390,74 @@ func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Outcome, error
 		case tries == 1:
 			r.say("Waiting: %v", err)
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, time.Second) != nil {
 			return nil, jobs.Outcome{Reason: jobs.Interrupted}, nil
-		case <-time.After(time.Second):
 		}
 	}
 }
 
-// agree shows the quote and asks for a yes. Where a person stops it here the
-// batch is left as it was, which otherwise says.
-func (r *filingRun) agree(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter, otherwise string) (bool, error) {
-	yes, err := r.quoteAndAsk(ctx, pace, quoter, otherwise)
-	if errors.Is(err, errDeclined) || err != nil && ctx.Err() != nil {
-		if err := r.stands(ctx); err != nil {
-			return false, err
-		}
-	}
-	return yes, err
-}
-
-func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter,
+// confirmOrders shows the quote and asks for approval. otherwise says what a
+// refusal leaves unchanged.
+func (r *filingRun) confirmOrders(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter,
 	otherwise string) (bool, error) {
-	if err := r.compare(ctx, pace); err != nil {
-		return false, err
-	}
-	step := r.phase("Calculating the cost")
-	q, err := pricing.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
-	step.end()
-	if err != nil {
-		return false, err
-	}
-	book, err := r.ledger.Balance(ctx)
-	if err != nil {
-		return false, err
-	}
-	r.showQuote(q, book)
-	if err := r.warnOfEndpoint(ctx, r.ledger, r.env); err != nil {
-		return false, err
-	}
-	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+filing.HideSSNsInName(r.path))
-	if err != nil {
-		return false, err
-	}
-	if r.flags.dryRun {
-		r.say("Nothing was sent (--dry-run).")
-		return false, r.endDry(ctx)
-	}
-	if r.flags.yes || q.Rows+q.Before == 0 {
-		return true, nil
+	err := r.printIfStopped(ctx, r.quoteAndConfirm(ctx, pace, quoter, otherwise))
+	return err == nil, err
+}
+
+func (r *filingRun) quoteAndConfirm(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter,
+	otherwise string) error {
+	q, warnings, err := r.quote(ctx, pace, quoter)
+	if err != nil || r.flags.yes || q.Rows+q.Before == 0 {
+		return err
 	}
 	question := "Approve %s, %s%s? Filings cannot be undone."
 	second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if second {
 		question = "Submit %s for approval, %s%s?"
 	}
-	err = r.confirm(ctx, fmt.Sprintf(question, count(q.Rows, "order"), q.TotalText(), withWarnings(warnings)),
-		otherwise)
-	return err == nil, err
+	question = fmt.Sprintf(question, count(q.Rows, "order"), q.TotalText(), withWarnings(warnings))
+	return r.confirm(ctx, question, otherwise)
 }
 
-// stands is the last line of --json where the batch is left as it was.
-func (r *filingRun) stands(ctx context.Context) error {
+// quote compares the companies of the batch, and shows its cost and its warnings.
+func (r *filingRun) quote(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter) (q pricing.BatchQuote,
+	warnings jobs.Warnings, err error) {
+	if err := r.compareCompanies(ctx, pace); err != nil {
+		return q, warnings, err
+	}
+	step := r.phase("Calculating the cost")
+	q, err = pricing.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
+	step.end()
+	if err != nil {
+		return q, warnings, err
+	}
+	balance, err := r.ledger.Balance(ctx)
+	if err != nil {
+		return q, warnings, err
+	}
+	r.showQuote(q, balance)
+	if err := r.warnOfEndpoint(ctx, r.ledger, r.env); err != nil {
+		return q, warnings, err
+	}
+	warnings, err = r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+filing.HideSSNsInName(r.path))
+	return q, warnings, err
+}
+
+// printIfStopped prints the last line of --json if a person stopped the command,
+// which leaves the batch unchanged. It returns err.
+func (r *filingRun) printIfStopped(ctx context.Context, err error) error {
+	stopped := errors.Is(err, errDeclined) || (err != nil && ctx.Err() != nil)
+	if !stopped {
+		return err
+	}
+	return cmp.Or(r.printUnchanged(ctx), err)
+}
+
+// printUnchanged prints the last line of --json for a batch that was not changed.
+func (r *filingRun) printUnchanged(ctx context.Context) error {
 	if !r.flags.asJSON {
 		return nil
 	}
@@ -418,10 +465,10 @@ func (r *filingRun) stands(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.summarise(s)
+	return r.printSummary(s)
 }
 
-// warnOfEndpoint says where nothing will be told of what is ordered now.
+// warnOfEndpoint warns if no endpoint receives the events of new orders.
 func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.Environment) error {
 	secrets, err := env.WebhookSecrets()
 	if err != nil {
@@ -434,9 +481,9 @@ func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.E
 	return err
 }
 
-// place runs the worker until nothing more can be placed for now.
-func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.Outcome, error) {
-	// The same run again means: funds may be back.
+// placeOrders runs a worker until no more orders can be placed for now.
+func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.Outcome, error) {
+	// A person who runs the command again may have added funds: try one order.
 	if err := errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().ProbeNow(ctx)); err != nil {
 		return jobs.Outcome{}, err
 	}
@@ -445,7 +492,7 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter pricing
 		Ledger:       r.ledger,
 		Queue:        queue,
 		Quoter:       quoter,
-		Ask:          r.env.Asker(r.ledger, r.client),
+		Ask:          r.env.PriceSource(r.ledger, r.client),
 		Throttle:     r.env.Throttle(queue),
 		Concurrency:  r.env.Concurrency,
 		Batch:        r.batch.ID,
@@ -462,28 +509,28 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter pricing
 	}
 	ending, err := worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.flags.patience, Funds: r.flags.wait})
 	if ending.Reason == jobs.Interrupted {
-		r.say("\nInterrupted. Waiting for answers to orders already sent. Ctrl-C again ends now; that is safe, but these " +
-			"orders may become uncertain.")
+		r.say("\nInterrupted. Waiting for answers to orders already sent. Ctrl-C again ends now; that is safe, " +
+			"but these orders may become uncertain.")
 	}
 	worker.Stop()
 	stop()
 	return ending, err
 }
 
-// finish writes the results and says how it ended.
+// finish writes the results, prints the summary, and explains the outcome.
 func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	step := r.phase("Writing the results")
-	summary, err := r.results(ctx)
+	summary, err := r.writeOwnResults(ctx)
 	step.end()
 	if err != nil {
-		return fmt.Errorf("%w\nEvery result is recorded. To write them to another file: importer results %s -o FILE", err,
-			r.batch.ID)
+		return fmt.Errorf("%w\nEvery result is recorded. To write them to another file: importer results %s -o FILE",
+			err, r.batch.ID)
 	}
-	if err := r.summarise(summary); err != nil {
+	if err := r.printSummary(summary); err != nil {
 		return err
 	}
-	r.explain(ending)
+	r.explainOutcome(ending)
 	r.sayCanceled(summary.Counts)
 	if ending.Reason == jobs.Interrupted {
 		return exit(exitInterrupted)
@@ -491,7 +538,7 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
 	return exit(summary.ExitCode())
 }
 
-// sayCanceled says that a batch was canceled, and what sends it after all.
+// sayCanceled says that rows are canceled, and how to send them after all.
 func (r *filingRun) sayCanceled(counts ledger.Counts) {
 	if !r.batch.Canceled && counts[filing.Canceled] == 0 {
 		return
@@ -504,20 +551,22 @@ func (r *filingRun) sayCanceled(counts ledger.Counts) {
 		r.batch.ID)
 }
 
-func (r *filingRun) summarise(s report.Summary) error {
+// printSummary prints the summary as JSON or as text.
+func (r *filingRun) printSummary(s report.Summary) error {
 	if r.flags.asJSON {
 		return json.NewEncoder(r.out).Encode(s)
 	}
-	r.printSummary(s)
+	r.printSummaryText(s)
 	return nil
 }
 
-// explain says what an ending means, and what to do about it.
-func (r *filingRun) explain(ending jobs.Outcome) {
+// explainOutcome says why the run ended and what to do next.
+func (r *filingRun) explainOutcome(ending jobs.Outcome) {
 	switch ending.Reason {
 	case jobs.OutOfFunds:
 		if ending.Short > 0 {
-			r.say("%s: the recorded balance does not cover %s. After a top-up: importer deposit AMOUNT, then the same command.",
+			r.say("%s: the recorded balance does not cover %s. After a top-up: importer deposit AMOUNT, then the "+
+				"same command.",
 				r.paint.yellow("Insufficient funds"), count(ending.Short, "row"))
 		} else {
 			r.say("%s: %s. After a top-up, run the same command again.", r.paint.yellow("Insufficient funds"),
@@ -531,17 +580,17 @@ func (r *filingRun) explain(ending jobs.Outcome) {
 			r.paint.red("The filing service rejected the API key"), ending.Halted.Note)
 	case jobs.AskedToWait:
 		r.say("%s until %s. Run the same command again then%s.", r.paint.yellow("The filing service asked us to wait"),
-			ending.Halted.Until.Local().Format("15:04:05"), r.stays)
+			ending.Halted.Until.Local().Format("15:04:05"), r.waitHint)
 	case jobs.ServiceDown:
 		why := r.client.LastError()
 		if why != "" {
 			why = ": " + why
 		}
 		r.say("%s: no answer from %s%s. Run the same command again later%s.",
-			r.paint.yellow("The filing service cannot be reached"), r.env.BaseURL, why, r.stays)
+			r.paint.yellow("The filing service cannot be reached"), r.env.BaseURL, why, r.waitHint)
 	case jobs.QueueDown:
 		r.say("%s. No row is lost. Run the same command again later%s.",
-			r.paint.yellow(ending.Redis.Error()), r.stays)
+			r.paint.yellow(ending.Redis.Error()), r.waitHint)
 	case jobs.LedgerHalted:
 		r.say("%s: %s%s.", r.paint.red("Nothing more was sent"), report.HaltText(ending.Halted),
 			afterHalt[ending.Halted.Reason])
@@ -558,8 +607,8 @@ func (r *filingRun) explain(ending jobs.Outcome) {
 	}
 }
 
-// printSummary is the end of a run for a person.
-func (r *filingRun) printSummary(s report.Summary) {
+// printSummaryText prints the summary for a person.
+func (r *filingRun) printSummaryText(s report.Summary) {
 	if b := r.before; b != nil && b.Counts[filing.Placed] == s.Counts[filing.Placed] &&
 		b.Counts[filing.Uncertain] == s.Counts[filing.Uncertain] && b.Spent == s.Spent {
 		fmt.Fprintln(r.out, "Nothing new was sent. Total:")
@@ -581,49 +630,52 @@ var tones = map[report.Tone]func(painter, string) string{
 	report.Good: painter.green, report.Quiet: painter.dim, report.Waits: painter.yellow, report.Bad: painter.red,
 }
 
-// importPause is how often a run looks whether another one has taken the same
-// file in.
-const importPause = 200 * time.Millisecond
+// importPoll is how often a run checks whether another process has imported the
+// same file.
+const importPoll = 200 * time.Millisecond
 
-// record finds the file's batch, or makes it. Nothing can be sent of a batch
-// that is not open yet.
-func (r *filingRun) record(ctx context.Context) error {
+// importFile finds the batch of the file, or creates it. Nothing of a batch is
+// sent before it is submitted.
+func (r *filingRun) importFile(ctx context.Context) error {
 	imp := r.sheet
 	if imp == nil {
-		return r.answered(ctx)
+		return r.resumeFromResults(ctx)
 	}
 	if _, err := r.ledger.Batch(ctx, ""); !errors.Is(err, ledger.ErrNotFound) {
-		r.fresh = "" // it holds something
+		r.newLedgerNote = "" // it has batches
 	}
 	step := r.phase("Reading " + filepath.Base(r.path))
-	id, created, err := imp.Record(ctx, &countingRecorder{Ledger: r.ledger, phase: step}, person())
-	step.end()
-	for waited := time.Duration(0); errors.Is(err, ledger.ErrImporting) && waited < r.flags.patience &&
-		ctx.Err() == nil; waited += importPause {
-		if waited == 0 {
+	recorder := &countingRecorder{Ledger: r.ledger, phase: step}
+	var id string
+	var created, said bool
+	began := time.Now()
+	err := retry.Do(ctx, retry.Backoff{First: importPoll, Max: importPoll}, func() (final bool, err error) {
+		id, created, err = imp.Record(ctx, recorder, currentUser())
+		step.end()
+		if !errors.Is(err, ledger.ErrImporting) || time.Since(began) >= r.flags.patience {
+			return true, err
+		}
+		if !said {
 			r.say("Waiting: %s.", err)
+			said = true
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(importPause):
-		}
-		id, created, err = imp.Record(ctx, r.ledger, person())
-	}
+		return false, err
+	})
 	if err != nil {
 		return err
 	}
 	if r.batch, err = r.ledger.Batch(ctx, id); err != nil {
 		return err
 	}
-	r.understood(imp)
+	r.showColumns(imp)
 	for _, note := range imp.Notes() {
 		r.say("%s", note)
 	}
-	if r.fresh != "" {
-		r.say("%s", r.fresh)
+	if r.newLedgerNote != "" {
+		r.say("%s", r.newLedgerNote)
 	}
 	if !r.batch.Open && !r.batch.Canceled {
-		if err := r.placedElsewhere(ctx); err != nil {
+		if err := r.checkPlacedElsewhere(ctx); err != nil {
 			return err
 		}
 	}
@@ -633,14 +685,14 @@ func (r *filingRun) record(ctx context.Context) error {
 	return nil
 }
 
-// endDry ends a dry run with the quote beside every row, and with the code of
-// what was found.
-func (r *filingRun) endDry(ctx context.Context) error {
-	s, err := r.results(ctx)
+// finishDryRun writes the results of a dry run, with the cost of every row. It
+// ends with 2 if rows are invalid.
+func (r *filingRun) finishDryRun(ctx context.Context) error {
+	s, err := r.writeOwnResults(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.summarise(s); err != nil {
+	if err := r.printSummary(s); err != nil {
 		return err
 	}
 	if s.Counts[filing.Invalid] > 0 {

@@ -131,7 +131,8 @@ The subcommands act on a running sandbox.`,
 	c.Flags().Float64Var(&exceptions, "exceptions", 0, "the share of filings that get an exception, 0 to 1")
 	c.Flags().StringArrayVar(&webhookKinds, "webhook-fault", nil,
 		"a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
-	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2, "the share of deliveries that each fault hits, 0 to 1")
+	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2,
+		"the share of deliveries that each fault hits, 0 to 1")
 	c.Flags().IntVar(&retries, "webhook-retries", 12, "how often an event is retried after an answer other than 2xx")
 	c.Flags().BoolVar(&eventCompany, "event-company", false, "include the companyId in events")
 	c.Flags().DurationVar(&linkLife, "link-life", time.Hour, "how long a download link is valid")

@@ -291,7 +291,7 @@ var sandboxRequests = []sandboxRequest{
 	},
 	{
 		use:     "down [503|refuse|up]",
-		short:   "Stop or restart the service",
+		short:   "Stop or restart the filing service of the sandbox",
 		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox down 503\n  importer sandbox down refuse --for 30s\n  importer sandbox down up",
 		flags: func(c *cobra.Command) {
@@ -306,8 +306,8 @@ var sandboxRequests = []sandboxRequest{
 		},
 		say: func(a *app, answer sandboxAnswer) {
 			fmt.Fprintln(a.out, map[string]string{
-				"up": "The service is up.", "503": "The service answers everything with 503.",
-				"refuse": "The service refuses connections.",
+				"up": "The filing service is up.", "503": "The filing service answers every request with 503.",
+				"refuse": "The filing service refuses connections.",
 			}[answer.Mode])
 		},
 	},
@@ -352,11 +352,11 @@ func faultFlags(c *cobra.Command) {
 }
 
 func askFault(c *cobra.Command, path, kind string, body fields) (string, string, fields, error) {
-	clear, _ := c.Flags().GetBool("clear")
+	remove, _ := c.Flags().GetBool("clear")
 	switch {
-	case clear && kind != "":
+	case remove && kind != "":
 		return "", "", nil, usage("%s takes a fault or --clear", c.CommandPath())
-	case clear:
+	case remove:
 		return http.MethodDelete, path, nil, nil
 	case kind == "":
 		return http.MethodGet, path, nil, nil
@@ -369,7 +369,7 @@ func askFault(c *cobra.Command, path, kind string, body fields) (string, string,
 func sayMoved(a *app, answer sandboxAnswer) {
 	var ids []string
 	_ = json.Unmarshal(answer.Events, &ids) // the sandbox's own list
-	fmt.Fprintf(a.out, "Moved: %s; told: %s.\n", count(answer.Moved, "filing"), count(len(ids), "event"))
+	fmt.Fprintf(a.out, "Moved: %s; sent: %s.\n", count(answer.Moved, "filing"), count(len(ids), "event"))
 	for _, id := range ids[:min(len(ids), 20)] {
 		fmt.Fprintln(a.out, id)
 	}
@@ -383,8 +383,8 @@ func sayFaults(a *app, answer sandboxAnswer) {
 		fmt.Fprintln(a.out, "No fault is in force.")
 		return
 	}
-	table := lineUp(a.out)
-	fmt.Fprintln(table, "FAULT\tENDPOINT\tRATE\tAT MOST\tFIRED")
+	table := newTable(a.out)
+	fmt.Fprintln(table, "FAULT\tENDPOINT\tRATE\tAT MOST\tHITS")
 	for _, f := range answer.Faults {
 		rate, most := "always", "-"
 		if f.Rate > 0 {

@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) seasonCommand() *cobra.Command {
-	return family("season", "File a company list on a schedule or ahead of its due dates",
+	return groupCommand("season", "File a company list on a schedule or ahead of its due dates",
 		`A schedule files a company list automatically. The ledger keeps every version of the
 list. When a schedule is due, one worker (or importer serve) creates a batch of it.
 If none was running at that time, the next one to start creates the batch.
@@ -26,8 +26,8 @@ If none was running at that time, the next one to start creates the batch.
 Each run has a plan: which companies are new, changed, or missing since the last
 run, what a subscription already covers, and the cost. With --approve, each run
 waits for: importer approve`,
-		`  importer season add florida --roster roster.xlsx --state FL --filing-year this --at "0 6 15 1 *"
-  importer season add all --roster roster.xlsx --filing-year this --due "30 days before" --approve
+		`  importer season add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+  importer season add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
   importer season calendar all
   importer season show all`,
 		a.seasonAddCommand(), a.seasonListCommand(), a.seasonShowCommand(), a.seasonRunNowCommand(),
@@ -42,7 +42,7 @@ type seasonFlags struct {
 	options        schedule.Options
 	roster, rules  string
 	product, state string
-	approve        bool
+	approval       bool
 }
 
 // reads registers the flags that say how a roster is read.
@@ -51,7 +51,8 @@ func (f *seasonFlags) reads(c *cobra.Command) {
 	c.Flags().StringVar(&f.roster, "roster", "", "the company list: a CSV or XLSX file")
 	c.Flags().StringVar(&f.product, "product", "", "the product (default: detected from the columns)")
 	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
-	c.Flags().StringVar(&o.FilingYear, "filing-year", "", "the filing year of rows without one: this, next, last, or four digits")
+	c.Flags().StringVar(&o.FilingYear, "filing-year", "",
+		"the filing year of rows without one: this, next, last, or four digits")
 	c.Flags().StringVar(&o.User, "user", "", "the user of rows without one: an ID (user_…) or an email address")
 	c.Flags().StringVar(&o.Sheet, "sheet", "", "the sheet of the workbook to read")
 	c.Flags().StringToStringVar(&o.Map, "map", nil,
@@ -87,8 +88,8 @@ fixed time before its own due date. "30 days before the first" files all of them
 days before the first due date. Rows with errors are listed; the others are filed.
 
 With --due, the filing year is usually that of the due date: --filing-year this`,
-		Example: `  importer season add florida --roster roster.xlsx --state FL --filing-year this --at "0 6 15 1 *"
-  importer season add all --roster roster.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
+		Example: `  importer season add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+  importer season add all --roster companies.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := schedule.CheckName(args[0]); err != nil {
@@ -115,7 +116,7 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 		`the time before the due dates: "30 days before", "6 weeks before", "2 months before the first"`)
 	c.Flags().StringVar(&f.options.Zone, "zone", "",
 		"the time zone of the schedule, such as America/New_York (default: this machine's)")
-	c.Flags().BoolVar(&f.approve, "approve", false, "each run waits for: importer approve BATCH")
+	c.Flags().BoolVar(&f.approval, "approve", false, "each run waits for: importer approve BATCH")
 	return c
 }
 
@@ -125,13 +126,13 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 	if err != nil {
 		return err
 	}
-	done, err := schedule.Add(acting(ctx, "season-add", name, ""), l, schedule.NewSchedule{
+	done, err := schedule.Add(withAudit(ctx, "season-add", name, ""), l, schedule.NewSchedule{
 		Name:     name,
 		File:     f.roster,
 		Content:  content,
 		Options:  f.options,
-		Approval: f.approve,
-		By:       person(),
+		Approval: f.approval,
+		By:       currentUser(),
 	})
 	a.showRoster(done.Roster)
 	switch {
@@ -196,7 +197,7 @@ func (a *app) showRoster(r *schedule.CompanyList) {
 	}
 	if r.Tally.Invalid > 0 && r.Tally.Ready > 0 {
 		a.say("%s. Rows with errors are never sent; the others are filed.",
-			a.paint.yellow(count(r.Tally.Invalid, "row")+" to correct"))
+			a.paint.yellow(count(r.Tally.Invalid, "row")+" to fix"))
 	}
 }
 
@@ -251,7 +252,8 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 	return a.onSeason(use+" NAME", short, "  importer season "+use+" florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if s.Paused != paused { // again would move the time from which it counts
-				if err := l.Schedules().SetPaused(acting(ctx, "season-"+use, s.Name, ""), s.Name, paused); err != nil {
+				audited := withAudit(ctx, "season-"+use, s.Name, "")
+				if err := l.Schedules().SetPaused(audited, s.Name, paused); err != nil {
 					return err
 				}
 			}
@@ -273,7 +275,7 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 func (a *app) seasonRemoveCommand() *cobra.Command {
 	return a.onSeason("remove NAME", "Remove a schedule; its batches and orders stay",
 		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			if err := l.Schedules().Remove(acting(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
+			if err := l.Schedules().Remove(withAudit(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.out, "Schedule %s was removed. Its batches continue.\n", s.Name)
@@ -284,7 +286,7 @@ func (a *app) seasonRemoveCommand() *cobra.Command {
 func (a *app) seasonUpdateCommand() *cobra.Command {
 	var file string
 	c := a.onSeason("update NAME --roster FILE", "Replace the company list of a schedule and show what changes",
-		"  importer season update florida --roster roster-2.xlsx",
+		"  importer season update florida --roster companies-2.xlsx",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if file == "" {
 				return usage("name the company list: --roster FILE")
@@ -293,7 +295,8 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			done, err := schedule.Update(acting(ctx, "season-update", s.Name, ""), l, s, file, content, person())
+			audited := withAudit(ctx, "season-update", s.Name, "")
+			done, err := schedule.Update(audited, l, s, file, content, currentUser())
 			a.showRoster(done.Roster)
 			switch {
 			case err != nil:
@@ -348,5 +351,5 @@ func (a *app) withSeasons(ctx context.Context, l *ledger.Ledger,
 	} else {
 		client = nil
 	}
-	return do(a.env.Seasons(l, client, slog.New(slog.DiscardHandler)), client)
+	return do(a.env.Scheduler(l, client, slog.New(slog.DiscardHandler)), client)
 }

@@ -36,8 +36,8 @@ are listed last, with the reason.
 --rules FILE overrides the built-in rules. The command needs neither the network nor
 an API key.`,
 		Example: `  importer season calendar florida
-  importer season calendar --roster roster.xlsx --from 2027-01-01 --to 2027-06-30 -v
-  importer season calendar --roster roster.xlsx --csv > due.csv`,
+  importer season calendar --roster companies.xlsx --from 2027-01-01 --to 2027-06-30 -v
+  importer season calendar --roster companies.xlsx --csv > due.csv`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && f.roster != "" {
 				return usage("%s takes one schedule or --roster FILE", c.CommandPath())
@@ -61,7 +61,8 @@ an API key.`,
 	c.Flags().StringVar(&f.to, "to", "", "the last day (default: one year later)")
 	c.Flags().BoolVar(&f.asCSV, "csv", false, "print a CSV with all details")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON line for each company and due date")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show the rule of each date, its source, and how certain it is")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false,
+		"show the rule of each date, its source, and how certain it is")
 	return c
 }
 
@@ -106,7 +107,7 @@ func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string,
 		r, err := schedule.ReadForCalendar(ctx, l, f.roster, content, f.options, today)
 		if err == nil && r.Tally.Invalid > 0 {
 			a.say("%s. Their due dates may be missing. To see the errors: importer check %s",
-				count(r.Tally.Invalid, "row")+" to correct", f.roster)
+				count(r.Tally.Invalid, "row")+" to fix", f.roster)
 		}
 		return r, err
 	}
@@ -143,7 +144,7 @@ func (a *app) showCalendar(due, rest []season.Entry, from, to season.Date, verbo
 }
 
 func (a *app) calendarTable(entries []season.Entry, verbose bool) error {
-	table := lineUp(a.out)
+	table := newTable(a.out)
 	for _, e := range entries {
 		what := ""
 		if e.Due.Verdict == season.Dated {

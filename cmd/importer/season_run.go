@@ -58,7 +58,7 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule
 			return err
 		}
 	}
-	f, err := seasons.RunNow(acting(ctx, "season-run", s.Name, ""), s, r.Firing)
+	f, err := seasons.RunNow(withAudit(ctx, "season-run", s.Name, ""), s, r.Firing)
 	switch {
 	case errors.Is(err, schedule.ErrRunning):
 		return fmt.Errorf("%w. To see the schedule: importer season show %s", err, s.Name)
@@ -73,5 +73,5 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule
 	if err != nil {
 		return err
 	}
-	return a.whoPlaces(ctx, l, b, "")
+	return a.sayWhoPlaces(ctx, l, b, "")
 }

@@ -25,16 +25,12 @@ func (a *app) seasonListCommand() *cobra.Command {
 		Example: "  importer season list\n  importer season list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No schedules yet", func(l *ledger.Ledger) error {
+			return a.withLedgerToList(c.Context(), "No schedules yet", func(l *ledger.Ledger) error {
 				seasons, err := l.Schedules().List(c.Context())
 				if err != nil {
 					return err
 				}
-				if len(seasons) == 0 && !asJSON {
-					a.say("No schedules yet. To add one: importer season add NAME --roster FILE")
-					return nil
-				}
-				return a.listSeasons(c.Context(), l, seasons, asJSON)
+				return a.listSchedules(c.Context(), l, seasons, asJSON)
 			})
 		},
 	}
@@ -42,27 +38,28 @@ func (a *app) seasonListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledger.Schedule, asJSON bool) error {
-	lines := json.NewEncoder(a.out)
-	table := lineUp(a.out)
-	if !asJSON {
-		fmt.Fprintln(table, "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH")
+func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.Schedule, asJSON bool) error {
+	type item struct {
+		file    string
+		summary schedule.Summary
 	}
-	for _, s := range seasons {
-		line, err := schedule.LoadSummary(ctx, l, s)
+	var items []item
+	for _, s := range all {
+		summary, err := schedule.LoadSummary(ctx, l, s)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			if err := lines.Encode(line); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.File, line.Schedule, line.When(),
-			cmp.Or(line.LastText(), "-"), cmp.Or(line.Batch, "-"))
+		items = append(items, item{s.File, summary})
 	}
-	return table.Flush()
+	return list[item]{
+		empty:   "No schedules yet. To add one: importer season add NAME --roster FILE",
+		columns: "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH",
+		cells: func(i item) []any {
+			s := i.summary
+			return []any{s.Name, i.file, s.Schedule, s.When(), cmp.Or(s.LastText(), "-"), cmp.Or(s.Batch, "-")}
+		},
+		line: func(i item) any { return i.summary },
+	}.print(a, items, asJSON)
 }
 
 func (a *app) seasonShowCommand() *cobra.Command {
@@ -89,7 +86,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 	if err != nil {
 		return err
 	}
-	table := lineUp(a.out)
+	table := newTable(a.out)
 	fmt.Fprintf(table, "schedule\t%s\n", s.Name)
 	fmt.Fprintf(table, "runs\t%s\n", o.String())
 	var reads []string
@@ -132,7 +129,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 	}
 	for i, v := range versions {
 		fmt.Fprintf(table, "%s\t%s  %s, %s by %s\n", []string{"list", ""}[min(i, 1)], v.Hash, v.File,
-			v.CreatedAt.Local().Format("2006-01-02 15:04"), v.CreatedBy)
+			localTime(v.CreatedAt), v.CreatedBy)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -161,7 +158,7 @@ func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledge
 			fmt.Fprintf(a.out, "  … and %d earlier runs\n", len(firings)-i)
 			break
 		}
-		fmt.Fprintf(a.out, "%s  due %s  %s", f.ID, f.Due.Local().Format("2006-01-02 15:04"), f.State)
+		fmt.Fprintf(a.out, "%s  due %s  %s", f.ID, localTime(f.Due), f.State)
 		if f.Batch != "" {
 			b, err := l.Batch(ctx, f.Batch)
 			if err != nil {
@@ -192,7 +189,8 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler, s ledger.Schedule) error {
+func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler,
+	s ledger.Schedule) error {
 	line, err := schedule.LoadSummary(ctx, l, s)
 	if err != nil {
 		return err

@@ -76,12 +76,13 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 			config.LimitMemory(log)
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
 			if s.public != nil && !s.proxies.Any() {
-				log.Warn("all clients behind the proxy share one address, so wrong passwords slow down everybody; set " +
+				log.Warn("all clients behind the proxy share one address, so wrong passwords slow down " +
+					"everybody; set " +
 					"--trust-proxy")
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
 				s.env = *a.env
-				quiet, err := s.env.Tell(c.Context(), l, log)
+				quiet, err := s.env.SendNotifications(c.Context(), l, log)
 				if err != nil {
 					return err
 				}
@@ -261,7 +262,8 @@ func greeting(ctx context.Context, scheme string, addr net.Addr,
 	case err != nil:
 		text += fmt.Sprintf("; signing secrets cannot be read: %s.", err)
 	case len(known) == 0:
-		text += "; no signing secret yet. To register an endpoint: importer webhooks create --url https://HOST" + webhook.Path
+		text += "; no signing secret yet. To register an endpoint: importer webhooks create --url https://HOST" +
+			webhook.Path
 	case len(known) == 1:
 		text += " with one signing secret."
 	default:

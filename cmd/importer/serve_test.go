@@ -83,7 +83,8 @@ func TestGreeting(t *testing.T) {
 	}{
 		{"http", here, []string{"a"}, nil,
 			"Events are received at http://127.0.0.1:8080/webhooks/filing with one signing secret."},
-		{"http", here, nil, nil, "Events are received at http://127.0.0.1:8080/webhooks/filing; no signing secret yet. To register an endpoint: " +
+		{"http", here, nil, nil, "Events are received at http://127.0.0.1:8080/webhooks/filing; no signing secret " +
+			"yet. To register an endpoint: " +
 			"importer webhooks create --url https://HOST/webhooks/filing"},
 		{"http", everywhere, []string{"a", "b"}, nil,
 			"Events are received at http://[::]:8080/webhooks/filing (not encrypted; put it behind a proxy with a " +

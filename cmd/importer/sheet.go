@@ -57,7 +57,7 @@ func (f *sheetFlags) options() importer.Options {
 
 // understood prints which column was read as what: before anything else, for one
 // that is taken for another makes every row wrong.
-func (a *app) understood(imp *importer.Import) { a.say("%s", wrap(imp.ColumnSummary(), lineWidth)) }
+func (a *app) showColumns(imp *importer.Import) { a.say("%s", wrap(imp.ColumnSummary(), lineWidth)) }
 
 // lineWidth is how long a line of the story may be.
 const lineWidth = 110

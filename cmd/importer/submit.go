@@ -10,7 +10,6 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/report"
 )
 
@@ -28,16 +27,16 @@ covers the terminal (importer firm), a second person must approve it.
 
 Running submit again on the same file finds the same batch and submits nothing
 twice.`,
-		Example: `  importer submit roster.csv --yes
-  importer submit roster.xlsx --state DE --filing-year 2027 --yes --json
-  importer submit roster.xlsx --approve --yes`,
+		Example: `  importer submit companies.csv --yes
+  importer submit companies.xlsx --state DE --filing-year 2027 --yes --json
+  importer submit companies.xlsx --approve --yes`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.filingRun(args[0], f)
+			r, err := a.newFilingRun(args[0], f)
 			if err != nil {
 				return err
 			}
-			return r.do(c.Context(), func(ctx context.Context) error { return r.submit(ctx, approve) })
+			return r.openAndRun(c.Context(), func(ctx context.Context) error { return r.submit(ctx, approve) })
 		},
 	}
 	f.sheet.register(c)
@@ -51,78 +50,54 @@ twice.`,
 	return c
 }
 
-// submit brings the file into the ledger and opens its batch.
+// submit imports the file and submits its batch.
 func (r *filingRun) submit(ctx context.Context, approve bool) error {
-	if err := r.record(ctx); err != nil {
+	if err := r.importFile(ctx); err != nil {
 		return err
 	}
-	if err := r.correct(ctx); err != nil {
+	if err := r.applyCorrections(ctx); err != nil {
 		return err
 	}
-	if !r.batch.Open && !r.batch.Canceled {
-		ready, err := r.agreeToSubmit(ctx, approve)
-		if err != nil || !ready {
+	if r.batch.Open || r.batch.Canceled {
+		if err := r.submitHeldBack(ctx); err != nil {
 			return err
 		}
-		if none, err := r.nothingReady(ctx); err != nil || none {
-			return errors.Join(err, r.handedOver(ctx))
-		}
-		ctx := acting(ctx, "submit", r.batch.ID, r.batch.File)
-		second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
-		if err != nil {
-			return err
-		}
-		if approve || second {
-			if err := r.wantApproval(ctx); err != nil {
-				return err
-			}
-		}
-		if err := r.open(ctx, "submit"); err != nil {
-			return err
-		}
-	} else if err := r.submitHeldBack(ctx); err != nil {
+		return r.printSubmitted(ctx)
+	}
+	confirmed, err := r.confirmSubmit(ctx, approve)
+	if err != nil || !confirmed {
 		return err
 	}
-	return r.handedOver(ctx)
+	if none, err := r.allHeldBack(ctx); err != nil || none {
+		return errors.Join(err, r.printSubmitted(ctx))
+	}
+	if _, err := r.submitBatch(ctx, "submit", approve); err != nil {
+		return err
+	}
+	return r.printSubmitted(ctx)
 }
 
-// wantApproval has the batch wait for the approval of what it holds now.
-func (r *filingRun) wantApproval(ctx context.Context) error {
-	plan, _, err := pricing.ApprovalHash(ctx, r.ledger, r.batch.ID)
-	if err != nil {
-		return err
-	}
-	return r.ledger.Approvals().Request(ctx, r.batch.ID, plan)
-}
-
-// submitHeldBack looks once more at the rows of an open batch that were held
-// back, where a person accepts the names as the filing service has them.
+// submitHeldBack compares the rows of a submitted batch that were held back once
+// more, if --accept-names accepts the names of the filing service.
 func (r *filingRun) submitHeldBack(ctx context.Context) error {
 	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
 	if err != nil || held == 0 || !r.flags.accept || r.batch.Canceled {
 		return err
 	}
-	quoter, ending, err := r.prices(ctx)
-	if err != nil {
-		return err
-	}
-	if quoter == nil {
-		return r.putOff(ctx, ending)
-	}
-	queue, ending, err := r.queue(ctx)
+	quoter, queue, ending, err := r.connect(ctx)
 	if err != nil {
 		return err
 	}
 	if queue == nil {
-		return r.putOff(ctx, ending)
+		return r.endUnsubmitted(ctx, ending)
 	}
 	defer queue.Close()
-	_, err = r.reconsider(ctx, r.env.Throttle(queue), quoter)
+	_, err = r.releaseHeldBack(ctx, r.env.Throttle(queue), quoter)
 	return err
 }
 
-// agreeToSubmit quotes and asks, where there is anything to place.
-func (r *filingRun) agreeToSubmit(ctx context.Context, approve bool) (bool, error) {
+// confirmSubmit shows the quote and asks, if the batch has rows to send.
+func (r *filingRun) confirmSubmit(ctx context.Context, approve bool) (bool, error) {
 	counts, err := r.ledger.Counts(ctx, r.batch.ID)
 	if err != nil {
 		return false, err
@@ -131,40 +106,39 @@ func (r *filingRun) agreeToSubmit(ctx context.Context, approve bool) (bool, erro
 	if err != nil || counts[filing.Ready]+held == 0 {
 		return err == nil, err
 	}
-	if r.early.Reason != jobs.Finished {
-		return false, r.putOff(ctx, r.unrecognized(ctx))
+	if r.recognized.Reason != jobs.Finished {
+		return false, r.endUnsubmitted(ctx, r.recordUnrecognized(ctx))
 	}
-	quoter, ending, err := r.prices(ctx)
-	if err != nil {
-		return false, err
-	}
-	if quoter == nil {
-		return false, r.putOff(ctx, ending)
-	}
-	var pace jobs.Throttle
-	// Where nobody looks at the quote the workers compare each row before they
-	// send it, and this returns at once.
-	if r.leavesLooking = r.flags.yes && !r.flags.accept && !approve; !r.leavesLooking {
-		// At the fleet's pace.
-		queue, ending, err := r.queue(ctx)
+	const otherwise = "Nothing was submitted."
+	// If no one reads the quote, the workers look up each company before they send
+	// its row, and submit returns at once.
+	if r.skipLookup = r.flags.yes && !r.flags.accept && !approve; r.skipLookup {
+		quoter, ending, err := r.loadPrices(ctx)
 		if err != nil {
 			return false, err
 		}
-		if queue == nil {
-			return false, r.putOff(ctx, ending)
+		if quoter == nil {
+			return false, r.endUnsubmitted(ctx, ending)
 		}
-		defer queue.Close()
-		pace = r.env.Throttle(queue)
+		return r.confirmOrders(ctx, nil, quoter, otherwise)
 	}
-	return r.agree(ctx, pace, quoter, "Nothing was submitted.")
+	quoter, queue, ending, err := r.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	if queue == nil {
+		return false, r.endUnsubmitted(ctx, ending)
+	}
+	defer queue.Close()
+	return r.confirmOrders(ctx, r.env.Throttle(queue), quoter, otherwise)
 }
 
-// putOff says why nothing was handed over, and how the batch stands.
-func (r *filingRun) putOff(ctx context.Context, ending jobs.Outcome) error {
-	if err := r.stands(ctx); err != nil {
+// endUnsubmitted explains why nothing was submitted.
+func (r *filingRun) endUnsubmitted(ctx context.Context, ending jobs.Outcome) error {
+	if err := r.printUnchanged(ctx); err != nil {
 		return err
 	}
-	r.explain(ending)
+	r.explainOutcome(ending)
 	if ending.Reason == jobs.Interrupted {
 		return exit(exitInterrupted)
 	}
@@ -172,8 +146,8 @@ func (r *filingRun) putOff(ctx context.Context, ending jobs.Outcome) error {
 	return exit(exitStopped)
 }
 
-// handedOver says how the batch stands and who goes on with it.
-func (r *filingRun) handedOver(ctx context.Context) error {
+// printSubmitted prints the state of the batch and says who places its orders.
+func (r *filingRun) printSubmitted(ctx context.Context) error {
 	b, err := r.ledger.Batch(ctx, r.batch.ID)
 	if err != nil {
 		return err
@@ -183,7 +157,7 @@ func (r *filingRun) handedOver(ctx context.Context) error {
 		return err
 	}
 	if r.flags.asJSON {
-		if err := r.summarise(s); err != nil {
+		if err := r.printSummary(s); err != nil {
 			return err
 		}
 	} else {
@@ -193,5 +167,5 @@ func (r *filingRun) handedOver(ctx context.Context) error {
 	if s.Ready() == 0 {
 		return nil
 	}
-	return r.whoPlaces(ctx, r.ledger, b, r.path)
+	return r.sayWhoPlaces(ctx, r.ledger, b, r.path)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,7 +51,7 @@ BATCH:ROW records that an order is the renewal of a covered row.`,
 				ctx := c.Context()
 				switch {
 				case status != "":
-					if err := l.Subscriptions().SetStatus(acting(ctx, "subscription", args[0],
+					if err := l.Subscriptions().SetStatus(withAudit(ctx, "subscription", args[0],
 						cmp.Or(note, "found out by a person")+": "+status), args[0], status); err != nil {
 						return fmt.Errorf("%s: %w", args[0], err)
 					}
@@ -66,7 +65,7 @@ BATCH:ROW records that an order is the renewal of a covered row.`,
 					if err != nil {
 						return err
 					}
-					if err := l.Subscriptions().Renew(acting(ctx, "renewal", args[0], note), row.ID, args[0]); err != nil {
+					if err := l.Subscriptions().Renew(withAudit(ctx, "renewal", args[0], note), row.ID, args[0]); err != nil {
 						return fmt.Errorf("%s as the renewal of row %d: %w", args[0], row.Number, err)
 					}
 				}
@@ -92,39 +91,29 @@ func (a *app) listRenewals(c *cobra.Command, l *ledger.Ledger, missing, asJSON b
 	if missing {
 		renewals = slices.DeleteFunc(renewals, func(r jobs.Renewal) bool { return r.Missing(now) == "" })
 	}
-	if asJSON {
-		lines := json.NewEncoder(a.out)
-		for _, r := range renewals {
-			line := struct {
-				Company string `json:"companyId"`
-				Name    string `json:"legalName,omitempty"`
-				State   string `json:"filingState"`
-				Year    int    `json:"filingYear"`
-				Batch   string `json:"batch"`
-				Row     int    `json:"row"`
-				Order   string `json:"orderId,omitempty"`
-				Status  string `json:"subscriptionStatus,omitempty"`
-				Due     string `json:"due"`
-				Missing string `json:"missing,omitempty"`
-			}{r.CompanyID, r.Name, string(r.State), r.Year, r.Batch, r.Number, r.By.Order, r.By.Status, r.Due.When(),
-				r.Missing(now)}
-			if err := lines.Encode(line); err != nil {
-				return err
-			}
-		}
-		return nil
+	type line struct {
+		Company string `json:"companyId"`
+		Name    string `json:"legalName,omitempty"`
+		State   string `json:"filingState"`
+		Year    int    `json:"filingYear"`
+		Batch   string `json:"batch"`
+		Row     int    `json:"row"`
+		Order   string `json:"orderId,omitempty"`
+		Status  string `json:"subscriptionStatus,omitempty"`
+		Due     string `json:"due"`
+		Missing string `json:"missing,omitempty"`
 	}
-	if len(renewals) == 0 {
-		a.say("No report is waiting for a renewal.")
-		return nil
-	}
-	table := lineUp(a.out)
-	fmt.Fprintln(table, "COMPANY\tSTATE\tYEAR\tROW\tCOVERED BY\tSTATUS\tDUE\tNEEDS")
-	for _, r := range renewals {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s:%d\t%s\t%s\t%s\t%s\n", legible(cmp.Or(r.Name, r.CompanyID)), r.State,
-			r.Year, r.Batch, r.Number,
-			legible(cmp.Or(r.By.Order, "-")), legible(cmp.Or(r.By.Status, "-")), r.Due.When(),
-			legible(cmp.Or(r.Missing(now), "-")))
-	}
-	return table.Flush()
+	return list[jobs.Renewal]{
+		empty:   "No report is waiting for a renewal.",
+		columns: "COMPANY\tSTATE\tYEAR\tROW\tCOVERED BY\tSTATUS\tDUE\tNEEDS",
+		cells: func(r jobs.Renewal) []any {
+			return []any{legible(cmp.Or(r.Name, r.CompanyID)), r.State, r.Year, fmt.Sprintf("%s:%d", r.Batch, r.Number),
+				legible(cmp.Or(r.By.Order, "-")), legible(cmp.Or(r.By.Status, "-")), r.Due.When(),
+				legible(cmp.Or(r.Missing(now), "-"))}
+		},
+		line: func(r jobs.Renewal) any {
+			return line{r.CompanyID, r.Name, string(r.State), r.Year, r.Batch, r.Number, r.By.Order, r.By.Status,
+				r.Due.When(), r.Missing(now)}
+		},
+	}.print(a, renewals, asJSON)
 }

@@ -24,6 +24,8 @@ func (a *app) templateCommand() *cobra.Command {
 		Long:      "template writes an empty workbook for one product: " + strings.Join(names, ", ") + ".",
 		Example:   "  importer template annual-report\n  importer template agent-change -o changes.xlsx",
 		ValidArgs: names,
+
+		Annotations: instant,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("template takes one product: %s", strings.Join(names, ", "))
@@ -31,7 +33,7 @@ func (a *app) templateCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			o := outputOf{asked: cmp.Or(output, args[0]+".xlsx"), kinds: []string{".xlsx"}}
+			o := outputFile{asked: cmp.Or(output, args[0]+".xlsx"), kinds: []string{".xlsx"}}
 			if err := o.check(); err != nil {
 				return err
 			}

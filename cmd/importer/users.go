@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) usersCommand() *cobra.Command {
-	return family("users", "Show or create a user",
+	return groupCommand("users", "Show or create a user",
 		"Users are the customers of the organization. Each user owns companies. Email\naddresses and phone "+
 			"numbers are unique across the filing service.",
 		"  importer users get ana@harborlight.example\n  importer users create --name \"Ana Ruiz\" --email "+
@@ -22,28 +22,27 @@ func (a *app) usersCommand() *cobra.Command {
 }
 
 func (a *app) usersGetCommand() *cobra.Command {
-	var m manner
-	c := &cobra.Command{
+	return a.showCommand(&cobra.Command{
 		Use:     "get USER",
 		Short:   "Show a user by ID or email address",
 		Example: "  importer users get user_81\n  importer users get ana@harborlight.example --json",
 		Args:    one("user: an ID (user_…) or an email address"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if !filing.IsUserID(args[0]) && !filing.IsEmail(args[0]) {
-				return fmt.Errorf("%q is neither a user ID (user_…) nor an email address", args[0])
-			}
-			return a.read(c.Context(), m, func(ctx context.Context, client *filingapi.Client) error {
-				_, err := client.User(ctx, args[0])
-				return err
-			})
-		},
+	}, checkUserName, func(ctx context.Context, client *filingapi.Client, name string) error {
+		_, err := client.User(ctx, name)
+		return err
+	})
+}
+
+// checkUserName refuses what is neither an ID nor an email address.
+func checkUserName(name string) error {
+	if !filing.IsUserID(name) && !filing.IsEmail(name) {
+		return fmt.Errorf("%q is neither a user ID (user_…) nor an email address", name)
 	}
-	m.reads(c)
-	return c
+	return nil
 }
 
 func (a *app) usersCreateCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	var user filing.User
 	c := &cobra.Command{
 		Use:   "create --name NAME --email EMAIL",
@@ -67,74 +66,75 @@ nothing is created, so running the command again is safe.`,
 			if err != nil {
 				return err
 			}
-			return a.createUser(c.Context(), client, user, m)
+			return a.createUser(c.Context(), client, user, o)
 		},
 	}
 	c.Flags().StringVar(&user.FullName, "name", "", "the user's full name")
 	c.Flags().StringVar(&user.Email, "email", "", "the user's email address")
 	c.Flags().StringVar(&user.PhoneNumber, "phone", "", "the user's phone number, such as +13025550142")
-	m.changes(c)
+	o.registerChange(c)
 	return c
 }
 
-// createUser creates the user whom a look-up does not find. A 409 that a second
-// look-up does not explain is about the phone number. Source: spec section 7.
-func (a *app) createUser(ctx context.Context, client *filingapi.Client, user filing.User, m manner) error {
+// createUser creates a user, unless a lookup finds the email address. If the
+// filing service reports a conflict that a second lookup does not explain, the
+// phone number is taken. Source: spec section 7.
+func (a *app) createUser(ctx context.Context, client *filingapi.Client, user filing.User, o outputFlags) error {
 	var answer json.RawMessage
-	there := func(ctx context.Context) (filing.User, error) {
+	find := func(ctx context.Context) (filing.User, error) {
 		return client.User(filingapi.KeepBody(ctx, &answer), user.Email)
 	}
-	found, err := there(ctx)
+	found, err := find(ctx)
 	if err == nil {
-		a.say("%s", already(found, user))
-		return a.show(m, answer)
+		a.say("%s", existsText(found, user))
+		return a.showRecord(o, answer)
 	}
 	if !errors.Is(err, filingapi.ErrNotFound) {
-		return unanswered(err)
+		return withAdvice(err)
 	}
-	rows, err := facts(user)
+	rows, err := newFields(user)
 	if err != nil {
 		return err
 	}
-	if err := a.agreed(ctx, m, "A new user:", rows, "Create this user?"); err != nil {
+	if err := a.confirmChange(ctx, o, "A new user:", rows, "Create this user?"); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // what was sent is waited for
+	ctx = context.WithoutCancel(ctx) // the answer to a request that was sent is awaited
 	_, err = client.CreateUser(filingapi.KeepBody(ctx, &answer), user)
 	if err == nil {
 		a.say("The user was created.")
-		return a.show(m, answer)
+		return a.showRecord(o, answer)
 	}
-	conflict, doubt := errors.Is(err, filingapi.ErrConflict), errors.Is(err, filingapi.ErrUncertain)
-	if !conflict && !doubt {
-		return failed(err, "")
+	uncertain := errors.Is(err, filingapi.ErrUncertain)
+	if !uncertain && !errors.Is(err, filingapi.ErrConflict) {
+		return changeError(err, "")
 	}
-	found, again := there(ctx)
+	found, lookup := find(ctx)
 	switch {
-	case again == nil && doubt:
+	case lookup == nil && uncertain:
 		a.say("The answer was lost, but the user exists.")
-		return a.show(m, answer)
-	case again == nil:
-		a.say("%s", already(found, user))
-		return a.show(m, answer)
-	case doubt && errors.Is(again, filingapi.ErrNotFound):
-		return failed(err, "no such user was found. Running the same command again is safe")
-	case doubt:
-		return failed(err, "the user may have been created. Running the same command again is safe")
-	case !errors.Is(again, filingapi.ErrNotFound):
-		return unanswered(again)
+		return a.showRecord(o, answer)
+	case lookup == nil:
+		a.say("%s", existsText(found, user))
+		return a.showRecord(o, answer)
+	case uncertain && errors.Is(lookup, filingapi.ErrNotFound):
+		return changeError(err, "no such user was found. Running the same command again is safe")
+	case uncertain:
+		return changeError(err, "the user may have been created. Running the same command again is safe")
+	case !errors.Is(lookup, filingapi.ErrNotFound):
+		return withAdvice(lookup)
 	case user.PhoneNumber == "":
-		return fmt.Errorf(
-			"the user %s cannot be created: the email address belongs to a user of another "+
-				"organization", user.Email)
+		return fmt.Errorf("the user %s cannot be created: the email address belongs to a user of another organization",
+			user.Email)
 	default:
-		return fmt.Errorf("the user %s cannot be created: the phone number %s belongs to another user of the filing service",
+		return fmt.Errorf(
+			"the user %s cannot be created: the phone number %s belongs to another user of the filing service",
 			user.Email, user.PhoneNumber)
 	}
 }
 
-// already says that a user is there, and what is not as it was asked for.
-func already(found, asked filing.User) string {
+// existsText says that a user exists, and how the record differs from the request.
+func existsText(found, asked filing.User) string {
 	text := fmt.Sprintf("The user %s already exists. Nothing was created.", asked.Email)
 	if found.FullName != asked.FullName {
 		text += fmt.Sprintf(" The name on file is %q.", found.FullName)

@@ -25,7 +25,8 @@ audit rotate-seal-key.`,
 		Example: "  importer audit verify\n  importer audit verify --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.reading(c.Context(), func(l *ledger.Ledger) error { return a.verify(c.Context(), l, asJSON) })
+			return a.withLedgerUnchanged(c.Context(),
+				func(l *ledger.Ledger) error { return a.verify(c.Context(), l, asJSON) })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each problem, then the counts")
@@ -66,7 +67,7 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 	} else {
 		a.saySealed(sealed)
 		_, err = fmt.Fprintf(a.out, "%s, %s and %s verified: %d wrong.\n", count(found.Rows, "row"),
-			plural(found.Entries, "entry", "entries"), count(found.Purchases, "purchase"), len(found.Wrong))
+			countOf(found.Entries, "entry", "entries"), count(found.Purchases, "purchase"), len(found.Wrong))
 	}
 	if err == nil && len(found.Wrong) > 0 {
 		err = exit(exitFailed)
@@ -78,19 +79,12 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 func (a *app) saySealed(s ledger.Sealed) {
 	if s.Old > 0 {
 		fmt.Fprintf(a.out, "%s with an older key. To seal them with the current key: importer audit rotate-seal-key\n",
-			plural(s.Old, "value is sealed", "values are sealed"))
+			countOf(s.Old, "value is sealed", "values are sealed"))
 	}
 	if s.Closed > 0 {
 		fmt.Fprintf(
 			a.out, "%s with the keys of this machine. Add the key that sealed them after the current key, in "+
 				"FILING_SEAL_KEY or in the file sealing.key.\n",
-			plural(s.Closed, "sealed value cannot be opened", "sealed values cannot be opened"))
+			countOf(s.Closed, "sealed value cannot be opened", "sealed values cannot be opened"))
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

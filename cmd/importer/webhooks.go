@@ -23,7 +23,7 @@ import (
 )
 
 func (a *app) webhooksCommand() *cobra.Command {
-	return family("webhooks", "Manage the endpoints that receive events",
+	return groupCommand("webhooks", "Manage the endpoints that receive events",
 		`An endpoint is an address where the filing service delivers events. Each has a
 signing secret, which the filing service shows once. The secrets are sealed in the
 ledger, where importer serve and the workers find them. The filing service cannot
@@ -41,7 +41,7 @@ type endpoints interface {
 }
 
 func (a *app) webhooksCreateCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	var address string
 	var types []string
 	var hide bool
@@ -67,14 +67,14 @@ event as well.`,
 				return err
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				return a.createEndpoint(c.Context(), client, l.Endpoints(), address, types, hide, m)
+				return a.createEndpoint(c.Context(), client, l.Endpoints(), address, types, hide, o)
 			})
 		},
 	}
 	c.Flags().StringVar(&address, "url", "", "the https address of the endpoint")
 	c.Flags().StringSliceVar(&types, "event-type", filing.EventTypes, "the events to deliver; repeat it for several")
 	c.Flags().BoolVar(&hide, "hide-secret", false, "do not print the signing secret")
-	m.changes(c)
+	o.registerChange(c)
 	return c
 }
 
@@ -82,7 +82,7 @@ event as well.`,
 // in no other way, so that it is printed, whatever was asked for, where it could
 // not be kept.
 func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string,
-	types []string, hide bool, m manner) error {
+	types []string, hide bool, o outputFlags) error {
 	kept, err := l.List(ctx)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 			"%w: this machine has a different sealing key than the other machines. Set FILING_SEAL_KEY to theirs "+
 				"first", err)
 	}
-	if err := a.agreed(ctx, m, "A new endpoint:",
+	if err := a.confirmChange(ctx, o, "A new endpoint:",
 		[][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?"); err != nil {
 		return err
 	}
@@ -108,13 +108,13 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	var answer json.RawMessage
 	made, err := client.CreateEndpoint(filingapi.KeepBody(ctx, &answer), address, types)
 	if err != nil {
-		return failed(
+		return changeError(
 			err, "it may have been registered, but its secret is lost, so its deliveries will be refused. Run the "+
 				"same command again to register another one, and ask the filing service to delete this one")
 	}
 	id := cmp.Or(made.ID, newEndpointID())
 	if made.Secret == "" {
-		return errors.Join(a.show(m, answer),
+		return errors.Join(a.showRecord(o, answer),
 			&status{
 				code: exitFailed,
 				err: fmt.Errorf(
@@ -122,11 +122,11 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 						"importer webhooks add --id %s --url %s --secret-file FILE", id, id, address),
 			})
 	}
-	err = l.Set(acting(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
+	err = l.Set(withAudit(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
 	if hide && err == nil {
 		answer = bytes.ReplaceAll(answer, quoted(made.Secret), quoted("(kept)"))
 	}
-	err = errors.Join(a.show(m, answer), err)
+	err = errors.Join(a.showRecord(o, answer), err)
 	if err != nil {
 		return &status{
 			code: exitFailed,
@@ -161,7 +161,7 @@ func isWebAddress(address string) error {
 }
 
 func (a *app) webhooksAddCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	var e ledger.Endpoint
 	var file string
 	c := &cobra.Command{
@@ -180,7 +180,7 @@ if FILE is -, so that it does not show in a list of processes.`,
 			if file == "" {
 				return usage("name a file with the secret: --secret-file FILE")
 			}
-			if file == "-" && !m.yes {
+			if file == "-" && !o.yes {
 				return usage("--secret-file - needs --yes")
 			}
 			secret, err := a.secretIn(c.Context(), file)
@@ -189,22 +189,22 @@ if FILE is -, so that it does not show in a list of processes.`,
 			}
 			e.ID = cmp.Or(e.ID, newEndpointID())
 			return a.withAnyLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l.Endpoints(), e, secret, m) })
+				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l.Endpoints(), e, secret, o) })
 		},
 	}
 	c.Flags().StringVar(&e.ID, "id", "", "the filing service's ID of the endpoint (default: generated)")
 	c.Flags().StringVar(&e.URL, "url", "", "the endpoint's address")
 	c.Flags().StringVar(&file, "secret-file", "", "a file with the signing secret; - for stdin")
-	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c
 }
 
-func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, secret string, m manner) error {
-	if err := a.agreed(ctx, m, "Events signed with the secret of this endpoint will be accepted:",
+func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, secret string, o outputFlags) error {
+	if err := a.confirmChange(ctx, o, "Events signed with the secret of this endpoint will be accepted:",
 		[][]string{{"id", e.ID}, {"url", e.URL}}, "Store its secret?"); err != nil {
 		return err
 	}
-	if err := l.Set(acting(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
+	if err := l.Set(withAudit(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "The signing secret of %s was stored.\n", e.ID)
@@ -244,7 +244,7 @@ func (a *app) webhooksListCommand() *cobra.Command {
 		Example: "  importer webhooks list\n  importer webhooks list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No endpoints",
+			return a.withLedgerToList(c.Context(), "No endpoints",
 				func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l.Endpoints(), asJSON) })
 		},
 	}
@@ -257,34 +257,21 @@ func (a *app) listEndpoints(ctx context.Context, l endpoints, asJSON bool) error
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		lines := json.NewEncoder(a.out)
-		for _, e := range all {
-			line := struct {
-				ID        string    `json:"id"`
-				URL       string    `json:"url"`
-				CreatedAt time.Time `json:"createdAt"`
-			}{e.ID, e.URL, e.CreatedAt.UTC()}
-			if err := lines.Encode(line); err != nil {
-				return err
-			}
-		}
-		return nil
+	type line struct {
+		ID        string    `json:"id"`
+		URL       string    `json:"url"`
+		CreatedAt time.Time `json:"createdAt"`
 	}
-	if len(all) == 0 {
-		a.say("No endpoints yet. To register one: importer webhooks create --url https://HOST" + webhook.Path)
-		return nil
-	}
-	table := lineUp(a.out)
-	fmt.Fprintln(table, "ENDPOINT\tSTORED\tURL")
-	for _, e := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(e.ID), e.CreatedAt.Local().Format("2006-01-02 15:04"), plain(e.URL))
-	}
-	return table.Flush()
+	return list[ledger.Endpoint]{
+		empty:   "No endpoints yet. To register one: importer webhooks create --url https://HOST" + webhook.Path,
+		columns: "ENDPOINT\tSTORED\tURL",
+		cells:   func(e ledger.Endpoint) []any { return []any{plain(e.ID), localTime(e.CreatedAt), plain(e.URL)} },
+		line:    func(e ledger.Endpoint) any { return line{e.ID, e.URL, e.CreatedAt.UTC()} },
+	}.print(a, all, asJSON)
 }
 
 func (a *app) webhooksRemoveCommand() *cobra.Command {
-	var m manner
+	var o outputFlags
 	c := &cobra.Command{
 		Use:   "remove ENDPOINT",
 		Short: "Delete the signing secret of an endpoint; its events are refused",
@@ -294,14 +281,14 @@ no way to delete an endpoint, so it keeps sending events; they are refused.`,
 		Args:    one("endpoint (importer webhooks list shows them)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l.Endpoints(), args[0], m) })
+				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l.Endpoints(), args[0], o) })
 		},
 	}
-	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c
 }
 
-func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, m manner) error {
+func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, o outputFlags) error {
 	all, err := l.List(ctx)
 	if err != nil {
 		return err
@@ -310,14 +297,14 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, m mann
 		if e.ID != id {
 			continue
 		}
-		if err := a.agreed(
-			ctx, m, "The signing secret of this endpoint will be deleted, and its events refused:",
+		if err := a.confirmChange(
+			ctx, o, "The signing secret of this endpoint will be deleted, and its events refused:",
 			[][]string{
 				{"id", e.ID}, {"url", e.URL},
 			}, "Delete it?"); err != nil {
 			return err
 		}
-		if err := l.Delete(acting(ctx, "webhook-remove", id, ""), id); err != nil {
+		if err := l.Delete(withAudit(ctx, "webhook-remove", id, ""), id); err != nil {
 			return err
 		}
 		fmt.Fprintf(

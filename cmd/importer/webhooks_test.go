@@ -14,33 +14,36 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// shelf keeps endpoints in memory, or fails to.
-type shelf struct {
+// endpointStore keeps endpoints in memory, or fails to.
+type endpointStore struct {
 	endpoints
 	kept   ledger.Endpoint
 	secret string
 	err    error
 }
 
-func (s *shelf) Secrets(context.Context) ([]string, error) { return nil, nil }
+func (s *endpointStore) Secrets(context.Context) ([]string, error) { return nil, nil }
 
-func (s *shelf) List(context.Context) ([]ledger.Endpoint, error) { return nil, nil }
+func (s *endpointStore) List(context.Context) ([]ledger.Endpoint, error) { return nil, nil }
 
-func (s *shelf) Set(_ context.Context, e ledger.Endpoint, secret string) error {
+func (s *endpointStore) Set(_ context.Context, e ledger.Endpoint, secret string) error {
 	s.kept, s.secret = e, secret
 	return s.err
 }
 
-// A secret is told once. Whatever the answer looks like and whatever fails, it
-// is kept, or its reader has it.
+// secretCase is an answer to the registration of an endpoint.
+type secretCase struct {
+	name, answer string
+	hide         bool
+	err          error // of the ledger
+	shown, fails bool
+	id           string // the beginning of it
+}
+
+// The filing service shows a secret once. It is stored or printed, for every form
+// of answer and every failure.
 func TestASecretIsKeptOrShown(t *testing.T) {
-	for _, tc := range []struct {
-		name, answer string
-		hide         bool
-		err          error
-		shown, fails bool
-		id           string // the beginning of it
-	}{
+	for _, tc := range []secretCase{
 		{name: "kept and shown", answer: `{"id":"we_1","signingSecret":"whsec_1"}`, shown: true, id: "we_1"},
 		{name: "kept and hidden", answer: `{"id":"we_1","secret":"whsec_1"}`, hide: true, id: "we_1"},
 		{name: "without an id", answer: `{"data":{"signing_secret":"whsec_1"}}`, shown: true, id: "local_"},
@@ -62,7 +65,7 @@ func TestASecretIsKeptOrShown(t *testing.T) {
 			id:     "we_1",
 		},
 		{
-			name:   "under a name that nobody knows",
+			name:   "under an unknown name",
 			answer: `{"id":"we_1","sesame":"whsec_1"}`,
 			hide:   true,
 			shown:  true,
@@ -78,27 +81,31 @@ func TestASecretIsKeptOrShown(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			for _, m := range []manner{{yes: true}, {yes: true, json: true}} {
-				var out, told strings.Builder
-				a := newApp(strings.NewReader(""), &out, &told, func(string) string { return "" })
-				s := &shelf{err: tc.err}
-				err := a.createEndpoint(t.Context(), client, s, "https://a.example.com", filing.EventTypes, tc.hide, m)
-				if (err != nil) != tc.fails || strings.Contains(out.String(), "whsec_1") != tc.shown {
-					t.Errorf("%v\n%s", err, out.String())
-				}
-				if strings.Contains(told.String(), "whsec_1") ||
-					err != nil && strings.Contains(err.Error(), "whsec_1") {
-					t.Errorf("the secret is told beside the results: %s, %v", told.String(), err)
-				}
-				if err != nil && !strings.Contains(err.Error(),
-					"importer webhooks add --id we_1 --url https://a.example.com --secret-file FILE") {
-					t.Errorf("no way out: %v", err)
-				}
-				if tc.id != "" && (s.secret != "whsec_1" || !strings.HasPrefix(s.kept.ID, tc.id) ||
-					s.kept.URL != "https://a.example.com") {
-					t.Errorf("kept %+v, %q", s.kept, s.secret)
-				}
+			for _, o := range []outputFlags{{yes: true}, {yes: true, json: true}} {
+				checkSecret(t, client, tc, o)
 			}
 		})
+	}
+}
+
+func checkSecret(t *testing.T, client *filingapi.Client, tc secretCase, o outputFlags) {
+	t.Helper()
+	var out, told strings.Builder
+	a := newApp(strings.NewReader(""), &out, &told, func(string) string { return "" })
+	s := &endpointStore{err: tc.err}
+	err := a.createEndpoint(t.Context(), client, s, "https://a.example.com", filing.EventTypes, tc.hide, o)
+	if (err != nil) != tc.fails || strings.Contains(out.String(), "whsec_1") != tc.shown {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if strings.Contains(told.String(), "whsec_1") || (err != nil && strings.Contains(err.Error(), "whsec_1")) {
+		t.Errorf("the secret is printed beside the results: %s, %v", told.String(), err)
+	}
+	if err != nil && !strings.Contains(err.Error(),
+		"importer webhooks add --id we_1 --url https://a.example.com --secret-file FILE") {
+		t.Errorf("no way out: %v", err)
+	}
+	if tc.id != "" && (s.secret != "whsec_1" || !strings.HasPrefix(s.kept.ID, tc.id) ||
+		s.kept.URL != "https://a.example.com") {
+		t.Errorf("stored %+v, %q", s.kept, s.secret)
 	}
 }

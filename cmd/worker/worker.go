@@ -98,7 +98,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	quiet, err := w.env.Tell(ctx, l, w.log)
+	quiet, err := w.env.SendNotifications(ctx, l, w.log)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	observed := metrics.Observe(client)
 	w.registry.MustRegister(observed, metrics.NewFleet(l, l.Fleet(), client, queue))
 
-	ask := w.env.Asker(l, client)
+	ask := w.env.PriceSource(l, client)
 	quoter, err := await(ctx, w, "the service's prices", isServiceDown,
 		func() (pricing.Quoter, error) { return ask(ctx) })
 	if err != nil {
@@ -138,7 +138,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer start(ctx, w.env.Seasons(l, client, w.log).Run)()
+	defer start(ctx, w.env.Scheduler(l, client, w.log).Run)()
 	w.health.setPhase(placing)
 	w.log.Info("worker started", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version", version())
 	<-ctx.Done()
@@ -167,7 +167,7 @@ func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) err
 			func() (config.Chosen, error) { return w.env.Recognize(ctx, client) })
 	}
 	if err == nil {
-		w.log.Info("ledger opened", "name", known.Name, "of", known.Whose, "in", known.Path)
+		w.log.Info("ledger opened", "name", known.Name, "of", known.Owner, "in", known.Path)
 	}
 	return err
 }

@@ -24,44 +24,44 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// The data folder holds one ledger for each filing account, a folder each:
+// The data folder has one folder with a ledger for each filing account:
 //
-//	accounts/harbor-accounting-test/account.json   whose ledger it is
+//	accounts/harbor-accounting-test/account.json   the owner of the ledger
 //	accounts/harbor-accounting-test/ledger.db
 //
-// A ledger.db in the data folder itself is of a version that kept one for all.
+// A ledger.db in the data folder itself is from a version with a single ledger.
 
-// ErrNoLedger is returned where there is no ledger yet and none is to be begun.
+// ErrNoLedger is returned by functions that do not create a ledger.
 var ErrNoLedger = errors.New("there is no ledger yet")
 
-// ErrUndecided is returned where only a person can tell which ledger is meant.
-// Nothing is sent before --ledger NAME says it.
+// ErrUndecided is returned if a person has to choose the ledger with --ledger.
+// Nothing is sent until then.
 var ErrUndecided = errors.New("nothing was sent")
 
 const (
 	accountsFolder  = "accounts"
 	accountFile     = "account.json"
 	ledgerFile      = "ledger.db"
-	olderFolder     = ".bulkfiling" // where earlier versions kept the ledger, in the current folder
-	olderName       = "main"        // the ledger of an earlier version in the data folder itself
-	unassignedName  = "default"     // a ledger that was begun before any organization was known
+	olderFolder     = ".bulkfiling" // in the current folder: the ledger of an earlier version
+	olderName       = "main"        // in the data folder itself: the ledger of an earlier version
+	unassignedName  = "default"     // a ledger from before any organization was known
 	accountFileMode = 0o600
 )
 
-// account is one ledger of the data folder, and whose it is.
+// account is a ledger of the data folder and its owner.
 type account struct {
 	Mode          string                `json:"mode,omitempty"` // "test" or "live"
 	Organizations []ledger.Organization `json:"organizations,omitempty"`
-	Keys          []string              `json:"keys,omitempty"`    // hashes of the keys that were used with it
-	Unnamed       []string              `json:"unnamed,omitempty"` // hashes of key and address, where a person decided
+	Keys          []string              `json:"keys,omitempty"`    // hashes of the keys used with it
+	Unnamed       []string              `json:"unnamed,omitempty"` // hashes of key and address that a person assigned
 	UsedAt        time.Time             `json:"usedAt"`
 
 	name, dir string
-	older     bool // a ledger that says nothing of itself: an earlier version made it
+	older     bool // without account.json: from an earlier version
 }
 
-// unassigned reports whether the ledger may be given to any organization: it
-// holds nothing that was sent.
+// unassigned reports whether the ledger can become that of any organization: it
+// has no orders that were sent.
 func (a *account) unassigned() bool {
 	return !a.older && len(a.Organizations) == 0 && len(a.Unnamed) == 0
 }
@@ -72,28 +72,29 @@ func (a *account) belongsTo(mode string, o ledger.Organization) bool {
 
 func (a *account) has(key string) bool { return slices.Contains(a.Keys, key) }
 
-// whose names the account for a person.
-func (a *account) whose() string {
+// owner describes the owner for a person.
+func (a *account) owner() string {
 	switch {
 	case a.older:
-		return "an earlier version's, which does not say whose it is"
+		return "from an earlier version; the owner is not known"
 	case len(a.Organizations) > 0:
 		return fmt.Sprintf("%s, %s", a.Organizations[0].Label(), a.Mode)
 	case a.Mode != "":
-		return "no organization reported, " + a.Mode
+		return "organization not reported, " + a.Mode
 	}
 	return "no organization yet"
 }
 
-// reported is what the filing service said of the account's organization.
+// reported describes the organization as the filing service reported it.
 func (a *account) reported() string {
 	if len(a.Organizations) > 0 {
 		return a.Organizations[0].String()
 	}
-	return a.whose()
+	return a.owner()
 }
 
-// dataDir is the user's data folder: where each system keeps such things.
+// dataDir is the default data folder of the operating system; empty without a home
+// folder.
 func dataDir(getenv func(string) string) string {
 	join := func(base string, more ...string) string {
 		if base == "" {
@@ -113,10 +114,10 @@ func dataDir(getenv func(string) string) string {
 	return join(getenv("HOME"), ".local", "share", "bulkfiling")
 }
 
-// loadAccounts reads what ledgers there are, the last used first.
+// loadAccounts lists the ledgers of the data folder, the last used first.
 func (e *Environment) loadAccounts() ([]*account, error) {
 	if e.DataDir == "" {
-		return nil, errors.New("the user has no home folder: name the data folder with FILING_DATA_DIR")
+		return nil, errors.New("the user has no home folder: set FILING_DATA_DIR to a data folder")
 	}
 	var all []*account
 	add := func(name, dir string) error {
@@ -125,11 +126,11 @@ func (e *Environment) loadAccounts() ([]*account, error) {
 		switch {
 		case err == nil:
 			if err := json.Unmarshal(content, a); err != nil {
-				return fmt.Errorf("read whose ledger %s is: %w", dir, err)
+				return fmt.Errorf("read the owner of the ledger %s: %w", dir, err)
 			}
 		case !errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("read whose ledger %s is: %w", dir, err)
-		case !isThere(filepath.Join(dir, ledgerFile)):
+			return fmt.Errorf("read the owner of the ledger %s: %w", dir, err)
+		case !exists(filepath.Join(dir, ledgerFile)):
 			return nil
 		default:
 			a.older = true
@@ -158,23 +159,23 @@ func (e *Environment) loadAccounts() ([]*account, error) {
 	return all, nil
 }
 
-func isThere(path string) bool {
+func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// save writes whose ledger it is, whole or not at all.
+// save writes account.json atomically.
 func (a *account) save() error {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return fmt.Errorf("create the folder of a ledger: %w", err)
 	}
 	content, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write whose ledger it is: %w", err)
+		return fmt.Errorf("write the owner of the ledger: %w", err)
 	}
 	file, err := os.CreateTemp(a.dir, accountFile+".*")
 	if err != nil {
-		return fmt.Errorf("write whose ledger it is: %w", err)
+		return fmt.Errorf("write the owner of the ledger: %w", err)
 	}
 	defer os.Remove(file.Name())
 	_, err = file.Write(append(content, '\n'))
@@ -183,25 +184,25 @@ func (a *account) save() error {
 		err = os.Rename(file.Name(), filepath.Join(a.dir, accountFile))
 	}
 	if err != nil {
-		return fmt.Errorf("write whose ledger it is: %w", err)
+		return fmt.Errorf("write the owner of the ledger: %w", err)
 	}
 	return nil
 }
 
-// locked runs do while no other process chooses a ledger.
+// locked runs do while no other process can choose a ledger.
 func (e *Environment) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(filepath.Join(e.DataDir, accountsFolder), 0o700); err != nil {
 		return fmt.Errorf("create the data folder: %w", err)
 	}
 	guard := flock.New(filepath.Join(e.DataDir, accountsFolder, "lock"))
 	if _, err := guard.TryLockContext(ctx, 10*time.Millisecond); err != nil {
-		return fmt.Errorf("wait for another process to choose its ledger: %w", err)
+		return fmt.Errorf("wait for another process that chooses its ledger: %w", err)
 	}
 	defer guard.Unlock()
 	return do()
 }
 
-// keyHash stands for the key. The key itself is never kept.
+// keyHash identifies the key. The key itself is never stored.
 func (e *Environment) keyHash() string {
 	if e.key == "" {
 		return ""
@@ -210,40 +211,39 @@ func (e *Environment) keyHash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unnamedHash stands for the key at this address.
+// unnamedHash identifies the key at this address.
 func (e *Environment) unnamedHash() string {
 	sum := sha256.Sum256([]byte("bulkfiling key " + e.key.Reveal() + " at " + e.BaseURL))
 	return hex.EncodeToString(sum[:])
 }
 
-// Chosen is the ledger that was chosen.
+// Chosen describes the ledger that was chosen.
 type Chosen struct {
 	Name    string
 	Path    string
-	Whose   string
-	New     bool // it is begun now, and empty
-	Several bool // there are others, or it is not certain that this one is meant
-	Why     string
+	Owner   string
+	New     bool   // whether it was created now
+	Several bool   // whether there are others, or the choice is not certain
+	Reason  string // of the choice; empty if it needs none
 }
 
-// describe keeps the choice and tells it.
-func (e *Environment) describe(a *account, all []*account, why string) Chosen {
+// choose sets the ledger in use and describes it.
+func (e *Environment) choose(a *account, all []*account, reason string) Chosen {
 	e.chosen = a
-	c := Chosen{
+	return Chosen{
 		Name:    a.name,
 		Path:    a.dir,
-		Whose:   a.whose(),
+		Owner:   a.owner(),
+		New:     !exists(filepath.Join(a.dir, ledgerFile)),
 		Several: len(all) > 1,
-		Why:     why,
+		Reason:  reason,
 	}
-	c.New = !isThere(filepath.Join(a.dir, ledgerFile))
-	return c
 }
 
-// database is the choice where DATABASE_URL names the ledger.
+// database describes the ledger of DATABASE_URL.
 func (e *Environment) database() Chosen {
 	name := databaseName(e.DatabaseURL)
-	return Chosen{Name: name, Path: "the PostgreSQL database " + name, Whose: "DATABASE_URL"}
+	return Chosen{Name: name, Path: "the PostgreSQL database " + name, Owner: "DATABASE_URL"}
 }
 
 func databaseName(address string) string {
@@ -254,9 +254,9 @@ func databaseName(address string) string {
 	return cmp.Or(strings.Trim(u.Path, "/"), "database")
 }
 
-// UseExisting chooses a ledger that is there, without asking anybody: the one
-// that Ledger names, else the one of the key, else the only one or the last
-// used. It creates nothing, and returns ErrNoLedger where there is none.
+// UseExisting chooses an existing ledger without a request: the one that Ledger
+// names, else that of the key, else the last used. It creates nothing, and returns
+// ErrNoLedger if there is none.
 func (e *Environment) UseExisting() (Chosen, error) {
 	if e.DatabaseURL != "" {
 		return e.database(), e.checkDatabaseName()
@@ -266,33 +266,29 @@ func (e *Environment) UseExisting() (Chosen, error) {
 		return Chosen{}, err
 	}
 	if e.Ledger != "" {
-		a := named(all, e.Ledger)
-		if a == nil {
-			return Chosen{}, e.noSuchLedger(all)
+		if a := findByName(all, e.Ledger); a != nil {
+			return e.choose(a, all, ""), nil
 		}
-		return e.describe(a, all, ""), nil
+		return Chosen{}, e.noSuchLedger(all)
 	}
-	key := e.keyHash()
-	for _, a := range all { // the last used first
-		if key != "" && a.has(key) {
-			return e.describe(a, all, "the API key's"), nil
-		}
+	if a := e.findByKey(all); a != nil {
+		return e.choose(a, all, "used with this API key"), nil
 	}
-	switch {
-	case len(all) == 0:
-		return Chosen{}, fmt.Errorf("%w in %s; importer run FILE begins one", ErrNoLedger, e.DataDir)
-	case len(all) == 1:
-		c := e.describe(all[0], all, "the only one")
-		c.Several = key != "" && !all[0].unassigned()
+	switch len(all) {
+	case 0:
+		return Chosen{}, fmt.Errorf("%w in %s; importer run FILE creates one", ErrNoLedger, e.DataDir)
+	case 1:
+		c := e.choose(all[0], all, "the only one")
+		c.Several = e.key != "" && !all[0].unassigned()
 		return c, nil
 	}
-	return e.describe(all[0], all, "the last used"), nil
+	return e.choose(all[0], all, "the last used"), nil
 }
 
-// UseUnassigned chooses the ledger for what is kept before the filing service
-// has said whose the key is: that of the key where it is known, and otherwise
-// one that belongs to no organization yet. Nothing is sent from that one before
-// an organization is recognized, whose it then becomes.
+// UseUnassigned chooses the ledger to use before the filing service has reported
+// the organization: that of the key if it is known, otherwise one without an
+// organization. Nothing is sent from that one until an organization is recognized,
+// which then owns it.
 func (e *Environment) UseUnassigned(ctx context.Context) (Chosen, error) {
 	if e.DatabaseURL != "" {
 		return e.database(), e.checkDatabaseName()
@@ -301,17 +297,12 @@ func (e *Environment) UseUnassigned(ctx context.Context) (Chosen, error) {
 	if err != nil {
 		return Chosen{}, err
 	}
-	key := e.keyHash()
 	if e.Ledger != "" {
-		if a := named(all, e.Ledger); a != nil {
-			return e.describe(a, all, ""), nil
+		if a := findByName(all, e.Ledger); a != nil {
+			return e.choose(a, all, ""), nil
 		}
-	} else {
-		for _, a := range all {
-			if key != "" && a.has(key) {
-				return e.describe(a, all, "the API key's"), nil
-			}
-		}
+	} else if a := e.findByKey(all); a != nil {
+		return e.choose(a, all, "used with this API key"), nil
 	}
 	var c Chosen
 	err = e.locked(ctx, func() error {
@@ -319,20 +310,31 @@ func (e *Environment) UseUnassigned(ctx context.Context) (Chosen, error) {
 			return err
 		}
 		name := cmp.Or(e.Ledger, unassignedName)
-		a := named(all, name)
+		a := findByName(all, name)
 		if a == nil {
-			if a, err = e.begin(name); err != nil {
+			if a, err = e.newAccount(name); err != nil {
 				return err
 			}
 			all = append(all, a)
 		}
-		c = e.describe(a, all, "")
+		c = e.choose(a, all, "")
 		return a.save()
 	})
 	return c, err
 }
 
-func named(all []*account, name string) *account {
+// findByKey finds the ledger that the key was last used with; nil for none.
+func (e *Environment) findByKey(all []*account) *account {
+	key := e.keyHash()
+	i := slices.IndexFunc(all, func(a *account) bool { return key != "" && a.has(key) })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// findByName finds a ledger by its name; nil for none.
+func findByName(all []*account, name string) *account {
 	i := slices.IndexFunc(all, func(a *account) bool { return strings.EqualFold(a.name, name) })
 	if i < 0 {
 		return nil
@@ -342,15 +344,15 @@ func named(all []*account, name string) *account {
 
 func (e *Environment) noSuchLedger(all []*account) error {
 	if len(all) == 0 {
-		return fmt.Errorf("%w: no ledger %q in %s", ErrNoLedger, e.Ledger, e.DataDir)
+		return fmt.Errorf("%w: there is no ledger %q in %s", ErrNoLedger, e.Ledger, e.DataDir)
 	}
-	return fmt.Errorf("%w named %q in %s; there is %s", ErrNoLedger, e.Ledger, e.DataDir, listAccounts(all))
+	return fmt.Errorf("%w named %q in %s. Existing ledgers: %s", ErrNoLedger, e.Ledger, e.DataDir, listAccounts(all))
 }
 
 func listAccounts(all []*account) string {
 	var names []string
 	for _, a := range all {
-		names = append(names, fmt.Sprintf("%s (%s)", a.name, a.whose()))
+		names = append(names, fmt.Sprintf("%s (%s)", a.name, a.owner()))
 	}
 	return strings.Join(names, "; ")
 }
@@ -358,22 +360,22 @@ func listAccounts(all []*account) string {
 // checkDatabaseName refuses a --ledger that is not the database's name.
 func (e *Environment) checkDatabaseName() error {
 	if name := databaseName(e.DatabaseURL); e.Ledger != "" && e.Ledger != name {
-		return fmt.Errorf("DATABASE_URL names the ledger %s, and --ledger %s another: leave one of them out", name,
+		return fmt.Errorf("DATABASE_URL names the ledger %s, and --ledger names %s: remove one of them", name,
 			e.Ledger)
 	}
 	return nil
 }
 
-// begin makes the account of a new ledger. Its folder is made when it is saved.
-func (e *Environment) begin(name string) (*account, error) {
+// newAccount returns the account of a new ledger. save creates its folder.
+func (e *Environment) newAccount(name string) (*account, error) {
 	if name != slug(name) || name == olderName {
-		return nil, fmt.Errorf("%w: a ledger cannot be named %q: use small letters, digits and dashes, and not %q",
+		return nil, fmt.Errorf("%w: a ledger cannot be named %q: use lowercase letters, digits, and dashes, and not %q",
 			ErrUndecided, name, olderName)
 	}
 	return &account{name: name, dir: filepath.Join(e.DataDir, accountsFolder, name)}, nil
 }
 
-// slug makes a folder's name of an organization's.
+// slug turns the name of an organization into a folder name.
 func slug(name string) string {
 	var b strings.Builder
 	dash := false
@@ -394,11 +396,11 @@ func slug(name string) string {
 	return b.String()
 }
 
-// Recognize asks the filing service whose the key is, and chooses the ledger of
-// that organization: the one it has, or a new one. It returns the filing
-// service's errors, and ErrUndecided where a person has to decide.
+// Recognize asks the filing service for the organization of the key, and chooses
+// its ledger: the existing one, or a new one. It returns the filing service's
+// errors, and ErrUndecided if a person has to decide.
 func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client, sheets ...string) (Chosen, error) {
-	o, err := organizationOf(ctx, client)
+	o, err := loadOrganization(ctx, client)
 	if err != nil {
 		return Chosen{}, err
 	}
@@ -423,19 +425,19 @@ func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client, s
 		if err != nil {
 			return err
 		}
-		if named(all, a.name) == nil {
+		if findByName(all, a.name) == nil {
 			all = append(all, a)
 		}
-		a.take(e, o)
-		c = e.describe(a, all, "")
+		a.assign(e, o)
+		c = e.choose(a, all, "")
 		return a.save()
 	})
 	return c, err
 }
 
-// organizationOf is the organization that the key belongs to. It is empty where
-// the filing service answers and does not say.
-func organizationOf(ctx context.Context, client *filingapi.Client) (ledger.Organization, error) {
+// loadOrganization asks for the organization of the key. It is empty if the filing
+// service answers without one.
+func loadOrganization(ctx context.Context, client *filingapi.Client) (ledger.Organization, error) {
 	o, err := client.Organization(ctx)
 	answered, ok := errors.AsType[*filingapi.Error](err)
 	switch {
@@ -448,8 +450,8 @@ func organizationOf(ctx context.Context, client *filingapi.Client) (ledger.Organ
 	return ledger.Organization{}, err
 }
 
-// take notes that the organization and the key belong to the ledger.
-func (a *account) take(e *Environment, o ledger.Organization) {
+// assign makes the organization and the key owners of the ledger.
+func (a *account) assign(e *Environment, o ledger.Organization) {
 	a.older, a.Mode, a.UsedAt = false, e.Mode(), time.Now().UTC()
 	add := func(list *[]string, hash string) {
 		if !slices.Contains(*list, hash) {
@@ -465,8 +467,8 @@ func (a *account) take(e *Environment, o ledger.Organization) {
 	}
 }
 
-// pick finds the organization's ledger, or begins it. ErrUndecided says what a
-// person has to decide.
+// pick finds the ledger of the organization, or returns a new one. ErrUndecided
+// says what a person has to decide.
 func (e *Environment) pick(all []*account, o ledger.Organization) (*account, error) {
 	mode, key := e.Mode(), e.keyHash()
 	var own, seen, older, unassigned *account
@@ -496,77 +498,73 @@ func (e *Environment) pick(all []*account, o ledger.Organization) (*account, err
 				return a, nil
 			}
 		}
-		known := ""
+		existing := ""
 		if len(all) > 0 {
-			known = "; there is " + listAccounts(all)
+			existing = " Existing ledgers: " + listAccounts(all)
 		}
-		return undecided(
-			"the filing service does not say which organization the API key belongs to (GET /organization names "+
-				"neither createdAt nor domain). Say which ledger is meant with --ledger NAME: an existing one, or a "+
-				"new name for a new one%s", known)
+		return undecided("the filing service does not report the organization of the API key (GET /organization has "+
+			"neither createdAt nor domain). Choose the ledger with --ledger NAME: an existing ledger, or a new "+
+			"name for a new one.%s", existing)
 	case own != nil && (seen == nil || seen == own):
 		return own, nil
 	case seen != nil && own != nil:
-		return undecided(
-			"the API key was used with the ledger %s (%s), and now the filing service reports %s, whose ledger is "+
-				"%s. To use that one, add --ledger %s",
+		return undecided("the API key was used with the ledger %s (%s), but the filing service now reports %s, whose "+
+			"ledger is %s. To use that ledger, add --ledger %s",
 			seen.name, seen.reported(), o, own.name, own.name)
 	case seen != nil:
-		return undecided(
-			"the API key was used with the ledger %s (%s), and now the filing service reports %s. If that is the "+
-				"same organization, add --ledger %s; for a ledger of its own, add --ledger %s",
+		return undecided("the API key was used with the ledger %s (%s), but the filing service now reports %s. If "+
+			"this is the same organization, add --ledger %s. For a separate ledger, add --ledger %s",
 			seen.name, seen.reported(), o, seen.name, e.freeName(all, o))
 	case older != nil:
-		return undecided(
-			"%s holds a ledger of an earlier version, which does not say whose orders it has. If they are those of "+
-				"%s, add --ledger %s once; for a new, empty ledger, add --ledger %s",
+		return undecided("%s has a ledger from an earlier version, whose owner is not known. If its orders are those "+
+			"of %s, add --ledger %s once. For a new, empty ledger, add --ledger %s",
 			older.dir, o, older.name, e.freeName(all, o))
 	case unassigned != nil:
 		return unassigned, nil
 	}
-	return e.begin(e.freeName(all, o))
+	return e.newAccount(e.freeName(all, o))
 }
 
-// pickNamed is the ledger that a person has named.
+// pickNamed returns the ledger that --ledger names.
 func (e *Environment) pickNamed(all []*account, o ledger.Organization, own *account) (*account, error) {
-	a := named(all, e.Ledger)
+	a := findByName(all, e.Ledger)
 	switch {
 	case own != nil && a != own:
 		return nil, fmt.Errorf(
-			"%w: the ledger of %s is %s, and orders from a second one would be bought twice. Leave --ledger %s out",
+			"%w: the ledger of %s is %s. From a second ledger, its orders would be bought again. Remove --ledger %s",
 			ErrUndecided, o, own.name, e.Ledger)
 	case a == nil:
-		return e.begin(e.Ledger)
+		return e.newAccount(e.Ledger)
 	case a.Mode != "" && a.Mode != e.Mode():
-		return nil, fmt.Errorf("%w: the ledger %s holds %s orders, and the key is for %s ones", ledger.ErrMode, a.name,
-			a.Mode, e.Mode())
+		return nil, fmt.Errorf("%w: the ledger %s has %s orders, but the API key is for %s orders", ledger.ErrMode,
+			a.name, a.Mode, e.Mode())
 	case a == own, a.older, a.unassigned(), a.has(e.keyHash()), !o.Known(), len(a.Organizations) == 0:
 		return a, nil
 	}
-	return nil, fmt.Errorf("%w: the ledger %s is that of %s, and the API key belongs to %s", ledger.ErrOrganization,
+	return nil, fmt.Errorf("%w: the ledger %s belongs to %s, but the API key belongs to %s", ledger.ErrOrganization,
 		a.name, a.reported(), o)
 }
 
-// freeName is a name for the organization's new ledger.
+// freeName is an unused name for a new ledger of the organization.
 func (e *Environment) freeName(all []*account, o ledger.Organization) string {
 	base := cmp.Or(slug(o.Name), slug(o.Subdomain), slug(o.Domain), "organization") + "-" + e.Mode()
 	name := base
-	for n := 2; named(all, name) != nil; n++ {
+	for n := 2; findByName(all, name) != nil; n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
 	return name
 }
 
-// OlderLedger is the folder of a ledger that an earlier version kept in the
-// current folder, or beside one of the sheets; empty where there is none, or
-// where FILING_DATA_DIR says which folder is meant.
+// OlderLedger is the folder with the ledger of an earlier version in the current
+// folder or beside one of the sheets; empty if there is none, or if
+// FILING_DATA_DIR names the data folder.
 func (e *Environment) OlderLedger(sheets ...string) string {
 	if !e.defaultDir || e.DatabaseURL != "" {
 		return ""
 	}
 	for _, dir := range append([]string{"."}, sheets...) {
 		dir = filepath.Join(dir, olderFolder)
-		if !isThere(filepath.Join(dir, ledgerFile)) {
+		if !exists(filepath.Join(dir, ledgerFile)) {
 			continue
 		}
 		if absolute, err := filepath.Abs(dir); err == nil {
@@ -577,7 +575,7 @@ func (e *Environment) OlderLedger(sheets ...string) string {
 	return ""
 }
 
-// olderAdvice says how the ledger of an earlier version is taken over.
+// olderAdvice explains how to keep using the ledger of an earlier version.
 func (e *Environment) olderAdvice(older string, o ledger.Organization) string {
 	all, err := e.loadAccounts()
 	if err != nil {
@@ -589,10 +587,9 @@ func (e *Environment) olderAdvice(older string, o ledger.Organization) string {
 	if runtime.GOOS == "windows" {
 		move = fmt.Sprintf(`mkdir "%s" & move "%s" "%s"`, filepath.Dir(target), older, target)
 	}
-	return fmt.Sprintf(
-		`an earlier version kept its ledger in %s, and what was bought through it is known there alone. Ledgers are in %s now.
-To take it over, stop everything that uses it, then: %s
-and add --ledger %s once. To leave it aside, say which ledger is meant: --ledger NAME (an existing one, or a new name)`, older, e.DataDir, move, name)
+	return fmt.Sprintf("an earlier version kept its ledger in %s. Only that ledger has its orders. Ledgers are now in "+
+		"%s.\nTo use it, stop everything that uses it, then run: %s\nand add --ledger %s once. To leave it where it "+
+		"is, name another ledger, existing or new: --ledger NAME", older, e.DataDir, move, name)
 }
 
 func quote(path string) string {

@@ -46,9 +46,11 @@ func newOffice(t *testing.T) *office {
 }
 
 const (
-	harbor    = `{"name":"Harbor Accounting","domain":"harbor.example","subdomain":"harbor","createdAt":"2024-01-01T00:00:00Z"}`
+	harbor = `{"name":"Harbor Accounting","domain":"harbor.example","subdomain":"harbor",` +
+		`"createdAt":"2024-01-01T00:00:00Z"}`
 	tern      = `{"name":"Tern Tide","domain":"tern.example","subdomain":"tern","createdAt":"2025-06-01T00:00:00Z"}`
-	otherCopy = `{"name":"Harbor Accounting","domain":"harbor.example","subdomain":"harbor","createdAt":"2024-01-01T00:00:09Z"}`
+	otherCopy = `{"name":"Harbor Accounting","domain":"harbor.example","subdomain":"harbor",` +
+		`"createdAt":"2024-01-01T00:00:09Z"}`
 )
 
 // environment reads the variables for a key.
@@ -84,7 +86,7 @@ func (o *office) recognize(key, name string) (config.Chosen, error) {
 	if err != nil {
 		o.Fatal(err)
 	}
-	_, err = e.Asker(l, client)(o.Context())
+	_, err = e.PriceSource(l, client)(o.Context())
 	return chosen, errors.Join(err, l.Close())
 }
 
@@ -145,14 +147,14 @@ func TestAnOrganizationIsKnownByWhatTheServiceSaysOfIt(t *testing.T) {
 func TestAPersonDecidesWhereTheServiceDoesNotSay(t *testing.T) {
 	o := newOffice(t)
 	o.answer = ""
-	o.refused("sk_test_1", "", config.ErrUndecided, "does not say which organization", "--ledger NAME")
+	o.refused("sk_test_1", "", config.ErrUndecided, "does not report the organization", "--ledger NAME")
 	o.answer = `{"name":"Harbor Accounting"}`
-	o.refused("sk_test_1", "", config.ErrUndecided, "does not say which organization")
+	o.refused("sk_test_1", "", config.ErrUndecided, "does not report the organization")
 	o.wants("sk_test_1", "mine", "mine", true)
 	o.wants("sk_test_1", "", "mine", false) // it was decided
 	o.refused("sk_test_2", "", config.ErrUndecided, "mine")
 	o.refused("sk_live_1", "mine", ledger.ErrMode)
-	o.refused("sk_test_2", "../mine", config.ErrUndecided, "small letters")
+	o.refused("sk_test_2", "../mine", config.ErrUndecided, "lowercase letters")
 }
 
 func TestAPersonDecidesWhereTheServiceSaysSomethingNewForAKey(t *testing.T) {
@@ -300,7 +302,7 @@ func TestNothingIsSentFromTheLedgerOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrOrganization) {
+	if _, err := e.PriceSource(l, client)(t.Context()); !errors.Is(err, ledger.ErrOrganization) {
 		t.Error(err)
 	}
 	if all, err := l.Organizations().List(t.Context()); err != nil || len(all) != 1 || all[0].Name != "Harbor Accounting" {

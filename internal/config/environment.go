@@ -1,6 +1,6 @@
-// Package config reads the variables that both commands share and opens
-// what they name, so that an importer and a fleet of workers mean the same by
-// the same words.
+// Package config reads the environment variables and opens what they name. Both
+// commands use it, so that a variable means the same to an importer and to a
+// fleet of workers.
 package config
 
 import (
@@ -27,10 +27,10 @@ import (
 	"bulkfiling/internal/secret"
 )
 
-// Variable is one variable of the environment, as the help texts show it.
+// Variable is an environment variable, as the help texts show it.
 type Variable struct{ Name, Default, Meaning string }
 
-// Variables lists them all.
+// Variables lists all environment variables.
 var Variables = []Variable{
 	{"FILING_BASE_URL", "", "the address of the filing service, with /v1"},
 	{"FILING_API_KEY", "", "the API key: sk_test_… or sk_live_…"},
@@ -52,8 +52,8 @@ var Variables = []Variable{
 		"REDIS_URL or the data folder; default: no limit"},
 	{"FILING_COST_TOLERANCE", "0",
 		"the dollars by which an order can cost more than approved; above that, it waits for a new approval"},
-	{"FILING_REPEAT_AGENT", "", "1 sends a registered agent order again after a lost answer; only for a filing service " +
-		"that does not charge it twice"},
+	{"FILING_REPEAT_AGENT", "", "1 sends a registered agent order again after a lost answer; only for a " +
+		"filing service that does not charge it twice"},
 	{"FILING_TIMEOUT", "30s", "the timeout of a request, including its answer"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the filing service's price names: annual-report=their_name,…"},
@@ -63,7 +63,8 @@ var Variables = []Variable{
 		"private address; default: any public host with https"},
 	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
-	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, bought-twice, season, access"},
+	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
+		"bought-twice, season, access"},
 	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) for the page, such as " +
 		"https://login.example.com; default: none"},
 	{"OIDC_CLIENT_ID", "", "the ID of this application at the sign-in provider"},
@@ -80,12 +81,12 @@ var Variables = []Variable{
 		"OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files with these secrets"},
 }
 
-// Environment is what the variables say.
+// Environment is the configuration that the variables describe.
 type Environment struct {
 	BaseURL       string
 	Live          bool
-	CostTolerance money.Cents // by which an order may cost more than was approved
-	RepeatAgents  bool        // an agent order may be sent again after a lost answer
+	CostTolerance money.Cents // how much more than approved an order may cost
+	RepeatAgents  bool        // whether an agent order may be sent again after a lost answer
 	DataDir       string
 	DatabaseURL   string
 	RedisURL      string
@@ -95,15 +96,15 @@ type Environment struct {
 	FeesFile      string
 	PriceTypes    string
 	SetPricePath  string
-	Downloads     network.Downloads // where the links of documents may lead
+	Downloads     network.Downloads // the hosts that documents may come from
 	SignIn        SignIn            // the sign-in provider of the page
-	Ledger        string            // the ledger that --ledger names; empty for the organization's own
-	Warn          func(error)       // is told what others can read of the data folder; may be nil
+	Ledger        string            // the value of --ledger; empty for the organization's own ledger
+	Warn          func(error)       // receives warnings about the data folder; may be nil
 
-	defaultDir   bool                 // DataDir is the user's own: FILING_DATA_DIR names none
-	chosen       *account             // the ledger of the data folder; nil before it is chosen
-	organization *ledger.Organization // as the filing service reported it; nil before it was asked
-	bound        *bound
+	defaultDir   bool                 // DataDir is the default: FILING_DATA_DIR is empty
+	chosen       *account             // the ledger of the data folder; nil before the choice
+	organization *ledger.Organization // as the filing service reported it; nil before the request
+	binding      *binding
 
 	key           secret.Value
 	sealKey       secret.Value
@@ -112,7 +113,7 @@ type Environment struct {
 	webhookSecret func() (secret.Value, error)
 }
 
-// String names what an environment points at, and none of its secrets.
+// String names the service and the data folder, and no secret.
 func (e Environment) String() string { return "environment of " + e.BaseURL + " and " + e.DataDir }
 
 // GoString keeps the secrets out of %#v.
@@ -137,27 +138,13 @@ func Read(getenv func(string) string) (Environment, error) {
 		FeesFile:     value("FILING_FEES"),
 		PriceTypes:   value("FILING_PRICE_TYPES"),
 		SetPricePath: value("FILING_SET_PRICE_PATH"),
+		binding:      new(binding),
+		kinds:        value("FILING_NOTIFY_ON"),
 	}
-	if e.bound = new(bound); e.DataDir == "" {
+	if e.DataDir == "" {
 		e.DataDir, e.defaultDir = dataDir(getenv), true
 	}
-	var database, redis secret.Value
-	for name, into := range map[string]*secret.Value{
-		"FILING_API_KEY":  &e.key,
-		"FILING_SEAL_KEY": &e.sealKey,
-		"FILING_NOTIFY":   &e.targets,
-		"DATABASE_URL":    &database,
-		"REDIS_URL":       &redis,
-	} {
-		var err error
-		if *into, err = readSecret(name, value); err != nil {
-			return e, err
-		}
-	}
-	e.DatabaseURL, e.RedisURL = database.Reveal(), redis.Reveal()
-	e.kinds = value("FILING_NOTIFY_ON")
-	e.webhookSecret = func() (secret.Value, error) { return readSecret("FILING_WEBHOOK_SECRET", value) }
-	if _, err := e.webhookSecret(); err != nil {
+	if err := e.readSecrets(value); err != nil {
 		return e, err
 	}
 	var err error
@@ -167,32 +154,70 @@ func Read(getenv func(string) string) (Environment, error) {
 	if e.SignIn, err = readSignIn(value); err != nil {
 		return e, err
 	}
-	if v := value("FILING_LIVE"); v != "" {
-		if e.Live, err = strconv.ParseBool(v); err != nil {
-			return e, errors.New("FILING_LIVE must be 1 or 0")
+	return e, e.readNumbers(value)
+}
+
+// readSecrets reads the variables that can also be files.
+func (e *Environment) readSecrets(value func(string) string) error {
+	var database, redis, webhook secret.Value
+	for _, v := range []struct {
+		name string
+		into *secret.Value
+	}{
+		{"FILING_API_KEY", &e.key},
+		{"FILING_SEAL_KEY", &e.sealKey},
+		{"FILING_NOTIFY", &e.targets},
+		{"DATABASE_URL", &database},
+		{"REDIS_URL", &redis},
+		{"FILING_WEBHOOK_SECRET", &webhook},
+	} {
+		var err error
+		if *v.into, err = readSecret(v.name, value); err != nil {
+			return err
 		}
+	}
+	e.DatabaseURL, e.RedisURL = database.Reveal(), redis.Reveal()
+	e.webhookSecret = func() (secret.Value, error) { return readSecret("FILING_WEBHOOK_SECRET", value) }
+	return nil
+}
+
+// readNumbers reads the switches, amounts, and times.
+func (e *Environment) readNumbers(value func(string) string) (err error) {
+	if e.Live, err = readSwitch("FILING_LIVE", value); err != nil {
+		return err
+	}
+	if e.RepeatAgents, err = readSwitch("FILING_REPEAT_AGENT", value); err != nil {
+		return err
 	}
 	if e.CostTolerance, err = money.Parse(value("FILING_COST_TOLERANCE")); err != nil || e.CostTolerance < 0 {
-		return e, errors.New("FILING_COST_TOLERANCE must be an amount in dollars, such as 5.00")
+		return errors.New("FILING_COST_TOLERANCE must be an amount in dollars, such as 5.00")
 	}
-	if v := value("FILING_REPEAT_AGENT"); v != "" {
-		if e.RepeatAgents, err = strconv.ParseBool(v); err != nil {
-			return e, errors.New("FILING_REPEAT_AGENT must be 1 or 0")
-		}
-	}
-	if e.Concurrency, err = strconv.Atoi(value("WORKER_CONCURRENCY")); err != nil || e.Concurrency < 1 ||
-		e.Concurrency > 1024 {
-		return e, errors.New("WORKER_CONCURRENCY must be a number of orders in flight, 1 to 1024")
+	e.Concurrency, err = strconv.Atoi(value("WORKER_CONCURRENCY"))
+	if err != nil || e.Concurrency < 1 || e.Concurrency > 1024 {
+		return errors.New("WORKER_CONCURRENCY must be a number of orders in flight, 1 to 1024")
 	}
 	if v := value("FILING_RATE"); v != "" {
 		if e.Rate, err = strconv.ParseFloat(v, 64); err != nil || e.Rate <= 0 {
-			return e, errors.New("FILING_RATE must be more than 0 requests a second")
+			return errors.New("FILING_RATE must be more than 0 requests a second")
 		}
 	}
 	if e.Timeout, err = time.ParseDuration(value("FILING_TIMEOUT")); err != nil || e.Timeout < time.Second {
-		return e, errors.New("FILING_TIMEOUT must be a time such as 30s, at least one second")
+		return errors.New("FILING_TIMEOUT must be a time such as 30s, at least one second")
 	}
-	return e, nil
+	return nil
+}
+
+// readSwitch reads a variable that is 1 or 0; empty is 0.
+func readSwitch(name string, value func(string) string) (bool, error) {
+	v := value(name)
+	if v == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, fmt.Errorf("%s must be 1 or 0", name)
+	}
+	return on, nil
 }
 
 // readSecret reads a variable or, if it is empty, the file that NAME_FILE names.
@@ -237,11 +262,11 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	})
 }
 
-// LinkDir is the folder for what the user of this machine alone may read: the
-// ledger's, or the data folder where the ledger is elsewhere.
+// LinkDir is the folder for files that only the user of this machine may read:
+// that of the ledger, or the data folder if the ledger is a database.
 func (e Environment) LinkDir() string { return cmp.Or(e.LedgerDir(), e.DataDir) }
 
-// LedgerDir is the folder of the ledger that was chosen; empty where there is none.
+// LedgerDir is the folder of the chosen ledger; empty if there is none.
 func (e Environment) LedgerDir() string {
 	if e.chosen == nil {
 		return ""
@@ -249,7 +274,7 @@ func (e Environment) LedgerDir() string {
 	return e.chosen.dir
 }
 
-// Account stands for the filing account of the key, once it was recognized.
+// Account identifies the filing account of the API key; empty before Recognize.
 func (e Environment) Account() string {
 	if e.organization == nil {
 		return ""
@@ -257,7 +282,7 @@ func (e Environment) Account() string {
 	return ledger.Client{Mode: e.Mode(), Organization: *e.organization, Unnamed: e.unnamedHash()}.Account()
 }
 
-// LedgerName is the name of the ledger that is used.
+// LedgerName is the name of the ledger in use.
 func (e Environment) LedgerName() string {
 	if e.chosen == nil {
 		return databaseName(e.DatabaseURL)
@@ -265,13 +290,13 @@ func (e Environment) LedgerName() string {
 	return e.chosen.name
 }
 
-// OpenQueue opens the queue that the variables name.
+// OpenQueue opens the queue and checks that it responds.
 func (e Environment) OpenQueue() (*jobs.Queue, error) { return jobs.OpenQueue(e.RedisURL) }
 
-// NewQueue is OpenQueue without a look whether the queue is there.
+// NewQueue opens the queue without a check.
 func (e Environment) NewQueue() (*jobs.Queue, error) { return jobs.NewQueue(e.RedisURL) }
 
-// Client makes a client of the service. It connects to nothing.
+// Client returns a client of the filing service. It connects to nothing.
 func (e Environment) Client() (*filingapi.Client, error) {
 	switch {
 	case e.BaseURL == "":
@@ -302,7 +327,7 @@ func (e Environment) WebhookSecrets() ([]string, error) {
 	return strings.FieldsFunc(secrets.Reveal(), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), err
 }
 
-// NotifyTargets are the targets of notifications, if there are any.
+// NotifyTargets parses the targets of notifications.
 func (e Environment) NotifyTargets() ([]*notify.Target, error) {
 	all, err := notify.ParseTargets(e.targets.Reveal())
 	if err != nil {
@@ -311,7 +336,7 @@ func (e Environment) NotifyTargets() ([]*notify.Target, error) {
 	return all, nil
 }
 
-// Notifier makes the sender of notifications. Without targets it does nothing.
+// Notifier returns the sender of notifications. Without targets it does nothing.
 func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notifier, error) {
 	targets, err := e.NotifyTargets()
 	if err != nil {
@@ -324,12 +349,12 @@ func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notif
 	return notify.New(notify.Config{Ledger: l, Targets: targets, On: kinds, Log: log}), nil
 }
 
-// Pace is the rate that the variables set, for all processes that share the
-// queue, or the data folder where that is within the process; nil for none.
+// Throttle limits the requests to FILING_RATE, for all processes that share the
+// queue, or the data folder if the queue is in-process; nil for no limit.
 func (e Environment) Throttle(q *jobs.Queue) jobs.Throttle { return q.Throttle(e.Rate, e.DataDir) }
 
-// Mode is "test" for test keys and where there is no key, and "live" for any
-// other: a ledger holds orders of one of them.
+// Mode is "test" for test keys and without a key, and "live" for any other key. A
+// ledger has orders of one mode only.
 func (e Environment) Mode() string {
 	if e.key == "" || strings.HasPrefix(e.key.Reveal(), "sk_test_") {
 		return "test"
@@ -337,7 +362,7 @@ func (e Environment) Mode() string {
 	return "live"
 }
 
-// Fees reads the state fees that the variables name, over the built-in ones.
+// Fees loads the state fees: those of FILING_FEES override the built-in ones.
 func (e Environment) Fees() (*pricing.Fees, error) {
 	if e.FeesFile == "" {
 		return pricing.BuiltinFees(), nil
@@ -345,7 +370,7 @@ func (e Environment) Fees() (*pricing.Fees, error) {
 	return pricing.LoadFees(e.FeesFile)
 }
 
-// Quoter asks the service for its prices.
+// Quoter combines prices with the state fees.
 func (e Environment) Quoter(prices []filing.Price) (*pricing.Rates, error) {
 	fees, err := e.Fees()
 	if err != nil {
@@ -358,9 +383,10 @@ func (e Environment) Quoter(prices []filing.Price) (*pricing.Rates, error) {
 	return pricing.NewRates(book, fees), nil
 }
 
-// Tell sends the notifications of a ledger until stop is called, and those that
-// are left then, so that a run reports its own end.
-func (e Environment) Tell(ctx context.Context, l *ledger.Ledger, log *slog.Logger) (stop func(), err error) {
+// SendNotifications sends the notifications of a ledger until stop is called, and
+// the remaining ones then, so that a run reports its own end.
+func (e Environment) SendNotifications(ctx context.Context, l *ledger.Ledger,
+	log *slog.Logger) (stop func(), err error) {
 	notifier, err := e.Notifier(l, log)
 	if err != nil {
 		return nil, err

@@ -140,7 +140,8 @@ func TestMode(t *testing.T) {
 }
 
 func TestNotificationsAreReadAndTheirSecretsNeverShown(t *testing.T) {
-	const url = "https://hooks.example.com/T000/do_not_show, smtp://user:do_not_show@mail.example.com:587/?from=a@x.test&to=b@x.test,c@x.test"
+	const url = "https://hooks.example.com/T000/do_not_show, " +
+		"smtp://user:do_not_show@mail.example.com:587/?from=a@x.test&to=b@x.test,c@x.test"
 	file := filepath.Join(t.TempDir(), "notify")
 	if err := os.WriteFile(file, []byte(url), 0o600); err != nil {
 		t.Fatal(err)

@@ -7,17 +7,17 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// memoryShare is how much of what its container may have a server uses before
-// the garbage collector works harder: the rest is for stacks, and for what is
-// freed a moment too late.
+// memoryShare is the share of the container's memory that a server uses before the
+// garbage collector works harder. The rest is for stacks and for memory that is
+// freed late.
 const memoryShare = 0.85
 
-// LimitMemory keeps a server below the memory of its container, or else of its
-// machine. GOMEMLIMIT wins. The limit is soft: what a single spreadsheet can
-// take is bounded by package sheet.
+// LimitMemory keeps a server below the memory of its container, or of its machine
+// without one. GOMEMLIMIT wins. The limit is soft; package sheet bounds the memory
+// of a single spreadsheet.
 func LimitMemory(log *slog.Logger) {
 	if set := os.Getenv("GOMEMLIMIT"); set != "" {
-		log.Info("memory limit set", "GOMEMLIMIT", set) // by the runtime
+		log.Info("memory limit set", "gomemlimit", set) // by the runtime
 		return
 	}
 	limit, err := memlimit.Set(

@@ -15,39 +15,39 @@ import (
 	"bulkfiling/internal/schedule"
 )
 
-// Seasons makes what fires the seasons of a ledger. Without a client their plans
-// have no prices, and none can fire.
-func (e Environment) Seasons(l *ledger.Ledger, client *filingapi.Client, log *slog.Logger) *schedule.Scheduler {
+// Scheduler returns the scheduler of a ledger. Without a client, its plans have no
+// prices and no schedule can run.
+func (e Environment) Scheduler(l *ledger.Ledger, client *filingapi.Client, log *slog.Logger) *schedule.Scheduler {
 	c := schedule.Config{Ledger: l, By: "a season", Log: log}
 	if host, err := os.Hostname(); err == nil {
 		c.By += ", on " + host
 	}
 	if client != nil {
-		c.Quoter = e.Asker(l, client)
+		c.Quoter = e.PriceSource(l, client)
 	}
 	return schedule.New(c)
 }
 
-// Asker asks the service what things cost now, and has the ledger know whether
-// it accepts the key: see pricing.FetchPrices. First of all it makes sure that the key
-// belongs to the organization whose orders the ledger holds. With any other it
-// returns ledger.ErrMode or ledger.ErrOrganization: what is said to that one
-// halts nobody here, and prices are no prices.
-func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) pricing.Source {
+// PriceSource returns a source of current prices, which also records in the ledger
+// whether the filing service accepts the key: see pricing.FetchPrices. It first
+// checks that the key belongs to the organization of the ledger. Otherwise it
+// returns ledger.ErrMode or ledger.ErrOrganization: another organization's prices
+// and rejected keys say nothing about this ledger.
+func (e Environment) PriceSource(l *ledger.Ledger, client *filingapi.Client) pricing.Source {
 	return func(ctx context.Context) (pricing.Quoter, error) {
 		news, err := l.Notifications().FindReportable(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if news.Mode != "" && news.Mode != e.Mode() {
-			return nil, fmt.Errorf("%w: it holds %s orders and the key is for %s ones", ledger.ErrMode, news.Mode,
+			return nil, fmt.Errorf("%w: it has %s orders, but the API key is for %s orders", ledger.ErrMode, news.Mode,
 				e.Mode())
 		}
 		unbound := e.bind(ctx, l, client)
 		if unbound != nil && !errors.Is(unbound, filingapi.ErrKeyRefused) && !errors.Is(unbound, filingapi.ErrBusy) {
 			return nil, unbound
 		}
-		prices, err := pricing.FetchPrices(ctx, client, l) // which tells the fleet of a refused key and a busy service
+		prices, err := pricing.FetchPrices(ctx, client, l) // also halts the fleet
 		if err = cmp.Or(err, unbound); err != nil {
 			return nil, err
 		}
@@ -55,8 +55,8 @@ func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) pricing.S
 	}
 }
 
-// bound remembers that the key was found to be that of the ledger.
-type bound struct {
+// binding remembers that the key belongs to the ledger.
+type binding struct {
 	mu   sync.Mutex
 	done bool
 }
@@ -64,9 +64,9 @@ type bound struct {
 // bind ties the ledger to the organization that the filing service reports for
 // the key, once in a process.
 func (e Environment) bind(ctx context.Context, l *ledger.Ledger, client *filingapi.Client) error {
-	e.bound.mu.Lock()
-	defer e.bound.mu.Unlock()
-	if e.bound.done {
+	e.binding.mu.Lock()
+	defer e.binding.mu.Unlock()
+	if e.binding.done {
 		return nil
 	}
 	opened := e.chosen
@@ -75,16 +75,16 @@ func (e Environment) bind(ctx context.Context, l *ledger.Ledger, client *filinga
 			return err
 		}
 		if opened != nil && e.chosen.dir != opened.dir {
-			return fmt.Errorf("%w: the key belongs to %s, whose ledger is %s; the one in use is %s. Start again",
+			return fmt.Errorf("%w: the API key belongs to %s, whose ledger is %s; the ledger in use is %s. Start again",
 				ledger.ErrOrganization, *e.organization, e.chosen.name, opened.name)
 		}
 	}
 	err := l.Organizations().BindClient(ctx, ledger.Client{
 		Mode: e.Mode(), Organization: *e.organization, Unnamed: e.unnamedHash(),
-		// A ledger of the data folder was chosen by what the filing service says, or
-		// by a person; a database by its address alone.
+		// A ledger of the data folder was chosen by organization or by a person, a
+		// database only by its address.
 		Decided: e.Ledger != "" || e.DatabaseURL == "" && opened != nil,
 	})
-	e.bound.done = err == nil
+	e.binding.done = err == nil
 	return err
 }

@@ -23,7 +23,8 @@ func priced(t *testing.T, status *int) (e config.Environment, l *ledger.Ledger, 
 		*asked++
 		w.WriteHeader(*status)
 		w.Write([]byte(
-			`{"createdAt":"2024-01-01T00:00:00Z","prices":[{"type":"annual_report","wholesaleAmount":25}],"message":"no such key"}`))
+			`{"createdAt":"2024-01-01T00:00:00Z","prices":[{"type":"annual_report","wholesaleAmount":25}],` +
+				`"message":"no such key"}`))
 	}))
 	t.Cleanup(service.Close)
 	e, err := read(t, map[string]string{"FILING_BASE_URL": service.URL + "/v1", "FILING_API_KEY": "sk_test_1",
@@ -69,7 +70,7 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seasons := e.Seasons(l, client, slog.New(slog.DiscardHandler))
+	seasons := e.Scheduler(l, client, slog.New(slog.DiscardHandler))
 	plan, err := seasons.NextPlan(t.Context(), done.Season)
 	if err != nil || plan.Priced || halted(t, l) != filing.HaltKey {
 		t.Errorf("%+v, %v, halted %q", plan, err, halted(t, l))
@@ -99,7 +100,7 @@ func TestAKeyOfTheOtherEnvironmentHaltsNobody(t *testing.T) {
 	if err := l.Organizations().Bind(t.Context(), "live"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 ||
+	if _, err := e.PriceSource(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 ||
 		halted(t, l) != filing.NoHalt {
 		t.Errorf("%v, asked %d times, halted %q", err, *asked, halted(t, l))
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"bulkfiling/internal/ledger"
@@ -13,7 +12,7 @@ import (
 	"bulkfiling/internal/signin"
 )
 
-// SignIn is what the variables say of the sign-in provider.
+// SignIn is the configuration of the sign-in provider.
 type SignIn struct {
 	Issuer string // empty for no provider
 	Client string
@@ -52,40 +51,40 @@ func readSignIn(value func(string) string) (SignIn, error) {
 	if s.Roles, err = signin.ParseGroupRoles(value("OIDC_ROLES"), names); err != nil {
 		return s, fmt.Errorf("OIDC_ROLES: %w", err)
 	}
-	if v := value("OIDC_ONLY"); v != "" {
-		if s.Only, err = strconv.ParseBool(v); err != nil {
-			return s, errors.New("OIDC_ONLY must be 1 or 0")
-		}
+	if s.Only, err = readSwitch("OIDC_ONLY", value); err != nil {
+		return s, err
 	}
 	if s.Issuer == "" {
 		if s.Only || s.Client != "" {
-			return s, errors.New(
-				"OIDC_ISSUER is not set: give the address of the sign-in provider, or leave OIDC_CLIENT_ID and " +
-					"OIDC_ONLY out")
+			return s, errors.New("OIDC_ISSUER is not set: set it to the address of the sign-in provider, or remove " +
+				"OIDC_CLIENT_ID and OIDC_ONLY")
 		}
 		return s, nil
 	}
-	issuer, err := url.Parse(s.Issuer)
-	ip := net.IP(nil)
-	if err == nil {
-		ip = net.ParseIP(issuer.Hostname())
-	}
-	here := err == nil && (issuer.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
-	if err != nil || issuer.Host == "" || issuer.RawQuery != "" || issuer.User != nil ||
-		issuer.Scheme != "https" && !(issuer.Scheme == "http" && here) {
-		return s, errors.New(
-			"OIDC_ISSUER is the address of the sign-in provider, such as https://login.example.com, as its own " +
-				"documents write it")
+	if !isIssuer(s.Issuer) {
+		return s, errors.New("OIDC_ISSUER must be the address of the sign-in provider, such as " +
+			"https://login.example.com, exactly as the provider documents it")
 	}
 	if s.Client == "" {
-		return s, errors.New(
-			"OIDC_CLIENT_ID is not set: register this application at the sign-in provider, and give the ID that it got")
+		return s, errors.New("OIDC_CLIENT_ID is not set: register this application at the sign-in provider, and set " +
+			"the ID that it assigns")
 	}
 	return s, nil
 }
 
-// Provider makes the sign-in provider that the variables name; nil for none. callback
-// is the path that it sends people back to, below the address that they type.
+// isIssuer reports whether the address of a provider has https; http is for a
+// provider on this machine.
+func isIssuer(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.User != nil {
+		return false
+	}
+	local := u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
+	return u.Scheme == "https" || (u.Scheme == "http" && local)
+}
+
+// Provider returns the sign-in provider; nil if none is configured. callback is
+// the path below the page's address that the provider sends people back to.
 func (s SignIn) Provider(public *url.URL, callback string) (*signin.Provider, error) {
 	if s.Issuer == "" {
 		return nil, nil
@@ -95,9 +94,8 @@ func (s SignIn) Provider(public *url.URL, callback string) (*signin.Provider, er
 		base = public.String()
 	}
 	if base == "" {
-		return nil, errors.New(
-			"PUBLIC_URL is not set: the sign-in provider sends people back to the address that they type, such as " +
-				"https://filings.example.com")
+		return nil, errors.New("PUBLIC_URL is not set: set it to the address of the page, to which the sign-in " +
+			"provider sends people back, such as https://filings.example.com")
 	}
 	return signin.NewProvider(signin.ProviderConfig{
 		Issuer:       s.Issuer,
@@ -110,7 +108,7 @@ func (s SignIn) Provider(public *url.URL, callback string) (*signin.Provider, er
 	}), nil
 }
 
-// Groups lists which groups have which roles, as they were written.
+// Groups lists the roles of the groups, as OIDC_ROLES has them.
 func (s SignIn) Groups() []string {
 	var all []string
 	for _, g := range s.Roles {
