@@ -81,7 +81,7 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 		lock = db.dialect.forUpdate
 	}
 	var c control
-	into := append(c.fields().targets(), &c.schema, &c.writtenBy, &c.now, &c.server)
+	into := c.fields().targets(&c.schema, &c.writtenBy, &c.now, &c.server)
 	err := q.QueryRowContext(ctx, `SELECT c.*, `+db.clock.sql()+`, `+db.dialect.server+`
 		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+
 		`) AS c`).Scan(into...)
@@ -93,8 +93,7 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 }
 
 func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	r := c.fields()
-	places, args := list(r.values())
+	places, args := list(c.fields().appendValues(nil))
 	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = (`+places+`) WHERE id = 1`, args...)
 	if err != nil {
 		return fmt.Errorf("write the ledger's control row: %w", err)

@@ -256,7 +256,8 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 	if next != s.result || open || len(state.Duplicates) > 0 {
 		s.message = message
 	}
-	asked := s.blockedOn == blockedOnApproval && (next == filing.Ready || next == filing.Uncertain) // no answer approves it
+	asked := s.blockedOn == blockedOnApproval &&
+		(next == filing.Ready || next == filing.Uncertain) // no answer approves it
 	if !asked && (next != s.result || next == filing.Ready) {
 		s.blockedOn = ""
 	}
@@ -376,7 +377,7 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 	}
 	g.purchases[c.Key] = p
 	s.claims = append(s.claims, p)
-	g.claims = append(g.claims, claimed{p, claimRecord(s, c, g.now)})
+	g.claims = append(g.claims, claimed{p, claimRecord(s, c, g.now, flagAt("bought", &p.bought))})
 	return p
 }
 
@@ -399,7 +400,7 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 		}
 		g.purchases[c.Key] = p
 		s.claims = append(s.claims, p)
-		g.known = append(g.known, append(claimRecord(s, c, g.now), number("twin", 0)))
+		g.known = append(g.known, claimRecord(s, c, g.now, number("twin", 0)))
 		g.bought = append(g.bought, p.key) // for whoever waits for it
 	case p.row == s.id && p.bought:
 	case p.row == s.id:
@@ -426,11 +427,12 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 // twin records a second purchase of a key that is the row other's.
 func (g *groupWriter) twin(s *rowState, c Claim, other int64, try int) {
 	c.Key += filing.Key(fmt.Sprintf("|twin|%d|%d", s.id, try))
-	g.known = append(g.known, append(claimRecord(s, c, g.now), number("twin", other)))
+	g.known = append(g.known, claimRecord(s, c, g.now, number("twin", other)))
 }
 
-func claimRecord(s *rowState, c Claim, now int64) record {
-	return record{
+// claimRecord is a claim of the row, with the fields that only some statements have.
+func claimRecord(s *rowState, c Claim, now int64, more ...field) record {
+	r := append(make(record, 0, 8),
 		text("key", c.Key),
 		number("row", s.id),
 		text("product", c.Product),
@@ -438,7 +440,8 @@ func claimRecord(s *rowState, c Claim, now int64) record {
 		number("year", c.Year),
 		text("why", c.Why),
 		number("at", now),
-	}
+	)
+	return append(r, more...)
 }
 
 // rowRef is a row as a person finds it.

@@ -34,7 +34,8 @@ var (
 		like:       "ILIKE",
 		forUpdate:  " FOR UPDATE",
 		together:   true,
-		server:     `CAST(pg_postmaster_start_time() AS TEXT) || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())`,
+		server: `CAST(pg_postmaster_start_time() AS TEXT) || ' ' || (SELECT oid FROM pg_database
+				WHERE datname = current_database())`,
 	}
 )
 
@@ -120,8 +121,10 @@ func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, records 
 	if err != nil {
 		return err
 	}
+	args := make([]any, 0, len(records[0]))
 	for _, r := range records {
-		if _, err := stmt.ExecContext(ctx, r.values()...); err != nil {
+		args = r.appendValues(args[:0])
+		if _, err := stmt.ExecContext(ctx, args...); err != nil {
 			return err
 		}
 	}
@@ -147,8 +150,10 @@ func (db *database) query(ctx context.Context, tx *sql.Tx, query string, records
 	if err != nil {
 		return err
 	}
+	args := make([]any, 0, len(records[0]))
 	for _, r := range records {
-		rows, err := stmt.QueryContext(ctx, r.values()...)
+		args = r.appendValues(args[:0])
+		rows, err := stmt.QueryContext(ctx, args...)
 		if err := each(rows, err, do); err != nil {
 			return err
 		}

@@ -6,14 +6,12 @@ import (
 )
 
 // field is one column of a record: its name, and its value as both databases
-// keep it. text, number and flag make it, so that its SQL type follows from the
-// type of its Go value.
+// keep it, or the place that holds the value. text, number and flag make it of a
+// value, textAt, numberAt and flagAt of a place, so that its SQL type follows
+// from the type of its Go value.
 type field struct {
-	name   string
-	isText bool
-	text   string
-	number int64
-	at     any // where a scan puts the column; nil for one that is only written
+	name string
+	v    any // a string, an int64 or a binding
 }
 
 // record is one line of the table v of a statement. All records of a statement
@@ -24,36 +22,58 @@ type integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8
 }
 
-func text[T ~string](name string, v T) field { return field{name: name, isText: true, text: string(v)} }
+func text[T ~string](name string, v T) field { return field{name, string(v)} }
 
-func number[T integer](name string, v T) field { return field{name: name, number: int64(v)} }
+func number[T integer](name string, v T) field { return field{name, int64(v)} }
 
 // flag is a boolean, which both databases keep as 0 or 1.
-func flag(name string, v bool) field { return field{name: name, number: boolInt(v)} }
+func flag(name string, v bool) field { return field{name, boolInt(v)} }
 
-// textAt, numberAt and flagAt make fields that are read as well as written.
-func textAt[T ~string](name string, at *T) field {
-	return field{name: name, isText: true, text: string(*at), at: at}
+// binding binds a field to where it is read to and written from. It is one
+// pointer, so that a field of it costs no allocation.
+type binding interface {
+	value() any  // a string or an int64
+	target() any // the pointer, for a scan
 }
 
-func numberAt[T integer](name string, at *T) field {
-	return field{name: name, number: int64(*at), at: at}
+type (
+	boundText[T ~string]   struct{ at *T }
+	boundNumber[T integer] struct{ at *T }
+	boundFlag              struct{ at *bool }
+)
+
+func (p boundText[T]) value() any   { return string(*p.at) }
+func (p boundNumber[T]) value() any { return int64(*p.at) }
+func (p boundFlag) value() any      { return boolInt(*p.at) }
+
+func (p boundText[T]) target() any   { return p.at }
+func (p boundNumber[T]) target() any { return p.at }
+func (p boundFlag) target() any      { return p.at }
+
+func textAt[T ~string](name string, at *T) field { return field{name, boundText[T]{at}} }
+
+func numberAt[T integer](name string, at *T) field { return field{name, boundNumber[T]{at}} }
+
+func flagAt(name string, at *bool) field { return field{name, boundFlag{at}} }
+
+// value is the field's value: a string or an int64.
+func (f field) value() any {
+	if p, ok := f.v.(binding); ok {
+		return p.value()
+	}
+	return f.v
 }
 
-func flagAt(name string, at *bool) field { return field{name: name, number: boolInt(*at), at: at} }
+func (f field) isText() bool {
+	_, ok := f.value().(string)
+	return ok
+}
 
 func (f field) sqlType() string {
-	if f.isText {
+	if f.isText() {
 		return "text"
 	}
 	return "bigint"
-}
-
-func (f field) value() any {
-	if f.isText {
-		return f.text
-	}
-	return f.number
 }
 
 // names lists the names with a prefix each, as a SELECT has them.
@@ -81,22 +101,21 @@ func (r record) assignments() string {
 	return b.String()
 }
 
-// values are the arguments of a statement over this record alone.
-func (r record) values() []any {
-	all := make([]any, len(r))
-	for i, f := range r {
-		all[i] = f.value()
+// appendValues appends the arguments of a statement over this record alone.
+func (r record) appendValues(args []any) []any {
+	for _, f := range r {
+		args = append(args, f.value())
 	}
-	return all
+	return args
 }
 
-// targets are where a scan of the fields puts them.
-func (r record) targets() []any {
-	all := make([]any, len(r))
+// targets are where a scan of the fields puts them, and the others after them.
+func (r record) targets(others ...any) []any {
+	all := make([]any, len(r), len(r)+len(others))
 	for i, f := range r {
-		all[i] = f.at
+		all[i] = f.v.(binding).target()
 	}
-	return all
+	return append(all, others...)
 }
 
 // arrays returns the records as one array per column. It fails where a record
@@ -107,27 +126,32 @@ func arrays(records []record) ([]any, error) {
 		if len(r) != len(first) {
 			return nil, fmt.Errorf("a record of %d fields among those of %d", len(r), len(first))
 		}
-		for i, f := range r {
-			if f.name != first[i].name || f.isText != first[i].isText {
-				return nil, fmt.Errorf("field %s of a record where others have %s", f.name, first[i].name)
-			}
-		}
 	}
 	all := make([]any, len(first))
+	var err error
 	for i, f := range first {
-		if f.isText {
-			all[i] = column(records, func(r record) string { return r[i].text })
+		if f.isText() {
+			all[i], err = column[string](records, i)
 		} else {
-			all[i] = column(records, func(r record) int64 { return r[i].number })
+			all[i], err = column[int64](records, i)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func column[T any](records []record, of func(record) T) []T {
+// column is the values of one field of all records.
+func column[T string | int64](records []record, field int) ([]T, error) {
+	name := records[0][field].name
 	values := make([]T, len(records))
 	for i, r := range records {
-		values[i] = of(r)
+		v, ok := r[field].value().(T)
+		if !ok || r[field].name != name {
+			return nil, fmt.Errorf("field %s of a record where others have %s", r[field].name, name)
+		}
+		values[i] = v
 	}
-	return values
+	return values, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestArrays(t *testing.T) {
-	row := func(s rowState) record { return s.fields() }
+	row := func(s rowState) record { return s.appendFields(nil) }
 	all, err := arrays([]record{
 		{number("row", int64(7)), text("class", filing.Ready), flag("creates", true)},
 		{number("row", int64(8)), text("class", filing.Placed), flag("creates", false)},
@@ -35,16 +35,17 @@ func TestArrays(t *testing.T) {
 
 // Every field of a record that is scanned has a place of its own for it.
 func TestFieldsAreScannedWhereTheyAreWrittenFrom(t *testing.T) {
-	for name, fields := range map[string]record{"row": (&rowState{}).fields(), "control": (&control{}).fields()} {
+	for name, fields := range map[string]record{"row": rowStateColumns, "control": (&control{}).fields()} {
 		names, places := make(map[string]bool), make(map[any]bool)
 		for _, f := range fields {
-			if f.at == nil || reflect.ValueOf(f.at).IsNil() || names[f.name] || places[f.at] {
+			at := f.v.(binding).target()
+			if reflect.ValueOf(at).IsNil() || names[f.name] || places[at] {
 				t.Errorf("%s: the field %s has no place, or shares its name or place", name, f.name)
 			}
-			if isText := reflect.TypeOf(f.at).Elem().Kind() == reflect.String; isText != f.isText {
-				t.Errorf("%s: the field %s is kept as %s, but scanned into a %T", name, f.name, f.sqlType(), f.at)
+			if isText := reflect.TypeOf(at).Elem().Kind() == reflect.String; isText != f.isText() {
+				t.Errorf("%s: the field %s is kept as %s, but scanned into a %T", name, f.name, f.sqlType(), at)
 			}
-			names[f.name], places[f.at] = true, true
+			names[f.name], places[at] = true, true
 		}
 		if got := strings.Count(fields.names(""), ",") + 1; got != len(fields) {
 			t.Errorf("%s: %d names for %d fields", name, got, len(fields))

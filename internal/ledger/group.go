@@ -32,6 +32,7 @@ type groupWriter struct {
 	purchases   map[filing.Key]*purchase
 	covers      map[string][]*purchase
 
+	scratch  record // of the row that is read
 	changed  []*rowState
 	claims   []claimed
 	bought   []filing.Key
@@ -227,9 +228,13 @@ func (g *groupWriter) readAll(group []*transition) error {
 	// In the order of its index, or PostgreSQL would look for the row that is
 	// seldom there by reading them all.
 	err = g.tx.QueryRowContext(g.ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
-			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
-			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits > 'funds' ORDER BY waits LIMIT 1) AS w), EXISTS (SELECT 1 FROM secrets),
-			EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`,
+			EXISTS (SELECT 1
+			FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
+			EXISTS (SELECT 1
+			FROM (SELECT waits FROM rows WHERE waits <> '' AND waits > 'funds' ORDER BY waits LIMIT 1) AS w),
+			EXISTS (SELECT 1 FROM secrets),
+			EXISTS (SELECT 1
+			FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`,
 		g.db.owner.ID).Scan(&expires, &g.short, &g.behind, &g.sealed, &g.unknown)
 	if err != nil {
 		return fmt.Errorf("read this process's lease: %w", err)
@@ -300,14 +305,18 @@ const (
 	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
 	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
 	readPurchasesBy = `SELECT DISTINCT 0, ` + readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
-	readAttempts    = `SELECT DISTINCT a.row, a.try, a.class, a.products, a.creates, a.repeatable, a.made, a.ordered, a.decision, a.decided_over {{v}} JOIN attempts a ON a.row = v.row`
-	readOrders      = `SELECT v.order_id, r.id, r.batch, r.number {{v}} JOIN items i ON i.order_id = v.order_id JOIN rows r ON r.id = i.row WHERE i.row <> v.row AND r.result <> 'exists'`
-	selectCovers    = `SELECT 1, ` + readPurchase + `p.cover = v.cover JOIN rows o ON o.id = p.row
+	readAttempts    = `SELECT DISTINCT a.row, a.try, a.class, a.products, a.creates, a.repeatable, a.made,
+			a.ordered, a.decision, a.decided_over
+		{{v}} JOIN attempts a ON a.row = v.row`
+	readOrders = `SELECT v.order_id, r.id, r.batch, r.number {{v}} JOIN items i ON i.order_id = v.order_id
+		JOIN rows r ON r.id = i.row
+		WHERE i.row <> v.row AND r.result <> 'exists'`
+	selectCovers = `SELECT 1, ` + readPurchase + `p.cover = v.cover JOIN rows o ON o.id = p.row
 		WHERE p.cover <> '' AND `
 )
 
 var (
-	rowStateColumns = append((&rowState{}).fields(), number("updated_at", 0))
+	rowStateColumns = (&rowState{}).appendFields(nil)
 	readRowStates   = `SELECT ` + rowStateColumns.names("r.") + `,
 			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.paused <> 0
 			OR b.approval = 'wanted' OR b.second <> 0 AND b.approval <> 'given' THEN 1 ELSE 0 END, b.canceled
@@ -315,9 +324,9 @@ var (
 	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + ` {{v}} WHERE rows.id = v.id`
 )
 
-// fields are the columns of a row that transitions both read and write.
-func (s *rowState) fields() record {
-	return record{
+// appendFields appends the columns of a row that transitions both read and write.
+func (s *rowState) appendFields(r record) record {
+	return append(r,
 		numberAt("id", &s.id),
 		textAt("result", &s.result),
 		textAt("message", &s.message),
@@ -335,13 +344,15 @@ func (s *rowState) fields() record {
 		textAt("owner", &s.owner),
 		numberAt("due", &s.due),
 		textAt("waits", &s.blockedOn),
-	}
+		numberAt("updated_at", &s.since),
+	)
 }
 
 func (g *groupWriter) addRowState(scan func(...any) error) error {
 	s := &rowState{}
-	if err := scan(append(s.fields().targets(), &s.since, &s.approved.Amount, &s.approved.Certainty, &s.batch,
-		&s.number, &s.paused, &s.canceled)...); err != nil {
+	g.scratch = s.appendFields(g.scratch[:0])
+	if err := scan(g.scratch.targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.number, &s.paused,
+		&s.canceled)...); err != nil {
 		return err
 	}
 	g.rows[s.id] = s
@@ -413,24 +424,45 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 // plainly: should another writer ever have slipped one in, the primary key
 // fails the whole group before any order leaves.
 const (
-	writeClaims   = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought {{v}}`
-	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message, detail, products, creates, repeatable, made, ordered)
-		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message, v.detail, v.products, v.creates, v.repeatable, v.made, v.ordered {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
-		SET ended_at = excluded.ended_at, class = excluded.class, status = excluded.status, message = excluded.message, detail = excluded.detail, made = excluded.made, ordered = excluded.ordered`
-	writeDecided  = `UPDATE attempts SET decision = v.decision, decided_over = v.over, made = v.made, products = v.products, creates = v.creates {{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
+	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
+		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought {{v}}`
+	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message, detail,
+			products, creates, repeatable, made, ordered)
+		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message, v.detail, v.products,
+			v.creates, v.repeatable, v.made, v.ordered
+		{{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE SET ended_at = excluded.ended_at, class = excluded.class,
+			status = excluded.status, message = excluded.message, detail = excluded.detail, made = excluded.made,
+			ordered = excluded.ordered`
+	writeDecided = `UPDATE attempts
+		SET decision = v.decision, decided_over = v.over, made = v.made, products = v.products, creates = v.creates
+		{{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
 	writeBought   = `UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`
 	writeUnbought = `UPDATE purchases SET bought = 0 {{v}} WHERE purchases.key = v.key`
-	writeFreed    = `DELETE FROM purchases WHERE bought = 0 AND EXISTS (SELECT 1 {{v}} WHERE v.key = purchases.key AND v.row = purchases.row)`
-	writeMoved    = `UPDATE purchases SET row = v.row, product = v.product, cover = v.cover, year = v.year, why = v.why, at = v.at, bought = 1 {{v}} WHERE purchases.key = v.key`
-	writeKnown    = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1, v.twin {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`
-	writeNotes    = `UPDATE rows SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}} WHERE rows.id = v.id`
-	writeUnnamed  = `DELETE FROM items WHERE EXISTS (SELECT 1 {{v}} WHERE v.row = items.row AND v.order_id = items.order_id)`
+	writeFreed    = `DELETE FROM purchases WHERE bought = 0
+		AND EXISTS (SELECT 1 {{v}} WHERE v.key = purchases.key AND v.row = purchases.row)`
+	writeMoved = `UPDATE purchases
+		SET row = v.row, product = v.product, cover = v.cover, year = v.year, why = v.why, at = v.at, bought = 1
+		{{v}} WHERE purchases.key = v.key`
+	writeKnown = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin)
+		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1, v.twin {{v}}
+		WHERE TRUE ON CONFLICT (key) DO NOTHING`
+	writeNotes = `UPDATE rows
+		SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}}
+		WHERE rows.id = v.id`
+	writeUnnamed = `DELETE FROM items
+		WHERE EXISTS (SELECT 1 {{v}} WHERE v.row = items.row AND v.order_id = items.order_id)`
 	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
-	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
-	writeItems    = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, exception, exception_note, cost, certainty, created_at)
-		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost, v.certainty, v.at {{v}}
-		WHERE v.order_id = '' OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
-	nameItems = `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
+	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
+		SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
+	writeItems = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date,
+			subscription_status, exception, exception_note, cost, certainty, created_at)
+		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost,
+			v.certainty, v.at
+		{{v}} WHERE v.order_id = ''
+		OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
+	nameItems = `UPDATE items
+		SET order_id = v.order_id, order_type = v.type {{v}}
+		WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
 		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
 	writeWakes = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
 )
@@ -438,8 +470,11 @@ const (
 // writeAll writes what the group decided.
 func (g *groupWriter) writeAll() error {
 	changed := make([]record, len(g.changed))
+	fields := make(record, 0, len(g.changed)*len(rowStateColumns))
 	for i, s := range g.changed {
-		changed[i] = append(s.fields(), number("updated_at", g.now))
+		s.since = g.now
+		fields = s.appendFields(fields)
+		changed[i] = fields[len(fields)-len(rowStateColumns):]
 	}
 	// What is set free may be claimed anew.
 	if err := g.db.execAll(g.ctx, g.tx,
@@ -476,7 +511,9 @@ func (g *groupWriter) writeAll() error {
 	}
 	for table, facts := range g.facts {
 		if err := g.db.exec(g.ctx, g.tx,
-			`INSERT INTO `+table+` (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
+			`INSERT INTO `+table+` (ref, record, at)
+				SELECT v.ref, v.record, v.at {{v}}
+				WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
 			lastOfEach(facts)); err != nil {
 			return fmt.Errorf("remember %s: %w", table, err)
 		}
@@ -497,7 +534,7 @@ func (g *groupWriter) claimRecords() []record {
 	var all []record
 	for _, c := range g.claims {
 		if !c.freed {
-			all = append(all, append(c.record, flag("bought", c.bought)))
+			all = append(all, c.record)
 		}
 	}
 	return all
@@ -538,7 +575,7 @@ func (g *groupWriter) wake() error {
 	}
 	var waits []record
 	for _, k := range slices.Concat(keyRecords(g.bought), g.freed, g.moved) { // the key comes first in each
-		waits = append(waits, record{text("key", blockedOnKey+k[0].text)})
+		waits = append(waits, record{text("key", blockedOnKey+k[0].value().(string))})
 	}
 	if err := g.db.exec(g.ctx, g.tx, writeWakes, waits); err != nil {
 		return fmt.Errorf("wake rows: %w", err)
