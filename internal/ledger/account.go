@@ -98,8 +98,9 @@ func roleWords(roles []Role) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-const accountColumns = `a.id, a.name, a.roles, a.disabled, a.password <> '', EXISTS (SELECT 1 FROM factors f WHERE f.account = a.id),
-	a.managed_by, a.break_glass, a.created_at, a.signed_in_at`
+const accountColumns = `a.id, a.name, a.roles, a.disabled, a.password <> '',
+		EXISTS (SELECT 1 FROM factors f WHERE f.account = a.id), a.managed_by, a.break_glass, a.created_at,
+		a.signed_in_at`
 
 func scanAccount(scan func(...any) error) (Account, error) {
 	var a Account

@@ -122,7 +122,8 @@ func TestSignIn(t *testing.T) {
 		ctx, l := s.Context(), s.cheap()
 		ana := s.account(l, "Ana")
 		s.signIn(l, "ana", "", ledger.ErrSignIn) // no password is no empty one
-		s.exec(`INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ('', 'northwind.com', '', '', 'Northwind LLC', 0)`)
+		s.exec(`INSERT INTO organizations (created, domain, subdomain, unnamed, name, at)
+			VALUES ('', 'northwind.com', '', '', 'Northwind LLC', 0)`)
 		l.Accounts().RefuseInPasswords("filings.example.com")
 		for _, weak := range []string{"", "elevenchars", "password1234", "Ana at Northwind", "bulkfiling ana!",
 			"ana.example.com", strings.Repeat("xk", 501)} {
@@ -178,7 +179,8 @@ func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
 		s.signIn(l, "ana", password, nil)
 
 		s.exec(`UPDATE accounts SET password = 'plain'`)
-		if _, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: "ana", From: "192.0.2.1"}, password); err == nil ||
+		if _, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: "ana", From: "192.0.2.1"},
+			password); err == nil ||
 			errors.Is(err, ledger.ErrSignIn) {
 			s.Errorf("a hash that nobody can read: %v", err)
 		}

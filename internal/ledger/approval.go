@@ -78,7 +78,8 @@ func askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second boo
 	by := auditPerson(ctx)
 	_, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
 		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END
-		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0)`, batch, plan, by, boolInt(second))
+		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0)`, batch, plan, by,
+		boolInt(second))
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,9 @@ func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bo
 			state, approver, at = ApprovalWanted, "", 0
 		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE batches SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7 WHERE id = $1`,
+			`UPDATE batches
+				SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7
+				WHERE id = $1`,
 			batch, state, plan, by, boolInt(waits), approver, at); err != nil {
 			return err
 		}

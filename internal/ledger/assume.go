@@ -110,7 +110,10 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 func (l Resolutions) ListAssumedSent(ctx context.Context, batch string) (map[int64]time.Time, error) {
 	rows := make(map[int64]time.Time)
 	found, err := l.read.QueryContext(ctx,
-		`SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, assumedOwner)
+		`SELECT a.row, MAX(a.started_at)
+			FROM rows r JOIN attempts a ON a.row = r.id
+			WHERE r.batch = $1 AND a.owner = $2
+			GROUP BY a.row`, batch, assumedOwner)
 	err = each(found, err, func(scan func(...any) error) error {
 		var row, since int64
 		err := scan(&row, &since)

@@ -165,12 +165,14 @@ func TestSupposeOfACreation(t *testing.T) {
 				},
 			}
 		}
-		said, err := l.Resolutions().AssumeSent(ctx, []ledger.Intent{in(rows[0]), in(rows[1]), in(rows[2])}, s.clock(), "")
+		said, err := l.Resolutions().AssumeSent(ctx, []ledger.Intent{in(rows[0]), in(rows[1]), in(rows[2])},
+			s.clock(), "")
 		if s.must(err); said[2].Try != 1 {
 			s.Fatalf("%+v", said)
 		}
 		known := func(company string) []ledger.Claim { return intent(report(company, "2026")).Claims }
-		s.must(l.Resolutions().Made(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"}, known("comp_1"),
+		s.must(l.Resolutions().Made(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"},
+			known("comp_1"),
 			"both are there"))
 		got := s.want(l, rows[0], filing.Placed, 0)
 		if got.Company != "comp_1" || got.Creating || len(got.Items) != 1 ||
@@ -198,7 +200,8 @@ func TestSupposeOfACreation(t *testing.T) {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[3], filing.NoAnswer)
-		if err := l.Resolutions().Made(ctx, rows[3].ID, 0, []string{"order_4"}, filing.Company{ID: "comp_4"}, known("comp_4"),
+		if err := l.Resolutions().Made(ctx, rows[3].ID, 0, []string{"order_4"}, filing.Company{ID: "comp_4"},
+			known("comp_4"),
 			""); !errors.Is(err, ledger.ErrCreating) {
 			s.Error(err)
 		}

@@ -19,9 +19,11 @@ type Attention struct {
 func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 	var a Attention
 	err := l.read.QueryRowContext(ctx,
-		`SELECT (SELECT COUNT(*) FROM items WHERE exception <> 0), (SELECT COUNT(*) FROM events WHERE state = 'new'),
-		(SELECT COUNT(*) FROM events WHERE state = 'unknown'), (SELECT COUNT(*) FROM batches WHERE approval = 'wanted' AND canceled = 0),
-		(SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND `+atRest+`)`).
+		`SELECT (SELECT COUNT(*) FROM items WHERE exception <> 0),
+				(SELECT COUNT(*) FROM events WHERE state = 'new'),
+				(SELECT COUNT(*) FROM events WHERE state = 'unknown'),
+				(SELECT COUNT(*) FROM batches WHERE approval = 'wanted' AND canceled = 0),
+				(SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND `+atRest+`)`).
 		Scan(&a.Exceptions, &a.NewEvents, &a.UnknownEvents, &a.Approvals, &a.Uncertain)
 	if err != nil {
 		return a, fmt.Errorf("count what waits: %w", err)

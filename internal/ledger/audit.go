@@ -113,24 +113,34 @@ func (a *auditor) sums() error {
 // number and a detail of what is wrong.
 var contradictions = []struct{ what, query string }{
 	{"a placed item does not own its purchase",
-		`SELECT r.batch, r.number, i.product || ' ' || i.order_id FROM items i JOIN rows r ON r.id = i.row
-		WHERE r.result = 'placed' AND i.product <> '' AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.row = r.id AND p.product = i.product AND p.bought = 1)`},
+		`SELECT r.batch, r.number, i.product || ' ' || i.order_id
+			FROM items i JOIN rows r ON r.id = i.row
+			WHERE r.result = 'placed' AND i.product <> ''
+			AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.row = r.id AND p.product = i.product AND p.bought = 1)`},
 	{"a purchase belongs to a row that did not buy it",
-		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
-		WHERE p.bought = 1 AND r.result NOT IN ('placed', 'exists', 'placing') AND p.product <> 'company' AND (',' || r.dropped || ',') NOT LIKE ('%,' || p.product || ',%')`},
+		`SELECT r.batch, r.number, p.key
+			FROM purchases p JOIN rows r ON r.id = p.row
+			WHERE p.bought = 1 AND r.result NOT IN ('placed', 'exists', 'placing') AND p.product <> 'company'
+			AND (',' || r.dropped || ',') NOT LIKE ('%,' || p.product || ',%')`},
 	{"a key is held by a row that sends nothing",
 		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
 		WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
 	{"money is reserved for a row that sends nothing", `SELECT r.batch, r.number, CAST(r.held AS TEXT) FROM rows r
 		WHERE r.held <> 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
 	{"its entries do not add up to what it has reserved and spent, in cents",
-		`SELECT r.batch, r.number, CAST(r.held AS TEXT) || ' and ' || CAST(r.spent AS TEXT) FROM rows r
-		LEFT JOIN (SELECT row, SUM(CASE kind WHEN 'reserve' THEN amount WHEN 'post' THEN -amount WHEN 'void' THEN -amount ELSE 0 END) AS held,
-			SUM(CASE kind WHEN 'post' THEN amount ELSE 0 END) AS spent FROM entries WHERE row <> 0 GROUP BY row) AS e ON e.row = r.id
-		WHERE r.held <> COALESCE(e.held, 0) OR r.spent <> COALESCE(e.spent, 0)`},
+		`SELECT r.batch, r.number, CAST(r.held AS TEXT) || ' and ' || CAST(r.spent AS TEXT)
+			FROM rows r
+			LEFT JOIN (SELECT row,
+				SUM(CASE kind WHEN 'reserve' THEN amount WHEN 'post' THEN -amount WHEN 'void' THEN -amount
+				ELSE 0 END) AS held, SUM(CASE kind WHEN 'post' THEN amount ELSE 0 END) AS spent FROM entries
+				WHERE row <> 0 GROUP BY row) AS e ON e.row = r.id
+			WHERE r.held <> COALESCE(e.held, 0) OR r.spent <> COALESCE(e.spent, 0)`},
 	{"two placed rows have one order",
-		`SELECT r.batch, r.number, i.order_id FROM items i JOIN rows r ON r.id = i.row WHERE r.result = 'placed' AND i.order_id <> ''
-		AND EXISTS (SELECT 1 FROM items j JOIN rows o ON o.id = j.row WHERE j.order_id = i.order_id AND j.row <> i.row AND o.result = 'placed')`},
+		`SELECT r.batch, r.number, i.order_id
+			FROM items i JOIN rows r ON r.id = i.row
+			WHERE r.result = 'placed' AND i.order_id <> ''
+			AND EXISTS (SELECT 1 FROM items j JOIN rows o ON o.id = j.row WHERE j.order_id = i.order_id
+				AND j.row <> i.row AND o.result = 'placed')`},
 }
 
 func (a *auditor) contradictions() error {

@@ -164,7 +164,8 @@ func insertAuditEvent(ctx context.Context, x execer, a AuditEvent, now time.Time
 	}
 	a.Of, a.Note = filing.HideSSNsInName(a.Of), filing.HideSSNs(a.Note)
 	n, err := affected(x.ExecContext(ctx,
-		`INSERT INTO acts (id, at, person, origin, what, object, note) VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
+		`INSERT INTO acts (id, at, person, origin, what, object, note)
+			VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
 		a.ID, toMillis(a.At), a.By, a.From, a.What, a.Of, a.Note))
 	switch {
 	case err != nil:
@@ -209,8 +210,10 @@ type AuditQuery struct {
 
 // List reads the audit log, the newest first.
 func (l AuditLog) List(ctx context.Context, q AuditQuery) ([]AuditEvent, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT seq, id, at, person, origin, what, object, note FROM acts
-		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4 ORDER BY seq DESC LIMIT $5`,
+	rows, err := l.read.QueryContext(ctx, `SELECT seq, id, at, person, origin, what, object, note
+		FROM acts
+		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4
+		ORDER BY seq DESC LIMIT $5`,
 		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64),
 		cmp.Or(q.Limit, math.MaxInt32))
 	all, err := collect(rows, err, func(scan func(...any) error) (AuditEvent, error) {

@@ -146,7 +146,8 @@ func TestActOfNoChange(t *testing.T) {
 		secret := s.session(l, ana)
 		rows := s.add(l, "b", reports("b", 2)...)
 		s.pass(time.Hour)
-		ctx := ledger.WithAudit(s.Context(), ledger.AuditEvent{ID: "form", By: "ana", What: "season-remove", Of: "spring"})
+		ctx := ledger.WithAudit(s.Context(),
+			ledger.AuditEvent{ID: "form", By: "ana", What: "season-remove", Of: "spring"})
 		for _, look := range []func() error{
 			func() error { _, err := l.Batches(ctx); return err },
 			func() error { _, err := l.Balance(ctx); return err },

@@ -56,7 +56,9 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		}
 		created = true
 		_, err := tx.ExecContext(
-			ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner, created_by, created_at, corrects) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)`,
+			ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner,
+					created_by, created_at, corrects)
+				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)`,
 			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers,
 			l.owner.ID, b.CreatedBy, toMillis(l.now()), b.Corrects)
 		return err
@@ -135,13 +137,18 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			return err
 		}
 		if err := l.exec(
-			ctx, tx, `INSERT INTO officers (batch, number, listed, cells) SELECT v.batch, v.number, v.listed, v.cells {{v}}`,
+			ctx, tx, `INSERT INTO officers (batch, number, listed, cells)
+				SELECT v.batch, v.number, v.listed, v.cells {{v}}`,
 			officers); err != nil {
 			return err
 		}
 		return l.exec(
-			ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty, priority, updated_at, corrects)
-			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty, v.priority, v.at, v.corrects {{v}} ORDER BY v.priority, v.number`, records)
+			ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty,
+					priority, updated_at, corrects)
+				SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty,
+					v.priority, v.at, v.corrects
+				{{v}}
+				ORDER BY v.priority, v.number`, records)
 	})
 	if err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)
@@ -251,7 +258,8 @@ func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch
 func (l Uploads) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	var idle bool
 	err := tx.QueryRowContext(ctx,
-		`SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1 AND canceled = 0) AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)
+		`SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1 AND canceled = 0)
+			AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)
 	if err != nil || !idle {
 		return err
 	}
@@ -318,7 +326,8 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 			return err
 		}
 		_, err = tx.ExecContext(
-			ctx, `DELETE FROM secrets WHERE batch = $1 AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
+			ctx, `DELETE FROM secrets WHERE batch = $1
+				AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
 		if err != nil {
 			return err
 		}
@@ -338,7 +347,9 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 		rows, err = affected(tx.ExecContext(ctx,
 			`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
 				`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
-			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, toMillis(l.now())))
+					WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '')
+					AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`,
+			batch, toMillis(l.now())))
 		if err != nil || rows == 0 {
 			return err
 		}
@@ -403,7 +414,9 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 	return rows, left, nil
 }
 
-const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared, paused, canceled, canceled_by, canceled_at, corrects, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
+const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared,
+		paused, canceled, canceled_by, canceled_at, corrects, created_by, created_at, approval, plan, asked_by,
+		second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
@@ -434,7 +447,8 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
 	batches, err := l.batches(ctx,
 		`WHERE substr(id, 1, $1) = $2 AND ($2 <> '' OR corrects = '' OR open = 0 OR approval = 'wanted')
-		ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, CASE WHEN $2 = '' AND open = 0 THEN 1 ELSE 0 END, created_at DESC, id LIMIT 2`, len(id), id)
+			ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, CASE WHEN $2 = ''
+			AND open = 0 THEN 1 ELSE 0 END, created_at DESC, id LIMIT 2`, len(id), id)
 	switch {
 	case err != nil:
 		return Batch{}, err
@@ -504,9 +518,13 @@ type Progress struct {
 func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	p := Progress{Counts: make(Counts)}
 	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty),
-			COALESCE(SUM(held), 0), MAX(CASE WHEN result IN ('placing', 'uncertain') OR held > 0 THEN certainty ELSE 0 END),
-			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
-		FROM rows WHERE batch = $1 GROUP BY result`, batch)
+			COALESCE(SUM(held), 0),
+			MAX(CASE WHEN result IN ('placing', 'uncertain') OR held > 0 THEN certainty ELSE 0 END),
+			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
+		FROM rows
+		WHERE batch = $1
+		GROUP BY result`, batch)
 	if err != nil {
 		return p, fmt.Errorf("sum batch %s up: %w", batch, err)
 	}
@@ -535,7 +553,9 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	}
 	err = l.read.QueryRowContext(ctx,
 		`SELECT COUNT(*), COALESCE(SUM(CASE WHEN i.filing_status = '`+filing.FiledStatus+`' THEN 1 ELSE 0 END), 0)
-		FROM rows r JOIN items i ON i.row = r.id WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent'`, batch).Scan(&p.Filings, &p.Filed)
+		FROM rows r JOIN items i ON i.row = r.id
+		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent'`,
+		batch).Scan(&p.Filings, &p.Filed)
 	if err != nil {
 		return p, fmt.Errorf("sum the filings of batch %s up: %w", batch, err)
 	}

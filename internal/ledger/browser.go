@@ -95,7 +95,8 @@ func (l Accounts) RememberBrowser(ctx context.Context, account, cookie, from, ag
 			}
 		}
 		if _, err := tx.ExecContext(ctx,
-			`INSERT INTO known_browsers (hash, account, network, agent, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)`,
+			`INSERT INTO known_browsers (hash, account, network, agent, created_at, used_at)
+				VALUES ($1,$2,$3,$4,$5,$5)`,
 			hash, account, Network(from), agent, toMillis(now)); err != nil {
 			return err
 		}

@@ -26,7 +26,8 @@ const need = `CASE WHEN r.cost > r.held THEN r.cost - r.held ELSE 0 END`
 // inTurn numbers rows in the order of their turn, those in doubt first, and adds
 // up what they need. One in doubt or without a priority that nothing available
 // can pay for is passed over.
-const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits, SUM(t.need) OVER (ORDER BY t.doubt DESC, t.priority, t.id) AS total
+const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits,
+		SUM(t.need) OVER (ORDER BY t.doubt DESC, t.priority, t.id) AS total
 	FROM (SELECT r.id, r.priority, r.doubt, r.waits, ` + need + ` AS need ` + eligible +
 	` AND (r.waits = '' OR r.waits = 'funds')) AS t
 	WHERE t.doubt = 0 AND t.priority <> 0 OR t.need <= $1`
@@ -53,7 +54,9 @@ func (db *database) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	for _, query := range []string{
 		`UPDATE rows SET waits = '', message = '' WHERE waits = 'funds' AND id IN (SELECT id FROM (` + inTurn +
 			`) AS q WHERE q.total <= $1 AND q.waits = 'funds')`,
-		`UPDATE rows SET waits = 'funds', message = 'insufficient funds: what is available pays for rows that are due earlier, or came first'
+		`UPDATE rows
+			SET waits = 'funds',
+				message = 'insufficient funds: what is available pays for rows that are due earlier, or came first'
 			WHERE waits = '' AND id IN (SELECT id FROM (` + inTurn +
 			`) AS q WHERE q.total > $1 AND q.waits = '' AND q.priority <> 0 AND q.doubt = 0)`,
 	} {
@@ -81,7 +84,9 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 	var needed money.Cents
 	err := tx.QueryRowContext(ctx,
 		fmt.Sprintf(
-			`SELECT COUNT(*), CAST(COALESCE(SUM(q.need), 0) AS BIGINT) FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxWoken+1)).Scan(&awake, &needed)
+			`SELECT COUNT(*), CAST(COALESCE(SUM(q.need), 0) AS BIGINT)
+				FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxWoken+1)).Scan(&awake,
+		&needed)
 	if err != nil {
 		return fmt.Errorf("sum up what the rows need that may go: %w", err)
 	}
@@ -94,10 +99,12 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 		` AND r.waits = 'funds' AND r.waits <> ''`
 	var woken []record
 	blocked := false
-	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT q.id, q.priority, q.doubt, q.need FROM (
-			SELECT * FROM (%[1]s AND r.doubt <> 0) AS d
-			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0 ORDER BY r.priority, r.id LIMIT %[2]d) AS p
-			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority = 0 AND r.cost <= $1 ORDER BY r.cost, r.id LIMIT %[2]d) AS n) AS q
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT q.id, q.priority, q.doubt, q.need
+		FROM ( SELECT * FROM (%[1]s AND r.doubt <> 0) AS d UNION ALL SELECT *
+			FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0 ORDER BY r.priority, r.id LIMIT %[2]d) AS p
+			UNION ALL SELECT *
+			FROM (%[1]s AND r.doubt = 0 AND r.priority = 0 AND r.cost <= $1 ORDER BY r.cost, r.id
+			LIMIT %[2]d) AS n) AS q
 		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxWoken),
 		int64(available))
 	err = each(rows, err, func(scan func(...any) error) error {

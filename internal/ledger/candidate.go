@@ -109,19 +109,30 @@ func (d candidate) certain(s orphanEvent, now int64) bool {
 // anything: no event is to tell of it. Source: spec section 6.
 const (
 	uncertainAttempt = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
-	selectBegan      = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + uncertainAttempt + `), r.updated_at)`
+	selectBegan      = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request,
+			COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + uncertainAttempt + `), r.updated_at)`
 	selectCandidates = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + uncertainAttempt +
-		`), r.updated_at), CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` + assumedOwner + `') THEN 1 ELSE 0 END`
-	ofClaims      = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0 WHERE p.product <> 'registered-agent' AND r.creating = 0 AND `
+		`), r.updated_at), CASE
+				WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` +
+		assumedOwner + `') THEN 1 ELSE 0 END`
+	ofClaims = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0
+		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND `
 	readUncertain = selectCandidates + `, 0, 0` + ofClaims + `r.result = 'uncertain'`
 	readRetried   = selectCandidates + `, 1, 0` + ofClaims + `r.result = 'ready' AND r.doubt <> 0`
 	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 0, 1, 0` +
 		ofClaims + `r.result = 'placing'`
-	readNameless  = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
+	readNameless = selectBegan + `,
+			COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, 0, p.id
+		FROM items p JOIN rows r ON r.id = p.row
+		WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
 	readSentTwice = selectCandidates +
-		`, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error') AND a.ended_at >= $1) d JOIN rows r ON r.id = d.row
-		JOIN (SELECT row, product FROM purchases UNION SELECT row, product FROM items) p ON p.row = r.id
-		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result NOT IN ('uncertain', 'placing') AND r.doubt = 0 AND r.tries > 1
+		`, 1, 0
+			FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error')
+				AND a.ended_at >= $1) d
+			JOIN rows r ON r.id = d.row
+			JOIN (SELECT row, product FROM purchases UNION SELECT row, product FROM items) p ON p.row = r.id
+			WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result NOT IN ('uncertain', 'placing')
+			AND r.doubt = 0 AND r.tries > 1
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = p.product AND i.order_id = '')`
 	readStrangers = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged +
 		`' AND e.received_at BETWEEN $1 AND $2 ORDER BY e.order_id, e.created_at, e.seq`
@@ -320,7 +331,10 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 		})
 	}
 	return a.exec([]statement{
-		{"name an order", `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.id = v.id AND items.order_id = '' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
+		{"name an order", `UPDATE items
+			SET order_id = v.order_id, order_type = v.type {{v}}
+			WHERE items.id = v.id AND items.order_id = ''
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 			[]record{{number("id", d.nameless), text("order_id", s.order), text("type", s.orderType)}}},
 		{"hand events to their order", wakeEvents, []record{{text("order_id", s.order)}}},
 	})
@@ -419,7 +433,9 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	of, more = make(map[int64][]*Evidence), make(map[int64]int)
 	var some bool
 	err = l.read.QueryRowContext(ctx,
-		`SELECT EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`).Scan(&some)
+		`SELECT EXISTS (SELECT 1
+				FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`).
+		Scan(&some)
 	if err != nil || !some || len(rows) == 0 {
 		return of, more, err
 	}

@@ -136,8 +136,10 @@ func linkTo(name string) Part { return PartLink + " " + Part(name) }
 // copyContributors has those of one object take part in another.
 func copyContributors(ctx context.Context, tx *sql.Tx, from, to string) error {
 	_, err := tx.ExecContext(
-		ctx, `INSERT INTO contributors (object, person, part) SELECT $2, person, part FROM contributors WHERE object = $1
-		ON CONFLICT (object, person) DO UPDATE SET part = CASE WHEN contributors.part LIKE 'link%' THEN excluded.part ELSE contributors.part END`, from, to)
+		ctx, `INSERT INTO contributors (object, person, part)
+			SELECT $2, person, part FROM contributors
+			WHERE object = $1 ON CONFLICT (object, person) DO UPDATE SET part = CASE
+				WHEN contributors.part LIKE 'link%' THEN excluded.part ELSE contributors.part END`, from, to)
 	return wrap("copy who takes part in "+from, err)
 }
 
@@ -179,7 +181,8 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	if len(from) > 0 {
 		// A company list from before contributors were recorded has whoever kept it.
 		creator, part = `SELECT r.created_by FROM firings f JOIN rosters r ON r.hash = f.roster WHERE f.batch = $1
-			AND NOT EXISTS (SELECT 1 FROM contributors c WHERE c.object = 'season ' || f.season || ' ' || f.roster)`, PartList
+			AND NOT EXISTS (SELECT 1 FROM contributors c
+				WHERE c.object = 'season ' || f.season || ' ' || f.roster)`, PartList
 	}
 	var by string
 	if err := tx.QueryRowContext(ctx, creator, batch).Scan(&by); err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -219,8 +222,11 @@ func (db *database) needsSecond(ctx context.Context, q querier, batch string) (b
 	var cost money.Cents
 	var unknown bool
 	err = q.QueryRowContext(
-		ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1 ELSE 0 END), 0)
-		FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN (`+ordering+
+		ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT),
+				COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1
+				ELSE 0 END), 0)
+			FROM rows
+			WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN (`+ordering+
 			`) OR result = 'invalid' AND request <> '' AND quoted = 1)`,
 		batch, corrects, int(money.Unknown)).Scan(&cost, &unknown)
 	return cost >= p.From || unknown, wrap("sum up batch "+batch, err)
@@ -364,7 +370,9 @@ func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, part 
 		return err
 	}
 	_, err = tx.ExecContext(
-		ctx, `UPDATE rows SET waits = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END WHERE batch = $1 AND waits = '`+waitsAgain+`'`, batch, waits, message)
+		ctx, `UPDATE rows
+			SET waits = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END
+			WHERE batch = $1 AND waits = '`+waitsAgain+`'`, batch, waits, message)
 	return wrap("release the rows of batch "+batch, err)
 }
 

@@ -45,7 +45,9 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 				}
 				rows := s.add(owner, "a", reports("a", 3)...)
 				s.send(owner, rows[0])
-				s.exec(`UPDATE owners SET host = 'elsewhere' WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
+				s.exec(`UPDATE owners
+					SET host = 'elsewhere'
+					WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
 				if n := s.sweep(observer); n != 0 {
 					s.Fatal("a living process was robbed")
 				}
@@ -170,7 +172,9 @@ func TestTimeOfAChangeIsThatOfItsTurn(t *testing.T) {
 		}()
 		for waiting := 0; waiting == 0; {
 			s.must(db.QueryRowContext(s.Context(),
-				`SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%control%FOR UPDATE%' AND query LIKE '%lineage%'`).Scan(&waiting))
+				`SELECT COUNT(*) FROM pg_stat_activity
+					WHERE wait_event_type = 'Lock' AND query LIKE '%control%FOR UPDATE%' AND query LIKE '%lineage%'`).
+				Scan(&waiting))
 		}
 		_, err = tx.ExecContext(s.Context(), `SELECT pg_sleep(0.2)`)
 		s.must(err)

@@ -51,7 +51,9 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 	var original, columns, fields, officers string
 	var waits bool
 	err := tx.QueryRowContext(ctx,
-		`SELECT corrects, columns, fields, officers, CASE WHEN open = 0 OR approval = 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`, batch).
+		`SELECT corrects, columns, fields, officers, CASE WHEN open = 0 OR approval = 'wanted' THEN 1 ELSE 0 END
+			FROM batches
+			WHERE id = $1`, batch).
 		Scan(&original, &columns, &fields, &officers, &waits)
 	if err != nil || original == "" || waits {
 		return err
@@ -99,7 +101,9 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 		default:
 			done[c.of] = true
 			_, err = tx.ExecContext(
-				ctx, `UPDATE rows SET result = 'skipped', waits = '', message = $2 WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
+				ctx, `UPDATE rows
+					SET result = 'skipped', waits = '', message = $2
+					WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
 				c.id, fmt.Sprintf(staysAsItIs, c.of, original, c.wasResult))
 			if err == nil {
 				_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.number)
@@ -110,8 +114,11 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 		}
 	}
 	if _, err := tx.ExecContext(ctx,
-		`UPDATE batches SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
-			prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, original, columns, fields, officers); err != nil {
+		`UPDATE batches
+			SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
+				prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END,
+				rows = (SELECT COUNT(*) FROM rows WHERE batch = $1)
+			WHERE id = $1`, original, columns, fields, officers); err != nil {
 		return err
 	}
 	return endNotification(ctx, tx, NotifyBatch, original) // it will end once more
@@ -120,8 +127,12 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 // corrections reads the rows of a batch of corrections beside those they correct.
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
 	rows, err := tx.QueryContext(ctx,
-		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END, COALESCE(o.id, 0), COALESCE(o.result, ''), COALESCE(o.doubt, 0)
-		FROM rows n LEFT JOIN rows o ON o.batch = $2 AND o.number = n.corrects AND n.corrects > 0 WHERE n.batch = $1 ORDER BY n.number, n.id`, batch, original)
+		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END,
+				COALESCE(o.id, 0), COALESCE(o.result, ''), COALESCE(o.doubt, 0)
+			FROM rows n
+			LEFT JOIN rows o ON o.batch = $2 AND o.number = n.corrects AND n.corrects > 0
+			WHERE n.batch = $1
+			ORDER BY n.number, n.id`, batch, original)
 	all, err = collect(rows, err, func(scan func(...any) error) (correction, error) {
 		var c correction
 		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.was, &c.wasResult, &c.doubt)
@@ -143,13 +154,16 @@ func (db *database) swapRows(ctx context.Context, tx *sql.Tx, c correction, batc
 		return err
 	}
 	_, err := tx.ExecContext(
-		ctx, `UPDATE rows SET batch = $2, number = $3, result = 'skipped', waits = '', message = $4, updated_at = $5 WHERE id = $1`,
+		ctx, `UPDATE rows
+			SET batch = $2, number = $3, result = 'skipped', waits = '', message = $4, updated_at = $5
+			WHERE id = $1`,
 		c.was, batch, c.number, fmt.Sprintf(wasCorrected, c.of, original), toMillis(db.now()))
 	return err
 }
 
 // moveRow moves a row to another batch, with its officers and its sealed number.
-func (db *database) moveRow(ctx context.Context, tx *sql.Tx, id int64, from string, number int, to string, at int) error {
+func (db *database) moveRow(ctx context.Context, tx *sql.Tx, id int64, from string, number int, to string,
+	at int) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE rows SET batch = $2, number = $3, updated_at = $4 WHERE id = $1`, id, to,
 		at, toMillis(db.now())); err != nil {
 		return err

@@ -204,7 +204,8 @@ func TestALedgerBelongsToOneOrganization(t *testing.T) {
 			{ledger.Client{Mode: "test", Organization: tern, Decided: true}, nil},
 			{ledger.Client{Mode: "test", Organization: tern}, nil},
 		} {
-			if err := l.Organizations().BindClient(ctx, c.client); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			if err := l.Organizations().BindClient(ctx, c.client); !errors.Is(err, c.want) ||
+				(err == nil) != (c.want == nil) {
 				s.Errorf("%+v: %v, want %v", c.client, err, c.want)
 			}
 		}

@@ -28,7 +28,9 @@ func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 	}
 	sealed := base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, []byte(secret), endpointPlace(e.ID)))
 	_, err = l.exclusively(
-		ctx, `INSERT INTO endpoints (id, url, sealed, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed, created_at = excluded.created_at`,
+		ctx, `INSERT INTO endpoints (id, url, sealed, created_at)
+			VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed,
+				created_at = excluded.created_at`,
 		e.ID, e.URL, sealed, toMillis(at))
 	if err != nil {
 		return fmt.Errorf("keep the endpoint %s: %w", e.ID, err)

@@ -85,9 +85,13 @@ func (db *database) keep(ctx context.Context, e Event) (fresh bool, err error) {
 
 const (
 	readEventIDs = `SELECT e.id {{v}} JOIN events e ON e.id = v.id`
-	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product, filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type, company_id, filing_state, filing_year, subscription_status, body, state, note)
-		SELECT v.id, v.type, v.created, v.received, v.order_id, v.order_type, v.product, v.status, v.date, v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id, v.filing_state, v.filing_year, v.subscription_status, v.body, v.state, v.note {{v}}
-		WHERE TRUE ON CONFLICT (id) DO NOTHING`
+	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product,
+			filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type,
+			company_id, filing_state, filing_year, subscription_status, body, state, note)
+		SELECT v.id, v.type, v.created, v.received, v.order_id, v.order_type, v.product, v.status, v.date,
+			v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id,
+			v.filing_state, v.filing_year, v.subscription_status, v.body, v.state, v.note
+		{{v}} WHERE TRUE ON CONFLICT (id) DO NOTHING`
 	// A row that has just got its orders takes what was told of them before.
 	wakeEvents = `UPDATE events SET state = 'new' {{v}} WHERE events.state = 'unknown' AND events.order_id = v.order_id`
 )
@@ -145,7 +149,9 @@ func bodyOf(text string) []byte {
 	return []byte(text)
 }
 
-const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status, e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id, e.filing_state, e.filing_year, e.subscription_status, e.body, e.state, e.row, e.note`
+const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status,
+		e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id,
+		e.filing_state, e.filing_year, e.subscription_status, e.body, e.state, e.row, e.note`
 
 // bodiless are the same without the body, which may be a megabyte.
 var bodiless = strings.Replace(eventColumns, "e.body", "''", 1)
@@ -177,7 +183,9 @@ func readEvents(ctx context.Context, q querier, columns, where string, args []an
 // ListOf lists what was told of a row's orders, in order of arrival.
 func (l Events) ListOf(ctx context.Context, row int64) ([]Event, error) {
 	return l.events(
-		ctx, l.read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '') AND e.order_id <> '' ORDER BY e.seq`, row)
+		ctx, l.read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '')
+			AND e.order_id <> ''
+			ORDER BY e.seq`, row)
 }
 
 // List lists the newest events of a state, or of all for "".
@@ -212,8 +220,11 @@ func (l Events) Apply(ctx context.Context) (done int, settled []Settled, err err
 	var idle bool
 	err = l.read.QueryRowContext(ctx,
 		`SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
-		AND NOT (EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)
-			AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain') OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent') OR EXISTS (SELECT 1 FROM coverage)))`).Scan(&idle)
+			AND NOT (EXISTS (SELECT 1
+				FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)
+				AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain')
+				OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent')
+				OR EXISTS (SELECT 1 FROM coverage)))`).Scan(&idle)
 	if err != nil {
 		return 0, nil, fmt.Errorf("look for events: %w", err)
 	}
@@ -345,7 +356,10 @@ func (a *applier) readItems(events []Event) error {
 		}
 	}
 	err := a.db.query(
-		a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note, i.told_at, i.subscription_status, i.subscription_at {{v}} JOIN items i ON i.order_id = v.order_id ORDER BY i.id`,
+		a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note,
+				i.told_at, i.subscription_status, i.subscription_at
+			{{v}} JOIN items i ON i.order_id = v.order_id
+			ORDER BY i.id`,
 		orders, func(scan func(...any) error) error {
 			var order string
 			var t told
@@ -481,11 +495,16 @@ func (a *applier) write() error {
 		}
 	}
 	return a.exec([]statement{
-		{"move filings", `UPDATE items SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note, told_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed {{v}} WHERE items.id = v.id`,
+		{"move filings", `UPDATE items
+			SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note,
+				told_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed
+			{{v}} WHERE items.id = v.id`,
 			items},
 		{"touch rows", `UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`,
 			rows},
-		{"add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at) SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`,
+		{"add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at)
+			SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}}
+			WHERE TRUE ON CONFLICT (key) DO NOTHING`,
 			a.documents},
 		{"note what became of events",
 			`UPDATE events SET state = v.state, row = v.row, note = v.note {{v}} WHERE events.seq = v.seq`,

@@ -154,7 +154,8 @@ func (l Accounts) RemoveFactor(ctx context.Context, account, id, session string)
 			return ErrNotFound
 		}
 		if _, err := tx.ExecContext(ctx,
-			`DELETE FROM recovery_codes WHERE account = $1 AND NOT EXISTS (SELECT 1 FROM factors f WHERE f.account = $1)`, account); err != nil {
+			`DELETE FROM recovery_codes WHERE account = $1
+				AND NOT EXISTS (SELECT 1 FROM factors f WHERE f.account = $1)`, account); err != nil {
 			return err
 		}
 		return endOtherSessions(ctx, tx, account, session)

@@ -102,7 +102,8 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 		}
 		s.signIn(l, "ana", password, nil)
 		often := new(ledger.TooMany)
-		if _, err := l.Accounts().CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); !errors.As(err, &often) {
+		if _, err := l.Accounts().CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"},
+			stepOf); !errors.As(err, &often) {
 			s.Errorf("the sixth code: %v", err)
 		}
 		s.pass(time.Minute)

@@ -23,9 +23,12 @@ type Figures struct {
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0), COALESCE(SUM(cost), 0), MAX(certainty),
-			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
-		FROM rows WHERE batch = $1 GROUP BY result`, batch)
+		`SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0),
+				COALESCE(SUM(cost), 0), MAX(certainty), COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0),
+				COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
+			FROM rows
+			WHERE batch = $1
+			GROUP BY result`, batch)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var result filing.Result
 		var spent, held, left money.Cost
@@ -86,8 +89,9 @@ func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	}
 	if err == nil {
 		err = l.read.QueryRowContext(ctx,
-			`SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id JOIN rows r ON r.id = i.row
-			WHERE d.order_id <> '' AND r.batch = $1`, batch).Scan(&f.Documents)
+			`SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id
+				JOIN rows r ON r.id = i.row
+				WHERE d.order_id <> '' AND r.batch = $1`, batch).Scan(&f.Documents)
 	}
 	if err != nil {
 		return Filings{}, fmt.Errorf("sum the filings of batch %s up: %w", batch, err)

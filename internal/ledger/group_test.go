@@ -128,7 +128,8 @@ func TestTheKeyIsTheLastGuard(t *testing.T) {
 		} else {
 			s.exec(`CREATE FUNCTION slip_in() RETURNS trigger AS 'BEGIN ` + slipIn +
 				`; RETURN NEW; END' LANGUAGE plpgsql`)
-			s.exec(`CREATE TRIGGER slip_in BEFORE INSERT ON purchases FOR EACH ROW WHEN (NEW.at > 0) EXECUTE FUNCTION slip_in()`)
+			s.exec(`CREATE TRIGGER slip_in BEFORE INSERT ON purchases FOR EACH ROW
+					WHEN (NEW.at > 0) EXECUTE FUNCTION slip_in()`)
 		}
 		begun, err := l.Begin(s.Context(), intent(rows[1]))
 		if s.config.DatabaseURL == "" {

@@ -57,7 +57,8 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 		var unlinked int64
 		a, err = scanAccount(func(dest ...any) error {
 			return tx.QueryRowContext(ctx,
-				`SELECT `+accountColumns+`, i.unlinked_at FROM identities i JOIN accounts a ON a.id = i.account WHERE i.issuer = $1 AND i.subject = $2`,
+				`SELECT `+accountColumns+`, i.unlinked_at FROM identities i JOIN accounts a ON a.id = i.account
+					WHERE i.issuer = $1 AND i.subject = $2`,
 				p.Issuer, p.Subject).Scan(append(dest, &unlinked)...)
 		})
 		switch {
@@ -146,7 +147,8 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 				continue
 			}
 			added, err := affected(tx.ExecContext(ctx,
-				`INSERT INTO accounts (id, name, roles, created_at, managed_by) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
+				`INSERT INTO accounts (id, name, roles, created_at, managed_by)
+					VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
 				a.ID, candidate, words, toMillis(now), p.Issuer))
 			if err != nil {
 				return Account{}, err
@@ -190,9 +192,11 @@ func namesOne(account string, names []string) bool {
 // were unlinked from that one. It returns ErrIdentity.
 func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {
 	n, err := affected(tx.ExecContext(ctx,
-		`INSERT INTO identities (issuer, subject, account, name, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)
-		ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, created_at = excluded.created_at, unlinked_at = 0
-		WHERE identities.account = excluded.account AND identities.unlinked_at > 0`,
+		`INSERT INTO identities (issuer, subject, account, name, created_at, used_at)
+			VALUES ($1,$2,$3,$4,$5,$5)
+			ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, created_at = excluded.created_at,
+				unlinked_at = 0
+			WHERE identities.account = excluded.account AND identities.unlinked_at > 0`,
 		issuer, subject, account, name, toMillis(now)))
 	if err == nil && n == 0 {
 		err = ErrIdentity
@@ -229,8 +233,11 @@ func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival) e
 func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject string) error {
 	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
-			`UPDATE identities SET unlinked_at = $4 WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
-			AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer, subject,
+			`UPDATE identities
+				SET unlinked_at = $4
+				WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
+				AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer,
+			subject,
 			toMillis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrNotFound
@@ -242,7 +249,10 @@ func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject s
 // ListIdentities lists how an account is known to providers.
 func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identity, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 AND unlinked_at = 0 ORDER BY created_at, subject`, account)
+		`SELECT issuer, subject, account, name, created_at, used_at
+			FROM identities
+			WHERE account = $1 AND unlinked_at = 0
+			ORDER BY created_at, subject`, account)
 	all, err := collect(rows, err, func(scan func(...any) error) (Identity, error) {
 		var i Identity
 		var created, used int64

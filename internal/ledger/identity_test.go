@@ -36,7 +36,8 @@ func TestArrive(t *testing.T) {
 		if created || again.ID != a.ID || !slices.Equal(again.Roles, []ledger.Role{ledger.Operator}) {
 			s.Errorf("%+v, %v", again, created)
 		}
-		if got, err := l.Accounts().Find(ctx, a.ID); err != nil || !slices.Equal(got.Roles, []ledger.Role{ledger.Operator}) {
+		if got, err := l.Accounts().Find(ctx, a.ID); err != nil ||
+			!slices.Equal(got.Roles, []ledger.Role{ledger.Operator}) {
 			s.Errorf("%+v, %v", got, err)
 		}
 		if none, _ := arrive("1"); len(none.Roles) != 0 {
@@ -54,7 +55,8 @@ func TestArrive(t *testing.T) {
 		if err != nil || !created || other.Name != "bo" {
 			s.Errorf("%+v, %v", other, err)
 		}
-		nameless, _, err := l.Accounts().SignInFromProvider(ctx, ledger.Arrival{Issuer: "https://other.example", Subject: "2"})
+		nameless, _, err := l.Accounts().SignInFromProvider(ctx,
+			ledger.Arrival{Issuer: "https://other.example", Subject: "2"})
 		if err != nil || nameless.Name == "" {
 			s.Errorf("%+v, %v", nameless, err)
 		}
@@ -64,7 +66,8 @@ func TestArrive(t *testing.T) {
 			s.wantErr(err, ledger.ErrAccount)
 		}
 		s.must(l.Accounts().Change(ctx, a.ID, nil, true))
-		_, _, err = l.Accounts().SignInFromProvider(ctx, ledger.Arrival{Issuer: "https://id.example", Subject: "1", Roles: ledger.Roles})
+		_, _, err = l.Accounts().SignInFromProvider(ctx,
+			ledger.Arrival{Issuer: "https://id.example", Subject: "1", Roles: ledger.Roles})
 		s.wantErr(err, ledger.ErrSession)
 		if got, err := l.Accounts().Find(ctx, a.ID); err != nil || !got.Disabled || len(got.Roles) != 0 {
 			s.Errorf("%+v, %v", got, err)
@@ -80,7 +83,8 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range ids {
 			wait.Go(func() {
-				a, _, err := l.Accounts().SignInFromProvider(s.Context(), ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"ana"}})
+				a, _, err := l.Accounts().SignInFromProvider(s.Context(),
+					ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"ana"}})
 				if err != nil {
 					s.Error(err)
 				}

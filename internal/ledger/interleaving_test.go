@@ -604,7 +604,8 @@ func (w *world) check(t *rapid.T) {
 	}
 	if book.Declared {
 		for id, r := range now {
-			if need := max(r.Cost.Amount-r.Spent.Amount-r.Reserved, 0); r.Result == filing.Ready && r.BlockedOn == "funds" &&
+			if need := max(r.Cost.Amount-r.Spent.Amount-r.Reserved, 0); r.Result == filing.Ready &&
+				r.BlockedOn == "funds" &&
 				w.goes(r) && need <= book.Available()-awake {
 				t.Fatalf("row %d waits for %s and %s is available besides what others need", id, need,
 					book.Available()-awake)

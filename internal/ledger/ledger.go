@@ -138,7 +138,8 @@ func (db *database) connect(ctx context.Context, databaseURL string) (err error)
 		}
 		// synchronous=FULL makes a committed intent survive a power cut.
 		name := "file:" + (&url.URL{Path: db.path()}).EscapedPath() +
-			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)&_pragma=secure_delete(1)&_txlock=immediate"
+			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
+			"&_pragma=cache_size(-32000)&_pragma=secure_delete(1)&_txlock=immediate"
 		db.write = openClean(named{&sqlitedriver.Driver{}, name})
 		db.write.SetMaxOpenConns(1)
 		db.read = openClean(named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"})

@@ -13,7 +13,9 @@ import (
 // approved; a row that nobody quoted has no limit.
 
 // approveQuotes makes the quotes of the rows of a batch their approved costs.
-const approveQuotes = `UPDATE rows SET approved = cost + spent, approved_certainty = certainty WHERE batch = $1 AND result = 'ready' AND quoted = 1`
+const approveQuotes = `UPDATE rows
+	SET approved = cost + spent, approved_certainty = certainty
+	WHERE batch = $1 AND result = 'ready' AND quoted = 1`
 
 // CostIncrease is what the rows of a batch cost that wait for a new approval: they
 // cost more than was approved, or somebody had them sent again.
@@ -28,8 +30,10 @@ type CostIncrease struct {
 func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease, error) {
 	var c CostIncrease
 	err := l.read.QueryRowContext(ctx,
-		`SELECT COUNT(*), CAST(COALESCE(SUM(approved), 0) AS BIGINT), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
-		FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&c.Rows,
+		`SELECT COUNT(*), CAST(COALESCE(SUM(approved), 0) AS BIGINT),
+				CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
+			FROM rows
+			WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&c.Rows,
 		&c.Approved, &c.Cost.Amount, &c.Cost.Certainty)
 	return c, wrap("sum up the rows of batch "+batch+" that cost more than was approved", err)
 }
@@ -45,14 +49,19 @@ func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIn
 			return err
 		}
 		if err := tx.QueryRowContext(ctx,
-			`SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT) FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&rows, &cost); err != nil {
+			`SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT)
+				FROM rows
+				WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&rows,
+			&cost); err != nil {
 			return err
 		}
 		if rows != looked.Rows || cost != looked.Cost.Amount {
 			return ErrPlan
 		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE rows SET approved = cost + spent, approved_certainty = certainty, waits = '', message = '' WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval); err != nil {
+			`UPDATE rows
+				SET approved = cost + spent, approved_certainty = certainty, waits = '', message = ''
+				WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval); err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c)

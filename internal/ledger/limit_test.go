@@ -22,7 +22,8 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		if begun := s.begin(l, dearer); !begun.Dearer || begun.Try != 0 {
 			s.Fatalf("one cent more than was approved was sent: %+v", begun)
 		}
-		if r := s.want(l, rows[0], filing.Ready, 0); r.BlockedOn != "approval" || !strings.Contains(r.Message, "$75.01") ||
+		if r := s.want(l, rows[0], filing.Ready, 0); r.BlockedOn != "approval" ||
+			!strings.Contains(r.Message, "$75.01") ||
 			!strings.Contains(r.Message, "$75.00 was approved") {
 			s.Errorf("%+v", r)
 		}

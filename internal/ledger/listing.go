@@ -202,7 +202,10 @@ func (l Entries) History(ctx context.Context, since, until time.Time, spans int)
 	var before money.Cents
 	// What happened before the first span counts into span -1.
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT CASE WHEN at < $1 THEN -1 ELSE (at - $1) / $2 END AS span, kind, CAST(SUM(amount) AS BIGINT) FROM entries WHERE at < $3 GROUP BY 1, 2`,
+		`SELECT CASE WHEN at < $1 THEN -1 ELSE (at - $1) / $2 END AS span, kind, CAST(SUM(amount) AS BIGINT)
+			FROM entries
+			WHERE at < $3
+			GROUP BY 1, 2`,
 		toMillis(since), length, toMillis(since)+length*int64(spans))
 	err = each(rows, err, func(scan func(...any) error) error {
 		var span int

@@ -31,8 +31,10 @@ func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(
-			ctx, `INSERT INTO mappings (shape, headers, columns, created_by, created_at) VALUES ($1,$2,$3,$4,$5)
-			ON CONFLICT (shape) DO UPDATE SET headers = excluded.headers, columns = excluded.columns, created_by = excluded.created_by, created_at = excluded.created_at`,
+			ctx, `INSERT INTO mappings (shape, headers, columns, created_by, created_at)
+				VALUES ($1,$2,$3,$4,$5)
+				ON CONFLICT (shape) DO UPDATE SET headers = excluded.headers, columns = excluded.columns,
+					created_by = excluded.created_by, created_at = excluded.created_at`,
 			m.Shape, string(headers), string(columns), m.CreatedBy, toMillis(l.now()))
 		return err
 	})

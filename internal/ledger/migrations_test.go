@@ -76,14 +76,22 @@ func TestSameTablesInBothDatabases(t *testing.T) {
 		return lines
 	}
 	lite := shape(ledger.Config{}, "sqlite", "",
-		`SELECT m.name, c.name, CASE WHEN c.type = 'TEXT' THEN 'text' ELSE 'number' END || CASE WHEN c."notnull" = 1 OR c.pk > 0 THEN ' not null' ELSE '' END
-			FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%'`,
-		`SELECT tbl_name, name, 'index' FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name NOT LIKE 'goose%'`)
+		`SELECT m.name, c.name, CASE WHEN c.type = 'TEXT' THEN 'text' ELSE 'number' END || CASE WHEN c."notnull" = 1
+			OR c.pk > 0 THEN ' not null' ELSE '' END
+			FROM sqlite_master m, pragma_table_info(m.name) c
+			WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%'`,
+		`SELECT tbl_name, name, 'index'
+			FROM sqlite_master
+			WHERE type = 'index' AND sql IS NOT NULL AND tbl_name NOT LIKE 'goose%'`)
 	url := ledgertest.Schema(t, server)
 	post := shape(ledger.Config{DatabaseURL: url}, "pgx", url,
-		`SELECT table_name, column_name, CASE WHEN data_type = 'text' THEN 'text' ELSE 'number' END || CASE WHEN is_nullable = 'NO' THEN ' not null' ELSE '' END
-			FROM information_schema.columns WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'`,
-		`SELECT tablename, indexname, 'index' FROM pg_indexes WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%' AND indexname NOT LIKE '%_pkey'`)
+		`SELECT table_name, column_name, CASE WHEN data_type = 'text' THEN 'text' ELSE 'number' END || CASE
+				WHEN is_nullable = 'NO' THEN ' not null' ELSE '' END
+			FROM information_schema.columns
+			WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'`,
+		`SELECT tablename, indexname, 'index'
+			FROM pg_indexes
+			WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%' AND indexname NOT LIKE '%_pkey'`)
 	if !slices.Equal(lite, post) {
 		t.Errorf("they differ\nSQLite     %s\nPostgreSQL %s", strings.Join(lite, "\n           "),
 			strings.Join(post, "\n           "))
@@ -112,11 +120,16 @@ func TestAnOlderLedgersCostsKeepTheirCertainty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := `INSERT INTO rows (id, batch, number, cells, result, cost, at_least, spent, spent_least, owner, updated_at) VALUES ($1, 'b', $1, '[]', 'placed', 100, $2, 0, $2, '', 0);
-		INSERT INTO items (row, product, order_type, order_id, cost, at_least, created_at) VALUES ($1, 'ein', '', '', 100, $2, 0)`
+	add := `INSERT INTO rows (id, batch, number, cells, result, cost, at_least, spent, spent_least, owner,
+			updated_at)
+		VALUES ($1, 'b', $1, '[]', 'placed', 100, $2, 0, $2, '', 0); INSERT INTO items (row, product, order_type,
+			order_id, cost, at_least, created_at)
+		VALUES ($1, 'ein', '', '', 100, $2, 0)`
 	for _, query := range []string{
-		`ALTER TABLE rows DROP COLUMN certainty; ALTER TABLE rows DROP COLUMN spent_certainty; ALTER TABLE items DROP COLUMN certainty`,
-		`INSERT INTO batches (id, file, sheet, product, options, columns, owner, created_by, created_at) VALUES ('b', 'f', '', '', '', '[]', '', '', 0)`,
+		`ALTER TABLE rows DROP COLUMN certainty; ALTER TABLE rows DROP COLUMN spent_certainty;
+			ALTER TABLE items DROP COLUMN certainty`,
+		`INSERT INTO batches (id, file, sheet, product, options, columns, owner, created_by, created_at)
+			VALUES ('b', 'f', '', '', '', '[]', '', '', 0)`,
 		strings.NewReplacer("$1", "1", "$2", "0").Replace(add),
 		strings.NewReplacer("$1", "2", "$2", "1").Replace(add),
 		string(text),
@@ -129,7 +142,9 @@ func TestAnOlderLedgersCostsKeepTheirCertainty(t *testing.T) {
 	for id, want := range map[int][3]int{1: {0, 0, 0}, 2: {2, 2, 2}, 3: {2, 0, 2}} {
 		var got [3]int
 		err := db.QueryRowContext(t.Context(),
-			`SELECT r.certainty, r.spent_certainty, i.certainty FROM rows r JOIN items i ON i.row = r.id WHERE r.id = $1`, id).Scan(&got[0], &got[1], &got[2])
+			`SELECT r.certainty, r.spent_certainty, i.certainty
+				FROM rows r JOIN items i ON i.row = r.id
+				WHERE r.id = $1`, id).Scan(&got[0], &got[1], &got[2])
 		if err != nil || got != want {
 			t.Errorf("row %d: got %v, %v; want %v", id, got, err, want)
 		}

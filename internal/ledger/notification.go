@@ -82,24 +82,38 @@ const (
 	// index. What is seldom there is asked for in the order of its index, and a
 	// batch as a range, or PostgreSQL would read all rows to find out.
 	selectReportable = `SELECT c.mode, c.paused, c.paused_note, c.paused_at,
-			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
+			EXISTS (SELECT 1
+			FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
 			EXISTS (SELECT 1 FROM notices WHERE kind = 'funds' AND batch = '' AND lasts = 1),
 			EXISTS (SELECT 1 FROM notices WHERE kind = 'key' AND batch = '' AND lasts = 1),
-			EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.ref AND i.exception = t.mark))
-		FROM control c WHERE c.id = 1`
+			EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions'
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.ref AND i.exception = t.mark))
+		FROM control c
+		WHERE c.id = 1`
 	selectEndings = `SELECT s.id, s.told FROM (SELECT b.id, b.created_at,
 			EXISTS (SELECT 1 FROM notices n WHERE n.kind = 'batch' AND n.batch = b.id AND n.lasts = 1) AS told,
-			EXISTS (SELECT 1 FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready' AND r.waits = '' ORDER BY r.batch LIMIT 1) AS w)
-				OR EXISTS (SELECT 1 FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.waits <> '' ORDER BY r.batch LIMIT 1) AS w)
-				OR b.id IN (SELECT r.batch FROM rows r WHERE r.result = 'placing') AS works
-			FROM batches b WHERE b.open = 1) AS s
-		WHERE s.told = s.works ORDER BY s.created_at DESC, s.id LIMIT 100`
-	selectPending = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held, r.certainty FROM rows r
-			WHERE r.result = 'uncertain' AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
-		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0, 0 FROM items i JOIN rows r ON r.id = i.row
-			WHERE i.exception <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
-		UNION ALL SELECT DISTINCT 'bought-twice', p.row, p.twin, p.row, r.batch, CAST(0 AS BIGINT), 0 FROM purchases p JOIN rows r ON r.id = p.row
-			WHERE p.twin <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'bought-twice' AND t.ref = p.row AND t.mark = p.twin)
+			EXISTS (SELECT 1
+			FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready'
+			AND r.waits = '' ORDER BY r.batch LIMIT 1) AS w)
+			OR EXISTS (SELECT 1
+			FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.waits <> ''
+			ORDER BY r.batch LIMIT 1) AS w)
+			OR b.id IN (SELECT r.batch FROM rows r WHERE r.result = 'placing') AS works FROM batches b
+			WHERE b.open = 1) AS s
+		WHERE s.told = s.works
+		ORDER BY s.created_at DESC, s.id LIMIT 100`
+	selectPending = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held, r.certainty
+		FROM rows r
+		WHERE r.result = 'uncertain'
+		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
+		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0, 0
+		FROM items i JOIN rows r ON r.id = i.row
+		WHERE i.exception <> 0
+		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
+		UNION ALL SELECT DISTINCT 'bought-twice', p.row, p.twin, p.row, r.batch, CAST(0 AS BIGINT), 0
+		FROM purchases p JOIN rows r ON r.id = p.row
+		WHERE p.twin <> 0
+		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'bought-twice' AND t.ref = p.row AND t.mark = p.twin)
 		ORDER BY 4, 2 LIMIT 10000`
 )
 
@@ -189,7 +203,9 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 		}
 		var id int64
 		err = tx.QueryRowContext(
-			ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,$2,$3,$4,$5,$6,$7) RETURNING id`,
+			ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due)
+				VALUES ($1,$2,$3,$4,$5,$6,$7)
+				RETURNING id`,
 			n.Kind, n.Batch, n.Subject, n.Body, now, boolInt(n.Lasts), due).Scan(&id)
 		if err != nil {
 			return err
@@ -233,7 +249,8 @@ func (l Notifications) End(ctx context.Context, kind NotificationKind, batch str
 // they come back.
 func (l Notifications) ForgetCured(ctx context.Context) error {
 	_, err := l.exclusively(
-		ctx, `DELETE FROM told WHERE kind = 'exceptions' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
+		ctx, `DELETE FROM told WHERE kind = 'exceptions'
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
 	if err != nil {
 		return fmt.Errorf("forget the exceptions that are gone: %w", err)
 	}
@@ -331,8 +348,9 @@ func (l Notifications) List(ctx context.Context, limit int) ([]Notification, err
 // Backlog is what waits to be placed: rows, and their cost as far as it is known.
 func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
 	err = l.read.QueryRowContext(ctx,
-		`SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0) FROM rows r JOIN batches b ON b.id = r.batch
-		WHERE r.result = 'ready' AND b.open = 1`).Scan(&rows, &cost.Amount, &cost.Certainty)
+		`SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
+			FROM rows r JOIN batches b ON b.id = r.batch
+			WHERE r.result = 'ready' AND b.open = 1`).Scan(&rows, &cost.Amount, &cost.Certainty)
 	return rows, cost, wrap("sum up what waits", err)
 }
 

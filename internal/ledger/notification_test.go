@@ -235,7 +235,8 @@ func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
 			}
 			return n
 		}
-		if _, ok, err := a.Notifications().Claim(ctx, []ledger.NotificationKind{ledger.NotifyKey}, time.Minute); ok || err != nil {
+		if _, ok, err := a.Notifications().Claim(ctx, []ledger.NotificationKind{ledger.NotifyKey}, time.Minute); ok ||
+			err != nil {
 			s.Errorf("it is not of that kind: %v, %v", ok, err)
 		}
 		first := claim(a, true)

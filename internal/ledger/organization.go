@@ -109,7 +109,8 @@ func (l Organizations) BindClient(ctx context.Context, c Client) error {
 			c.Unnamed = ""
 		}
 		_, err = tx.ExecContext(
-			ctx, `INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT DO NOTHING`,
+			ctx, `INSERT INTO organizations (created, domain, subdomain, unnamed, name, at)
+				VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT DO NOTHING`,
 			c.Organization.CreatedAt, c.Organization.Domain, c.Organization.Subdomain, c.Unnamed, c.Organization.Name,
 			toMillis(l.now()))
 		return err

@@ -110,7 +110,9 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 		}
 		by := auditPerson(ctx)
 		_, err = tx.ExecContext(
-			ctx, `UPDATE approval_policy SET second = $1, from_cents = $2, products = $3, terminal = $4, changed_by = $5, changed_at = $6 WHERE id = 1`,
+			ctx, `UPDATE approval_policy
+				SET second = $1, from_cents = $2, products = $3, terminal = $4, changed_by = $5, changed_at = $6
+				WHERE id = 1`,
 			boolInt(next.Second), next.From, strings.Join(words, " "), boolInt(next.Terminal), by, toMillis(l.now()))
 		if err != nil || !before.weaker(next) {
 			return err

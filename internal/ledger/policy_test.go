@@ -147,7 +147,8 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			s.Helper()
 			account, err := l.Accounts().Find(ctx, "ben")
 			s.must(err)
-			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-link"}), account.ID,
+			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx,
+				ledger.AuditEvent{By: name, What: "account-link"}), account.ID,
 				time.Hour)
 			s.must(err)
 			return link
@@ -161,7 +162,8 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			s.imported(l, id, submits)
 			_, err := l.Approvals().Submit(ctx, id, "plan", submits)
 			s.must(err)
-			if err := l.Approvals().Approve(ctx, id, "plan", approves); !errors.Is(err, want) || want == nil && err != nil {
+			if err := l.Approvals().Approve(ctx, id, "plan", approves); !errors.Is(err, want) ||
+				want == nil && err != nil {
 				s.Errorf("%s approves what %s submitted: %v", approves, submits, err)
 			}
 		}
@@ -180,8 +182,10 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		_, err = l.Accounts().SignIn(ctx, ledger.Try{Name: "ben"}, password)
 		s.must(err)
 		tries("ana", "ben", ledger.ErrSecond) // ana may have set it
-		s.wantErr(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-vouch"}), ben.ID), ledger.ErrVouch)
-		s.must(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "cid", What: "account-vouch"}), ben.ID))
+		s.wantErr(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-vouch"}),
+			ben.ID), ledger.ErrVouch)
+		s.must(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "cid", What: "account-vouch"}),
+			ben.ID))
 		tries("ana", "ben", nil)
 
 		link = linkBy("ana")
@@ -210,10 +214,12 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		tries("ana", "dot", ledger.ErrSecond)
 
 		for _, by := range []string{"ana", "ben", "cid", "dot"} {
-			s.wantErr(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: by, What: "account-vouch"}), ben.ID),
+			s.wantErr(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: by, What: "account-vouch"}),
+				ben.ID),
 				ledger.ErrVouch)
 		}
-		s.must(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "eve", What: "account-vouch"}), ben.ID))
+		s.must(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "eve", What: "account-vouch"}),
+			ben.ID))
 		tries("ana", "ben", nil)
 		tries("ana", "dot", ledger.ErrSecond)
 		s.must(l.Accounts().VouchFor(ledger.AtTerminal(ctx, "root"), dot.ID))
@@ -234,7 +240,8 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 		reset := func() {
 			s.Helper()
 			s.pass(time.Minute)
-			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-link"}), ben.ID,
+			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx,
+				ledger.AuditEvent{By: "ana", What: "account-link"}), ben.ID,
 				time.Hour)
 			s.must(err)
 			_, err = l.Accounts().ResetPassword(ctx, link, "kettle-plinth-orchard")
@@ -305,7 +312,8 @@ func TestASecondFactorOfAnUnvouchedAccountShowsNothing(t *testing.T) {
 		s.must(err)
 		_, err = l.Accounts().BeginProvenSession(ctx, pat.ID, time.Hour, "", ledger.Proof{Factor: ledger.FactorApp})
 		s.must(err)
-		if behind, err := l.Accounts().ListCredentials(ctx, pat.ID); err != nil || !slices.Equal(behind, []string{"ana"}) {
+		if behind, err := l.Accounts().ListCredentials(ctx, pat.ID); err != nil ||
+			!slices.Equal(behind, []string{"ana"}) {
 			s.Errorf("%v, %v", behind, err)
 		}
 	})
@@ -343,7 +351,9 @@ func TestNewApproversAreToldOf(t *testing.T) {
 		s.must(l.Accounts().Change(by("ana"), pat.ID, []ledger.Role{ledger.Operator, ledger.Approver}, false))
 		tells("an operator", 1)
 		if n := s.count(
-			`SELECT COUNT(*) FROM notices WHERE subject LIKE '%pat got the role operator%' AND body LIKE 'ana gave pat the role operator.%'`); n != 1 {
+			`SELECT COUNT(*) FROM notices
+				WHERE subject LIKE '%pat got the role operator%'
+				AND body LIKE 'ana gave pat the role operator.%'`); n != 1 {
 			s.Errorf("%d notices say who made pat an operator", n)
 		}
 		_, err = l.Accounts().Add(by("ana"), "leo", []ledger.Role{ledger.Preparer})
@@ -360,14 +370,16 @@ func TestALinkResetsAPassword(t *testing.T) {
 		ana := s.account(l, "ana")
 		byOtto := func() string {
 			s.Helper()
-			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "otto", What: "account-link"}), ana.ID,
+			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx,
+				ledger.AuditEvent{By: "otto", What: "account-link"}), ana.ID,
 				time.Hour)
 			s.must(err)
 			return link
 		}
 		s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
 		session, old, link := s.session(l, ana), byOtto(), byOtto()
-		if n, err := l.Accounts().FindLinkNews(ctx, ana.ID); err != nil || n == nil || n.By != "otto" || !n.UsedAt.IsZero() {
+		if n, err := l.Accounts().FindLinkNews(ctx, ana.ID); err != nil || n == nil || n.By != "otto" ||
+			!n.UsedAt.IsZero() {
 			s.Errorf("%+v, %v", n, err)
 		}
 		_, err := l.Accounts().ResetPassword(ctx, old, "eleven brown otters at dusk")

@@ -159,8 +159,10 @@ func (db *database) renew(ctx context.Context) error {
 func (db *database) enroll(ctx context.Context, x execer) error {
 	from := db.clock.uptime()
 	_, err := x.ExecContext(
-		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+db.clock.sql()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
-		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what, places = excluded.places`,
+		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at)
+			VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+db.clock.sql()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
+			ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what,
+				places = excluded.places`,
 		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, toMillis(db.owner.StartedAt), db.owner.What,
 		boolInt(db.owner.Places), db.owner.Timeout.Milliseconds())
 	if err != nil {
@@ -197,7 +199,8 @@ func (db *database) retire() error {
 	_, err := db.exclusively(ctx, `UPDATE owners SET expires_at = 0 WHERE id = $1`, db.owner.ID)
 	if err == nil {
 		_, err = db.exclusively(
-			ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, db.owner.ID)
+			ctx, `DELETE FROM owners WHERE id = $1
+				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, db.owner.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("retire process %s: %w", db.owner.ID, err)
@@ -245,7 +248,10 @@ func (db *database) locked(o Process) (held, there bool) {
 // live.
 func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 	rows, err := q.QueryContext(ctx,
-		`SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+db.clock.sql()+` FROM owners ORDER BY started_at, id`)
+		`SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout,
+				(SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+db.clock.sql()+
+			` FROM owners
+			ORDER BY started_at, id`)
 	all, err := collect(rows, err, func(scan func(...any) error) (Process, error) {
 		var p Process
 		var started, expires, timeout, now int64
@@ -384,7 +390,9 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 			continue
 		}
 		struck, err := affected(l.exclusively(ctx,
-			`DELETE FROM owners WHERE id = $1 AND expires_at = $2 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID, toMillis(o.ExpiresAt)))
+			`DELETE FROM owners WHERE id = $1 AND expires_at = $2
+				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID,
+			toMillis(o.ExpiresAt)))
 		if err != nil {
 			return nil, fmt.Errorf("strike off process %s: %w", o.ID, err)
 		}

@@ -243,7 +243,9 @@ func TestLateAnswer(t *testing.T) {
 				slow, l := s.open(), s.open()
 				row := s.add(l, "a", reports("a", 1)...)[0]
 				s.send(slow, row)
-				s.exec(`UPDATE owners SET host = 'elsewhere', expires_at = 0 WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
+				s.exec(`UPDATE owners
+					SET host = 'elsewhere', expires_at = 0
+					WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
 				if n := s.sweep(l); n != 1 {
 					s.Fatalf("%d orphans", n)
 				}
@@ -361,7 +363,8 @@ func TestOthers(t *testing.T) {
 func TestProcessOfAnEarlierVersionCounts(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.exec(`INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ('old', 'elsewhere', 1, '/nowhere', 0, $1)`, s.clock().Add(time.Minute).UnixMilli())
+		s.exec(`INSERT INTO owners (id, host, pid, lock, started_at, expires_at)
+			VALUES ('old', 'elsewhere', 1, '/nowhere', 0, $1)`, s.clock().Add(time.Minute).UnixMilli())
 		if n, err := l.Fleet().Others(s.Context()); err != nil || n != 1 {
 			s.Errorf("%d others, %v", n, err)
 		}
@@ -413,7 +416,9 @@ func TestRepeatableOrderWaitsForTheTimeOut(t *testing.T) {
 		{"killed", "", 45 * time.Second},
 		{"silent", `UPDATE owners SET host = 'elsewhere', expires_at = expires_at - 86390000 WHERE timeout = 45000`,
 			10*time.Second + 45*time.Second},
-		{"of an earlier version", `UPDATE owners SET host = 'elsewhere', expires_at = started_at, timeout = 0 WHERE timeout = 45000`, time.Minute},
+		{"of an earlier version", `UPDATE owners
+			SET host = 'elsewhere', expires_at = started_at, timeout = 0
+			WHERE timeout = 45000`, time.Minute},
 		{"not on the list", `DELETE FROM owners WHERE timeout = 45000`, time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {

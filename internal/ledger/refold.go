@@ -26,8 +26,10 @@ func refold(ctx context.Context, tx *sql.Tx) error {
 	}
 	// What was bought goes before what is only claimed, should two be one now.
 	rows, err := tx.QueryContext(ctx,
-		`SELECT p.key, p.row, p.product, p.cover, p.year, p.why, p.at, p.bought, r.request FROM purchases p JOIN rows r ON r.id = p.row
-		WHERE p.key LIKE 'formation|%' OR p.key LIKE 'company|%' OR p.key LIKE '%|formation|%' ORDER BY p.bought DESC, p.at, p.key`)
+		`SELECT p.key, p.row, p.product, p.cover, p.year, p.why, p.at, p.bought, r.request
+			FROM purchases p JOIN rows r ON r.id = p.row
+			WHERE p.key LIKE 'formation|%' OR p.key LIKE 'company|%' OR p.key LIKE '%|formation|%'
+			ORDER BY p.bought DESC, p.at, p.key`)
 	all, err := collect(rows, err, func(scan func(...any) error) (purchase, error) {
 		var p purchase
 		var request string
@@ -52,14 +54,17 @@ func refold(ctx context.Context, tx *sql.Tx) error {
 			continue
 		}
 		_, err := tx.ExecContext(
-			ctx, `INSERT INTO purchases (key, row, product, cover, year, why, at, bought) VALUES ($1,$2,$3,$4,$5,$6,$7,$8) ON CONFLICT (key) DO NOTHING`,
+			ctx, `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
+				VALUES ($1,$2,$3,$4,$5,$6,$7,$8) ON CONFLICT (key) DO NOTHING`,
 			key, p.row, p.product, p.cover, p.year, p.why, p.at, p.bought)
 		if err != nil {
 			return fmt.Errorf("add the key %s: %w", key, err)
 		}
 		// The company that was created is found under its key.
 		if _, err := tx.ExecContext(ctx,
-			`INSERT INTO companies (ref, record, at) SELECT $1, record, at FROM companies WHERE ref = $2 ON CONFLICT (ref) DO NOTHING`, key, p.key); err != nil {
+			`INSERT INTO companies (ref, record, at)
+				SELECT $1, record, at FROM companies
+				WHERE ref = $2 ON CONFLICT (ref) DO NOTHING`, key, p.key); err != nil {
 			return fmt.Errorf("add the company %s: %w", key, err)
 		}
 	}

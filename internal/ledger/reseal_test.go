@@ -57,9 +57,10 @@ func (s *store) readThings(l *ledger.Ledger, name string, all sealedThings, want
 	u, errEdits := l.Uploads().Find(ctx, all.upload.ID)
 	r, errRoster := l.Schedules().FindCompanyList(ctx, all.roster)
 	secrets, errEndpoint := l.Endpoints().Secrets(ctx)
-	_, errFactor := l.Accounts().CheckCode(ctx, all.of, "123456", ledger.Try{}, func(secret, _ string, _ int64) (int64, bool) {
-		return s.clock().UnixNano(), secret == "secret of "+name
-	})
+	_, errFactor := l.Accounts().CheckCode(ctx, all.of, "123456", ledger.Try{},
+		func(secret, _ string, _ int64) (int64, bool) {
+			return s.clock().UnixNano(), secret == "secret of "+name
+		})
 	for what, ok := range map[string]bool{
 		"the number":        errRow == nil && number == ssn,
 		"the sheet":         errUpload == nil && len(content) == 40_000*len(sheetText),
@@ -250,7 +251,8 @@ func TestCompanyListsOfAnEarlierVersionAreSealed(t *testing.T) {
 		s.must(l.Close())
 		for i := range 3 {
 			content := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
-			s.exec(`INSERT INTO rosters (hash, file, content, created_by, created_at) VALUES ($1, 'in.csv', $2, 'Ana', 1)`, fmt.Sprintf("hash%d", i), []byte(content))
+			s.exec(`INSERT INTO rosters (hash, file, content, created_by, created_at)
+				VALUES ($1, 'in.csv', $2, 'Ana', 1)`, fmt.Sprintf("hash%d", i), []byte(content))
 		}
 		if s.config.DatabaseURL != "" {
 			s.open() // without a key that all machines share nothing is sealed
@@ -262,7 +264,8 @@ func TestCompanyListsOfAnEarlierVersionAreSealed(t *testing.T) {
 		l = s.open()
 		for i := range 3 {
 			want := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
-			if r, err := l.Schedules().FindCompanyList(ctx, fmt.Sprintf("hash%d", i)); err != nil || string(r.Content) != want {
+			if r, err := l.Schedules().FindCompanyList(ctx, fmt.Sprintf("hash%d", i)); err != nil ||
+				string(r.Content) != want {
 				s.Errorf("%d: %d bytes, %v", i, len(r.Content), err)
 			}
 		}

@@ -59,7 +59,8 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 		var number int
 		var batch string
 		err := g.tx.QueryRowContext(g.ctx,
-			`SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row WHERE i.order_id = $1 AND i.row <> $2 LIMIT 1`, id, s.id).Scan(&number, &batch)
+			`SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row
+				WHERE i.order_id = $1 AND i.row <> $2 LIMIT 1`, id, s.id).Scan(&number, &batch)
 		if err == nil {
 			return nil, fmt.Errorf("%w: %s is the order of row %d of batch %s", ErrOrderTaken, id, number, batch)
 		}

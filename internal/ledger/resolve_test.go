@@ -32,7 +32,8 @@ func TestResolve(t *testing.T) {
 			s.Fatal(none, err)
 		}
 
-		s.must(l.Resolutions().Placed(ctx, rows[0].ID, 0, []string{"order_1", "order_2"}, "seen on the dashboard by Ana"))
+		s.must(l.Resolutions().Placed(ctx, rows[0].ID, 0, []string{"order_1", "order_2"},
+			"seen on the dashboard by Ana"))
 		r := s.want(l, rows[0], filing.Placed, 0)
 		if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport ||
 			r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
@@ -60,7 +61,8 @@ func TestResolve(t *testing.T) {
 
 		s.send(l, rows[2])
 		for _, id := range []int64{rows[0].ID, rows[1].ID, rows[2].ID, rival.ID} {
-			for _, err := range []error{l.Resolutions().Placed(ctx, id, 0, nil, ""), l.Resolutions().NotPlaced(ctx, id, 0, "")} {
+			for _, err := range []error{l.Resolutions().Placed(ctx, id, 0, nil, ""),
+				l.Resolutions().NotPlaced(ctx, id, 0, "")} {
 				if !errors.Is(err, ledger.ErrTransition) {
 					s.Errorf("row %d: %v", id, err)
 				}
@@ -132,7 +134,8 @@ func TestNameCompany(t *testing.T) {
 		r := report("", "")
 		r.Request.Order.AnnualReport, r.Request.Order.Formation = nil, &filing.FormationItem{}
 		rows := s.add(l, "a", r, report("comp_1", "2026"))
-		if err := l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", nil, ""); !errors.Is(err, ledger.ErrTransition) {
+		if err := l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", nil, ""); !errors.Is(err,
+			ledger.ErrTransition) {
 			s.Error(err)
 		}
 		s.place(l, rows[0])
@@ -142,12 +145,14 @@ func TestNameCompany(t *testing.T) {
 			s.Errorf("%+v", unnamed)
 		}
 		for range 2 {
-			s.must(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", intent(report("comp_9", "2026")).Claims, "says Ana"))
+			s.must(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", intent(report("comp_9", "2026")).Claims,
+				"says Ana"))
 		}
 		if got := s.want(l, rows[0], filing.Placed, 0); got.Company != "comp_9" || got.Message != "says Ana" {
 			s.Errorf("%+v", got)
 		}
-		if err := l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_8", nil, ""); !errors.Is(err, ledger.ErrTransition) {
+		if err := l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_8", nil, ""); !errors.Is(err,
+			ledger.ErrTransition) {
 			s.Error(err)
 		}
 		if unnamed, err := l.Resolutions().UnnamedFormations(ctx, "a"); err != nil || len(unnamed) > 0 {

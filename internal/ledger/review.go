@@ -60,10 +60,16 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		// Those that were held back may wait for a second person; a row that is
 		// ready stays as it is.
 		err := l.exec(
-			ctx, tx, `UPDATE rows SET result = v.result, message = CASE WHEN v.result = rows.result OR rows.waits = 'approval' THEN rows.message ELSE v.message END, faults = v.faults,
-				request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END, waits = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+`' ELSE rows.waits END, quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
+			ctx, tx, `UPDATE rows
+				SET result = v.result, message = CASE WHEN v.result = rows.result
+				OR rows.waits = 'approval' THEN rows.message ELSE v.message END, faults = v.faults, request = CASE
+					WHEN v.request = '' THEN rows.request ELSE v.request END, waits = CASE
+					WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+
+				`' ELSE rows.waits END, quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
 				updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
-			WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready' OR rows.result = 'invalid' AND rows.request <> '' AND rows.batch = v.batch)`,
+			WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready'
+				OR rows.result = 'invalid' AND rows.request <> ''
+						AND rows.batch = v.batch)`,
 			records)
 		if err != nil {
 			return err
@@ -118,7 +124,9 @@ func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (m
 	for some := range slices.Chunk(formations, pageSize) {
 		in, args := list(some)
 		rows, err := l.read.QueryContext(ctx,
-			`SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request FROM purchases p JOIN rows r ON r.id = p.row WHERE p.key IN (`+in+`)`, args...)
+			`SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request
+				FROM purchases p JOIN rows r ON r.id = p.row
+				WHERE p.key IN (`+in+`)`, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var key, company, request string
 			var n NamedCompany
@@ -174,14 +182,17 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 		if err != nil {
 			return fmt.Errorf("remember the company %s: %w", ref, err)
 		}
-		records = append(records, record{text("ref", ref), text("record", string(body)), number("at", toMillis(l.now()))})
+		records = append(records, record{text("ref", ref), text("record", string(body)),
+			number("at", toMillis(l.now()))})
 	}
 	if len(records) == 0 {
 		return nil
 	}
 	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
-			ctx, tx, `INSERT INTO companies (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
+			ctx, tx, `INSERT INTO companies (ref, record, at)
+				SELECT v.ref, v.record, v.at {{v}}
+				WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
 			records)
 	})
 	if err != nil {
@@ -209,8 +220,9 @@ func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 	var all []NameOnFile
 	seen := make(map[string]bool)
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT p.key, p.product, p.at, r.batch, r.number, r.company, r.request, b.file FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
-		WHERE p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+
+		`SELECT p.key, p.product, p.at, r.batch, r.number, r.company, r.request, b.file
+			FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
+			WHERE p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+
 			`') ORDER BY p.at, p.key`)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var n NameOnFile

@@ -11,7 +11,9 @@ import (
 	"bulkfiling/internal/money"
 )
 
-const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at`
+const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty,
+		r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt,
+		r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at`
 
 func scanRow(scan func(...any) error) (Row, error) {
 	var r Row
@@ -125,8 +127,10 @@ func (db *database) page(ctx context.Context, where string, args ...any) ([]Row,
 	}
 	in, refs := list(ids)
 	items, err := db.read.QueryContext(ctx,
-		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, certainty, exception, exception_note FROM items
-		WHERE row IN (`+in+`) ORDER BY id`, refs...)
+		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost,
+				certainty, exception, exception_note
+			FROM items
+			WHERE row IN (`+in+`) ORDER BY id`, refs...)
 	if err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
 	}
@@ -177,7 +181,8 @@ func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, erro
 }
 
 // sendable is what Begin will let through, but for what halts everybody.
-const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
+const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND b.paused = 0
+	AND b.canceled = 0 AND b.approval <> 'wanted'`
 
 // ReadyRows reads those of the given rows that may be sent now.
 func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
@@ -194,8 +199,11 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT b.id FROM batches b WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' AND ($1 = '' OR b.id = $1)
-		AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '') ORDER BY b.created_at`, only)
+		`SELECT b.id FROM batches b
+			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
+			AND ($1 = '' OR b.id = $1)
+			AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '')
+			ORDER BY b.created_at`, only)
 	batches, err := collect(rows, err, scanOne[string])
 	if err != nil {
 		return nil, fmt.Errorf("list batches with work: %w", err)
@@ -205,7 +213,9 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
 		// them all rather than take the first of their index.
 		rows, err := l.read.QueryContext(ctx,
-			`SELECT r.id FROM rows r WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1 ORDER BY r.priority, r.id LIMIT $3`,
+			`SELECT r.id FROM rows r
+				WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1
+				ORDER BY r.priority, r.id LIMIT $3`,
 			toMillis(l.now()), batch, max(limit/len(batches), 1))
 		err = each(rows, err, func(scan func(...any) error) error {
 			var id int64
@@ -235,17 +245,22 @@ type Unfinished struct {
 // Unfinished says how far a batch is from its end.
 func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, error) {
 	var u Unfinished
-	err := l.read.QueryRowContext(ctx, `SELECT
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' THEN 1 ELSE 0 END), 0),
+	err := l.read.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = ''
+			AND r.due <= $1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' THEN 1 ELSE 0 END),
+			0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN 1 ELSE 0 END), 0),
 			COALESCE(MIN(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN r.due END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'placing' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'funds' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits > 'funds' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'approval' THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> '' AND EXISTS (SELECT 1 FROM purchases p JOIN rows h ON h.id = p.row
-				WHERE p.key = substr(r.waits, 5) AND r.waits <> 'funds' AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)) THEN 1 ELSE 0 END), 0)
-		FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`,
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> ''
+			AND EXISTS (SELECT 1 FROM purchases p JOIN rows h ON h.id = p.row WHERE p.key = substr(r.waits, 5)
+			AND r.waits <> 'funds'
+			AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)) THEN 1
+			ELSE 0 END), 0)
+		FROM rows r JOIN batches b ON b.id = r.batch
+		WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`,
 		toMillis(l.now()), batch).
 		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Dearer, &u.Moving)
 	if err != nil {

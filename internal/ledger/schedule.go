@@ -97,7 +97,8 @@ func (l Schedules) addCompanyList(ctx context.Context, r CompanyList) (hash stri
 		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
 	}
 	_, err = l.exclusively(withoutAudit(ctx),
-		`INSERT INTO rosters (hash, file, content, sealed, created_by, created_at) VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
+		`INSERT INTO rosters (hash, file, content, sealed, created_by, created_at)
+			VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
 		hash, r.File, keys.Seal(nil, nil, r.Content, companyListPlace(hash)), r.CreatedBy, toMillis(l.now()))
 	if err != nil {
 		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
@@ -140,8 +141,8 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
-			`INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
-			ON CONFLICT (name) DO NOTHING`,
+			`INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at)
+				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9) ON CONFLICT (name) DO NOTHING`,
 			s.Name, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), boolInt(s.Paused), toMillis(since),
 			s.CreatedBy, toMillis(l.now())))
 		if added = n == 1; err != nil || !added {
@@ -162,7 +163,10 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 // addListVersion writes down which roster a season has from now on.
 func addListVersion(ctx context.Context, tx *sql.Tx, name string, since time.Time) error {
 	_, err := tx.ExecContext(
-		ctx, `INSERT INTO season_rosters (season, version, roster, since) SELECT name, version, roster, $2 FROM seasons WHERE name = $1`, name, toMillis(since))
+		ctx, `INSERT INTO season_rosters (season, version, roster, since)
+			SELECT name, version, roster, $2
+			FROM seasons
+			WHERE name = $1`, name, toMillis(since))
 	return err
 }
 
@@ -190,7 +194,9 @@ func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion
 func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
-			`UPDATE seasons SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1 WHERE name = $1 AND version = $2`,
+			`UPDATE seasons
+				SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
+				WHERE name = $1 AND version = $2`,
 			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), toMillis(s.Since)))
 		if err == nil && n == 0 {
 			err = ErrStale
@@ -212,9 +218,11 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 // List lists all seasons by name.
 func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at,
-		COALESCE((SELECT MAX(v.since) FROM season_rosters v WHERE v.season = s.name), s.since)
-		FROM seasons s JOIN rosters r ON r.hash = s.roster ORDER BY s.name`)
+		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version,
+				s.created_by, s.created_at,
+				COALESCE((SELECT MAX(v.since) FROM season_rosters v WHERE v.season = s.name), s.since)
+			FROM seasons s JOIN rosters r ON r.hash = s.roster
+			ORDER BY s.name`)
 	all, err := collect(rows, err, func(scan func(...any) error) (Schedule, error) {
 		var s Schedule
 		var options string
@@ -281,7 +289,8 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 		case errors.Is(err, sql.ErrNoRows):
 			claimed = true
 			_, err := tx.ExecContext(
-				ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
+				ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state)
+					VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
 				f.ID, f.Schedule, toMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, toMillis(l.now()),
 				string(RunBegun))
 			return err
@@ -313,7 +322,9 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 // EndRun records what a firing of this process came to.
 func (l Schedules) EndRun(ctx context.Context, f Run) error {
 	_, err := l.exclusively(
-		ctx, `UPDATE firings SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6 WHERE id = $1 AND owner = $7`,
+		ctx, `UPDATE firings
+			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6
+			WHERE id = $1 AND owner = $7`,
 		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, toMillis(l.now()), l.owner.ID)
 	if err != nil {
 		return fmt.Errorf("end the firing %s: %w", f.ID, err)
@@ -378,7 +389,10 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 	if len(keys) > 0 {
 		in, args := list(keys)
 		rows, err := l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, o.number, p.bought,
-				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND lower(i.filing_status) IN ('canceled', 'cancelled')) FROM purchases p JOIN rows o ON o.id = p.row WHERE p.key IN (`+in+`)`, args...)
+				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product
+				AND lower(i.filing_status) IN ('canceled', 'cancelled'))
+			FROM purchases p JOIN rows o ON o.id = p.row
+			WHERE p.key IN (`+in+`)`, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var key filing.Key
 			var h PriorPurchase

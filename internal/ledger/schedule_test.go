@@ -22,9 +22,11 @@ func TestSeasons(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		l, ctx := s.open(), s.Context()
 		content := []byte("Company ID\ncomp_1\n\x00\xff")
-		hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: content, CreatedBy: "Ana"})
+		hash, err := l.Schedules().AddCompanyList(ctx,
+			ledger.CompanyList{File: "roster.csv", Content: content, CreatedBy: "Ana"})
 		s.must(err)
-		if again, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "other.csv", Content: content}); err != nil ||
+		if again, err := l.Schedules().AddCompanyList(ctx,
+			ledger.CompanyList{File: "other.csv", Content: content}); err != nil ||
 			again != hash {
 			s.Error(again, err)
 		}
@@ -37,7 +39,8 @@ func TestSeasons(t *testing.T) {
 		}
 		for _, want := range []bool{true, false} {
 			if added, err := l.Schedules().Add(ctx,
-				ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || added != want {
+				ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil ||
+				added != want {
 				s.Errorf("added %v, %v; want %v", added, err, want)
 			}
 		}
@@ -61,7 +64,8 @@ func TestSeasons(t *testing.T) {
 		change = all[0]
 		change.CompanyList = other
 		s.must(l.Schedules().Change(ctx, change))
-		if all, err = l.Schedules().List(ctx); err != nil || all[0].CompanyList != other || !all[0].Since.Equal(since) ||
+		if all, err = l.Schedules().List(ctx); err != nil || all[0].CompanyList != other ||
+			!all[0].Since.Equal(since) ||
 			!all[0].Changed.Equal(s.clock()) {
 			s.Errorf("%+v, %v", all, err)
 		}
@@ -109,7 +113,8 @@ func TestCompanyListsNeedASharedKey(t *testing.T) {
 		hash, err := s.open().Schedules().AddCompanyList(s.Context(), list)
 		s.must(err)
 		s.config.Dir = s.TempDir() // another machine
-		if r, err := s.open().Schedules().FindCompanyList(s.Context(), hash); err != nil || string(r.Content) != string(list.Content) {
+		if r, err := s.open().Schedules().FindCompanyList(s.Context(), hash); err != nil ||
+			string(r.Content) != string(list.Content) {
 			s.Error(r, err)
 		}
 	})

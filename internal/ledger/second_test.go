@@ -23,7 +23,8 @@ func (s *store) approvesWaiting(l *ledger.Ledger, batch, name string, want error
 	s.Helper()
 	looked, err := l.Approvals().CostIncrease(s.Context(), batch)
 	s.must(err)
-	if err := l.Approvals().ApproveCosts(s.by(name), batch, looked); !errors.Is(err, want) || want == nil && err != nil {
+	if err := l.Approvals().ApproveCosts(s.by(name), batch, looked); !errors.Is(err, want) ||
+		want == nil && err != nil {
 		s.Errorf("%s approves the rows of %s: %v, want %v", name, batch, err, want)
 	}
 }
@@ -64,12 +65,14 @@ func TestABatchFromBeforeContributorsHasThem(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "ben")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
-		hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
+		hash, err := l.Schedules().AddCompanyList(ctx,
+			ledger.CompanyList{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
 		s.must(err)
 		s.imported(l, "upload", "ANA")
 		s.imported(l, "typed", "")
 		s.imported(l, "season", "")
-		s.exec(`INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state, batch) VALUES ('f', 'de', 1, '` + hash + `', 0, '', 1, 'done', 'season')`)
+		s.exec(`INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state, batch)
+			VALUES ('f', 'de', 1, '` + hash + `', 0, '', 1, 'done', 'season')`)
 		s.must(l.OpenBatch(ctx, "upload"))
 		s.must(l.OpenBatch(ctx, "typed"))
 		s.must(l.OpenBatch(ctx, "season"))
@@ -155,7 +158,8 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 // A row that waits for a second person goes on waiting, whatever answer to its
 // older attempt comes late, and whatever comes after that.
 func TestNoLateAnswerApprovesARow(t *testing.T) {
-	classes := []filing.AnswerKind{filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError,
+	classes := []filing.AnswerKind{filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer,
+		filing.ServerError,
 		filing.Busy,
 		filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused}
 	onBothDatabases(t, func(s *store) {
@@ -176,7 +180,8 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 				for _, class := range []filing.AnswerKind{first, second} {
 					s.must(l.Settle(s.Context(), outcome(sent, try, class)))
 					if r := s.row(l, row.ID); r.Result == filing.Ready && r.BlockedOn != "approval" {
-						s.Errorf("%s then %s: after %s it is ready, and waits for %q", first, second, class, r.BlockedOn)
+						s.Errorf("%s then %s: after %s it is ready, and waits for %q", first, second, class,
+							r.BlockedOn)
 					}
 				}
 			}
@@ -195,7 +200,8 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		keep := func(name, content string) string {
 			s.Helper()
-			hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte(content), CreatedBy: name})
+			hash, err := l.Schedules().AddCompanyList(ctx,
+				ledger.CompanyList{File: "roster.csv", Content: []byte(content), CreatedBy: name})
 			s.must(err)
 			return hash
 		}

@@ -320,12 +320,16 @@ func TestKeyFromTheEnvironment(t *testing.T) {
 // neither does one that was touched.
 func TestSealedToItsRow(t *testing.T) {
 	for name, spoil := range map[string]string{
-		"another row":   `UPDATE secrets SET sealed = (SELECT sealed FROM secrets WHERE batch = 'a' AND number = 3) WHERE batch = 'a' AND number = 2`,
-		"another batch": `UPDATE secrets SET sealed = (SELECT sealed FROM secrets WHERE batch = 'b' AND number = 2) WHERE batch = 'a' AND number = 2`,
-		"touched":       `UPDATE secrets SET sealed = 'AAAA' || substr(sealed, 5) WHERE batch = 'a' AND number = 2`,
-		"cut short":     `UPDATE secrets SET sealed = substr(sealed, 1, 8) WHERE batch = 'a' AND number = 2`,
-		"no encoding":   `UPDATE secrets SET sealed = '!' WHERE batch = 'a' AND number = 2`,
-		"empty":         `UPDATE secrets SET sealed = '' WHERE batch = 'a' AND number = 2`,
+		"another row": `UPDATE secrets
+			SET sealed = (SELECT sealed FROM secrets WHERE batch = 'a' AND number = 3)
+			WHERE batch = 'a' AND number = 2`,
+		"another batch": `UPDATE secrets
+			SET sealed = (SELECT sealed FROM secrets WHERE batch = 'b' AND number = 2)
+			WHERE batch = 'a' AND number = 2`,
+		"touched":     `UPDATE secrets SET sealed = 'AAAA' || substr(sealed, 5) WHERE batch = 'a' AND number = 2`,
+		"cut short":   `UPDATE secrets SET sealed = substr(sealed, 1, 8) WHERE batch = 'a' AND number = 2`,
+		"no encoding": `UPDATE secrets SET sealed = '!' WHERE batch = 'a' AND number = 2`,
+		"empty":       `UPDATE secrets SET sealed = '' WHERE batch = 'a' AND number = 2`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {

@@ -104,7 +104,9 @@ func (l Accounts) BeginProvenSession(ctx context.Context, account string, life t
 			return err
 		}
 		if _, err := tx.ExecContext(ctx,
-			`INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token, agent, confirmed_at) VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8,$9)`,
+			`INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token,
+					agent, confirmed_at)
+				VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8,$9)`,
 			hash, a.ID, from, toMillis(now), toMillis(now.Add(life)), string(proof.Factor), token, proof.Agent,
 			toMillis(confirmed)); err != nil {
 			return err
@@ -130,8 +132,10 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 	var err error
 	s.Account, err = scanAccount(func(dest ...any) error {
 		return l.read.QueryRowContext(ctx,
-			`SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent, s.factor, s.confirmed_at, (SELECT second_factor FROM sign_in_rules WHERE id = 1)
-			FROM sessions s JOIN accounts a ON a.id = s.account WHERE s.hash = $1`, hashed(secret)).
+			`SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent, s.factor,
+					s.confirmed_at, (SELECT second_factor FROM sign_in_rules WHERE id = 1)
+				FROM sessions s JOIN accounts a ON a.id = s.account
+				WHERE s.hash = $1`, hashed(secret)).
 			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Agent, &s.Factor, &confirmed, &wanted)...)
 	})
 	now := l.now()

@@ -64,7 +64,8 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 			return err
 		}
 		_, err = tx.ExecContext(
-			ctx, `INSERT INTO sign_in_links (hash, id, account, made_by, behind, created_at, ends_at) VALUES ($1,$2,$3,$4,$5,$6,$7)`,
+			ctx, `INSERT INTO sign_in_links (hash, id, account, made_by, behind, created_at, ends_at)
+				VALUES ($1,$2,$3,$4,$5,$6,$7)`,
 			hash, "L"+rand.Text()[:11], a.ID, by, string(words), toMillis(now), toMillis(now.Add(life)))
 		if err != nil || by == a.Name {
 			return err
@@ -167,7 +168,9 @@ func (l Accounts) takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, m
 		return err
 	}
 	_, err = tx.ExecContext(
-		ctx, `UPDATE accounts SET behind = $2, unvouched_since = CASE WHEN unvouched_since = 0 THEN $3 ELSE unvouched_since END WHERE id = $1`,
+		ctx, `UPDATE accounts
+			SET behind = $2, unvouched_since = CASE WHEN unvouched_since = 0 THEN $3 ELSE unvouched_since END
+			WHERE id = $1`,
 		a.ID, string(words), toMillis(l.now()))
 	return wrap("use a link up", err)
 }
@@ -202,8 +205,10 @@ func (l Accounts) ResetPassword(ctx context.Context, secret, password string) (A
 // ListSignInLinks lists the open links, the newest first.
 func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT t.id, a.name, a.password <> '', t.made_by, t.created_at, t.ends_at FROM sign_in_links t JOIN accounts a ON a.id = t.account
-		WHERE t.ends_at > $1 ORDER BY t.created_at DESC, t.id`, toMillis(l.now()))
+		`SELECT t.id, a.name, a.password <> '', t.made_by, t.created_at, t.ends_at
+			FROM sign_in_links t JOIN accounts a ON a.id = t.account
+			WHERE t.ends_at > $1
+			ORDER BY t.created_at DESC, t.id`, toMillis(l.now()))
 	all, err := collect(rows, err, func(scan func(...any) error) (SignInLink, error) {
 		var s SignInLink
 		var created, ends int64
@@ -310,6 +315,7 @@ func provenCredentials(ctx context.Context, tx *sql.Tx, account string, factor F
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', unvouched_since = 0 WHERE id = $1
-		AND EXISTS (SELECT 1 FROM factors f WHERE f.account = accounts.id AND f.created_at < accounts.unvouched_since)`, account)
+		AND EXISTS (SELECT 1 FROM factors f
+			WHERE f.account = accounts.id AND f.created_at < accounts.unvouched_since)`, account)
 	return wrap("note whose the credentials are", err)
 }

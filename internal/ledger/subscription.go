@@ -36,8 +36,11 @@ func coversNow(now int64) string {
 	since := trustedSince(now)
 	return fmt.Sprintf(`o.result <> 'uncertain'
 		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product IN (p.product, '')
-			AND (lower(i.filing_status) IN ('canceled', 'cancelled') OR lower(i.subscription_status) NOT IN ('', 'active')))
-		AND (p.at >= %d OR EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_at >= %d))`, since, since)
+			AND (lower(i.filing_status) IN ('canceled', 'cancelled')
+			OR lower(i.subscription_status) NOT IN ('', 'active')))
+		AND (p.at >= %d
+			OR EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product
+			AND i.subscription_at >= %d))`, since, since)
 }
 
 // Subscription is what is known of a subscription to annual reports.
@@ -73,8 +76,12 @@ func lapsed(status, filingStatus string, result filing.Result, heard, now int64)
 	return ""
 }
 
-const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.batch, o.number, COALESCE(i.order_id, ''), COALESCE(i.subscription_status, ''), COALESCE(i.filing_status, ''), COALESCE(i.subscription_at, 0)
-	FROM purchases p JOIN rows o ON o.id = p.row LEFT JOIN items i ON i.row = p.row AND i.product IN (p.product, '') WHERE p.bought = 1 AND p.cover <> '' AND `
+const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.batch, o.number,
+		COALESCE(i.order_id, ''), COALESCE(i.subscription_status, ''), COALESCE(i.filing_status, ''),
+		COALESCE(i.subscription_at, 0)
+	FROM purchases p JOIN rows o ON o.id = p.row
+	LEFT JOIN items i ON i.row = p.row AND i.product IN (p.product, '')
+	WHERE p.bought = 1 AND p.cover <> '' AND `
 
 // subscriptions reads those of the given covers, by cover, the newest year first.
 func (db *database) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
@@ -190,8 +197,10 @@ func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) err
 	}
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
-			ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at) SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
-			WHERE TRUE ON CONFLICT (batch, number) DO UPDATE SET cover = excluded.cover, year = excluded.year, opened = excluded.opened, at = excluded.at`,
+			ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at)
+				SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
+				WHERE TRUE ON CONFLICT (batch, number) DO UPDATE SET cover = excluded.cover, year = excluded.year,
+					opened = excluded.opened, at = excluded.at`,
 			records)
 	})
 	if err != nil {
@@ -211,9 +220,11 @@ type Covered struct {
 	By        Subscription // of several the soundest
 }
 
-const selectCovered = `SELECT r.id, c.batch, c.number, c.cover, c.year FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number 
-	WHERE r.result IN ('skipped', 'placed') AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')
-		AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.cover = c.cover AND p.year = c.year AND p.bought = 1)`
+const selectCovered = `SELECT r.id, c.batch, c.number, c.cover, c.year
+	FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
+	WHERE r.result IN ('skipped', 'placed')
+	AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')
+	AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.cover = c.cover AND p.year = c.year AND p.bought = 1)`
 
 // Covered lists the rows that wait for a renewal: their report was not ordered because
 // a subscription covers it, no renewal of their year was seen, and nobody ordered
@@ -303,7 +314,9 @@ var ErrNoSubscription = errors.New("no annual report of this ledger has this ord
 func (l Subscriptions) SetStatus(ctx context.Context, order, status string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		done, err := tx.ExecContext(ctx,
-			`UPDATE items SET subscription_status = $2, subscription_at = $3 WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
+			`UPDATE items
+				SET subscription_status = $2, subscription_at = $3
+				WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
 			order, status, toMillis(l.now()))
 		if err != nil {
 			return fmt.Errorf("record the status of the subscription of %s: %w", order, err)
@@ -312,7 +325,10 @@ func (l Subscriptions) SetStatus(ctx context.Context, order, status string) erro
 			return errors.Join(err, ErrNoSubscription)
 		}
 		_, err = tx.ExecContext(
-			ctx, `UPDATE rows SET updated_at = $2 WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order, toMillis(l.now()))
+			ctx, `UPDATE rows
+				SET updated_at = $2
+				WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order,
+			toMillis(l.now()))
 		return err
 	})
 }
@@ -378,8 +394,11 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 		var cover string
 		var year, opened int64
 		err := tx.QueryRowContext(ctx,
-			`SELECT c.cover, c.year, c.opened FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
-			WHERE r.id = $1 AND r.result IN ('skipped', 'placed') AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')`, row).Scan(&cover, &year, &opened)
+			`SELECT c.cover, c.year, c.opened
+				FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
+				WHERE r.id = $1 AND r.result IN ('skipped', 'placed')
+				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')`,
+			row).Scan(&cover, &year, &opened)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotCovered
 		}
@@ -405,17 +424,25 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 			query string
 			args  []any
 		}{
-			{`INSERT INTO items (row, product, order_type, order_id, subscription_status, certainty, created_at, subscription_at) VALUES ($1, 'annual-report', 'annual_report', $2, 'active', 0, $3, $3)`,
+			{`INSERT INTO items (row, product, order_type, order_id, subscription_status, certainty, created_at,
+					subscription_at)
+				VALUES ($1, 'annual-report', 'annual_report', $2, 'active', 0, $3, $3)`,
 				[]any{row, order, now}},
-			{`INSERT INTO purchases (key, row, product, cover, year, why, at, bought) VALUES ($1, $2, 'annual-report', $3, $4, '', $5, 1) ON CONFLICT (key) DO NOTHING`,
+			{`INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
+				VALUES ($1, $2, 'annual-report', $3, $4, '', $5, 1) ON CONFLICT (key) DO NOTHING`,
 				[]any{string(o.Keys()[filing.AnnualReport]), row, cover, year, now}},
-			{`UPDATE rows SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END, result = CASE WHEN result = 'skipped' THEN 'exists' ELSE result END, updated_at = $3 WHERE id = $1`,
+			{`UPDATE rows
+				SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END, result = CASE
+					WHEN result = 'skipped' THEN 'exists' ELSE result END, updated_at = $3
+				WHERE id = $1`,
 				[]any{
 					row, "renewed under its annual subscription as " + order +
 						"; nothing was ordered. The service charges renewals by itself: importer deposit --adjust " +
 						"enters it", now,
 				}},
-			{`UPDATE items SET subscription_at = $2 WHERE row = $1 AND product = 'annual-report' AND lower(subscription_status) IN ('', 'active')`, []any{
+			{`UPDATE items
+				SET subscription_at = $2
+				WHERE row = $1 AND product = 'annual-report' AND lower(subscription_status) IN ('', 'active')`, []any{
 				opened, now,
 			}},
 			{`UPDATE events SET state = 'new' WHERE state = 'unknown' AND order_id = $1`, []any{order}},

@@ -213,9 +213,11 @@ func (l Accounts) addFailure(ctx context.Context, c *counter, from string) (time
 			until = fromMillis(toMillis(now.Add(wait)))
 		}
 		n, err := affected(l.exclusively(ctx,
-			`INSERT INTO failures (hash, count, until, at, origin) VALUES ($1,$2,$3,$4,$5)
-			ON CONFLICT (hash) DO UPDATE SET count = excluded.count, until = excluded.until, at = excluded.at, origin = excluded.origin
-			WHERE failures.count = $6 AND failures.at = $7`,
+			`INSERT INTO failures (hash, count, until, at, origin)
+				VALUES ($1,$2,$3,$4,$5)
+				ON CONFLICT (hash) DO UPDATE SET count = excluded.count, until = excluded.until, at = excluded.at,
+					origin = excluded.origin
+				WHERE failures.count = $6 AND failures.at = $7`,
 			c.hash, count+1, toMillis(until), toMillis(now), from, was, at))
 		if err != nil {
 			return time.Time{}, fmt.Errorf("count failed attempts: %w", err)
@@ -248,7 +250,8 @@ func (c *CountedTry) forget(ctx context.Context) error {
 		if one.scope.name == byAddress.name {
 			continue
 		}
-		if _, err := c.ledger.exclusively(withoutAudit(ctx), `DELETE FROM failures WHERE hash = $1`, one.hash); err != nil {
+		if _, err := c.ledger.exclusively(withoutAudit(ctx), `DELETE FROM failures WHERE hash = $1`,
+			one.hash); err != nil {
 			return fmt.Errorf("forget failed attempts: %w", err)
 		}
 	}

@@ -60,7 +60,8 @@ func TestFailuresToSignInWait(t *testing.T) {
 			for _, minutes := range []time.Duration{1, 2, 4, 8, 15, 15} {
 				until := s.clock().Add(minutes * time.Minute)
 				for _, l := range []*ledger.Ledger{one, other} {
-					_, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: strings.ToLower(name), From: from}, password)
+					_, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: strings.ToLower(name), From: from},
+						password)
 					many, ok := errors.AsType[*ledger.TooMany](err)
 					if !ok || !many.Until.Equal(until) || many.Scope != "name and address" {
 						s.Fatalf("%v, want a wait until %s", err, until)
@@ -217,7 +218,8 @@ func TestFailuresAtOnceAreCounted(t *testing.T) {
 		const tries = 24
 		for i := range tries {
 			go func() {
-				_, err := ledgers[i%2].Accounts().CountTry(s.Context(), ledger.Try{Kind: "code", Name: "ana", From: "192.0.2.1"})
+				_, err := ledgers[i%2].Accounts().CountTry(s.Context(),
+					ledger.Try{Kind: "code", Name: "ana", From: "192.0.2.1"})
 				results <- err
 			}()
 		}

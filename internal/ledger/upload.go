@@ -89,7 +89,8 @@ func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 	}
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(
-			ctx, `INSERT INTO uploads (id, file, size, hash, options, edits, created_by, created_at, changed_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8)`,
+			ctx, `INSERT INTO uploads (id, file, size, hash, options, edits, created_by, created_at, changed_at)
+				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8)`,
 			u.ID, u.File, u.Size, u.Hash, string(u.Options), edits, u.CreatedBy, toMillis(u.CreatedAt))
 		if err != nil {
 			return err
@@ -194,8 +195,10 @@ func (l Uploads) Find(ctx context.Context, id string) (Upload, error) {
 // their edits.
 func (l Uploads) List(ctx context.Context) ([]Upload, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT id, file, size, hash, options, '', version, batch, quote, created_by, created_at, changed_at FROM uploads u
-		WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1) ORDER BY created_at DESC, id`)
+		`SELECT id, file, size, hash, options, '', version, batch, quote, created_by, created_at, changed_at
+			FROM uploads u
+			WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)
+			ORDER BY created_at DESC, id`)
 	all, err := collect(rows, err, l.scanUpload)
 	if err != nil {
 		return nil, fmt.Errorf("list the sheets: %w", err)
@@ -225,7 +228,9 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
-			`UPDATE uploads SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5 WHERE id = $1 AND version = $2`,
+			`UPDATE uploads
+				SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5
+				WHERE id = $1 AND version = $2`,
 			u.ID, u.Version, string(u.Options), edits, toMillis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrStale
@@ -319,7 +324,8 @@ func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
 		dropped = len(ids)
 		// One that is on its way has a day.
 		_, err = tx.ExecContext(
-			ctx, `DELETE FROM upload_parts WHERE at < $1 AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = upload_parts.upload)`, yesterday)
+			ctx, `DELETE FROM upload_parts WHERE at < $1
+				AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = upload_parts.upload)`, yesterday)
 		return err
 	})
 	if err != nil {

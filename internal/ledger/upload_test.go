@@ -379,7 +379,8 @@ func TestMappings(t *testing.T) {
 			Columns:   map[string]string{"A": "Filing Year"},
 			CreatedBy: "bob",
 		}))
-		if m, err := l.Uploads().FindMapping(ctx, "x"); err != nil || m.CreatedBy != "bob" || m.Columns["A"] != "Filing Year" ||
+		if m, err := l.Uploads().FindMapping(ctx, "x"); err != nil || m.CreatedBy != "bob" ||
+			m.Columns["A"] != "Filing Year" ||
 			len(m.Columns) != 1 {
 			s.Error(m, err)
 		}

@@ -644,7 +644,7 @@ var mutants = []mutant{
 		file:  "internal/ledger/subscription.go",
 		pkg:   ledgerTests,
 		tests: "TestWhatASubscriptionCovers",
-		edits: []edit{{" OR lower(i.subscription_status) NOT IN ('', 'active')))", "))"}},
+		edits: []edit{{"\n\t\t\tOR lower(i.subscription_status) NOT IN ('', 'active')))", "))"}},
 		harm:  "A report is skipped that the filing service will not make: it is not filed.",
 	},
 	// Workers.
