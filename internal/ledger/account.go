@@ -176,12 +176,8 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 			return errors.Join(err, ErrManaged)
 		}
 		if a.May(Operator) && (disabled || !slices.Contains(roles, Operator)) {
-			all, err := l.accounts(ctx, tx)
-			if err != nil {
+			if err := l.requireAnotherOperator(ctx, tx, id); err != nil {
 				return err
-			}
-			if !slices.ContainsFunc(all, func(other Account) bool { return other.ID != id && other.May(Operator) }) {
-				return ErrLastOperator
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words,
@@ -191,16 +187,37 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 		if err := l.reportRoles(ctx, tx, a.Name, a.Roles, roles); err != nil || !disabled {
 			return err
 		}
-		for _, query := range []string{`DELETE FROM sessions WHERE account = $1`,
-			`DELETE FROM sign_in_links WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`} {
-			if _, err := tx.ExecContext(ctx, query, id); err != nil {
-				return err
-			}
-		}
-		return nil
+		return endSignIns(ctx, tx, id)
 	})
 	if err != nil {
 		return fmt.Errorf("change account %s: %w", id, err)
+	}
+	return nil
+}
+
+// requireAnotherOperator returns ErrLastOperator where no account but id may change
+// accounts.
+func (l Accounts) requireAnotherOperator(ctx context.Context, tx *sql.Tx, id string) error {
+	all, err := l.accounts(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(other Account) bool { return other.ID != id && other.May(Operator) }) {
+		return ErrLastOperator
+	}
+	return nil
+}
+
+// endSignIns deletes the sessions, links and known browsers of an account.
+func endSignIns(ctx context.Context, tx *sql.Tx, account string) error {
+	for _, query := range []string{
+		`DELETE FROM sessions WHERE account = $1`,
+		`DELETE FROM sign_in_links WHERE account = $1`,
+		`DELETE FROM known_browsers WHERE account = $1`,
+	} {
+		if _, err := tx.ExecContext(ctx, query, account); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 	for from := 0; from < len(intents); from += maxGroup {
 		some := intents[from:min(from+maxGroup, len(intents))]
 		err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-			g := l.database.newGroupWriter(ctx, tx, c, toMillis(l.now()))
+			g := l.newGroupWriter(ctx, tx, c, toMillis(l.now()))
 			group := make([]*transition, len(some))
 			for i := range some {
 				group[i] = &transition{intent: &some[i]}

@@ -472,16 +472,7 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	orders := orphanEvents(events)
 	shown := make(map[int]bool) // orders, by index
 	for row, all := range asked {
-		var fitting []int
-		for i := range orders {
-			if slices.ContainsFunc(all, func(d *candidate) bool { return d.fits(orders[i]) }) {
-				fitting = append(fitting, i)
-			}
-		}
-		slices.SortFunc(fitting, func(x, y int) int {
-			return cmp.Or(cmp.Compare(distance(orders[x].at, all[0].began), distance(orders[y].at, all[0].began)),
-				strings.Compare(orders[x].order, orders[y].order))
-		})
+		fitting := fittingOrders(orders, all)
 		more[row] = max(len(fitting)-maxEvidence, 0)
 		for _, i := range fitting[:min(len(fitting), maxEvidence)] {
 			shown[i] = true
@@ -489,17 +480,41 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 		}
 	}
 	for i := range shown {
-		e, last := told[orders[i].order], int64(0)
-		for j := range inDoubt {
-			if d := &inDoubt[j]; d.row == last || !d.fits(orders[i]) {
-				continue
-			} else if last = d.row; len(e.Fits) < maxEvidence {
-				e.Fits = append(e.Fits, d.row)
-			}
-			e.Rows++
-		}
+		told[orders[i].order].addFits(orders[i], inDoubt)
 	}
 	return of, more, nil
+}
+
+// fittingOrders are the indexes of the orders that fit a row, by its candidates:
+// the nearest in time to its attempt first.
+func fittingOrders(orders []orphanEvent, row []*candidate) []int {
+	var fitting []int
+	for i := range orders {
+		if slices.ContainsFunc(row, func(d *candidate) bool { return d.fits(orders[i]) }) {
+			fitting = append(fitting, i)
+		}
+	}
+	slices.SortFunc(fitting, func(x, y int) int {
+		return cmp.Or(cmp.Compare(distance(orders[x].at, row[0].began), distance(orders[y].at, row[0].began)),
+			strings.Compare(orders[x].order, orders[y].order))
+	})
+	return fitting
+}
+
+// addFits adds the rows that the order fits. The candidates come row by row.
+func (e *Evidence) addFits(order orphanEvent, candidates []candidate) {
+	last := int64(0)
+	for i := range candidates {
+		d := &candidates[i]
+		if d.row == last || !d.fits(order) {
+			continue
+		}
+		last = d.row
+		if len(e.Fits) < maxEvidence {
+			e.Fits = append(e.Fits, d.row)
+		}
+		e.Rows++
+	}
 }
 
 func distance(at, began int64) int64 { return max(at-began, began-at) }

@@ -327,7 +327,7 @@ func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, 
 
 // ListApprovers lists who may approve a batch as its second person, by name.
 func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, error) {
-	accounts, err := Accounts{l.database}.List(ctx)
+	accounts, err := Accounts(l).List(ctx)
 	if err != nil {
 		return nil, err
 	}

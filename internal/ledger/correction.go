@@ -64,14 +64,8 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 	case err != nil:
 		return err
 	case !s.open && !s.prepared:
-		owners, err := db.owners(ctx, tx)
-		if err != nil {
+		if err := db.refuseForeignImport(ctx, tx, s.owner); err != nil {
 			return err
-		}
-		for _, o := range owners {
-			if o.ID == s.owner && o.ID != db.owner.ID && o.Alive {
-				return fmt.Errorf("%w: process %d on %s", ErrImporting, o.PID, o.Host)
-			}
 		}
 	}
 	if err := copyContributors(ctx, tx, batch, original); err != nil {
@@ -100,14 +94,7 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 			err = db.swapRows(ctx, tx, c, batch, original)
 		default:
 			done[c.of] = true
-			_, err = tx.ExecContext(
-				ctx, `UPDATE rows
-					SET result = 'skipped', waits = '', message = $2
-					WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
-				c.id, fmt.Sprintf(staysAsItIs, c.of, original, c.wasResult))
-			if err == nil {
-				_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.number)
-			}
+			err = skipCorrection(ctx, tx, c, batch, original)
 		}
 		if err != nil {
 			return fmt.Errorf("give row %d the place of row %d of batch %s: %w", c.number, c.of, original, err)
@@ -122,6 +109,35 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 		return err
 	}
 	return endNotification(ctx, tx, NotifyBatch, original) // it will end once more
+}
+
+// refuseForeignImport returns ErrImporting where another process, which lives, is
+// the owner of an import.
+func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner string) error {
+	owners, err := db.owners(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, o := range owners {
+		if o.ID == owner && o.ID != db.owner.ID && o.Alive {
+			return fmt.Errorf("%w: process %d on %s", ErrImporting, o.PID, o.Host)
+		}
+	}
+	return nil
+}
+
+// skipCorrection skips a correction of a row that stays as it is, and deletes what
+// it has sealed.
+func skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
+	_, err := tx.ExecContext(ctx,
+		`UPDATE rows
+			SET result = 'skipped', waits = '', message = $2
+			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
+		c.id, fmt.Sprintf(staysAsItIs, c.of, original, c.wasResult))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.number)
+	}
+	return err
 }
 
 // corrections reads the rows of a batch of corrections beside those they correct.

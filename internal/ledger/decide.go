@@ -63,17 +63,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	}
 	state := filing.Fold(s.attempts, filing.AttemptLimits{Exhausted: o.Exhausted, Canceled: s.canceled})
 	g.correctItems(s, o, before, state, foreign)
-	message := o.Message
-	if o.Explain != nil {
-		message = o.Explain(state)
-	}
-	for _, order := range slices.Sorted(maps.Keys(foreign)) {
-		message += fmt.Sprintf("; the answer names the order %s, which is the order of %s", order,
-			foreign[order].seenFrom(s.batch))
-	}
-	if !current && !o.Answer.Kind.Lost() {
-		message = "answered late: " + message
-	}
+	message := o.explain(state, foreign, s.batch, current)
 	if state.Contradicted {
 		message = "the filing service answered late that nothing was ordered (" + o.Answer.Message +
 			"), but the row was marked as placed: check the dashboard, then resolve it"
@@ -93,6 +83,24 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 		}
 	}
 	return nil
+}
+
+// explain returns the message of a row of batch after the outcome. Foreign are the
+// orders of the answer that are other rows'; current says that the answer came in
+// time.
+func (o *Outcome) explain(state filing.RowState, foreign map[string]rowRef, batch string, current bool) string {
+	message := o.Message
+	if o.Explain != nil {
+		message = o.Explain(state)
+	}
+	for _, order := range slices.Sorted(maps.Keys(foreign)) {
+		message += fmt.Sprintf("; the answer names the order %s, which is the order of %s", order,
+			foreign[order].seenFrom(batch))
+	}
+	if !current && !o.Answer.Kind.Lost() {
+		message = "answered late: " + message
+	}
+	return message
 }
 
 // attemptOf finds the attempt that an outcome speaks of. One that the ledger does

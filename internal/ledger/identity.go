@@ -135,27 +135,8 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 		if shown == "" {
 			shown = base
 		}
-		for n := 1; n <= 20 && a.Name == ""; n++ {
-			candidate := base
-			if n > 1 {
-				candidate = folded(base + " " + strconv.Itoa(n))
-			}
-			if candidate == "" {
-				break
-			}
-			if refuseSimilar(candidate, all) != nil {
-				continue
-			}
-			added, err := affected(tx.ExecContext(ctx,
-				`INSERT INTO accounts (id, name, roles, created_at, managed_by)
-					VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
-				a.ID, candidate, words, toMillis(now), p.Issuer))
-			if err != nil {
-				return Account{}, err
-			}
-			if added == 1 {
-				a.Name = candidate
-			}
+		if a.Name, err = insertManaged(ctx, tx, a, base, words, all); err != nil {
+			return Account{}, err
 		}
 		if a.Name != "" {
 			break
@@ -168,6 +149,32 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 		return Account{}, err
 	}
 	return a, nil
+}
+
+// insertManaged inserts an account under base, or base and a number up to 20: the
+// first that is like no other account's name. It returns the name; "" where none
+// was free.
+func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words string, all []Account) (string, error) {
+	for n := 1; n <= 20; n++ {
+		name := base
+		if n > 1 {
+			name = folded(base + " " + strconv.Itoa(n))
+		}
+		if name == "" {
+			break
+		}
+		if refuseSimilar(name, all) != nil {
+			continue
+		}
+		added, err := affected(tx.ExecContext(ctx,
+			`INSERT INTO accounts (id, name, roles, created_at, managed_by)
+				VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
+			a.ID, name, words, toMillis(a.CreatedAt), a.ManagedBy))
+		if err != nil || added == 1 {
+			return name, err
+		}
+	}
+	return "", nil
 }
 
 // namesOne reports whether an account's name is one of a person's, to the eye; an

@@ -77,15 +77,15 @@ func (q *RowQuery) condition(d dialect) (string, []any) {
 	if term := strings.TrimSpace(q.Search); term != "" {
 		like := argument("%" + escapeLike(inJSON(term)) + "%")
 		exact := argument(term)
-		any := []string{
+		matches := []string{
 			`r.cells ` + d.like + ` ` + like + ` ESCAPE '!'`, `r.message ` + d.like + ` ` + like + ` ESCAPE '!'`,
 			`r.company = ` + exact,
 			`EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.order_id = ` + exact + `)`,
 		}
 		if n, err := strconv.Atoi(term); err == nil {
-			any = append(any, `r.number = `+argument(n))
+			matches = append(matches, `r.number = `+argument(n))
 		}
-		where = append(where, `(`+strings.Join(any, ` OR `)+`)`)
+		where = append(where, `(`+strings.Join(matches, ` OR `)+`)`)
 	}
 	return strings.Join(where, ` AND `), args
 }

@@ -132,7 +132,7 @@ func (c Client) Account() string {
 	return c.Mode + " " + c.Unnamed
 }
 
-// Accounts are the filing accounts whose orders the ledger holds.
+// FilingAccounts lists the filing accounts whose orders the ledger holds.
 func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
 	var mode string
 	if err := l.read.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {

@@ -214,6 +214,8 @@ func (l SealKeys) Reseal(ctx context.Context) (done, closed int, err error) {
 	return done, closed, nil
 }
 
+// resealColumn seals the values of a column with the first key, page by page. It
+// returns how many, and how many no key opens.
 func (l SealKeys) resealColumn(ctx context.Context, c *sealedColumn) (done, closed int, err error) {
 	var after []any
 	for {
@@ -226,20 +228,10 @@ func (l SealKeys) resealColumn(ctx context.Context, c *sealedColumn) (done, clos
 			return done, closed, err
 		}
 		after = page[len(page)-1].keys
-		fresh := make([]any, len(page))
+		fresh := make([]any, len(page)) // nil for a value that no key opens
 		for i, v := range page {
-			sealed, err := c.decode(v.raw)
-			var value []byte
-			if err == nil {
-				value, err = keys.Open(nil, nil, sealed, c.place(v.keys))
-			}
-			if err != nil {
+			if fresh[i] = c.reseal(keys, v); fresh[i] == nil {
 				closed++
-				continue
-			}
-			anew := keys.Seal(nil, nil, value, c.place(v.keys))
-			if fresh[i] = anew; !c.blob {
-				fresh[i] = base64.StdEncoding.EncodeToString(anew)
 			}
 		}
 		n := 0
@@ -262,6 +254,23 @@ func (l SealKeys) resealColumn(ctx context.Context, c *sealedColumn) (done, clos
 		}
 		done += n
 	}
+}
+
+// reseal seals a value with the first key; nil where no key opens it.
+func (c *sealedColumn) reseal(keys keyring, v sealedValue) any {
+	sealed, err := c.decode(v.raw)
+	if err != nil {
+		return nil
+	}
+	value, err := keys.Open(nil, nil, sealed, c.place(v.keys))
+	if err != nil {
+		return nil
+	}
+	fresh := keys.Seal(nil, nil, value, c.place(v.keys))
+	if c.blob {
+		return fresh
+	}
+	return base64.StdEncoding.EncodeToString(fresh)
 }
 
 // replace puts a value in place of the one that was read. One that was changed or

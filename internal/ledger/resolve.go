@@ -200,7 +200,7 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 // that is not placed, or has another.
 func (l Resolutions) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := l.database.newGroupWriter(ctx, tx, c, toMillis(l.now()))
+		g := l.newGroupWriter(ctx, tx, c, toMillis(l.now()))
 		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
 			return err
 		}

@@ -140,13 +140,13 @@ func TestTicket(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		ana := s.account(l, "ana")
-		make := func() string {
+		makeLink := func() string {
 			s.Helper()
 			secret, err := l.Accounts().MakeSignInLink(ctx, "ANA", time.Hour)
 			s.must(err)
 			return secret
 		}
-		secret := make()
+		secret := makeLink()
 		if len(secret) < 43 || s.count(`SELECT COUNT(*) FROM sign_in_links WHERE hash = $1`, secret) != 0 {
 			s.Error("the secret is in the ledger")
 		}
@@ -164,7 +164,7 @@ func TestTicket(t *testing.T) {
 			_, err = l.Accounts().UseSignInLink(ctx, bad)
 			s.wantErr(err, ledger.ErrSignInLink)
 		}
-		old := make()
+		old := makeLink()
 		s.pass(time.Hour - time.Millisecond)
 		if _, err := l.Accounts().FindSignInLink(ctx, old); err != nil {
 			s.Error(err)
@@ -172,7 +172,7 @@ func TestTicket(t *testing.T) {
 		s.pass(time.Millisecond)
 		_, err := l.Accounts().UseSignInLink(ctx, old)
 		s.wantErr(err, ledger.ErrSignInLink)
-		if make(); s.count(`SELECT COUNT(*) FROM sign_in_links`) != 1 {
+		if makeLink(); s.count(`SELECT COUNT(*) FROM sign_in_links`) != 1 {
 			s.Error("what is too old is kept")
 		}
 		_, err = l.Accounts().MakeSignInLink(ctx, "nobody", time.Hour)
