@@ -19,14 +19,14 @@ import (
 var (
 	// ErrAccount is returned for an account that cannot be as it is wanted: its
 	// name is taken or is none, or there is no such role.
-	ErrAccount = errors.New("there can be no such account")
+	ErrAccount = errors.New("the account is not valid")
 	// ErrManaged is returned for a role, a password or a link of an account that
 	// the sign-in provider manages.
 	ErrManaged = errors.New(
 		"the sign-in provider manages the account: its groups say what it may do, and it signs in there")
 	// ErrLastOperator is returned for a change that would leave nobody who may
 	// change accounts.
-	ErrLastOperator = errors.New("it is the last operator who can sign in: make somebody else one first")
+	ErrLastOperator = errors.New("this is the last operator who can sign in: make another account an operator first")
 )
 
 // Role is what somebody may do. Every role may look at the work of all; without
@@ -92,7 +92,7 @@ func roleWords(roles []Role) (string, error) {
 	}
 	for _, r := range roles {
 		if !slices.Contains(Roles, r) {
-			return "", fmt.Errorf("%w: %q is no role", ErrAccount, r)
+			return "", fmt.Errorf("%w: %q is not a role", ErrAccount, r)
 		}
 	}
 	return strings.Join(words, " "), nil
@@ -129,7 +129,7 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 	}
 	a := Account{ID: newAccountID(), Name: folded(name), CreatedAt: fromMillis(toMillis(l.now()))}
 	if a.Name == "" {
-		return Account{}, fmt.Errorf("%w: %q is no name", ErrAccount, name)
+		return Account{}, fmt.Errorf("%w: %q is not a valid name", ErrAccount, name)
 	}
 	if err := checkName(a.Name); err != nil {
 		return Account{}, err

@@ -10,18 +10,18 @@ import (
 
 // ErrPlan is returned for an approval of something else than what would be
 // placed: the rows, or what they cost, have changed since it was looked at.
-var ErrPlan = errors.New("it is not what was looked at any more")
+var ErrPlan = errors.New("it has changed since it was reviewed")
 
 // ErrSecond is returned for an approval by somebody who takes part in what is
 // approved, where a second person is wanted: see SecondError.
 var ErrSecond = errors.New("a second person has to approve it")
 
 // ErrHandedIn is returned for a batch that was handed in before.
-var ErrHandedIn = errors.New("it was handed in already")
+var ErrHandedIn = errors.New("it is already submitted")
 
 // ErrApproved is returned for an approval that nobody asked for, or that was
 // given already.
-var ErrApproved = errors.New("no approval is wanted")
+var ErrApproved = errors.New("no approval is needed")
 
 // ErrNotOpen is returned for an approval of a batch that is not submitted yet: who
 // takes part in it is known when it is.
@@ -152,7 +152,7 @@ func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bo
 		return l.openBatch(ctx, tx, c, batch)
 	})
 	if err != nil {
-		return false, fmt.Errorf("hand batch %s in: %w", batch, err)
+		return false, fmt.Errorf("submit batch %s: %w", batch, err)
 	}
 	return waits, nil
 }

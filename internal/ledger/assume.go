@@ -49,7 +49,7 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 			return l.ration(ctx, tx, c) // less is available for others
 		})
 		if err != nil {
-			return nil, fmt.Errorf("suppose that rows were sent: %w", err)
+			return nil, fmt.Errorf("assume that rows were sent: %w", err)
 		}
 	}
 	return all, nil
@@ -100,7 +100,7 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read the attempt in doubt: %w", err)
+		return false, fmt.Errorf("read the uncertain attempt: %w", err)
 	}
 	return owner == assumedOwner, nil
 }
@@ -121,7 +121,7 @@ func (l Resolutions) ListAssumedSent(ctx context.Context, batch string) (map[int
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read which rows of batch %s were supposed to be sent: %w", batch, err)
+		return nil, fmt.Errorf("list the rows of batch %s that are assumed to be sent: %w", batch, err)
 	}
 	return rows, nil
 }
@@ -132,7 +132,7 @@ func (l Resolutions) LastSent(ctx context.Context) (time.Time, error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(started_at), 0) FROM attempts WHERE owner <> $1`,
 		assumedOwner).Scan(&at); err != nil {
-		return time.Time{}, fmt.Errorf("read when something was sent last: %w", err)
+		return time.Time{}, fmt.Errorf("find the last attempt: %w", err)
 	}
 	return fromMillis(at), nil
 }

@@ -26,7 +26,7 @@ func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 				(SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND `+atRest+`)`).
 		Scan(&a.Exceptions, &a.NewEvents, &a.UnknownEvents, &a.Approvals, &a.Uncertain)
 	if err != nil {
-		return a, fmt.Errorf("count what waits: %w", err)
+		return a, fmt.Errorf("count what needs attention: %w", err)
 	}
 	return a, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // ErrDone is returned for a change under an act whose ID was used before:
 // nothing is changed again.
-var ErrDone = errors.New("it was done already")
+var ErrDone = errors.New("it was already done")
 
 // AuditEvent is something that a person did: a line of the audit log. It never holds a
 // password or the secret of a session or a link.
@@ -70,9 +70,9 @@ func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) er
 		select {
 		case <-time.After(wait):
 		case <-db.stop:
-			return fmt.Errorf("whether it was recorded is not known, look before it is given again: %w", err)
+			return fmt.Errorf("it is not known whether it was recorded; check before you enter it again: %w", err)
 		case <-ctx.Done():
-			return fmt.Errorf("whether it was recorded is not known, look before it is given again: %w", err)
+			return fmt.Errorf("it is not known whether it was recorded; check before you enter it again: %w", err)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func insertAuditEvent(ctx context.Context, x execer, a AuditEvent, now time.Time
 		a.ID, toMillis(a.At), a.By, a.From, a.What, a.Of, a.Note))
 	switch {
 	case err != nil:
-		return fmt.Errorf("record the act %s of %s: %w", a.What, a.By, err)
+		return fmt.Errorf("record the audit event %s of %s: %w", a.What, a.By, err)
 	case n == 0:
 		return ErrDone
 	}

@@ -11,12 +11,12 @@ import (
 )
 
 // ErrAmount is returned for a deposit that is not positive.
-var ErrAmount = errors.New("a deposit is more than nothing; use an adjustment to take money off the book")
+var ErrAmount = errors.New("a deposit must be more than zero; use an adjustment to lower the recorded balance")
 
-// weighs is a row for which money is reserved.
+// weighs selects rows for which money is reserved.
 const weighs = `(result IN ('placing', 'uncertain') OR held > 0)`
 
-// Balance reads the sums of the book.
+// Balance reads the sums of the recorded balance.
 func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {
@@ -34,16 +34,18 @@ func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 		WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty = 1 OR certainty = 1 AND `+weighs+
 			`) THEN 1 ELSE 0 END`).Scan(&b.Certainty)
 	if err != nil {
-		return b, fmt.Errorf("read the book: %w", err)
+		return b, fmt.Errorf("read the balance: %w", err)
 	}
 	return b, nil
 }
 
-// The book is by declaration: no endpoint shows the balance. Assumption: every
-// order is charged when it is made, and a canceled one is not paid back.
+// The balance is recorded by people: no endpoint of the filing service shows
+// it. Assumption: every order is charged when it is placed, and a canceled one
+// is not refunded.
 
-// RecordDeposit declares money paid to the service. From the first deposit on, the
-// book gates what may be sent. Whoever waits for funds asks again.
+// RecordDeposit records money paid to the filing service. From the first
+// deposit on, orders are sent only if the recorded balance covers them. Rows
+// that wait for funds try again.
 func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note string) error {
 	if amount <= 0 {
 		return ErrAmount
@@ -51,9 +53,9 @@ func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note str
 	return l.addEntry(ctx, Deposit, amount, note, func(c *control) { c.deposits += amount; c.declared = true })
 }
 
-// Adjust enters a difference between the book and the service, up or down. It
-// declares nothing: before the first deposit it gates nothing, and counts from
-// that on.
+// Adjust records a difference between the recorded balance and the filing
+// service's, up or down. Before the first deposit it blocks nothing, and counts
+// from then on.
 func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, note string) error {
 	return l.addEntry(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount })
 }
@@ -74,14 +76,14 @@ func (db *database) addEntry(ctx context.Context, kind EntryKind, amount money.C
 	return nil
 }
 
-// All streams the book's entries, the oldest first.
+// All streams the entries of the balance, the oldest first.
 func (l Entries) All(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		rows, err := l.read.QueryContext(ctx,
 			`SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
 			FROM entries e LEFT JOIN rows r ON r.id = e.row ORDER BY e.id`)
 		if err != nil {
-			yield(Entry{}, fmt.Errorf("read the book's entries: %w", err))
+			yield(Entry{}, fmt.Errorf("list the entries of the balance: %w", err))
 			return
 		}
 		defer rows.Close()
@@ -98,7 +100,7 @@ func (l Entries) All(ctx context.Context) iter.Seq2[Entry, error] {
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(Entry{}, fmt.Errorf("read the book's entries: %w", err))
+			yield(Entry{}, fmt.Errorf("list the entries of the balance: %w", err))
 		}
 	}
 }

@@ -453,11 +453,11 @@ func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
 	case err != nil:
 		return Batch{}, err
 	case len(batches) == 0 && id == "":
-		return Batch{}, fmt.Errorf("there is no batch yet: %w", ErrNotFound)
+		return Batch{}, fmt.Errorf("there are no batches yet: %w", ErrNotFound)
 	case len(batches) == 0:
 		return Batch{}, fmt.Errorf("there is no batch %s, importer batches lists them: %w", id, ErrNotFound)
 	case len(batches) == 2 && id != "" && batches[0].ID != id:
-		return Batch{}, fmt.Errorf("several batches begin with %q: give more of the id", id)
+		return Batch{}, fmt.Errorf("several batches begin with %q: enter more of the id", id)
 	}
 	return batches[0], nil
 }
@@ -526,7 +526,7 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 		WHERE batch = $1
 		GROUP BY result`, batch)
 	if err != nil {
-		return p, fmt.Errorf("sum batch %s up: %w", batch, err)
+		return p, fmt.Errorf("sum up batch %s: %w", batch, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -535,21 +535,21 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 		var spent, held money.Cost
 		if err := rows.Scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &held.Certainty, &waiting,
 			&short); err != nil {
-			return p, fmt.Errorf("sum batch %s up: %w", batch, err)
+			return p, fmt.Errorf("sum up batch %s: %w", batch, err)
 		}
 		p.Counts[result] = n
 		if p.Spent, err = p.Spent.Plus(spent); err != nil {
 			return p, fmt.Errorf("sum up what batch %s has spent: %w", batch, err)
 		}
 		if p.Reserved, err = p.Reserved.Plus(held); err != nil {
-			return p, fmt.Errorf("sum up what batch %s holds: %w", batch, err)
+			return p, fmt.Errorf("sum up what batch %s has reserved: %w", batch, err)
 		}
 		if result == filing.Ready {
 			p.Waiting, p.Short = waiting, short
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return p, fmt.Errorf("sum batch %s up: %w", batch, err)
+		return p, fmt.Errorf("sum up batch %s: %w", batch, err)
 	}
 	err = l.read.QueryRowContext(ctx,
 		`SELECT COUNT(*), COALESCE(SUM(CASE WHEN i.filing_status = '`+filing.FiledStatus+`' THEN 1 ELSE 0 END), 0)
@@ -557,7 +557,7 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent'`,
 		batch).Scan(&p.Filings, &p.Filed)
 	if err != nil {
-		return p, fmt.Errorf("sum the filings of batch %s up: %w", batch, err)
+		return p, fmt.Errorf("sum up the filings of batch %s: %w", batch, err)
 	}
 	return p, nil
 }

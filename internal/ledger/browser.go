@@ -106,7 +106,7 @@ func (l Accounts) RememberBrowser(ctx context.Context, account, cookie, from, ag
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("remember the browser of account %s: %w", account, err)
+		return "", fmt.Errorf("save the browser of account %s: %w", account, err)
 	}
 	if fresh == "" {
 		return cookie, nil

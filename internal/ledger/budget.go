@@ -8,35 +8,34 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// Where the book cannot pay for every ready row, those that have a priority go
+// If the available funds do not cover every ready row, rows with a priority go
 // in its order, the earliest due first, up to the first that does not fit, and
-// the others wait for funds. Rows without one go as they come: whatever the book
-// can pay for. Rows in doubt come before all of them, and are never kept back.
+// the others wait for funds. Rows without a priority go as they come, as far as
+// the funds reach. Uncertain rows come before all of them and never wait.
 //
-// Who waits follows from the state alone: what is available, what the rows need
-// that may go already, and who waits, in due order.
+// Which rows wait follows from the state alone: from the available funds, the
+// needs of the unblocked rows, and the blocked rows in due order.
 
-// eligible are the ready rows that money alone could keep from being sent.
+// eligible selects the ready rows that only funds could block.
 const eligible = `FROM rows r JOIN batches b ON b.id = r.batch
 	WHERE r.result = 'ready' AND b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
 
-// need is what a row would take from what is available.
+// need is what a row would take from the available funds.
 const need = `CASE WHEN r.cost > r.held THEN r.cost - r.held ELSE 0 END`
 
-// inTurn numbers rows in the order of their turn, those in doubt first, and adds
-// up what they need. One in doubt or without a priority that nothing available
-// can pay for is passed over.
+// inTurn sums up the needs of rows in the order of their turn, uncertain ones
+// first. It leaves out rows that are uncertain or have no priority and need
+// more than is available.
 const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits,
 		SUM(t.need) OVER (ORDER BY t.doubt DESC, t.priority, t.id) AS total
 	FROM (SELECT r.id, r.priority, r.doubt, r.waits, ` + need + ` AS need ` + eligible +
 	` AND (r.waits = '' OR r.waits = 'funds')) AS t
 	WHERE t.doubt = 0 AND t.priority <> 0 OR t.need <= $1`
 
-// ration decides which ready rows the book can pay for, in the order of their
-// priority, and lets the others wait for funds: whenever rows may go that could
-// not before, and in the same commit, so that nothing goes out of its turn. Only
-// rows for which it makes a difference are touched. Where no deposit was ever
-// declared, none waits.
+// ration decides which ready rows the available funds cover, in the order of
+// their priority, and blocks the others. It runs whenever rows become sendable,
+// in the same commit, so that no row goes out of turn. It touches only rows
+// whose state changes. Without a recorded deposit no row waits.
 func (db *database) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	var needed int64
 	if err := tx.QueryRowContext(ctx,
@@ -47,7 +46,7 @@ func (db *database) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	available := int64(c.available())
 	if !c.declared || needed <= available {
 		if _, err := tx.ExecContext(ctx, `UPDATE rows SET waits = '', message = '' WHERE waits = 'funds'`); err != nil {
-			return fmt.Errorf("wake the rows that wait for funds: %w", err)
+			return fmt.Errorf("unblock the rows that wait for funds: %w", err)
 		}
 		return nil
 	}
@@ -67,14 +66,14 @@ func (db *database) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	return db.unblockFunded(ctx, tx, c)
 }
 
-// maxWoken bounds how many rows are woken at once, and of how many that may go
-// already it is asked what they need: where there are more, they have their turn
-// first, and each of them that is sent, or refused, asks again.
+// maxWoken limits how many rows are unblocked at once, and how many unblocked
+// rows are summed up: if there are more, these go first, and each that is sent,
+// or refused, unblocks again.
 const maxWoken = 1000
 
-// unblockFunded wakes the rows that wait for funds and that the book can pay for.
-// Those with a priority leave what the rows need that may go already: these are
-// due earlier.
+// unblockFunded unblocks the rows that wait for funds that are available now.
+// Rows with a priority leave what the unblocked rows need: these are due
+// earlier.
 func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) error {
 	available := c.available()
 	if !c.declared || available < 0 {
@@ -88,13 +87,14 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 				FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxWoken+1)).Scan(&awake,
 		&needed)
 	if err != nil {
-		return fmt.Errorf("sum up what the rows need that may go: %w", err)
+		return fmt.Errorf("sum up what the unblocked rows need: %w", err)
 	}
 	free := max(available-needed, 0) // for rows with a priority
 	if awake > maxWoken {
 		free = 0
 	}
-	// Each part reads the first of an index of its own, whose condition stands in it.
+	// Each part reads the first rows of an index of its own, and repeats the
+	// index's condition.
 	const waiting = `SELECT r.id, r.priority, r.doubt, ` + need + ` AS need ` + eligible +
 		` AND r.waits = 'funds' AND r.waits <> ''`
 	var woken []record
@@ -124,11 +124,11 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("look for rows that wait for funds: %w", err)
+		return fmt.Errorf("find rows that wait for funds: %w", err)
 	}
 	if err := db.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
 		woken); err != nil {
-		return fmt.Errorf("wake rows that wait for funds: %w", err)
+		return fmt.Errorf("unblock rows that wait for funds: %w", err)
 	}
 	return nil
 }

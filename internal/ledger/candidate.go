@@ -195,7 +195,7 @@ func (db *database) listCandidates(ctx context.Context, q querier, query string,
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the rows in doubt: %w", err)
+		return nil, fmt.Errorf("list the uncertain rows: %w", err)
 	}
 	return all, nil
 }
@@ -273,7 +273,7 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err error) {
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
 	if err != nil {
-		return nil, fmt.Errorf("look for evidence: %w", err)
+		return nil, fmt.Errorf("find the orders of uncertain rows: %w", err)
 	}
 	matches, err := db.findCertain(ctx, tx, toMillis(db.now()))
 	if err := errors.Join(err, tx.Rollback()); err != nil {

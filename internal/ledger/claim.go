@@ -6,7 +6,8 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// Claim is one purchase that an intent means to make.
+// Claim is the idempotency key of one purchase that an intent makes. It is kept
+// in the table of purchases.
 type Claim struct {
 	Product filing.Product
 	Key     filing.Key
@@ -15,7 +16,7 @@ type Claim struct {
 	Why     string // a deliberate repetition: who and why
 }
 
-// ClaimsOf are the purchases that an order makes. again names the deliberate
+// ClaimsOf returns the claims of an order. again names the deliberate
 // repetition that it is part of; "" for none.
 func ClaimsOf(o *filing.Order, again string) []Claim {
 	keys := o.Keys()
@@ -34,8 +35,8 @@ func ClaimsOf(o *filing.Order, again string) []Claim {
 	return all
 }
 
-// FormedClaims are the names under which what came with a formation is known
-// once the company has an id: later rows name it by that.
+// FormedClaims returns the claims of what came with a formation, by the id of
+// the company: later rows name the company by it.
 func FormedClaims(o *filing.Order, company string) []Claim {
 	rest := o.Drop(filing.Formation)
 	rest.CompanyID = company

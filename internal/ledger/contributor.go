@@ -93,7 +93,7 @@ func behind(ctx context.Context, q querier, name string) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read whose links are behind %s: %w", name, err)
+		return nil, fmt.Errorf("find who made the links of %s: %w", name, err)
 	}
 	return names(words)
 }
@@ -119,12 +119,12 @@ func contribute(ctx context.Context, tx *sql.Tx, object, by string, part Part) e
 	if _, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) VALUES ($1,$2,$3)
 		ON CONFLICT (object, person) DO UPDATE SET part = excluded.part WHERE contributors.part LIKE 'link%'`, object,
 		person(by), part); err != nil {
-		return fmt.Errorf("record who takes part in %s: %w", object, err)
+		return fmt.Errorf("record the contributors of %s: %w", object, err)
 	}
 	for _, maker := range linked {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) VALUES ($1,$2,$3)
 			ON CONFLICT (object, person) DO NOTHING`, object, maker, linkTo(person(by))); err != nil {
-			return fmt.Errorf("record who takes part in %s: %w", object, err)
+			return fmt.Errorf("record the contributors of %s: %w", object, err)
 		}
 	}
 	return nil
@@ -292,7 +292,7 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read who takes part in batch %s: %w", batch, err)
+		return fmt.Errorf("list the contributors of batch %s: %w", batch, err)
 	}
 	part, takesPart := parts[name]
 	to, throughLink := strings.CutPrefix(string(part), string(PartLink)+" ")
@@ -404,7 +404,7 @@ func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 		return "", "", err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch); err != nil {
-		return "", "", fmt.Errorf("note that batch %s needs a second person: %w", batch, err)
+		return "", "", fmt.Errorf("record that batch %s needs a second person: %w", batch, err)
 	}
 	return blockedOnApproval, fmt.Sprintf(
 		"waiting for approval: a second person approves that it is sent; importer approve %s", batch), nil

@@ -12,11 +12,11 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// What a group decides, on what readAll has read and before writeAll writes it.
-// Nothing in this file asks the database.
+// The decisions of a group, between readAll and writeAll. Nothing in this file
+// reads the database.
 
-// settle adds what became of an attempt to what is known of its row, and takes
-// the row to where its attempts lead.
+// settle merges the outcome of an attempt into the attempts of its row, and
+// moves the row to the state that follows from them.
 func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	s, ok := g.rows[o.Row]
 	if !ok {
@@ -28,7 +28,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	owner := cmp.Or(o.Owner, g.db.owner.ID)
 	current := s.result == filing.Placing && s.tries == o.Try && s.owner == owner
 	if unsent && !current {
-		return nil // the attempt is on record as ended
+		return nil // the attempt is recorded as ended
 	}
 	a := g.attemptOf(s, o, current)
 	before := *a
@@ -72,7 +72,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	if o.Answer.Kind == filing.HasItem {
 		for _, p := range bought {
 			if slices.Contains(state.Existing, p.Product) {
-				s.cost.Amount = max(s.cost.Amount-p.Cost.Amount, 0) // nothing of it is to be paid
+				s.cost.Amount = max(s.cost.Amount-p.Cost.Amount, 0) // it costs nothing
 			}
 		}
 	}
@@ -103,9 +103,9 @@ func (o *Outcome) explain(state filing.RowState, foreign map[string]rowRef, batc
 	return message
 }
 
-// attemptOf finds the attempt that an outcome speaks of. One that the ledger does
-// not know was begun by a process that saw a later state of it: the ledger went
-// back in time. Where its number is another's by now it gets one of its own.
+// attemptOf returns the attempt of an outcome. One that the ledger does not
+// know was begun by a process that saw a later state: the ledger was restored.
+// If another attempt has its number by now, it gets the negative number.
 func (g *groupWriter) attemptOf(s *rowState, o *Outcome, current bool) *filing.Attempt {
 	if s.result == filing.Placing {
 		g.underWay(s)
@@ -126,7 +126,8 @@ func (g *groupWriter) attemptOf(s *rowState, o *Outcome, current bool) *filing.A
 	return &s.attempts[len(s.attempts)-1]
 }
 
-// underWay adds the attempt that a placing row is at: it is on record once it ends.
+// underWay adds the present attempt of a placing row, which is recorded only
+// when it ends.
 func (g *groupWriter) underWay(s *rowState) {
 	if s.find(s.tries) == nil {
 		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.claimed(), Creates: s.creating})
@@ -141,8 +142,9 @@ func (s *rowState) find(try int) *filing.Attempt {
 	return &s.attempts[at]
 }
 
-// ownOrders are the purchases of an answer whose order ids are no other row's,
-// and the rows of those that are: one order is that of one item of one row.
+// ownOrders returns the purchases of an answer whose order ids belong to no
+// other row, and the rows of those that do: one order belongs to one item of
+// one row.
 func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase, foreign map[string]rowRef) {
 	foreign = make(map[string]rowRef)
 	for _, p := range o.bought() {
@@ -161,8 +163,8 @@ func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase,
 	return own, foreign
 }
 
-// correctItems shows what an answer made. Order ids that a decision named for
-// the attempt, and the answer does not, were another order's.
+// correctItems records the items of an answer, and removes the order ids that a
+// decision named for the attempt and the answer does not name.
 func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attempt, state filing.RowState,
 	foreign map[string]rowRef) {
 	if before.Decision == filing.DecidedPlaced && o.Answer.Kind == filing.Accepted {
@@ -178,9 +180,9 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 		}
 		if i.OrderID == "" && !slices.ContainsFunc(state.Bought,
 			func(p filing.Purchase) bool { return p.Product == i.Product }) {
-			continue // it is not the row's: no event is to name it
+			continue // it is not the row's: no event may give it an id
 		}
-		if i.OrderID != "" && before.Kind != "" { // there may be an item that waits for its id
+		if i.OrderID != "" && before.Kind != "" { // an item without an id may be recorded
 			g.named = append(g.named, record{
 				number("row", s.id),
 				text("product", i.Product),
@@ -212,8 +214,9 @@ func (g *groupWriter) end(s *rowState, a filing.Attempt, owner string, o *Outcom
 	})
 }
 
-// decide records a decision on whatever of the row is open, and takes the row to
-// where it leads. Made are the purchases that a decision for placed names.
+// decide records a decision on all open attempts of the row, and moves the row
+// to the state that follows. Made are the purchases that a decision for placed
+// names.
 func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purchase, message string) {
 	last := -1
 	for i := range s.attempts {
@@ -248,15 +251,14 @@ func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purch
 		message)
 }
 
-// follow takes a row to where its attempts lead, with its money and its keys:
-// what it has reserved, spent and bought follows from its state. Claims are
-// those of an attempt whose row may have given them back, and cost what was
-// reserved for it.
+// follow moves a row to the state that follows from its attempts, with its
+// money and its keys. Claims are those of an attempt whose row may have
+// released them, and cost is what was reserved for it.
 func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim, cost money.Cost, message string) {
 	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.uncertain
 	next := state.Next()
 	if state.Result == "" && !open {
-		next = s.result // it was decided otherwise since: a late answer that bought nothing changes nothing
+		next = s.result // it was resolved meanwhile: a late answer that bought nothing changes nothing
 	}
 	if next == filing.Ready && !state.Unconfirmed && s.canceled {
 		next, message = filing.Canceled, takenBack
@@ -265,13 +267,13 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 		s.message = message
 	}
 	asked := s.blockedOn == blockedOnApproval &&
-		(next == filing.Ready || next == filing.Uncertain) // no answer approves it
+		(next == filing.Ready || next == filing.Uncertain) // an answer does not approve it
 	if !asked && (next != s.result || next == filing.Ready) {
 		s.blockedOn = ""
 	}
 	s.uncertain = state.Unconfirmed
 	s.creating = slices.Contains(state.Open, filing.CompanyRecord) || next == filing.Placing && s.creating
-	if next != filing.Placing { // an order under way is as it was sent
+	if next != filing.Placing { // an order in flight stays as it was sent
 		s.dropped = joinProducts(dropped(next, state))
 	}
 	g.move(s, next)
@@ -283,7 +285,7 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 	}
 }
 
-// dropped are the products that the row's next order is made without.
+// dropped returns the products that the row's next order leaves out.
 func dropped(next filing.Result, state filing.RowState) []filing.Product {
 	if next == filing.Placed {
 		return state.Existing
@@ -291,8 +293,8 @@ func dropped(next filing.Result, state filing.RowState) []filing.Product {
 	return slices.DeleteFunc(state.Done(), func(p filing.Product) bool { return p == filing.CompanyRecord })
 }
 
-// balance enters the difference between the money that the row has reserved and
-// spent, and what its state asks for.
+// balance posts the difference between what the row has reserved and spent and
+// what its state requires.
 func (g *groupWriter) balance(s *rowState, state filing.RowState, wasOpen bool, cost money.Cost) {
 	spent := state.Spent()
 	bought := spent.Amount - s.spent.Amount
@@ -303,7 +305,7 @@ func (g *groupWriter) balance(s *rowState, state filing.RowState, wasOpen bool, 
 	case len(state.Open) == 0:
 	case wasOpen || bought < 0:
 		hold = max(s.reserved-bought, 0)
-	default: // its money was free meanwhile
+	default: // its reservation was released meanwhile
 		hold = max(cost.Amount-max(bought, 0), 0)
 	}
 	note := ""
@@ -325,8 +327,8 @@ func (g *groupWriter) balance(s *rowState, state filing.RowState, wasOpen bool, 
 	}
 }
 
-// align gives the row the keys that its state asks for: those of what is bought
-// or there for ever, those of what is on its way or open for as long as it is.
+// align gives the row the keys that its state requires: keys of bought or
+// existing products for ever, keys of open ones while they are open.
 func (g *groupWriter) align(s *rowState, state filing.RowState, claims []Claim) {
 	done := state.Done()
 	for _, p := range s.claims {
@@ -335,8 +337,8 @@ func (g *groupWriter) align(s *rowState, state filing.RowState, claims []Claim) 
 			p.bought = true
 			g.bought = append(g.bought, p.key)
 		case p.bought && slices.Contains(state.Open, p.product):
-			// An answer does not name what a person had marked as placed: the key is
-			// reserved until somebody has looked.
+			// An answer does not name what a person marked as placed: the key
+			// stays reserved until a person has checked.
 			p.bought = false
 			g.unbought = append(g.unbought, p.key)
 		}
@@ -372,7 +374,7 @@ func (g *groupWriter) align(s *rowState, state filing.RowState, claims []Claim) 
 	})
 }
 
-// claim holds a key for the row.
+// claim takes a key for the row.
 func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 	p := &purchase{
 		key:     c.Key,
@@ -389,9 +391,9 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 	return p
 }
 
-// own makes a key the row's for ever: it bought what the key stands for. A rival
-// that holds it, and has bought nothing yet, loses it. Where the rival has bought
-// it too, both rows say so.
+// own gives a key to the row for ever: the row bought what the key stands for.
+// A rival that holds the key and has bought nothing yet loses it. If the rival
+// has bought it too, both rows say so.
 func (g *groupWriter) own(s *rowState, c Claim, try int) {
 	p := g.purchases[c.Key]
 	switch {
@@ -409,7 +411,7 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 		g.purchases[c.Key] = p
 		s.claims = append(s.claims, p)
 		g.known = append(g.known, claimRecord(s, c, g.now, number("twin", 0)))
-		g.bought = append(g.bought, p.key) // for whoever waits for it
+		g.bought = append(g.bought, p.key) // for the rows that wait for it
 	case p.row == s.id && p.bought:
 	case p.row == s.id:
 		p.bought = true
@@ -432,7 +434,7 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 	}
 }
 
-// twin records a second purchase of a key that is the row other's.
+// twin records a second purchase of a key that the row other has.
 func (g *groupWriter) twin(s *rowState, c Claim, other int64, try int) {
 	c.Key += filing.Key(fmt.Sprintf("|twin|%d|%d", s.id, try))
 	g.known = append(g.known, claimRecord(s, c, g.now, number("twin", other)))
@@ -452,7 +454,7 @@ func claimRecord(s *rowState, c Claim, now int64, more ...field) record {
 	return append(r, more...)
 }
 
-// rowRef is a row as a person finds it.
+// rowRef identifies a row for a person.
 type rowRef struct {
 	id     int64
 	batch  string
@@ -461,7 +463,7 @@ type rowRef struct {
 
 func (s *rowState) ref() rowRef { return rowRef{s.id, s.batch, s.number} }
 
-// seenFrom names the row for the reader of a row of a batch.
+// seenFrom names the row in a message of a row of batch.
 func (r rowRef) seenFrom(batch string) string {
 	if r.batch == batch {
 		return fmt.Sprintf("row %d", r.number)
@@ -469,7 +471,7 @@ func (r rowRef) seenFrom(batch string) string {
 	return fmt.Sprintf("row %d of batch %s", r.number, r.batch)
 }
 
-// claimed are the products that the row holds keys of and has not bought.
+// claimed returns the products whose keys the row holds and has not bought.
 func (s *rowState) claimed() []filing.Product {
 	var products []filing.Product
 	for _, p := range s.claims {
@@ -527,7 +529,7 @@ func (g *groupWriter) entry(kind EntryKind, amount money.Cents, row int64, note 
 	}
 }
 
-// deferRow moves a ready row that need not, or cannot, be sent.
+// deferRow commits a Deferral.
 func (g *groupWriter) deferRow(a *Deferral) error {
 	s, ok := g.rows[a.Row]
 	if !ok {
@@ -537,7 +539,7 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
 	}
 	if a.Next == filing.Ready && s.blockedOn == blockedOnApproval {
-		return nil // somebody had it sent again meanwhile, and nobody has approved that
+		return nil // it was sent again meanwhile, and that is not approved
 	}
 	if a.Next != filing.Ready && !s.result.CanBecome(a.Next) {
 		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, a.Next)
@@ -545,14 +547,14 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 	if a.Wait != "" {
 		p, held := g.purchases[a.Wait]
 		if !held || p.bought || p.row == s.id {
-			return nil // it was decided meanwhile: the row may try again at once
+			return nil // the key is decided meanwhile: the row may try again at once
 		}
 		s.blockedOn = blockedOnKey + string(a.Wait)
 	}
 	s.message, s.due = a.Message, toMillis(a.Due)
 	switch {
 	case a.Next != filing.Ready && s.uncertain:
-		// It cannot be sent again, and whether it was bought nobody knows.
+		// It cannot be sent again, and it is not known whether it was bought.
 		s.uncertain = false
 		s.message = "sent without an answer, and it cannot be sent again: " + a.Message +
 			". Check the dashboard, then resolve it"
@@ -566,20 +568,20 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 	return nil
 }
 
-// begin lets a row be sent, or says why not.
+// begin begins an attempt of a row, or returns why it may not be sent.
 func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	s, ok := g.rows[in.Row]
 	switch {
 	case !ok:
 		return Begun{}, ErrNotFound
 	case !g.leased:
-		return Begun{}, fmt.Errorf("this process was silent for longer than its lease")
+		return Begun{}, fmt.Errorf("the lease of this process has run out")
 	case s.result != filing.Ready || s.tries != in.Tries || s.blockedOn != "" || s.due > g.now, s.paused || s.canceled:
 		return Begun{Lost: true}, nil
 	}
 	for _, c := range in.Claims {
 		if p := g.purchases[c.Key]; p != nil && p.row == s.id && p.bought {
-			return Begun{Lost: true}, nil // the row has it: the order was made from an older reading
+			return Begun{Lost: true}, nil // the row has bought it: the order was made from an older reading
 		}
 	}
 	if g.c.schema > g.db.schema {
@@ -619,16 +621,16 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	return Begun{Try: s.tries}, nil
 }
 
-// dearer reports whether an order would take the row beyond the cost that was
-// approved. An approval of a cost of which a part was not known has no limit.
+// dearer reports whether an order would exceed the approved cost of the row. An
+// approval of a cost that was partly unknown has no limit.
 func (s *rowState) dearer(cost money.Cost, tolerance money.Cents) bool {
 	return s.approved.Amount >= 0 && !s.approved.IsUnknown() && s.spent.Amount+cost.Amount > s.approved.Amount+tolerance
 }
 
-// reserve begins an attempt: it takes its keys and reserves its money.
+// reserve takes the keys of an attempt and reserves its money.
 func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	for _, c := range in.Claims {
-		if _, mine := g.purchases[c.Key]; !mine { // an attempt in doubt kept it
+		if _, mine := g.purchases[c.Key]; !mine { // an uncertain attempt kept it
 			g.claim(s, c)
 		}
 	}
@@ -638,16 +640,16 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	s.company = cmp.Or(in.Company, s.company)
 	need := max(in.Cost.Amount-s.reserved, 0)
 	s.reserved += need
-	if !in.Creating { // a company costs nothing: what its order will cost stays
+	if !in.Creating { // creating a company costs nothing: the expected cost of its order stays
 		s.cost = in.Cost
 	}
 	g.entry(Reserve, need, s.id, "")
 	g.c.reserved += need
 }
 
-// taken lists the claims that other rows hold, and the subscriptions bought in
-// other batches that cover a later year. Within one file two years of one
-// company are both meant.
+// taken returns the claims that other rows hold, and the subscriptions bought
+// in other batches that cover a later year. Two years of one company in one
+// file are both intended.
 func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {

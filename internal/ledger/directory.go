@@ -27,7 +27,7 @@ func (db *database) remember(ctx context.Context, table, ref string, record any)
 		return err
 	}
 	if err := db.submit(ctx, &transition{fact: f}); err != nil {
-		return fmt.Errorf("remember %s of %s: %w", ref, table, err)
+		return fmt.Errorf("save %s of %s: %w", ref, table, err)
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func (db *database) remember(ctx context.Context, table, ref string, record any)
 func newFact(table, ref string, record any, at int64) (*fact, error) {
 	body, err := json.Marshal(record)
 	if err != nil {
-		return nil, fmt.Errorf("remember %s of %s: %w", ref, table, err)
+		return nil, fmt.Errorf("save %s of %s: %w", ref, table, err)
 	}
 	return &fact{table: table, ref: ref, record: string(body), at: at}, nil
 }
@@ -93,7 +93,7 @@ func recall[T any](ctx context.Context, q querier, table string, refs []string) 
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("recall %s: %w", table, err)
+			return nil, fmt.Errorf("find %s: %w", table, err)
 		}
 	}
 	return known, nil

@@ -33,7 +33,7 @@ func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 				created_at = excluded.created_at`,
 		e.ID, e.URL, sealed, toMillis(at))
 	if err != nil {
-		return fmt.Errorf("keep the endpoint %s: %w", e.ID, err)
+		return fmt.Errorf("save the endpoint %s: %w", e.ID, err)
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func endpointPlace(id string) []byte { return []byte("endpoint|" + id) }
 func (l Endpoints) Delete(ctx context.Context, id string) error {
 	done, err := l.exclusively(ctx, `DELETE FROM endpoints WHERE id = $1`, id)
 	if err != nil {
-		return fmt.Errorf("drop the endpoint %s: %w", id, err)
+		return fmt.Errorf("delete the endpoint %s: %w", id, err)
 	}
 	if n, err := done.RowsAffected(); err == nil && n == 0 {
 		return fmt.Errorf("the endpoint %s: %w", id, ErrNotFound)

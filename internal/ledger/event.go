@@ -78,7 +78,7 @@ func (db *database) keep(ctx context.Context, e Event) (fresh bool, err error) {
 	e.ID = storable(e.ID) // as the database has it: it may be told again
 	t := &transition{event: &e}
 	if err := db.submit(ctx, t); err != nil {
-		return false, fmt.Errorf("keep the event %s: %w", e.ID, err)
+		return false, fmt.Errorf("save the event %s: %w", e.ID, err)
 	}
 	return t.fresh, nil
 }
@@ -226,7 +226,7 @@ func (l Events) Apply(ctx context.Context) (done int, settled []Settled, err err
 				OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent')
 				OR EXISTS (SELECT 1 FROM coverage)))`).Scan(&idle)
 	if err != nil {
-		return 0, nil, fmt.Errorf("look for events: %w", err)
+		return 0, nil, fmt.Errorf("find new events: %w", err)
 	}
 	if idle {
 		return 0, nil, nil

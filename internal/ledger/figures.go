@@ -50,7 +50,7 @@ func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 		return errors.Join(err, err2)
 	})
 	if err != nil {
-		return Figures{}, fmt.Errorf("sum the rows of batch %s up: %w", batch, err)
+		return Figures{}, fmt.Errorf("sum up the rows of batch %s: %w", batch, err)
 	}
 	return f, nil
 }
@@ -94,7 +94,7 @@ func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 				WHERE d.order_id <> '' AND r.batch = $1`, batch).Scan(&f.Documents)
 	}
 	if err != nil {
-		return Filings{}, fmt.Errorf("sum the filings of batch %s up: %w", batch, err)
+		return Filings{}, fmt.Errorf("sum up the filings of batch %s: %w", batch, err)
 	}
 	return f, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrFlow is returned for a flow that is unknown, used, or too old.
-var ErrFlow = errors.New("it took too long, or was done already: begin again")
+var ErrFlow = errors.New("it took too long, or was already completed: start again")
 
 // FlowKind says what a flow is the first half of.
 type FlowKind string
@@ -38,7 +38,7 @@ func (l Accounts) BeginFlow(ctx context.Context, kind FlowKind, data, from strin
 	}
 	ctx, now := withoutAudit(ctx), l.now()
 	if _, err := l.exclusively(ctx, `DELETE FROM flows WHERE ends_at <= $1`, toMillis(now)); err != nil {
-		return "", fmt.Errorf("forget old flows: %w", err)
+		return "", fmt.Errorf("delete old flows: %w", err)
 	}
 	n, err := affected(l.exclusively(ctx,
 		`INSERT INTO flows (hash, kind, data, origin, ends_at) SELECT $1, $2, $3, $4, $5

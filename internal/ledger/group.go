@@ -23,10 +23,10 @@ type groupWriter struct {
 	now int64
 
 	leased      bool
-	short       bool            // some row waits for funds
-	behind      bool            // some row waits for a key
-	sealed      bool            // some number is sealed
-	unknown     bool            // some event is of an order that nobody knows yet
+	short       bool            // a row waits for funds
+	behind      bool            // a row waits for a key
+	sealed      bool            // a number is sealed
+	unknown     bool            // an event is of an order that no row owns yet
 	knownEvents map[string]bool // events that are there
 	rows        map[int64]*rowState
 	purchases   map[filing.Key]*purchase
@@ -36,21 +36,21 @@ type groupWriter struct {
 	changed  []*rowState
 	claims   []claimed
 	bought   []filing.Key
-	unbought []filing.Key // of what a decision had bought, and an answer says was never ordered
+	unbought []filing.Key // keys that a decision had marked as bought and that an answer says were never ordered
 	known    []record
 	freed    []record
 	ended    []record
 	entries  []record
 	items    []record
 	ordered  []record // the order ids of items
-	named    []record // order ids of items that may be there without one
+	named    []record // order ids for items that may be recorded without one
 	events   []record
 	facts    map[string][]*fact
-	moved    []record          // keys of others that a row turned out to have bought
-	decided  []record          // decisions on attempts that are on record
-	notes    []record          // what other rows are to say besides
-	unnamed  []record          // order ids that turned out not to be the row's
-	unreport []record          // rows whose state is to be told anew
+	moved    []record          // claims of other rows that a row turned out to have bought
+	decided  []record          // decisions on recorded attempts
+	notes    []record          // notes to add to other rows' messages
+	unnamed  []record          // order ids to remove from rows
+	unreport []record          // rows whose state is reported again
 	orders   map[string]rowRef // whose the order ids of this group are
 }
 
@@ -69,10 +69,10 @@ type rowState struct {
 	id        int64
 	result    filing.Result
 	message   string
-	cost      money.Cost // of what is left to order, as far as it is known
+	cost      money.Cost // of what is left to order, as far as known
 	reserved  money.Cents
 	spent     money.Cost
-	approved  money.Cost // in all; less than nothing where nobody approved a cost
+	approved  money.Cost // in all; negative where no cost was approved
 	counted   int        // attempts that were sent
 	tries     int
 	uncertain bool
@@ -82,13 +82,13 @@ type rowState struct {
 	owner     string
 	due       int64
 	blockedOn string
-	since     int64 // of the present state
+	since     int64 // when the row came to its present state
 
 	batch            string
 	number           int
 	paused, canceled bool
 	claims           []*purchase
-	attempts         []filing.Attempt // all that are known, the one under way included
+	attempts         []filing.Attempt // all known ones, with the present one
 	touched          bool
 }
 
@@ -112,8 +112,8 @@ type claimed struct {
 
 func (p *purchase) ref() rowRef { return rowRef{p.row, p.batch, p.number} }
 
-// write applies the group. Outcomes come first: they set money and keys free
-// for the intents beside them.
+// write applies the group. Outcomes come first: they release money and keys for
+// the intents beside them.
 func (g *groupWriter) write(group []*transition) error {
 	if err := g.readAll(group); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (g *groupWriter) touch(s *rowState) {
 	}
 }
 
-// readAll reads whatever the group touches.
+// readAll reads the rows, claims, purchases and events that the group touches.
 func (g *groupWriter) readAll(group []*transition) error {
 	var rows, settled, keys, covers, events []record
 	for _, t := range group {
@@ -253,10 +253,10 @@ func (g *groupWriter) readAll(group []*transition) error {
 	return g.readFacts(group)
 }
 
-// readFacts reads what outcomes need besides their rows: the earlier attempts of
-// a row that has some, the keys that a late answer may have bought, and the rows
-// that have its order ids already. Of a first answer in time only the last,
-// unless the row has an attempt that the ledger had lost.
+// readFacts reads what outcomes need besides their rows: the row's earlier
+// attempts, the keys that a late answer may have bought, and the rows that own
+// its order ids. A first answer in time needs only the last of these, unless
+// the ledger lost an attempt of the row.
 func (g *groupWriter) readFacts(group []*transition) error {
 	var earlier, keys, orders []record
 	for _, t := range group {
@@ -281,7 +281,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 		}
 	}
 	if err := g.db.query(g.ctx, g.tx, readPurchasesBy, keys, g.addPurchase); err != nil {
-		return fmt.Errorf("read the purchases that an answer speaks of: %w", err)
+		return fmt.Errorf("read the purchases of an answer: %w", err)
 	}
 	if err := g.db.query(g.ctx, g.tx, readAttempts, earlier, g.addAttempt); err != nil {
 		return fmt.Errorf("read the earlier attempts of a group: %w", err)
@@ -295,7 +295,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 			return err
 		})
 	if err != nil {
-		return fmt.Errorf("read whose the orders of a group are: %w", err)
+		return fmt.Errorf("find the rows of a group's orders: %w", err)
 	}
 	return nil
 }
@@ -359,7 +359,7 @@ func (g *groupWriter) addRowState(scan func(...any) error) error {
 	return nil
 }
 
-// addAttempt takes an earlier attempt of a row in.
+// addAttempt adds an earlier attempt to its row.
 func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	var row int64
 	var a filing.Attempt
@@ -398,8 +398,8 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 // everything stands for all products of a row in attempts of an earlier version.
 const everything = "*"
 
-// addPurchase takes a purchase in: one that holds a key, or one whose
-// subscription may cover what is asked for.
+// addPurchase adds a purchase: one that holds a key, or one whose subscription
+// may cover a claim.
 func (g *groupWriter) addPurchase(scan func(...any) error) error {
 	var covers bool
 	p := &purchase{}
@@ -420,9 +420,9 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 	return nil
 }
 
-// The statements of a group. Claims go in
-// plainly: should another writer ever have slipped one in, the primary key
-// fails the whole group before any order leaves.
+// The statements of a group. Claims are inserted without ON CONFLICT: if
+// another writer inserted one, the primary key fails the whole group before any
+// order is sent.
 const (
 	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
 		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought {{v}}`
@@ -467,7 +467,7 @@ const (
 	writeWakes = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
 )
 
-// writeAll writes what the group decided.
+// writeAll writes the changes that the group decided.
 func (g *groupWriter) writeAll() error {
 	changed := make([]record, len(g.changed))
 	fields := make(record, 0, len(g.changed)*len(rowStateColumns))
@@ -476,12 +476,12 @@ func (g *groupWriter) writeAll() error {
 		fields = s.appendFields(fields)
 		changed[i] = fields[len(fields)-len(rowStateColumns):]
 	}
-	// What is set free may be claimed anew.
+	// A released key may be claimed again in the same group.
 	if err := g.db.execAll(g.ctx, g.tx,
-		statement{"open purchases again", writeUnbought, keyRecords(g.unbought)},
-		statement{"free claims", writeFreed, g.freed},
-		statement{"take order ids back", writeUnnamed, g.unnamed},
-		statement{"tell of rows anew", writeUnreport, g.unreport},
+		statement{"mark purchases as not bought", writeUnbought, keyRecords(g.unbought)},
+		statement{"release claims", writeFreed, g.freed},
+		statement{"remove order ids", writeUnnamed, g.unnamed},
+		statement{"report rows again", writeUnreport, g.unreport},
 		statement{"record decisions", writeDecided, g.decided},
 	); err != nil {
 		return err
@@ -501,9 +501,9 @@ func (g *groupWriter) writeAll() error {
 		return err
 	}
 	for _, s := range []statement{
-		{"take keys over", writeMoved, g.moved},
-		{"record purchases by their other names", writeKnown, g.known},
-		{"note what other rows have to say", writeNotes, g.notes},
+		{"move claims to other rows", writeMoved, g.moved},
+		{"record purchases under further keys", writeKnown, g.known},
+		{"add notes to other rows", writeNotes, g.notes},
 	} {
 		if err := g.db.exec(g.ctx, g.tx, s.query, s.records); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
@@ -515,12 +515,12 @@ func (g *groupWriter) writeAll() error {
 				SELECT v.ref, v.record, v.at {{v}}
 				WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
 			lastOfEach(facts)); err != nil {
-			return fmt.Errorf("remember %s: %w", table, err)
+			return fmt.Errorf("save %s: %w", table, err)
 		}
 	}
 	if g.unknown {
 		if err := g.db.exec(g.ctx, g.tx, wakeEvents, g.ordered); err != nil {
-			return fmt.Errorf("hand events to their orders: %w", err)
+			return fmt.Errorf("reopen the events of new orders: %w", err)
 		}
 	}
 	if err := g.forget(); err != nil {
@@ -529,7 +529,7 @@ func (g *groupWriter) writeAll() error {
 	return g.wake()
 }
 
-// claimRecords are the new claims as this group leaves them.
+// claimRecords returns the new claims that this group has not released again.
 func (g *groupWriter) claimRecords() []record {
 	var all []record
 	for _, c := range g.claims {
@@ -548,8 +548,8 @@ func keyRecords(keys []filing.Key) []record {
 	return records
 }
 
-// lastOfEach keeps the newest fact about each reference: one statement may not
-// touch a record twice.
+// lastOfEach returns the newest fact about each reference: one statement must
+// not touch a record twice.
 func lastOfEach(facts []*fact) []record {
 	seen := make(map[string]bool, len(facts))
 	var last []record
@@ -562,8 +562,8 @@ func lastOfEach(facts []*fact) []record {
 	return last
 }
 
-// wake lets rows go on that waited for a key now decided, or for money that is
-// there.
+// wake unblocks the rows that waited for a key that is decided now, or for
+// funds that are available now.
 func (g *groupWriter) wake() error {
 	if g.short {
 		if err := g.db.unblockFunded(g.ctx, g.tx, g.c); err != nil {
@@ -578,7 +578,7 @@ func (g *groupWriter) wake() error {
 		waits = append(waits, record{text("key", blockedOnKey+k[0].value().(string))})
 	}
 	if err := g.db.exec(g.ctx, g.tx, writeWakes, waits); err != nil {
-		return fmt.Errorf("wake rows: %w", err)
+		return fmt.Errorf("unblock rows: %w", err)
 	}
 	return nil
 }

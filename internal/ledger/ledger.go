@@ -35,7 +35,7 @@ var (
 	// longer, under import by this process.
 	ErrImport = errors.New("the batch is not under import by this process")
 	// ErrImporting is returned for a batch that a living process is importing.
-	ErrImporting = errors.New("another run is taking the same file in, or waits for its yes")
+	ErrImporting = errors.New("another process is importing the same file, or waits for its confirmation")
 	// ErrCanceled is returned for a batch that was canceled before it began.
 	ErrCanceled = errors.New("the batch was canceled")
 	// ErrTransition is returned for a change that the row's state does not allow.

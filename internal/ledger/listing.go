@@ -171,7 +171,7 @@ func (l Entries) List(ctx context.Context, q EntryQuery) ([]Entry, error) {
 		return e, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the book's entries: %w", err)
+		return nil, fmt.Errorf("list the entries of the balance: %w", err)
 	}
 	return all, nil
 }
@@ -233,7 +233,7 @@ func (l Entries) History(ctx context.Context, since, until time.Time, spans int)
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the history of the book: %w", err)
+		return nil, fmt.Errorf("read the history of the balance: %w", err)
 	}
 	for i := range all {
 		all[i].Available += before
@@ -247,7 +247,7 @@ func (l Entries) FirstDeposit(ctx context.Context) (time.Time, error) {
 	var at int64
 	err := l.read.QueryRowContext(ctx, `SELECT at FROM entries WHERE kind = 'deposit' ORDER BY id LIMIT 1`).Scan(&at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, fmt.Errorf("look for the first deposit: %w", err)
+		return time.Time{}, fmt.Errorf("find the first deposit: %w", err)
 	}
 	return fromMillis(at), nil
 }

@@ -23,11 +23,11 @@ type Mapping struct {
 func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 	headers, err := json.Marshal(m.Headers)
 	if err != nil {
-		return fmt.Errorf("keep the mapping: %w", err)
+		return fmt.Errorf("save the column mapping: %w", err)
 	}
 	columns, err := json.Marshal(m.Columns)
 	if err != nil {
-		return fmt.Errorf("keep the mapping: %w", err)
+		return fmt.Errorf("save the column mapping: %w", err)
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(
@@ -39,7 +39,7 @@ func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("keep the mapping: %w", err)
+		return fmt.Errorf("save the column mapping: %w", err)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (l Uploads) FindMapping(ctx context.Context, shape string) (Mapping, error)
 		err = ErrNotFound
 	}
 	if err != nil {
-		return m, fmt.Errorf("find the mapping %s: %w", shape, err)
+		return m, fmt.Errorf("find the column mapping %s: %w", shape, err)
 	}
 	return m, nil
 }
@@ -75,7 +75,7 @@ func (l Uploads) ListMappings(ctx context.Context) ([]Mapping, error) {
 	rows, err := l.read.QueryContext(ctx, `SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`)
 	all, err := collect(rows, err, scanMapping)
 	if err != nil {
-		return nil, fmt.Errorf("list the mappings: %w", err)
+		return nil, fmt.Errorf("list the column mappings: %w", err)
 	}
 	return all, nil
 }
@@ -90,7 +90,7 @@ func (l Uploads) DeleteMapping(ctx context.Context, shape string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("drop the mapping %s: %w", shape, err)
+		return fmt.Errorf("delete the column mapping %s: %w", shape, err)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func checkName(name string) error {
 	for _, r := range name {
 		switch {
 		case unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
-			return fmt.Errorf("%w: the name has characters that nobody sees", ErrAccount)
+			return fmt.Errorf("%w: the name has invisible characters", ErrAccount)
 		case unicode.In(r, unicode.Common, unicode.Inherited):
 			continue
 		}

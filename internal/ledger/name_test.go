@@ -23,8 +23,8 @@ func TestNamesThatLookLikeOthers(t *testing.T) {
 			"vvarren": "looks like that of the account warren", "ana.1opez@example.com": "looks like",
 			"ana.lopez＠example.com": "special forms", "ｏｐ": "special forms", "𝐨𝐩": "special forms",
 			"ﬁona":     "special forms",
-			"o\ufe00p": "nobody sees", "o\u034fp": "nobody sees", "op\u3164": "special forms",
-			"o\u17b4p": "nobody sees",
+			"o\ufe00p": "invisible characters", "o\u034fp": "invisible characters", "op\u3164": "special forms",
+			"o\u17b4p": "invisible characters",
 			"ꮎꭴ":       "everyday", "ⲟⲣ": "everyday",
 			"口口": "looks like that of the account ロロ",
 		} {

@@ -125,7 +125,7 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 		&n.FundsReported,
 		&n.KeyReported, &n.Cured)
 	if err != nil {
-		return n, fmt.Errorf("look for news: %w", err)
+		return n, fmt.Errorf("find what to notify of: %w", err)
 	}
 	n.HaltSince = fromMillis(since)
 	rows, err := l.read.QueryContext(ctx, selectEndings)
@@ -143,7 +143,7 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 		return nil
 	})
 	if err != nil {
-		return n, fmt.Errorf("look for batches that have ended: %w", err)
+		return n, fmt.Errorf("find finished batches: %w", err)
 	}
 	rows, err = l.read.QueryContext(ctx, selectPending)
 	err = each(rows, err, func(scan func(...any) error) error {
@@ -156,13 +156,13 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 		return nil
 	})
 	if err != nil {
-		return n, fmt.Errorf("look for rows that nobody was told of: %w", err)
+		return n, fmt.Errorf("find unreported rows: %w", err)
 	}
 	return n, nil
 }
 
 // errReported ends a change that somebody else has made already.
-var errReported = errors.New("somebody else tells it")
+var errReported = errors.New("another process reports it")
 
 // Add records what a person is to be told. It reports false where that
 // is recorded already, by another process as a rule: the same thing lasts, is
@@ -221,7 +221,7 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 	case errors.Is(err, errReported):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("keep a notice of %s: %w", n.Kind, err)
+		return false, fmt.Errorf("save a notification of %s: %w", n.Kind, err)
 	}
 	return true, nil
 }
@@ -240,7 +240,7 @@ func (l Notifications) End(ctx context.Context, kind NotificationKind, batch str
 	}
 	defer l.writeLock.unlock()
 	if err := endNotification(ctx, l.write, kind, batch); err != nil {
-		return fmt.Errorf("end the notice of %s: %w", kind, err)
+		return fmt.Errorf("end the notification of %s: %w", kind, err)
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (l Notifications) ForgetCured(ctx context.Context) error {
 		ctx, `DELETE FROM told WHERE kind = 'exceptions'
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
 	if err != nil {
-		return fmt.Errorf("forget the exceptions that are gone: %w", err)
+		return fmt.Errorf("delete resolved exceptions: %w", err)
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batc
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notices WHERE kind = $1 AND batch = $2`,
 		kind, batch).Scan(&at); err != nil {
-		return time.Time{}, fmt.Errorf("look for the last notice of %s: %w", kind, err)
+		return time.Time{}, fmt.Errorf("find the last notification of %s: %w", kind, err)
 	}
 	return fromMillis(at), nil
 }
@@ -293,13 +293,13 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 		case errors.Is(err, sql.ErrNoRows):
 			return Notification{}, false, nil
 		case err != nil:
-			return Notification{}, false, fmt.Errorf("look for a notice to tell: %w", err)
+			return Notification{}, false, fmt.Errorf("find a notification to send: %w", err)
 		}
 		until := toMillis(l.now().Add(lease))
 		mine, err := affected(l.exclusively(ctx,
 			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, n.due, until))
 		if err != nil {
-			return Notification{}, false, fmt.Errorf("claim notice %d: %w", n.ID, err)
+			return Notification{}, false, fmt.Errorf("claim notification %d: %w", n.ID, err)
 		}
 		if mine == 1 {
 			n.due, n.Tries = until, n.Tries+1
@@ -318,7 +318,7 @@ func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
 		n.ID, n.due, toMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
 	if err != nil {
-		return fmt.Errorf("settle notice %d: %w", n.ID, err)
+		return fmt.Errorf("settle notification %d: %w", n.ID, err)
 	}
 	return nil
 }

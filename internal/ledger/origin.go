@@ -82,7 +82,7 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("look for orders: %w", err)
+			return nil, fmt.Errorf("find orders: %w", err)
 		}
 	}
 	return known, nil

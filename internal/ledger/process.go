@@ -42,12 +42,12 @@ type Process struct {
 func (db *database) enlist(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("name this machine: %w", err)
+		return fmt.Errorf("find the name of this machine: %w", err)
 	}
 	id := rand.Text()[:12]
 	path, err := filepath.Abs(filepath.Join(db.dir, "locks", id))
 	if err != nil {
-		return fmt.Errorf("place the lock file: %w", err)
+		return fmt.Errorf("find the folder of the lock file: %w", err)
 	}
 	db.ownerLock = flock.New(path)
 	if held, err := db.ownerLock.TryLock(); err != nil || !held {
@@ -356,7 +356,7 @@ func (db *database) giveBack(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
 	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
 	if err := db.submit(ctx, &transition{outcome: &o, unsent: true}); err != nil {
-		return fmt.Errorf("give row %d back: %w", r.ID, err)
+		return fmt.Errorf("release row %d: %w", r.ID, err)
 	}
 	return nil
 }
@@ -394,7 +394,7 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID,
 			toMillis(o.ExpiresAt)))
 		if err != nil {
-			return nil, fmt.Errorf("strike off process %s: %w", o.ID, err)
+			return nil, fmt.Errorf("remove process %s: %w", o.ID, err)
 		}
 		// While rows of it are left its lock stays, to tell whoever looks next
 		// that it is dead.

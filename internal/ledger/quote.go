@@ -39,7 +39,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 			records)
 	})
 	if err != nil {
-		return fmt.Errorf("keep the quotes of %d rows: %w", len(quotes), err)
+		return fmt.Errorf("save the quotes of %d rows: %w", len(quotes), err)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("keep the quote of batch %s: %w", batch, err)
+		return fmt.Errorf("save the quote of batch %s: %w", batch, err)
 	}
 	return nil
 }

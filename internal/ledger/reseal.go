@@ -208,7 +208,7 @@ func (l SealKeys) Reseal(ctx context.Context) (done, closed int, err error) {
 		n, shut, err := l.resealColumn(ctx, &sealedColumns[i])
 		done, closed = done+n, closed+shut
 		if err != nil {
-			return done, closed, fmt.Errorf("seal %s anew: %w", sealedColumns[i].table, err)
+			return done, closed, fmt.Errorf("reseal %s: %w", sealedColumns[i].table, err)
 		}
 	}
 	return done, closed, nil

@@ -65,7 +65,7 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 			return nil, fmt.Errorf("%w: %s is the order of row %d of batch %s", ErrOrderTaken, id, number, batch)
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
-			return nil, fmt.Errorf("look for the order %s: %w", id, err)
+			return nil, fmt.Errorf("find the order %s: %w", id, err)
 		}
 		events, err := g.db.events(g.ctx, g.tx, `e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
 		if err != nil {
@@ -80,14 +80,14 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 
 // ErrCreating is returned for an order given to a row of which only the
 // company's creation is in doubt.
-var ErrCreating = errors.New("what is in doubt is the creation of the company: give the company's id")
+var ErrCreating = errors.New("the creation of the company is uncertain: enter the company's id")
 
 // Created settles a row whose company's creation was in doubt: a person
 // has seen that the company exists. Every row that waits for it may go on.
 func (l Resolutions) Created(ctx context.Context, row int64, try int, company filing.Company, why string) error {
 	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
-			return fmt.Errorf("%w: its order is in doubt, not its company", ErrTransition)
+			return fmt.Errorf("%w: its order is uncertain, not its company", ErrTransition)
 		}
 		if err := g.rememberCreated(s, company); err != nil {
 			return err
@@ -189,7 +189,7 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 		return d, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the batches in doubt: %w", err)
+		return nil, fmt.Errorf("list the batches with uncertain rows: %w", err)
 	}
 	return all, nil
 }

@@ -85,7 +85,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
-		return fmt.Errorf("keep the comparison of %d rows: %w", len(all), err)
+		return fmt.Errorf("save the review of %d rows: %w", len(all), err)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 		}
 		body, err := json.Marshal(named[filing.Key(ref)])
 		if err != nil {
-			return fmt.Errorf("remember the company %s: %w", ref, err)
+			return fmt.Errorf("save the company %s: %w", ref, err)
 		}
 		records = append(records, record{text("ref", ref), text("record", string(body)),
 			number("at", toMillis(l.now()))})
@@ -196,7 +196,7 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 			records)
 	})
 	if err != nil {
-		return fmt.Errorf("remember the names of %d companies: %w", len(records), err)
+		return fmt.Errorf("save the names of %d companies: %w", len(records), err)
 	}
 	return nil
 }

@@ -264,7 +264,7 @@ func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, erro
 		toMillis(l.now()), batch).
 		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Dearer, &u.Moving)
 	if err != nil {
-		return u, fmt.Errorf("see what is left of batch %s: %w", batch, err)
+		return u, fmt.Errorf("count the unfinished rows of batch %s: %w", batch, err)
 	}
 	return u, nil
 }

@@ -94,14 +94,14 @@ func (l Schedules) addCompanyList(ctx context.Context, r CompanyList) (hash stri
 	hash = hex.EncodeToString(sum[:])[:16]
 	keys, err := l.sealer()
 	if err != nil {
-		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
+		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
 	_, err = l.exclusively(withoutAudit(ctx),
 		`INSERT INTO rosters (hash, file, content, sealed, created_by, created_at)
 			VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
 		hash, r.File, keys.Seal(nil, nil, r.Content, companyListPlace(hash)), r.CreatedBy, toMillis(l.now()))
 	if err != nil {
-		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
+		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
 	return hash, nil
 }
@@ -126,7 +126,7 @@ func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyLis
 		}
 	}
 	if err != nil {
-		return CompanyList{}, fmt.Errorf("read the roster %s: %w", hash, err)
+		return CompanyList{}, fmt.Errorf("read the company list %s: %w", hash, err)
 	}
 	r.CreatedAt = fromMillis(at)
 	return r, nil
@@ -155,7 +155,7 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 		return addListVersion(ctx, tx, s.Name, since)
 	})
 	if err != nil {
-		return false, fmt.Errorf("keep the season %s: %w", s.Name, err)
+		return false, fmt.Errorf("save the schedule %s: %w", s.Name, err)
 	}
 	return added, nil
 }
@@ -183,7 +183,7 @@ func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion
 		return r, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the rosters of the season %s: %w", name, err)
+		return nil, fmt.Errorf("list the company lists of the schedule %s: %w", name, err)
 	}
 	return all, nil
 }
@@ -210,7 +210,7 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 		return addListVersion(ctx, tx, s.Name, l.now())
 	})
 	if err != nil {
-		return fmt.Errorf("change the season %s: %w", s.Name, err)
+		return fmt.Errorf("change the schedule %s: %w", s.Name, err)
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 		return s, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the seasons: %w", err)
+		return nil, fmt.Errorf("list the schedules: %w", err)
 	}
 	return all, nil
 }
@@ -253,7 +253,7 @@ func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) erro
 		err = ErrNotFound
 	}
 	if err != nil {
-		return fmt.Errorf("change the season %s: %w", name, err)
+		return fmt.Errorf("change the schedule %s: %w", name, err)
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func (l Schedules) Remove(ctx context.Context, name string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("change the season %s: %w", name, err)
+		return fmt.Errorf("change the schedule %s: %w", name, err)
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("claim the firing %s: %w", f.ID, err)
+		return false, fmt.Errorf("claim the run %s: %w", f.ID, err)
 	}
 	return claimed, nil
 }
@@ -327,7 +327,7 @@ func (l Schedules) EndRun(ctx context.Context, f Run) error {
 			WHERE id = $1 AND owner = $7`,
 		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, toMillis(l.now()), l.owner.ID)
 	if err != nil {
-		return fmt.Errorf("end the firing %s: %w", f.ID, err)
+		return fmt.Errorf("end the run %s: %w", f.ID, err)
 	}
 	return nil
 }
@@ -360,7 +360,7 @@ func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]
 		return f, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list firings: %w", err)
+		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	return all, nil
 }
@@ -401,7 +401,7 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("look for purchases: %w", err)
+			return nil, fmt.Errorf("find purchases: %w", err)
 		}
 	}
 	subscribed, err := l.subscriptionsOf(ctx, claims)

@@ -87,7 +87,7 @@ func (g *groupWriter) forget() error {
 	if err := g.db.exec(g.ctx, g.tx,
 		`DELETE FROM secrets WHERE EXISTS (SELECT 1 {{v}} WHERE v.batch = secrets.batch AND v.number = secrets.number)`,
 		done); err != nil {
-		return fmt.Errorf("forget numbers: %w", err)
+		return fmt.Errorf("delete sealed numbers: %w", err)
 	}
 	return nil
 }

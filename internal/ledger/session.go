@@ -143,7 +143,7 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 	case errors.Is(err, sql.ErrNoRows):
 		return Session{}, ErrSession
 	case err != nil:
-		return Session{}, fmt.Errorf("look a session up: %w", err)
+		return Session{}, fmt.Errorf("find a session: %w", err)
 	case s.Account.Disabled || toMillis(now) >= ends || !now.Before(fromMillis(seen).Add(sessionIdle)):
 		return Session{}, ErrSession
 	}
@@ -151,7 +151,7 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 		if _, err := l.exclusively(withoutAudit(ctx),
 			`UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
 			hashed(secret), toMillis(now)); err != nil {
-			return Session{}, fmt.Errorf("note that a session is used: %w", err)
+			return Session{}, fmt.Errorf("update a session: %w", err)
 		}
 		seen = toMillis(now)
 	}

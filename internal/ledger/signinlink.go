@@ -13,11 +13,11 @@ import (
 
 // ErrSignInLink is returned for a one-time link that is unknown, used, too old, or
 // of a disabled account.
-var ErrSignInLink = errors.New("the link is not valid any more: ask for another one")
+var ErrSignInLink = errors.New("the link is no longer valid: ask for a new one")
 
 // ErrReset is returned where a link would sign in somebody who has a password: it
 // sets a new one, and nothing else.
-var ErrReset = errors.New("the account has a password: the link sets a new one")
+var ErrReset = errors.New("the account already has a password: this link sets a new one")
 
 // ErrVouch is returned for vouching for an account by somebody who made the link
 // that its credentials came by, or whose own came by one of theirs.
@@ -27,7 +27,7 @@ var ErrVouch = errors.New("somebody who has nothing to do with the link has to v
 type SignInLink struct {
 	ID        string
 	Account   string // whose it is, by name
-	Resets    bool   // the account has a password: the link sets a new one
+	Resets    bool   // the account already has a password: this link sets a new one
 	MadeBy    string
 	CreatedAt time.Time
 	EndsAt    time.Time
@@ -124,7 +124,7 @@ func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) 
 	case errors.Is(err, sql.ErrNoRows), err == nil && a.Disabled:
 		return Account{}, "", ErrSignInLink
 	case err != nil:
-		return Account{}, "", fmt.Errorf("look a link up: %w", err)
+		return Account{}, "", fmt.Errorf("find a link: %w", err)
 	}
 	return a, behind, nil
 }

@@ -113,7 +113,7 @@ func (db *database) subscriptions(ctx context.Context, where string, args ...any
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for subscriptions: %w", err)
+		return nil, fmt.Errorf("find subscriptions: %w", err)
 	}
 	for _, of := range all {
 		slices.SortStableFunc(of, func(a, b Subscription) int {
@@ -204,7 +204,7 @@ func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) err
 			records)
 	})
 	if err != nil {
-		return fmt.Errorf("note what covers %d rows: %w", len(rows), err)
+		return fmt.Errorf("record what covers %d rows: %w", len(rows), err)
 	}
 	return nil
 }
@@ -373,7 +373,7 @@ func (db *database) matchRenewals(ctx context.Context, now int64) ([]Renewed, er
 		err := db.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM purchases WHERE cover = $1 AND bought = 0)`,
 			coverOf(s.company, s.state)).Scan(&doubtful)
 		if err != nil {
-			return nil, fmt.Errorf("look for orders whose outcome is not known: %w", err)
+			return nil, fmt.Errorf("find uncertain orders: %w", err)
 		}
 		if !doubtful {
 			taken[fit[0].Row] = true
@@ -408,7 +408,7 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 		var known bool
 		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM items WHERE order_id = $1)`,
 			order).Scan(&known); err != nil {
-			return fmt.Errorf("look for the order %s: %w", order, err)
+			return fmt.Errorf("find the order %s: %w", order, err)
 		}
 		if known {
 			return ErrOrderTaken

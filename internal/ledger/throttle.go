@@ -205,7 +205,7 @@ func (l Accounts) addFailure(ctx context.Context, c *counter, from string) (time
 		case at == 0: // there is none, or one that no longer counts
 			if _, err := l.exclusively(ctx, `DELETE FROM failures WHERE at < $1`,
 				toMillis(now.Add(-forgetAfter))); err != nil {
-				return time.Time{}, fmt.Errorf("forget old failures: %w", err)
+				return time.Time{}, fmt.Errorf("delete old failures: %w", err)
 			}
 		}
 		count := c.scope.after(was, now.Sub(fromMillis(at)))
@@ -252,7 +252,7 @@ func (c *CountedTry) forget(ctx context.Context) error {
 		}
 		if _, err := c.ledger.exclusively(withoutAudit(ctx), `DELETE FROM failures WHERE hash = $1`,
 			one.hash); err != nil {
-			return fmt.Errorf("forget failed attempts: %w", err)
+			return fmt.Errorf("delete failed attempts: %w", err)
 		}
 	}
 	return nil
@@ -264,7 +264,7 @@ func (c *CountedTry) forget(ctx context.Context) error {
 func (l Accounts) ForgetFailures(ctx context.Context, t Try) error {
 	c := &CountedTry{ledger: l}
 	if err := l.chooseCounters(withoutAudit(ctx), t, c); err != nil {
-		return fmt.Errorf("forget failed attempts: %w", err)
+		return fmt.Errorf("delete failed attempts: %w", err)
 	}
 	return c.forget(ctx)
 }

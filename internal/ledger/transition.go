@@ -12,18 +12,20 @@ import (
 )
 
 // maxGroup is how many transitions may share one commit. A group is whatever
-// waits when the last commit ends: nobody lingers for company.
+// waits when the last commit ends: no transition waits for others to join it.
 const maxGroup = 512
 
-// What a ready row waits for: money, the approval of a higher cost, or, with the
-// key behind it, another row's purchase.
+// The values of rowState.blockedOn: a ready row waits for funds, for the
+// approval of a higher cost, or, with the key behind the prefix, for another
+// row's purchase.
 const (
 	blockedOnApproval = "approval"
 	blockedOnFunds    = "funds"
 	blockedOnKey      = "key:"
 )
 
-// Intent is what must be durable before the first byte of an order leaves.
+// Intent is the write-ahead record of an order: it is committed before the
+// first byte of the order is sent.
 type Intent struct {
 	Row    int64
 	Tries  int // Row.Tries as it was read: an order made from an older reading is Lost
@@ -34,13 +36,13 @@ type Intent struct {
 	Creating bool   // the attempt creates the company; the order comes after
 }
 
-// Begun is the ledger's verdict on an intent.
+// Begun is the result of Begin: the attempt that began, or why none did.
 type Begun struct {
 	Try    int    // the attempt that began; 0 where none did
 	Halted Halted // the fleet may not send now
-	Short  bool   // the book cannot pay: the row waits for funds
-	Dearer bool   // it would cost more than was approved: the row waits for a new approval
-	Lost   bool   // the row is no longer ours to send: taken, sent since it was read, canceled, paused
+	Short  bool   // the available funds do not cover it: the row waits for funds
+	Dearer bool   // it costs more than was approved: the row waits for a new approval
+	Lost   bool   // the row may not be sent any longer: another process sends it, it was sent since it was read, canceled or paused
 	Taken  []Taken
 }
 
@@ -52,7 +54,7 @@ type Taken struct {
 	Covers bool  // not the same purchase: its subscription covers this one
 }
 
-// Outcome is what became of an attempt.
+// Outcome is the result of an attempt.
 type Outcome struct {
 	Row    int64
 	Try    int
@@ -65,7 +67,7 @@ type Outcome struct {
 	Exhausted  bool       // the row has no more attempts of its own accord
 	Cost       money.Cost // of the whole attempt
 
-	Explain func(filing.RowState) string // says for the reader where the row stands now; nil for Message
+	Explain func(filing.RowState) string // returns the row's message for its new state; nil for Message
 	Message string
 	Items   []Item       // what was made, at its price; of a 409 the item that is there, at the price of an order
 	Company string       // the id of the company that the attempt made
@@ -74,8 +76,8 @@ type Outcome struct {
 	Due     time.Time    // the earliest next attempt of a row that goes back to ready
 }
 
-// bought are the purchases that the answer shows: what has an order id, or is
-// there already.
+// bought returns the purchases that the answer shows: items with an order id,
+// and the item of a 409.
 func (o *Outcome) bought() []filing.Purchase {
 	var all []filing.Purchase
 	switch {
@@ -105,7 +107,8 @@ type MadeCompany struct {
 	Record filing.Company
 }
 
-// Deferral is an outcome without an attempt: a ready row that need not, or cannot, be sent.
+// Deferral is an outcome without an attempt, of a ready row that need not, or
+// cannot, be sent.
 type Deferral struct {
 	Row     int64
 	Next    filing.Result // Exists, Skipped, Rejected; Ready with Wait or Due
@@ -115,7 +118,7 @@ type Deferral struct {
 	Items   []Item
 }
 
-// fact is a looked-up user or company to remember.
+// fact is a looked-up user or company to save.
 type fact struct {
 	table  string
 	ref    string
@@ -123,14 +126,14 @@ type fact struct {
 	at     int64
 }
 
-// transition is one caller's wish, answered only after its commit.
+// transition is one change that a caller waits for until it is committed.
 type transition struct {
 	intent   *Intent
 	outcome  *Outcome
 	deferral *Deferral
 	fact     *fact
 	event    *Event
-	unsent   bool // the outcome is that of an intent which nobody in this process holds
+	unsent   bool // no caller in this process has sent, or will send, the order of the outcome
 
 	begun Begun
 	fresh bool // the event was not there yet
@@ -150,22 +153,22 @@ func (db *database) submit(ctx context.Context, t *transition) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// Once handed over it will be committed or refused; leaving early would
-	// make the answer a guess.
+	// Once it is queued it is committed or refused; to return before would make
+	// the answer a guess.
 	select {
 	case <-t.done:
 	case <-db.committed:
 		select {
 		case <-t.done:
 		default:
-			return ErrClosed // it came after the last group
+			return ErrClosed // it was queued after the last group
 		}
 	}
 	return t.err
 }
 
-// Begin commits the intent to send a row's order with its claims and its
-// reservation, or says why it may not be sent.
+// Begin commits the intent to send a row's order, with its claims and its
+// reservation, or returns why the order may not be sent.
 func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 	t := &transition{intent: &in}
 	l.out.begin(attempt{in.Row, in.Tries + 1})
@@ -188,17 +191,17 @@ func (l *Ledger) Settle(ctx context.Context, out Outcome) error {
 	return nil
 }
 
-// Defer commits what was decided about a ready row without an attempt.
+// Defer commits a decision about a ready row that is not sent.
 func (l *Ledger) Defer(ctx context.Context, a Deferral) error {
 	if err := l.submit(ctx, &transition{deferral: &a}); err != nil {
-		return fmt.Errorf("set row %d aside: %w", a.Row, err)
+		return fmt.Errorf("defer row %d: %w", a.Row, err)
 	}
 	return nil
 }
 
-// commitGroups is the only writer of transitions in this process: it commits
-// whatever is waiting, in one transaction. When the ledger closes it commits
-// what waits by then, and ends.
+// commitGroups commits all waiting transitions in one transaction, again and
+// again. It is the only writer of transitions in this process. When the ledger
+// closes, it commits the last ones and ends.
 func (db *database) commitGroups() {
 	defer db.stopped.Done()
 	defer close(db.committed)
@@ -228,8 +231,8 @@ func (db *database) commitGroups() {
 	}
 }
 
-// commit writes a group. When the group fails as a whole each transition is
-// tried by itself, so that a bad one does not take its neighbours down.
+// commit commits a group. When the group fails, each transition is committed
+// separately, so that one bad transition does not fail the others.
 func (db *database) commit(group []*transition) {
 	err := db.commitTogether(group)
 	if err == nil {
@@ -251,7 +254,8 @@ func (db *database) commitTogether(group []*transition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err := db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
-		// The time is that of the group's turn: a lease may run out in the wait for it.
+		// The time is read after the wait for the lock: a lease may run out
+		// meanwhile.
 		g := db.newGroupWriter(ctx, tx, c, c.now)
 		return g.write(group)
 	})

@@ -50,7 +50,7 @@ func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, 
 	if err != nil {
 		_, _ = l.exclusively(withoutAudit(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
 			u.ID) // or PruneUploads does it
-		return u, fmt.Errorf("keep the sheet %s: %w", u.File, err)
+		return u, fmt.Errorf("save the spreadsheet %s: %w", u.File, err)
 	}
 	return u, nil
 }
@@ -146,7 +146,7 @@ func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
 		err = ErrNotFound // dropped, just now
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the sheet %s: %w", u.File, err)
+		return nil, fmt.Errorf("read the spreadsheet %s: %w", u.File, err)
 	}
 	return content.Bytes(), nil
 }
@@ -171,10 +171,10 @@ func (l Uploads) scanUpload(scan func(...any) error) (Upload, error) {
 	}
 	raw, err := base64.StdEncoding.DecodeString(edits)
 	if err != nil {
-		return u, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, err)
+		return u, fmt.Errorf("read the corrections of the spreadsheet %s: %w", u.File, err)
 	}
 	if u.Edits, err = aead.Open(nil, nil, raw, editsPlace(u.ID)); err != nil {
-		return u, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, ErrSealed)
+		return u, fmt.Errorf("read the corrections of the spreadsheet %s: %w", u.File, ErrSealed)
 	}
 	return u, nil
 }
@@ -186,7 +186,7 @@ func (l Uploads) Find(ctx context.Context, id string) (Upload, error) {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return u, fmt.Errorf("find the sheet %s: %w", id, err)
+		return u, fmt.Errorf("find the spreadsheet %s: %w", id, err)
 	}
 	return u, nil
 }
@@ -201,7 +201,7 @@ func (l Uploads) List(ctx context.Context) ([]Upload, error) {
 			ORDER BY created_at DESC, id`)
 	all, err := collect(rows, err, l.scanUpload)
 	if err != nil {
-		return nil, fmt.Errorf("list the sheets: %w", err)
+		return nil, fmt.Errorf("list the spreadsheets: %w", err)
 	}
 	return all, nil
 }
@@ -213,7 +213,7 @@ func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err e
 		`SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM uploads u WHERE created_by = $1
 		AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)`, by).Scan(&n, &size)
 	if err != nil {
-		return 0, 0, fmt.Errorf("count the sheets of %s: %w", by, err)
+		return 0, 0, fmt.Errorf("count the spreadsheets of %s: %w", by, err)
 	}
 	return n, size, nil
 }
@@ -244,7 +244,7 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 		return l.dropBatch(ctx, tx, u.Batch)
 	})
 	if err != nil {
-		return fmt.Errorf("change the sheet %s: %w", u.File, err)
+		return fmt.Errorf("change the spreadsheet %s: %w", u.File, err)
 	}
 	return nil
 }
@@ -258,7 +258,7 @@ func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch 
 		err = ErrStale
 	}
 	if err != nil {
-		return fmt.Errorf("note the batch of the sheet %s: %w", id, err)
+		return fmt.Errorf("record the batch of the spreadsheet %s: %w", id, err)
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch 
 func (l Uploads) DropPrepared(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropBatch(ctx, tx, batch) })
 	if err != nil {
-		return fmt.Errorf("drop the prepared batch %s: %w", batch, err)
+		return fmt.Errorf("delete the prepared batch %s: %w", batch, err)
 	}
 	return nil
 }
@@ -278,7 +278,7 @@ func (l Uploads) DropPrepared(ctx context.Context, batch string) error {
 func (l Uploads) Delete(ctx context.Context, id string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropUpload(ctx, tx, id) })
 	if err != nil {
-		return fmt.Errorf("drop the sheet %s: %w", id, err)
+		return fmt.Errorf("delete the spreadsheet %s: %w", id, err)
 	}
 	return nil
 }
@@ -329,7 +329,7 @@ func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("forget old sheets: %w", err)
+		return 0, fmt.Errorf("delete old spreadsheets: %w", err)
 	}
 	return dropped, nil
 }

@@ -36,12 +36,12 @@ func (t *writeLock) lock() error {
 	t.mu.Lock()
 	if err := t.queue.Lock(); err != nil {
 		t.mu.Unlock()
-		return fmt.Errorf("wait for a turn to write: %w", err)
+		return fmt.Errorf("wait for the write lock: %w", err)
 	}
 	err := errors.Join(t.held.Lock(), t.queue.Unlock())
 	if err != nil {
 		t.unlock()
-		return fmt.Errorf("wait for a turn to write: %w", err)
+		return fmt.Errorf("wait for the write lock: %w", err)
 	}
 	return nil
 }

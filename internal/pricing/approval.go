@@ -127,7 +127,7 @@ func ApprovalHash(ctx context.Context, l *ledger.Ledger, batch string) (hash str
 		}
 		fmt.Fprintf(sum, "%d %s %s\n", row.Number, row.Cost, request)
 		if total, err = total.Plus(row.Cost); err != nil {
-			return "", total, fmt.Errorf("sum batch %s up: %w", batch, err)
+			return "", total, fmt.Errorf("sum up batch %s: %w", batch, err)
 		}
 	}
 	fmt.Fprintf(sum, "total %s\n", total)

@@ -29,7 +29,7 @@ func correctionsOf(u ledger.Upload) (corrections, error) {
 		return c, nil
 	}
 	if err := json.Unmarshal(u.Edits, &c); err != nil {
-		return c, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, err)
+		return c, fmt.Errorf("read the corrections of the spreadsheet %s: %w", u.File, err)
 	}
 	return c, nil
 }
