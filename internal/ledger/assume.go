@@ -11,18 +11,20 @@ import (
 )
 
 // A ledger that was restored from a backup does not know what was sent after
-// it: such rows are ready in it. Supposing that they were sent takes them out of
-// the placers' hands, as if each had an attempt whose answer was lost.
+// the backup: such rows are ready in it. Assuming that they were sent keeps the
+// placers from sending them again, as if each had an attempt whose answer was
+// lost.
 
-// assumedOwner stands for the process of an attempt that a person supposes.
+// assumedOwner stands for the process of an assumed attempt. Its value is kept
+// in the database.
 const assumedOwner = "supposed"
 
-// AssumeSent supposes that ready rows were sent at some time since, and makes them
-// uncertain: each takes its purchases and holds its cost, whether the book can
-// pay for it or not, for the money may be gone. What it says of each intent is
-// in the same order: a Try where the row is uncertain now; Lost where it is not
-// ready any more, or was sent since it was read; Taken where another row has one
-// of its purchases, and nothing is changed.
+// AssumeSent assumes that ready rows were sent at some time since, and makes
+// them uncertain: each takes its claims and reserves its cost, even beyond the
+// available funds, for the money may be spent. It returns one result for each
+// intent, in the same order: a Try if the row is uncertain now; Lost if it is
+// no longer ready, or was sent since it was read; Taken if another row has one
+// of its claims, and nothing is changed.
 func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since time.Time, why string) ([]Begun, error) {
 	all := make([]Begun, len(intents))
 	for from := 0; from < len(intents); from += maxGroup {
@@ -90,8 +92,7 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	return Begun{Try: s.tries}, nil
 }
 
-// isAssumedSent reports whether the row's present attempt is one that a person
-// supposes.
+// isAssumedSent reports whether the row's present attempt is an assumed one.
 func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 	var owner string
 	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND try = $2`, s.id,
@@ -105,8 +106,8 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 	return owner == assumedOwner, nil
 }
 
-// ListAssumedSent tells of the rows of a batch that were ever supposed to have been
-// sent: since when, the latest.
+// ListAssumedSent returns the rows of a batch that were ever assumed sent, with
+// the latest assumed time.
 func (l Resolutions) ListAssumedSent(ctx context.Context, batch string) (map[int64]time.Time, error) {
 	rows := make(map[int64]time.Time)
 	found, err := l.read.QueryContext(ctx,
@@ -126,8 +127,8 @@ func (l Resolutions) ListAssumedSent(ctx context.Context, batch string) (map[int
 	return rows, nil
 }
 
-// LastSent is when the ledger's last attempt began, of those that have ended:
-// what it does not know of was sent later. It is zero where nothing was sent.
+// LastSent returns when the last ended attempt began: orders that the ledger
+// does not know were sent later. It is zero if nothing was sent.
 func (l Resolutions) LastSent(ctx context.Context) (time.Time, error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(started_at), 0) FROM attempts WHERE owner <> $1`,
@@ -137,9 +138,8 @@ func (l Resolutions) LastSent(ctx context.Context) (time.Time, error) {
 	return fromMillis(at), nil
 }
 
-// Made settles a row that was supposed to have been sent, its company's
-// creation and its order: a person has seen both. Known are the purchases that
-// the order made, by the company's id.
+// Made resolves a row that was assumed sent: a person has seen that its company
+// and its order exist. Known are the claims of the order, by the company's id.
 func (l Resolutions) Made(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company,
 	known []Claim, why string) error {
 	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
@@ -153,7 +153,7 @@ func (l Resolutions) Made(ctx context.Context, row int64, try int, orderIDs []st
 		if err := g.rememberCreated(s, company); err != nil {
 			return err
 		}
-		// What was supposed is the creation alone; a person has seen the order, too.
+		// The creation alone was assumed; a person has seen the order, too.
 		left := productsOf(known)
 		for i := range s.attempts {
 			if a := &s.attempts[i]; a.Try == s.tries {
@@ -168,7 +168,7 @@ func (l Resolutions) Made(ctx context.Context, row int64, try int, orderIDs []st
 	})
 }
 
-// rememberCreated records the company of a row, whose creation was in doubt.
+// rememberCreated records the company of a row, whose creation was uncertain.
 func (g *groupWriter) rememberCreated(s *rowState, company filing.Company) error {
 	s.company = company.ID
 	for _, claim := range s.claims {

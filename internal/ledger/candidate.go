@@ -16,32 +16,33 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// An event of an order that the ledger does not know may be the missing answer
-// to an attempt in doubt. It may also be of an order that somebody made by hand,
-// of one that another ledger made, or of a renewal that the service made itself.
-// It tells the product and the time, and little else: whether it names the
-// company is not shown in the spec.
+// An event of an order that the ledger does not know (an orphan event) may be
+// the missing answer to an uncertain attempt. It may also be of an order that a
+// person made by hand, of one that another ledger made, or of a renewal that
+// the filing service made. It names the product and the time, and little else:
+// the spec does not show whether it names the company.
 //
-// It settles a row by itself only where nothing else can be meant: see certain,
-// and the order fits no other row, the row fits no other order, and no answer
-// that could bring the same order is still out. Anything less is offered to a
-// person.
+// It settles a row without a person only if no other match is possible: see
+// certain; the order fits no other row, the row fits no other order, and no
+// answer that could name the same order is still out. Anything less is shown to
+// a person as a candidate.
 const (
 	// clockSkew is how far the service's clock may be behind ours, or ahead of it.
 	clockSkew = time.Minute
-	// An order is heard of this soon after the attempt that made it, or it may
-	// as well be somebody else's: less where it does not name the company.
+	// The first event of an order comes this soon after the attempt that made
+	// it. Otherwise the order may be another ordering party's: sooner if it
+	// does not name the company.
 	evidenceFor      = 2 * time.Minute
 	namedEvidenceFor = 24 * time.Hour
-	// orphanEventsFor is how long an order that nobody knows speaks against another
-	// one of its kind: somebody else orders here, too.
+	// orphanEventsFor is how long an orphan order speaks against another one of
+	// its kind: another party orders from the same account.
 	orphanEventsFor = 24 * time.Hour
-	// quiet is how long an event waits for others that would make it doubtful.
-	// Where somebody else is placing orders of the kind, more of them come.
+	// quiet is how long an event waits for others that would make it ambiguous:
+	// if another party places orders of the kind, more events come.
 	quiet = 3 * time.Second
 )
 
-// Settled is an uncertain row that an event settled by itself.
+// Settled is an uncertain row that an event settled without a person.
 type Settled struct {
 	Event, Order string
 	Row          int64
@@ -49,7 +50,7 @@ type Settled struct {
 	Number       int
 }
 
-// candidate is a row that may own an order nobody knows.
+// candidate is a row that may own an orphan order.
 type candidate struct {
 	row          int64
 	batch        string
@@ -58,8 +59,8 @@ type candidate struct {
 	company      string
 	state        filing.State
 	year         string
-	began, ended int64 // the attempt in doubt; ended is 0 while the answer is out
-	assumed      bool  // nobody saw the attempt begin: it may be days long
+	began, ended int64 // the uncertain attempt; ended is 0 while the answer is out
+	assumed      bool  // the begin of the attempt is assumed: it may be days long
 	main         bool  // the product is what the row is about: its agent's order alone tells little
 	// its answer may still come, or it has one and was sent twice: it keeps
 	// others from being settled
@@ -67,13 +68,13 @@ type candidate struct {
 	nameless int64 // the item that has no order id yet; 0 where the row has no items
 }
 
-// orphanEvent is an order that nobody knows, and what was told of it.
+// orphanEvent is an order that no row owns, with what its events say.
 type orphanEvent struct {
 	order, orderType, event, company string
 	product                          filing.Product
 	state                            filing.State
 	year                             string
-	at                               int64  // when it was first heard of, by the service's clock
+	at                               int64  // the time of its first event, by the filing service's clock
 	status                           string // it had then
 	heard                            int64  // when that came in
 }
@@ -95,18 +96,18 @@ func (d candidate) certain(s orphanEvent, now int64) bool {
 	if named {
 		within, silence = namedEvidenceFor, 0
 	}
-	// An attempt that ended only when somebody found its process gone may have
-	// been over for days.
+	// An attempt that ended only when its process was found dead may have been
+	// over for days.
 	seen := !d.assumed && (d.nameless != 0 || d.ended-d.began <= evidenceFor.Milliseconds())
 	return (named || seen) && (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") &&
 		s.at <= d.ended+within.Milliseconds() && s.heard <= now-silence.Milliseconds()
 }
 
-// The rows that an unknown order may belong to: those in doubt, those whose
-// answer is still out, those placed whose order id was never told, and those
-// that were answered when they were sent again, after an attempt in doubt that
-// may have made an order as well. The appointment of an agent is no evidence of
-// anything: no event is to tell of it. Source: spec section 6.
+// The rows that an orphan order may belong to: uncertain ones, those whose
+// answer is still out, placed ones whose order id is not known, and those that
+// were answered when they were sent again, after an uncertain attempt that may
+// have made an order as well. The appointment of an agent is no candidate: no
+// event reports it. Source: spec section 6.
 const (
 	uncertainAttempt = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
 	selectBegan      = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request,
@@ -138,7 +139,7 @@ const (
 		`' AND e.received_at BETWEEN $1 AND $2 ORDER BY e.order_id, e.created_at, e.seq`
 )
 
-// orphanEvents gathers the orders that nobody knows, by what was told of them.
+// orphanEvents groups events by their orders, which no row owns.
 func orphanEvents(events []Event) []orphanEvent {
 	var all []orphanEvent
 	for _, e := range events {
@@ -206,8 +207,8 @@ type match struct {
 	order orphanEvent
 }
 
-// findCertain finds the orders that nobody knows and that can only be one row's. It
-// looks without a lock: what is to be settled is looked at again under it.
+// findCertain finds the orphan orders that can only belong to one row. It reads
+// without a lock: a match is checked again under the lock before it is settled.
 func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]match, error) {
 	var rows []candidate
 	for _, query := range []string{readUncertain, readNameless} {
@@ -217,7 +218,8 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 		}
 		rows = append(rows, more...)
 	}
-	// Only what was sent lately can be settled by an event, by one that came since.
+	// Only rows sent lately can be settled by an event, and only by one that
+	// came since.
 	latest := now - namedEvidenceFor.Milliseconds()
 	oldest := now
 	for _, d := range rows {
@@ -268,8 +270,8 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 	return matches, nil
 }
 
-// settleByEvents lets events of unknown orders settle the rows that they fit,
-// each in a change of its own: one that fails leaves the others alone.
+// settleByEvents settles the rows that orphan events fit, each in a change of
+// its own: one that fails does not affect the others.
 func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err error) {
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
 	if err != nil {
@@ -284,8 +286,8 @@ func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err 
 			return (&applier{db: db, ctx: ctx, tx: tx, now: toMillis(db.now())}).own(c, m.row, m.order)
 		})
 		if errors.Is(failed, ErrOrderTaken) || errors.Is(failed, ErrTransition) {
-			// Somebody was quicker. The events of an order that is a row's by now
-			// are its own.
+			// Another process was quicker. The events of an order that a row
+			// owns by now are that row's.
 			failed = db.change(ctx, func(tx *sql.Tx, _ *control) error {
 				return db.exec(ctx, tx, wakeEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 					[]record{{text("order_id", m.order.order)}})
@@ -309,7 +311,7 @@ func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err 
 	return settled, err
 }
 
-// own makes an order that nobody knew a row's own.
+// own gives an orphan order to a row.
 func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 	if d.nameless == 0 {
 		g := a.db.newGroupWriter(a.ctx, a.tx, c, a.now)
@@ -340,9 +342,9 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 	})
 }
 
-// placed decides that an uncertain row's order was made. What an order id is of
-// is told by its event, or else by its place; an item without an id waits for the
-// event that tells it.
+// placed decides that an uncertain row's order was made. The product of an
+// order id follows from its event, or else from its position; an item without
+// an id waits for the event that names it.
 func (g *groupWriter) placed(s *rowState, orderIDs []string, of map[string]filing.Product, message string) {
 	state := filing.Fold(s.attempts, filing.AttemptLimits{})
 	g.placedAs(s, orderIDs, of, state.Open, nil, message)
@@ -409,15 +411,15 @@ func (g *groupWriter) resolve(row int64, known []Claim, decide func(*rowState) e
 	return g.writeAll()
 }
 
-// listOrphanEvents are those of orders that nobody knows and that came in between
-// two moments, without their bodies, by order.
+// listOrphanEvents lists the events of orphan orders that arrived between two
+// times, without their bodies, by order.
 func (db *database) listOrphanEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
 	return readEvents(ctx, q, bodiless, readStrangers, []any{from, to})
 }
 
-// Evidence is an order that nobody knows and that may be a row's.
+// Evidence is an orphan order that may be a row's.
 type Evidence struct {
-	Events []Event // all that was told of it, without the bodies, the oldest first
+	Events []Event // all its events, without the bodies, the oldest first
 	Fits   []int64 // the uncertain rows that it fits, the first of them: no more than maxEvidence
 	Rows   int     // how many it fits
 }
@@ -426,9 +428,9 @@ type Evidence struct {
 // nearest in time, and the first. A person cannot look at more.
 const maxEvidence = 20
 
-// Evidence finds the orders that nobody knows and that may be those of some
-// uncertain rows: for each row the nearest in time to its attempt first, and how
-// many more there are. It takes two readings, however many rows there are.
+// Evidence finds the orphan orders that may belong to some uncertain rows: for
+// each row the nearest in time to its attempt first, and how many more there
+// are. It takes two queries, however many rows there are.
 func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Evidence, more map[int64]int, err error) {
 	of, more = make(map[int64][]*Evidence), make(map[int64]int)
 	var some bool
@@ -485,8 +487,8 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	return of, more, nil
 }
 
-// fittingOrders are the indexes of the orders that fit a row, by its candidates:
-// the nearest in time to its attempt first.
+// fittingOrders returns the indexes of the orders that fit a row, given as its
+// candidates: the nearest in time to its attempt first.
 func fittingOrders(orders []orphanEvent, row []*candidate) []int {
 	var fitting []int
 	for i := range orders {

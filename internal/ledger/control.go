@@ -10,8 +10,8 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// control is the one row that every writer locks: the book's sums, and what
-// halts the fleet. Times are Unix milliseconds.
+// control is the one row that every writer locks: the sums of the balance, and
+// what halts the fleet. Times are Unix milliseconds.
 type control struct {
 	mode string // "test" or "live" once bound
 
@@ -21,19 +21,19 @@ type control struct {
 	paused     filing.Halt // Nothing, ForFunds or ForKey
 	pausedNote string
 	pausedAt   int64
-	probeAt    int64 // when the next single order may ask whether funds are back
-	probeRow   int64 // the row that is asking now
+	probeAt    int64 // when the next probe may be sent
+	probeRow   int64 // the row whose order is the probe in flight
 	probeWait  int64 // the backoff before the next one
 
-	holdUntil int64 // 429 and 503: nobody sends before
+	holdUntil int64 // 429 and 503: no process sends before
 	holdWait  int64 // the backoff for answers without Retry-After
 
 	commits       int64  // how many changes there were
-	lineage       string // within which they are numbered: another one since the ledger was found restored
-	restoredAt    int64  // when the ledger was found to have gone back in time; nothing is sent from then on
+	lineage       string // within which they are numbered: a new one begins where the ledger was found restored
+	restoredAt    int64  // when the ledger was found to be restored; nothing is sent from then on
 	restoredNote  string
 	serverStarted string // which start of the database server made the last change
-	settlingUntil int64  // nobody sends before, for the server was started anew
+	settlingUntil int64  // no process sends before, after a restart of the server
 	changedAt     int64  // the time of the last change
 	clockBase     int64  // see clock
 
@@ -45,7 +45,8 @@ type control struct {
 
 var controlColumns = (&control{}).fields().names("")
 
-// fields are the columns of the control row that every change reads and writes.
+// fields returns the columns of the control row that every change reads and
+// writes.
 func (c *control) fields() record {
 	return record{
 		textAt("mode", &c.mode),
@@ -103,8 +104,8 @@ func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
 
 func (c *control) available() money.Cents { return c.deposits + c.adjustments - c.posted - c.reserved }
 
-// Backoffs between probes for funds, and between answers of a busy service that
-// names no time of its own; and the longest that one which does is obeyed.
+// Backoffs between probes for funds, and between answers of a busy service
+// without Retry-After, and the longest Retry-After that is obeyed.
 const (
 	firstProbe  = 5 * time.Second
 	lastProbe   = 10 * time.Minute
@@ -117,8 +118,8 @@ func backoff(last int64, first, limit time.Duration) int64 {
 	return min(max(2*last, first.Milliseconds()), limit.Milliseconds())
 }
 
-// halted says whether row may be sent now. A fleet paused for funds lets one
-// row through at a time, when its moment has come: the probe.
+// halted reports whether row may be sent now. A fleet halted for funds lets one
+// row through at a time, when it is due: the probe.
 func (c *control) halted(row, now int64) (Halted, bool) {
 	switch {
 	case c.restoredAt != 0:
@@ -135,8 +136,8 @@ func (c *control) halted(row, now int64) (Halted, bool) {
 	return Halted{}, false
 }
 
-// learn takes from an answer what concerns everybody; ordered says that it is the
-// answer to an order, and not to the creation of a company or a look-up.
+// learn updates the fleet halt from an answer. ordered says that it is the
+// answer to an order, not to the creation of a company or a look-up.
 func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 	probing := c.probeRow == row
 	if probing {
@@ -166,9 +167,9 @@ func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 	}
 	if a.Kind == filing.Accepted {
 		c.holdWait = 0
-		// A company costs nothing: that it was created says nothing about funds,
-		// and its row asks next. Were it not let through, a batch of new
-		// companies alone could never ask.
+		// A company costs nothing: its creation says nothing about funds, and
+		// its row is the next probe. If it were not let through, a batch of new
+		// companies alone could never probe.
 		if probing && c.paused == filing.HaltFunds && ordered {
 			c.resume()
 		}
@@ -179,15 +180,15 @@ func (c *control) resume() {
 	c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait = filing.NoHalt, "", 0, 0, 0, 0
 }
 
-// Halted says why a row may not be sent now.
+// Halted is the reason why a row may not be sent now.
 type Halted struct {
 	Reason filing.Halt
 	Note   string // the service's words
 	Since  time.Time
-	Until  time.Time // when to ask again; zero where only a person can tell
+	Until  time.Time // when to try again; zero if a person has to act
 }
 
-// Halt reports what halts the whole fleet now; the zero value where nothing does.
+// Halt returns what halts the whole fleet now; the zero value if nothing does.
 func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {
@@ -211,8 +212,8 @@ func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	return Halted{}, nil
 }
 
-// ProbeNow lets a fleet paused for funds probe at once, and rows that waited
-// for funds try again. It is what a deposit, resume, or the same run again mean.
+// ProbeNow lets a fleet halted for funds probe at once, and unblocks the rows
+// that wait for funds. A deposit, resume and a repeated run call it.
 func (l Fleet) ProbeNow(ctx context.Context) error {
 	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.probeNow(ctx, tx, c) })
 }
@@ -224,7 +225,7 @@ func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error 
 	return db.ration(ctx, tx, c)
 }
 
-// KeyAccepted ends a pause for a refused key: the service has answered to a key
+// KeyAccepted ends the halt for a refused key: the service has accepted a key
 // since.
 func (l Fleet) KeyAccepted(ctx context.Context) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
@@ -235,7 +236,7 @@ func (l Fleet) KeyAccepted(ctx context.Context) error {
 	})
 }
 
-// KeyRefused stops everything: a look-up was answered 401 or 403.
+// KeyRefused halts the fleet: a look-up was answered 401 or 403.
 func (l Fleet) KeyRefused(ctx context.Context, message string) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
@@ -243,7 +244,7 @@ func (l Fleet) KeyRefused(ctx context.Context, message string) error {
 	})
 }
 
-// Busy holds the whole fleet back: a look-up was answered 429 or 503.
+// Busy halts the fleet for a while: a look-up was answered 429 or 503.
 func (l Fleet) Busy(ctx context.Context, retryAfter time.Duration) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)

@@ -93,50 +93,50 @@ type (
 	Uploads struct{ *database }
 )
 
-// Accounts are those of the ledger's database.
+// Accounts returns the accounts of the ledger's database.
 func (l *Ledger) Accounts() Accounts { return Accounts{l.database} }
 
-// Approvals are those of the ledger's database.
+// Approvals returns the Approvals of the ledger's database.
 func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
 
-// AuditLog is that of the ledger's database.
+// AuditLog returns the AuditLog of the ledger's database.
 func (l *Ledger) AuditLog() AuditLog { return AuditLog{l.database} }
 
-// Companies are those of the ledger's database.
+// Companies returns the Companies of the ledger's database.
 func (l *Ledger) Companies() Companies { return Companies{l.database} }
 
-// Documents are those of the ledger's database.
+// Documents returns the Documents of the ledger's database.
 func (l *Ledger) Documents() Documents { return Documents{l.database} }
 
-// Endpoints are those of the ledger's database.
+// Endpoints returns the Endpoints of the ledger's database.
 func (l *Ledger) Endpoints() Endpoints { return Endpoints{l.database} }
 
-// Entries are those of the ledger's database.
+// Entries returns the Entries of the ledger's database.
 func (l *Ledger) Entries() Entries { return Entries{l.database} }
 
-// Events are those of the ledger's database.
+// Events returns the Events of the ledger's database.
 func (l *Ledger) Events() Events { return Events{l.database} }
 
-// Fleet is that of the ledger's database.
+// Fleet returns the Fleet of the ledger's database.
 func (l *Ledger) Fleet() Fleet { return Fleet{l.database} }
 
-// Notifications are those of the ledger's database.
+// Notifications returns the Notifications of the ledger's database.
 func (l *Ledger) Notifications() Notifications { return Notifications{l.database} }
 
-// Organizations are those of the ledger's database.
+// Organizations returns the Organizations of the ledger's database.
 func (l *Ledger) Organizations() Organizations { return Organizations{l.database} }
 
-// Resolutions are those of the ledger's database.
+// Resolutions returns the Resolutions of the ledger's database.
 func (l *Ledger) Resolutions() Resolutions { return Resolutions{l.database} }
 
-// Schedules are those of the ledger's database.
+// Schedules returns the Schedules of the ledger's database.
 func (l *Ledger) Schedules() Schedules { return Schedules{l.database} }
 
-// SealKeys are those of the ledger's database.
+// SealKeys returns the SealKeys of the ledger's database.
 func (l *Ledger) SealKeys() SealKeys { return SealKeys{l.database} }
 
-// Subscriptions are those of the ledger's database.
+// Subscriptions returns the Subscriptions of the ledger's database.
 func (l *Ledger) Subscriptions() Subscriptions { return Subscriptions{l.database} }
 
-// Uploads are those of the ledger's database.
+// Uploads returns the Uploads of the ledger's database.
 func (l *Ledger) Uploads() Uploads { return Uploads{l.database} }

@@ -17,7 +17,7 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// EventState is what became of an event.
+// EventState is the state of an event.
 type EventState string
 
 // The states of an event. One is new until Events.Apply has looked at it, and an
@@ -43,12 +43,12 @@ type Event struct {
 	Note       string // why, where the state does not say it all
 }
 
-// made is when the event was made, as it says, or else when it came in.
+// made returns when the event was made, as it says, or else when it arrived.
 func (e Event) made() int64 { return cmp.Or(toMillis(e.CreatedAt), toMillis(e.ReceivedAt)) }
 
-// at is when what the event tells became true. One that says it was made later
-// than any clock could be ahead of ours was made when it came in: it would
-// outrank whatever its order is told from now on.
+// at returns when the state that the event reports began. An event from further
+// ahead than clocks differ counts from its arrival: it would outrank every
+// later event of its order.
 func (e Event) at() int64 {
 	if came := toMillis(e.ReceivedAt); came != 0 && e.made() > came+clockSkew.Milliseconds() {
 		return came
@@ -62,8 +62,8 @@ func (l Events) Keep(ctx context.Context, e filing.Event, body []byte) (fresh bo
 	return l.keep(ctx, Event{Event: e, Body: body, State: EventNew})
 }
 
-// KeepUnreadable stores what the service signed and nobody can read, under the
-// hash of its body.
+// KeepUnreadable stores a signed body that is no event, under the hash of the
+// body.
 func (l Events) KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error) {
 	hash := sha256.Sum256(body)
 	return l.keep(ctx, Event{
@@ -92,7 +92,7 @@ const (
 			v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id,
 			v.filing_state, v.filing_year, v.subscription_status, v.body, v.state, v.note
 		{{v}} WHERE TRUE ON CONFLICT (id) DO NOTHING`
-	// A row that has just got its orders takes what was told of them before.
+	// A row that has just got its orders takes the earlier events of them.
 	wakeEvents = `UPDATE events SET state = 'new' {{v}} WHERE events.state = 'unknown' AND events.order_id = v.order_id`
 )
 
@@ -180,7 +180,7 @@ func readEvents(ctx context.Context, q querier, columns, where string, args []an
 	return events, nil
 }
 
-// ListOf lists what was told of a row's orders, in order of arrival.
+// ListOf lists the events of a row's orders, in order of arrival.
 func (l Events) ListOf(ctx context.Context, row int64) ([]Event, error) {
 	return l.events(
 		ctx, l.read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '')
@@ -193,8 +193,8 @@ func (l Events) List(ctx context.Context, state EventState, limit int) ([]Event,
 	return l.events(ctx, l.read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
 }
 
-// UnknownEvents lists what was told of these orders while nobody knew them, the
-// newest first for each, without the bodies.
+// UnknownEvents lists the orphan events of these orders, the newest first for
+// each, without the bodies.
 func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, error) {
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
@@ -212,9 +212,9 @@ func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, e
 // maxApplied is how many events one transaction applies.
 const maxApplied = 500
 
-// Apply looks at a group of new events and commits what they mean; done
-// is how many there were. It also settles uncertain rows by what the service
-// told of orders that nobody knew. Several processes may call it at once.
+// Apply applies a group of new events; done is how many there were. It also
+// settles uncertain rows by orphan events. Several processes may call it at
+// once.
 func (l Events) Apply(ctx context.Context) (done int, settled []Settled, err error) {
 	ctx = withoutAudit(ctx)
 	var idle bool
@@ -260,9 +260,9 @@ func (db *database) applyGroup(ctx context.Context, seq int64) (done int, err er
 	return done, err
 }
 
-// applyApart applies the events of a group that failed one by one, and takes
-// the one out of the way that fails by itself: it stays as it came, with the
-// reason beside it.
+// applyApart applies the events of a failed group one by one. One that fails
+// again is ignored from then on: it is kept as it came, with the reason beside
+// it.
 func (db *database) applyApart(ctx context.Context) (done int, err error) {
 	events, err := db.events(ctx, db.read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
 	if err != nil {
@@ -293,7 +293,7 @@ func (db *database) applyApart(ctx context.Context) (done int, err error) {
 }
 
 // applier applies one group of events. The control row is locked meanwhile: no
-// row can get its orders between the look for them and the commit.
+// row can get its orders between the query for them and the commit.
 type applier struct {
 	db  *database
 	ctx context.Context
@@ -305,8 +305,8 @@ type applier struct {
 	states    []record
 }
 
-// told is an item and what was last told of it. An order stands on several rows
-// where later ones found it bought.
+// told is an item with its last reported state. An order is an item of several
+// rows if later ones found it bought.
 type told struct {
 	id, row      int64
 	status, date string
@@ -376,7 +376,7 @@ func (a *applier) readItems(events []Event) error {
 	return nil
 }
 
-// look decides what an event means.
+// look decides what an event changes.
 func (a *applier) look(e Event) (EventState, string) {
 	items := a.items[e.OrderID]
 	switch {

@@ -31,8 +31,8 @@ var (
 	// ErrMode is returned when a ledger that holds test orders is opened for
 	// live ones, or the other way round: their purchases must not meet.
 	ErrMode = errors.New("the ledger belongs to another environment")
-	// ErrImport is returned for rows added to a batch that is not, or no
-	// longer, under import by this process.
+	// ErrImport is returned for rows added to a batch that this process is not,
+	// or no longer, importing.
 	ErrImport = errors.New("the batch is not under import by this process")
 	// ErrImporting is returned for a batch that a living process is importing.
 	ErrImporting = errors.New("another process is importing the same file, or waits for its confirmation")
@@ -42,35 +42,35 @@ var (
 	ErrTransition = errors.New("the row's state does not allow it")
 )
 
-// errCommit is returned where the database's word on a commit was lost: whether
-// the change was made is not known.
+// errCommit is returned if the database's answer to a commit was lost: it is
+// not known whether the change was made.
 var errCommit = errors.New("commit a change of the ledger")
 
 // errNotPostgres never repeats the address: a password stands in it.
 var errNotPostgres = errors.New(
 	"DATABASE_URL is not the address of a PostgreSQL database: it looks like postgres://user@host/name")
 
-// Config says where the ledger is.
+// Config configures a ledger.
 type Config struct {
 	Dir         string           // the data folder; holds the SQLite file and the locks of living processes
 	DatabaseURL string           // postgres://…; empty for SQLite in Dir
 	Now         func() time.Time // this process's clock; nil for the wall's
 	Clock       func() time.Time // stands for the database's clock in tests; nil for the database's own
-	// SealKey seals what may hold a Social Security number: 64 hexadecimal digits.
-	// Keys before it follow behind blanks or on lines of their own. Empty for a key
-	// file in Dir.
+	// SealKey seals what may hold a Social Security number: 64 hexadecimal
+	// digits. Earlier keys follow, separated by blanks or line breaks. Empty
+	// for a key file in Dir.
 	SealKey string
-	// RepeatAgents says that the service is known not to charge an agent order
-	// twice that is sent again after a lost answer.
+	// RepeatAgents says that the filing service does not charge an agent order
+	// twice if it is sent again after a lost answer.
 	RepeatAgents bool
 	Tolerance    money.Cents   // by which an order may cost more than was approved for its row
 	Lease        time.Duration // how long a silent process counts as alive; 0 for 30 s
 	Timeout      time.Duration // of the requests that this process sends; 0 for 30 s
 }
 
-// Ledger is an open record of batches, rows, attempts, purchases and money. What
-// else is in the database has a type of its own: Accounts, Uploads, Schedules,
-// Notifications, Endpoints, Documents, AuditLog and SealKeys. All methods are
+// Ledger is an open record of batches, rows, attempts, purchases and money.
+// Everything else in the database has a type of its own, which a method of its
+// name returns: Accounts, Events, Fleet, Resolutions and so on. All methods are
 // safe for concurrent use, and so are several processes over one database.
 type Ledger struct{ *database }
 
@@ -80,7 +80,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "locks"), 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
-	_ = KeepPrivate(c.Dir) // what belongs to another user is said by who chose the folder
+	_ = KeepPrivate(c.Dir) // the caller reports files of another user
 	l := &Ledger{&database{
 		dir:          c.Dir,
 		clock:        newClock(c),
@@ -223,9 +223,9 @@ func (migrationLock) SessionUnlock(ctx context.Context, c *sql.Conn) error {
 	return err
 }
 
-// Close records what is still waiting, leaves the list of living processes and
-// closes the database. Rows that this process is still placing are then
-// settled as crashed, so close only when placement has ended.
+// Close commits the waiting transitions, leaves the membership and closes the
+// database. Rows that this process is still placing are swept as crashed then,
+// so close only when placement has ended.
 func (l *Ledger) Close() error {
 	var err error
 	l.closing.Do(func() {
@@ -247,10 +247,10 @@ func (db *database) disconnect() error {
 	return err
 }
 
-// change runs f in one transaction that holds the control row, so that it sees
-// and leaves a settled book. It serves the rare changes of people; the placer's
-// own go through the group commit. The act that the context has to record goes
-// with it.
+// change runs f in one transaction that locks the control row, so that it reads
+// and leaves a consistent balance. It serves the rare changes of people; those
+// of the placers go through the group commit. The audit event of the context is
+// recorded in the same transaction.
 func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
 	return db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
 		if c.schema > db.schema {
@@ -260,8 +260,8 @@ func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error)
 	})
 }
 
-// commitChange is change for a ledger of any version: the answers that a process
-// has in hand are recorded when a newer one has prepared the tables meanwhile.
+// commitChange is change for a ledger of any version: answers in flight are
+// recorded even if a newer version has migrated the tables meanwhile.
 func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
 	act := auditOf(ctx)
 	defer func() {
@@ -316,7 +316,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	return nil
 }
 
-// toMillis and moment keep times as Unix milliseconds; 0 is no time.
+// toMillis and fromMillis convert times to Unix milliseconds; 0 is no time.
 func toMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -19,9 +19,9 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// Process is one that has the ledger open. Its rows in placing are settled as
-// crashed only when it is gone: its lock file is free where it can be seen, or
-// its lease has run out.
+// Process is a process that has the ledger open. Its placing rows are swept
+// only when it is gone: its lock file is free if it can be seen, or else its
+// lease has run out.
 type Process struct {
 	ID        string
 	Host      string
@@ -38,7 +38,7 @@ type Process struct {
 	lock string // path of the file the living process keeps locked
 }
 
-// enlist adds this process to the living.
+// enlist adds this process to the membership.
 func (db *database) enlist(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -74,9 +74,9 @@ func (db *database) enlist(ctx context.Context) error {
 	return nil
 }
 
-// setClock sets the clock of an SQLite ledger by the machine's where no other
-// process lives. From then on it goes on by itself: whoever sets the machine's
-// clock holds nobody, and the processes agree.
+// setClock sets the clock of an SQLite ledger by the machine's clock if no
+// other process lives. From then on it runs on the machine's uptime: a change
+// of the machine's clock delays nothing, and all processes agree.
 func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
 	if !db.clock.local || db.clock.fixed != nil {
 		return nil
@@ -93,7 +93,7 @@ func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error 
 	}
 	now := toMillis(db.clock.wall())
 	if back := c.changedAt - now; back > 0 {
-		// It was ahead: what was to come is as far off as it was.
+		// The clock was ahead: what is due later stays as far off as it was.
 		for _, at := range []*int64{&c.holdUntil, &c.probeAt, &c.settlingUntil} {
 			*at = max(*at-back, 0)
 		}
@@ -108,8 +108,8 @@ func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error 
 	return wrap("set the ledger's clock", err)
 }
 
-// exclusively runs one statement in this process's turn. Where the context has
-// an act to record, both are one change.
+// exclusively runs one statement under the write lock. An audit event of the
+// context is recorded in the same change.
 func (db *database) exclusively(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
 	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
 		err = db.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -155,7 +155,7 @@ func (db *database) renew(ctx context.Context) error {
 	return db.enroll(ctx, db.write)
 }
 
-// enroll puts this process on the list of the living for one more lease.
+// enroll renews the membership of this process for one more lease.
 func (db *database) enroll(ctx context.Context, x execer) error {
 	from := db.clock.uptime()
 	_, err := x.ExecContext(
@@ -172,16 +172,16 @@ func (db *database) enroll(ctx context.Context, x execer) error {
 	return nil
 }
 
-// MaySend reports whether this process still holds its lease with time to spare,
-// by its machine's clock alone. It is asked between the commit of an intent and
-// the first byte of its order: a process that stood still in between may have
-// been given up for dead, and its row sent by another one.
+// MaySend reports whether this process still holds its lease with time to
+// spare, by its machine's clock alone. It is checked between the commit of an
+// intent and the first byte of its order: a process that stood still in between
+// may count as dead, and its row may be sent by another one.
 func (l Fleet) MaySend() bool {
 	return l.clock.uptime()+l.lease/3 < time.Duration(l.leasedUntil.Load())
 }
 
-// Announce says what this process is, and whether it places. Whoever does not
-// say counts as a passing command.
+// Announce records what this process is, and whether it places orders. Without
+// it the process counts as a passing command.
 func (l Fleet) Announce(ctx context.Context, what string, places bool) error {
 	l.renewing.Lock()
 	l.owner.What, l.owner.Places = what, places
@@ -189,13 +189,13 @@ func (l Fleet) Announce(ctx context.Context, what string, places bool) error {
 	return l.renew(ctx)
 }
 
-// retire takes this process off the list.
+// retire removes this process from the membership.
 func (db *database) retire() error {
 	defer db.unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	// While rows of it are left it stays on the list, as dead, to tell what its
-	// time-out was.
+	// While it has placing rows it stays listed, as dead: its time-out is
+	// needed to sweep them.
 	_, err := db.exclusively(ctx, `UPDATE owners SET expires_at = 0 WHERE id = $1`, db.owner.ID)
 	if err == nil {
 		_, err = db.exclusively(
@@ -213,9 +213,9 @@ func (db *database) unlock() {
 	_ = os.Remove(db.ownerLock.Path())
 }
 
-// alive reports whether the owner may still be at work, now at the database.
-// On this machine its lock decides. Another machine's lease is compared with the
-// clock that wrote it: the observer's own plays no role.
+// alive reports whether the owner may still be at work, now at the database. On
+// this machine its lock decides. Another machine's lease is compared with the
+// clock that wrote it, never with the observer's.
 func (db *database) alive(o Process, now int64) bool {
 	if o.ID == db.owner.ID {
 		return true
@@ -266,13 +266,13 @@ func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 	return all, wrap("list the living processes", err)
 }
 
-// Processes lists who has the ledger open, the oldest first, and those who died
-// and are not struck off yet.
+// Processes lists the processes that have the ledger open, the oldest first,
+// and the dead ones that are not removed yet.
 func (l Fleet) Processes(ctx context.Context) ([]Process, error) {
 	return l.owners(ctx, l.read)
 }
 
-// Others counts the living processes besides this one that place.
+// Others counts the other living processes that place orders.
 func (l Fleet) Others(ctx context.Context) (int, error) {
 	all, err := l.Processes(ctx)
 	n := 0
@@ -284,7 +284,7 @@ func (l Fleet) Others(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// Membership names the set of processes that live: it changes whenever one of them
+// Membership returns a hash of the living processes: it changes whenever one
 // comes or goes.
 func (l Fleet) Membership(ctx context.Context) (string, error) {
 	owners, err := l.owners(ctx, l.read)
@@ -302,15 +302,15 @@ func (l Fleet) Membership(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum[:6]), nil
 }
 
-// attempt is one sending of one row.
+// attempt is one attempt of one row.
 type attempt struct {
 	row int64
 	try int
 }
 
-// out holds the attempts of this process from before their intents are committed
-// until after their outcomes are, with the number of those who began them: of
-// several only one is let through.
+// out counts the callers of each attempt of this process, from before its
+// intent is committed until after its outcome is: of several callers only one
+// may send.
 type out struct {
 	mu       sync.Mutex
 	attempts map[attempt]int
@@ -325,7 +325,7 @@ func (o *out) begin(a attempt) {
 	o.attempts[a]++
 }
 
-// refused is the end of a beginner who was not let through.
+// refused removes a caller that may not send.
 func (o *out) refused(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -336,7 +336,7 @@ func (o *out) refused(a attempt) {
 	}
 }
 
-// settled is the end of the attempt.
+// settled removes the attempt.
 func (o *out) settled(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -349,9 +349,8 @@ func (o *out) has(a attempt) bool {
 	return o.attempts[a] > 0
 }
 
-// giveBack settles an intent of this process that was committed while the
-// database's word of it was lost: whoever wanted to send the order was told
-// that it may not.
+// giveBack settles an intent of this process whose commit succeeded while the
+// confirmation was lost: its caller was told not to send the order.
 func (db *database) giveBack(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
 	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
@@ -361,17 +360,18 @@ func (db *database) giveBack(ctx context.Context, r Row) error {
 	return nil
 }
 
-// Orphan is a row in placing whose process is gone.
+// Orphan is a placing row whose process is gone.
 type Orphan struct {
 	Row
-	Due time.Time // until then the service may still be at work on its order
+	Due time.Time // until then the filing service may still be processing its order
 }
 
-// Orphans finds the rows in placing whose process is gone, and strikes such
-// processes off the list once nothing of theirs is left.
+// Orphans lists the placing rows whose process is gone, and removes dead
+// processes that have no placing row left.
 func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
-	// The rows first: whoever owns one of them is on the list by now, unless it
-	// is gone. The other way round a process that has just begun would be missed.
+	// The rows are read first: the owner of each is listed by then, unless it
+	// is gone. The other way round, a process that has just begun would be
+	// missed.
 	var placing []Row
 	for row, err := range l.rows(ctx, `r.result = 'placing' ORDER BY r.id`) {
 		if err != nil {
@@ -396,7 +396,7 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 		if err != nil {
 			return nil, fmt.Errorf("remove process %s: %w", o.ID, err)
 		}
-		// While rows of it are left its lock stays, to tell whoever looks next
+		// While it has placing rows its lock stays, to show the next sweeper
 		// that it is dead.
 		if struck > 0 && o.Host == l.owner.Host {
 			_ = os.Remove(o.lock)
@@ -420,12 +420,12 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 	return orphans, nil
 }
 
-// unlistedTimeout is taken for the time-out of a process that is not on the list.
+// unlistedTimeout is the assumed time-out of a process that is not listed.
 const unlistedTimeout = time.Minute
 
-// quiet is when the request of a dead process has ended. One that is known to be
-// dead sent it when the attempt began; one that is only silent may have sent it
-// until its lease ran out.
+// quiet returns when the request of a dead process has ended. A process known
+// to be dead sent it when the attempt began; one that is only silent may have
+// sent it until its lease ran out.
 func (db *database) quiet(r Row, o Process) time.Time {
 	sent := r.UpdatedAt
 	if _, there := db.locked(o); !there && o.ExpiresAt.After(sent) {

@@ -14,19 +14,19 @@ import (
 // ErrOrderTaken is returned for an order id that belongs to another row.
 var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 
-// What a person has seen settles a row as they saw it: try is the attempt that
-// was in doubt then (Row.Tries), or 0 for whichever is. Where the row was settled
-// and sent again since, ErrStale is returned: the later attempt is another doubt.
+// A resolution is for one attempt: try is the attempt that the person looked at
+// (Row.Tries), or 0 for the present one. If the row was settled and sent again
+// since, ErrStale is returned: the later attempt is uncertain for reasons of
+// its own.
 
-// Placed settles an uncertain row as placed: a person has seen that the
-// orders exist. The money that was held is spent.
+// Placed resolves an uncertain row as placed: a person has seen that the orders
+// exist. Its reservation is posted.
 func (l Resolutions) Placed(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, "", nil, why)
 }
 
-// Formed settles an uncertain formation as placed, with the id of the
-// company that it made and the names under which what came with it is known
-// from now on.
+// Formed resolves an uncertain formation as placed, with the id of the company
+// that it made and the claims of what came with it.
 func (l Resolutions) Formed(ctx context.Context, row int64, try int, orderIDs []string, company string,
 	known []Claim, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, company, known, why)
@@ -51,8 +51,8 @@ func (db *database) resolvePlaced(ctx context.Context, row int64, try int, order
 	})
 }
 
-// productsOf says what order ids are of, as far as events told it. None may
-// belong to another row.
+// productsOf returns the products of order ids, as far as events name them. It
+// returns ErrOrderTaken for an id of another row.
 func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]filing.Product, error) {
 	of := make(map[string]filing.Product)
 	for _, id := range orderIDs {
@@ -78,12 +78,12 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 	return of, nil
 }
 
-// ErrCreating is returned for an order given to a row of which only the
-// company's creation is in doubt.
+// ErrCreating is returned for order ids of a row whose company's creation alone
+// is uncertain.
 var ErrCreating = errors.New("the creation of the company is uncertain: enter the company's id")
 
-// Created settles a row whose company's creation was in doubt: a person
-// has seen that the company exists. Every row that waits for it may go on.
+// Created resolves a row whose company's creation was uncertain: a person has
+// seen that the company exists. Rows that wait for it are unblocked.
 func (l Resolutions) Created(ctx context.Context, row int64, try int, company filing.Company, why string) error {
 	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
@@ -98,8 +98,8 @@ func (l Resolutions) Created(ctx context.Context, row int64, try int, company fi
 	})
 }
 
-// NotPlaced settles an uncertain row as never made: its money is free
-// and it may be sent again.
+// NotPlaced resolves an uncertain row as not placed: its reservation is
+// released and it may be sent again.
 func (l Resolutions) NotPlaced(ctx context.Context, row int64, try int, why string) error {
 	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
@@ -136,8 +136,7 @@ func (db *database) resolve(ctx context.Context, row int64, try int, known []Cla
 	return nil
 }
 
-// UncertainRows lists the rows of a batch, or of all batches for "", that only
-// a person or an event can settle.
+// UncertainRows lists the uncertain rows of a batch, or of all batches for "".
 func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
@@ -194,10 +193,9 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 	return all, nil
 }
 
-// NameCompany tells which company a placed formation made, where nobody did yet,
-// and the names under which what came with it is known from now on. Of a row
-// that has this company it changes nothing. It returns ErrTransition for one
-// that is not placed, or has another.
+// NameCompany records which company a placed formation made, with the claims of
+// what came with it. It changes nothing for a row that has this company. It
+// returns ErrTransition for one that is not placed, or has another company.
 func (l Resolutions) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := l.newGroupWriter(ctx, tx, c, toMillis(l.now()))
@@ -227,7 +225,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 }
 
 // UnnamedFormations lists the placed formations of a batch, or of all batches
-// for "", whose company nobody told.
+// for "", whose company is not known.
 func (l Resolutions) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {

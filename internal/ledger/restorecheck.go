@@ -18,11 +18,11 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// A ledger goes back in time where a stand-by takes over that lacks the last
-// commits, or where a backup is restored while processes run: what was sent
-// since looks unsent, and would be bought once more. Commits are therefore
-// numbered, and every process remembers the highest number that it has seen.
-// Whoever finds a lower one halts the fleet until a person ends it. Every living
+// A ledger goes back in time when a stand-by takes over that lacks the last
+// commits, or when a backup is restored while processes run: orders sent since
+// look unsent, and would be placed again. Commits are therefore numbered, and
+// every process remembers the highest number that it has seen. A process that
+// finds a lower one halts the fleet until a person ends the halt. Every living
 // process then writes back what it knows of the attempts that the ledger lost.
 
 // Memory of what this process sent: long enough for a database that is away for
@@ -32,7 +32,7 @@ const (
 	rememberMax = 20000
 )
 
-// restoreCheck is what this process remembers of the ledger's commits.
+// restoreCheck remembers the ledger's commits and this process's attempts.
 type restoreCheck struct {
 	mu       sync.Mutex
 	numbers  map[string]int64 // the highest commit seen, by lineage
@@ -61,7 +61,7 @@ func (h *restoreCheck) highest() map[string]int64 {
 	return numbers
 }
 
-// observe notes a commit number.
+// observe records a commit number.
 func (h *restoreCheck) observe(lineage string, number int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,7 +73,7 @@ func (h *restoreCheck) observe(lineage string, number int64) {
 	}
 }
 
-// committed notes a commit of this process.
+// committed records a commit of this process.
 func (h *restoreCheck) committed(c *control) {
 	h.observe(c.lineage, c.commits)
 	h.mu.Lock()
@@ -81,8 +81,8 @@ func (h *restoreCheck) committed(c *control) {
 	h.lineage = c.lineage
 }
 
-// isSuspect reports whether the ledger's lineage is another one than that of this
-// process's last commit: somebody found the ledger restored meanwhile.
+// isSuspect reports whether the ledger's lineage differs from that of this
+// process's last commit: another process found the ledger restored.
 func (h *restoreCheck) isSuspect(c *control) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +118,7 @@ func (h *restoreCheck) remember(group []*transition, at time.Duration) {
 	}
 }
 
-// list returns what is remembered, the oldest first.
+// list returns the remembered attempts, the oldest first.
 func (h *restoreCheck) list() []pastAttempt {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,14 +137,14 @@ func (l Fleet) Commits() (lineage string, number int64) {
 	return l.restoreCheck.lineage, l.restoreCheck.numbers[l.restoreCheck.lineage]
 }
 
-// Saw tells the ledger of a commit that somebody else has seen.
+// Saw records a commit that another process has seen.
 func (l Fleet) Saw(lineage string, number int64) {
 	if lineage != "" {
 		l.restoreCheck.observe(lineage, number)
 	}
 }
 
-// newLineage begins the numbering of a ledger, or begins it anew.
+// newLineage makes the name of a new numbering of commits.
 func newLineage() string { return rand.Text()[:16] }
 
 // compare compares the control row with what this process remembers of it: known
@@ -169,14 +169,14 @@ func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known m
 	return db.writeBack(ctx, tx, c)
 }
 
-// haltRestored halts the fleet: the ledger lacks commits that there were. Every
-// process notices by the new lineage.
+// haltRestored halts the fleet because the ledger lacks commits. Every process
+// notices by the new lineage.
 func (c *control) haltRestored(note string) {
 	c.restoredAt, c.restoredNote, c.lineage = c.now, note, newLineage()
 }
 
-// writeBack writes what this process knows of the attempts that the ledger lost:
-// each is in doubt again, and what was answered is settled by its answer.
+// writeBack writes the attempts that the ledger lost and this process knows:
+// each is uncertain again, and an answered one is settled by its answer.
 func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
 	all := db.restoreCheck.list()
 	for len(all) > 0 {
@@ -258,12 +258,13 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 	return err
 }
 
-// restored is the halt of a ledger that went back in time.
+// restored returns the halt of a ledger that went back in time.
 func (c *control) restored() Halted {
 	return Halted{Reason: filing.HaltRestored, Note: c.restoredNote, Since: fromMillis(c.restoredAt)}
 }
 
-// outdated is the halt of a process whose ledger a newer version has prepared.
+// outdated returns the halt of a process whose ledger was migrated by a newer
+// version.
 func (db *database) outdated(c *control) Halted {
 	return Halted{Reason: filing.HaltVersion, Note: newer(c.schema, db.schema, c.writtenBy).Error()}
 }
@@ -277,8 +278,8 @@ func (l Fleet) EndRestored(ctx context.Context) error {
 	})
 }
 
-// look compares the ledger with what this process remembers, without waiting for
-// other writers unless they differ.
+// look compares the ledger with what this process remembers. It waits for other
+// writers only if they differ.
 func (db *database) look(ctx context.Context) error {
 	if !db.dialect.together {
 		if err := db.followFile(); err != nil {
@@ -297,8 +298,8 @@ func (db *database) look(ctx context.Context) error {
 	return db.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
 }
 
-// followFile opens the SQLite file anew where another one has taken its place:
-// what was written to the old one, nobody would find.
+// followFile reopens the SQLite file if another file has taken its place:
+// writes to the old one would be lost.
 func (db *database) followFile() error {
 	db.following.Lock()
 	defer db.following.Unlock()
@@ -344,7 +345,7 @@ func (db *database) loadCommits() error {
 	return nil
 }
 
-// saveCommits writes the numbers down where they have changed.
+// saveCommits saves the numbers if they have changed.
 func (db *database) saveCommits() error {
 	db.restoreCheck.mu.Lock()
 	changed := db.restoreCheck.changed

@@ -42,7 +42,7 @@ type Begun struct {
 	Halted Halted // the fleet may not send now
 	Short  bool   // the available funds do not cover it: the row waits for funds
 	Dearer bool   // it costs more than was approved: the row waits for a new approval
-	Lost   bool   // the row may not be sent any longer: another process sends it, it was sent since it was read, canceled or paused
+	Lost   bool   // the row may not be sent: sent by another process or since it was read, canceled, paused
 	Taken  []Taken
 }
 
