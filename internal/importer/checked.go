@@ -15,10 +15,10 @@ import (
 // messageHeader is the column that WriteChecked adds.
 const messageHeader = "Message"
 
-// WriteChecked writes the sheet as it was given to a workbook at path, every
-// cell at its address, with the cells at fault filled and commented and a
-// Message column. Where there is no problem nothing is written. The workbook
-// appears whole or not at all.
+// WriteChecked writes the sheet to a workbook at path with every cell at its
+// address, errors highlighted and commented, and a Message column. It writes
+// nothing if there is no problem. The workbook appears only when it is
+// complete.
 func (im *Import) WriteChecked(ctx context.Context, path string) error {
 	book, err := sheet.Create(path)
 	if err != nil {
@@ -48,8 +48,8 @@ func (im *Import) WriteChecked(ctx context.Context, path string) error {
 	return book.Save()
 }
 
-// writeOfficers writes the sheet of officers, without which the workbook could
-// not be fed back.
+// writeOfficers writes the sheet of officers, so that the workbook can be
+// uploaded again.
 func (c *checked) writeOfficers(book *sheet.Workbook) error {
 	list := c.im.officers
 	if list == nil {
@@ -96,12 +96,12 @@ func (c *checked) writeOfficers(book *sheet.Workbook) error {
 	return nil
 }
 
-// checked is the workbook of WriteChecked in the making.
+// checked is the workbook that WriteChecked writes.
 type checked struct {
 	im       *Import
 	name     string
 	sheet    *sheet.Writer
-	message  int // the index of the Message column; that of the row's number stands behind it
+	message  int // the index of the Message column; the Row column follows
 	added    bool
 	cells    []sheet.OutCell
 	problems int
@@ -111,7 +111,7 @@ type checked struct {
 func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 	c := &checked{im: im, message: len(im.layout.headings), added: true, officers: map[string][]Problem{}}
 	if im.messageColumn >= 0 && im.rowColumn == im.messageColumn+1 {
-		c.message, c.added = im.layout.headings[im.messageColumn].index, false // an earlier answer, given anew
+		c.message, c.added = im.layout.headings[im.messageColumn].index, false // of an earlier check, overwritten
 	}
 	widths := make([]float64, max(len(im.layout.headings), c.message+2))
 	for i, h := range im.layout.headings {
@@ -131,7 +131,7 @@ func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 	return c, c.writeHead()
 }
 
-// writeHead writes the titles and the header where they stood.
+// writeHead writes the titles and the header at their rows.
 func (c *checked) writeHead() error {
 	for _, row := range c.im.head {
 		if row.Number > c.im.layout.row {
@@ -172,7 +172,7 @@ func (c *checked) skipTo(n int) error {
 }
 
 // insert puts the message and the row's number into their columns. Cells beyond
-// the header, which no address in a message names, give way to them.
+// the header, which no message names, move to the right.
 func (c *checked) insert(ours ...sheet.OutCell) {
 	for len(c.cells) <= c.message {
 		c.cells = append(c.cells, sheet.OutCell{})
@@ -189,8 +189,8 @@ func (c *checked) insert(ours ...sheet.OutCell) {
 	}
 }
 
-// origin is what the workbook says of itself. One that is checked again stays the
-// workbook of the first sheet.
+// origin returns the properties of the workbook. A workbook that is checked
+// again keeps the batch of the first.
 func (c *checked) origin() (ledger.Origin, error) {
 	im := c.im
 	if o := im.origin; o != nil && im.rowColumn >= 0 {
@@ -200,7 +200,7 @@ func (c *checked) origin() (ledger.Origin, error) {
 	return ledger.Origin{Batch: id, Sheet: c.name}, err
 }
 
-// maxColumns is what a workbook can hold.
+// maxColumns is the limit of a workbook.
 const maxColumns = 1 << 14
 
 func (c *checked) write(r *Row) error {
@@ -222,7 +222,7 @@ func (c *checked) write(r *Row) error {
 	for i := range r.Problems {
 		p := &r.Problems[i]
 		c.problems++
-		if p.Severity == Warning && r.Result != filing.Skipped { // a skipped row says why already
+		if p.Severity == Warning && r.Result != filing.Skipped { // a skipped row has its reason already
 			warnings = append(warnings, fmt.Sprintf("warning: %s", p.Message))
 		}
 		if list := c.im.officers; list != nil && p.Sheet == list.sheet {
@@ -257,14 +257,14 @@ func (c *checked) write(r *Row) error {
 	return c.sheet.Row(c.cells...)
 }
 
-// mark fills a cell at fault and says why in its comment.
+// mark highlights a cell with a problem and puts the message into its comment.
 func mark(cell *sheet.OutCell, p *Problem) {
 	if cell.Comment != "" {
 		cell.Comment += "\n"
 	}
 	cell.Comment += p.Message
-	if p.Rule == columns[filingYear].rule &&
-		cell.Kind == sheet.Date { // else a year that is typed there becomes a date, too
+	// Otherwise a year that is typed into the cell becomes a date again.
+	if p.Rule == columns[filingYear].rule && cell.Kind == sheet.Date {
 		*cell = sheet.Str(cell.Text).WithComment(cell.Comment)
 	}
 	if p.Severity == Error {

@@ -11,10 +11,10 @@ import (
 // columnID is the index of a column in the table.
 type columnID int16
 
-// none is no column of the table.
+// none stands for no column of the table.
 const none columnID = -1
 
-// The columns, but for those of officers, which follow in runs of one per officer.
+// The columns. Those of officers follow, officer by officer.
 const (
 	companyID columnID = iota
 	legalName
@@ -80,10 +80,10 @@ const (
 	partySSN
 	partyPhone
 	partyIsForeign
-	firstOfficer // its officer columns begin here
+	firstOfficer // the first of the officer columns
 )
 
-// kind is what the values of a column look like, and so how they are read.
+// kind is the form of a column's values, which decides how they are read.
 type kind uint8
 
 const (
@@ -102,13 +102,13 @@ const (
 	choiceKind // one of the column's choices
 	countKind  // a whole number
 	ssnKind    // never shown
-	openKind   // one of the column's choices, or something else that is left to the rules
+	openKind   // one of the column's choices, or another text that the rules judge
 	placeKind  // the state of an address, which may be abroad
 	countryKind
 )
 
 // part is a piece of an order that only some rows have. Its columns are read in
-// those rows alone: what stands in them elsewhere is of no account.
+// those rows alone; their cells in other rows do not count.
 type part uint8
 
 const (
@@ -116,31 +116,32 @@ const (
 	ofAgent         // an agent that is supplied
 	ofEIN           // an EIN that is ordered
 	ofReport        // an annual report that is ordered
-	ofCompany       // a company that is new to the service
+	ofCompany       // a company to create
 	ofOfficers      // and its officers
 	parts
 )
 
-// column is one line of the table of columns.
+// column is one row of the table of columns.
 type column struct {
-	header  string   // as templates have it and README lists it
-	field   string   // the service's field; without the product in front where several products share it
+	header  string   // as in the templates and the documentation
+	field   string   // the filing service's field; without the product in front if several products share it
 	kind    kind     //
-	rule    string   // the rule that a value breaks which cannot be read
+	rule    string   // the rule that an unreadable value breaks
 	aliases []string // other wordings of the header
-	weak    []string // wordings taken only if nothing else in the sheet claims the column
+	weak    []string // wordings that count only if no other header claims the column
 
-	// A product uses a column, or has it aside: then its values are read for
-	// the record, are not part of the order, and can only be warned about.
-	// One that it may need has use for it in some rows, as its part says.
+	// used are the products whose orders have the column. Products in
+	// recordOnly read its values for the record: they are not part of the
+	// order, and only warnings concern them. Products in may use it in the rows
+	// that have its part.
 	used, recordOnly, may []filing.Product
 	part                  part
-	unsent                bool           // no part of any order, whatever the row
-	suggests              filing.Product // what a sheet with this column is about
+	unsent                bool           // never part of an order
+	suggests              filing.Product // the product that the column suggests
 
-	choices []string          // of a choiceKind, as the service has them
+	choices []string          // of a choiceKind, in the filing service's spelling
 	means   map[string]string // folded wordings of the choices
-	about   string            // one or two sentences for the person who fills it in
+	about   string            // one or two sentences for the person who fills in the column
 	example string
 }
 
@@ -149,7 +150,7 @@ func (c *column) has(p filing.Product) bool {
 	return slices.Contains(c.used, p) || slices.Contains(c.recordOnly, p) || slices.Contains(c.may, p)
 }
 
-// values are the choices to offer in a drop-down; nil where anything may be typed.
+// values returns the choices of a drop-down; nil if any text may be typed.
 func (c *column) values() []string {
 	switch c.kind {
 	case boolKind:
@@ -167,8 +168,8 @@ func (c *column) values() []string {
 	return c.choices
 }
 
-// asText reports whether a spreadsheet program must be kept from taking the
-// column's values for numbers or dates.
+// asText reports whether the column is formatted as text, so that a spreadsheet
+// program does not read its values as numbers or dates.
 func (c *column) asText() bool {
 	return c.kind == zipKind || c.kind == companyKind || c.kind == userKind || c.kind == phoneKind || c.kind == ssnKind
 }
@@ -194,7 +195,7 @@ var (
 	notQualifications = allBut(filing.ForeignQualification)
 )
 
-// without is every product but some.
+// allBut returns all products but some.
 func allBut(out ...filing.Product) []filing.Product {
 	return slices.DeleteFunc(slices.Clone(filing.Products),
 		func(p filing.Product) bool { return slices.Contains(out, p) })
@@ -660,11 +661,11 @@ var columns = slices.Concat([]column{
 		"yes where that person is foreign and has no SSN.", "no", "Foreign Responsible Party"),
 }, officerColumns())
 
-// maxOfficers is how many officers the columns of a row can name. A sheet of
-// officers has no such bound.
+// maxOfficers is how many officers fit in a row. A sheet of officers has no
+// such limit.
 const maxOfficers = 25
 
-// The columns of an officer, in their order within the run of each.
+// The columns of one officer, in order.
 const (
 	officerType columnID = iota
 	officerFirstName
@@ -686,8 +687,8 @@ func officerColumn(n int, part columnID) columnID {
 	return firstOfficer + columnID(n)*officerColumnCount + part
 }
 
-// officerParts are the columns of an officer but for the number in front. On a
-// sheet of officers they stand as they are.
+// officerParts are the columns of an officer without the number in front, as a
+// sheet of officers has them.
 var officerParts = []column{
 	officerType: {
 		header:  "Type",
@@ -779,7 +780,7 @@ var officerParts = []column{
 	},
 }
 
-// titleWords are what people write for the titles of corporations.
+// titleWords are other wordings of the titles of corporations.
 var titleWords = map[string]string{
 	"chiefexecutiveofficer": "CEO", "chieffinancialofficer": "CFO", "chiefoperatingofficer": "COO",
 	"vp": "Vice President", "pres": "President", "managingmbr": "Managing Member",
@@ -816,8 +817,9 @@ var addressParts = map[string][]string{
 	"country":    {"country", "country code"},
 }
 
-// address is a column of the principal or the mailing address. Bare wordings
-// ("Street", "Zip") are the principal address unless something else claims them.
+// address returns a column of the principal or the mailing address. Bare words
+// ("Street", "Zip") mean the principal address unless another column claims
+// them.
 func address(header, field string, k kind, about, example string) column {
 	c := column{
 		header:  header,
@@ -864,7 +866,7 @@ var addresses = func() [][]columnID {
 	return all
 }()
 
-// addressPart is where a column stands in addresses.
+// addressPart is the position of a column in addresses.
 type addressPart struct{ address, index int }
 
 var addressPartOf = func() map[columnID]addressPart {
@@ -890,7 +892,8 @@ func agentWords(words ...string) []string {
 	return all
 }
 
-// billingColumn is a column that is kept with its row for the bill, and never sent.
+// billingColumn returns a column that is kept with its row for billing and
+// never sent.
 func billingColumn(header, field, about, example string, aliases ...string) column {
 	return column{
 		header:     header,
@@ -921,7 +924,7 @@ func einColumn(header, field string, k kind, about, example string, aliases ...s
 	}
 }
 
-// partyWords are what people call a person or a company.
+// partyWords are other words for a person or a company.
 var partyWords = map[string]string{
 	"individual": string(filing.Person), "naturalperson": string(filing.Person), "p": string(filing.Person),
 	"business": string(filing.CompanyParty), "entity": string(filing.CompanyParty),
@@ -943,32 +946,32 @@ var monthWords = func() map[string]string {
 	return words
 }()
 
-// answers are the columns that a results workbook adds. A sheet that is fed
-// back has them, and they are passed over without a word.
+// resultColumns are the columns that a results workbook adds. They are ignored
+// without a note when the workbook is read again.
 var resultColumns = map[string]bool{
 	"result": true, "message": true, "orderids": true, "filingstatus": true, "filingdate": true, "cost": true,
 	"attempts": true, "updatedat": true, "subscription": true,
 }
 
-// strength is how surely a header means a column.
+// strength is how certain the meaning of a header is.
 type strength uint8
 
 const (
 	unknown strength = iota
 	weak             // a bare word such as "State"
 	alias            // another wording
-	exact            // our header or the service's field
-	mapped           // a person said so
+	exact            // our header or the filing service's field
+	mapped           // given by the options
 )
 
-// wording is what a header means.
+// wording is the meaning of a header.
 type wording struct {
 	column   columnID
 	strength strength
 }
 
-// wordings finds what a folded header means, the strongest meaning first. What
-// "State" alone means depends on its neighbours; see newMatcher.
+// wordings maps a folded header to its strongest meaning. What "State" alone
+// means depends on its neighbors; see resolve.
 var wordings, spellings = func() (map[string]wording, []spelling) {
 	all := make(map[string]wording, 8*len(columns))
 	words := make(map[string][]string, 8*len(columns))
@@ -1009,12 +1012,12 @@ var wordings, spellings = func() (map[string]wording, []spelling) {
 	return all, spelt
 }()
 
-// columnOfField finds the column that holds a field of the service's.
+// columnOfField finds the column with a field of the filing service.
 func columnOfField(field string) columnID {
 	if id, ok := columnsByField[field]; ok {
 		return id
 	}
-	// annualReport.registeredAgent.type and its like are one column.
+	// annualReport.registeredAgent.type and registeredAgent.type are one column.
 	_, rest, _ := strings.Cut(field, ".")
 	if id, ok := columnsByField[rest]; ok {
 		return id
@@ -1030,8 +1033,8 @@ var columnsByField = func() map[string]columnID {
 	return all
 }()
 
-// ColumnTable is the table of columns in Markdown, for the README. Officers
-// after the first are left out: their columns repeat.
+// ColumnTable returns the table of columns in Markdown for the documentation,
+// with the first officer only: the columns of the others repeat.
 func ColumnTable() string {
 	var b strings.Builder
 	b.WriteString("| Column | Field of the filing service | Used by | Values |\n|---|---|---|---|\n")

@@ -1,25 +1,26 @@
-// Package importer turns a spreadsheet into orders: file, columns, rows with
-// their orders and problems, and one batch in the ledger.
+// Package importer turns a spreadsheet into orders: it finds the sheet and its
+// columns, reads the rows into orders and problems, and records them in the
+// ledger as one batch.
 //
-// Everything it knows of columns is one table, in columns.go: how a header may
-// be worded, what its values look like, which products use it, and how it is
-// explained in templates and help.
+// One table, in columns.go, describes the columns: how a header may be worded,
+// what its values look like, which products use it, and how templates and help
+// explain it.
 //
-// A sheet is of one product, and a row may order others along with it by a yes
-// in their columns. What only some rows need (a supplied agent, an EIN, officers,
-// a company that is new to the service) is a part: its cells are read in those
-// rows alone. Officers may also stand on a sheet of their own; see officers.go.
+// A sheet has one main product, and a row can order others with it by a yes in
+// their columns. Cells that only some rows need (a supplied agent, an EIN,
+// officers, a company to create) form a part and are read in those rows alone.
+// Officers may be listed on a second sheet; see officers.go.
 //
-// A person can see how a file is understood ([SurveyReader]), say what a column
-// is (Options.Map) and type over its cells (Options.Edits) without touching the
-// file. Edits lie over the cells wherever these are read, and are part of the
-// batch's identity by a hash.
+// [SurveyReader] shows how a file is understood. Options.Map says what a column
+// is, and Options.Edits are typed over its cells without a change of the file.
+// The edits apply wherever cells are read, and their hash is part of the
+// batch's identity.
 //
-// Reading is streamed and runs beside the checking, so that a million rows take
-// no more memory than a thousand, but for 24 bytes a row to find repeats.
+// Rows are streamed, and reading runs beside checking: a million rows take no
+// more memory than a thousand, apart from 24 bytes a row to find duplicates.
 //
-// The sheets in templates/ and samples/ are made by this package and held to
-// it by a test.
+// This package makes the sheets in templates/ and samples/, and a test holds it
+// to them.
 package importer
 
 //go:generate go test -run ^TestGenerated$ . -update

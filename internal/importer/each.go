@@ -18,7 +18,7 @@ import (
 	"bulkfiling/internal/text"
 )
 
-// Tally is how many rows came to what. Its JSON is the last line of check --json.
+// Tally counts rows by result. Its JSON is the last line of check --json.
 type Tally struct {
 	Rows    int `json:"rows"`
 	Ready   int `json:"ready"`
@@ -38,7 +38,7 @@ func (t *Tally) add(r filing.Result) {
 	}
 }
 
-// Check goes through the rows and hands every problem to fn.
+// Check reads all rows and calls fn with every problem.
 func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, error) {
 	var t Tally
 	err := im.Each(ctx, func(r *Row) error {
@@ -61,13 +61,13 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 	return t, nil
 }
 
-// Each hands every row to fn, in the order of the input: as many as there are
-// rows that are not blank below the header. A row and what it points to is good
-// until fn returns; only texts may be kept.
+// Each calls fn with every row below the header that is not blank, in the order
+// of the sheet. A row and what it points to are valid until fn returns; only
+// strings may be kept.
 //
-// Reading and checking run side by side. The error is a *sheet.FormatError
-// where the sheet cannot be read to its end; the rows before it must then not
-// be relied upon.
+// Reading and checking run side by side. If the sheet cannot be read to its
+// end, the error is a *sheet.FormatError, and the rows before it are not
+// reliable either.
 func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
 	return hideInError(im.eachChunk(ctx, func(rows []Row) error {
 		for i := range rows {
@@ -79,8 +79,8 @@ func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
 	}))
 }
 
-// chunk is a run of rows on its way from the reader through a checker to the
-// consumer. Its memory goes round.
+// chunk holds some rows on their way from the reader through a checker to the
+// consumer. Its memory is reused.
 type chunk struct {
 	block   sheet.Block
 	rows    []Row
@@ -88,8 +88,8 @@ type chunk struct {
 	checked chan struct{}
 }
 
-// chunksInFlight bounds the memory, and lets neither side wait for a hiccup
-// of the other.
+// chunksInFlight bounds the memory. Six are enough that a short pause of one
+// side does not stop the other.
 const chunksInFlight = 6
 
 // eachChunk calls fn with the rows of one chunk after the other.
@@ -175,7 +175,7 @@ func (p *pipeline) finish(ctx context.Context, fn func([]Row) error) error {
 	return nil
 }
 
-// checkChunk checks the rows below the header.
+// checkChunk checks the rows of a chunk that are below the header.
 func (c *checker) checkChunk(s *chunk) {
 	in := s.block.Rows
 	for len(in) > 0 && in[0].Number <= c.im.layout.row {
@@ -191,7 +191,7 @@ func (c *checker) checkChunk(s *chunk) {
 	}
 }
 
-// finalPass goes through the rows in their order: it finds repeats and gathers the
+// finalPass sees all rows in their order: it finds duplicates and gathers the
 // notes on the whole file.
 type finalPass struct {
 	im           *Import
@@ -201,7 +201,7 @@ type finalPass struct {
 	hidden       int
 	noAgent      int
 	newCompanies int
-	notFilings   []string // row numbers, the first with what stands there
+	notFilings   []string // row numbers, the first few with their text
 
 	shortYear            string           // the first date with a year of two digits
 	dayFirst, monthFirst map[int]cellText // the first such date of each column
@@ -217,7 +217,7 @@ func (im *Import) newFinalPass() *finalPass {
 	}
 }
 
-// dates gathers the dates of a row that say something of the whole sheet.
+// addDates keeps the first dates that matter for the whole sheet.
 func (l *finalPass) addDates(r *Row) {
 	if d := r.shortYear; d != nil && l.shortYear == "" {
 		l.shortYear = fmt.Sprintf("%q (%s) is %s", d.text, sheet.CellName(d.column, r.Number), d.read)
@@ -234,7 +234,7 @@ func (l *finalPass) addDates(r *Row) {
 	keep(l.monthFirst, r.monthFirst)
 }
 
-// noteDates says what the dates of the sheet are taken for.
+// noteDates says how the dates of the sheet are read.
 func (l *finalPass) noteDates() (notes []string) {
 	if l.shortYear != "" {
 		notes = append(notes, "Two-digit years in dates are read as 1930 to 2029, as in Excel: "+l.shortYear+".")
@@ -260,7 +260,7 @@ func (l *finalPass) add(rows []Row) error {
 		if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
 			l.addDates(r)
 		}
-		var duplicate []Problem // of a company that another row names by its id
+		var duplicate []Problem // of a company that another row gives by its ID
 		if r.Result == filing.Ready && r.createsCompany {
 			before := len(r.Problems)
 			if err := l.namesakes.assignCompany(r); err != nil {
@@ -298,10 +298,10 @@ func (l *finalPass) add(rows []Row) error {
 	return nil
 }
 
-// quotedRows is how many rows that are no filings are quoted.
+// quotedRows is how many rows that are not filings are quoted.
 const quotedRows = 5
 
-// quote is the first text of a row.
+// quote returns the first text of a row, quoted.
 func (l *finalPass) quote(r *Row) string {
 	for _, cell := range l.im.masked(r.Cells) {
 		if cell.Text != "" {
@@ -311,7 +311,7 @@ func (l *finalPass) quote(r *Row) string {
 	return ""
 }
 
-// note writes down what was found in the rows.
+// note sets the notes on the rows.
 func (l *finalPass) note() {
 	notes := l.noteDates()
 	switch {
@@ -346,7 +346,7 @@ func (l *finalPass) note() {
 // maxListed is how many row numbers or names a note lists.
 const maxListed = 20
 
-// oneIf returns 1 for true: what is counted adds it up.
+// oneIf returns 1 for true, to add up.
 func oneIf(is bool) int {
 	if is {
 		return 1

@@ -15,37 +15,36 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Edit is a correction of one cell. It lies over the cell as if somebody had
-// typed it there and saved the sheet as a CSV: whatever it looks like, it is
-// text. No text clears the cell, and a row that is cleared throughout is blank.
+// Edit is a correction of one cell. It has the effect of typing the text into
+// the cell of a CSV: it is always text, an empty text clears the cell, and a
+// row whose cells are all cleared is blank.
 //
-// An edit corrects a row that is there. One that is meant for a blank row, or
-// for one beyond the last, fails with a *sheet.FormatError where the rows are
-// gone through.
+// An edit corrects an existing row. An edit of a blank row, or of one beyond
+// the last, fails with a *sheet.FormatError when the rows are read.
 type Edit struct {
 	Sheet  string `json:"sheet,omitempty"` // empty: the sheet that is read
 	Row    int    `json:"row"`             // as a spreadsheet program shows it
 	Column int    `json:"column"`          // from 0; -1 where Header names the column
-	// of a column of ours: where the sheet lacks it, it is added behind the
-	// last that has a header
+	// the name of one of our columns; if the sheet lacks it, it is added after
+	// the last header
 	Header string `json:"header,omitempty"`
 	Text   string `json:"text"`
 }
 
-// Columns that are added have the indexes behind that of the last header, in
-// the order in which the edits name them first. Cells that stood there without
-// a header make way, as for a column that is inserted in a spreadsheet.
+// Added columns follow the last header, in the order in which the edits first
+// name them. Cells without a header move to the right, as when a column is
+// inserted in a spreadsheet.
 
-// edits are the corrections of a file.
+// edits are the edits of a file, by sheet.
 type edits []*overlay
 
-// overlay are the corrections of one sheet.
+// overlay holds the edits of one sheet.
 type overlay struct {
-	sheet  string // empty for a CSV, and for a workbook's until it is known which is read
+	sheet  string // empty for a CSV, and until the sheet of a workbook is chosen
 	isMain bool   // of the sheet that is read
 	used   bool   // the sheet is read
 	edits  []Edit
-	rows   map[int][]Edit // whose columns are known, by row
+	rows   map[int][]Edit // with a column index, by row
 
 	header int      // the row of the headers
 	width  int      // how many columns have one
@@ -99,10 +98,10 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 	return all, nil
 }
 
-// maxEdit is what the 32,767 characters of a cell can take.
+// maxEdit is the number of bytes that the 32,767 characters of a cell can take.
 const maxEdit = 4 * 32767
 
-// sheetNamed finds a sheet by its name, or else by its name in other letters.
+// sheetNamed finds a sheet by its exact name, or else regardless of case.
 func sheetNamed(infos []sheet.Info, name string) int {
 	if i := slices.IndexFunc(infos, func(s sheet.Info) bool { return s.Name == name }); i >= 0 {
 		return i
@@ -110,7 +109,7 @@ func sheetNamed(infos []sheet.Info, name string) int {
 	return slices.IndexFunc(infos, func(s sheet.Info) bool { return strings.EqualFold(s.Name, name) })
 }
 
-// of finds the corrections of a sheet; nil where there are none.
+// of returns the edits of a sheet; nil for none.
 func (all edits) of(name string) *overlay {
 	for _, o := range all {
 		if o.sheet == name {
@@ -120,7 +119,7 @@ func (all edits) of(name string) *overlay {
 	return nil
 }
 
-// adopt gives the corrections that name no sheet to the one that is read, and
+// assignTo assigns the edits that name no sheet to the one that is read, and
 // reports whether there are any.
 func (all *edits) assignTo(name string) bool {
 	unnamed := all.of("")
@@ -137,7 +136,7 @@ func (all *edits) assignTo(name string) bool {
 	return true
 }
 
-// index orders the corrections whose columns are known by their rows.
+// index groups the edits with a column index by row.
 func (o *overlay) index(all []Edit) {
 	o.rows = make(map[int][]Edit)
 	for _, e := range all {
@@ -147,8 +146,8 @@ func (o *overlay) index(all []Edit) {
 	}
 }
 
-// add adds the columns that the sheet lacks, behind its headers. find tells a
-// column's own header and where the sheet has it, or -1.
+// add adds the columns that the sheet lacks after its headers. find returns the
+// name of our column and its index in the sheet, or -1.
 func (o *overlay) add(row, width int, find func(header string) (name string, index int, err error)) error {
 	o.used, o.header, o.width, o.added = true, row, width, nil
 	placed := slices.Clone(o.edits)
@@ -211,7 +210,7 @@ func (im *Import) noColumn(header, name string) error {
 	}
 }
 
-// lay lays the corrections over a row. It is false where the row is blank now.
+// apply applies the edits to a row. It returns false if the row is then blank.
 func (o *overlay) apply(row *sheet.Row) bool {
 	typed, makesWay := o.rows[row.Number], len(o.added) > 0 && len(row.Cells) > o.width
 	isHeader := row.Number == o.header && len(o.added) > 0
@@ -243,9 +242,9 @@ func (o *overlay) apply(row *sheet.Row) bool {
 	return len(cells) > 0
 }
 
-// hash stands for the corrections in the batch's identity: theirs may be
-// Social Security numbers, and the identity is shown. It is empty where nothing
-// was corrected on the sheets that are read.
+// hash represents the edits in the batch's identity, which is shown; the edits
+// may hold Social Security numbers. It is empty without edits of the sheets
+// that are read.
 func (all edits) hash(salt string) string {
 	type sheetEdits struct {
 		Sheet string
@@ -282,22 +281,22 @@ func (all edits) hash(salt string) string {
 	return hex.EncodeToString(whole.Sum(nil))[:16]
 }
 
-// rowReader reads the rows of a sheet with the corrections over them.
+// rowReader reads the rows of a sheet with the edits applied.
 type rowReader struct {
 	*sheet.Reader
 	im      *Import
 	sheet   string
-	overlay *overlay // nil where there are none
-	pending []int    // rows with corrections that are still to come; not looked at where only the head is read
+	overlay *overlay // nil for none
+	pending []int    // rows with edits that were not yet read; empty if only the first rows are read
 }
 
-// headOf begins to read a sheet of which not all will be read.
+// headOf opens a sheet whose first rows are read.
 func (im *Import) headOf(name string) (*rowReader, error) {
 	r, err := im.file.Rows(name)
 	return &rowReader{Reader: r, im: im, sheet: name, overlay: im.edits.of(name)}, err
 }
 
-// rows begins to read a sheet to its end.
+// rows opens a sheet that is read to its end.
 func (im *Import) rows(name string) (*rowReader, error) {
 	r, err := im.headOf(name)
 	if r.overlay != nil {

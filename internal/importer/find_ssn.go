@@ -8,17 +8,16 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// FindSSN finds the first cell of the file, on whichever sheet, in which a Social
-// Security number stands, and says where it is; "" for none. A file that is kept
-// for long is looked through before.
+// FindSSN returns the address of the first cell, on any sheet, with a Social
+// Security number; "" for none. Files that are kept for long are searched
+// first.
 func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 	if len(im.mapping.secret) > 0 {
 		return "a column of Social Security numbers", nil
 	}
 	for _, info := range im.file.Sheets() {
-		hides := func(_ int, text string) string {
-			return filing.HideSSNsInID(text)
-		} // what its columns hold is not known
+		// The columns of other sheets are unknown.
+		hides := func(_ int, text string) string { return filing.HideSSNsInID(text) }
 		if info.Name == im.sheet {
 			hides = im.hide
 		}

@@ -11,18 +11,17 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// headRows is how far down a sheet its header is looked for.
+// headRows is how many rows of a sheet are searched for its header.
 const headRows = 30
 
-// HeaderRow is the number of the row that holds the headers. The zero value is
-// the row that looks like it.
+// HeaderRow is the number of the header row. 0 means the row that looks like a
+// header.
 type HeaderRow int
 
-// NoHeader is said of a sheet that begins with its first company: its columns are
-// named in Options.Map.
+// NoHeader means that the sheet has no header: Options.Map names its columns.
 const NoHeader HeaderRow = -1
 
-// Set reads what String writes: a number, "none" for NoHeader, or nothing.
+// Set parses what String returns: a number, "none" for NoHeader, or "".
 func (h *HeaderRow) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	switch {
@@ -48,30 +47,31 @@ func (h HeaderRow) String() string {
 	return strconv.Itoa(int(h))
 }
 
-// Type is what a command's help calls the value.
+// Type is the name of the value in a command's help.
 func (HeaderRow) Type() string { return "row" }
 
-// heading is one cell of the header row and what it means.
+// heading is a cell of the header row and its meaning.
 type heading struct {
-	text           string // as it was given, Social Security numbers hidden; with the group above it where that was needed
+	text           string // as given, Social Security numbers hidden; with its group if that was needed
 	folded         string
 	index          int
-	followsAddress bool // told by the address it stands behind
-	noAddress      bool // a bare word of several, behind no address
+	followsAddress bool // its meaning follows from the address before it
+	noAddress      bool // a bare word that occurs more than once, after no address
 	wording
 }
 
-// layout is where the header of a sheet stands and what its cells mean.
+// layout is the header row of a sheet and the meaning of its cells.
 type layout struct {
 	row        int // its row number
 	rows       int // how many rows there are in the head of the sheet after it
 	headings   []heading
 	known      int // how many columns of the table it has
 	score      int
-	onlyMapped bool // it is one only because a person said what its cells mean
+	onlyMapped bool // a header only because the options map its cells
 }
 
-// headers are the texts of the header row, one for each column up to the last.
+// headers returns the texts of the header row, one for each column up to the
+// last.
 func (l *layout) headers() []string {
 	all := make([]string, len(l.headings))
 	for i, h := range l.headings {
@@ -80,7 +80,8 @@ func (l *layout) headers() []string {
 	return all
 }
 
-// cell is the address of a header; that of its column where there is none.
+// cell returns the address of a header, or of its column if there is no header
+// row.
 func (l *layout) cell(index int) string {
 	if l.row == 0 {
 		return columnName(index)
@@ -88,8 +89,8 @@ func (l *layout) cell(index int) string {
 	return sheet.CellName(index, l.row)
 }
 
-// mapName is what Options.Map calls a column: its header, unless that is blank,
-// another's too, or not to be kept.
+// mapName returns the name of a column in Options.Map: its header, or its
+// letters if the header is blank, not unique or secret.
 func (l *layout) mapName(h *heading) string {
 	if l.row == 0 || h.folded == "" || h.folded != foldHeader(h.text) && strings.Contains(h.text, "***") ||
 		slices.ContainsFunc(l.headings, func(o heading) bool { return o.index != h.index && o.folded == h.folded }) {
@@ -98,17 +99,18 @@ func (l *layout) mapName(h *heading) string {
 	return h.text
 }
 
-// matcher says what headers mean, after what the user said they mean.
+// matcher finds the meaning of headers. The mapping of the options comes first.
 type matcher struct {
 	byHeader  map[string]columnID // by folded header; none where the column is to be ignored
 	byColumn  map[int]columnID    // the same by column
 	headerRow HeaderRow
 }
 
-// newMatcher takes the pairs of --map, their header or column to ours. Ours may
-// be empty or "-": the column is ignored.
+// newMatcher parses the pairs of --map: their header or column, and ours. Ours
+// may be empty or "-" to ignore the column.
 func newMatcher(o *Options) (*matcher, error) {
-	m := &matcher{byHeader: make(map[string]columnID, len(o.Map)), byColumn: make(map[int]columnID), headerRow: o.HeaderRow}
+	m := &matcher{byHeader: make(map[string]columnID, len(o.Map)), byColumn: make(map[int]columnID),
+		headerRow: o.HeaderRow}
 	for theirs, ours := range o.Map {
 		id := none
 		if ours = strings.TrimSpace(ours); ours != "" && ours != "-" {
@@ -127,8 +129,8 @@ func newMatcher(o *Options) (*matcher, error) {
 	return m, nil
 }
 
-// columnAddress reads a column as a spreadsheet program writes it, "F:F": for one
-// whose header is blank, or another's too.
+// columnAddress parses a column as spreadsheet programs write it, "F:F": for a
+// column with a blank header or one that is not unique.
 func columnAddress(s string) (index int, ok bool) {
 	from, to, _ := strings.Cut(s, ":")
 	index, ok = sheet.ColumnIndex(from)
@@ -140,7 +142,7 @@ func isAddress(s string) bool {
 	return ok
 }
 
-// columnName is a column as columnAddress reads it.
+// columnName returns a column in the form that columnAddress parses.
 func columnName(index int) string { return sheet.ColumnName(index) + ":" + sheet.ColumnName(index) }
 
 func (m *matcher) means(text string) wording {
@@ -155,16 +157,16 @@ func (m *matcher) means(text string) wording {
 }
 
 // layoutOf finds the header among the first rows of a sheet: the row with the
-// most columns that are known, the first of several. Titles above it hold
-// none; a row of groups over it ("Agent", below it "Street", "City") lends its
-// words where they make a header known.
+// most known columns, the first of several. Titles above it have none. A row of
+// groups above it ("Agent" above "Street", "City") adds its words if they make
+// a header known.
 //
-// Where a person said which row it is, or that there is none, it is that one if
-// anything in it is known.
+// If the options give the header row, or say that there is none, that counts as
+// soon as one column is known.
 func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
 	if m.headerRow != 0 && len(rows) > 0 && isResultsHeader(rows[0].Cells) {
 		free := *m
-		free.headerRow = 0 // it was said of the file that these results answer
+		free.headerRow = 0 // the header row was given for the file that these results belong to
 		return free.layoutOf(rows)
 	}
 	if m.headerRow == NoHeader {
@@ -202,8 +204,8 @@ func (m *matcher) headerOf(rows []sheet.Row) (best *layout) {
 	return best
 }
 
-// settle brings in what was said of columns, whatever their headers: also of those
-// behind the last header in which the rows have something.
+// applyMap applies what the options say of columns by their letters, including
+// columns beyond the last header.
 func (m *matcher) applyMap(l *layout, rows []sheet.Row) {
 	width := widthOf(rows)
 	for _, i := range slices.Sorted(maps.Keys(m.byColumn)) {
@@ -212,7 +214,7 @@ func (m *matcher) applyMap(l *layout, rows []sheet.Row) {
 			l.headings = append(l.headings, heading{index: len(l.headings), wording: wording{none, unknown}})
 		}
 		if i >= len(l.headings) {
-			return // checkMap says so
+			return // checkMap reports it
 		}
 		h := &l.headings[i]
 		if known := func(o heading) bool { return o.column == id }; id != none &&
@@ -223,8 +225,8 @@ func (m *matcher) applyMap(l *layout, rows []sheet.Row) {
 	}
 }
 
-// settleType takes "Type" for the type of the entity only where its values are
-// such types: in other sheets it is the type of something else.
+// dropOtherType keeps "Type" as the entity type only if its values are entity
+// types. In other sheets it is the type of something else.
 func (l *layout) dropOtherType(rows []sheet.Row) {
 	for i := range l.headings {
 		if h := &l.headings[i]; h.column == entityType && h.strength == weak && !l.fits(entityType, h.index, rows) {
@@ -234,7 +236,7 @@ func (l *layout) dropOtherType(rows []sheet.Row) {
 	}
 }
 
-// isAnswered recognises the header of results of ours.
+// isResultsHeader recognizes the header of a results sheet.
 func isResultsHeader(cells []sheet.Cell) bool {
 	for _, name := range []string{"result", "message", "orderids"} {
 		if !slices.ContainsFunc(cells, func(c sheet.Cell) bool { return filing.FoldName(c.Text) == name }) {
@@ -244,8 +246,8 @@ func isResultsHeader(cells []sheet.Cell) bool {
 	return true
 }
 
-// headless is the layout of a sheet without a header. Its columns are called what
-// they were said to be.
+// layoutWithoutHeader returns the layout of a sheet without a header. Its
+// columns have the names that the options give them.
 func (m *matcher) layoutWithoutHeader(rows []sheet.Row) *layout {
 	l := m.read(make([]sheet.Cell, widthOf(rows)), nil)
 	m.applyMap(l, rows)
@@ -266,7 +268,8 @@ func widthOf(rows []sheet.Row) (width int) {
 	return width
 }
 
-// groupsAbove is the row directly above row i, where it can be one of groups.
+// groupsAbove returns the row directly above row i if it may be a row of
+// groups.
 func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
 	if i == 0 || rows[i-1].Number != rows[i].Number-1 {
 		return nil
@@ -283,11 +286,11 @@ func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
 	return rows[i-1].Cells
 }
 
-// maxHeadings is how many columns may mean something: there are a few hundred
-// of ours, and each row among the first of every sheet is tried as the header.
+// maxHeadings is how many columns can have a meaning. The table has a few
+// hundred, and each of the first rows of every sheet is tried as the header.
 const maxHeadings = 2000
 
-// read returns the layout of a row of cells as the header, below a row of groups
+// read returns the layout that a row has as the header, below a row of groups
 // or nil.
 func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 	if len(groups) > len(cells) {
@@ -319,7 +322,7 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 }
 
 // match finds the column that a cell of the header means, alone or with the
-// words of the group above it.
+// words of its group.
 func (m *matcher) match(h *heading, cell sheet.Cell, group string) {
 	h.folded = foldHeader(cell.Text)
 	if id, ok := m.byHeader[h.folded]; ok && cell.Kind != sheet.Blank {
@@ -338,11 +341,12 @@ func (m *matcher) match(h *heading, cell sheet.Cell, group string) {
 	}
 }
 
-// anchors are the columns of which a sheet of filings has at least one.
+// anchors are columns of which every sheet of filings has at least one.
 var anchors = []columnID{companyID, legalName, userID, userEmail, filingState, filingYear, orderAgent, changeOfAgent,
 	formationState, entityType}
 
-// isHeader tells a header from a row that happens to hold one of its words.
+// isHeader reports whether the row is a header rather than a row that happens
+// to hold one of its words.
 func (l *layout) isHeader() bool {
 	anchored, filled, company := false, 0, false
 	for _, h := range l.headings {
@@ -353,15 +357,15 @@ func (l *layout) isHeader() bool {
 		company = company || h.column == companyID
 	}
 	if l.known == 1 {
-		// A bare list of companies, the rest being said on the command line.
+		// A bare list of companies; options give the rest.
 		return filled == 1 && company
 	}
 	return anchored && l.known >= 2 && l.known*4 >= filled
 }
 
-// isSaid reports whether a person said of this row's cells what they mean: then
-// it is the header, however few of them are of use. What was said of columns is
-// true of every row, and makes none of them the header.
+// isMapped reports whether the options map all headers that they name to cells
+// of this row: it is then the header, however few columns are used. Columns
+// that are mapped by their letters are the same in every row and do not count.
 func (m *matcher) isMapped(l *layout) bool {
 	used := false
 	for folded, id := range m.byHeader {
@@ -373,7 +377,7 @@ func (m *matcher) isMapped(l *layout) bool {
 	return used
 }
 
-// name is a header with its cell: "Zip" (F3).
+// name returns a header with its cell: "Zip" (F3).
 func (h *heading) name(row int) string {
 	if row == 0 {
 		return "column " + sheet.ColumnName(h.index)
@@ -381,7 +385,7 @@ func (h *heading) name(row int) string {
 	return fmt.Sprintf("%q (%s)", h.text, sheet.CellName(h.index, row))
 }
 
-// resolve settles what bare words mean: "State" beside "Street" and "City" is a
+// resolve decides what bare words mean: "State" beside "Street" and "City" is
 // part of the address, "State" alone is the filing state.
 func (l *layout) resolve() []heading {
 	all := slices.Clone(l.headings)
@@ -414,13 +418,13 @@ func (l *layout) resolve() []heading {
 	return all
 }
 
-// settleAddresses settles bare words that come more than once, such as "City"
-// behind "Address" and again behind "Mailing Address", or that are said of
-// another address already: each belongs to the address it stands behind.
-// Columns that are not known, such as "County", may stand between.
+// assignAddresses assigns bare words that occur more than once, such as "City"
+// after "Address" and again after "Mailing Address", or that another header
+// already claims: each belongs to the address before it. Unknown columns such
+// as "County" may be in between.
 func assignAddresses(all []heading) {
 	times := map[columnID]int{}
-	taken := map[columnID]bool{} // by a header that says so itself
+	taken := map[columnID]bool{} // by a header of its own
 	for _, h := range all {
 		times[h.column] += oneIf(h.strength == weak)
 		taken[h.column] = taken[h.column] || h.strength > weak
@@ -443,14 +447,14 @@ func assignAddresses(all []heading) {
 		}
 		if h.noAddress = within < 0; !h.noAddress {
 			if id := addresses[within][part.index]; id != none && !taken[id] {
-				h.column, h.strength, h.followsAddress = id, alias, true // a second one there is its rival
+				h.column, h.strength, h.followsAddress = id, alias, true // a second one in the same place is its rival
 			}
 		}
 	}
 }
 
-// strongest finds the heading that says its column the most exactly, and those
-// that say it as exactly.
+// strongest returns the heading that claims its column most exactly, and others
+// that are as exact.
 func strongest(claimed []heading) (winner heading, rivals []heading) {
 	for _, h := range claimed {
 		switch {
@@ -463,7 +467,7 @@ func strongest(claimed []heading) (winner heading, rivals []heading) {
 	return winner, rivals
 }
 
-// tooManyOfficers finds a header of an officer beyond those that a row can name.
+// tooManyOfficers finds a header of an officer beyond those that fit in a row.
 func (l *layout) tooManyOfficers() (heading, bool) {
 	for _, h := range l.headings {
 		if rest, found := strings.CutPrefix(h.folded, "officer"); found && h.column == none {

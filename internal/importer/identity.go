@@ -7,9 +7,9 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// OptionsOf are the options that a batch was read with, as far as they are to
-// those of its rows that are read once more: not its sheet, its edits, its
-// season, or why it bought again.
+// OptionsOf returns the options of a batch that also apply when its rows are
+// read again: all but the sheet, the edits, the schedule's run and the reason
+// to order again.
 func OptionsOf(b ledger.Batch) Options {
 	var o Options
 	words := shellWords(b.Options)
@@ -25,7 +25,7 @@ func OptionsOf(b ledger.Batch) Options {
 		case "--user":
 			o.User = value
 		case "--header-row":
-			// Rows that are read once more stand below the headers of their batch.
+			// Rows that are read again are below the headers of their batch.
 		case "--map":
 			// A header may have the sign in it, one of ours has none.
 			if at := strings.LastIndex(value, "="); at > 0 {
@@ -42,7 +42,7 @@ func OptionsOf(b ledger.Batch) Options {
 	return o
 }
 
-// shellWords splits what shellQuote put together.
+// shellWords splits what shellQuote joined.
 func shellWords(s string) []string {
 	var words []string
 	var word strings.Builder

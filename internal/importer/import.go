@@ -17,10 +17,10 @@ import (
 	"bulkfiling/internal/text"
 )
 
-// Options are how a file is to be read. They are part of the batch's identity,
-// but for OnPage, Now and Limits.
+// Options say how to read a file. All but OnPage, Now and Limits are part of
+// the batch's identity.
 type Options struct {
-	Product     filing.Product    // empty: told from the columns
+	Product     filing.Product    // empty: detected from the columns
 	State       filing.State      // keeps only companies of this state, or fills it in where no column has it
 	FilingYear  string            // four digits; fills the year in
 	User        string            // user_… or an email address; fills the user in
@@ -28,33 +28,33 @@ type Options struct {
 	Sheet       string            // the sheet to read; empty: the one that holds filings
 	HeaderRow   HeaderRow
 	VisibleOnly bool         // rows that are hidden, by hand or by a filter, are left out
-	Again       string       // why purchases made before are wanted once more; empty for never
+	Again       string       // why to order again what was ordered before; empty: it is not
 	Run         *ScheduleRun // the run of a schedule that reads the file; nil for none
 	Edits       []Edit       // typed over the cells; the last of several for one cell counts
-	EditSalt    string       // kept as secret as the edits, whose hash nobody can then try values against
-	OnPage      bool         // what to choose is told in the words of the page instead of a command's flags
+	EditSalt    string       // secret, so that the hash of the edits reveals none of them
+	OnPage      bool         // messages name the fields of the page instead of a command's flags
 	Now         time.Time    // decides which filing years are unlikely; zero: the present
 	Limits      sheet.Limits
 
-	ours []int // the columns that we added to a sheet that is fed back
+	ours []int // columns that a results workbook added
 }
 
-// ScheduleRun is what a run of a schedule adds to how its company list is read.
+// ScheduleRun says how a run of a schedule reads its company list.
 type ScheduleRun struct {
 	ID string // of the run: every run is a batch of its own
-	// RowOf says how a row, by its number, is filed by this run; false leaves it
-	// out of the batch. Several goroutines call it at once.
+	// RowOf returns how the run files a row, by the row's number; false leaves
+	// the row out of the batch. Several goroutines call it at once.
 	RowOf func(row int) (RunRow, bool)
 }
 
-// RunRow is how a run files a row.
+// RunRow says how a run files a row.
 type RunRow struct {
 	FilingYear string // four digits; "" for that of the options
 	Priority   int64  // as the ledger's: lower numbers go first
 }
 
-// Import is a file that was found to be a sheet of filings. It can be gone
-// through several times. Close it.
+// Import is an open file with a sheet of filings. Its rows can be read several
+// times. The caller closes it.
 type Import struct {
 	options   Options
 	file      *sheet.File
@@ -64,29 +64,30 @@ type Import struct {
 	product   filing.Product
 	mapping   *mapping
 	text      bool // a CSV
-	detected  bool // the product was told from the columns
+	detected  bool // the product was detected from the columns
 	head      []sheet.Row
-	headCells int          // cells of the heads of all its sheets, where there are many
+	headCells int          // cells of the first rows of all sheets, counted if there are many
 	officers  *officerList // of a second sheet; nil where there is none
 
-	origin                     *ledger.Origin // of a workbook that we wrote; nil for any other
-	messageColumn, rowColumn   int            // the headings that we added to it; -1 for none
-	resultColumn, ordersColumn int            // the columns of a sheet of answers; -1 for none
-	target                     *target        // where the columns go; nil until the batch is recorded
+	origin                     *ledger.Origin // of a results workbook; nil for any other
+	messageColumn, rowColumn   int            // the headings that it added; -1 for none
+	resultColumn, ordersColumn int            // the columns of a results sheet; -1 for none
+	target                     *target        // where the columns go; nil until Record
 
 	mu    sync.Mutex
 	notes []string // found when the file was opened
 	found []string // found in its rows
 }
 
-// Open opens a file, finds the sheet, the header row below any titles, the
-// columns and the product. What is wrong with the file is a *sheet.FormatError.
+// Open opens a file and finds the sheet, the header row below any titles, the
+// columns and the product. If the file is at fault, the error is a
+// *sheet.FormatError.
 func Open(path string, o Options) (*Import, error) {
 	return o.open(func() (*sheet.File, error) { return sheet.Open(path, o.Limits) })
 }
 
-// OpenReader is Open for content that lies elsewhere, such as in memory; see
-// [sheet.OpenReader]. The same content and options are the same batch.
+// OpenReader is Open for content that is not a file, such as an upload; see
+// [sheet.OpenReader]. The same content and options make the same batch.
 func OpenReader(name string, r io.ReaderAt, size int64, o Options) (*Import, error) {
 	return o.open(func() (*sheet.File, error) { return sheet.OpenReader(name, r, size, o.Limits) })
 }
@@ -103,7 +104,7 @@ func (o Options) open(file func() (*sheet.File, error)) (*Import, error) {
 	return im, nil
 }
 
-// begin is what can be done before anything is known of the file's rows.
+// begin checks the options and opens the file. It reads no rows.
 func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
@@ -122,7 +123,7 @@ func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, err
 	f.Rename(filing.HideSSNsInName)
 	o.Sheet = filing.HideSSNsInName(o.Sheet)
 	if slices.ContainsFunc(f.Sheets(), func(s sheet.Info) bool { return s.Name == attentionSheet }) {
-		m.headerRow = 0 // it was said of the file that this workbook answers
+		m.headerRow = 0 // the header row was given for the file that this results workbook belongs to
 	}
 	im := &Import{options: o, file: f, text: f.Format() == sheet.CSV}
 	if im.edits, err = newEdits(&o, f); err != nil {
@@ -171,7 +172,7 @@ func (o *Options) check() error {
 // Close closes the file.
 func (im *Import) Close() error { return im.file.Close() }
 
-// Product is what the rows ask for.
+// Product is the main product of the rows.
 func (im *Import) Product() filing.Product { return im.product }
 
 // Sheet is the name of the sheet that is read; empty for a CSV.
@@ -180,12 +181,12 @@ func (im *Import) Sheet() string { return im.sheet }
 // HoldsSecrets reports whether a column holds Social Security numbers.
 func (im *Import) HoldsSecrets() bool { return len(im.mapping.secret) > 0 }
 
-// Columns are the headers as they were given, in their order.
+// Columns returns the headers as given, in order.
 func (im *Import) Columns() []string { return im.layout.headers() }
 
-// Notes are what the user should know of the file: columns that were not used,
-// hidden rows, rows that are no filings, an encoding. They are complete when
-// the rows have been gone through.
+// Notes returns what the user should know about the file: unused columns,
+// hidden rows, rows that are not filings, the encoding. They are complete when
+// all rows were read.
 func (im *Import) Notes() []string {
 	im.mu.Lock()
 	defer im.mu.Unlock()
@@ -272,9 +273,8 @@ func (im *Import) recognize(m *matcher) error {
 	return nil
 }
 
-// checkState refuses to keep the companies of a state where the only column of
-// states stands in an address: whether it says where a filing is made, nobody has
-// said.
+// checkState refuses to limit the batch to a state if the only column of states
+// is part of an address: it may be the state of the filing or of the office.
 func (im *Import) checkState() error {
 	if im.options.State == "" || im.product == filing.Formation || im.mapping.binding(filingState) != nil ||
 		im.mapping.binding(formationState) != nil {
@@ -300,8 +300,8 @@ func (im *Import) checkState() error {
 	return nil
 }
 
-// passedOver is the row above the header that would be it, had nobody said which
-// row is; 0 where there is none.
+// skippedHeader returns a row above the given header row that looks like the
+// header; 0 for none.
 func (im *Import) skippedHeader(m *matcher) int {
 	if m.headerRow <= 0 {
 		return 0
@@ -314,7 +314,7 @@ func (im *Import) skippedHeader(m *matcher) int {
 	return 0
 }
 
-// findProduct takes the product that was named, or tells it from the columns.
+// findProduct uses the product of the options, or detects it from the columns.
 func (im *Import) findProduct() error {
 	if im.product = im.options.Product; im.product != "" {
 		return nil
@@ -327,14 +327,14 @@ func (im *Import) findProduct() error {
 	return nil
 }
 
-// listsOfficers reports whether there is a sheet of officers beside the one
-// that is read.
+// listsOfficers reports whether the workbook has a sheet of officers besides
+// the one that is read.
 func (im *Import) listsOfficers() bool {
 	return slices.ContainsFunc(im.file.Sheets(),
 		func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
 }
 
-// resultsSheet and attentionSheet are sheets of a results workbook of ours.
+// The sheets of a results workbook.
 const (
 	resultsSheet   = "Results"
 	attentionSheet = "Needs Attention"
@@ -347,7 +347,8 @@ type candidate struct {
 	head   []sheet.Row
 }
 
-// checkMap holds --map to the sheet: a slip in it would leave a column unread.
+// checkMap refuses a mapping that names a column that the sheet does not have.
+// With a typo in it, a column would stay unread.
 func (im *Import) checkMap() error {
 	headers := im.layout.headers()
 	for theirs := range im.options.Map {
@@ -368,7 +369,7 @@ func (im *Import) checkMap() error {
 	return nil
 }
 
-// quotedList names headers, the first twenty of them.
+// quotedList returns the first twenty headers, quoted.
 func quotedList(headers []string) string {
 	var names []string
 	for _, h := range headers {
@@ -379,7 +380,7 @@ func quotedList(headers []string) string {
 	return text.FirstOf(names, maxListed)
 }
 
-// ErrNothingToCorrect is returned for a results workbook without rows that need
+// ErrNoRowsNeedAttention is returned for a results workbook without rows that need
 // attention.
 var ErrNoRowsNeedAttention = errors.New("no rows need attention")
 
@@ -388,8 +389,8 @@ type noRowsError struct{ sheet.FormatError }
 func (a *noRowsError) Is(target error) bool { return target == ErrNoRowsNeedAttention }
 func (a *noRowsError) Unwrap() error        { return &a.FormatError }
 
-// findSheet chooses the sheet to read. Several sheets of filings are never
-// reduced to one silently.
+// findSheet chooses the sheet to read. It refuses several sheets of filings, so
+// that none is left out unnoticed.
 func (im *Import) findSheet(m *matcher) error {
 	sheets := im.file.Sheets()
 	if im.options.Sheet != "" {
@@ -455,8 +456,8 @@ func (im *Import) findSheet(m *matcher) error {
 	}
 }
 
-// resultsWorkbook recognises a workbook of ours that is fed back, by its
-// sheets, and finds the one to correct.
+// resultsWorkbook recognizes a results workbook by its sheets, and finds the
+// sheet of rows that need attention.
 func resultsWorkbook(all []candidate) (attention int, ours bool) {
 	named := func(name string) int {
 		return slices.IndexFunc(all, func(c candidate) bool { return c.Visible && c.Name == name })
@@ -465,9 +466,8 @@ func resultsWorkbook(all []candidate) (attention int, ours bool) {
 	return attention, attention >= 0 && named(resultsSheet) >= 0
 }
 
-// dropProse leaves out sheets that happen to have a row with two of our words,
-// or with one that --map names, such as notes and legends, beside one that is
-// clearly a sheet of filings.
+// dropProse leaves out notes and legends: sheets with one or two of our words,
+// or only with a mapped one, beside a sheet that is clearly one of filings.
 func (im *Import) dropProse(visible []candidate) []candidate {
 	const clearly, hardly = 5, 2 // columns
 	has := func(is func(*layout) bool) bool {
@@ -489,8 +489,8 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 	})
 }
 
-// choose takes a sheet as the one to read. Edits that name no sheet are meant
-// for it, and columns that edits add are added to it.
+// selectSheet makes a sheet the one to read. Edits that name no sheet apply to
+// it, and columns that edits add are added to it.
 func (im *Import) selectSheet(m *matcher, c candidate) error {
 	if im.edits.assignTo(c.Name) {
 		var err error
@@ -520,6 +520,7 @@ func (im *Import) selectSheet(m *matcher, c candidate) error {
 	return nil
 }
 
+// findNamedSheet selects the sheet that the options name.
 func (im *Import) findNamedSheet(m *matcher, sheets []sheet.Info) error {
 	i := sheetNamed(sheets, im.options.Sheet)
 	if i < 0 {
@@ -547,7 +548,8 @@ func (im *Import) findNamedSheet(m *matcher, sheets []sheet.Info) error {
 	return im.selectSheet(m, c)
 }
 
-// look reads the head of a sheet and looks for the header in it.
+// readCandidate reads the first rows of a sheet and looks for the header in
+// them.
 func (im *Import) readCandidate(m *matcher, info sheet.Info) (candidate, error) {
 	c := candidate{Info: info}
 	if im.headCells > maxHeadCells {
@@ -571,15 +573,15 @@ func (im *Import) readCandidate(m *matcher, info sheet.Info) (candidate, error) 
 	return c, nil
 }
 
-// Of a workbook with many sheets only the rows that may be headers, and a few
-// below them, are kept of each.
+// Of each sheet of a workbook with many, only the rows that may be headers and a
+// few below them stay in memory.
 const (
 	manySheets   = 20
 	maxHeadCells = 1 << 19 // of all its sheets
 )
 
-// compact copies the first rows of a head, so that the block that they were
-// read into can go.
+// compact copies the first rows of a head, so that the block they were read
+// into can be freed.
 func compact(head []sheet.Row) []sheet.Row {
 	head = slices.Clone(head[:min(len(head), 2*headRows)])
 	for i := range head {
@@ -610,7 +612,8 @@ func (im *Import) readHead(info sheet.Info) (head []sheet.Row, err error) {
 	return head, nil
 }
 
-// noHeader is the error of a file in which no header was found. It lists what was.
+// noHeader returns the error for a file without a recognized header. It lists
+// the rows that were found.
 func (im *Import) noHeader(all, hidden []candidate) error {
 	var found []string
 	for _, c := range all {
@@ -665,8 +668,8 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 	return e
 }
 
-// widestRow is the row that says the most of a sheet without a header: the
-// likeliest one, or else the first of the most cells.
+// widestRow returns the row that is most likely the header of a sheet without a
+// recognized one, or else the first of the most cells.
 func widestRow(rows []sheet.Row) *sheet.Row {
 	if at, ok := likelyHeader(rows); ok {
 		return &rows[at]

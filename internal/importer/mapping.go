@@ -9,19 +9,19 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// binding is a column of the table that the sheet has.
+// binding connects a column of the table with a column of the sheet.
 type binding struct {
 	*column
 	id         columnID
 	index      int // in the row's cells; -1 where the sheet does not have it
 	header     string
 	mapName    string      // what Options.Map calls it
-	recordOnly bool        // the product has it for the record only
+	recordOnly bool        // read for the record; not part of the order
 	officer    *officerRow // where it is, if not in the row at hand
 }
 
-// mapping is how the rows of one sheet are read for one product: made once, used
-// for every row.
+// mapping says how the rows of a sheet are read for a product. It is made once
+// and used for every row.
 type mapping struct {
 	product       filing.Product
 	parts         [parts][]binding // read where the row has the part; those of ofEvery always
@@ -29,17 +29,17 @@ type mapping struct {
 	bindings      []*binding
 	secret        []int            // columns that hold Social Security numbers
 	hiding        []hiding         // by column
-	remarkColumns []remarkColumn   // columns that may say that a row is not to be filed
+	remarkColumns []remarkColumn   // may say that a row is not to be filed
 	dayFirst      map[int]cellText // columns with a date that has the day before the month, and where
 
-	otherAgent []binding // columns that name an agent, who can be no other than the service's own where it is ordered
+	otherAgent []binding // columns that name an agent to appoint
 }
 
-// cellText is what stands in a cell.
+// cellText is a cell and its text.
 type cellText struct{ cell, text string }
 
-// findDayFirst finds the columns of which a date among the first rows can only
-// have the day before the month: then nothing tells how the others are meant.
+// findDayFirst finds the columns with a date among the first rows that can only
+// have the day first: the order in the other dates is then unknown.
 func (p *mapping) findDayFirst(row int, rows []sheet.Row) {
 	for _, b := range p.bindings {
 		if b == nil || b.kind != dateKind || b.index < 0 {
@@ -60,10 +60,10 @@ func (p *mapping) findDayFirst(row int, rows []sheet.Row) {
 	}
 }
 
-// binding finds the sheet's column; nil where it has none.
+// binding returns the binding of a column; nil if the sheet does not have it.
 func (p *mapping) binding(id columnID) *binding { return p.bindings[id] }
 
-// bound is how many columns of the sheet are of use.
+// bound counts the columns of the sheet that are used.
 func (p *mapping) bound() (n int) {
 	for _, b := range p.parts {
 		n += len(b)
@@ -71,21 +71,21 @@ func (p *mapping) bound() (n int) {
 	return n
 }
 
-// flags are the columns that order a product along with another, yes or no.
+// flags are the columns that order a product with another, by yes or no.
 var flags = map[filing.Product]columnID{
 	filing.EIN: orderEIN, filing.AnnualReport: orderAnnualReport, filing.ForeignQualification: orderQualification,
 	filing.RegisteredAgent: orderAgent, filing.AgentChange: orderAgent,
 }
 
-// ask are the columns of which a sheet must have one for a part to be of any
-// use to a product that only may need it.
+// requiredFlags lists, by part, the columns of which the sheet must have one
+// before a product that may need the part uses it.
 var requiredFlags = [parts][]columnID{
 	ofAgent: {orderAnnualReport, orderQualification}, ofEIN: {orderEIN}, ofReport: {orderAnnualReport},
 }
 
-// takes reports whether the product has use for the column in this sheet. What
-// it only may need must be asked for by a header of its own name, not by a word
-// that people also use for other things.
+// takes reports whether the product uses the column in this sheet. A column
+// that it only may need must have its own header, not a word that people also
+// use for other things.
 func (p *mapping) takes(id columnID, claims map[columnID][]heading) bool {
 	c := &columns[id]
 	named := func(id columnID) bool {
@@ -104,8 +104,8 @@ func (p *mapping) takes(id columnID, claims map[columnID][]heading) bool {
 	return true
 }
 
-// partOf is when the column is read. A description of the company belongs to
-// every row of a product that uses it.
+// partOf returns the part with which the column is read. The company's columns
+// are part of every row if the product uses them.
 func (p *mapping) partOf(c *column) part {
 	if (c.part == ofCompany || c.part == ofReport) && !slices.Contains(c.may, p.product) {
 		return ofEvery
@@ -113,8 +113,8 @@ func (p *mapping) partOf(c *column) part {
 	return c.part
 }
 
-// bind makes the mapping. Two headers for one column of the product are an error,
-// unless one of them says it more exactly, or the product only may need it.
+// bind makes the mapping. Two headers for one column are an error unless one is
+// more exact or the product only may need the column.
 func bind(l *layout, product filing.Product, o *Options, file, sheetName string) (*mapping, []string, error) {
 	b := &binder{
 		layout:  l,
@@ -153,8 +153,8 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 	return p, notes, nil
 }
 
-// binder binds the columns of the table, one after the other, to the headings
-// that claim them, and gathers what is to be noted.
+// binder binds the columns of the table to the headings that claim them, and
+// gathers notes.
 type binder struct {
 	layout      *layout
 	options     *Options
@@ -162,10 +162,10 @@ type binder struct {
 	claims      map[columnID][]heading
 	mapping     *mapping
 
-	unused  []string // headings without a use
+	unused  []string // headings that are not used
 	ofNew   []string // used only for companies that are created
-	behind  []string // taken as part of the address before them
-	instead []string // sentences on headings that another one outweighs
+	behind  []string // read as part of the address before them
+	instead []string // notes on headings that another one outweighs
 }
 
 // bindColumn binds one column to the strongest heading that claims it.
@@ -215,7 +215,8 @@ func (b *binder) bindColumn(id columnID) error {
 	return nil
 }
 
-// severalHeadings is the error of a column that several headings claim alike.
+// severalHeadings returns the error for a column that several headings claim
+// equally.
 func (b *binder) severalHeadings(c *column, winner heading, rivals []heading) error {
 	names, leave := make([]string, 0, len(rivals)+1), make([]string, 0, len(rivals)+1)
 	for _, h := range append([]heading{winner}, rivals...) {
@@ -232,7 +233,7 @@ func (b *binder) severalHeadings(c *column, winner heading, rivals []heading) er
 	}
 }
 
-// noteOutweighed notes the headings that claim a column and do not get it.
+// noteOutweighed notes the headings that claim a column but do not get it.
 func (b *binder) noteOutweighed(c *column, winner heading, claimed []heading) {
 	row := b.layout.row
 	for _, h := range claimed {
@@ -249,8 +250,8 @@ func (b *binder) noteOutweighed(c *column, winner heading, claimed []heading) {
 	}
 }
 
-// namesAgent finds the columns that name an agent to be appointed, the names
-// before the addresses: not those of the agent that is replaced.
+// namesAgent finds the columns of an agent to appoint, names before addresses.
+// Columns of the agent to replace are left out.
 func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 	var all []binding
 	add := func(h heading, id columnID) {
@@ -279,7 +280,7 @@ func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 	return all
 }
 
-// notes says which columns are of no use, or only to some rows.
+// notes says which columns are not used, or only by some rows.
 func (p *mapping) notes(l *layout, unused, ofNew []string) (notes []string) {
 	if len(unused) > 0 {
 		note := fmt.Sprintf("Not used for %s: %s.", article(p.product), strings.Join(unused, ", "))
@@ -298,7 +299,7 @@ func (p *mapping) notes(l *layout, unused, ofNew []string) (notes []string) {
 	return notes
 }
 
-// article is the product with its article.
+// article returns the product with its article.
 func article(p filing.Product) string {
 	switch title := p.Title(); title[0] {
 	case 'a', 'E':
@@ -308,14 +309,14 @@ func article(p filing.Product) string {
 	}
 }
 
-// suggest finds the column that one which is not known may be meant for: its
-// header is a slip in writing that column's, and its values do not speak against it.
+// suggest finds the column that an unknown one may be: its header is a
+// misspelling, and its values fit.
 func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
 	near, ok := nearest(h.text, alias)
 	return near, ok && l.fits(near, h.index, rows)
 }
 
-// ignored notes the columns that nothing is known of, and what they may be.
+// ignored notes the columns that are not recognized, and what they may be.
 func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	var names []string
 	for _, h := range l.resolve() {
@@ -341,8 +342,8 @@ func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	return notes
 }
 
-// maxNamed is how many columns that are not used are named, and how many are
-// looked at for a slip of the pen: a sheet can have sixteen thousand.
+// maxNamed is how many unused columns are named and tried for misspellings: a
+// sheet can have sixteen thousand.
 const maxNamed = 250
 
 func abs(n int) int { return max(n, -n) }
@@ -376,7 +377,7 @@ func (n *need) isMet(p filing.Product, o *Options, has func(columnID) bool) bool
 // describing are the columns without which a company cannot be created.
 var describing = []columnID{legalName, entityType, formationState, formationDate, principalLine1, principalCity}
 
-// describes reports whether the sheet can describe a company that is to be created.
+// describes reports whether the sheet can describe a company to create.
 func (p *mapping) describes() bool {
 	return !slices.ContainsFunc(describing, func(id columnID) bool { return p.binding(id) == nil })
 }

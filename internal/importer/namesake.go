@@ -9,9 +9,9 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// namesakes are the companies that rows of a sheet name by their Company ID, by
-// their folded names. They are read when the first row comes that describes a
-// company without one: that company may be the same.
+// namesakes are the companies that rows of the sheet give by their Company ID,
+// by folded name. They are loaded at the first row that describes a company
+// without an ID: it may be one of them.
 type namesakes struct {
 	im    *Import
 	read  bool
@@ -19,14 +19,14 @@ type namesakes struct {
 	keys  keyMaker
 }
 
-// namesake is a company that a row names by its id.
+// namesake is a company that a row gives by its ID.
 type namesake struct {
 	ref           string
 	row           int
 	home, filedIn filing.State
 }
 
-// load goes through the sheet for the rows that give a Company ID and a name.
+// load reads the rows with a Company ID and a name.
 func (n *namesakes) load() error {
 	if n.read {
 		return nil
@@ -64,10 +64,9 @@ func (n *namesakes) load() error {
 	}
 }
 
-// adopt gives a row that describes a company without a Company ID the id under
-// which another row of the sheet names it. A company is one, whether its id is
-// there or not: it is not created a second time, and its filing is not bought
-// twice.
+// assignCompany gives a row without a Company ID the ID under which another row
+// names its company. Otherwise the company would be created a second time, and
+// its filing ordered twice.
 func (n *namesakes) assignCompany(r *Row) error {
 	if err := n.load(); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (n *namesakes) assignCompany(r *Row) error {
 	return nil
 }
 
-// problemAt is a problem at a row's cell of a column.
+// problemAt returns a problem at a row's cell.
 func (im *Import) problemAt(r *Row, id columnID, severity Severity, rule, message string) Problem {
 	c := &checker{im: im, row: &Row{Number: r.Number, Cells: r.Cells}}
 	b := c.bindingAt(id)

@@ -7,10 +7,10 @@ import (
 	"bulkfiling/internal/season"
 )
 
-// warnNotDue warns where the state asks for no annual report of such a company.
-// The service takes the order and its fee all the same. What is not known of the
-// company may make a report due, so that only what holds of every kind it may be
-// is said.
+// warnNotDue warns if the state does not require an annual report of such a
+// company. The filing service accepts the order and charges for it. Unknown
+// facts of the company may make a report due, so the warning needs a rule that
+// holds for every kind that the company may be.
 func (c *checker) warnNotDue(r *filing.Request) {
 	if r.Order.AnnualReport == nil {
 		return

@@ -17,23 +17,23 @@ import (
 	"bulkfiling/internal/text"
 )
 
-// officersSheet is the name of a second sheet that lists the officers, each
-// under its company's legal name.
+// officersSheet is the name of a second sheet that lists officers, each with
+// its company's legal name.
 const officersSheet = "Officers"
 
 func isOfficersSheet(name string) bool {
 	return filing.FoldName(name) == filing.FoldName(officersSheet)
 }
 
-// place is where the cells of one officer are, on the sheet of officers.
+// officerRow is a row of the sheet of officers.
 type officerRow struct {
 	sheet  string
 	number int
 	cells  []sheet.Cell
 }
 
-// officerList is the sheet of officers, read whole: it belongs to sheets of
-// formations, which are short.
+// officerList is the sheet of officers. It is read as a whole: it belongs to
+// formations, whose sheets are short.
 type officerList struct {
 	sheet   string
 	header  int // its row number
@@ -45,7 +45,7 @@ type officerList struct {
 	orphans []orphan
 }
 
-// orphan is an officer whose legal name no row has.
+// orphan is an officer whose legal name is in no row.
 type orphan struct {
 	row  *officerRow
 	name string
@@ -69,7 +69,7 @@ var officerWordings = func() map[string]columnID {
 	return all
 }()
 
-// readOfficers reads the sheet of officers, if the workbook has one.
+// loadOfficers reads the sheet of officers; nil if the workbook has none.
 func (im *Import) loadOfficers() (*officerList, error) {
 	sheets := im.file.Sheets()
 	i := slices.IndexFunc(sheets, func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
@@ -92,12 +92,14 @@ func (im *Import) loadOfficers() (*officerList, error) {
 	for i := range list.rows[body:] {
 		row := &list.rows[body+i]
 		name := list.nameOf(row.Cells)
-		list.byName[name] = append(list.byName[name], &officerRow{sheet: list.sheet, number: row.Number, cells: row.Cells})
+		list.byName[name] = append(list.byName[name], &officerRow{sheet: list.sheet, number: row.Number,
+			cells: row.Cells})
 	}
 	return list, nil
 }
 
-// readOfficersHead reads the rows of the sheet, and finds the first below its header.
+// readOfficersHead reads the rows of the sheet and returns the index of the
+// first row below its header.
 func (im *Import) readOfficersHead(list *officerList) (body int, err error) {
 	list.rows = nil
 	if err := im.eachRow(list.sheet, func(r *sheet.Row) {
@@ -148,7 +150,7 @@ func (im *Import) addToOfficers(list *officerList, o *overlay) error {
 	})
 }
 
-// name is the folded legal name under which a row of the sheet stands.
+// nameOf returns the folded legal name in a row of the sheet.
 func (l *officerList) nameOf(cells []sheet.Cell) string {
 	if l.company < len(cells) {
 		return filing.FoldLegalName(typographic.Replace(cells[l.company].Text))
@@ -187,8 +189,8 @@ func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) 
 	return l.company >= 0 && known >= 2, twice
 }
 
-// record are the ledger's rows of the officers of a company, and of those that
-// may be meant for it.
+// ledgerOfficers returns the officers of a company, and those that may belong
+// to it, as the ledger stores them.
 func (l *officerList) ledgerOfficers(row int, legalName string) (all []ledger.Officer) {
 	add := func(p *officerRow) {
 		all = append(all, ledger.Officer{Row: row, Number: p.number, Cells: sheet.EncodeCells(l.masked(p.cells))})
@@ -205,7 +207,7 @@ func (l *officerList) ledgerOfficers(row int, legalName string) (all []ledger.Of
 	return all
 }
 
-// masked are the cells without Social Security numbers.
+// masked returns the cells without Social Security numbers.
 func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
 	shown := slices.Clone(cells)
 	for i := range shown {
@@ -220,8 +222,8 @@ func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
 	return shown
 }
 
-// match finds the officers that belong to no row. A row whose legal name is
-// close to theirs may lack one of its own, and will not be sent.
+// findOrphans finds the officers that belong to no row. A row with a similar
+// legal name may lack one of its officers, and is not sent.
 func (im *Import) findOrphans(list *officerList) error {
 	names := map[string]int{} // how many rows have each
 	rows := 0
@@ -273,19 +275,18 @@ func (im *Import) findOrphans(list *officerList) error {
 	return nil
 }
 
-// maxComparisons bounds how many names of officers are held to names of rows: a
-// second of processor time.
+// maxComparisons bounds the comparisons of names: a second of processor time.
 const maxComparisons = 2_000_000
 
-// maxShared is how many officers rows may have in common beside one of each.
+// maxShared bounds how many officers rows share, beside one of each row.
 const maxShared = 10_000
 
-// maxNearName is the longest name that is looked for: no company has one of so
+// maxNearName is the longest name that is compared. No company has a name of so
 // many letters, and the time for two names grows with the product of their
 // lengths.
 const maxNearName = 250
 
-// nearName finds the name that is closest to one, within a slip of the pen.
+// nearName finds the closest name that is at most a misspelling away.
 func nearName(name string, names map[string]int) string {
 	if len(name) > maxNearName {
 		return ""
@@ -303,7 +304,7 @@ func nearName(name string, names map[string]int) string {
 	return best
 }
 
-// eachRow hands over every row of a sheet.
+// eachRow calls fn with every row of a sheet.
 func (im *Import) eachRow(name string, fn func(*sheet.Row)) error {
 	r, err := im.rows(name)
 	if err != nil {
@@ -323,7 +324,7 @@ func (im *Import) eachRow(name string, fn func(*sheet.Row)) error {
 	}
 }
 
-// problem is what is wrong with an orphan.
+// problem describes what is wrong with an orphan.
 func (l *officerList) problem(o *orphan) Problem {
 	p := Problem{
 		Sheet:    l.sheet,
@@ -346,8 +347,8 @@ func (l *officerList) problem(o *orphan) Problem {
 	return p
 }
 
-// orphans are the problems of the officers that belong to no row and come near
-// to none; those that come near to one are reported with it.
+// orphans returns the problems of orphans without a similar row. Those with one
+// are reported with that row.
 func (im *Import) orphans() (all []Problem) {
 	if im.officers == nil {
 		return nil
@@ -361,7 +362,7 @@ func (im *Import) orphans() (all []Problem) {
 }
 
 // readOfficers reads the officers of the row, from its own columns or from the
-// sheet of officers. c.officers then tells where each of them stands.
+// sheet of officers, and records in c.officers where each is.
 func (c *checker) readOfficers() []filing.Officer {
 	var all []filing.Officer
 	said := "" // of the last officer: whether it is the primary one
@@ -419,8 +420,8 @@ func (c *checker) readOfficers() []filing.Officer {
 	return c.soleOfficer(all, said)
 }
 
-// soleOfficer makes the only officer of a company the primary one, unless the
-// sheet says something of it.
+// soleOfficer makes a company's only officer the primary one unless the sheet
+// says otherwise.
 func (c *checker) soleOfficer(all []filing.Officer, said string) []filing.Officer {
 	if len(all) == 1 && said == "" && !c.isFaulty(c.officers[0].first+officerPrimary) {
 		all[0].IsPrimary = true
@@ -428,14 +429,14 @@ func (c *checker) soleOfficer(all []filing.Officer, said string) []filing.Office
 	return all
 }
 
-// officerAt is where an officer of the row stands.
+// officerAt is the position of one of the row's officers.
 type officerAt struct {
 	first  columnID    // the first of its columns
 	listed *officerRow // nil for columns of the row
 }
 
-// officer makes an officer of its values. One of which nothing is said but what
-// a form fills in by itself is none.
+// readOfficer makes an officer of its values. It returns false if the only
+// values are those that a form fills in.
 func (c *checker) readOfficer(get func(columnID) string, first columnID) (filing.Officer, bool) {
 	o := filing.Officer{
 		Type:        filing.AgentType(get(officerType)),
@@ -466,7 +467,7 @@ func (c *checker) readOfficer(get func(columnID) string, first columnID) (filing
 }
 
 // officerField finds the column of a field such as
-// company.officers[2].address.city, by where the officer stands.
+// company.officers[2].address.city.
 func (c *checker) officerField(field string) (*binding, bool) {
 	rest, found := strings.CutPrefix(strings.TrimPrefix(field, "formation."), "company.officers")
 	if !found {

@@ -9,8 +9,8 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// draft is the order of one row with room for the parts that rows by the
-// hundred thousand have, so that such a row costs no allocation.
+// draft is the order of a row, with space for the parts that most rows have:
+// such a row needs no allocation.
 type draft struct {
 	request       filing.Request
 	report        filing.AnnualReportItem
@@ -21,8 +21,9 @@ type draft struct {
 
 func (d *draft) reset() { *d = draft{} }
 
-// wants reports whether the row orders a product: by a yes in its column, or,
-// where the sheet is of this product and has no such column, by being there.
+// orders reports whether the row orders a product: by a yes in the product's
+// column, or, if the sheet is of this product and has no such column, in every
+// row.
 func (c *checker) orders(p filing.Product) bool {
 	if flag, ok := flags[p]; ok {
 		if b := c.im.mapping.binding(flag); b != nil {
@@ -35,8 +36,8 @@ func (c *checker) orders(p filing.Product) bool {
 }
 
 // build makes the order of the row from its values: the product of the sheet
-// with what else the row says yes to. A reason is returned where it asks for
-// nothing.
+// and what the row orders with it. It returns a reason to skip the row if it
+// orders nothing.
 func (c *checker) build(d *draft) (skip string) {
 	main := c.im.mapping.product
 	ordered := c.orders(main)
@@ -80,8 +81,8 @@ func (c *checker) build(d *draft) (skip string) {
 	return ""
 }
 
-// parties sets what every order has, and the facts of the company on which some
-// depend. Source: spec section 4, rules 1, 9 and 10.
+// setParties sets what every order has, and the facts of the company that some
+// orders depend on. Source: spec section 4, rules 1, 9 and 10.
 func (c *checker) setParties(d *draft, needsFacts bool) {
 	v := c.values
 	r := &d.request
@@ -93,7 +94,7 @@ func (c *checker) setParties(d *draft, needsFacts bool) {
 	known := &r.Company.Sheet
 	switch {
 	case c.im.mapping.product == filing.Formation:
-		if filing.IsCompanyID(v[companyID]) { // else it is a number of the user's own
+		if filing.IsCompanyID(v[companyID]) { // otherwise it is a number of the user's
 			r.Company.Ref = v[companyID]
 		}
 	case c.isNew:
@@ -119,8 +120,8 @@ func (c *checker) setParties(d *draft, needsFacts bool) {
 	}
 }
 
-// readFacts reads the facts of an existing company in a sheet whose main product
-// does not depend on them: a row that orders another product beside it may.
+// readFacts reads the facts of an existing company that the main product does
+// not need: another product in the row may.
 func (c *checker) readFacts() {
 	for _, id := range []columnID{entityType, formationState, formationDate} {
 		if b := c.im.mapping.binding(id); b != nil && c.im.mapping.partOf(b.column) == ofCompany &&
@@ -130,8 +131,9 @@ func (c *checker) readFacts() {
 	}
 }
 
-// fiscalEnd is the month in which an existing company's fiscal year ends, where
-// the row says it: a due date may depend on it. It is no part of the order.
+// readFiscalEnd returns the month in which an existing company's fiscal year
+// ends, if the row gives it: a due date may depend on it. It is not part of the
+// order.
 func (c *checker) readFiscalEnd() string {
 	b := c.im.mapping.binding(fiscalEndMonth)
 	if b == nil || b.index >= len(c.row.Cells) {
@@ -148,7 +150,7 @@ func (c *checker) readFiscalEnd() string {
 	return month
 }
 
-// describe sets what the row says of a company that the service does not know.
+// setCompany sets what the row says of a company to create.
 func (c *checker) setCompany(company *filing.Company) {
 	v := c.values
 	company.LegalName = v[legalName]
@@ -160,8 +162,8 @@ func (c *checker) setCompany(company *filing.Company) {
 	company.Officers = c.readOfficers()
 }
 
-// address makes an address of the values of its six columns. One in a state of
-// the US needs no country.
+// readAddress makes an address of the values of its six columns. The country of
+// an address in a US state is US.
 func (c *checker) readAddress(get func(int) string) *filing.Address {
 	a := filing.Address{
 		Line1:      get(0),
@@ -182,13 +184,13 @@ func (c *checker) readAddress(get func(int) string) *filing.Address {
 	return &a
 }
 
-// formation. Source: spec section 4, rules 2 to 6.
+// readFormation makes the formation. Source: spec section 4, rules 2 to 6.
 func (c *checker) readFormation() *filing.FormationItem {
 	v := c.values
 	f := &filing.FormationItem{Expedited: v[expedited] == yes}
 	c.setCompany(&f.Company)
 	if f.Company.MailingAddress == nil && f.Company.PrincipalAddress != nil {
-		// Assumption: a formation needs a mailing address, for it is not marked optional.
+		// Assumption: a formation needs a mailing address; it is not marked optional.
 		mail := *f.Company.PrincipalAddress
 		f.Company.MailingAddress = &mail
 	}
@@ -206,7 +208,7 @@ func (c *checker) readFormation() *filing.FormationItem {
 	return f
 }
 
-// ein. Source: spec section 4, rule 7.
+// readEIN makes the EIN application. Source: spec section 4, rule 7.
 func (c *checker) readEIN() *filing.EINItem {
 	c.readPart(ofEIN)
 	v := c.values
@@ -217,7 +219,8 @@ func (c *checker) readEIN() *filing.EINItem {
 		}
 		return v[id] == yes
 	}
-	number := func(id columnID) int { // Assumption: a blank count is 0; what the service makes of none is not shown
+	// Assumption: a blank count is 0; the spec does not show how an absent one is read.
+	number := func(id columnID) int {
 		n, _ := strconv.Atoi(v[id])
 		return n
 	}
@@ -246,8 +249,8 @@ func (c *checker) readEIN() *filing.EINItem {
 	return e
 }
 
-// agent sets the registered agent: the service's own where it is ordered, or
-// the one that the row supplies, in every product that needs one.
+// setAgent sets the registered agent: the filing service's own if it is
+// ordered, or the supplied one, in every product that needs one.
 func (c *checker) setAgent(d *draft) {
 	o := &d.request.Order
 	c.refuseOtherAgent(o)
@@ -283,9 +286,9 @@ func (c *checker) setAgent(d *draft) {
 	}
 }
 
-// otherAgent refuses to appoint an agent other than the service's own in its
-// place: that is the one the order appoints, whoever the row names.
-// Source: spec section 4, rule 8.
+// refuseOtherAgent refuses an order of the filing service's own agent in a row
+// that names another: the order appoints the service's own. Source: spec
+// section 4, rule 8.
 func (c *checker) refuseOtherAgent(o *filing.Order) {
 	change := c.values[changeOfAgent] == yes
 	if o.RegisteredAgent == nil || !change && !slices.Contains(agentOrders, c.im.mapping.product) {
@@ -306,8 +309,8 @@ func (c *checker) refuseOtherAgent(o *filing.Order) {
 	}
 }
 
-// supplyAgent reads the agent that the row supplies, if it supplies one. Its
-// type follows from its names where it is not given.
+// readAgent reads the supplied agent, if any. Its type follows from its names
+// if it is not given.
 func (c *checker) readAgent(d *draft) bool {
 	if c.filled(ofAgent) == nil {
 		return false
@@ -340,8 +343,8 @@ func (c *checker) readAgent(d *draft) bool {
 	return true
 }
 
-// isChange tells a change of agent from a first appointment: by the row's own
-// word, which must agree with the product where one was named.
+// isChange reports whether the row changes the agent rather than appointing the
+// first: by its own value, which must agree with the product if one was given.
 func (c *checker) isChange() bool {
 	change := c.im.mapping.product == filing.AgentChange
 	b := c.im.mapping.binding(changeOfAgent)

@@ -13,14 +13,14 @@ import (
 	"bulkfiling/internal/text"
 )
 
-// A workbook that we wrote for a batch is fed back to be corrected. It names the
-// batch, and beside each row stands the number that the row has in it.
+// A results workbook can be corrected and uploaded again. Its properties name the
+// batch, and its Row column has each row's number in the batch.
 
-// rowHeader is the column of that number. With Message it follows the columns of
-// the sheet.
+// rowHeader is the header of the row number. It follows the Message column.
 const rowHeader = "Row"
 
-// readOrigin reads what the workbook says of itself, once its sheet is chosen.
+// readOrigin reads the properties of a results workbook after its sheet was
+// chosen.
 func (im *Import) readOrigin() error {
 	im.messageColumn, im.rowColumn, im.resultColumn, im.ordersColumn = -1, -1, -1, -1
 	properties, err := im.file.Properties()
@@ -48,7 +48,7 @@ func (im *Import) readOrigin() error {
 		}
 		return nil
 	}
-	// The answers of a results sheet. A list of companies has columns of these
+	// The columns of a results sheet. A company list may have columns of these
 	// names, but not all of them.
 	result := free("Result", 0)
 	if result < 0 {
@@ -60,13 +60,13 @@ func (im *Import) readOrigin() error {
 	return nil
 }
 
-// isOurs reports whether a column is one that we added to the sheet.
+// isOurs reports whether a results workbook added the column.
 func (im *Import) isOurs(heading int) bool {
 	return heading >= 0 && (heading == im.messageColumn || heading == im.rowColumn)
 }
 
-// numberOf is the row's number in the batch that the workbook was written for; 0
-// where the row was added to it.
+// numberOf returns the row's number in the batch of the results workbook; 0 if
+// the row was added later.
 func (im *Import) numberOf(cells []sheet.Cell) int {
 	if im.rowColumn < 0 {
 		return 0
@@ -82,8 +82,8 @@ func (im *Import) numberOf(cells []sheet.Cell) int {
 	return n
 }
 
-// bought is what a sheet of answers says of a row of which there is an order, or
-// may be one.
+// boughtRow returns the result and orders that a results sheet gives for a row.
+// is reports whether the row was ordered, or may have been.
 func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
 	if im.origin != nil && im.rowColumn >= 0 {
 		n := im.numberOf(r.Cells)
@@ -115,18 +115,19 @@ func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
 	return b, b.Orders != ""
 }
 
-// knower is a ledger that can be asked what it knows.
+// purchaseLookup reads from the ledger what was ordered. *ledger.Ledger
+// implements it.
 type purchaseLookup interface {
 	KnownOrders(ctx context.Context, orders []string) (map[string]bool, error)
 	Batch(ctx context.Context, id string) (ledger.Batch, error)
 	Counts(ctx context.Context, batch string) (ledger.Counts, error)
 }
 
-// elsewhere keeps rows from being sent that were bought through another ledger:
-// this one does not hold their purchases.
+// otherPurchases skips rows that were ordered through another ledger. This
+// ledger does not know of those orders.
 type otherPurchases struct {
 	im      *Import
-	to      purchaseLookup // nil where nothing can be asked
+	to      purchaseLookup // nil if the recorder cannot be asked
 	known   bool           // the batch of the workbook, or an order of it, is in this ledger
 	rows    int
 	ordered []string
@@ -143,7 +144,7 @@ func (im *Import) newOtherPurchases(ctx context.Context, to Recorder) (*otherPur
 	return e, nil
 }
 
-// hold goes through some rows before they are recorded.
+// skipBought skips such rows before they are recorded.
 func (e *otherPurchases) skipBought(ctx context.Context, rows []Row) error {
 	if e.to == nil || e.im.options.Again != "" ||
 		e.im.resultColumn < 0 && (e.im.origin == nil || len(e.im.origin.Bought) == 0) {
@@ -191,7 +192,7 @@ func (e *otherPurchases) skipBought(ctx context.Context, rows []Row) error {
 	return nil
 }
 
-// note says what was held.
+// note adds a note on the skipped rows.
 func (e *otherPurchases) note() {
 	if e.rows == 0 {
 		return
@@ -217,16 +218,17 @@ func ordersIn(text string) (ids []string) {
 	return ids
 }
 
-// target is where the columns of the sheet go in the batch: without those that
-// we added, and, for rows that correct those of another batch, in its columns.
+// target maps the columns of the sheet to those of the batch: without the
+// columns that a results workbook added, and, for corrections, in the order of
+// the corrected batch.
 type target struct {
 	columns []string
 	fields  []string
 	at      []int // of each column of the sheet; -1 for one that is left out
 }
 
-// targetFor finds the place of each column. original is the batch that is
-// corrected; nil for none.
+// targetFor finds the position of each column. original is the corrected batch;
+// nil for none.
 func (im *Import) targetFor(original *ledger.Batch) *target {
 	headers, fields := im.Columns(), im.fields()
 	t := &target{at: make([]int, len(headers))}
@@ -271,7 +273,7 @@ func (im *Import) targetFor(original *ledger.Batch) *target {
 	return t
 }
 
-// cells puts the cells of a row where they go.
+// cells returns a row's cells in the columns of the batch.
 func (t *target) cells(in []sheet.Cell) []sheet.Cell {
 	out := make([]sheet.Cell, len(t.columns))
 	for i, c := range in {
@@ -288,7 +290,7 @@ func (t *target) cells(in []sheet.Cell) []sheet.Cell {
 	return out
 }
 
-// column is where a column of the sheet goes; -1 for one that is left out.
+// column returns the position of a column in the batch; -1 if it is left out.
 func (t *target) column(i int) int {
 	if i < 0 || i >= len(t.at) {
 		return i
@@ -296,8 +298,8 @@ func (t *target) column(i int) int {
 	return t.at[i]
 }
 
-// original is the batch whose rows the sheet corrects; nil where it corrects
-// none that the ledger has.
+// findOriginal returns the batch whose rows the sheet corrects; nil if this
+// ledger has none.
 func (im *Import) findOriginal(ctx context.Context, to Recorder, own *ledger.Batch) (*ledger.Batch, error) {
 	k, ok := to.(purchaseLookup)
 	if !ok || im.origin == nil || im.rowColumn < 0 || im.options.Run != nil {
@@ -305,14 +307,14 @@ func (im *Import) findOriginal(ctx context.Context, to Recorder, own *ledger.Bat
 	}
 	b, err := k.Batch(ctx, im.origin.Batch)
 	if err != nil || b.ID != im.origin.Batch || b.ID == own.ID || b.Product != own.Product || b.Again != own.Again {
-		return nil, nil // another ledger's, or another order: a batch of its own
+		return nil, nil // a batch of another ledger, or of another product
 	}
 	if b.Open || b.Prepared {
 		return &b, nil
 	}
 	counts, err := k.Counts(ctx, b.ID)
 	if err != nil || im.origin.Rows == 0 || counts.Total() != im.origin.Rows {
-		return nil, err // it was never recorded whole
+		return nil, err // it was not recorded completely
 	}
 	return &b, nil
 }

@@ -9,7 +9,8 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Severity tells a problem that keeps a row from being sent from one that does not.
+// Severity distinguishes a problem that keeps a row from being sent from one
+// that does not.
 type Severity string
 
 // The severities.
@@ -18,29 +19,29 @@ const (
 	Warning Severity = "warning"
 )
 
-// Problem is something wrong at a cell. Its JSON is a line of check --json.
+// Problem is a problem at a cell. Its JSON is a line of check --json.
 type Problem struct {
 	Sheet    string   `json:"sheet"` // empty for a CSV
-	Cell     string   `json:"cell"`  // "C5"; empty where the sheet has no such column
+	Cell     string   `json:"cell"`  // "C5"; empty if the sheet has no such column
 	Row      int      `json:"row"`
-	Column   string   `json:"column"` // the header as it was given; ours where the sheet has no such column
-	Value    string   `json:"value"`  // what stands in the cell; never a Social Security number
+	Column   string   `json:"column"` // the header as given; ours if the sheet has no such column
+	Value    string   `json:"value"`  // the cell's text; never a Social Security number
 	Severity Severity `json:"severity"`
 	Rule     string   `json:"rule"`    // a stable name
 	Message  string   `json:"message"` // what is wrong and what to do
 
-	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 where the sheet has no such column, or it is another sheet
+	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 if the sheet has no such column, or for another sheet
 
 	elsewhere *ledger.Place // on another sheet
 }
 
-// fault reports a value that cannot be read, under the rule of its column.
+// addError adds a value that cannot be read, under the rule of its column.
 func (c *checker) addError(b *binding, value, message string) {
 	c.addErrorUnder(b, value, b.rule, message)
 }
 
-// faultRule is fault under another rule. A column that the product has only
-// for the record cannot stop a row.
+// addErrorUnder is addError under another rule. For a column that is only kept
+// for the record it adds a warning.
 func (c *checker) addErrorUnder(b *binding, value, rule, message string) {
 	if b.unsent || b.recordOnly && !c.isNew {
 		c.addProblem(b, value, Warning, rule, message)
@@ -59,7 +60,7 @@ func (c *checker) addProblem(b *binding, value string, severity Severity, rule, 
 		message = strings.ReplaceAll(message, value, masked)
 		value = masked
 	}
-	message = filing.HideSSNs(message) // other cells are quoted in it
+	message = filing.HideSSNs(message) // it may quote other cells
 	p := Problem{
 		Sheet:       c.im.sheet,
 		Row:         c.row.Number,
@@ -84,8 +85,7 @@ func (c *checker) addProblem(b *binding, value string, severity Severity, rule, 
 	c.row.Problems = append(c.row.Problems, p)
 }
 
-// byColumn orders problems as the eye goes along the row; those without a cell
-// come last.
+// byColumn orders problems from left to right; those without a cell come last.
 func byColumn(a, b Problem) int {
 	if (a.ColumnIndex < 0) != (b.ColumnIndex < 0) {
 		return b.ColumnIndex - a.ColumnIndex
@@ -93,7 +93,7 @@ func byColumn(a, b Problem) int {
 	return a.ColumnIndex - b.ColumnIndex
 }
 
-// stands is what the row has in a column, as it was given.
+// textOf returns the row's text in a column, as given.
 func (c *checker) textOf(b *binding) string {
 	if b.officer != nil {
 		if b.index >= 0 && b.index < len(b.officer.cells) {
@@ -107,7 +107,8 @@ func (c *checker) textOf(b *binding) string {
 	return ""
 }
 
-// at finds the binding of a column, or makes one that stands for its absence.
+// bindingAt returns the binding of a column, or one without a cell if the sheet
+// lacks the column.
 func (c *checker) bindingAt(id columnID) *binding {
 	if b := c.im.mapping.binding(id); b != nil {
 		return b
@@ -115,8 +116,9 @@ func (c *checker) bindingAt(id columnID) *binding {
 	return &binding{column: &columns[id], id: id, index: -1, header: columns[id].header}
 }
 
-// violated turns the rules that a request breaks into problems at their cells,
-// but for those of a cell that could not even be read.
+// addViolations adds the rules that a request breaks as problems at their
+// cells. It leaves out cells that could not be read: they have an error
+// already.
 func (c *checker) addViolations(violations []filing.Violation) {
 	for _, v := range violations {
 		b := c.bindingOf(v.Field)
@@ -136,7 +138,7 @@ func (c *checker) addViolations(violations []filing.Violation) {
 	}
 }
 
-// bindingOf finds where a field of the service's stands in the sheet.
+// bindingOf finds the column of a field of the filing service.
 func (c *checker) bindingOf(field string) *binding {
 	if b, ok := c.officerField(field); ok {
 		return b

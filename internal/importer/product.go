@@ -6,12 +6,12 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// productOf detects the product from the columns. listed says that the workbook
-// has a sheet of officers.
+// productOf detects the product from the columns. listed reports that the
+// workbook has a sheet of officers.
 //
-// A product whose column only says yes or no can come along with any other, and
-// a row with several such columns orders what it says yes to. Which of them the
-// sheet is said to be of does not matter then.
+// A product with only a yes-or-no column can be ordered with any other, and a
+// row with several such columns orders those that say yes. Which of them is the
+// product of the sheet does not matter then.
 func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	s := productSigns{
 		suggested: map[filing.Product]bool{},
@@ -53,10 +53,10 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	return "", l.severalProducts(names, o)
 }
 
-// productSigns are what the columns of a sheet say of its product.
+// productSigns are the hints that the columns give of the product.
 type productSigns struct {
 	suggested map[filing.Product]bool
-	alone     map[filing.Product]bool // told by more than a yes or no
+	alone     map[filing.Product]bool // suggested by more than a yes-or-no column
 	has       map[columnID]bool
 	describes bool // the sheet describes companies in full
 }
@@ -73,8 +73,8 @@ func (s *productSigns) add(id columnID) {
 	s.describes = s.describes || c.part == ofOfficers || id == structureType || id == taxElection
 }
 
-// weigh settles what the columns say together. hasYear says that the filing year
-// is given for all rows.
+// combine decides what the columns mean together. hasYear reports that the
+// options give the filing year.
 func (s *productSigns) combine(hasYear bool) {
 	told, alone, has := s.suggested, s.alone, s.has
 	if told[filing.EIN] && !has[orderEIN] {

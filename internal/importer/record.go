@@ -17,16 +17,16 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Recorder is where a batch is recorded. *ledger.Ledger is one.
+// Recorder stores a batch. *ledger.Ledger implements it.
 type Recorder interface {
 	CreateBatch(ctx context.Context, b ledger.Batch) (created bool, err error)
 	AddRows(ctx context.Context, batch string, rows []ledger.Row) error
 }
 
-// Record puts the rows into the ledger as one batch. Nothing of it is sent
+// Record stores the rows in the ledger as one batch. None of them is sent
 // before the caller opens the batch. The same file with the same options is the
-// same batch: it is found again, and created is false. by is the person or
-// process that asks.
+// same batch: if it exists, created is false. by is the person or process that
+// asks.
 func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string, created bool, err error) {
 	batch, err := im.batch()
 	if err != nil {
@@ -107,8 +107,7 @@ func (im *Import) addByPriority(ctx context.Context, prepare func([]Row) error, 
 	return nil
 }
 
-// cloneRow copies a row out of the chunk that it was read in, whose memory the
-// next one uses again.
+// cloneRow copies a row out of its chunk, whose memory the next chunk reuses.
 func cloneRow(row *ledger.Row) error {
 	row.Message = strings.Clone(row.Message)
 	for i := range row.Faults {
@@ -128,10 +127,10 @@ func cloneRow(row *ledger.Row) error {
 	return nil
 }
 
-// scheduleChunk is how many rows of a season are added at once.
+// scheduleChunk is how many rows of a schedule's run are added at once.
 const scheduleChunk = 1000
 
-// record is the ledger's row of a row.
+// ledgerRow returns the row as the ledger stores it.
 func (im *Import) ledgerRow(r *Row) ledger.Row {
 	row := ledger.Row{
 		Number:   r.Number,
@@ -147,7 +146,7 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 		row.Officers = im.officers.ledgerOfficers(r.Number, r.Cells[name.index].Text)
 	}
 	if r.isRepeat {
-		row.Message += " of " + im.file.Name() // beside the answers that row stands elsewhere
+		row.Message += " of " + im.file.Name() // in the results workbook, that row has another number
 	}
 	for _, p := range r.Problems {
 		fault := ledger.Fault{
@@ -165,8 +164,8 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 	return row
 }
 
-// BatchID is what the file's content and the options make the batch's id. The
-// file's name and place do not matter.
+// BatchID returns the batch's ID, which follows from the file's content and the
+// options. The file's name and folder do not matter.
 func (im *Import) BatchID() (string, error) {
 	b, err := im.batch()
 	return b.ID, err
@@ -195,7 +194,7 @@ func (im *Import) batch() (ledger.Batch, error) {
 	return b, nil
 }
 
-// fields are the service's fields that the columns were read as.
+// fields returns the filing service's field that each column was read as.
 func (im *Import) fields() []string {
 	fields := make([]string, len(im.Columns()))
 	for _, b := range im.mapping.bindings {
@@ -206,9 +205,9 @@ func (im *Import) fields() []string {
 	return fields
 }
 
-// identity is the options as a reader would type them, in one order and with
-// what was told from the file filled in. A product that was told and one that
-// was named read agent orders differently; see isChange.
+// identity returns the options as command-line flags, in one order, with the
+// detected sheet and product filled in. A detected product and a given one are
+// different: they read agent orders differently; see isChange.
 func (im *Import) identity() string {
 	o := &im.options
 	var parts []string
@@ -246,7 +245,7 @@ func (im *Import) identity() string {
 	return filing.HideSSNs(strings.Join(parts, " "))
 }
 
-// shellQuote quotes a value that a shell would take apart.
+// shellQuote quotes a value that a shell would split.
 func shellQuote(s string) string {
 	if strings.ContainsAny(s, " \t\"'\\$&|;<>()*?#~`!=") {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

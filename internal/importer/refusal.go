@@ -9,32 +9,34 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// refusals are what people write beside a row that is not to be filed, wherever
-// in the row it stands.
+// refusals are what people write in any column of a row that is not to be
+// filed.
 var refusals = []string{
 	"do not file", "don t file", "dont file", "do not send", "do not submit", "do not process", "not to be filed",
 	"not yet approved", "not approved", "on hold",
 }
 
-// endings are what a column of remarks says of a company that is no more, or for
-// which nothing is to be done.
+// closedWords are what a remark column says about a company that no longer
+// exists, or for which nothing is to be filed.
 var closedWords = []string{
 	"dissolved", "inactive", "withdrawn", "terminated", "canceled", "cancelled", "revoked", "closed", "hold", "skip",
 	"merged", "sold", "former client",
 }
 
-// remarks are the words of headers under which people write such things.
+// remarkWords are the words in the headers of remark columns.
 var remarkWords = []string{"status", "note", "notes", "comment", "comments", "remark", "remarks", "instruction",
 	"instructions", "action", "flag", "memo", "todo"}
 
-// watched is a column that is not sent, and may say that a row is not to be filed.
+// remarkColumn is a column that is not sent and may say that a row is not to be
+// filed.
 type remarkColumn struct {
 	index  int
 	header string
 	remark bool
 }
 
-// watch finds the columns that are of no use to the order but may speak against it.
+// findRemarkColumns finds the columns that are not part of the order but may
+// speak against it.
 func (p *mapping) findRemarkColumns(l *layout) {
 	for _, h := range l.headings {
 		bound := slices.ContainsFunc(p.bindings,
@@ -42,16 +44,17 @@ func (p *mapping) findRemarkColumns(l *layout) {
 		if bound || resultColumns[h.folded] || slices.Contains(p.secret, h.index) {
 			continue
 		}
-		isRemark := slices.ContainsFunc(headerWords(h.text), func(w string) bool { return slices.Contains(remarkWords, w) })
+		isRemark := slices.ContainsFunc(headerWords(h.text),
+			func(w string) bool { return slices.Contains(remarkWords, w) })
 		p.remarkColumns = append(p.remarkColumns, remarkColumn{h.index, h.text, isRemark})
 	}
 }
 
-// maxRemarks bounds the remarks that a checker remembers.
+// maxRemarks bounds how many remarks a checker caches.
 const maxRemarks = 4096
 
-// warnOfRefusal warns of a row that its own sheet says is not to be filed: in
-// words, or by striking it through.
+// warnOfRefusal warns of a row that the sheet itself marks as not to be filed:
+// in words, or by striking it through.
 func (c *checker) warnOfRefusal(struck bool) {
 	for _, w := range c.im.mapping.remarkColumns {
 		if w.index >= len(c.row.Cells) || c.row.Cells[w.index].Kind != sheet.Text {
@@ -77,8 +80,9 @@ func (c *checker) warnOfRefusal(struck bool) {
 	if struck {
 		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
 		b := &binding{column: &column{}, id: none, index: first}
-		c.addWarning(b, "", "row.struck", "the row is struck through, but it will be filed: remove the row, or remove the "+
-			"strikethrough")
+		c.addWarning(b, "", "row.struck",
+			"the row is struck through, but it will be filed: remove the row, or remove the "+
+				"strikethrough")
 	}
 }
 
@@ -87,11 +91,11 @@ type refusal uint8
 
 const (
 	refusesNothing  refusal = iota
-	refusesAsRemark         // where it stands under a header of remarks
+	refusesAsRemark         // in a remark column
 	refuses
 )
 
-// whatItRefuses looks for the words in a text.
+// refusalIn looks for such words in a text.
 func refusalIn(text string) refusal {
 	if len(text) < 4 {
 		return refusesNothing
@@ -109,7 +113,7 @@ func refusalIn(text string) refusal {
 	return refusesNothing
 }
 
-// idInAddress is the company id or slug at the end of a web address.
+// idInAddress returns the company ID or slug at the end of a web address.
 func idInAddress(text string) (id string, ok bool) {
 	rest, isAddress := text, strings.HasPrefix(strings.ToLower(text), "www.")
 	if _, after, found := strings.Cut(text, "://"); found {

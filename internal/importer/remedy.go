@@ -2,7 +2,7 @@ package importer
 
 import "fmt"
 
-// remedy is a choice with which a file can be read.
+// remedy is an option that lets a file be read.
 type remedy int
 
 const (
@@ -27,8 +27,8 @@ const (
 	dropHeaderRow                     // nothing
 )
 
-// remedies are worded for the command line, by its flags, and for the page, by
-// the fields below the message.
+// remedies are the texts of the options: for the command line with its flags,
+// and for the page with the fields below the message.
 var remedies = map[remedy]struct{ command, page string }{
 	chooseSheet: {"use --sheet %q", "choose the sheet %q below"},
 	eitherSheet: {"Choose one with --sheet, such as --sheet %[2]s, and run the others after it",
@@ -58,7 +58,7 @@ var remedies = map[remedy]struct{ command, page string }{
 	visibleOnly: {"use --visible-only", "select “Leave out hidden rows” below"},
 }
 
-// tell returns what to choose, in the words of the command line or of the page.
+// remedyText returns the text of a remedy for the command line or the page.
 func (o *Options) remedyText(r remedy, args ...any) string {
 	words := remedies[r]
 	if o.OnPage {

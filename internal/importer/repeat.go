@@ -8,17 +8,17 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// key stands for what a row buys. It has 128 bits, so that two different
-// filings of a file of a million share one with a chance of 1 in 10^27.
+// key identifies what a row orders. It has 128 bits: two different filings
+// among a million share one with a probability of 1 in 10^27.
 type key [2]uint64
 
 // keyMaker makes keys. It is not for concurrent use.
 type keyMaker struct{ buf []byte }
 
-// of adds the key of each item of an order whose user and company are still
-// named as in the sheet; see [filing.Order.Keys]. A company id is exact; a slug
-// is part of a web address and has no case. That an id and a slug, or an id and
-// an email address, are one, only the ledger can know.
+// of appends the key of each item of an order, with the user and company as the
+// sheet names them; see [filing.Order.Keys]. A company ID is exact; a slug is
+// part of a web address and ignores case. Only the ledger can know that an ID
+// and a slug, or an ID and an email address, are the same.
 func (k *keyMaker) of(r *filing.Request, keys []key) []key {
 	o := &r.Order
 	state := string(o.FilingState)
@@ -75,12 +75,13 @@ func (k *keyMaker) add(keys []key, p filing.Product, state string, r *filing.Req
 	return append(keys, key{first, xxhash.Sum64(b)})
 }
 
-// repeats finds rows that buy what earlier rows of the file buy.
+// firstRows are the first rows that order each key. It finds rows that order
+// what earlier rows of the file order.
 type firstRows map[key]int32
 
-// of returns the row that has the first of the keys already, if every one of
-// them is had, and notes the keys that are new. A row that buys one thing more
-// is no repeat; what it buys again, the ledger leaves out.
+// of returns the row that orders the first of the keys, if earlier rows order
+// all of them, and records the new keys. A row that orders one thing more is
+// not a duplicate; the ledger leaves out what is ordered already.
 func (seen firstRows) of(keys []key, row int) (first int, repeated bool) {
 	repeated = true
 	for i, k := range keys {

@@ -10,35 +10,35 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Row is one row of the input with its order or its problems.
+// Row is one row of the sheet with its order or its problems.
 type Row struct {
 	Number   int             // as a spreadsheet program shows it
-	Cells    []sheet.Cell    // as they were given, Social Security numbers included
-	Request  *filing.Request // of a ready row; nil otherwise
-	Read     *filing.Request // what could be read of a ready or an invalid row; nil otherwise
-	Problems []Problem       // errors and warnings; of a skipped row none
+	Cells    []sheet.Cell    // as given, including Social Security numbers
+	Request  *filing.Request // of a ready row; nil for others
+	Read     *filing.Request // what could be read of a ready or invalid row; nil for others
+	Problems []Problem       // errors and warnings; none of a skipped row
 	Result   filing.Result   // Ready, Invalid or Skipped
 	Message  string          // why the row is not ready, for a person
-	Priority int64           // what a season gives it
+	Priority int64           // set by a schedule's run
 
-	notInRun       bool // no row of this firing
+	notInRun       bool // not filed by this run
 	hidden         bool
 	notAFiling     bool // a total, a footnote or a header, not a filing
 	noAgent        bool // neither orders nor supplies an agent
-	createsCompany bool // its company is to be created first
-	isRepeat       bool // another row of the file, which its message names
+	createsCompany bool // its company is created first
+	isRepeat       bool // of another row of the file, which its message names
 	keys           []key
 
 	shortYear, dayFirst, monthFirst *dateNote // the first such date of the row; nil for none
 }
 
-// skip takes the row out with a reason.
+// skip marks the row as skipped, with the reason.
 func (r *Row) skip(why string) {
 	r.Result, r.Message, r.Request, r.Read, r.Problems = filing.Skipped, why, nil, nil, r.Problems[:0]
 }
 
-// message sums the row's errors up. It names columns, not cells: beside the
-// answer the row stands elsewhere than it did.
+// message joins the row's errors. It names columns rather than cells: in the
+// results workbook, the row has another number.
 func (r *Row) message() string {
 	var b strings.Builder
 	for i := range r.Problems {
@@ -60,13 +60,13 @@ func (r *Row) message() string {
 	return b.String()
 }
 
-// checker turns rows into orders. Every goroutine has its own.
+// checker turns rows into orders. Each goroutine has its own.
 type checker struct {
 	im     *Import
 	year   int
 	values []string // of the row at hand, by column
 	faulty []columnID
-	isNew  bool // the row names no company, and so describes one
+	isNew  bool // the row gives no Company ID and describes a company
 	phones map[string]string
 
 	refusals map[string]refusal
@@ -87,7 +87,7 @@ func (im *Import) newChecker() *checker {
 	}
 }
 
-// check reads one row. What it finds is in out, whose request is in d.
+// check reads one row into out. The request is in d.
 func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 	*out = Row{
 		Number:   in.Number,
@@ -160,7 +160,7 @@ func (c *checker) readPart(p part) {
 	}
 }
 
-// filled finds the first cell of a part in which something stands.
+// filled finds the first cell of a part with a value.
 func (c *checker) filled(p part) *binding {
 	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
@@ -173,7 +173,7 @@ func (c *checker) filled(p part) *binding {
 	return nil
 }
 
-// isEmpty reports whether nothing stands in a column, as far as the cell tells.
+// isEmpty reports whether the row has no value in a column.
 func (c *checker) isEmpty(id columnID) bool {
 	b := c.im.mapping.binding(id)
 	if b == nil || b.index >= len(c.row.Cells) {
@@ -183,8 +183,8 @@ func (c *checker) isEmpty(id columnID) bool {
 	return cell.Kind == sheet.Blank || isEmptyWord(cell.Text)
 }
 
-// checkWidth refuses a row of a CSV that is longer than its header: most often
-// a delimiter within a name was not quoted, and all cells after it are shifted.
+// checkWidth refuses a CSV row that is longer than its header: usually a name
+// with an unquoted delimiter moved all cells after it.
 func (c *checker) checkWidth() {
 	i := len(c.im.layout.headings)
 	if i >= len(c.row.Cells) || !c.im.text {
@@ -196,8 +196,8 @@ func (c *checker) checkWidth() {
 			"add a header for the column")
 }
 
-// fill puts in what the command line says, and tells why the row is left out
-// where it is another state's.
+// fillOptions fills in the state and the user of the options. It returns a
+// reason to skip a row of another state.
 func (c *checker) fillOptions() (skip string) {
 	o := &c.im.options
 	v := c.values
@@ -211,7 +211,7 @@ func (c *checker) fillOptions() (skip string) {
 			return fmt.Sprintf("the %s is %s, and the batch is limited to %s",
 				strings.ToLower(columns[column].header), state, o.State)
 		case state == "" && (c.im.mapping.binding(filingState) != nil || c.isFaulty(formationState)):
-			// The sheet gives states, but not this row's: it is not guessed.
+			// The sheet has a column of states, but no state in this row: it is not guessed.
 		default:
 			v[filingState] = string(o.State)
 		}
@@ -222,7 +222,7 @@ func (c *checker) fillOptions() (skip string) {
 	return ""
 }
 
-// fillYear puts in the year that the command line says.
+// fillYear fills in the filing year of the options or of the schedule's run.
 func (c *checker) fillYear() {
 	year := cmp.Or(c.run.FilingYear, c.im.options.FilingYear)
 	if year == "" || c.isFaulty(filingYear) {
@@ -235,7 +235,8 @@ func (c *checker) fillYear() {
 			c.addError(b, c.textOf(b), "the cell says filing year "+y+", but the schedule files for "+year+
 				": remove the column, or correct the year")
 		} else {
-			c.addError(b, c.textOf(b), "the cell says "+y+" but "+c.im.options.remedyText(givenYear, year)+": correct one of them")
+			c.addError(b, c.textOf(b), "the cell says "+y+" but "+c.im.options.remedyText(givenYear,
+				year)+": correct one of them")
 		}
 	}
 	v[filingYear] = year
@@ -258,18 +259,19 @@ func (c *checker) fillUser(user string) {
 	}
 }
 
-// isHidden is why a row is left out of which a person does not see that it is there.
+// isHidden is the reason to skip a hidden row.
 const isHidden = "the row is hidden, and hidden rows are left out"
 
-// Reasons for which a row is no filing.
+// The reasons why a row is not a filing.
 const (
 	isTotal    = "a total row, not a filing"
 	isFootnote = "only one cell is filled: a heading or a note, not a filing"
 	isHeading  = "a repeated header row, not a filing"
 )
 
-// noFiling recognises rows between and below filings that are none. A row is
-// let through when in doubt: a real company must never be swallowed.
+// whyNotAFiling recognizes rows among filings that are not filings, and returns
+// the reason to skip them. When uncertain it returns none: a real company must
+// never be dropped.
 func (c *checker) whyNotAFiling() string {
 	p := c.im.mapping
 	cells := c.row.Cells
@@ -305,10 +307,10 @@ func (c *checker) whyNotAFiling() string {
 	return ""
 }
 
-// totalBeginnings spare nearly every row the folding.
+// totalBeginnings are tested first: for nearly every row they save the folding.
 var totalBeginnings = []string{"total", "grand", "sub", "sum", "count", "number"}
 
-// isTotalWord recognises "Total", "Grand total:", "TOTALS" and "Total (60)",
+// isTotalWord recognizes "Total", "Grand total:", "TOTALS" and "Total (60)",
 // but not "Total Wine LLC".
 func isTotalWord(text string) bool {
 	if len(text) > 40 || !slices.ContainsFunc(totalBeginnings,
@@ -325,8 +327,8 @@ func isTotalWord(text string) bool {
 	return false
 }
 
-// onlyNumbersBeside reports whether the other cells that the order would be
-// made of are blank or sums. A year is no sum.
+// onlyNumbersBeside reports whether the other cells of the order are blank or
+// sums. A year is not a sum.
 func (c *checker) onlyNumbersBeside(first int) bool {
 	for _, b := range c.im.mapping.bindings {
 		if b == nil || b.index == first || b.index >= len(c.row.Cells) {
@@ -345,8 +347,9 @@ func (c *checker) onlyNumbersBeside(first int) bool {
 	return true
 }
 
-// isNote reports whether a row's only cell is a heading or a footnote. It is
-// none where it could begin a company's row: an id, an address, a company's name.
+// isNote reports whether a row's only cell is a heading or a footnote. A cell
+// that could begin a company's row (an ID, an address, a company's name) is
+// not.
 func (c *checker) isNote(i int) bool {
 	text := c.row.Cells[i].Text
 	for _, b := range c.im.mapping.bindings {
@@ -367,7 +370,7 @@ func (c *checker) isNote(i int) bool {
 	return true
 }
 
-// endsAsCompany recognises the names of companies by their ending.
+// endsAsCompany recognizes names of companies by their ending.
 func endsAsCompany(name string) bool {
 	folded := filing.FoldLegalName(name)
 	_, ending, found := strings.Cut(folded, " ")

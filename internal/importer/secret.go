@@ -10,20 +10,20 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// masked stands for what is never shown.
+// masked replaces secret values.
 const masked = "•••"
 
-// hiding is how Social Security numbers are hidden in a column.
+// hiding is the way in which Social Security numbers are hidden in a column.
 type hiding uint8
 
 const (
-	asText hiding = iota // wherever they stand in the text
-	asID                 // the same, and nine digits that stand together are what they should be
-	asRef                // the same, beside letters
-	asSSN                // all of it is one
+	asText hiding = iota // anywhere in the text
+	asID                 // the same, except that nine digits in a row are an ID
+	asRef                // the same, next to letters
+	asSSN                // the whole text is one
 )
 
-// hiding is decided once for a column, not for every cell of it.
+// hiding is decided once for a column, not for every cell.
 func (h *heading) hiding() hiding {
 	switch {
 	case h.isSecret():
@@ -38,7 +38,7 @@ func (h *heading) hiding() hiding {
 	return asText
 }
 
-// hide is a value of the column that may be shown and kept.
+// hide returns the value of a column as it may be shown and kept.
 func (h hiding) hide(header, text string) string {
 	switch {
 	case h == asID, h == asRef && strings.ContainsFunc(text, unicode.IsLetter):
@@ -51,7 +51,7 @@ func (h hiding) hide(header, text string) string {
 	return filing.MaskSSN(text)
 }
 
-// hide is a value of a column that may be shown and kept.
+// hide returns the value of a column as it may be shown and kept.
 func (im *Import) hide(index int, text string) string {
 	if index < 0 || index >= len(im.mapping.hiding) {
 		return filing.HideSSNs(text)
@@ -59,13 +59,13 @@ func (im *Import) hide(index int, text string) string {
 	return im.mapping.hiding[index].hide(im.layout.headings[index].text, text)
 }
 
-// isSecret reports whether a value at fault must not be shown: it stands in a
-// column of Social Security numbers, or one stands in it.
+// isSecret reports whether a value must not be shown: its column is for Social
+// Security numbers, or the value holds one.
 func (c *checker) isSecret(b *binding, value string) bool {
 	return b.kind == ssnKind || c.holdsSSN(b, value) || c.im.isStray(b.id, value)
 }
 
-// holdsSSN reports whether a Social Security number stands in a value.
+// holdsSSN reports whether a value holds a Social Security number.
 func (c *checker) holdsSSN(b *binding, value string) bool {
 	if b.officer == nil {
 		return c.im.hide(b.index, value) != value
@@ -74,8 +74,8 @@ func (c *checker) holdsSSN(b *binding, value string) bool {
 	return h.hiding().hide(b.header, value) != value
 }
 
-// hideIn is an error that may be shown: file names, sheet names and cells are
-// quoted in it.
+// hideInError hides Social Security numbers in an error: it quotes names of
+// files and sheets, and cells.
 func hideInError(err error) error {
 	e, is := errors.AsType[*sheet.FormatError](err)
 	if !is {
@@ -86,9 +86,9 @@ func hideInError(err error) error {
 	return err
 }
 
-// isStray recognizes nine bare digits in a column where they have no business,
-// of a sheet that has Social Security numbers: the cells of a row may have
-// shifted. Numbers of columns that are not known are left to [Import.hide].
+// isStray recognizes nine bare digits in a column where they do not belong, in
+// a sheet with Social Security numbers: the cells of a row may have moved.
+// Values of unknown columns are left to [Import.hide].
 func (im *Import) isStray(id columnID, text string) bool {
 	if len(im.mapping.secret) == 0 || len(text) != 9 || !isDigits(text) {
 		return false
@@ -96,7 +96,7 @@ func (im *Import) isStray(id columnID, text string) bool {
 	return id == none || id < firstOfficer && columns[id].kind != zipKind && columns[id].kind != companyKind
 }
 
-// masked are the cells without Social Security numbers.
+// masked returns the cells without Social Security numbers.
 func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 	shown := cells
 	hide := func(i int, text string) {
@@ -119,7 +119,7 @@ func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 			continue
 		}
 		hide(i, filing.MaskSSN(shown[i].Text))
-		// The number may stand once more where nobody looks for it.
+		// The number may be repeated in another cell.
 		digits := strings.ReplaceAll(cells[i].Text, "-", "")
 		if len(digits) != 9 || !isDigits(digits) {
 			continue

@@ -10,9 +10,9 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// ColumnSummary is one sentence that says which column was read as what: those whose
-// header is not ours one by one with their cells, the others by their names.
-// Options that stand in for a column are among them.
+// ColumnSummary says in one sentence how each column is read: columns with
+// other headers than ours one by one with their cells, the others by name. It
+// includes options that fill a column.
 func (im *Import) ColumnSummary() string {
 	bound := slices.DeleteFunc(slices.Clone(im.mapping.bindings),
 		func(b *binding) bool { return b == nil || b.index < 0 || b.officer != nil })
@@ -26,7 +26,7 @@ func (im *Import) ColumnSummary() string {
 	return filing.HideSSNs("Columns read: " + im.layout.summarize(headings, im.options.filledColumns()) + ".")
 }
 
-// stated are the options that fill a column in.
+// filledColumns lists the options that fill a column.
 func (o *Options) filledColumns() (all []string) {
 	for _, s := range []struct {
 		id    columnID
@@ -51,7 +51,7 @@ func (o *Options) filledColumns() (all []string) {
 	return all
 }
 
-// understood lists columns and what they are read as.
+// summarize lists columns and what they are read as.
 func (l *layout) summarize(headings []heading, more []string) string {
 	var named, told []string
 	for _, h := range headings {
@@ -81,8 +81,8 @@ func (l *layout) summarize(headings []heading, more []string) string {
 	return strings.Join(told, ", ") + "; as headed: " + strings.Join(named, ", ")
 }
 
-// noProduct is the error of a sheet whose columns do not tell what is to be
-// filed: with what was understood, and what each product would still need.
+// noProduct returns the error for columns that suggest no product: what was
+// recognized, and what each product still needs.
 func (l *layout) noProduct(o *Options) error {
 	var known []heading
 	var unknown []string
@@ -172,8 +172,8 @@ func hasPart(known []heading, p part) bool {
 	return slices.ContainsFunc(known, func(h heading) bool { return columns[h.column].part == p })
 }
 
-// severalProducts is the error of a sheet whose columns fit more than one
-// product: with the columns that speak for each.
+// severalProducts returns the error for columns that fit more than one product,
+// with the columns that suggest each.
 func (l *layout) severalProducts(mains []string, o *Options) error {
 	var speaks []string
 	for _, h := range l.resolve() {

@@ -14,64 +14,64 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Survey is how a file is understood by its first rows: what a person needs to
-// see, and to correct by Options.Map, Options.Sheet and Options.Product.
+// Survey says how a file is understood from its first rows. A person checks it
+// and corrects it by Options.Map, Options.Sheet and Options.Product.
 type Survey struct {
 	File      string // its name without folders
 	Sheets    []SheetSurvey
-	Sheet     string         // that is read, or would most likely be; empty for a CSV
-	HeaderRow int            // its number; where none was recognised, the likeliest; 0 where no row can be one
-	Head      []HeadRow      // the rows of which one may be the header, without those that are blank
-	Columns   []ColumnSurvey // but for those that are blank throughout
-	Rows      int            // that are not blank below the header; -1 for more than the 2,000 that are counted
-	// stands for the headers in their order, whatever the rows, the options and
-	// the edits; empty without a header
+	Sheet     string         // the sheet that is read, or the likeliest; empty for a CSV
+	HeaderRow int            // its number, or the likeliest one; 0 if no row can be one
+	Head      []HeadRow      // rows that may be the header, without blank ones
+	Columns   []ColumnSurvey // without blank ones
+	Rows      int            // not blank, below the header; -1 for more than 2,000
+	// Shape represents the headers in their order, whatever the rows, the
+	// options and the edits; empty without a header.
 	Shape   string
-	Product filing.Product // empty where it was neither named nor can be told
+	Product filing.Product // empty if it was neither given nor detected
 	Notes   []string       // on the file; see [Import.Notes]
-	// with which Open would refuse the file, as far as its first rows tell; a
-	// *sheet.FormatError as a rule
+	// Err is the error with which Open would refuse the file, as far as its
+	// first rows show; usually a *sheet.FormatError.
 	Err error
 }
 
 // HeadRow is one of the first rows of a sheet, which may be its header.
 type HeadRow struct {
 	Number int
-	Texts  []string // of the first cells that are not blank, shortened, Social Security numbers hidden
+	Texts  []string // of the first cells that are not blank; shortened, Social Security numbers hidden
 }
 
 // SheetSurvey is a sheet of the file. A CSV has one without a name.
 type SheetSurvey struct {
 	Name    string
 	Visible bool
-	Filings bool // has the header of a sheet of filings
+	Filings bool // it has the header of a sheet of filings
 }
 
 // ColumnSurvey is a column and what it is read as.
 type ColumnSurvey struct {
 	Index   int      // from 0
 	Letter  string   // "C"
-	Header  string   // as it was given; empty where there is none
+	Header  string   // as given; empty for none
 	Map     string   // what Options.Map calls it
-	Column  string   // ours that it is read as; empty where it is not used
-	How     string   // by what right: [ByName], [ByWording], [ByMap], or empty
+	Column  string   // the column of ours that it is read as; empty if it is not used
+	How     string   // how it was recognized: [ByName], [ByWording], [ByMap], or empty
 	Note    string   // why it is not used, or when; a clause without a full stop
-	Suggest string   // ours that it may be meant for
+	Suggest string   // the column of ours that it may be
 	Samples []string // up to three values, shortened, Social Security numbers hidden
 	Secret  bool     // holds Social Security numbers
 }
 
-// By what right a column is read as one of ours.
+// How a column was recognized.
 const (
-	ByName    = "name"    // its header is ours, or the service's field
+	ByName    = "name"    // its header is ours, or the filing service's field
 	ByWording = "wording" // its header is another wording
-	ByMap     = "map"     // a person said so
+	ByMap     = "map"     // the options map it
 )
 
-// SurveyReader looks at the first rows of a file and says how they are
-// understood, also where Open would refuse it: where no header is recognised,
-// the product cannot be told, or several sheets hold filings. The error is for
-// options that are wrong and for content that is no sheet at all.
+// SurveyReader reads the first rows of a file and says how they are understood,
+// also if Open would refuse the file: without a recognized header or product,
+// or with several sheets of filings. It fails for wrong options and for content
+// that is not a spreadsheet.
 func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, error) {
 	im, m, err := o.begin(func() (*sheet.File, error) { return sheet.OpenReader(name, r, size, o.Limits) })
 	if err != nil {
@@ -87,7 +87,7 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 		}
 	}
 	if im.product == "" {
-		_ = im.findProduct() // why it cannot be told is s.Err, unless something worse is
+		_ = im.findProduct() // s.Err has the reason, or a worse one
 	}
 	if im.mapping == nil && im.product != "" {
 		im.mapping, _, _ = bind(im.layout, im.product, &im.options, s.File, im.sheet)
@@ -105,10 +105,10 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 	return s, nil
 }
 
-// lookAtAll looks at every sheet, whichever is read.
+// readCandidates reads the first rows of every sheet.
 func (im *Import) readCandidates(m *matcher, s *Survey) (all []candidate) {
 	if im.headCells > maxHeadCells {
-		return nil // why is s.Err
+		return nil // s.Err has the reason
 	}
 	im.headCells = 0
 	for _, info := range im.file.Sheets() {
@@ -126,8 +126,8 @@ func (im *Import) readCandidates(m *matcher, s *Survey) (all []candidate) {
 	return all
 }
 
-// guess chooses the sheet, and the row in it, that are the likeliest to be the
-// sheet of filings and its header. It is false where no row has anything in it.
+// guessHeader chooses the sheet and the row that are most likely the sheet of
+// filings and its header. It returns false if all rows are blank.
 func (im *Import) guessHeader(m *matcher, all []candidate) bool {
 	best := -1
 	rank := func(c *candidate) int {
@@ -169,7 +169,7 @@ func (im *Import) guessHeader(m *matcher, all []candidate) bool {
 	return true
 }
 
-// firstRows are those of which one may be the header.
+// surveyHead returns the rows that may be the header.
 func (im *Import) surveyHead() (all []HeadRow) {
 	const most = 8 // cells
 	for i := range im.head[:min(len(im.head), headRows)] {
@@ -186,7 +186,7 @@ func (im *Import) surveyHead() (all []HeadRow) {
 	return all
 }
 
-// countRows counts the rows below the header, if they are not too many.
+// countRows counts the rows below the header, up to a limit.
 func (im *Import) countRows() int {
 	const most = 2000
 	r, err := im.headOf(im.sheet)
@@ -209,9 +209,9 @@ func (im *Import) countRows() int {
 	return -1
 }
 
-// likelyHeader finds the row that is the likeliest to be a header though
-// nothing in it is known: the first that has nearly as many words as any has,
-// and is not itself one of the rows below it.
+// likelyHeader finds the row that is most likely a header although none of its
+// cells is known: the first with nearly as many words as any row, which differs
+// from the rows below it.
 func likelyHeader(rows []sheet.Row) (at int, ok bool) {
 	words := make([]int, min(len(rows), headRows))
 	most := 0
@@ -227,8 +227,9 @@ func likelyHeader(rows []sheet.Row) (at int, ok bool) {
 	return 0, false
 }
 
-// wordsOf counts the cells of a row that may head a column; none where too much
-// speaks against a header: an address, an id, values that come again below.
+// countWords counts the cells of a row that may be headers. It returns 0 if the
+// row is unlikely to be a header: with an address, an ID, or values that are
+// repeated below.
 func countWords(cells []sheet.Cell, below []sheet.Row) (words int) {
 	filled, again := 0, 0
 	for i, c := range cells {
@@ -250,7 +251,7 @@ func countWords(cells []sheet.Cell, below []sheet.Row) (words int) {
 	return words
 }
 
-// isWord reports whether a cell may head a column.
+// isWord reports whether a cell may be a header.
 func isWord(c sheet.Cell) bool {
 	if c.Kind != sheet.Text {
 		return false
@@ -267,7 +268,7 @@ func isWord(c sheet.Cell) bool {
 	return letters > digits
 }
 
-// shape stands for the headers as the file has them.
+// shape represents the headers as the file has them.
 func (im *Import) shape() (string, error) {
 	r, err := im.file.Rows(im.sheet)
 	if err != nil {
@@ -295,7 +296,7 @@ func (im *Import) shape() (string, error) {
 	return hex.EncodeToString(whole.Sum(nil))[:16], nil
 }
 
-// survey says of each column what it is read as.
+// surveyColumns says what each column is read as.
 func (im *Import) surveyColumns() (all []ColumnSurvey) {
 	resolved := im.layout.resolve()
 	claims := make(map[columnID][]heading)
@@ -352,7 +353,8 @@ func (im *Import) surveyColumns() (all []ColumnSurvey) {
 	return all
 }
 
-// tellingValues are columns that their values give away, whatever their headers.
+// tellingValues are columns that are recognizable by their values, whatever
+// their headers.
 var tellingValues = []struct {
 	column columnID
 	is     func(string) bool
@@ -364,8 +366,8 @@ var tellingValues = []struct {
 	{filingYear, func(s string) bool { return len(s) == 4 && isDigits(s) && strings.HasPrefix(s, "20") }},
 }
 
-// valuesTell tells from all the values of a column what it may be; none where they
-// do not say.
+// guessByValues guesses a column from all of its values; none if they fit no
+// column.
 func (im *Import) guessByValues(h *heading) columnID {
 	for _, t := range tellingValues {
 		seen, all := 0, true
@@ -388,7 +390,7 @@ func (h *heading) isSecret() bool {
 	return h.column != none && columns[h.column].kind == ssnKind || filing.IsSSNHeader(h.text)
 }
 
-// unused says why a column means nothing to us.
+// describeUnused says why a column is not used.
 func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 	switch near, ok := im.layout.suggest(h, im.head); {
 	case h.strength == mapped:
@@ -406,7 +408,7 @@ func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 	}
 }
 
-// used says what a column is read as, or why it is not although it is known.
+// describeUsed says what a known column is read as, or why it is not used.
 func (im *Import) describeUsed(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
 	column := &columns[h.column]
 	winner, rivals := strongest(claims[h.column])
@@ -436,7 +438,7 @@ func (im *Import) describeUsed(c *ColumnSurvey, h *heading, claims map[columnID]
 	}
 }
 
-// samples are some values of a column.
+// samples returns some values of a column.
 func (im *Import) samples(h *heading, secrets bool) (all []string) {
 	const most = 3
 	for i := range im.head {
@@ -458,8 +460,8 @@ func (im *Import) samples(h *heading, secrets bool) (all []string) {
 	return all
 }
 
-// sample is a value that may be shown. Nine digits in a column that is not
-// known, or of a sheet that has Social Security numbers, may be one.
+// sample returns a value as it may be shown. Nine digits in an unknown column,
+// or in a sheet with Social Security numbers, may be one.
 func (im *Import) sample(h *heading, text string, secrets bool) string {
 	if h.isSecret() {
 		return filing.MaskSSN(text)
@@ -472,17 +474,17 @@ func (im *Import) sample(h *heading, text string, secrets bool) string {
 	return shorten(h.hiding().hide(h.text, text))
 }
 
-// ColumnInfo is a column that a person can say another stands for.
+// ColumnInfo describes a column that another can be mapped to.
 type ColumnInfo struct {
 	Name     string // "Filing State"
 	About    string // one or two sentences for the person who fills it in
-	Example  string // empty where there is none
+	Example  string // empty for none
 	Group    string // "Company", "Addresses", "User", "Filing", "Agent", "EIN", "Billing", "Officer 1" …
-	Required bool   // every row needs it; of the columns that name the user, any
+	Required bool   // every row needs it; of the columns of the user, one
 }
 
-// ColumnsOf lists the columns that a product has use for, by their groups. For
-// no product it lists all.
+// ColumnsOf lists the columns that a product uses, by group. For an empty
+// product it lists all.
 func ColumnsOf(p filing.Product) []ColumnInfo {
 	var all []ColumnInfo
 	for id := range columnID(len(columns)) {

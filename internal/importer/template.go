@@ -9,16 +9,17 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// exampleCompany is the company of a template's example row, which is never filed.
+// exampleCompany is the company of a template's example row, which is never
+// filed.
 const exampleCompany = "comp_EXAMPLE"
 
-// exampleName is the legal name of a template's example row where the company
-// is only to be formed.
+// exampleName is the legal name in a template's example row if the company is
+// to be formed.
 const exampleName = "EXAMPLE COMPANY LLC"
 
 const isExample = "the example row of the template, not a filing"
 
-// template is what a product's template holds.
+// template is the content of a product's template.
 type template struct {
 	sheet   string
 	columns []columnID
@@ -28,7 +29,7 @@ type template struct {
 	hints   []string            // above the table of columns
 }
 
-// templates are the products that have a template.
+// templates are the templates by product.
 var templates = map[filing.Product]template{
 	filing.AnnualReport: {
 		sheet: "Annual Reports",
@@ -147,7 +148,7 @@ var (
 	}()
 )
 
-// officersOf are the columns of the first officers.
+// officersOf returns the columns of the first n officers.
 func officersOf(n int) (all []columnID) {
 	for id := firstOfficer; id < officerColumn(n, 0); id++ {
 		all = append(all, id)
@@ -165,7 +166,8 @@ func Templates() []filing.Product {
 }
 
 // WriteTemplate writes the empty workbook of a product: its columns with
-// drop-downs, one example row that is never filed, and a sheet that explains.
+// drop-downs, an example row that is never filed, and a sheet that explains the
+// columns.
 func WriteTemplate(product filing.Product, path string) error {
 	t, ok := templates[product]
 	if !ok {
@@ -190,7 +192,7 @@ func WriteTemplate(product filing.Product, path string) error {
 	return book.Save()
 }
 
-// example is the column's cell of the example row.
+// example returns the column's cell in the example row.
 func (t *template) example(id columnID) sheet.OutCell {
 	switch {
 	case id == companyID:
@@ -236,7 +238,7 @@ func (t *template) writeForm(book *sheet.Workbook) error {
 	return s.Row(example...)
 }
 
-// when says in which rows a column is needed.
+// when says which rows need a column.
 func (t *template) when(id columnID) string {
 	switch c := &columns[id]; {
 	case slices.Contains(t.needed, id):
@@ -257,8 +259,8 @@ func (t *template) when(id columnID) string {
 	return "if known"
 }
 
-// writeColumns explains the columns. It must not look like a sheet of filings:
-// its first row names none of them.
+// writeColumns explains the columns. So that it is not taken for a sheet of
+// filings, its first row has no header of one.
 func (t *template) writeColumns(book *sheet.Workbook) error {
 	s, err := book.Sheet("How to fill in", sheet.SheetOptions{Widths: []float64{28, 12, 70, 34}, TabColor: "7F7F7F"})
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// read turns a cell into the value that an order carries, or reports why it
-// cannot be. An empty value stands for an empty cell, and for one at fault.
+// readCell turns a cell into the value that an order carries, or adds a
+// problem. The value of an empty cell, and of one with a problem, is empty.
 //
-// It is run for every cell of a file of a million rows: a value that is right
-// already is handed on without being copied.
+// It runs for every cell of a file with a million rows: a value that needs no
+// change is not copied.
 func (c *checker) readCell(b *binding, cell sheet.Cell) string {
 	switch cell.Kind {
 	case sheet.Blank:
@@ -110,7 +110,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// isEmptyWord recognises what people write into a cell that has no value.
+// isEmptyWord recognizes what people write into a cell without a value.
 func isEmptyWord(s string) bool {
 	if len(s) > 4 || s == "" {
 		return false
@@ -127,8 +127,8 @@ func isEmptyWord(s string) bool {
 	return false
 }
 
-// isErrorText recognises the errors of spreadsheet programs in a CSV, where
-// they are text.
+// isErrorText recognizes the errors of spreadsheet programs, which are text in
+// a CSV.
 func isErrorText(s string) bool {
 	switch s {
 	case "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!":
@@ -137,13 +137,13 @@ func isErrorText(s string) bool {
 	return strings.HasPrefix(s, "###") && strings.Trim(s, "#") == ""
 }
 
-// typographic are the quotation marks that word processors put in.
+// typographic replaces the quotation marks of word processors.
 var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "\u00a0", " ",
 	"\u202f", " ")
 
-// plain makes typographic quotation marks plain, as the states' forms have
-// them. A text whose letters were lost is at fault; one whose letters only look
-// wrong is warned of with what it was.
+// readText makes typographic quotation marks plain, as in the states' forms. A
+// text with lost letters is an error; one whose letters only look wrong is a
+// warning with the likely original.
 func (c *checker) readText(b *binding, text string) string {
 	if strings.ContainsRune(text, utf8.RuneError) {
 		c.addProblem(b, text, severityOf(b), "text.lost-letters",
@@ -162,7 +162,7 @@ func (c *checker) readText(b *binding, text string) string {
 	return typographic.Replace(text)
 }
 
-// severityOf is how grave it is that a value cannot be trusted.
+// severityOf returns the severity of a value that cannot be trusted.
 func severityOf(b *binding) Severity {
 	if b.unsent {
 		return Warning
@@ -170,8 +170,8 @@ func severityOf(b *binding) Severity {
 	return Error
 }
 
-// unmangled is the text that was UTF-8 and then read as if it were of another
-// encoding, once or several times: "CafÃ©" was "Café".
+// repairEncoding returns the original of a text that was UTF-8 and was read in
+// another encoding, once or several times: "CafÃ©" was "Café".
 func repairEncoding(text string) (was string, ok bool) {
 	was = text
 	for range 3 {
@@ -190,8 +190,8 @@ func repairEncoding(text string) (was string, ok bool) {
 	return was, was != text
 }
 
-// isUnusual reports whether a character is hardly ever in a name or an address
-// here: "CAFÉ’S" must not pass for a letter of another alphabet gone wrong.
+// isUnusual reports whether a character is rare in names and addresses here, so
+// that "CAFÉ’S" is not taken for damaged text.
 func isUnusual(r rune) bool {
 	return r > 'ſ' && (r < '‐' || r > '›') && r != '€' && r != '™'
 }
@@ -208,9 +208,9 @@ func (c *checker) readState(b *binding, text string) string {
 	return string(state)
 }
 
-// readYear takes four digits, also where a program made "2026.0" of them, or
-// where people write FY2026 or '2026. A date is a year where its cell shows the
-// year alone, or where the year was typed into a cell that makes a date of it.
+// readYear accepts four digits, also as "2026.0", FY2026 or '2026. A date is a
+// year if its cell shows the year alone, or if the year was typed into a cell
+// with a date format.
 func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	if cell.Kind == sheet.Date {
 		if year, ok := yearOf(cell); ok {
@@ -236,7 +236,8 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	case len(year) == 4 && isDigits(year):
 		return year
 	case len(year) == 2 && isDigits(year):
-		c.addError(b, text, strconv.Quote(text)+" has two digits: enter the filing year with four digits, such as 20"+year)
+		c.addError(b, text,
+			strconv.Quote(text)+" has two digits: enter the filing year with four digits, such as 20"+year)
 	case len(zeros) == 4 && isDigits(zeros):
 		c.addError(b, text, strconv.Quote(text)+" has letters in place of digits: enter "+zeros)
 	default:
@@ -246,7 +247,7 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	return ""
 }
 
-// narrow makes the wide digits of East Asian keyboards plain.
+// narrowDigit makes the wide digits of East Asian keyboards plain.
 func narrowDigit(r rune) rune {
 	if r >= '０' && r <= '９' {
 		return r - '０' + '0'
@@ -254,9 +255,9 @@ func narrowDigit(r rune) rune {
 	return r
 }
 
-// yearOf is the year that a cell with a date means: of a date of which it shows
-// the year alone, and of the day that has the year for its serial number, which a
-// person who types 2026 into a cell with a date's format never sees.
+// yearOf returns the year that a cell with a date means: of a date shown as a
+// year alone, or of the day with the year as its serial number, which is stored
+// when 2026 is typed into a cell with a date format.
 func yearOf(cell sheet.Cell) (string, bool) {
 	day, err := time.Parse(time.DateOnly, cell.Text)
 	if err != nil {
@@ -331,8 +332,9 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 	}
 	if isEitherWay(text) {
 		if other, known := c.im.mapping.dayFirst[b.index]; known {
-			c.addError(b, text, fmt.Sprintf("%q may have the day or the month first, because %q in %s has the day first%s",
-				text, other.text, other.cell, remedy))
+			c.addError(b, text,
+				fmt.Sprintf("%q may have the day or the month first, because %q in %s has the day first%s",
+					text, other.text, other.cell, remedy))
 			return ""
 		}
 		c.row.monthFirst = &dateNote{b.index, text, ""}
@@ -363,7 +365,7 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 	return ""
 }
 
-// dateNote is a date of a row that is to be noted of the whole sheet.
+// dateNote is a date of a row that matters for the whole sheet.
 type dateNote struct {
 	column int
 	text   string
@@ -373,8 +375,8 @@ type dateNote struct {
 // shortYearForms are the forms of dates whose years have two digits.
 var shortYearForms = []string{"1/2/06", "2-Jan-06", "2 Jan 06", "Jan 2, 06", "Jan 2 06", "1-2-06"}
 
-// shortYear reads a year of two digits as Excel does: 00 to 29 are of this
-// century, 30 to 99 of the last.
+// shortYear reads a two-digit year as Excel does: 00 to 29 are 2000 to 2029, 30
+// to 99 are 1930 to 1999.
 func shortYear(text string) (time.Time, bool) {
 	for _, form := range shortYearForms {
 		day, err := time.Parse(form, text)
@@ -402,7 +404,7 @@ func dayFirst(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// isEitherWay reports whether a date can have its day first or its month.
+// isEitherWay reports whether a date may have the day or the month first.
 func isEitherWay(text string) bool {
 	for _, form := range []string{"1/2/2006", "1-2-2006", "1/2/06", "1-2-06"} {
 		if day, err := time.Parse(form, text); err == nil {
@@ -412,8 +414,8 @@ func isEitherWay(text string) bool {
 	return false
 }
 
-// hasTwoDigitYear reports whether a text that looks like a date ends in, or
-// consists of, numbers of at most two digits.
+// hasTwoDigitYear reports whether a text that looks like a date consists of
+// numbers of at most two digits, or ends in one.
 func hasTwoDigitYear(text string) bool {
 	longest, run := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -428,8 +430,8 @@ func hasTwoDigitYear(text string) bool {
 		text[len(text)-2] <= '9'
 }
 
-// otherEntityTypes are kinds of companies that people have and the service
-// cannot file for, by their folded names. Source: spec section 2, entityType.
+// otherEntityTypes are kinds of companies for which the filing service does not
+// file, by folded name. Source: spec section 2, entityType.
 var otherEntityTypes = map[string]string{
 	"lp": "a limited partnership", "limitedpartnership": "a limited partnership",
 	"lllp": "a limited liability limited partnership",
@@ -491,7 +493,7 @@ func (c *column) choose(text string) (string, bool) {
 	return choice, ok
 }
 
-// canonical writes a text as the choice it means, or leaves it.
+// canonical returns the choice that a text means, or the text.
 func (c *column) canonical(text string) string {
 	if choice, ok := c.choose(text); ok {
 		return choice
@@ -499,8 +501,8 @@ func (c *column) canonical(text string) string {
 	return text
 }
 
-// monthOf takes the month of a year's end that is given as a day: "12/31", or a
-// cell with a date in it.
+// monthOf returns the month of a fiscal year end that is given as a day:
+// "12/31", or a cell with a date.
 func monthOf(cell sheet.Cell, text string) (string, bool) {
 	if cell.Kind == sheet.Date && len(text) >= len(time.DateOnly) {
 		day, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
@@ -510,13 +512,14 @@ func monthOf(cell sheet.Cell, text string) (string, bool) {
 	return day.Month().String(), err == nil
 }
 
-// countries are the names that people write in place of the commonest codes.
+// countries are names of countries with their codes.
 var countries = map[string]string{
 	"usa": "US", "unitedstates": "US", "unitedstatesofamerica": "US", "america": "US", "canada": "CA", "mexico": "MX",
 	"unitedkingdom": "GB", "uk": "GB", "greatbritain": "GB", "england": "GB", "germany": "DE", "france": "FR",
 	"india": "IN", "china": "CN",
 }
 
+// readCount accepts a whole number, also as "3.0".
 func (c *checker) readCountry(b *binding, text string) string {
 	if code, ok := countries[filing.FoldName(text)]; ok {
 		return code
@@ -539,8 +542,8 @@ func (c *checker) readCount(b *binding, text string) string {
 	return ""
 }
 
-// readSSN takes nine digits, with dashes or without. What is wrong with a number
-// is said without it.
+// readSSN accepts nine digits, with dashes or without. Its messages do not
+// contain the number.
 func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' || r == '‐' || r == '‑' || r == '‒' || r == '–' {
@@ -562,7 +565,8 @@ func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
 	return ""
 }
 
-// readEmail takes one plain address and says which where it is dressed up.
+// readEmail accepts one plain address, and suggests it if it is inside other
+// text.
 func (c *checker) readEmail(b *binding, text string) string {
 	if filing.IsEmail(text) && !hasMailto(text) {
 		return text
@@ -587,10 +591,10 @@ func (c *checker) readEmail(b *binding, text string) string {
 
 func hasMailto(s string) bool { return len(s) > 7 && strings.EqualFold(s[:7], "mailto:") }
 
-// maxPhones bounds the numbers a checker remembers.
+// maxPhones bounds how many phone numbers a checker caches.
 const maxPhones = 4096
 
-// readPhone writes a number in E.164. Bare ten digits are a US number.
+// readPhone returns a phone number in E.164. Ten bare digits are a US number.
 func (c *checker) readPhone(b *binding, text string) string {
 	if number, ok := c.phones[text]; ok {
 		return number

@@ -12,7 +12,8 @@ func valueOf(id columnID, cell sheet.Cell) (string, []Problem) {
 	im := &Import{mapping: &mapping{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
 	c := im.newChecker()
 	c.row = &Row{Number: 5, Cells: []sheet.Cell{cell}}
-	value := c.readCell(&binding{column: &columns[id], id: id, header: columns[id].header, mapName: columns[id].header}, cell)
+	value := c.readCell(&binding{column: &columns[id], id: id, header: columns[id].header,
+		mapName: columns[id].header}, cell)
 	return value, c.row.Problems
 }
 

@@ -66,7 +66,7 @@ func splitHeader(runes []rune) (words []string) {
 }
 
 // foldHeader folds a header. One without Latin letters or digits stays as it
-// is, so that it can still be named by --map.
+// is, so that --map can still name it.
 func foldHeader(text string) string {
 	if folded := strings.Join(headerWords(text), ""); folded != "" {
 		return folded
@@ -74,21 +74,20 @@ func foldHeader(text string) string {
 	return strings.ToLower(strings.TrimSpace(text[:min(len(text), maxHeader)]))
 }
 
-// maxHeader is how many bytes of a header count: what is longer is a text that
-// stands where headers do.
+// maxHeader is how many bytes of a header count. A longer text is not a header.
 const maxHeader = 500
 
-// isIdentifier reports whether a header is that of numbers or ids: "Entity #" is
-// not the entity's name, and "Year No." is no year.
+// isIdentifier reports whether a header is that of numbers or IDs: "Entity #"
+// is not the entity's name, and "Year No." is not a year.
 func isIdentifier(words []string) bool {
 	return len(words) > 0 && (words[len(words)-1] == "number" || words[len(words)-1] == "id")
 }
 
-// numbered are the kinds of columns whose values are numbers of themselves, so
-// that "Phone #" is the phone.
+// numbered are the kinds of columns whose values are numbers, so that "Phone #"
+// is the phone.
 var numbered = []kind{phoneKind, ssnKind, zipKind}
 
-// wordingOf finds what a header means.
+// wordingOf finds the column that a header means.
 func wordingOf(text string) (wording, bool) {
 	w, ok := wordings[foldHeader(text)]
 	if ok {
@@ -104,26 +103,27 @@ func wordingOf(text string) (wording, bool) {
 	return w, false
 }
 
-// places are the words that tell one address, or one date, from another of its
-// kind. A header is never taken for a slip in writing another of them.
+// places are the words that distinguish one address, or one date, from another.
+// A header with one of them is never taken for a misspelling of a header with
+// another.
 var places = []string{"bill", "ship", "mail", "home", "deliver", "invoice", "remit", "principal", "agent", "officer",
 	"physical", "personal"}
 
-// samePlace reports whether two headers speak of the same address.
+// samePlace reports whether two headers may mean the same address.
 func samePlace(a, b string) bool {
 	return !slices.ContainsFunc(places, func(p string) bool { return strings.Contains(a, p) != strings.Contains(b, p) })
 }
 
-// spelling is one wording of a column in its words.
+// spelling is one wording of a column, split into words.
 type spelling struct {
 	folded string
 	words  []string
 	wording
 }
 
-// isSlip reports whether a header may be a slip in writing a wording: nearly the
-// same words, as many of them, that begin alike. What a word more or less would
-// make of it ("Responsible Party" of "Responsible Party SSN") is another column.
+// isSlip reports whether a header may be a misspelling of a wording: nearly the
+// same words, as many of them, with the same first letter. A word more or less
+// makes it another column: "Responsible Party" is not "Responsible Party SSN".
 func (s *spelling) isSlip(words []string, folded string) bool {
 	switch {
 	case s.folded[0] != folded[0], isIdentifier(s.words) != isIdentifier(words), !samePlace(s.folded, folded):
@@ -146,15 +146,15 @@ func (s *spelling) isSlip(words []string, folded string) bool {
 	return false
 }
 
-// nearest finds the column whose header, in any wording that is at least so
-// strong, a misspelt one is closest to.
+// nearest finds the column with the closest wording of at least the given
+// strength.
 func nearest(text string, least strength) (columnID, bool) {
 	words := headerWords(text)
 	folded := strings.Join(words, "")
 	if len(folded) < 4 {
 		return none, false
 	}
-	best, bestDistance := none, 2 // beyond what is taken for a slip of the pen
+	best, bestDistance := none, 2 // more than a misspelling
 	switch {
 	case len(folded) >= 12:
 		bestDistance = 4
@@ -174,8 +174,8 @@ func nearest(text string, least strength) (columnID, bool) {
 	return best, best != none
 }
 
-// didYouMean names the column of ours that a misspelt name, or the beginning of
-// one, is closest to.
+// didYouMean suggests the column of ours whose name, or beginning of a name, is
+// closest.
 func didYouMean(ours string) string {
 	near, ok := nearest(ours, exact)
 	if words := headerWords(ours); !ok && len(words) > 0 {
@@ -193,8 +193,8 @@ func didYouMean(ours string) string {
 	return "; did you mean \"" + columns[near].header + "\"?"
 }
 
-// fits reports whether most of the values of a column can be those of one of
-// ours. Where there are none it is true.
+// fits reports whether at least half of a column's values can be values of the
+// given column. It is true for a column without values.
 func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
 	is := valueTest(id)
 	if is == nil {
@@ -211,10 +211,10 @@ func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
 	return fit*2 >= filled
 }
 
-// ids are the columns whose values are told from all others by their shape.
+// ids are the columns whose values are recognizable by their form.
 var ids = map[columnID]func(string) bool{companyID: filing.IsCompanyID, userID: filing.IsUserID}
 
-// valuesAre finds which of some columns one is by all of its values.
+// valuesAre finds the column, of those given, that all values of a column fit.
 func (l *layout) valuesAre(of []columnID, index int, rows []sheet.Row) (columnID, bool) {
 	for _, id := range of {
 		filled, other := 0, ids[id] == nil
@@ -231,7 +231,8 @@ func (l *layout) valuesAre(of []columnID, index int, rows []sheet.Row) (columnID
 	return none, false
 }
 
-// valueTest recognises a value of a column; nil where it may be anything.
+// valueTest returns a function that recognizes values of a column; nil if any
+// text may be one.
 func valueTest(id columnID) func(string) bool {
 	switch columns[id].kind {
 	case companyKind:
@@ -256,8 +257,8 @@ func valueTest(id columnID) func(string) bool {
 	return nil
 }
 
-// isNumber reports whether a text has digits and no letters, as an identifier of
-// somebody's own has and a name has not.
+// isNumber reports whether a text has digits and no letters: a client number
+// rather than a name.
 func isNumber(s string) bool {
 	digits := false
 	for _, r := range s {
