@@ -269,7 +269,7 @@ var columns = slices.Concat([]column{
 		choices: filing.StructureTypes,
 		means: map[string]string{"membermanaged": "MEMBER", "managermanaged": "MANAGER", "members": "MEMBER",
 			"managers": "MANAGER"},
-		about:   "For an LLC: MEMBER or MANAGER, whoever manages it.",
+		about:   "For an LLC: MEMBER or MANAGER, as the company is managed.",
 		example: "MEMBER",
 	},
 	taxElection: {

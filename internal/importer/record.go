@@ -217,6 +217,7 @@ func (im *Import) identity() string {
 		}
 	}
 	if im.detected && slices.Contains(agentOrders, im.mapping.product) {
+		// These words are part of the IDs of earlier batches.
 		parts = append(parts, string(im.mapping.product)+" by its columns")
 	} else {
 		option("--product", string(im.mapping.product))
