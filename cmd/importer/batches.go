@@ -195,14 +195,18 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	if !s.Held.IsZero() {
 		fmt.Fprintf(table, "reserved\t%s for uncertain rows\n", s.Held)
 	}
-	halted, err := l.Fleet().Halt(ctx)
+	now, err := l.Progress(ctx, b.ID)
 	if err != nil {
 		return err
 	}
-	if text := report.HaltText(halted); text != "" {
-		fmt.Fprintf(table, "halted\t%s%s\n", text, afterHalt[halted.Reason])
+	facts, err := jobs.LoadBatchFacts(ctx, l, b, now)
+	if err != nil {
+		return err
 	}
-	disagrees, err := a.disagreement(ctx, l, halted)
+	for _, hold := range facts.Holds() {
+		fmt.Fprintf(table, "not sent\t%s%s\n", legible(hold.Text), advice(hold, b.ID))
+	}
+	disagrees, err := a.disagreement(ctx, l, facts.Halted)
 	if err != nil {
 		return err
 	}
@@ -252,12 +256,25 @@ func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.
 	return text, nil
 }
 
-// afterHalt is what to do about what halts the fleet.
-var afterHalt = map[filing.Halt]string{
-	filing.HaltFunds: "; after a top-up: importer deposit AMOUNT, or run again",
-	filing.HaltKey:   "; correct FILING_API_KEY and run again",
-
-	filing.HaltRestored: "; " + report.AfterRestore,
+// advice is what to do about a hold of a batch, after its text; "" where it ends
+// automatically, at a time that is not known.
+func advice(h jobs.Hold, batch string) string {
+	todo := map[jobs.HoldReason]string{
+		jobs.HeldForFunds:   "After a top-up: importer deposit AMOUNT, or run again.",
+		jobs.HeldForBalance: "After a top-up: importer deposit AMOUNT.",
+		jobs.HeldForKey:     "Correct FILING_API_KEY and run again.",
+		jobs.HeldForRestore: "To continue, " + report.AfterRestore + ".",
+		jobs.HeldByPause:    "To resume it: importer resume " + batch + ".",
+		jobs.HeldForCost:    "To approve it: importer approve " + batch + ".",
+		jobs.HeldForWorker:  "Start a worker, or run the file again.",
+	}[h.Reason]
+	if h.Reason == jobs.HeldForRate && !h.Until.IsZero() {
+		todo = "Sending starts again at " + h.Until.Local().Format("15:04:05") + "."
+	}
+	if todo != "" {
+		todo = " " + todo
+	}
+	return todo
 }
 
 func (a *app) resultsCommand() *cobra.Command {

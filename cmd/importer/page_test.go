@@ -52,8 +52,8 @@ func openedPage(t *testing.T, redis string) (*page, *bytes.Buffer) {
 	return p, &log
 }
 
-// fleetText is the fleet's page as somebody sees it who is signed in.
-func fleetText(t *testing.T, p *page) string {
+// pageText is a page as a person sees it who is signed in.
+func pageText(t *testing.T, p *page, path string) string {
 	t.Helper()
 	front := httptest.NewServer(p.site)
 	defer front.Close()
@@ -79,7 +79,7 @@ func fleetText(t *testing.T, p *page) string {
 		t.Fatal(err)
 	}
 	entered.Body.Close()
-	answer, err := browser.Get(front.URL + "/fleet")
+	answer, err := browser.Get(front.URL + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 	if took := time.Since(began); took < 490*time.Millisecond {
 		t.Errorf("six look-ups within %s", took)
 	}
-	text := fleetText(t, p)
+	text := pageText(t, p, "/fleet")
 	if !strings.Contains(text, "Redis is down") || strings.Contains(text, "Nothing is on it") ||
 		strings.Contains(text, "do_not_show") {
 		t.Errorf("the page says\n%s", text)
@@ -151,7 +151,7 @@ func TestPageFindsRedisLater(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text := fleetText(t, p); strings.Contains(text, "Redis is away") {
+	if text := pageText(t, p, "/fleet"); strings.Contains(text, "Redis is away") {
 		t.Errorf("the page says\n%s", text)
 	}
 	// A second's silence later the turns are the fleet's again: ten times as many.

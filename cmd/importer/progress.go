@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
 )
@@ -88,7 +89,7 @@ func (p *progress) loop(ctx context.Context) {
 
 // line is the state of a batch, and what halts it.
 func (p *progress) line(now report.Progress) string {
-	halted := report.HaltWords(now.Halted)
+	halted := jobs.FleetHold(now.Halted).Words()
 	switch {
 	case halted == "" && p.trouble != nil && p.trouble() != "":
 		halted = p.app.paint.yellow("the filing service is not responding: " + p.trouble())

@@ -592,8 +592,8 @@ func (r *filingRun) explainOutcome(ending jobs.Outcome) {
 		r.say("%s. No row is lost. Run the same command again later%s.",
 			r.paint.yellow(ending.Redis.Error()), r.waitHint)
 	case jobs.LedgerHalted:
-		r.say("%s: %s%s.", r.paint.red("Nothing more was sent"), report.HaltText(ending.Halted),
-			afterHalt[ending.Halted.Reason])
+		hold := jobs.FleetHold(ending.Halted)
+		r.say("%s. %s%s", r.paint.red("Nothing more was sent"), hold.Text, advice(hold, r.batch.ID))
 	case jobs.Paused:
 		r.say("The batch is paused. To resume it: importer resume %s", r.batch.ID)
 	case jobs.NotApproved:

@@ -18,11 +18,14 @@
 //     succeeds; package filing decides what it means for the row.
 //  6. The sweeper (worker.go) marks in-flight rows of dead processes as uncertain.
 //
-// Why is a row not sent? Worker.Hold has the answer for a process: the fleet halt
-// of the ledger (funds, key, rate, a restored ledger, a newer version), the order
-// breaker of the client, or Redis. The pump logs "orders held" and "orders
-// resumed" with it. What holds the rows of one batch (paused, not approved, no
-// funds) is the ledger's: see ledger.Unfinished, and Await, which ends with it.
+// Why is a row not sent? A Hold (hold.go) is the one answer, and its text is what
+// the log, importer status and the page say. Worker.Hold is that of a process: the
+// fleet halt of the ledger (funds, key, rate, a restored ledger, a newer version),
+// the order breaker of the client, or Redis. The last two are this process's own:
+// it shares them with the others in the ledger's list of processes. BatchFacts.Holds
+// adds what keeps the rows of one batch: a pause, an approval, the recorded balance,
+// another row, no worker. The pump logs "orders held", "orders resumed" and "batch
+// held".
 //
 // LookUp and Compare read the users and companies of a batch before its approval.
 // CatchUp brings the ledger up to date before a command or the page shows it.

@@ -162,6 +162,7 @@ func (w *Worker) pump(ctx context.Context) error {
 		w.noteWrite(ctx, w.queue.probe(ctx))
 	}
 	if down, _ := w.queue.health.downFor(now); down > 0 {
+		w.logHold(ctx, w.Hold())
 		return nil
 	}
 	halted, err := w.ledger.Fleet().Halt(ctx)
@@ -203,8 +204,9 @@ func (w *Worker) pump(ctx context.Context) error {
 	w.chunks.forgetOthers(chunks)
 	maps.DeleteFunc(w.stuck, func(chunk int64, _ stuckChunk) bool { return chunks[chunk] == nil })
 	if len(order) == 0 {
-		return nil
+		return w.logBatches(ctx, now)
 	}
+	w.idleSince = time.Time{}
 	if pending == 0 && len(ids) >= w.chunks.limit() {
 		w.chunks.grow()
 	}
@@ -264,28 +266,31 @@ func (w *Worker) noteWrite(ctx context.Context, err error) {
 func (w *Worker) Hold() Hold {
 	now := w.now()
 	if down, err := w.queue.health.downFor(now); down > 0 {
-		return Hold{Reason: HeldByRedis, Note: err.Error(), Since: now.Add(-down)}
+		h := newHold(HeldByRedis, err.Error())
+		h.Since = now.Add(-down)
+		return h
 	}
 	hold, _ := w.state.hold(now)
 	return hold
 }
 
-// logHold logs a hold when its reason changes, and its end. Only the pump's
-// goroutine calls it.
+// logHold logs a hold when its reason changes, and its end, and shares it with
+// the other processes. Only the pump's goroutine calls it.
 func (w *Worker) logHold(ctx context.Context, hold Hold) {
+	w.shareHold(ctx, hold)
 	before := w.logged
 	if hold.Reason == before.Reason {
 		return
 	}
 	w.logged = hold
 	if hold.Reason == "" {
-		w.log.InfoContext(ctx, "orders resumed", "reason", before.Reason, "note", before.Note, "since", before.Since)
+		w.log.InfoContext(ctx, "orders resumed", "reason", before.Reason, "text", before.Text, "since", before.Since)
 		return
 	}
-	level := slog.LevelError // a person has to act
-	if hold.Reason == HeldForRate || hold.Reason == HeldForFunds || hold.Reason == HeldByBreaker {
-		level = slog.LevelWarn
+	level := slog.LevelWarn
+	if hold.NeedsPerson() {
+		level = slog.LevelError
 	}
-	w.log.Log(ctx, level, "orders held", "reason", hold.Reason, "note", hold.Note, "since", hold.Since,
+	w.log.Log(ctx, level, "orders held", "reason", hold.Reason, "text", hold.Text, "since", hold.Since,
 		"until", hold.Until)
 }

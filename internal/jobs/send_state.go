@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -10,45 +9,6 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 )
-
-// HoldReason names what keeps rows from being sent.
-type HoldReason string
-
-// The reasons for which a process sends nothing. The first five are the fleet
-// halt, which the ledger keeps for all processes, by the names of filing.Halt.
-const (
-	HeldForFunds   HoldReason = HoldReason(filing.HaltFunds)
-	HeldForKey     HoldReason = HoldReason(filing.HaltKey)
-	HeldForRate    HoldReason = HoldReason(filing.HaltRate)
-	HeldForRestore HoldReason = HoldReason(filing.HaltRestored)
-	HeldForVersion HoldReason = HoldReason(filing.HaltVersion)
-	HeldByBreaker  HoldReason = "breaker" // the filing service fails
-	HeldByRedis    HoldReason = "redis"   // the queue is down
-)
-
-// Hold is the one answer to why a process sends no rows; the zero value where it
-// sends them.
-type Hold struct {
-	Reason HoldReason
-	Note   string    // the words of whoever gave the reason
-	Since  time.Time // zero where that is not known
-	Until  time.Time // when a row may try again; zero where a person has to act
-}
-
-// String is the reason in a sentence's words, for logs.
-func (h Hold) String() string {
-	if h.Reason == "" {
-		return "orders are sent"
-	}
-	text := "held: " + string(h.Reason)
-	if h.Note != "" {
-		text += " (" + h.Note + ")"
-	}
-	if !h.Until.IsZero() {
-		text += fmt.Sprintf(", until %s", h.Until.Format(time.RFC3339))
-	}
-	return text
-}
 
 // haltTTL is how long a fleet halt counts in this process before it is read
 // again. The pump reads it ten times a second.
@@ -79,7 +39,7 @@ func (s *sendState) setHalt(now time.Time, h ledger.Halted) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.halt = Hold{Reason: HoldReason(h.Reason), Note: h.Note, Since: h.Since, Until: h.Until}
+	s.halt = FleetHold(h)
 	s.blocked = until
 }
 
@@ -109,7 +69,9 @@ func (s *sendState) hold(now time.Time) (h Hold, blocked bool) {
 	}
 	if s.breaker != nil {
 		if b := s.breaker.Hold(); !b.Since.IsZero() {
-			return Hold{Reason: HeldByBreaker, Since: b.Since, Until: b.Until}, now.Before(b.Until)
+			h = newHold(HeldByBreaker, "")
+			h.Since, h.Until = b.Since, b.Until
+			return h, now.Before(b.Until)
 		}
 	}
 	return halt, false
@@ -160,7 +122,8 @@ func (s *sendState) observeLookup(now time.Time, err error) {
 func (s *sendState) setTold(reason HoldReason, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = Hold{Reason: reason, Since: now, Until: now.Add(haltTTL)}
+	s.told = newHold(reason, "")
+	s.told.Since, s.told.Until = now, now.Add(haltTTL)
 }
 
 func (s *sendState) recordFailure(now time.Time) {

@@ -53,6 +53,10 @@ type Worker struct {
 	chunks       *chunkTracker
 	stuck        map[int64]stuckChunk   // the pump's own
 	logged       Hold                   // the pump's own
+	shared       string                 // the hold that the other processes know; the pump's own
+	heldBatches  map[string]string      // why their rows are not sent, as it was logged; the pump's own
+	idleSince    time.Time              // zero while there are rows to send; the pump's own
+	askBatches   time.Time              // when to look up heldBatches again; the pump's own
 	handlers     int                    // chunks in hand at once
 	membership   atomic.Pointer[string] // as the last sweep found it
 

@@ -467,6 +467,15 @@ func (l *Ledger) Batches(ctx context.Context) ([]Batch, error) {
 	return l.batches(ctx, `ORDER BY created_at DESC, id`)
 }
 
+// BatchesWithWork lists the open batches with ready rows, also those whose rows
+// wait. An only batch narrows it to one.
+func (l *Ledger) BatchesWithWork(ctx context.Context, only string) ([]Batch, error) {
+	return l.batches(ctx, `WHERE open = 1 AND canceled = 0 AND ($1 = '' OR id = $1) AND (
+		EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.result = 'ready' AND r.waits = '')
+		OR EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id AND r.waits <> ''))
+		ORDER BY created_at DESC, id`, only)
+}
+
 func (db *database) batches(ctx context.Context, where string, args ...any) ([]Batch, error) {
 	rows, err := db.read.QueryContext(ctx, `SELECT `+batchColumns+` FROM batches `+where, args...)
 	if err != nil {

@@ -28,6 +28,7 @@ type Process struct {
 	PID       int
 	What      string // "worker", "run", "serve" as it was announced; "" for a passing command
 	Places    bool
+	Hold      string // why it sends no rows, as SetHold announced it; "" while it sends them
 	StartedAt time.Time
 	ExpiresAt time.Time // its lease
 	Alive     bool
@@ -163,7 +164,7 @@ func (db *database) enroll(ctx context.Context, x execer) error {
 			VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+db.clock.sql()+fmt.Sprintf(` + %d)`, db.lease.Milliseconds())+`
 			ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what,
 				places = excluded.places`,
-		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, toMillis(db.owner.StartedAt), db.owner.What,
+		db.owner.ID, db.owner.Host, db.owner.PID, db.owner.lock, toMillis(db.owner.StartedAt), db.owner.announcement(),
 		boolInt(db.owner.Places), db.owner.Timeout.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("renew the lease of process %s: %w", db.owner.ID, err)
@@ -187,6 +188,26 @@ func (l Fleet) Announce(ctx context.Context, what string, places bool) error {
 	l.owner.What, l.owner.Places = what, places
 	l.renewing.Unlock()
 	return l.renew(ctx)
+}
+
+// SetHold announces why this process sends no rows; "" where it sends them. The
+// other processes read it in Process.Hold.
+func (l Fleet) SetHold(ctx context.Context, hold string) error {
+	l.renewing.Lock()
+	l.owner.Hold = hold
+	l.renewing.Unlock()
+	return l.renew(ctx)
+}
+
+// holdMark stands in the column what between the kind of a process and its hold.
+const holdMark = " held: "
+
+// announcement is what the column what says of a process.
+func (p *Process) announcement() string {
+	if p.Hold == "" {
+		return p.What
+	}
+	return p.What + holdMark + p.Hold
 }
 
 // retire removes this process from the membership.
@@ -258,6 +279,7 @@ func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &timeout, &p.Placing, &now)
 		p.StartedAt, p.ExpiresAt, p.Timeout = fromMillis(
 			started), fromMillis(expires), time.Duration(timeout)*time.Millisecond
+		p.What, p.Hold, _ = strings.Cut(p.What, holdMark)
 		if err == nil {
 			p.Alive = db.alive(p, now)
 		}

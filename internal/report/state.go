@@ -55,25 +55,6 @@ func Brief(r ledger.Row) string {
 	return text
 }
 
-// HaltText says why the whole fleet is halted, with the message of the filing
-// service; "" if it is not. Callers add what to do about it.
-func HaltText(h ledger.Halted) string {
-	switch h.Reason {
-	case filing.HaltFunds:
-		return fmt.Sprintf("the filing service says that the prepaid balance is too low (%s)", h.Note)
-	case filing.HaltKey:
-		return fmt.Sprintf("the filing service refuses the API key (%s)", h.Note)
-	case filing.HaltRate:
-		return "the filing service asked for a pause until " + clock(h)
-	case filing.HaltRestored:
-		return fmt.Sprintf(
-			"the ledger went back in time (%s): rows sent since then may look unsent, so nothing is sent", h.Note)
-	case filing.HaltVersion:
-		return h.Note
-	}
-	return ""
-}
-
 // AfterRestore is what to do about a ledger that went back in time.
 const AfterRestore = "mark the rows that may have been sent since as uncertain and resume: importer resolve " +
 	"restored (or, if no process that has ended can have sent any, importer resolve restored --nothing-sent)"
@@ -89,25 +70,6 @@ func DisagreeText(h ledger.Halted, book ledger.Balance) string {
 		"The recorded balance is %s, but the filing service says that its balance is too low: the two disagree",
 		book.Available().Dollars())
 }
-
-// HaltWords is HaltText in two or three words.
-func HaltWords(h ledger.Halted) string {
-	switch h.Reason {
-	case filing.HaltFunds:
-		return "waiting for funds"
-	case filing.HaltKey:
-		return "key refused"
-	case filing.HaltRate:
-		return "paused until " + clock(h)
-	case filing.HaltRestored:
-		return "ledger restored"
-	case filing.HaltVersion:
-		return "newer ledger"
-	}
-	return ""
-}
-
-func clock(h ledger.Halted) string { return h.Until.Local().Format("15:04:05") }
 
 // Tone says how good a line is for its reader. Each has a color.
 type Tone string

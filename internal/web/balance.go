@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
@@ -81,7 +82,7 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 		return err
 	}
 	if halt.Reason == filing.HaltFunds {
-		p.Halt, p.Asks, p.Against = report.HaltText(halt), halt.Until, report.DisagreeText(halt, p.Book)
+		p.Halt, p.Asks, p.Against = jobs.FleetHold(halt).Text, halt.Until, report.DisagreeText(halt, p.Book)
 	}
 	if p.Rows, p.Queued, err = s.Ledger.Backlog(ctx); err != nil {
 		return err

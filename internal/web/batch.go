@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
 )
@@ -168,26 +169,27 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	halted, err := l.Fleet().Halt(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &panel{Batch: b, Filings: orders.filings, Later: orders.unfinished.Later}
-	if p.Later > 0 {
-		p.Due = time.UnixMilli(orders.unfinished.NextDue)
-	}
-	if p.Book, err = l.Balance(ctx); err != nil {
-		return nil, err
-	}
-	if p.Dearer, err = l.Approvals().CostIncrease(ctx, b.ID); err != nil {
-		return nil, err
-	}
 	now := ledger.Progress{
 		Counts:   f.Counts,
 		Spent:    f.Spent,
 		Reserved: f.Reserved,
 		Waiting:  f.Waiting,
 		Short:    f.Short,
+	}
+	facts, err := jobs.LoadBatchFacts(ctx, l, b, now)
+	if err != nil {
+		return nil, err
+	}
+	halted := facts.Halted
+	p := &panel{
+		Batch:   b,
+		Filings: orders.filings,
+		Later:   orders.unfinished.Later,
+		Book:    facts.Balance,
+		Dearer:  facts.Increase,
+	}
+	if p.Later > 0 {
+		p.Due = time.UnixMilli(orders.unfinished.NextDue)
 	}
 	at := time.Now()
 	left := f.Counts[filing.Ready] + f.Counts[filing.Placing]
@@ -217,8 +219,8 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	for _, status := range p.Summary.FilingStatuses() {
 		p.Statuses = append(p.Statuses, filingStatus{status, p.Summary.Filings[status]})
 	}
-	if err := w.holds(ctx, p); err != nil {
-		return nil, err
+	for _, h := range facts.Holds() {
+		p.Holds = append(p.Holds, adviseHold(h, facts))
 	}
 	if len(p.Holds) > 0 && p.Class == "running" {
 		p.Word, p.Class = p.Holds[0].Word, "paused"
@@ -226,90 +228,46 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	return p, nil
 }
 
-// holds finds why rows of the batch are not sent.
-func (w *watch) holds(ctx context.Context, p *panel) error {
-	b := p.Batch
-	switch {
-	case p.Done || !b.Open:
-		return nil
-	case b.Paused:
-		p.Holds = append(p.Holds, hold{
-			Class: "warn",
-			What:  "This batch is paused.",
-			Do:    "No more rows are sent until someone resumes it. Rows already sent get their result.",
-		})
-		return nil
-	case b.Approval.State == ledger.ApprovalWanted:
-		return nil // the page says more of that
-	}
-	if text := report.HaltText(p.Halted); text != "" {
-		h := hold{Word: report.HaltWords(p.Halted), Class: "warn", What: sentence(text)}
-		switch p.Halted.Reason {
-		case filing.HaltFunds:
-			h.Do, h.Path, h.Name = "No row is lost. Top up at the filing service, then record the deposit: "+
-				"sending starts again right away.", "/balance", "Record a deposit"
-			if text := report.DisagreeText(p.Halted, p.Book); text != "" {
-				h.Do, h.Name = text+". Check the balance at the filing service, then record the difference. "+
-					h.Do, "Correct the balance"
-			}
-		case filing.HaltKey:
-			h.Class, h.Do, h.Path, h.Name = "bad", "Nothing is sent, and no row is lost. An operator must correct "+
-				"the API key.", "/settings", "Settings"
-		case filing.HaltRestored:
-			h.Class, h.Do = "bad", "An operator has to "+report.AfterRestore+"."
-		case filing.HaltVersion:
-			h.Class = "bad"
-		default:
-			h.Word, h.What, h.Do, h.Until = "waiting for the filing service", "The filing "+
-				"service asked for a pause.", "Sending starts again automatically.", p.Halted.Until
+// adviseHold adds to a hold what to do about it, and where.
+func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
+	shown := hold{Word: h.Words(), Class: "warn", What: h.Text}
+	switch h.Reason {
+	case jobs.HeldByPause:
+		shown.Do = "No more rows are sent until someone resumes it. Rows already sent get their result."
+	case jobs.HeldForApproval:
+		shown.Do = "No order is placed before an approver approves it."
+	case jobs.HeldForFunds:
+		shown.Do, shown.Path, shown.Name = topUp, "/balance", "Record a deposit"
+		if text := report.DisagreeText(facts.Halted, facts.Balance); text != "" {
+			shown.Do = text + ". Check the balance at the filing service, then record the difference. " + topUp
+			shown.Name = "Correct the balance"
 		}
-		p.Holds = append(p.Holds, h)
+	case jobs.HeldForBalance:
+		shown.Do, shown.Path, shown.Name = topUp, "/balance", "Record a deposit"
+	case jobs.HeldForKey:
+		shown.Class, shown.Path, shown.Name = "bad", "/settings", "Settings"
+		shown.Do = "Nothing is sent, and no row is lost. An operator must correct the API key."
+	case jobs.HeldForRestore:
+		shown.Class, shown.Do = "bad", "An operator has to "+report.AfterRestore+"."
+	case jobs.HeldForVersion:
+		shown.Class = "bad"
+	case jobs.HeldForRate, jobs.HeldByBreaker:
+		shown.Do, shown.Until = "Sending starts again automatically.", h.Until
+	case jobs.HeldByRedis:
+		shown.Class, shown.Path, shown.Name = "bad", "/fleet", "Workers"
+		shown.Do = "No row is lost. Sending starts again automatically when Redis is back."
+	case jobs.HeldForCost:
+		shown.Do = "No order is placed for them before an approver approves the cost."
+	case jobs.HeldForRow:
+		shown.Do = "They are sent, or get their result, when that row has its own."
+	case jobs.HeldForWorker:
+		shown.Do, shown.Path, shown.Name = "No row is lost. An operator must start a worker.", "/fleet", "Workers"
 	}
-	if p.Dearer.Rows > 0 {
-		what, rows := "", count(p.Dearer.Rows, "row")
-		if p.Dearer.Cost.Amount > p.Dearer.Approved {
-			what = fmt.Sprintf("The cost of %s is now %s. Approved: %s.", rows, p.Dearer.Cost,
-				p.Dearer.Approved.Dollars())
-		} else {
-			what = fmt.Sprintf("Someone asked to send %s again. The cost is %s.", rows, p.Dearer.Cost)
-		}
-		p.Holds = append(p.Holds, hold{
-			Word: "waiting for approval", Class: "warn", What: what,
-			Do: "No order is placed for them before an approver approves the cost.",
-		})
-	}
-	if p.Short > 0 && p.Halted.Reason != filing.HaltFunds {
-		h := hold{
-			Word:  "waiting for funds",
-			Class: "warn",
-			What:  "Insufficient funds for " + count(p.Short, "row") + ".",
-			Do: "No row is lost. Top up at the filing service, then record the deposit: sending starts again " +
-				"right away.",
-			Path: "/balance",
-			Name: "Record a deposit",
-		}
-		if p.Book.Declared {
-			h.What = fmt.Sprintf("Insufficient funds for %s: %s is available.", count(p.Short, "row"),
-				max(0, p.Book.Available()).Dollars())
-		}
-		p.Holds = append(p.Holds, h)
-	}
-	processes, err := w.site.Ledger.Fleet().Processes(ctx)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(processes, func(one ledger.Process) bool { return one.Alive && one.Places }) {
-		p.Holds = append(p.Holds, hold{
-			Word:  "no worker",
-			Class: "warn",
-			What:  "No worker is running, so no orders are placed.",
-			Do:    "No row is lost. An operator must start a worker.",
-			Path:  "/fleet",
-			Name:  "Workers",
-		})
-	}
-	return nil
+	return shown
 }
+
+// topUp is what to do about funds.
+const topUp = "No row is lost. Top up at the filing service, then record the deposit: sending starts again right away."
 
 // Pace says how fast it goes; "" where that is not known.
 func (p *panel) Pace() string {

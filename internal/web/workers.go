@@ -3,9 +3,9 @@ package web
 import (
 	"time"
 
+	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-	"bulkfiling/internal/report"
 )
 
 var workerRoutes = []route{
@@ -55,7 +55,7 @@ func (s *Site) workers(v *request) error {
 	if p.Halted, err = s.Ledger.Fleet().Halt(ctx); err != nil {
 		return err
 	}
-	p.Halt = report.HaltText(p.Halted)
+	p.Halt = jobs.FleetHold(p.Halted).Text
 	if p.Backlog, p.Needed, err = s.Ledger.Backlog(ctx); err != nil {
 		return err
 	}
