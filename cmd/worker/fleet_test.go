@@ -315,7 +315,8 @@ func TestOutOfReachInTheMiddleOfATransaction(t *testing.T) {
 		time.Sleep(200 * time.Millisecond) // for the database to see that it waits
 		var n int
 		err := p.sql.QueryRowContext(t.Context(),
-			`SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction' AND clock_timestamp() - state_change > interval '0.1 s'`).Scan(&n)
+			`SELECT COUNT(*) FROM pg_stat_activity
+			WHERE state = 'idle in transaction' AND clock_timestamp() - state_change > interval '0.1 s'`).Scan(&n)
 		if err == nil && n == 0 {
 			m.database.mend()
 			err = errors.New("it is not")

@@ -50,11 +50,13 @@ func plotOf(figures string) (string, error) {
 <title>Rows a second over the number of workers</title>
 <rect width="760" height="420" fill="#fff"/>
 <text x="%.0f" y="26" font-size="16">Rows a second over the number of workers</text>
-<text x="%.0f" y="44" fill="#666">%d orders in flight each; %s processors for the workers, PostgreSQL, Redis and the service together</text>
+<text x="%.0f" y="44" fill="#666">%d orders in flight each; `+
+			`%s processors for the workers, PostgreSQL, Redis and the service together</text>
 `, left, left, 32, processors)
 	for rate := 0.0; rate <= high; rate += step {
-		fmt.Fprintf(
-			&b, `<path d="M%.1f %.1fH%.1f" stroke="#ddd"/><text x="%.1f" y="%.1f" text-anchor="end" fill="#666">%.0f</text>`+"\n", left, y(rate), left+width, left-8, y(rate)+4, rate)
+		fmt.Fprintf(&b, `<path d="M%.1f %.1fH%.1f" stroke="#ddd"/>`+
+			`<text x="%.1f" y="%.1f" text-anchor="end" fill="#666">%.0f</text>`+"\n",
+			left, y(rate), left+width, left-8, y(rate)+4, rate)
 	}
 	for _, p := range of[answers[0]] {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="#666">%.0f</text>`+"\n", x(p.workers),
@@ -78,8 +80,8 @@ func plotOf(figures string) (string, error) {
 			fmt.Fprintf(&dots, `<circle cx="%.1f" cy="%.1f" r="3.5"/>`, x(p.workers), y(p.rate))
 		}
 		colour, end := colours[i%len(colours)], points[len(points)-1]
-		fmt.Fprintf(
-			&b, `<g fill="none" stroke="%s"><path d="%s" stroke-dasharray="4 4"/><path d="%s" stroke-width="2"/></g><g fill="%s">%s<text x="%.1f" y="%.1f">%s ms</text></g>`+"\n",
+		fmt.Fprintf(&b, `<g fill="none" stroke="%s"><path d="%s" stroke-dasharray="4 4"/>`+
+			`<path d="%s" stroke-width="2"/></g><g fill="%s">%s<text x="%.1f" y="%.1f">%s ms</text></g>`+"\n",
 			colour, ideal.String(), path.String(), colour, dots.String(), x(end.workers)+10, y(end.rate)+4, answer)
 	}
 	b.WriteString("</svg>\n")

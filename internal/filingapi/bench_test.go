@@ -21,7 +21,8 @@ func BenchmarkOrders(b *testing.B) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		time.Sleep(20 * time.Millisecond)
 		_, _ = io.WriteString(
-			w, `{"companyId":"comp_1","items":[{"orderType":"annual_report","orderId":"order_1","filingStatus":"submitted"}]}`)
+			w, `{"companyId":"comp_1","items":[{"orderType":"annual_report","orderId":"order_1",`+
+				`"filingStatus":"submitted"}]}`)
 	}))
 	defer srv.Close()
 

@@ -186,7 +186,8 @@ func TestLookUps(t *testing.T) {
 		want        any
 		sent        seen
 	}{
-		{"company", `{"id":"comp_1","legalName":"A LLC","entityType":"LLC","formationState":null,"principalAddress":{"line1":"1 Main"},"new":1,"officers":"?"}`,
+		{"company", `{"id":"comp_1","legalName":"A LLC","entityType":"LLC","formationState":null,` +
+			`"principalAddress":{"line1":"1 Main"},"new":1,"officers":"?"}`,
 			func() (any, error) { return c.Company(t.Context(), "a-llc") },
 			filing.Company{
 				ID:               "comp_1",
@@ -211,7 +212,8 @@ func TestLookUps(t *testing.T) {
 			},
 			filing.User{ID: "user_1"},
 			seen{"POST", "/v1/users", `{"fullName":"Ann","email":"ann@example.com"}`, testKey, "application/json"}},
-		{"prices", `{"prices":[{"type":"ein","name":"EIN","wholesaleAmount":103.75,"enabled":true},{"type":"x","wholesaleAmount":25.0},{"type":"y","wholesaleAmount":null},{"type":"z","wholesaleAmount":"12.50"},{"type":"w","wholesaleAmount":"free"}]}`,
+		{"prices", `{"prices":[{"type":"ein","name":"EIN","wholesaleAmount":103.75,"enabled":true},` +
+			`{"type":"x","wholesaleAmount":25.0},{"type":"y","wholesaleAmount":null},{"type":"z","wholesaleAmount":"12.50"},{"type":"w","wholesaleAmount":"free"}]}`,
 			func() (any, error) { return c.Prices(t.Context()) },
 			[]filing.Price{{Type: "ein", Name: "EIN", WholesaleAmount: "103.75", Enabled: true},
 				{Type: "x", WholesaleAmount: "25.0"}, {Type: "y"}, {Type: "z", WholesaleAmount: "12.50"}, {Type: "w"}},
@@ -226,7 +228,8 @@ func TestLookUps(t *testing.T) {
 			},
 			filing.Company{ID: "comp_1", TradeName: "Ace"},
 			seen{"PATCH", "/v1/companies/comp_1", `{"tradeName":"Ace"}`, testKey, "application/json"}},
-		{"price list", `{"prices":[{"type":"ein","name":"EIN","description":"d","defaultAmount":79,"retailAmount":103.750,"wholesaleAmount":40.10,"enabled":true,"new":1}]}`,
+		{"price list", `{"prices":[{"type":"ein","name":"EIN","description":"d",` +
+			`"defaultAmount":79,"retailAmount":103.750,"wholesaleAmount":40.10,"enabled":true,"new":1}]}`,
 			func() (any, error) { return c.PriceList(t.Context()) },
 			[]filingapi.Price{
 				{
@@ -257,7 +260,9 @@ func TestLookUps(t *testing.T) {
 				Notifications: filingapi.Notifications{FilingStatusEmail: true},
 			},
 			seen{
-				"PATCH", "/v1/organization", `{"name":"Firm","showPrices":false,"signupKeys":[],"notifications":{"filingStatusEmail":true}}`, testKey, "application/json",
+				"PATCH", "/v1/organization",
+				`{"name":"Firm","showPrices":false,"signupKeys":[],"notifications":{"filingStatusEmail":true}}`,
+				testKey, "application/json",
 			}},
 		{"endpoint", `{"data":{"id":"we_1","url":"https://a.example.com/x","signing_secret":"whsec_1","new":[1]}}`,
 			func() (any, error) {
@@ -268,7 +273,8 @@ func TestLookUps(t *testing.T) {
 				"POST", "/v1/webhook-endpoints",
 				`{"url":"https://a.example.com/x","eventTypes":["document.uploaded"]}`, testKey, "application/json",
 			}},
-		{"document", `{"id":"doc_1","documentType":"ein_letter","fileName":"a.pdf","thumbnail":"https://t.example.com","downloadUrl":"https://a.example.com/x?y=1","expiresAt":"2026-01-02T03:04:05.678Z"}`,
+		{"document", `{"id":"doc_1","documentType":"ein_letter","fileName":"a.pdf",` +
+			`"thumbnail":"https://t.example.com","downloadUrl":"https://a.example.com/x?y=1","expiresAt":"2026-01-02T03:04:05.678Z"}`,
 			func() (any, error) { return c.Document(t.Context(), "doc_1") },
 			filingapi.Download{
 				URL:       "https://a.example.com/x?y=1",

@@ -123,7 +123,8 @@ func answers(status int, header map[string]string, body string) func(*testing.T)
 
 // A row per way in which an order can come out.
 func TestEveryOutcomeOfAnOrder(t *testing.T) {
-	const made = `{"companyId":"comp_1","items":[{"orderType":"annual_report","orderId":"order_1","filingStatus":"submitted","subscriptionStatus":null,"new":{"x":1}}],"more":true}`
+	const made = `{"companyId":"comp_1","items":[{"orderType":"annual_report","orderId":"order_1",` +
+		`"filingStatus":"submitted","subscriptionStatus":null,"new":{"x":1}}],"more":true}`
 	agent := &filing.Order{
 		UserID:          "user_1",
 		CompanyID:       "comp_1",
@@ -366,7 +367,8 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{
 			name: "a field of another type",
 			server: answers(
-				201, nil, `{"companyId":7,"items":[{"createdAt":12,"orderType":"annualReport","orderId":"order_1","subscriptionStatus":false}]}`),
+				201, nil, `{"companyId":7,"items":[{"createdAt":12,"orderType":"annualReport","orderId":"order_1",`+
+					`"subscriptionStatus":false}]}`),
 			want: filing.Answer{Kind: filing.Accepted, Status: 201},
 		},
 

@@ -126,9 +126,15 @@ func TestDownloadsInWhateverWordsTheyCome(t *testing.T) {
 	for body, want := range map[string]filingapi.Download{
 		`{"url":"https://a.example.com/x"}`: {URL: "https://a.example.com/x"},
 		`"https://a.example.com/x"`:         {URL: "https://a.example.com/x"},
-		`{"data":{"signed_url":"https://a.example.com/x","expires":"2026-01-02T03:04:05Z"}}`:       {URL: "https://a.example.com/x", ExpiresAt: at},
-		`{"url":"https://dashboard.example.com","download_url":"https://a.example.com/x"}`:         {URL: "https://a.example.com/x"},
-		`{"href":"https://a.example.com/x","url":"doc_1","expiresAt":"soon","type":"certificate"}`: {URL: "https://a.example.com/x", Type: "certificate"},
+		`{"data":{"signed_url":"https://a.example.com/x","expires":"2026-01-02T03:04:05Z"}}`: {
+			URL: "https://a.example.com/x", ExpiresAt: at,
+		},
+		`{"url":"https://dashboard.example.com","download_url":"https://a.example.com/x"}`: {
+			URL: "https://a.example.com/x",
+		},
+		`{"href":"https://a.example.com/x","url":"doc_1","expiresAt":"soon","type":"certificate"}`: {
+			URL: "https://a.example.com/x", Type: "certificate",
+		},
 		`{"document":{"name":"a.pdf","documentType":"mail"},"link":{"u":"https://a.example.com/x"}}`: {
 			URL:  "https://a.example.com/x",
 			Name: "a.pdf",

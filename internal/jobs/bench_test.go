@@ -98,7 +98,8 @@ func benchmarkBare(b *testing.B) float64 {
 			for i := range work {
 				do("GET", fmt.Sprintf("/companies/comp_%d", i), "")
 				do("POST", "/orders", fmt.Sprintf(
-					`{"userId":"user_1","companyId":"comp_%d","filingState":"DE","annualReport":{"filingYear":"2026"}}`, i))
+					`{"userId":"user_1","companyId":"comp_%d","filingState":"DE",`+
+						`"annualReport":{"filingYear":"2026"}}`, i))
 			}
 		})
 	}

@@ -475,7 +475,7 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 	for i := range 8 {
 		all = append(all, everything(i)...)
 	}
-	clear := func(_ *http.Request, body []byte) bool {
+	clean := func(_ *http.Request, body []byte) bool {
 		var order struct{ CompanyID string }
 		return json.Unmarshal(body, &order) == nil && !conflicts[order.CompanyID]
 	}
@@ -483,7 +483,7 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 		sandbox.Fault{Kind: sandbox.FaultReset, After: true, Endpoint: "POST /companies", Rate: 0.2},
 		sandbox.Fault{Kind: sandbox.FaultReset, Endpoint: "POST /companies", Rate: 0.2}) {
 		if fault.Endpoint == "" {
-			fault.Match = clear
+			fault.Match = clean
 		}
 		f.service.Inject(fault)
 	}

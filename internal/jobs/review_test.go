@@ -84,7 +84,8 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 					len(f.seen("PATCH", "/v1/companies")); n != 0 {
 					t.Errorf("%d orders or changes were sent", n)
 				}
-				want := ref + ` is "Lakeshore Holdings LLC" at the filing service, but the spreadsheet says "Smith & Daughters 702 LLC"`
+				want := ref + ` is "Lakeshore Holdings LLC" at the filing service, ` +
+					`but the spreadsheet says "Smith & Daughters 702 LLC"`
 				for _, r := range f.rows(l, "b") {
 					if !strings.HasPrefix(r.Message, want) {
 						t.Errorf("row %d says %q", r.Number, r.Message)

@@ -116,7 +116,8 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	f.must(err)
 	again, err := schedule.Add(f.Context(), l, ask)
 	f.must(err)
-	if first.Same || !again.Same || first.Roster.Tally.Ready != 3 || again.Season.CompanyList != first.Season.CompanyList {
+	if first.Same || !again.Same || first.Roster.Tally.Ready != 3 ||
+		again.Season.CompanyList != first.Season.CompanyList {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	other := ask
@@ -134,7 +135,8 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	}
 	s, err := schedule.Find(f.Context(), l, "de")
 	f.must(err)
-	if s.File != "roster-2.csv" || s.CompanyList != done.Season.CompanyList || s.CompanyList == first.Season.CompanyList {
+	if s.File != "roster-2.csv" || s.CompanyList != done.Season.CompanyList ||
+		s.CompanyList == first.Season.CompanyList {
 		t.Errorf("%+v", s)
 	}
 	// Whoever has seen the season before that is too late, and changes nothing.

@@ -74,7 +74,8 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o schedule.Options, s
 		o.Zone = "UTC"
 	}
 	f.must(o.Check())
-	hash, err := l.Schedules().AddCompanyList(f.Context(), ledger.CompanyList{File: "roster.csv", Content: []byte(rosterHead + lines)})
+	hash, err := l.Schedules().AddCompanyList(f.Context(),
+		ledger.CompanyList{File: "roster.csv", Content: []byte(rosterHead + lines)})
 	f.must(err)
 	options, err := json.Marshal(o)
 	f.must(err)
@@ -646,11 +647,13 @@ func TestSeasonThatFails(t *testing.T) {
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
 	l := f.openLedger()
-	hash, err := l.Schedules().AddCompanyList(f.Context(), ledger.CompanyList{File: "roster.csv", Content: []byte("Not,A,Roster\n1,2,3\n")})
+	hash, err := l.Schedules().AddCompanyList(f.Context(),
+		ledger.CompanyList{File: "roster.csv", Content: []byte("Not,A,Roster\n1,2,3\n")})
 	f.must(err)
 	options, err := json.Marshal(yearly)
 	f.must(err)
-	_, err = l.Schedules().Add(f.Context(), ledger.Schedule{Name: "bad", CompanyList: hash, Options: options, Since: h.now()})
+	_, err = l.Schedules().Add(f.Context(),
+		ledger.Schedule{Name: "bad", CompanyList: hash, Options: options, Since: h.now()})
 	f.must(err)
 	h.set("2027-02-01 00:00 UTC")
 	s := f.seasons(l, &h)

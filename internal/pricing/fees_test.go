@@ -93,9 +93,10 @@ func TestWhatIsNotInTheFileIsAnEstimate(t *testing.T) {
 
 func TestFilesOfFeesAsPeopleMakeThem(t *testing.T) {
 	for name, text := range map[string]string{
-		"as documented":       "product,state,entityType,amount\nannual-report,TX,LLC,138.75\n",
-		"BOM and line ends":   "\ufeffproduct,state,entityType,amount\r\nannual-report,TX,LLC,138.75\r\n",
-		"BOM and quotes":      "\ufeff\"product\",\"state\",\"entityType\",\"amount\"\n\"annual-report\",\"TX\",\"LLC\",\"138.75\"\n",
+		"as documented":     "product,state,entityType,amount\nannual-report,TX,LLC,138.75\n",
+		"BOM and line ends": "\ufeffproduct,state,entityType,amount\r\nannual-report,TX,LLC,138.75\r\n",
+		"BOM and quotes": "\ufeff\"product\",\"state\",\"entityType\",\"amount\"\n" +
+			"\"annual-report\",\"TX\",\"LLC\",\"138.75\"\n",
 		"header in any case":  "PRODUCT,State,Entity Type,AMOUNT\nAnnual Report,texas,llc,$138.75\n",
 		"another order":       "amount,note,entitytype,product,state\n138.75,by mail,L.L.C.,annual_report,Texas\n",
 		"semicolons":          "product;state;entityType;amount\nannual-report;TX;LLC;138.75\n",

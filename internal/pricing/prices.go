@@ -76,8 +76,8 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 			}
 		}
 		if overridden && len(found) == 0 {
-			return nil, fmt.Errorf("%w: the filing service has no price of the type given for %s; it has %s", ErrPriceTypes,
-				known.item, types(prices))
+			return nil, fmt.Errorf("%w: the filing service has no price of the type given for %s; it has %s",
+				ErrPriceTypes, known.item, types(prices))
 		}
 		for _, p := range found {
 			cents, err := wholesale(p)

@@ -38,6 +38,7 @@ func FactsOf(state filing.State, c filing.Company) Facts {
 // Verdict is what can be said of a year.
 type Verdict string
 
+// The verdicts on a year.
 const (
 	Dated       Verdict = "due"           // on Due.Date
 	NotThisYear Verdict = "not this year" // an off year, or too early after the formation
