@@ -216,24 +216,7 @@ func TestKilledAtEachBoundary(t *testing.T) {
 				for batch, kind := range map[string]*filing.Request{"a": report(1), "b": agentChange(2)} {
 					kind.User = filing.UserRef{Email: batch + "@example.com"} // a look-up before the intent
 					f.add(l, batch, kind)
-					orders := len(f.service.Books().Orders)
-					if c.stop == beforeAnswer {
-						f.service.Inject(sandbox.Fault{
-							Kind:    sandbox.FaultTimeout,
-							After:   true,
-							Company: kind.Company.Ref,
-							Times:   1,
-						})
-					}
-					cmd, said := f.process(batch, c.stop)
-					if c.stop == beforeAnswer {
-						f.eventually("the order is made", func() bool { return len(f.service.Books().Orders) > orders })
-					} else if line := <-said; line != "reached" {
-						t.Fatalf("the child said %q", line)
-					}
-					f.must(cmd.Process.Kill())
-					_ = cmd.Wait()
-
+					f.killAt(c.stop, batch, kind.Company.Ref)
 					before := f.rows(l, batch)[0]
 					switch want := map[boundary]filing.Result{
 						beforeIntent: filing.Ready,
@@ -257,6 +240,56 @@ func TestKilledAtEachBoundary(t *testing.T) {
 	}
 }
 
+// killAt kills a process that places a batch of one row, at a boundary.
+func (f *firm) killAt(stop boundary, batch, company string) {
+	f.Helper()
+	orders := len(f.service.Books().Orders)
+	if stop == beforeAnswer {
+		f.service.Inject(sandbox.Fault{
+			Kind:    sandbox.FaultTimeout,
+			After:   true,
+			Company: company,
+			Times:   1,
+		})
+	}
+	cmd, said := f.process(batch, stop)
+	if stop == beforeAnswer {
+		f.eventually("the order is made", func() bool { return len(f.service.Books().Orders) > orders })
+	} else if line := <-said; line != "reached" {
+		f.Fatalf("the child said %q", line)
+	}
+	f.must(cmd.Process.Kill())
+	_ = cmd.Wait()
+}
+
+// killAtWork kills a process that places batch a, a random moment after it began
+// to send. It reports false where the process ended before.
+func (f *firm) killAtWork(random *rand.Rand) bool {
+	f.Helper()
+	sent := len(f.seen("POST", "/v1/orders"))
+	cmd, said := f.process("a", "")
+	// Let it get to work before its moment comes.
+	working := make(chan struct{})
+	go func() {
+		defer close(working)
+		for deadline := time.Now().Add(10 * time.Second); len(f.seen("POST", "/v1/orders")) == sent &&
+			time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond) // between two looks
+		}
+	}()
+	select {
+	case <-working:
+	case line := <-said:
+		if !strings.HasPrefix(line, "ended") {
+			f.Fatalf("the child said %q", line)
+		}
+	}
+	timer := time.NewTimer(time.Duration(random.IntN(30)) * time.Millisecond)
+	<-timer.C
+	f.must(cmd.Process.Kill())
+	return cmd.Wait() != nil
+}
+
 // Fifteen kills at random moments of a batch, then a run to the end: nothing is
 // bought twice, every row has its answer, no more rows are uncertain than orders
 // were in flight, and the books agree to the cent.
@@ -276,31 +309,7 @@ func TestKilledAtRandom(t *testing.T) {
 		l := f.openLedger()
 		f.add(l, "a", requests(rows, report, reportAndAgent, reportWithAgent, agentChange)...)
 		killed := 0
-		for killed < kills {
-			sent := len(f.seen("POST", "/v1/orders"))
-			cmd, said := f.process("a", "")
-			// Let it get to work before its moment comes.
-			working := make(chan struct{})
-			go func() {
-				defer close(working)
-				for deadline := time.Now().Add(10 * time.Second); len(f.seen("POST", "/v1/orders")) == sent &&
-					time.Now().Before(deadline); {
-					time.Sleep(time.Millisecond) // between two looks
-				}
-			}()
-			select {
-			case <-working:
-			case line := <-said:
-				if !strings.HasPrefix(line, "ended") {
-					t.Fatalf("the child said %q", line)
-				}
-			}
-			timer := time.NewTimer(time.Duration(random.IntN(30)) * time.Millisecond)
-			<-timer.C
-			f.must(cmd.Process.Kill())
-			if err := cmd.Wait(); err == nil {
-				break // it was done before
-			}
+		for killed < kills && f.killAtWork(random) {
 			killed++
 		}
 		if killed < 8 {

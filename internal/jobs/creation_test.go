@@ -104,27 +104,11 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 		if n := f.posts("/v1/orders"); n != len(all) {
 			t.Errorf("%d orders were sent, want %d", n, len(all))
 		}
-		ids := make(map[string]string)
-		for _, r := range f.rows(l, "a") {
-			name := filing.FoldLegalName(r.Request.Company.Sheet.LegalName)
-			if ids[name] == "" {
-				ids[name] = r.Company
-			}
-			if !filing.IsCompanyID(r.Company) || r.Company != ids[name] || r.Creating || r.Attempts != 1 {
-				t.Errorf("row %d: %q, want %q; %+v", r.Number, r.Company, ids[name], r)
-			}
-		}
+		ids := f.createdIDs(l, "a")
 		if len(ids) != companies {
 			t.Errorf("%v", ids)
 		}
-		made := f.companyOf(0)
-		want := described(0).Company.Sheet
-		if made.ID != ids["larkspur 0 llc"] || made.EntityType != want.EntityType ||
-			made.FormationState != want.FormationState || made.FormationDate != want.FormationDate ||
-			made.PrincipalAddress == nil || *made.PrincipalAddress != *want.PrincipalAddress ||
-			made.MailingAddress == nil || *made.MailingAddress != *want.MailingAddress {
-			t.Errorf("%+v", made)
-		}
+		f.wantDescribed(0, ids["larkspur 0 llc"])
 		if charged := f.service.Books().Charged; charged != companies*costOfEverything {
 			t.Errorf("%d was charged, want %d", charged, companies*costOfEverything)
 		}
@@ -140,6 +124,35 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 		}
 		f.settled(l, "a", "b")
 	})
+}
+
+// createdIDs returns the ids of the companies that a batch created, by their
+// folded names. All rows of one name must be for one company.
+func (f *firm) createdIDs(l *ledger.Ledger, batch string) map[string]string {
+	f.Helper()
+	ids := make(map[string]string)
+	for _, r := range f.rows(l, batch) {
+		name := filing.FoldLegalName(r.Request.Company.Sheet.LegalName)
+		if ids[name] == "" {
+			ids[name] = r.Company
+		}
+		if !filing.IsCompanyID(r.Company) || r.Company != ids[name] || r.Creating || r.Attempts != 1 {
+			f.Errorf("row %d: %q, want %q; %+v", r.Number, r.Company, ids[name], r)
+		}
+	}
+	return ids
+}
+
+// wantDescribed checks that a company was created as its rows describe it.
+func (f *firm) wantDescribed(i int, id string) {
+	f.Helper()
+	made, want := f.companyOf(i), described(i).Company.Sheet
+	if made.ID != id || made.EntityType != want.EntityType ||
+		made.FormationState != want.FormationState || made.FormationDate != want.FormationDate ||
+		made.PrincipalAddress == nil || *made.PrincipalAddress != *want.PrincipalAddress ||
+		made.MailingAddress == nil || *made.MailingAddress != *want.MailingAddress {
+		f.Errorf("%+v", made)
+	}
 }
 
 // What the request of a creation has no field for follows it, once, also where
@@ -217,21 +230,7 @@ func TestCreationInDoubt(t *testing.T) {
 			f.run(l, "b", patient)
 			f.want(l, "b", ledger.Counts{filing.Placed: 5})
 
-			uncertain, err := l.UncertainRows(t.Context(), "a")
-			f.must(err)
-			row := uncertain[0]
-			if !row.Creating || row.Reserved != 0 || row.Company != "" ||
-				!strings.Contains(row.Message, "sent for creation") ||
-				!strings.Contains(row.Message, "importer resolve") {
-				t.Errorf("%+v", row)
-			}
-			for _, r := range f.rows(l, "a") {
-				if r.Result == filing.Ready &&
-					(r.Reserved != 0 || r.Attempts != 0 ||
-						!strings.Contains(r.Message, fmt.Sprintf("row %d", row.Number))) {
-					t.Errorf("%+v", r)
-				}
-			}
+			row := f.uncertainCreation(l, "a")
 			// A run again sends nothing.
 			sent := f.posts("/v1/")
 			if end := f.run(l, "a", patient); end.Behind != 4 || f.posts("/v1/") != sent {
@@ -260,6 +259,28 @@ func TestCreationInDoubt(t *testing.T) {
 			f.settled(l, "a", "b")
 		})
 	}
+}
+
+// uncertainCreation returns the row of a batch whose creation is uncertain. The
+// ready rows must wait for it.
+func (f *firm) uncertainCreation(l *ledger.Ledger, batch string) ledger.Row {
+	f.Helper()
+	uncertain, err := l.UncertainRows(f.Context(), batch)
+	f.must(err)
+	row := uncertain[0]
+	if !row.Creating || row.Reserved != 0 || row.Company != "" ||
+		!strings.Contains(row.Message, "sent for creation") ||
+		!strings.Contains(row.Message, "importer resolve") {
+		f.Errorf("%+v", row)
+	}
+	for _, r := range f.rows(l, batch) {
+		if r.Result == filing.Ready &&
+			(r.Reserved != 0 || r.Attempts != 0 ||
+				!strings.Contains(r.Message, fmt.Sprintf("row %d", row.Number))) {
+			f.Errorf("%+v", r)
+		}
+	}
+	return row
 }
 
 // What is in doubt is the company: an order's id settles nothing, and a company

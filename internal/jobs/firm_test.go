@@ -271,16 +271,7 @@ func (f *firm) want(l *ledger.Ledger, batch string, want ledger.Counts) {
 // company. Every row must be of a company of its own within its batch.
 func (f *firm) agree(l *ledger.Ledger, batches ...string) {
 	f.Helper()
-	f.must(l.Audit(f.Context()))
-	books := f.service.Books()
-	if twice := books.Duplicates(); len(twice) > 0 {
-		f.Errorf("bought twice: %+v", twice)
-	}
-	for _, v := range f.service.Violations() {
-		if !v.Hidden {
-			f.Errorf("%s", v)
-		}
-	}
+	books := f.soundBooks(l)
 	charged := make(map[string]money.Cents)
 	orders := make(map[string]string)
 	for _, o := range books.Orders {
@@ -297,12 +288,7 @@ func (f *firm) agree(l *ledger.Ledger, batches ...string) {
 			switch r.Result {
 			case filing.Placed:
 				spent[company] += r.Cost.Amount
-				for _, i := range r.Items { // one of a doubt that was solved has no id until an event tells it
-					if i.OrderID != "" && orders[i.OrderID] != company {
-						f.Errorf("row %d of %s has the order %s, which the books have for %q", r.Number, company,
-							i.OrderID, orders[i.OrderID])
-					}
-				}
+				f.ownsOrders(r, orders)
 			case filing.Uncertain:
 				doubt[company] = r.Reserved
 			}
@@ -330,6 +316,35 @@ func (f *firm) agree(l *ledger.Ledger, batches ...string) {
 	if book.Posted+uncertain != total || total != money.Cents(books.Charged) {
 		f.Errorf("the ledger says %s, and %s of what is in doubt was charged; the books say %s", book.Posted,
 			uncertain, total)
+	}
+}
+
+// soundBooks returns the service's books. Nothing in them may be bought twice, no
+// request may have broken a rule, and the ledger's sums must be its entries.
+func (f *firm) soundBooks(l *ledger.Ledger) sandbox.Books {
+	f.Helper()
+	f.must(l.Audit(f.Context()))
+	books := f.service.Books()
+	if twice := books.Duplicates(); len(twice) > 0 {
+		f.Errorf("bought twice: %+v", twice)
+	}
+	for _, v := range f.service.Violations() {
+		if !v.Hidden {
+			f.Errorf("%s", v)
+		}
+	}
+	return books
+}
+
+// ownsOrders checks that the orders of a row are of its company. The order of an
+// uncertain row that was resolved has no id until an event brings it.
+func (f *firm) ownsOrders(r ledger.Row, orders map[string]string) {
+	f.Helper()
+	for _, i := range r.Items {
+		if company := r.Request.Company.Ref; i.OrderID != "" && orders[i.OrderID] != company {
+			f.Errorf("row %d of %s has the order %s, which the books have for %q", r.Number, company,
+				i.OrderID, orders[i.OrderID])
+		}
 	}
 }
 

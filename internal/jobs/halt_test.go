@@ -338,6 +338,20 @@ func TestServiceDown(t *testing.T) {
 	}
 }
 
+// rateHalt waits for a pause that the service asked for, and returns the moment
+// from which all processes can know of it.
+func (f *firm) rateHalt(l *ledger.Ledger) (held ledger.Halted, seen time.Time) {
+	for held.Reason != filing.HaltRate && f.Context().Err() == nil {
+		var err error
+		if held, err = l.Fleet().Halt(f.Context()); err != nil {
+			f.Error(err)
+			return held, seen
+		}
+		seen = time.Now()
+	}
+	return held, seen
+}
+
 // Retry-After is obeyed by the whole fleet: two processes, of which one is told.
 func TestRetryAfter(t *testing.T) {
 	for _, c := range []struct {
@@ -373,16 +387,9 @@ func TestRetryAfter(t *testing.T) {
 			var seen time.Time
 			var held ledger.Halted
 			watched := make(chan struct{})
-			go func() { // the moment from which everybody can know
+			go func() {
 				defer close(watched)
-				for held.Reason != filing.HaltRate && t.Context().Err() == nil {
-					var err error
-					if held, err = one.Fleet().Halt(t.Context()); err != nil {
-						t.Error(err)
-						return
-					}
-					seen = time.Now()
-				}
+				held, seen = f.rateHalt(one)
 			}()
 			w := f.start(one, f.openQueue())
 			f.start(two, f.openQueue())

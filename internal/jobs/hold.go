@@ -142,8 +142,13 @@ func LoadBatchFacts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, p led
 func (f *BatchFacts) Holds() []Hold {
 	b, p := f.Batch, f.Progress
 	left := p.Counts[filing.Ready] + p.Counts[filing.Placing]
+	halt := FleetHold(f.Halted)
 	switch {
-	case left == 0, !b.Open, b.Canceled:
+	case left == 0, b.Canceled:
+		return nil
+	case !b.Open && halt.Reason != "": // it would be held if it were submitted
+		return []Hold{halt}
+	case !b.Open:
 		return nil
 	case b.Paused:
 		return []Hold{{Reason: HeldByPause, Text: "This batch is paused."}}
@@ -151,7 +156,6 @@ func (f *BatchFacts) Holds() []Hold {
 		return []Hold{{Reason: HeldForApproval, Text: "This batch is waiting for approval."}}
 	}
 	var holds []Hold
-	halt := FleetHold(f.Halted)
 	if halt.Reason != "" {
 		holds = append(holds, halt)
 	}

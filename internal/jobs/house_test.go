@@ -96,16 +96,7 @@ func houseQuoter(dir string) (*pricing.Rates, error) {
 // may be in doubt any more.
 func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 	f.Helper()
-	f.must(l.Audit(f.Context()))
-	books := f.service.Books()
-	if twice := books.Duplicates(); len(twice) > 0 {
-		f.Errorf("bought twice: %+v", twice)
-	}
-	for _, v := range f.service.Violations() {
-		if !v.Hidden {
-			f.Errorf("%s", v)
-		}
-	}
+	books := f.soundBooks(l)
 	charged, spent := make(map[string]money.Cents), make(map[string]money.Cents)
 	bought, known := make(map[string]string), make(map[string]bool)
 	for _, o := range books.Orders {
@@ -118,36 +109,7 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 	}
 	for _, batch := range batches {
 		for _, r := range f.rows(l, batch) {
-			spent[r.Company] += 0
-			if r.Reserved != 0 {
-				f.Errorf("row %d of %s is %s and holds %s", r.Number, batch, r.Result, r.Reserved)
-			}
-			if r.Message == "" && r.Result != filing.Ready {
-				f.Errorf("row %d of %s is %s without a word", r.Number, batch, r.Result)
-			}
-			if r.Result != filing.Placed {
-				continue
-			}
-			if !r.Cost.IsKnown() {
-				f.Errorf("row %d of %s: what it cost is known only in part", r.Number, batch)
-			}
-			spent[r.Company] += r.Cost.Amount
-			var items money.Cents
-			for _, i := range r.Items {
-				items += i.Cost.Amount
-				if i.OrderID == "" {
-					continue
-				}
-				if !known[i.OrderID] || bought[i.OrderID] != "" && bought[i.OrderID] != r.Company {
-					f.Errorf("row %d of %s is for %s and has the order %s, of %q", r.Number, batch, r.Company,
-						i.OrderID, bought[i.OrderID])
-				}
-				delete(bought, i.OrderID)
-			}
-			byPerson := len(r.Items) > 0 && r.Items[0].OrderType == "" // who knows the orders, not their prices
-			if len(r.Items) > 0 && !byPerson && items != r.Cost.Amount {
-				f.Errorf("row %d of %s cost %s and its items %s", r.Number, batch, r.Cost, items)
-			}
+			spent[r.Company] += f.settledRow(r, bought, known)
 		}
 	}
 	for company, cents := range charged {
@@ -167,6 +129,41 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 		f.Errorf("the ledger says %s spent and %s held, the books %s", book.Posted, book.Reserved,
 			money.Cents(books.Charged))
 	}
+}
+
+// settledRow checks one row against the orders in the books, by their ids, and
+// returns what it cost.
+func (f *firm) settledRow(r ledger.Row, bought map[string]string, known map[string]bool) money.Cents {
+	f.Helper()
+	if r.Reserved != 0 {
+		f.Errorf("row %d of %s is %s and holds %s", r.Number, r.Batch, r.Result, r.Reserved)
+	}
+	if r.Message == "" && r.Result != filing.Ready {
+		f.Errorf("row %d of %s is %s without a word", r.Number, r.Batch, r.Result)
+	}
+	if r.Result != filing.Placed {
+		return 0
+	}
+	if !r.Cost.IsKnown() {
+		f.Errorf("row %d of %s: what it cost is known only in part", r.Number, r.Batch)
+	}
+	var items money.Cents
+	for _, i := range r.Items {
+		items += i.Cost.Amount
+		if i.OrderID == "" {
+			continue
+		}
+		if !known[i.OrderID] || (bought[i.OrderID] != "" && bought[i.OrderID] != r.Company) {
+			f.Errorf("row %d of %s is for %s and has the order %s, of %q", r.Number, r.Batch, r.Company,
+				i.OrderID, bought[i.OrderID])
+		}
+		delete(bought, i.OrderID)
+	}
+	byPerson := len(r.Items) > 0 && r.Items[0].OrderType == "" // who knows the orders, not their prices
+	if len(r.Items) > 0 && !byPerson && items != r.Cost.Amount {
+		f.Errorf("row %d of %s cost %s and its items %s", r.Number, r.Batch, r.Cost, items)
+	}
+	return r.Cost.Amount
 }
 
 // office is an address in a state.

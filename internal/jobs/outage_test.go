@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -235,6 +236,16 @@ func TestSentinelFailover(t *testing.T) {
 	f.fleet(600, 150, master.kill)
 }
 
+// clusterPort is the port at which the other nodes of a cluster reach a node.
+func clusterPort(node *redisServer) (port int) {
+	for line := range strings.Lines(fmt.Sprint(node.do("CLUSTER", "NODES"))) {
+		if _, after, found := strings.Cut(line, "@"); found && strings.Contains(line, "myself") {
+			fmt.Sscan(after, &port)
+		}
+	}
+	return port
+}
+
 // A cluster of three masters places rows, with the queue in one slot of it, also
 // when all of it is flushed in the middle.
 func TestCluster(t *testing.T) {
@@ -250,25 +261,16 @@ func TestCluster(t *testing.T) {
 	for i, s := range nodes {
 		s.do("CLUSTER", "ADDSLOTSRANGE", i*5462, min((i+1)*5462, 16384)-1)
 		if i > 0 {
-			var bus int
-			for _, line := range strings.Split(fmt.Sprint(nodes[0].do("CLUSTER", "NODES")), "\n") {
-				if _, after, found := strings.Cut(line, "@"); found && strings.Contains(line, "myself") {
-					fmt.Sscan(after, &bus)
-				}
-			}
-			s.do("CLUSTER", "MEET", "127.0.0.1", nodes[0].port, bus)
+			s.do("CLUSTER", "MEET", "127.0.0.1", nodes[0].port, clusterPort(nodes[0]))
 		}
 	}
 	f := newFirm(t, servers{redis: "redis://:s3cret@" + strings.Join(addrs, ",")},
 		sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
 	f.eventually("every node finds the cluster complete", func() bool {
-		for _, s := range nodes {
-			if !strings.Contains(fmt.Sprint(s.do("CLUSTER", "INFO")), "cluster_state:ok") ||
-				!strings.Contains(fmt.Sprint(s.do("CLUSTER", "INFO")), "cluster_known_nodes:3") {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(nodes, func(s *redisServer) bool {
+			info := fmt.Sprint(s.do("CLUSTER", "INFO"))
+			return !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:3")
+		})
 	})
 	with := 0
 	f.fleet(600, 150, func() {

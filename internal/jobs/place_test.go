@@ -21,62 +21,69 @@ const rich = 1_000_000_00
 // again buys nothing, and neither does an overlapping one.
 func TestPlaceOnce(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		for _, style := range []sandbox.Config{{}, {
+		placeOnce(newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true}))
+		if on.database != "" {
+			return // the second style would find the first one's purchases
+		}
+		placeOnce(newFirm(t, on, sandbox.Config{
+			OpeningBalance: rich,
+			AutoSeed:       true,
 			OrderTypes:     sandbox.Camel,
 			Success:        200,
 			ShuffleItems:   true,
 			Errors:         sandbox.NestedErrors,
 			AutoEntityType: "CORP",
-		}} {
-			style.OpeningBalance, style.AutoSeed = rich, true
-			f := newFirm(t, on, style)
-			f.dir = t.TempDir()
-			l := f.openLedger()
-			first, second := "a"+string(style.OrderTypes), "b"+string(style.OrderTypes)
-			f.add(l, first, requests(100, report, reportAndAgent, reportWithAgent, agentChange)...)
-			if end := f.run(l, first, patient); end.Reason != jobs.Finished {
-				t.Fatalf("%+v", end)
-			}
-			f.want(l, first, ledger.Counts{filing.Placed: 100})
-			f.agree(l, first)
-			for _, r := range f.rows(l, first) {
-				want := len(r.Request.Order.Products())
-				if len(r.Items) != want || r.Attempts != 1 || !r.Cost.IsKnown() {
-					t.Errorf("%+v", r)
-				}
-				for _, i := range r.Items {
-					if !slices.Contains(r.Request.Order.Products(), i.Product) || i.OrderID == "" ||
-						i.FilingStatus != "submitted" {
-						t.Errorf("%+v", i)
-					}
-				}
-			}
-			posts := len(f.seen("POST", "/v1/orders"))
-			if end := f.run(l, first, patient); end.Reason != jobs.Finished {
-				t.Fatalf("%+v", end)
-			}
-			overlapping := requests(104, report, reportAndAgent, reportWithAgent, agentChange)
-			slices.Reverse(overlapping)
-			f.add(l, second, overlapping...)
-			if end := f.run(l, second, patient); end.Reason != jobs.Finished {
-				t.Fatalf("%+v", end)
-			}
-			f.want(l, second, ledger.Counts{filing.Placed: 4, filing.Exists: 100})
-			f.agree(l, first, second)
-			if n := len(f.seen("POST", "/v1/orders")) - posts; n != 4 {
-				t.Errorf("%d more orders were sent, want 4", n)
-			}
-			for _, r := range f.rows(l, second) {
-				if r.Result == filing.Exists &&
-					(len(r.Items) == 0 || r.Items[0].OrderID == "" || r.Items[0].Cost.Amount != 0) {
-					t.Errorf("the answer of a row bought before lacks its orders: %+v", r)
-				}
-			}
-			if style.OrderTypes == "" && on.database != "" {
-				return // the second style would find the first one's purchases
-			}
-		}
+		}))
 	})
+}
+
+func placeOnce(f *firm) {
+	l := f.openLedger()
+	finish := func(batch string) {
+		f.Helper()
+		if end := f.run(l, batch, patient); end.Reason != jobs.Finished {
+			f.Fatalf("%+v", end)
+		}
+	}
+	f.add(l, "a", requests(100, report, reportAndAgent, reportWithAgent, agentChange)...)
+	finish("a")
+	f.want(l, "a", ledger.Counts{filing.Placed: 100})
+	f.agree(l, "a")
+	for _, r := range f.rows(l, "a") {
+		f.wantItems(r)
+	}
+	posts := len(f.seen("POST", "/v1/orders"))
+	finish("a")
+	overlapping := requests(104, report, reportAndAgent, reportWithAgent, agentChange)
+	slices.Reverse(overlapping)
+	f.add(l, "b", overlapping...)
+	finish("b")
+	f.want(l, "b", ledger.Counts{filing.Placed: 4, filing.Exists: 100})
+	f.agree(l, "a", "b")
+	if n := len(f.seen("POST", "/v1/orders")) - posts; n != 4 {
+		f.Errorf("%d more orders were sent, want 4", n)
+	}
+	for _, r := range f.rows(l, "b") {
+		if r.Result == filing.Exists &&
+			(len(r.Items) == 0 || r.Items[0].OrderID == "" || r.Items[0].Cost.Amount != 0) {
+			f.Errorf("the answer of a row bought before lacks its orders: %+v", r)
+		}
+	}
+}
+
+// wantItems checks that a placed row has an order for each of its products, of
+// one attempt, at a known price.
+func (f *firm) wantItems(r ledger.Row) {
+	f.Helper()
+	products := r.Request.Order.Products()
+	if len(r.Items) != len(products) || r.Attempts != 1 || !r.Cost.IsKnown() {
+		f.Errorf("%+v", r)
+	}
+	for _, i := range r.Items {
+		if !slices.Contains(products, i.Product) || i.OrderID == "" || i.FilingStatus != "submitted" {
+			f.Errorf("%+v", i)
+		}
+	}
 }
 
 // One look-up per user and per company, however many rows name them.

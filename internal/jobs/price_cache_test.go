@@ -33,108 +33,137 @@ func (f flat) Quote(o *filing.Order, company pricing.Facts, _ func(filing.State)
 	return pricing.Quote{Lines: []pricing.Line{line}, Total: line.Cost()}
 }
 
-// What things cost is asked again after a while, once for all who ask; what was
-// told last stands where nobody tells anything; and a change is said once.
-func TestTariff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var (
-			log    bytes.Buffer
-			asked  int
-			told   = flat{25_00, 138_75}
-			refuse error
-		)
-		state := &sendState{}
-		f := newLookup(nil, nil, 1, unlimited{}, state, time.Now)
-		tariff := newPriceCache(told, func(ctx context.Context) (pricing.Quoter, error) {
-			asked++
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-			return told, refuse
-		}, time.Now, slog.New(slog.NewTextHandler(&log, nil)))
-		want := func(cost flat, asks int, said ...string) {
-			t.Helper()
-			var all sync.WaitGroup
-			for range 20 {
-				all.Go(func() {
-					if q, err := tariff.get(t.Context(), f); err != nil || q != cost {
-						t.Errorf("%v, %v; want %v", q, err, cost)
-					}
-				})
-			}
-			all.Wait()
-			lines := strings.Count(log.String(), "\n")
-			if asked != asks || lines != min(len(said), 1) {
-				t.Errorf("asked %d times, want %d; said %s", asked, asks, &log)
-			}
-			for _, s := range said {
-				if !strings.Contains(log.String(), s) {
-					t.Errorf("%s was not said: %s", s, &log)
-				}
-			}
-			log.Reset()
-			asked = 0
-		}
-		old := told
-		told = flat{30_00, 150_00}
-		time.Sleep(priceTTL - time.Second)
-		want(old, 0)
-		time.Sleep(time.Second)
-		want(told, 1, "changes=2", "annual report: $30.00, it was $25.00",
-			"annual report, state fee of FL for LLC: $150.00, it was $138.75")
-		time.Sleep(priceTTL)
-		want(told, 1) // and nothing is said of what is as it was
-
-		old, told, refuse = told, flat{}, errors.New("nobody is there")
-		time.Sleep(priceTTL)
-		want(old, 1, "nobody is there")
-		time.Sleep(priceRetry - time.Second)
-		want(old, 0)
-		time.Sleep(time.Second)
-		want(old, 1) // said once is enough
-		told, refuse = flat{31_00, 150_00}, nil
-		time.Sleep(priceRetry)
-		want(told, 1, "changes=1", "annual report: $31.00, it was $30.00")
-
-		// Where nothing is sent nothing is asked, and old prices are none.
-		time.Sleep(priceTTL)
-		state.setHalt(time.Now(), ledger.Halted{Reason: filing.HaltKey})
-		if q, err := tariff.get(t.Context(), f); !errors.Is(err, errHalted) || asked != 0 {
-			t.Errorf("%v, %v", q, err)
-		}
-		time.Sleep(time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		if q, err := tariff.get(ctx, f); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, %v", q, err)
-		}
-		asked = 0
-		want(told, 1)
-
-		refuse = fmt.Errorf("ask: %w", filingapi.ErrUnavailable)
-		time.Sleep(priceTTL)
-		want(told, 1, "WARN")
-		if state.failed.first.IsZero() {
-			t.Error("a price list that cannot be read does not count as a failure of the service")
-		}
-
-		// A service that asks for patience gets it; then the last prices count.
-		time.Sleep(priceTTL)
-		refuse = fmt.Errorf("ask: %w", filingapi.ErrBusy)
-		if q, err := tariff.get(t.Context(), f); !errors.Is(err, errHalted) {
-			t.Errorf("%v, %v", q, err)
-		}
-		want(told, 1)
-	})
+// priceList is a price cache over a list of the filing service that a test changes.
+type priceList struct {
+	*testing.T
+	cache  *priceCache
+	lookup *lookup
+	state  *sendState
+	log    bytes.Buffer
+	asked  int   // how often the service was asked since the last want
+	now    flat  // what the service answers
+	refuse error // what it answers instead
 }
 
-func TestTariffThatNobodyCanAskStands(t *testing.T) {
+func newPriceList(t *testing.T) *priceList {
+	p := &priceList{T: t, state: &sendState{}, now: flat{25_00, 138_75}}
+	p.lookup = newLookup(nil, nil, 1, unlimited{}, p.state, time.Now)
+	p.cache = newPriceCache(p.now, p.ask, time.Now, slog.New(slog.NewTextHandler(&p.log, nil)))
+	return p
+}
+
+// ask is the service, which takes a second.
+func (p *priceList) ask(ctx context.Context) (pricing.Quoter, error) {
+	p.asked++
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return p.now, p.refuse
+}
+
+// want checks the cached prices, how often the service was asked for them, and
+// what the log says of it in one line.
+func (p *priceList) want(cost flat, asked int, logged ...string) {
+	p.Helper()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if q, err := p.cache.get(p.Context(), p.lookup); err != nil || q != cost {
+				p.Errorf("%v, %v; want %v", q, err, cost)
+			}
+		})
+	}
+	all.Wait()
+	lines := strings.Count(p.log.String(), "\n")
+	if p.asked != asked || lines != min(len(logged), 1) {
+		p.Errorf("asked %d times, want %d; logged %s", p.asked, asked, &p.log)
+	}
+	for _, s := range logged {
+		if !strings.Contains(p.log.String(), s) {
+			p.Errorf("%s was not logged: %s", s, &p.log)
+		}
+	}
+	p.log.Reset()
+	p.asked = 0
+}
+
+// fails checks that there are no prices, for a reason.
+func (p *priceList) fails(ctx context.Context, want error) {
+	p.Helper()
+	if q, err := p.cache.get(ctx, p.lookup); !errors.Is(err, want) {
+		p.Errorf("%v, %v; want %v", q, err, want)
+	}
+}
+
+// Prices are read again after a while, once for all callers; the last ones count
+// while the service cannot be asked; and a change is logged once.
+func TestPriceCache(t *testing.T) {
+	for name, test := range map[string]func(*priceList){
+		"changes": func(p *priceList) {
+			old := p.now
+			p.now = flat{30_00, 150_00}
+			time.Sleep(priceTTL - time.Second)
+			p.want(old, 0)
+			time.Sleep(time.Second)
+			p.want(p.now, 1, "changes=2", "annual report: $30.00, it was $25.00",
+				"annual report, state fee of FL for LLC: $150.00, it was $138.75")
+			time.Sleep(priceTTL)
+			p.want(p.now, 1) // the same prices are not logged again
+		},
+		"the service fails": func(p *priceList) {
+			old := p.now
+			p.now, p.refuse = flat{}, errors.New("nobody is there")
+			time.Sleep(priceTTL)
+			p.want(old, 1, "nobody is there")
+			time.Sleep(priceRetry - time.Second)
+			p.want(old, 0)
+			time.Sleep(time.Second)
+			p.want(old, 1) // logged once is enough
+			p.now, p.refuse = flat{31_00, 138_75}, nil
+			time.Sleep(priceRetry)
+			p.want(p.now, 1, "changes=1", "annual report: $31.00, it was $25.00")
+		},
+		"a halted fleet does not ask, and has no old prices": func(p *priceList) {
+			time.Sleep(priceTTL)
+			p.state.setHalt(time.Now(), ledger.Halted{Reason: filing.HaltKey})
+			if p.fails(p.Context(), errHalted); p.asked != 0 {
+				p.Errorf("asked %d times", p.asked)
+			}
+			time.Sleep(time.Second)
+			ctx, cancel := context.WithTimeout(p.Context(), time.Millisecond)
+			defer cancel()
+			p.fails(ctx, context.DeadlineExceeded)
+			p.asked = 0
+			p.want(p.now, 1)
+		},
+		"an unreadable list counts as a failure of the service": func(p *priceList) {
+			p.refuse = fmt.Errorf("ask: %w", filingapi.ErrUnavailable)
+			time.Sleep(priceTTL)
+			p.want(p.now, 1, "WARN")
+			if p.state.failed.first.IsZero() {
+				p.Error("it does not")
+			}
+		},
+		"a busy service gets its pause, then the last prices count": func(p *priceList) {
+			time.Sleep(priceTTL)
+			p.refuse = fmt.Errorf("ask: %w", filingapi.ErrBusy)
+			p.fails(p.Context(), errHalted)
+			p.want(p.now, 1, "the last ones count")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(newPriceList(t)) })
+		})
+	}
+}
+
+func TestPricesWithoutASourceStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tariff := newPriceCache(flat{25_00, 0}, nil, time.Now, nil)
+		prices := newPriceCache(flat{25_00, 0}, nil, time.Now, nil)
 		time.Sleep(1000 * time.Hour)
-		if q, err := tariff.get(t.Context(), nil); err != nil || q != (flat{25_00, 0}) {
+		if q, err := prices.get(t.Context(), nil); err != nil || q != (flat{25_00, 0}) {
 			t.Errorf("%v, %v", q, err)
 		}
 	})

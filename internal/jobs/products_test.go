@@ -387,17 +387,12 @@ func TestNumberOfARowInDoubtSealedWithAnotherKey(t *testing.T) {
 	}
 }
 
-// Hundreds of rows of every product and party, under faults before and after the
-// order is made and under kills: every row is right, every cent is, and nothing
-// is there twice.
-func TestEveryProductUnderFaultsAndKills(t *testing.T) {
-	t.Parallel()
-	const formations, eins, qualifications, bundles = 80, 60, 60, 40
-	f := newHouse(t, servers{}, sandbox.Config{Latency: 10 * time.Millisecond, Seed: 11, ShuffleItems: true})
-	f.service.AddUser(sandbox.User{ID: "user_1"})
+// formationsOfAllKinds returns formations of both entity types in several states,
+// with each kind of agent.
+func formationsOfAllKinds(n int) []*filing.Request {
 	var all []*filing.Request
 	states := []filing.State{"WY", "DE", "FL", "NV", "NY", "AZ"}
-	for i := range formations {
+	for i := range n {
 		r := formation(i)
 		o := &r.Order
 		o.FilingState = states[i%len(states)]
@@ -421,6 +416,48 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 		o.Formation.Company.Officers = officers(o.Formation.Company.EntityType, 1+i/4%4)
 		all = append(all, r)
 	}
+	return all
+}
+
+// wantExisting checks a row that orders what the service had already: nothing was
+// bought but the agent, where the row orders one.
+func (f *firm) wantExisting(r ledger.Row) {
+	f.Helper()
+	want := filing.Exists
+	if r.Request.Order.RegisteredAgent != nil {
+		want = filing.Placed // the agent alone
+	}
+	if r.Result != want || (want == filing.Placed && (r.Cost.Amount != priceAgent || len(r.Items) != 1)) {
+		f.Errorf("row %d is %s for %s, want %s: %s", r.Number, r.Result, r.Cost, want, r.Message)
+	}
+}
+
+// resolveAll resolves the uncertain rows of a batch as a person does, and runs it
+// again, until none is left.
+func (f *firm) resolveAll(l *ledger.Ledger, batch string) {
+	f.Helper()
+	for range 4 {
+		uncertain, err := l.UncertainRows(f.Context(), batch)
+		f.must(err)
+		if len(uncertain) == 0 {
+			return
+		}
+		f.Logf("%d rows are uncertain", len(uncertain))
+		f.service.ClearFaults() // the person's own look-ups get answers
+		f.settleByTheBooks(l, uncertain)
+		f.run(l, batch, patient)
+	}
+}
+
+// Hundreds of rows of every product and party, under faults before and after the
+// order is made and under kills: every row is right, every cent is, and nothing
+// is there twice.
+func TestEveryProductUnderFaultsAndKills(t *testing.T) {
+	t.Parallel()
+	const formations, eins, qualifications, bundles = 80, 60, 60, 40
+	f := newHouse(t, servers{}, sandbox.Config{Latency: 10 * time.Millisecond, Seed: 11, ShuffleItems: true})
+	f.service.AddUser(sandbox.User{ID: "user_1"})
+	all := formationsOfAllKinds(formations)
 	conflicts := make(map[string]bool) // companies of which the service has something already
 	// A conflict after an attempt without an answer is taken for our own order,
 	// see the table of answers. What the service has from elsewhere is therefore
@@ -492,13 +529,7 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 	f.add(l, "there", there...)
 	f.run(l, "there", patient)
 	for _, r := range f.rows(l, "there") {
-		want := filing.Exists
-		if r.Request.Order.RegisteredAgent != nil {
-			want = filing.Placed // the agent alone
-		}
-		if r.Result != want || want == filing.Placed && (r.Cost.Amount != priceAgent || len(r.Items) != 1) {
-			t.Errorf("row %d is %s for %s, want %s: %s", r.Number, r.Result, r.Cost, want, r.Message)
-		}
+		f.wantExisting(r)
 	}
 	for n := range 4 {
 		sent := 40 * (n + 1)
@@ -509,17 +540,7 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 		})
 	}
 	f.run(l, "a", patient)
-	for range 4 { // a person, until nothing is in doubt
-		uncertain, err := l.UncertainRows(t.Context(), "a")
-		f.must(err)
-		if len(uncertain) == 0 {
-			break
-		}
-		t.Logf("%d rows are uncertain", len(uncertain))
-		f.service.ClearFaults() // the person's own look-ups get answers
-		f.settleByTheBooks(l, uncertain)
-		f.run(l, "a", patient)
-	}
+	f.resolveAll(l, "a")
 	f.want(l, "a", ledger.Counts{filing.Placed: len(all)})
 	f.settled(l, "a", "there")
 	books := f.service.Books()

@@ -61,6 +61,20 @@ func everyProduct(ref, name string) []*filing.Request {
 	}
 }
 
+// wantConfirmation checks what a row says whose name is not that of its company,
+// and that it has a cell to confirm the company at.
+func (f *firm) wantConfirmation(r ledger.Row, says, name string) {
+	f.Helper()
+	if !strings.HasPrefix(r.Message, says) {
+		f.Errorf("row %d says %q", r.Number, r.Message)
+	}
+	if !slices.ContainsFunc(r.Faults, func(f ledger.Fault) bool {
+		return f.Header == "Confirmed Name" && f.Suggest == name
+	}) {
+		f.Errorf("row %d has no cell to confirm it at: %+v", r.Number, r.Faults)
+	}
+}
+
 // A row that names another company than its Company ID is not sent: not what it
 // orders, not in whatever way it came to be sent, by id or by slug.
 func TestAnotherCompanysIDIsNotSent(t *testing.T) {
@@ -87,14 +101,7 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 				want := ref + ` is "Lakeshore Holdings LLC" at the filing service, ` +
 					`but the spreadsheet says "Smith & Daughters 702 LLC"`
 				for _, r := range f.rows(l, "b") {
-					if !strings.HasPrefix(r.Message, want) {
-						t.Errorf("row %d says %q", r.Number, r.Message)
-					}
-					if !slices.ContainsFunc(r.Faults, func(f ledger.Fault) bool {
-						return f.Header == "Confirmed Name" && f.Suggest == "Lakeshore Holdings LLC"
-					}) {
-						t.Errorf("row %d has no cell to confirm it at: %+v", r.Number, r.Faults)
-					}
+					f.wantConfirmation(r, want, "Lakeshore Holdings LLC")
 				}
 				f.settled(l, "b")
 			})
