@@ -17,10 +17,10 @@ type Applier struct {
 
 // The waits of an applier.
 const (
-	lookAgain    = 2 * time.Second // for events that other processes stored
+	interval     = 2 * time.Second // between checks for events that other processes stored
 	firstBackoff = time.Second
 	lastBackoff  = time.Minute
-	farewell     = 5 * time.Second // for what is stored when it ends
+	parting      = 5 * time.Second // for the events that are stored when the applier ends
 )
 
 // newApplier makes an applier. Run runs it.
@@ -28,16 +28,16 @@ func newApplier(store store, log *slog.Logger) *Applier {
 	return &Applier{store: store, log: log, woken: make(chan struct{}, 1)}
 }
 
-// Wake lets the applier look at once.
+// Wake makes the applier check for events now.
 func (a *Applier) Wake() {
 	select {
 	case a.woken <- struct{}{}:
-	default: // it will look anyhow
+	default: // a check is due already
 	}
 }
 
-// Run applies events until ctx ends, and then once more those that are stored by
-// then. The next process applies what is left.
+// Run applies events until ctx ends, and then once more. The next process applies
+// the events that are left.
 func (a *Applier) Run(ctx context.Context) {
 	backoff := retry.Backoff{First: firstBackoff, Max: lastBackoff}
 	for ctx.Err() == nil {
@@ -45,11 +45,11 @@ func (a *Applier) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		wait, woken := lookAgain, a.woken
+		wait, woken := interval, a.woken
 		if err == nil {
 			backoff.Reset()
 		} else {
-			wait, woken = backoff.Next(), nil // new events do not mend what is wrong
+			wait, woken = backoff.Next(), nil // a new event does not end the wait
 			a.log.Error("applying events failed, retrying", "err", err, "wait", wait.String())
 		}
 		timer := time.NewTimer(wait)
@@ -60,14 +60,14 @@ func (a *Applier) Run(ctx context.Context) {
 		}
 		timer.Stop()
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
 	defer cancel()
 	if err := a.drain(last); err != nil {
 		a.log.Error("events left for the next process", "err", err)
 	}
 }
 
-// drain applies until nothing is left.
+// drain applies events until none is left.
 func (a *Applier) drain(ctx context.Context) error {
 	for {
 		done, settled, err := a.store.Apply(ctx)

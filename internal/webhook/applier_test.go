@@ -14,7 +14,8 @@ import (
 )
 
 // running is an applier at work over a store, and the times at which it asked.
-func running(t *testing.T, apply func(n int) (int, []ledger.Settled, error)) (m *memory, rc *webhook.Receiver, asked func() []time.Duration, said *lines) {
+func running(t *testing.T, apply func(n int) (int, []ledger.Settled, error)) (
+	m *memory, rc *webhook.Receiver, asked func() []time.Duration, said *lines) {
 	var times []time.Duration
 	begin := time.Now()
 	m = &memory{secrets: []string{secret}}

@@ -171,6 +171,35 @@ func TestKilledBetweenStoreAndApply(t *testing.T) {
 	})
 }
 
+// twiceInReverse are three events of each row, twice, the newest first.
+func twiceInReverse(rows []ledger.Row) (told []string) {
+	for _, say := range []func(int) string{
+		func(n int) string { return status(n, 8, "pending") }, func(n int) string { return status(n, 9, "filed") },
+		document,
+	} {
+		for _, r := range rows {
+			told = append(told, say(r.Number))
+		}
+	}
+	slices.Reverse(told)
+	return append(told, told...)
+}
+
+// deliver sends a body until it is answered, as the filing service does, and
+// returns the number of repetitions.
+func (s *store) deliver(client *http.Client, address, body, signature string, want int) (again int64) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		switch got := post(client, address, body, signature); {
+		case got == want:
+			return again
+		case got != 0 && got != 503 || time.Now().After(deadline):
+			s.Errorf("%.80s: %d, want %d", body, got, want)
+			return again
+		}
+		again++
+	}
+}
+
 // 500 orders of which each is told pending, filed and documented, twice, the
 // newest first, with rubbish in between; half of them before their own answers;
 // and the receiver is killed and started again three times.
@@ -186,35 +215,14 @@ func TestEverythingTwiceInReverse(t *testing.T) {
 		rows := s.add(l, orders)
 		s.place(l, rows[:orders/2])
 
-		var told []string
-		for _, say := range []func(int) string{
-			func(n int) string { return status(n, 8, "pending") }, func(n int) string { return status(n, 9, "filed") },
-			document,
-		} {
-			for _, r := range rows {
-				told = append(told, say(r.Number))
-			}
-		}
-		slices.Reverse(told)
-		told = append(told, told...)
-
+		told := twiceInReverse(rows)
 		address := nettest.Free()
 		client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 		defer client.CloseIdleConnections()
 		huge := string(bytes.Repeat([]byte("x"), 10<<20))
 		var done, again atomic.Int64
-		// deliver sends until it is answered, as the service does.
 		deliver := func(body, signature string, want int) {
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-				switch got := post(client, "http://"+address, body, signature); {
-				case got == want:
-					return
-				case got != 0 && got != 503 || time.Now().After(deadline):
-					s.Errorf("%.80s: %d, want %d", body, got, want)
-					return
-				}
-				again.Add(1)
-			}
+			again.Add(s.deliver(client, "http://"+address, body, signature, want))
 		}
 		work := make(chan int)
 		var senders sync.WaitGroup

@@ -122,13 +122,15 @@ func status(number, hour int, status string) string {
 		date = `,"filingDate":"2026-03-07T10:00:00.000Z"`
 	}
 	return fmt.Sprintf(
-		`{"id":"evt_%d_%s","type":"filing.status_changed","createdAt":"2026-03-01T%02d:00:00.000Z","data":{"orderId":"%s","orderType":"annual_report","filingStatus":"%s"%s}}`,
+		`{"id":"evt_%d_%s","type":"filing.status_changed","createdAt":"2026-03-01T%02d:00:00.000Z",`+
+			`"data":{"orderId":"%s","orderType":"annual_report","filingStatus":"%s"%s}}`,
 		number, status, hour, order(number), status, date)
 }
 
 func document(number int) string {
 	return fmt.Sprintf(
-		`{"id":"evt_%d_document","type":"document.uploaded","createdAt":"2026-03-01T09:00:00.000Z","data":{"orderId":"%s","documentType":"annual_report","documentId":"doc_%d"}}`,
+		`{"id":"evt_%d_document","type":"document.uploaded","createdAt":"2026-03-01T09:00:00.000Z",`+
+			`"data":{"orderId":"%s","documentType":"annual_report","documentId":"doc_%d"}}`,
 		number, order(number), number)
 }
 
@@ -236,9 +238,12 @@ func TestSignedIsAlwaysKept(t *testing.T) {
 		bodies := []string{
 			`{"id":"evt_a\ud800","type":"t"}`, "{\"id\":\"evt_b\xff\",\"type\":\"t\"}", `{"id":" evt_c ","type":"t"}`,
 			`{"id":"` + strings.Repeat("x", 201) + `","type":"t"}`,
-			`{"id":"evt_1","type":"\u0000","data":{"orderId":"\u0000","filingStatus":"\u0000","exceptionCode":"99999999999999999999"}}`,
-			`{"id":"evt_2","type":"filing.status_changed","createdAt":"9999-12-31T23:59:59Z","data":{"orderId":"order_1","exceptionCode":9223372036854775807}}`,
-			`{"id":"evt_3","type":"filing.status_changed","createdAt":"0000-01-01T00:00:00Z","data":{"orderId":"order_1","filingStatus":"` + strings.Repeat("x", 1<<19) + `"}}`,
+			`{"id":"evt_1","type":"\u0000","data":{"orderId":"\u0000","filingStatus":"\u0000",` +
+				`"exceptionCode":"99999999999999999999"}}`,
+			`{"id":"evt_2","type":"filing.status_changed","createdAt":"9999-12-31T23:59:59Z",` +
+				`"data":{"orderId":"order_1","exceptionCode":9223372036854775807}}`,
+			`{"id":"evt_3","type":"filing.status_changed","createdAt":"0000-01-01T00:00:00Z",` +
+				`"data":{"orderId":"order_1","filingStatus":"` + strings.Repeat("x", 1<<19) + `"}}`,
 			"\x00", "", "\xff\xfe{}",
 		}
 		for _, body := range bodies {
@@ -273,7 +278,8 @@ func BenchmarkDeliveries(b *testing.B) {
 				all.Go(func() {
 					for i := range work {
 						body := fmt.Sprintf(
-							`{"id":"evt_%s_%d","type":"filing.status_changed","data":{"orderId":"order_%d","filingStatus":"filed"}}`, run, i, i)
+							`{"id":"evt_%s_%d","type":"filing.status_changed",`+
+								`"data":{"orderId":"order_%d","filingStatus":"filed"}}`, run, i, i)
 						if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 200 {
 							b.Error(got.Status)
 						}

@@ -25,14 +25,14 @@ const (
 // Receiver receives deliveries of events. It answers with:
 //
 //	200  the event is stored, now or earlier
-//	400  it was cut short, or is signed and no event, which is stored as such
-//	401  it is not signed with a known secret; nothing is stored
-//	405  it is no POST
-//	408  its body took too long
-//	413  its body is larger than 1 MiB; it is not read on
-//	503  it cannot be checked or stored now: to be sent again
+//	400  the body was cut short, or is signed but no event; a signed body is stored
+//	401  the body is not signed with a known secret; nothing is stored
+//	405  the method is not POST
+//	408  the body took too long
+//	413  the body is larger than 1 MiB; the rest is not read
+//	503  the event cannot be checked or stored now; the sender tries again
 //
-// The content type is not looked at: the signature vouches for the body.
+// The content type is ignored: the signature vouches for the body.
 type Receiver struct {
 	store    store
 	verifier verifier
@@ -52,28 +52,35 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// The service may hang up; what it has sent is stored all the same.
+	// The event is stored even if the filing service hangs up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
 	defer cancel()
 	switch err := rc.verifier.Verify(ctx, r.Header, body); {
 	case errors.Is(err, ErrSignature):
-		rc.refused.say(rc.log, "webhook delivery refused", err, r)
+		if times := rc.refused.count(); times > 0 {
+			rc.log.Warn("webhook delivery refused", "err", err, "from", r.RemoteAddr, "times", times)
+		}
 		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
 		return
 	case errors.Is(err, ErrNoSecret):
-		rc.unchecked.say(
-			rc.log, "webhook delivery refused: no signing secret", err, r)
+		if times := rc.unchecked.count(); times > 0 {
+			rc.log.Warn("webhook delivery refused: no signing secret", "err", err, "from", r.RemoteAddr, "times", times)
+		}
 		again(w, "no signing secret is known yet")
 		return
 	case err != nil:
-		rc.unchecked.say(rc.log, "webhook delivery not checked", err, r)
+		if times := rc.unchecked.count(); times > 0 {
+			rc.log.Warn("webhook delivery not checked", "err", err, "from", r.RemoteAddr, "times", times)
+		}
 		again(w, "the signature cannot be checked now")
 		return
 	}
 	e, err := filing.ParseEvent(body)
 	if err != nil {
 		if _, failed := rc.store.KeepUnreadable(ctx, body, err.Error()); failed != nil {
-			rc.unstored.say(rc.log, "unreadable event not stored", failed, r)
+			if times := rc.unstored.count(); times > 0 {
+				rc.log.Warn("unreadable event not stored", "err", failed, "from", r.RemoteAddr, "times", times)
+			}
 			again(w, "the event cannot be stored now")
 			return
 		}
@@ -83,7 +90,9 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	fresh, err := rc.store.Keep(ctx, e, body)
 	if err != nil {
-		rc.unstored.say(rc.log, "event not stored", err, r)
+		if times := rc.unstored.count(); times > 0 {
+			rc.log.Warn("event not stored", "err", err, "from", r.RemoteAddr, "times", times)
+		}
 		again(w, "the event cannot be stored now")
 		return
 	}
@@ -94,12 +103,12 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// readBody reads what there is to verify, and answers where there is none.
+// readBody reads the body, or answers the request if it cannot.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	// Where a connection has no deadlines, the server's own have to do.
+	// A connection without deadlines uses those of the server.
 	connection := http.NewResponseController(w)
 	refuse := func(status int, why string) ([]byte, bool) {
-		// Or the server would read on, to use the connection again.
+		// Otherwise the server would read the rest, to use the connection again.
 		w.Header().Set("Connection", "close")
 		_ = connection.SetReadDeadline(time.Now())
 		http.Error(w, why, status)
@@ -124,30 +133,33 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	}
 }
 
-// again asks the service to deliver once more. Assumption: what it does on which
-// answer is not shown in the spec; a 503 is what any sender repeats.
+// again asks the filing service to deliver again. Assumption: the spec does not
+// show which answers it repeats; senders usually repeat after a 503.
 func again(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// repeated is a warning that strangers could fill the log with: it is logged at
-// most once in ten seconds, with the number of times that it was due.
+// repeated counts a warning that strangers could fill the log with, so that it is
+// logged at most once in ten seconds.
 type repeated struct {
-	mu    sync.Mutex
-	said  time.Time
-	times int
+	mu     sync.Mutex
+	logged time.Time
+	times  int
 }
 
 const silence = 10 * time.Second
 
-func (c *repeated) say(log *slog.Logger, what string, err error, r *http.Request) {
+// count counts one occurrence. It returns 0 if none is to be logged now, or the
+// number of occurrences since the last one that was logged.
+func (c *repeated) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.times++
-	if !c.said.IsZero() && time.Since(c.said) < silence {
-		return
+	if !c.logged.IsZero() && time.Since(c.logged) < silence {
+		return 0
 	}
-	log.Warn(what, "err", err, "from", r.RemoteAddr, "times", c.times)
-	c.said, c.times = time.Now(), 0
+	times := c.times
+	c.logged, c.times = time.Now(), 0
+	return times
 }

@@ -110,7 +110,8 @@ func newReceiver(m *memory) (*webhook.Receiver, *lines) {
 
 const (
 	secret = "whsec_do_not_show"
-	event  = `{"id":"evt_1","type":"filing.status_changed","createdAt":"2026-03-01T09:00:00.000Z","data":{"orderId":"order_1","orderType":"annual_report","filingStatus":"filed"}}`
+	event  = `{"id":"evt_1","type":"filing.status_changed","createdAt":"2026-03-01T09:00:00.000Z",` +
+		`"data":{"orderId":"order_1","orderType":"annual_report","filingStatus":"filed"}}`
 )
 
 // sign is the service's side, made apart from the verifier.
@@ -518,7 +519,8 @@ func FuzzParseEvent(f *testing.F) {
 		event, event[:90], "", "null", "[]", `"x"`, "{}", `{"id":1,"type":2}`, `{"id":"evt_1","type":"t","data":null}`,
 		`{"id":"evt_1","type":"t"}{}`, `{"id":"evt_\u0000","type":"t"}`,
 		`{"id":"` + strings.Repeat("é", 300) + `","type":"t"}`,
-		`{"id":"evt_1","type":"filing.status_changed","data":{"exception":{"code":482,"message":"cure it"},"company":{"id":"comp_1"},"document":{"id":"doc_1"}}}`,
+		`{"id":"evt_1","type":"filing.status_changed","data":{"exception":{"code":482,"message":"cure it"},` +
+			`"company":{"id":"comp_1"},"document":{"id":"doc_1"}}}`,
 		`{"id":"evt_1","type":"t","data":{"exceptionCode":1e999,"filingStatus":[],"orderId":{"orderId":1}}}`,
 		strings.Repeat(`{"data":`, 200),
 	} {

@@ -13,7 +13,7 @@ type store interface {
 	// Keep stores an event once by its id, durably before it returns. It
 	// reports whether the event was new.
 	Keep(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error)
-	// KeepUnreadable stores a signed body that is no event, once by its content.
+	// KeepUnreadable stores a signed body that is not an event, once by its content.
 	KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error)
 	// Apply applies one group of stored events and reports how many they
 	// were: 0 when nothing is left.
@@ -25,12 +25,12 @@ type Endpoints interface {
 	Secrets(ctx context.Context) ([]string, error)
 }
 
-// Path is where this program takes events, unless a server has its own mind.
+// Path is the path at which this program receives events by default.
 const Path = "/webhooks/filing"
 
-// Handler makes what receives deliveries into the store, and the applier of
-// what is stored, which the caller runs beside it. Any number of processes may
-// do so over one ledger.
+// Handler returns the receiver that stores deliveries and the applier of stored
+// events, which the caller runs. Any number of processes may do so over one
+// ledger.
 func Handler(store store, v verifier, log *slog.Logger) (*Receiver, *Applier) {
 	a := newApplier(store, log)
 	return &Receiver{store: store, verifier: v, stored: a.Wake, log: log}, a

@@ -53,9 +53,9 @@ const secretsAge = 2 * time.Second
 // readTime bounds one reading of the secrets.
 const readTime = 5 * time.Second
 
-// NewHMAC verifies by the secrets that read returns. A secret is accepted from
-// the moment at which read has it. Where read fails it may still return those
-// that it could get: what they do not vouch for is then neither accepted nor
+// NewHMAC returns a verifier with the secrets that read returns. A secret is
+// accepted as soon as read returns it. If read fails, it may still return some
+// secrets: a delivery that none of them signed is then neither accepted nor
 // refused.
 func NewHMAC(read func(context.Context) ([]string, error)) *HMAC { return &HMAC{read: read} }
 
@@ -69,8 +69,8 @@ func (v *HMAC) Verify(ctx context.Context, h http.Header, body []byte) error {
 	if known, _ := v.since(ctx, arrived.Add(-secretsAge)); signed(body, given, known) {
 		return nil
 	}
-	// Refused only by secrets that were read after it came: its own may have
-	// been added a moment ago.
+	// Refused only with secrets that were read after the delivery arrived: its
+	// secret may have been added a moment ago.
 	secrets, err := v.since(ctx, arrived)
 	switch {
 	case signed(body, given, secrets):
@@ -110,8 +110,8 @@ func signed(body, signature []byte, secrets []string) bool {
 	return ok
 }
 
-// Secrets reads those of the store's endpoints and those given beside them; nil
-// for none beside them.
+// Secrets returns a function that reads the secrets of the endpoints and those
+// that given returns; given may be nil.
 func Secrets(endpoints Endpoints, given func() ([]string, error)) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		secrets, err := endpoints.Secrets(ctx)
