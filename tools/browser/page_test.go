@@ -17,9 +17,12 @@ import (
 
 // A page with what its script sees to, and a server that answers when it is told.
 const (
-	pageHead = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page</title><link rel="icon" href="data:,"><script src="/page.js" defer></script></head><body><main><h1>Page</h1>`
+	pageHead = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page</title>
+		<link rel="icon" href="data:,"><script src="/page.js" defer></script></head><body><main><h1>Page</h1>`
 	formPage = pageHead + `
-		<form id="slow" method="post" action="/slow"><input type="hidden" name="a" value="1"><button id="hand-in" name="how" value="now" data-busy="Handing in…">Hand <b>in</b></button> <button>Another way</button> <button type="button" id="no">Not now</button></form>
+		<form id="slow" method="post" action="/slow"><input type="hidden" name="a" value="1">
+			<button id="submit" name="how" value="now" data-busy="Submitting…">Sub<b>mit</b></button>
+			<button>Another way</button> <button type="button" id="no">Not now</button></form>
 		<form id="plain" method="post" action="/slow"><button id="go" data-confirm="Really?">Go</button></form>
 		<form id="file" method="post" action="/file" data-stay><button id="get">Get the file</button></form>
 		<form method="get" action="/form"><button id="find" name="q" value="1">Find</button></form>
@@ -29,8 +32,9 @@ const (
 			<li data-tally=""><a href="/tabs?show=#rows">All <span class="n">1,200</span></a></li>
 			<li data-tally="ready"><a href="/tabs#rows" aria-current="page">Ready <span class="n">1,200</span></a></li>
 			<li data-tally="placed" hidden><a href="/tabs?show=placed#rows">Placed <span class="n">0</span></a></li>
-			<li data-tally="uncertain" hidden><a href="/tabs?show=uncertain#rows">Uncertain <span class="n">0</span></a></li>
-			<li><a href="/tabs?show=notes#rows">With remarks <span class="n">7</span></a></li>
+			<li data-tally="uncertain" hidden><a href="/tabs?show=uncertain#rows">Uncertain
+				<span class="n">0</span></a></li>
+			<li><a href="/tabs?show=notes#rows">Warnings <span class="n">7</span></a></li>
 		</ul></nav><section id="rows"><p>rows</p></section></main><p id="announcer" role="status"></p></body></html>`
 )
 
@@ -87,18 +91,22 @@ func TestTabsFollow(t *testing.T) {
 			}
 		})
 	})
-	const visible = `[...document.querySelectorAll("nav li")].filter((e) => e.checkVisibility()).map((e) => e.innerText.trim()).join(", ")`
-	const told = `document.querySelector(".changed").checkVisibility() ? document.querySelector(".changed").innerText : ""`
+	const visible = `[...document.querySelectorAll("nav li")].filter((e) => e.checkVisibility())
+		.map((e) => e.innerText.trim()).join(", ")`
+	const told = `(() => {
+		const changed = document.querySelector(".changed");
+		return changed.checkVisibility() ? changed.innerText : "";
+	})()`
 	p.goTo("/tabs#rows")
 	eval[bool](p, `window.before = true, document.querySelector("[data-tally=ready] a").focus(), true`)
 	for _, c := range []struct{ counts, tabs, told string }{
-		{`{"":1200,"ready":1200,"placed":0,"uncertain":0}`, "All 1,200, Ready 1,200, With remarks 7", ""},
-		{`{"":1200,"ready":1199,"placed":1,"uncertain":0}`, "All 1,200, Ready 1,199, Placed 1, With remarks 7",
+		{`{"":1200,"ready":1200,"placed":0,"uncertain":0}`, "All 1,200, Ready 1,200, Warnings 7", ""},
+		{`{"":1200,"ready":1199,"placed":1,"uncertain":0}`, "All 1,200, Ready 1,199, Placed 1, Warnings 7",
 			"1 row has changed. Refresh"},
 		{`{"":1200,"ready":0,"placed":1198,"uncertain":2}`,
-			"All 1,200, Ready 0, Placed 1,198, Uncertain 2, With remarks 7",
+			"All 1,200, Ready 0, Placed 1,198, Uncertain 2, Warnings 7",
 			"1,200 rows have changed. Refresh"},
-		{`{"":1200,"ready":0,"placed":1200,"uncertain":0}`, "All 1,200, Ready 0, Placed 1,200, With remarks 7",
+		{`{"":1200,"ready":0,"placed":1200,"uncertain":0}`, "All 1,200, Ready 0, Placed 1,200, Warnings 7",
 			"1,200 rows have changed. Refresh"},
 	} {
 		counts <- c.counts
@@ -111,7 +119,8 @@ func TestTabsFollow(t *testing.T) {
 		}
 	}
 	if !eval[bool](
-		p, `document.activeElement === document.querySelector("[data-tally=ready] a") && document.querySelector("#announcer").textContent === ""`) {
+		p, `document.activeElement === document.querySelector("[data-tally=ready] a") &&
+			document.querySelector("#announcer").textContent === ""`) {
 		t.Error("the focus was moved, or somebody was spoken to")
 	}
 	p.press("Refresh")
@@ -139,8 +148,9 @@ func TestAFormAtWorkSaysSo(t *testing.T) {
 			_, _ = io.WriteString(w, "a")
 		})
 	})
-	const buttons = `[...document.querySelectorAll("main button")].map((e) => e.innerHTML + (e.disabled ? " rests" : "") + (e.ariaBusy === "true" ? " works" : "")).join(" | ")`
-	const before = "Hand <b>in</b> | Another way | Not now | Go | Get the file | Find"
+	const buttons = `[...document.querySelectorAll("main button")].map((e) => e.innerHTML +
+		(e.disabled ? " rests" : "") + (e.ariaBusy === "true" ? " works" : "")).join(" | ")`
+	const before = "Sub<b>mit</b> | Another way | Not now | Go | Get the file | Find"
 	is := func(want string) {
 		t.Helper()
 		if !p.soon(patience/3, buttons+" === "+quoted(want)) {
@@ -149,11 +159,11 @@ func TestAFormAtWorkSaysSo(t *testing.T) {
 	}
 	p.goTo("/form")
 	is(before)
-	p.press("#hand-in")
-	const atWork = "Handing in… rests works | Another way rests | Not now | Go | Get the file | Find"
+	p.press("#submit")
+	const atWork = "Submitting… rests works | Another way rests | Not now | Go | Get the file | Find"
 	is(atWork)
-	p.until(`document.querySelector("#announcer").textContent === "Handing in…"`)
-	for _, again := range []string{`document.querySelector("#hand-in").click()`,
+	p.until(`document.querySelector("#announcer").textContent === "Submitting…"`)
+	for _, again := range []string{`document.querySelector("#submit").click()`,
 		`document.querySelector("#slow").requestSubmit()`} {
 		eval[bool](p, again+`, true`)
 	}
@@ -164,11 +174,11 @@ func TestAFormAtWorkSaysSo(t *testing.T) {
 	p.goTo("/form")
 	p.press("#go")
 	p.press("Go") // in the dialog
-	is("Hand <b>in</b> | Another way | Not now | Working… rests works | Get the file | Find")
+	is("Sub<b>mit</b> | Another way | Not now | Working… rests works | Get the file | Find")
 
 	p.goTo("/form")
 	p.press("#get")
-	is("Hand <b>in</b> | Another way | Not now | Go | Working… rests works | Find")
+	is("Sub<b>mit</b> | Another way | Not now | Go | Working… rests works | Find")
 	is(before)
 	p.press("#get")
 	p.until(`document.querySelector("#get").disabled`)

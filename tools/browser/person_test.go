@@ -191,7 +191,8 @@ func (p *person) state() string {
 	defer cancel()
 	text, _ := chromedp.Run(
 		ctx, chromedp.Evaluate[string](
-			`location.href + "\n" + [...document.querySelectorAll(".banner, .lost, .error, main")].map((e) => e.innerText).join("\n").replace(/\n\s*\n/g, "\n")`))
+			`location.href + "\n" + [...document.querySelectorAll(".banner, .lost, .error, main")]
+				.map((e) => e.innerText).join("\n").replace(/\n\s*\n/g, "\n")`))
 	if picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot()); err == nil {
 		_ = os.WriteFile(filepath.Join(p.t.ArtifactDir(), p.name+".png"), picture, 0o644)
 	}
@@ -278,7 +279,8 @@ func (p *person) confirm(words, yes string) {
 func (p *person) check() {
 	p.t.Helper()
 	eval[int](p, `(() => {
-		const boxes = [...document.querySelectorAll("input[name=warnings]")].filter((e) => e.checkVisibility() && !e.checked);
+		const boxes = [...document.querySelectorAll("input[name=warnings]")]
+			.filter((e) => e.checkVisibility() && !e.checked);
 		boxes.forEach((e) => e.click());
 		return boxes.length;
 	})()`)
@@ -356,7 +358,8 @@ func (p *person) look() {
 		p.t.Errorf("%s: %s: %s", p.name, at, wrong)
 	}
 	html := glance[string](
-		p, `document.documentElement.outerHTML + [...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
+		p, `document.documentElement.outerHTML +
+			[...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
 	for _, secret := range p.secrets {
 		if strings.Contains(html, secret) {
 			p.t.Errorf("%s: %s shows %s", p.name, at, secret)
@@ -369,7 +372,7 @@ func (p *person) look() {
 		}
 	}
 	p.resize(1280, 900)
-	background := `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.documentElement).backgroundColor`
+	background := `[document.body, document.documentElement].map((e) => getComputedStyle(e).backgroundColor).join()`
 	light := glance[string](p, background)
 	p.dark(true)
 	if dark := glance[string](p, background); dark == light {
@@ -407,7 +410,8 @@ func (p *person) tabs() {
 	p.t.Helper()
 	n := eval[int](p, `(() => {
 		document.activeElement?.blur();
-		const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
+		const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, " +
+				"summary, [tabindex='0']")]
 			.filter((e) => e.checkVisibility({visibilityProperty: true}) && !e.disabled && e.tabIndex >= 0);
 		window.met = {not: new Set(all), unseen: []};
 		document.addEventListener("focusin", ({target}) => {

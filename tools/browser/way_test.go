@@ -66,16 +66,16 @@ func TestTheWholeWay(t *testing.T) {
 				{"people are added", w.addPeople},
 				{"a sheet is read, and corrected in place", w.readSheet},
 				{"another's headers are explained once", w.explainHeaders},
-				{"it is handed in, and two say yes at once", w.sayYes},
+				{"it is submitted, and two approve at once", w.approveTwice},
 				{"it is watched over a bad line", w.watch},
-				{"funds run out, and come", w.payIn},
-				{"uncertain rows are settled", w.settle},
-				{"events tell what became of the filings", w.hear},
-				{"answers are taken home", w.takeHome},
+				{"funds are insufficient, and a deposit is recorded", w.payIn},
+				{"uncertain rows are resolved", w.resolve},
+				{"events report the filing status", w.receiveEvents},
+				{"results are downloaded", w.downloadResults},
 				{"Social Security numbers stay hidden", w.hideNumbers},
-				{"a season fires", w.fireSeason},
-				{"fleet, settings and audit log tell of it", w.tell},
-				{"the books agree", w.agree},
+				{"a schedule runs", w.runSchedule},
+				{"workers, settings and audit log show it", w.checkRecords},
+				{"the filing service's records agree", w.agree},
 			} {
 				began := time.Now()
 				chapter.of()
@@ -211,12 +211,12 @@ func (p *person) figure(name string) string {
 }
 
 const (
-	rowsHandedIn = 72 // besides the one that is a repeat
-	hostile      = 60 // the first that has a name which means harm
+	rowsSubmitted = 72 // besides the one that is a repeat
+	hostile       = 60 // the first that has a name which means harm
 )
 
 func (w *way) readSheet() {
-	w.sheet = reports("a", rowsHandedIn)
+	w.sheet = reports("a", rowsSubmitted)
 	for i, name := range []string{script, formula, hebrew} {
 		w.sheet[1+hostile+i][w.sheet.column(w.T, "Legal Name")] = name
 	}
@@ -289,7 +289,7 @@ func (w *way) explainHeaders() {
 }
 
 // declare enters a deposit, and has its form arrive twice.
-func (w *way) declare(amount string) {
+func (w *way) recordDeposit(amount string) {
 	w.Helper()
 	p := w.dana
 	p.open("/balance")
@@ -298,7 +298,8 @@ func (w *way) declare(amount string) {
 	p.follow("Record deposit…")
 	status := eval[string](p, `window.firstAnswer = "", (() => {
 		const form = document.querySelector("input[name=sure]").form;
-		fetch(form.action, {method: "POST", body: new URLSearchParams(new FormData(form)), redirect: "manual"}).then((r) => { firstAnswer = r.type });
+		fetch(form.action, {method: "POST", body: new URLSearchParams(new FormData(form)), redirect: "manual"})
+			.then((r) => { firstAnswer = r.type });
 		return form.action;
 	})()`)
 	p.until(`firstAnswer === "opaqueredirect"`)
@@ -314,7 +315,8 @@ func (w *way) declare(amount string) {
 func (w *way) deposits() []string {
 	w.Helper()
 	return eval[[]string](
-		w.dana, `[...document.querySelectorAll("#entries tbody tr")].filter((e) => e.innerText.includes("Deposit")).map((e) => e.querySelector("td.money").textContent.trim())`)
+		w.dana, `[...document.querySelectorAll("#entries tbody tr")].filter((e) => e.innerText.includes("Deposit"))
+			.map((e) => e.querySelector("td.money").textContent.trim())`)
 }
 
 var amount = regexp.MustCompile(`\$([0-9,]+)\.(\d\d)`)
@@ -338,7 +340,7 @@ func dollars(cents int) string { return fmt.Sprintf("%d.%02d", cents/100, cents%
 // missing is what the first deposit lacks.
 const missing = 1000_00
 
-func (w *way) sayYes() {
+func (w *way) approveTwice() {
 	h, p := w.house, w.paula
 	h.importer("webhooks", "create", "--url", "http://"+h.at+"/webhooks/filing", "--yes", "--hide-secret")
 	h.control("fault", "reset:after", "--company", company("a", 20), "--times", "1")
@@ -347,7 +349,7 @@ func (w *way) sayYes() {
 	p.open("/")
 	p.follow("annual-reports-2026.csv")
 	total := cents(w.T, p.figure("Cost"))
-	w.declare(dollars(total - missing))
+	w.recordDeposit(dollars(total - missing))
 	if got := w.deposits(); len(got) != 1 || cents(w.T, got[0]) != total-missing {
 		w.Errorf("the deposits are %q", got)
 	}
@@ -367,7 +369,8 @@ func (w *way) sayYes() {
 	plan := eval[string](p, `document.querySelector("#approval code").textContent`)
 	eval[bool](
 		p, `window.refused = null, fetch("`+w.batch+
-			`/approve", {method: "POST", body: new URLSearchParams({once: "forged", plan: `+quoted(plan)+`, warnings: `+quoted(p.figure("Warnings"))+`})}).then((r) => r.text()).then((t) => { refused = t }), true`)
+			`/approve", {method: "POST", body: new URLSearchParams({once: "forged", plan: `+quoted(plan)+
+			`, warnings: `+quoted(p.figure("Warnings"))+`})}).then((r) => r.text()).then((t) => { refused = t }), true`)
 	p.until(`refused && refused.includes("second person")`)
 	p.expects("")
 	p.reload()
@@ -437,7 +440,7 @@ func (w *way) watch() {
 	p.dark(true)
 	p.picture("phone", 390, 844)
 	p.dark(false)
-	p.until(`document.querySelector("#live").innerText.includes("a second") || document.querySelector("#live").innerText.includes("left")`)
+	p.until(`/a second|left/.test(document.querySelector("#live").innerText)`)
 	for _, one := range []*person{w.vera, w.otto} {
 		one.expects(`ERR_`)
 	}
@@ -458,7 +461,8 @@ func (w *way) payIn() {
 	p.until(`/funds/i.test(document.querySelector("#live .banner")?.innerText ?? "")`)
 	// What is out is answered; then nothing moves.
 	p.until(`!document.querySelector("#live .key .placing")`)
-	p.until(`document.querySelector("[data-tally=placed] .n").textContent === document.querySelector("#live .key .placed b").textContent`)
+	p.until(`document.querySelector("[data-tally=placed] .n").textContent ===
+		document.querySelector("#live .key .placed b").textContent`)
 	p.reads("changed.")
 	p.look()
 	w.vera.open(w.batch)
@@ -467,14 +471,14 @@ func (w *way) payIn() {
 	}
 	w.dana.open("/balance")
 	w.dana.picture("balance", 1280, 1000)
-	w.declare(dollars(missing))
+	w.recordDeposit(dollars(missing))
 	if got := w.deposits(); len(got) != 2 {
 		w.Errorf("the deposits are %q", got)
 	}
 	p.until(`document.querySelector("#live .badge")?.innerText.trim() === "uncertain"`)
 }
 
-func (w *way) settle() {
+func (w *way) resolve() {
 	p := w.dana
 	p.open("/uncertain")
 	p.picture("uncertain", 1280, 900)
@@ -523,7 +527,7 @@ func (h *house) orders(company string) (ids []string) {
 	return ids
 }
 
-func (w *way) hear() {
+func (w *way) receiveEvents() {
 	h, p := w.house, w.paula
 	h.control("advance", "--all", "--status", "pending")
 	h.control("exception", h.orders(company("a", 30))[0], "--code", "482")
@@ -548,9 +552,8 @@ func (w *way) hear() {
 	p.reads(hebrew)
 }
 
-func (w *way) takeHome() {
+func (w *way) downloadResults() {
 	p := w.vera
-	all := len(w.sheet) - 1
 	p.open(w.batch)
 	p.until(`document.querySelector("#live").innerText.includes("filed")`)
 	content := p.fetch(w.batch + "/results.xlsx")
@@ -566,16 +569,8 @@ func (w *way) takeHome() {
 	if err != nil {
 		w.Fatalf("results.csv: %v", err)
 	}
-	for name, t := range map[string]table{"results.xlsx": results, "results.csv": text} {
-		if len(t) != all+1 {
-			w.Errorf("%s has %d rows, want %d and a header", name, len(t), all)
-		}
-		for i, row := range w.sheet[1:] {
-			if len(t.of(w.T, "Company ID", row[0])) == 0 {
-				w.Errorf("row %d is not in %s", i+2, name)
-			}
-		}
-	}
+	w.wantEveryRow("results.xlsx", results)
+	w.wantEveryRow("results.csv", text)
 	for _, row := range text {
 		for _, cell := range row {
 			if strings.ContainsAny(cell[:min(1, len(cell))], "=@") {
@@ -598,13 +593,26 @@ func (w *way) takeHome() {
 			w.Errorf("%s in documents.zip is %q", name, brief(string(content)))
 		}
 	}
-	if want := rowsHandedIn - 1; documents != want {
+	if want := rowsSubmitted - 1; documents != want {
 		w.Errorf("%d documents, want %d", documents, want)
 	}
 }
 
-// placed hands in what a sheet's page shows, has it approved, and waits for it
-// to be placed.
+// wantEveryRow checks that a table has a row for every row of the spreadsheet.
+func (w *way) wantEveryRow(name string, t table) {
+	w.Helper()
+	if all := len(w.sheet) - 1; len(t) != all+1 {
+		w.Errorf("%s has %d rows, want %d and a header", name, len(t), all)
+	}
+	for i, row := range w.sheet[1:] {
+		if len(t.of(w.T, "Company ID", row[0])) == 0 {
+			w.Errorf("row %d is not in %s", i+2, name)
+		}
+	}
+}
+
+// placed submits the spreadsheet of a page, has it approved, and waits until its
+// orders are placed.
 func (w *way) placed(p *person) {
 	w.Helper()
 	p.confirm("Submit for approval…", "Submit for approval")
@@ -634,7 +642,7 @@ func (w *way) hideNumbers() {
 	if got := p.figure("Ready"); got != "3" {
 		w.Errorf("%q EINs to be placed\n%s", got, p.state())
 	}
-	w.declare("500")
+	w.recordDeposit("500")
 	w.placed(p)
 	batch := w.vera.at()
 	w.vera.open(batch + "/rows/3")
@@ -648,9 +656,9 @@ func (w *way) hideNumbers() {
 	w.Error("what was corrected did not reach the service")
 }
 
-func (w *way) fireSeason() {
+func (w *way) runSchedule() {
 	p := w.dana
-	w.declare("2000")
+	w.recordDeposit("2000")
 	p.open("/seasons")
 	p.follow("Add schedule")
 	p.write("#name", "dover")
@@ -676,7 +684,7 @@ func (w *way) fireSeason() {
 	p.open("/calendar")
 }
 
-func (w *way) tell() {
+func (w *way) checkRecords() {
 	p := w.dana
 	p.open("/fleet")
 	if w.house.fleet {
@@ -739,7 +747,7 @@ func (w *way) agree() {
 	if len(b.Duplicates) > 0 || len(b.Violations) > 0 {
 		w.Errorf("bought twice: %v; against the rules: %v", b.Duplicates, b.Violations)
 	}
-	want := rowsHandedIn - 1 + 3 + 4
+	want := rowsSubmitted - 1 + 3 + 4
 	filings := make(map[string]bool)
 	for _, o := range b.Orders {
 		filings[o.Company] = true

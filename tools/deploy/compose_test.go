@@ -201,6 +201,20 @@ func sound(p *types.Project, s types.ServiceConfig) error {
 			return fmt.Errorf("it mounts what is not there: %w", err)
 		}
 	}
+	if err := soundSecrets(p, s); err != nil {
+		return err
+	}
+	for name, v := range s.Environment {
+		if v != nil && (strings.Contains(*v, "sk_") || strings.Contains(*v, ":demo@")) {
+			return fmt.Errorf("a secret stands in %s", name)
+		}
+	}
+	return nil
+}
+
+// soundSecrets says which secret of a service is missing or not named in its
+// environment.
+func soundSecrets(p *types.Project, s types.ServiceConfig) error {
 	for _, used := range s.Secrets {
 		if _, err := os.Stat(p.Secrets[used.Source].File); err != nil &&
 			strings.Contains(p.Secrets[used.Source].File, "demo") {
@@ -213,11 +227,6 @@ func sound(p *types.Project, s types.ServiceConfig) error {
 		}
 		if v := s.Environment[name]; strings.HasPrefix(s.Image, "bulkfiling:") && (v == nil || *v != want) {
 			return fmt.Errorf("%s does not name the secret %s", name, used.Source)
-		}
-	}
-	for name, v := range s.Environment {
-		if v != nil && (strings.Contains(*v, "sk_") || strings.Contains(*v, ":demo@")) {
-			return fmt.Errorf("a secret stands in %s", name)
 		}
 	}
 	return nil

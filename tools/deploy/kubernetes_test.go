@@ -39,11 +39,11 @@ func decode(manifest []byte) (any, error) {
 	if err := yaml.Unmarshal(manifest, &head); err != nil {
 		return nil, err
 	}
-	make, known := kinds[head.APIVersion+" "+head.Kind]
+	newObject, known := kinds[head.APIVersion+" "+head.Kind]
 	if !known {
 		return nil, fmt.Errorf("a manifest of %s %s", head.APIVersion, head.Kind)
 	}
-	object := make()
+	object := newObject()
 	return object, yaml.UnmarshalStrict(manifest, object)
 }
 
@@ -117,30 +117,10 @@ func TestManifestsFitTogether(t *testing.T) {
 		}
 	}
 	for name, pod := range pods {
-		c := pod.Spec.Containers[0]
-		for what, probe := range map[string]*corev1.Probe{"live": c.LivenessProbe, "ready": c.ReadinessProbe} {
-			if probe == nil || !hasPort(pod, probe.HTTPGet.Port) {
-				t.Errorf("%s: no probe whether it is %s", name, what)
-			}
-		}
-		if s := pod.Spec.SecurityContext; s == nil || !*s.RunAsNonRoot || *s.RunAsUser != 65532 {
-			t.Errorf("%s runs as somebody", name)
-		}
-		mounted := make(map[string]bool)
-		for _, v := range pod.Spec.Volumes {
-			mounted[v.Name] = true
-			if v.Secret != nil && *v.Secret.DefaultMode != 0o440 {
-				t.Errorf("%s: its secrets have mode %o", name, *v.Secret.DefaultMode)
-			}
-		}
-		for _, m := range c.VolumeMounts {
-			if !mounted[m.Name] {
-				t.Errorf("%s mounts %s, which is not there", name, m.Name)
-			}
-		}
+		checkPod(t, name, pod)
 	}
 
-	// The time-out of a request < the drain < the grace of whoever kills.
+	// The timeout of a request < the drain < the grace period of the pod.
 	timeout, err := time.ParseDuration(config["FILING_TIMEOUT"])
 	if err != nil {
 		t.Fatal(err)
@@ -148,6 +128,32 @@ func TestManifestsFitTogether(t *testing.T) {
 	grace := time.Duration(*pods["bulkfiling-worker"].Spec.TerminationGracePeriodSeconds) * time.Second
 	if grace <= timeout+margin {
 		t.Errorf("the grace is %v, a drain takes up to %v", grace, timeout+margin)
+	}
+}
+
+// checkPod checks the probes, the user and the volumes of a pod.
+func checkPod(t *testing.T, name string, pod corev1.PodTemplateSpec) {
+	t.Helper()
+	c := pod.Spec.Containers[0]
+	for what, probe := range map[string]*corev1.Probe{"live": c.LivenessProbe, "ready": c.ReadinessProbe} {
+		if probe == nil || !hasPort(pod, probe.HTTPGet.Port) {
+			t.Errorf("%s: no probe whether it is %s", name, what)
+		}
+	}
+	if s := pod.Spec.SecurityContext; s == nil || !*s.RunAsNonRoot || *s.RunAsUser != 65532 {
+		t.Errorf("%s does not run as user 65532", name)
+	}
+	mounted := make(map[string]bool)
+	for _, v := range pod.Spec.Volumes {
+		mounted[v.Name] = true
+		if v.Secret != nil && *v.Secret.DefaultMode != 0o440 {
+			t.Errorf("%s: its secrets have mode %o", name, *v.Secret.DefaultMode)
+		}
+	}
+	for _, m := range c.VolumeMounts {
+		if !mounted[m.Name] {
+			t.Errorf("%s mounts %s, which does not exist", name, m.Name)
+		}
 	}
 }
 
@@ -160,8 +166,8 @@ func hasPort(pod corev1.PodTemplateSpec, port intstr.IntOrString) bool {
 	return false
 }
 
-// Every pod of ours is closed but for what it needs, and the addresses that are
-// private or a cloud's own are reached by none of them.
+// Every pod is open only where it needs to be, and none reaches private addresses
+// or those of a cloud's metadata.
 func TestPodsReachAndAreReachedByFew(t *testing.T) {
 	closed := make(map[string]networkingv1.NetworkPolicySpec)
 	var pods []corev1.PodTemplateSpec
@@ -183,34 +189,47 @@ func TestPodsReachAndAreReachedByFew(t *testing.T) {
 			t.Errorf("%s is open: %+v", name, spec)
 			continue
 		}
-		for _, from := range spec.Ingress[0].From {
-			if from.NamespaceSelector == nil || len(from.NamespaceSelector.MatchLabels) == 0 {
-				t.Errorf("%s lets in %+v", name, from)
-			}
-		}
-		if ports := spec.Ingress[0].Ports; len(ports) != 1 || !hasPort(pod, *ports[0].Port) {
-			t.Errorf("%s lets into %+v", name, ports)
-		}
+		checkIngress(t, pod, spec.Ingress[0])
 		for _, rule := range spec.Egress {
-			if len(rule.To) == 0 || len(rule.Ports) == 0 {
-				t.Errorf("%s reaches anybody: %+v", name, rule)
+			checkEgress(t, name, rule)
+		}
+	}
+}
+
+// checkIngress checks that a pod is open to named namespaces only, at its port.
+func checkIngress(t *testing.T, pod corev1.PodTemplateSpec, rule networkingv1.NetworkPolicyIngressRule) {
+	t.Helper()
+	name := pod.Labels["app.kubernetes.io/name"]
+	for _, from := range rule.From {
+		if from.NamespaceSelector == nil || len(from.NamespaceSelector.MatchLabels) == 0 {
+			t.Errorf("%s lets in %+v", name, from)
+		}
+	}
+	if len(rule.Ports) != 1 || !hasPort(pod, *rule.Ports[0].Port) {
+		t.Errorf("%s is open at %+v", name, rule.Ports)
+	}
+}
+
+// checkEgress checks that a rule opens known ports only, and no private address.
+func checkEgress(t *testing.T, name string, rule networkingv1.NetworkPolicyEgressRule) {
+	t.Helper()
+	if len(rule.To) == 0 || len(rule.Ports) == 0 {
+		t.Errorf("%s reaches every address: %+v", name, rule)
+	}
+	for _, to := range rule.To {
+		if to.IPBlock == nil {
+			continue
+		}
+		for _, inside := range []string{"10.1.2.3", "169.254.169.254", "127.0.0.1", "192.168.1.1",
+			"172.20.0.1", "100.100.100.200", "fd00:ec2::254", "::1"} {
+			if reaches(t, to.IPBlock, netip.MustParseAddr(inside)) {
+				t.Errorf("%s reaches %s", name, inside)
 			}
-			for _, to := range rule.To {
-				if to.IPBlock == nil {
-					continue
-				}
-				for _, inside := range []string{"10.1.2.3", "169.254.169.254", "127.0.0.1", "192.168.1.1",
-					"172.20.0.1", "100.100.100.200", "fd00:ec2::254", "::1"} {
-					if reaches(t, to.IPBlock, netip.MustParseAddr(inside)) {
-						t.Errorf("%s reaches %s", name, inside)
-					}
-				}
-			}
-			for _, port := range rule.Ports {
-				if !slices.Contains([]int32{53, 443, 465, 587, 5432, 6379}, port.Port.IntVal) {
-					t.Errorf("%s reaches port %v", name, port.Port)
-				}
-			}
+		}
+	}
+	for _, port := range rule.Ports {
+		if !slices.Contains([]int32{53, 443, 465, 587, 5432, 6379}, port.Port.IntVal) {
+			t.Errorf("%s reaches port %v", name, port.Port)
 		}
 	}
 }

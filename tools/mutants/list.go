@@ -212,7 +212,10 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestStaleReadingIsLost",
 		edits: []edit{
-			{"s.result != filing.Ready || s.tries != in.Tries || s.blockedOn", "s.result != filing.Ready || s.blockedOn"},
+			{
+				"s.result != filing.Ready || s.tries != in.Tries || s.blockedOn",
+				"s.result != filing.Ready || s.blockedOn",
+			},
 		},
 		harm: "A task that was delivered twice sends its order twice.",
 	},

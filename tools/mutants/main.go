@@ -280,7 +280,8 @@ const heading = `# Mutants
 
 Each line is a bug that was put into the core, and the fast test that finds it. ` + "`make mutants`" +
 	` applies them one by one,
-on SQLite and without servers, and writes this page. The bugs themselves are in [tools/mutants/list.go](../tools/mutants/list.go).
+on SQLite and without servers, and writes this page. The bugs themselves are in
+[tools/mutants/list.go](../tools/mutants/list.go).
 
 | mutant | in internal/ | what it would do | found by |
 |---|---|---|---|

@@ -54,9 +54,10 @@ func TestDocumentIsCurrent(t *testing.T) {
 // A test that ran out of time finds nothing: it has to say what is wrong.
 func TestFailures(t *testing.T) {
 	for out, want := range map[string]string{
-		"--- FAIL: TestB (0.1s)\n    --- FAIL: TestB/x (0.1s)\n--- FAIL: TestA (0.2s)\n--- FAIL: TestB (0s)\n": "TestA TestB",
-		"panic: test timed out after 2m0s\nrunning tests:\n\tTestA (2m0s)\n":                                   "",
-		"--- PASS: TestA (0.1s)\nPASS\n": "",
+		"--- FAIL: TestB (0.1s)\n    --- FAIL: TestB/x (0.1s)\n--- FAIL: TestA (0.2s)\n" +
+			"--- FAIL: TestB (0s)\n": "TestA TestB",
+		"panic: test timed out after 2m0s\nrunning tests:\n\tTestA (2m0s)\n": "",
+		"--- PASS: TestA (0.1s)\nPASS\n":                                     "",
 	} {
 		if got := strings.Join(failures(out), " "); got != want {
 			t.Errorf("%q: %q, want %q", out, got, want)
