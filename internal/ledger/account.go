@@ -29,22 +29,22 @@ var (
 	ErrLastOperator = errors.New("this is the last operator who can sign in: make another account an operator first")
 )
 
-// Role is what somebody may do. Every role may look at the work of all; without
-// one nobody sees more than their own sessions.
+// Role is a permission of an account. Every role may see the work of all; an
+// account without a role sees only its own sessions.
 type Role string
 
 // The roles. An account may have several, or none.
 const (
-	Preparer Role = "preparer" // takes sheets in, corrects them, hands them in
-	Approver Role = "approver" // says yes to what is handed in
-	Operator Role = "operator" // money, the fleet, rows in doubt, accounts
+	Preparer Role = "preparer" // uploads spreadsheets, corrects and submits them
+	Approver Role = "approver" // approves submitted batches
+	Operator Role = "operator" // money, the fleet, uncertain rows, accounts
 	Auditor  Role = "auditor"  // looks at everything, the audit log included, and changes nothing
 )
 
 // Roles are all there are.
 var Roles = []Role{Preparer, Approver, Operator, Auditor}
 
-// Account is somebody who may sign in.
+// Account is a person who may sign in.
 type Account struct {
 	ID          string
 	Name        string // folded
@@ -121,7 +121,7 @@ func scanAccount(scan func(...any) error) (Account, error) {
 // neither is taken for the other.
 func newAccountID() string { return "A" + rand.Text()[:11] }
 
-// Add adds somebody, who has no password yet. It returns ErrAccount.
+// Add adds an account without a password. It returns ErrAccount.
 func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, error) {
 	words, err := roleWords(roles)
 	if err != nil {
@@ -222,7 +222,7 @@ func endSignIns(ctx context.Context, tx *sql.Tx, account string) error {
 	return nil
 }
 
-// reportRoles keeps a notice of roles that somebody gets, where they let money out.
+// reportRoles adds a notification of granted roles that may spend money.
 func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
 	var granted []string
 	for _, r := range wantsFactor {

@@ -12,11 +12,11 @@ import (
 // placed: the rows, or what they cost, have changed since it was looked at.
 var ErrPlan = errors.New("it has changed since it was reviewed")
 
-// ErrSecond is returned for an approval by somebody who takes part in what is
-// approved, where a second person is wanted: see SecondError.
+// ErrSecond is returned for an approval by a contributor of what is approved,
+// where a second person is wanted: see SecondError.
 var ErrSecond = errors.New("a second person has to approve it")
 
-// ErrHandedIn is returned for a batch that was handed in before.
+// ErrHandedIn is returned for a batch that is already submitted.
 var ErrHandedIn = errors.New("it is already submitted")
 
 // ErrApproved is returned for an approval that nobody asked for, or that was
@@ -27,29 +27,29 @@ var ErrApproved = errors.New("no approval is needed")
 // takes part in it is known when it is.
 var ErrNotOpen = errors.New("it is not submitted yet, so it cannot be approved")
 
-// ApprovalState is whether a batch waits for somebody's yes.
+// ApprovalState is whether a batch waits for approval.
 type ApprovalState string
 
 // The states of an approval.
 const (
-	NoApproval     ApprovalState = ""       // nobody asked for one
+	NoApproval     ApprovalState = ""       // none was requested
 	ApprovalWanted ApprovalState = "wanted" // nothing is sent before it is given
 	ApprovalGiven  ApprovalState = "given"
 )
 
-// Approval is somebody's yes to a batch, pinned to what it holds and costs.
+// Approval is the approval of a batch, tied to its content and cost.
 type Approval struct {
 	State   ApprovalState
 	Plan    string // names content and cost of what is to be approved
-	AskedBy string // who handed the batch in; "" where nobody did by name
+	AskedBy string // who submitted the batch; "" if not known by name
 	Second  bool   // it has to be the approval of a second person
 	By      string
 	At      time.Time
 }
 
-// Request keeps the rows of a batch from being sent until somebody
-// approves the plan. A plan that changes wants a new approval. Whoever asks for it
-// takes part in the batch: where the policy wants a second person, the approval has
+// Request keeps the rows of a batch from being sent until a person approves the
+// plan. A changed plan needs a new approval. The person who asks for it takes
+// part in the batch: where the policy wants a second person, the approval has
 // to be somebody else's.
 func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -84,14 +84,14 @@ func askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second boo
 		return err
 	}
 	if err := gather(ctx, tx, batch); err != nil || was.State != NoApproval && was.Second {
-		return err // whoever asks for it once more has not submitted it
+		return err // a repeated request is not a submission
 	}
 	return contribute(ctx, tx, batch, by, PartSubmit)
 }
 
-// ChangePlan puts a plan in place of the one that a yes is waited for to, unless
-// somebody else did. It returns ErrNotFound, and ErrApproved where the yes was
-// given meanwhile: it stands.
+// ChangePlan puts a plan in place of the one that waits for approval, unless
+// another one is there. It returns ErrNotFound, and ErrApproved if the approval
+// was given meanwhile: it stands.
 func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var state ApprovalState

@@ -8,7 +8,7 @@ import (
 
 // A yes that was given stands, whatever somebody finds changed who looked before
 // it: placing changes what is left.
-func TestChangePlanLeavesAYesAlone(t *testing.T) {
+func TestChangePlanKeepsAnApproval(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "a", reports("a", 2)...)

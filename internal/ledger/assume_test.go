@@ -26,7 +26,7 @@ func (s *store) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) [
 // A row that is supposed to have been sent is uncertain: it holds its money,
 // whatever the book has, it holds its purchase, and nobody sends it. Whoever
 // settles it does so as ever.
-func TestSuppose(t *testing.T) {
+func TestAssumeSent(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.must(l.RecordDeposit(ctx, cost, ""))
@@ -99,7 +99,7 @@ func TestSuppose(t *testing.T) {
 // Where another row has the purchase, or is about to make it, there is nothing
 // to suppose: nothing of the row can have been sent, or that row's answer is its
 // own, too.
-func TestSupposeYieldsToPurchases(t *testing.T) {
+func TestAssumeSentYieldsToPurchases(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_2", "2026"), report("comp_3", "2026"))
@@ -128,7 +128,7 @@ func TestSupposeYieldsToPurchases(t *testing.T) {
 }
 
 // A row that was in doubt already, to be sent again, keeps what it holds.
-func TestSupposeOfARowInDoubt(t *testing.T) {
+func TestAssumeSentOfAnUncertainRow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
@@ -145,7 +145,7 @@ func TestSupposeOfARowInDoubt(t *testing.T) {
 
 // A row that creates its company may have done both: it is settled with the
 // company and the order, with the company alone, or as never made.
-func TestSupposeOfACreation(t *testing.T) {
+func TestAssumeSentOfACreation(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		creation := func(name string) ledger.Row {
@@ -210,7 +210,7 @@ func TestSupposeOfACreation(t *testing.T) {
 
 // Events tell of what was sent after the backup: one that names the company
 // settles its row, however long the gap was, and one that does not is offered.
-func TestEventsOfWhatWasSupposed(t *testing.T) {
+func TestEventsOfAssumedOrders(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 2)...)

@@ -18,7 +18,7 @@ type Attempt struct {
 	Status    int // HTTP; 0 where none came
 	Message   string
 	Detail    string // what the network itself said, where the message is in plain words
-	Supposed  bool   // nobody saw it: a person supposes that the row was sent, at some time from StartedAt on
+	Supposed  bool   // no process recorded it: a person assumes that the row was sent, at some time from StartedAt on
 }
 
 // Attempts lists the attempts of a row that have ended, the oldest first.

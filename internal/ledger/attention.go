@@ -11,7 +11,7 @@ type Attention struct {
 	Exceptions    int // orders that stand still until something is corrected
 	NewEvents     int // stored, and not yet looked at
 	UnknownEvents int // of orders that are in no row
-	Approvals     int // batches that wait for somebody's yes
+	Approvals     int // batches that wait for approval
 	Uncertain     int // rows that only a person or an event can settle
 }
 

@@ -22,7 +22,7 @@ var ErrDone = errors.New("it was already done")
 // password or the secret of a session or a link.
 type AuditEvent struct {
 	Seq  int64  // counts up; for paging
-	ID   string // made by whoever asks, so that what is asked twice is done once; "" gets one
+	ID   string // made by the caller, so that a repeated request is carried out once; "" gets one
 	At   time.Time
 	By   string // who
 	From string // where from: an address, a terminal
@@ -31,8 +31,7 @@ type AuditEvent struct {
 	Note string // plain text
 }
 
-// auditing is an act on its way into the log: with the first change under its
-// context.
+// auditing is an audit event that the first change under its context records.
 type auditing struct {
 	mu       sync.Mutex // held from before the first change until its commit
 	act      AuditEvent
@@ -41,7 +40,7 @@ type auditing struct {
 
 type auditKey struct{}
 
-// used reports whether a change has recorded the act.
+// used reports whether a change has recorded the event.
 func (a *auditing) used() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,25 +76,25 @@ func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) er
 	}
 }
 
-// WithAudit makes the changes under the context a person's act. It is recorded
-// once, in the transaction of the first of them; those after it belong to it.
-// Where another use of the act's ID was committed before, the first change fails
-// with ErrDone and changes nothing.
+// WithAudit attributes the changes under the context to a person. It is
+// recorded once, in the transaction of the first of them; those after it belong
+// to it. Where another use of the act's ID was committed before, the first
+// change fails with ErrDone and changes nothing.
 //
-// It covers what people change. What the ledger notes by itself is no act: quotes,
-// what the service answers and tells, whether somebody is still there.
+// It covers changes by people. What the ledger records on its own is no audit
+// event: quotes, answers and events of the filing service, leases.
 func WithAudit(ctx context.Context, a AuditEvent) context.Context {
 	a.ID = cmp.Or(a.ID, newAuditID())
 	return context.WithValue(ctx, auditKey{}, &auditing{act: a})
 }
 
-// withoutAudit takes the act off a context: for what the ledger notes by itself while
-// it serves somebody, such as a quote or what the service said.
+// withoutAudit removes the audit event from a context: for what the ledger
+// records on its own while it serves a person, such as a quote or an answer.
 func withoutAudit(ctx context.Context) context.Context {
 	return context.WithValue(ctx, auditKey{}, (*auditing)(nil))
 }
 
-// auditPerson is who acts under the context, by name; "" where nobody does.
+// auditPerson returns the name of the person of the context; "" for none.
 func auditPerson(ctx context.Context) string {
 	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
 		return a.act.By
@@ -132,7 +131,7 @@ func auditOf(ctx context.Context) *auditing {
 	return a
 }
 
-// record adds the act to the transaction of its first change.
+// record adds the event to the transaction of its first change.
 func (a *auditing) record(ctx context.Context, tx *sql.Tx, now time.Time) error {
 	if a == nil {
 		return nil
@@ -149,10 +148,10 @@ func (a *auditing) end(committed bool) {
 	a.mu.Unlock()
 }
 
-// newAuditID makes the ID of an act that nobody can ask twice.
+// newAuditID makes the ID of an event that cannot be requested twice.
 func newAuditID() string { return rand.Text() }
 
-// withID gives an act an ID where it has none.
+// withID gives an event an ID if it has none.
 func withID(a AuditEvent) AuditEvent {
 	a.ID = cmp.Or(a.ID, newAuditID())
 	return a
@@ -176,8 +175,8 @@ func insertAuditEvent(ctx context.Context, x execer, a AuditEvent, now time.Time
 	return nil
 }
 
-// Record records an act that changes nothing: a download, a failed sign-in. It
-// returns ErrDone for an ID that was used before.
+// Record records an event that changes nothing: a download, a failed sign-in.
+// It returns ErrDone for an ID that was used before.
 func (l AuditLog) Record(ctx context.Context, a AuditEvent) error {
 	if err := l.writeLock.lock(); err != nil {
 		return err
@@ -191,8 +190,8 @@ func (l AuditLog) Record(ctx context.Context, a AuditEvent) error {
 	return err
 }
 
-// OnRecord has a function told of each act that this process records, once it is in
-// the log. It is to be named before anybody acts.
+// OnRecord sets the function that is called with each event that this process
+// has recorded. Call it before the first change.
 func (l AuditLog) OnRecord(f func(AuditEvent)) { l.onAct.Store(&f) }
 
 func (db *database) report(a AuditEvent) {
@@ -201,7 +200,7 @@ func (db *database) report(a AuditEvent) {
 	}
 }
 
-// AuditQuery picks acts. Empty fields pick all.
+// AuditQuery selects audit events. Empty fields select all.
 type AuditQuery struct {
 	By, What, Of string
 	Before       int64 // only those with a lower Seq; 0 for all

@@ -29,7 +29,7 @@ func deposit(id string) ledger.AuditEvent {
 }
 
 // What is asked twice under one ID is done once.
-func TestActIsDoneOnce(t *testing.T) {
+func TestAuditEventIsRecordedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
 		s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("form")), cost, ""))
@@ -61,7 +61,7 @@ func TestActIsDoneOnce(t *testing.T) {
 }
 
 // Of two callers with one ID at the same moment, over several processes, one acts.
-func TestActAtOnceIsDoneOnce(t *testing.T) {
+func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
 		const callers = 8
@@ -93,7 +93,7 @@ func TestActAtOnceIsDoneOnce(t *testing.T) {
 
 // An act that failed did not happen: it may be tried again, in the same context
 // or in another one.
-func TestActThatFailedIsNotDone(t *testing.T) {
+func TestFailedChangeRecordsNoAuditEvent(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.add(l, "b", reports("b", 1)...)
@@ -112,7 +112,7 @@ func TestActThatFailedIsNotDone(t *testing.T) {
 }
 
 // One act may be several changes, of which the first one records it.
-func TestActOfSeveralChanges(t *testing.T) {
+func TestAuditEventOfSeveralChanges(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.add(l, "b", reports("b", 2)...)
@@ -139,7 +139,7 @@ func TestActOfSeveralChanges(t *testing.T) {
 }
 
 // Reads, and what the ledger does by itself, record nothing and use nothing up.
-func TestActOfNoChange(t *testing.T) {
+func TestAuditEventOfNoChange(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.cheap()
 		ana := s.account(l, "ana")
@@ -180,7 +180,7 @@ func TestActOfNoChange(t *testing.T) {
 	})
 }
 
-func TestActsAreListed(t *testing.T) {
+func TestAuditEventsAreListed(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		keep := func(a ledger.AuditEvent) {
@@ -223,7 +223,7 @@ func TestActsAreListed(t *testing.T) {
 }
 
 // An act whose context has ended before is neither done nor recorded.
-func TestActOfAnEndedContext(t *testing.T) {
+func TestAuditEventOfAnEndedContext(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		if s.config.DatabaseURL == "" {
 			return // SQLite waits for nothing but its own disk

@@ -13,9 +13,9 @@ import (
 )
 
 // CreateBatch begins the import of a batch. When the batch is there already it
-// reports false, and its rows are not to be added again. An import that a
-// crash cut short is cleared away and begun anew; one that a living process is
-// still at is an error.
+// reports false, and its rows are not to be added again. An import that a crash
+// cut short is deleted and started again; one that a living process is still at
+// is an error.
 func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err error) {
 	columns, err := json.Marshal(b.Columns)
 	if err != nil {
@@ -157,7 +157,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 }
 
 // importing makes sure that the batch is still this process's to fill: another
-// may have taken it for dead and begun the import anew.
+// may have found it dead and started the import again.
 func (db *database) importing(ctx context.Context, tx *sql.Tx, batch string) error {
 	switch s, err := stageOf(ctx, tx, batch); {
 	case err != nil:
@@ -193,8 +193,8 @@ func document(v any, none bool) (string, error) {
 	return string(body), err
 }
 
-// PrepareBatch ends the import, and has the batch wait for its yes: any process
-// may open it then, this one gone or not.
+// PrepareBatch ends the import, and leaves the batch waiting for approval: any
+// process may open it then, this one gone or not.
 func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
@@ -371,7 +371,7 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 }
 
 // unsent is a canceled row of which the service never made anything: whatever
-// attempt there was ended with an answer that says so. One that was in doubt,
+// attempt there was ended with an answer that says so. One that was uncertain,
 // and was taken back by who settled it, is not: a late answer may still come.
 const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = rows.id
 	AND a.class NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) +

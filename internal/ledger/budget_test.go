@@ -187,7 +187,7 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 // A row in doubt that became dearer than what it holds is sent as soon as there
 // is money for the difference, before all others: nobody knows whether it is
 // bought.
-func TestMoneyGoesToARowInDoubtFirst(t *testing.T) {
+func TestFundsGoToUncertainRowsFirst(t *testing.T) {
 	const dearer = cost + 1000
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
@@ -247,7 +247,7 @@ func TestMoneyGoesToARowInDoubtFirst(t *testing.T) {
 
 // Nothing of a batch that is paused, canceled or not approved is sent, a row in
 // doubt neither: sending it again may buy it.
-func TestNothingInDoubtIsSentAgainstAPersonsWord(t *testing.T) {
+func TestNoUncertainRowIsSentAgainstAPersonsDecision(t *testing.T) {
 	for name, c := range map[string]struct {
 		word   func(*store, *ledger.Ledger) error
 		result filing.Result
@@ -286,7 +286,7 @@ func TestNothingInDoubtIsSentAgainstAPersonsWord(t *testing.T) {
 }
 
 // A row in doubt holds its money: it is never kept back for others.
-func TestARowInDoubtIsNotRationed(t *testing.T) {
+func TestAnUncertainRowIsNotRationed(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))

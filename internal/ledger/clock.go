@@ -33,7 +33,7 @@ func newClock(c Config) *clock {
 		start := k.fixed()
 		k.uptime = func() time.Duration { return k.fixed().Sub(start) }
 	}
-	k.set(toMillis(k.wall())) // until the database has told
+	k.set(toMillis(k.wall())) // until the database's time is known
 	return k
 }
 

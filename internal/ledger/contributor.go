@@ -19,7 +19,7 @@ import (
 // none of them approves it, and neither does anybody through whose sign-in link one
 // of them, or the approver, has the present credentials.
 
-// Part is what somebody did for what a batch orders.
+// Part is what a person contributed to a batch's orders.
 type Part string
 
 // The parts. A direct one goes before PartLink.
@@ -44,11 +44,11 @@ var partWords = map[Part]string{
 	PartResolve:  "marked a row of this batch as not placed",
 }
 
-// SecondError says why somebody may not approve. It is ErrSecond.
+// SecondError says why a person may not approve. It is ErrSecond.
 type SecondError struct {
-	By     string // who may not; "" for nobody by name
+	By     string // who may not; "" if not known by name
 	Part   Part   // what they, or Other, did; "" where they may approve nothing
-	Other  string // somebody else who did it
+	Other  string // someone else who did it
 	Linked string // who has the present credentials through a link of By or of Other
 	Typed  bool   // a command asks, and the policy covers commands: an approver signs in to the page
 }
@@ -130,7 +130,7 @@ func contribute(ctx context.Context, tx *sql.Tx, object, by string, part Part) e
 	return nil
 }
 
-// linkTo is the part of whoever made the link of a contributor.
+// linkTo is the part of the person who made the link of a contributor.
 func linkTo(name string) Part { return PartLink + " " + Part(name) }
 
 // copyContributors has those of one object take part in another.
@@ -150,9 +150,9 @@ func dropContributors(ctx context.Context, tx *sql.Tx, object string) error {
 
 func uploadObject(id string) string { return "upload " + id }
 
-// scheduleObject is a company list of a season. Whoever ever gave it to the season, or
-// said how it is read, takes part in every batch that is made from it: the list is
-// theirs too when somebody else brings it back.
+// scheduleObject is a company list of a schedule. Each person who gave it to
+// the schedule, or said how it is read, takes part in every batch that is made
+// from it: the list is theirs too when somebody else brings it back.
 func scheduleObject(name, roster string) string { return "season " + name + " " + roster }
 
 // gather has those who take part in a batch's uploads, or in the schedule that
@@ -179,7 +179,8 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	}
 	creator, part := `SELECT created_by FROM batches WHERE id = $1`, PartUpload
 	if len(from) > 0 {
-		// A company list from before contributors were recorded has whoever kept it.
+		// A company list from before contributors were recorded has the person
+		// who added it.
 		creator, part = `SELECT r.created_by FROM firings f JOIN rosters r ON r.hash = f.roster WHERE f.batch = $1
 			AND NOT EXISTS (SELECT 1 FROM contributors c
 				WHERE c.object = 'season ' || f.season || ' ' || f.roster)`, PartList
@@ -259,7 +260,7 @@ func (p Policy) covers(ctx context.Context, q querier, product filing.Product, b
 	return covered, wrap("read what batch "+batch+" orders", err)
 }
 
-// mayApprove returns a *SecondError where somebody may not approve a batch as its
+// mayApprove returns a *SecondError if a person may not approve a batch as its
 // second person.
 func (db *database) mayApprove(ctx context.Context, q querier, batch, by string) error {
 	if atTerminal(ctx) {
@@ -310,7 +311,7 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 	return nil
 }
 
-// Barred says why somebody may not approve what waits in a batch; nil where they
+// Barred says why a person may not approve what waits in a batch; nil if they
 // may, or where no second person is needed.
 func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
 	needed, err := l.needsSecond(ctx, l.read, batch)
@@ -354,16 +355,16 @@ func (l Approvals) NeedsSecond(ctx context.Context, batch string) (bool, error) 
 	return l.needsSecond(ctx, l.read, batch)
 }
 
-// waitsAgain marks rows of an open batch that somebody has just made ready again,
-// until release says whether they go.
+// waitsAgain marks rows of an open batch that a person has just made ready
+// again, until release says whether they go.
 const waitsAgain = "again"
 
 // unknownAgain has a quote that was taken off a row count as none.
 const unknownAgain = `quoted = CASE WHEN cost = 0 THEN 0 ELSE quoted END`
 
 // release decides on the rows that are marked: they wait for the approval of a
-// second person, unless whoever acts may give it or none is needed. They are ready
-// by now, so what they cost counts.
+// second person, unless the person of the context may give it or none is
+// needed. They are ready by now, so what they cost counts.
 func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, part Part) error {
 	waits, message, err := db.reapprove(ctx, tx, batch, part)
 	if err != nil {
@@ -376,7 +377,8 @@ func (db *database) release(ctx context.Context, tx *sql.Tx, batch string, part 
 	return wrap("release the rows of batch "+batch, err)
 }
 
-// reapprove is what rows wait for that somebody has sent again in an open batch.
+// reapprove returns what rows of an open batch wait for that a person has made
+// ready again.
 func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 	part Part) (waits, message string, err error) {
 	var released bool

@@ -77,7 +77,7 @@ type (
 	Events struct{ *database }
 	// Fleet is the processes over one database, and what halts all of them.
 	Fleet struct{ *database }
-	// Notifications are what people are told, once for a whole fleet.
+	// Notifications are sent once for a whole fleet.
 	Notifications struct{ *database }
 	// Organizations are those that the API keys of the ledger's orders belong to.
 	Organizations struct{ *database }

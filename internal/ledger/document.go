@@ -19,7 +19,7 @@ type Document struct {
 	Number  int // the row's number in its sheet
 	Product filing.Product
 	At      time.Time // when the service made it
-	Event   string    // the event that told of it
+	Event   string    // the event that named it
 }
 
 // OfBatch streams the documents of a batch in the order of its rows.

@@ -75,7 +75,7 @@ func (l Events) KeepUnreadable(ctx context.Context, body []byte, why string) (fr
 }
 
 func (db *database) keep(ctx context.Context, e Event) (fresh bool, err error) {
-	e.ID = storable(e.ID) // as the database has it: it may be told again
+	e.ID = storable(e.ID) // as the database has it: the event may come again
 	t := &transition{event: &e}
 	if err := db.submit(ctx, t); err != nil {
 		return false, fmt.Errorf("save the event %s: %w", e.ID, err)
@@ -314,7 +314,7 @@ type told struct {
 	note         string
 	at           int64
 	subscription string
-	subscribed   int64 // when that was last told
+	subscribed   int64 // when that was last reported
 	changed      bool
 	touched      bool // a document arrived
 }

@@ -181,12 +181,12 @@ func endOtherSessions(ctx context.Context, tx *sql.Tx, account, session string) 
 }
 
 // CheckCode checks a code of an authenticator app, or a recovery code: whatever
-// was typed. Each counts once, whoever is first. Wrong ones are counted like
-// wrong passwords, apart from these: a right password does not take the count of
-// wrong codes back. The try says where the code comes from. CheckCode returns
-// ErrFactor and *TooMany.
+// was typed. Each counts once, for the first call. Wrong ones are counted like
+// wrong passwords, apart from these: a right password does not take the count
+// of wrong codes back. The try says where the code comes from. CheckCode
+// returns ErrFactor and *TooMany.
 func (l Accounts) CheckCode(ctx context.Context, a Account, code string, t Try, match MatchCode) (FactorKind, error) {
-	ctx = withoutAudit(ctx) // the act is what follows: the session, or the change
+	ctx = withoutAudit(ctx) // the audit event is that of the session that follows, or the change
 	t.Kind, t.Name = "code", a.Name
 	counted, err := l.CountTry(ctx, t)
 	if err != nil {

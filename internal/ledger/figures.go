@@ -57,13 +57,13 @@ func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 
 // Filings are what became of the orders of a batch since they were placed.
 type Filings struct {
-	Statuses   map[string]int // of placed rows, by the service's word; "" for those of which nothing was told
+	Statuses   map[string]int // of placed rows, in the filing service's words; "" if no event came
 	Exceptions int            // rows with a filing that stands still
 	Documents  int
 }
 
-// Filings sums up what the service told of the orders of a batch. The
-// appointment of an agent is no filing and is not among them.
+// Filings sums up the reported states of the orders of a batch. The appointment
+// of an agent is no filing and is not among them.
 func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
 	halting := false

@@ -26,8 +26,8 @@ const (
 const maxFlows = 100
 
 // BeginFlow remembers data for the second half of a sign-in or an enrollment,
-// and returns the secret of whoever may go on with it. The data is sealed: it
-// holds challenges and verifiers. It returns *TooMany for an address from whose
+// and returns the secret that continues it. The data is sealed: it holds
+// challenges and verifiers. It returns *TooMany for an address from whose
 // network too many are open.
 func (l Accounts) BeginFlow(ctx context.Context, kind FlowKind, data, from string,
 	life time.Duration) (secret string, err error) {
@@ -60,7 +60,7 @@ func (l Accounts) FindFlow(ctx context.Context, kind FlowKind, secret string) (d
 			hashed(secret), string(kind), toMillis(l.now())))
 }
 
-// TakeFlow uses a flow up, for whoever is first. It returns ErrFlow.
+// TakeFlow uses a flow up; the first call gets it. It returns ErrFlow.
 func (l Accounts) TakeFlow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
 	if err := l.writeLock.lock(); err != nil {
 		return "", err

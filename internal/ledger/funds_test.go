@@ -11,7 +11,7 @@ import (
 	"bulkfiling/internal/money"
 )
 
-func TestBookAddsUp(t *testing.T) {
+func TestBalanceAddsUp(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		if b := s.book(l); b != (ledger.Balance{}) {

@@ -222,7 +222,7 @@ func TestLateAnswerInPart(t *testing.T) {
 
 // A row that may have been bought, and that cannot be sent again, is a person's:
 // it does not end as rejected or skipped.
-func TestSetAsideOfAnUncertainAttempt(t *testing.T) {
+func TestDeferOfAnUncertainAttempt(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		for _, next := range []filing.Result{filing.Rejected, filing.Skipped, filing.Exists} {
@@ -286,7 +286,7 @@ func TestCreationIsNoProofOfFunds(t *testing.T) {
 
 // An intent whose commit was lost on its way back to its process is given back:
 // the process lives, and sent nothing.
-func TestIntentOfWhichNobodyHeard(t *testing.T) {
+func TestIntentWithoutConfirmation(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
 		rows := s.add(l, "a", reports("a", 2)...)

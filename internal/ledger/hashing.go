@@ -16,7 +16,7 @@ var ErrCrowded = errors.New("too many people are signing in at this moment: try 
 const (
 	maxHashing  = 2  // at once in a process
 	maxWaiting  = 16 // all who wait
-	maxStranger = 12 // of them those who come from a browser that nobody knows
+	maxStranger = 12 // of them those from unknown browsers
 )
 
 // hashTurn says who wants a password hashed.
@@ -33,9 +33,9 @@ type hashWaiter struct {
 }
 
 // hashQueue lets a few hash at once and a few wait. Known browsers go first.
-// Strangers take turns by their networks: one that sends a hundred requests gets
-// no more of it than one that sends a single request, and a newcomer takes the
-// place of the last of whoever has the most in the queue.
+// Strangers take turns by their networks: one that sends a hundred requests
+// gets no more of it than one that sends a single request, and a newcomer takes
+// the place of the last try of the name with the most tries in the queue.
 type hashQueue struct {
 	mu      sync.Mutex
 	running int

@@ -29,7 +29,7 @@ type Identity struct {
 	UsedAt          time.Time
 }
 
-// Arrival is somebody whom the sign-in provider vouches for.
+// Arrival is a person whom the sign-in provider vouches for.
 type Arrival struct {
 	Issuer, Subject string
 	Names           []string // what the account may be called, the best first
@@ -37,12 +37,12 @@ type Arrival struct {
 	From            string   // the address
 }
 
-// SignInFromProvider finds the account of somebody whom the provider vouches for, or makes
-// it. An account that the provider manages gets the roles of the groups, also
-// where that leaves no operator: the provider has the last word. An account that
-// was linked keeps its own. It returns ErrSession for a disabled account, and
-// ErrUnlinked: nobody gets a second account, under which they would approve what
-// they uploaded with the first.
+// SignInFromProvider finds the account of a person whom the provider vouches
+// for, or makes it. An account that the provider manages gets the roles of the
+// groups, also where that leaves no operator: the provider has the last word.
+// An account that was linked keeps its own. It returns ErrSession for a
+// disabled account, and ErrUnlinked: no one gets a second account, under which
+// they could approve what they uploaded with the first.
 func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account, created bool, err error) {
 	words, err := roleWords(p.Roles)
 	if err != nil {
@@ -112,10 +112,10 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 	return a, created, nil
 }
 
-// addManaged makes the account of somebody who signs in for the first time, under
-// the first name that is free. Persons whom the same provider tells apart may have
-// the same name. It returns ErrUnlinked where one of the names is that of another
-// account: whose it is, is for its owner to say.
+// addManaged makes the account of a person who signs in for the first time,
+// under the first name that is free. Persons whom the same provider tells apart
+// may have the same name. It returns ErrUnlinked where one of the names is that
+// of another account: whose it is, is for its owner to say.
 func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
 	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: fromMillis(toMillis(now))}
 	shown := ""

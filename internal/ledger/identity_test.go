@@ -159,7 +159,7 @@ func TestLinkedAccount(t *testing.T) {
 
 // Nobody gets a second account at the provider by the name of their first, or by one
 // that looks like it, whichever of the provider's names it is.
-func TestNobodyArrivesUnderTheNameOfAnother(t *testing.T) {
+func TestNoArrivalUnderTheNameOfAnother(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		s.account(l, "ana", ledger.Preparer)

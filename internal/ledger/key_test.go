@@ -112,7 +112,7 @@ func TestWaitingForAKey(t *testing.T) {
 
 // A row that waits for an order in doubt keeps a run waiting only where that
 // order is the run's own to send again.
-func TestWaitingForADoubt(t *testing.T) {
+func TestWaitingForAnUncertainRow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_1"))
@@ -212,7 +212,7 @@ func TestCovers(t *testing.T) {
 	})
 }
 
-func TestDirectoryIsRemembered(t *testing.T) {
+func TestCompaniesAreRemembered(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1"}))

@@ -8,17 +8,17 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// The approved cost of a row is a limit: an order that would cost more waits for
-// a new approval. What was quoted when the batch was opened, or approved, is
-// approved; a row that nobody quoted has no limit.
+// The approved cost of a row is a limit: an order that would cost more waits
+// for a new approval. What was quoted when the batch was opened, or approved,
+// is approved; a row without a quote has no limit.
 
 // approveQuotes makes the quotes of the rows of a batch their approved costs.
 const approveQuotes = `UPDATE rows
 	SET approved = cost + spent, approved_certainty = certainty
 	WHERE batch = $1 AND result = 'ready' AND quoted = 1`
 
-// CostIncrease is what the rows of a batch cost that wait for a new approval: they
-// cost more than was approved, or somebody had them sent again.
+// CostIncrease is what the rows of a batch cost that wait for a new approval:
+// they cost more than was approved, or were made ready again.
 type CostIncrease struct {
 	Rows     int
 	Approved money.Cents
@@ -39,8 +39,8 @@ func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease
 }
 
 // ApproveCosts approves what the rows of a batch cost that wait for a new
-// approval, as it was looked at. It returns ErrPlan where more waits or it has become
-// dearer since, and a *SecondError where somebody else has to approve.
+// approval, as it was looked at. It returns ErrPlan where more waits or it has
+// become dearer since, and a *SecondError if another person has to approve.
 func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var rows int

@@ -30,7 +30,7 @@ type RowQuery struct {
 	After      int             // only rows with a higher number
 	Upto       int             // the last rows up to this number, in place of the first; 0 for none
 	Limit      int
-	Uncounted  bool // whoever asks knows how many there are
+	Uncounted  bool // the caller knows the number of rows
 }
 
 // atRest is true of rows that are not on their way. The condition stands in a
@@ -135,7 +135,7 @@ func (l *Ledger) RowNumbered(ctx context.Context, batch string, number int) (Row
 	return page[0], nil
 }
 
-// EntryQuery asks for some of the book's entries.
+// EntryQuery selects entries of the balance.
 type EntryQuery struct {
 	Declared bool  // only deposits and adjustments
 	Row      int64 // only those of a row; 0 for all
@@ -143,7 +143,7 @@ type EntryQuery struct {
 	Limit    int
 }
 
-// List reads some of the book's entries, the newest first.
+// List lists selected entries of the balance, the newest first.
 func (l Entries) List(ctx context.Context, q EntryQuery) ([]Entry, error) {
 	where, args := []string{`TRUE`}, []any{q.Limit}
 	add := func(condition string, v any) {
@@ -176,7 +176,7 @@ func (l Entries) List(ctx context.Context, q EntryQuery) ([]Entry, error) {
 	return all, nil
 }
 
-// Funds is the book at the end of a span of time.
+// Funds is the balance at the end of a span of time.
 type Funds struct {
 	Until     time.Time
 	Available money.Cents
@@ -227,7 +227,7 @@ func (l Entries) History(ctx context.Context, since, until time.Time, spans int)
 			*into -= sum
 		case Voided:
 			*into += sum
-		case Posted: // it was set aside before
+		case Posted: // it was reserved before
 			f.Posted += sum
 		}
 		return nil

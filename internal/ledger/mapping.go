@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Mapping is what somebody said the columns of a sheet are. It is kept by the
-// sheet's shape, for the next one that has the same headers.
+// Mapping is what a person said the columns of a spreadsheet are. It is kept by
+// the sheet's shape, for the next one that has the same headers.
 type Mapping struct {
 	Shape     string            // names the headers; see importer.Survey
 	Headers   []string          // for a reader

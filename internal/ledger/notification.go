@@ -13,7 +13,7 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// NotificationKind is what a person may be told of.
+// NotificationKind is a reason for a notification.
 type NotificationKind string
 
 // The kinds of notices.
@@ -22,9 +22,9 @@ const (
 	NotifyKey        NotificationKind = "key"          // the service refuses the key
 	NotifyBatch      NotificationKind = "batch"        // a batch has ended
 	NotifyUncertain  NotificationKind = "uncertain"    // rows that only a person or an event can settle
-	NotifyExceptions NotificationKind = "exceptions"   // filings that stand still until somebody corrects them
+	NotifyExceptions NotificationKind = "exceptions"   // filings that stand still until a person corrects them
 	NotifyTwice      NotificationKind = "bought-twice" // two purchases of one filing: one is to be refunded
-	NotifySchedule   NotificationKind = "season"       // a season fired, or failed; kept by whoever fires it
+	NotifySchedule   NotificationKind = "season"       // a schedule ran, or failed; added by the process that runs it
 	// a link to reset a password was made or used; the approval policy was weakened
 	NotifyAccess NotificationKind = "access"
 )
@@ -34,19 +34,19 @@ var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, 
 	NotifyTwice,
 	NotifySchedule, NotifyAccess}
 
-// Notification is what a person is told, once for a whole fleet.
+// Notification is a message to a person, sent once for a whole fleet.
 type Notification struct {
 	ID            int64
 	Kind          NotificationKind
 	Batch         string // "" where it concerns everybody
-	Subject, Body string // plain text, without secrets; a notice without a subject is told to nobody
+	Subject, Body string // plain text, without secrets; one without a subject is not sent
 	At            time.Time
 
 	Lasts   bool      // what it tells of goes on: nothing more of its kind and batch until it is over
 	Ends    bool      // it tells that what lasted is over
 	Pending []Pending // what it tells of, row by row
 
-	Tries    int      // how often somebody set out to tell it
+	Tries    int      // how often sending began
 	Reported []string // the targets that have it
 
 	due int64 // of the claim
@@ -56,25 +56,25 @@ type Notification struct {
 type Pending struct {
 	Kind     NotificationKind
 	Ref      int64 // the row's id; the item's for an exception
-	Mark     int64 // the attempt in doubt; the exception's code; the row that bought the same
+	Mark     int64 // the uncertain attempt; the exception's code; the row that bought the same
 	Row      int64
 	Batch    string
 	Reserved money.Cost
 }
 
-// Reportable is what the ledger holds that a person may have to be told of.
+// Reportable is what the ledger holds that may need a notification.
 type Reportable struct {
 	Mode      string      // "test", "live", or "" where nothing was sent yet
 	Halt      filing.Halt // what a person must end: ForFunds or ForKey
 	HaltNote  string      // the service's words
 	HaltSince time.Time
-	Short     bool // rows wait until the book can pay for them
+	Short     bool // rows wait for funds
 
-	FundsReported, KeyReported bool      // told, and not yet over
-	Ended                      []string  // batches with nothing left to place, of which nobody was told
-	Resumed                    []string  // batches that were told to have ended and have work again
+	FundsReported, KeyReported bool      // reported, and not yet over
+	Ended                      []string  // finished batches that are not reported yet
+	Resumed                    []string  // batches that were reported as finished and have work again
 	Pending                    []Pending // in the order of their rows
-	Cured                      bool      // exceptions that were told are gone: see ForgetCured
+	Cured                      bool      // reported exceptions are resolved: see ForgetCured
 }
 
 const (
@@ -161,20 +161,20 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	return n, nil
 }
 
-// errReported ends a change that somebody else has made already.
+// errReported ends a change that another process has made already.
 var errReported = errors.New("another process reports it")
 
-// Add records what a person is to be told. It reports false where that
-// is recorded already, by another process as a rule: the same thing lasts, is
-// over, or has one of its rows in another notice.
+// Add adds a notification. It reports false where that is recorded already, by
+// another process as a rule: the same thing lasts, is over, or has one of its
+// rows in another notice.
 func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err error) {
 	marks := make([]record, len(n.Pending))
 	for i, u := range n.Pending {
 		marks[i] = record{text("kind", n.Kind), number("ref", u.Ref), number("mark", u.Mark)}
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		// Whoever keeps notices holds the control row: nothing read here
-		// changes before the commit.
+		// Adding notifications locks the control row: nothing read here changes
+		// before the commit.
 		var lasts, taken bool
 		if err := tx.QueryRowContext(ctx,
 			`SELECT EXISTS (SELECT 1 FROM notices WHERE kind = $1 AND batch = $2 AND lasts = 1)`, n.Kind,
@@ -232,7 +232,7 @@ func endNotification(ctx context.Context, x execer, kind NotificationKind, batch
 	return err
 }
 
-// End records that what was told is over, without telling that: when it
+// End records that the reported state is over, without a notification: when it
 // happens again it is news.
 func (l Notifications) End(ctx context.Context, kind NotificationKind, batch string) error {
 	if err := l.writeLock.lock(); err != nil {
@@ -245,8 +245,8 @@ func (l Notifications) End(ctx context.Context, kind NotificationKind, batch str
 	return nil
 }
 
-// ForgetCured lets exceptions that were told and are gone be told anew, should
-// they come back.
+// ForgetCured lets exceptions that were reported and are resolved be reported
+// again, should they come back.
 func (l Notifications) ForgetCured(ctx context.Context) error {
 	_, err := l.exclusively(
 		ctx, `DELETE FROM told WHERE kind = 'exceptions'
@@ -310,9 +310,9 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 }
 
 // RecordDelivery records who has a claimed notice. Again is when to tell the
-// others; the zero time where nobody is left, or it is given up. Failure is
-// why somebody has it not, for whoever reads the table, and holds no secret.
-// Where the claim has run out it records nothing.
+// others; the zero time if none is left, or sending is given up. Failure is why
+// it did not arrive, for a reader of the table, and holds no secret. Where the
+// claim has run out it records nothing.
 func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again time.Time, failure string) error {
 	slices.Sort(n.Reported)
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
@@ -337,7 +337,7 @@ func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, erro
 	return n, wrap("give notices up", err)
 }
 
-// List lists what a person was told, or is to be told, the newest first.
+// List lists the notifications, sent and waiting, the newest first.
 func (l Notifications) List(ctx context.Context, limit int) ([]Notification, error) {
 	rows, err := l.read.QueryContext(ctx, `SELECT `+notificationColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
 		limit)

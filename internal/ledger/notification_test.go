@@ -35,7 +35,7 @@ func (s *store) except(row int64, code int) {
 	s.exec(`UPDATE items SET exception = $1 WHERE row = $2`, code, row)
 }
 
-func TestNewsOfWhatHaltsEverybody(t *testing.T) {
+func TestNotificationsOfFleetHalts(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		rows := s.add(l, "b", reports("b", 2)...)
@@ -84,7 +84,7 @@ func TestNewsOfWhatHaltsEverybody(t *testing.T) {
 	})
 }
 
-func TestNewsOfRowsThatTheBookCannotPay(t *testing.T) {
+func TestNotificationsOfRowsThatWaitForFunds(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		rows := s.add(l, "b", reports("b", 2)...)
@@ -106,7 +106,7 @@ func TestNewsOfRowsThatTheBookCannotPay(t *testing.T) {
 	})
 }
 
-func TestNewsOfBatches(t *testing.T) {
+func TestNotificationsOfBatches(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		ended := func(want ...string) {
@@ -159,7 +159,7 @@ func TestNewsOfBatches(t *testing.T) {
 	})
 }
 
-func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
+func TestNotificationsOfRowsAndItemsComeOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		rows := s.add(l, "b", reports("b", 4)...)
@@ -223,7 +223,7 @@ func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
 	})
 }
 
-func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
+func TestNotificationIsClaimedUntilTheLeaseEnds(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, a, b := s.Context(), s.open(), s.open()
 		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "fired", Body: "at noon"})
@@ -289,7 +289,7 @@ func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
 
 // Several processes that see the same news keep it once, and each notice is
 // claimed by one of them.
-func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
+func TestNotificationsOfAFleetAreAddedAndClaimedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx := s.Context()
 		fleet := []*ledger.Ledger{s.open(), s.open(), s.open(), s.open()}
@@ -349,7 +349,7 @@ func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
 }
 
 // A look for news costs little beside 100,000 rows, whatever state they are in.
-func BenchmarkNews(b *testing.B) {
+func BenchmarkReportable(b *testing.B) {
 	for _, server := range []string{"", os.Getenv("TEST_DATABASE_URL")} {
 		name := "SQLite"
 		if server != "" {

@@ -117,7 +117,7 @@ func (l Organizations) BindClient(ctx context.Context, c Client) error {
 	})
 }
 
-// Account stands for the filing account of whoever sends: its mode, and what the
+// Account identifies the filing account of the sender: its mode, and what the
 // organization is recognized by.
 func (c Client) Account() string {
 	o := c.Organization

@@ -203,7 +203,7 @@ func (e *FailedTry) Unwrap() error { return e.Err }
 // whatever is wrong, after the same time for an unknown name, *TooMany for a try
 // that has to wait (see CountTry), and ErrCrowded.
 func (l Accounts) SignIn(ctx context.Context, t Try, password string) (Account, error) {
-	ctx = withoutAudit(ctx) // the act is what follows: the session
+	ctx = withoutAudit(ctx) // the audit event is that of the session that follows
 	counted, err := l.CountTry(ctx, t)
 	if err != nil {
 		return Account{}, err
@@ -234,7 +234,7 @@ func (l Accounts) checkPassword(ctx context.Context, t Try, password string, kno
 		}
 	}
 	if utf8.RuneCountInString(password) > maxPassword {
-		password = "" // nobody's, and nothing to hash
+		password = "" // no account's, and nothing to hash
 	}
 	var same bool
 	var unreadable error
@@ -255,7 +255,8 @@ func (l Accounts) checkPassword(ctx context.Context, t Try, password string, kno
 	case !same:
 		return Account{}, ErrSignIn
 	}
-	// Whoever was disabled, or got another password, while we hashed is not let in.
+	// An account that was disabled, or got another password, during the hashing
+	// is not signed in.
 	n, err := affected(l.exclusively(ctx,
 		`UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2 AND disabled = 0`, a.ID, encoded, renewed))
 	if err == nil && n == 0 {

@@ -23,7 +23,7 @@ type Policy struct {
 	Products []filing.Product // of these products; none for all
 	Terminal bool             // also what is placed with commands, such as run and submit
 
-	ChangedBy string // "" where nobody changed it
+	ChangedBy string // "" if it was never changed
 	ChangedAt time.Time
 }
 

@@ -321,7 +321,7 @@ func TestASecondFactorOfAnUnvouchedAccountShowsNothing(t *testing.T) {
 
 // Whoever is notified is told of a link that somebody else makes for a new account,
 // and of a role that lets money out; not of other roles, or of one's own link.
-func TestNewApproversAreToldOf(t *testing.T) {
+func TestNewApproversAreReported(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
 		by := func(name string) context.Context {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// What lies in a data folder. What else somebody keeps there is not touched, and
-// neither is the sealing key: one that others could read is refused, so that a
-// person learns of it.
+// The files of a data folder. Other files there are not touched, and neither is
+// the sealing key: one that others could read is refused, so that a person
+// learns of it.
 var (
 	privateNames      = []string{"accounts", "locks", "pace"}
 	privateBeginnings = []string{"ledger.db", commitsFile, "account.json"}

@@ -147,7 +147,7 @@ func TestLeaseOfAnotherMachine(t *testing.T) {
 }
 
 // Crew is one name for all who look, and another whenever a process comes or goes.
-func TestCrew(t *testing.T) {
+func TestMembership(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		s.config.Clock = nil
 		one, two := s.open(), s.open()

@@ -23,7 +23,7 @@ type Batch struct {
 	Officers []string // the headers of a sheet of officers beside it; nil where there is none
 	Rows     int      // rows of data
 	Open     bool     // all rows are recorded, and may be placed
-	Prepared bool     // all rows are recorded, and wait for their yes unless it is open
+	Prepared bool     // all rows are recorded, and wait for approval unless it is open
 	Paused   bool     // by a person
 	Canceled bool
 
@@ -45,7 +45,7 @@ func (b *Batch) Applied() bool {
 type Row struct {
 	ID        int64
 	Batch     string
-	Number    int             // the row's number in the sheet, as a spreadsheet program shows it
+	Number    int             // the row's number in the spreadsheet, as a spreadsheet program shows it
 	Cells     []byte          // the input's cells as they were given, in sheet's encoding; secrets masked
 	Corrects  int             // set for AddRows alone: the number of the row that it corrects; 0 for none
 	Officers  []Officer       // of a sheet of their own; set for AddRows alone, see Ledger.Officers
@@ -56,14 +56,14 @@ type Row struct {
 	Items     []Item           // what the service made of it, or already had
 	Cost      money.Cost       // spent for placed; spent and still expected otherwise
 	Spent     money.Cost       // for what the row has bought
-	Approved  money.Cost       // what may be spent for it in all; an amount below zero where nobody approved one
+	Approved  money.Cost       // what may be spent for it in all; negative where no cost was approved
 	Attempts  int              // orders sent, as far as is known
 	Tries     int              // attempts ever begun, counted or not; names the present one
 	Uncertain bool             // an attempt without a known outcome is behind it
-	Reserved  money.Cents      // set aside for it now
+	Reserved  money.Cents      // reserved for it now
 	Dropped   []filing.Product // items the service turned out to have already
 	Company   string           // the company's id, once it is known
-	Creating  bool             // the attempt under way, or in doubt, creates the company
+	Creating  bool             // the attempt in flight, or uncertain, creates the company
 	Owner     string           // the process that is placing it
 	BlockedOn string           // what a ready row waits for: funds, or another row's purchase
 	CoveredBy *Subscription    // what covers the row's report, which is not ordered; nil where nothing does
@@ -105,11 +105,11 @@ type Place struct {
 type Item struct {
 	Product            filing.Product
 	OrderType          string // the service's word
-	OrderID            string // empty where the service has it and never told the id
+	OrderID            string // empty where the filing service has it and never named the id
 	FilingStatus       string
 	FilingDate         string
 	SubscriptionStatus string
-	Exception          int    // why the filing stands still until somebody corrects it; 0 for nothing
+	Exception          int    // why the filing stands still until a person corrects it; 0 for nothing
 	ExceptionNote      string // the service's words about it
 	Cost               money.Cost
 }
@@ -126,20 +126,20 @@ func (c Counts) Total() int {
 	return n
 }
 
-// EntryKind is what an entry of the book does.
+// EntryKind is the kind of an entry of the balance.
 type EntryKind string
 
-// The entries of the book. Amounts are positive, but for an Adjustment, which
-// may be either.
+// The kinds of entries. Amounts are positive, except for an Adjustment, which
+// may be negative.
 const (
-	Deposit    EntryKind = "deposit"    // declared by the operator
-	Adjustment EntryKind = "adjustment" // declared by the operator, to agree with the service
-	Reserve    EntryKind = "reserve"    // set aside with an intent
+	Deposit    EntryKind = "deposit"    // recorded by an operator
+	Adjustment EntryKind = "adjustment" // recorded by an operator, to agree with the filing service
+	Reserve    EntryKind = "reserve"    // reserved with an intent
 	Posted     EntryKind = "post"       // a reservation was spent
-	Voided     EntryKind = "void"       // a reservation was set free
+	Voided     EntryKind = "void"       // a reservation was released
 )
 
-// Entry is one line of the book.
+// Entry is one posting of the balance.
 type Entry struct {
 	ID     int64
 	At     time.Time

@@ -23,7 +23,7 @@ type sealedColumn struct {
 	place         func(keys []any) []byte
 }
 
-// sealedColumns are all that a rotation seals anew and an audit opens. Flows are
+// sealedColumns are all that a rotation reseals and an audit opens. Flows are
 // not among them: they end within minutes.
 var sealedColumns = []sealedColumn{
 	{
@@ -199,10 +199,10 @@ func (l SealKeys) presentKeys() (keyring, error) {
 	return l.sealer()
 }
 
-// Reseal seals anew what an older key has sealed, some values in a transaction,
-// beside processes that work. One that broke off goes on where it was when it is
-// called again: what is under the present key is passed over. It returns how many
-// values it has sealed and how many no key opens; those stay as they are.
+// Reseal reseals what an older key has sealed, some values in a transaction,
+// beside processes that work. One that broke off goes on where it was when it
+// is called again: what is under the present key is passed over. It returns how
+// many values it has sealed and how many no key opens; those stay as they are.
 func (l SealKeys) Reseal(ctx context.Context) (done, closed int, err error) {
 	for i := range sealedColumns {
 		n, shut, err := l.resealColumn(ctx, &sealedColumns[i])
@@ -324,9 +324,9 @@ func (db *database) sealCompanyLists(ctx context.Context) error {
 	if sealed == 0 || db.dialect.together {
 		return nil
 	}
-	// The file and its log still have the pages of before. They are written anew,
-	// once; where another process reads all the while they stay, and go as their
-	// space is used again.
+	// The file and its log still have the pages of before. They are rewritten,
+	// once; where another process reads all the while they stay, and go as
+	// their space is used again.
 	if err := db.writeLock.lock(); err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
 }
 
 // What another machine has seen counts as well.
-func TestCommitThatSomebodyElseSaw(t *testing.T) {
+func TestCommitSeenByAnotherProcess(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
 		before := s.open()
 		row := s.add(before, "a", reports("a", 1)...)[0]

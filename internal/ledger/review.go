@@ -93,7 +93,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 // NamedCompany is what is known here of a company that a row names without its
 // id.
 type NamedCompany struct {
-	Company filing.Company // its ID is empty where nobody told it yet
+	Company filing.Company // its ID is empty while it is not known
 	Row     int64          // the row that formed it; 0 for one that was created or looked up
 	Number  int
 	Batch   string

@@ -320,7 +320,7 @@ func TestTheDifferenceToTheQuoteIsForOthers(t *testing.T) {
 }
 
 // What stands in the way of a row in doubt is no reason to send it for ever.
-func TestARowInDoubtThatCannotBeSentIsUncertain(t *testing.T) {
+func TestAnUnconfirmedRowThatCannotBeSentIsUncertain(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		row := s.add(l, "a", agentOrder("comp_1"))[0]

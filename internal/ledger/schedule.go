@@ -23,32 +23,32 @@ type CompanyList struct {
 	CreatedAt time.Time
 }
 
-// Schedule places a roster's filings on a schedule.
+// Schedule places the filings of a company list when they are due.
 type Schedule struct {
 	Name        string
 	CompanyList string          // hash of its present version
-	File        string          // the roster's name
-	Options     json.RawMessage // how the roster is read: whoever fires it knows the form
+	File        string          // the company list's name
+	Options     json.RawMessage // how the company list is read, in the form of the caller
 	Timing      string          // as it was typed
-	Approval    bool            // each firing waits for somebody's yes
+	Approval    bool            // each run waits for approval
 	Paused      bool
 	Since       time.Time // what was due before is none of its business
-	Changed     time.Time // when it got its present roster
+	Changed     time.Time // when it got its present company list
 	Version     int       // counts its changes
 	CreatedBy   string
 	CreatedAt   time.Time
 }
 
-// ListVersion is a version of a season's roster.
+// ListVersion is a version of a schedule's company list.
 type ListVersion struct {
 	Hash  string
 	Since time.Time // from when on it was the season's
 }
 
-// RunState is how far a firing has come.
+// RunState is the state of a run.
 type RunState string
 
-// The states of a firing.
+// The states of a run.
 const (
 	RunBegun  RunState = "begun"  // a process is making its batch
 	RunDone   RunState = "done"   // its batch is there
@@ -78,9 +78,9 @@ var ErrNoSharedKey = errors.New(
 		"the data " +
 		"folder where that exists, or a new key (openssl rand -hex 32)")
 
-// AddCompanyList keeps a version of a roster and returns its hash. It is no act by
-// itself: that is the change of the season which takes it. It returns
-// ErrNoSharedKey.
+// AddCompanyList saves a version of a company list and returns its hash. It is
+// no audit event by itself: that is the change of the season which takes it. It
+// returns ErrNoSharedKey.
 func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
 	if l.dialect.together && l.sealing.given == "" {
 		return "", ErrNoSharedKey
@@ -106,10 +106,11 @@ func (l Schedules) addCompanyList(ctx context.Context, r CompanyList) (hash stri
 	return hash, nil
 }
 
-// companyListPlace binds a sealed roster to its hash.
+// companyListPlace binds a sealed company list to its hash.
 func companyListPlace(hash string) []byte { return []byte("roster|" + hash) }
 
-// FindCompanyList reads a version of a roster. It returns ErrNotFound and ErrSealed.
+// FindCompanyList finds a version of a company list. It returns ErrNotFound and
+// ErrSealed.
 func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
 	r := CompanyList{Hash: hash}
 	var at, sealed int64
@@ -160,7 +161,7 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 	return added, nil
 }
 
-// addListVersion writes down which roster a season has from now on.
+// addListVersion records which company list a schedule has from now on.
 func addListVersion(ctx context.Context, tx *sql.Tx, name string, since time.Time) error {
 	_, err := tx.ExecContext(
 		ctx, `INSERT INTO season_rosters (season, version, roster, since)
@@ -170,7 +171,8 @@ func addListVersion(ctx context.Context, tx *sql.Tx, name string, since time.Tim
 	return err
 }
 
-// ListVersions lists the rosters that a season has had, the oldest first.
+// ListVersions lists the company lists that a schedule has had, the oldest
+// first.
 func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion, error) {
 	rows, err := l.read.QueryContext(ctx,
 		`SELECT roster, since FROM season_rosters WHERE season = $1 ORDER BY version`,
@@ -242,9 +244,9 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 	return all, nil
 }
 
-// SetPaused keeps a season from firing, or lets it again: what was due in
-// between is not made up for. It is done whatever else has changed: who pauses
-// must not be too late. It returns ErrNotFound.
+// SetPaused pauses a schedule, or resumes it: what was due in between is not
+// made up for. It is done whatever else has changed: who pauses must not be too
+// late. It returns ErrNotFound.
 func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) error {
 	n, err := affected(l.exclusively(ctx,
 		`UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, boolInt(paused),
@@ -258,8 +260,8 @@ func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) erro
 	return nil
 }
 
-// Remove forgets a season, and which rosters it had. The rosters, its
-// firings and their batches stay. It returns ErrNotFound.
+// Remove deletes a schedule and its list versions. The company lists, its runs
+// and their batches stay. It returns ErrNotFound.
 func (l Schedules) Remove(ctx context.Context, name string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM season_rosters WHERE season = $1`, name); err != nil {
@@ -277,9 +279,9 @@ func (l Schedules) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// ClaimRun makes a firing this process's to carry out. It is claimed once,
-// whatever the number of processes that try; one whose process has died before
-// its end is claimed anew.
+// ClaimRun claims a run for this process. It is claimed once, whatever the
+// number of processes that try; one whose process has died before its end is
+// claimed again.
 func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var owner string
@@ -319,7 +321,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 	return claimed, nil
 }
 
-// EndRun records what a firing of this process came to.
+// EndRun records the result of a run of this process.
 func (l Schedules) EndRun(ctx context.Context, f Run) error {
 	_, err := l.exclusively(
 		ctx, `UPDATE firings
@@ -332,13 +334,13 @@ func (l Schedules) EndRun(ctx context.Context, f Run) error {
 	return nil
 }
 
-// ListRuns lists the firings of a season, or of all for "", the newest first.
+// ListRuns lists the runs of a schedule, or of all for "", the newest first.
 func (l Schedules) ListRuns(ctx context.Context, season string) ([]Run, error) {
 	return l.selectRuns(ctx, `plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
 }
 
-// ListRunsInBrief lists all firings without their plans and notes: for whoever
-// looks every few seconds what is due.
+// ListRunsInBrief lists all runs without their plans and notes: for callers
+// that looks every few seconds what is due.
 func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
 	return l.selectRuns(ctx, `'', '' FROM firings ORDER BY due DESC, id`)
 }

@@ -17,7 +17,7 @@ import (
 
 func is(err, want error) bool { return errors.Is(err, want) && (err == nil) == (want == nil) }
 
-func TestSeasons(t *testing.T) {
+func TestSchedules(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		l, ctx := s.open(), s.Context()
@@ -123,7 +123,7 @@ func TestCompanyListsNeedASharedKey(t *testing.T) {
 // Of several who change a season at once, having seen the same, one does; the
 // others are told so. What was seen before it was paused, or removed, is not
 // changed either.
-func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
+func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		processes, ctx := []*ledger.Ledger{s.open(), s.open()}, s.Context()
@@ -180,7 +180,7 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 
 // A firing is carried out once, whatever the number of processes, and by
 // another one where the first died over it.
-func TestAFiringIsClaimedOnce(t *testing.T) {
+func TestARunIsClaimedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx := s.Context()
 		f := ledger.Run{

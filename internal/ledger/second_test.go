@@ -192,7 +192,7 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 
 // Whoever gave a season a company list takes part in what is made from it, also
 // where somebody else brings it back, or the season was removed meanwhile.
-func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
+func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		s.config.SealKey = strings.Repeat("0a", 32) // company lists over a shared database want a given one
 		ctx, l := s.Context(), s.open()
@@ -239,7 +239,7 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 }
 
 // The policy's products are those that the rows order, whatever the batch is for.
-func TestThePolicyCoversWhateverARowOrders(t *testing.T) {
+func TestThePolicyCoversAllOrdersOfARow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{

@@ -461,7 +461,7 @@ func TestErasedOnceDecided(t *testing.T) {
 }
 
 // An import that a crash cut short leaves no number behind.
-func TestSecretsOfAnImportBegunAnew(t *testing.T) {
+func TestSecretsOfARestartedImport(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, first := s.Context(), s.open()
 		batch := ledger.Batch{ID: "a", Product: filing.EIN}

@@ -17,14 +17,14 @@ import (
 // one of a disabled account.
 var ErrSession = errors.New("the session has ended: sign in again")
 
-// A session that nobody uses ends by itself. Its use is noted now and then only:
-// a page that is looked at asks every few seconds.
+// Sessions expire when idle. Their use is recorded only now and then: a page
+// that is looked at asks every few seconds.
 const (
 	sessionIdle = 12 * time.Hour
 	seenEvery   = time.Minute
 )
 
-// Session is somebody who has signed in.
+// Session is a signed-in browser of an account.
 type Session struct {
 	ID        string // names it to its owner; it is no way to its secret
 	Account   Account

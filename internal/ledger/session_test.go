@@ -136,7 +136,7 @@ func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 	})
 }
 
-func TestTicket(t *testing.T) {
+func TestSignInLink(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		ana := s.account(l, "ana")
@@ -181,7 +181,7 @@ func TestTicket(t *testing.T) {
 }
 
 // A link signs in once, whoever is first.
-func TestTicketIsTakenOnce(t *testing.T) {
+func TestSignInLinkIsUsedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
 		s.account(ledgers[0], "ana")

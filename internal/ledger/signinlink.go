@@ -15,12 +15,12 @@ import (
 // of a disabled account.
 var ErrSignInLink = errors.New("the link is no longer valid: ask for a new one")
 
-// ErrReset is returned where a link would sign in somebody who has a password: it
+// ErrReset is returned if a link would sign in a person who has a password: it
 // sets a new one, and nothing else.
 var ErrReset = errors.New("the account already has a password: this link sets a new one")
 
-// ErrVouch is returned for vouching for an account by somebody who made the link
-// that its credentials came by, or whose own came by one of theirs.
+// ErrVouch is returned for vouching for an account by the person who made the
+// link that its credentials came by, or whose own came by one of theirs.
 var ErrVouch = errors.New("somebody who has nothing to do with the link has to vouch for the account")
 
 // SignInLink is an open one-time link, without its secret.
@@ -33,10 +33,10 @@ type SignInLink struct {
 	EndsAt    time.Time
 }
 
-// MakeSignInLink makes the secret of a one-time link. It signs in somebody who
-// has no password yet, and lets somebody who has one set another. Older links
-// of the account end. Whoever is notified is told of each that somebody else
-// makes, and the owner of one for an account that has a password. It returns
+// MakeSignInLink makes the secret of a one-time link. It signs in a person who
+// has no password yet, and lets one who has a password set another. Older links
+// of the account end. The firm is notified of each that another person makes,
+// and the owner of one for an account that has a password. It returns
 // ErrNotFound, ErrSignInLink for a disabled account, and ErrManaged.
 func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
@@ -93,7 +93,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 	return secret, nil
 }
 
-// standsFor lists somebody with those through whose links they have their
+// standsFor lists a person with those through whose links they have their
 // credentials.
 func standsFor(ctx context.Context, q querier, name string) ([]string, error) {
 	if name == "" {
@@ -129,8 +129,9 @@ func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) 
 	return a, behind, nil
 }
 
-// UseSignInLink uses a link up, for whoever is first, to sign in somebody who has
-// no password. It returns ErrSignInLink, and ErrReset for an account that has one.
+// UseSignInLink uses a link up, for the first call, to sign in a person who has
+// no password. It returns ErrSignInLink, and ErrReset for an account that has
+// one.
 func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var behind string
@@ -148,9 +149,10 @@ func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, 
 	return a, nil
 }
 
-// takeLink uses a link up, and notes through whose hands the account's credentials
-// are from now on. Those of earlier links stay until somebody vouches for the
-// account: a password that was set since shows nothing, for they may have set it.
+// takeLink uses a link up, and notes through whose hands the account's
+// credentials are from now on. Those of earlier links stay until a person
+// vouches for the account: a password that was set since shows nothing, for
+// they may have set it.
 func (l Accounts) takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, makers string) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE hash = $1`, hashed(secret)); err != nil {
 		return wrap("use a link up", err)
@@ -231,19 +233,19 @@ func (l Accounts) RevokeSignInLink(ctx context.Context, id string) error {
 	return wrap("revoke a sign-in link", err)
 }
 
-// LinkNews is what the owner of an account is told of a link that somebody else
-// made for it.
+// LinkNews informs the owner of an account of a link that another person made
+// for it.
 type LinkNews struct {
 	By     string
 	At     time.Time
 	UsedAt time.Time // zero where it was not used
 }
 
-// newsLife is how long an owner is told of it.
+// newsLife is how long an owner is informed of it.
 const newsLife = 7 * 24 * time.Hour
 
-// FindLinkNews tells the owner of an account of the last link that somebody else made
-// to reset its password, for a week; nil where there is none.
+// FindLinkNews finds the last link to an account that another person made to
+// reset its password, for a week; nil where there is none.
 func (l Accounts) FindLinkNews(ctx context.Context, account string) (*LinkNews, error) {
 	var n LinkNews
 	var at, used int64
@@ -272,10 +274,10 @@ func (l Accounts) ListCredentials(ctx context.Context, account string) ([]string
 	return behind(ctx, l.read, a.Name)
 }
 
-// VouchFor makes an account's credentials count as its owner's own: somebody has
-// seen to it that the owner set the password. On the page that is somebody who
-// neither made the link nor has their own credentials through one of its makers'.
-// It returns ErrNotFound and ErrVouch.
+// VouchFor makes an account's credentials count as its owner's own: a person
+// has seen to it that the owner set the password. On the page that is a person
+// who neither made the link nor has their own credentials through one of its
+// makers'. It returns ErrNotFound and ErrVouch.
 func (l Accounts) VouchFor(ctx context.Context, account string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		a, err := l.account(ctx, tx, account)
@@ -302,14 +304,15 @@ func (l Accounts) VouchFor(ctx context.Context, account string) error {
 	return wrap("vouch for account "+account, err)
 }
 
-// ownCredentials notes that an account has its credentials through nobody's link.
+// ownCredentials records that an account has its credentials through no one's
+// link.
 func ownCredentials(ctx context.Context, tx *sql.Tx, account string) error {
 	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', unvouched_since = 0 WHERE id = $1`, account)
 	return err
 }
 
-// provenCredentials is ownCredentials for an account whose owner has signed in with a
-// second factor from before the first link that nobody has vouched for.
+// provenCredentials is ownCredentials for an account whose owner has signed in
+// with a second factor from before the first link that no one has vouched for.
 func provenCredentials(ctx context.Context, tx *sql.Tx, account string, factor FactorKind) error {
 	if factor != FactorApp && factor != FactorPasskey {
 		return nil

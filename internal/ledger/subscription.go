@@ -19,8 +19,8 @@ import (
 // Source: spec section 4, rule 9; section 2, subscriptionStatus.
 
 // subscriptionTrust is how long a subscription counts as active after it was
-// last heard of. One that renews every year is heard of every year.
-// Assumption: how renewals are told is not shown in the spec.
+// last heard of. One that renews every year is heard of every year. Assumption:
+// the spec does not show how renewals are reported.
 const subscriptionTrust = 400 * 24 * time.Hour
 
 // trustedSince is the moment since when a subscription must have been heard of.
@@ -48,7 +48,7 @@ type Subscription struct {
 	CompanyID string
 	State     filing.State
 	Year      int       // of the report that opened it
-	Order     string    // its order id; empty where the service never told it
+	Order     string    // its order id; empty where the filing service never named it
 	Status    string    // the service's word; empty where there is none
 	HeardAt   time.Time // when the service last spoke of it
 	Row       int64     // the row that opened it
@@ -226,9 +226,9 @@ const selectCovered = `SELECT r.id, c.batch, c.number, c.cover, c.year
 	AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')
 	AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.cover = c.cover AND p.year = c.year AND p.bought = 1)`
 
-// Covered lists the rows that wait for a renewal: their report was not ordered because
-// a subscription covers it, no renewal of their year was seen, and nobody ordered
-// that year since. batch "" means all.
+// Covered lists the rows that wait for a renewal: their report was not ordered
+// because a subscription covers it, no renewal of their year was seen, and no
+// one ordered that year since. batch "" means all.
 func (l Subscriptions) Covered(ctx context.Context, batch string) ([]Covered, error) {
 	return l.covered(ctx, ` AND ($1 = '' OR c.batch = $1) ORDER BY c.year, c.batch, c.number`, batch)
 }
@@ -339,7 +339,7 @@ type Renewed struct {
 	Covered
 }
 
-// matchRenewals finds the reports that nobody ordered and that can only be the
+// matchRenewals finds the reports that no one ordered and that can only be the
 // renewals of covered rows: they name the company, the state and the year, or
 // all but the year where one year alone is waited for. A company with an order
 // whose outcome is not known is left alone: the report may be that one.
@@ -467,7 +467,7 @@ func (db *database) takeRenewals(ctx context.Context) (int, error) {
 		switch {
 		case err == nil:
 			done++
-		case !errors.Is(err, ErrNotCovered) && !errors.Is(err, ErrOrderTaken): // else somebody was quicker
+		case !errors.Is(err, ErrNotCovered) && !errors.Is(err, ErrOrderTaken): // else another process was quicker
 			return done, err
 		}
 	}

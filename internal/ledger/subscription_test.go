@@ -141,7 +141,7 @@ func TestRenewals(t *testing.T) {
 }
 
 // A report that may be the answer to an order in doubt renews nothing.
-func TestNoRenewalBesideADoubt(t *testing.T) {
+func TestNoRenewalBesideAnUncertainRow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])

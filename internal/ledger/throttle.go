@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Try is one attempt to prove who somebody is.
+// Try is one attempt to sign in.
 type Try struct {
 	Kind    string // what is proved: "code", "passkey"; "" for a password. Each kind has its own counters
 	Name    string // the account's name, as it was typed
@@ -43,7 +43,7 @@ var tryWaits = []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 
 // by name. The bound by name is loose, and it does not hold for addresses from
 // which the account signed in before: a stranger cannot reach it for the owner.
 // A browser that signed in before and a session have counters of their own,
-// which nobody else can use up.
+// which no one else can use up.
 var (
 	byNameAndAddress = scope{name: "name and address", free: 4, waits: tryWaits}
 	byAddress        = scope{name: "address", free: 30, leak: 2 * time.Minute, waits: tryWaits}
@@ -230,8 +230,8 @@ func (l Accounts) addFailure(ctx context.Context, c *counter, from string) (time
 	}
 }
 
-// Succeed says that the try proved who somebody is. It forgets the failures
-// before it, but for those of its address: they may be of other names.
+// Succeed records that the try succeeded. It forgets the failures before it,
+// but for those of its address: they may be of other names.
 func (c *CountedTry) Succeed(ctx context.Context) error {
 	for _, one := range c.counters {
 		if one.scope.name != byAddress.name {
@@ -258,9 +258,9 @@ func (c *CountedTry) forget(ctx context.Context) error {
 	return nil
 }
 
-// ForgetFailures forgets the failures among which a try would count, but for those
-// of its address: they may be of other names. Whoever has reset a password with a
-// link does not wait for the failures before.
+// ForgetFailures forgets the failures among which a try would count, but for
+// those of its address: they may be of other names. A person who has reset a
+// password with a link does not wait for the failures before.
 func (l Accounts) ForgetFailures(ctx context.Context, t Try) error {
 	c := &CountedTry{ledger: l}
 	if err := l.chooseCounters(withoutAudit(ctx), t, c); err != nil {

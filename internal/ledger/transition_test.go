@@ -162,7 +162,7 @@ func TestStaleReadingIsLost(t *testing.T) {
 
 // A row in doubt keeps its key and its reservation through answers that send
 // nothing, and pays once.
-func TestDoubtIsKept(t *testing.T) {
+func TestUncertainIsKept(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.must(l.RecordDeposit(s.Context(), cost, ""))
@@ -392,7 +392,7 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 	})
 }
 
-func TestSetAside(t *testing.T) {
+func TestDefer(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 6)...)

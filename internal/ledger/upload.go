@@ -16,8 +16,8 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// ErrStale is returned for a change of something that somebody else has changed
-// since it was read.
+// ErrStale is returned for a change of something that another person has
+// changed since it was read.
 var ErrStale = errors.New("somebody has changed it meanwhile")
 
 // Upload is a sheet that was handed over and is not placed yet. Its content and
@@ -27,7 +27,7 @@ type Upload struct {
 	File      string // its name as it was given
 	Size      int64
 	Hash      string // SHA-256 of the content, hexadecimal
-	Options   []byte // how it is read: whoever reads it knows the form
+	Options   []byte // how it is read, in the form of the caller
 	Edits     []byte // what was corrected in it
 	Version   int    // counts its changes
 	Batch     string // that was prepared of this version; "" for none yet
@@ -40,9 +40,9 @@ type Upload struct {
 // uploadPart is how much of a content is sealed at once.
 const uploadPart = 1 << 20
 
-// Add stores a sheet as it arrives; only the part at hand is in memory.
-// The upload is there when all of it is, and so is the act of it: one that broke
-// off may be sent again.
+// Add stores a sheet as it arrives; only the part at hand is in memory. The
+// upload is stored when all of it is, with its audit event: one that broke off
+// may be sent again.
 func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, error) {
 	u.ID, u.Version, u.CreatedAt, u.File = rand.Text(), 1, l.now(), filing.HideSSNsInName(u.File)
 	u.ChangedAt = u.CreatedAt
@@ -206,7 +206,7 @@ func (l Uploads) List(ctx context.Context) ([]Upload, error) {
 	return all, nil
 }
 
-// Count counts the sheets of somebody that no open batch was made of, and
+// Count counts the spreadsheets of a person that no open batch was made of, and
 // their bytes.
 func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err error) {
 	err = l.read.QueryRowContext(ctx,
@@ -302,7 +302,7 @@ func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 	return l.dropBatch(ctx, tx, batch)
 }
 
-// Prune forgets sheets that nobody has touched for age, or for a day where
+// Prune deletes spreadsheets that were not touched for age, or for a day where
 // their batch was opened by other means, and what is left of those that never
 // arrived whole. It returns the number of sheets.
 func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {

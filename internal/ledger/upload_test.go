@@ -238,7 +238,7 @@ func TestASecondPerson(t *testing.T) {
 
 // Where the firm wants a second person, whoever first asked for the approval of a
 // batch is not the one to give it, however often its plan changes.
-func TestASecondPersonForASeason(t *testing.T) {
+func TestASecondPersonForASchedule(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))

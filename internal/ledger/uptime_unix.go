@@ -9,7 +9,7 @@ import (
 )
 
 // uptime is how long the machine has been up, its sleep included: every process
-// reads the same, and nobody sets it.
+// reads the same, and it cannot be set.
 func uptime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

@@ -14,8 +14,8 @@ import (
 // second in the end, and a process that commits one group after another keeps
 // the others out for seconds: a hold that the whole fleet must obey came late.
 //
-// Whoever waits for now holds next, and whoever has just written must pass next
-// to write again.
+// A process that waits for now holds next, and one that has just written must
+// pass next to write again.
 type writeLock struct {
 	mu          sync.Mutex // within the process
 	queue, held *flock.Flock

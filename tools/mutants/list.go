@@ -328,7 +328,7 @@ var mutants = []mutant{
 		name:  "an uncertain row releases its key",
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
-		tests: "TestSettle|TestDoubtIsKept",
+		tests: "TestSettle|TestUncertainIsKept",
 		edits: []edit{
 			{"if p.bought || slices.Contains(state.Open, p.product) {\n			return false",
 				"if p.bought {\n			return false"},
@@ -339,7 +339,7 @@ var mutants = []mutant{
 		name:  "an uncertain row releases its money",
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
-		tests: "TestSettle|TestDoubtIsKept",
+		tests: "TestSettle|TestUncertainIsKept",
 		edits: []edit{
 			{"	case wasOpen || bought < 0:\n		hold = max(s.reserved-bought, 0)",
 				"	case wasOpen || bought < 0:\n		hold = 0"},
@@ -369,7 +369,7 @@ var mutants = []mutant{
 		name:  "an uncertain row is skipped",
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
-		tests: "TestSetAsideOfAnUncertainAttempt",
+		tests: "TestDeferOfAnUncertainAttempt",
 		edits: []edit{
 			{"case a.Next != filing.Ready && s.uncertain:", "case a.Next != filing.Ready && s.uncertain && s.id < 0:"},
 		},
@@ -458,7 +458,7 @@ var mutants = []mutant{
 		name:  "earlier attempts not read",
 		file:  "internal/ledger/group.go",
 		pkg:   ledgerTests,
-		tests: "TestDoubtIsKept|TestStaleReadingIsLost",
+		tests: "TestUncertainIsKept|TestStaleReadingIsLost",
 		edits: []edit{
 			{"if s.tries > 1 || s.counted > 1 || s.result != filing.Placing {", "if s.result != filing.Placing {"},
 		},
@@ -480,7 +480,7 @@ var mutants = []mutant{
 		name:  "wake-up for a key dropped",
 		file:  "internal/ledger/group.go",
 		pkg:   ledgerTests,
-		tests: "TestWaitingForAKey|TestWaitingForADoubt",
+		tests: "TestWaitingForAKey|TestWaitingForAnUncertainRow",
 		edits: []edit{{"	if !g.behind { // to look", "	if g.behind || !g.behind { // to look"}},
 		harm:  "A row that waited for another row's answer is never filed.",
 	},
@@ -588,7 +588,7 @@ var mutants = []mutant{
 		name:  "own orders swept",
 		file:  "internal/ledger/process.go",
 		pkg:   ledgerTests,
-		tests: "TestIntentOfWhichNobodyHeard",
+		tests: "TestIntentWithoutConfirmation",
 		edits: []edit{
 			{"case r.Owner == l.owner.ID && !l.out.has(attempt{r.ID, r.Tries}):", "case r.Owner == l.owner.ID:"},
 		},
@@ -598,7 +598,7 @@ var mutants = []mutant{
 		name:  "an intent of which no one heard is not given back",
 		file:  "internal/ledger/process.go",
 		pkg:   ledgerTests,
-		tests: "TestIntentOfWhichNobodyHeard",
+		tests: "TestIntentWithoutConfirmation",
 		edits: []edit{
 			{"			if err := l.giveBack(ctx, r); err != nil {\n				return nil, " +
 				"err\n			}\n", ""},
