@@ -65,16 +65,17 @@ func (s *Service) SetBehavior(b Behavior, on bool) {
 	s.behavior[b] = on
 }
 
-// raised adds a tenth to an amount while b is on. The caller holds s.mu.
-func (s *Service) raised(b Behavior, cents int64) int64 {
+// addTenth adds a tenth to an amount while b is on. The caller holds s.mu.
+func (s *Service) addTenth(b Behavior, cents int64) int64 {
 	if !s.behavior[b] {
 		return cents
 	}
 	return cents + cents/10
 }
 
-// makeRest places the items of a refused order other than the one in conflict. The caller holds s.mu.
-func (s *Service) makeRest(c *call, req *orderRequest, rec *company) {
+// placeOthers places the items of a refused order other than the one in
+// conflict. The caller holds s.mu.
+func (s *Service) placeOthers(c *call, req *orderRequest, rec *company) {
 	rest := *req
 	if req.ein != nil && (rec.EIN != "" || rec.EINRequested) {
 		rest.ein = nil
@@ -82,9 +83,9 @@ func (s *Service) makeRest(c *call, req *orderRequest, rec *company) {
 	if req.foreign != nil && rec.qualified[req.state] {
 		rest.foreign = nil
 	}
-	items := s.bill(&rest, rec)
+	items := s.billItems(&rest, rec)
 	if total := sum(items); len(items) > 0 && total <= s.balance {
-		c.order = s.book(&rest, rec, items, total, c.raw)
+		c.order = s.recordOrder(&rest, rec, items, total, c.raw)
 	}
 }
 
@@ -125,9 +126,9 @@ func (s *Service) SetSubscription(ctx context.Context, orderID, status string) (
 	return values(events), nil
 }
 
-// Renew makes the next year's report under the subscription of an annual
-// report, charges it and tells of it as pending. Its order id is one that no
-// client has seen. Source: spec section 4, order rule 9.
+// Renew adds the next year's report under the subscription of an annual report,
+// charges it and sends its event as pending. No client has seen its order ID.
+// Source: spec section 4, order rule 9.
 func (s *Service) Renew(ctx context.Context, orderID string) (Item, []Event, error) {
 	s.mu.Lock()
 	was := s.items[orderID]
@@ -147,11 +148,11 @@ func (s *Service) Renew(ctx context.Context, orderID string) (Item, []Event, err
 		userID: was.UserID, companyID: was.CompanyID, state: was.State,
 		report: &reportPart{year: fmt.Sprintf("%04d", last+1)},
 	}
-	items := s.bill(req, rec)
-	o := s.book(req, rec, items, sum(items), nil)
+	items := s.billItems(req, rec)
+	o := s.recordOrder(req, rec, items, sum(items), nil)
 	o.Renewal = true
 	item := &o.Items[0]
-	events := s.change(item, func() { item.Status = pending })
+	events := s.changeStatus(item, func() { item.Status = pending })
 	r := s.send(events...)
 	renewed := *item
 	s.mu.Unlock()
@@ -159,19 +160,20 @@ func (s *Service) Renew(ctx context.Context, orderID string) (Item, []Event, err
 	return renewed, values(events), nil
 }
 
-// oddBytes is what an answer may hold in any text: NUL, a control sequence of
-// terminals, a byte that is no UTF-8, half of a surrogate pair, a byte order
+// oddText is what an answer may hold in any text: NUL, a control sequence of
+// terminals, a byte that is not UTF-8, half of a surrogate pair, a byte order
 // mark and an override of the writing direction.
-var oddBytes = []byte(`\u0000\u001b[31m` + "\xff" + `\ud800` + "\ufeff\u202e")
+var oddText = []byte(`\u0000\u001b[31m` + "\xff" + `\ud800` + "\ufeff\u202e")
 
-// oddFields are texts that a person reads. Ids and enumerations are left alone:
-// without them an answer means nothing.
+// oddFields are texts that a person reads. IDs and enumerations stay: without
+// them an answer means nothing.
 var oddFields = []string{"message", "filingStatus", "orderType", "legalName", "tradeName", "fullName", "name",
 	"description",
 	"documentType"}
 
-// odd puts odd bytes into every text of a JSON value that a person reads.
-func odd(body []byte) []byte {
+// makeTextsOdd puts odd characters into every text of a JSON value that a
+// person reads.
+func makeTextsOdd(body []byte) []byte {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -181,7 +183,7 @@ func odd(body []byte) []byte {
 	const marker = "@@odd@@"
 	mark(v, marker)
 	marked, _ := json.Marshal(v) // came from JSON
-	return bytes.ReplaceAll(marked, []byte(marker), oddBytes)
+	return bytes.ReplaceAll(marked, []byte(marker), oddText)
 }
 
 func mark(v any, marker string) {
@@ -352,7 +354,7 @@ func (s *Service) refund(item *Item) {
 	}
 }
 
-// notFound returns the status of an answer about an unknown id.
+// notFound returns the status of an answer about an unknown ID.
 func (s *Service) notFound(status int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,8 @@
 package sandbox
 
-// bill returns the items of an order with what each costs. Source: spec section
-// 4, billing rules and order rules 6, 8.
-func (s *Service) bill(req *orderRequest, rec *company) []Item {
+// billItems returns the items of an order with their costs. Source: spec
+// section 4, billing rules and order rules 6, 8.
+func (s *Service) billItems(req *orderRequest, rec *company) []Item {
 	var items []Item
 	entityType := ""
 	if rec != nil {
@@ -28,7 +28,7 @@ func (s *Service) bill(req *orderRequest, rec *company) []Item {
 		items = append(items, item)
 	}
 	if req.agent != nil {
-		if held := rec.heldAgent(req.state); held != nil {
+		if held := rec.activeAgent(req.state); held != nil {
 			existing := *held
 			existing.BilledAs, existing.Price, existing.Existing = "", 0, true
 			items = append(items, existing)
@@ -52,14 +52,14 @@ func (s *Service) bill(req *orderRequest, rec *company) []Item {
 		if items[i].BilledAs != "" {
 			items[i].Price = s.wholesale(items[i].BilledAs)
 		}
-		items[i].Price = s.raised(Surcharge, items[i].Price)
-		items[i].Fee = s.raised(Surcharge, items[i].Fee)
+		items[i].Price = s.addTenth(Surcharge, items[i].Price)
+		items[i].Fee = s.addTenth(Surcharge, items[i].Fee)
 	}
 	return items
 }
 
-// heldAgent returns the order of the active service in a state, or nil.
-func (c *company) heldAgent(state string) *Item {
+// activeAgent returns the order of the active agent service in a state, or nil.
+func (c *company) activeAgent(state string) *Item {
 	if c == nil || c.Agents[state] != ActiveService {
 		return nil
 	}

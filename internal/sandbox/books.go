@@ -42,7 +42,7 @@ func (s *Service) Books() Books {
 		Refused:     maps.Clone(s.refused),
 		Faults:      maps.Clone(s.faultsFired),
 		InFlight:    s.inFlight,
-		MaxInFlight: s.mostFlying,
+		MaxInFlight: s.mostInFlight,
 		MaxFlying:   maps.Clone(s.mostBy),
 	}
 	for i, o := range s.orders {
@@ -57,8 +57,8 @@ func (o *Order) copy() Order {
 	return c
 }
 
-// Items returns all purchases, oldest first, without service that was active
-// already.
+// Items returns all purchases, oldest first, without agent service that was
+// active already.
 func (b Books) Items() []Item {
 	var items []Item
 	for _, o := range b.Orders {
@@ -77,9 +77,9 @@ type Duplicate struct {
 	OrderIDs []string `json:"orderIds"`
 }
 
-// Duplicates lists the filings bought more than once, canceled ones aside, in
-// the order of their first purchase. The service itself refuses no second
-// annual report and no second formation; this is how a test finds them.
+// Duplicates lists the filings bought more than once, without canceled ones, in
+// the order of their first purchase. The service refuses neither a second
+// annual report nor a second formation; a test finds them here.
 func (b Books) Duplicates() []Duplicate {
 	at := make(map[string]int)
 	var bought []Duplicate
@@ -131,7 +131,7 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s %s: %d: rule %s: %s", v.Method, v.Path, v.Status, v.Rule, v.Message)
 }
 
-const maxViolations = 10_000 // a client that goes wrong in a loop must not fill the memory
+const maxViolations = 10_000 // a client that fails in a loop must not fill the memory
 
 // Violations returns the requests that the spec forbids, oldest first, up to the
 // first 10,000.
@@ -141,8 +141,8 @@ func (s *Service) Violations() []Violation {
 	return slices.Clone(s.violations)
 }
 
-// note records a refusal.
-func (s *Service) note(c *call, r *refusal) {
+// recordRefusal records a refused request.
+func (s *Service) recordRefusal(c *call, r *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused[r.status]++

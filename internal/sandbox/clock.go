@@ -2,10 +2,10 @@ package sandbox
 
 import "time"
 
-// schedule sets the time at which the clock moves a filing one step on. The caller
-// holds s.mu. The time depends only on the order's id, and through it on the seed,
-// so that it changes no other random choice.
-func (s *Service) schedule(item *Item) {
+// scheduleStep sets the time of a filing's next step on the clock. The caller
+// holds s.mu. The time depends only on the order's ID, and through it on the
+// seed, so that it changes no other random choice.
+func (s *Service) scheduleStep(item *Item) {
 	if s.cfg.Advance <= 0 || next(item) == "" {
 		return
 	}
@@ -13,9 +13,9 @@ func (s *Service) schedule(item *Item) {
 	time.AfterFunc(time.Duration(jitter*float64(s.cfg.Advance)), func() { s.tick(item) })
 }
 
-// tick is one step of the clock: on to the next status, or, once for the
-// configured share of filings, an exception in place of the last one. A filing
-// with an exception stops until it is advanced.
+// tick is one step of the clock: to the next status, or, once for the
+// configured share of filings, to an exception in place of the last one. A
+// filing with an exception stops until it is advanced.
 func (s *Service) tick(item *Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,7 +24,7 @@ func (s *Service) tick(item *Item) {
 		return
 	}
 	if item.Status != exception {
-		s.send(s.change(item, func() {
+		s.send(s.changeStatus(item, func() {
 			if !item.struck && status == filed && share("exception "+item.ID) < s.cfg.Exceptions &&
 				raise(item, 0) == nil {
 				item.struck = true
@@ -33,7 +33,7 @@ func (s *Service) tick(item *Item) {
 			}
 		})...)
 	}
-	s.schedule(item)
+	s.scheduleStep(item)
 }
 
 // share returns a number from 0 up to 1 that depends on text alone.

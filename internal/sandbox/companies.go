@@ -54,7 +54,8 @@ type Company struct {
 	Elsewhere    bool     // of another organization: never shown
 }
 
-// company is the record: the seeded or ordered company with the changes by orders.
+// company is the record: the seeded or ordered company with the changes that
+// orders made.
 type company struct {
 	Company
 	auto      bool
@@ -99,9 +100,9 @@ func (c *company) answer() companyAnswer {
 	}
 }
 
-// AddCompany puts a company on record, filling in its id, slug and times where
-// they are empty, and returns it. Other empty fields stay empty: clients complete
-// companies without a type or a state.
+// AddCompany puts a company on record and returns it. It fills in an empty ID,
+// slug and times. Other empty fields stay empty: clients complete companies
+// without a type or a state.
 func (s *Service) AddCompany(c Company) Company {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +138,7 @@ func (s *Service) addCompany(c Company) *company {
 	}
 	for state, a := range rec.Agents {
 		if a == ActiveService {
-			rec.service[state] = s.heldService(rec, state)
+			rec.service[state] = s.earlierAgentService(rec, state)
 		}
 	}
 	for _, state := range c.Qualified {
@@ -148,9 +149,9 @@ func (s *Service) addCompany(c Company) *company {
 	return rec
 }
 
-// heldService is the registered agent order of a company that had it before the
-// books were opened.
-func (s *Service) heldService(c *company, state string) *Item {
+// earlierAgentService is the registered agent order of a company that had the
+// service before the first recorded order.
+func (s *Service) earlierAgentService(c *company, state string) *Item {
 	item := &Item{
 		ID:           s.id("order"),
 		Product:      registeredAgent,
@@ -166,7 +167,7 @@ func (s *Service) heldService(c *company, state string) *Item {
 	return item
 }
 
-// findCompany returns the company of an id or slug, or nil.
+// findCompany returns the company with an ID or slug, or nil.
 func (s *Service) findCompany(key string) *company {
 	c := s.companies[key]
 	if c == nil {
@@ -210,9 +211,9 @@ func (s *Service) findCompany(key string) *company {
 	return rec
 }
 
-// settleAuto sets the agent of a company of AutoSeed in a state at its first order:
-// active service, unless the order asks for the agent, which is then bought.
-func (s *Service) settleAuto(c *company, state string, ordersAgent bool) {
+// setAutoAgent sets the agent of a company of AutoSeed in a state at its first
+// order: active service, unless the order buys the agent.
+func (s *Service) setAutoAgent(c *company, state string, ordersAgent bool) {
 	if _, settled := c.Agents[state]; !c.auto || settled {
 		return
 	}
@@ -221,7 +222,7 @@ func (s *Service) settleAuto(c *company, state string, ordersAgent bool) {
 		return
 	}
 	c.Agents[state] = ActiveService
-	c.service[state] = s.heldService(c, state)
+	c.service[state] = s.earlierAgentService(c, state)
 }
 
 func (s *Service) getCompany(c *call) (any, error) {

@@ -18,11 +18,11 @@ type Delivery struct {
 	EventID    string
 	EndpointID string
 	URL        string
-	Try        int           // from 1; 0 for a stray body, which is no event
+	Try        int           // from 1; 0 for a stray body, which is not an event
 	Status     int           // 0 when there was no answer
 	Err        error         // of the transport
 	Took       time.Duration // until the answer's end
-	Forged     bool          // under a signature that is not right
+	Forged     bool          // under a wrong signature
 }
 
 // Taken reports whether the endpoint answered 2xx, which ends the attempts.
@@ -56,11 +56,12 @@ type parcel struct {
 	stray bool // not an event, but correctly signed; sent once
 	tries int
 	wait  time.Duration // before the latest retry, without jitter
-	first *receipt      // of the first try; nil if no caller waits for it
+	first *receipt      // of the first attempt; nil if no caller waits for it
 	then  *parcel       // sent after this one, which overtook it
 }
 
-// receipt is done when each of its parcels was tried once. Service.mu guards open.
+// receipt is done when each of its parcels was attempted once. Service.mu
+// guards open.
 type receipt struct {
 	open int
 	done chan struct{}
@@ -102,9 +103,9 @@ func (s *Service) wait(ctx context.Context, r *receipt) {
 // dispatch queues one event for one endpoint and applies the active faults.
 func (s *Service) dispatch(hook *webhook, e *Event, r *receipt) {
 	for _, kind := range []WebhookKind{WebhookGarbage, WebhookHuge} {
-		if f := s.strike(kind); f != nil {
+		if f := s.pickWebhookFault(kind); f != nil {
 			hook.waiting++
-			s.put(hook, &parcel{event: e, body: f.stray(), stray: true})
+			s.enqueue(hook, &parcel{event: e, body: f.stray(), stray: true})
 		}
 	}
 	p := &parcel{event: e, body: e.Body}
@@ -114,19 +115,19 @@ func (s *Service) dispatch(hook *webhook, e *Event, r *receipt) {
 	if overtaken != nil {
 		p.then = overtaken
 	}
-	if f := s.strike(WebhookDelay); f != nil {
-		s.putLater(hook, p, f.wait())
-	} else if f := s.strike(WebhookReorder); f != nil {
+	if f := s.pickWebhookFault(WebhookDelay); f != nil {
+		s.enqueueLater(hook, p, f.wait())
+	} else if f := s.pickWebhookFault(WebhookReorder); f != nil {
 		hook.held = p
 		time.AfterFunc(f.wait(), func() { s.release(hook, p) }) // no later event overtook it
 	} else {
 		p.first = r
 		r.open++
-		s.put(hook, p)
+		s.enqueue(hook, p)
 	}
-	if s.strike(WebhookDuplicate) != nil {
+	if s.pickWebhookFault(WebhookDuplicate) != nil {
 		hook.waiting++
-		s.put(hook, &parcel{event: e, body: e.Body})
+		s.enqueue(hook, &parcel{event: e, body: e.Body})
 	}
 }
 
@@ -136,30 +137,30 @@ func (s *Service) release(hook *webhook, p *parcel) {
 	defer s.mu.Unlock()
 	if hook.held == p {
 		hook.held = nil
-		s.put(hook, p)
+		s.enqueue(hook, p)
 	}
 }
 
-func (s *Service) putLater(hook *webhook, p *parcel, after time.Duration) {
+func (s *Service) enqueueLater(hook *webhook, p *parcel, after time.Duration) {
 	time.AfterFunc(after, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.put(hook, p)
+		s.enqueue(hook, p)
 	})
 }
 
-// put queues a parcel and starts a goroutine for it, up to DeliveriesAtOnce. The
-// caller holds s.mu.
-func (s *Service) put(hook *webhook, p *parcel) {
+// enqueue queues a parcel and starts a goroutine for it, up to
+// DeliveriesAtOnce. The caller holds s.mu.
+func (s *Service) enqueue(hook *webhook, p *parcel) {
 	hook.queue = append(hook.queue, p)
 	if hook.carriers < s.cfg.DeliveriesAtOnce {
 		hook.carriers++
-		go s.carry(hook)
+		go s.deliver(hook)
 	}
 }
 
-// carry delivers parcels until the queue is empty.
-func (s *Service) carry(hook *webhook) {
+// deliver delivers parcels until the queue is empty.
+func (s *Service) deliver(hook *webhook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() { hook.carriers-- }()
@@ -169,17 +170,18 @@ func (s *Service) carry(hook *webhook) {
 		d := Delivery{At: s.cfg.Now(), EventID: p.event.ID, EndpointID: hook.id, URL: hook.url}
 		if !p.stray {
 			p.tries++
-			d.Try, d.Forged = p.tries, s.strike(WebhookBadSignature) != nil
+			d.Try, d.Forged = p.tries, s.pickWebhookFault(WebhookBadSignature) != nil
 		}
 		s.mu.Unlock()
 		s.post(hook, p.body, &d)
 		s.mu.Lock()
-		s.tried(hook, p, d)
+		s.recordAttempt(hook, p, d)
 	}
 }
 
-// tried records an attempt and finishes or retries its parcel.
-func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
+// recordAttempt records an attempt, and finishes its parcel or queues the next
+// attempt.
+func (s *Service) recordAttempt(hook *webhook, p *parcel, d Delivery) {
 	if len(s.deliveries) == maxDeliveries {
 		s.deliveries = slices.Delete(s.deliveries, 0, maxDeliveries/2)
 	}
@@ -199,7 +201,7 @@ func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
 	p.first.tick()
 	p.first = nil
 	if p.then != nil {
-		s.put(hook, p.then)
+		s.enqueue(hook, p.then)
 		p.then = nil
 	}
 	switch {
@@ -213,12 +215,12 @@ func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
 		hook.waiting--
 	default:
 		p.wait = retry.After(p.wait, s.cfg.RetryAfter, time.Minute)
-		s.putLater(hook, p, p.wait+jitter(p))
+		s.enqueueLater(hook, p, p.wait+jitter(p))
 	}
 }
 
-// jitter adds up to a quarter to the wait of a parcel. It depends on the event and
-// the attempt alone, so that it changes no other random choice.
+// jitter adds up to a quarter to the wait of a parcel. It depends only on the
+// event and the attempt, so that it changes no other random choice.
 func jitter(p *parcel) time.Duration {
 	return time.Duration(share(fmt.Sprint(p.event.ID, p.tries)) * float64(p.wait) / 4)
 }

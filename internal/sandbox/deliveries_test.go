@@ -158,7 +158,7 @@ func (tt deliveryCase) run(t *testing.T) {
 				}
 			}
 		}
-		got := s.told(10).Endpoints[0]
+		got := s.deliveryReport(10).Endpoints[0]
 		if got.Waiting != 0 || got.Lost != tt.lost || got.Taken != 1-tt.lost || got.Attempts != len(posts) ||
 			s.Waiting() != 0 {
 			t.Errorf("the books say %+v", got)

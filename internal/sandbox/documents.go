@@ -129,9 +129,9 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 		"document "+d.ID,
 		d.At.UTC().Format(time.RFC1123), "Made by the sandbox: nothing was filed anywhere.")
 	c := &call{request: r, endpoint: fileEndpoint, id: id}
-	if fault := s.pick(c); fault != nil {
+	if fault := s.pickFault(c); fault != nil {
 		if fault.Kind != FaultHalfBody {
-			s.fail(w, c, fault, answer{http.StatusOK, file})
+			s.applyFault(w, c, fault, answer{http.StatusOK, file})
 			return
 		}
 		w = &halfWriter{ResponseWriter: w}

@@ -75,14 +75,13 @@ func next(item *Item) string {
 	return ""
 }
 
-// Advance moves a filing on to status, or to its next one when status is empty,
-// delivers the events of that, and returns them when every endpoint was tried
-// once. A new agent appointment moves without events; a filing with an
-// exception is cured and moves on. A status of "canceled" undoes the hold of an
-// order on its company, so that it can be ordered again; no money comes back.
-// Source: spec section 3.
+// Advance moves a filing to status, or to its next one if status is empty,
+// delivers the events, and returns them when every endpoint was attempted once.
+// A new agent appointment moves without events; a filing with an exception is
+// cured and moves on. A status of "canceled" frees the filing to be ordered
+// again; it refunds nothing. Source: spec section 3.
 func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event, error) {
-	return s.move(ctx, orderID, func(item *Item) error {
+	return s.moveFiling(ctx, orderID, func(item *Item) error {
 		if item.Status = cmp.Or(status, next(item)); item.Status == "" {
 			return ErrAtEnd
 		}
@@ -90,10 +89,10 @@ func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event,
 	})
 }
 
-// AdvanceAll moves every filing that is not at its end, as Advance does each,
-// and returns how many those are.
+// AdvanceAll advances every filing that has not reached its last status, and
+// returns how many there are.
 func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) {
-	return s.moveAll(ctx, func(item *Item) bool {
+	return s.moveAllFilings(ctx, func(item *Item) bool {
 		item.Status = cmp.Or(status, next(item))
 		return true
 	})
@@ -101,9 +100,9 @@ func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) 
 
 // Raise reports an exception of a filing, such as 482, or with 0 one that fits
 // its product. A code that the spec gives to another product is ErrNoException,
-// a filing at its end ErrAtEnd. Source: spec section 7.
+// and a filing at its last status is ErrAtEnd. Source: spec section 7.
 func (s *Service) Raise(ctx context.Context, orderID string, code int) ([]Event, error) {
-	return s.move(ctx, orderID, func(item *Item) error {
+	return s.moveFiling(ctx, orderID, func(item *Item) error {
 		if next(item) == "" {
 			return ErrAtEnd
 		}
@@ -111,9 +110,10 @@ func (s *Service) Raise(ctx context.Context, orderID string, code int) ([]Event,
 	})
 }
 
-// RaiseAll reports an exception of every filing that is not at its end and can have it.
+// RaiseAll reports an exception of every filing that can have it and has not
+// reached its last status.
 func (s *Service) RaiseAll(ctx context.Context, code int) ([]Event, int) {
-	return s.moveAll(ctx, func(item *Item) bool { return raise(item, code) == nil })
+	return s.moveAllFilings(ctx, func(item *Item) bool { return raise(item, code) == nil })
 }
 
 func raise(item *Item, code int) error {
@@ -129,7 +129,7 @@ func raise(item *Item, code int) error {
 	return nil
 }
 
-func (s *Service) move(ctx context.Context, orderID string, to func(*Item) error) ([]Event, error) {
+func (s *Service) moveFiling(ctx context.Context, orderID string, to func(*Item) error) ([]Event, error) {
 	s.mu.Lock()
 	item := s.items[orderID]
 	if item == nil {
@@ -138,7 +138,7 @@ func (s *Service) move(ctx context.Context, orderID string, to func(*Item) error
 	}
 	was := *item
 	var err error
-	events := s.change(item, func() {
+	events := s.changeStatus(item, func() {
 		if err = to(item); err != nil {
 			*item = was
 		}
@@ -152,8 +152,9 @@ func (s *Service) move(ctx context.Context, orderID string, to func(*Item) error
 	return values(events), nil
 }
 
-// moveAll changes every filing that is not at its end; to says whether it did.
-func (s *Service) moveAll(ctx context.Context, to func(*Item) bool) ([]Event, int) {
+// moveAllFilings changes every filing that has not reached its last status; to
+// reports whether it did.
+func (s *Service) moveAllFilings(ctx context.Context, to func(*Item) bool) ([]Event, int) {
 	s.mu.Lock()
 	var events []*Event
 	moved := 0
@@ -163,7 +164,7 @@ func (s *Service) moveAll(ctx context.Context, to func(*Item) bool) ([]Event, in
 			if item.Existing || next(item) == "" {
 				continue
 			}
-			events = append(events, s.change(item, func() {
+			events = append(events, s.changeStatus(item, func() {
 				if to(item) {
 					moved++
 				}
@@ -178,7 +179,7 @@ func (s *Service) moveAll(ctx context.Context, to func(*Item) bool) ([]Event, in
 
 // change changes the status of a filing and returns its events. An exception that
 // is not raised again is cured. The caller holds s.mu.
-func (s *Service) change(item *Item, to func()) []*Event {
+func (s *Service) changeStatus(item *Item, to func()) []*Event {
 	was, had := item.Status, item.Exception
 	to()
 	if item.Status != exception {
@@ -187,11 +188,11 @@ func (s *Service) change(item *Item, to func()) []*Event {
 	if item.Status == was && item.Exception == had {
 		return nil
 	}
-	return s.settle(item)
+	return s.applyStatus(item)
 }
 
-// settle applies a new status to the company and returns its events.
-func (s *Service) settle(item *Item) []*Event {
+// applyStatus applies a new status to the company and returns its events.
+func (s *Service) applyStatus(item *Item) []*Event {
 	now := s.cfg.Now()
 	rec := s.companies[item.CompanyID]
 	switch item.Status {
@@ -224,16 +225,16 @@ func (s *Service) settle(item *Item) []*Event {
 			item.Subscription = "canceled"
 		}
 	}
-	events := s.tell(item)
+	events := s.eventsOf(item)
 	if len(events) > 0 && item.Status == filed {
 		events = append(events, s.upload(item, documentTypes[item.Product]))
 	}
 	return events
 }
 
-// tell returns the event for a filing's present status. A new appointment has
-// none: section 6 lists the change of agent only.
-func (s *Service) tell(item *Item) []*Event {
+// eventsOf returns the event for a filing's present status. A new appointment
+// has none: section 6 lists the change of agent only.
+func (s *Service) eventsOf(item *Item) []*Event {
 	if item.Product == registeredAgent && !item.Change {
 		return nil
 	}
@@ -267,13 +268,13 @@ func (s *Service) statusEvent(item *Item) *Event {
 
 // announce sends the events of an order before its answer: its filings are
 // submitted, and annual reports are already pending, which the answer does not
-// show. It returns when every endpoint was tried once, or after two seconds: an
-// endpoint must not delay an order.
+// show. It returns when every endpoint was attempted once, or after two
+// seconds: an endpoint must not delay an order.
 func (s *Service) announce(ctx context.Context, o *Order) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	s.mu.Lock()
-	if !s.cfg.EventsFirst && s.strike(WebhookEarly) == nil {
+	if !s.cfg.EventsFirst && s.pickWebhookFault(WebhookEarly) == nil {
 		s.mu.Unlock()
 		return
 	}
@@ -283,9 +284,9 @@ func (s *Service) announce(ctx context.Context, o *Order) {
 		if item.Existing {
 			continue
 		}
-		events = append(events, s.tell(item)...)
+		events = append(events, s.eventsOf(item)...)
 		if next(item) == pending {
-			events = append(events, s.change(item, func() { item.Status = pending })...)
+			events = append(events, s.changeStatus(item, func() { item.Status = pending })...)
 		}
 	}
 	r := s.send(events...)
@@ -323,8 +324,8 @@ func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
 	e.Body, _ = json.Marshal(map[string]any{ // strings, numbers and stamps always encode
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,
 	})
-	if s.strike(WebhookOddText) != nil {
-		e.Body = odd(e.Body)
+	if s.pickWebhookFault(WebhookOddText) != nil {
+		e.Body = makeTextsOdd(e.Body)
 	}
 	s.events = append(s.events, e)
 	s.eventsByID[e.ID] = e
@@ -359,7 +360,7 @@ func (s *Service) Redeliver(ctx context.Context, eventIDs ...string) error {
 func (s *Service) TestDelivery(ctx context.Context) Event {
 	s.mu.Lock()
 	made := &Item{ID: "order_test", CompanyID: "comp_test", Product: annualReport, Status: submitted}
-	events := s.tell(made)
+	events := s.eventsOf(made)
 	r := s.send(events...)
 	s.mu.Unlock()
 	s.wait(ctx, r)

@@ -29,7 +29,7 @@ const (
 	FaultSlowBody   Kind = "slow-body"    // the right answer, in pieces over For (or two seconds); always after
 	FaultStatus     Kind = "status"       // Status with a message, after For, and Retry-After where set
 
-	// These change a successful order or its answer, and strike after it.
+	// These change a successful order or its answer, and apply after it.
 
 	FaultListsFirst   Kind = "lists-first"       // every item is placed, and only the first is listed
 	FaultMakesFirst   Kind = "makes-first"       // only the first item is placed, charged and listed
@@ -62,8 +62,8 @@ func names[K ~string](kinds []K) []string {
 	return texts
 }
 
-// Fault makes answers go wrong. The first active fault that matches a request and
-// fires is applied to it.
+// Fault makes answers go wrong. The first active fault that matches a request
+// and is due applies.
 type Fault struct {
 	Kind   Kind
 	Status int // of FaultStatus
@@ -82,8 +82,8 @@ type Fault struct {
 	Match    func(r *http.Request, body []byte) bool // only requests of which this is true
 
 	Nth   int     // only the nth request, from 1, of those that Endpoint, Company and Match let through
-	Rate  float64 // share of the requests that it strikes; 0: all
-	Times int     // maximum number of times it fires; 0: no limit
+	Rate  float64 // share of the requests to which it applies; 0: all
+	Times int     // maximum number of times it applies; 0: no limit
 
 	RetryAfter time.Duration // of FaultStatus; 0: no such header
 	RetryDate  bool          // Retry-After as an HTTP date, rounded up to a whole second, in place of seconds
@@ -125,10 +125,10 @@ func (f Fault) matches(c *call) bool {
 	return (f.Company == "" || f.Company == c.company()) && (f.Match == nil || f.Match(c.request, c.raw))
 }
 
-// tally counts how often an active fault matched and fired.
+// tally counts how often an active fault matched and applied.
 type tally struct{ seen, fired int }
 
-// fires reports whether a fault strikes now, by its limit and its share, and
+// fires reports whether a fault applies now, by its limit and its share, and
 // counts it.
 func (t *tally) fires(times int, rate float64, r *rand.Rand) bool {
 	if (times > 0 && t.fired >= times) || (rate > 0 && r.Float64() >= rate) {
@@ -206,8 +206,8 @@ func (s *Service) isOut(w http.ResponseWriter) bool {
 	return o != OutageNone
 }
 
-// pick returns the fault that strikes a request, or nil.
-func (s *Service) pick(c *call) *Fault {
+// pickFault returns the fault that applies to a request, or nil.
+func (s *Service) pickFault(c *call) *Fault {
 	s.mu.Lock()
 	active := slices.Clone(s.faults)
 	s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *Service) pick(c *call) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range active {
-		f.seen++ // also when another fault strikes: Nth counts every matching request
+		f.seen++ // also when another fault applies: Nth counts every matching request
 	}
 	for _, f := range active {
 		if (f.Nth > 0 && f.seen != f.Nth) || !f.fires(f.Times, f.Rate, s.rand) {
@@ -229,13 +229,14 @@ func (s *Service) pick(c *call) *Fault {
 	return nil
 }
 
-// unmade returns the answer that a fault strikes when no order is placed.
-func (s *Service) unmade(c *call) answer {
+// answerWithoutOrder returns the answer to which a fault applies if no order is
+// placed.
+func (s *Service) answerWithoutOrder(c *call) answer {
 	return s.success(c.request.Method, map[string]any{"companyId": c.company(), "items": []any{}})
 }
 
-// fail applies a fault to the answer a.
-func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
+// applyFault applies a fault to the answer a.
+func (s *Service) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer) {
 	if c.order != nil {
 		s.mu.Lock()
 		c.order.Fault = f.String()
@@ -288,7 +289,7 @@ func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
 			a.status, bytes.ReplaceAll(a.body, []byte(`"companyId":"`), []byte(`"companyId":"comp_other_`)),
 		})
 	case FaultOddText:
-		write(w, answer{a.status, odd(a.body)})
+		write(w, answer{a.status, makeTextsOdd(a.body)})
 	case FaultStatus:
 		waitUntil(c.request.Context(), time.Now().Add(f.For))
 		if f.RetryAfter > 0 {

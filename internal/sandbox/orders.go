@@ -150,8 +150,8 @@ func readSupplied(o *object) *suppliedAgent {
 var applicationReasons = []string{"Started a new business", "Hired employee(s)", "Banking purposes",
 	"Changed type of organization", "Purchased active business"}
 
-// readEIN reads the ein object, whose rules of shape are order rule 7. The set
-// of business categories is not shown in the spec: any is taken.
+// readEIN reads the ein object, whose rules of shape are order rule 7. The spec
+// does not show the set of business categories: any is accepted.
 func readEIN(o *object) *einPart {
 	o.rule = "4.7"
 	part := &einPart{}
@@ -197,7 +197,7 @@ func readEIN(o *object) *einPart {
 
 // Order is one accepted POST /orders. Its Items are what the spec calls orders.
 type Order struct {
-	Number      int       `json:"number"` // from 1, in the order of making
+	Number      int       `json:"number"` // from 1, in the order in which they were placed
 	At          time.Time `json:"at"`
 	UserID      string    `json:"userId"`
 	CompanyID   string    `json:"companyId"`
@@ -205,9 +205,9 @@ type Order struct {
 	State       string    `json:"state"`
 	Items       []Item    `json:"items"`
 	Total       int64     `json:"totalCents"`
-	Fault       string    `json:"fault,omitempty"`   // what befell the answer
-	Renewal     bool      `json:"renewal,omitempty"` // made under a subscription: nobody asked for it
-	Raw         []byte    `json:"-"`                 // the request as it came, an SSN among it
+	Fault       string    `json:"fault,omitempty"`   // the fault of the answer
+	Renewal     bool      `json:"renewal,omitempty"` // made under a subscription, without a request
+	Raw         []byte    `json:"-"`                 // the request as received, possibly with an SSN
 }
 
 // Item is one product ordered; amounts in cents.
@@ -224,7 +224,7 @@ type Item struct {
 	Price        int64     `json:"priceCents"`
 	Fee          int64     `json:"stateFeeCents"`
 	Service      int64     `json:"serviceChargeCents"` // expedited formation
-	Existing     bool      `json:"existing"`           // service that was active already: nothing was bought
+	Existing     bool      `json:"existing"`           // the service was active already: nothing was bought
 	At           time.Time `json:"at"`
 	Status       string    `json:"filingStatus"`
 	FilingDate   time.Time `json:"filingDate,omitzero"`
@@ -252,8 +252,8 @@ type orderAnswer struct {
 	Items     []itemAnswer `json:"items"`
 }
 
-// createOrder places an order completely or not at all: shape, rules, conflicts,
-// balance, then the books.
+// createOrder places an order completely or not at all. It checks shape, rules,
+// conflicts and balance, and then records it.
 func (s *Service) createOrder(c *call) (any, error) {
 	req := readOrder(c.body)
 	if err := s.invalid(c.found); err != nil {
@@ -269,9 +269,9 @@ func (s *Service) createOrder(c *call) (any, error) {
 		if rec = s.findCompany(req.companyID); rec == nil {
 			return nil, refuse(http.StatusNotFound, "Company not found")
 		}
-		s.settleAuto(rec, req.state, req.agent != nil)
+		s.setAutoAgent(rec, req.state, req.agent != nil)
 	}
-	if err := s.invalid(breaches(req, rec)); err != nil {
+	if err := s.invalid(brokenRules(req, rec)); err != nil {
 		return nil, err
 	}
 	if req.formation != nil && req.report != nil && s.behavior[NoReportWithFormation] {
@@ -279,11 +279,11 @@ func (s *Service) createOrder(c *call) (any, error) {
 	}
 	if err := conflict(req, rec); err != nil {
 		if s.behavior[PartialConflicts] {
-			s.makeRest(c, req, rec)
+			s.placeOthers(c, req, rec)
 		}
 		return nil, err
 	}
-	items := s.bill(req, rec)
+	items := s.billItems(req, rec)
 	if c.only > 0 {
 		items = items[:min(c.only, len(items))]
 	}
@@ -292,20 +292,20 @@ func (s *Service) createOrder(c *call) (any, error) {
 		return nil, refuse(http.StatusPaymentRequired, "Insufficient balance")
 	}
 	if rec == nil {
-		rec = s.form(req)
+		rec = s.recordFormation(req)
 	}
-	c.order = s.book(req, rec, items, total, c.raw)
+	c.order = s.recordOrder(req, rec, items, total, c.raw)
 	return s.orderAnswer(c.order), nil
 }
 
-// form records the company of a formation.
-func (s *Service) form(req *orderRequest) *company {
+// recordFormation puts the company of a formation on record.
+func (s *Service) recordFormation(req *orderRequest) *company {
 	seed := req.formation.company
 	seed.UserID, seed.FormationState = req.userID, req.state
 	return s.addCompany(seed)
 }
 
-// conflict finds what an idempotent 409 answers. Source: spec section 7.
+// conflict returns the idempotent 409, if any. Source: spec section 7.
 func conflict(req *orderRequest, rec *company) error {
 	switch {
 	case rec == nil:
@@ -320,9 +320,9 @@ func conflict(req *orderRequest, rec *company) error {
 	return nil
 }
 
-// book records an order that passed all checks, charges it and updates the
-// company.
-func (s *Service) book(req *orderRequest, rec *company, items []Item, total int64, raw []byte) *Order {
+// recordOrder records an order that passed all checks, charges it and updates
+// the company.
+func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, total int64, raw []byte) *Order {
 	now := s.cfg.Now()
 	o := &Order{
 		Number:      len(s.orders) + 1,
@@ -362,7 +362,7 @@ func (s *Service) book(req *orderRequest, rec *company, items []Item, total int6
 			item.owed = item.Amount()
 			total -= item.owed
 		}
-		s.schedule(item)
+		s.scheduleStep(item)
 	}
 	if supplied := req.supplied(); supplied != nil && rec.Agents[req.state] == "" {
 		rec.Agents[req.state] = OtherAgent

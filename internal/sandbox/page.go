@@ -27,18 +27,18 @@ func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 		Books
 		Duplicates []Duplicate `json:"duplicates"`
 		Violations []Violation `json:"violations"`
-		told
-	}{b, b.Duplicates(), s.Violations(), s.told(math.MaxInt)})
+		deliveryReport
+	}{b, b.Duplicates(), s.Violations(), s.deliveryReport(math.MaxInt)})
 }
 
-// told is the endpoints, events and deliveries in the books, without secrets.
-type told struct {
-	Endpoints  []toldEndpoint `json:"endpoints"`
-	Events     []toldEvent    `json:"events"`     // newest first
-	Deliveries []toldDelivery `json:"deliveries"` // newest first
+// deliveryReport lists the endpoints, events and deliveries, without secrets.
+type deliveryReport struct {
+	Endpoints  []endpointRow `json:"endpoints"`
+	Events     []eventRow    `json:"events"`     // newest first
+	Deliveries []deliveryRow `json:"deliveries"` // newest first
 }
 
-type toldEndpoint struct {
+type endpointRow struct {
 	ID       string   `json:"id"`
 	URL      string   `json:"url"`
 	Types    []string `json:"eventTypes"`
@@ -48,14 +48,14 @@ type toldEndpoint struct {
 	Lost     int      `json:"lost"`
 }
 
-type toldEvent struct {
+type eventRow struct {
 	At    time.Time       `json:"at"`
 	Body  json.RawMessage `json:"body"`
 	Tries int             `json:"tries"`
 	Taken int             `json:"taken"`
 }
 
-type toldDelivery struct {
+type deliveryRow struct {
 	At       time.Time `json:"at"`
 	EventID  string    `json:"eventId"`
 	Endpoint string    `json:"endpointId"`
@@ -66,13 +66,14 @@ type toldDelivery struct {
 	Forged   bool      `json:"forged,omitempty"`
 }
 
-// told returns the newest events and deliveries, at most most of each.
-func (s *Service) told(most int) told {
+// deliveryReport returns the endpoints with the newest events and deliveries,
+// at most most of each.
+func (s *Service) deliveryReport(most int) deliveryReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := told{Endpoints: []toldEndpoint{}, Events: []toldEvent{}, Deliveries: []toldDelivery{}}
+	t := deliveryReport{Endpoints: []endpointRow{}, Events: []eventRow{}, Deliveries: []deliveryRow{}}
 	for _, h := range s.webhooks {
-		t.Endpoints = append(t.Endpoints, toldEndpoint{h.id, h.url, h.types, h.attempts, h.taken, h.waiting, h.lost})
+		t.Endpoints = append(t.Endpoints, endpointRow{h.id, h.url, h.types, h.attempts, h.taken, h.waiting, h.lost})
 	}
 	tries, taken := make(map[string]int), make(map[string]int)
 	for _, d := range slices.Backward(s.deliveries) {
@@ -85,7 +86,7 @@ func (s *Service) told(most int) told {
 		if len(t.Deliveries) == most {
 			continue
 		}
-		one := toldDelivery{
+		one := deliveryRow{
 			At:       d.At,
 			EventID:  d.EventID,
 			Endpoint: d.EndpointID,
@@ -103,7 +104,7 @@ func (s *Service) told(most int) told {
 		if len(t.Events) == most {
 			break
 		}
-		t.Events = append(t.Events, toldEvent{e.At, e.Body, tries[e.ID], taken[e.ID]})
+		t.Events = append(t.Events, eventRow{e.At, e.Body, tries[e.ID], taken[e.ID]})
 	}
 	return t
 }
@@ -117,7 +118,7 @@ type pageData struct {
 	Faults     []faultAnswer
 	Violations []Violation
 	Refused    []statusCount
-	Told       told
+	Told       deliveryReport
 	Webhook    []faultAnswer
 	Exceptions []Item
 	Dashboard  bool
@@ -140,7 +141,7 @@ var controls = [][2]string{
 }
 
 func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
-	told := s.told(50)
+	told := s.deliveryReport(50)
 	s.mu.Lock()
 	d := pageData{
 		Told:     told,
@@ -154,7 +155,7 @@ func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 			Charged:     s.charged,
 			Balance:     s.balance,
 			InFlight:    s.inFlight,
-			MaxInFlight: s.mostFlying,
+			MaxInFlight: s.mostInFlight,
 		},
 	}
 	for i := len(s.orders) - 1; i >= 0 && len(d.Orders) < newest; i-- {

@@ -141,7 +141,7 @@ func (s *Service) fee(product, state, entityType string) int64 {
 func (s *Service) wholesale(product string) int64 {
 	for _, p := range s.prices {
 		if p.Type == product {
-			return s.raised(PriceRise, p.floor())
+			return s.addTenth(PriceRise, p.floor())
 		}
 	}
 	return 0
@@ -163,7 +163,7 @@ func (s *Service) priceAnswer(p Price) priceAnswer {
 		Name:            p.Name,
 		Description:     p.Description,
 		DefaultAmount:   dollars(p.Default),
-		WholesaleAmount: dollars(s.raised(PriceRise, p.floor())),
+		WholesaleAmount: dollars(s.addTenth(PriceRise, p.floor())),
 		Enabled:         !p.Disabled,
 	}
 	if p.Retail != 0 {

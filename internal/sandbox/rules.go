@@ -1,8 +1,7 @@
 package sandbox
 
-// orderRule is an order rule of section 4 that concerns more than the shape of a
-// field. broken returns the problem, or "". rec is nil when the
-// order names no company.
+// orderRule is an order rule of section 4 about more than the shape of a field.
+// broken returns the problem, or "". rec is nil if the order names no company.
 type orderRule struct {
 	name   string
 	hidden bool // what it asks about is on record, and no endpoint shows it
@@ -141,9 +140,9 @@ var orderRules = []orderRule{
 	}},
 }
 
-// breaches returns every rule that an order breaks. Officers have a list of
+// brokenRules returns every rule that an order breaks. Officers have a list of
 // their own: order rule 3.
-func breaches(req *orderRequest, rec *company) problems {
+func brokenRules(req *orderRequest, rec *company) problems {
 	var found problems
 	if f := req.formation; f != nil {
 		checkOfficers("4.3", f.company.EntityType, f.officers, &found)

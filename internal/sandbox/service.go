@@ -18,7 +18,8 @@ import (
 	"bulkfiling/internal/retry"
 )
 
-// Config sets a service up. The zero value is a usable service without money.
+// Config configures a service. The zero value is a usable service without
+// money.
 type Config struct {
 	// Keys are the API keys accepted. Empty: any key that begins with sk_test_.
 	Keys []string
@@ -177,13 +178,13 @@ type Service struct {
 	outage        Outage
 	outageChanged chan struct{}
 
-	requests   map[string]int // by endpoint
-	lookups    map[string]int // by path
-	refused    map[int]int    // by status
-	inFlight   int
-	mostFlying int
-	flying     map[string]int // by endpoint
-	mostBy     map[string]int
+	requests     map[string]int // by endpoint
+	lookups      map[string]int // by path
+	refused      map[int]int    // by status
+	inFlight     int
+	mostInFlight int
+	inFlightBy   map[string]int // by endpoint
+	mostBy       map[string]int
 }
 
 // New returns a service that is ready to serve.
@@ -263,7 +264,7 @@ func New(cfg Config) *Service {
 		requests:      make(map[string]int),
 		lookups:       make(map[string]int),
 		refused:       make(map[int]int),
-		flying:        make(map[string]int),
+		inFlightBy:    make(map[string]int),
 		mostBy:        make(map[string]int),
 	}
 	for _, c := range cfg.Companies {
@@ -278,7 +279,7 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// Close ends the clock and the deliveries. The API goes on answering.
+// Close stops the clock and the deliveries. The API still answers.
 func (s *Service) Close() { s.close() }
 
 // id returns a new identifier. The numbers are scattered so that no client
@@ -425,7 +426,7 @@ func (s *Service) unknownEndpoint(c *call) (any, error) {
 
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	arrived := time.Now()
-	delay, leave := s.enter(r, e)
+	delay, leave := s.startRequest(r, e)
 	defer leave()
 
 	c := &call{request: r, endpoint: e.name(), id: r.PathValue("id")}
@@ -433,7 +434,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	if c.raw, readErr = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); readErr != nil {
 		var tooBig *http.MaxBytesError
 		if !errors.As(readErr, &tooBig) {
-			panic(http.ErrAbortHandler) // the client left half-way; it asked for nothing
+			panic(http.ErrAbortHandler) // the client disconnected before its request was complete
 		}
 	}
 	parseErr := c.parse(readErr)
@@ -442,9 +443,9 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	if s.isOut(w) {
 		return
 	}
-	fault := s.pick(c)
+	fault := s.pickFault(c)
 	if fault != nil && !fault.after() {
-		s.fail(w, c, fault, s.unmade(c))
+		s.applyFault(w, c, fault, s.answerWithoutOrder(c))
 		return
 	}
 	if fault != nil && fault.Kind == FaultMakesFirst {
@@ -456,15 +457,15 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	}
 	waitUntil(r.Context(), arrived.Add(delay))
 	if fault != nil {
-		s.fail(w, c, fault, a)
+		s.applyFault(w, c, fault, a)
 		return
 	}
 	write(w, a)
 }
 
-// enter counts a request as in flight, and returns its duration and the function
-// that ends the count.
-func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
+// startRequest counts a request as in flight, and returns its duration and the
+// function that ends the count.
+func (s *Service) startRequest(r *http.Request, e endpoint) (time.Duration, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := e.name()
@@ -473,27 +474,27 @@ func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
 		s.lookups[r.URL.Path]++
 	}
 	s.inFlight++
-	s.mostFlying = max(s.mostFlying, s.inFlight)
-	s.flying[name]++
-	s.mostBy[name] = max(s.mostBy[name], s.flying[name])
+	s.mostInFlight = max(s.mostInFlight, s.inFlight)
+	s.inFlightBy[name]++
+	s.mostBy[name] = max(s.mostBy[name], s.inFlightBy[name])
 	delay := s.cfg.Latency
 	if s.cfg.Jitter > 0 {
-		delay += rand.N(s.cfg.Jitter) // not the seeded source: it would shift the fates of orders
+		delay += rand.N(s.cfg.Jitter) // not the seeded source: it would change the random choices for orders
 	}
 	return delay, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.inFlight--
-		s.flying[name]--
+		s.inFlightBy[name]--
 	}
 }
 
-// waitUntil returns at t, or when the client has disconnected: the service goes on
-// without it.
+// waitUntil returns at t, or when the client has disconnected: the service
+// continues without it.
 func waitUntil(ctx context.Context, t time.Time) { _ = retry.Sleep(ctx, time.Until(t)) }
 
-// parse reads the body of a request that has one, and refuses one where there
-// should be none.
+// parse reads the body of a request that has one, and refuses a body where the
+// spec has none.
 func (c *call) parse(readErr error) error {
 	r := c.request
 	switch {
@@ -535,7 +536,7 @@ func (s *Service) do(e endpoint, c *call, parseErr error) answer {
 		r = refuse(http.StatusInternalServerError, "%s", err)
 	}
 	r.status = s.notFound(r.status)
-	s.note(c, r)
+	s.recordRefusal(c, r)
 	return answer{r.status, s.errorBody(r.message, r.minimum)}
 }
 
@@ -587,7 +588,7 @@ func (s *Service) authenticate(r *http.Request) error {
 func write(w http.ResponseWriter, a answer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // a client that left is not our loss
+	_, _ = w.Write(a.body) // the client may have disconnected
 }
 
 // Serve answers on ln until ctx ends. During a refusing outage the listener is

@@ -32,13 +32,12 @@ func (k WebhookKind) Known() bool { return slices.Contains(webhookKinds, k) }
 func WebhookKindNames() []string { return names(webhookKinds) }
 
 // WebhookFault makes deliveries go wrong. Faults of different kinds combine; of
-// one kind the first that fires is applied.
+// one kind, the first that is due applies.
 type WebhookFault struct {
 	Kind WebhookKind
-	// share of the events to an endpoint, attempts, orders or events that it
-	// strikes; 0: all
+	// share of the attempts, orders or events to which it applies; 0: all
 	Rate  float64
-	Times int           // maximum number of times it fires; 0: no limit
+	Times int           // maximum number of times it applies; 0: no limit
 	For   time.Duration // of WebhookDelay and WebhookReorder
 }
 
@@ -87,8 +86,9 @@ func (s *Service) ClearWebhookFaults() {
 	s.webhookFaults = nil
 }
 
-// strike returns the fault of a kind that fires now, or nil. The caller holds s.mu.
-func (s *Service) strike(kind WebhookKind) *WebhookFault {
+// pickWebhookFault returns the fault of a kind that applies now, or nil. The
+// caller holds s.mu.
+func (s *Service) pickWebhookFault(kind WebhookKind) *WebhookFault {
 	for _, f := range s.webhookFaults {
 		if f.Kind != kind || !f.fires(f.Times, f.Rate, s.webhookRand) {
 			continue

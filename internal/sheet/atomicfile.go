@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// atomicFile is a file that appears under its name only when it is whole: it is
-// written beside its target, synced and renamed.
+// atomicFile is a file that appears under its name only when it is complete: it
+// is written beside its target, synced and renamed.
 type atomicFile struct {
 	*os.File
 	target string
@@ -23,9 +23,9 @@ func createAtomic(target string) (*atomicFile, error) {
 	return &atomicFile{file, target}, nil
 }
 
-// TempBeside makes an empty file in the folder of a target that is to be
-// renamed to it. It may be read and changed by whom the umask lets:
-// os.CreateTemp's is its owner's alone, and so would the target be.
+// TempBeside creates an empty file in the folder of a target to which it will
+// be renamed. Its permissions follow the umask: those of os.CreateTemp are for
+// the owner alone, and the target would have them too.
 func TempBeside(target string) (*os.File, error) {
 	dir, name := filepath.Split(target)
 	for {
@@ -37,7 +37,7 @@ func TempBeside(target string) (*os.File, error) {
 	}
 }
 
-// commit puts the file in its place.
+// commit renames the file to its target.
 func (f *atomicFile) commit() error {
 	var err error
 	if stat, missing := os.Stat(f.target); missing == nil {
@@ -60,7 +60,7 @@ func (f *atomicFile) commit() error {
 	return nil
 }
 
-// abort leaves nothing behind.
+// abort removes the temporary file.
 func (f *atomicFile) abort() {
 	f.Close()
 	os.Remove(f.Name())

@@ -2,7 +2,8 @@ package sheet
 
 import "strconv"
 
-// ColumnName is the letters of a column, counted from 0: 0 is "A", 26 is "AA".
+// ColumnName returns the letters of a column, counted from 0: 0 is "A", 26 is
+// "AA".
 func ColumnName(i int) string {
 	if i < 0 {
 		return ""
@@ -16,8 +17,8 @@ func ColumnName(i int) string {
 	return string(letters[at:])
 }
 
-// ColumnIndex is the column that letters name, in either case: "A" is 0, "aa"
-// is 26. It is not ok for what no sheet has.
+// ColumnIndex returns the column with the given letters, in either case: "A" is
+// 0, "aa" is 26. ok is false for columns that no sheet has.
 func ColumnIndex(letters string) (i int, ok bool) {
 	if len(letters) == 0 || len(letters) > 3 {
 		return 0, false
@@ -31,7 +32,7 @@ func ColumnIndex(letters string) (i int, ok bool) {
 	return i - 1, true
 }
 
-// CellName is the address of a cell as a spreadsheet program shows it:
+// CellName returns the address of a cell as spreadsheet programs show it:
 // CellName(2, 5) is "C5". The column is counted from 0, the row from 1.
 func CellName(col, row int) string { return ColumnName(col) + strconv.Itoa(row) }
 

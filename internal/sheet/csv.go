@@ -85,7 +85,7 @@ func (c *csvBody) noteFindings(head string) {
 
 var delimiterNames = map[rune]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}
 
-// sepLine reads the line "sep=;" with which Excel is told the delimiter.
+// sepLine parses the line "sep=;" that tells Excel the delimiter.
 func sepLine(text string) (rune, bool) {
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.Trim(strings.TrimRight(line, "\r"), `"`)
@@ -319,11 +319,10 @@ func (s *csvSource) record(b *Block) error {
 
 const noteUnreadable = "Some letters were lost before and show as \uFFFD."
 
-// clean takes off the apostrophe that guards text which looks like a formula,
-// and makes white space plain. It allocates only where there is something to
-// change.
+// clean removes the apostrophe in front of text that looks like a formula, and
+// makes white space plain. It allocates only if there is something to change.
 func (s *csvSource) clean(field string) string {
-	field = unguarded(field)
+	field = removeGuard(field)
 	if isPlain(field) {
 		return field
 	}
@@ -337,8 +336,9 @@ func (s *csvSource) clean(field string) string {
 	return string(s.buf)
 }
 
-// unguarded takes the apostrophe off that guards text which looks like a formula.
-func unguarded(field string) string {
+// removeGuard removes the apostrophe in front of text that looks like a
+// formula.
+func removeGuard(field string) string {
 	if field != "" && field[0] == '\'' && looksLikeFormula(field[1:]) {
 		return field[1:]
 	}
@@ -346,9 +346,9 @@ func unguarded(field string) string {
 }
 
 // looksLikeFormula reports whether a spreadsheet program that opens a CSV may
-// take the text for a formula. Apostrophes in front count as nothing, so that a
-// text which has them by nature is guarded, and read back, like any other.
-// Programs of East Asia take the full-width signs for the others.
+// take the text for a formula. Apostrophes in front are ignored, so that a text
+// that begins with them is guarded, and read back, like any other. East Asian
+// programs also accept the full-width signs.
 func looksLikeFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
 	first, _ := utf8.DecodeRuneInString(text)
@@ -363,10 +363,10 @@ func (s *csvSource) unclosed(line int) error {
 	}
 }
 
-// readLoosely reads a record again that encoding/csv refused because of its
-// quotation marks, and tells its first line and how many it has. What is
-// refused still is a quotation that runs over several lines and does not end as
-// it should: it may have swallowed rows.
+// readLoosely reads again a record that encoding/csv refused because of its
+// quotation marks, and returns its first line and its number of lines. It
+// refuses a quotation that runs over several lines and does not end properly:
+// it may have swallowed rows.
 func (s *csvSource) readLoosely(start int64, err error) (fields []string, line, lines int, _ error) {
 	var refused *csv.ParseError
 	switch {
@@ -454,7 +454,7 @@ func splitLoosely(text string, comma rune, rule closingRule) (fields []string, o
 
 var errRecordTooLong = errors.New("record too long")
 
-// tape remembers what passed since the last record, so that one that
+// tape keeps what was read since the last record, so that a record that
 // encoding/csv refuses can be read again.
 type tape struct {
 	r      io.Reader

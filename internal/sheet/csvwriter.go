@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// CSVFile is a CSV file in the making.
+// CSVFile writes a CSV file.
 //
 // Text that a spreadsheet program could take for a formula gets an apostrophe
-// in front, which this package takes off again when it reads the file. A file
-// with letters beyond ASCII begins with a byte order mark, without which Excel
-// garbles them.
+// in front, which this package removes when it reads the file. A file with
+// letters beyond ASCII begins with a byte order mark; without it Excel garbles
+// them.
 type CSVFile struct {
 	path  string
 	file  *atomicFile
@@ -22,7 +22,7 @@ type CSVFile struct {
 	ascii bool
 }
 
-// CreateCSV begins a CSV file. It appears under its name with Save.
+// CreateCSV creates a CSV file. It appears under its name with Save.
 func CreateCSV(path string) (*CSVFile, error) {
 	file, err := createAtomic(path)
 	if err != nil {
@@ -75,7 +75,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Save puts the file in its place. Whether or not it succeeds, no temporary file is left.
+// Save renames the file to its target. It leaves no temporary file, whether it
+// succeeds or not.
 func (f *CSVFile) Save() error {
 	err := f.buf.Flush()
 	if err == nil && !f.ascii {
@@ -91,8 +92,8 @@ func (f *CSVFile) Save() error {
 	return nil
 }
 
-// mark writes the file anew with a byte order mark in front. Whether it needs
-// one is known only now.
+// mark rewrites the file with a byte order mark in front: only at the end is it
+// known whether it needs one.
 func (f *CSVFile) mark() error {
 	if err := f.buf.Flush(); err != nil {
 		return err
@@ -115,5 +116,5 @@ func (f *CSVFile) mark() error {
 	return nil
 }
 
-// Abort leaves nothing behind. After Save it does nothing.
+// Abort removes the temporary file. After Save it does nothing.
 func (f *CSVFile) Abort() { f.file.abort() }

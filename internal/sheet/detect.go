@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// headBytes is how much of a file is looked at to tell its format, encoding and delimiter.
+// headBytes is how much of a file is read to detect its format, encoding and
+// delimiter.
 const headBytes = 64 << 10
 
 // signatures are the first bytes of formats that people take for spreadsheets,
@@ -50,7 +51,7 @@ func notASheet(what string) *FormatError {
 	return &FormatError{Reason: "this is " + what + ", which cannot be read here", Remedy: remedySaveAs}
 }
 
-// detect tells what a file is by its content.
+// detect finds the format of a file from its content.
 func detect(file io.ReaderAt, size int64) (Format, error) {
 	head, err := readHead(file, size)
 	if err != nil {
@@ -137,7 +138,7 @@ func utf16le(s string) []byte {
 	return b
 }
 
-// packages are zip files that are no XLSX, told by the name of a part.
+// packages are zip files other than XLSX, recognized by the name of a part.
 var packages = []struct {
 	part, what string
 }{
@@ -152,7 +153,7 @@ var packages = []struct {
 	{"meta-inf/manifest.mf", "a Java archive"},
 }
 
-// packageError tells what a zip file without a workbook is.
+// packageError names what a zip file without a workbook is.
 func packageError(parts map[string]*zip.File) error {
 	for _, p := range packages {
 		if parts[p.part] != nil {
@@ -173,7 +174,7 @@ func packageError(parts map[string]*zip.File) error {
 	return &FormatError{Reason: "this is a zip file without an Excel workbook in it", Remedy: remedySaveAs}
 }
 
-// markup are the ways in which text that is no CSV begins.
+// markup lists the beginnings of text that is not a CSV.
 var markup = []struct {
 	prefix, what string
 }{
@@ -190,7 +191,8 @@ var markup = []struct {
 	{"<workbook", "an XML file"},
 }
 
-// textError refuses text that is no CSV: markup, JSON, or bytes that are no text at all.
+// textError refuses text that is not a CSV: markup, JSON, or bytes that are not
+// text.
 func textError(head string) error {
 	start := strings.TrimLeft(head, " \t\r\n\v\f")
 	if start == "" {

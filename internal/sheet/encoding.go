@@ -35,8 +35,8 @@ func (c charset) reader(file io.ReaderAt, size int64) io.Reader {
 	return transform.NewReader(bufio.NewReaderSize(raw, headBytes), c.decoder())
 }
 
-// findCharset tells the encoding by the byte order mark or else by the whole of
-// the file, for the first accented letter may be in its last line.
+// findCharset detects the encoding from the byte order mark, or else from the
+// whole file: the first accented letter may be in its last line.
 func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):

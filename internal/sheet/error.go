@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// FormatError is why a file, a sheet or a cell could not be read, and what to
-// do about it. Fields that do not apply are empty.
+// FormatError says why a file, a sheet or a cell could not be read, and what to
+// do. Fields that do not apply are empty.
 type FormatError struct {
 	File   string // its name without folders
 	Sheet  string
@@ -19,7 +19,7 @@ type FormatError struct {
 	cause    error
 }
 
-// Error reads as a sentence, followed by the remedy as another.
+// Error returns a sentence with the reason, followed by the remedy.
 func (e *FormatError) Error() string {
 	var place []string
 	if e.File != "" {
@@ -41,12 +41,11 @@ func (e *FormatError) Error() string {
 	return text
 }
 
-// Unwrap is the technical cause, where there is one.
+// Unwrap returns the technical cause, if any.
 func (e *FormatError) Unwrap() error { return e.cause }
 
-// located completes a FormatError with where it happened, and wraps any other
-// error with it.
-func located(err error, at FormatError) error {
+// locate adds the location to a FormatError, or wraps any other error in one.
+func locate(err error, at FormatError) error {
 	var found *FormatError
 	if !errors.As(err, &found) {
 		return fmt.Errorf("read %s: %w", at.File, err)

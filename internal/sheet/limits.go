@@ -7,9 +7,8 @@ import (
 
 // Limits bound what a file may cost. A zero field takes its default. Most
 // defaults grow with the size of the file: a workbook is a compressed archive,
-// and of honest workbooks none unpacks to more than some thirty times its size.
-// What a small file may cost is therefore little, and a large one is read as
-// before.
+// and no honest workbook unpacks to more than about thirty times its size. A
+// small file may therefore cost little, and a large one is still read.
 type Limits struct {
 	FileBytes  int64 // the file as it lies on the disk; 1 GiB
 	TotalBytes int64 // all parts of an XLSX, unpacked; 32 MiB and 32 times the file, at most 2 GiB
@@ -72,7 +71,7 @@ func setDefault[T int | int64 | time.Duration](field *T, value T) {
 	}
 }
 
-// tooLarge refuses a file for what is too large in it.
+// tooLarge returns the error for a file in which something is too large.
 func tooLarge(what string, limit string, remedy string) *FormatError {
 	return &FormatError{
 		Reason:   fmt.Sprintf("the file is too large: %s more than %s", what, limit),
@@ -81,10 +80,11 @@ func tooLarge(what string, limit string, remedy string) *FormatError {
 	}
 }
 
-// remedyTrim helps where a file is far larger inside than its filings need.
+// remedyTrim is the remedy for a file that is far larger inside than its
+// filings need.
 const remedyTrim = "Copy the rows with filings into a new workbook, as values, and use that"
 
-// tally counts what the rows of a sheet hold, and refuses what is beyond the
+// tally counts what the rows of a sheet hold, and refuses what exceeds the
 // limits. Every reader of rows has one.
 type tally struct {
 	limits              Limits
@@ -118,13 +118,13 @@ func (t *tally) row(cells int, blank bool) error {
 	return nil
 }
 
-// watch measures the time that is spent on reading, so that a file which is
-// slow for a reason that no other limit knows comes to an end. Waiting for
-// whoever takes the rows does not count.
+// watch measures the time spent on reading. It stops a file that is slow for a
+// reason that no other limit covers. Time in which the consumer works on the
+// rows does not count.
 type watch struct {
 	limit time.Duration
 	spent time.Duration
-	since time.Time // zero while nobody reads
+	since time.Time // zero while no read is under way
 }
 
 func (w *watch) start() { w.since = time.Now() }
@@ -134,7 +134,7 @@ func (w *watch) stop() {
 	w.since = time.Time{}
 }
 
-// check is called now and then while reading.
+// check is called at intervals while reading.
 func (w *watch) check() error {
 	if w == nil || w.since.IsZero() || w.spent+time.Since(w.since) <= w.limit {
 		return nil

@@ -39,9 +39,9 @@ func appendDecimal(dst []byte, value float64) []byte {
 	return strconv.AppendFloat(dst, value, 'f', -1, 64)
 }
 
-// isPlainNumber reports whether raw is already as appendDecimal would have it,
-// or is a whole number too long for a float to hold, whose digits should not be
-// lost here.
+// isPlainNumber reports whether raw already has the form that appendDecimal
+// returns, or is a whole number too long for a float, whose digits must not be
+// lost.
 func isPlainNumber(raw []byte) bool {
 	if len(raw) > 0 && raw[0] == '-' {
 		raw = raw[1:]
@@ -75,11 +75,11 @@ const (
 )
 
 // appendSerial appends a serial number of the 1900 system as an ISO date, with
-// the time of the day if it is wanted and there is one, rounded to the second.
-// It is not ok if there is no such date.
+// the time of day if it is wanted and not zero, rounded to the second. It
+// returns false if there is no such date.
 //
-// The system has a 29th of February 1900 (serial 60) that never was; it is
-// given as it stands, to be refused by whoever wants a date.
+// The system has a February 29, 1900 (serial 60), which never existed; it is
+// returned as is, and readers of dates refuse it.
 func appendSerial(dst []byte, serial float64, withDate, withTime bool) ([]byte, bool) {
 	if !(serial >= 0 && serial < maxSerial) {
 		return dst, false

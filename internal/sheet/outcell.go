@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// OutCell is a cell to write: what it holds and how it looks. A CSV has only what it holds.
+// OutCell is a cell to write: its value and its look. A CSV has only the value.
 //
-// Text is always written as text, whatever it looks like: neither "=1+1" nor
-// "+1 Fitness LLC" becomes a formula.
+// Text is always written as text: neither "=1+1" nor "+1 Fitness LLC" becomes a
+// formula.
 type OutCell struct {
 	Cell
 	Style   StyleID
@@ -80,11 +80,11 @@ func (c OutCell) WithComment(comment string) OutCell {
 	return c
 }
 
-// StyleID is the look of a cell. How its value is shown (money, dates, text)
+// StyleID is the look of a cell. The format of its value (money, dates, text)
 // follows from the value.
 type StyleID uint8
 
-// The looks of cells. Colors never stand alone: the text of the cell says the same.
+// The looks of cells. The text of a cell always says the same as its color.
 const (
 	StylePlain       StyleID = iota
 	StyleTitle               // the name of a sheet
@@ -97,7 +97,7 @@ const (
 	StyleWarn  // amber
 	StyleBad   // red
 	StyleGrey  // of no further interest
-	StyleFault // a cell to correct
+	StyleFault // a cell with an error
 	StyleLink
 	styleCount
 )

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// The properties of a workbook are what the program that wrote it will want to
-// know when it comes back: rows of texts on a very hidden sheet, which every
+// The properties of a workbook are rows of texts that the program needs when the
+// workbook is uploaded again. They are on a very hidden sheet, which every
 // spreadsheet program keeps.
 
 const (
@@ -16,7 +16,7 @@ const (
 	maxProperties   = 1 << 16
 )
 
-// Properties adds the workbook's properties. It comes after all its sheets.
+// Properties adds the workbook's properties. It is called after all its sheets.
 func (w *Workbook) Properties(rows [][]string) error {
 	s, err := w.Sheet(propertiesSheet, SheetOptions{Hidden: true})
 	if err != nil {
@@ -34,8 +34,8 @@ func (w *Workbook) Properties(rows [][]string) error {
 	return nil
 }
 
-// Properties are those of a workbook that this package wrote; nil where it has
-// none.
+// Properties returns the properties of a workbook that this package wrote; nil
+// for any other.
 func (f *File) Properties() ([][]string, error) {
 	if f.format != XLSX {
 		return nil, nil

@@ -9,8 +9,8 @@ import (
 // ErrBusy is returned by [AcquireReader] where too many callers wait already.
 var ErrBusy = errors.New("too many spreadsheets are being read")
 
-// readers bounds how many spreadsheets this process reads at once: what one of
-// them may cost is bounded by Limits.
+// readers bounds how many spreadsheets this process reads at once; Limits
+// bounds what each may cost.
 type readers struct {
 	slots   chan struct{}
 	waiting atomic.Int64

@@ -13,7 +13,7 @@ import (
 
 // A workbook that this package writes ends with a seal: a comment of the archive
 // that holds the SHA-256 of everything before it. Any program that saves the
-// workbook anew leaves the seal out, and any other change breaks it.
+// workbook again leaves the seal out, and any other change breaks it.
 
 const sealPrefix = "bulkfiling sha256:"
 
@@ -45,7 +45,7 @@ func hashOf(r io.Reader) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// HashFile is the SHA-256 of a file.
+// HashFile returns the SHA-256 of a file.
 func HashFile(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -55,8 +55,8 @@ func HashFile(path string) (string, error) {
 	return hashOf(file)
 }
 
-// IsUnedited reports whether a file is a workbook that this package wrote and that
-// was not changed since.
+// IsUnedited reports whether this package wrote the workbook and it was not
+// changed since.
 func IsUnedited(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {

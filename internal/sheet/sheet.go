@@ -1,11 +1,11 @@
 // Package sheet reads and writes the cells of CSV and XLSX files together with
-// their coordinates. It knows nothing of what the cells mean.
+// their coordinates. It knows nothing about the meaning of the cells.
 //
 // Reading is streamed: a million rows need no more memory than a hundred, apart
-// from the shared strings of an XLSX, which are kept in one compact table. What
-// a file is, is decided by its content and never by its name, and whatever
-// cannot be read exactly is refused with a [FormatError] that says why and what
-// to do. Nothing is guessed: in a CSV every cell is text.
+// from the shared strings of an XLSX, which are kept in one compact table. The
+// content of a file decides its format, never its name. Content that cannot be
+// read exactly is refused with a [FormatError] that says why and what to do.
+// Nothing is guessed: in a CSV every cell is text.
 package sheet
 
 import (
@@ -17,7 +17,7 @@ import (
 	"sync"
 )
 
-// Kind is what sort of value a cell holds.
+// Kind is the kind of value that a cell holds.
 type Kind uint8
 
 // The kinds of cells. In a CSV there are only Blank and Text.
@@ -67,10 +67,9 @@ type Row struct {
 	Cells  []Cell
 }
 
-// Block is a run of rows. A Block that is handed to [Reader.Read] again is
-// filled anew: its Rows and their Cells are overwritten, while the Text of a
-// cell stays good for ever. The Texts of one block share memory, so a program
-// that keeps a few of many should clone them.
+// Block is a run of rows. [Reader.Read] overwrites the Rows of a Block and
+// their Cells, while the Text of a cell stays valid. The Texts of one block
+// share memory, so a program that keeps a few of many should clone them.
 type Block struct {
 	Rows []Row
 
@@ -81,7 +80,7 @@ type Block struct {
 	text    int // bytes of text that its cells show, wherever they lie
 }
 
-// patch tells which part of the scratch becomes the text of a cell.
+// patch is the part of the scratch that becomes the text of a cell.
 type patch struct{ cell, start, end int }
 
 // A block is full when it reaches any of these; rows of 16,384 columns exist.
@@ -119,7 +118,7 @@ func (b *Block) endRow(row Row) (blank bool) {
 	return false
 }
 
-// seal hands the cells, which do not move any more, to their rows and turns the
+// seal assigns the cells, which no longer move, to their rows and turns the
 // scratch into strings.
 func (b *Block) seal() {
 	if len(b.patches) > 0 {
@@ -177,8 +176,8 @@ type source interface {
 	close() error
 }
 
-// Open opens a file and finds out what it is. The error is a *[FormatError]
-// where the file is at fault.
+// Open opens a file and detects its format. If the file is at fault, the error
+// is a *[FormatError].
 func Open(path string, limits Limits) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -197,7 +196,7 @@ func open(file *os.File, limits Limits) (*File, error) {
 	at := FormatError{File: filepath.Base(file.Name())}
 	stat, err := file.Stat()
 	if err != nil {
-		return nil, located(err, at)
+		return nil, locate(err, at)
 	}
 	if !stat.Mode().IsRegular() {
 		at.Reason, at.Remedy = "this is a folder or a device, not a file", "Name the spreadsheet itself"
@@ -206,13 +205,13 @@ func open(file *os.File, limits Limits) (*File, error) {
 	return OpenReader(at.File, file, stat.Size(), limits)
 }
 
-// OpenReader is Open for content that lies elsewhere, such as in memory. It is
-// read in place, never copied to a disk, and must stay readable until the File
-// is closed. Of the name only the last part counts, and only for errors.
+// OpenReader is Open for content that is not a file, such as an upload. The
+// content is read in place, never copied to disk, and must stay readable until
+// the File is closed. Only the last element of the name is used, in errors.
 func OpenReader(name string, r io.ReaderAt, size int64, limits Limits) (*File, error) {
 	f := &File{name: filepath.Base(name)}
 	if err := f.openAt(r, size, limits.withDefaults(size)); err != nil {
-		return nil, located(err, FormatError{File: f.name})
+		return nil, locate(err, FormatError{File: f.name})
 	}
 	return f, nil
 }
@@ -241,9 +240,8 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 	return err
 }
 
-// Rename has the file, and each of its sheets, known under the name that as
-// makes of its own. No two sheets get one name. It is for use before anything
-// else.
+// Rename renames the file and its sheets by the function as. No two sheets get
+// the same name. It is called before any other method.
 func (f *File) Rename(as func(string) string) {
 	f.name = as(f.name)
 	taken := make(map[string]bool)
@@ -267,14 +265,14 @@ func (f *File) Rename(as func(string) string) {
 // Name is the name of the file without folders.
 func (f *File) Name() string { return f.name }
 
-// Content reads the file as it lies there, byte by byte.
+// Content reads the bytes of the file.
 func (f *File) Content() io.Reader { return io.NewSectionReader(f.bytes, 0, f.size) }
 
-// Format tells which format was found in the file.
+// Format returns the format of the file.
 func (f *File) Format() Format { return f.format }
 
-// Sheets lists the sheets that hold cells, in the order of their tabs. A CSV
-// has one, whose name is empty.
+// Sheets lists the sheets with cells, in the order of their tabs. A CSV has one
+// with an empty name.
 func (f *File) Sheets() []Info {
 	all := f.body.sheets()
 	if len(f.names) == 0 {
@@ -291,16 +289,16 @@ func (f *File) Sheets() []Info {
 	return all
 }
 
-// Notes are remarks on the file that its owner may want to know: an encoding
-// other than UTF-8, a delimiter other than the comma, hidden sheets. Some are
-// known only when the rows have been read.
+// Notes returns notes on the file for its owner: an encoding other than UTF-8,
+// a delimiter other than the comma, hidden sheets. Some are known only when all
+// rows were read.
 func (f *File) Notes() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.notes)
 }
 
-// note adds a remark once.
+// note adds a note once.
 func (f *File) note(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -309,7 +307,7 @@ func (f *File) note(text string) {
 	}
 }
 
-// Rows starts to read a sheet, which is known by its name.
+// Rows opens the sheet with the given name for reading.
 func (f *File) Rows(sheet string) (*Reader, error) {
 	own := sheet
 	if name, renamed := f.names[sheet]; renamed {
@@ -317,12 +315,12 @@ func (f *File) Rows(sheet string) (*Reader, error) {
 	}
 	src, err := f.body.rows(own)
 	if err != nil {
-		return nil, located(err, FormatError{File: f.name, Sheet: sheet})
+		return nil, locate(err, FormatError{File: f.name, Sheet: sheet})
 	}
 	return &Reader{file: f, sheet: sheet, source: src}, nil
 }
 
-// Close closes the file. Readers of it are of no use after that.
+// Close closes the file. Its readers cannot be used after that.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
@@ -338,9 +336,9 @@ type Reader struct {
 	err    error
 }
 
-// Read fills the block with the next rows, of which there are some hundreds. At
-// the end it returns io.EOF with an empty block. Any other error means that the
-// sheet is not whole, and that the rows read before should not be relied upon.
+// Read fills the block with the next few hundred rows. At the end it returns
+// io.EOF with an empty block. Any other error means that the sheet is not
+// complete, and that the rows read before are not reliable.
 func (r *Reader) Read(b *Block) error {
 	b.reset()
 	if r.err != nil {
@@ -350,7 +348,7 @@ func (r *Reader) Read(b *Block) error {
 		b.reset()
 		r.err = err
 		if err != io.EOF {
-			r.err = located(err, FormatError{File: r.file.name, Sheet: r.sheet})
+			r.err = locate(err, FormatError{File: r.file.name, Sheet: r.sheet})
 		}
 		return r.err
 	}
@@ -358,5 +356,5 @@ func (r *Reader) Read(b *Block) error {
 	return nil
 }
 
-// Close ends the reading.
+// Close closes the reader.
 func (r *Reader) Close() error { return r.source.close() }

@@ -25,7 +25,7 @@ func isPlain[T string | []byte](text T) bool {
 // TypedCell returns the cell for a text that a person types: what a cell of a CSV
 // with this text holds.
 func TypedCell(text string) Cell {
-	text = unguarded(text)
+	text = removeGuard(text)
 	if !isPlain(text) {
 		text = string(appendClean(nil, text))
 	}

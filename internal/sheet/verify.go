@@ -6,8 +6,8 @@ import (
 )
 
 // Verify reads all sheets of a file to their ends and reports what is too large
-// in it, as a *[FormatError]. Whatever else may be wrong with the file its
-// readers say.
+// in it as a *[FormatError]. Other problems are left to the readers of the
+// file.
 func Verify(name string, r io.ReaderAt, size int64) error {
 	f, err := OpenReader(name, r, size, Limits{})
 	if err != nil {
@@ -42,7 +42,7 @@ func onlyTooLarge(err error) error {
 	return nil
 }
 
-// IsTooLarge reports whether a file was refused for what it costs.
+// IsTooLarge reports whether a file was refused for its cost.
 func IsTooLarge(err error) bool {
 	found, ok := errors.AsType[*FormatError](err)
 	return ok && found.tooLarge

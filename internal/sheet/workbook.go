@@ -24,7 +24,7 @@ const (
 	maxListChars = 255   // of a drop-down that is kept in the cell's own rule
 )
 
-// Workbook is an XLSX file in the making.
+// Workbook writes an XLSX file.
 type Workbook struct {
 	file   *atomicFile
 	book   *excelize.File
@@ -34,8 +34,8 @@ type Workbook struct {
 	styles map[look]int
 }
 
-// Create begins a workbook. It is written to a temporary file beside its target
-// and appears under its name with Save.
+// Create creates a workbook. It is written to a temporary file beside its
+// target and appears under its name with Save.
 func Create(path string) (*Workbook, error) {
 	file, err := createAtomic(path)
 	if err != nil {
@@ -44,15 +44,15 @@ func Create(path string) (*Workbook, error) {
 	return &Workbook{file: file, book: excelize.NewFile(), styles: map[look]int{}}, nil
 }
 
-// SheetOptions are what a sheet has besides its rows. Columns are counted from
-// 0, rows from 1.
+// SheetOptions are the settings of a sheet. Columns are counted from 0, rows
+// from 1.
 type SheetOptions struct {
 	Widths        []float64 // of the columns from A on, in characters; 0 is the usual width
 	HeaderRows    int       // that stay in sight at the top
 	HeaderColumns int       // that stay in sight on the left
 	AutoFilter    bool      // on the last header row
 	TabColor      string    // "2E7D32"
-	TextColumns   []int     // columns where whatever is typed stays as it was typed, such as ZIP codes
+	TextColumns   []int     // columns that keep what is typed as text, such as ZIP codes
 	Choices       []Choice
 	Hidden        bool
 	NoGrid        bool // without grid lines
@@ -64,7 +64,7 @@ type Choice struct {
 	FirstRow int
 	LastRow  int
 	Values   []string
-	Strict   bool   // nothing else is accepted; otherwise it is questioned
+	Strict   bool   // other values are refused; otherwise a warning is shown
 	Prompt   string // shown when the cell is chosen
 }
 
@@ -84,7 +84,7 @@ type Writer struct {
 
 type link struct{ cell, url string }
 
-// Sheet begins a sheet. Several may be written by turns.
+// Sheet adds a sheet. Several sheets can be written alternately.
 func (w *Workbook) Sheet(name string, options SheetOptions) (*Writer, error) {
 	s, err := w.sheet(name, options)
 	if err != nil {
@@ -163,7 +163,7 @@ func (w *Workbook) print(name string, headerRows int) error {
 	})
 }
 
-// begin sets what must stand before the first row.
+// begin writes what precedes the first row.
 func (s *Writer) begin() error {
 	o := s.options
 	textStyles := map[int]int{}
@@ -213,7 +213,7 @@ func (s *Writer) begin() error {
 	})
 }
 
-// Row writes the next row. No cells make an empty row.
+// Row writes the next row. Without cells it writes an empty row.
 func (s *Writer) Row(cells ...OutCell) error {
 	s.row++
 	s.width = max(s.width, len(cells))
@@ -249,8 +249,8 @@ const (
 	letterWidth = 0.95
 )
 
-// lines is how many lines the wrapped cells of a row take. Not every program
-// finds that out by itself.
+// lines returns the number of lines that the wrapped cells of a row take: not
+// every program computes the height of a row.
 func (s *Writer) lines(cells []OutCell) int {
 	most := 1
 	for i, c := range cells {
@@ -266,11 +266,11 @@ func (s *Writer) lines(cells []OutCell) int {
 	return most
 }
 
-// Rows is the number of rows written so far, which is the number of the last.
+// Rows returns the number of rows written so far.
 func (s *Writer) Rows() int { return s.row }
 
-// CommentsLeftOut is the number of comments that were not written, for a sheet
-// takes 1,000 of them. Whoever writes more needs a column for the rest.
+// CommentsLeftOut returns the number of comments that were not written: a sheet
+// can have 1,000. A caller with more needs a column for the rest.
 func (s *Writer) CommentsLeftOut() int { return s.leftOut }
 
 func (s *Writer) comment(cell, text string) {
@@ -288,8 +288,8 @@ func (s *Writer) comment(cell, text string) {
 	})
 }
 
-// value is a cell as excelize takes it. In a text column even a number keeps
-// what is typed over it.
+// value returns a cell as excelize expects it. In a text column even a number
+// keeps what is typed over it.
 func (w *Workbook) value(c OutCell, textColumn, top bool) (any, error) {
 	if c.Link != "" && c.Style == StylePlain {
 		c.Style = StyleLink
@@ -312,8 +312,8 @@ func (w *Workbook) value(c OutCell, textColumn, top bool) (any, error) {
 	return excelize.Cell{StyleID: style, Formula: c.Formula, Value: value}, nil
 }
 
-// content is the value of a cell, and how it is to be shown. What a number or a
-// date of a workbook cannot hold exactly is written as text.
+// content returns the value of a cell and its format. A number or date that a
+// workbook cannot hold exactly becomes text.
 func content(c OutCell) (any, numberLook) {
 	switch c.Kind {
 	case Blank, Formula:
@@ -352,7 +352,7 @@ func serialOf(iso string) (serial float64, format numberLook, ok bool) {
 	return since, format, since >= 61
 }
 
-// cut shortens text to what a cell holds, and shows that it did.
+// cut shortens text to the length that a cell can hold, and marks the cut.
 func cut(text string) string {
 	if len(text) <= maxCellChars {
 		return text
@@ -447,8 +447,8 @@ func (c *Chart) columns() []excelize.ChartSeries {
 
 func quoteSheet(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
 
-// Save completes the workbook and puts it in its place. Whether or not it
-// succeeds, no temporary file is left.
+// Save completes the workbook and renames it to its target. It leaves no
+// temporary file, whether it succeeds or not.
 func (w *Workbook) Save() error {
 	err := w.finish()
 	if err == nil {
@@ -465,8 +465,8 @@ func (w *Workbook) Save() error {
 	return nil
 }
 
-// finish adds what can be added only when all rows are there, and ends the
-// streams. After that excelize must not be asked for a sheet again.
+// finish adds what can be added only after all rows, and ends the streams.
+// After that excelize must not be asked for a sheet.
 func (w *Workbook) finish() error {
 	if len(w.sheets) == 0 {
 		return fmt.Errorf("it has no sheets")
@@ -499,7 +499,7 @@ func (w *Workbook) finish() error {
 	}
 	for _, s := range w.sheets {
 		if s.options.Hidden {
-			// Very hidden: people cannot bring it out by mistake, and readers
+			// Very hidden: people cannot show it by mistake, and readers
 			// need not mention it.
 			if err := w.book.SetSheetVisible(s.name, false, true); err != nil {
 				return err
@@ -626,7 +626,7 @@ func (a *archiveWriter) Create(name string) (io.Writer, error) {
 	return &dimensionWriter{part: part, book: a.book}, nil
 }
 
-// dimensionMark is what stands for the dimension of the i-th sheet.
+// dimensionMark is the placeholder for the dimension of the i-th sheet.
 func dimensionMark(i int) string { return CellName(0, 1) + ":" + CellName(16383, 1<<20-i) }
 
 // dimensionWriter replaces the mark in the first piece of a sheet, which is
@@ -659,7 +659,7 @@ func (d *dimensionWriter) Write(p []byte) (int, error) {
 	return d.part.Write(p)
 }
 
-// Abort leaves nothing behind. After Save it does nothing.
+// Abort removes the temporary file. After Save it does nothing.
 func (w *Workbook) Abort() {
 	w.book.Close()
 	w.file.abort()

@@ -17,11 +17,11 @@ import (
 
 // workbook is an open XLSX file.
 type workbook struct {
-	owner    *File
-	limits   Limits
-	parts    map[string]*zip.File // by name, as partName has it
-	twice    map[string]bool      // names that two parts have
-	unpacked unpacked
+	owner          *File
+	limits         Limits
+	parts          map[string]*zip.File // by name, as partName has it
+	duplicateParts map[string]bool      // names that two parts have
+	unpacked       unpacked
 
 	tabs     []tab
 	date1904 bool
@@ -49,11 +49,11 @@ func openXLSX(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbo
 		return nil, damaged("the zip archive that it is cannot be opened", err)
 	}
 	bounded.opened = true
-	w := &workbook{owner: owner, limits: limits, parts: map[string]*zip.File{}, twice: map[string]bool{}}
+	w := &workbook{owner: owner, limits: limits, parts: map[string]*zip.File{}, duplicateParts: map[string]bool{}}
 	for _, part := range archive.File {
 		name := partName(part.Name)
 		if w.parts[name] != nil {
-			w.twice[name] = true
+			w.duplicateParts[name] = true
 		}
 		w.parts[name] = part
 	}
@@ -93,7 +93,7 @@ type unpacked struct {
 	total int64
 }
 
-// read adds what was read of a part up to some byte, and tells the total.
+// read counts a part as read up to some byte, and returns the total.
 func (u *unpacked) read(part string, upTo int64) (total int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -114,14 +114,14 @@ func partName(name string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+name), "/"))
 }
 
-// open starts to read a part. It is bounded by the limits whatever its header
-// says, and its checksum is verified by reading it to the end.
+// open opens a part for reading. The limits bound it, not its header, and its
+// checksum is verified when it is read to the end.
 func (w *workbook) open(name string, limit int64, clock *watch) (io.ReadCloser, error) {
 	part := w.parts[name]
 	if part == nil {
 		return nil, damaged(fmt.Sprintf("the part %q is missing", name), nil)
 	}
-	if w.twice[name] {
+	if w.duplicateParts[name] {
 		return nil, damaged(fmt.Sprintf("it holds two parts of the name %q", name), nil)
 	}
 	limit = min(limit, w.limits.PartBytes)
@@ -164,13 +164,13 @@ func (w *workbook) tooLarge(name string, limit int64) error {
 
 // partReader reads a part within its limits.
 type partReader struct {
-	workbook *workbook
-	name     string
-	content  io.ReadCloser
-	text     io.Reader
-	limit    int64
-	done     int64 // bytes read so far
-	watch    *watch
+	workbook  *workbook
+	name      string
+	content   io.ReadCloser
+	text      io.Reader
+	limit     int64
+	bytesRead int64 // bytes read so far
+	watch     *watch
 }
 
 func (p *partReader) Read(b []byte) (int, error) {
@@ -178,10 +178,10 @@ func (p *partReader) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := p.content.Read(b)
-	if p.done += int64(n); p.done > p.limit {
+	if p.bytesRead += int64(n); p.bytesRead > p.limit {
 		return 0, p.workbook.tooLarge(p.name, p.limit)
 	}
-	if limit := p.workbook.limits.TotalBytes; p.workbook.unpacked.read(p.name, p.done) > limit {
+	if limit := p.workbook.limits.TotalBytes; p.workbook.unpacked.read(p.name, p.bytesRead) > limit {
 		return 0, tooLarge("it unpacks to", byteCount(limit), remedyTrim)
 	}
 	if err != nil && err != io.EOF {
@@ -190,7 +190,8 @@ func (p *partReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// partError says what is wrong with a part. An error that says so already is left alone.
+// partError returns the error for a damaged part. An error that already says so
+// is returned as is.
 func partError(name string, err error) error {
 	var found *FormatError
 	if errors.As(err, &found) {
@@ -212,15 +213,16 @@ func partError(name string, err error) error {
 	return refused
 }
 
-// element is the start of an element of a small part. It is good while it is visited.
+// element is the start of an element of a small part. It is valid only during
+// the visit.
 type element struct {
 	name       []byte // without its prefix, as that of the parent
 	parent     []byte // empty for the root
 	attributes []byte // raw
 }
 
-// get is the value of an attribute. One of exactly that name counts before one
-// that has a prefix besides.
+// get returns the value of an attribute. A name without a prefix counts before
+// one with a prefix.
 func (e element) get(name string) string {
 	value, _ := e.find(name)
 	return value
@@ -243,7 +245,7 @@ func (e element) find(name string) (value string, found bool) {
 	return attributeText(prefixed), found
 }
 
-// is reports whether it is the start of an element within another.
+// is reports whether the element has a name and its parent another.
 func (e element) is(name, parent string) bool {
 	return string(e.name) == name && string(e.parent) == parent
 }
@@ -296,7 +298,7 @@ type relation struct {
 	target string // the name of the part
 }
 
-// relations reads what a part refers to. There need not be any.
+// relations reads the references of a part. A part may have none.
 func (w *workbook) relations(of string) (map[string]relation, error) {
 	folder := path.Dir(of)
 	name := partName(path.Join(folder, "_rels", path.Base(of)+".rels"))

@@ -216,7 +216,7 @@ func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, er
 		b.cells = append(b.cells, make([]Cell, missing)...)
 	}
 	if err := s.readValue(b, start+col, kind, style); err != nil {
-		return 0, located(err, FormatError{Cell: CellName(col, max(row.Number, s.number+1))})
+		return 0, locate(err, FormatError{Cell: CellName(col, max(row.Number, s.number+1))})
 	}
 	if b.cells[start+col].Kind != Blank {
 		s.filled++

@@ -9,7 +9,7 @@ import (
 
 // Errors of the XML itself.
 var (
-	errXMLTruncated = errors.New("the XML ends before its time")
+	errXMLTruncated = errors.New("the XML ends too early")
 	errXMLMalformed = errors.New("the XML is malformed")
 	errXMLDoctype   = errors.New("the XML has a document type declaration, which no spreadsheet program writes")
 	errXMLEntity    = errors.New("the XML refers to an unknown entity")
@@ -45,9 +45,9 @@ type scanner struct {
 	pos, end int // what is read and not yet consumed: buf[pos:end]
 	readErr  error
 
-	tokenBytes int   // the longest tag; maxTokenBytes
-	left       int64 // bytes that may still be read; less than 0 for any number
-	leftErr    error // what is said where it is more
+	tokenBytes   int   // the longest tag; maxTokenBytes
+	allowance    int64 // bytes that may still be read; less than 0 for any number
+	allowanceErr error // the error beyond that
 
 	name       []byte // of a start, without prefix
 	attributes []byte // of a start, raw
@@ -61,11 +61,12 @@ type scanner struct {
 }
 
 func newScanner(r io.Reader) *scanner {
-	return &scanner{r: r, buf: make([]byte, scannerBytes), tokenBytes: maxTokenBytes, left: -1}
+	return &scanner{r: r, buf: make([]byte, scannerBytes), tokenBytes: maxTokenBytes, allowance: -1}
 }
 
-// allow bounds what is read from here on; an n below 0 lifts the bound.
-func (s *scanner) allow(n int64, err error) { s.left, s.leftErr = n, err }
+// allow bounds the bytes that are read from now on; a negative n removes the
+// bound.
+func (s *scanner) allow(n int64, err error) { s.allowance, s.allowanceErr = n, err }
 
 // next returns the next token. Its name, attributes and text are valid until
 // the next call.
@@ -132,7 +133,8 @@ func (s *scanner) atEnd() (token, error) {
 	return tokenEOF, nil
 }
 
-// more reads on, keeping what is not consumed, and reports whether there is more.
+// more reads more, keeps what is not consumed, and reports whether there was
+// more.
 func (s *scanner) more() bool {
 	if s.readErr != nil {
 		return false
@@ -150,9 +152,9 @@ func (s *scanner) more() bool {
 	}
 	for range 100 {
 		n, err := s.r.Read(s.buf[s.end:])
-		if s.left >= 0 {
-			if s.left -= int64(n); s.left < 0 {
-				s.readErr = s.leftErr
+		if s.allowance >= 0 {
+			if s.allowance -= int64(n); s.allowance < 0 {
+				s.readErr = s.allowanceErr
 				return false
 			}
 		}
@@ -166,8 +168,7 @@ func (s *scanner) more() bool {
 	return false
 }
 
-// broken is why reading stopped: the error of the reader if it has one, and
-// else the one given.
+// broken returns why reading stopped: the error of the reader, or else err.
 func (s *scanner) broken(err error) error {
 	if s.readErr != nil && s.readErr != io.EOF {
 		return s.readErr
@@ -175,7 +176,8 @@ func (s *scanner) broken(err error) error {
 	return err
 }
 
-// readText takes the text up to the next tag, or as much of it as is at hand.
+// readText reads the text up to the next tag, or as much of it as is in the
+// buffer.
 func (s *scanner) readText() {
 	for {
 		if i := bytes.IndexByte(s.buf[s.pos:s.end], '<'); i >= 0 {
@@ -308,7 +310,8 @@ func (s *scanner) pop() {
 	s.marks = s.marks[:last]
 }
 
-// parent is the name of the element around the start that came last; empty for the root.
+// parent returns the name of the element around the latest start; empty for the
+// root.
 func (s *scanner) parent() []byte {
 	if len(s.marks) < 2 {
 		return nil
@@ -316,7 +319,7 @@ func (s *scanner) parent() []byte {
 	return s.open[s.marks[len(s.marks)-2]:s.marks[len(s.marks)-1]]
 }
 
-// skip consumes the rest of the element whose start came last.
+// skip reads to the end of the element with the latest start.
 func (s *scanner) skip() error {
 	for depth := len(s.marks); len(s.marks) >= depth; {
 		if _, err := s.next(); err != nil {
@@ -330,9 +333,9 @@ func localName(name []byte) []byte { return name[bytes.IndexByte(name, ':')+1:] 
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// nextAttribute takes the first attribute off. Its name keeps its prefix, its
-// value is raw. There is none left, or none that makes sense, when the name is
-// empty.
+// nextAttribute splits off the first attribute. Its name keeps its prefix, its
+// value is raw. The name is empty if there is no attribute, or none that can be
+// read.
 func nextAttribute(attributes []byte) (name, value, rest []byte) {
 	i := 0
 	for i < len(attributes) && isBlank(attributes[i]) {
