@@ -1,4 +1,3 @@
-// Package network decides what the product connects to, whom it believes, and
-// what each of its servers says beside its answers: TLS, addresses that are
-// public, proxies that are trusted, security headers.
+// Package network holds the rules of connections: TLS, public addresses, trusted
+// proxies, and the security headers of every answer.
 package network

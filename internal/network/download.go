@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Downloads says where a link of the filing service may lead. Whoever writes the
-// link chooses what this machine connects to, so that a link leads:
+// Downloads limits the hosts of the filing service's links, because the author of
+// a link chooses what this machine connects to. A link may lead:
 //
 //   - to the filing service itself, wherever that is;
 //   - to a host that the operator names, which may have a private address;
@@ -133,7 +133,7 @@ func (d Downloads) NewClient(answerWithin time.Duration, perHost int) *http.Clie
 			if r.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https" {
 				return fmt.Errorf("%w: it is redirected from https to %s", ErrForbidden, r.URL.Scheme)
 			}
-			r.Header.Del("Referer") // it is the link before, and whoever has that has the document
+			r.Header.Del("Referer") // it would give the previous link, and with it the document, to the next host
 			return nil
 		},
 	}

@@ -24,9 +24,9 @@ var headers = map[string]string{
 // one, too: a name below it that is not encrypted could set cookies for it.
 const transportSecurity = "max-age=31536000; includeSubDomains"
 
-// WithHeaders gives every answer the security headers, those of errors and of
-// paths that nobody serves among them. It stands outermost. encrypted says that
-// people reach the server over TLS, its own or a proxy's.
+// WithHeaders adds the security headers to every answer, including errors and
+// unknown paths. It is the outermost handler. encrypted says that people reach the
+// server over TLS, its own or a proxy's.
 func WithHeaders(next http.Handler, encrypted bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// Proxies are the addresses of the proxies whose word on who asks is believed.
-// The zero value trusts nobody.
+// Proxies are the addresses of trusted proxies. The zero value trusts none.
 type Proxies struct{ blocks []netip.Prefix }
 
-// ParseProxies reads addresses and blocks of them, separated by commas; an empty
-// text trusts nobody.
+// ParseProxies parses addresses and blocks of addresses, separated by commas; an
+// empty text trusts none.
 func ParseProxies(text string) (Proxies, error) {
 	var p Proxies
 	for one := range strings.SplitSeq(text, ",") {
@@ -42,9 +41,9 @@ func ParseProxies(text string) (Proxies, error) {
 // Any reports whether there is a proxy that is trusted.
 func (p Proxies) Any() bool { return len(p.blocks) > 0 }
 
-// ClientAddress is the address of whoever asks. It reads X-Forwarded-For from
-// the right, for as long as the hop that wrote it is a trusted proxy: what stands
-// before that anybody can write. No other header is believed.
+// ClientAddress returns the address of the client. It reads X-Forwarded-For from
+// the right, as long as the hop that wrote the entry is a trusted proxy: anyone
+// could have written the entries before. No other header is read.
 func (p Proxies) ClientAddress(r *http.Request) string {
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -301,7 +301,12 @@ func (n *Notifier) deliver(ctx context.Context) error {
 func (n *Notifier) send(ctx context.Context, notification *ledger.Notification, down map[*Target]error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	m := Message{Kind: notification.Kind, Batch: notification.Batch, Subject: notification.Subject, Body: notification.Body}
+	m := Message{
+		Kind:    notification.Kind,
+		Batch:   notification.Batch,
+		Subject: notification.Subject,
+		Body:    notification.Body,
+	}
 	waiting := slices.DeleteFunc(slices.Clone(n.targets), func(t *Target) bool {
 		return slices.Contains(notification.Reported, t.id) || down[t] != nil
 	})

@@ -1,4 +1,4 @@
-// Package password refuses passwords that are guessed soon.
+// Package password refuses passwords that are easy to guess.
 package password
 
 import (
@@ -23,9 +23,9 @@ const (
 // says why, and what to do.
 var ErrWeak = errors.New("the password is not accepted")
 
-// Scores that a password needs, of 0 to 4, from somebody who knows the common
-// passwords, words, names, dates and keyboards: as it is, and without what stands
-// between its words.
+// The scores that a password needs, from 0 to 4, against someone who knows common
+// passwords, words, names, dates and keyboards: as it is, and without the
+// characters between its words.
 const (
 	enough     = 3
 	enoughBare = 2
@@ -113,8 +113,8 @@ func repeats(text string) bool {
 	return false
 }
 
-// wordsOf are the parts of texts that somebody would build a password of, each
-// once, long ones first.
+// wordsOf lists the words of texts that are likely in a password, each once, long
+// ones first.
 func wordsOf(texts []string) []string {
 	seen := make(map[string]bool)
 	var words []string
@@ -138,7 +138,7 @@ func wordsOf(texts []string) []string {
 	return words
 }
 
-// without is a text without a word, in whatever case it stands there.
+// without removes a word from a text, in any case.
 func without(text, word string) string {
 	lower := strings.ToLower(text)
 	if len(lower) != len(text) {

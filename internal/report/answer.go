@@ -223,12 +223,12 @@ func filingDate(items []ledger.Item) string {
 	return ofItems(items, func(i ledger.Item) string { return i.FilingDate })
 }
 
-// ofItems is one word for all items of a row: the word itself where the filings
-// agree ("filed"), so that a filter finds it, else each with its item ("filed
+// ofItems returns one word for all items of a row if the filings agree ("filed"),
+// so that a filter finds it, and otherwise each word with its item ("filed
 // (annual report), pending (foreign qualification)").
 //
-// The appointment of an agent is no filing, and no event ever tells of it, so
-// it speaks only where it is alone. Source: spec section 6.
+// The appointment of an agent is not a filing, and no event reports it, so it
+// counts only if it is the only item. Source: spec section 6.
 func ofItems(items []ledger.Item, word func(ledger.Item) string) string {
 	filings := slices.DeleteFunc(slices.Clone(items), func(i ledger.Item) bool {
 		return i.Product == filing.RegisteredAgent

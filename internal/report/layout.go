@@ -29,8 +29,8 @@ type column struct {
 	width  int    // the longest of its texts, in characters
 }
 
-// inputLayout takes the input's columns as they were given, but for those that
-// an earlier file of ours had added: their answers are given anew.
+// inputLayout takes the input's columns without the result columns that an earlier
+// results file added: they are written again.
 func inputLayout(b ledger.Batch) *layout {
 	return newLayout(b.Columns, b.Fields, answersIn(b))
 }
@@ -92,8 +92,9 @@ func answersIn(b ledger.Batch) []int {
 			return ours
 		}
 	}
-	// Needs Attention that was saved as CSV has lost its name. Of two Messages at
-	// its end the second is ours, so that no reading adds one more for ever.
+	// The sheet Needs Attention, saved as CSV, has lost its name. The second of two
+	// Message columns at its end is a result column; otherwise each run would add
+	// one more.
 	last := len(names) - 1
 	if last > 0 && names[last] == filing.FoldName(rowHeader) && names[last-1] == answerNames[colMessage] {
 		return []int{last - 1, last} // the row's number stands behind the message

@@ -11,8 +11,8 @@ import (
 // officersSheet is what a reader of sheets knows a list of officers by.
 const officersSheet = "Officers"
 
-// officers is the sheet of those whose companies are on Needs Attention, where
-// the input listed them on a sheet of their own: what is fed back has to be whole.
+// officers writes the officers of the companies on Needs Attention, if the input
+// has a sheet Officers: a corrected workbook must be complete.
 type officers struct {
 	of     map[int]bool           // the rows that are on Needs Attention
 	faults map[int][]ledger.Fault // by their own row

@@ -42,7 +42,7 @@ func (c *corrections) writeOrigin(ctx context.Context, l Ledger) error {
 	return c.book.Properties(o.Properties())
 }
 
-// note takes down what is known of a row on Needs Attention that was bought.
+// note records the rows on Needs Attention that were bought.
 func (c *corrections) note(row *ledger.Row) {
 	switch row.Result {
 	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
@@ -66,9 +66,8 @@ func OriginOf(path string) (*ledger.Origin, error) {
 	return ledger.OriginOf(properties), err
 }
 
-// Fingerprint stands for what was written to a file of results, but for the sheets
-// of a workbook that people are to correct. Another program that saves the
-// workbook leaves it as it is.
+// Fingerprint identifies the content of a results file, without the sheets that
+// people correct. It stays the same when another program saves the workbook.
 func Fingerprint(path string) (string, error) {
 	if mediumOf(path) == inCSV {
 		return sheet.HashFile(path)

@@ -9,7 +9,7 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Meter measures how fast a batch goes, from the moment somebody began to look.
+// Meter measures the rate of a batch from the moment it is made.
 type Meter struct {
 	began  time.Time
 	atOnce int // rows that were answered before

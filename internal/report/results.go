@@ -112,8 +112,8 @@ func costCell(row *ledger.Row) sheet.OutCell {
 	return amount(row.Cost)
 }
 
-// missingFee is what is not known of a cost: the service's own price, where no
-// state charges for what is ordered.
+// missingFee names the unknown part of a cost: the state fee, or the service fee
+// of an order without a state fee.
 func missingFee(row *ledger.Row) string {
 	if r := row.Request; r != nil && r.Order.AnnualReport == nil && r.Order.Formation == nil &&
 		r.Order.ForeignQualification == nil {

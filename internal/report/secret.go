@@ -12,7 +12,7 @@ import (
 // version has recorded.
 
 // isSecret reports whether a column holds Social Security numbers: by the field
-// as which it was read, whatever heads it, and else by its header.
+// it is mapped to, and otherwise by its header.
 func isSecret(header, field string) bool { return filing.IsSSNHeader(cmp.Or(field, header)) }
 
 // maskCell hides the numbers in a cell of the column.

@@ -55,7 +55,7 @@ func Summarize(ctx context.Context, l Ledger, batchID string) (Summary, error) {
 	return s, nil
 }
 
-// NotReported stands for the status of a filing of which nothing was told.
+// NotReported is the status of a filing that the filing service has not reported.
 const NotReported = "not reported yet"
 
 // FilingStatuses lists the statuses that occur, those on the way first and

@@ -18,9 +18,9 @@ import (
 // UncertainSheet is the sheet on which a person resolves uncertain rows.
 const UncertainSheet = "Uncertain"
 
-// uncertainColumns are in front of the input's own columns: what is uncertain, the
-// evidence, the decision, and what else is known. Where the input has a column of
-// the same name, the first is ours.
+// uncertainColumns precede the input's own columns: the uncertain order, the
+// evidence, the decision, and the rest. If the input has a column of the same
+// name, the first one is read back.
 var uncertainColumns = []struct {
 	header resolve.Field
 	note   string

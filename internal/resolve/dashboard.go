@@ -10,8 +10,8 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// linksAtOnce limits the requests for links: a person looks at them, and the
-// filing service has orders to take meanwhile.
+// linksAtOnce limits the parallel requests for links, because the filing service
+// receives orders at the same time.
 const linksAtOnce = 4
 
 // dashboard is one user's view of one company.

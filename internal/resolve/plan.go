@@ -117,8 +117,8 @@ func (s *Service) Plan(ctx context.Context, batch string, decisions []Decision) 
 	return p, nil
 }
 
-// loadRows reads the rows that are decided on and those that have the given
-// order ids already, whatever batch they are of.
+// loadRows reads the rows with a decision and those that have the given
+// order IDs already, in all batches.
 func (p *Plan) loadRows(ctx context.Context, l *ledger.Ledger, batch string, decisions []Decision) error {
 	wanted, ids := make(map[int]bool), make(map[string]bool)
 	for _, d := range decisions {

@@ -36,7 +36,7 @@ type Resolution struct {
 func (r *Resolution) IsPlaced() bool { return len(r.OrderIDs) > 0 || r.CompanyID != "" }
 
 // Check looks up what a resolution names and sets its Objections. It returns a
-// *Fault for what is wrong with it, or why a company could not be looked up.
+// *Fault for an invalid field, or the error of looking up a company.
 func (s *Service) Check(ctx context.Context, r *Resolution) error {
 	if err := r.fault(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *Service) Check(ctx context.Context, r *Resolution) error {
 	return err
 }
 
-// fault says what is wrong with a resolution, without looking anything up.
+// fault returns the error of a resolution's fields, without looking anything up.
 func (r *Resolution) fault() error {
 	row := &r.Order.Row
 	for i, id := range r.OrderIDs {
@@ -103,7 +103,7 @@ const (
 	BatchField     Field = "Batch"
 )
 
-// Fault is what is wrong with a resolution, and with which field of it.
+// Fault is an error of one field of a resolution.
 type Fault struct {
 	Field   Field
 	Message string

@@ -54,7 +54,7 @@ func TestWhatIsWrongWithAResolution(t *testing.T) {
 		"more ids than items": {Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1", "order_2"}},
 			OrderIDsField, "2 order IDs are too many"},
 		"an order of a creation": {Resolution{Order: creating, OrderIDs: []string{"order_1"}}, OrderIDsField,
-			"give the company's id"},
+			"the creation of the company is uncertain"},
 		"a company of a report": {Resolution{
 			Order:     uncertain(annual),
 			OrderIDs:  []string{"order_1"},
@@ -182,7 +182,7 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 		} {
 			batch, id := fmt.Sprint("b", i), fmt.Sprint("order_", i)
 			order := uncertainFormation(t, l, batch)
-			decisions := []Decision{{
+			wantPlan(t, service, c.says, Decision{
 				Line:      2,
 				Batch:     batch,
 				Row:       2,
@@ -190,16 +190,8 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 				Word:      "placed",
 				OrderIDs:  []string{id},
 				CompanyID: c.company,
-			}}
-			p, err := service.Plan(t.Context(), batch, decisions)
-			if err != nil {
-				t.Fatalf("%s: %v", c.company, err)
-			}
+			})
 			wantAsked(t, c.company)
-			if said := fmt.Sprint(p.Problems); (c.says == "") != (len(p.Problems) == 0) ||
-				!strings.Contains(said, c.says) || (len(p.Resolutions) == 1) != (c.says == "") {
-				t.Errorf("%s in a sheet: %q, %d resolutions", c.company, said, len(p.Resolutions))
-			}
 			s := &Resolution{Order: order, OrderIDs: []string{id}, CompanyID: c.company}
 			err = service.Check(t.Context(), s)
 			wantAsked(t, c.company)
@@ -223,6 +215,20 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// wantPlan plans a decision. Its problem has the given text; without a text there
+// is none, and a resolution.
+func wantPlan(t *testing.T, service *Service, says string, d Decision) {
+	t.Helper()
+	p, err := service.Plan(t.Context(), d.Batch, []Decision{d})
+	if err != nil {
+		t.Fatalf("%s: %v", d.CompanyID, err)
+	}
+	if said := fmt.Sprint(p.Problems); (says == "") != (len(p.Problems) == 0) || !strings.Contains(said, says) ||
+		(len(p.Resolutions) == 1) != (says == "") {
+		t.Errorf("%s in a sheet: %q, %d resolutions", d.CompanyID, said, len(p.Resolutions))
+	}
 }
 
 func wantCompanyFault(t *testing.T, err error, says string) {

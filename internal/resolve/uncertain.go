@@ -33,7 +33,7 @@ type UncertainOrder struct {
 	Attempts       []ledger.Attempt
 	Candidates     []Candidate // the nearest in time to the row's attempt first
 	MoreCandidates int         // further ones, which are not listed
-	Dashboard      string      // a link to the company's orders; it signs in whoever has it
+	Dashboard      string      // a link to the company's orders; it signs in anyone who has it
 	NoDashboard    string      // why there is no Dashboard
 }
 
@@ -73,7 +73,7 @@ func ListUncertainPage(ctx context.Context, s Store, batch string, after int64,
 	return page, total, err
 }
 
-// loadOrders loads what is known of rows, in a few readings whatever their number.
+// loadOrders loads rows with their evidence, in a few queries for any number.
 func loadOrders(ctx context.Context, s Store, rows []ledger.Row) ([]*UncertainOrder, error) {
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
@@ -173,7 +173,7 @@ func newCandidate(events []ledger.Event) Candidate {
 	return c
 }
 
-// Ordered names what was ordered: "annual report and registered agent, FL 2026".
+// Ordered names the order: "annual report and registered agent, FL 2026".
 func (o *UncertainOrder) Ordered() string {
 	if o.Row.Creating {
 		text := "creation of " + cmp.Or(o.Company, "the company")

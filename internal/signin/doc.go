@@ -1,6 +1,6 @@
-// Package signin proves who somebody is: OpenID Connect, passkeys, and the codes
-// of authenticator apps.
+// Package signin proves a person's identity: OpenID Connect, passkeys, and the
+// codes of authenticator apps.
 //
-// It knows the protocols and keeps nothing. What has to be remembered between two
-// requests it returns as text, and gets back.
+// It implements the protocols and stores nothing: state between two requests is
+// returned as text, for the caller to store.
 package signin

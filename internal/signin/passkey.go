@@ -17,7 +17,7 @@ var (
 	// ErrPasskey is returned for a passkey that proves nothing.
 	ErrPasskey = errors.New("the passkey was not accepted")
 	// ErrCloned is returned for a passkey whose signature counter went back:
-	// somebody may have a copy of it.
+	// there may be a copy of it.
 	ErrCloned = errors.New("the passkey may have been copied")
 	// ErrNoPasskeys is returned where browsers have no passkeys: under the
 	// address of a machine, or without encryption.
@@ -40,7 +40,7 @@ type Passkey struct {
 	Data       string
 }
 
-// Challenge is what a browser gets, and what is to be remembered until it
+// Challenge is a challenge for a browser, and the state to store until it
 // answers.
 type Challenge struct {
 	Options json.RawMessage
@@ -141,8 +141,8 @@ func (p *Passkeys) FinishEnrollment(o Owner, state, answer string) (Passkey, err
 	return passkeyOf(key)
 }
 
-// BeginSignIn challenges a browser to sign in by a passkey of whoever sits there.
-// The authenticator has to check that it is its owner.
+// BeginSignIn challenges a browser to sign in with any passkey of its user. The
+// authenticator has to verify the user.
 func (p *Passkeys) BeginSignIn() (Challenge, error) {
 	return challenge(p.rp.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired)))
 }

@@ -459,8 +459,8 @@ func (p *Provider) verify(ctx context.Context, d *discovery, c Ceremony,
 	return token, said, nil
 }
 
-// names are what a person may be called. Anybody can claim an address that nobody
-// has verified.
+// names lists the names of a person. An email address counts only if the provider
+// has verified it: others could be claimed by anyone.
 func names(c claims) []string {
 	var all []string
 	if c.EmailVerified {
@@ -532,8 +532,8 @@ func (p *Provider) SignOut(ctx context.Context, idToken, back string) string {
 	return at.String()
 }
 
-// WithState puts the state into the address that Begin has made: where it comes
-// from what is remembered under it.
+// WithState sets the state in the address that Begin returned, for a caller whose
+// state is the key of the stored ceremony.
 func WithState(at, state string) string {
 	u, err := url.Parse(at)
 	if err != nil {

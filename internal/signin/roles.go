@@ -38,7 +38,7 @@ func ParseGroupRoles(text string, roles []string) (GroupRoles, error) {
 	return all, nil
 }
 
-// Of are the roles of somebody in these groups, each once.
+// Of returns the roles of a person in these groups, each once.
 func (r GroupRoles) Of(groups []string) []string {
 	var all []string
 	for _, g := range r {

@@ -125,8 +125,8 @@ func (s *Site) approve(v *request) error {
 			return err
 		}
 	}
-	// What it costs now is asked for and noted by us, whatever comes of it: the
-	// act is the yes.
+	// The current cost is recorded even if the approval fails: the audit event is
+	// the approval.
 	p, err := pricing.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
 	if err == nil {
 		err = p.Matches(v.r.PostForm.Get("plan"))

@@ -35,7 +35,7 @@ type batchPage struct {
 	Steps   []step
 	Asked   *asked // an approval is waited for
 	Again   *again // rows that wait for an approval of their own
-	Given   bool   // one was given, by someone else than whoever took it in
+	Given   bool   // a second person approved it
 	Hands   bool   // the reader may pause it
 	Left    int    // rows that are not answered yet
 	Back    int    // rows that a cancellation takes back, as far as is known

@@ -56,7 +56,7 @@ func (v *request) calendarAsk() (calendarAsk, error) {
 	return a, nil
 }
 
-// path is the calendar's page, or another of its, with what is asked for.
+// path returns the address of a page of the calendar with the filter.
 func (a calendarAsk) path(page string) string {
 	ask := url.Values{"from": {a.From.String()}, "to": {a.To.String()}}
 	for name, value := range map[string]string{"season": a.Season, "state": string(a.State)} {
@@ -73,7 +73,7 @@ func (a calendarAsk) path(page string) string {
 	return page + "?" + ask.Encode()
 }
 
-// calendarView is what was asked for of the calendar.
+// calendarView is the calendar with a filter.
 type calendarView struct {
 	Ask     calendarAsk
 	Seasons []ledger.Schedule // that there are to choose from
@@ -296,7 +296,7 @@ func fateOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, i int
 	return fate{"not ordered yet", "ready", ""}
 }
 
-// calendarFile is the calendar for a spreadsheet: what is due, then what is not.
+// calendarFile sends the calendar as CSV: the due reports first, then the rest.
 func (s *Site) calendarFile(v *request) error {
 	a, err := v.calendarAsk()
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *Site) resumeBatch(v *request) error {
 	return v.redirect("/batches/" + b.ID)
 }
 
-// cancelBatch takes back what was not sent.
+// cancelBatch cancels the rows that were not sent.
 func (s *Site) cancelBatch(v *request) error {
 	b, err := s.findBatch(v)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// corrections are what was typed over the cells of an upload. They may be Social
-// Security numbers: the batch's id shows a hash of them, which the salt keeps
-// anybody from trying numbers against.
+// corrections are the new values of cells of an upload. They may be Social
+// Security numbers: the batch's ID contains a hash of them, and the salt prevents
+// guessing numbers from it.
 type corrections struct {
 	Salt  string          `json:"salt"`
 	Edits []importer.Edit `json:"edits"`
@@ -34,7 +34,7 @@ func correctionsOf(u ledger.Upload) (corrections, error) {
 	return c, nil
 }
 
-// correct takes over what was typed in place of cells. A field is named
+// correct saves new values of cells. A field is named
 // cell-ROW-COLUMN, or new-ROW-HEADER for a column that the sheet lacks; officer-
 // and newofficer- are those of the sheet of officers.
 func (s *Site) correct(v *request) error {
@@ -127,7 +127,7 @@ func (s *Site) takeBack(v *request) error {
 	return s.keepCorrections(v, u, c, note, "Undone. The value from your file is used again.")
 }
 
-// theCorrections finds the upload that a form corrects, and what was corrected so
+// theCorrections finds the upload that a form corrects, and its corrections so
 // far.
 func (s *Site) theCorrections(v *request) (ledger.Upload, corrections, error) {
 	u, err := s.findUnchanged(v)

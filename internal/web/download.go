@@ -359,7 +359,7 @@ func (p *parcel) send(o documents.Outcome) error {
 	return nil
 }
 
-// missingFile says what is not in the parcel.
+// missingFile lists the documents that are missing in the ZIP file.
 const missingFile = "MISSING DOCUMENTS.txt"
 
 // close adds the manifest, and what could not be had. Why it ended early, where

@@ -39,7 +39,7 @@ func (s *Site) passkeys(v *request) (*signin.Passkeys, error) {
 	return signin.NewPasskeys(&url.URL{Scheme: scheme, Host: v.r.Host})
 }
 
-// passkeyState is what is remembered of a challenge.
+// passkeyState is the state of a challenge between two requests.
 type passkeyState struct {
 	Account string // whose passkey has to answer; empty for anybody's
 	State   string

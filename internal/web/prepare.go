@@ -274,8 +274,8 @@ func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 }
 
 // quote calculates what a prepared batch will cost. A failure is part of the
-// result, in Trouble. With lookedUp, companies are looked up first; lookedUp is
-// told the progress.
+// result, in Trouble. With lookedUp, companies are looked up first; lookedUp gets
+// the progress.
 func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, total int), at func(stage)) quoted {
 	q := quoted{At: time.Now().UTC(), Form: quoteForm}
 	if err := s.fillQuote(ctx, &q, batch, lookedUp, at); err != nil {
@@ -380,7 +380,7 @@ const maxSurveys = 200
 // kept: a few seconds. What is too large in a larger one its preparation finds.
 const maxVerified = 8 << 20
 
-// verify reports what is too large in an upload.
+// verify checks the sizes of an upload.
 func (p *prepareQueue) verify(ctx context.Context, u ledger.Upload) error {
 	if u.Size > maxVerified {
 		return nil
@@ -400,7 +400,7 @@ func (p *prepareQueue) verify(ctx context.Context, u ledger.Upload) error {
 	return nil
 }
 
-// understands reports what is wrong with how an upload is to be read.
+// understands checks the column mapping of an upload.
 func (p *prepareQueue) understands(ctx context.Context, u ledger.Upload, r reading) (err error) {
 	if u.Options, err = json.Marshal(r); err != nil {
 		return fmt.Errorf("keep the options: %w", err)

@@ -48,7 +48,7 @@ var (
 			"Security. If it is not your account, or you cannot sign in to it, ask an operator."}
 )
 
-// providerFlow is what is remembered of a browser that is at the provider.
+// providerFlow is the state of a sign-in while the browser is at the provider.
 type providerFlow struct {
 	Ceremony signin.Ceremony
 	To       string
@@ -197,8 +197,8 @@ func (v *request) onward(title, text, at string) error {
 	return v.show("redirect.html", title, struct{ Title, Text, At string }{title, text, at})
 }
 
-// link links the account of whoever is signed in, where it is still the one that
-// asked, and its holder has confirmed it.
+// link links a company account to the signed-in account, if that is still the one
+// that asked and its owner has confirmed it.
 func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error {
 	switch {
 	case !v.signedIn || v.session.Account.ID != flow.Link:

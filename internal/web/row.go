@@ -147,7 +147,8 @@ func (s *Site) rowPage(v *request) error {
 		}
 		p.Documents = append(p.Documents, d)
 	}
-	if p.Entries, err = s.Ledger.Entries().List(ctx, ledger.EntryQuery{Row: row.ID, Limit: entriesOfRow + 1}); err != nil {
+	p.Entries, err = s.Ledger.Entries().List(ctx, ledger.EntryQuery{Row: row.ID, Limit: entriesOfRow + 1})
+	if err != nil {
 		return err
 	}
 	if p.More = len(p.Entries) > entriesOfRow; p.More {

@@ -74,7 +74,7 @@ type listedCell struct {
 
 type absence struct{ Header, Fault, Suggest string }
 
-// listedFault is what is wrong at a cell of the sheet of officers.
+// listedFault is an error at a cell of the sheet Officers.
 type listedFault struct {
 	ledger.Place
 	Name   string // of the field to correct it in, as editOf reads it
@@ -114,8 +114,7 @@ var shows = []struct {
 	{"exceptions", "Filing exceptions", ledger.RowQuery{Exceptions: true}},
 }
 
-// listRows reads the rows that the address asks for. by is what is shown where it
-// names nothing.
+// listRows reads the rows that the address asks for; by is the default tab.
 func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts, base, by string) (*rowList, error) {
 	ask := v.r.URL.Query()
 	list := &rowList{Base: base, Show: by, Search: shortened(ask.Get("q"), 200), Columns: b.Columns}

@@ -30,9 +30,9 @@ const confirmLife = 10 * time.Minute
 var errConfirm = &httpError{http.StatusForbidden, "Confirm your identity first",
 	"Go back to Security and enter a code, or your password if you have no second step. Nothing was changed."}
 
-// confirmed reports whether whoever sits there has proved lately who they are,
-// beyond having the session. An account that has nothing to prove it by has a
-// session that is fresh.
+// confirmed reports whether the person has confirmed their identity lately,
+// beyond having the session. For an account without a password or a second step, a
+// fresh session is enough.
 func (s *Site) confirmed(v *request) bool {
 	now, a := s.Ledger.Now(), v.session.Account
 	if now.Sub(v.session.ConfirmedAt) < confirmLife {
@@ -41,7 +41,7 @@ func (s *Site) confirmed(v *request) bool {
 	return !a.HasPassword && !a.HasFactor && now.Sub(v.session.CreatedAt) < confirmLife
 }
 
-// renew replaces the session, and keeps what was proved in it: its secret changes.
+// renew replaces the secret of the session and keeps its proofs of identity.
 func (s *Site) renew(v *request, factor ledger.FactorKind) error {
 	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
@@ -106,8 +106,8 @@ func (s *Site) security(v *request) error {
 	return v.show("security.html", "Security", page)
 }
 
-// confirm takes a factor of whoever is signed in, or the password of someone who has
-// none: whoever knows a password alone does not change what stands beside it.
+// confirm accepts a second step, or the password of an account that has none: a
+// password alone must not change the second steps beside it.
 func (s *Site) confirm(v *request) error {
 	a, factor := v.session.Account, v.session.Factor
 	if password := v.r.PostForm.Get("present"); password != "" && a.HasPassword && !a.HasFactor {

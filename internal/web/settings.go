@@ -20,7 +20,7 @@ var settingsRoutes = []route{
 	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).deleteMapping},
 }
 
-// settingsPage is what is set, here and in the environment.
+// settingsPage shows the settings of the firm and of the environment.
 type settingsPage struct {
 	Settings  Settings
 	Address   string // where the service can send events
@@ -154,7 +154,7 @@ func (s *Site) changePolicy(v *request) error {
 	return v.redirect("/settings#approvals")
 }
 
-// tryNotices sends a message to everybody who is to be told.
+// tryNotices sends a test notification to every recipient.
 func (s *Site) tryNotices(v *request) error {
 	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
 		return badRequest("No recipients are set up. Set FILING_NOTIFY for importer serve. Nothing was sent.")

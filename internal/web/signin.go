@@ -51,7 +51,7 @@ func (s *Site) signInPage(v *request) error {
 		return v.redirect(to)
 	}
 	empty := false
-	if s.Local { // elsewhere strangers are not told
+	if s.Local { // elsewhere it would tell strangers
 		accounts, err := s.Ledger.Accounts().List(v.ctx())
 		if err != nil {
 			return err

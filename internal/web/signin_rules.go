@@ -39,8 +39,8 @@ func (s *Site) signInView(v *request, accounts []accountLine) (view signInView, 
 	return view, nil
 }
 
-// changeSignIn changes the firm's rules of signing in. Whoever asks others for a
-// second step has one.
+// changeSignIn changes the sign-in rules of the firm. A person who requires a
+// second step of others must have one.
 func (s *Site) changeSignIn(v *request) error {
 	rules := ledger.SignInRules{
 		SecondFactor:  v.r.PostForm.Get("second") != "",

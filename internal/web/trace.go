@@ -21,8 +21,8 @@ const (
 	maxTraces  = 60 // kinds of traces that are kept apart for that while
 )
 
-// traces folds what is repeated, so that a flood of denials does not fill the
-// ledger. The log has each of them.
+// traces merges repeated audit events, so that a flood of denials does not fill
+// the ledger. The log has each of them.
 type traces struct {
 	mu   sync.Mutex
 	kept map[string]*trace
@@ -37,8 +37,8 @@ type trace struct {
 
 func newTraces() *traces { return &traces{kept: make(map[string]*trace)} }
 
-// fold returns the acts that are to be kept now: the given one, unless one of its
-// kind was kept a short while ago, and what is known of repetitions that are over.
+// fold returns the events to record now: the given one, unless one of its kind
+// was recorded a short while ago, and the counts of repetitions that are over.
 func (t *traces) fold(a ledger.AuditEvent, now time.Time) []ledger.AuditEvent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,8 +56,7 @@ func (t *traces) fold(a ledger.AuditEvent, now time.Time) []ledger.AuditEvent {
 	return append(due, a)
 }
 
-// ended forgets the traces that are old, and returns the acts that tell of their
-// repetitions.
+// ended deletes old traces and returns the events that count their repetitions.
 func (t *traces) ended(now time.Time) []ledger.AuditEvent {
 	var due []ledger.AuditEvent
 	for key, one := range t.kept {
@@ -75,8 +74,8 @@ func (t *traces) ended(now time.Time) []ledger.AuditEvent {
 	return due
 }
 
-// keepTrace puts what happened into the audit log, or folds it into what is
-// there. A request is answered whether that succeeds or not.
+// keepTrace records an event in the audit log, or merges it into an earlier one.
+// The request is answered even if that fails.
 func (s *Site) keepTrace(ctx context.Context, a ledger.AuditEvent) {
 	for _, act := range s.traces.fold(a, time.Now()) {
 		if err := s.Ledger.AuditLog().Record(context.WithoutCancel(ctx), act); err != nil {
@@ -85,7 +84,7 @@ func (s *Site) keepTrace(ctx context.Context, a ledger.AuditEvent) {
 	}
 }
 
-// flushTraces keeps what is known of repetitions: the server ends.
+// flushTraces records the counts of repetitions when the server stops.
 func (s *Site) flushTraces() {
 	s.traces.mu.Lock()
 	due := s.traces.ended(time.Now().Add(foldTraces))
@@ -113,8 +112,8 @@ var denials = map[*httpError]string{
 	errUploads:  "too many uploads",
 }
 
-// route is the pattern that a request matches: never its path, which may hold
-// what is no one's business.
+// route returns the pattern that a request matches, never its path, which may be
+// confidential.
 func (v *request) route() string {
 	pattern := v.r.Pattern
 	if pattern == "" {
@@ -136,10 +135,10 @@ func (s *Site) denied(v *request, t *httpError) {
 	s.deny(v, reason)
 }
 
-// deny tells why a request was refused.
+// deny logs why a request was refused.
 func (s *Site) deny(v *request, reason string) {
 	if !v.signedIn {
-		_ = v.recognise() // what is refused at the door may have a session all the same
+		_ = v.recognise() // a request that is refused early may have a session
 	}
 	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
 		v.from())
@@ -167,8 +166,7 @@ func (s *Site) concerned(v *request, name string) ledger.Account {
 	return a
 }
 
-// failedSignIn tells that a proof of who someone is was wrong: a password, a
-// code. It tells of the wait, too, that follows from it.
+// failedSignIn logs a wrong password or code, and the wait that follows from it.
 func (s *Site) failedSignIn(v *request, name, proof string, err error) {
 	account := s.concerned(v, name)
 	s.Log.Warn("sign-in failed", "reason", proof, "route", v.route(), "account", account.ID, "address", v.from())
@@ -243,9 +241,8 @@ var events = map[string]struct {
 // traced are the events that have a line of their own already.
 var traced = map[string]bool{"denied": true, "sign-in-failed": true, "sign-in-locked": true, "sign-in-throttled": true}
 
-// logAct writes an audit event into the log: accounts by their ids, no notes, and
-// of objects only accounts and what was exported. The rest may hold what people
-// typed.
+// logAct logs an audit event: accounts by their IDs, no notes, and of the objects
+// only accounts and exports. The others may contain text that people entered.
 func (s *Site) logAct(a ledger.AuditEvent) {
 	if traced[a.What] {
 		return

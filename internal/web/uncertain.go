@@ -57,7 +57,7 @@ type uncertainRow struct {
 	*resolve.UncertainOrder
 	File  string // of its batch
 	Items []item
-	Form  decisionForm // what was typed, and what is wrong with it
+	Form  decisionForm // the values of the form, and their errors
 	Back  string       // the page to go back to
 	Open  bool         // its forms are open
 }
@@ -455,9 +455,8 @@ func (s *Site) did(v *request, what, of string) (bool, error) {
 	return v.once != "" && slices.ContainsFunc(acts, func(a ledger.AuditEvent) bool { return a.ID == v.once }), err
 }
 
-// dashboard leads to where a person sees the orders of a row's company. The link
-// signs in whoever has it: it is asked for when someone wants it, stands on this
-// answer alone, and is kept nowhere.
+// dashboard redirects to the dashboard of a row's company. The link signs in
+// anyone who has it, so it is requested only when needed and never stored.
 func (s *Site) dashboard(v *request) error {
 	row, d, err := s.findUncertain(v)
 	if err != nil {

@@ -28,7 +28,8 @@ func (s *Site) decisionSheet(v *request) error {
 	})
 }
 
-// linkedSheet gives it with them: whoever has the workbook is signed in by it.
+// linkedSheet sends the workbook with dashboard links, which sign in anyone who
+// has the workbook.
 func (s *Site) linkedSheet(v *request) error {
 	return s.giveDecisions(v, func(orders []*resolve.UncertainOrder) error {
 		// A link for each company and user takes its time.
@@ -91,7 +92,7 @@ type plannedResolution struct {
 // Limits of a sheet of decisions.
 const (
 	maxDecisions     = 8 << 20 // bytes of the file
-	maxDecided       = 1 << 20 // bytes of what was decided: it stands in the page that asks once more
+	maxDecided       = 1 << 20 // bytes of decisions, which the confirmation page carries
 	resolutionsShown = 200
 )
 

@@ -110,7 +110,7 @@ func steps(at int) []step {
 	return all
 }
 
-// busy is what is said while a sheet is prepared.
+// busy is the progress while a spreadsheet is prepared.
 type busy struct {
 	Stage stage
 	Rows  int
@@ -213,7 +213,7 @@ func (p *sheetPage) busy(now *preparation) {
 	p.Busy = &busy
 }
 
-// showPrepared fills in what is known once the rows are recorded.
+// showPrepared adds the cost and the rows of a prepared upload.
 func (s *Site) showPrepared(v *request, p *sheetPage) error {
 	ctx := v.ctx()
 	b, err := s.Ledger.Batch(ctx, p.Upload.Batch)
@@ -296,8 +296,8 @@ func (s *Site) sheetLive(v *request) error {
 	})
 }
 
-// findUpload finds the upload of a page. It is forgotten once it is handed in, and
-// whoever goes back in the browser asks for it all the same.
+// findUpload finds the upload of a page. An upload is deleted when it is submitted,
+// so a person who goes back in the browser may ask for one that is gone.
 func (s *Site) findUpload(v *request) (ledger.Upload, error) {
 	u, err := s.Ledger.Uploads().Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {

@@ -200,6 +200,26 @@ func (s *store) deliver(client *http.Client, address, body, signature string, wa
 	}
 }
 
+// wantEvents checks that the events of all orders are stored, beside unreadable
+// ones, and no forged one.
+func (s *store) wantEvents(l *ledger.Ledger, want int) {
+	s.Helper()
+	events, err := l.Events().List(s.Context(), "", 4*want)
+	s.must(err)
+	unreadable := 0
+	for _, e := range events {
+		if e.State == ledger.EventUnreadable {
+			unreadable++
+		}
+		if strings.Contains(e.ID, "forged") {
+			s.Errorf("a forged event is stored: %s", e.ID)
+		}
+	}
+	if len(events)-unreadable != want || unreadable == 0 {
+		s.Errorf("%d events and %d unreadable, want %d", len(events)-unreadable, unreadable, want)
+	}
+}
+
 // 500 orders of which each is told pending, filed and documented, twice, the
 // newest first, with rubbish in between; half of them before their own answers;
 // and the receiver is killed and started again three times.
@@ -265,20 +285,7 @@ func TestEverythingTwiceInReverse(t *testing.T) {
 		s.drain(l)
 
 		s.wantFiled(l, orders)
-		events, err := l.Events().List(s.Context(), "", 10*orders)
-		s.must(err)
-		garbled := 0
-		for _, e := range events {
-			if e.State == ledger.EventUnreadable {
-				garbled++
-			}
-			if strings.Contains(e.ID, "forged") {
-				s.Errorf("a forged event is stored: %s", e.ID)
-			}
-		}
-		if len(events)-garbled != 3*orders || garbled == 0 {
-			s.Errorf("%d events and %d garbled, want %d", len(events)-garbled, garbled, 3*orders)
-		}
+		s.wantEvents(l, 3*orders)
 		s.Logf("%d deliveries were sent again", again.Load())
 	})
 }

@@ -269,8 +269,8 @@ func BenchmarkDeliveries(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer l.Close()
-			rc, _ := webhook.Handler(
-				l.Events(), webhook.NewHMAC(func(context.Context) ([]string, error) { return []string{secret}, nil }), discard)
+			verifier := webhook.NewHMAC(func(context.Context) ([]string, error) { return []string{secret}, nil })
+			rc, _ := webhook.Handler(l.Events(), verifier, discard)
 			run := rand.Text()
 			work := make(chan int)
 			var all sync.WaitGroup
