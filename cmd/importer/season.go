@@ -134,7 +134,7 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 		Approval: f.approval,
 		By:       currentUser(),
 	})
-	a.showRoster(done.Roster)
+	a.showRoster(done.CompanyList)
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		return fmt.Errorf(
@@ -146,9 +146,9 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 		fmt.Fprintf(a.out, "The schedule %s already exists with these settings.\n", name)
 		return nil
 	}
-	fmt.Fprintf(a.out, "Schedule %s: %s of %s, %s.\n", name, count(done.Roster.Tally.Ready, "row"), done.Season.File,
+	fmt.Fprintf(a.out, "Schedule %s: %s of %s, %s.\n", name, count(done.CompanyList.Tally.Ready, "row"), done.Schedule.File,
 		f.options.String())
-	if err := a.sayNext(ctx, l, done.Season); err != nil {
+	if err := a.sayNext(ctx, l, done.Schedule); err != nil {
 		return err
 	}
 	a.sayWhy(done.Next)
@@ -297,7 +297,7 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 			}
 			audited := withAudit(ctx, "season-update", s.Name, "")
 			done, err := schedule.Update(audited, l, s, file, content, currentUser())
-			a.showRoster(done.Roster)
+			a.showRoster(done.CompanyList)
 			switch {
 			case err != nil:
 				return err
@@ -306,7 +306,7 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 				return nil
 			}
 			a.showChanges(done.Changes)
-			if err := a.sayNext(ctx, l, done.Season); err != nil {
+			if err := a.sayNext(ctx, l, done.Schedule); err != nil {
 				return err
 			}
 			a.sayWhy(done.Next)

@@ -36,8 +36,8 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule
 	if err != nil {
 		return err
 	}
-	if r.Fired != nil {
-		fmt.Fprintf(a.out, "This company list was already run by hand today: %s\n", schedule.RunText(*r.Fired))
+	if r.Done != nil {
+		fmt.Fprintf(a.out, "This company list was already run by hand today: %s\n", schedule.RunText(*r.Done))
 		return nil
 	}
 	if r.Today != nil {
@@ -58,7 +58,7 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule
 			return err
 		}
 	}
-	f, err := seasons.RunNow(withAudit(ctx, "season-run", s.Name, ""), s, r.Firing)
+	f, err := seasons.RunNow(withAudit(ctx, "season-run", s.Name, ""), s, r.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning):
 		return fmt.Errorf("%w. To see the schedule: importer season show %s", err, s.Name)

@@ -71,23 +71,23 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 		t.Fatal(err)
 	}
 	seasons := e.Scheduler(l, client, slog.New(slog.DiscardHandler))
-	plan, err := seasons.NextPlan(t.Context(), done.Season)
+	plan, err := seasons.NextPlan(t.Context(), done.Schedule)
 	if err != nil || plan.Priced || halted(t, l) != filing.HaltKey {
 		t.Errorf("%+v, %v, halted %q", plan, err, halted(t, l))
 	}
 	if err := l.Fleet().KeyAccepted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	turn, err := seasons.ManualRun(done.Season)
+	turn, err := seasons.ManualRun(done.Schedule)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seasons.RunNow(t.Context(), done.Season, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
+	if _, err := seasons.RunNow(t.Context(), done.Schedule, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
 		halted(t, l) != filing.HaltKey {
 		t.Errorf("%v, halted %q", err, halted(t, l))
 	}
 	status = http.StatusOK
-	if fired, err := seasons.RunNow(t.Context(), done.Season, turn); err != nil || fired.Batch == "" ||
+	if fired, err := seasons.RunNow(t.Context(), done.Schedule, turn); err != nil || fired.Batch == "" ||
 		halted(t, l) != filing.NoHalt {
 		t.Errorf("%+v, %v, halted %q", fired, err, halted(t, l))
 	}

@@ -575,7 +575,7 @@ func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
 }
 
 // What was not sent, or put off, tells nothing of how the next order will fare.
-func TestATrialGoesOnUntilAnAnswerCanBeTrusted(t *testing.T) {
+func TestTheBreakerSendsOneAtATimeUntilAnAnswerCanBeTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		status := 500
 		c := client(t, filingapi.Config{

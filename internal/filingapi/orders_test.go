@@ -531,7 +531,7 @@ func TestAnOrderOfAContextThatIsOverIsNotSent(t *testing.T) {
 	}
 }
 
-func TestAnOrderCanceledAfterItWasWrittenIsInDoubt(t *testing.T) {
+func TestAnOrderCanceledAfterItWasWrittenIsUncertain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	base := afterReading(t, func(conn net.Conn) { cancel(); hang(conn) })(t)
@@ -708,7 +708,7 @@ func listenTLS(t *testing.T, serve func(net.Conn, int)) (base string, trust *tls
 
 // A connection that the other side closed while it lay idle takes no order: it
 // must be as if nothing had been sent, or be sent on a fresh connection.
-func TestAnIdleConnectionThatDiedIsNoDoubt(t *testing.T) {
+func TestAnIdleConnectionThatDiedIsCertain(t *testing.T) {
 	closed := make(chan struct{}, 1)
 	addr := listen(t, func(conn net.Conn, n int) {
 		if req, _ := readRequest(t, bufio.NewReader(conn)); req != nil {

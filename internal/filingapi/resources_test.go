@@ -45,7 +45,7 @@ func TestAPriceBelowItsFloorTellsTheFloor(t *testing.T) {
 
 // Whatever may have been done and was not answered for is told apart from what
 // was not done.
-func TestWhatWasSentWithoutAnAnswerIsInDoubt(t *testing.T) {
+func TestWhatWasSentWithoutAnAnswerIsUncertain(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

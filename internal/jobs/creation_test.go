@@ -210,7 +210,7 @@ func TestCompaniesOfUsers(t *testing.T) {
 // A creation without a trustworthy answer is left to a person: nothing is sent
 // again, the other rows of the company wait, those of others do not, and no
 // money is held. What the person finds lets all of them go on.
-func TestCreationInDoubt(t *testing.T) {
+func TestUncertainCreation(t *testing.T) {
 	for _, c := range []sandbox.Fault{
 		{Kind: sandbox.FaultReset, After: true}, {Kind: sandbox.FaultReset},
 		{Kind: sandbox.FaultStatus, Status: 500}, {Kind: sandbox.FaultGarbage, After: true},

@@ -174,7 +174,7 @@ func TestRefusedKey(t *testing.T) {
 
 // What halts the fleet ends a run also where a row waits for another of its
 // batch that was sent without an answer: neither can move.
-func TestHaltedWithARowBehindADoubt(t *testing.T) {
+func TestHaltedWithARowBehindAnUncertainOne(t *testing.T) {
 	for class, want := range map[filing.AnswerKind]jobs.StopReason{filing.KeyRefused: jobs.KeyRefused,
 		filing.NoFunds: jobs.OutOfFunds} {
 		t.Run(string(class), func(t *testing.T) {

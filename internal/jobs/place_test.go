@@ -318,7 +318,7 @@ func TestCoveredBySubscription(t *testing.T) {
 // After an attempt in doubt a 409 says that its product is there, and nothing
 // of the rest: the rest is sent again, so that nothing is taken for ordered
 // that is not.
-func TestConflictAfterDoubt(t *testing.T) {
+func TestConflictAfterAnUncertainAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		after bool // the lost attempt had been taken

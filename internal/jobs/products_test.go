@@ -353,7 +353,7 @@ func TestNumberSealedWithAnotherKey(t *testing.T) {
 
 // The same where an attempt is in doubt already: nobody can send it again, so a
 // person decides, and the money stays held.
-func TestNumberOfARowInDoubtSealedWithAnotherKey(t *testing.T) {
+func TestNumberOfAnUncertainRowSealedWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	f := newHouse(t, servers{}, sandbox.Config{AutoSeed: true})
 	l := f.openLedger()

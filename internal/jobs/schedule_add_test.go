@@ -14,7 +14,7 @@ import (
 )
 
 // What keeps a season from being kept is told by name, and nothing is kept.
-func TestAddSeasonKeepsNothingThatCannotFire(t *testing.T) {
+func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
 	agents := "Company ID,Filing State,User ID,Change Of Agent\ncomp_1,DE,user_1,yes\n"
@@ -57,7 +57,7 @@ func TestAddSeasonKeepsNothingThatCannotFire(t *testing.T) {
 
 // A season that would file nothing is refused with the reason; one that files a
 // part of its rows says how many it does not file, and why.
-func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
+func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
 	sheet := func(years ...string) []byte {
@@ -93,7 +93,7 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 		!strings.Contains(p.Text(), "1 row cannot be filed: the cell says filing year "+this) {
 		t.Errorf("%+v", p)
 	}
-	if _, err := schedule.Update(f.Context(), l, done.Season, "roster.csv", sheet(this, this),
+	if _, err := schedule.Update(f.Context(), l, done.Schedule, "roster.csv", sheet(this, this),
 		"Ana"); !errors.Is(err, schedule.ErrSchedule) {
 		t.Errorf("the new roster: %v", err)
 	}
@@ -101,7 +101,7 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 
 // The same season again is the same season, and another of its name is refused;
 // a new version of its roster says what it changes.
-func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
+func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
 	ask := schedule.NewSchedule{
@@ -116,8 +116,8 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	f.must(err)
 	again, err := schedule.Add(f.Context(), l, ask)
 	f.must(err)
-	if first.Same || !again.Same || first.Roster.Tally.Ready != 3 ||
-		again.Season.CompanyList != first.Season.CompanyList {
+	if first.Same || !again.Same || first.CompanyList.Tally.Ready != 3 ||
+		again.Schedule.CompanyList != first.Schedule.CompanyList {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	other := ask
@@ -126,7 +126,7 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 		!errors.Is(err, schedule.ErrSchedule) {
 		t.Error(err)
 	}
-	done, err := schedule.Update(f.Context(), l, again.Season, "roster-2.csv",
+	done, err := schedule.Update(f.Context(), l, again.Schedule, "roster-2.csv",
 		[]byte(rosterHead+companies(1, 5, "DE")), "Leo")
 	f.must(err)
 	if p := done.Changes; done.Same || len(p.New) != 2 || len(p.Missing) != 1 || len(p.Unchanged) != 2 ||
@@ -135,17 +135,17 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	}
 	s, err := schedule.Find(f.Context(), l, "de")
 	f.must(err)
-	if s.File != "roster-2.csv" || s.CompanyList != done.Season.CompanyList ||
-		s.CompanyList == first.Season.CompanyList {
+	if s.File != "roster-2.csv" || s.CompanyList != done.Schedule.CompanyList ||
+		s.CompanyList == first.Schedule.CompanyList {
 		t.Errorf("%+v", s)
 	}
 	// Whoever has seen the season before that is too late, and changes nothing.
-	if _, err := schedule.Update(f.Context(), l, again.Season, "roster-3.csv",
+	if _, err := schedule.Update(f.Context(), l, again.Schedule, "roster-3.csv",
 		[]byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
 		t.Error(err)
 	}
 	if now, err := schedule.Find(f.Context(), l, "de"); err != nil || now.CompanyList != s.CompanyList ||
-		now.Version != done.Season.Version {
+		now.Version != done.Schedule.Version {
 		t.Errorf("%+v, %v", now, err)
 	}
 	if _, err := schedule.Find(f.Context(), l, "nosuch"); !errors.Is(err, ledger.ErrNotFound) {
@@ -162,9 +162,9 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	}
 }
 
-// What fell due while nobody was there is filed though the roster is updated
+// What fell due while nobody was there is filed though the company list is updated
 // meanwhile; not what was due of a company that only joins with the update.
-func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
+func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	l := f.openLedger()
 	today := time.Now().UTC()
@@ -180,7 +180,7 @@ func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
 		f.Helper()
 		done, err := schedule.Update(f.Context(), l, se, "roster.csv", []byte(rosterHead+lines), "Leo")
 		f.must(err)
-		if se, err = schedule.Find(f.Context(), l, se.Name); err != nil || !se.Since.Equal(done.Season.Since) {
+		if se, err = schedule.Find(f.Context(), l, se.Name); err != nil || !se.Since.Equal(done.Schedule.Since) {
 			f.Fatalf("%+v, %v", se, err)
 		}
 	}
@@ -193,7 +193,7 @@ func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
 	s := f.seasons(l, &h)
 	f.must(s.RunDue(f.Context()))
 	if early := f.firings(l, "wy"); len(early) != 0 {
-		t.Fatalf("fired on the day of the update: %+v", early)
+		t.Fatalf("ran on the day of the update: %+v", early)
 	}
 	h.set(today.AddDate(0, 0, 1).Format("2006-01-02 15:04 MST"))
 	f.must(s.RunDue(f.Context()))
@@ -204,7 +204,7 @@ func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
 }
 
 // What somebody took back and is overdue is not filed by an update months later.
-func TestUpdateOfASeasonLeavesWhatWasTakenBack(t *testing.T) {
+func TestUpdateOfAScheduleLeavesCanceledRows(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	l := f.openLedger()
 	today := time.Now().UTC()
@@ -236,9 +236,9 @@ func TestUpdateOfASeasonLeavesWhatWasTakenBack(t *testing.T) {
 	}
 }
 
-// What is fired by hand is rehearsed first; the same roster is fired by hand
+// What is ran by hand is rehearsed first; the same roster is ran by hand
 // once a day.
-func TestSeasonIsRehearsedBeforeItIsFiredByHand(t *testing.T) {
+func TestPreviewBeforeARunByHand(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
@@ -249,17 +249,17 @@ func TestSeasonIsRehearsedBeforeItIsFiredByHand(t *testing.T) {
 	f.must(s.RunDue(f.Context()))
 	r, err := s.Preview(f.Context(), se)
 	f.must(err)
-	if r.Fired != nil || r.Today == nil || r.Plan == nil || r.Plan.Rows != 3 || len(f.firings(l, "de")) != 1 {
+	if r.Done != nil || r.Today == nil || r.Plan == nil || r.Plan.Rows != 3 || len(f.firings(l, "de")) != 1 {
 		t.Fatalf("%+v", r)
 	}
-	fired, err := s.RunNow(f.Context(), se, r.Firing)
+	fired, err := s.RunNow(f.Context(), se, r.Run)
 	f.must(err)
 	r, err = s.Preview(f.Context(), se)
 	f.must(err)
-	if r.Fired == nil || r.Fired.ID != fired.ID || r.Plan != nil {
+	if r.Done == nil || r.Done.ID != fired.ID || r.Plan != nil {
 		t.Errorf("%+v after %+v", r, fired)
 	}
-	if _, err := s.RunNow(f.Context(), se, r.Firing); !errors.Is(err, schedule.ErrRunning) {
+	if _, err := s.RunNow(f.Context(), se, r.Run); !errors.Is(err, schedule.ErrRunning) {
 		t.Error(err)
 	}
 }

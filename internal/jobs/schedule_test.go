@@ -37,7 +37,7 @@ func (h *hand) set(text string) {
 
 func (h *hand) now() time.Time { return *h.at.Load() }
 
-// seasons are what fires seasons in one process.
+// seasons are what runs seasons in one process.
 func (f *firm) seasons(l *ledger.Ledger, h *hand) *schedule.Scheduler {
 	f.Helper()
 	quoter, err := newQuoter(f.TempDir())
@@ -53,7 +53,7 @@ func (f *firm) seasons(l *ledger.Ledger, h *hand) *schedule.Scheduler {
 
 const rosterHead = "Company ID,Legal Name,Entity Type,Formation State,Formation Date,Filing State,User ID\n"
 
-// company is a line of a roster: an LLC at home in a state.
+// company is a line of a company list: an LLC at home in a state.
 func company(i int, state, formed string) string {
 	return fmt.Sprintf("comp_%d,Company %d LLC,LLC,%s,%s,%s,user_1\n", i, i, state, formed, state)
 }
@@ -66,7 +66,7 @@ func companies(from, to int, state string) string {
 	return b.String()
 }
 
-// plant keeps a season over a roster, or gives it another one.
+// plant keeps a season over a company list, or gives it another one.
 func (f *firm) plant(l *ledger.Ledger, name, lines string, o schedule.Options, since time.Time,
 	approval bool) ledger.Schedule {
 	f.Helper()
@@ -98,7 +98,7 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o schedule.Options, s
 	return s
 }
 
-// firings are those of a season that came to an end, the oldest first.
+// runs are those of a season that came to an end, the oldest first.
 func (f *firm) firings(l *ledger.Ledger, name string) []ledger.Run {
 	f.Helper()
 	all, err := l.Schedules().ListRuns(f.Context(), name)
@@ -112,7 +112,7 @@ func (f *firm) planOf(g ledger.Run) *schedule.Plan {
 	p, err := schedule.DecodePlan(g)
 	f.must(err)
 	if p == nil {
-		f.Fatalf("the firing %s has no plan: %s", g.ID, g.Note)
+		f.Fatalf("the run %s has no plan: %s", g.ID, g.Note)
 	}
 	return p
 }
@@ -134,7 +134,7 @@ func (f *firm) due(l *ledger.Ledger, batch string, results ...filing.Result) []s
 var yearly = schedule.Options{At: "0 6 15 1 *", FilingYear: "this"}
 
 // Five workers fire a season once, and its rows are placed once.
-func TestSeasonFiresOnceWithFiveWorkers(t *testing.T) {
+func TestScheduleRunsOnceWithFiveWorkers(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 		var h hand
@@ -152,7 +152,7 @@ func TestSeasonFiresOnceWithFiveWorkers(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		h.set("2027-01-15 06:00 UTC")
-		f.eventually("the season fires", func() bool { return len(f.firings(l, "de")) > 0 })
+		f.eventually("the season runs", func() bool { return len(f.firings(l, "de")) > 0 })
 		time.Sleep(30 * time.Millisecond) // and no more, at several looks
 		stop()
 		running.Wait()
@@ -179,8 +179,8 @@ func TestSeasonFiresOnceWithFiveWorkers(t *testing.T) {
 	})
 }
 
-// What was due while nothing ran fires at the start, once for all, and says so.
-func TestSeasonMissedFiresOnceAtTheStart(t *testing.T) {
+// What was due while nothing ran runs at the start, once for all, and says so.
+func TestMissedScheduleRunsOnceAtTheStart(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var h hand
 	l := f.openLedger()
@@ -213,13 +213,13 @@ func TestSeasonMissedFiresOnceAtTheStart(t *testing.T) {
 	h.set("2027-02-10 00:00 UTC")
 	f.must(s.RunDue(f.Context()))
 	if len(f.firings(l, "weekly")) != 1 {
-		t.Error("a paused season fired")
+		t.Error("a paused season ran")
 	}
 }
 
-// A process that dies in the middle of a firing is followed by another one, and
-// the firing is one batch with every row once.
-func TestSeasonKilledInTheMiddle(t *testing.T) {
+// A process that dies in the middle of a run is followed by another one, and
+// the run is one batch with every row once.
+func TestRunKilledInTheMiddle(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		for _, quotes := range []int{1, 150, 300} { // before anything is in, amid the import, with the last row
 			f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
@@ -287,8 +287,8 @@ func (q *halting) Quote(o *filing.Order, c pricing.Facts, active func(filing.Sta
 }
 
 // A process that dies while it places leaves nothing that is bought twice, and a
-// firing that is over is not begun anew.
-func TestSeasonKilledWhilePlacing(t *testing.T) {
+// run that is over is not begun anew.
+func TestRunKilledWhilePlacing(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	var h hand
 	h.set("2027-01-01 00:00 UTC")
@@ -318,9 +318,9 @@ func TestSeasonKilledWhilePlacing(t *testing.T) {
 	}
 }
 
-// Two seasons over one roster never buy twice: what the first bought, or is to
+// Two seasons over one company list never buy twice: what the first bought, or is to
 // buy, the second has as bought before.
-func TestTwoSeasonsOverOneRoster(t *testing.T) {
+func TestTwoSchedulesOverOneCompanyList(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 		var h hand
@@ -362,9 +362,9 @@ func TestTwoSeasonsOverOneRoster(t *testing.T) {
 	})
 }
 
-// Next year's firing says what changed in the roster, and orders nothing for
+// Next year's run says what changed in the company list, and orders nothing for
 // those whose subscription files them.
-func TestSeasonAgainstLastSeason(t *testing.T) {
+func TestRunAgainstTheRunBefore(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	var h hand
 	h.set("2027-01-01 00:00 UTC")
@@ -403,8 +403,8 @@ func TestSeasonAgainstLastSeason(t *testing.T) {
 
 // Ahead of the due dates each company is filed once, on its day: those of a
 // fixed date together, the others by their anniversaries, also over a downtime
-// and a change of the roster.
-func TestSeasonAheadOfTheDueDates(t *testing.T) {
+// and a change of the company list.
+func TestScheduleAheadOfTheDueDates(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 		var h hand
@@ -467,7 +467,7 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 }
 
 // What was run by hand is not taken in again when the schedule comes to it.
-func TestSeasonByHandAndBySchedule(t *testing.T) {
+func TestRunByHandAndBySchedule(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
@@ -497,7 +497,7 @@ func TestSeasonByHandAndBySchedule(t *testing.T) {
 
 // A process that dies with its batch opened and nothing else written down is
 // followed by one that only writes it down.
-func TestSeasonKilledAfterTheOpening(t *testing.T) {
+func TestRunKilledAfterTheOpening(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{})
 		var h hand
@@ -525,7 +525,7 @@ func TestSeasonKilledAfterTheOpening(t *testing.T) {
 }
 
 // A report due in January is the new year's, though it is filed in December.
-func TestSeasonFilesForTheYearOfTheDueDate(t *testing.T) {
+func TestRunFilesForTheYearOfTheDueDate(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var h hand
 	h.set("2027-10-01 12:00 UTC")
@@ -545,7 +545,7 @@ func TestSeasonFilesForTheYearOfTheDueDate(t *testing.T) {
 
 // When money is short the earliest due are filed, exactly as far as it goes, and
 // the plan said so.
-func TestSeasonShortOfMoneyFilesTheEarliestDue(t *testing.T) {
+func TestRunShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 		var h hand
@@ -592,7 +592,7 @@ func TestSeasonShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 }
 
 // With an approval nothing is sent before somebody's yes to exactly this.
-func TestSeasonWaitsForItsApproval(t *testing.T) {
+func TestRunWaitsForItsApproval(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 		var h hand
@@ -640,9 +640,9 @@ func TestSeasonWaitsForItsApproval(t *testing.T) {
 	})
 }
 
-// A roster that cannot be filed ends its firing with the reason, once, and
+// A roster that cannot be filed ends its run with the reason, once, and
 // somebody is told.
-func TestSeasonThatFails(t *testing.T) {
+func TestRunThatFails(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
@@ -668,10 +668,10 @@ func TestSeasonThatFails(t *testing.T) {
 	}
 }
 
-// A company list that no key of the machine opens ends its firing with the reason
+// A company list that no key of the machine opens ends its run with the reason
 // and a notice. Where the due dates themselves are in it, a notice a day says that
-// the season is put off, and it fires when the key is there.
-func TestSeasonWithoutItsKey(t *testing.T) {
+// the season is put off, and it runs when the key is there.
+func TestRunWithoutItsKey(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
@@ -734,8 +734,8 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	}
 }
 
-// A service that gives no prices puts a firing off, and nothing is lost.
-func TestSeasonWaitsForTheService(t *testing.T) {
+// A service that gives no prices puts a run off, and nothing is lost.
+func TestRunWaitsForTheFilingService(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
@@ -763,9 +763,9 @@ func TestSeasonWaitsForTheService(t *testing.T) {
 	}
 }
 
-// An hour that the clock leaves out fires when it goes on, one that comes twice
-// fires once.
-func TestSeasonOverAChangeOfTheClock(t *testing.T) {
+// An hour that the clock leaves out runs when it goes on, one that comes twice
+// runs once.
+func TestScheduleOverAChangeOfTheClock(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var h hand
 	l := f.openLedger()
@@ -790,13 +790,13 @@ func TestSeasonOverAChangeOfTheClock(t *testing.T) {
 		f.must(s.RunDue(f.Context()))
 		if spring, autumn := len(f.firings(l, "spring")), len(f.firings(l, "autumn")); spring != c.spring ||
 			autumn != c.autumn {
-			t.Errorf("%s: %d and %d firings, want %d and %d", c.clock, spring, autumn, c.spring, c.autumn)
+			t.Errorf("%s: %d and %d runs, want %d and %d", c.clock, spring, autumn, c.spring, c.autumn)
 		}
 	}
 }
 
-// What a roster says of its companies is not left behind in a folder.
-func TestSeasonLeavesNoFile(t *testing.T) {
+// What a company list says of its companies is not left behind in a folder.
+func TestRunLeavesNoFile(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

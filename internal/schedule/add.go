@@ -30,11 +30,11 @@ type NewSchedule struct {
 
 // Saved is the result of Add and Update.
 type Saved struct {
-	Season  ledger.Schedule
-	Roster  *CompanyList // also where none of it can be filed; nil where it cannot be read
-	Same    bool         // it was the same already: nothing was changed
-	Changes season.Plan  // of a new version of the company list, against the one before
-	Next    *Plan        // of its next run, as far as is known today; nil where there is none
+	Schedule    ledger.Schedule
+	CompanyList *CompanyList // also where none of it can be filed; nil where it cannot be read
+	Same        bool         // it was the same already: nothing was changed
+	Changes     season.Plan  // of a new version of the company list, against the one before
+	Next        *Plan        // of its next run, as far as is known today; nil where there is none
 }
 
 // ErrSchedule matches errors of a schedule that the person who adds it can fix.
@@ -75,13 +75,13 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 		return done, unfit{err}
 	}
 	var err error
-	if done.Roster, err = readToFile(ctx, l, e.File, e.Content, e.Options); err != nil {
+	if done.CompanyList, err = readToFile(ctx, l, e.File, e.Content, e.Options); err != nil {
 		return done, err
 	}
-	if e.Options.Due != "" && done.Roster.Product != filing.AnnualReport {
+	if e.Options.Due != "" && done.CompanyList.Product != filing.AnnualReport {
 		return done, refused(
 			"a schedule ahead of the due dates goes by the due dates of annual reports, and the company list is "+
-				"of %s: let it run at a time", done.Roster.Product.Title())
+				"of %s: let it run at a time", done.CompanyList.Product.Title())
 	}
 	body, err := json.Marshal(e.Options)
 	if err != nil {
@@ -111,13 +111,13 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	}
 	added, err := l.Schedules().Add(ctx, s)
 	if err != nil || added {
-		done.Season = s
+		done.Schedule = s
 		return done, err
 	}
-	if done.Season, err = Find(ctx, l, e.Name); err != nil {
+	if done.Schedule, err = Find(ctx, l, e.Name); err != nil {
 		return done, err
 	}
-	was := done.Season
+	was := done.Schedule
 	if done.Same = was.CompanyList == s.CompanyList && string(was.Options) == string(s.Options) &&
 		was.Approval == s.Approval; !done.Same {
 		return done, refused("schedule %s: %w", e.Name, ErrNameTaken)
@@ -130,12 +130,12 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 // ledger.ErrStale where it was changed since, and ErrCompanyList.
 func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file string, content []byte,
 	by string) (Saved, error) {
-	done := Saved{Season: s}
+	done := Saved{Schedule: s}
 	o, err := DecodeOptions(s)
 	if err != nil {
 		return done, err
 	}
-	if done.Roster, err = readToFile(ctx, l, file, content, o); err != nil {
+	if done.CompanyList, err = readToFile(ctx, l, file, content, o); err != nil {
 		return done, err
 	}
 	old, err := LoadVersion(ctx, l, s.CompanyList, o, season.DateOf(time.Now()))
@@ -147,7 +147,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, list); err != nil {
 		return done, err
 	}
-	if s.CompanyList == done.Season.CompanyList {
+	if s.CompanyList == done.Schedule.CompanyList {
 		done.Same = true
 		return done, nil
 	}
@@ -163,7 +163,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 		return done, err
 	}
 	s.Version++
-	done.Season, done.Changes = s, season.Compare(done.Roster.Rows, old.Rows)
+	done.Schedule, done.Changes = s, season.Compare(done.CompanyList.Rows, old.Rows)
 	return done, nil
 }
 

@@ -49,7 +49,7 @@ func (s *Scheduler) loadCalendar(ctx context.Context, schedules []ledger.Schedul
 		if err != nil {
 			return c, err
 		}
-		list, err := s.Roster(ctx, se)
+		list, err := s.LoadCompanyList(ctx, se)
 		if errors.Is(err, ErrCompanyList) {
 			c.Broken[se.Name] = err
 			continue

@@ -60,7 +60,7 @@ func (o *Options) Check() error {
 			return err
 		}
 	}
-	_, err := o.Schedule(season.Roster{Rules: season.Builtin()})
+	_, err := o.Schedule(season.CompanyList{Rules: season.Builtin()})
 	return err
 }
 
@@ -74,7 +74,7 @@ func (o *Options) DueRules() (*season.Rules, error) {
 
 // Schedule returns when the schedule runs. Only the times of one ahead of the due
 // dates depend on the company list.
-func (o *Options) Schedule(r season.Roster) (*season.Schedule, error) {
+func (o *Options) Schedule(r season.CompanyList) (*season.Schedule, error) {
 	if o.At != "" {
 		return season.ParseAt(o.At, o.Zone)
 	}
@@ -148,7 +148,7 @@ func (o *Options) dueYear(filingYear int) int {
 // CompanyList is a company list as it was read: its companies and what is due of
 // them.
 type CompanyList struct {
-	season.Roster
+	season.CompanyList
 	Product    filing.Product
 	Tally      importer.Tally
 	Problems   []importer.Problem // the errors
@@ -190,7 +190,7 @@ func ReadCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 			"%w: it has a column of Social Security numbers, which are never stored: leave the column out, or "+
 				"upload the spreadsheet without a schedule", ErrCompanyList)
 	}
-	r := &CompanyList{Roster: season.Roster{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
+	r := &CompanyList{CompanyList: season.CompanyList{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
 	var companies []filing.Company // as the spreadsheet has them, by the index of the row
 	err = im.Each(ctx, func(row *importer.Row) error {
 		switch row.Result {

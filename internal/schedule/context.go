@@ -126,14 +126,14 @@ func (rc *runContext) loadCompletedRuns(ctx context.Context) ([]ledger.Run, erro
 // since the run before.
 func (rc *runContext) newPlan(ctx context.Context, selected *selection) (*Plan, error) {
 	plan := &Plan{
-		Season:  rc.schedule.Name,
-		Date:    rc.on,
-		Missed:  rc.run.Missed,
-		File:    rc.file.File,
-		Roster:  rc.file.Hash,
-		Rows:    rc.companyList.Tally.Rows,
-		Product: rc.companyList.Product,
-		Beyond:  selected.beyond,
+		Schedule:    rc.schedule.Name,
+		Date:        rc.on,
+		Missed:      rc.run.Missed,
+		File:        rc.file.File,
+		CompanyList: rc.file.Hash,
+		Rows:        rc.companyList.Tally.Rows,
+		Product:     rc.companyList.Product,
+		Beyond:      selected.beyond,
 	}
 	for _, row := range selected.undated {
 		plan.Undated.Add(company(row))
@@ -177,7 +177,7 @@ func (rc *runContext) loadRowsBefore(ctx context.Context, now []season.Row) ([]s
 	if rc.options.Due == "" {
 		return old.Rows, nil
 	}
-	list := old.Roster
+	list := old.CompanyList
 	list.Since = rc.companyList.Since
 	reports, err := rc.listReports(list, true)
 	if err != nil {

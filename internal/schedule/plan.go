@@ -18,13 +18,13 @@ import (
 // Plan is what a run of a schedule will do. It is stored with the run as JSON.
 // Amounts are dollars.
 type Plan struct {
-	Season string      `json:"season"`
-	Date   season.Date `json:"date"` // the day the run stands for
-	Late   string      `json:"late,omitempty"`
-	Missed int         `json:"missed,omitempty"` // earlier times at which nothing was running
-	File   string      `json:"file"`
-	Roster string      `json:"roster"` // the version's hash
-	Rows   int         `json:"rows"`   // of the company list
+	Schedule    string      `json:"season"`
+	Date        season.Date `json:"date"` // the day the run stands for
+	Late        string      `json:"late,omitempty"`
+	Missed      int         `json:"missed,omitempty"` // earlier times at which nothing was running
+	File        string      `json:"file"`
+	CompanyList string      `json:"roster"` // the version's hash
+	Rows        int         `json:"rows"`   // of the company list
 
 	Product filing.Product `json:"-"` // of its batch; stored plans do not have it
 
@@ -182,7 +182,7 @@ func (p *Plan) Remarks() []pricing.Note {
 func (p *Plan) Text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("%s of %s: %d rows, %d to file", p.Season, p.Date, p.Rows, p.Filings)
+	line("%s of %s: %d rows, %d to file", p.Schedule, p.Date, p.Rows, p.Filings)
 	if p.Late != "" {
 		line("scheduled for %s, when nothing was running", p.Late)
 	}

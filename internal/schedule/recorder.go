@@ -125,7 +125,7 @@ func (p *planRecorder) addOrder(row *ledger.Row, order *filing.Order, facts pric
 		quote := p.quoter.Quote(order, facts, nil)
 		row.Cost, row.Message = quote.Total, "not sent yet; it will cost "+quote.Total.Without(quote.Missing())
 		if err := p.quote.Add(quote); err != nil {
-			return fmt.Errorf("sum the plan of the schedule %s up: %w", p.plan.Season, err)
+			return fmt.Errorf("sum the plan of the schedule %s up: %w", p.plan.Schedule, err)
 		}
 	}
 	p.plan.orders = append(p.plan.orders,

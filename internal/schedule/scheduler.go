@@ -175,7 +175,7 @@ func (s *Scheduler) findDue(ctx context.Context, schedule ledger.Schedule,
 }
 
 // newRun returns the run of a schedule at one of its times.
-func newRun(schedule ledger.Schedule, at season.Firing) ledger.Run {
+func newRun(schedule ledger.Schedule, at season.Run) ledger.Run {
 	return ledger.Run{
 		ID:          ledger.RunID(schedule.Name, at.Date),
 		Schedule:    schedule.Name,
@@ -214,7 +214,7 @@ func LoadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) 
 		return nil, err
 	}
 	if o.At != "" {
-		return o.Schedule(season.Roster{})
+		return o.Schedule(season.CompanyList{})
 	}
 	zone, err := season.LoadZone(o.Zone)
 	if err != nil {
@@ -226,7 +226,7 @@ func LoadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) 
 		return nil, fmt.Errorf("read the company list of the schedule %s: %w", schedule.Name, err)
 	}
 	list.Since, list.Changed = since, season.DateOf(schedule.Changed.In(zone))
-	return o.Schedule(list.Roster)
+	return o.Schedule(list.CompanyList)
 }
 
 // Next returns the next run at the schedule's times; false for none.

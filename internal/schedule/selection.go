@@ -70,7 +70,7 @@ func (rc *runContext) selectByCalendar(ctx context.Context) (*selection, error) 
 	if err != nil {
 		return nil, err
 	}
-	reports, err := rc.listReports(rc.companyList.Roster, !rc.run.IsManual())
+	reports, err := rc.listReports(rc.companyList.CompanyList, !rc.run.IsManual())
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (rc *runContext) addUnselected(selected *selection) {
 // listReports lists the reports that are near on the day of the run. With missed it
 // adds those that came near, or even fell due, since the run before at the
 // schedule's times. The earliest due come first.
-func (rc *runContext) listReports(list season.Roster, missed bool) ([]season.Entry, error) {
+func (rc *runContext) listReports(list season.CompanyList, missed bool) ([]season.Entry, error) {
 	lead, err := season.ParseLead(rc.options.Due)
 	if err != nil {
 		return nil, err

@@ -14,16 +14,16 @@ import (
 // Summary is a schedule in a line: when it runs next, and the result of its last
 // run.
 type Summary struct {
-	Name     string    `json:"name"`
-	File     string    `json:"file"`
-	Roster   string    `json:"roster"`
-	Schedule string    `json:"schedule"`
-	Approval bool      `json:"approval"`
-	Paused   bool      `json:"paused"`
-	Next     time.Time `json:"next,omitzero"` // in its own zone; zero: never
-	Last     string    `json:"last"`          // its last run; "" for none
-	Batch    string    `json:"batch"`         // of that run
-	State    string    `json:"state"`         // of that run, or what is wrong with the company list
+	Name        string    `json:"name"`
+	File        string    `json:"file"`
+	CompanyList string    `json:"roster"`
+	Schedule    string    `json:"schedule"`
+	Approval    bool      `json:"approval"`
+	Paused      bool      `json:"paused"`
+	Next        time.Time `json:"next,omitzero"` // in its own zone; zero: never
+	Last        string    `json:"last"`          // its last run; "" for none
+	Batch       string    `json:"batch"`         // of that run
+	State       string    `json:"state"`         // of that run, or what is wrong with the company list
 
 	last ledger.Run
 }
@@ -36,11 +36,11 @@ func LoadSummary(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (Summ
 // Summary is LoadSummary with the caches of the scheduler.
 func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, error) {
 	line := Summary{
-		Name:     se.Name,
-		File:     se.File,
-		Roster:   se.CompanyList,
-		Approval: se.Approval,
-		Paused:   se.Paused,
+		Name:        se.Name,
+		File:        se.File,
+		CompanyList: se.CompanyList,
+		Approval:    se.Approval,
+		Paused:      se.Paused,
 	}
 	o, err := DecodeOptions(se)
 	if err != nil {
@@ -94,12 +94,12 @@ func (l *Summary) LastText() string {
 
 // UpcomingRuns lists the next n times of a schedule in its own zone, or fewer where
 // it does not run as often. It returns ErrCompanyList.
-func UpcomingRuns(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, n int) ([]season.Firing, error) {
+func UpcomingRuns(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, n int) ([]season.Run, error) {
 	return New(Config{Ledger: l}).Upcoming(ctx, s, n)
 }
 
 // Upcoming is UpcomingRuns with the caches of the scheduler.
-func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Firing, error) {
+func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Run, error) {
 	times, err := s.loadTimes(ctx, se)
 	if err != nil {
 		return nil, err
@@ -107,9 +107,9 @@ func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]
 	return times.Upcoming(s.c.Now(), n), nil
 }
 
-// Roster returns the present company list of a schedule, read at most listTTL ago. It
+// LoadCompanyList returns the present company list of a schedule, read at most listTTL ago. It
 // is shared and not to be changed. It returns ErrCompanyList.
-func (s *Scheduler) Roster(ctx context.Context, se ledger.Schedule) (*CompanyList, error) {
+func (s *Scheduler) LoadCompanyList(ctx context.Context, se ledger.Schedule) (*CompanyList, error) {
 	return s.Version(ctx, se, se.CompanyList)
 }
 
@@ -126,9 +126,9 @@ func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string
 // HasRun reports whether a schedule ran already on the day of one of its times: for
 // instance under the same name before it was deleted and added again. It runs once
 // a day, and continues with the time after.
-func HasRun(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, at season.Firing) (bool, error) {
-	firings, err := l.Schedules().ListRuns(ctx, s.Name)
-	for _, f := range firings {
+func HasRun(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, at season.Run) (bool, error) {
+	runs, err := l.Schedules().ListRuns(ctx, s.Name)
+	for _, f := range runs {
 		if f.ID == ledger.RunID(s.Name, at.Date) {
 			return true, err
 		}
@@ -186,10 +186,10 @@ func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, er
 
 // Preview is the run that a person would start today.
 type Preview struct {
-	Firing ledger.Run
-	Fired  *ledger.Run // the same run, done already: there is no plan then
-	Today  *ledger.Run // the schedule's own run today
-	Plan   *Plan
+	Run   ledger.Run
+	Done  *ledger.Run // the same run, done already: there is no plan then
+	Today *ledger.Run // the schedule's own run today
+	Plan  *Plan
 }
 
 // Preview returns what running a schedule by hand would do. It writes nothing. It
@@ -197,27 +197,27 @@ type Preview struct {
 func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, error) {
 	var r Preview
 	var err error
-	if r.Firing, err = s.ManualRun(se); err != nil {
+	if r.Run, err = s.ManualRun(se); err != nil {
 		return r, err
 	}
-	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
+	runs, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
 	if err != nil {
 		return r, err
 	}
-	day, err := r.Firing.Date()
+	day, err := r.Run.Date()
 	if err != nil {
 		return r, err
 	}
-	for i, f := range firings {
+	for i, f := range runs {
 		switch {
-		case f.ID == r.Firing.ID && f.State != ledger.RunBegun:
-			r.Fired = &firings[i]
+		case f.ID == r.Run.ID && f.State != ledger.RunBegun:
+			r.Done = &runs[i]
 		case f.ID == ledger.RunID(se.Name, day):
-			r.Today = &firings[i]
+			r.Today = &runs[i]
 		}
 	}
-	if r.Fired == nil {
-		r.Plan, err = s.Plan(ctx, se, r.Firing)
+	if r.Done == nil {
+		r.Plan, err = s.Plan(ctx, se, r.Run)
 	}
 	return r, err
 }

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Roster is what a season files.
-type Roster struct {
+// CompanyList is the companies of a schedule, with the rules of their due dates.
+type CompanyList struct {
 	Rows  []Row
 	Rules *Rules
-	Since Date // the day the season was added: what was due before is not its own
+	Since Date // the day the schedule was added: it does not file what was due before
 
-	Changed Date // the day it got this roster; the zero Date for that of Since
+	Changed Date // the day it got this company list; the zero Date for that of Since
 }
 
 // Entry is what is due of a row.
@@ -23,7 +23,7 @@ type Entry struct {
 
 // EarliestFirst orders what to file when money is short: by due date, sure dates
 // before estimates of the same day, and what has no date last. Sort stably with
-// it, so that the rest stays in the order of the roster.
+// it, so that the rest stays in the order of the company list.
 func EarliestFirst(a, b Entry) int {
 	return cmp.Or(
 		slices.Index(verdicts, a.Due.Verdict)-slices.Index(verdicts, b.Due.Verdict),
@@ -39,10 +39,10 @@ func order(later bool) int {
 	return 0
 }
 
-// Calendar is what falls due from one day to another, both of them included, by
+// Calendar returns what falls due from one day to another, both of them included, by
 // day and company. Every row without anything in that time is in rest, with
 // what falls due next or why nothing does.
-func (r Roster) Calendar(from, to Date) (due, rest []Entry) {
+func (r CompanyList) Calendar(from, to Date) (due, rest []Entry) {
 	for _, row := range r.Rows {
 		n := len(due)
 		for year := from.Year; year <= to.Year; year++ {

@@ -25,7 +25,7 @@ var leadText = regexp.MustCompile(`^(\d{1,3}) (day|week|month)s?( before)?( the 
 
 // ParseLead reads "30 days before", "6 weeks before" or "2 months before": each
 // company is filed when its own due date is that near. With "the first" behind
-// it ("30 days before the first") the whole roster is filed when the year's
+// it ("30 days before the first") the whole company list is filed when the year's
 // earliest due date is that near.
 func ParseLead(text string) (Lead, error) {
 	m := leadText.FindStringSubmatch(strings.ToLower(strings.Join(strings.Fields(text), " ")))
@@ -70,16 +70,16 @@ type opening struct {
 	on Date
 }
 
-// openings are those of the reports due in a year:
+// openings returns when the reports that are due in a year can be filed:
 //
 //   - the lead before the due date, or before the year's first due date;
 //   - not before the state takes the report, where its rule says when;
-//   - not before the day after Roster.Since, nor after Roster.Changed: what is
-//     near already, or even overdue, on such a day is filed on the next one, so
-//     that a person can look before.
+//   - not before the day after CompanyList.Since and CompanyList.Changed: a report
+//     that is near already, or even overdue, on such a day is filed on the next
+//     one, so that a person can look before.
 //
-// What was due before Roster.Since is not the season's.
-func (l Lead) openings(r Roster, year int) []opening {
+// Reports that were due before CompanyList.Since are not filed.
+func (l Lead) openings(r CompanyList, year int) []opening {
 	var all []opening
 	var first Date
 	for _, row := range r.Rows {
@@ -104,11 +104,11 @@ func (l Lead) openings(r Roster, year int) []opening {
 	return all
 }
 
-// Schedule fires at the start of each day on which a report of the roster comes
-// into the season's window: its due date less the lead, but not before the
-// state takes it, nor before the day after r.Since or r.Changed. It is safe for use by
-// several goroutines, and true as long as the roster is.
-func (l Lead) Schedule(r Roster, zone *time.Location) *Schedule {
+// Schedule returns a schedule that runs at the start of each day on which a report
+// of the company list comes into its window: its due date less the lead, but not
+// before the state takes it, nor before the day after r.Since or r.Changed. It is
+// safe for use by several goroutines, and holds as long as the company list does.
+func (l Lead) Schedule(r CompanyList, zone *time.Location) *Schedule {
 	var mu sync.Mutex
 	memo := make(map[int][]Date)
 	days := func(year int) []Date { // on which those due in the year open
@@ -146,15 +146,15 @@ func (l Lead) Schedule(r Roster, zone *time.Location) *Schedule {
 	}}
 }
 
-// Ready are the reports to be filed by a firing, the earliest due first: those
-// that came into the window after one day, that of the firing before, and up to
-// another, that of this one. A report that fell due meanwhile, as nobody was
-// there, is among them; after a change of the roster so is what the firings
-// before it have filed. Where there was no firing before, after is r.Since.
+// Ready returns the reports that a run files, the earliest due first: those that
+// came into the window after the day of the run before, and up to the day of this
+// one. A report that fell due while no process was running is among them; after a
+// change of the company list so is what earlier runs have filed. Without a run
+// before, after is r.Since.
 //
 // With no day (the zero Date) for after, they are all that are in the window
-// and not past their due date: what to file when the season is run by hand.
-func (l Lead) Ready(r Roster, after, on Date) []Entry {
+// and not past their due date: what to file when the schedule is run by hand.
+func (l Lead) Ready(r CompanyList, after, on Date) []Entry {
 	from := after.Year
 	if after.IsZero() {
 		from, r.Since, r.Changed = on.Year, on.AddDays(-1), Date{}

@@ -48,8 +48,8 @@ func TestLeadIsReadAndWritten(t *testing.T) {
 }
 
 // aRoster has companies named by their states.
-func aRoster(since string, facts ...Facts) Roster {
-	r := Roster{Rules: Builtin(), Since: day(since)}
+func aRoster(since string, facts ...Facts) CompanyList {
+	r := CompanyList{Rules: Builtin(), Since: day(since)}
 	for i, f := range facts {
 		r.Rows = append(r.Rows, Row{LegalName: string(f.State) + " " + string(f.EntityType), Facts: f, Number: i + 1})
 	}
@@ -65,9 +65,9 @@ func told(entries []Entry) string {
 	return strings.Join(all, ", ")
 }
 
-// fires lists the days of the firings, as a worker that is always there has
+// runs lists the days of the runs, as a worker that is always there has
 // them, with what each files.
-func fires(l Lead, r Roster, until string) []string {
+func fires(l Lead, r CompanyList, until string) []string {
 	s := l.Schedule(r, time.UTC)
 	var all []string
 	last := r.Since
@@ -78,7 +78,7 @@ func fires(l Lead, r Roster, until string) []string {
 	return all
 }
 
-func TestLeadFiresAsReportsComeIntoTheWindow(t *testing.T) {
+func TestLeadRunsAsReportsComeIntoTheWindow(t *testing.T) {
 	roster := []Facts{
 		home("TX", filing.LLC, "2019-02-03"),  // 05-15
 		home("DE", filing.Corp, "2019-02-03"), // 03-01
@@ -176,9 +176,9 @@ func TestReadyAfterADowntimeHasWhatFellDueMeanwhile(t *testing.T) {
 	}
 }
 
-// A change of the roster puts what is near or overdue off to the day after, and
+// A change of the company list puts what is near or overdue off to the day after, and
 // makes nothing of it vanish.
-func TestAChangeOfTheRosterKeepsWhatIsOverdue(t *testing.T) {
+func TestAChangeOfTheCompanyListKeepsOverdueReports(t *testing.T) {
 	r := aRoster("2026-12-01", home("FL", filing.LLC, "2019-02-03"), home("TX", filing.LLC, "2019-02-03"),
 		home("DE", filing.LLC, "2019-02-03"))
 	r.Changed = day("2027-05-05") // nobody was there in April
@@ -198,7 +198,7 @@ func TestAChangeOfTheRosterKeepsWhatIsOverdue(t *testing.T) {
 		}
 		f, ok := l.Schedule(r, time.UTC).Next(day(test.on).AddDays(-1).wall())
 		if !ok || f.Date != day(test.next) {
-			t.Errorf("%s fires on %s, want %s", test.lead, f.Date, test.next)
+			t.Errorf("%s runs on %s, want %s", test.lead, f.Date, test.next)
 		}
 	}
 	// By hand a person looks now.
@@ -207,7 +207,7 @@ func TestAChangeOfTheRosterKeepsWhatIsOverdue(t *testing.T) {
 	}
 }
 
-func TestLeadFiresWhenTheDayBeginsInItsZone(t *testing.T) {
+func TestLeadRunsWhenTheDayBeginsInItsZone(t *testing.T) {
 	zone, err := LoadZone("America/Los_Angeles")
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestLeadFiresWhenTheDayBeginsInItsZone(t *testing.T) {
 // worker that is there every day or only now and then.
 func TestEveryReportIsReadyOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := Roster{Rules: Builtin(), Since: day("2026-01-01").AddDays(rapid.IntRange(0, 800).Draw(t, "since"))}
+		r := CompanyList{Rules: Builtin(), Since: day("2026-01-01").AddDays(rapid.IntRange(0, 800).Draw(t, "since"))}
 		for i := range rapid.IntRange(0, 6).Draw(t, "rows") {
 			r.Rows = append(r.Rows, Row{Number: i, Facts: anyFacts(t)})
 		}
@@ -247,7 +247,7 @@ func TestEveryReportIsReadyOnce(t *testing.T) {
 			}
 			entries := l.Ready(r, last, f.Date)
 			if len(entries) == 0 || !slices.IsSortedFunc(entries, EarliestFirst) {
-				t.Fatalf("%s fires for %d", f.Date, len(entries))
+				t.Fatalf("%s runs for %d", f.Date, len(entries))
 			}
 			for _, e := range entries {
 				filed[report{e.Row.Number, e.Due.Date}]++

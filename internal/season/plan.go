@@ -2,13 +2,13 @@ package season
 
 import "bulkfiling/internal/filing"
 
-// Row is a company of a roster, in one filing state.
+// Row is a company of a company list, in one filing state.
 type Row struct {
 	CompanyID string // comp_<id> or slug; "" where it is not known
 	LegalName string // "" where only the id is known
 	Facts     Facts
 	Hash      string // of the content that makes its order: another one is a change
-	Number    int    // its place in the roster, to find it again
+	Number    int    // its place in the company list, to find it again
 }
 
 // Key is the company, by its id or else by its legal name folded, and the state.
@@ -19,20 +19,20 @@ func (r Row) Key() string {
 	return filing.FoldLegalName(r.LegalName) + "|" + string(r.Facts.State)
 }
 
-// Plan is a season's roster against that of the season before. Each row of this
-// season is in one of New, Changed, Unchanged and Repeated.
+// Plan is a company list compared with the one before. Each row of the new list is
+// in one of New, Changed, Unchanged and Repeated.
 type Plan struct {
 	New       []Row
 	Changed   []Change
 	Unchanged []Row
-	Repeated  []Row // the company and state stood before in the same roster
-	Missing   []Row // of last season, and not of this one
+	Repeated  []Row // the company and state are in the same list before
+	Missing   []Row // of the list before, and not of this one
 }
 
-// Change is a company that stands in both seasons, with other content.
+// Change is a company that is in both lists, with other content.
 type Change struct{ Row, Last Row }
 
-// Compare makes the plan. Two rows are one company where state and id agree or,
+// Compare compares two company lists. Two rows are one company where state and id agree or,
 // where one of them has no id (a company has none before it is created), state
 // and legal name as filing.FoldLegalName has it. A row with neither is new.
 func Compare(this, last []Row) Plan {
@@ -64,8 +64,8 @@ func Compare(this, last []Row) Plan {
 		}
 	}
 	for i := range last {
-		// A repeat within last season's roster is told once.
-		if old := before.find(&last[i]); old == nil || old == &last[i] && !met[old] {
+		// A repeat within the list before counts once.
+		if old := before.find(&last[i]); old == nil || (old == &last[i] && !met[old]) {
 			plan.Missing = append(plan.Missing, last[i])
 		}
 	}

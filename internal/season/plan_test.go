@@ -16,7 +16,7 @@ func company(id, name string, state filing.State, hash string) Row {
 	return Row{CompanyID: id, LegalName: name, Facts: Facts{State: state}, Hash: hash}
 }
 
-func TestPlanAgainstLastSeason(t *testing.T) {
+func TestCompareWithTheListBefore(t *testing.T) {
 	tests := []struct {
 		name       string
 		this, last []Row
@@ -96,7 +96,7 @@ func TestEveryRowIsOnceInThePlan(t *testing.T) {
 			}
 		}
 		if same := Compare(last, last); len(same.Changed) > 0 {
-			t.Fatalf("a roster against itself has changes: %+v", same.Changed)
+			t.Fatalf("a company list against itself has changes: %+v", same.Changed)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestDateIsReadAndWritten(t *testing.T) {
 }
 
 func BenchmarkCalendar(b *testing.B) {
-	r := Roster{Rules: Builtin()}
+	r := CompanyList{Rules: Builtin()}
 	states := filing.States()
 	for i := range 100_000 {
 		state := states[i%len(states)]

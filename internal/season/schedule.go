@@ -11,27 +11,27 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// ErrSchedule is returned for text that is no schedule.
+// ErrSchedule matches errors of a text that is not a schedule.
 var ErrSchedule = errors.New("schedule")
 
-// Schedule says when a season fires: at most once on any day. It is counted on
-// the wall clock of a zone. An hour that the clock leaves out in spring fires
-// when it goes on, one that comes twice in autumn fires the first time.
+// Schedule says when a schedule runs: at most once on any day, by the wall clock
+// of a zone. A run in an hour that the clock leaves out in spring happens when the
+// clock goes on; in an hour that comes twice in autumn it happens the first time.
 type Schedule struct {
 	zone *time.Location
 	// next is the first reading of the wall clock after another at which the
-	// season fires, zero for never. Readings are times in UTC, which leaves none
+	// schedule runs, zero for never. Readings are times in UTC, which leaves none
 	// out and has none twice.
 	next func(wall time.Time) time.Time
 }
 
-// Firing is one turn of a season.
-type Firing struct {
+// Run is one run of a schedule.
+type Run struct {
 	// Date is the day it stands for. Its day on the clock is the same but where
 	// the clock leaves out the last hours of a day.
 	Date   Date
-	At     time.Time // when it is, or was, to fire
-	Missed int       // earlier firings that nobody was there for; it stands for them too
+	At     time.Time // when it is, or was, due
+	Missed int       // earlier runs that no process carried out; this one stands for them too
 }
 
 // LoadZone finds a zone by its name, such as America/New_York; "" and Local are
@@ -48,15 +48,15 @@ func LoadZone(name string) (*time.Location, error) {
 }
 
 // cronParser reads five fields and the descriptors. asynq reads its own with
-// the same package. Nothing but the calendar of the fields is used of it: by
-// itself it lets an hour that the clock leaves out pass by, and fires twice in
-// one that comes twice.
+// the same package. Only its calendar of the fields is used: its own
+// clock skips an hour that the wall clock leaves out, and runs twice in one that
+// comes twice.
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
 // ParseAt reads a cron expression: minute, hour, day of the month, month, day of
 // the week, or @daily, @weekly, @monthly, @yearly. Where both days are given,
-// either of them fires, as with cron. Minute and hour must be one each: a season
-// fires once a day. zone is a name of LoadZone; CRON_TZ=ZONE in front of the
+// either of them is a day of a run, as with cron. Minute and hour must be one each:
+// a schedule runs once a day. zone is a name of LoadZone; CRON_TZ=ZONE in front of the
 // expression says the same.
 func ParseAt(expression, zone string) (*Schedule, error) {
 	spec, zone, err := parseSpec(expression, zone)
@@ -100,13 +100,13 @@ func parseSpec(expression, zone string) (*cron.SpecSchedule, string, error) {
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok || !one(spec.Minute) || !one(spec.Hour) {
 		return nil, "", fmt.Errorf(
-			"%w: %q fires more than once a day: give one minute and one hour, such as \"0 6 * * 1\"", ErrSchedule,
+			"%w: %q runs more than once a day: give one minute and one hour, such as \"0 6 * * 1\"", ErrSchedule,
 			expression)
 	}
 	spec.Location = time.UTC
 	// The five years that cron looks ahead have every day there is.
 	if spec.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, "", fmt.Errorf("%w: %q never fires: its months have no such day", ErrSchedule, expression)
+		return nil, "", fmt.Errorf("%w: %q never runs: its months have no such day", ErrSchedule, expression)
 	}
 	return spec, zone, nil
 }
@@ -119,24 +119,24 @@ func one(field uint64) bool { return bits.OnesCount64(field) == 1 }
 // machine's own.
 func (s *Schedule) Zone() *time.Location { return s.zone }
 
-// Next is the first firing after a time; false for never.
-func (s *Schedule) Next(after time.Time) (Firing, bool) {
+// Next returns the first run after a time; false for never.
+func (s *Schedule) Next(after time.Time) (Run, bool) {
 	wall := wallClock(after, s.zone)
 	for {
 		if wall = s.next(wall); wall.IsZero() {
-			return Firing{}, false
+			return Run{}, false
 		}
-		// What the clock shows for the second time has fired already.
+		// The run of an hour that comes twice was at its first time.
 		if at := instant(wall, s.zone); at.After(after) {
-			return Firing{Date: DateOf(wall), At: at}, true
+			return Run{Date: DateOf(wall), At: at}, true
 		}
 	}
 }
 
-// Upcoming are the next n firings after a time, their times in the schedule's
-// zone; fewer where it does not fire as often.
-func (s *Schedule) Upcoming(after time.Time, n int) []Firing {
-	var all []Firing
+// Upcoming returns the next n runs after a time, their times in the schedule's
+// zone; fewer where there are not as many.
+func (s *Schedule) Upcoming(after time.Time, n int) []Run {
+	var all []Run
 	for len(all) < n {
 		f, ok := s.Next(after)
 		if !ok {
@@ -149,14 +149,14 @@ func (s *Schedule) Upcoming(after time.Time, n int) []Firing {
 	return all
 }
 
-// Between is the firing to carry out now, when the last one was looked for at
+// Between returns the run to carry out now, when the last one was looked for at
 // last: the latest after last and not after now, with the number of those
 // before it that were missed. False where there is none, or last is zero.
-func (s *Schedule) Between(last, now time.Time) (Firing, bool) {
+func (s *Schedule) Between(last, now time.Time) (Run, bool) {
 	if last.IsZero() {
-		return Firing{}, false
+		return Run{}, false
 	}
-	var latest Firing
+	var latest Run
 	n := 0
 	for f, ok := s.Next(last); ok && !f.At.After(now); f, ok = s.Next(f.At) {
 		latest, n = f, n+1

@@ -26,7 +26,7 @@ func at(t testing.TB, text string) time.Time {
 	return moment
 }
 
-func TestAtFiresByTheWallClock(t *testing.T) {
+func TestAtRunsByTheWallClock(t *testing.T) {
 	tests := []struct {
 		name, expression, zone, after, want, date string
 	}{
@@ -45,11 +45,11 @@ func TestAtFiresByTheWallClock(t *testing.T) {
 		{"summer time", "0 6 * * *", "America/New_York", "2027-06-01T00:00:00Z", "2027-06-01T10:00:00Z", "2027-06-01"},
 
 		// On 2027-03-14 clocks in New York go from 02:00 to 03:00, at 07:00Z.
-		{"an hour left out fires when the clock goes on", "30 2 * * *", "America/New_York",
+		{"an hour left out runs when the clock goes on", "30 2 * * *", "America/New_York",
 			"2027-03-14T00:00:00-05:00", "2027-03-14T07:00:00Z", "2027-03-14"},
 		{"and once", "30 2 * * *", "America/New_York", "2027-03-14T07:00:00Z", "2027-03-15T06:30:00Z", "2027-03-15"},
 		// On 2027-11-07 they go from 02:00 to 01:00, at 06:00Z.
-		{"an hour shown twice fires the first time", "30 1 * * *", "America/New_York", "2027-11-07T00:00:00-04:00",
+		{"an hour shown twice runs the first time", "30 1 * * *", "America/New_York", "2027-11-07T00:00:00-04:00",
 			"2027-11-07T05:30:00Z", "2027-11-07"},
 		{"and not the second", "30 1 * * *", "America/New_York", "2027-11-07T05:30:00Z", "2027-11-08T06:30:00Z",
 			"2027-11-08"},
@@ -107,7 +107,7 @@ func TestAtIsLocalWithoutAZone(t *testing.T) {
 	}
 }
 
-func TestBetweenFiresOnceForAllThatWereMissed(t *testing.T) {
+func TestBetweenRunsOnceForAllThatWereMissed(t *testing.T) {
 	daily := mustAt(t, "0 6 * * *", "UTC")
 	tests := []struct {
 		name, last, now, date string // "" for none
@@ -128,12 +128,12 @@ func TestBetweenFiresOnceForAllThatWereMissed(t *testing.T) {
 		}
 	}
 	if f, ok := daily.Between(time.Time{}, at(t, "2027-03-04T07:00:00Z")); ok {
-		t.Errorf("without a last time it fired: %v", f)
+		t.Errorf("without a last time it ran: %v", f)
 	}
 }
 
-// A season fires once a day that its schedule names, whatever the zone does.
-func TestAnyScheduleFiresOnceForEachDay(t *testing.T) {
+// A schedule runs once a day that its schedule names, whatever the zone does.
+func TestAnyScheduleRunsOnceForEachDay(t *testing.T) {
 	zones := []string{"UTC", "America/New_York", "America/Los_Angeles", "Australia/Lord_Howe", "Africa/Cairo",
 		"Pacific/Apia", "America/Scoresbysund", "Asia/Beirut", "America/Sao_Paulo"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -160,7 +160,7 @@ func TestAnyScheduleFiresOnceForEachDay(t *testing.T) {
 				t.Fatalf("after %s comes %s", last.At, f.At)
 			}
 			if f.Date != last.Date.AddDays(1) && f.Date != last.Date.AddDays(2) {
-				t.Fatalf("after the firing for %s comes that for %s", last.Date, f.Date)
+				t.Fatalf("after the run for %s comes that for %s", last.Date, f.Date)
 			}
 			if shown := wallClock(f.At, location); DateOf(shown) == f.Date && shown.Hour() == hour &&
 				shown.Minute() == minute {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// InWords says in words when an expression of ParseAt fires: "every year on 15
-// January at 06:00". What is no such expression it returns as it is.
+// InWords says in words when an expression of ParseAt runs: "every year on 15
+// January at 06:00". It returns any other text as it is.
 func InWords(expression string) string {
 	spec, _, err := parseSpec(expression, "")
 	if err != nil {
@@ -40,7 +40,7 @@ func InWords(expression string) string {
 	if weekdays == nil {
 		return which + at
 	}
-	// Either of them fires, as with cron; the months go for both.
+	// Either of them is a day of a run, as with cron; the months go for both.
 	which += ", and " + weekly
 	if months != nil {
 		which += " of " + monthly

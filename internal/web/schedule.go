@@ -130,7 +130,7 @@ type schedulePage struct {
 	Season   ledger.Schedule
 	Path     string
 	Options  schedule.Options
-	Next     []season.Firing
+	Next     []season.Run
 	Broken   string // why its company list cannot be filed
 	Plan     *schedule.Plan
 	OnDemand bool // the plan is calculated when the reader asks for it
@@ -260,7 +260,7 @@ const plannedRows = 5000
 
 // loadNext loads the next runs of a schedule, and the plan of the first.
 func (s *Site) loadNext(ctx context.Context, p *schedulePage, asked bool) error {
-	roster, err := s.Seasons.Roster(ctx, p.Season)
+	roster, err := s.Seasons.LoadCompanyList(ctx, p.Season)
 	if err == nil {
 		p.List = errorsOf(p.Season.File, roster, nil)
 		p.Next, err = s.Seasons.Upcoming(ctx, p.Season, 3)
@@ -282,7 +282,7 @@ func (s *Site) loadComparison(v *request, p *schedulePage) error {
 	if hash == "" || hash == p.Season.CompanyList {
 		return nil
 	}
-	now, err := s.Seasons.Roster(v.ctx(), p.Season)
+	now, err := s.Seasons.LoadCompanyList(v.ctx(), p.Season)
 	if err != nil {
 		return asBadRequest(err)
 	}
@@ -364,7 +364,7 @@ func (s *Site) replaceCompanyList(v *request) error {
 		v.who())
 	switch {
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
-		return s.showSchedule(v, se, errorsOf(file.name, done.Roster, err))
+		return s.showSchedule(v, se, errorsOf(file.name, done.CompanyList, err))
 	case err != nil:
 		return err
 	case done.Same:
@@ -372,7 +372,7 @@ func (s *Site) replaceCompanyList(v *request) error {
 		return v.redirect(schedulePath(se.Name))
 	}
 	v.flash("ok", "%s is now the company list, with %s to file. The changes are listed below.", file.name,
-		count(done.Roster.Tally.Ready, "row"))
+		count(done.CompanyList.Tally.Ready, "row"))
 	return v.redirect(schedulePath(se.Name) + "?against=" + se.CompanyList + "#changes")
 }
 
@@ -392,7 +392,7 @@ func describeRun(r schedule.Preview) string {
 	if r.Plan == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d for %s", r.Firing.ID, r.Plan.Filings, r.Plan.Total())
+	return fmt.Sprintf("%s: %d for %s", r.Run.ID, r.Plan.Filings, r.Plan.Total())
 }
 
 func (s *Site) previewRun(v *request) (*runPreview, error) {
@@ -440,9 +440,9 @@ func (s *Site) runSchedule(v *request) error {
 		return err
 	}
 	switch {
-	case p.Fired != nil:
+	case p.Done != nil:
 		v.flash("note", "This schedule already ran by hand today, with this company list.")
-		return v.redirect(runPath(p.Season.Name, *p.Fired))
+		return v.redirect(runPath(p.Season.Name, *p.Done))
 	case p.Why != "":
 		return badRequest("%s The schedule did not run.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
@@ -452,7 +452,7 @@ func (s *Site) runSchedule(v *request) error {
 	}
 	ctx := v.withAudit("season-run", p.Season.Name, p.Look)
 	// A run that has begun is finished even if the browser leaves.
-	f, err := s.Seasons.RunNow(context.WithoutCancel(ctx), p.Season, p.Firing)
+	f, err := s.Seasons.RunNow(context.WithoutCancel(ctx), p.Season, p.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning) && f.State != ledger.RunBegun:
 		v.flash("note", "Someone else just ran this schedule.")

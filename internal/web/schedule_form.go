@@ -256,15 +256,15 @@ func (s *Site) addSchedule(v *request) error {
 			"upload a new company list on the page of that schedule."
 		return v.showScheduleErrors(e)
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
-		e.List = errorsOf(ask.File, done.Roster, err)
+		e.List = errorsOf(ask.File, done.CompanyList, err)
 		e.Errors["file"] = e.List.Text
 		return v.showScheduleErrors(e)
 	case err != nil:
 		return err
 	}
-	said := fmt.Sprintf("Added the schedule %s with %s from %s.", ask.Name, count(done.Roster.Tally.Ready, "row"),
+	said := fmt.Sprintf("Added the schedule %s with %s from %s.", ask.Name, count(done.CompanyList.Tally.Ready, "row"),
 		ask.File)
-	if n := done.Roster.Tally.Invalid; n > 0 {
+	if n := done.CompanyList.Tally.Invalid; n > 0 {
 		said += fmt.Sprintf(" %s with errors are never sent; the others are filed.",
 			count(n, "row"))
 	}
