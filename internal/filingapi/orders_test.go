@@ -576,27 +576,32 @@ func TestAnOrderWhoseTurnNeverComesIsNotSent(t *testing.T) {
 	}
 }
 
+// acceptOne serves connections that answer one request, and die with the second.
+func acceptOne(t *testing.T, received *atomic.Int64, die func(net.Conn)) func(net.Conn, int) {
+	return func(conn net.Conn, _ int) {
+		r := bufio.NewReader(conn)
+		for i := 0; ; i++ {
+			req, _ := readRequest(t, r)
+			if req == nil {
+				return
+			}
+			received.Add(1)
+			if i == 1 {
+				die(conn)
+				return
+			}
+			accept(conn)
+		}
+	}
+}
+
 // A connection that answered once and then dies with the second request in its
 // hands is the case that tempts the transport to send it again.
 func TestTheTransportNeverRepeatsAnOrder(t *testing.T) {
 	for name, die := range map[string]func(net.Conn){"reset": reset, "closed": func(c net.Conn) { c.Close() }} {
 		t.Run(name, func(t *testing.T) {
 			var received atomic.Int64
-			addr := listen(t, func(conn net.Conn, _ int) {
-				r := bufio.NewReader(conn)
-				for i := 0; ; i++ {
-					req, _ := readRequest(t, r)
-					if req == nil {
-						return
-					}
-					received.Add(1)
-					if i == 1 {
-						die(conn)
-						return
-					}
-					accept(conn)
-				}
-			})
+			addr := listen(t, acceptOne(t, &received, die))
 			c := client(t, filingapi.Config{
 				BaseURL: "http://" + addr + "/v1",
 				Breaker: filingapi.Breaker{Failures: 1000},
@@ -617,6 +622,43 @@ func TestTheTransportNeverRepeatsAnOrder(t *testing.T) {
 	}
 }
 
+// wantTrue checks the answer to an order that the server received n times.
+func wantTrue(t *testing.T, user string, a filing.Answer, n int) {
+	t.Helper()
+	switch {
+	case n > 1:
+		t.Errorf("%s was received %d times", user, n)
+	case a.Kind == filing.Accepted && n != 1, a.Kind == filing.NotSent && n != 0:
+		t.Errorf("%s was received %d times, and is said to be %s", user, n, a.Kind)
+	case a.Kind != filing.Accepted && a.Kind != filing.NotSent && a.Kind != filing.NoAnswer:
+		t.Errorf("%s: %+v", user, a)
+	}
+}
+
+// hangUp serves connections that end, one way or another, after up to three
+// orders. received is called with the user of each.
+func hangUp(t *testing.T, received func(user string)) func(net.Conn, int) {
+	return func(conn net.Conn, n int) {
+		r := bufio.NewReader(conn)
+		for i := 0; i <= n%3; i++ {
+			req, body := readRequest(t, r)
+			if req == nil {
+				return
+			}
+			var order filing.Order
+			if err := json.Unmarshal([]byte(body), &order); err != nil {
+				t.Error(err)
+			}
+			received(order.UserID)
+			accept(conn)
+		}
+		time.Sleep(time.Duration(n%4) * 50 * time.Microsecond)
+		if tcp, ok := conn.(*net.TCPConn); ok && n%2 == 0 {
+			_ = tcp.SetLinger(0)
+		}
+	}
+}
+
 // A server that hangs up on idle connections at the worst moment: whatever the
 // client says of an order must be true of the server's books.
 func TestWhatIsSaidOfAnOrderIsTrue(t *testing.T) {
@@ -624,27 +666,11 @@ func TestWhatIsSaidOfAnOrderIsTrue(t *testing.T) {
 		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
 			var mu sync.Mutex
 			received := map[string]int{}
-			serve := func(conn net.Conn, n int) {
-				r := bufio.NewReader(conn)
-				for i := 0; i <= n%3; i++ {
-					req, body := readRequest(t, r)
-					if req == nil {
-						return
-					}
-					var order filing.Order
-					if err := json.Unmarshal([]byte(body), &order); err != nil {
-						t.Error(err)
-					}
-					mu.Lock()
-					received[order.UserID]++
-					mu.Unlock()
-					accept(conn)
-				}
-				time.Sleep(time.Duration(n%4) * 50 * time.Microsecond)
-				if tcp, ok := conn.(*net.TCPConn); ok && n%2 == 0 {
-					_ = tcp.SetLinger(0)
-				}
-			}
+			serve := hangUp(t, func(user string) {
+				mu.Lock()
+				defer mu.Unlock()
+				received[user]++
+			})
 			cfg := filingapi.Config{
 				BaseURL: "http://" + listen(t, serve) + "/v1",
 				Breaker: filingapi.Breaker{Failures: 1 << 20},
@@ -678,14 +704,7 @@ func TestWhatIsSaidOfAnOrderIsTrue(t *testing.T) {
 			for _, byUser := range said {
 				for user, a := range byUser {
 					counts[a.Kind]++
-					switch n := received[user]; {
-					case n > 1:
-						t.Errorf("%s was received %d times", user, n)
-					case a.Kind == filing.Accepted && n != 1, a.Kind == filing.NotSent && n != 0:
-						t.Errorf("%s was received %d times, and is said to be %s", user, n, a.Kind)
-					case a.Kind != filing.Accepted && a.Kind != filing.NotSent && a.Kind != filing.NoAnswer:
-						t.Errorf("%s: %+v", user, a)
-					}
+					wantTrue(t, user, a, received[user])
 				}
 			}
 			t.Logf("%v", counts)

@@ -176,6 +176,27 @@ func TestAnswersAreKeptWhole(t *testing.T) {
 	}
 }
 
+// changePrices sets the retail price of each product to its default, and returns
+// the list as it is then.
+func changePrices(t *testing.T, c *filingapi.Client) []filingapi.Price {
+	t.Helper()
+	list, err := c.PriceList(t.Context())
+	if err != nil || len(list) < 6 || list[0].DefaultAmount == "" || list[0].RetailAmount != "" ||
+		list[0].Description == "" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, p := range list {
+		if err := c.SetPrice(t.Context(), p.Type,
+			filingapi.PriceChange{RetailAmount: json.Number(p.DefaultAmount), Enabled: &p.Enabled}); err != nil {
+			t.Errorf("%s: %v", p.Type, err)
+		}
+	}
+	if list, err = c.PriceList(t.Context()); err != nil || list[0].RetailAmount == "" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	return list
+}
+
 // The rest of the service, against the second reading of its document.
 func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
 	for _, cfg := range []sandbox.Config{
@@ -183,20 +204,7 @@ func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
 	} {
 		service, c := serve(t, cfg)
 		ctx := t.Context()
-		list, err := c.PriceList(ctx)
-		if err != nil || len(list) < 6 || list[0].DefaultAmount == "" || list[0].RetailAmount != "" ||
-			list[0].Description == "" {
-			t.Fatalf("%+v, %v", list, err)
-		}
-		for _, p := range list {
-			if err := c.SetPrice(ctx, p.Type,
-				filingapi.PriceChange{RetailAmount: json.Number(p.DefaultAmount), Enabled: &p.Enabled}); err != nil {
-				t.Errorf("%s: %v", p.Type, err)
-			}
-		}
-		if list, err = c.PriceList(ctx); err != nil || list[0].RetailAmount == "" {
-			t.Errorf("%+v, %v", list, err)
-		}
+		list := changePrices(t, c)
 		org, err := c.UpdateOrganization(ctx,
 			filingapi.OrganizationChange{Name: new("Firm"), SignupKeys: &[]string{"a"},
 				Notifications: &filingapi.NotificationsChange{FilingStatusEmail: new(true)}})

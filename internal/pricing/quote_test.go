@@ -183,30 +183,37 @@ func TestWhoeverQualifiesIsForeignAndWhoeverFormsIsAtHome(t *testing.T) {
 	}
 }
 
+var anyEntityType = rapid.SampledFrom([]filing.EntityType{"", filing.LLC, filing.Corp})
+
+// anyOrder draws an order of any items.
+func anyOrder(t *rapid.T) *filing.Order {
+	o := &filing.Order{FilingState: rapid.SampledFrom(filing.States()).Draw(t, "state")}
+	if rapid.Bool().Draw(t, "formation") {
+		o.Formation = formation(anyEntityType.Draw(t, "formed"), rapid.Bool().Draw(t, "expedited"))
+	}
+	if rapid.Bool().Draw(t, "ein") {
+		o.EIN = &filing.EINItem{}
+	}
+	if rapid.Bool().Draw(t, "agent") {
+		o.RegisteredAgent = &filing.RegisteredAgentItem{IsChangeOfAgent: rapid.Bool().Draw(t, "change")}
+	}
+	if rapid.Bool().Draw(t, "report") {
+		o.AnnualReport = &filing.AnnualReportItem{}
+	}
+	if rapid.Bool().Draw(t, "qualification") {
+		o.ForeignQualification = &filing.QualificationItem{}
+	}
+	return o
+}
+
 // Whatever the order, the total is the sum of its lines, there is a line per
 // item, and the total is exact only where every part is.
 func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 	q := quoter(t, fees)
 	rapid.Check(t, func(t *rapid.T) {
-		o := &filing.Order{FilingState: rapid.SampledFrom(filing.States()).Draw(t, "state")}
-		entityType := rapid.SampledFrom([]filing.EntityType{"", filing.LLC, filing.Corp})
-		if rapid.Bool().Draw(t, "formation") {
-			o.Formation = formation(entityType.Draw(t, "formed"), rapid.Bool().Draw(t, "expedited"))
-		}
-		if rapid.Bool().Draw(t, "ein") {
-			o.EIN = &filing.EINItem{}
-		}
-		if rapid.Bool().Draw(t, "agent") {
-			o.RegisteredAgent = &filing.RegisteredAgentItem{IsChangeOfAgent: rapid.Bool().Draw(t, "change")}
-		}
-		if rapid.Bool().Draw(t, "report") {
-			o.AnnualReport = &filing.AnnualReportItem{}
-		}
-		if rapid.Bool().Draw(t, "qualification") {
-			o.ForeignQualification = &filing.QualificationItem{}
-		}
+		o := anyOrder(t)
 		company := pricing.Facts{
-			EntityType:     entityType.Draw(t, "type"),
+			EntityType:     anyEntityType.Draw(t, "type"),
 			FormationState: rapid.SampledFrom(append(filing.States(), "")).Draw(t, "home"),
 		}
 		active := rapid.Bool().Draw(t, "active")

@@ -132,6 +132,22 @@ func TestBetweenRunsOnceForAllThatWereMissed(t *testing.T) {
 	}
 }
 
+// wantAt checks that a run is when the clock shows its time for the first time or,
+// where the clock leaves that out, not before it.
+func wantAt(t *rapid.T, r Run, location *time.Location, hour, minute int) {
+	shown := wallClock(r.At, location)
+	if DateOf(shown) == r.Date && shown.Hour() == hour && shown.Minute() == minute {
+		if again := r.At.Add(-time.Hour); wallClock(again, location).Equal(shown) {
+			t.Fatalf("%s is the second time", r.At)
+		}
+		return
+	}
+	due := r.Date.wall().Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+	if shown.Before(due) {
+		t.Fatalf("%s is before the hour of %s", r.At, r.Date)
+	}
+}
+
 // A schedule runs once a day that its schedule names, whatever the zone does.
 func TestAnyScheduleRunsOnceForEachDay(t *testing.T) {
 	zones := []string{"UTC", "America/New_York", "America/Los_Angeles", "Australia/Lord_Howe", "Africa/Cairo",
@@ -162,16 +178,7 @@ func TestAnyScheduleRunsOnceForEachDay(t *testing.T) {
 			if f.Date != last.Date.AddDays(1) && f.Date != last.Date.AddDays(2) {
 				t.Fatalf("after the run for %s comes that for %s", last.Date, f.Date)
 			}
-			if shown := wallClock(f.At, location); DateOf(shown) == f.Date && shown.Hour() == hour &&
-				shown.Minute() == minute {
-				// The clock shows it for the first time.
-				if again := f.At.Add(-time.Hour); wallClock(again, location).Equal(shown) {
-					t.Fatalf("%s is the second time", f.At)
-				}
-			} else if shown.Before(
-				f.Date.wall().Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)) {
-				t.Fatalf("%s is before the hour of %s", f.At, f.Date)
-			}
+			wantAt(t, f, location, hour, minute)
 			if i < 5 {
 				if caught, ok := s.Between(start, f.At); !ok || caught.Date != f.Date || caught.Missed != i+1 {
 					t.Fatalf("catching up at %s gives %+v", f.At, caught)
