@@ -204,7 +204,7 @@ func (e *Environment) locked(ctx context.Context, do func() error) error {
 
 // keyHash identifies the key. The key itself is never stored.
 func (e *Environment) keyHash() string {
-	if e.key == "" {
+	if e.key.IsEmpty() {
 		return ""
 	}
 	sum := sha256.Sum256([]byte("bulkfiling key " + e.key.Reveal()))
@@ -279,7 +279,7 @@ func (e *Environment) UseExisting() (Chosen, error) {
 		return Chosen{}, fmt.Errorf("%w in %s; importer run FILE creates one", ErrNoLedger, e.DataDir)
 	case 1:
 		c := e.choose(all[0], all, "the only one")
-		c.Several = e.key != "" && !all[0].unassigned()
+		c.Several = !e.key.IsEmpty() && !all[0].unassigned()
 		return c, nil
 	}
 	return e.choose(all[0], all, "the last used"), nil

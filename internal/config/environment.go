@@ -227,16 +227,16 @@ func readSwitch(name string, value func(string) string) (bool, error) {
 func readSecret(name string, value func(string) string) (secret.Value, error) {
 	v, file := value(name), value(name+"_FILE")
 	if v != "" || file == "" {
-		return secret.Value(v), nil
+		return secret.New(v), nil
 	}
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("read the file that %s_FILE names: %w", name, err)
+		return secret.Value{}, fmt.Errorf("read the file that %s_FILE names: %w", name, err)
 	}
 	if v = strings.TrimSpace(string(content)); v == "" {
-		return "", fmt.Errorf("the file that %s_FILE names, %s, is empty", name, file)
+		return secret.Value{}, fmt.Errorf("the file that %s_FILE names, %s, is empty", name, file)
 	}
-	return secret.Value(v), nil
+	return secret.New(v), nil
 }
 
 // OpenLedger opens the ledger that was chosen, or that DATABASE_URL names.
@@ -303,7 +303,7 @@ func (e Environment) Client() (*filingapi.Client, error) {
 		return nil, errors.New(
 			"FILING_BASE_URL is not set: set it to the address of the filing service, with /v1 (to try without an " +
 				"account: importer demo or importer sandbox)")
-	case e.key == "":
+	case e.key.IsEmpty():
 		return nil, errors.New(
 			"FILING_API_KEY is not set: set it to the API key, or set FILING_API_KEY_FILE to a file with the key")
 	}
@@ -318,7 +318,7 @@ func (e Environment) Client() (*filingapi.Client, error) {
 }
 
 // HasKey reports whether there is an API key.
-func (e Environment) HasKey() bool { return e.key != "" }
+func (e Environment) HasKey() bool { return !e.key.IsEmpty() }
 
 // WebhookSecrets reads the signing secrets of events. It reads their file at every
 // call, so that a replaced file counts at once.
@@ -356,7 +356,7 @@ func (e Environment) Throttle(q *jobs.Queue) jobs.Throttle { return q.Throttle(e
 // Mode is "test" for test keys and without a key, and "live" for any other key. A
 // ledger has orders of one mode only.
 func (e Environment) Mode() string {
-	if e.key == "" || strings.HasPrefix(e.key.Reveal(), "sk_test_") {
+	if e.key.IsEmpty() || strings.HasPrefix(e.key.Reveal(), "sk_test_") {
 		return "test"
 	}
 	return "live"

@@ -3,11 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/network"
 	"bulkfiling/internal/secret"
 	"bulkfiling/internal/signin"
 )
@@ -79,8 +79,7 @@ func isIssuer(address string) bool {
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.User != nil {
 		return false
 	}
-	local := u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
-	return u.Scheme == "https" || (u.Scheme == "http" && local)
+	return u.Scheme == "https" || (u.Scheme == "http" && network.IsLoopback(u.Hostname()))
 }
 
 // Provider returns the sign-in provider; nil if none is configured. callback is

@@ -28,7 +28,7 @@ func TestSignInVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := e.SignIn
-	if s.Claim != "groups" || !s.Only || len(s.Roles) != 2 || len(s.Scopes) != 2 || s.secret != "s3cret" ||
+	if s.Claim != "groups" || !s.Only || len(s.Roles) != 2 || len(s.Scopes) != 2 || s.secret.Reveal() != "s3cret" ||
 		s.Groups()[1] != "filing-ops=operator" {
 		t.Errorf("%v", s.Groups())
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -177,19 +176,11 @@ func checkBase(base string, live bool) (string, error) {
 	if !strings.HasSuffix(u.Path, "/v1") {
 		return "", fmt.Errorf("the address of the filing service, %s, lacks the version: it must end in /v1", u)
 	}
-	if live && u.Scheme == "http" && !loopback(u.Hostname()) {
+	if live && u.Scheme == "http" && !network.IsLoopback(u.Hostname()) {
 		return "", fmt.Errorf(
 			"the address of the filing service, %s, would carry the live key in the clear: use https", u)
 	}
 	return u.String(), nil
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }
 
 // checkKey refuses what cannot be a key, and a live key that was not asked for.
@@ -222,8 +213,8 @@ func newTransport(concurrency int) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, addr)
+		DialContext: func(ctx context.Context, transport, addr string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, transport, addr)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,9 @@
 package network
 
-import "net/netip"
+import (
+	"net/netip"
+	"strings"
+)
 
 // special are the address blocks that are not public: those of the registries of
 // special-purpose addresses (RFC 6890 and later), multicast, and the address at
@@ -80,4 +83,11 @@ func within(a netip.Addr, blocks []netip.Prefix) bool {
 		}
 	}
 	return false
+}
+
+// IsLoopback reports whether a host of an address is this machine, by its name or
+// its IP address. Nothing that is sent there leaves the machine.
+func IsLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || (err == nil && a.Unmap().IsLoopback())
 }

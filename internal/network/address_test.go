@@ -48,3 +48,15 @@ func TestReachable(t *testing.T) {
 		t.Error("no address is reachable")
 	}
 }
+
+func TestIsLoopback(t *testing.T) {
+	for host, want := range map[string]bool{
+		"localhost": true, "LOCALHOST": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true,
+		"::ffff:127.0.0.1": true, "": false, "0.0.0.0": false, "10.0.0.1": false, "localhost.example.com": false,
+		"127.0.0.1.example.com": false,
+	} {
+		if got := IsLoopback(host); got != want {
+			t.Errorf("%q: %t", host, got)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wneessen/go-mail"
 
+	"bulkfiling/internal/network"
 	"bulkfiling/internal/text"
 )
 
@@ -33,6 +34,12 @@ var mailAuth = map[string]mail.SMTPAuthType{
 	"": mail.SMTPAuthAutoDiscover, "unknown": mail.SMTPAuthAutoDiscover, "none": mail.SMTPAuthNoAuth,
 	"plain": mail.SMTPAuthPlain, "login": mail.SMTPAuthLogin, "crammd5": mail.SMTPAuthCramMD5,
 	"oauth2": mail.SMTPAuthXOAUTH2,
+}
+
+// relayAuth are the ways to sign in at a relay on this machine, which may have no
+// TLS: nothing leaves the machine. To any other host a password goes by TLS only.
+var relayAuth = []mail.SMTPAuthType{
+	mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc,
 }
 
 // newMailboxes makes a target for each recipient of an smtp:// or smtps:// URL.
@@ -163,6 +170,9 @@ func (s mailSettings) options(scheme string, u *url.URL) ([]mail.Option, error) 
 	if user := u.User.Username(); user != "" {
 		password, _ := u.User.Password()
 		options = append(options, mail.WithSMTPAuth(auth), mail.WithUsername(user), mail.WithPassword(password))
+		if auth == mail.SMTPAuthAutoDiscover && network.IsLoopback(u.Hostname()) {
+			options = append(options, mail.WithOpportunisticSMTPAuth(relayAuth...))
+		}
 	}
 	s.take("subject", "title", "usehtml", "timeout") // given by each message, or by Send
 	if len(s.values) > 0 {
@@ -173,6 +183,7 @@ func (s mailSettings) options(scheme string, u *url.URL) ([]mail.Option, error) 
 
 const (
 	mailTimeout = 10 * time.Second // for each step with a mail server
+	mailSteps   = 3                // the connection, the greeting with its sign-in, the message
 	maxFailure  = 300              // characters that a server's answer may add to a log
 )
 
@@ -200,8 +211,8 @@ func (b *mailbox) deliver(ctx context.Context, m Message) error {
 	letter.Subject(oneLine(m.Subject))
 	letter.SetBodyString(mail.TypeTextPlain, m.Body+"\n")
 	timeout := mailTimeout
-	if end, ok := ctx.Deadline(); ok {
-		timeout = max(min(timeout, time.Until(end)), time.Millisecond)
+	if end, ok := ctx.Deadline(); ok { // the client renews its deadline at each step
+		timeout = max(min(timeout, time.Until(end)/mailSteps), time.Millisecond)
 	}
 	client, err := mail.NewClient(b.host, append(slices.Clone(b.options), mail.WithTimeout(timeout))...)
 	if err != nil {

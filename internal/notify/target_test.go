@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -292,6 +293,76 @@ func checkMail(t *testing.T, data string) {
 	}
 }
 
+// A relay on this machine may have no TLS; what goes to it does not leave the
+// machine. Another host gets no password in the clear.
+func TestRelayWithoutTLS(t *testing.T) {
+	for settings, want := range map[string]string{
+		"":                 "teller",
+		"&auth=plain":      "teller",
+		"&encryption=None": "teller",
+	} {
+		box := &postbox{}
+		server := smtp.NewServer(box)
+		server.Domain, server.AllowInsecureAuth, server.ErrorLog = "localhost", true, log.New(io.Discard, "", 0)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go server.Serve(ln)
+		t.Cleanup(func() { server.Close() })
+		target := one(t, "smtp://teller:p%40ss%2Cword@"+ln.Addr().String()+"/?from=a@x.test&to=b@x.test"+settings)
+		if err := target.Send(t.Context(), sample); err != nil || !slices.Equal(box.users, []string{want}) {
+			t.Errorf("%q: %v for %v", settings, err, box.users)
+		}
+	}
+}
+
+// slow answers the commands of a mail client, each after a pause.
+func slow(t *testing.T, pause time.Duration) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		lines := bufio.NewScanner(conn)
+		data := false
+		for answer := "220 slow"; ; {
+			time.Sleep(pause)
+			if _, err := io.WriteString(conn, answer+"\r\n"); err != nil || !lines.Scan() {
+				return
+			}
+			for data && lines.Text() != "." {
+				if !lines.Scan() {
+					return
+				}
+			}
+			answer = "250 ok"
+			if data = strings.HasPrefix(lines.Text(), "DATA"); data {
+				answer = "354 go ahead"
+			}
+		}
+	}()
+	return ln.Addr().String()
+}
+
+// The client renews its deadline at each step; together they stay within the
+// context. All answers of this server together take twice as long.
+func TestMailStaysWithinItsContext(t *testing.T) {
+	target := one(t, "smtp://"+slow(t, 900*time.Millisecond)+"/?from=a@x.test&to=b@x.test")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if err := target.Send(ctx, sample); err == nil || ctx.Err() != nil {
+		t.Errorf("%v, and the context says %v", err, ctx.Err())
+	}
+}
+
 func TestAnswerOfATargetThatFails(t *testing.T) {
 	r := newReceiver(t)
 	r.answer(http.StatusTeapot)
@@ -333,6 +404,7 @@ func TestHeadersOfAWebhook(t *testing.T) {
 	for address, want := range map[string]string{
 		r.URL + "/?%40Authorization=Bearer+abc": "Bearer abc",
 		"http://user:pass@" + host + "/":        "Basic dXNlcjpwYXNz",
+		"http://token@" + host + "/":            "Basic dG9rZW46",
 	} {
 		if err := one(t, address).Send(t.Context(), sample); err != nil {
 			t.Fatal(err)

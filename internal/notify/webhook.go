@@ -33,7 +33,8 @@ func newWebhook(scheme string, u *url.URL) ([]*Target, error) {
 			delete(query, name)
 		}
 	}
-	if password, ok := u.User.Password(); ok {
+	if u.User != nil {
+		password, _ := u.User.Password()
 		header.Set("Authorization", basicAuth(u.User.Username(), password))
 	}
 	address.Scheme, address.User, address.RawQuery, address.Fragment = transport, nil, query.Encode(), ""

@@ -7,15 +7,34 @@ import "log/slog"
 const redacted = "REDACTED"
 
 // Value is a key, a password, or another text that logs, errors and JSON never
-// show. Only Reveal returns it.
-type Value string
+// show. Only Reveal returns it. The zero Value is empty.
+//
+// The text lies behind a function: fmt and slog call no methods on an unexported
+// field, and print what it holds.
+type Value struct{ reveal func() string }
+
+// New returns a text as a secret.
+func New(text string) Value {
+	if text == "" {
+		return Value{}
+	}
+	return Value{func() string { return text }}
+}
+
+// IsEmpty reports whether there is no secret.
+func (v Value) IsEmpty() bool { return v.reveal == nil }
 
 // Reveal returns the secret itself.
-func (v Value) Reveal() string { return string(v) }
+func (v Value) Reveal() string {
+	if v.IsEmpty() {
+		return ""
+	}
+	return v.reveal()
+}
 
 // String keeps the secret out of text; an empty value is empty.
 func (v Value) String() string {
-	if v == "" {
+	if v.IsEmpty() {
 		return ""
 	}
 	return redacted

@@ -9,8 +9,22 @@ import (
 	"testing"
 )
 
+// fmt and slog call no methods on unexported fields.
+func TestNoOutputShowsAnUnexportedValue(t *testing.T) {
+	type environment struct{ key Value }
+	in := struct{ env environment }{environment{New("sk_live_hush")}}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("worker started", "in", in)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("worker started", "in", in)
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v", in, in, in), log.String()} {
+		if strings.Contains(text, "hush") {
+			t.Error(text)
+		}
+	}
+}
+
 func TestNoOutputShowsAValue(t *testing.T) {
-	v := Value("sk_live_hush")
+	v := New("sk_live_hush")
 	in := struct{ Key Value }{v}
 	document, err := json.Marshal(in)
 	if err != nil {
@@ -27,7 +41,7 @@ func TestNoOutputShowsAValue(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	if v.Reveal() != "sk_live_hush" || Value("").String() != "" {
+	if v.Reveal() != "sk_live_hush" || New("").String() != "" {
 		t.Error("the value is lost, or an empty one looks set")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"bulkfiling/internal/network"
 )
 
 // Errors of a sign-in by a provider. Their details are for the log: they may
@@ -239,16 +240,11 @@ func (p *Provider) permits(address string) error {
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("the provider names an invalid address: %q", address)
 	}
-	local := u.Scheme == "http" && loopback(u.Hostname()) && strings.HasPrefix(p.c.Issuer, "http://")
+	local := u.Scheme == "http" && network.IsLoopback(u.Hostname()) && strings.HasPrefix(p.c.Issuer, "http://")
 	if u.Scheme != "https" && !local {
 		return fmt.Errorf("the provider names an address that is not https: %q", address)
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (p *Provider) context(ctx context.Context) context.Context {
