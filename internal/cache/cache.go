@@ -5,6 +5,8 @@ package cache
 import (
 	"container/list"
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -53,13 +55,19 @@ func New[K ~string, V any](o Options[V]) *Cache[K, V] {
 }
 
 // Get returns the value of a key, and loads it where none counts any more. One
-// caller loads; who asks meanwhile waits for the same value, or for the end of
-// their context. A load that fails is not kept.
+// caller loads; the others wait for the same value, or for the end of their
+// context. A load that fails is not kept. A load that panics panics in its callers,
+// where a server recovers from it.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context) (V, error)) (V, error) {
 	if v, ok := c.Peek(key); ok {
 		return v, nil
 	}
-	loaded := c.flights.DoChan(string(key), func() (any, error) {
+	loaded := c.flights.DoChan(string(key), func() (_ any, err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				err = &loadPanic{cause, debug.Stack()}
+			}
+		}()
 		if v, ok := c.Peek(key); ok {
 			return v, nil
 		}
@@ -73,6 +81,9 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context)
 	})
 	select {
 	case r := <-loaded:
+		if p, ok := r.Err.(*loadPanic); ok {
+			panic(p)
+		}
 		v, _ := r.Val.(V)
 		return v, r.Err
 	case <-ctx.Done():
@@ -80,6 +91,15 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, load func(context.Context)
 		return none, ctx.Err()
 	}
 }
+
+// loadPanic is a panic of a load, on its way from the goroutine of the load to the
+// callers'.
+type loadPanic struct {
+	cause any
+	stack []byte
+}
+
+func (p *loadPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.cause, p.stack) }
 
 // Peek returns the value of a key that counts, and loads nothing.
 func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {

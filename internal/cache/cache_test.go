@@ -3,6 +3,8 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -122,4 +124,20 @@ func TestFailedLoads(t *testing.T) {
 			t.Error("what the caller did not wait for is not kept")
 		}
 	})
+}
+
+// A server recovers from a panic of its handler, but from none in a goroutine that
+// the cache started.
+func TestPanicOfALoadReachesItsCaller(t *testing.T) {
+	c := New[string](Options[int]{})
+	defer func() {
+		if cause := recover(); cause == nil || !strings.Contains(fmt.Sprint(cause), "boom") {
+			t.Errorf("recovered %v", cause)
+		}
+		if v, err := c.Get(t.Context(), "k", func(context.Context) (int, error) { return 7, nil }); v != 7 || err != nil {
+			t.Errorf("%d, %v", v, err)
+		}
+	}()
+	_, _ = c.Get(t.Context(), "k", func(context.Context) (int, error) { panic("boom") })
+	t.Error("no panic")
 }

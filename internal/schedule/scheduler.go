@@ -45,7 +45,7 @@ const (
 	// timesTTL is how long the due dates of a company list count: what the filing
 	// service says of the companies adds to them.
 	timesTTL = 6 * time.Hour
-	maxTimes = 1000
+	maxTimes = 10_000
 
 	// A page that shows 100,000 companies does not read their spreadsheet at every
 	// click.
