@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,25 +14,45 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// withLedger runs a command over a ledger that is there. It creates none.
+// withLedger runs do with the existing ledger, after it applied waiting events. It
+// creates no ledger.
 func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
-	env, err := a.environment()
+	env, err := a.chooseExisting()
 	if err != nil {
 		return err
 	}
-	chosen, err := env.UseExisting()
-	if err != nil {
-		return a.mentionOlderLedger(err, &env)
-	}
-	a.sayLedger(chosen)
 	if older := env.OlderLedger(); older != "" {
 		a.say("A ledger of an earlier version is in %s. It is not read: FILING_DATA_DIR=%s reads it.", older, older)
 	}
-	return a.useLedger(ctx, env, do)
+	return a.useLedger(ctx, env, true, do)
 }
 
-// withLedgerToList is withLedger for a command that lists what there is: where there is no
-// ledger there is nothing, which nothing says.
+// withLedgerUnchanged is withLedger for a command that must not change the ledger,
+// so it applies no events.
+func (a *app) withLedgerUnchanged(ctx context.Context, do func(*ledger.Ledger) error) error {
+	env, err := a.chooseExisting()
+	if err != nil {
+		return err
+	}
+	return a.useLedger(ctx, env, false, do)
+}
+
+// chooseExisting chooses an existing ledger.
+func (a *app) chooseExisting() (*config.Environment, error) {
+	env, err := a.environment()
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := env.UseExisting()
+	if err != nil {
+		return nil, a.mentionOlderLedger(err, &env)
+	}
+	a.sayLedger(chosen)
+	return &env, nil
+}
+
+// withLedgerToList is withLedger for a command that lists something. Without a
+// ledger it prints nothing, which says that there is none, and ends with 0.
 func (a *app) withLedgerToList(ctx context.Context, nothing string, do func(*ledger.Ledger) error) error {
 	err := a.withLedger(ctx, do)
 	if errors.Is(err, config.ErrNoLedger) && a.ledger == "" {
@@ -41,8 +62,8 @@ func (a *app) withLedgerToList(ctx context.Context, nothing string, do func(*led
 	return err
 }
 
-// withAnyLedger runs a command that keeps something in the ledger and needs no
-// service: over the ledger of the key, or one that is there, or a new one.
+// withAnyLedger runs do with the ledger of the API key, another existing ledger, or
+// a new one. It is for commands that record something without the filing service.
 func (a *app) withAnyLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
 	env, err := a.environment()
 	if err != nil {
@@ -53,11 +74,11 @@ func (a *app) withAnyLedger(ctx context.Context, do func(*ledger.Ledger) error) 
 		return err
 	}
 	a.sayLedger(chosen)
-	return a.useLedger(ctx, env, do)
+	return a.useLedger(ctx, &env, true, do)
 }
 
-// recognizeWithin is how long a command that sends nothing waits for the filing
-// service to say whose the key is.
+// recognizeWithin is how long a command that sends no order waits for the filing
+// service to report the organization of the key.
 const recognizeWithin = 10 * time.Second
 
 func (a *app) chooseLedger(ctx context.Context, env *config.Environment) (config.Chosen, error) {
@@ -76,8 +97,8 @@ func (a *app) chooseLedger(ctx context.Context, env *config.Environment) (config
 		}
 		if !nothing && env.Ledger == "" {
 			return chosen, fmt.Errorf(
-				"%w. There are ledgers already, and which one the API key belongs to only the filing service knows: "+
-					"name it with --ledger NAME", err)
+				"%w. There are several ledgers, and only the filing service knows which one belongs to the API key. "+
+					"Name the ledger with --ledger NAME", err)
 		}
 	}
 	if nothing {
@@ -86,58 +107,36 @@ func (a *app) chooseLedger(ctx context.Context, env *config.Environment) (config
 	return chosen, nil
 }
 
-// withLedgerUnchanged is withLedger for a command that must change nothing: not even what is
-// to be settled by itself.
-func (a *app) withLedgerUnchanged(ctx context.Context, do func(*ledger.Ledger) error) error {
-	env, err := a.environment()
-	if err != nil {
-		return err
-	}
-	chosen, err := env.UseExisting()
-	if err != nil {
-		return a.mentionOlderLedger(err, &env)
-	}
-	a.sayLedger(chosen)
+// useLedger opens the chosen ledger and runs do.
+func (a *app) useLedger(ctx context.Context, env *config.Environment, applyEvents bool,
+	do func(*ledger.Ledger) error) error {
 	l, err := env.OpenLedger(ctx)
 	if err != nil {
 		return err
 	}
-	err = do(l)
-	if closing := l.Close(); err == nil {
-		err = closing
+	a.env = env
+	if applyEvents {
+		var confirmed []jobs.Confirmed
+		confirmed, err = jobs.CatchUp(ctx, l)
+		a.sayConfirmed(confirmed)
 	}
-	return err
-}
-
-// useLedger opens the ledger that was chosen for as long as do works with it.
-func (a *app) useLedger(ctx context.Context, env config.Environment, do func(*ledger.Ledger) error) error {
-	l, err := env.OpenLedger(ctx)
-	if err != nil {
-		return err
-	}
-	a.env = &env
-	settled, err := jobs.CatchUp(ctx, l)
-	a.saySettled(settled)
 	if err == nil {
 		err = do(l)
 	}
-	if closing := l.Close(); err == nil {
-		err = closing
-	}
-	return err
+	return cmp.Or(err, l.Close())
 }
 
-// mentionOlderLedger adds to an error that the ledger of an earlier version is near.
+// mentionOlderLedger adds to an error that there is a ledger of an earlier version.
 func (a *app) mentionOlderLedger(err error, env *config.Environment) error {
 	if older := env.OlderLedger(); older != "" && errors.Is(err, config.ErrNoLedger) {
 		return fmt.Errorf(
-			"%w. An earlier version kept its ledger in %s: FILING_DATA_DIR=%s reads it, and importer run says how "+
-				"to take it over", err, older, older)
+			"%w. An earlier version kept its ledger in %s: FILING_DATA_DIR=%s reads it, and importer run explains how "+
+				"to keep using it", err, older, older)
 	}
 	return err
 }
 
-// sayLedger says which ledger is used, where that is not the only answer.
+// sayLedger prints which ledger is used, if there are several.
 func (a *app) sayLedger(c config.Chosen) {
 	if !c.Several {
 		return
@@ -149,9 +148,9 @@ func (a *app) sayLedger(c config.Chosen) {
 	a.say("%s.", text)
 }
 
-// recognize chooses the ledger of the key's organization, with patience. Where
-// the filing service cannot be asked the file is still recorded, in a ledger
-// from which nothing is sent, and the ending says why.
+// recognizeKey chooses the ledger of the key's organization. If the filing service
+// does not respond, the file is still recorded, in a ledger from which nothing is
+// sent, and the outcome says why.
 func (r *filingRun) recognizeKey(ctx context.Context) (jobs.Outcome, error) {
 	var chosen config.Chosen
 	const question = "the organization of the API key"
@@ -174,12 +173,12 @@ func (r *filingRun) recognizeKey(ctx context.Context) (jobs.Outcome, error) {
 	return ending, nil
 }
 
-// unrecognized is the ending of a run whose key no organization was found to
-// belong to. That the key is refused is kept, for whoever looks at the batch.
+// recordUnrecognized returns the outcome of a run whose key has no recognized
+// organization. It records a rejected key for the status of the batch.
 func (r *filingRun) recordUnrecognized(ctx context.Context) jobs.Outcome {
 	if r.recognized.Reason == jobs.KeyRefused {
 		if err := r.ledger.Fleet().KeyRefused(context.WithoutCancel(ctx), r.recognized.Halted.Note); err != nil {
-			r.say("It could not be recorded that the key is refused: %v", err)
+			r.say("The rejected API key could not be recorded: %v", err)
 		}
 	}
 	return r.recognized

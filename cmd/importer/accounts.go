@@ -40,9 +40,6 @@ Passwords are stored as argon2id hashes, one-time sign-in links as SHA-256 hashe
 		a.accountsLinksCommand(), a.accountsVouchCommand())
 }
 
-// anAccount is the argument check of commands about one account.
-var anAccount = one("account name (importer accounts list shows them)")
-
 func (a *app) accountsListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -97,7 +94,7 @@ func (a *app) listAccounts(all []ledger.Account, asJSON bool) error {
 	}.print(a, all, asJSON)
 }
 
-// roleText is what an account may do, in words.
+// roleText lists roles for a person.
 func roleText(roles []ledger.Role) string {
 	words := make([]string, len(roles))
 	for i, r := range roles {
@@ -106,8 +103,8 @@ func roleText(roles []ledger.Role) string {
 	return cmp.Or(strings.Join(words, ", "), "none")
 }
 
-// rolesNamed reads roles as they were typed.
-func rolesNamed(words []string) ([]ledger.Role, error) {
+// parseRoles reads the names of roles.
+func parseRoles(words []string) ([]ledger.Role, error) {
 	var roles []ledger.Role
 	for _, w := range words {
 		if !slices.Contains(ledger.Roles, ledger.Role(w)) {
@@ -140,7 +137,7 @@ printed. For another link: importer accounts link`,
 			"importer accounts add leo --role approver",
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
-			roles, err := rolesNamed(words)
+			roles, err := parseRoles(words)
 			if err != nil {
 				return err
 			}
@@ -177,7 +174,20 @@ printed. For another link: importer accounts link`,
 	return c
 }
 
-// withAccount runs a command about an account that is there.
+// accountCommand completes a command about one existing account, its first argument.
+func (a *app) accountCommand(c *cobra.Command,
+	do func(ctx context.Context, l *ledger.Ledger, account ledger.Account) error) *cobra.Command {
+	if c.Args == nil {
+		c.Args = one("account name (importer accounts list shows them)")
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.withAccount(c.Context(), args[0],
+			func(l *ledger.Ledger, account ledger.Account) error { return do(c.Context(), l, account) })
+	}
+	return c
+}
+
+// withAccount runs do with an existing account.
 func (a *app) withAccount(ctx context.Context, name string, do func(*ledger.Ledger, ledger.Account) error) error {
 	return a.withLedger(ctx, func(l *ledger.Ledger) error {
 		account, err := l.Accounts().Find(ctx, name)
@@ -211,15 +221,14 @@ who are signed in.`,
 			if len(words) == 1 && words[0] == "none" {
 				words = nil
 			}
-			roles, err := rolesNamed(words)
+			roles, err := parseRoles(words)
 			if err != nil {
 				return err
 			}
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
 				note := fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles))
 				if err := l.Accounts().Change(withAudit(c.Context(), "account-roles", account.Name, note),
-					account.ID, roles,
-					account.Disabled); err != nil {
+					account.ID, roles, account.Disabled); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "Roles of %s: %s.\n", account.Name, roleText(roles))
@@ -229,74 +238,64 @@ who are signed in.`,
 	}
 }
 
-// accountsDisableCommand is both commands: the one that disables and the one
-// that takes it back.
+// accountsDisableCommand is the command that disables an account, or the one that
+// enables it again.
 func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
 	use, short, said := "enable", "Enable a disabled account", "Account %s is enabled.\n"
 	if disabled {
 		use, short, said = "disable", "Disable an account and sign it out everywhere", "Account "+
 			"%s is disabled and signed out. Its sign-in links no longer work.\n"
 	}
-	return &cobra.Command{
+	return a.accountCommand(&cobra.Command{
 		Use:     use + " NAME",
 		Short:   short,
 		Example: "  importer accounts " + use + " leo",
-		Args:    anAccount,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.Accounts().Change(withAudit(c.Context(), "account-"+use, account.Name, ""), account.ID,
-					account.Roles, disabled); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.out, said, account.Name)
-				return nil
-			})
-		},
-	}
+	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account) error {
+		if err := l.Accounts().Change(withAudit(ctx, "account-"+use, account.Name, ""), account.ID,
+			account.Roles, disabled); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, said, account.Name)
+		return nil
+	})
 }
 
 func (a *app) accountsPasswordCommand() *cobra.Command {
 	var stdin bool
-	c := &cobra.Command{
+	c := a.accountCommand(&cobra.Command{
 		Use:   "password NAME",
 		Short: "Set an account's password and sign it out everywhere",
 		Long: `password asks for a password twice without showing it, or reads it from stdin. A
 password needs at least 12 characters. As on the page, common passwords, patterns,
 and names of people, the firm, or this product are refused.`,
 		Example: "  importer accounts password ana\n  importer accounts password ana --stdin < password.txt",
-		Args:    anAccount,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				read := a.askPassword
-				if stdin {
-					read = a.readPassword
-				}
-				password, err := read(c.Context())
-				if err != nil {
-					return err
-				}
-				if at := a.pageHost(); at != "" {
-					l.Accounts().RefuseInPasswords(at)
-				}
-				if err := l.Accounts().SetPassword(withAudit(c.Context(), "account-password", account.Name, ""),
-					account.ID,
-					password); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.out, "The password of %s was set.\n", account.Name)
-				return nil
-			})
-		},
-	}
+	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account) error {
+		read := a.askPassword
+		if stdin {
+			read = a.readPassword
+		}
+		password, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		if at := a.pageHost(); at != "" {
+			l.Accounts().RefuseInPasswords(at)
+		}
+		audited := withAudit(ctx, "account-password", account.Name, "")
+		if err := l.Accounts().SetPassword(audited, account.ID, password); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "The password of %s was set.\n", account.Name)
+		return nil
+	})
 	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from stdin")
 	return c
 }
 
-// readPassword reads a password from the standard input, which holds that line
-// alone. It may have spaces in it.
+// readPassword reads a password, the only line of stdin. It can have spaces.
 func (a *app) readPassword(ctx context.Context) (string, error) {
 	const longest = 4096
-	content, err := typed(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longest+1)) })
+	content, err := readTyped(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longest+1)) })
 	password := strings.TrimRight(string(content), "\r\n")
 	switch {
 	case err != nil:
@@ -307,9 +306,9 @@ func (a *app) readPassword(ctx context.Context) (string, error) {
 	return password, nil
 }
 
-// askPassword asks for a password twice, without an echo. The terminal stops
-// showing what is typed before the question appears, so that a Ctrl-C at any
-// moment finds a state to go back to; in that mode Ctrl-C is a key like any other.
+// askPassword asks for a password twice, without an echo. The terminal is in raw
+// mode before the question appears, so that Ctrl-C at any moment restores it; in
+// that mode Ctrl-C is read as a key.
 func (a *app) askPassword(ctx context.Context) (string, error) {
 	if !a.terminal(a.in) {
 		return "", errors.New("stdin is not a terminal; use --stdin to read the password from it")
@@ -326,7 +325,7 @@ func (a *app) askPassword(ctx context.Context) (string, error) {
 	}{a.in, a.err}, "")
 	var lines [2]string
 	for i, question := range []string{"Password: ", "Repeat the password: "} {
-		lines[i], err = typed(ctx, func() (string, error) { return terminal.ReadPassword(question) })
+		lines[i], err = readTyped(ctx, func() (string, error) { return terminal.ReadPassword(question) })
 		switch {
 		case ctx.Err() != nil || errors.Is(err, io.EOF):
 			fmt.Fprint(a.err, "\r\n")
@@ -341,7 +340,7 @@ func (a *app) askPassword(ctx context.Context) (string, error) {
 	return lines[0], nil
 }
 
-// How long a link is good: unless it is said, and at most.
+// The default and the longest validity of a link.
 const (
 	linkLife = 24 * time.Hour
 	maxLink  = 7 * 24 * time.Hour
@@ -349,8 +348,8 @@ const (
 
 const urlUsage = "the page's address, such as https://filings.example.com (default: PUBLIC_URL)"
 
-// pageAddress reads the address below which links lead: --url, or else what
-// PUBLIC_URL says. It is empty where neither says anything.
+// pageAddress is the address of the page: --url, or PUBLIC_URL; empty without
+// both.
 func (a *app) pageAddress(asked string) (*url.URL, error) {
 	name := "--url"
 	if asked == "" {
@@ -366,7 +365,7 @@ func (a *app) pageAddress(asked string) (*url.URL, error) {
 	return page, nil
 }
 
-// pageHost is the host of PUBLIC_URL; empty where it is not set.
+// pageHost is the host of PUBLIC_URL; empty if it is not set.
 func (a *app) pageHost() string {
 	page, err := a.pageAddress("")
 	if err != nil {
@@ -375,8 +374,8 @@ func (a *app) pageHost() string {
 	return page.Hostname()
 }
 
-// makeLink makes a link that lets its holder in once, as that account, and
-// prints it: it can be had in no other way.
+// makeLink creates a one-time sign-in link for an account and prints it. It cannot
+// be shown again.
 func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Account, page *url.URL,
 	life time.Duration) error {
 	if a.env.SignIn.Only && !account.BreakGlass {
@@ -394,9 +393,9 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 	if err != nil {
 		return err
 	}
-	what := "One-time sign-in link, valid until %s for %s:"
+	what := "One-time sign-in link for %[2]s, valid until %[1]s:"
 	if account.HasPassword {
-		what = "One-time link to reset a password, valid until %s for %s, who will be notified:"
+		what = "One-time link for %[2]s to reset the password, valid until %[1]s. %[2]s will be notified:"
 	}
 	a.say(what, time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
 	link := url.URL{
@@ -409,7 +408,7 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 	return err
 }
 
-// linkNote says in the audit log what a link is for.
+// linkNote is the note of the audit log about a link.
 func linkNote(account ledger.Account, life time.Duration) string {
 	if account.HasPassword {
 		return "to reset the password, for " + life.String()
@@ -417,7 +416,7 @@ func linkNote(account ledger.Account, life time.Duration) string {
 	return "to sign in, for " + life.String()
 }
 
-// accountsLinksCommand lists the open links, or ends one.
+// accountsLinksCommand lists the open links, or revokes one.
 func (a *app) accountsLinksCommand() *cobra.Command {
 	var revoke string
 	c := &cobra.Command{
@@ -467,7 +466,7 @@ func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
 }
 
 func (a *app) accountsVouchCommand() *cobra.Command {
-	return &cobra.Command{
+	return a.accountCommand(&cobra.Command{
 		Use:   "vouch NAME",
 		Short: "Confirm that the owner of an account set its password",
 		Long: `vouch confirms that the owner of an account set its password. Until then, the
@@ -476,18 +475,14 @@ neither can approve the other's uploads. Another operator can confirm the accoun
 the settings of the page. If there is only one operator, use this command. Ask the
 owner first, in person or by phone.`,
 		Example: "  importer accounts vouch leo",
-		Args:    anAccount,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.Accounts().VouchFor(withAudit(c.Context(), "account-vouch", account.Name, ""),
-					account.ID); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.out, "Confirmed: %s set the password of this account.\n", account.Name)
-				return nil
-			})
-		},
-	}
+	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account) error {
+		if err := l.Accounts().VouchFor(withAudit(ctx, "account-vouch", account.Name, ""),
+			account.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "Confirmed: %s set the password of this account.\n", account.Name)
+		return nil
+	})
 }
 
 func (a *app) accountsLinkCommand() *cobra.Command {
@@ -503,7 +498,7 @@ with care: it is not shown again. Without --url and PUBLIC_URL, only the path be
 the page's address is printed.`,
 		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana " +
 			"--for 30m",
-		Args: anAccount,
+		Args: one("account name (importer accounts list shows them)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if life <= 0 || life > maxLink {
 				return usage("--for must be more than 0 and at most %s", maxLink)

@@ -17,15 +17,15 @@ import (
 	"bulkfiling/internal/text"
 )
 
-// app is what every command works with: the terminal and the environment.
+// app has what every command uses: the terminal and the environment.
 type app struct {
 	in     io.Reader
 	out    io.Writer // results
-	err    io.Writer // progress, questions and complaints
+	err    io.Writer // progress, questions, and errors
 	getenv func(string) string
 	live   bool
-	ledger string              // the one that --ledger names
-	env    *config.Environment // of the ledger that is open; nil before
+	ledger string              // the value of --ledger
+	env    *config.Environment // of the open ledger; nil before
 	paint  painter
 }
 
@@ -41,18 +41,17 @@ func (a *app) terminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// complain prints an error as a person reads it: whole sentences keep their
-// form, and nothing is printed twice.
-func (a *app) complain(err error) {
-	if text, ok := inPlainWords(err); ok {
+// printError prints an error for a person.
+func (a *app) printError(err error) {
+	if text, ok := explainStorage(err); ok {
 		err = errors.New(text)
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.paint.red("importer:"), err)
 }
 
-// inPlainWords says what a person can do about a ledger that cannot be read or
-// written, in place of the database's words.
-func inPlainWords(err error) (string, bool) {
+// explainStorage says what a person can do about a ledger that cannot be read or
+// written, instead of the database's message.
+func explainStorage(err error) (string, bool) {
 	text := err.Error()
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
@@ -69,10 +68,10 @@ func inPlainWords(err error) (string, bool) {
 	return "", false
 }
 
-// say prints a line of the story beside the results.
+// say prints a line beside the results.
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
 
-// environment reads the variables.
+// environment reads the configuration.
 func (a *app) environment() (config.Environment, error) {
 	e, err := config.Read(a.getenv)
 	e.Live, e.Ledger = e.Live || a.live, a.ledger
@@ -80,28 +79,28 @@ func (a *app) environment() (config.Environment, error) {
 	return e, err
 }
 
-// usage is an error of the command line.
+// usage returns an error of the command line.
 func usage(format string, args ...any) error {
 	return fmt.Errorf(format+" (see --help)", args...)
 }
 
-// painter colours text where a person reads it.
+// painter colors text for a terminal.
 type painter struct{ on bool }
 
-func (p painter) colour(code, s string) string {
+func (p painter) color(code, s string) string {
 	if !p.on {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (p painter) red(s string) string    { return p.colour("31", s) }
-func (p painter) green(s string) string  { return p.colour("32", s) }
-func (p painter) yellow(s string) string { return p.colour("33", s) }
-func (p painter) bold(s string) string   { return p.colour("1", s) }
-func (p painter) dim(s string) string    { return p.colour("2", s) }
+func (p painter) red(s string) string    { return p.color("31", s) }
+func (p painter) green(s string) string  { return p.color("32", s) }
+func (p painter) yellow(s string) string { return p.color("33", s) }
+func (p painter) bold(s string) string   { return p.color("1", s) }
+func (p painter) dim(s string) string    { return p.color("2", s) }
 
-// command is the whole tree.
+// command returns the root command with all others.
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "importer",
@@ -168,7 +167,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// oneFile is the argument check of commands that take a file.
+// oneFile is the argument check of commands that take one file.
 func oneFile(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usage("%s takes one file", c.CommandPath())
@@ -176,7 +175,7 @@ func oneFile(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// atMostOne is the argument check of commands that take a batch or nothing.
+// atMostOne is the argument check of commands that take a batch or no argument.
 func atMostOne(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return usage("%s takes one batch", c.CommandPath())
@@ -202,21 +201,21 @@ func first(args []string) string {
 // count and countOf write a number and its noun.
 var count, countOf = text.Count, text.CountOf
 
-// errDeclined is a no: what was asked about is left as it was, and the same
-// command asks again.
+// errDeclined is the error of a question that was not answered with yes. Nothing
+// was changed, and the same command asks again.
 var errDeclined = exit(exitStopped)
 
-// confirm asks a yes-or-no question. It is nil for a yes; anything else is a no,
-// which leaves things as they are, and so does a Ctrl-C: otherwise says so.
+// confirm asks a yes-or-no question and returns nil for yes. Any other answer and
+// Ctrl-C change nothing, which otherwise says.
 func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	if !a.terminal(a.in) {
 		return errors.New("stdin is not a terminal; use --yes to skip the prompt")
 	}
-	if err := a.forgetTyped(); err != nil {
+	if err := a.discardTyped(); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	answer, err := typed(ctx, func() (word string, err error) {
+	answer, err := readTyped(ctx, func() (word string, err error) {
 		_, err = fmt.Fscanln(a.in, &word)
 		return word, err
 	})
@@ -234,9 +233,9 @@ func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	return errDeclined
 }
 
-// forgetTyped throws away what was typed before a question is shown: whoever
-// presses y while nothing seems to happen has not read what it would agree to.
-func (a *app) forgetTyped() error {
+// discardTyped discards what was typed before a question is shown: a person who
+// presses y while nothing seems to happen has not read the question.
+func (a *app) discardTyped() error {
 	if !a.terminal(a.in) {
 		return nil
 	}
@@ -246,9 +245,9 @@ func (a *app) forgetTyped() error {
 	return nil
 }
 
-// typed is what read takes from a person, unless ctx ends first: a terminal that
-// is read knows nothing of that, and the read is left behind.
-func typed[T any](ctx context.Context, read func() (T, error)) (T, error) {
+// readTyped returns what read reads from a person, or the error of ctx as soon as
+// it ends. A read of a terminal cannot be interrupted, so it is abandoned then.
+func readTyped[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type input struct {
 		value T
 		err   error

@@ -48,10 +48,10 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	if err != nil {
 		return err
 	}
-	if err := refuseApproval(ctx, l, b); err != nil {
+	if err := checkApprover(ctx, l, b); err != nil {
 		return err
 	}
-	p, err := pricing.Propose(ctx, l, a.today(l), b.ID)
+	p, err := pricing.Propose(ctx, l, a.currentPrices(l), b.ID)
 	if b.ID != "" && b.Approval.State != ledger.ApprovalWanted {
 		if increase, err := l.Approvals().CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
 			return errors.Join(err, a.approveCosts(ctx, l, b, yes))
@@ -87,17 +87,17 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 			return err
 		}
 	}
-	if err := l.Approvals().Approve(withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total)), b.ID, p.Hash,
-		currentUser()); err != nil {
+	audited := withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total))
+	if err := l.Approvals().Approve(audited, b.ID, p.Hash, currentUser()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "Batch %s was approved by %s.\n", b.ID, currentUser())
 	return a.sayWhoPlaces(ctx, l, b, "")
 }
 
-// refuseApproval says why this command may not approve what waits in a batch; nil
-// where it may. It is asked before anything is quoted or shown.
-func refuseApproval(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error {
+// checkApprover returns an error if the current user may not approve the batch here.
+// It runs before anything is quoted or shown.
+func checkApprover(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error {
 	if b.Approval.State != ledger.ApprovalWanted {
 		increase, err := l.Approvals().CostIncrease(ctx, b.ID)
 		if err != nil || increase.Rows == 0 {
@@ -111,8 +111,8 @@ func refuseApproval(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error
 	return err
 }
 
-// howToApprove says where a batch that waits can be approved. A policy that covers
-// commands leaves the page alone.
+// howToApprove says where a batch can be approved: under a policy that covers
+// commands, only on the page.
 func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 	why, err := l.Approvals().Barred(ledger.AtTerminal(ctx, currentUser()), batch, currentUser())
 	if err == nil && why != nil && why.Typed {
@@ -121,8 +121,8 @@ func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 	return "approve it on the page or with importer approve " + batch
 }
 
-// approveCosts shows the rows of a batch that cost more than was approved, if
-// there are any, and asks for the approval of what they cost now.
+// approveCosts shows the rows of a batch that cost more than approved, and asks for
+// approval of the new cost.
 func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, yes bool) error {
 	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
 	if err != nil || increase.Rows == 0 {
@@ -149,9 +149,9 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	return nil
 }
 
-// today quotes at today's prices, where the environment names a service that
-// answers for this ledger; otherwise the quotes of the plan stand.
-func (a *app) today(l *ledger.Ledger) pricing.Source {
+// currentPrices returns the source of current prices. If the filing service does
+// not answer for this ledger, the prices of the plan apply.
+func (a *app) currentPrices(l *ledger.Ledger) pricing.Source {
 	return func(ctx context.Context) (pricing.Quoter, error) {
 		client, err := a.env.Client()
 		if err != nil {
@@ -169,7 +169,7 @@ func (a *app) today(l *ledger.Ledger) pricing.Source {
 	}
 }
 
-// showProposal shows what is to be approved.
+// showProposal prints the batch to approve.
 func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Proposal) (jobs.Warnings, error) {
 	b := p.Batch
 	fmt.Fprintf(a.out, "Batch %s (%s), submitted by %s on %s\n", b.ID, b.File, b.CreatedBy,
@@ -193,14 +193,14 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 	return a.sayWarnings(ctx, l, b, "importer results "+b.ID+" -o FILE")
 }
 
-// sayWhoPlaces says who goes on with a batch that was left to the workers. file is
-// the sheet that run could go on with; "" where there is none.
+// sayWhoPlaces says what a submitted batch waits for. file is the spreadsheet for
+// importer run; "" if there is none.
 func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
 	processes, err := l.Fleet().Processes(ctx)
 	if err != nil {
 		return err
 	}
-	// A run places its own sheet alone.
+	// A run places only the orders of its own batch.
 	placed := slices.ContainsFunc(processes,
 		func(p ledger.Process) bool { return p.Alive && p.Places && p.What != "run" })
 	b, err = l.Batch(ctx, b.ID)

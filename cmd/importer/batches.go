@@ -17,9 +17,9 @@ import (
 	"bulkfiling/internal/retry"
 )
 
-// saySettled prints the uncertain rows that an event resolved.
-func (a *app) saySettled(settled []jobs.Confirmed) {
-	for _, s := range settled {
+// sayConfirmed prints the uncertain rows that an event resolved.
+func (a *app) sayConfirmed(confirmed []jobs.Confirmed) {
+	for _, s := range confirmed {
 		a.say("%s", s)
 	}
 }
@@ -147,8 +147,8 @@ func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed 
 	}
 	defer stop()
 	for {
-		settled, err := jobs.ApplyEvents(ctx, l)
-		if a.saySettled(settled); err != nil {
+		confirmed, err := jobs.ApplyEvents(ctx, l)
+		if a.sayConfirmed(confirmed); err != nil {
 			return err
 		}
 		now, err := l.Progress(ctx, batch)
@@ -241,8 +241,8 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	return nil
 }
 
-// disagreement says that the recorded balance and the service disagree, and how
-// to correct the record; "" where they do not.
+// disagreement says that the recorded balance differs from the filing service, and
+// how to correct it; "" if it does not.
 func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.Halted) (string, error) {
 	book, err := l.Balance(ctx)
 	if err != nil {

@@ -38,7 +38,7 @@ commented.`,
 	return c
 }
 
-// shownProblems is how many different problems a person is shown; the workbook has all.
+// shownProblems is how many different problems are printed; the workbook has all.
 const shownProblems = 50
 
 func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
@@ -63,34 +63,34 @@ func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, 
 	a.showColumns(imp)
 	lines := json.NewEncoder(a.out)
 	problems, errors, warnings := 0, 0, 0
-	var alike problemGroups
+	var groups problemGroups
 	step := a.phase("Reading " + filepath.Base(path))
 	tally, err := imp.Check(ctx, func(p importer.Problem) error {
 		problems++
 		if p.Severity == importer.Error {
 			errors++
-		} else if p.Rule != "row.repeat" { // which is skipped, not sent
+		} else if p.Rule != "row.repeat" { // a repeated row is skipped
 			warnings++
 		}
 		if asJSON {
 			return lines.Encode(p)
 		}
-		alike.add(p)
+		groups.add(p)
 		return nil
 	})
 	step.end()
 	if err != nil {
 		return err
 	}
-	a.showProblems(&alike)
+	a.showProblems(&groups)
 	for _, note := range imp.Notes() {
 		a.say("%s", note)
 	}
-	var marked string
+	var checked string
 	if problems > 0 {
 		var left string
-		if marked, left, err = o.choose(); err == nil {
-			err = imp.WriteChecked(ctx, marked)
+		if checked, left, err = o.choose(); err == nil {
+			err = imp.WriteChecked(ctx, checked)
 		}
 		if err != nil {
 			return err
@@ -104,9 +104,9 @@ func (a *app) checkFile(ctx context.Context, path, output string, f sheetFlags, 
 			return err
 		}
 	} else {
-		a.showTally(tally, problems, warnings, marked, imp)
+		a.showTally(tally, problems, warnings, checked, imp)
 	}
-	if tally.Invalid > 0 || errors > 0 { // an officer may belong to no row
+	if tally.Invalid > 0 || errors > 0 { // an officer can have errors without a row
 		return exit(exitCorrect)
 	}
 	return nil
@@ -119,8 +119,8 @@ type problemGroup struct {
 	count int
 }
 
-// problemGroups are the problems of a sheet, the identical ones of a column
-// together, in the order of the first of each. Only those to be shown are kept.
+// problemGroups groups identical problems of a column, in the order of the first of
+// each. It keeps only the groups that are printed.
 type problemGroups struct {
 	groups []problemGroup
 	at     map[problemKey]int
@@ -172,7 +172,10 @@ func (a *app) showGroup(g *problemGroup) {
 	if more := g.count - len(g.cells); more > 0 {
 		where += fmt.Sprintf(" and %d more", more)
 	}
-	if g.Sheet != "" {
+	switch {
+	case g.Sheet != "" && strings.HasPrefix(where, "row "):
+		where = g.Sheet + ", " + where
+	case g.Sheet != "":
 		where = g.Sheet + "!" + where
 	}
 	paint := a.paint.red
@@ -186,7 +189,7 @@ func (a *app) showGroup(g *problemGroup) {
 	fmt.Fprintf(a.out, "%s  %s\n", paint(where), message)
 }
 
-func (a *app) showTally(t importer.Tally, problems, warnings int, marked string, imp *importer.Import) {
+func (a *app) showTally(t importer.Tally, problems, warnings int, checked string, imp *importer.Import) {
 	if problems > 0 {
 		fmt.Fprintln(a.out)
 	}
@@ -202,6 +205,6 @@ func (a *app) showTally(t importer.Tally, problems, warnings int, marked string,
 	}
 	fmt.Fprintln(a.out)
 	if problems > 0 {
-		fmt.Fprintf(a.out, "The wrong cells are highlighted in %s\n", marked)
+		fmt.Fprintf(a.out, "The wrong cells are highlighted in %s\n", checked)
 	}
 }

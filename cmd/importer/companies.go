@@ -39,7 +39,7 @@ func (a *app) companiesGetCommand() *cobra.Command {
 	})
 }
 
-// companyFlags describe a company on the command line.
+// companyFlags are the flags that describe a company.
 type companyFlags struct {
 	company            filing.Company
 	entityType, state  string

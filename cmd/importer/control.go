@@ -11,8 +11,8 @@ import (
 	"bulkfiling/internal/report"
 )
 
-// change is a command that changes one batch.
-func (a *app) change(use, short string,
+// changeCommand is a command that changes one batch.
+func (a *app) changeCommand(use, short string,
 	do func(context.Context, *ledger.Ledger, ledger.Batch) (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:     use + " BATCH",
@@ -36,9 +36,9 @@ func (a *app) change(use, short string,
 }
 
 func (a *app) pauseCommand() *cobra.Command {
-	return a.change("pause", "Pause a batch: send no more orders until it is resumed",
+	return a.changeCommand("pause", "Pause a batch: send no more orders until it is resumed",
 		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
-			if text, err := finished(ctx, l, b, "pause"); text != "" || err != nil {
+			if text, err := finishedText(ctx, l, b, "pause"); text != "" || err != nil {
 				return text, err
 			}
 			return fmt.Sprintf(
@@ -48,7 +48,7 @@ func (a *app) pauseCommand() *cobra.Command {
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	return a.change("resume", "Resume a paused batch, or one that waits for funds",
+	return a.changeCommand("resume", "Resume a paused batch, or one that waits for funds",
 		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 			if b.Canceled {
 				return "", fmt.Errorf(
@@ -63,9 +63,9 @@ func (a *app) resumeCommand() *cobra.Command {
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	return a.change("cancel", "Cancel every row of a batch that was not sent",
+	return a.changeCommand("cancel", "Cancel every row of a batch that was not sent",
 		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
-			if text, err := finished(ctx, l, b, "cancel"); text != "" || err != nil {
+			if text, err := finishedText(ctx, l, b, "cancel"); text != "" || err != nil {
 				return text, err
 			}
 			n, err := l.CancelBatch(ctx, b.ID)
@@ -83,16 +83,16 @@ func (a *app) cancelCommand() *cobra.Command {
 					" The same file belongs to this canceled batch. To send it: importer retry %s --canceled",
 					b.ID)
 			}
-			if doubt := counts[filing.Ready] + counts[filing.Placing]; doubt > 0 {
-				text += fmt.Sprintf(" Already sent, without an answer yet: %s.", count(doubt, "row"))
+			if sent := counts[filing.Ready] + counts[filing.Placing]; sent > 0 {
+				text += fmt.Sprintf(" Already sent, without an answer yet: %s.", count(sent, "row"))
 			}
 			return text, nil
 		})
 }
 
-// finished says that nothing is left of a batch to be paused or canceled; it is
-// empty where something is.
-func finished(ctx context.Context, l *ledger.Ledger, b ledger.Batch, what string) (string, error) {
+// finishedText says that no row of a batch can be paused or canceled; "" if one
+// can.
+func finishedText(ctx context.Context, l *ledger.Ledger, b ledger.Batch, what string) (string, error) {
 	counts, err := l.Counts(ctx, b.ID)
 	if err != nil || b.Canceled || counts[filing.Ready]+counts[filing.Placing]+counts[filing.Uncertain] > 0 {
 		return "", err
@@ -103,24 +103,24 @@ func finished(ctx context.Context, l *ledger.Ledger, b ledger.Batch, what string
 
 func (a *app) retryCommand() *cobra.Command {
 	var canceled bool
-	c := a.change("retry", "Make the rejected or canceled rows of a batch ready again",
+	c := a.changeCommand("retry", "Make the rejected or canceled rows of a batch ready again",
 		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 			if canceled {
-				return revive(ctx, l, b)
+				return reviveCanceled(ctx, l, b)
 			}
 			n, err := l.RetryBatch(ctx, b.ID)
-			return fmt.Sprintf("Ready again: %s of batch %s. %s", count(n, "rejected row"), b.ID, sends), err
+			return fmt.Sprintf("Ready again: %s of batch %s. %s", count(n, "rejected row"), b.ID, whoSends), err
 		})
 	c.Flags().BoolVar(&canceled, "canceled", false,
 		"the canceled rows that were never sent, instead of the rejected rows")
 	return c
 }
 
-const sends = "Workers send ready rows; without workers, run the same importer run again."
+const whoSends = "Workers send ready rows; without workers, run the same importer run again."
 
-// revive makes what was taken back ready again, and says what else the batch
-// waits for.
-func revive(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+// reviveCanceled makes canceled rows ready again, and says what else the batch waits
+// for.
+func reviveCanceled(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 	n, left, err := l.ReviveBatch(ctx, b.ID)
 	if err != nil {
 		return "", err
@@ -139,7 +139,7 @@ func revive(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, erro
 	case b.Paused:
 		text += fmt.Sprintf(" The batch is paused. To resume it: importer resume %s", b.ID)
 	default:
-		text += " " + sends
+		text += " " + whoSends
 	}
 	return text, nil
 }

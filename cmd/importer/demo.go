@@ -21,7 +21,7 @@ import (
 	"bulkfiling/samples"
 )
 
-// The demo's money: enough for most of the sample, so that it runs dry.
+// The demo's balance does not cover the whole sample, so that the funds run out.
 const (
 	demoOpening = 9_000_00
 	demoTopUp   = 15_000_00
@@ -29,8 +29,7 @@ const (
 	demoSecret  = "whsec_demo"
 )
 
-// What the demo keeps in its folder beside the sheets. None of the names is one
-// that real work has.
+// Files of the demo beside the spreadsheets. Real work has none of these names.
 const (
 	demoData     = ".bulkfiling-demo"
 	demoMark     = "made-by-importer-demo.txt"
@@ -87,7 +86,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 
 	demo := a.demoApp(map[string]string{
 		"FILING_BASE_URL": "http://" + listener.Addr().String() + "/v1", "FILING_API_KEY": demoKey,
-		"FILING_WEBHOOK_SECRET": demoSecret, // nothing of the demo is told by events: it needs no word about them
+		"FILING_WEBHOOK_SECRET": demoSecret, // avoids the warning about events, which the demo does not use
 		"FILING_DATA_DIR":       data, "FILING_FEES": fees, "WORKER_CONCURRENCY": "8",
 	})
 
@@ -117,9 +116,8 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	return a.printRecords(before, service.Books(), file)
 }
 
-// claimDemo makes the folder the demo's: one that is not there or empty is
-// marked, one that an earlier demo marked is the demo's already. In any other
-// somebody works.
+// claimDemo marks a new or empty folder as the demo's, and accepts one that an
+// earlier demo marked. Any other folder may have real work in it.
 func claimDemo(dir string) error {
 	mark := filepath.Join(dir, demoMark)
 	if found, err := os.ReadFile(mark); err == nil && string(found) == demoMarkText {
@@ -144,28 +142,27 @@ func claimDemo(dir string) error {
 	return nil
 }
 
-// prepareDemo lays a fresh sample and the sandbox's state fees out in a folder
-// that is the demo's. The ledger of an earlier demo is cleared away: its sandbox
-// is gone.
+// prepareDemo writes the sample and the sandbox's state fees. It removes the ledger
+// of an earlier demo, whose sandbox is gone.
 func prepareDemo(data, file, fees string) error {
 	if err := os.RemoveAll(data); err != nil {
-		return fmt.Errorf("clear the last demo away: %w", err)
+		return fmt.Errorf("remove the files of the last demo: %w", err)
 	}
 	for _, ending := range []string{".results.xlsx", ".checked.xlsx"} { // of a sandbox that is gone
 		if err := os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ending); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("clear the last demo away: %w", err)
+			return fmt.Errorf("remove the files of the last demo: %w", err)
 		}
 	}
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return fmt.Errorf("make the folder of the demo's ledger: %w", err)
 	}
 	if err := os.WriteFile(file, samples.AnnualReports, 0o666); err != nil {
-		return fmt.Errorf("lay out the sample: %w", err)
+		return fmt.Errorf("write the sample: %w", err)
 	}
 	f, err := os.Create(fees)
 	if err != nil {
-		return fmt.Errorf("lay out the state fees: %w", err)
+		return fmt.Errorf("write the state fees: %w", err)
 	}
 	defer f.Close()
 	lines := csv.NewWriter(f)
@@ -179,9 +176,8 @@ func prepareDemo(data, file, fees string) error {
 	return errors.Join(lines.Error(), f.Close())
 }
 
-// seedDemo puts the sample's companies on the service's record, as they are in
-// the sheet. Every eighth lacks its entity type there, and is completed from
-// the sheet.
+// seedDemo adds the sample's companies to the sandbox. Every eighth has no entity
+// type there; it comes from the spreadsheet.
 func seedDemo(ctx context.Context, service *sandbox.Service, file string) error {
 	imp, err := importer.Open(file, importer.Options{})
 	if err != nil {
@@ -212,7 +208,7 @@ func seedDemo(ctx context.Context, service *sandbox.Service, file string) error 
 	})
 }
 
-// demoApp is the same program in an environment of the demo's own.
+// demoApp is this program with the environment of the demo.
 func (a *app) demoApp(env map[string]string) *app {
 	return newApp(a.in, a.out, a.out, func(name string) string {
 		if v, ok := env[name]; ok {

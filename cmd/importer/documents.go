@@ -90,8 +90,8 @@ func documentLine(i documents.Item) savedDocument {
 	}
 }
 
-// saveDocuments saves what is missing. It ends with 3 where something could not
-// be had: the same command goes on.
+// saveDocuments saves the missing documents. It ends with 3 if some could not be
+// fetched; the same command retries.
 func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documents.Item, dir string,
 	asJSON bool) (err error) {
 	if len(items) == 0 {
@@ -130,7 +130,7 @@ func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documen
 			if o.Err != nil {
 				line.Error = o.Err.Error()
 			}
-			_ = lines.Encode(line) // a reader that has gone does not stop the saving
+			_ = lines.Encode(line) // saving continues if the reader of stdout has ended
 		}
 	})
 	if err != nil {

@@ -191,7 +191,7 @@ func lastLine(ts *testscript.TestScript, file string) map[string]string {
 	return texts
 }
 
-// editSheet types texts into cells of a workbook, as somebody with another program
+// editSheet types texts into cells of a workbook, as a person with another program
 // does:
 //
 //	edit roster.results.xlsx!'Needs Attention' C2 DE D3 2026

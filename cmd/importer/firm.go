@@ -14,13 +14,12 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// policyFlags are the parts of the approval policy that a command changes; "" leaves
-// a part as it is.
+// policyFlags are the parts of the approval policy to change; "" changes nothing.
 type policyFlags struct{ second, from, products, terminal string }
 
 func (f policyFlags) any() bool { return f != policyFlags{} }
 
-// apply changes a policy as the flags say.
+// apply changes a policy.
 func (f policyFlags) apply(p *ledger.Policy) error {
 	for _, part := range []struct {
 		flag, value string
@@ -94,7 +93,7 @@ changes.`,
 					}
 				}
 				if forget != "" {
-					if err := forgetMapping(c.Context(), l, forget); err != nil {
+					if err := deleteMapping(c.Context(), l, forget); err != nil {
 						return err
 					}
 				}
@@ -135,8 +134,8 @@ func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags)
 	return nil
 }
 
-// forgetMapping forgets the mapping whose name begins so.
-func forgetMapping(ctx context.Context, l *ledger.Ledger, name string) error {
+// deleteMapping deletes the column mapping whose name begins with name.
+func deleteMapping(ctx context.Context, l *ledger.Ledger, name string) error {
 	all, err := l.Uploads().ListMappings(ctx)
 	if err != nil {
 		return err

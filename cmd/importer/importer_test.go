@@ -17,10 +17,10 @@ import (
 
 // The scripts are the promises of the command, each in a file named for one.
 // They run the command as its own process, in a folder of their own, against a
-// sandbox of their own. With -update, expected output is written anew.
+// sandbox of their own. With -update, the expected output is written again.
 //
 //	go test ./cmd/importer -run Script/funds
-var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
+var update = flag.Bool("update", false, "write the expected output in testdata/script again")
 
 func TestMain(m *testing.M) {
 	// The scripts wait for their servers as much as they compute.
@@ -62,7 +62,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// setup gives a script the environment of somebody who has never used the
+// setup gives a script the environment of a person who has never used the
 // program: it names no service, which only `sandbox start` does.
 func setup(env *testscript.Env) error {
 	env.Setenv("FILING_DATA_DIR", filepath.Join(env.WorkDir, "data"))
@@ -125,7 +125,7 @@ func exitStatus(ts *testscript.TestScript, err error) int {
 }
 
 // interrupt runs a command, sends it the signal of a Ctrl-C as soon as the
-// sandbox's books say so, and wants it to end with 130:
+// sandbox's records say so, and wants it to end with 130:
 //
 //	interrupt 'orders>=3' importer run roster.csv --yes
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {

@@ -15,32 +15,32 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// firstLink is how long the link works that serve makes at its start.
-const firstLink = 12 * time.Hour
+// firstLinkLife is how long the sign-in link of serve is valid.
+const firstLinkLife = 12 * time.Hour
 
-// linkFile is where that link stands when nobody looks at serve's output.
+// linkFile has that link if serve does not print to a terminal.
 const linkFile = "sign-in-link.txt"
 
-// ownerRoles are those of whoever starts the page on their own computer.
+// ownerRoles are the roles of the person who starts the page on their own computer.
 var ownerRoles = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
 
-// invitation is how people get in.
+// invitation says how to sign in.
 type invitation struct {
 	text string // what is printed
 	file string // the file that holds the link; empty for none
 	link string
 }
 
-// invite says how people get in. On this machine alone its user is let in as
-// themselves, by a link that works once. It is printed to a terminal, where they
-// see it. What is printed elsewhere is kept in logs, and others read them: there
-// the link stands in a file that its user alone can read.
-func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bool) (invitation, error) {
+// invite says how to sign in. A page for this machine alone gets a one-time
+// sign-in link for the user who starts it. The link is printed to a terminal.
+// Other output ends in logs that others read, so the link is then in a file that
+// only the user can read.
+func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, terminal bool) (invitation, error) {
 	base := fmt.Sprintf("%s://%s", scheme, addr)
 	if p.public != nil {
 		base = p.public.String()
 	}
-	if p.env.SignIn.Only { // a link would sign nobody in
+	if p.env.SignIn.Only { // a link would not work
 		return invitation{
 			text: fmt.Sprintf(
 				"The page is at %s/. Sign in with your company account. Break-glass accounts sign in with their "+
@@ -73,12 +73,12 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 		return invitation{text: fmt.Sprintf("The page is at %s/. Sign in as %s", base, account.Name)}, nil
 	}
 	secret, err := p.ledger.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name,
-		"by importer serve, for "+firstLink.String()), account.ID, firstLink)
+		"by importer serve, for "+firstLinkLife.String()), account.ID, firstLinkLife)
 	if err != nil {
 		return invitation{}, err
 	}
 	in := invitation{link: base + "/enter?" + url.Values{"ticket": {secret}}.Encode()}
-	if seen {
+	if terminal {
 		in.text = "The page, with a one-time sign-in link: " + in.link
 		return in, nil
 	}
@@ -90,7 +90,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 	return in, nil
 }
 
-// writeLink writes a link into a new file that nobody else may read.
+// writeLink writes a link to a new file that only the user can read.
 func writeLink(path, link string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of the sign-in link: %w", err)
@@ -109,8 +109,8 @@ func writeLink(path, link string) error {
 	return nil
 }
 
-// withdraw removes the file of the link, unless a later start has written another.
-func (in invitation) withdraw() error {
+// removeFile removes the file of the link, unless a later start has replaced it.
+func (in invitation) removeFile() error {
 	if in.file == "" {
 		return nil
 	}

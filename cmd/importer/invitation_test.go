@@ -14,7 +14,7 @@ import (
 )
 
 // The link of a start is printed to a terminal alone. Elsewhere it is in a file
-// that its user alone can read, whatever was there before. Each start ends the
+// that only its user can read, also if another file was there. Each start ends the
 // link of the one before, and its own end removes the file.
 func TestTheLinkOfAStart(t *testing.T) {
 	dir := t.TempDir()
@@ -71,14 +71,14 @@ func TestTheLinkOfAStart(t *testing.T) {
 	if valid(first) || !valid(second) {
 		t.Error("the link of an earlier start is valid still")
 	}
-	if err := first.withdraw(); err != nil {
+	if err := first.removeFile(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Errorf("the file of the later start is gone: %v", err)
 	}
 	for range 2 {
-		if err := second.withdraw(); err != nil {
+		if err := second.removeFile(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -21,8 +21,8 @@ const (
 	exitInterrupted = 130 // interrupted; everything is recorded
 )
 
-// status ends the process with a code other than 1. Where it has an error the
-// error is printed. Without one, everything was printed before.
+// status ends the process with its exit code. Without an error, nothing more is
+// printed.
 type status struct {
 	code int
 	err  error
@@ -50,7 +50,7 @@ var errInterrupted = errors.New("interrupted; everything is recorded. Run the sa
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	// The first Ctrl-C stops in good order. A second one ends the process at once,
+	// The first Ctrl-C stops gracefully. A second one ends the process immediately,
 	// which is safe, too.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -66,14 +66,14 @@ func run(args []string) int {
 		return exitDone
 	case errors.As(err, &s):
 		if s.err != nil {
-			app.complain(s.err)
+			app.printError(s.err)
 		}
 		return s.code
 	case ctx.Err() != nil:
-		app.complain(errInterrupted)
+		app.printError(errInterrupted)
 		return exitInterrupted
 	default:
-		app.complain(err)
+		app.printError(err)
 		return exitFailed
 	}
 }

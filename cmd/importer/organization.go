@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -97,8 +98,11 @@ func (a *app) organizationUpdateCommand() *cobra.Command {
 	} {
 		c.Flags().BoolFunc(f.name, f.meaning, func(value string) error {
 			on, err := strconv.ParseBool(value)
+			if err != nil {
+				return errors.New("use true or false")
+			}
 			*f.to = &on
-			return err
+			return nil
 		})
 	}
 	c.Flags().StringSliceVar(&keys, "signup-key", nil, "all sign-up keys; repeat it for several")

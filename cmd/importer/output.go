@@ -61,23 +61,23 @@ func (p list[T]) print(a *app, items []T, asJSON bool) error {
 	return table.Flush()
 }
 
-// outputFile is a file that a command is to write for an input.
+// outputFile is the file that a command writes for an input.
 type outputFile struct {
-	asked  string   // with -o; "" for a name of our own
-	input  string   // nobody's own sheet is written over; "" where there is none
-	ending string   // ".results.xlsx"
-	kinds  []string // the endings that -o may have
+	asked  string   // with -o; "" for a default name
+	input  string   // the input, which is never overwritten; "" if there is none
+	ending string   // of the default name: ".results.xlsx"
+	kinds  []string // the endings that -o can have
 
-	// ours reports whether what lies under a name was written by us and not changed
-	// since. Nothing else is written over.
+	// ours reports whether a file was written by this program and not changed since.
+	// No other file is overwritten.
 	ours func(path string) (bool, error)
-	// consumed reports whether the input itself may be written over: all that was
-	// changed in it was read.
+	// consumed reports whether the input itself may be overwritten: every change in
+	// it was imported.
 	consumed func() (bool, error)
 }
 
-// check makes sure, before any work is done, that the file can be written. Which
-// name it gets, choose says.
+// check makes sure, before any work, that the file can be written. choose decides
+// its name.
 func (o *outputFile) check() error {
 	first := o.asked
 	if first == "" {
@@ -112,8 +112,8 @@ func (o *outputFile) isInput(found os.FileInfo) bool {
 	return o.input != "" && err == nil && os.SameFile(found, given)
 }
 
-// name is the n-th name of our own: "a.results.xlsx", "a.results (2).xlsx". A file
-// that we wrote for a sheet has the names of the sheet.
+// name is the n-th default name: "a.results.xlsx", "a.results (2).xlsx". The results
+// of a results workbook have the same names as those of its input.
 func (o *outputFile) name(n int) string {
 	base := strings.TrimSuffix(o.input, filepath.Ext(o.input))
 	folder, name := filepath.Split(base)
@@ -131,11 +131,11 @@ func (o *outputFile) name(n int) string {
 
 var ownEnding = regexp.MustCompile(`\.(results|checked)( \(\d+\))?$`)
 
-// mostNames is how many files that are not to be written over may lie side by side.
+// mostNames is how many default names are tried.
 const mostNames = 100
 
-// choose finds the name under which the file may be written. left is a file that
-// has the first name of our own and is left as it is; "" for none.
+// choose finds a name that may be written. left is the file with the first default
+// name if it must not be overwritten; "" for none.
 func (o *outputFile) choose() (path, left string, err error) {
 	if o.asked != "" {
 		if _, err := os.Stat(o.asked); err != nil {

@@ -24,17 +24,17 @@ import (
 	"bulkfiling/internal/webhook"
 )
 
-// page is the site, and what runs beside it: what is due of seasons, and the
-// placing where no worker does it.
+// page is the site with its background work: schedules, and orders if no worker
+// places them.
 type page struct {
 	server
 	ledger  *ledger.Ledger
 	site    *web.Site
-	seasons *schedule.Scheduler // what the page fires by hand and what is due go through the same
-	client  *filingapi.Client   // nil where the environment names no service
-	why     error               // why there is none
+	seasons *schedule.Scheduler // runs due schedules and those that the page starts
+	client  *filingapi.Client   // nil if none is configured
+	why     error               // the reason why client is nil
 	queue   *jobs.Queue
-	local   bool // on this machine alone, and nobody in front
+	local   bool // reachable from this machine only
 	log     *slog.Logger
 }
 
@@ -90,13 +90,13 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	return p, nil
 }
 
-// handler serves the page, and the service's events to receiver.
+// handler serves the page, and passes events of the filing service to receiver.
 func (p *page) handler(receiver http.Handler) http.Handler {
 	return network.WithHeaders(routes(receiver, p.site), p.site.TLS)
 }
 
-// checkProvider tells whoever starts the page what would keep people out. It
-// waits for nothing: the page starts while the provider is down.
+// checkProvider logs problems with the sign-in provider. It does not wait: the page
+// also starts while the provider is down.
 func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) error {
 	if provider == nil {
 		return nil
@@ -124,8 +124,8 @@ func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) err
 	return nil
 }
 
-// openQueue makes the queue. The page outlives a Redis that is away, at its start
-// too: what it asks of the queue works from the moment when Redis is there.
+// openQueue opens the queue. The page starts and stays up while Redis is down, and
+// uses the queue as soon as Redis is back.
 func (p *page) openQueue() (*jobs.Queue, error) {
 	queue, err := p.env.NewQueue()
 	if err != nil {
@@ -141,12 +141,12 @@ func (p *page) openQueue() (*jobs.Queue, error) {
 	return queue, nil
 }
 
-// glance is how long the page waits for a look at the queue.
-const glance = 3 * time.Second
+// depthTimeout limits the wait for the depth of the queue.
+const depthTimeout = 3 * time.Second
 
-// depth counts what is on the queue. Its error is ErrAway.
+// depth counts the tasks on the queue. Its error is ErrQueueDown.
 func (p *page) depth(ctx context.Context) (map[string]int, error) {
-	ctx, cancel := context.WithTimeout(ctx, glance)
+	ctx, cancel := context.WithTimeout(ctx, depthTimeout)
 	defer cancel()
 	depth, err := p.queue.Depth(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (p *page) depth(ctx context.Context) (map[string]int, error) {
 	return depth, nil
 }
 
-func (p *page) places() bool { return p.server.place && p.client != nil }
+func (p *page) places() bool { return p.place && p.client != nil }
 
 func (p *page) service() (*filingapi.Client, error) { return p.client, p.why }
 
@@ -166,7 +166,7 @@ func (p *page) ask(ctx context.Context) (pricing.Quoter, error) {
 	return p.env.PriceSource(p.ledger, p.client)(ctx)
 }
 
-// build is which importer this is.
+// build is the version of this program.
 func build() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -175,7 +175,7 @@ func build() string {
 	return info.Main.Version
 }
 
-// settings are what the page shows of the environment: no secret is among it.
+// settings is the configuration that the page shows. It has no secrets.
 func (p *page) settings() (web.Settings, error) {
 	secrets, err := p.env.WebhookSecrets()
 	if err != nil {
@@ -211,7 +211,7 @@ func (p *page) settings() (web.Settings, error) {
 	return s, nil
 }
 
-// testNotices sends a message to every target of notifications.
+// testNotices sends a test notification to every target.
 func (p *page) testNotices(ctx context.Context) ([]web.NotificationTarget, error) {
 	targets, err := p.env.NotifyTargets()
 	if err != nil {
@@ -224,15 +224,15 @@ func (p *page) testNotices(ctx context.Context) ([]web.NotificationTarget, error
 	return all, nil
 }
 
-// fireSeasons fires what is due of the seasons until the page ends.
-func (p *page) fireSeasons(ctx context.Context) {
+// runSchedules runs due schedules until ctx ends.
+func (p *page) runSchedules(ctx context.Context) {
 	if p.client != nil {
 		p.seasons.Run(ctx)
 	}
 }
 
-// place places what is handed in until the page ends, where no worker does.
-func (p *page) place(ctx context.Context) {
+// placeOrders places submitted orders until ctx ends, if the page does that.
+func (p *page) placeOrders(ctx context.Context) {
 	if !p.places() {
 		return
 	}
@@ -280,8 +280,8 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 	})
 }
 
-// leave lets go of what openPage took.
-func (p *page) leave() error {
+// close closes what openPage opened.
+func (p *page) close() error {
 	if p.client != nil {
 		p.client.Close()
 	}

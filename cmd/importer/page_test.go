@@ -45,7 +45,7 @@ func openedPage(t *testing.T, redis string) (*page, *bytes.Buffer) {
 	}
 	t.Cleanup(func() {
 		p.site.Close()
-		if err := p.leave(); err != nil {
+		if err := p.close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -92,7 +92,7 @@ func pageText(t *testing.T, p *page, path string) string {
 }
 
 // A serve that starts while Redis is away says so, in its log and on the page, and
-// its look-ups keep to their share of the rate all the same.
+// its lookups keep to their share of the rate.
 func TestPageStartsWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	p, log := openedPage(t, "redis://:do_not_show@"+nettest.Free()+"/0")
@@ -101,7 +101,7 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 		t.Errorf("said %d times:\n%s", n, log)
 	}
 	if p.site.Throttle == nil {
-		t.Fatal("nothing paces the look-ups")
+		t.Fatal("nothing limits the rate of lookups")
 	}
 	began := time.Now()
 	for range 6 { // at a tenth of 100 a second, the first at once
@@ -110,7 +110,7 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 		}
 	}
 	if took := time.Since(began); took < 490*time.Millisecond {
-		t.Errorf("six look-ups within %s", took)
+		t.Errorf("six lookups within %s", took)
 	}
 	text := pageText(t, p, "/fleet")
 	if !strings.Contains(text, "Redis is down") || strings.Contains(text, "Nothing is on it") ||
@@ -166,7 +166,7 @@ func TestPageFindsRedisLater(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the look-ups stay at this process's share")
+			t.Fatal("the lookups stay at this process's share")
 		}
 	}
 }

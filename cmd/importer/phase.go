@@ -9,11 +9,11 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// phaseAfter is how long a step may take before a person is told what it is at.
+// phaseAfter is how long a step takes before its progress is shown.
 const phaseAfter = 2 * time.Second
 
-// phase shows at a terminal what a step is at that takes longer than a moment: a
-// person who sees nothing begins to type. Elsewhere it shows nothing.
+// phase shows the progress of a slow step at a terminal: a person who sees nothing
+// begins to type. Elsewhere it shows nothing.
 type phase struct {
 	app  *app
 	what string
@@ -24,7 +24,7 @@ type phase struct {
 	ended       sync.WaitGroup
 }
 
-// phase begins a step, of which end must be called.
+// phase begins a step. Its end method must be called.
 func (a *app) phase(what string) *phase {
 	p := &phase{app: a, what: what, stop: func() {}}
 	if !a.terminal(a.err) {
@@ -36,14 +36,14 @@ func (a *app) phase(what string) *phase {
 	return p
 }
 
-// at says how far the step is; a total of 0 is one that is not known.
+// at sets the progress of the step; total is 0 if it is not known.
 func (p *phase) at(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.total = done, total
 }
 
-// end ends the step and leaves the line clean.
+// end ends the step and clears the line.
 func (p *phase) end() {
 	p.stop()
 	p.ended.Wait()
@@ -71,7 +71,7 @@ func (p *phase) show(ctx context.Context) {
 	}
 }
 
-// line is what is shown: "Looking up companies: 120 of 400".
+// line is the progress: "Looking up companies: 120 of 400".
 func (p *phase) line(since time.Duration) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *phase) line(since time.Duration) string {
 	return fmt.Sprintf("%s… %s", p.what, since.Round(time.Second))
 }
 
-// countingRecorder tells a step how many rows are recorded.
+// countingRecorder reports the number of recorded rows to a step.
 type countingRecorder struct {
 	*ledger.Ledger
 	phase *phase

@@ -64,7 +64,8 @@ func (a *app) listPrices(prices []filingapi.Price) error {
 	return table.Flush()
 }
 
-// dollars shows an amount of the service; one that is no sum in cents as it is.
+// dollars formats an amount of the filing service. An amount that is not in whole
+// cents stays unchanged.
 func dollars(amount string) string {
 	cents, err := money.Parse(amount)
 	if err != nil {

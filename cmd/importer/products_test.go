@@ -136,7 +136,7 @@ func skip(err error) error {
 	return fs.SkipDir
 }
 
-// companyOf is the id of the company that the service knows by a slug.
+// companyOf is the id of the company that the filing service knows by a slug.
 func companyOf(ts *testscript.TestScript, slug string) string {
 	request, err := http.NewRequest(http.MethodGet, ts.Getenv("FILING_BASE_URL")+"/companies/"+slug, nil)
 	ts.Check(err)

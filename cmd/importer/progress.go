@@ -12,8 +12,8 @@ import (
 	"bulkfiling/internal/report"
 )
 
-// progress shows how a batch goes: one line that renews itself on a terminal,
-// and a plain line now and then elsewhere.
+// progress shows the progress of a batch: on a terminal one line that is updated,
+// elsewhere a new line from time to time.
 type progress struct {
 	app    *app
 	ledger *ledger.Ledger
@@ -21,16 +21,16 @@ type progress struct {
 	live   bool
 	meter  *report.Meter
 
-	trouble func() string // why the service does not answer; nil where it is not asked from here
+	trouble func() string // why the filing service does not respond; nil if this process sends nothing
 }
 
-// Times between two looks.
+// Times between two updates.
 const (
 	liveEvery  = 200 * time.Millisecond
 	plainEvery = 10 * time.Second
 )
 
-// watch shows progress until stop is called, which leaves the line clean.
+// watch shows progress until stop is called, which clears the line.
 func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string,
 	trouble func() string) (stop func(), err error) {
 	p := &progress{
@@ -72,7 +72,7 @@ func (p *progress) loop(ctx context.Context) {
 		}
 		now, err := p.ledger.Progress(ctx, p.batch)
 		if err != nil {
-			continue // the run itself will say what is wrong with the ledger
+			continue // the run itself reports problems of the ledger
 		}
 		halted, err := p.ledger.Fleet().Halt(ctx)
 		if err != nil {
@@ -87,7 +87,7 @@ func (p *progress) loop(ctx context.Context) {
 	}
 }
 
-// line is the state of a batch, and what halts it.
+// line is the progress of a batch and its halt.
 func (p *progress) line(now report.Progress) string {
 	halted := jobs.FleetHold(now.Halted).Words()
 	switch {

@@ -14,8 +14,8 @@ import (
 // the rest.
 const shownKinds = 25
 
-// sayQuote shows what filings cost: by product, state and entity type, service
-// fee and state fee apart, and what the figures rest on.
+// sayQuote prints the cost by product, state, and entity type, with service fee and
+// state fee apart, and the sources of the fees.
 func (a *app) sayQuote(q pricing.BatchQuote) {
 	var b strings.Builder
 	table := newTable(&b)
@@ -54,19 +54,19 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 	}
 }
 
-// showQuote shows what filings cost and what is there for it.
-func (a *app) showQuote(q pricing.BatchQuote, book ledger.Balance) {
+// showQuote prints the cost and the available balance.
+func (a *app) showQuote(q pricing.BatchQuote, balance ledger.Balance) {
 	a.sayQuote(q)
-	a.sayFunds(q, book)
+	a.sayFunds(q, balance)
 }
 
-// sayFunds shows what is there for it.
-func (a *app) sayFunds(q pricing.BatchQuote, book ledger.Balance) {
-	if !book.Declared {
+// sayFunds prints the available balance, if one is recorded.
+func (a *app) sayFunds(q pricing.BatchQuote, balance ledger.Balance) {
+	if !balance.Declared {
 		return
 	}
-	a.say("  available %s", book.Available().Dollars())
-	if short := book.Missing(q.Total.Amount); short > 0 {
+	a.say("  available %s", balance.Available().Dollars())
+	if short := balance.Missing(q.Total.Amount); short > 0 {
 		a.say("  %s", a.paint.yellow(
 			fmt.Sprintf(
 				"Insufficient funds: you need %s more. Orders are sent as far as the balance allows; the rest wait.",
@@ -77,8 +77,8 @@ func (a *app) sayFunds(q pricing.BatchQuote, book ledger.Balance) {
 // shownWarnings is how many warnings are printed before a question.
 const shownWarnings = 10
 
-// sayWarnings prints the first warnings of what is about to be sent, and says how
-// to see all of them. seeAll is the command that does.
+// sayWarnings prints the first warnings of the rows to send. seeAll is the command
+// that shows all of them.
 func (a *app) sayWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, seeAll string) (jobs.Warnings, error) {
 	w, err := jobs.ListWarnings(ctx, l, b, shownWarnings)
 	if err != nil || w.Count == 0 {
@@ -94,7 +94,7 @@ func (a *app) sayWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch,
 	return w, nil
 }
 
-// withWarnings is the end of a question.
+// withWarnings adds the number of warnings to a question.
 func withWarnings(w jobs.Warnings) string {
 	if w.Count == 0 {
 		return ""

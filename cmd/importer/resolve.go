@@ -121,5 +121,5 @@ func currentUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
 	}
-	return "somebody"
+	return "unknown user"
 }

@@ -198,7 +198,7 @@ type attemptJSON struct {
 	Status    int               `json:"status,omitempty"` // HTTP
 	Message   string            `json:"message"`
 	Detail    string            `json:"detail,omitempty"` // the network's own words, where the message is in plain ones
-	// nobody saw it: a person supposes that it was sent, from startedAt on
+	// a person assumes that it was sent, at startedAt or later
 	Supposed bool `json:"supposed,omitempty"`
 }
 

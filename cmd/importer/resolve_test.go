@@ -27,7 +27,7 @@ import (
 	"bulkfiling/internal/sandbox"
 )
 
-// tell puts what the service tells of an order into the ledger:
+// tell records an event about an order in the ledger:
 //
 //	tell order_81 annual_report submitted [company=comp_1] [ago=2h]
 func tell(ts *testscript.TestScript, neg bool, args []string) {
@@ -61,7 +61,7 @@ func keepEvent(ctx context.Context, dir, order, orderType, status, company strin
 	if err != nil {
 		return err
 	}
-	// It came in a while ago: what an event settles by itself waits for others
+	// It came in a while ago: an event that resolves a row waits for others
 	// that would make it doubtful.
 	l, err := ledger.Open(ctx, ledger.Config{
 		Dir: dir,
@@ -197,7 +197,7 @@ func (d *desk) order(company string) string {
 	return ""
 }
 
-// tell lets the service tell of every order but that of a company.
+// tell has the sandbox send events of every order but that of one company.
 func (d *desk) tell(but string, naming bool) {
 	d.Helper()
 	for _, item := range d.service.Books().Items() {

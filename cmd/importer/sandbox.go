@@ -17,14 +17,11 @@ import (
 )
 
 func (a *app) sandboxCommand() *cobra.Command {
+	config := sandbox.Config{AutoSeed: true}
 	var listen, balance, style, companies string
-	var latency, jitter, advance, linkLife time.Duration
-	var rate, webhookRate, exceptions float64
-	var seed uint64
+	var rate, webhookRate float64
 	var kinds, webhookKinds, behaviors []string
 	var retryAfter time.Duration
-	var eventCompany bool
-	var retries int
 	c := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Run the filing service in memory for trying things out",
@@ -55,51 +52,35 @@ The subcommands act on a running sandbox.`,
 			if err != nil {
 				return err
 			}
-			faults, err := parseFaults(kinds, rate, retryAfter)
-			if err != nil {
+			config.OpeningBalance = int64(opening)
+			if config.Faults, err = parseFaults(kinds, rate, retryAfter); err != nil {
 				return err
 			}
-			webhookFaults, err := parseWebhookFaults(webhookKinds, webhookRate)
-			if err != nil {
+			if config.WebhookFaults, err = parseWebhookFaults(webhookKinds, webhookRate); err != nil {
 				return err
 			}
-			on := make([]sandbox.Behavior, len(behaviors))
-			for i, name := range behaviors {
-				if on[i] = sandbox.Behavior(name); !on[i].Known() {
+			for _, name := range behaviors {
+				behavior := sandbox.Behavior(name)
+				if !behavior.Known() {
 					return usage("--behavior %s is not known: use one of %s", name,
 						strings.Join(sandbox.BehaviorNames(), ", "))
 				}
+				config.Behaviors = append(config.Behaviors, behavior)
 			}
-			if exceptions < 0 || exceptions > 1 {
+			if config.Exceptions < 0 || config.Exceptions > 1 {
 				return usage("--exceptions must be between 0 and 1")
 			}
-			if retries == 0 {
-				retries = -1 // to the sandbox 0 is its default
+			if config.Retries == 0 {
+				config.Retries = -1 // to the sandbox 0 is its default
 			}
-			if style := sandbox.Style(style); style != sandbox.Snake && style != sandbox.Camel {
+			config.OrderTypes = sandbox.Style(style)
+			if config.OrderTypes != sandbox.Snake && config.OrderTypes != sandbox.Camel {
 				return usage("--order-types must be snake or camel, not %s", style)
 			}
-			known, err := readCompanies(companies)
-			if err != nil {
+			if config.Companies, err = readCompanies(companies); err != nil {
 				return err
 			}
-			service := sandbox.New(sandbox.Config{
-				Companies:      known,
-				OpeningBalance: int64(opening),
-				Latency:        latency,
-				Jitter:         jitter,
-				Seed:           seed,
-				OrderTypes:     sandbox.Style(style),
-				AutoSeed:       true,
-				Faults:         faults,
-				Behaviors:      on,
-				WebhookFaults:  webhookFaults,
-				Advance:        advance,
-				Exceptions:     exceptions,
-				EventCompany:   eventCompany,
-				Retries:        retries,
-				DownloadLife:   linkLife,
-			})
+			service := sandbox.New(config)
 			defer service.Close()
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
@@ -116,8 +97,8 @@ The subcommands act on a running sandbox.`,
 	c.Flags().StringVar(&balance, "balance", "10000", "the prepaid balance in dollars")
 	c.Flags().StringVar(&companies, "companies", "",
 		"a CSV of companies on file: id, legalName, entityType, formationState")
-	c.Flags().DurationVar(&latency, "latency", 20*time.Millisecond, "the time every answer takes")
-	c.Flags().DurationVar(&jitter, "jitter", 0, "up to this much more, at random")
+	c.Flags().DurationVar(&config.Latency, "latency", 20*time.Millisecond, "the time every answer takes")
+	c.Flags().DurationVar(&config.Jitter, "jitter", 0, "up to this much more, at random")
 	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "the style of order types: snake or camel")
 	c.Flags().StringArrayVar(&kinds, "fault", nil,
 		"a fault, KIND or KIND:after (after the order was made); repeat it for several")
@@ -127,22 +108,23 @@ The subcommands act on a running sandbox.`,
 	c.Flags().StringArrayVar(&behaviors, "behavior", nil,
 		"a different behavior of the filing service: "+strings.Join(sandbox.BehaviorNames(), ", ")+
 			"; repeat it for several")
-	c.Flags().DurationVar(&advance, "advance", 0, "advance every filing one step this often; 0 for never")
-	c.Flags().Float64Var(&exceptions, "exceptions", 0, "the share of filings that get an exception, 0 to 1")
+	c.Flags().DurationVar(&config.Advance, "advance", 0, "advance every filing one step this often; 0 for never")
+	c.Flags().Float64Var(&config.Exceptions, "exceptions", 0, "the share of filings that get an exception, 0 to 1")
 	c.Flags().StringArrayVar(&webhookKinds, "webhook-fault", nil,
 		"a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
 	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2,
 		"the share of deliveries that each fault hits, 0 to 1")
-	c.Flags().IntVar(&retries, "webhook-retries", 12, "how often an event is retried after an answer other than 2xx")
-	c.Flags().BoolVar(&eventCompany, "event-company", false, "include the companyId in events")
-	c.Flags().DurationVar(&linkLife, "link-life", time.Hour, "how long a download link is valid")
-	c.Flags().Uint64Var(&seed, "seed", 1, "the seed of all random choices")
+	c.Flags().IntVar(&config.Retries, "webhook-retries", 12,
+		"how often an event is retried after an answer other than 2xx")
+	c.Flags().BoolVar(&config.EventCompany, "event-company", false, "include the companyId in events")
+	c.Flags().DurationVar(&config.DownloadLife, "link-life", time.Hour, "how long a download link is valid")
+	c.Flags().Uint64Var(&config.Seed, "seed", 1, "the seed of all random choices")
 	c.AddCommand(a.sandboxControls()...)
 	return c
 }
 
-// exportLines are what to paste into another terminal, whose commands then use
-// the service at an address.
+// exportLines are the lines to paste into another terminal, so that its commands
+// use the sandbox.
 func exportLines(address, system string) string {
 	form := "  export %s=%s\n"
 	if system == "windows" {
@@ -150,11 +132,11 @@ func exportLines(address, system string) string {
 	}
 	return "To use it from another terminal, paste these lines there:\n" +
 		fmt.Sprintf(form, "FILING_BASE_URL", address) + fmt.Sprintf(form, "FILING_API_KEY",
-		"sk_test_"+strings.ToLower(rand.Text()[:8])) // each start is an organization of its own
+		"sk_test_"+strings.ToLower(rand.Text()[:8])) // each start has its own organization
 }
 
-// readCompanies reads the list of companies that the sandbox begins with; none
-// where no file is named.
+// readCompanies reads the companies that the sandbox starts with; none without a
+// file.
 func readCompanies(path string) ([]sandbox.Company, error) {
 	if path == "" {
 		return nil, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,18 +20,18 @@ import (
 	"bulkfiling/internal/sandbox"
 )
 
-// fields is the body of a control.
+// fields is the body of a request.
 type fields map[string]any
 
-// sandboxAnswer is what the controls of the sandbox answer, all of them together.
+// sandboxAnswer has the fields of all answers of the sandbox.
 type sandboxAnswer struct {
 	Message string
 	Balance json.Number
 	Mode    string
 	Moved   int
-	Events  json.RawMessage // their ids, or their number
+	Events  json.RawMessage // their IDs, or their number
 	EventID string
-	// Behaviors are those that are on.
+	// Behaviors lists the ones that are on.
 	Behaviors []string
 	CompanyID string
 	EIN       string
@@ -41,12 +42,13 @@ type sandboxAnswer struct {
 	}
 }
 
-// sandboxRequest is a command that acts on a sandbox that runs.
+// sandboxRequest is a command that acts on a running sandbox.
 type sandboxRequest struct {
 	use, short, example string
 	args                cobra.PositionalArgs
 	flags               func(*cobra.Command)
-	ask                 func(c *cobra.Command, args []string) (method, path string, body fields, err error)
+	path                string                                                // below /admin
+	body                func(c *cobra.Command, args []string) (fields, error) // nil only shows something
 	say                 func(a *app, answer sandboxAnswer)
 }
 
@@ -57,11 +59,11 @@ func (a *app) sandboxControls() []*cobra.Command {
 		var asJSON bool
 		c := &cobra.Command{Use: request.use, Short: request.short, Example: request.example, Args: request.args}
 		c.RunE = func(c *cobra.Command, args []string) error {
-			method, path, body, err := request.ask(c, args)
+			body, err := request.body(c, args)
 			if err != nil {
 				return err
 			}
-			raw, err := askSandbox(c.Context(), at, method, path, body)
+			raw, err := askSandbox(c.Context(), at, requestMethod(c, body), request.path, body)
 			if err != nil {
 				return err
 			}
@@ -96,11 +98,9 @@ var sandboxRequests = []sandboxRequest{
 			c.Flags().Bool("all", false, "every filing that is not finished")
 			c.Flags().String("status", "", "the status to move to (default: the next one)")
 		},
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
-			body, err := oneOrAll(c, args, "orderId", "an order")
-			return http.MethodPost, "advance", body.with(c, "status", "status"), err
-		},
-		say: sayMoved,
+		path: "advance",
+		body: oneOrAll("orderId", "an order", "status"),
+		say:  sayMoved,
 	},
 	{
 		use:     "exception [ORDER]",
@@ -111,11 +111,9 @@ var sandboxRequests = []sandboxRequest{
 			c.Flags().Bool("all", false, "every filing that can have it")
 			c.Flags().Int("code", 0, "463 to 465, 482, 483, 484 or 487; default: one that fits the filing")
 		},
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
-			body, err := oneOrAll(c, args, "orderId", "an order")
-			return http.MethodPost, "exception", body.with(c, "code", "code"), err
-		},
-		say: sayMoved,
+		path: "exception",
+		body: oneOrAll("orderId", "an order", "code"),
+		say:  sayMoved,
 	},
 	{
 		use:     "redeliver [EVENT]",
@@ -127,10 +125,8 @@ var sandboxRequests = []sandboxRequest{
 			c.Flags().Bool("reverse", false, "newest first")
 			c.Flags().Bool("twice", false, "each twice")
 		},
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
-			body, err := oneOrAll(c, args, "eventId", "an event")
-			return http.MethodPost, "redeliver", body.with(c, "reverse", "reverse").with(c, "twice", "twice"), err
-		},
+		path: "redeliver",
+		body: oneOrAll("eventId", "an event", "reverse", "twice"),
 		say: func(a *app, answer sandboxAnswer) {
 			n, _ := strconv.Atoi(string(answer.Events))
 			fmt.Fprintf(a.out, "Delivered again: %s.\n", count(n, "event"))
@@ -141,29 +137,28 @@ var sandboxRequests = []sandboxRequest{
 		short:   "Send a test event to every endpoint",
 		args:    cobra.NoArgs,
 		example: "  importer sandbox test-delivery",
-		ask: func(*cobra.Command, []string) (string, string, fields, error) {
-			return http.MethodPost, "test-delivery", fields{}, nil
-		},
-		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Sent: %s.\n", answer.EventID) },
+		path:    "test-delivery",
+		body:    func(*cobra.Command, []string) (fields, error) { return fields{}, nil },
+		say:     func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Sent: %s.\n", answer.EventID) },
 	},
 	{
 		use:     "mail ORDER",
 		short:   "Deliver registered agent mail",
 		args:    cobra.ExactArgs(1),
 		example: "  importer sandbox mail order_4be8",
-		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
-			return http.MethodPost, "mail", fields{"orderId": args[0]}, nil
-		},
-		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Sent: %s.\n", answer.EventID) },
+		path:    "mail",
+		body:    func(_ *cobra.Command, args []string) (fields, error) { return fields{"orderId": args[0]}, nil },
+		say:     func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Sent: %s.\n", answer.EventID) },
 	},
 	{
 		use:     "deposit AMOUNT",
 		short:   "Top up the prepaid balance",
 		args:    cobra.ExactArgs(1),
 		example: "  importer sandbox deposit 2500",
-		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
+		path:    "deposit",
+		body: func(_ *cobra.Command, args []string) (fields, error) {
 			amount, err := money.Parse(args[0])
-			return http.MethodPost, "deposit", fields{"amount": json.Number(amount.String())}, err
+			return fields{"amount": json.Number(amount.String())}, err
 		},
 		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "The balance is $%s.\n", answer.Balance) },
 	},
@@ -183,7 +178,8 @@ var sandboxRequests = []sandboxRequest{
 			c.Flags().String("company", "", "only requests that name this company")
 			c.Flags().Duration("retry-after", 0, "the Retry-After of a status")
 		},
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+		path: "faults",
+		body: func(c *cobra.Command, args []string) (fields, error) {
 			kind, when, timed := strings.Cut(first(args), ":")
 			body := fields{}
 			if status, err := strconv.Atoi(kind); err == nil {
@@ -191,13 +187,13 @@ var sandboxRequests = []sandboxRequest{
 			}
 			if timed {
 				if when != "after" && when != "before" {
-					return "", "", nil, usage("%s: a fault strikes before the order is made, or :after", args[0])
+					return nil, usage("%s: a fault strikes before the order is made, or :after", args[0])
 				}
 				body["after"] = when == "after"
 			}
 			body.with(c, "nth", "nth").with(c, "endpoint", "endpoint").with(c, "company", "companyId").with(c,
 				"retry-after", "retryAfterSeconds")
-			return askFault(c, "faults", kind, body)
+			return faultBody(c, kind, body)
 		},
 		say: sayFaults,
 	},
@@ -209,10 +205,9 @@ var sandboxRequests = []sandboxRequest{
   importer sandbox webhook-fault delay --for 10s
   importer sandbox webhook-fault --clear`,
 		flags: faultFlags,
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
-			return askFault(c, "webhook-faults", first(args), fields{})
-		},
-		say: sayFaults,
+		path:  "webhook-faults",
+		body:  func(c *cobra.Command, args []string) (fields, error) { return faultBody(c, first(args), fields{}) },
+		say:   sayFaults,
 	},
 	{
 		use:     "behavior [NAME]",
@@ -222,11 +217,12 @@ var sandboxRequests = []sandboxRequest{
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("off", false, "switch it off")
 		},
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+		path: "behaviors",
+		body: func(c *cobra.Command, args []string) (fields, error) {
 			if len(args) == 0 {
-				return http.MethodGet, "behaviors", nil, nil
+				return nil, nil
 			}
-			return http.MethodPost, "behaviors", fields{"behavior": args[0]}.with(c, "off", "off"), nil
+			return fields{"behavior": args[0]}.with(c, "off", "off"), nil
 		},
 		say: func(a *app, answer sandboxAnswer) {
 			if len(answer.Behaviors) == 0 {
@@ -241,12 +237,13 @@ var sandboxRequests = []sandboxRequest{
 		short:   "Set or remove the EIN of a company",
 		args:    cobra.RangeArgs(1, 2),
 		example: "  importer sandbox ein comp_1 12-3456789",
-		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
+		path:    "ein",
+		body: func(_ *cobra.Command, args []string) (fields, error) {
 			body := fields{"companyId": args[0]}
 			if len(args) == 2 {
 				body["ein"] = args[1]
 			}
-			return http.MethodPost, "ein", body, nil
+			return body, nil
 		},
 		say: func(a *app, answer sandboxAnswer) {
 			if answer.EIN == "" {
@@ -266,12 +263,13 @@ var sandboxRequests = []sandboxRequest{
 			c.Flags().Bool("all", false, "every active subscription to annual reports")
 			c.Flags().String("status", "past_due", "active, canceled or past_due")
 		},
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
-			body, err := oneOrAll(c, args, "orderId", "an order")
-			if body != nil {
-				body["status"] = c.Flag("status").Value.String()
+		path: "subscription",
+		body: func(c *cobra.Command, args []string) (fields, error) {
+			body, err := oneOrAll("orderId", "an order")(c, args)
+			if err == nil {
+				body["status"] = c.Flag("status").Value.String() // also the default
 			}
-			return http.MethodPost, "subscription", body, err
+			return body, err
 		},
 		say: sayMoved,
 	},
@@ -283,11 +281,9 @@ var sandboxRequests = []sandboxRequest{
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("all", false, "every active subscription to annual reports")
 		},
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
-			body, err := oneOrAll(c, args, "orderId", "an order")
-			return http.MethodPost, "renew", body, err
-		},
-		say: sayMoved,
+		path: "renew",
+		body: oneOrAll("orderId", "an order"),
+		say:  sayMoved,
 	},
 	{
 		use:     "down [503|refuse|up]",
@@ -297,12 +293,9 @@ var sandboxRequests = []sandboxRequest{
 		flags: func(c *cobra.Command) {
 			c.Flags().Duration("for", 0, "how long; required with refuse")
 		},
-		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
-			mode := first(args)
-			if mode == "" {
-				mode = "503"
-			}
-			return http.MethodPost, "down", fields{"mode": mode}.with(c, "for", "seconds"), nil
+		path: "down",
+		body: func(c *cobra.Command, args []string) (fields, error) {
+			return fields{"mode": cmp.Or(first(args), "503")}.with(c, "for", "seconds"), nil
 		},
 		say: func(a *app, answer sandboxAnswer) {
 			fmt.Fprintln(a.out, map[string]string{
@@ -313,23 +306,40 @@ var sandboxRequests = []sandboxRequest{
 	},
 }
 
-// oneOrAll is the choice between one thing by its id and --all.
-func oneOrAll(c *cobra.Command, args []string, field, what string) (fields, error) {
-	all, _ := c.Flags().GetBool("all") // both flags are there, or the table is wrong
-	if all == (len(args) == 1) {
-		return nil, usage("%s takes %s or --all", c.CommandPath(), what)
+// requestMethod is POST for a change, DELETE for --clear, and otherwise GET.
+func requestMethod(c *cobra.Command, body fields) string {
+	switch remove, _ := c.Flags().GetBool("clear"); {
+	case body != nil:
+		return http.MethodPost
+	case remove:
+		return http.MethodDelete
 	}
-	if all {
-		return fields{"all": true}, nil
-	}
-	return fields{field: args[0]}, nil
+	return http.MethodGet
 }
 
-// with adds a flag that was given, under the control's own name for it. Times
+// oneOrAll reads an ID or --all, and flags that are fields of the same name.
+func oneOrAll(field, what string, flags ...string) func(*cobra.Command, []string) (fields, error) {
+	return func(c *cobra.Command, args []string) (fields, error) {
+		all, _ := c.Flags().GetBool("all") // the flag exists in each of these commands
+		if all == (len(args) == 1) {
+			return nil, usage("%s takes %s or --all", c.CommandPath(), what)
+		}
+		body := fields{"all": true}
+		if !all {
+			body = fields{field: args[0]}
+		}
+		for _, flag := range flags {
+			body.with(c, flag, flag)
+		}
+		return body, nil
+	}
+}
+
+// with adds the value of a flag that was given, as the field of a request. Times
 // become whole seconds, rounded up.
 func (f fields) with(c *cobra.Command, flag, field string) fields {
 	given := c.Flags().Lookup(flag)
-	if f == nil || !given.Changed {
+	if !given.Changed {
 		return f
 	}
 	switch given.Value.Type() {
@@ -351,19 +361,18 @@ func faultFlags(c *cobra.Command) {
 	c.Flags().Bool("clear", false, "remove every such fault")
 }
 
-func askFault(c *cobra.Command, path, kind string, body fields) (string, string, fields, error) {
+// faultBody adds the kind of a fault and its flags. Without a kind it returns nil:
+// faults are listed or cleared.
+func faultBody(c *cobra.Command, kind string, body fields) (fields, error) {
 	remove, _ := c.Flags().GetBool("clear")
 	switch {
 	case remove && kind != "":
-		return "", "", nil, usage("%s takes a fault or --clear", c.CommandPath())
-	case remove:
-		return http.MethodDelete, path, nil, nil
+		return nil, usage("%s takes a fault or --clear", c.CommandPath())
 	case kind == "":
-		return http.MethodGet, path, nil, nil
+		return nil, nil
 	}
 	body["kind"] = kind
-	return http.MethodPost, path, body.with(c, "rate", "rate").with(c, "times", "times").with(c, "for", "forSeconds"),
-		nil
+	return body.with(c, "rate", "rate").with(c, "times", "times").with(c, "for", "forSeconds"), nil
 }
 
 func sayMoved(a *app, answer sandboxAnswer) {
@@ -402,8 +411,8 @@ func sayFaults(a *app, answer sandboxAnswer) {
 	table.Flush()
 }
 
-// askSandbox sends one control to a sandbox and returns its answer. The address
-// may end in /v1, as the one of its API does.
+// askSandbox sends a request to a sandbox and returns its answer. The address can
+// end in /v1, like that of its API.
 func askSandbox(ctx context.Context, at, method, path string, body fields) ([]byte, error) {
 	var content bytes.Buffer
 	if body != nil {
@@ -420,7 +429,7 @@ func askSandbox(ctx context.Context, at, method, path string, body fields) ([]by
 	res, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) || os.IsTimeout(err) {
 		return nil, fmt.Errorf(
-			"no sandbox answers at %s: start one with importer sandbox, or say where it is with --at", at)
+			"no sandbox answers at %s: start one with importer sandbox, or give its address with --at", at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the sandbox: %w", err)
@@ -428,7 +437,7 @@ func askSandbox(ctx context.Context, at, method, path string, body fields) ([]by
 	defer res.Body.Close()
 	var raw json.RawMessage
 	if err := json.NewDecoder(res.Body).Decode(&raw); err != nil {
-		return nil, fmt.Errorf("what answers at %s is no sandbox: %s", at, res.Status)
+		return nil, fmt.Errorf("the server at %s is not a sandbox: %s", at, res.Status)
 	}
 	if res.StatusCode != http.StatusOK {
 		var answer sandboxAnswer
@@ -436,7 +445,7 @@ func askSandbox(ctx context.Context, at, method, path string, body fields) ([]by
 		if answer.Message == "" {
 			answer.Message = res.Status
 		}
-		return nil, fmt.Errorf("the sandbox refuses: %s", answer.Message)
+		return nil, fmt.Errorf("the sandbox refused the request: %s", answer.Message)
 	}
 	return raw, nil
 }

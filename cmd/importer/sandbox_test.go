@@ -274,7 +274,7 @@ func parseFault(ts *testscript.TestScript, text string, given map[string]string)
 	return f
 }
 
-// fact is a figure of the books by its name in the scripts.
+// fact is a figure of the sandbox's records by its name in the scripts.
 func (s *service) fact(books sandbox.Books) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		if path, ok := strings.CutPrefix(name, "GET "); ok {
@@ -320,7 +320,7 @@ func (s *service) fact(books sandbox.Books) func(string) (string, bool) {
 	}
 }
 
-// await waits until every claim about the books holds.
+// await waits until every claim about the records holds.
 func (s *service) await(ts *testscript.TestScript, claims []string) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		books, held := s.Books(), 0

@@ -37,18 +37,18 @@ waits for: importer approve`,
 		a.seasonUpdateCommand(), a.seasonRemoveCommand(), a.seasonCalendarCommand())
 }
 
-// seasonFlags are what a season is made of.
+// seasonFlags are the options of a schedule.
 type seasonFlags struct {
 	options        schedule.Options
-	roster, rules  string
+	list, rules    string // files
 	product, state string
 	approval       bool
 }
 
-// reads registers the flags that say how a roster is read.
-func (f *seasonFlags) reads(c *cobra.Command) {
+// register adds the flags that say how a company list is read.
+func (f *seasonFlags) register(c *cobra.Command) {
 	o := &f.options
-	c.Flags().StringVar(&f.roster, "roster", "", "the company list: a CSV or XLSX file")
+	c.Flags().StringVar(&f.list, "roster", "", "the company list: a CSV or XLSX file")
 	c.Flags().StringVar(&f.product, "product", "", "the product (default: detected from the columns)")
 	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
 	c.Flags().StringVar(&o.FilingYear, "filing-year", "",
@@ -61,8 +61,8 @@ func (f *seasonFlags) reads(c *cobra.Command) {
 	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that override the built-in rules")
 }
 
-// settle brings the flags into the options.
-func (f *seasonFlags) settle() error {
+// complete fills the options from the flags.
+func (f *seasonFlags) complete() error {
 	o := &f.options
 	o.Product, o.State = filing.Product(f.product), filing.State(f.state)
 	if f.rules == "" {
@@ -95,13 +95,13 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 			if err := schedule.CheckName(args[0]); err != nil {
 				return usage("%w", err)
 			}
-			if f.roster == "" {
+			if f.list == "" {
 				return usage("name the company list: --roster FILE")
 			}
 			if (f.options.At == "") == (f.options.Due == "") {
 				return usage(`set the time: --at "0 6 15 1 *" or --due "30 days before"`)
 			}
-			if err := f.settle(); err != nil {
+			if err := f.complete(); err != nil {
 				return err
 			}
 			f.options.Zone = cmp.Or(f.options.Zone, schedule.LocalZone(a.getenv))
@@ -109,7 +109,7 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 				func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
 		},
 	}
-	f.reads(c)
+	f.register(c)
 	c.Flags().StringVar(&f.options.At, "at", "",
 		`a cron expression: minute, hour, day, month, day of the week ("0 6 15 1 *"), or @monthly`)
 	c.Flags().StringVar(&f.options.Due, "due", "",
@@ -120,21 +120,21 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 	return c
 }
 
-// addSeason checks the roster, keeps it, and says when it fires first.
+// addSeason checks and stores the company list, and prints the first run.
 func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f seasonFlags) error {
-	content, err := readFile(f.roster)
+	content, err := readFile(f.list)
 	if err != nil {
 		return err
 	}
 	done, err := schedule.Add(withAudit(ctx, "season-add", name, ""), l, schedule.NewSchedule{
 		Name:     name,
-		File:     f.roster,
+		File:     f.list,
 		Content:  content,
 		Options:  f.options,
 		Approval: f.approval,
 		By:       currentUser(),
 	})
-	a.showRoster(done.CompanyList)
+	a.showCompanyList(done.CompanyList)
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		return fmt.Errorf(
@@ -151,7 +151,7 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 	if err := a.sayNext(ctx, l, done.Schedule); err != nil {
 		return err
 	}
-	a.sayWhy(done.Next)
+	a.sayInvalid(done.Next)
 	env, err := a.environment()
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 	return a.warnOfEndpoint(ctx, l, env)
 }
 
-// sayWhy says which rows of the next firing cannot be filed, and why.
-func (a *app) sayWhy(next *schedule.Plan) {
+// sayInvalid prints why rows of the next run cannot be filed.
+func (a *app) sayInvalid(next *schedule.Plan) {
 	if next == nil || next.Invalid.Count == 0 {
 		return
 	}
@@ -171,27 +171,27 @@ func (a *app) sayWhy(next *schedule.Plan) {
 	}
 }
 
-func readFile(roster string) ([]byte, error) {
-	content, err := os.ReadFile(roster)
+func readFile(list string) ([]byte, error) {
+	content, err := os.ReadFile(list)
 	if err != nil {
 		return nil, fmt.Errorf("read the company list: %w", err)
 	}
 	return content, nil
 }
 
-// showRoster says what is wrong with a roster.
-func (a *app) showRoster(r *schedule.CompanyList) {
+// showCompanyList prints the problems of a company list.
+func (a *app) showCompanyList(r *schedule.CompanyList) {
 	if r == nil {
 		return
 	}
 	if r.Understood != "" {
 		a.say("%s", wrap(r.Understood, lineWidth))
 	}
-	var alike problemGroups
+	var groups problemGroups
 	for _, p := range r.Problems {
-		alike.add(p)
+		groups.add(p)
 	}
-	a.showProblems(&alike)
+	a.showProblems(&groups)
 	for _, note := range r.Notes {
 		a.say("%s", note)
 	}
@@ -201,7 +201,7 @@ func (a *app) showRoster(r *schedule.CompanyList) {
 	}
 }
 
-// sayNext says when a season fires next.
+// sayNext prints the time of the next run.
 func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 	next, err := schedule.UpcomingRuns(ctx, l, s, 1)
 	if err != nil {
@@ -212,24 +212,24 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) 
 		return nil
 	}
 	a.say("The next run is on %s.", next[0].At.Format("Monday, 2006-01-02 15:04 MST"))
-	fired, err := schedule.HasRun(ctx, l, s, next[0])
-	if fired {
+	ran, err := schedule.HasRun(ctx, l, s, next[0])
+	if ran {
 		a.say("A schedule of that name already ran on that day. It runs once a day, so that run is skipped.")
 	}
 	return err
 }
 
-// findSeason finds a season by its name.
+// findSeason finds a schedule by its name.
 func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
 	s, err := schedule.Find(ctx, l, name)
 	if errors.Is(err, ledger.ErrNotFound) {
-		err = fmt.Errorf("there is no schedule %s (importer season list shows them): %w", name, ledger.ErrNotFound)
+		err = fmt.Errorf("there is no schedule %s (importer season list shows them)", name)
 	}
 	return s, err
 }
 
-// onSeason is a command that does something with one season.
-func (a *app) onSeason(use, short, example string,
+// scheduleCommand is a command about one schedule.
+func (a *app) scheduleCommand(use, short, example string,
 	do func(context.Context, *ledger.Ledger, ledger.Schedule) error) *cobra.Command {
 	return &cobra.Command{
 		Use:     use,
@@ -249,9 +249,9 @@ func (a *app) onSeason(use, short, example string,
 }
 
 func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command {
-	return a.onSeason(use+" NAME", short, "  importer season "+use+" florida",
+	return a.scheduleCommand(use+" NAME", short, "  importer season "+use+" florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			if s.Paused != paused { // again would move the time from which it counts
+			if s.Paused != paused { // resuming twice would skip more runs
 				audited := withAudit(ctx, "season-"+use, s.Name, "")
 				if err := l.Schedules().SetPaused(audited, s.Name, paused); err != nil {
 					return err
@@ -273,7 +273,7 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 }
 
 func (a *app) seasonRemoveCommand() *cobra.Command {
-	return a.onSeason("remove NAME", "Remove a schedule; its batches and orders stay",
+	return a.scheduleCommand("remove NAME", "Remove a schedule; its batches and orders stay",
 		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if err := l.Schedules().Remove(withAudit(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
 				return err
@@ -285,7 +285,7 @@ func (a *app) seasonRemoveCommand() *cobra.Command {
 
 func (a *app) seasonUpdateCommand() *cobra.Command {
 	var file string
-	c := a.onSeason("update NAME --roster FILE", "Replace the company list of a schedule and show what changes",
+	c := a.scheduleCommand("update NAME --roster FILE", "Replace the company list of a schedule and show what changes",
 		"  importer season update florida --roster companies-2.xlsx",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if file == "" {
@@ -297,7 +297,7 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 			}
 			audited := withAudit(ctx, "season-update", s.Name, "")
 			done, err := schedule.Update(audited, l, s, file, content, currentUser())
-			a.showRoster(done.CompanyList)
+			a.showCompanyList(done.CompanyList)
 			switch {
 			case err != nil:
 				return err
@@ -309,14 +309,14 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 			if err := a.sayNext(ctx, l, done.Schedule); err != nil {
 				return err
 			}
-			a.sayWhy(done.Next)
+			a.sayInvalid(done.Next)
 			return nil
 		})
 	c.Flags().StringVar(&file, "roster", "", "the new company list, read like the old one")
 	return c
 }
 
-// shownChanges is how many companies of a kind are named.
+// shownChanges is how many companies of each kind are printed.
 const shownChanges = 20
 
 func (a *app) showChanges(p season.Plan) {
@@ -341,9 +341,9 @@ func (a *app) showChanges(p season.Plan) {
 	show("missing", p.Missing)
 }
 
-// withSeasons runs something with what fires seasons: with prices, where the
-// environment names a service.
-func (a *app) withSeasons(ctx context.Context, l *ledger.Ledger,
+// withScheduler runs do with the scheduler. Without a filing service in the
+// environment, the client is nil and plans have no prices.
+func (a *app) withScheduler(ctx context.Context, l *ledger.Ledger,
 	do func(*schedule.Scheduler, *filingapi.Client) error) error {
 	client, err := a.env.Client()
 	if err == nil {

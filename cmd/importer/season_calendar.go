@@ -16,7 +16,7 @@ import (
 	"bulkfiling/internal/season"
 )
 
-// calendarFlags are what a calendar shows.
+// calendarFlags are the options of a calendar.
 type calendarFlags struct {
 	seasonFlags
 	from, to               string
@@ -39,24 +39,24 @@ an API key.`,
   importer season calendar --roster companies.xlsx --from 2027-01-01 --to 2027-06-30 -v
   importer season calendar --roster companies.xlsx --csv > due.csv`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 1 && f.roster != "" {
+			if len(args) > 1 || len(args) == 1 && f.list != "" {
 				return usage("%s takes one schedule or --roster FILE", c.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.settle(); err != nil {
+			if err := f.complete(); err != nil {
 				return err
 			}
 			err := a.withLedger(c.Context(),
 				func(l *ledger.Ledger) error { return a.calendar(c.Context(), l, first(args), f) })
-			if f.roster != "" && errors.Is(err, config.ErrNoLedger) {
-				return a.calendar(c.Context(), nil, "", f) // nothing is on record of any company yet
+			if f.list != "" && errors.Is(err, config.ErrNoLedger) {
+				return a.calendar(c.Context(), nil, "", f) // without a ledger, no company has records
 			}
 			return err
 		},
 	}
-	f.reads(c)
+	f.register(c)
 	c.Flags().StringVar(&f.from, "from", "", "the first day, such as 2027-01-01 (default: today)")
 	c.Flags().StringVar(&f.to, "to", "", "the last day (default: one year later)")
 	c.Flags().BoolVar(&f.asCSV, "csv", false, "print a CSV with all details")
@@ -75,11 +75,11 @@ func (a *app) calendar(ctx context.Context, l *ledger.Ledger, name string, f cal
 	if err != nil {
 		return err
 	}
-	roster, err := a.calendarRoster(ctx, l, name, f, today)
+	list, err := a.loadCalendarList(ctx, l, name, f, today)
 	if err != nil {
 		return err
 	}
-	due, rest := roster.Calendar(from, to)
+	due, rest := list.Calendar(from, to)
 	switch {
 	case f.asCSV:
 		return season.WriteCSV(a.out, append(due, rest...))
@@ -95,19 +95,19 @@ func (a *app) calendar(ctx context.Context, l *ledger.Ledger, name string, f cal
 	return a.showCalendar(due, rest, from, to, f.verbose)
 }
 
-// calendarRoster is the roster that was asked for; without one, that of the only
-// season there is.
-func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags,
+// loadCalendarList loads the company list of --roster or of a schedule; without
+// both, that of the only schedule.
+func (a *app) loadCalendarList(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags,
 	today season.Date) (*schedule.CompanyList, error) {
-	if f.roster != "" {
-		content, err := readFile(f.roster)
+	if f.list != "" {
+		content, err := readFile(f.list)
 		if err != nil {
 			return nil, err
 		}
-		r, err := schedule.ReadForCalendar(ctx, l, f.roster, content, f.options, today)
+		r, err := schedule.ReadForCalendar(ctx, l, f.list, content, f.options, today)
 		if err == nil && r.Tally.Invalid > 0 {
 			a.say("%s. Their due dates may be missing. To see the errors: importer check %s",
-				count(r.Tally.Invalid, "row")+" to fix", f.roster)
+				count(r.Tally.Invalid, "row")+" to fix", f.list)
 		}
 		return r, err
 	}

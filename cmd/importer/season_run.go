@@ -14,10 +14,10 @@ import (
 
 func (a *app) seasonRunNowCommand() *cobra.Command {
 	var dry, yes bool
-	c := a.onSeason("run-now NAME", "Run a schedule now",
+	c := a.scheduleCommand("run-now NAME", "Run a schedule now",
 		"  importer season run-now florida --dry-run\n  importer season run-now florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			return a.withSeasons(ctx, l, func(seasons *schedule.Scheduler, client *filingapi.Client) error {
+			return a.withScheduler(ctx, l, func(seasons *schedule.Scheduler, client *filingapi.Client) error {
 				return a.runSeason(ctx, l, seasons, client, s, dry, yes)
 			})
 		})

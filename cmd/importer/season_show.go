@@ -64,10 +64,10 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.
 
 func (a *app) seasonShowCommand() *cobra.Command {
 	var asJSON bool
-	c := a.onSeason("show NAME", "Show a schedule: its next runs, company lists, past runs, and plan",
+	c := a.scheduleCommand("show NAME", "Show a schedule: its next runs, company lists, past runs, and plan",
 		"  importer season show florida\n  importer season show florida --json",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			return a.withSeasons(ctx, l, func(seasons *schedule.Scheduler, _ *filingapi.Client) error {
+			return a.withScheduler(ctx, l, func(seasons *schedule.Scheduler, _ *filingapi.Client) error {
 				if asJSON {
 					return a.showSeasonJSON(ctx, l, seasons, s)
 				}
@@ -78,8 +78,8 @@ func (a *app) seasonShowCommand() *cobra.Command {
 	return c
 }
 
-// shownFirings is how many firings a person is shown; --json has all.
-const shownFirings = 20
+// shownRuns is how many runs are printed; --json has all.
+const shownRuns = 20
 
 func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler, s ledger.Schedule) error {
 	o, err := schedule.DecodeOptions(s)
@@ -119,11 +119,11 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 		}
 		fmt.Fprintf(table, "%s\t%s\n", []string{"next", "", ""}[i], f.At.Format("Mon 2006-01-02 15:04 MST"))
 	}
-	firings, err := l.Schedules().ListRuns(ctx, s.Name)
+	runs, err := l.Schedules().ListRuns(ctx, s.Name)
 	if err != nil {
 		return err
 	}
-	versions, err := schedule.ListVersions(ctx, l, s, firings)
+	versions, err := schedule.ListVersions(ctx, l, s, runs)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if err := a.showFirings(ctx, l, firings); err != nil {
+	if err := a.showRuns(ctx, l, runs); err != nil {
 		return err
 	}
 	if len(next) == 0 || s.Paused {
@@ -148,14 +148,14 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 	return nil
 }
 
-func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledger.Run) error {
-	if len(firings) == 0 {
+func (a *app) showRuns(ctx context.Context, l *ledger.Ledger, runs []ledger.Run) error {
+	if len(runs) == 0 {
 		return nil
 	}
 	fmt.Fprintln(a.out, "\nPast runs:")
-	for i, f := range firings {
-		if i == shownFirings {
-			fmt.Fprintf(a.out, "  … and %d earlier runs\n", len(firings)-i)
+	for i, f := range runs {
+		if i == shownRuns {
+			fmt.Fprintf(a.out, "  … and %d earlier runs\n", len(runs)-i)
 			break
 		}
 		fmt.Fprintf(a.out, "%s  due %s  %s", f.ID, localTime(f.Due), f.State)
@@ -195,7 +195,7 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *sch
 	if err != nil {
 		return err
 	}
-	type firingLine struct {
+	type runLine struct {
 		ID     string          `json:"id"`
 		Due    time.Time       `json:"due"`
 		State  string          `json:"state"`
@@ -208,15 +208,15 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *sch
 	shown := struct {
 		schedule.Summary
 		Options  json.RawMessage `json:"options"`
-		Firings  []firingLine    `json:"firings"`
+		Firings  []runLine       `json:"runs"`
 		NextPlan *schedule.Plan  `json:"nextPlan,omitempty"`
-	}{line, s.Options, []firingLine{}, nil}
-	firings, err := l.Schedules().ListRuns(ctx, s.Name)
+	}{line, s.Options, []runLine{}, nil}
+	runs, err := l.Schedules().ListRuns(ctx, s.Name)
 	if err != nil {
 		return err
 	}
-	for _, f := range firings {
-		shown.Firings = append(shown.Firings, firingLine{f.ID, f.Due, string(f.State), f.Missed, f.CompanyList, f.Batch,
+	for _, f := range runs {
+		shown.Firings = append(shown.Firings, runLine{f.ID, f.Due, string(f.State), f.Missed, f.CompanyList, f.Batch,
 			f.Note, f.Plan})
 	}
 	if !line.Next.IsZero() {

@@ -91,7 +91,7 @@ func strewNumbers(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // noStray searches every file of the script's folder, as nowhere does, and the
-// names of the files, for the numbers that strewNumbers has listed, whatever stands
+// names of the files, for the numbers that strewNumbers has listed, whatever is
 // between their digits and whatever script these are of:
 //
 //	nostray in/numbers

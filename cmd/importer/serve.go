@@ -57,7 +57,7 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 				return usage("--tls-cert and --tls-key go together")
 			}
 			var err error
-			if s.public, err = publicURL(public); err != nil {
+			if s.public, err = parsePublicURL(public); err != nil {
 				return err
 			}
 			if s.proxies, err = parseProxies(proxies); err != nil {
@@ -77,8 +77,7 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
 			if s.public != nil && !s.proxies.Any() {
 				log.Warn("all clients behind the proxy share one address, so wrong passwords slow down " +
-					"everybody; set " +
-					"--trust-proxy")
+					"every sign-in; set --trust-proxy")
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
 				s.env = *a.env
@@ -103,16 +102,15 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 	return c
 }
 
-// How many spreadsheets the page reads at once, and how many requests may wait
-// for that: further ones are told to come back. Each reader takes at most some
-// 150 MB.
+// The number of spreadsheets that the page reads at the same time, and of requests
+// that wait for that. Further requests are refused. A reader needs up to 150 MB.
 const (
 	readersAtOnce  = 2
 	readersWaiting = 8
 )
 
-// publicURL reads the address that people type.
-func publicURL(text string) (*url.URL, error) {
+// parsePublicURL reads --public-url.
+func parsePublicURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -124,8 +122,8 @@ func publicURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// parseProxies reads the addresses of the proxies in front. It also takes false,
-// which deployments write for none; true once meant anybody.
+// parseProxies reads --trust-proxy. It also accepts false, which deployments use
+// for no proxies. true once trusted every client and is refused.
 func parseProxies(text string) (network.Proxies, error) {
 	switch strings.TrimSpace(text) {
 	case "false":
@@ -142,7 +140,7 @@ func parseProxies(text string) (network.Proxies, error) {
 	return proxies, nil
 }
 
-// server is what serve was asked for.
+// server has the options of serve.
 type server struct {
 	env       config.Environment
 	listen    string
@@ -153,11 +151,11 @@ type server struct {
 	maxUpload int64 // MiB
 }
 
-// leave is how long requests have to come to their end.
-const leave = 10 * time.Second
+// shutdownTimeout is how long requests have to finish.
+const shutdownTimeout = 10 * time.Second
 
-// serve answers until ctx ends. The applier outlives the last request, and what
-// it places is placed to its end.
+// serve serves the page until ctx ends. Events are applied until after the last
+// request, and orders in flight are finished.
 func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.Logger) error {
 	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
 	events, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
@@ -182,7 +180,7 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 	srv := &http.Server{
 		Handler:           p.handler(events),
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second, // a file that is handed over has its own
+		ReadTimeout:       15 * time.Second, // uploads have their own
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -192,27 +190,27 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 		srv.TLSConfig = network.NewTLS()
 		srv.TLSConfig.Certificates = certificates
 	}
-	srv.RegisterOnShutdown(p.site.Close) // pages that are watched would never end
+	srv.RegisterOnShutdown(p.site.Close) // live pages would never end
 	invited, err := p.invite(ctx, scheme, listener.Addr(), a.terminal(a.out))
 	if err != nil {
-		return errors.Join(err, p.leave())
+		return errors.Join(err, p.close())
 	}
 	defer func() {
-		if err := invited.withdraw(); err != nil {
+		if err := invited.removeFile(); err != nil {
 			log.Warn("sign-in link stays in its file", "file", invited.file, "err", err)
 		}
 	}()
 	fmt.Fprintf(a.out, "%s\n%s\n", greeting(ctx, scheme, listener.Addr(), secrets), invited.text)
 
-	// What places ends with ctx; what the last requests need, after them.
+	// Placing and schedules end with ctx; what the last requests need ends after them.
 	working, leaving := context.WithCancel(ctx)
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer leaving()
 	var running sync.WaitGroup
 	running.Go(func() { applier.Run(beside) })
 	running.Go(func() { p.site.Tidy(beside) })
-	running.Go(func() { p.fireSeasons(working) })
-	running.Go(func() { p.place(working) })
+	running.Go(func() { p.runSchedules(working) })
+	running.Go(func() { p.placeOrders(working) })
 	ended := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
@@ -225,7 +223,7 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 	case err = <-ended:
 		err = fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
-		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), leave)
+		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		if srv.Shutdown(patient) != nil {
 			err = errors.Join(errors.New("some requests were cut off"), srv.Close())
@@ -235,14 +233,14 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 	stop()
 	running.Wait()
 	p.site.Close()
-	return errors.Join(err, p.leave())
+	return errors.Join(err, p.close())
 }
 
-// routes is everything that is served.
+// routes are the paths of the server.
 func routes(events, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST "+webhook.Path, events)
-	mux.Handle(webhook.Path, events) // which refuses the other methods
+	mux.Handle(webhook.Path, events) // refuses other methods
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "GET it", http.StatusMethodNotAllowed)
@@ -251,7 +249,7 @@ func routes(events, page http.Handler) http.Handler {
 	return mux
 }
 
-// greeting says where it listens and whether it can tell the service's events.
+// greeting says where events are received and whether they can be verified.
 func greeting(ctx context.Context, scheme string, addr net.Addr,
 	secrets func(context.Context) ([]string, error)) string {
 	text := fmt.Sprintf("Events are received at %s://%s%s", scheme, addr, webhook.Path)

@@ -33,7 +33,7 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// deliver posts a file as the service does, signed where a secret is given, and
+// deliver posts a file as the filing service does, signed if a secret is given, and
 // wants it answered with a status. Variables in it stand for their values. It
 // waits for a server that is about to start.
 //

@@ -11,7 +11,7 @@ import (
 	"bulkfiling/internal/importer"
 )
 
-// sheetFlags are the options that say how a sheet is read.
+// sheetFlags are the options of reading a spreadsheet.
 type sheetFlags struct {
 	product, state, year, user, sheet, again string
 	columns                                  map[string]string
@@ -55,11 +55,11 @@ func (f *sheetFlags) options() importer.Options {
 	}
 }
 
-// understood prints which column was read as what: before anything else, for one
-// that is taken for another makes every row wrong.
+// showColumns prints the column mapping, before anything else: a column that is read
+// as another one makes every row wrong.
 func (a *app) showColumns(imp *importer.Import) { a.say("%s", wrap(imp.ColumnSummary(), lineWidth)) }
 
-// lineWidth is how long a line of the story may be.
+// lineWidth is the longest line of a message.
 const lineWidth = 110
 
 // wrap breaks a long line between words; what follows the first is indented.

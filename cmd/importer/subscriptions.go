@@ -15,8 +15,8 @@ import (
 	"bulkfiling/internal/season"
 )
 
-// subscriptionStatuses are the words of the service. Source: spec section 2,
-// Order item.
+// subscriptionStatuses are those of the filing service. Source: spec section 2, Order
+// item.
 var subscriptionStatuses = []string{"active", "canceled", "past_due"}
 
 func (a *app) subscriptionsCommand() *cobra.Command {
@@ -65,7 +65,8 @@ BATCH:ROW records that an order is the renewal of a covered row.`,
 					if err != nil {
 						return err
 					}
-					if err := l.Subscriptions().Renew(withAudit(ctx, "renewal", args[0], note), row.ID, args[0]); err != nil {
+					audited := withAudit(ctx, "renewal", args[0], note)
+					if err := l.Subscriptions().Renew(audited, row.ID, args[0]); err != nil {
 						return fmt.Errorf("%s as the renewal of row %d: %w", args[0], row.Number, err)
 					}
 				}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropTyped throws away what was typed at a terminal and not read yet.
+// dropTyped discards what was typed at a terminal and not read yet.
 func dropTyped(terminal *os.File) error {
 	return unix.IoctlSetInt(int(terminal.Fd()), unix.TCFLSH, unix.TCIFLUSH)
 }

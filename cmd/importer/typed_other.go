@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// dropTyped does nothing where no way is known to drop what was typed.
+// dropTyped does nothing: this system has no known way to discard input.
 func dropTyped(*os.File) error { return nil }

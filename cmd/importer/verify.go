@@ -75,7 +75,7 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 	return err
 }
 
-// saySealed says what a person has to know of the sealed values.
+// saySealed prints what a person should do about sealed values.
 func (a *app) saySealed(s ledger.Sealed) {
 	if s.Old > 0 {
 		fmt.Fprintf(a.out, "%s with an older key. To seal them with the current key: importer audit rotate-seal-key\n",

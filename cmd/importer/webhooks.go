@@ -32,7 +32,7 @@ list or delete endpoints, so this command lists the endpoints that it stored.`,
 		a.webhooksCreateCommand(), a.webhooksAddCommand(), a.webhooksListCommand(), a.webhooksRemoveCommand())
 }
 
-// endpoints is what these commands need of the ledger.
+// endpoints stores endpoints and their signing secrets.
 type endpoints interface {
 	Secrets(context.Context) ([]string, error)
 	Set(ctx context.Context, e ledger.Endpoint, secret string) error
@@ -78,9 +78,8 @@ event as well.`,
 	return c
 }
 
-// createEndpoint registers an endpoint. Its secret is told once and can be had
-// in no other way, so that it is printed, whatever was asked for, where it could
-// not be kept.
+// createEndpoint registers an endpoint. The filing service shows its secret only
+// once, so a secret that could not be stored is printed even with hide.
 func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string,
 	types []string, hide bool, o outputFlags) error {
 	kept, err := l.List(ctx)
@@ -142,13 +141,13 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	return nil
 }
 
-// quoted is a text as it stands in JSON.
+// quoted is a text as JSON.
 func quoted(text string) []byte {
 	document, _ := json.Marshal(text) // a string always can
 	return document
 }
 
-// newEndpointID names an endpoint for which the service has no name.
+// newEndpointID names an endpoint without an ID of the filing service.
 func newEndpointID() string { return "local_" + strings.ToLower(rand.Text()[:8]) }
 
 func isWebAddress(address string) error {
@@ -183,7 +182,7 @@ if FILE is -, so that it does not show in a list of processes.`,
 			if file == "-" && !o.yes {
 				return usage("--secret-file - needs --yes")
 			}
-			secret, err := a.secretIn(c.Context(), file)
+			secret, err := a.readSecret(c.Context(), file)
 			if err != nil {
 				return err
 			}
@@ -211,8 +210,8 @@ func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, s
 	return nil
 }
 
-// secretIn reads a secret from a file, or from the standard input.
-func (a *app) secretIn(ctx context.Context, file string) (string, error) {
+// readSecret reads a secret from a file, or from stdin if the file is "-".
+func (a *app) readSecret(ctx context.Context, file string) (string, error) {
 	in := a.in
 	if file != "-" {
 		f, err := os.Open(file)
@@ -223,7 +222,7 @@ func (a *app) secretIn(ctx context.Context, file string) (string, error) {
 		in = f
 	}
 	const longest = 4096
-	content, err := typed(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, longest+1)) })
+	content, err := readTyped(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, longest+1)) })
 	secret := strings.TrimSpace(string(content))
 	switch {
 	case err != nil:

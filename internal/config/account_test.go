@@ -14,8 +14,8 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// office is a data folder and a filing service that says of the organization
-// whatever stands in answer.
+// office is a data folder and a filing service that reports the organization
+// in answer.
 type office struct {
 	*testing.T
 	home   string
@@ -124,7 +124,7 @@ func TestAnOrganizationIsKnownByWhatTheServiceSaysOfIt(t *testing.T) {
 	other.wants("sk_test_1", "", first, false)
 
 	// A renamed organization is the same, live orders are other ones, and so is
-	// another organization, whatever it is called.
+	// another organization, also with the same name.
 	o.answer = strings.ReplaceAll(harbor, "harbor.example", "pier.example")
 	o.wants("sk_test_1", "", first, false)
 	o.answer = harbor
@@ -305,7 +305,8 @@ func TestNothingIsSentFromTheLedgerOfAnother(t *testing.T) {
 	if _, err := e.PriceSource(l, client)(t.Context()); !errors.Is(err, ledger.ErrOrganization) {
 		t.Error(err)
 	}
-	if all, err := l.Organizations().List(t.Context()); err != nil || len(all) != 1 || all[0].Name != "Harbor Accounting" {
+	all, err := l.Organizations().List(t.Context())
+	if err != nil || len(all) != 1 || all[0].Name != "Harbor Accounting" {
 		t.Errorf("%v, %v", all, err)
 	}
 }

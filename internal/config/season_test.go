@@ -55,9 +55,9 @@ func halted(t *testing.T, l *ledger.Ledger) filing.Halt {
 	return h.Reason
 }
 
-// A season that fires, and a look at what it would do, tell the fleet of a
-// refused key, and that it was corrected.
-func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
+// A run of a schedule and its preview halt the fleet for a rejected key, and end
+// the halt once the key is accepted.
+func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
 	status := http.StatusUnauthorized
 	e, l, client, _ := priced(t, &status)
 	done, err := schedule.Add(t.Context(), l, schedule.NewSchedule{

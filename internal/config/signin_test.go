@@ -48,14 +48,14 @@ func TestSignInVariables(t *testing.T) {
 		t.Errorf("%v, %v", p, err)
 	}
 	for name, bad := range map[string]map[string]string{
-		"no client":       {"OIDC_ISSUER": "https://x.test"},
-		"no issuer":       {"OIDC_CLIENT_ID": "x"},
-		"only of nobody":  {"OIDC_ONLY": "1"},
-		"in the clear":    {"OIDC_ISSUER": "http://x.test", "OIDC_CLIENT_ID": "x"},
-		"no address":      {"OIDC_ISSUER": "x", "OIDC_CLIENT_ID": "x"},
-		"a query":         {"OIDC_ISSUER": "https://x.test?a=b", "OIDC_CLIENT_ID": "x"},
-		"an unknown role": {"OIDC_ISSUER": "https://x.test", "OIDC_CLIENT_ID": "x", "OIDC_ROLES": "a=king"},
-		"neither":         {"OIDC_ISSUER": "https://x.test", "OIDC_CLIENT_ID": "x", "OIDC_ONLY": "perhaps"},
+		"no client":          {"OIDC_ISSUER": "https://x.test"},
+		"no issuer":          {"OIDC_CLIENT_ID": "x"},
+		"without a provider": {"OIDC_ONLY": "1"},
+		"in the clear":       {"OIDC_ISSUER": "http://x.test", "OIDC_CLIENT_ID": "x"},
+		"no address":         {"OIDC_ISSUER": "x", "OIDC_CLIENT_ID": "x"},
+		"a query":            {"OIDC_ISSUER": "https://x.test?a=b", "OIDC_CLIENT_ID": "x"},
+		"an unknown role":    {"OIDC_ISSUER": "https://x.test", "OIDC_CLIENT_ID": "x", "OIDC_ROLES": "a=king"},
+		"neither":            {"OIDC_ISSUER": "https://x.test", "OIDC_CLIENT_ID": "x", "OIDC_ONLY": "perhaps"},
 	} {
 		if _, err := read(bad); err == nil || !strings.Contains(err.Error(), "OIDC_") {
 			t.Errorf("%s: %v", name, err)
