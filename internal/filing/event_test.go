@@ -31,7 +31,7 @@ func TestParseEvent(t *testing.T) {
 	}{
 		{"filed", head + `{"orderId":"order_1","orderType":"annual_report","filingStatus":"filed",` +
 			`"filingDate":"2026-02-10T14:29:00.000Z"}}`, status},
-		{"another style, and fields nobody knows",
+		{"another style, and unknown fields",
 			head + `{"order_id":"order_1","order_type":"annual_report","filing_status":"filed",` +
 				`"filing_date":"2026-02-10T14:29:00.000Z","x":{"y":[1]}},"z":1}`, status},
 		{"an exception code", head + `{"orderId":"order_1","exceptionCode":483}}`,

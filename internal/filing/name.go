@@ -163,7 +163,7 @@ type bareName struct {
 func namesWithin(text string) []bareName {
 	var names []bareName
 	add := func(text string) {
-		if n := bare(text); n.text != "" || n.numbers != "" {
+		if n := splitName(text); n.text != "" || n.numbers != "" {
 			names = append(names, n)
 		}
 	}
@@ -232,8 +232,8 @@ var endings = map[string]bool{
 	"pllc": true, "pc": true, "pa": true, "lp": true, "llp": true, "lllp": true, "plc": true, "chartered": true,
 }
 
-// bare splits a folded name.
-func bare(folded string) bareName {
+// splitName splits a folded name into its words without the ending.
+func splitName(folded string) bareName {
 	words := strings.Fields(withoutMarks(folded))
 	for _, ending := range legalEndings { // "… limited liability company (Delaware)"
 		if cut, ok := strings.CutSuffix(" "+strings.Join(words, " "), ending.written); ok {
@@ -372,7 +372,7 @@ func (x bareName) compare(y bareName) Likeness {
 	return SimilarName
 }
 
-// abbreviates reports whether a is how somebody shortens b: its first and last
+// abbreviates reports whether a is a short form of b: its first and last
 // letter with some consonants between them, such as "blvd". The beginning of a
 // word is often another word ("Bay", "Bayside"), and does not count.
 func abbreviates(a, b string) bool {
@@ -440,7 +440,7 @@ func withinEdits(a, b string, most int) bool {
 }
 
 // NearNames finds names that are close to others of the same state: those that
-// somebody may have meant. Add and Find are not for concurrent use.
+// a person may have meant. Add and Find are not for concurrent use.
 type NearNames struct {
 	names map[string][]nearName // by the state, the numbers in the name, and its length
 }
@@ -456,7 +456,7 @@ func (n *NearNames) Add(name string, state State, id int) {
 	if n.names == nil {
 		n.names = make(map[string][]nearName)
 	}
-	b := bare(FoldLegalName(name))
+	b := splitName(FoldLegalName(name))
 	at := nearKey(state, b.numbers, utf8.RuneCountInString(b.text))
 	n.names[at] = append(n.names[at], nearName{b.text, lettersOf(b.text), id})
 }
@@ -465,7 +465,7 @@ func (n *NearNames) Add(name string, state State, id int) {
 // the ending, the spaces or the accents, or a slip or two away. Names that
 // differ in a number are not close.
 func (n *NearNames) Find(name string, state State) []int {
-	b := bare(FoldLegalName(name))
+	b := splitName(FoldLegalName(name))
 	length, letters := utf8.RuneCountInString(b.text), lettersOf(b.text)
 	var found []int
 	for l := max(length-3, 0); l <= length+3; l++ {

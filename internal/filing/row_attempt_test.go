@@ -159,7 +159,7 @@ func TestFold(t *testing.T) {
 		{"an answer names some of the items", []Attempt{partly(sent(1, Accepted, AnnualReport, RegisteredAgent))},
 			"uncertain bought annual-report open registered-agent"},
 		{"the rest of it may be sent again", []Attempt{partly(sent(1, Accepted, ForeignQualification, EIN))},
-			"ready doubt bought foreign-qualification open ein"},
+			"ready unconfirmed bought foreign-qualification open ein"},
 		{"the rest was decided", []Attempt{
 			decided(partly(sent(1, Accepted, AnnualReport, RegisteredAgent)), DecidedNotPlaced, Accepted, ""),
 		}, " bought annual-report"},
@@ -229,7 +229,7 @@ func (s RowState) describe() string {
 		}
 	}
 	if s.Unconfirmed {
-		parts = append(parts, "doubt")
+		parts = append(parts, "unconfirmed")
 	}
 	var bought []Product
 	for _, p := range s.Bought {

@@ -77,7 +77,7 @@ func IsSlug(s string) bool {
 	return hasShape(s, "", func(c byte) bool { return idByte(c) || c == '.' }) && idByte(s[0])
 }
 
-// isEIN recognises a federal tax number, with its hyphen or without.
+// isEIN recognizes a federal tax number, with its hyphen or without.
 func isEIN(s string) bool {
 	return isDigits(s, 9) || len(s) == 10 && s[2] == '-' && isDigits(s[:2]+s[3:], 9)
 }
@@ -108,7 +108,7 @@ func idByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// IsE164 recognises a phone number in international form: + and 7 to 15 digits.
+// IsE164 recognizes a phone number in international form: + and 7 to 15 digits.
 // Source: spec section 2, User.
 func IsE164(s string) bool {
 	rest, found := strings.CutPrefix(s, "+")
@@ -119,7 +119,7 @@ func isDigits(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789") == ""
 }
 
-// isZIP recognises five digits, or five and four.
+// isZIP recognizes five digits, or five and four.
 func isZIP(s string) bool {
 	if len(s) == 10 && s[5] == '-' {
 		return isDigits(s[:5], 5) && isDigits(s[6:], 4)

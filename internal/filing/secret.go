@@ -147,11 +147,11 @@ func IsIdentifierHeader(header string) bool {
 
 // words returns the words of a header in lower case, camelCase split.
 func words(header string) []string {
-	return strings.FieldsFunc(strings.ToLower(apart(header)), func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.FieldsFunc(strings.ToLower(splitCamelCase(header)), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// apart splits the words of camelCase.
-func apart(s string) string {
+// splitCamelCase splits the words of camelCase.
+func splitCamelCase(s string) string {
 	var b strings.Builder
 	lower := false
 	for _, r := range s {
@@ -237,8 +237,8 @@ func digitOf(r rune) (byte, bool) {
 	return 0, false
 }
 
-// digits are some digits of a text that nothing parts, with what stands between
-// them and those before.
+// digits are digits of a text with nothing between them, and what separates
+// them from those before.
 type digits struct {
 	start, end int // in bytes of the text
 	n          int // how many there are
@@ -320,7 +320,7 @@ func findSSNs(text string, isID bool) (all []found) {
 const maxParts = 9
 
 // ssnsIn adds the numbers that begin in a run of groups before the end-th, and
-// returns where it has come to.
+// returns where it stopped.
 func ssnsIn(all []found, text string, run []digits, end int, isID bool) ([]found, int) {
 	i := 0
 	for i < end {

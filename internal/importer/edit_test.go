@@ -217,7 +217,7 @@ func TestEditsWithoutAPlace(t *testing.T) {
 }
 
 // Edits that name no sheet go to the one that is read; those of a sheet that is
-// not read lie where nobody looks, and are no part of the batch.
+// not read have no effect and are not part of the batch.
 func TestEditsOfSheets(t *testing.T) {
 	filings := func(id string) [][]sheet.OutCell {
 		return [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"),
@@ -493,7 +493,7 @@ func drawEdits(rt *rapid.T, grid [][]string, width int, value *rapid.Generator[s
 }
 
 // A CSV with edits becomes, row for row and cell for cell, what the CSV becomes
-// into which somebody wrote these values.
+// with these values typed into it.
 func TestEditsAreAsIfTyped(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := []string{"Company ID", "Legal Name", "User Email", "Filing State", "Filing Year",
@@ -558,7 +558,7 @@ func problemsOf(t rapid.TB, im *Import) string {
 	return string(text)
 }
 
-// typedInto is the grid after somebody typed the edits into it in a spreadsheet.
+// typedInto returns the grid with the edits typed into it.
 func typedInto(grid [][]string, edits []Edit) [][]string {
 	var out [][]string
 	for _, row := range grid {

@@ -21,7 +21,7 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-var update = flag.Bool("update", false, "write templates/ and samples/ anew")
+var update = flag.Bool("update", false, "write templates/ and samples/ again")
 
 // root is where templates/ and samples/ are.
 const root = "../.."
@@ -194,10 +194,10 @@ func filledTemplate(t *testing.T, p filing.Product) string {
 	return text.String()
 }
 
-// someID makes an id that looks like one and never changes.
-func someID(prefix, of string) string {
-	sum := sha256.Sum256([]byte(of))
-	return prefix + new(big.Int).SetBytes(sum[:8]).Text(62)[:10]
+// companyIDOf returns a made-up company ID that is always the same for a name.
+func companyIDOf(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return "comp_" + new(big.Int).SetBytes(sum[:8]).Text(62)[:10]
 }
 
 // sampleCompanies are sixty companies, awkward names among them. None exists.
@@ -307,7 +307,7 @@ func makeAnnualReports(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 		row := []sheet.OutCell{
-			sheet.Str(someID("comp_", company.name)), sheet.Str(company.name), sheet.Str(company.kind),
+			sheet.Str(companyIDOf(company.name)), sheet.Str(company.name), sheet.Str(company.kind),
 			sheet.Str("DE"), sheet.Time(formed),
 			sheet.Str(company.contact), sheet.Str(company.owner), sheet.Str("DE"), sheet.Int(2026), sheet.Str("no"),
 		}
@@ -368,7 +368,7 @@ func makeAgentChanges(t *testing.T, path string) {
 		if i == 11 {
 			state = "Delawere"
 		}
-		row := []string{someID("comp_", company.name), company.name, company.contact, company.owner,
+		row := []string{companyIDOf(company.name), company.name, company.contact, company.owner,
 			fmt.Sprintf("(302) 555-01%02d", 10+i), state, "yes"}
 		write(row...)
 		if i == 15 {

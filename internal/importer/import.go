@@ -135,11 +135,7 @@ func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, err
 
 func (o *Options) check() error {
 	if o.Product != "" && !o.Product.Valid() {
-		names := make([]string, len(filing.Products))
-		for i, p := range filing.Products {
-			names[i] = string(p)
-		}
-		return fmt.Errorf("there is no product %q: it is one of %s", o.Product, strings.Join(names, ", "))
+		return fmt.Errorf("there is no product %q: it is one of %s", o.Product, joinProducts(filing.Products))
 	}
 	if err := new(HeaderRow).Set(o.HeaderRow.String()); err != nil {
 		return err
@@ -369,15 +365,15 @@ func (im *Import) checkMap() error {
 	return nil
 }
 
-// quotedList returns the first twenty headers, quoted.
-func quotedList(headers []string) string {
-	var names []string
-	for _, h := range headers {
-		if h = strings.TrimSpace(h); h != "" {
-			names = append(names, strconv.Quote(h))
+// quotedList returns the first twenty names that are not blank, quoted.
+func quotedList(names []string) string {
+	var quoted []string
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" {
+			quoted = append(quoted, strconv.Quote(name))
 		}
 	}
-	return text.FirstOf(names, maxListed)
+	return text.FirstOf(quoted, maxListed)
 }
 
 // ErrNoRowsNeedAttention is returned for a results workbook without rows that need
@@ -447,12 +443,12 @@ func (im *Import) findSheet(m *matcher) error {
 	}
 	var names []string
 	for _, c := range visible {
-		names = append(names, fmt.Sprintf("%q", c.Name))
+		names = append(names, c.Name)
 	}
 	return &sheet.FormatError{
 		File:   im.file.Name(),
-		Reason: "several sheets contain filings: " + strings.Join(names, ", "),
-		Remedy: im.options.remedyText(eitherSheet, strings.Join(names, ", "), names[0]),
+		Reason: "several sheets contain filings: " + quotedList(names),
+		Remedy: im.options.remedyText(eitherSheet, quotedList(names), strconv.Quote(names[0])),
 	}
 }
 
@@ -532,9 +528,9 @@ func (im *Import) findNamedSheet(m *matcher, sheets []sheet.Info) error {
 		if im.file.Format() == sheet.XLSX {
 			var names []string
 			for _, s := range sheets {
-				names = append(names, fmt.Sprintf("%q", s.Name))
+				names = append(names, s.Name)
 			}
-			e.Remedy = "It has " + strings.Join(names, ", ")
+			e.Remedy = "It has " + quotedList(names)
 		}
 		return e
 	}

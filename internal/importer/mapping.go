@@ -7,6 +7,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
 // binding connects a column of the table with a column of the sheet.
@@ -333,11 +334,8 @@ func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 		}
 		names = append(names, h.name(l.row))
 	}
-	if more := len(names) - maxNamed; more > 0 {
-		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
-	}
 	if len(names) > 0 {
-		notes = append(notes, "Not used: "+strings.Join(names, ", ")+".")
+		notes = append(notes, "Not used: "+text.FirstOf(names, maxNamed)+".")
 	}
 	return notes
 }

@@ -133,15 +133,15 @@ type otherPurchases struct {
 	ordered []string
 }
 
-func (im *Import) newOtherPurchases(ctx context.Context, to Recorder) (*otherPurchases, error) {
+func (im *Import) newOtherPurchases(ctx context.Context, to Recorder) *otherPurchases {
 	e := &otherPurchases{im: im}
 	e.to, _ = to.(purchaseLookup)
 	if e.to == nil || im.origin == nil {
-		return e, nil
+		return e
 	}
 	original, err := e.to.Batch(ctx, im.origin.Batch)
 	e.known = err == nil && original.ID == im.origin.Batch
-	return e, nil
+	return e
 }
 
 // skipBought skips such rows before they are recorded.

@@ -1,7 +1,8 @@
 package importer
 
 import (
-	"sort"
+	"slices"
+	"strings"
 
 	"bulkfiling/internal/filing"
 )
@@ -45,12 +46,17 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	case len(mains) == 0:
 		return products[0], nil
 	}
-	names := make([]string, len(mains))
-	for i, p := range mains {
+	slices.Sort(mains)
+	return "", l.severalProducts(mains, o)
+}
+
+// joinProducts lists products, separated by commas.
+func joinProducts(products []filing.Product) string {
+	names := make([]string, len(products))
+	for i, p := range products {
 		names[i] = string(p)
 	}
-	sort.Strings(names)
-	return "", l.severalProducts(names, o)
+	return strings.Join(names, ", ")
 }
 
 // productSigns are the hints that the columns give of the product.

@@ -710,7 +710,7 @@ func TestOfficersSheet(t *testing.T) {
 	}
 }
 
-// A sheet of officers beside companies that exist is somebody's own list.
+// A sheet of officers beside existing companies is the user's own list.
 func TestOfficersOfCompaniesThatExist(t *testing.T) {
 	book := workbook(t, tab{
 		name: "June",

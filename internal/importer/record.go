@@ -42,24 +42,21 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 	if original != nil {
 		batch.Corrects = original.ID
 	}
-	held, err := im.newOtherPurchases(ctx, to)
-	if err != nil {
-		return "", false, err
-	}
+	other := im.newOtherPurchases(ctx, to)
 	if created, err = to.CreateBatch(ctx, batch); err != nil || !created {
 		return batch.ID, false, err
 	}
 	add := func(rows []ledger.Row) error { return to.AddRows(ctx, batch.ID, rows) }
 	prepare := func([]Row) error { return nil }
 	if original == nil {
-		prepare = func(rows []Row) error { return held.skipBought(ctx, rows) }
+		prepare = func(rows []Row) error { return other.skipBought(ctx, rows) }
 	}
 	if im.options.Run == nil {
 		err = im.addInOrder(ctx, prepare, add)
 	} else {
 		err = im.addByPriority(ctx, prepare, add)
 	}
-	held.note()
+	other.note()
 	return batch.ID, err == nil, err
 }
 

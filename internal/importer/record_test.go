@@ -236,7 +236,7 @@ func TestWriteCheckedNothing(t *testing.T) {
 func TestRecordASeason(t *testing.T) {
 	const n = 8000 // more chunks than are in memory at once
 	ctx := context.Background()
-	path := filepath.Join(t.TempDir(), "roster.csv")
+	path := filepath.Join(t.TempDir(), "companies.csv")
 	content := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User ID\n"
 	for i := range n {
 		content += fmt.Sprintf("comp_%d,LLC,DE,DE,2026,user_%d\n", i, i)

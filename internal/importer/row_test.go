@@ -206,8 +206,8 @@ func TestFactsOfAnyMainProduct(t *testing.T) {
 	}
 }
 
-// --state over a roster that has no filing state.
-func TestStateOfRoster(t *testing.T) {
+// --state with a company list that has no filing state.
+func TestStateOfCompanyList(t *testing.T) {
 	for _, c := range []struct {
 		why, text string
 		want      []filing.Result
@@ -426,7 +426,7 @@ func TestRowsOutAreRowsIn(t *testing.T) {
 		defer im.Close()
 		var got []int
 		bought := map[string]bool{}
-		tally, err := Tally{}, error(nil)
+		var tally Tally
 		err = im.Each(context.Background(), func(r *Row) error {
 			got = append(got, r.Number)
 			tally.add(r.Result)

@@ -86,7 +86,7 @@ var people = [][2]string{
 }
 
 // specimens are Social Security numbers that were printed in advertisements and
-// belong to nobody.
+// belong to no one.
 var specimens = [2]string{"078-05-1120", "219-09-9999"}
 
 // einAnswers are the cells of an EIN application, in the order of einDetails.
@@ -225,7 +225,7 @@ func agentCells(which int) []string {
 	return cells
 }
 
-// makeQualifications makes a roster of companies that go into other states: with
+// makeQualifications makes a list of companies that go into other states: with
 // an agent on record, ordered and supplied.
 func makeQualifications(t *testing.T, path string) {
 	header := headersOf(templates["foreign-qualification"].columns)
@@ -242,7 +242,7 @@ func makeQualifications(t *testing.T, path string) {
 			agent = 3
 		}
 		row := []string{
-			someID("comp_", c.name), c.name, c.kind, "DE", c.contact, c.owner, fmt.Sprintf("(302) 555-01%02d", 10+i),
+			companyIDOf(c.name), c.name, c.kind, "DE", c.contact, c.owner, fmt.Sprintf("(302) 555-01%02d", 10+i),
 			state, "yes", yesNo(agent == 0 && i%3 != 2),
 		}
 		rows = append(rows, append(row, agentCells(agent)...))
@@ -256,7 +256,7 @@ func makeEINs(t *testing.T, path string) {
 	var rows [][]string
 	for i := range 20 {
 		c := sampleCompanies[20+i]
-		rows = append(rows, append([]string{someID("comp_", c.name), c.name, c.contact, c.owner,
+		rows = append(rows, append([]string{companyIDOf(c.name), c.name, c.contact, c.owner,
 			fmt.Sprintf("(302) 555-01%02d", 50+i), "DE"}, einAnswers(i)...))
 	}
 	writeCSV(t, path, header, rows)
@@ -268,7 +268,7 @@ func makeRegisteredAgents(t *testing.T, path string) {
 	var rows [][]string
 	for i := range 16 {
 		c := sampleCompanies[40+i]
-		rows = append(rows, []string{someID("comp_", c.name), c.name, c.contact, c.owner,
+		rows = append(rows, []string{companyIDOf(c.name), c.name, c.contact, c.owner,
 			fmt.Sprintf("302-555-01%02d", 70+i), states[i%len(states)], "yes"})
 	}
 	writeCSV(t, path, header, rows)

@@ -8,6 +8,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
 // ColumnSummary says in one sentence how each column is read: columns with
@@ -68,17 +69,14 @@ func (l *layout) summarize(headings []heading, more []string) string {
 		}
 	}
 	told = append(told, more...)
-	const most = 12
-	if len(named) > most {
-		named = append(named[:most], fmt.Sprintf("and %d more", len(named)-most))
-	}
-	switch {
-	case len(named) == 0:
+	if len(named) == 0 {
 		return strings.Join(told, ", ")
-	case len(told) == 0:
-		return "as headed: " + strings.Join(named, ", ")
 	}
-	return strings.Join(told, ", ") + "; as headed: " + strings.Join(named, ", ")
+	asHeaded := "as headed: " + text.FirstOf(named, 12)
+	if len(told) == 0 {
+		return asHeaded
+	}
+	return strings.Join(told, ", ") + "; " + asHeaded
 }
 
 // noProduct returns the error for columns that suggest no product: what was
@@ -96,15 +94,11 @@ func (l *layout) noProduct(o *Options) error {
 	}
 	reason := "the columns do not tell which product to file; recognized: " + l.summarize(known, o.filledColumns())
 	if len(unknown) > 0 {
-		reason += "; not recognized: " + strings.Join(unknown[:min(len(unknown), 10)], ", ")
-	}
-	names := make([]string, len(filing.Products))
-	for i, p := range filing.Products {
-		names[i] = string(p)
+		reason += "; not recognized: " + text.FirstOf(unknown, 10)
 	}
 	return &sheet.FormatError{
 		Reason: filing.HideSSNs(reason),
-		Remedy: capital(o.remedyText(chooseProduct, strings.Join(names, ", "))) + ". " + l.lacking(known, o),
+		Remedy: capital(o.remedyText(chooseProduct, joinProducts(filing.Products))) + ". " + l.lacking(known, o),
 	}
 }
 
@@ -174,10 +168,10 @@ func hasPart(known []heading, p part) bool {
 
 // severalProducts returns the error for columns that fit more than one product,
 // with the columns that suggest each.
-func (l *layout) severalProducts(mains []string, o *Options) error {
+func (l *layout) severalProducts(mains []filing.Product, o *Options) error {
 	var speaks []string
 	for _, h := range l.resolve() {
-		if h.column == none || !slices.Contains(mains, string(columns[h.column].suggests)) {
+		if h.column == none || !slices.Contains(mains, columns[h.column].suggests) {
 			continue
 		}
 		speaks = append(speaks, fmt.Sprintf("%s suggests %s", h.name(l.row), article(columns[h.column].suggests)))
@@ -187,7 +181,7 @@ func (l *layout) severalProducts(mains []string, o *Options) error {
 	}
 	return &sheet.FormatError{
 		Reason: "the columns fit several products: " + strings.Join(speaks, ", "),
-		Remedy: capital(o.remedyText(chooseProduct, strings.Join(mains, ", "))),
+		Remedy: capital(o.remedyText(chooseProduct, joinProducts(mains))),
 	}
 }
 

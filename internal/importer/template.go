@@ -171,12 +171,8 @@ func Templates() []filing.Product {
 func WriteTemplate(product filing.Product, path string) error {
 	t, ok := templates[product]
 	if !ok {
-		names := make([]string, 0, len(templates))
-		for _, p := range Templates() {
-			names = append(names, string(p))
-		}
 		return fmt.Errorf("there is no template for %q: there are those of %s", string(product),
-			strings.Join(names, ", "))
+			joinProducts(Templates()))
 	}
 	book, err := sheet.Create(path)
 	if err != nil {

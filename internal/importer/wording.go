@@ -35,7 +35,11 @@ func headerWords(text string) []string {
 }
 
 // splitHeader splits a header into words of Latin letters and digits.
-func splitHeader(runes []rune) (words []string) {
+func splitHeader(runes []rune) []string {
+	if len(runes) == 0 {
+		return nil
+	}
+	words := make([]string, 0, 4) // most headers have no more
 	var word strings.Builder
 	end := func() {
 		if word.Len() > 0 {

@@ -167,7 +167,7 @@ func (tt deliveryCase) run(t *testing.T) {
 }
 
 // TestDeliveriesAreBounded: an endpoint that hangs is sent eight events and no
-// more, and holds nobody else up.
+// more, and delays no other.
 func TestDeliveriesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := withInbox(t, Config{})
@@ -181,7 +181,7 @@ func TestDeliveriesAreBounded(t *testing.T) {
 			return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
 		})}
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // nobody waits
+		cancel() // no caller waits
 		for range 100 {
 			s.TestDelivery(ctx)
 		}
@@ -427,7 +427,7 @@ func TestEndpointsHaveTheirOwnSecrets(t *testing.T) {
 	}
 }
 
-// TestRedirectsAreNotFollowed: the body would go where nobody registered, or become a GET.
+// TestRedirectsAreNotFollowed: the body would go to an address that is not registered, or become a GET.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var strayed bool
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed = true }))

@@ -428,7 +428,7 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestClientLeaves: an order is made although nobody waits for its answer any more.
+// TestClientLeaves: an order is made although no client waits for its answer.
 func TestClientLeaves(t *testing.T) {
 	b := newBench(t, Config{Latency: 200 * time.Millisecond})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)

@@ -15,7 +15,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// The benchmarks read a file of 100,000 rows and 14 columns, as a firm's roster has them.
+// The benchmarks read a file of 100,000 rows and 14 columns, as in a firm's company list.
 const benchRows = 100_000
 
 var benchFolder = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "sheet-bench") })

@@ -267,7 +267,7 @@ func TestReaderStaysAtItsEnd(t *testing.T) {
 	}
 }
 
-// Texts of a block stay good when it is filled anew.
+// Texts of a block stay valid when it is filled again.
 func TestBlockTextsStay(t *testing.T) {
 	var csv strings.Builder
 	var xml strings.Builder

@@ -41,7 +41,7 @@ func readAll(f *sheet.File) error {
 const maxAllocated = 400 << 20
 
 // harmless are the files that cost a reader of rows little, though perhaps not
-// whoever takes the rows.
+// the consumer of the rows.
 var harmless = []string{
 	"styles-fonts.xlsx", "content-types.xlsx", "comments.xlsx", "theme.xlsx", "merged-cells-60MB.xlsx",
 	"headers-different.xlsx",

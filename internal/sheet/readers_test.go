@@ -49,7 +49,7 @@ func TestDoor(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-given; !errors.Is(err, context.Canceled) {
-			t.Errorf("whoever gave up got %v", err)
+			t.Errorf("the caller that gave up got %v", err)
 		}
 		third()
 		fourth()

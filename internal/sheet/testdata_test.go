@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "make the files of testdata and their .golden readings anew")
+var update = flag.Bool("update", false, "write the files of testdata and their .golden readings again")
 
 // nastyFiles makes the files of testdata: the ways in which people's sheets go
 // wrong, several to a file.

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"golang.org/x/text/transform"
+
+	"bulkfiling/internal/text"
 )
 
 // workbook is an open XLSX file.
@@ -466,16 +468,11 @@ func sheetRelation(e element) string {
 }
 
 func quoteAll(names []string) string {
-	const most = 10
-	var quoted []string
+	quoted := make([]string, len(names))
 	for i, name := range names {
-		if i == most {
-			quoted = append(quoted, fmt.Sprintf("and %d more", len(names)-most))
-			break
-		}
-		quoted = append(quoted, strconv.Quote(name))
+		quoted[i] = strconv.Quote(name)
 	}
-	return strings.Join(quoted, ", ")
+	return text.FirstOf(quoted, 10)
 }
 
 func isTrue(value string) bool { return value == "1" || strings.EqualFold(value, "true") }

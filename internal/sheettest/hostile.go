@@ -115,7 +115,7 @@ var honest = map[string]part{
 }
 
 // workbook packs parts over those of an honest workbook, padded by a part that
-// nobody reads.
+// no one reads.
 func workbook(parts map[string]part) []byte {
 	all := maps.Clone(honest)
 	maps.Copy(all, parts)
