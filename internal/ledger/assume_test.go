@@ -26,74 +26,74 @@ func (s *store) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) [
 // A row that is supposed to have been sent is uncertain: it holds its money,
 // whatever the book has, it holds its purchase, and nobody sends it. Whoever
 // settles it does so as ever.
-func TestAssumeSent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
-		s.must(l.RecordDeposit(ctx, cost, ""))
-		rows := s.add(l, "a", reports("a", 4)...)
-		if begun := s.begin(l, intent(rows[0])); begun.Try == 0 {
-			s.Fatalf("%+v", begun)
-		}
-		if begun := s.begin(l, intent(rows[1])); !begun.Short {
-			s.Fatalf("%+v", begun)
-		}
-		stale := s.rows(l, "a")
-		since := s.clock()
-		s.pass(time.Hour)
+func TestAssumeSent(t *testing.T) { onBothDatabases(t, testAssumeSent) }
 
-		said := s.suppose(l, since, stale...)
-		if !said[0].Lost || said[1].Try != 1 || said[2].Try != 1 || said[3].Try != 1 {
-			s.Errorf("%+v", said)
-		}
-		s.want(l, rows[0], filing.Placing, cost)
-		for _, r := range rows[1:] {
-			got := s.want(l, r, filing.Uncertain, cost)
-			if got.BlockedOn != "" || got.Tries != 1 || got.Message != "it may have been sent, says Ana" {
-				s.Errorf("%+v", got)
-			}
-			attempts, err := l.Attempts(ctx, r.ID)
-			if s.must(err); len(attempts) != 1 || !attempts[0].Supposed || !attempts[0].StartedAt.Equal(since) ||
-				attempts[0].Class != filing.NoAnswer {
-				s.Errorf("%+v", attempts)
-			}
-			for _, in := range []ledger.Intent{intent(r), intent(got)} {
-				if begun := s.begin(l, in); !begun.Lost {
-					s.Errorf("it may be sent: %+v", begun)
-				}
-			}
-		}
-		if b := s.book(l); b.Reserved != 4*cost || b.Available() != -3*cost {
-			s.Errorf("%+v", b)
-		}
-		for _, again := range s.suppose(l, since, s.rows(l, "a")...) {
-			if !again.Lost {
-				s.Errorf("a second time: %+v", again)
-			}
-		}
-		rival := s.add(l, "b", report("comp_a1", "2026"))[0]
-		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || begun.Taken[0].Bought {
-			s.Errorf("%+v", begun)
-		}
+func testAssumeSent(s *store) {
+	l, ctx := s.open(), s.Context()
+	s.must(l.RecordDeposit(ctx, cost, ""))
+	rows := s.add(l, "a", reports("a", 4)...)
+	if begun := s.begin(l, intent(rows[0])); begun.Try == 0 {
+		s.Fatalf("%+v", begun)
+	}
+	if begun := s.begin(l, intent(rows[1])); !begun.Short {
+		s.Fatalf("%+v", begun)
+	}
+	stale := s.rows(l, "a")
+	since := s.clock()
+	s.pass(time.Hour)
 
-		s.must(l.Resolutions().NotPlaced(ctx, rows[1].ID, 0, "not there"))
-		s.want(l, rows[1], filing.Ready, 0)
-		s.must(l.Resolutions().Placed(ctx, rows[2].ID, 0, []string{"order_2"}, "there"))
-		if got := s.want(l, rows[2], filing.Placed, 0); got.Cost.Amount != cost ||
-			got.Items[0].Product != filing.AnnualReport {
+	said := s.suppose(l, since, stale...)
+	if !said[0].Lost || said[1].Try != 1 || said[2].Try != 1 || said[3].Try != 1 {
+		s.Errorf("%+v", said)
+	}
+	s.want(l, rows[0], filing.Placing, cost)
+	for _, r := range rows[1:] {
+		got := s.want(l, r, filing.Uncertain, cost)
+		if got.BlockedOn != "" || got.Tries != 1 || got.Message != "it may have been sent, says Ana" {
 			s.Errorf("%+v", got)
 		}
-		if b := s.book(l); b.Reserved != 2*cost || b.Posted != cost {
-			s.Errorf("%+v", b)
+		attempts, err := l.Attempts(ctx, r.ID)
+		if s.must(err); len(attempts) != 1 || !attempts[0].Supposed || !attempts[0].StartedAt.Equal(since) ||
+			attempts[0].Class != filing.NoAnswer {
+			s.Errorf("%+v", attempts)
 		}
-		supposed, err := l.Resolutions().ListAssumedSent(ctx, "a")
-		if s.must(err); len(supposed) != 3 || !supposed[rows[1].ID].Equal(since) {
-			s.Errorf("%v", supposed)
+		for _, in := range []ledger.Intent{intent(r), intent(got)} {
+			if begun := s.begin(l, in); !begun.Lost {
+				s.Errorf("it may be sent: %+v", begun)
+			}
 		}
-		s.answer(l, rows[0], filing.Accepted)
-		if sent, err := l.Resolutions().LastSent(ctx); err != nil || !sent.Equal(since) {
-			s.Error(sent, err)
+	}
+	if b := s.book(l); b.Reserved != 4*cost || b.Available() != -3*cost {
+		s.Errorf("%+v", b)
+	}
+	for _, again := range s.suppose(l, since, s.rows(l, "a")...) {
+		if !again.Lost {
+			s.Errorf("a second time: %+v", again)
 		}
-	})
+	}
+	rival := s.add(l, "b", report("comp_a1", "2026"))[0]
+	if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || begun.Taken[0].Bought {
+		s.Errorf("%+v", begun)
+	}
+
+	s.must(l.Resolutions().NotPlaced(ctx, rows[1].ID, 0, "not there"))
+	s.want(l, rows[1], filing.Ready, 0)
+	s.must(l.Resolutions().Placed(ctx, rows[2].ID, 0, []string{"order_2"}, "there"))
+	if got := s.want(l, rows[2], filing.Placed, 0); got.Cost.Amount != cost ||
+		got.Items[0].Product != filing.AnnualReport {
+		s.Errorf("%+v", got)
+	}
+	if b := s.book(l); b.Reserved != 2*cost || b.Posted != cost {
+		s.Errorf("%+v", b)
+	}
+	supposed, err := l.Resolutions().ListAssumedSent(ctx, "a")
+	if s.must(err); len(supposed) != 3 || !supposed[rows[1].ID].Equal(since) {
+		s.Errorf("%v", supposed)
+	}
+	s.answer(l, rows[0], filing.Accepted)
+	if sent, err := l.Resolutions().LastSent(ctx); err != nil || !sent.Equal(since) {
+		s.Error(sent, err)
+	}
 }
 
 // Where another row has the purchase, or is about to make it, there is nothing

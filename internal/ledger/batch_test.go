@@ -11,79 +11,79 @@ import (
 	"bulkfiling/internal/money"
 )
 
-func TestBatchKeepsWhatItWasGiven(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		want := ledger.Batch{
-			ID:        "b1",
-			File:      "Jahr’s “end”.xlsx",
-			Sheet:     "Sheet 1",
-			Product:   filing.AnnualReport,
-			Options:   "--state DE",
-			Again:     "asked for by Ana",
-			Columns:   []string{"Company ID", "", "Année"},
-			CreatedBy: "ana",
-			CreatedAt: s.clock(),
+func TestBatchKeepsWhatItWasGiven(t *testing.T) { onBothDatabases(t, testBatchKeepsWhatItWasGiven) }
+
+func testBatchKeepsWhatItWasGiven(s *store) {
+	l := s.open()
+	want := ledger.Batch{
+		ID:        "b1",
+		File:      "Jahr’s “end”.xlsx",
+		Sheet:     "Sheet 1",
+		Product:   filing.AnnualReport,
+		Options:   "--state DE",
+		Again:     "asked for by Ana",
+		Columns:   []string{"Company ID", "", "Année"},
+		CreatedBy: "ana",
+		CreatedAt: s.clock(),
+	}
+	created, err := l.CreateBatch(s.Context(), want)
+	if err != nil || !created {
+		s.Fatal(created, err)
+	}
+	rows := []ledger.Row{
+		{
+			Number:  3,
+			Cells:   []byte(`["comp_1","ü"]`),
+			Result:  filing.Ready,
+			Cost:    money.Cost{Amount: 1, Certainty: money.Unknown},
+			Request: report("comp_1", "2026").Request,
+		},
+		{
+			Number:  5,
+			Cells:   []byte(`[""]`),
+			Result:  filing.Invalid,
+			Message: "no company",
+			Faults: []ledger.Fault{{Column: 0, Rule: "company.required", Message: "give one"},
+				{Column: -1, Rule: "x", Warning: true}},
+		},
+		{
+			Number:  9,
+			Cells:   []byte(`["comp_1"]`),
+			Result:  filing.Skipped,
+			Message: "as row 3",
+			Request: report("comp_1", "2026").Request,
+		},
+	}
+	s.must(l.AddRows(s.Context(), "b1", rows[:1]))
+	s.must(l.AddRows(s.Context(), "b1", rows[1:]))
+	if b, err := l.Batch(s.Context(), "b1"); err != nil || b.Open || b.Rows != 0 {
+		s.Fatalf("under import: %+v, %v", b, err)
+	}
+	if ids, err := l.Sendable(s.Context(), "", 10); err != nil || len(ids) > 0 {
+		s.Fatalf("rows of a batch under import are sendable: %v, %v", ids, err)
+	}
+	s.must(l.OpenBatch(s.Context(), "b1"))
+	want.Rows, want.Open = 3, true
+	got, err := s.open().Batch(s.Context(), "") // another process reads the same
+	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		s.Fatalf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+	for i, r := range s.rows(l, "b1") {
+		want := rows[i]
+		if r.Number != want.Number || string(r.Cells) != string(want.Cells) || r.Result != want.Result ||
+			r.Message != want.Message || r.Cost != want.Cost || !slices.Equal(r.Faults, want.Faults) {
+			s.Errorf("got %+v, want %+v", r, want)
 		}
-		created, err := l.CreateBatch(s.Context(), want)
-		if err != nil || !created {
-			s.Fatal(created, err)
+		if (r.Request == nil) != (want.Request == nil) ||
+			r.Request != nil && r.Request.Order.AnnualReport.FilingYear != "2026" {
+			s.Errorf("request of row %d: %+v", r.Number, r.Request)
 		}
-		rows := []ledger.Row{
-			{
-				Number:  3,
-				Cells:   []byte(`["comp_1","ü"]`),
-				Result:  filing.Ready,
-				Cost:    money.Cost{Amount: 1, Certainty: money.Unknown},
-				Request: report("comp_1", "2026").Request,
-			},
-			{
-				Number:  5,
-				Cells:   []byte(`[""]`),
-				Result:  filing.Invalid,
-				Message: "no company",
-				Faults: []ledger.Fault{{Column: 0, Rule: "company.required", Message: "give one"},
-					{Column: -1, Rule: "x", Warning: true}},
-			},
-			{
-				Number:  9,
-				Cells:   []byte(`["comp_1"]`),
-				Result:  filing.Skipped,
-				Message: "as row 3",
-				Request: report("comp_1", "2026").Request,
-			},
-		}
-		s.must(l.AddRows(s.Context(), "b1", rows[:1]))
-		s.must(l.AddRows(s.Context(), "b1", rows[1:]))
-		if b, err := l.Batch(s.Context(), "b1"); err != nil || b.Open || b.Rows != 0 {
-			s.Fatalf("under import: %+v, %v", b, err)
-		}
-		if ids, err := l.Sendable(s.Context(), "", 10); err != nil || len(ids) > 0 {
-			s.Fatalf("rows of a batch under import are sendable: %v, %v", ids, err)
-		}
-		s.must(l.OpenBatch(s.Context(), "b1"))
-		want.Rows, want.Open = 3, true
-		got, err := s.open().Batch(s.Context(), "") // another process reads the same
-		if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
-			s.Fatalf("got  %+v, %v\nwant %+v", got, err, want)
-		}
-		for i, r := range s.rows(l, "b1") {
-			want := rows[i]
-			if r.Number != want.Number || string(r.Cells) != string(want.Cells) || r.Result != want.Result ||
-				r.Message != want.Message || r.Cost != want.Cost || !slices.Equal(r.Faults, want.Faults) {
-				s.Errorf("got %+v, want %+v", r, want)
-			}
-			if (r.Request == nil) != (want.Request == nil) ||
-				r.Request != nil && r.Request.Order.AnnualReport.FilingYear != "2026" {
-				s.Errorf("request of row %d: %+v", r.Number, r.Request)
-			}
-		}
-		counts, err := l.Counts(s.Context(), "b1")
-		if err != nil || counts[filing.Ready] != 1 || counts[filing.Invalid] != 1 || counts[filing.Skipped] != 1 ||
-			counts.Total() != 3 {
-			s.Errorf("%v, %v", counts, err)
-		}
-	})
+	}
+	counts, err := l.Counts(s.Context(), "b1")
+	if err != nil || counts[filing.Ready] != 1 || counts[filing.Invalid] != 1 || counts[filing.Skipped] != 1 ||
+		counts.Total() != 3 {
+		s.Errorf("%v, %v", counts, err)
+	}
 }
 
 // The same file again finds its batch; an import that a crash cut short is begun

@@ -590,60 +590,60 @@ func TestAPoisonousEvent(t *testing.T) {
 
 // A storm: many filings, every event several times in any order, from several
 // processes, before and after the answers.
-func TestEventStorm(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		const n = 60
-		l, other := s.open(), s.open()
-		rows := s.add(l, "a", reports("a", n)...)
-		at := s.clock()
-		type delivery struct {
-			id, order, status string
-			at                time.Time
-		}
-		var storm []delivery
-		for _, r := range rows {
-			order := fmt.Sprintf("order_%d_1_annual-report", r.ID)
-			for k, status := range []string{"submitted", "pending", "filed"} {
-				for range 2 {
-					storm = append(storm, delivery{fmt.Sprint("evt_", r.ID, "_", k), order, status,
-						at.Add(time.Duration(k) * time.Minute)})
-				}
+func TestEventStorm(t *testing.T) { onBothDatabases(t, testEventStorm) }
+
+func testEventStorm(s *store) {
+	const n = 60
+	l, other := s.open(), s.open()
+	rows := s.add(l, "a", reports("a", n)...)
+	at := s.clock()
+	type delivery struct {
+		id, order, status string
+		at                time.Time
+	}
+	var storm []delivery
+	for _, r := range rows {
+		order := fmt.Sprintf("order_%d_1_annual-report", r.ID)
+		for k, status := range []string{"submitted", "pending", "filed"} {
+			for range 2 {
+				storm = append(storm, delivery{fmt.Sprint("evt_", r.ID, "_", k), order, status,
+					at.Add(time.Duration(k) * time.Minute)})
 			}
 		}
-		rand.Shuffle(len(storm), func(i, j int) { storm[i], storm[j] = storm[j], storm[i] })
-		var all sync.WaitGroup
-		for part := range slices.Chunk(storm, len(storm)/4) {
-			all.Go(func() {
-				for i, d := range part {
-					from := []*ledger.Ledger{l, other}[i%2]
-					s.tell(from, d.id, d.order, "annual_report", d.status, d.at, "filingDate", "2026-02-11")
-					if i%17 == 0 {
-						if _, _, err := from.Events().Apply(s.Context()); err != nil {
-							s.Error(err)
-						}
+	}
+	rand.Shuffle(len(storm), func(i, j int) { storm[i], storm[j] = storm[j], storm[i] })
+	var all sync.WaitGroup
+	for part := range slices.Chunk(storm, len(storm)/4) {
+		all.Go(func() {
+			for i, d := range part {
+				from := []*ledger.Ledger{l, other}[i%2]
+				s.tell(from, d.id, d.order, "annual_report", d.status, d.at, "filingDate", "2026-02-11")
+				if i%17 == 0 {
+					if _, _, err := from.Events().Apply(s.Context()); err != nil {
+						s.Error(err)
 					}
 				}
-			})
-		}
-		all.Go(func() {
-			for _, r := range rows {
-				s.place(l, r)
 			}
 		})
-		all.Wait()
-		s.apply(l)
-		for _, r := range s.rows(l, "a") {
-			if r.Result != filing.Placed || len(r.Items) != 1 || r.Items[0].FilingStatus != "filed" ||
-				r.Items[0].FilingDate != "2026-02-11" {
-				s.Fatalf("%+v", r)
-			}
-		}
-		for id, state := range s.states(l) {
-			if state != ledger.EventApplied && state != ledger.EventStale {
-				s.Errorf("%s is %s", id, state)
-			}
+	}
+	all.Go(func() {
+		for _, r := range rows {
+			s.place(l, r)
 		}
 	})
+	all.Wait()
+	s.apply(l)
+	for _, r := range s.rows(l, "a") {
+		if r.Result != filing.Placed || len(r.Items) != 1 || r.Items[0].FilingStatus != "filed" ||
+			r.Items[0].FilingDate != "2026-02-11" {
+			s.Fatalf("%+v", r)
+		}
+	}
+	for id, state := range s.states(l) {
+		if state != ledger.EventApplied && state != ledger.EventStale {
+			s.Errorf("%s is %s", id, state)
+		}
+	}
 }
 
 func TestEndpoints(t *testing.T) {

@@ -162,67 +162,67 @@ func TestFundsGate(t *testing.T) {
 
 // A 402 halts everybody; then one row at a time asks, at growing intervals, until
 // one is accepted.
-func TestProbeForFunds(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, other, ctx := s.open(), s.open(), s.Context()
-		rows := s.add(l, "a", reports("a", 12)...)
-		for _, r := range rows[:3] {
-			s.send(l, r)
+func TestProbeForFunds(t *testing.T) { onBothDatabases(t, testProbeForFunds) }
+
+func testProbeForFunds(s *store) {
+	l, other, ctx := s.open(), s.open(), s.Context()
+	rows := s.add(l, "a", reports("a", 12)...)
+	for _, r := range rows[:3] {
+		s.send(l, r)
+	}
+	began := s.clock()
+	for _, r := range rows[:3] { // in flight together: one moment, one backoff
+		s.answer(l, r, filing.NoFunds)
+	}
+	h, err := other.Fleet().Halt(ctx)
+	if err != nil || h.Reason != filing.HaltFunds || !h.Since.Equal(began) || h.Note != "said the service" {
+		s.Fatalf("%+v, %v", h, err)
+	}
+	wait := h.Until.Sub(began)
+	if wait <= 0 || wait > time.Minute {
+		s.Fatalf("the first probe is due in %s", wait)
+	}
+	halted := func(r ledger.Row) {
+		s.Helper()
+		if begun := s.begin(other, intent(s.row(l, r.ID))); begun.Halted.Reason != filing.HaltFunds {
+			s.Fatalf("%+v", begun)
 		}
-		began := s.clock()
-		for _, r := range rows[:3] { // in flight together: one moment, one backoff
-			s.answer(l, r, filing.NoFunds)
-		}
-		h, err := other.Fleet().Halt(ctx)
-		if err != nil || h.Reason != filing.HaltFunds || !h.Since.Equal(began) || h.Note != "said the service" {
-			s.Fatalf("%+v, %v", h, err)
-		}
-		wait := h.Until.Sub(began)
-		if wait <= 0 || wait > time.Minute {
-			s.Fatalf("the first probe is due in %s", wait)
-		}
-		halted := func(r ledger.Row) {
-			s.Helper()
-			if begun := s.begin(other, intent(s.row(l, r.ID))); begun.Halted.Reason != filing.HaltFunds {
-				s.Fatalf("%+v", begun)
-			}
-		}
-		halted(rows[3])
-		halted(rows[0])
-		for probes := range 4 {
-			s.pass(wait)
-			s.send(l, rows[3+probes]) // exactly one passes
-			halted(rows[8])
-			halted(rows[9])
-			s.answer(l, rows[3+probes], filing.NoFunds)
-			halted(rows[8])
-			h, err = l.Fleet().Halt(ctx)
-			s.must(err)
-			if next := h.Until.Sub(s.clock()); next != 2*wait {
-				s.Fatalf("after %d probes the next is due in %s, want %s", probes+1, next, 2*wait)
-			}
-			wait *= 2
-		}
-		// A deposit asks at once, and begins anew.
-		s.must(l.RecordDeposit(ctx, 100*cost, ""))
-		s.send(l, rows[8])
+	}
+	halted(rows[3])
+	halted(rows[0])
+	for probes := range 4 {
+		s.pass(wait)
+		s.send(l, rows[3+probes]) // exactly one passes
+		halted(rows[8])
 		halted(rows[9])
-		s.answer(l, rows[8], filing.Refused) // says nothing about funds
-		s.send(l, rows[9])
-		halted(rows[10])
-		s.answer(l, rows[9], filing.Accepted)
-		if h, err := l.Fleet().Halt(ctx); err != nil || h.Reason != filing.NoHalt {
-			s.Fatalf("a row was accepted: %+v, %v", h, err)
+		s.answer(l, rows[3+probes], filing.NoFunds)
+		halted(rows[8])
+		h, err = l.Fleet().Halt(ctx)
+		s.must(err)
+		if next := h.Until.Sub(s.clock()); next != 2*wait {
+			s.Fatalf("after %d probes the next is due in %s, want %s", probes+1, next, 2*wait)
 		}
-		s.send(l, rows[10])
-		s.send(other, rows[11])
-		for _, r := range s.rows(l, "a")[:8] {
-			s.want(l, r, filing.Ready, 0)
-			if r.Attempts != 0 {
-				s.Errorf("a 402 used up an attempt: %+v", r)
-			}
+		wait *= 2
+	}
+	// A deposit asks at once, and begins anew.
+	s.must(l.RecordDeposit(ctx, 100*cost, ""))
+	s.send(l, rows[8])
+	halted(rows[9])
+	s.answer(l, rows[8], filing.Refused) // says nothing about funds
+	s.send(l, rows[9])
+	halted(rows[10])
+	s.answer(l, rows[9], filing.Accepted)
+	if h, err := l.Fleet().Halt(ctx); err != nil || h.Reason != filing.NoHalt {
+		s.Fatalf("a row was accepted: %+v, %v", h, err)
+	}
+	s.send(l, rows[10])
+	s.send(other, rows[11])
+	for _, r := range s.rows(l, "a")[:8] {
+		s.want(l, r, filing.Ready, 0)
+		if r.Attempts != 0 {
+			s.Errorf("a 402 used up an attempt: %+v", r)
 		}
-	})
+	}
 }
 
 // The backoff between probes has an end.

@@ -11,68 +11,68 @@ import (
 
 // A person of the provider is known by issuer and subject, gets an account at
 // the first sign-in, and the roles of the groups at each.
-func TestArrive(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
-		local := s.account(l, "boss@example.com", ledger.Operator)
-		arrive := func(subject string, roles ...ledger.Role) (ledger.Account, bool) {
-			s.Helper()
-			a, created, err := l.Accounts().SignInFromProvider(ctx, ledger.Arrival{
-				Issuer:  "https://id.example",
-				Subject: subject,
-				Names:   []string{"Ana@example.com", "ana"},
-				Roles:   roles,
-				From:    "192.0.2.1",
-			})
-			s.must(err)
-			return a, created
-		}
-		a, created := arrive("1", ledger.Approver)
-		if !created || a.ID == local.ID || a.Name != "ana@example.com" || a.ManagedBy != "https://id.example" ||
-			!a.May(ledger.Approver) || a.HasPassword {
-			s.Errorf("%+v, %v", a, created)
-		}
-		again, created := arrive("1", ledger.Operator)
-		if created || again.ID != a.ID || !slices.Equal(again.Roles, []ledger.Role{ledger.Operator}) {
-			s.Errorf("%+v, %v", again, created)
-		}
-		if got, err := l.Accounts().Find(ctx, a.ID); err != nil ||
-			!slices.Equal(got.Roles, []ledger.Role{ledger.Operator}) {
-			s.Errorf("%+v, %v", got, err)
-		}
-		if none, _ := arrive("1"); len(none.Roles) != 0 {
-			s.Errorf("%+v", none)
-		}
-		if acts := s.acts(l, ledger.AuditQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" ||
-			acts[0].What != "account-roles" || acts[0].From != "192.0.2.1" {
-			s.Errorf("%+v", acts)
-		}
-		if b, created := arrive("2"); !created || b.ID == a.ID || b.Name != "ana@example.com 2" {
-			s.Errorf("%+v", b)
-		}
-		other, created, err := l.Accounts().SignInFromProvider(ctx,
-			ledger.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
-		if err != nil || !created || other.Name != "bo" {
-			s.Errorf("%+v, %v", other, err)
-		}
-		nameless, _, err := l.Accounts().SignInFromProvider(ctx,
-			ledger.Arrival{Issuer: "https://other.example", Subject: "2"})
-		if err != nil || nameless.Name == "" {
-			s.Errorf("%+v, %v", nameless, err)
-		}
-		for _, p := range []ledger.Arrival{{Issuer: "x"}, {Subject: "x"},
-			{Issuer: "x", Subject: "x", Roles: []ledger.Role{"king"}}} {
-			_, _, err := l.Accounts().SignInFromProvider(ctx, p)
-			s.wantErr(err, ledger.ErrAccount)
-		}
-		s.must(l.Accounts().Change(ctx, a.ID, nil, true))
-		_, _, err = l.Accounts().SignInFromProvider(ctx,
-			ledger.Arrival{Issuer: "https://id.example", Subject: "1", Roles: ledger.Roles})
-		s.wantErr(err, ledger.ErrSession)
-		if got, err := l.Accounts().Find(ctx, a.ID); err != nil || !got.Disabled || len(got.Roles) != 0 {
-			s.Errorf("%+v, %v", got, err)
-		}
-	})
+func TestArrive(t *testing.T) { onBothDatabases(t, testArrive) }
+
+func testArrive(s *store) {
+	ctx, l := s.Context(), s.open()
+	local := s.account(l, "boss@example.com", ledger.Operator)
+	arrive := func(subject string, roles ...ledger.Role) (ledger.Account, bool) {
+		s.Helper()
+		a, created, err := l.Accounts().SignInFromProvider(ctx, ledger.Arrival{
+			Issuer:  "https://id.example",
+			Subject: subject,
+			Names:   []string{"Ana@example.com", "ana"},
+			Roles:   roles,
+			From:    "192.0.2.1",
+		})
+		s.must(err)
+		return a, created
+	}
+	a, created := arrive("1", ledger.Approver)
+	if !created || a.ID == local.ID || a.Name != "ana@example.com" || a.ManagedBy != "https://id.example" ||
+		!a.May(ledger.Approver) || a.HasPassword {
+		s.Errorf("%+v, %v", a, created)
+	}
+	again, created := arrive("1", ledger.Operator)
+	if created || again.ID != a.ID || !slices.Equal(again.Roles, []ledger.Role{ledger.Operator}) {
+		s.Errorf("%+v, %v", again, created)
+	}
+	if got, err := l.Accounts().Find(ctx, a.ID); err != nil ||
+		!slices.Equal(got.Roles, []ledger.Role{ledger.Operator}) {
+		s.Errorf("%+v, %v", got, err)
+	}
+	if none, _ := arrive("1"); len(none.Roles) != 0 {
+		s.Errorf("%+v", none)
+	}
+	if acts := s.acts(l, ledger.AuditQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" ||
+		acts[0].What != "account-roles" || acts[0].From != "192.0.2.1" {
+		s.Errorf("%+v", acts)
+	}
+	if b, created := arrive("2"); !created || b.ID == a.ID || b.Name != "ana@example.com 2" {
+		s.Errorf("%+v", b)
+	}
+	other, created, err := l.Accounts().SignInFromProvider(ctx,
+		ledger.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
+	if err != nil || !created || other.Name != "bo" {
+		s.Errorf("%+v, %v", other, err)
+	}
+	nameless, _, err := l.Accounts().SignInFromProvider(ctx,
+		ledger.Arrival{Issuer: "https://other.example", Subject: "2"})
+	if err != nil || nameless.Name == "" {
+		s.Errorf("%+v, %v", nameless, err)
+	}
+	for _, p := range []ledger.Arrival{{Issuer: "x"}, {Subject: "x"},
+		{Issuer: "x", Subject: "x", Roles: []ledger.Role{"king"}}} {
+		_, _, err := l.Accounts().SignInFromProvider(ctx, p)
+		s.wantErr(err, ledger.ErrAccount)
+	}
+	s.must(l.Accounts().Change(ctx, a.ID, nil, true))
+	_, _, err = l.Accounts().SignInFromProvider(ctx,
+		ledger.Arrival{Issuer: "https://id.example", Subject: "1", Roles: ledger.Roles})
+	s.wantErr(err, ledger.ErrSession)
+	if got, err := l.Accounts().Find(ctx, a.ID); err != nil || !got.Disabled || len(got.Roles) != 0 {
+		s.Errorf("%+v, %v", got, err)
+	}
 }
 
 // The same person who arrives twice at the same moment has one account.

@@ -635,124 +635,124 @@ func moves(from, to filing.Result) bool {
 
 // TestConcurrentWorkers is the same with real concurrency: workers of three
 // processes over the same rows, with rivals for every purchase.
-func TestConcurrentWorkers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		const companies, rivals = 25, 3
-		var ledgers []*ledger.Ledger
-		for range 3 {
-			ledgers = append(ledgers, s.open())
-		}
-		s.must(ledgers[0].RecordDeposit(s.Context(), companies*cost, ""))
-		var rows []ledger.Row
-		for b := range rivals {
-			var some []ledger.Row
-			for i := range companies {
-				r := report(fmt.Sprint("comp_", i), "2026")
-				if i%2 == 0 {
-					r = agentOrder(fmt.Sprint("comp_", i))
-				}
-				some = append(some, r)
+func TestConcurrentWorkers(t *testing.T) { onBothDatabases(t, testConcurrentWorkers) }
+
+func testConcurrentWorkers(s *store) {
+	const companies, rivals = 25, 3
+	var ledgers []*ledger.Ledger
+	for range 3 {
+		ledgers = append(ledgers, s.open())
+	}
+	s.must(ledgers[0].RecordDeposit(s.Context(), companies*cost, ""))
+	var rows []ledger.Row
+	for b := range rivals {
+		var some []ledger.Row
+		for i := range companies {
+			r := report(fmt.Sprint("comp_", i), "2026")
+			if i%2 == 0 {
+				r = agentOrder(fmt.Sprint("comp_", i))
 			}
-			rows = append(rows, s.add(ledgers[0], fmt.Sprint("b", b), some...)...)
+			some = append(some, r)
 		}
-		var mu sync.Mutex
-		bought := make(map[filing.Key]int)
-		var workers sync.WaitGroup
-		for n := range 9 {
-			workers.Go(func() {
-				random := rand.New(rand.NewPCG(uint64(n), 7))
-				l := ledgers[n%len(ledgers)]
-				for {
-					ids, err := l.Sendable(s.Context(), "", 100)
-					if err != nil {
-						s.Error(err)
-						return
-					}
-					ready, err := l.ReadyRows(s.Context(), ids)
-					if err != nil {
-						s.Error(err)
-						return
-					}
-					if len(ready) == 0 {
-						u := 0
-						for b := range rivals {
-							left, err := l.Unfinished(s.Context(), fmt.Sprint("b", b))
-							if err != nil {
-								s.Error(err)
-								return
-							}
-							u += left.Placing + left.Moving + left.Sendable
-						}
-						if u == 0 {
+		rows = append(rows, s.add(ledgers[0], fmt.Sprint("b", b), some...)...)
+	}
+	var mu sync.Mutex
+	bought := make(map[filing.Key]int)
+	var workers sync.WaitGroup
+	for n := range 9 {
+		workers.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(n), 7))
+			l := ledgers[n%len(ledgers)]
+			for {
+				ids, err := l.Sendable(s.Context(), "", 100)
+				if err != nil {
+					s.Error(err)
+					return
+				}
+				ready, err := l.ReadyRows(s.Context(), ids)
+				if err != nil {
+					s.Error(err)
+					return
+				}
+				if len(ready) == 0 {
+					u := 0
+					for b := range rivals {
+						left, err := l.Unfinished(s.Context(), fmt.Sprint("b", b))
+						if err != nil {
+							s.Error(err)
 							return
+						}
+						u += left.Placing + left.Moving + left.Sendable
+					}
+					if u == 0 {
+						return
+					}
+					continue
+				}
+				random.Shuffle(len(ready), func(i, j int) { ready[i], ready[j] = ready[j], ready[i] })
+				for _, r := range ready[:min(len(ready), 5)] {
+					in := intent(r)
+					begun, err := l.Begin(s.Context(), in)
+					switch {
+					case err != nil:
+						s.Error(err)
+						return
+					case len(begun.Taken) > 0:
+						aside := ledger.Deferral{Row: r.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key}
+						if begun.Taken[0].Bought {
+							aside = ledger.Deferral{Row: r.ID, Next: filing.Exists}
+						}
+						if err := l.Defer(s.Context(), aside); err != nil &&
+							!strings.Contains(err.Error(), ledger.ErrTransition.Error()) {
+							s.Error(err)
 						}
 						continue
+					case begun.Try == 0:
+						continue
 					}
-					random.Shuffle(len(ready), func(i, j int) { ready[i], ready[j] = ready[j], ready[i] })
-					for _, r := range ready[:min(len(ready), 5)] {
-						in := intent(r)
-						begun, err := l.Begin(s.Context(), in)
-						switch {
-						case err != nil:
-							s.Error(err)
-							return
-						case len(begun.Taken) > 0:
-							aside := ledger.Deferral{Row: r.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key}
-							if begun.Taken[0].Bought {
-								aside = ledger.Deferral{Row: r.ID, Next: filing.Exists}
-							}
-							if err := l.Defer(s.Context(), aside); err != nil &&
-								!strings.Contains(err.Error(), ledger.ErrTransition.Error()) {
-								s.Error(err)
-							}
-							continue
-						case begun.Try == 0:
-							continue
-						}
-						class := []filing.AnswerKind{filing.Accepted, filing.Accepted, filing.NotSent,
-							filing.Refused}[random.IntN(4)]
-						if r.Uncertain {
-							class = filing.Accepted
-						} else if l.Repeatable(&r.Request.Order) && random.IntN(3) == 0 {
-							class = filing.NoAnswer
-						}
-						if class == filing.Accepted {
-							mu.Lock()
-							bought[in.Claims[0].Key]++
-							mu.Unlock()
-						}
-						if err := l.Settle(s.Context(), outcome(r, begun.Try, class)); err != nil {
-							s.Error(err)
-						}
+					class := []filing.AnswerKind{filing.Accepted, filing.Accepted, filing.NotSent,
+						filing.Refused}[random.IntN(4)]
+					if r.Uncertain {
+						class = filing.Accepted
+					} else if l.Repeatable(&r.Request.Order) && random.IntN(3) == 0 {
+						class = filing.NoAnswer
 					}
-				}
-			})
-		}
-		workers.Wait()
-		placed := make(map[filing.Key]int)
-		var spent money.Cents
-		all := 0
-		for b := range rivals {
-			for _, r := range s.rows(ledgers[1], fmt.Sprint("b", b)) {
-				all++
-				switch r.Result {
-				case filing.Placed:
-					placed[intent(r).Claims[0].Key]++
-					spent += r.Cost.Amount
-				case filing.Exists, filing.Rejected:
-				default:
-					s.Errorf("row %d ended %s, waiting for %q", r.ID, r.Result, r.BlockedOn)
+					if class == filing.Accepted {
+						mu.Lock()
+						bought[in.Claims[0].Key]++
+						mu.Unlock()
+					}
+					if err := l.Settle(s.Context(), outcome(r, begun.Try, class)); err != nil {
+						s.Error(err)
+					}
 				}
 			}
+		})
+	}
+	workers.Wait()
+	placed := make(map[filing.Key]int)
+	var spent money.Cents
+	all := 0
+	for b := range rivals {
+		for _, r := range s.rows(ledgers[1], fmt.Sprint("b", b)) {
+			all++
+			switch r.Result {
+			case filing.Placed:
+				placed[intent(r).Claims[0].Key]++
+				spent += r.Cost.Amount
+			case filing.Exists, filing.Rejected:
+			default:
+				s.Errorf("row %d ended %s, waiting for %q", r.ID, r.Result, r.BlockedOn)
+			}
 		}
-		if all != len(rows) || !maps.Equal(placed, bought) {
-			s.Errorf("%d rows; placed %v, bought %v", all, placed, bought)
-		}
-		if most := slices.MaxFunc(slices.Collect(maps.Values(bought)), cmp.Compare); most > 1 {
-			s.Errorf("bought %d times", most)
-		}
-		if book := s.book(ledgers[2]); book.Posted != spent || book.Reserved != 0 {
-			s.Errorf("%+v, want %s", book, spent)
-		}
-	})
+	}
+	if all != len(rows) || !maps.Equal(placed, bought) {
+		s.Errorf("%d rows; placed %v, bought %v", all, placed, bought)
+	}
+	if most := slices.MaxFunc(slices.Collect(maps.Values(bought)), cmp.Compare); most > 1 {
+		s.Errorf("bought %d times", most)
+	}
+	if book := s.book(ledgers[2]); book.Posted != spent || book.Reserved != 0 {
+		s.Errorf("%+v, want %s", book, spent)
+	}
 }

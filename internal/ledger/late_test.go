@@ -62,52 +62,52 @@ func TestAnswerRecordedTwice(t *testing.T) {
 
 // A sweep beside answers never writes over one: an attempt that was sent is not
 // called unsent.
-func TestSweepBesideAnswers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		rows := s.add(l, "a", reports("a", 120)...)
-		done := make(chan struct{})
-		var sweeps sync.WaitGroup
-		sweeps.Go(func() {
-			for {
-				select {
-				case <-done:
+func TestSweepBesideAnswers(t *testing.T) { onBothDatabases(t, testSweepBesideAnswers) }
+
+func testSweepBesideAnswers(s *store) {
+	l := s.open()
+	rows := s.add(l, "a", reports("a", 120)...)
+	done := make(chan struct{})
+	var sweeps sync.WaitGroup
+	sweeps.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if _, err := l.Fleet().Orphans(s.Context()); err != nil {
+				s.Error(err)
+				return
+			}
+			time.Sleep(time.Millisecond) // a moment between two sweeps
+		}
+	})
+	var senders sync.WaitGroup
+	for part := range 12 {
+		senders.Go(func() {
+			for i := part; i < len(rows); i += 12 {
+				begun, err := l.Begin(s.Context(), intent(rows[i]))
+				if err != nil || begun.Try == 0 {
+					s.Errorf("%+v %v", begun, err)
 					return
-				default:
 				}
-				if _, err := l.Fleet().Orphans(s.Context()); err != nil {
+				if err := l.Settle(s.Context(), outcome(rows[i], begun.Try, filing.NoAnswer)); err != nil {
 					s.Error(err)
 					return
 				}
-				time.Sleep(time.Millisecond) // a moment between two sweeps
 			}
 		})
-		var senders sync.WaitGroup
-		for part := range 12 {
-			senders.Go(func() {
-				for i := part; i < len(rows); i += 12 {
-					begun, err := l.Begin(s.Context(), intent(rows[i]))
-					if err != nil || begun.Try == 0 {
-						s.Errorf("%+v %v", begun, err)
-						return
-					}
-					if err := l.Settle(s.Context(), outcome(rows[i], begun.Try, filing.NoAnswer)); err != nil {
-						s.Error(err)
-						return
-					}
-				}
-			})
+	}
+	senders.Wait()
+	close(done)
+	sweeps.Wait()
+	for _, r := range rows {
+		attempts, err := l.Attempts(s.Context(), r.ID)
+		if err != nil || len(attempts) != 1 || attempts[0].Class != filing.NoAnswer {
+			s.Errorf("row %d: %+v, %v", r.Number, attempts, err)
 		}
-		senders.Wait()
-		close(done)
-		sweeps.Wait()
-		for _, r := range rows {
-			attempts, err := l.Attempts(s.Context(), r.ID)
-			if err != nil || len(attempts) != 1 || attempts[0].Class != filing.NoAnswer {
-				s.Errorf("row %d: %+v, %v", r.Number, attempts, err)
-			}
-		}
-	})
+	}
 }
 
 // An order that is heard of a day after the attempt began is no certain evidence,

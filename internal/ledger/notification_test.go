@@ -35,53 +35,53 @@ func (s *store) except(row int64, code int) {
 	s.exec(`UPDATE items SET exception = $1 WHERE row = $2`, code, row)
 }
 
-func TestNotificationsOfFleetHalts(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
-		rows := s.add(l, "b", reports("b", 2)...)
-		if n := s.news(l); n.Halt != filing.NoHalt || n.Short || n.FundsReported || n.KeyReported {
-			s.Errorf("nothing halts: %+v", n)
-		}
-		s.send(l, rows[0])
-		s.answer(l, rows[0], filing.NoFunds)
-		n := s.news(l)
-		if n.Halt != filing.HaltFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) ||
-			n.FundsReported {
-			s.Errorf("after a 402: %+v", n)
-		}
-		out := ledger.Notification{Kind: ledger.NotifyFunds, Subject: "out", Lasts: true}
-		if !s.keep(l, out) || s.keep(l, out) {
-			s.Error("what lasts is kept once")
-		}
-		if n := s.news(l); !n.FundsReported {
-			s.Error("it was told")
-		}
-		back := ledger.Notification{Kind: ledger.NotifyFunds, Subject: "back", Ends: true}
-		if !s.keep(l, back) || s.keep(l, back) {
-			s.Error("its end is kept once")
-		}
-		if n := s.news(l); n.FundsReported {
-			s.Error("it is over")
-		}
-		if !s.keep(l, out) {
-			s.Error("when it happens again it is news")
-		}
-		s.must(l.Fleet().KeyRefused(ctx, "no such key"))
-		if n := s.news(l); n.Halt != filing.HaltKey || n.HaltNote != "no such key" || n.KeyReported {
-			s.Errorf("after a 401: %+v", n)
-		}
-		key := ledger.Notification{Kind: ledger.NotifyKey, Subject: "key", Lasts: true}
-		if !s.keep(l, key) {
-			s.Error("another kind is another thing")
-		}
-		if n := s.news(l); !n.KeyReported {
-			s.Error("it was told")
-		}
-		s.must(l.Notifications().End(ctx, ledger.NotifyKey, ""))
-		if n := s.news(l); n.KeyReported {
-			s.Error("it is over")
-		}
-	})
+func TestNotificationsOfFleetHalts(t *testing.T) { onBothDatabases(t, testNotificationsOfFleetHalts) }
+
+func testNotificationsOfFleetHalts(s *store) {
+	ctx, l := s.Context(), s.open()
+	rows := s.add(l, "b", reports("b", 2)...)
+	if n := s.news(l); n.Halt != filing.NoHalt || n.Short || n.FundsReported || n.KeyReported {
+		s.Errorf("nothing halts: %+v", n)
+	}
+	s.send(l, rows[0])
+	s.answer(l, rows[0], filing.NoFunds)
+	n := s.news(l)
+	if n.Halt != filing.HaltFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) ||
+		n.FundsReported {
+		s.Errorf("after a 402: %+v", n)
+	}
+	out := ledger.Notification{Kind: ledger.NotifyFunds, Subject: "out", Lasts: true}
+	if !s.keep(l, out) || s.keep(l, out) {
+		s.Error("what lasts is kept once")
+	}
+	if n := s.news(l); !n.FundsReported {
+		s.Error("it was told")
+	}
+	back := ledger.Notification{Kind: ledger.NotifyFunds, Subject: "back", Ends: true}
+	if !s.keep(l, back) || s.keep(l, back) {
+		s.Error("its end is kept once")
+	}
+	if n := s.news(l); n.FundsReported {
+		s.Error("it is over")
+	}
+	if !s.keep(l, out) {
+		s.Error("when it happens again it is news")
+	}
+	s.must(l.Fleet().KeyRefused(ctx, "no such key"))
+	if n := s.news(l); n.Halt != filing.HaltKey || n.HaltNote != "no such key" || n.KeyReported {
+		s.Errorf("after a 401: %+v", n)
+	}
+	key := ledger.Notification{Kind: ledger.NotifyKey, Subject: "key", Lasts: true}
+	if !s.keep(l, key) {
+		s.Error("another kind is another thing")
+	}
+	if n := s.news(l); !n.KeyReported {
+		s.Error("it was told")
+	}
+	s.must(l.Notifications().End(ctx, ledger.NotifyKey, ""))
+	if n := s.news(l); n.KeyReported {
+		s.Error("it is over")
+	}
 }
 
 func TestNotificationsOfRowsThatWaitForFunds(t *testing.T) {
@@ -160,192 +160,198 @@ func TestNotificationsOfBatches(t *testing.T) {
 }
 
 func TestNotificationsOfRowsAndItemsComeOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
-		rows := s.add(l, "b", reports("b", 4)...)
-		for _, r := range rows[:2] {
-			s.send(l, r)
-			s.answer(l, r, filing.NoAnswer)
-		}
-		for _, r := range rows[2:] {
-			s.place(l, r)
-		}
-		s.except(rows[2].ID, 482)
-		untold := func(kind ledger.NotificationKind, want ...int64) []ledger.Pending {
-			s.Helper()
-			var got []int64
-			var of []ledger.Pending
-			for _, u := range s.news(l).Pending {
-				if u.Kind == kind {
-					got, of = append(got, u.Row), append(of, u)
-				}
-			}
-			if !slices.Equal(got, want) {
-				s.Fatalf("untold of %s: rows %v, want %v", kind, got, want)
-			}
-			return of
-		}
-		of := untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)
-		if of[0].Reserved != (money.Cost{Amount: cost}) || of[0].Batch != "b" {
-			s.Errorf("%+v", of[0])
-		}
-		if !s.keep(l, ledger.Notification{Kind: ledger.NotifyUncertain, Batch: "b", Subject: "x", Pending: of[:1]}) {
-			s.Fatal("it is news")
-		}
-		if s.keep(l, ledger.Notification{Kind: ledger.NotifyUncertain, Batch: "b", Subject: "x", Pending: of}) {
-			s.Error("a row of it was told")
-		}
-		untold(ledger.NotifyUncertain, rows[1].ID)
-		// Settled, sent again, and in doubt again: another attempt, another notice.
-		s.must(l.Resolutions().NotPlaced(ctx, rows[0].ID, 0, "seen"))
-		s.send(l, rows[0])
-		s.answer(l, rows[0], filing.NoAnswer)
-		untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)
+	onBothDatabases(t, testNotificationsOfRowsAndItemsComeOnce)
+}
 
-		of = untold(ledger.NotifyExceptions, rows[2].ID)
-		if !s.keep(l, ledger.Notification{Kind: ledger.NotifyExceptions, Batch: "b", Subject: "x", Pending: of}) {
-			s.Fatal("it is news")
+func testNotificationsOfRowsAndItemsComeOnce(s *store) {
+	ctx, l := s.Context(), s.open()
+	rows := s.add(l, "b", reports("b", 4)...)
+	for _, r := range rows[:2] {
+		s.send(l, r)
+		s.answer(l, r, filing.NoAnswer)
+	}
+	for _, r := range rows[2:] {
+		s.place(l, r)
+	}
+	s.except(rows[2].ID, 482)
+	untold := func(kind ledger.NotificationKind, want ...int64) []ledger.Pending {
+		s.Helper()
+		var got []int64
+		var of []ledger.Pending
+		for _, u := range s.news(l).Pending {
+			if u.Kind == kind {
+				got, of = append(got, u.Row), append(of, u)
+			}
 		}
-		untold(ledger.NotifyExceptions)
-		if s.news(l).Cured {
-			s.Error("it stands")
+		if !slices.Equal(got, want) {
+			s.Fatalf("untold of %s: rows %v, want %v", kind, got, want)
 		}
-		s.except(rows[2].ID, 0)
-		if !s.news(l).Cured {
-			s.Error("it is gone")
-		}
-		s.must(l.Notifications().ForgetCured(ctx))
-		if s.news(l).Cured {
-			s.Error("it is forgotten")
-		}
-		s.except(rows[2].ID, 482)
-		untold(ledger.NotifyExceptions, rows[2].ID)
-	})
+		return of
+	}
+	of := untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)
+	if of[0].Reserved != (money.Cost{Amount: cost}) || of[0].Batch != "b" {
+		s.Errorf("%+v", of[0])
+	}
+	if !s.keep(l, ledger.Notification{Kind: ledger.NotifyUncertain, Batch: "b", Subject: "x", Pending: of[:1]}) {
+		s.Fatal("it is news")
+	}
+	if s.keep(l, ledger.Notification{Kind: ledger.NotifyUncertain, Batch: "b", Subject: "x", Pending: of}) {
+		s.Error("a row of it was told")
+	}
+	untold(ledger.NotifyUncertain, rows[1].ID)
+	// Settled, sent again, and in doubt again: another attempt, another notice.
+	s.must(l.Resolutions().NotPlaced(ctx, rows[0].ID, 0, "seen"))
+	s.send(l, rows[0])
+	s.answer(l, rows[0], filing.NoAnswer)
+	untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)
+
+	of = untold(ledger.NotifyExceptions, rows[2].ID)
+	if !s.keep(l, ledger.Notification{Kind: ledger.NotifyExceptions, Batch: "b", Subject: "x", Pending: of}) {
+		s.Fatal("it is news")
+	}
+	untold(ledger.NotifyExceptions)
+	if s.news(l).Cured {
+		s.Error("it stands")
+	}
+	s.except(rows[2].ID, 0)
+	if !s.news(l).Cured {
+		s.Error("it is gone")
+	}
+	s.must(l.Notifications().ForgetCured(ctx))
+	if s.news(l).Cured {
+		s.Error("it is forgotten")
+	}
+	s.except(rows[2].ID, 482)
+	untold(ledger.NotifyExceptions, rows[2].ID)
 }
 
 func TestNotificationIsClaimedUntilTheLeaseEnds(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, a, b := s.Context(), s.open(), s.open()
-		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "fired", Body: "at noon"})
-		claim := func(l *ledger.Ledger, want bool) ledger.Notification {
-			s.Helper()
-			n, ok, err := l.Notifications().Claim(ctx, ledger.NotificationKinds, time.Minute)
-			if err != nil || ok != want {
-				s.Fatalf("claimed %v, want %v, %v", ok, want, err)
-			}
-			return n
-		}
-		if _, ok, err := a.Notifications().Claim(ctx, []ledger.NotificationKind{ledger.NotifyKey}, time.Minute); ok ||
-			err != nil {
-			s.Errorf("it is not of that kind: %v, %v", ok, err)
-		}
-		first := claim(a, true)
-		if first.Subject != "fired" || first.Body != "at noon" || first.Tries != 1 {
-			s.Errorf("%+v", first)
-		}
-		claim(b, false)
-		s.pass(time.Minute) // a died
-		second := claim(b, true)
-		if second.Tries != 2 {
-			s.Errorf("%+v", second)
-		}
-		first.Reported = []string{"late"}
-		s.must(a.Notifications().RecordDelivery(ctx, first, time.Time{}, "")) // it lives after all: the claim is b's
-		second.Reported = []string{"two", "one", "two"}
-		s.must(b.Notifications().RecordDelivery(ctx, second, s.clock().Add(time.Hour), "three: no route"))
-		claim(a, false)
-		s.pass(time.Hour)
-		third := claim(a, true)
-		if !slices.Equal(third.Reported, []string{"one", "two"}) {
-			s.Errorf("told %v", third.Reported)
-		}
-		s.must(a.Notifications().RecordDelivery(ctx, third, time.Time{}, ""))
-		s.pass(time.Hour)
-		claim(b, false)
+	onBothDatabases(t, testNotificationIsClaimedUntilTheLeaseEnds)
+}
 
-		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "again"})
-		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule}) // told to nobody
-		s.pass(23 * time.Hour)
-		if n, err := a.Notifications().GiveUp(ctx, 24*time.Hour); n != 0 || err != nil {
-			s.Errorf("given up %d, %v", n, err)
+func testNotificationIsClaimedUntilTheLeaseEnds(s *store) {
+	ctx, a, b := s.Context(), s.open(), s.open()
+	s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "fired", Body: "at noon"})
+	claim := func(l *ledger.Ledger, want bool) ledger.Notification {
+		s.Helper()
+		n, ok, err := l.Notifications().Claim(ctx, ledger.NotificationKinds, time.Minute)
+		if err != nil || ok != want {
+			s.Fatalf("claimed %v, want %v, %v", ok, want, err)
 		}
-		s.pass(2 * time.Hour)
-		if n, err := a.Notifications().GiveUp(ctx, 24*time.Hour); n != 1 || err != nil {
-			s.Errorf("given up %d, %v", n, err)
-		}
-		claim(b, false)
-		if all, err := a.Notifications().List(ctx, 2); err != nil || len(all) != 2 || all[1].Subject != "again" {
-			s.Errorf("%+v, %v", all, err)
-		}
-		if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, ""); err != nil ||
-			!at.Equal(s.clock().Add(-25*time.Hour)) {
-			s.Errorf("the last is of %v, %v", at, err)
-		}
-		if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, "none"); err != nil || !at.IsZero() {
-			s.Errorf("%v, %v", at, err)
-		}
-	})
+		return n
+	}
+	if _, ok, err := a.Notifications().Claim(ctx, []ledger.NotificationKind{ledger.NotifyKey}, time.Minute); ok ||
+		err != nil {
+		s.Errorf("it is not of that kind: %v, %v", ok, err)
+	}
+	first := claim(a, true)
+	if first.Subject != "fired" || first.Body != "at noon" || first.Tries != 1 {
+		s.Errorf("%+v", first)
+	}
+	claim(b, false)
+	s.pass(time.Minute) // a died
+	second := claim(b, true)
+	if second.Tries != 2 {
+		s.Errorf("%+v", second)
+	}
+	first.Reported = []string{"late"}
+	s.must(a.Notifications().RecordDelivery(ctx, first, time.Time{}, "")) // it lives after all: the claim is b's
+	second.Reported = []string{"two", "one", "two"}
+	s.must(b.Notifications().RecordDelivery(ctx, second, s.clock().Add(time.Hour), "three: no route"))
+	claim(a, false)
+	s.pass(time.Hour)
+	third := claim(a, true)
+	if !slices.Equal(third.Reported, []string{"one", "two"}) {
+		s.Errorf("told %v", third.Reported)
+	}
+	s.must(a.Notifications().RecordDelivery(ctx, third, time.Time{}, ""))
+	s.pass(time.Hour)
+	claim(b, false)
+
+	s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "again"})
+	s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule}) // told to nobody
+	s.pass(23 * time.Hour)
+	if n, err := a.Notifications().GiveUp(ctx, 24*time.Hour); n != 0 || err != nil {
+		s.Errorf("given up %d, %v", n, err)
+	}
+	s.pass(2 * time.Hour)
+	if n, err := a.Notifications().GiveUp(ctx, 24*time.Hour); n != 1 || err != nil {
+		s.Errorf("given up %d, %v", n, err)
+	}
+	claim(b, false)
+	if all, err := a.Notifications().List(ctx, 2); err != nil || len(all) != 2 || all[1].Subject != "again" {
+		s.Errorf("%+v, %v", all, err)
+	}
+	if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, ""); err != nil ||
+		!at.Equal(s.clock().Add(-25*time.Hour)) {
+		s.Errorf("the last is of %v, %v", at, err)
+	}
+	if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, "none"); err != nil || !at.IsZero() {
+		s.Errorf("%v, %v", at, err)
+	}
 }
 
 // Several processes that see the same news keep it once, and each notice is
 // claimed by one of them.
 func TestNotificationsOfAFleetAreAddedAndClaimedOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx := s.Context()
-		fleet := []*ledger.Ledger{s.open(), s.open(), s.open(), s.open()}
-		rows := s.add(fleet[0], "b", reports("b", 12)...)
-		for _, r := range rows {
-			s.send(fleet[0], r)
-			s.answer(fleet[0], r, filing.NoAnswer)
-		}
-		var kept, claimed, marks atomic.Int64
-		var all sync.WaitGroup
-		for _, l := range fleet {
-			all.Go(func() {
-				for range 20 {
-					news, err := l.Notifications().FindReportable(ctx)
-					if err != nil {
-						s.Error(err)
-						return
-					}
-					of := news.Pending[:min(len(news.Pending), 1+rand.IntN(4))]
-					if len(of) == 0 {
-						break
-					}
-					ok, err := l.Notifications().Add(ctx, ledger.Notification{
-						Kind:    ledger.NotifyUncertain,
-						Batch:   "b",
-						Subject: fmt.Sprint(of),
-						Pending: of,
-					})
-					if err != nil {
-						s.Error(err)
-					}
-					if ok {
-						kept.Add(1)
-						marks.Add(int64(len(of)))
-					}
+	onBothDatabases(t, testNotificationsOfAFleetAreAddedAndClaimedOnce)
+}
+
+func testNotificationsOfAFleetAreAddedAndClaimedOnce(s *store) {
+	ctx := s.Context()
+	fleet := []*ledger.Ledger{s.open(), s.open(), s.open(), s.open()}
+	rows := s.add(fleet[0], "b", reports("b", 12)...)
+	for _, r := range rows {
+		s.send(fleet[0], r)
+		s.answer(fleet[0], r, filing.NoAnswer)
+	}
+	var kept, claimed, marks atomic.Int64
+	var all sync.WaitGroup
+	for _, l := range fleet {
+		all.Go(func() {
+			for range 20 {
+				news, err := l.Notifications().FindReportable(ctx)
+				if err != nil {
+					s.Error(err)
+					return
 				}
-				for {
-					n, ok, err := l.Notifications().Claim(ctx, ledger.NotificationKinds, time.Minute)
-					if err != nil {
-						s.Error(err)
-					}
-					if !ok {
-						return
-					}
-					claimed.Add(1)
-					if err := l.Notifications().RecordDelivery(ctx, n, time.Time{}, ""); err != nil {
-						s.Error(err)
-					}
+				of := news.Pending[:min(len(news.Pending), 1+rand.IntN(4))]
+				if len(of) == 0 {
+					break
 				}
-			})
-		}
-		all.Wait()
-		if marks.Load() != 12 || kept.Load() != claimed.Load() || kept.Load() < 3 {
-			s.Errorf("%d rows told in %d notices, %d of them claimed", marks.Load(), kept.Load(), claimed.Load())
-		}
-	})
+				ok, err := l.Notifications().Add(ctx, ledger.Notification{
+					Kind:    ledger.NotifyUncertain,
+					Batch:   "b",
+					Subject: fmt.Sprint(of),
+					Pending: of,
+				})
+				if err != nil {
+					s.Error(err)
+				}
+				if ok {
+					kept.Add(1)
+					marks.Add(int64(len(of)))
+				}
+			}
+			for {
+				n, ok, err := l.Notifications().Claim(ctx, ledger.NotificationKinds, time.Minute)
+				if err != nil {
+					s.Error(err)
+				}
+				if !ok {
+					return
+				}
+				claimed.Add(1)
+				if err := l.Notifications().RecordDelivery(ctx, n, time.Time{}, ""); err != nil {
+					s.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if marks.Load() != 12 || kept.Load() != claimed.Load() || kept.Load() < 3 {
+		s.Errorf("%d rows told in %d notices, %d of them claimed", marks.Load(), kept.Load(), claimed.Load())
+	}
 }
 
 // A look for news costs little beside 100,000 rows, whatever state they are in.

@@ -83,65 +83,65 @@ const values = 7
 
 // A rotation seals everything anew, beside processes that have the ledger open,
 // and the old key can go then. Values under a key that is gone are counted.
-func TestRotationOfTheKeyFile(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx := s.Context()
-		l, other := s.open(), s.open()
-		if found, err := l.SealKeys().Check(ctx); err != nil || found != (ledger.Sealed{}) {
-			s.Fatalf("%+v, %v", found, err)
-		}
-		if _, err := os.Stat(s.keyFile()); !errors.Is(err, fs.ErrNotExist) {
-			s.Errorf("a key was made for nothing: %v", err)
-		}
-		first := s.sealThings(l, "a")
-		was, err := os.ReadFile(s.keyFile())
-		s.must(err)
-		s.must(l.SealKeys().Add(ctx))
-		s.keyIsNewerThan(string(was))
-		second := s.sealThings(other, "b") // under the new key, in a process that began with the old one
-		if found, err := l.SealKeys().Check(ctx); err != nil || found.Old != found.Values/2 || found.Closed != 0 ||
-			found.Values != 2*values {
-			s.Errorf("%+v, %v", found, err)
-		}
-		if err := l.SealKeys().DropOld(ctx); !errors.Is(err, ledger.ErrKeyFresh) {
-			s.Error(err)
-		}
-		hourAgo := time.Now().Add(-2 * time.Hour)
-		s.must(os.Chtimes(s.keyFile(), hourAgo, hourAgo))
-		if err := l.SealKeys().DropOld(ctx); !errors.Is(err, ledger.ErrSealed) {
-			s.Error(err)
-		}
-		if done, closed, err := l.SealKeys().Reseal(ctx); err != nil || done != values || closed != 0 {
-			s.Errorf("%d, %d, %v", done, closed, err)
-		}
-		if done, _, err := l.SealKeys().Reseal(ctx); err != nil || done != 0 {
-			s.Errorf("again: %d, %v", done, err)
-		}
-		for _, reader := range []*ledger.Ledger{l, other, s.open()} {
-			s.readThings(reader, "a", first, true)
-			s.readThings(reader, "b", second, true)
-		}
-		s.must(l.SealKeys().DropOld(ctx))
-		now, err := os.ReadFile(s.keyFile())
-		s.must(err)
-		if bytes.Contains(now, bytes.TrimSpace(was)) || len(bytes.Fields(now)) != 1 {
-			s.Errorf("%d keys are left", len(bytes.Fields(now)))
-		}
-		s.readThings(s.open(), "a", first, true)
-		if n, path, err := l.SealKeys().Count(); n != 1 || path != s.keyFile() || err != nil {
-			s.Error(n, path, err)
-		}
-		s.must(os.WriteFile(s.keyFile(), was, 0o600))
-		later := s.open()
-		if found, err := later.SealKeys().Check(ctx); err != nil || found.Closed != 2*values || found.Old != 0 {
-			s.Errorf("with the key of before: %+v, %v", found, err)
-		}
-		s.readThings(later, "a", first, false)
-		if done, closed, err := later.SealKeys().Reseal(ctx); err != nil || done != 0 || closed != 2*values {
-			s.Errorf("what no key opens: %d, %d, %v", done, closed, err)
-		}
-		s.must(os.WriteFile(s.keyFile(), now, 0o600))
-	})
+func TestRotationOfTheKeyFile(t *testing.T) { onBothDatabases(t, testRotationOfTheKeyFile) }
+
+func testRotationOfTheKeyFile(s *store) {
+	ctx := s.Context()
+	l, other := s.open(), s.open()
+	if found, err := l.SealKeys().Check(ctx); err != nil || found != (ledger.Sealed{}) {
+		s.Fatalf("%+v, %v", found, err)
+	}
+	if _, err := os.Stat(s.keyFile()); !errors.Is(err, fs.ErrNotExist) {
+		s.Errorf("a key was made for nothing: %v", err)
+	}
+	first := s.sealThings(l, "a")
+	was, err := os.ReadFile(s.keyFile())
+	s.must(err)
+	s.must(l.SealKeys().Add(ctx))
+	s.keyIsNewerThan(string(was))
+	second := s.sealThings(other, "b") // under the new key, in a process that began with the old one
+	if found, err := l.SealKeys().Check(ctx); err != nil || found.Old != found.Values/2 || found.Closed != 0 ||
+		found.Values != 2*values {
+		s.Errorf("%+v, %v", found, err)
+	}
+	if err := l.SealKeys().DropOld(ctx); !errors.Is(err, ledger.ErrKeyFresh) {
+		s.Error(err)
+	}
+	hourAgo := time.Now().Add(-2 * time.Hour)
+	s.must(os.Chtimes(s.keyFile(), hourAgo, hourAgo))
+	if err := l.SealKeys().DropOld(ctx); !errors.Is(err, ledger.ErrSealed) {
+		s.Error(err)
+	}
+	if done, closed, err := l.SealKeys().Reseal(ctx); err != nil || done != values || closed != 0 {
+		s.Errorf("%d, %d, %v", done, closed, err)
+	}
+	if done, _, err := l.SealKeys().Reseal(ctx); err != nil || done != 0 {
+		s.Errorf("again: %d, %v", done, err)
+	}
+	for _, reader := range []*ledger.Ledger{l, other, s.open()} {
+		s.readThings(reader, "a", first, true)
+		s.readThings(reader, "b", second, true)
+	}
+	s.must(l.SealKeys().DropOld(ctx))
+	now, err := os.ReadFile(s.keyFile())
+	s.must(err)
+	if bytes.Contains(now, bytes.TrimSpace(was)) || len(bytes.Fields(now)) != 1 {
+		s.Errorf("%d keys are left", len(bytes.Fields(now)))
+	}
+	s.readThings(s.open(), "a", first, true)
+	if n, path, err := l.SealKeys().Count(); n != 1 || path != s.keyFile() || err != nil {
+		s.Error(n, path, err)
+	}
+	s.must(os.WriteFile(s.keyFile(), was, 0o600))
+	later := s.open()
+	if found, err := later.SealKeys().Check(ctx); err != nil || found.Closed != 2*values || found.Old != 0 {
+		s.Errorf("with the key of before: %+v, %v", found, err)
+	}
+	s.readThings(later, "a", first, false)
+	if done, closed, err := later.SealKeys().Reseal(ctx); err != nil || done != 0 || closed != 2*values {
+		s.Errorf("what no key opens: %d, %d, %v", done, closed, err)
+	}
+	s.must(os.WriteFile(s.keyFile(), now, 0o600))
 }
 
 // A key that another process adds while the keys before it are dropped costs no
@@ -244,51 +244,53 @@ func TestSealedByAnEarlierVersion(t *testing.T) {
 // Company lists that an earlier version has kept are sealed when the ledger is
 // opened, and nothing of them is left in a file of the data folder.
 func TestCompanyListsOfAnEarlierVersionAreSealed(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx := s.Context()
-		const word = "Zwetschgenkuchen"
-		l := s.open()
-		s.must(l.Close())
-		for i := range 3 {
-			content := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
-			s.exec(`INSERT INTO rosters (hash, file, content, created_by, created_at)
-				VALUES ($1, 'in.csv', $2, 'Ana', 1)`, fmt.Sprintf("hash%d", i), []byte(content))
-		}
-		if s.config.DatabaseURL != "" {
-			s.open() // without a key that all machines share nothing is sealed
-			if n := s.count(`SELECT COUNT(*) FROM rosters WHERE sealed = 0`); n != 3 {
-				s.Errorf("%d are not sealed", n)
-			}
-			s.config.SealKey = strings.Repeat("0d", 32)
-		}
-		l = s.open()
-		for i := range 3 {
-			want := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
-			if r, err := l.Schedules().FindCompanyList(ctx, fmt.Sprintf("hash%d", i)); err != nil ||
-				string(r.Content) != want {
-				s.Errorf("%d: %d bytes, %v", i, len(r.Content), err)
-			}
-		}
-		if n := s.count(`SELECT COUNT(*) FROM rosters WHERE sealed = 0`); n != 0 {
+	onBothDatabases(t, testCompanyListsOfAnEarlierVersionAreSealed)
+}
+
+func testCompanyListsOfAnEarlierVersionAreSealed(s *store) {
+	ctx := s.Context()
+	const word = "Zwetschgenkuchen"
+	l := s.open()
+	s.must(l.Close())
+	for i := range 3 {
+		content := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
+		s.exec(`INSERT INTO rosters (hash, file, content, created_by, created_at)
+			VALUES ($1, 'in.csv', $2, 'Ana', 1)`, fmt.Sprintf("hash%d", i), []byte(content))
+	}
+	if s.config.DatabaseURL != "" {
+		s.open() // without a key that all machines share nothing is sealed
+		if n := s.count(`SELECT COUNT(*) FROM rosters WHERE sealed = 0`); n != 3 {
 			s.Errorf("%d are not sealed", n)
 		}
-		s.everyCell(func(table, column, value string) {
-			if strings.Contains(value, word) {
-				s.Errorf("%s.%s holds a company list", table, column)
-			}
-		})
-		if s.config.DatabaseURL != "" {
-			return
+		s.config.SealKey = strings.Repeat("0d", 32)
+	}
+	l = s.open()
+	for i := range 3 {
+		want := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
+		if r, err := l.Schedules().FindCompanyList(ctx, fmt.Sprintf("hash%d", i)); err != nil ||
+			string(r.Content) != want {
+			s.Errorf("%d: %d bytes, %v", i, len(r.Content), err)
 		}
-		s.must(filepath.WalkDir(s.config.Dir, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || !entry.Type().IsRegular() {
-				return err
-			}
-			content, err := os.ReadFile(path)
-			if bytes.Contains(content, []byte(word)) {
-				s.Errorf("a company list stands in %s", filepath.Base(path))
-			}
-			return err
-		}))
+	}
+	if n := s.count(`SELECT COUNT(*) FROM rosters WHERE sealed = 0`); n != 0 {
+		s.Errorf("%d are not sealed", n)
+	}
+	s.everyCell(func(table, column, value string) {
+		if strings.Contains(value, word) {
+			s.Errorf("%s.%s holds a company list", table, column)
+		}
 	})
+	if s.config.DatabaseURL != "" {
+		return
+	}
+	s.must(filepath.WalkDir(s.config.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(word)) {
+			s.Errorf("a company list stands in %s", filepath.Base(path))
+		}
+		return err
+	}))
 }

@@ -10,71 +10,71 @@ import (
 )
 
 // Only an uncertain row is resolved, either way, and its money goes with it.
-func TestResolve(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
-		s.must(l.RecordDeposit(ctx, 3*cost, ""))
-		rows := s.add(l, "a", reports("a", 3)...)
-		for _, r := range rows[:2] {
-			s.send(l, r)
-			s.answer(l, r, filing.NoAnswer)
-		}
-		s.add(l, "b", reports("b", 1)...)
-		var ids []int64
-		uncertain, err := l.UncertainRows(ctx, "")
-		for _, r := range uncertain {
-			ids = append(ids, r.ID)
-		}
-		if err != nil || !slices.Equal(ids, []int64{rows[0].ID, rows[1].ID}) {
-			s.Fatal(ids, err)
-		}
-		if none, err := l.UncertainRows(ctx, "b"); err != nil || len(none) > 0 {
-			s.Fatal(none, err)
-		}
+func TestResolve(t *testing.T) { onBothDatabases(t, testResolve) }
 
-		s.must(l.Resolutions().Placed(ctx, rows[0].ID, 0, []string{"order_1", "order_2"},
-			"seen on the dashboard by Ana"))
-		r := s.want(l, rows[0], filing.Placed, 0)
-		if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport ||
-			r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
-			s.Errorf("%+v", r)
-		}
-		// An order that is another row's is a slip of the pen.
-		if err := l.Resolutions().Placed(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err,
-			ledger.ErrOrderTaken) {
-			s.Error(err)
-		}
-		s.want(l, rows[1], filing.Uncertain, cost)
-		s.must(l.Resolutions().NotPlaced(ctx, rows[1].ID, 0, "not there"))
-		if r := s.want(l, rows[1], filing.Ready, 0); r.Attempts != 0 || r.Message != "not there" {
-			s.Errorf("%+v", r)
-		}
-		if b := s.book(l); b.Posted != cost || b.Reserved != 0 {
-			s.Errorf("%+v", b)
-		}
-		s.place(l, rows[1])
-		// The key of the first is bought for ever.
-		rival := s.add(l, "c", report("comp_a0", "2026"))[0]
-		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
-			s.Errorf("%+v", begun)
-		}
+func testResolve(s *store) {
+	l, ctx := s.open(), s.Context()
+	s.must(l.RecordDeposit(ctx, 3*cost, ""))
+	rows := s.add(l, "a", reports("a", 3)...)
+	for _, r := range rows[:2] {
+		s.send(l, r)
+		s.answer(l, r, filing.NoAnswer)
+	}
+	s.add(l, "b", reports("b", 1)...)
+	var ids []int64
+	uncertain, err := l.UncertainRows(ctx, "")
+	for _, r := range uncertain {
+		ids = append(ids, r.ID)
+	}
+	if err != nil || !slices.Equal(ids, []int64{rows[0].ID, rows[1].ID}) {
+		s.Fatal(ids, err)
+	}
+	if none, err := l.UncertainRows(ctx, "b"); err != nil || len(none) > 0 {
+		s.Fatal(none, err)
+	}
 
-		s.send(l, rows[2])
-		for _, id := range []int64{rows[0].ID, rows[1].ID, rows[2].ID, rival.ID} {
-			for _, err := range []error{l.Resolutions().Placed(ctx, id, 0, nil, ""),
-				l.Resolutions().NotPlaced(ctx, id, 0, "")} {
-				if !errors.Is(err, ledger.ErrTransition) {
-					s.Errorf("row %d: %v", id, err)
-				}
+	s.must(l.Resolutions().Placed(ctx, rows[0].ID, 0, []string{"order_1", "order_2"},
+		"seen on the dashboard by Ana"))
+	r := s.want(l, rows[0], filing.Placed, 0)
+	if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport ||
+		r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
+		s.Errorf("%+v", r)
+	}
+	// An order that is another row's is a slip of the pen.
+	if err := l.Resolutions().Placed(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err,
+		ledger.ErrOrderTaken) {
+		s.Error(err)
+	}
+	s.want(l, rows[1], filing.Uncertain, cost)
+	s.must(l.Resolutions().NotPlaced(ctx, rows[1].ID, 0, "not there"))
+	if r := s.want(l, rows[1], filing.Ready, 0); r.Attempts != 0 || r.Message != "not there" {
+		s.Errorf("%+v", r)
+	}
+	if b := s.book(l); b.Posted != cost || b.Reserved != 0 {
+		s.Errorf("%+v", b)
+	}
+	s.place(l, rows[1])
+	// The key of the first is bought for ever.
+	rival := s.add(l, "c", report("comp_a0", "2026"))[0]
+	if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+		s.Errorf("%+v", begun)
+	}
+
+	s.send(l, rows[2])
+	for _, id := range []int64{rows[0].ID, rows[1].ID, rows[2].ID, rival.ID} {
+		for _, err := range []error{l.Resolutions().Placed(ctx, id, 0, nil, ""),
+			l.Resolutions().NotPlaced(ctx, id, 0, "")} {
+			if !errors.Is(err, ledger.ErrTransition) {
+				s.Errorf("row %d: %v", id, err)
 			}
 		}
-		if err := l.Resolutions().Placed(ctx, 1<<40, 0, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
-			s.Error(err)
-		}
-		if _, err := l.Row(ctx, 1<<40); !errors.Is(err, ledger.ErrNotFound) {
-			s.Error(err)
-		}
-	})
+	}
+	if err := l.Resolutions().Placed(ctx, 1<<40, 0, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
+		s.Error(err)
+	}
+	if _, err := l.Row(ctx, 1<<40); !errors.Is(err, ledger.ErrNotFound) {
+		s.Error(err)
+	}
 }
 
 // A row that waited for an uncertain purchase goes on when it is resolved.

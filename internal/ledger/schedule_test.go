@@ -17,82 +17,82 @@ import (
 
 func is(err, want error) bool { return errors.Is(err, want) && (err == nil) == (want == nil) }
 
-func TestSchedules(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		s.config.SealKey = strings.Repeat("0b", 32)
-		l, ctx := s.open(), s.Context()
-		content := []byte("Company ID\ncomp_1\n\x00\xff")
-		hash, err := l.Schedules().AddCompanyList(ctx,
-			ledger.CompanyList{File: "roster.csv", Content: content, CreatedBy: "Ana"})
-		s.must(err)
-		if again, err := l.Schedules().AddCompanyList(ctx,
-			ledger.CompanyList{File: "other.csv", Content: content}); err != nil ||
-			again != hash {
-			s.Error(again, err)
-		}
-		if r, err := l.Schedules().FindCompanyList(ctx, hash); err != nil || string(r.Content) != string(content) ||
-			r.File != "roster.csv" || r.CreatedBy != "Ana" {
-			s.Errorf("%+v %v", r, err)
-		}
-		if _, err := l.Schedules().FindCompanyList(ctx, "none"); !is(err, ledger.ErrNotFound) {
-			s.Error(err)
-		}
-		for _, want := range []bool{true, false} {
-			if added, err := l.Schedules().Add(ctx,
-				ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil ||
-				added != want {
-				s.Errorf("added %v, %v; want %v", added, err, want)
-			}
-		}
-		all, err := l.Schedules().List(ctx)
-		if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{}` ||
-			all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
-			s.Errorf("%+v", all)
-		}
-		change := all[0]
-		change.Options, change.Timing, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
-		s.must(l.Schedules().Change(ctx, change))
-		if all, err = l.Schedules().List(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
-			all[0].Timing != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) ||
-			all[0].Version != 2 {
-			s.Errorf("%+v, %v", all, err)
-		}
-		since := s.clock()
-		s.pass(time.Hour)
-		other, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "other.csv", Content: []byte("y")})
-		s.must(err)
-		change = all[0]
-		change.CompanyList = other
-		s.must(l.Schedules().Change(ctx, change))
-		if all, err = l.Schedules().List(ctx); err != nil || all[0].CompanyList != other ||
-			!all[0].Since.Equal(since) ||
-			!all[0].Changed.Equal(s.clock()) {
-			s.Errorf("%+v, %v", all, err)
-		}
-		had, err := l.Schedules().ListVersions(ctx, "de")
-		if s.must(err); len(had) != 3 || had[0].Hash != hash || !had[0].Since.Equal(since) || had[2].Hash != other ||
-			!had[2].Since.Equal(s.clock()) {
-			s.Errorf("%+v", had)
-		}
-		s.must(l.Schedules().SetPaused(ctx, "de", true))
-		if all, _ = l.Schedules().List(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
-			s.Errorf("%+v", all)
-		}
-		if err := l.Schedules().SetPaused(ctx, "fl", true); !is(err, ledger.ErrNotFound) {
-			s.Error(err)
-		}
-		s.must(l.Schedules().Remove(ctx, "de"))
-		if err := l.Schedules().Remove(ctx, "de"); !is(err, ledger.ErrNotFound) {
-			s.Error(err)
-		}
-		if had, err := l.Schedules().ListVersions(ctx, "de"); err != nil || len(had) != 0 {
-			s.Errorf("%+v, %v", had, err)
-		}
+func TestSchedules(t *testing.T) { onBothDatabases(t, testSchedules) }
+
+func testSchedules(s *store) {
+	s.config.SealKey = strings.Repeat("0b", 32)
+	l, ctx := s.open(), s.Context()
+	content := []byte("Company ID\ncomp_1\n\x00\xff")
+	hash, err := l.Schedules().AddCompanyList(ctx,
+		ledger.CompanyList{File: "roster.csv", Content: content, CreatedBy: "Ana"})
+	s.must(err)
+	if again, err := l.Schedules().AddCompanyList(ctx,
+		ledger.CompanyList{File: "other.csv", Content: content}); err != nil ||
+		again != hash {
+		s.Error(again, err)
+	}
+	if r, err := l.Schedules().FindCompanyList(ctx, hash); err != nil || string(r.Content) != string(content) ||
+		r.File != "roster.csv" || r.CreatedBy != "Ana" {
+		s.Errorf("%+v %v", r, err)
+	}
+	if _, err := l.Schedules().FindCompanyList(ctx, "none"); !is(err, ledger.ErrNotFound) {
+		s.Error(err)
+	}
+	for _, want := range []bool{true, false} {
 		if added, err := l.Schedules().Add(ctx,
-			ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
-			s.Errorf("added anew: %v, %v", added, err)
+			ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil ||
+			added != want {
+			s.Errorf("added %v, %v; want %v", added, err, want)
 		}
-	})
+	}
+	all, err := l.Schedules().List(ctx)
+	if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{}` ||
+		all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
+		s.Errorf("%+v", all)
+	}
+	change := all[0]
+	change.Options, change.Timing, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
+	s.must(l.Schedules().Change(ctx, change))
+	if all, err = l.Schedules().List(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
+		all[0].Timing != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) ||
+		all[0].Version != 2 {
+		s.Errorf("%+v, %v", all, err)
+	}
+	since := s.clock()
+	s.pass(time.Hour)
+	other, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "other.csv", Content: []byte("y")})
+	s.must(err)
+	change = all[0]
+	change.CompanyList = other
+	s.must(l.Schedules().Change(ctx, change))
+	if all, err = l.Schedules().List(ctx); err != nil || all[0].CompanyList != other ||
+		!all[0].Since.Equal(since) ||
+		!all[0].Changed.Equal(s.clock()) {
+		s.Errorf("%+v, %v", all, err)
+	}
+	had, err := l.Schedules().ListVersions(ctx, "de")
+	if s.must(err); len(had) != 3 || had[0].Hash != hash || !had[0].Since.Equal(since) || had[2].Hash != other ||
+		!had[2].Since.Equal(s.clock()) {
+		s.Errorf("%+v", had)
+	}
+	s.must(l.Schedules().SetPaused(ctx, "de", true))
+	if all, _ = l.Schedules().List(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
+		s.Errorf("%+v", all)
+	}
+	if err := l.Schedules().SetPaused(ctx, "fl", true); !is(err, ledger.ErrNotFound) {
+		s.Error(err)
+	}
+	s.must(l.Schedules().Remove(ctx, "de"))
+	if err := l.Schedules().Remove(ctx, "de"); !is(err, ledger.ErrNotFound) {
+		s.Error(err)
+	}
+	if had, err := l.Schedules().ListVersions(ctx, "de"); err != nil || len(had) != 0 {
+		s.Errorf("%+v, %v", had, err)
+	}
+	if added, err := l.Schedules().Add(ctx,
+		ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
+		s.Errorf("added anew: %v, %v", added, err)
+	}
 }
 
 // A company list is kept only where every machine that may run its schedule can
@@ -180,57 +180,57 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 
 // A firing is carried out once, whatever the number of processes, and by
 // another one where the first died over it.
-func TestARunIsClaimedOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx := s.Context()
-		f := ledger.Run{
-			ID:          "de|2026-03-01",
-			Schedule:    "de",
-			Due:         s.clock(),
-			CompanyList: "x",
-			Missed:      2,
+func TestARunIsClaimedOnce(t *testing.T) { onBothDatabases(t, testARunIsClaimedOnce) }
+
+func testARunIsClaimedOnce(s *store) {
+	ctx := s.Context()
+	f := ledger.Run{
+		ID:          "de|2026-03-01",
+		Schedule:    "de",
+		Due:         s.clock(),
+		CompanyList: "x",
+		Missed:      2,
+	}
+	processes := []*ledger.Ledger{s.open(), s.open(), s.open()}
+	var claims atomic.Int32
+	var by atomic.Pointer[ledger.Ledger]
+	var all sync.WaitGroup
+	for _, l := range processes {
+		for range 3 {
+			all.Go(func() {
+				claimed, err := l.Schedules().ClaimRun(ctx, f)
+				if err != nil {
+					s.Error(err)
+				}
+				if claimed {
+					claims.Add(1)
+					by.Store(l)
+				}
+			})
 		}
-		processes := []*ledger.Ledger{s.open(), s.open(), s.open()}
-		var claims atomic.Int32
-		var by atomic.Pointer[ledger.Ledger]
-		var all sync.WaitGroup
-		for _, l := range processes {
-			for range 3 {
-				all.Go(func() {
-					claimed, err := l.Schedules().ClaimRun(ctx, f)
-					if err != nil {
-						s.Error(err)
-					}
-					if claimed {
-						claims.Add(1)
-						by.Store(l)
-					}
-				})
-			}
-		}
-		all.Wait()
-		if claims.Load() != 1 {
-			s.Fatalf("claimed %d times", claims.Load())
-		}
-		s.must(by.Load().Close()) // it dies over it
-		heir := processes[0]
-		if heir == by.Load() {
-			heir = processes[1]
-		}
-		if claimed, err := heir.Schedules().ClaimRun(ctx, f); !claimed || err != nil {
-			s.Fatal(claimed, err)
-		}
-		f.State, f.Batch, f.Plan, f.Note = ledger.RunDone, "b1", json.RawMessage(`{"new":3}`), "done"
-		s.must(heir.Schedules().EndRun(ctx, f))
-		if claimed, err := s.open().Schedules().ClaimRun(ctx, f); claimed || err != nil {
-			s.Error(claimed, err)
-		}
-		list, err := heir.Schedules().ListRuns(ctx, "de")
-		if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 ||
-			list[0].State != ledger.RunDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
-			s.Errorf("%+v", list)
-		}
-	})
+	}
+	all.Wait()
+	if claims.Load() != 1 {
+		s.Fatalf("claimed %d times", claims.Load())
+	}
+	s.must(by.Load().Close()) // it dies over it
+	heir := processes[0]
+	if heir == by.Load() {
+		heir = processes[1]
+	}
+	if claimed, err := heir.Schedules().ClaimRun(ctx, f); !claimed || err != nil {
+		s.Fatal(claimed, err)
+	}
+	f.State, f.Batch, f.Plan, f.Note = ledger.RunDone, "b1", json.RawMessage(`{"new":3}`), "done"
+	s.must(heir.Schedules().EndRun(ctx, f))
+	if claimed, err := s.open().Schedules().ClaimRun(ctx, f); claimed || err != nil {
+		s.Error(claimed, err)
+	}
+	list, err := heir.Schedules().ListRuns(ctx, "de")
+	if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 ||
+		list[0].State != ledger.RunDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
+		s.Errorf("%+v", list)
+	}
 }
 
 // What others hold is known before anything is sent: the same purchase, one whose

@@ -113,58 +113,58 @@ func (s *store) everyCell(visit func(table, column, value string)) {
 
 // A number is in no column of any table and in no file of the data folder,
 // while it waits and after it was used; what is stored of the order lacks it.
-func TestSealedAtRest(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		rows := s.add(l, "a", application("comp_1"), application("comp_2"), applicationAndReport("comp_3"),
-			application("comp_4"))
-		s.place(l, rows[1])
-		s.send(l, rows[2])
-		s.answer(l, rows[2], filing.NoAnswer)
-		s.send(l, rows[3])
-		s.answer(l, rows[3], filing.Refused)
+func TestSealedAtRest(t *testing.T) { onBothDatabases(t, testSealedAtRest) }
 
-		seen := 0
-		s.everyCell(func(table, column, value string) {
-			if table == "secrets" && column == "sealed" {
-				seen++
-			}
-			for _, spelling := range spellings(ssn) {
-				if strings.Contains(value, spelling) {
-					s.Errorf("%s.%s holds the number: %s", table, column, value)
-				}
-			}
-		})
-		if seen != 3 {
-			s.Errorf("%d sealed numbers, want those of the three rows that are not placed", seen)
+func testSealedAtRest(s *store) {
+	l := s.open()
+	rows := s.add(l, "a", application("comp_1"), application("comp_2"), applicationAndReport("comp_3"),
+		application("comp_4"))
+	s.place(l, rows[1])
+	s.send(l, rows[2])
+	s.answer(l, rows[2], filing.NoAnswer)
+	s.send(l, rows[3])
+	s.answer(l, rows[3], filing.Refused)
+
+	seen := 0
+	s.everyCell(func(table, column, value string) {
+		if table == "secrets" && column == "sealed" {
+			seen++
 		}
-		for _, r := range s.rows(l, "a") {
-			if e := r.Request.Order.EIN; e == nil || e.ResponsiblePartySSN != "" ||
-				e.ResponsiblePartyFirstName != "Grace" {
-				s.Errorf("row %d is stored with %+v", r.Number, e)
+		for _, spelling := range spellings(ssn) {
+			if strings.Contains(value, spelling) {
+				s.Errorf("%s.%s holds the number: %s", table, column, value)
 			}
-		}
-		files, logs := 0, 0
-		s.must(filepath.WalkDir(s.config.Dir, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || !entry.Type().IsRegular() {
-				return err
-			}
-			content, err := os.ReadFile(path)
-			for _, spelling := range spellings(ssn) {
-				if bytes.Contains(content, []byte(spelling)) {
-					s.Errorf("the number stands in %s", filepath.Base(path))
-				}
-			}
-			files++
-			if strings.HasSuffix(path, "-wal") && len(content) > 0 {
-				logs++
-			}
-			return err
-		}))
-		if files == 0 || s.config.DatabaseURL == "" && logs == 0 {
-			s.Errorf("%d files were searched, among them %d write-ahead logs", files, logs)
 		}
 	})
+	if seen != 3 {
+		s.Errorf("%d sealed numbers, want those of the three rows that are not placed", seen)
+	}
+	for _, r := range s.rows(l, "a") {
+		if e := r.Request.Order.EIN; e == nil || e.ResponsiblePartySSN != "" ||
+			e.ResponsiblePartyFirstName != "Grace" {
+			s.Errorf("row %d is stored with %+v", r.Number, e)
+		}
+	}
+	files, logs := 0, 0
+	s.must(filepath.WalkDir(s.config.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, spelling := range spellings(ssn) {
+			if bytes.Contains(content, []byte(spelling)) {
+				s.Errorf("the number stands in %s", filepath.Base(path))
+			}
+		}
+		files++
+		if strings.HasSuffix(path, "-wal") && len(content) > 0 {
+			logs++
+		}
+		return err
+	}))
+	if files == 0 || s.config.DatabaseURL == "" && logs == 0 {
+		s.Errorf("%d files were searched, among them %d write-ahead logs", files, logs)
+	}
 }
 
 // The caller's request keeps its number: only what is stored lacks it.

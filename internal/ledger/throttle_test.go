@@ -45,47 +45,47 @@ func (s *store) owner(l *ledger.Ledger, name string) ledger.Account {
 
 // Whoever fails is made to wait, by name and address, whether the name is known
 // or not, and by all servers together.
-func TestFailuresToSignInWait(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		one, other := s.cheap(), s.cheap()
-		s.owner(one, "ana")
-		for i, name := range []string{"Ana", "nobody"} {
-			from := fmt.Sprintf("192.0.2.%d", i)
-			for range 5 {
-				if got := s.try(one, ledger.Try{Name: name, From: from}, "wrong"); got != "wrong" {
-					s.Fatal(got)
-				}
-				one, other = other, one
+func TestFailuresToSignInWait(t *testing.T) { onBothDatabases(t, testFailuresToSignInWait) }
+
+func testFailuresToSignInWait(s *store) {
+	one, other := s.cheap(), s.cheap()
+	s.owner(one, "ana")
+	for i, name := range []string{"Ana", "nobody"} {
+		from := fmt.Sprintf("192.0.2.%d", i)
+		for range 5 {
+			if got := s.try(one, ledger.Try{Name: name, From: from}, "wrong"); got != "wrong" {
+				s.Fatal(got)
 			}
-			for _, minutes := range []time.Duration{1, 2, 4, 8, 15, 15} {
-				until := s.clock().Add(minutes * time.Minute)
-				for _, l := range []*ledger.Ledger{one, other} {
-					_, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: strings.ToLower(name), From: from},
-						password)
-					many, ok := errors.AsType[*ledger.TooMany](err)
-					if !ok || !many.Until.Equal(until) || many.Scope != "name and address" {
-						s.Fatalf("%v, want a wait until %s", err, until)
-					}
+			one, other = other, one
+		}
+		for _, minutes := range []time.Duration{1, 2, 4, 8, 15, 15} {
+			until := s.clock().Add(minutes * time.Minute)
+			for _, l := range []*ledger.Ledger{one, other} {
+				_, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: strings.ToLower(name), From: from},
+					password)
+				many, ok := errors.AsType[*ledger.TooMany](err)
+				if !ok || !many.Until.Equal(until) || many.Scope != "name and address" {
+					s.Fatalf("%v, want a wait until %s", err, until)
 				}
-				s.pass(minutes * time.Minute)
-				_, err := one.Accounts().SignIn(s.Context(), ledger.Try{Name: name, From: from}, "wrong")
-				failed, ok := errors.AsType[*ledger.FailedTry](err)
-				if !ok || !failed.Until.After(s.clock()) {
-					s.Fatalf("%v does not say that the next one waits", err)
-				}
+			}
+			s.pass(minutes * time.Minute)
+			_, err := one.Accounts().SignIn(s.Context(), ledger.Try{Name: name, From: from}, "wrong")
+			failed, ok := errors.AsType[*ledger.FailedTry](err)
+			if !ok || !failed.Until.After(s.clock()) {
+				s.Fatalf("%v does not say that the next one waits", err)
 			}
 		}
-		s.pass(15 * time.Minute)
-		mine := ledger.Try{Name: "ana", From: "192.0.2.0"}
-		if got := s.try(one, mine, password); got != "in" {
+	}
+	s.pass(15 * time.Minute)
+	mine := ledger.Try{Name: "ana", From: "192.0.2.0"}
+	if got := s.try(one, mine, password); got != "in" {
+		s.Error(got)
+	}
+	for range 5 { // a success clears the count
+		if got := s.try(one, mine, "wrong"); got != "wrong" {
 			s.Error(got)
 		}
-		for range 5 { // a success clears the count
-			if got := s.try(one, mine, "wrong"); got != "wrong" {
-				s.Error(got)
-			}
-		}
-	})
+	}
 }
 
 // Strangers who fail for a name, from however many addresses, do not keep its
@@ -309,70 +309,70 @@ func TestOldFailuresAreForgotten(t *testing.T) {
 
 // A browser is known by a secret of its own for each account. A new password,
 // its owner and time make it a stranger's again.
-func TestKnownBrowsers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.cheap()
-		ana, bo := s.owner(l, "ana"), s.owner(l, "bo")
-		cookie := s.known(l, ana, "", "192.0.2.1")
-		if s.count(`SELECT COUNT(*) FROM known_browsers WHERE hash = $1`, cookie) != 0 || len(cookie) < 43 {
-			s.Error("the secret is in the ledger, or short")
-		}
-		if again := s.known(l, ana, cookie, "192.0.2.7"); again != cookie {
-			s.Errorf("%s became %s", cookie, again)
-		}
-		both := s.known(l, bo, cookie, "192.0.2.1")
-		known := func(a ledger.Account, cookie string) bool {
-			c, err := l.Accounts().CountTry(ctx, ledger.Try{Name: a.Name, From: "203.0.113.5", Browser: cookie})
-			s.must(err)
-			s.must(c.TakeBack(ctx))
-			return c.Known
-		}
-		if !known(ana, both) || !known(bo, both) || known(bo, cookie) {
-			s.Error("the cookie of two accounts")
-		}
-		if planted := s.known(l, ana, "planted", "192.0.2.1"); known(bo, "planted") || !known(ana, planted) ||
-			!strings.HasSuffix(planted, planted[len("planted."):]) {
-			s.Error("a planted secret is taken over")
-		}
-		for range 10 { // of many accounts the last ones stay
-			both = s.known(l, s.account(l, fmt.Sprint("x", s.count(`SELECT COUNT(*) FROM accounts`))), both,
-				"192.0.2.1")
-		}
-		if n := strings.Count(both, "."); n != 3 {
-			s.Errorf("%d secrets in %s", n+1, both)
-		}
-		all, err := l.Accounts().ListBrowsers(ctx, ana, cookie)
+func TestKnownBrowsers(t *testing.T) { onBothDatabases(t, testKnownBrowsers) }
+
+func testKnownBrowsers(s *store) {
+	ctx, l := s.Context(), s.cheap()
+	ana, bo := s.owner(l, "ana"), s.owner(l, "bo")
+	cookie := s.known(l, ana, "", "192.0.2.1")
+	if s.count(`SELECT COUNT(*) FROM known_browsers WHERE hash = $1`, cookie) != 0 || len(cookie) < 43 {
+		s.Error("the secret is in the ledger, or short")
+	}
+	if again := s.known(l, ana, cookie, "192.0.2.7"); again != cookie {
+		s.Errorf("%s became %s", cookie, again)
+	}
+	both := s.known(l, bo, cookie, "192.0.2.1")
+	known := func(a ledger.Account, cookie string) bool {
+		c, err := l.Accounts().CountTry(ctx, ledger.Try{Name: a.Name, From: "203.0.113.5", Browser: cookie})
 		s.must(err)
-		if len(all) != 2 || all[0].Current == all[1].Current || all[0].From == "" ||
-			all[0].Agent != "Firefox on Linux" {
-			s.Fatalf("%+v", all)
+		s.must(c.TakeBack(ctx))
+		return c.Known
+	}
+	if !known(ana, both) || !known(bo, both) || known(bo, cookie) {
+		s.Error("the cookie of two accounts")
+	}
+	if planted := s.known(l, ana, "planted", "192.0.2.1"); known(bo, "planted") || !known(ana, planted) ||
+		!strings.HasSuffix(planted, planted[len("planted."):]) {
+		s.Error("a planted secret is taken over")
+	}
+	for range 10 { // of many accounts the last ones stay
+		both = s.known(l, s.account(l, fmt.Sprint("x", s.count(`SELECT COUNT(*) FROM accounts`))), both,
+			"192.0.2.1")
+	}
+	if n := strings.Count(both, "."); n != 3 {
+		s.Errorf("%d secrets in %s", n+1, both)
+	}
+	all, err := l.Accounts().ListBrowsers(ctx, ana, cookie)
+	s.must(err)
+	if len(all) != 2 || all[0].Current == all[1].Current || all[0].From == "" ||
+		all[0].Agent != "Firefox on Linux" {
+		s.Fatalf("%+v", all)
+	}
+	for _, b := range all {
+		if b.Current {
+			s.wantErr(l.Accounts().ForgetBrowser(ctx, bo.ID, b.ID), ledger.ErrNotFound)
+			s.must(l.Accounts().ForgetBrowser(ctx, ana.ID, b.ID))
 		}
-		for _, b := range all {
-			if b.Current {
-				s.wantErr(l.Accounts().ForgetBrowser(ctx, bo.ID, b.ID), ledger.ErrNotFound)
-				s.must(l.Accounts().ForgetBrowser(ctx, ana.ID, b.ID))
-			}
-		}
-		if known(ana, cookie) {
-			s.Error("a browser that its owner forgot is known")
-		}
-		cookie = s.known(l, ana, "", "192.0.2.1")
-		s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
-		if known(ana, cookie) {
-			s.Error("a browser of an older password is known")
-		}
-		cookie = s.known(l, ana, "", "192.0.2.1")
-		s.pass(180 * 24 * time.Hour)
-		if known(ana, cookie) {
-			s.Error("a browser of half a year ago is known")
-		}
-		for range 30 {
-			s.known(l, ana, "", "192.0.2.1")
-		}
-		if all, err := l.Accounts().ListBrowsers(ctx, ana, ""); err != nil || len(all) != 20 {
-			s.Errorf("%d browsers are known, %v", len(all), err)
-		}
-	})
+	}
+	if known(ana, cookie) {
+		s.Error("a browser that its owner forgot is known")
+	}
+	cookie = s.known(l, ana, "", "192.0.2.1")
+	s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
+	if known(ana, cookie) {
+		s.Error("a browser of an older password is known")
+	}
+	cookie = s.known(l, ana, "", "192.0.2.1")
+	s.pass(180 * 24 * time.Hour)
+	if known(ana, cookie) {
+		s.Error("a browser of half a year ago is known")
+	}
+	for range 30 {
+		s.known(l, ana, "", "192.0.2.1")
+	}
+	if all, err := l.Accounts().ListBrowsers(ctx, ana, ""); err != nil || len(all) != 20 {
+		s.Errorf("%d browsers are known, %v", len(all), err)
+	}
 }
 
 // An owner sees where the account is signed in, ends one session, and all others.

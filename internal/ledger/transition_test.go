@@ -236,58 +236,58 @@ func TestPostDiffersFromReserve(t *testing.T) {
 }
 
 // One bad transition does not fail its neighbours in the same commit.
-func TestGroupIsolation(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
-		rows := s.add(l, "a", reports("a", 40)...)
-		for _, r := range rows[:20] {
-			s.send(l, r)
-		}
-		release := s.holdWriters()
-		var flying sync.WaitGroup
-		errs := make([]error, 44)
-		flying.Go(func() { // fails the whole statement: no such row
-			errs[40] = l.Settle(ctx, ledger.Outcome{
-				Row:    1 << 40,
-				Try:    1,
-				Answer: filing.Answer{Kind: filing.Accepted},
-			})
+func TestGroupIsolation(t *testing.T) { onBothDatabases(t, testGroupIsolation) }
+
+func testGroupIsolation(s *store) {
+	l, ctx := s.open(), s.Context()
+	rows := s.add(l, "a", reports("a", 40)...)
+	for _, r := range rows[:20] {
+		s.send(l, r)
+	}
+	release := s.holdWriters()
+	var flying sync.WaitGroup
+	errs := make([]error, 44)
+	flying.Go(func() { // fails the whole statement: no such row
+		errs[40] = l.Settle(ctx, ledger.Outcome{
+			Row:    1 << 40,
+			Try:    1,
+			Answer: filing.Answer{Kind: filing.Accepted},
 		})
-		flying.Go(func() { // it does not say how the attempt ended
-			out := outcome(rows[0], 1, filing.Accepted)
-			out.Answer.Kind = ""
-			errs[41] = l.Settle(ctx, out)
-		})
-		flying.Go(func() { _, errs[42] = l.Begin(ctx, ledger.Intent{Row: 1 << 41}) })
-		flying.Go(func() { errs[43] = l.Defer(ctx, ledger.Deferral{Row: rows[1].ID, Next: filing.Exists}) })
-		for i, r := range rows[1:39] {
-			flying.Go(func() {
-				if i < 19 {
-					errs[i] = l.Settle(ctx, outcome(r, 1, filing.Accepted))
-					return
-				}
-				begun, err := l.Begin(ctx, intent(r))
-				if err == nil && begun.Try != 1 {
-					err = fmt.Errorf("%+v", begun)
-				}
-				errs[i] = err
-			})
-		}
-		release()
-		flying.Wait()
-		for i, err := range errs {
-			switch {
-			case (i == 40 || i == 42) && !errors.Is(err, ledger.ErrNotFound),
-				(i == 41 || i == 43) && !errors.Is(err, ledger.ErrTransition),
-				i < 40 && err != nil:
-				s.Errorf("transition %d: %v", i, err)
-			}
-		}
-		counts, err := l.Counts(ctx, "a")
-		if err != nil || counts[filing.Placed] != 19 || counts[filing.Placing] < 20 {
-			s.Errorf("%v, %v", counts, err)
-		}
 	})
+	flying.Go(func() { // it does not say how the attempt ended
+		out := outcome(rows[0], 1, filing.Accepted)
+		out.Answer.Kind = ""
+		errs[41] = l.Settle(ctx, out)
+	})
+	flying.Go(func() { _, errs[42] = l.Begin(ctx, ledger.Intent{Row: 1 << 41}) })
+	flying.Go(func() { errs[43] = l.Defer(ctx, ledger.Deferral{Row: rows[1].ID, Next: filing.Exists}) })
+	for i, r := range rows[1:39] {
+		flying.Go(func() {
+			if i < 19 {
+				errs[i] = l.Settle(ctx, outcome(r, 1, filing.Accepted))
+				return
+			}
+			begun, err := l.Begin(ctx, intent(r))
+			if err == nil && begun.Try != 1 {
+				err = fmt.Errorf("%+v", begun)
+			}
+			errs[i] = err
+		})
+	}
+	release()
+	flying.Wait()
+	for i, err := range errs {
+		switch {
+		case (i == 40 || i == 42) && !errors.Is(err, ledger.ErrNotFound),
+			(i == 41 || i == 43) && !errors.Is(err, ledger.ErrTransition),
+			i < 40 && err != nil:
+			s.Errorf("transition %d: %v", i, err)
+		}
+	}
+	counts, err := l.Counts(ctx, "a")
+	if err != nil || counts[filing.Placed] != 19 || counts[filing.Placing] < 20 {
+		s.Errorf("%v, %v", counts, err)
+	}
 }
 
 // holdWriters keeps every writer of the ledger waiting until it is released, so

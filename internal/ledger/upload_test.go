@@ -17,63 +17,63 @@ import (
 	"bulkfiling/internal/money"
 )
 
-func TestUploads(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
-		content := make([]byte, 3<<20+17)
-		rand.Read(content)
-		copy(content, "secret 123-45-6789")
-		u, err := l.Uploads().Add(ctx, ledger.Upload{
-			File:      "a.csv",
-			Options:   []byte(`{"state":"DE"}`),
-			Edits:     []byte("987-65-4321"),
-			CreatedBy: "ana",
-		}, bytes.NewReader(content))
-		if s.must(err); u.Size != int64(len(content)) || len(u.Hash) != 64 {
-			s.Errorf("%+v", u)
-		}
-		got, err := l.Uploads().LoadContent(ctx, u.ID)
-		if s.must(err); !bytes.Equal(got, content) {
-			s.Error("the content came back changed")
-		}
-		if u, err = l.Uploads().Find(ctx, u.ID); err != nil || string(u.Edits) != "987-65-4321" ||
-			string(u.Options) != `{"state":"DE"}` || u.Version != 1 {
-			s.Errorf("%+v %v", u, err)
-		}
-		u.Options = []byte("{}")
-		s.must(l.Uploads().Change(ctx, u))
-		if err := l.Uploads().Change(ctx, u); !is(err, ledger.ErrStale) {
+func TestUploads(t *testing.T) { onBothDatabases(t, testUploads) }
+
+func testUploads(s *store) {
+	l, ctx := s.open(), s.Context()
+	content := make([]byte, 3<<20+17)
+	rand.Read(content)
+	copy(content, "secret 123-45-6789")
+	u, err := l.Uploads().Add(ctx, ledger.Upload{
+		File:      "a.csv",
+		Options:   []byte(`{"state":"DE"}`),
+		Edits:     []byte("987-65-4321"),
+		CreatedBy: "ana",
+	}, bytes.NewReader(content))
+	if s.must(err); u.Size != int64(len(content)) || len(u.Hash) != 64 {
+		s.Errorf("%+v", u)
+	}
+	got, err := l.Uploads().LoadContent(ctx, u.ID)
+	if s.must(err); !bytes.Equal(got, content) {
+		s.Error("the content came back changed")
+	}
+	if u, err = l.Uploads().Find(ctx, u.ID); err != nil || string(u.Edits) != "987-65-4321" ||
+		string(u.Options) != `{"state":"DE"}` || u.Version != 1 {
+		s.Errorf("%+v %v", u, err)
+	}
+	u.Options = []byte("{}")
+	s.must(l.Uploads().Change(ctx, u))
+	if err := l.Uploads().Change(ctx, u); !is(err, ledger.ErrStale) {
+		s.Error(err)
+	}
+	if err := l.Uploads().SetPrepared(ctx, u.ID, 1, "b", nil); !is(err, ledger.ErrStale) {
+		s.Error(err)
+	}
+	empty, err := l.Uploads().Add(ctx, ledger.Upload{File: "empty.csv"}, strings.NewReader(""))
+	s.must(err)
+	if got, err := l.Uploads().LoadContent(ctx, empty.ID); err != nil || len(got) != 0 {
+		s.Error(got, err)
+	}
+	if all, err := l.Uploads().List(ctx); err != nil || len(all) != 2 {
+		s.Error(all, err)
+	}
+	if n, size, err := l.Uploads().Count(ctx, "ana"); n != 1 || size != int64(len(content)) || err != nil {
+		s.Error(n, size, err)
+	}
+	s.must(l.Uploads().Delete(ctx, u.ID))
+	for _, err := range []error{l.Uploads().Delete(ctx, u.ID), second(l.Uploads().Find(ctx, u.ID)),
+		second(l.Uploads().LoadContent(ctx, u.ID))} {
+		if !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
-		if err := l.Uploads().SetPrepared(ctx, u.ID, 1, "b", nil); !is(err, ledger.ErrStale) {
-			s.Error(err)
-		}
-		empty, err := l.Uploads().Add(ctx, ledger.Upload{File: "empty.csv"}, strings.NewReader(""))
-		s.must(err)
-		if got, err := l.Uploads().LoadContent(ctx, empty.ID); err != nil || len(got) != 0 {
-			s.Error(got, err)
-		}
-		if all, err := l.Uploads().List(ctx); err != nil || len(all) != 2 {
-			s.Error(all, err)
-		}
-		if n, size, err := l.Uploads().Count(ctx, "ana"); n != 1 || size != int64(len(content)) || err != nil {
-			s.Error(n, size, err)
-		}
-		s.must(l.Uploads().Delete(ctx, u.ID))
-		for _, err := range []error{l.Uploads().Delete(ctx, u.ID), second(l.Uploads().Find(ctx, u.ID)),
-			second(l.Uploads().LoadContent(ctx, u.ID))} {
-			if !is(err, ledger.ErrNotFound) {
-				s.Error(err)
-			}
-		}
-		s.pass(48 * time.Hour)
-		if n, err := l.Uploads().Prune(ctx, 72*time.Hour); err != nil || n != 0 {
-			s.Error(n, err)
-		}
-		if n, err := l.Uploads().Prune(ctx, 24*time.Hour); err != nil || n != 1 {
-			s.Error(n, err)
-		}
-	})
+	}
+	s.pass(48 * time.Hour)
+	if n, err := l.Uploads().Prune(ctx, 72*time.Hour); err != nil || n != 0 {
+		s.Error(n, err)
+	}
+	if n, err := l.Uploads().Prune(ctx, 24*time.Hour); err != nil || n != 1 {
+		s.Error(n, err)
+	}
 }
 
 // A sheet whose batch was opened by a command is not kept for a month.
@@ -134,66 +134,66 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // A prepared batch outlives its process, is found by the same import again, is
 // handed in once, and only what was never opened is dropped.
-func TestPreparedBatches(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx := s.Context()
-		a, b := s.open(), s.open()
-		made := func(l *ledger.Ledger, id string) {
-			if created, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "a.csv"}); err != nil || !created {
-				s.Fatal(created, err)
-			}
-			s.must(l.AddRows(ctx, id, []ledger.Row{
-				{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+id, "2026").Request},
-			}))
-			s.must(l.PrepareBatch(ctx, id))
-		}
-		made(a, "b1")
-		if created, err := b.CreateBatch(ctx, ledger.Batch{ID: "b1"}); err != nil || created {
-			s.Error(created, err)
-		}
-		if err := a.AddRows(ctx, "b1", nil); !is(err, ledger.ErrImport) {
-			s.Error(err)
-		}
-		if got, err := b.Batch(ctx, "b1"); err != nil || got.Open || !got.Prepared || got.Rows != 1 {
-			s.Errorf("%+v %v", got, err)
-		}
-		if ids, err := b.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
-			s.Error(ids, err)
-		}
-		s.must(a.Close())
-		s.pass(time.Hour)
-		if waits, err := b.Approvals().Submit(ctx, "b1", "plan", "ana"); waits || err != nil {
-			s.Error(waits, err)
-		}
-		if _, err := b.Approvals().Submit(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrHandedIn) {
-			s.Error(err)
-		}
-		got, err := b.Batch(ctx, "b1")
-		if s.must(err); !got.Open || got.Approval.State != ledger.ApprovalGiven || got.Approval.By != "ana" ||
-			got.Approval.AskedBy != "ana" {
-			s.Errorf("%+v", got.Approval)
-		}
-		if ids, err := b.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {
-			s.Error(ids, err)
-		}
+func TestPreparedBatches(t *testing.T) { onBothDatabases(t, testPreparedBatches) }
 
-		made(b, "b2")
-		u, err := b.Uploads().Add(ctx, ledger.Upload{File: "a.csv"}, strings.NewReader("x"))
-		s.must(err)
-		s.must(b.Uploads().SetPrepared(ctx, u.ID, 1, "b2", []byte("{}")))
-		u.Batch = "b2"
-		s.must(b.Uploads().Change(ctx, u))
-		if _, err := b.Batch(ctx, "b2"); !is(err, ledger.ErrNotFound) {
-			s.Error(err)
+func testPreparedBatches(s *store) {
+	ctx := s.Context()
+	a, b := s.open(), s.open()
+	made := func(l *ledger.Ledger, id string) {
+		if created, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "a.csv"}); err != nil || !created {
+			s.Fatal(created, err)
 		}
-		made(b, "b3")
-		s.must(b.Uploads().SetPrepared(ctx, u.ID, 2, "b3", nil))
-		s.must(b.OpenBatch(ctx, "b3"))
-		s.must(b.Uploads().Delete(ctx, u.ID))
-		if _, err := b.Batch(ctx, "b3"); err != nil {
-			s.Error(err)
-		}
-	})
+		s.must(l.AddRows(ctx, id, []ledger.Row{
+			{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+id, "2026").Request},
+		}))
+		s.must(l.PrepareBatch(ctx, id))
+	}
+	made(a, "b1")
+	if created, err := b.CreateBatch(ctx, ledger.Batch{ID: "b1"}); err != nil || created {
+		s.Error(created, err)
+	}
+	if err := a.AddRows(ctx, "b1", nil); !is(err, ledger.ErrImport) {
+		s.Error(err)
+	}
+	if got, err := b.Batch(ctx, "b1"); err != nil || got.Open || !got.Prepared || got.Rows != 1 {
+		s.Errorf("%+v %v", got, err)
+	}
+	if ids, err := b.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
+		s.Error(ids, err)
+	}
+	s.must(a.Close())
+	s.pass(time.Hour)
+	if waits, err := b.Approvals().Submit(ctx, "b1", "plan", "ana"); waits || err != nil {
+		s.Error(waits, err)
+	}
+	if _, err := b.Approvals().Submit(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrHandedIn) {
+		s.Error(err)
+	}
+	got, err := b.Batch(ctx, "b1")
+	if s.must(err); !got.Open || got.Approval.State != ledger.ApprovalGiven || got.Approval.By != "ana" ||
+		got.Approval.AskedBy != "ana" {
+		s.Errorf("%+v", got.Approval)
+	}
+	if ids, err := b.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {
+		s.Error(ids, err)
+	}
+
+	made(b, "b2")
+	u, err := b.Uploads().Add(ctx, ledger.Upload{File: "a.csv"}, strings.NewReader("x"))
+	s.must(err)
+	s.must(b.Uploads().SetPrepared(ctx, u.ID, 1, "b2", []byte("{}")))
+	u.Batch = "b2"
+	s.must(b.Uploads().Change(ctx, u))
+	if _, err := b.Batch(ctx, "b2"); !is(err, ledger.ErrNotFound) {
+		s.Error(err)
+	}
+	made(b, "b3")
+	s.must(b.Uploads().SetPrepared(ctx, u.ID, 2, "b3", nil))
+	s.must(b.OpenBatch(ctx, "b3"))
+	s.must(b.Uploads().Delete(ctx, u.ID))
+	if _, err := b.Batch(ctx, "b3"); err != nil {
+		s.Error(err)
+	}
 }
 
 // Where a second person is wanted, nobody approves what they handed in, and of
@@ -263,73 +263,73 @@ func TestASecondPersonForASchedule(t *testing.T) {
 	})
 }
 
-func TestListRows(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
-		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
-		s.must(err)
-		cells := []string{`["<script>alert(1)</script>",2026]`, `["100% \"Real\" _ GmbH"]`, `["שלום LLC"]`,
-			`["Plain Inc"]`, `["plain too"]`}
-		results := []filing.Result{filing.Ready, filing.Invalid, filing.Skipped, filing.Ready, filing.Ready}
-		for i := range cells {
-			row := ledger.Row{Number: i + 2, Cells: []byte(cells[i]), Result: results[i]}
-			if row.Result == filing.Ready {
-				row.Request = report("comp_"+string(rune('a'+i)), "2026").Request
-			}
-			if i == 1 {
-				row.Faults = []ledger.Fault{{Rule: "x", Message: "is wrong"}}
-			}
-			s.must(l.AddRows(ctx, "b1", []ledger.Row{row}))
+func TestListRows(t *testing.T) { onBothDatabases(t, testListRows) }
+
+func testListRows(s *store) {
+	l, ctx := s.open(), s.Context()
+	_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
+	s.must(err)
+	cells := []string{`["<script>alert(1)</script>",2026]`, `["100% \"Real\" _ GmbH"]`, `["שלום LLC"]`,
+		`["Plain Inc"]`, `["plain too"]`}
+	results := []filing.Result{filing.Ready, filing.Invalid, filing.Skipped, filing.Ready, filing.Ready}
+	for i := range cells {
+		row := ledger.Row{Number: i + 2, Cells: []byte(cells[i]), Result: results[i]}
+		if row.Result == filing.Ready {
+			row.Request = report("comp_"+string(rune('a'+i)), "2026").Request
 		}
-		s.must(l.OpenBatch(ctx, "b1"))
-		for _, c := range []struct {
-			name string
-			q    ledger.RowQuery
-			want []int
-		}{
-			{"all", ledger.RowQuery{}, []int{2, 3, 4, 5, 6}},
-			{"of one result", ledger.RowQuery{Results: []filing.Result{filing.Invalid}}, []int{3}},
-			{"of several results", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Ready}},
-				[]int{2, 3, 5, 6}},
-			{"of a result that is none", ledger.RowQuery{Results: []filing.Result{"' OR 1=1 --"}}, nil},
-			{"faulty", ledger.RowQuery{Faulty: true}, []int{3}},
-			{"with markup", ledger.RowQuery{Search: "<SCRIPT>"}, []int{2}},
-			{"with wildcards", ledger.RowQuery{Search: "100% "}, []int{3}},
-			{"a wildcard alone", ledger.RowQuery{Search: "_"}, []int{3}},
-			{"with quotes", ledger.RowQuery{Search: `"real"`}, []int{3}},
-			{"from right to left", ledger.RowQuery{Search: "שלום"}, []int{4}},
-			{"in any case", ledger.RowQuery{Search: "PLAIN"}, []int{5, 6}},
-			{"by number", ledger.RowQuery{Search: "4"}, []int{4}},
-			{"nothing", ledger.RowQuery{Search: "zzz"}, nil},
-			{"exceptions", ledger.RowQuery{Exceptions: true}, nil},
-			{"bought before", ledger.RowQuery{Before: true}, nil},
-		} {
-			c.q.Batch = "b1"
-			var numbers []int
-			for c.q.Limit = 2; ; {
-				rows, total, err := l.ListRows(ctx, c.q)
-				if s.must(err); total != len(c.want) {
-					s.Errorf("%s: %d in all, want %d", c.name, total, len(c.want))
-				}
-				for _, r := range rows {
-					numbers = append(numbers, r.Number)
-					c.q.After = r.Number
-				}
-				if len(rows) < c.q.Limit {
-					break
-				}
+		if i == 1 {
+			row.Faults = []ledger.Fault{{Rule: "x", Message: "is wrong"}}
+		}
+		s.must(l.AddRows(ctx, "b1", []ledger.Row{row}))
+	}
+	s.must(l.OpenBatch(ctx, "b1"))
+	for _, c := range []struct {
+		name string
+		q    ledger.RowQuery
+		want []int
+	}{
+		{"all", ledger.RowQuery{}, []int{2, 3, 4, 5, 6}},
+		{"of one result", ledger.RowQuery{Results: []filing.Result{filing.Invalid}}, []int{3}},
+		{"of several results", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Ready}},
+			[]int{2, 3, 5, 6}},
+		{"of a result that is none", ledger.RowQuery{Results: []filing.Result{"' OR 1=1 --"}}, nil},
+		{"faulty", ledger.RowQuery{Faulty: true}, []int{3}},
+		{"with markup", ledger.RowQuery{Search: "<SCRIPT>"}, []int{2}},
+		{"with wildcards", ledger.RowQuery{Search: "100% "}, []int{3}},
+		{"a wildcard alone", ledger.RowQuery{Search: "_"}, []int{3}},
+		{"with quotes", ledger.RowQuery{Search: `"real"`}, []int{3}},
+		{"from right to left", ledger.RowQuery{Search: "שלום"}, []int{4}},
+		{"in any case", ledger.RowQuery{Search: "PLAIN"}, []int{5, 6}},
+		{"by number", ledger.RowQuery{Search: "4"}, []int{4}},
+		{"nothing", ledger.RowQuery{Search: "zzz"}, nil},
+		{"exceptions", ledger.RowQuery{Exceptions: true}, nil},
+		{"bought before", ledger.RowQuery{Before: true}, nil},
+	} {
+		c.q.Batch = "b1"
+		var numbers []int
+		for c.q.Limit = 2; ; {
+			rows, total, err := l.ListRows(ctx, c.q)
+			if s.must(err); total != len(c.want) {
+				s.Errorf("%s: %d in all, want %d", c.name, total, len(c.want))
 			}
-			if !slices.Equal(numbers, c.want) {
-				s.Errorf("%s: rows %v, want %v", c.name, numbers, c.want)
+			for _, r := range rows {
+				numbers = append(numbers, r.Number)
+				c.q.After = r.Number
+			}
+			if len(rows) < c.q.Limit {
+				break
 			}
 		}
-		if r, err := l.RowNumbered(ctx, "b1", 4); err != nil || r.Number != 4 {
-			s.Error(r, err)
+		if !slices.Equal(numbers, c.want) {
+			s.Errorf("%s: rows %v, want %v", c.name, numbers, c.want)
 		}
-		if _, err := l.RowNumbered(ctx, "b1", 40); !is(err, ledger.ErrNotFound) {
-			s.Error(err)
-		}
-	})
+	}
+	if r, err := l.RowNumbered(ctx, "b1", 4); err != nil || r.Number != 4 {
+		s.Error(r, err)
+	}
+	if _, err := l.RowNumbered(ctx, "b1", 40); !is(err, ledger.ErrNotFound) {
+		s.Error(err)
+	}
 }
 
 func TestHistory(t *testing.T) {
