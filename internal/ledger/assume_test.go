@@ -48,20 +48,7 @@ func testAssumeSent(s *store) {
 	}
 	s.want(l, rows[0], filing.Placing, cost)
 	for _, r := range rows[1:] {
-		got := s.want(l, r, filing.Uncertain, cost)
-		if got.BlockedOn != "" || got.Tries != 1 || got.Message != "it may have been sent, says Ana" {
-			s.Errorf("%+v", got)
-		}
-		attempts, err := l.Attempts(ctx, r.ID)
-		if s.must(err); len(attempts) != 1 || !attempts[0].Supposed || !attempts[0].StartedAt.Equal(since) ||
-			attempts[0].Class != filing.NoAnswer {
-			s.Errorf("%+v", attempts)
-		}
-		for _, in := range []ledger.Intent{intent(r), intent(got)} {
-			if begun := s.begin(l, in); !begun.Lost {
-				s.Errorf("it may be sent: %+v", begun)
-			}
-		}
+		s.wantAssumedSent(l, r, since)
 	}
 	if b := s.book(l); b.Reserved != 4*cost || b.Available() != -3*cost {
 		s.Errorf("%+v", b)
@@ -93,6 +80,26 @@ func testAssumeSent(s *store) {
 	s.answer(l, rows[0], filing.Accepted)
 	if sent, err := l.Resolutions().LastSent(ctx); err != nil || !sent.Equal(since) {
 		s.Error(sent, err)
+	}
+}
+
+// wantAssumedSent checks that a row is uncertain, as if it had been sent since, and
+// may not be sent.
+func (s *store) wantAssumedSent(l *ledger.Ledger, r ledger.Row, since time.Time) {
+	s.Helper()
+	got := s.want(l, r, filing.Uncertain, cost)
+	if got.BlockedOn != "" || got.Tries != 1 || got.Message != "it may have been sent, says Ana" {
+		s.Errorf("%+v", got)
+	}
+	attempts, err := l.Attempts(s.Context(), r.ID)
+	if s.must(err); len(attempts) != 1 || !attempts[0].Supposed || !attempts[0].StartedAt.Equal(since) ||
+		attempts[0].Class != filing.NoAnswer {
+		s.Errorf("%+v", attempts)
+	}
+	for _, in := range []ledger.Intent{intent(r), intent(got)} {
+		if begun := s.begin(l, in); !begun.Lost {
+			s.Errorf("it may be sent: %+v", begun)
+		}
 	}
 }
 

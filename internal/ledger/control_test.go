@@ -23,82 +23,84 @@ func (s *store) databaseNow() time.Time {
 // The clock of the process that looks decides nothing, nor does that of the one
 // that is looked at: leases, holds and due times are the database's.
 func TestClocksOfProcessesPlayNoRole(t *testing.T) {
-	for _, c := range []struct{ owner, observer time.Duration }{
+	for _, c := range []clockCase{
 		{0, 48 * time.Hour}, {0, -48 * time.Hour}, {48 * time.Hour, 0}, {-48 * time.Hour, 0},
 		{-26 * time.Hour, 26 * time.Hour},
 	} {
-		t.Run(c.owner.String()+" "+c.observer.String(), func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				ctx := s.Context()
-				open := func(off time.Duration) *ledger.Ledger {
-					s.config.Now = func() time.Time { return time.Now().Add(off) }
-					return s.open()
-				}
-				s.config.Clock, s.config.Lease = nil, 40*time.Second
-				open(0) // the first one sets the clock of an SQLite ledger
-				owner, observer := open(c.owner), open(c.observer)
-				near := func(what string, at time.Time, after time.Duration) {
-					s.Helper()
-					if off := at.Sub(s.databaseNow()) - after; off > 10*time.Second || off < -10*time.Second {
-						s.Errorf("%s is %s, %s off", what, at, off)
-					}
-				}
-				rows := s.add(owner, "a", reports("a", 3)...)
-				s.send(owner, rows[0])
-				s.exec(`UPDATE owners
-					SET host = 'elsewhere'
-					WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
-				if n := s.sweep(observer); n != 0 {
-					s.Fatal("a living process was robbed")
-				}
-				near("the change", s.row(observer, rows[0].ID).UpdatedAt, 0)
-				all, err := observer.Fleet().Processes(ctx)
-				s.must(err)
-				for _, p := range all {
-					if !p.Alive {
-						s.Errorf("%+v", p)
-					}
-					near("the lease", p.ExpiresAt, 40*time.Second)
-				}
+		t.Run(c.owner.String()+" "+c.observer.String(), func(t *testing.T) { onBothDatabases(t, c.test) })
+	}
+}
 
-				for _, l := range []*ledger.Ledger{owner, observer} {
-					s.must(l.Fleet().Busy(ctx, 30*time.Minute))
-					for _, looking := range []*ledger.Ledger{owner, observer} {
-						h, err := looking.Fleet().Halt(ctx)
-						if s.must(err); h.Reason != filing.HaltRate {
-							s.Fatalf("%+v", h)
-						}
-						near("the end of the hold", h.Until, 30*time.Minute)
-					}
-					s.exec(`UPDATE control SET hold_until = 0`)
-				}
+type clockCase struct{ owner, observer time.Duration }
 
-				s.must(owner.Defer(ctx, ledger.Deferral{
-					Row:     rows[1].ID,
-					Next:    filing.Ready,
-					Due:     owner.Now().Add(time.Minute),
-					Message: "later",
-				}))
-				if ids, err := observer.Sendable(ctx, "", 10); err != nil || len(ids) != 1 || ids[0] != rows[2].ID {
-					s.Errorf("%v may be sent, %v", ids, err)
-				}
-				s.must(observer.Defer(ctx, ledger.Deferral{
-					Row:     rows[1].ID,
-					Next:    filing.Ready,
-					Due:     observer.Now(),
-					Message: "now",
-				}))
-				if ids, err := owner.Sendable(ctx, "", 10); err != nil || len(ids) != 2 {
-					s.Errorf("%v may be sent, %v", ids, err)
-				}
+func (c clockCase) test(s *store) {
+	ctx := s.Context()
+	open := func(off time.Duration) *ledger.Ledger {
+		s.config.Now = func() time.Time { return time.Now().Add(off) }
+		return s.open()
+	}
+	s.config.Clock, s.config.Lease = nil, 40*time.Second
+	open(0) // the first one sets the clock of an SQLite ledger
+	owner, observer := open(c.owner), open(c.observer)
+	near := func(what string, at time.Time, after time.Duration) {
+		s.Helper()
+		if off := at.Sub(s.databaseNow()) - after; off > 10*time.Second || off < -10*time.Second {
+			s.Errorf("%s is %s, %s off", what, at, off)
+		}
+	}
+	rows := s.add(owner, "a", reports("a", 3)...)
+	s.send(owner, rows[0])
+	s.exec(`UPDATE owners
+		SET host = 'elsewhere'
+		WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
+	if n := s.sweep(observer); n != 0 {
+		s.Fatal("a living process was robbed")
+	}
+	near("the change", s.row(observer, rows[0].ID).UpdatedAt, 0)
+	all, err := observer.Fleet().Processes(ctx)
+	s.must(err)
+	for _, p := range all {
+		if !p.Alive {
+			s.Errorf("%+v", p)
+		}
+		near("the lease", p.ExpiresAt, 40*time.Second)
+	}
 
-				// A dead process is dead, however far ahead its clock was.
-				s.exec(`UPDATE owners SET expires_at = expires_at - 40000 WHERE host = 'elsewhere'`)
-				if n := s.sweep(observer); n != 1 {
-					s.Errorf("%d orphans of a process whose lease has run out", n)
-				}
-			})
-		})
+	for _, l := range []*ledger.Ledger{owner, observer} {
+		s.must(l.Fleet().Busy(ctx, 30*time.Minute))
+		for _, looking := range []*ledger.Ledger{owner, observer} {
+			h, err := looking.Fleet().Halt(ctx)
+			if s.must(err); h.Reason != filing.HaltRate {
+				s.Fatalf("%+v", h)
+			}
+			near("the end of the hold", h.Until, 30*time.Minute)
+		}
+		s.exec(`UPDATE control SET hold_until = 0`)
+	}
+
+	s.must(owner.Defer(ctx, ledger.Deferral{
+		Row:     rows[1].ID,
+		Next:    filing.Ready,
+		Due:     owner.Now().Add(time.Minute),
+		Message: "later",
+	}))
+	if ids, err := observer.Sendable(ctx, "", 10); err != nil || len(ids) != 1 || ids[0] != rows[2].ID {
+		s.Errorf("%v may be sent, %v", ids, err)
+	}
+	s.must(observer.Defer(ctx, ledger.Deferral{
+		Row:     rows[1].ID,
+		Next:    filing.Ready,
+		Due:     observer.Now(),
+		Message: "now",
+	}))
+	if ids, err := owner.Sendable(ctx, "", 10); err != nil || len(ids) != 2 {
+		s.Errorf("%v may be sent, %v", ids, err)
+	}
+
+	// A dead process is dead, however far ahead its clock was.
+	s.exec(`UPDATE owners SET expires_at = expires_at - 40000 WHERE host = 'elsewhere'`)
+	if n := s.sweep(observer); n != 1 {
+		s.Errorf("%d orphans of a process whose lease has run out", n)
 	}
 }
 

@@ -346,14 +346,7 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 func TestEvidence(t *testing.T) {
 	// Each case is told of two rows in doubt, of comp_a0 and comp_a1 in this
 	// order and a minute apart, but where it says otherwise.
-	for _, c := range []struct {
-		name    string
-		rows    int
-		others  []ledger.Row // further rows, left at the service
-		tell    func(s *store, l *ledger.Ledger)
-		settles []int // indices of the rows that an event settles by itself
-		offered int   // events offered for the first row
-	}{
+	for _, c := range []evidenceCase{
 		{"fits exactly one", 1, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
 		}, []int{
@@ -415,50 +408,59 @@ func TestEvidence(t *testing.T) {
 			s.event(l, "evt_1", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": "order_x"})
 		}, nil, 0},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
-				rows := s.add(l, "a", append(reports("a", c.rows), c.others...)...)
-				for i, r := range rows {
-					in := intent(s.row(l, r.ID))
-					in.Company = r.Request.Company.Ref
-					if begun := s.begin(l, in); begun.Try == 0 {
-						s.Fatalf("%+v", begun)
-					}
-					if i < c.rows {
-						s.pass(time.Minute)
-						s.answer(l, r, filing.NoAnswer)
-					}
-				}
-				c.tell(s, l)
-				var settled []int
-				for _, x := range s.apply(l) {
-					settled = append(settled, x.Number-2)
-				}
-				if len(settled) > 0 && !strings.Contains(c.name, "names") {
-					s.Errorf("settled before anything could speak against it: %v", settled)
-				}
-				s.pass(10 * time.Second)
-				for _, x := range s.apply(l) {
-					settled = append(settled, x.Number-2)
-				}
-				if offered, _, err := l.Evidence(s.Context(), []int64{rows[0].ID}); err != nil ||
-					len(offered[rows[0].ID]) != c.offered || !slices.Equal(settled, c.settles) {
-					s.Fatalf("settled %v, offered %d (%v)", settled, len(offered), err)
-				}
-				for i := range c.rows {
-					if !slices.Contains(settled, i) {
-						s.want(l, rows[i], filing.Uncertain, cost)
-						continue
-					}
-					got := s.want(l, rows[i], filing.Placed, 0)
-					if orderOf(got) != "order_x" || got.Items[0].FilingStatus != "pending" ||
-						got.Cost.Amount != cost || !strings.Contains(got.Message, "evt_1") {
-						s.Errorf("%+v", got)
-					}
-				}
-			})
-		})
+		t.Run(c.name, func(t *testing.T) { onBothDatabases(t, c.test) })
+	}
+}
+
+type evidenceCase struct {
+	name    string
+	rows    int
+	others  []ledger.Row // further rows, left at the service
+	tell    func(s *store, l *ledger.Ledger)
+	settles []int // indices of the rows that an event settles by itself
+	offered int   // events offered for the first row
+}
+
+func (c evidenceCase) test(s *store) {
+	l := s.open()
+	rows := s.add(l, "a", append(reports("a", c.rows), c.others...)...)
+	for i, r := range rows {
+		in := intent(s.row(l, r.ID))
+		in.Company = r.Request.Company.Ref
+		if begun := s.begin(l, in); begun.Try == 0 {
+			s.Fatalf("%+v", begun)
+		}
+		if i < c.rows {
+			s.pass(time.Minute)
+			s.answer(l, r, filing.NoAnswer)
+		}
+	}
+	c.tell(s, l)
+	var settled []int
+	for _, x := range s.apply(l) {
+		settled = append(settled, x.Number-2)
+	}
+	if len(settled) > 0 && !strings.Contains(c.name, "names") {
+		s.Errorf("settled before anything could speak against it: %v", settled)
+	}
+	s.pass(10 * time.Second)
+	for _, x := range s.apply(l) {
+		settled = append(settled, x.Number-2)
+	}
+	if offered, _, err := l.Evidence(s.Context(), []int64{rows[0].ID}); err != nil ||
+		len(offered[rows[0].ID]) != c.offered || !slices.Equal(settled, c.settles) {
+		s.Fatalf("settled %v, offered %d (%v)", settled, len(offered), err)
+	}
+	for i := range c.rows {
+		if !slices.Contains(settled, i) {
+			s.want(l, rows[i], filing.Uncertain, cost)
+			continue
+		}
+		got := s.want(l, rows[i], filing.Placed, 0)
+		if orderOf(got) != "order_x" || got.Items[0].FilingStatus != "pending" ||
+			got.Cost.Amount != cost || !strings.Contains(got.Message, "evt_1") {
+			s.Errorf("%+v", got)
+		}
 	}
 }
 
@@ -592,26 +594,31 @@ func TestAPoisonousEvent(t *testing.T) {
 // processes, before and after the answers.
 func TestEventStorm(t *testing.T) { onBothDatabases(t, testEventStorm) }
 
-func testEventStorm(s *store) {
-	const n = 60
-	l, other := s.open(), s.open()
-	rows := s.add(l, "a", reports("a", n)...)
-	at := s.clock()
-	type delivery struct {
-		id, order, status string
-		at                time.Time
-	}
+// delivery is an event of an order.
+type delivery struct {
+	id, order, status string
+	at                time.Time
+}
+
+// eventStorm is the events of the rows' orders, each twice, in any order.
+func eventStorm(rows []ledger.Row, at time.Time) []delivery {
 	var storm []delivery
 	for _, r := range rows {
 		order := fmt.Sprintf("order_%d_1_annual-report", r.ID)
 		for k, status := range []string{"submitted", "pending", "filed"} {
-			for range 2 {
-				storm = append(storm, delivery{fmt.Sprint("evt_", r.ID, "_", k), order, status,
-					at.Add(time.Duration(k) * time.Minute)})
-			}
+			d := delivery{fmt.Sprint("evt_", r.ID, "_", k), order, status, at.Add(time.Duration(k) * time.Minute)}
+			storm = append(storm, d, d)
 		}
 	}
 	rand.Shuffle(len(storm), func(i, j int) { storm[i], storm[j] = storm[j], storm[i] })
+	return storm
+}
+
+func testEventStorm(s *store) {
+	const n = 60
+	l, other := s.open(), s.open()
+	rows := s.add(l, "a", reports("a", n)...)
+	storm := eventStorm(rows, s.clock())
 	var all sync.WaitGroup
 	for part := range slices.Chunk(storm, len(storm)/4) {
 		all.Go(func() {

@@ -542,8 +542,18 @@ func (w *world) check(t *rapid.T) {
 	if len(now) != len(w.before) {
 		t.Fatalf("%d rows in, %d rows out", len(w.before), len(now))
 	}
-	knows := make(map[filing.Key]bool) // somebody has bought it, or may have
-	var awake money.Cents
+	w.checkPurchases(w.checkRows(now))
+	w.checkAnswers(now)
+	if book.Declared {
+		w.checkBlocked(now, book.Available())
+	}
+	w.before = now
+}
+
+// checkRows checks each row against the service, and returns the keys that some row has
+// bought, or may have.
+func (w *world) checkRows(now map[int64]ledger.Row) map[filing.Key]bool {
+	t, knows := w.t, make(map[filing.Key]bool)
 	for id, r := range now {
 		was := w.before[id]
 		if !moves(was.Result, r.Result) {
@@ -566,10 +576,13 @@ func (w *world) check(t *rapid.T) {
 				t.Fatalf("row %d is said to be placed, and the service has no such order", id)
 			}
 		}
-		if r.Result == filing.Ready && r.BlockedOn == "" && w.goes(r) {
-			awake += max(r.Cost.Amount-r.Spent.Amount-r.Reserved, 0)
-		}
 	}
+	return knows
+}
+
+// checkAnswers checks that the rows have the orders that answers named.
+func (w *world) checkAnswers(now map[int64]ledger.Row) {
+	t := w.t
 	for order, s := range w.told {
 		r := now[s.row.ID]
 		if !slices.ContainsFunc(r.Items, func(i ledger.Item) bool { return i.OrderID == order }) {
@@ -582,15 +595,9 @@ func (w *world) check(t *rapid.T) {
 		}
 	}
 	told := make(map[filing.Key][]*sent)
-	for key, orders := range w.made {
-		if len(orders) > 1 && !w.misled[key] {
-			t.Fatalf("%s was bought %d times", key, len(orders))
-		}
-		if !knows[key] && !w.misled[key] {
-			t.Fatalf("%s was bought, and no row knows of it", key)
-		}
-		for _, order := range orders {
-			if s := w.told[order]; s != nil {
+	for order, s := range w.told {
+		for key, orders := range w.made {
+			if slices.Contains(orders, order) {
 				told[key] = append(told[key], s)
 			}
 		}
@@ -602,17 +609,35 @@ func (w *world) check(t *rapid.T) {
 			}
 		}
 	}
-	if book.Declared {
-		for id, r := range now {
-			if need := max(r.Cost.Amount-r.Spent.Amount-r.Reserved, 0); r.Result == filing.Ready &&
-				r.BlockedOn == "funds" &&
-				w.goes(r) && need <= book.Available()-awake {
-				t.Fatalf("row %d waits for %s and %s is available besides what others need", id, need,
-					book.Available()-awake)
-			}
+}
+
+// checkPurchases checks that nothing was bought twice, or without a row that knows.
+func (w *world) checkPurchases(knows map[filing.Key]bool) {
+	t := w.t
+	for key, orders := range w.made {
+		if len(orders) > 1 && !w.misled[key] {
+			t.Fatalf("%s was bought %d times", key, len(orders))
+		}
+		if !knows[key] && !w.misled[key] {
+			t.Fatalf("%s was bought, and no row knows of it", key)
 		}
 	}
-	w.before = now
+}
+
+// checkBlocked checks that no row waits for funds that are available besides what the
+// others need.
+func (w *world) checkBlocked(now map[int64]ledger.Row, available money.Cents) {
+	need := func(r ledger.Row) money.Cents { return max(r.Cost.Amount-r.Spent.Amount-r.Reserved, 0) }
+	for _, r := range now {
+		if r.Result == filing.Ready && r.BlockedOn == "" && w.goes(r) {
+			available -= need(r)
+		}
+	}
+	for id, r := range now {
+		if r.Result == filing.Ready && r.BlockedOn == "funds" && w.goes(r) && need(r) <= available {
+			w.t.Fatalf("row %d waits for %s and %s is available besides what others need", id, need(r), available)
+		}
+	}
 }
 
 // goes reports whether the row's batch is being sent.
@@ -660,72 +685,19 @@ func testConcurrentWorkers(s *store) {
 	bought := make(map[filing.Key]int)
 	var workers sync.WaitGroup
 	for n := range 9 {
+		w := &rivalWorker{
+			store:  s,
+			l:      ledgers[n%len(ledgers)],
+			random: rand.New(rand.NewPCG(uint64(n), 7)),
+			bought: func(key filing.Key) {
+				mu.Lock()
+				defer mu.Unlock()
+				bought[key]++
+			},
+		}
 		workers.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(n), 7))
-			l := ledgers[n%len(ledgers)]
-			for {
-				ids, err := l.Sendable(s.Context(), "", 100)
-				if err != nil {
-					s.Error(err)
-					return
-				}
-				ready, err := l.ReadyRows(s.Context(), ids)
-				if err != nil {
-					s.Error(err)
-					return
-				}
-				if len(ready) == 0 {
-					u := 0
-					for b := range rivals {
-						left, err := l.Unfinished(s.Context(), fmt.Sprint("b", b))
-						if err != nil {
-							s.Error(err)
-							return
-						}
-						u += left.Placing + left.Moving + left.Sendable
-					}
-					if u == 0 {
-						return
-					}
-					continue
-				}
-				random.Shuffle(len(ready), func(i, j int) { ready[i], ready[j] = ready[j], ready[i] })
-				for _, r := range ready[:min(len(ready), 5)] {
-					in := intent(r)
-					begun, err := l.Begin(s.Context(), in)
-					switch {
-					case err != nil:
-						s.Error(err)
-						return
-					case len(begun.Taken) > 0:
-						aside := ledger.Deferral{Row: r.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key}
-						if begun.Taken[0].Bought {
-							aside = ledger.Deferral{Row: r.ID, Next: filing.Exists}
-						}
-						if err := l.Defer(s.Context(), aside); err != nil &&
-							!strings.Contains(err.Error(), ledger.ErrTransition.Error()) {
-							s.Error(err)
-						}
-						continue
-					case begun.Try == 0:
-						continue
-					}
-					class := []filing.AnswerKind{filing.Accepted, filing.Accepted, filing.NotSent,
-						filing.Refused}[random.IntN(4)]
-					if r.Uncertain {
-						class = filing.Accepted
-					} else if l.Repeatable(&r.Request.Order) && random.IntN(3) == 0 {
-						class = filing.NoAnswer
-					}
-					if class == filing.Accepted {
-						mu.Lock()
-						bought[in.Claims[0].Key]++
-						mu.Unlock()
-					}
-					if err := l.Settle(s.Context(), outcome(r, begun.Try, class)); err != nil {
-						s.Error(err)
-					}
-				}
+			if err := w.run(rivals); err != nil {
+				s.Error(err)
 			}
 		})
 	}
@@ -755,4 +727,85 @@ func testConcurrentWorkers(s *store) {
 	if book := s.book(ledgers[2]); book.Posted != spent || book.Reserved != 0 {
 		s.Errorf("%+v, want %s", book, spent)
 	}
+}
+
+// rivalWorker places the rows of several batches beside others that do the same.
+type rivalWorker struct {
+	*store
+	l      *ledger.Ledger
+	random *rand.Rand
+	bought func(filing.Key)
+}
+
+// run places rows until nothing of the batches is left.
+func (w *rivalWorker) run(batches int) error {
+	for {
+		ids, err := w.l.Sendable(w.Context(), "", 100)
+		if err != nil {
+			return err
+		}
+		ready, err := w.l.ReadyRows(w.Context(), ids)
+		if err != nil {
+			return err
+		}
+		if len(ready) == 0 {
+			if left, err := w.left(batches); err != nil || left == 0 {
+				return err
+			}
+			continue
+		}
+		w.random.Shuffle(len(ready), func(i, j int) { ready[i], ready[j] = ready[j], ready[i] })
+		for _, r := range ready[:min(len(ready), 5)] {
+			if err := w.place(r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// left counts the rows that are sent or may be sent.
+func (w *rivalWorker) left(batches int) (n int, err error) {
+	for b := range batches {
+		u, err := w.l.Unfinished(w.Context(), fmt.Sprint("b", b))
+		if err != nil {
+			return 0, err
+		}
+		n += u.Placing + u.Moving + u.Sendable
+	}
+	return n, nil
+}
+
+// place begins an attempt of a row and settles it by an answer at random.
+func (w *rivalWorker) place(r ledger.Row) error {
+	in := intent(r)
+	begun, err := w.l.Begin(w.Context(), in)
+	switch {
+	case err != nil:
+		return err
+	case len(begun.Taken) > 0:
+		deferral := ledger.Deferral{Row: r.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key}
+		if begun.Taken[0].Bought {
+			deferral = ledger.Deferral{Row: r.ID, Next: filing.Exists}
+		}
+		if err := w.l.Defer(w.Context(), deferral); err != nil && !errors.Is(err, ledger.ErrTransition) {
+			w.Error(err)
+		}
+		return nil
+	case begun.Try == 0:
+		return nil
+	}
+	answers := []filing.AnswerKind{filing.Accepted, filing.Accepted, filing.NotSent, filing.Refused}
+	class := answers[w.random.IntN(len(answers))]
+	if r.Uncertain {
+		class = filing.Accepted
+	} else if w.l.Repeatable(&r.Request.Order) && w.random.IntN(3) == 0 {
+		class = filing.NoAnswer
+	}
+	if class == filing.Accepted {
+		w.bought(in.Claims[0].Key)
+	}
+	if err := w.l.Settle(w.Context(), outcome(r, begun.Try, class)); err != nil {
+		w.Error(err)
+	}
+	return nil
 }

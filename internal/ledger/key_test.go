@@ -51,62 +51,64 @@ func TestOneKeyOneRow(t *testing.T) {
 // A row that waits for another row's purchase goes on when that is decided, not
 // before, and finds it bought or free.
 func TestWaitingForAKey(t *testing.T) {
-	for _, c := range []struct {
-		class filing.AnswerKind
-		wakes bool
-		buys  bool // the waiting row may buy then
-	}{
+	for _, c := range []keyCase{
 		{filing.Accepted, true, false},
 		{filing.HasItem, true, false},
 		{filing.Refused, true, true},
 		{filing.NotSent, true, true},
 		{filing.NoAnswer, false, false},
 	} {
-		t.Run(string(c.class), func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l, other := s.open(), s.open()
-				first := s.add(l, "a", report("comp_1", "2026"))[0]
-				second := s.add(other, "b", report("comp_1", "2026"))[0]
-				s.send(l, first)
-				begun := s.begin(other, intent(second))
-				if len(begun.Taken) != 1 || begun.Taken[0].Row != first.ID || begun.Taken[0].Bought {
-					s.Fatalf("%+v", begun)
-				}
-				wait := ledger.Deferral{
-					Row:     second.ID,
-					Next:    filing.Ready,
-					Wait:    begun.Taken[0].Claim.Key,
-					Message: "waits",
-				}
-				s.must(other.Defer(s.Context(), wait))
-				if begun := s.begin(other, intent(second)); !begun.Lost {
-					s.Fatalf("a waiting row: %+v", begun)
-				}
-				u, err := other.Unfinished(s.Context(), "b")
-				if err != nil || u != (ledger.Unfinished{Keys: 1, Moving: 1}) {
-					s.Fatalf("%+v, %v", u, err)
-				}
-				s.answer(l, first, c.class)
-				ids, err := other.Sendable(s.Context(), "b", 10)
-				if err != nil || (len(ids) == 1) != c.wakes {
-					s.Fatalf("sendable: %v, %v", ids, err)
-				}
-				if !c.wakes {
-					// The first row is uncertain: nobody is on the way to decide it.
-					u, err := other.Unfinished(s.Context(), "b")
-					if err != nil || u != (ledger.Unfinished{Keys: 1}) {
-						s.Fatalf("%+v, %v", u, err)
-					}
-					s.must(l.Resolutions().Placed(s.Context(), first.ID, 0, nil, ""))
-				}
-				// What was decided meanwhile is not waited for.
-				s.must(other.Defer(s.Context(), wait))
-				begun = s.begin(other, intent(second))
-				if c.buys != (begun.Try == 1) || !c.buys && (len(begun.Taken) != 1 || !begun.Taken[0].Bought) {
-					s.Fatalf("%+v", begun)
-				}
-			})
-		})
+		t.Run(string(c.class), func(t *testing.T) { onBothDatabases(t, c.test) })
+	}
+}
+
+type keyCase struct {
+	class filing.AnswerKind
+	wakes bool
+	buys  bool // the waiting row may buy then
+}
+
+func (c keyCase) test(s *store) {
+	l, other := s.open(), s.open()
+	first := s.add(l, "a", report("comp_1", "2026"))[0]
+	second := s.add(other, "b", report("comp_1", "2026"))[0]
+	s.send(l, first)
+	begun := s.begin(other, intent(second))
+	if len(begun.Taken) != 1 || begun.Taken[0].Row != first.ID || begun.Taken[0].Bought {
+		s.Fatalf("%+v", begun)
+	}
+	wait := ledger.Deferral{
+		Row:     second.ID,
+		Next:    filing.Ready,
+		Wait:    begun.Taken[0].Claim.Key,
+		Message: "waits",
+	}
+	s.must(other.Defer(s.Context(), wait))
+	if begun := s.begin(other, intent(second)); !begun.Lost {
+		s.Fatalf("a waiting row: %+v", begun)
+	}
+	u, err := other.Unfinished(s.Context(), "b")
+	if err != nil || u != (ledger.Unfinished{Keys: 1, Moving: 1}) {
+		s.Fatalf("%+v, %v", u, err)
+	}
+	s.answer(l, first, c.class)
+	ids, err := other.Sendable(s.Context(), "b", 10)
+	if err != nil || (len(ids) == 1) != c.wakes {
+		s.Fatalf("sendable: %v, %v", ids, err)
+	}
+	if !c.wakes {
+		// The first row is uncertain: nobody is on the way to decide it.
+		u, err := other.Unfinished(s.Context(), "b")
+		if err != nil || u != (ledger.Unfinished{Keys: 1}) {
+			s.Fatalf("%+v, %v", u, err)
+		}
+		s.must(l.Resolutions().Placed(s.Context(), first.ID, 0, nil, ""))
+	}
+	// What was decided meanwhile is not waited for.
+	s.must(other.Defer(s.Context(), wait))
+	begun = s.begin(other, intent(second))
+	if c.buys != (begun.Try == 1) || !c.buys && (len(begun.Taken) != 1 || !begun.Taken[0].Bought) {
+		s.Fatalf("%+v", begun)
 	}
 }
 

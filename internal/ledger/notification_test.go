@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -297,8 +298,49 @@ func TestNotificationsOfAFleetAreAddedAndClaimedOnce(t *testing.T) {
 	onBothDatabases(t, testNotificationsOfAFleetAreAddedAndClaimedOnce)
 }
 
+// addPending adds a notification of some uncertain rows that are not reported yet.
+// It reports whether another process was not quicker.
+func (s *store) addPending(l *ledger.Ledger) (of []ledger.Pending, added bool) {
+	news, err := l.Notifications().FindReportable(s.Context())
+	if err != nil {
+		s.Error(err)
+		return nil, false
+	}
+	of = news.Pending[:min(len(news.Pending), 1+rand.IntN(4))]
+	if len(of) == 0 {
+		return nil, false
+	}
+	added, err = l.Notifications().Add(s.Context(), ledger.Notification{
+		Kind:    ledger.NotifyUncertain,
+		Batch:   "b",
+		Subject: fmt.Sprint(of),
+		Pending: of,
+	})
+	if err != nil {
+		s.Error(err)
+	}
+	return of, added
+}
+
+// deliverAll claims and delivers notifications until none is left, and returns how
+// many it claimed.
+func (s *store) deliverAll(l *ledger.Ledger) (claimed int64) {
+	for {
+		n, ok, err := l.Notifications().Claim(s.Context(), ledger.NotificationKinds, time.Minute)
+		if err != nil {
+			s.Error(err)
+		}
+		if !ok {
+			return claimed
+		}
+		claimed++
+		if err := l.Notifications().RecordDelivery(s.Context(), n, time.Time{}, ""); err != nil {
+			s.Error(err)
+		}
+	}
+}
+
 func testNotificationsOfAFleetAreAddedAndClaimedOnce(s *store) {
-	ctx := s.Context()
 	fleet := []*ledger.Ledger{s.open(), s.open(), s.open(), s.open()}
 	rows := s.add(fleet[0], "b", reports("b", 12)...)
 	for _, r := range rows {
@@ -310,42 +352,16 @@ func testNotificationsOfAFleetAreAddedAndClaimedOnce(s *store) {
 	for _, l := range fleet {
 		all.Go(func() {
 			for range 20 {
-				news, err := l.Notifications().FindReportable(ctx)
-				if err != nil {
-					s.Error(err)
-					return
-				}
-				of := news.Pending[:min(len(news.Pending), 1+rand.IntN(4))]
+				of, ok := s.addPending(l)
 				if len(of) == 0 {
 					break
-				}
-				ok, err := l.Notifications().Add(ctx, ledger.Notification{
-					Kind:    ledger.NotifyUncertain,
-					Batch:   "b",
-					Subject: fmt.Sprint(of),
-					Pending: of,
-				})
-				if err != nil {
-					s.Error(err)
 				}
 				if ok {
 					kept.Add(1)
 					marks.Add(int64(len(of)))
 				}
 			}
-			for {
-				n, ok, err := l.Notifications().Claim(ctx, ledger.NotificationKinds, time.Minute)
-				if err != nil {
-					s.Error(err)
-				}
-				if !ok {
-					return
-				}
-				claimed.Add(1)
-				if err := l.Notifications().RecordDelivery(ctx, n, time.Time{}, ""); err != nil {
-					s.Error(err)
-				}
-			}
+			claimed.Add(s.deliverAll(l))
 		})
 	}
 	all.Wait()
@@ -368,16 +384,7 @@ func BenchmarkReportable(b *testing.B) {
 		defer l.Close()
 		ctx := b.Context()
 		for i := range 10 {
-			id := fmt.Sprintf("news%d-%d", i, time.Now().UnixNano())
-			if _, err := l.CreateBatch(ctx, ledger.Batch{ID: id, Product: filing.AnnualReport}); err != nil {
-				b.Fatal(err)
-			}
-			for range 10 {
-				if err := l.AddRows(ctx, id, reports(id, 1000)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			if err := l.OpenBatch(ctx, id); err != nil {
+			if err := openReports(ctx, l, fmt.Sprintf("news%d-%d", i, time.Now().UnixNano())); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -392,4 +399,17 @@ func BenchmarkReportable(b *testing.B) {
 			break
 		}
 	}
+}
+
+// openReports opens a batch of 10,000 reports.
+func openReports(ctx context.Context, l *ledger.Ledger, id string) error {
+	if _, err := l.CreateBatch(ctx, ledger.Batch{ID: id, Product: filing.AnnualReport}); err != nil {
+		return err
+	}
+	for range 10 {
+		if err := l.AddRows(ctx, id, reports(id, 1000)); err != nil {
+			return err
+		}
+	}
+	return l.OpenBatch(ctx, id)
 }

@@ -43,33 +43,39 @@ func TestADataFolderIsItsOwners(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
 				s.must(os.Chmod(s.config.Dir, 0o755))
 				prepare(s)
-				other := filepath.Join(s.config.Dir, "taxes.xlsx")
-				s.must(os.WriteFile(other, nil, 0o644))
-				l := s.open()
-				s.add(l, "b", application("comp_2"))
-				seen := 0
-				s.must(filepath.WalkDir(s.config.Dir, func(path string, e fs.DirEntry, err error) error {
-					if err != nil || path == other {
-						return err
-					}
-					info, err := e.Info()
-					if err != nil {
-						return err
-					}
-					seen++
-					if mode := info.Mode().Perm(); mode&0o077 != 0 {
-						s.Errorf("%s: %o", path, mode)
-					}
-					return nil
-				}))
-				if seen < 4 {
-					s.Errorf("%d files", seen)
-				}
-				if info, err := os.Stat(other); err != nil || info.Mode().Perm() != 0o644 {
-					s.Errorf("a file that is not the ledger's was changed: %v, %v", info.Mode(), err)
-				}
+				s.wantPrivate()
 			})
 		})
+	}
+}
+
+// wantPrivate opens a ledger and checks that its files are its owner's alone, and that
+// other files in its folder stay as they are.
+func (s *store) wantPrivate() {
+	other := filepath.Join(s.config.Dir, "taxes.xlsx")
+	s.must(os.WriteFile(other, nil, 0o644))
+	l := s.open()
+	s.add(l, "b", application("comp_2"))
+	seen := 0
+	s.must(filepath.WalkDir(s.config.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == other {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		seen++
+		if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			s.Errorf("%s: %o", path, mode)
+		}
+		return nil
+	}))
+	if seen < 4 {
+		s.Errorf("%d files", seen)
+	}
+	if info, err := os.Stat(other); err != nil || info.Mode().Perm() != 0o644 {
+		s.Errorf("a file that is not the ledger's was changed: %v, %v", info.Mode(), err)
 	}
 }
 

@@ -115,6 +115,28 @@ func (s *store) everyCell(visit func(table, column, value string)) {
 // while it waits and after it was used; what is stored of the order lacks it.
 func TestSealedAtRest(t *testing.T) { onBothDatabases(t, testSealedAtRest) }
 
+// searchFiles fails the test for a file of the data folder that holds the number. It
+// returns how many files and write-ahead logs it has searched.
+func (s *store) searchFiles() (files, logs int) {
+	s.must(filepath.WalkDir(s.config.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, spelling := range spellings(ssn) {
+			if bytes.Contains(content, []byte(spelling)) {
+				s.Errorf("the number stands in %s", filepath.Base(path))
+			}
+		}
+		files++
+		if strings.HasSuffix(path, "-wal") && len(content) > 0 {
+			logs++
+		}
+		return err
+	}))
+	return files, logs
+}
+
 func testSealedAtRest(s *store) {
 	l := s.open()
 	rows := s.add(l, "a", application("comp_1"), application("comp_2"), applicationAndReport("comp_3"),
@@ -145,23 +167,7 @@ func testSealedAtRest(s *store) {
 			s.Errorf("row %d is stored with %+v", r.Number, e)
 		}
 	}
-	files, logs := 0, 0
-	s.must(filepath.WalkDir(s.config.Dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		for _, spelling := range spellings(ssn) {
-			if bytes.Contains(content, []byte(spelling)) {
-				s.Errorf("the number stands in %s", filepath.Base(path))
-			}
-		}
-		files++
-		if strings.HasSuffix(path, "-wal") && len(content) > 0 {
-			logs++
-		}
-		return err
-	}))
+	files, logs := s.searchFiles()
 	if files == 0 || s.config.DatabaseURL == "" && logs == 0 {
 		s.Errorf("%d files were searched, among them %d write-ahead logs", files, logs)
 	}

@@ -89,11 +89,7 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 // A covered row gets the order of the renewal that names its company, state and
 // year; from then on its report exists, whatever becomes of the subscription.
 func TestRenewals(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		data []string // of the event
-		want filing.Result
-	}{
+	for _, c := range []renewalCase{
 		{"all named", []string{"companyId", "comp_1", "filingState", "DE", "filingYear", "2027"}, filing.Exists},
 		{"no year", []string{"companyId", "comp_1", "filingState", "DE"}, filing.Exists},
 		{"another year", []string{"companyId", "comp_1", "filingState", "DE", "filingYear", "2028"}, filing.Skipped},
@@ -102,41 +98,45 @@ func TestRenewals(t *testing.T) {
 		{"no company", []string{"filingState", "DE", "filingYear", "2027"}, filing.Skipped},
 		{"no state", []string{"companyId", "comp_1", "filingYear", "2027"}, filing.Skipped},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l, ctx := s.open(), s.Context()
-				s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])
-				r := s.cover(l, "b", "comp_1", "2027")
-				s.tell(l, "evt", "order_renewal", "annual_report", "pending", s.clock(), c.data...)
-				s.apply(l)
-				if got := s.row(l, r.ID); got.Result != c.want {
-					s.Fatalf("%s: %s", got.Result, got.Message)
-				}
-				if c.want == filing.Skipped {
-					// A person may know better.
-					s.must(l.Subscriptions().Renew(ctx, r.ID, "order_renewal"))
-				}
-				s.apply(l)
-				if got := s.row(l, r.ID); got.Result != filing.Exists || orderOf(got) != "order_renewal" ||
-					got.Items[0].FilingStatus != "pending" {
-					s.Errorf("%s %+v", got.Result, got.Items)
-				}
-				if waiting, err := l.Subscriptions().Covered(ctx, ""); err != nil || len(waiting) != 0 {
-					s.Errorf("%+v %v", waiting, err)
-				}
-				s.exec(`UPDATE items SET subscription_status = 'canceled'`)
-				again := s.add(l, "c", report("comp_1", "2027"))[0]
-				if begun := s.begin(l, intent(again)); len(begun.Taken) != 1 || begun.Taken[0].Covers ||
-					!begun.Taken[0].Bought {
-					s.Errorf("the renewed year again: %+v", begun)
-				}
-				for order, want := range map[string]error{"order_other": ledger.ErrNotCovered} {
-					if err := l.Subscriptions().Renew(ctx, r.ID, order); !errors.Is(err, want) {
-						s.Errorf("%s: %v, want %v", order, err, want)
-					}
-				}
-			})
-		})
+		t.Run(c.name, func(t *testing.T) { onBothDatabases(t, c.test) })
+	}
+}
+
+type renewalCase struct {
+	name string
+	data []string // of the event
+	want filing.Result
+}
+
+func (c renewalCase) test(s *store) {
+	l, ctx := s.open(), s.Context()
+	s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])
+	r := s.cover(l, "b", "comp_1", "2027")
+	s.tell(l, "evt", "order_renewal", "annual_report", "pending", s.clock(), c.data...)
+	s.apply(l)
+	if got := s.row(l, r.ID); got.Result != c.want {
+		s.Fatalf("%s: %s", got.Result, got.Message)
+	}
+	if c.want == filing.Skipped {
+		// A person may know better.
+		s.must(l.Subscriptions().Renew(ctx, r.ID, "order_renewal"))
+	}
+	s.apply(l)
+	if got := s.row(l, r.ID); got.Result != filing.Exists || orderOf(got) != "order_renewal" ||
+		got.Items[0].FilingStatus != "pending" {
+		s.Errorf("%s %+v", got.Result, got.Items)
+	}
+	if waiting, err := l.Subscriptions().Covered(ctx, ""); err != nil || len(waiting) != 0 {
+		s.Errorf("%+v %v", waiting, err)
+	}
+	s.exec(`UPDATE items SET subscription_status = 'canceled'`)
+	again := s.add(l, "c", report("comp_1", "2027"))[0]
+	if begun := s.begin(l, intent(again)); len(begun.Taken) != 1 || begun.Taken[0].Covers ||
+		!begun.Taken[0].Bought {
+		s.Errorf("the renewed year again: %+v", begun)
+	}
+	if err := l.Subscriptions().Renew(ctx, r.ID, "order_other"); !errors.Is(err, ledger.ErrNotCovered) {
+		s.Errorf("another renewal: %v", err)
 	}
 }
 

@@ -48,44 +48,47 @@ func TestAnyTextIsRecorded(t *testing.T) {
 		}
 		texts = append(texts, string(b))
 	}
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
-		rows := s.add(l, "a", reports("a", 3*len(texts))...)
-		for i, text := range texts {
-			for j, class := range []filing.AnswerKind{filing.Accepted, filing.Refused, filing.NoAnswer} {
-				row := rows[3*i+j]
-				out := outcome(row, s.send(l, row), class)
-				out.Company, out.Made = "comp", &ledger.MadeCompany{
-					Ref:    fmt.Sprint("ref", i, j),
-					Record: filing.Company{ID: "comp", LegalName: "x"},
-				}
-				spoil(reflect.ValueOf(&out).Elem(), text)
-				out.Owner = "" // it is ours
-				s.must(l.Settle(ctx, out))
-				got := s.row(l, row.ID)
-				for _, stored := range append([]string{got.Message, got.Company}, itemTexts(got)...) {
-					if !utf8.ValidString(stored) || strings.Contains(stored, "\x00") {
-						t.Errorf("%q became %q", text, stored)
-					}
-				}
-				if class == filing.Accepted &&
-					(got.Result != filing.Placed || len(got.Items) != 1 ||
-						!strings.HasSuffix(got.Items[0].OrderID, "annual-report")) {
-					t.Errorf("%q: %+v", text, got)
+	onBothDatabases(t, func(s *store) { s.recordTexts(texts) })
+}
+
+// recordTexts records each text wherever an answer, an event or a person may bring one.
+func (s *store) recordTexts(texts []string) {
+	ctx, l := s.Context(), s.open()
+	rows := s.add(l, "a", reports("a", 3*len(texts))...)
+	for i, text := range texts {
+		for j, class := range []filing.AnswerKind{filing.Accepted, filing.Refused, filing.NoAnswer} {
+			row := rows[3*i+j]
+			out := outcome(row, s.send(l, row), class)
+			out.Company, out.Made = "comp", &ledger.MadeCompany{
+				Ref:    fmt.Sprint("ref", i, j),
+				Record: filing.Company{ID: "comp", LegalName: "x"},
+			}
+			spoil(reflect.ValueOf(&out).Elem(), text)
+			out.Owner = "" // it is ours
+			s.must(l.Settle(ctx, out))
+			got := s.row(l, row.ID)
+			for _, stored := range append([]string{got.Message, got.Company}, itemTexts(got)...) {
+				if !utf8.ValidString(stored) || strings.Contains(stored, "\x00") {
+					s.Errorf("%q became %q", text, stored)
 				}
 			}
-			e := filing.Event{ID: fmt.Sprint("event", i), Type: "order.updated", CreatedAt: time.UnixMilli(1)}
-			spoil(reflect.ValueOf(&e).Elem(), text)
-			for try := range 2 { // the service tells it again
-				if fresh, err := l.Events().Keep(ctx, e, []byte(text)); err != nil || fresh != (try == 0) {
-					t.Errorf("an event with %q: %v, %v", text, fresh, err)
-				}
+			if class == filing.Accepted &&
+				(got.Result != filing.Placed || len(got.Items) != 1 ||
+					!strings.HasSuffix(got.Items[0].OrderID, "annual-report")) {
+				s.Errorf("%q: %+v", text, got)
 			}
-			s.must(l.RecordDeposit(ctx, 100_000, text))
-			s.must(l.Fleet().KeyRefused(ctx, text))
-			s.must(l.Fleet().KeyAccepted(ctx))
 		}
-	})
+		e := filing.Event{ID: fmt.Sprint("event", i), Type: "order.updated", CreatedAt: time.UnixMilli(1)}
+		spoil(reflect.ValueOf(&e).Elem(), text)
+		for try := range 2 { // the service tells it again
+			if fresh, err := l.Events().Keep(ctx, e, []byte(text)); err != nil || fresh != (try == 0) {
+				s.Errorf("an event with %q: %v, %v", text, fresh, err)
+			}
+		}
+		s.must(l.RecordDeposit(ctx, 100_000, text))
+		s.must(l.Fleet().KeyRefused(ctx, text))
+		s.must(l.Fleet().KeyAccepted(ctx))
+	}
 }
 
 func itemTexts(r ledger.Row) (texts []string) {

@@ -16,29 +16,17 @@ import (
 // What each class of answer does to the row, its money and its key, for an
 // order that must not be sent twice and for one that may.
 func TestSettle(t *testing.T) {
-	type want struct {
-		result   filing.Result
-		held     money.Cents
-		posted   money.Cents
-		attempts int
-		doubt    bool
-		key      string // free, held or bought
-	}
-	back := want{result: filing.Ready, key: "free"}
-	lost := want{result: filing.Uncertain, held: cost, attempts: 1, key: "held"}
-	again := want{
+	back := rowWant{result: filing.Ready, key: "free"}
+	lost := rowWant{result: filing.Uncertain, held: cost, attempts: 1, key: "held"}
+	again := rowWant{
 		result:   filing.Ready,
 		held:     cost,
 		attempts: 1,
 		doubt:    true,
 		key:      "held",
 	}
-	placed := want{result: filing.Placed, posted: cost, attempts: 1, key: "bought"}
-	for _, c := range []struct {
-		class      filing.AnswerKind
-		once       want
-		repeatable want
-	}{
+	placed := rowWant{result: filing.Placed, posted: cost, attempts: 1, key: "bought"}
+	for _, c := range []settleCase{
 		{filing.Accepted, placed, placed},
 		{filing.NotSent, back, back},
 		{filing.Busy, back, back},
@@ -47,62 +35,78 @@ func TestSettle(t *testing.T) {
 		{filing.NoAnswer, lost, again},
 		{filing.Unreadable, lost, again},
 		{filing.ServerError, lost, again},
-		{filing.Refused, want{result: filing.Rejected, attempts: 1, key: "free"},
-			want{result: filing.Rejected, attempts: 1, key: "free"}},
-		{filing.HasItem, want{result: filing.Exists, attempts: 1, key: "bought"},
-			want{result: filing.Exists, attempts: 1, key: "bought"}},
+		{filing.Refused, rowWant{result: filing.Rejected, attempts: 1, key: "free"},
+			rowWant{result: filing.Rejected, attempts: 1, key: "free"}},
+		{filing.HasItem, rowWant{result: filing.Exists, attempts: 1, key: "bought"},
+			rowWant{result: filing.Exists, attempts: 1, key: "bought"}},
 	} {
-		t.Run(string(c.class), func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
-				rows := s.add(l, "b1", report("comp_1", "2026"), agentOrder("comp_1"))
-				for i, want := range []want{c.once, c.repeatable} {
-					before := s.book(l).Posted
-					s.send(l, rows[i])
-					if p := s.want(l, rows[i], filing.Placing, cost); p.Owner == "" || p.Attempts != 1 || p.Tries != 1 {
-						s.Fatalf("%+v", p)
-					}
-					r := s.answer(l, rows[i], c.class)
-					s.want(l, r, want.result, want.held)
-					if r.Attempts != want.attempts || r.Tries != 1 || r.Uncertain != want.doubt || r.Owner != "" ||
-						r.Message != "it is "+string(c.class) {
-						s.Errorf("%+v", r)
-					}
-					attempts, err := l.Attempts(s.Context(), r.ID)
-					if s.must(err); len(attempts) != 1 || attempts[0].Class != c.class ||
-						attempts[0].Message != "said the service" || attempts[0].Detail != "read tcp: reset" {
-						s.Errorf("%+v", attempts)
-					}
-					if got := s.book(l).Posted - before; got != want.posted {
-						s.Errorf("posted %s, want %s", got, want.posted)
-					}
-					if (len(r.Items) > 0) != (c.class == filing.Accepted) {
-						s.Errorf("items %+v", r.Items)
-					}
-					s.must(l.Fleet().KeyAccepted(s.Context()))
-					s.must(l.Fleet().ProbeNow(s.Context()))
-					s.pass(time.Minute)
-					// A rival for the same purchase tells what became of the key.
-					rival := rows[i]
-					rival.Request.Order.UserID = "user_2"
-					rival = s.add(l, fmt.Sprint("rival", i), rival)[0]
-					begun := s.begin(l, intent(rival))
-					got := "free"
-					if len(begun.Taken) == 1 {
-						got = map[bool]string{true: "bought", false: "held"}[begun.Taken[0].Bought]
-						if begun.Taken[0].Row != r.ID {
-							s.Errorf("%+v", begun)
-						}
-					}
-					if got != want.key {
-						s.Errorf("the key is %s, want %s (%+v)", got, want.key, begun)
-					}
-					if begun.Try > 0 {
-						s.answer(l, rival, filing.NotSent)
-					}
-				}
-			})
-		})
+		t.Run(string(c.class), func(t *testing.T) { onBothDatabases(t, c.test) })
+	}
+}
+
+// rowWant is what a row is after an answer.
+type rowWant struct {
+	result   filing.Result
+	held     money.Cents
+	posted   money.Cents
+	attempts int
+	doubt    bool
+	key      string // free, held or bought
+}
+
+type settleCase struct {
+	class      filing.AnswerKind
+	once       rowWant
+	repeatable rowWant
+}
+
+func (c settleCase) test(s *store) {
+	l := s.open()
+	rows := s.add(l, "b1", report("comp_1", "2026"), agentOrder("comp_1"))
+	for i, want := range []rowWant{c.once, c.repeatable} {
+		before := s.book(l).Posted
+		s.send(l, rows[i])
+		if p := s.want(l, rows[i], filing.Placing, cost); p.Owner == "" || p.Attempts != 1 || p.Tries != 1 {
+			s.Fatalf("%+v", p)
+		}
+		r := s.answer(l, rows[i], c.class)
+		s.want(l, r, want.result, want.held)
+		if r.Attempts != want.attempts || r.Tries != 1 || r.Uncertain != want.doubt || r.Owner != "" ||
+			r.Message != "it is "+string(c.class) {
+			s.Errorf("%+v", r)
+		}
+		attempts, err := l.Attempts(s.Context(), r.ID)
+		if s.must(err); len(attempts) != 1 || attempts[0].Class != c.class ||
+			attempts[0].Message != "said the service" || attempts[0].Detail != "read tcp: reset" {
+			s.Errorf("%+v", attempts)
+		}
+		if got := s.book(l).Posted - before; got != want.posted {
+			s.Errorf("posted %s, want %s", got, want.posted)
+		}
+		if (len(r.Items) > 0) != (c.class == filing.Accepted) {
+			s.Errorf("items %+v", r.Items)
+		}
+		s.must(l.Fleet().KeyAccepted(s.Context()))
+		s.must(l.Fleet().ProbeNow(s.Context()))
+		s.pass(time.Minute)
+		// A rival for the same purchase tells what became of the key.
+		rival := rows[i]
+		rival.Request.Order.UserID = "user_2"
+		rival = s.add(l, fmt.Sprint("rival", i), rival)[0]
+		begun := s.begin(l, intent(rival))
+		got := "free"
+		if len(begun.Taken) == 1 {
+			got = map[bool]string{true: "bought", false: "held"}[begun.Taken[0].Bought]
+			if begun.Taken[0].Row != r.ID {
+				s.Errorf("%+v", begun)
+			}
+		}
+		if got != want.key {
+			s.Errorf("the key is %s, want %s (%+v)", got, want.key, begun)
+		}
+		if begun.Try > 0 {
+			s.answer(l, rival, filing.NotSent)
+		}
 	}
 }
 
