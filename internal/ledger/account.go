@@ -24,7 +24,7 @@ var (
 	// the sign-in provider manages.
 	ErrManaged = errors.New(
 		"the sign-in provider manages the account: its groups say what it may do, and it signs in there")
-	// ErrLastOperator is returned for a change that would leave nobody who may
+	// ErrLastOperator is returned for a change that would leave no one who may
 	// change accounts.
 	ErrLastOperator = errors.New("this is the last operator who can sign in: make another account an operator first")
 )

@@ -19,7 +19,7 @@ var ErrSecond = errors.New("a second person has to approve it")
 // ErrHandedIn is returned for a batch that is already submitted.
 var ErrHandedIn = errors.New("it is already submitted")
 
-// ErrApproved is returned for an approval that nobody asked for, or that was
+// ErrApproved is returned for an approval that was not requested, or that was
 // given already.
 var ErrApproved = errors.New("no approval is needed")
 
@@ -50,7 +50,7 @@ type Approval struct {
 // Request keeps the rows of a batch from being sent until a person approves the
 // plan. A changed plan needs a new approval. The person who asks for it takes
 // part in the batch: where the policy wants a second person, the approval has
-// to be somebody else's.
+// to be another person's.
 func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		second, err := l.needsSecond(ctx, tx, batch)

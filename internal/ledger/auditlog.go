@@ -116,8 +116,8 @@ func atTerminal(ctx context.Context) bool {
 	return typed
 }
 
-// auditOf is the act that the context still has to record; nil for none. Whoever
-// gets one has it alone until its end.
+// auditOf returns the audit event that the context still has to record; nil for
+// none. A caller that gets one has it alone until its end.
 func auditOf(ctx context.Context) *auditing {
 	a, _ := ctx.Value(auditKey{}).(*auditing)
 	if a == nil {

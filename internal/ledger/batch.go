@@ -211,8 +211,8 @@ func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 	return nil
 }
 
-// OpenBatch ends the import: from here on its rows may be placed. Where the book
-// cannot pay for all, those with a priority go in its order.
+// OpenBatch ends the import: from here on its rows may be placed. If the
+// recorded balance cannot pay for all, those with a priority go in its order.
 func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		s, err := stageOf(ctx, tx, batch)
@@ -298,14 +298,14 @@ func (db *database) onBatch(ctx context.Context, batch, query string,
 }
 
 const (
-	takenBack        = "taken back before it was sent; to send it after all: importer retry BATCH --canceled"
-	takenBackInDoubt = "canceled after it was sent without an answer: check the dashboard, then resolve it"
+	canceledUnsent    = "taken back before it was sent; to send it after all: importer retry BATCH --canceled"
+	canceledUncertain = "canceled after it was sent without an answer: check the dashboard, then resolve it"
 )
 
 // CancelBatch takes back every row that was not sent and returns their number.
-// Rows at the service follow when they come back unsent. Those with an attempt
-// in doubt become uncertain: sending them again, which would settle them, could
-// buy what is not wanted any more.
+// Rows at the service follow when they come back unsent. Rows with an
+// uncertain attempt become uncertain: sending them again, which would settle
+// them, could buy what is no longer wanted.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		if _, err := tx.ExecContext(ctx,
@@ -315,14 +315,14 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 		}
 		rows, err = affected(tx.ExecContext(ctx,
 			`UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, toMillis(l.now()), takenBack))
+			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, toMillis(l.now()), canceledUnsent))
 		if err != nil {
 			return err
 		}
 		if _, err = tx.ExecContext(ctx,
 			`UPDATE rows SET result = 'uncertain', doubt = 0, waits = '', due = 0, message = $3, updated_at = $2
 			WHERE batch = $1 AND result = 'ready' AND doubt = 1`, batch, toMillis(l.now()),
-			takenBackInDoubt); err != nil {
+			canceledUncertain); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(
@@ -516,11 +516,11 @@ func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
 type Progress struct {
 	Counts   Counts
 	Spent    money.Cost // posted
-	Reserved money.Cost // set aside
-	Waiting  int        // ready rows that wait for funds or for another row
-	Short    int        // those of them that wait for funds
-	Filings  int        // orders of placed rows of which events tell
-	Filed    int        // those of them that the state has accepted
+	Reserved money.Cost
+	Waiting  int // ready rows that wait for funds or for another row
+	Short    int // those of them that wait for funds
+	Filings  int // orders of placed rows of which events tell
+	Filed    int // those of them that the state has accepted
 }
 
 // Progress sums a batch up, for the progress line and the end of a run.

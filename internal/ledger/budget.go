@@ -66,10 +66,10 @@ func (db *database) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	return db.unblockFunded(ctx, tx, c)
 }
 
-// maxWoken limits how many rows are unblocked at once, and how many unblocked
+// maxUnblocked limits how many rows are unblocked at once, and how many unblocked
 // rows are summed up: if there are more, these go first, and each that is sent,
 // or refused, unblocks again.
-const maxWoken = 1000
+const maxUnblocked = 1000
 
 // unblockFunded unblocks the rows that wait for funds that are available now.
 // Rows with a priority leave what the unblocked rows need: these are due
@@ -81,31 +81,30 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 	}
 	var awake int
 	var needed money.Cents
-	err := tx.QueryRowContext(ctx,
-		fmt.Sprintf(
-			`SELECT COUNT(*), CAST(COALESCE(SUM(q.need), 0) AS BIGINT)
-				FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxWoken+1)).Scan(&awake,
-		&needed)
+	err := tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT COUNT(*), CAST(COALESCE(SUM(q.need), 0) AS BIGINT)
+		FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxUnblocked+1)).
+		Scan(&awake, &needed)
 	if err != nil {
 		return fmt.Errorf("sum up what the unblocked rows need: %w", err)
 	}
 	free := max(available-needed, 0) // for rows with a priority
-	if awake > maxWoken {
+	if awake > maxUnblocked {
 		free = 0
 	}
 	// Each part reads the first rows of an index of its own, and repeats the
 	// index's condition.
 	const waiting = `SELECT r.id, r.priority, r.doubt, ` + need + ` AS need ` + eligible +
 		` AND r.waits = 'funds' AND r.waits <> ''`
-	var woken []record
+	var unblocked []record
 	blocked := false
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT q.id, q.priority, q.doubt, q.need
-		FROM ( SELECT * FROM (%[1]s AND r.doubt <> 0) AS d UNION ALL SELECT *
-			FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0 ORDER BY r.priority, r.id LIMIT %[2]d) AS p
-			UNION ALL SELECT *
-			FROM (%[1]s AND r.doubt = 0 AND r.priority = 0 AND r.cost <= $1 ORDER BY r.cost, r.id
-			LIMIT %[2]d) AS n) AS q
-		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxWoken),
+		FROM (
+			SELECT * FROM (%[1]s AND r.doubt <> 0) AS d
+			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0
+				ORDER BY r.priority, r.id LIMIT %[2]d) AS p
+			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority = 0 AND r.cost <= $1
+				ORDER BY r.cost, r.id LIMIT %[2]d) AS n) AS q
+		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxUnblocked),
 		int64(available))
 	err = each(rows, err, func(scan func(...any) error) error {
 		var id, priority int64
@@ -120,14 +119,14 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 			return nil
 		}
 		available, free = available-need, max(free-need, 0)
-		woken = append(woken, record{number("id", id)})
+		unblocked = append(unblocked, record{number("id", id)})
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("find rows that wait for funds: %w", err)
 	}
 	if err := db.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
-		woken); err != nil {
+		unblocked); err != nil {
 		return fmt.Errorf("unblock rows that wait for funds: %w", err)
 	}
 	return nil

@@ -113,8 +113,8 @@ const (
 	selectBegan      = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request,
 			COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + uncertainAttempt + `), r.updated_at)`
 	selectCandidates = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + uncertainAttempt +
-		`), r.updated_at), CASE
-				WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` +
+		`), r.updated_at),
+			CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` +
 		assumedOwner + `') THEN 1 ELSE 0 END`
 	ofClaims = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0
 		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND `
@@ -135,7 +135,7 @@ const (
 			WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result NOT IN ('uncertain', 'placing')
 			AND r.doubt = 0 AND r.tries > 1
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = p.product AND i.order_id = '')`
-	readStrangers = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged +
+	readOrphanEvents = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged +
 		`' AND e.received_at BETWEEN $1 AND $2 ORDER BY e.order_id, e.created_at, e.seq`
 )
 
@@ -289,7 +289,8 @@ func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err 
 			// Another process was quicker. The events of an order that a row
 			// owns by now are that row's.
 			failed = db.change(ctx, func(tx *sql.Tx, _ *control) error {
-				return db.exec(ctx, tx, wakeEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
+				return db.exec(ctx, tx, reopenEvents+
+					` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 					[]record{{text("order_id", m.order.order)}})
 			})
 			if failed == nil {
@@ -338,7 +339,7 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 			WHERE items.id = v.id AND items.order_id = ''
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 			[]record{{number("id", d.nameless), text("order_id", s.order), text("type", s.orderType)}}},
-		{"hand events to their order", wakeEvents, []record{{text("order_id", s.order)}}},
+		{"hand events to their order", reopenEvents, []record{{text("order_id", s.order)}}},
 	})
 }
 
@@ -414,7 +415,7 @@ func (g *groupWriter) resolve(row int64, known []Claim, decide func(*rowState) e
 // listOrphanEvents lists the events of orphan orders that arrived between two
 // times, without their bodies, by order.
 func (db *database) listOrphanEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
-	return readEvents(ctx, q, bodiless, readStrangers, []any{from, to})
+	return readEvents(ctx, q, bodiless, readOrphanEvents, []any{from, to})
 }
 
 // Evidence is an orphan order that may be a row's.
@@ -435,14 +436,14 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	of, more = make(map[int64][]*Evidence), make(map[int64]int)
 	var some bool
 	err = l.read.QueryRowContext(ctx,
-		`SELECT EXISTS (SELECT 1
-				FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`).
+		`SELECT EXISTS (
+			SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`).
 		Scan(&some)
 	if err != nil || !some || len(rows) == 0 {
 		return of, more, err
 	}
 	// Of all rows: an order may fit others than those that are asked for.
-	inDoubt, err := l.listCandidates(ctx, l.read, readUncertain+` ORDER BY r.id`)
+	uncertain, err := l.listCandidates(ctx, l.read, readUncertain+` ORDER BY r.id`)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -451,8 +452,8 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 		wanted[id] = true
 	}
 	asked, began := make(map[int64][]*candidate), int64(math.MaxInt64)
-	for i := range inDoubt {
-		if d := &inDoubt[i]; wanted[d.row] {
+	for i := range uncertain {
+		if d := &uncertain[i]; wanted[d.row] {
 			asked[d.row] = append(asked[d.row], d)
 			began = min(began, d.began)
 		}
@@ -482,7 +483,7 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 		}
 	}
 	for i := range shown {
-		told[orders[i].order].addFits(orders[i], inDoubt)
+		told[orders[i].order].addFits(orders[i], uncertain)
 	}
 	return of, more, nil
 }

@@ -31,9 +31,8 @@ const (
 // durable has every commit of a connection wait until it is on the disk, and on
 // that of a synchronous stand-by, whatever the server's default is: an intent
 // must survive the server that took it. A setting that waits for more is kept.
-const durable = `CASE
-		WHEN current_setting('synchronous_commit') NOT IN ('on',
-		'remote_apply') THEN set_config('synchronous_commit', 'on', false) END`
+const durable = `CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
+	THEN set_config('synchronous_commit', 'on', false) END`
 
 // connected is the key under which a connection keeps when it was made.
 const connected = "connected"

@@ -138,8 +138,10 @@ func copyContributors(ctx context.Context, tx *sql.Tx, from, to string) error {
 	_, err := tx.ExecContext(
 		ctx, `INSERT INTO contributors (object, person, part)
 			SELECT $2, person, part FROM contributors
-			WHERE object = $1 ON CONFLICT (object, person) DO UPDATE SET part = CASE
-				WHEN contributors.part LIKE 'link%' THEN excluded.part ELSE contributors.part END`, from, to)
+			WHERE object = $1
+			ON CONFLICT (object, person) DO UPDATE SET
+				part = CASE WHEN contributors.part LIKE 'link%' THEN excluded.part ELSE contributors.part END`,
+		from, to)
 	return wrap("copy who takes part in "+from, err)
 }
 
@@ -152,7 +154,7 @@ func uploadObject(id string) string { return "upload " + id }
 
 // scheduleObject is a company list of a schedule. Each person who gave it to
 // the schedule, or said how it is read, takes part in every batch that is made
-// from it: the list is theirs too when somebody else brings it back.
+// from it: the list is theirs too when another person brings it back.
 func scheduleObject(name, roster string) string { return "season " + name + " " + roster }
 
 // gather has those who take part in a batch's uploads, or in the schedule that

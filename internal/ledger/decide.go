@@ -261,7 +261,7 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 		next = s.result // it was resolved meanwhile: a late answer that bought nothing changes nothing
 	}
 	if next == filing.Ready && !state.Unconfirmed && s.canceled {
-		next, message = filing.Canceled, takenBack
+		next, message = filing.Canceled, canceledUnsent
 	}
 	if next != s.result || open || len(state.Duplicates) > 0 {
 		s.message = message

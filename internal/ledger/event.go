@@ -93,7 +93,8 @@ const (
 			v.filing_state, v.filing_year, v.subscription_status, v.body, v.state, v.note
 		{{v}} WHERE TRUE ON CONFLICT (id) DO NOTHING`
 	// A row that has just got its orders takes the earlier events of them.
-	wakeEvents = `UPDATE events SET state = 'new' {{v}} WHERE events.state = 'unknown' AND events.order_id = v.order_id`
+	reopenEvents = `UPDATE events SET state = 'new' {{v}}
+		WHERE events.state = 'unknown' AND events.order_id = v.order_id`
 )
 
 // keep adds an event to the group, unless it is there already. What looks like a
@@ -220,8 +221,9 @@ func (l Events) Apply(ctx context.Context) (done int, settled []Settled, err err
 	var idle bool
 	err = l.read.QueryRowContext(ctx,
 		`SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
-			AND NOT (EXISTS (SELECT 1
-				FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)
+			AND NOT (EXISTS (
+				SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown'
+					ORDER BY received_at LIMIT 1) AS u)
 				AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain')
 				OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent')
 				OR EXISTS (SELECT 1 FROM coverage)))`).Scan(&idle)

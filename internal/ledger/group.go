@@ -228,13 +228,16 @@ func (g *groupWriter) readAll(group []*transition) error {
 	// In the order of its index, or PostgreSQL would look for the row that is
 	// seldom there by reading them all.
 	err = g.tx.QueryRowContext(g.ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
-			EXISTS (SELECT 1
-			FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
-			EXISTS (SELECT 1
-			FROM (SELECT waits FROM rows WHERE waits <> '' AND waits > 'funds' ORDER BY waits LIMIT 1) AS w),
+			EXISTS (
+				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds'
+					ORDER BY waits LIMIT 1) AS w),
+			EXISTS (
+				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits > 'funds'
+					ORDER BY waits LIMIT 1) AS w),
 			EXISTS (SELECT 1 FROM secrets),
-			EXISTS (SELECT 1
-			FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`,
+			EXISTS (
+				SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown'
+					ORDER BY received_at LIMIT 1) AS u)`,
 		g.db.owner.ID).Scan(&expires, &g.short, &g.behind, &g.sealed, &g.unknown)
 	if err != nil {
 		return fmt.Errorf("read this process's lease: %w", err)
@@ -464,7 +467,7 @@ const (
 		SET order_id = v.order_id, order_type = v.type {{v}}
 		WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
 		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
-	writeWakes = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
+	writeUnblocked = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
 )
 
 // writeAll writes the changes that the group decided.
@@ -519,14 +522,14 @@ func (g *groupWriter) writeAll() error {
 		}
 	}
 	if g.unknown {
-		if err := g.db.exec(g.ctx, g.tx, wakeEvents, g.ordered); err != nil {
+		if err := g.db.exec(g.ctx, g.tx, reopenEvents, g.ordered); err != nil {
 			return fmt.Errorf("reopen the events of new orders: %w", err)
 		}
 	}
 	if err := g.forget(); err != nil {
 		return err
 	}
-	return g.wake()
+	return g.unblock()
 }
 
 // claimRecords returns the new claims that this group has not released again.
@@ -562,9 +565,9 @@ func lastOfEach(facts []*fact) []record {
 	return last
 }
 
-// wake unblocks the rows that waited for a key that is decided now, or for
+// unblock unblocks the rows that waited for a key that is decided now, or for
 // funds that are available now.
-func (g *groupWriter) wake() error {
+func (g *groupWriter) unblock() error {
 	if g.short {
 		if err := g.db.unblockFunded(g.ctx, g.tx, g.c); err != nil {
 			return err
@@ -577,7 +580,7 @@ func (g *groupWriter) wake() error {
 	for _, k := range slices.Concat(keyRecords(g.bought), g.freed, g.moved) { // the key comes first in each
 		waits = append(waits, record{text("key", blockedOnKey+k[0].value().(string))})
 	}
-	if err := g.db.exec(g.ctx, g.tx, writeWakes, waits); err != nil {
+	if err := g.db.exec(g.ctx, g.tx, writeUnblocked, waits); err != nil {
 		return fmt.Errorf("unblock rows: %w", err)
 	}
 	return nil

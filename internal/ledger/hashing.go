@@ -87,7 +87,7 @@ func (q *hashQueue) enter(ctx context.Context, who hashTurn) error {
 }
 
 // nextTurn is the turn of a newcomer: behind what their network has in the
-// queue, and not before whoever began last.
+// queue, and not before the one that began last.
 func (q *hashQueue) nextTurn(who hashTurn) uint64 {
 	if last, ok := q.last[who.network]; ok {
 		return max(q.turn, last+1)

@@ -82,8 +82,9 @@ const (
 	// index. What is seldom there is asked for in the order of its index, and a
 	// batch as a range, or PostgreSQL would read all rows to find out.
 	selectReportable = `SELECT c.mode, c.paused, c.paused_note, c.paused_at,
-			EXISTS (SELECT 1
-			FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
+			EXISTS (
+				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds'
+					ORDER BY waits LIMIT 1) AS w),
 			EXISTS (SELECT 1 FROM notices WHERE kind = 'funds' AND batch = '' AND lasts = 1),
 			EXISTS (SELECT 1 FROM notices WHERE kind = 'key' AND batch = '' AND lasts = 1),
 			EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions'
@@ -92,12 +93,14 @@ const (
 		WHERE c.id = 1`
 	selectEndings = `SELECT s.id, s.told FROM (SELECT b.id, b.created_at,
 			EXISTS (SELECT 1 FROM notices n WHERE n.kind = 'batch' AND n.batch = b.id AND n.lasts = 1) AS told,
-			EXISTS (SELECT 1
-			FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready'
-			AND r.waits = '' ORDER BY r.batch LIMIT 1) AS w)
-			OR EXISTS (SELECT 1
-			FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.waits <> ''
-			ORDER BY r.batch LIMIT 1) AS w)
+			EXISTS (
+				SELECT 1 FROM (SELECT r.id FROM rows r
+					WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready' AND r.waits = ''
+					ORDER BY r.batch LIMIT 1) AS w)
+			OR EXISTS (
+				SELECT 1 FROM (SELECT r.id FROM rows r
+					WHERE r.batch >= b.id AND r.batch <= b.id AND r.waits <> ''
+					ORDER BY r.batch LIMIT 1) AS w)
 			OR b.id IN (SELECT r.batch FROM rows r WHERE r.result = 'placing') AS works FROM batches b
 			WHERE b.open = 1) AS s
 		WHERE s.told = s.works

@@ -61,15 +61,17 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		// ready stays as it is.
 		err := l.exec(
 			ctx, tx, `UPDATE rows
-				SET result = v.result, message = CASE WHEN v.result = rows.result
-				OR rows.waits = 'approval' THEN rows.message ELSE v.message END, faults = v.faults, request = CASE
-					WHEN v.request = '' THEN rows.request ELSE v.request END, waits = CASE
-					WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+
-				`' ELSE rows.waits END, quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
-				updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
-			WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready'
-				OR rows.result = 'invalid' AND rows.request <> ''
-						AND rows.batch = v.batch)`,
+				SET result = v.result,
+					message = CASE WHEN v.result = rows.result OR rows.waits = 'approval' THEN rows.message
+						ELSE v.message END,
+					faults = v.faults,
+					request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END,
+					waits = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+
+				`' ELSE rows.waits END,
+					quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
+					updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
+				WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready'
+					OR rows.result = 'invalid' AND rows.request <> '' AND rows.batch = v.batch)`,
 			records)
 		if err != nil {
 			return err

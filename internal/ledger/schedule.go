@@ -79,8 +79,8 @@ var ErrNoSharedKey = errors.New(
 		"folder where that exists, or a new key (openssl rand -hex 32)")
 
 // AddCompanyList saves a version of a company list and returns its hash. It is
-// no audit event by itself: that is the change of the season which takes it. It
-// returns ErrNoSharedKey.
+// no audit event of its own: that is the change of the schedule that takes it.
+// It returns ErrNoSharedKey.
 func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
 	if l.dialect.together && l.sealing.given == "" {
 		return "", ErrNoSharedKey
@@ -191,7 +191,7 @@ func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion
 }
 
 // Change changes what a season files and when; paused it stays as it is. It
-// returns ErrStale where s.Version is not the present one: somebody else has
+// returns ErrStale where s.Version is not the present one: another person has
 // changed, paused, resumed or removed it since.
 func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {

@@ -432,8 +432,8 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 				VALUES ($1, $2, 'annual-report', $3, $4, '', $5, 1) ON CONFLICT (key) DO NOTHING`,
 				[]any{string(o.Keys()[filing.AnnualReport]), row, cover, year, now}},
 			{`UPDATE rows
-				SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END, result = CASE
-					WHEN result = 'skipped' THEN 'exists' ELSE result END, updated_at = $3
+				SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END,
+					result = CASE WHEN result = 'skipped' THEN 'exists' ELSE result END, updated_at = $3
 				WHERE id = $1`,
 				[]any{
 					row, "renewed under its annual subscription as " + order +

@@ -541,8 +541,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestCancelTakesBackWhatWasNotSent",
 		edits: []edit{
-			{"WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, toMillis(l.now()), takenBack",
-				"WHERE batch = $1 AND result = 'ready'`, batch, toMillis(l.now()), takenBack"},
+			{"WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, toMillis(l.now()), canceledUnsent",
+				"WHERE batch = $1 AND result = 'ready'`, batch, toMillis(l.now()), canceledUnsent"},
 		},
 		harm: "A row that may have been bought is reported as canceled before it was sent.",
 	},
