@@ -302,7 +302,7 @@ func TestResolveCreationByItsKind(t *testing.T) {
 		t.Fatalf("%+v\n%+v", creation, order)
 	}
 	if err := l.Resolutions().Placed(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil ||
-		!strings.Contains(err.Error(), "give the company's id") {
+		!strings.Contains(err.Error(), "enter the company's id") {
 		t.Error(err)
 	}
 	if err := l.Resolutions().Created(t.Context(), order.ID, 0, filing.Company{ID: "comp_1"}, "slip"); err == nil ||
