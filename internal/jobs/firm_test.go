@@ -133,7 +133,7 @@ const flying = 8 // orders in flight
 
 // clientTimeout bounds an answer of the service, and with it how long a row of a
 // killed process waits until its order may be sent again.
-const clientTimeout = time.Second
+const clientTimeout = slowdown * time.Second
 
 // newClient is the real client, less patient than in life.
 func newClient(url string) (*filingapi.Client, error) {
@@ -214,12 +214,12 @@ var patient = jobs.WaitLimits{Silence: 30 * time.Second}
 
 func (f *firm) await(w *jobs.Worker, batch string, p jobs.WaitLimits) jobs.Outcome {
 	f.Helper()
-	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(f.Context(), 3*time.Minute)
 	defer cancel()
 	end, err := w.Await(ctx, batch, p)
 	f.must(err)
 	if end.Reason == jobs.Interrupted {
-		f.Fatal("it did not end within a minute")
+		f.Fatal("it did not end within three minutes")
 	}
 	return end
 }
