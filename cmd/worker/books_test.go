@@ -219,7 +219,8 @@ func (p *proof) resolve(batches ...string) {
 		case len(ids) == 0:
 			err = p.ledger.Resolutions().NotPlaced(p.Context(), r.ID, 0, why)
 		case order.Formation != nil:
-			err = p.ledger.Resolutions().Formed(p.Context(), r.ID, 0, ids, company, ledger.FormedClaims(order, company), why)
+			err = p.ledger.Resolutions().Formed(p.Context(), r.ID, 0, ids, company,
+				ledger.FormedClaims(order, company), why)
 		default:
 			err = p.ledger.Resolutions().Placed(p.Context(), r.ID, 0, ids, why)
 		}

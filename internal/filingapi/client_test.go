@@ -213,7 +213,8 @@ func TestLookUps(t *testing.T) {
 			filing.User{ID: "user_1"},
 			seen{"POST", "/v1/users", `{"fullName":"Ann","email":"ann@example.com"}`, testKey, "application/json"}},
 		{"prices", `{"prices":[{"type":"ein","name":"EIN","wholesaleAmount":103.75,"enabled":true},` +
-			`{"type":"x","wholesaleAmount":25.0},{"type":"y","wholesaleAmount":null},{"type":"z","wholesaleAmount":"12.50"},{"type":"w","wholesaleAmount":"free"}]}`,
+			`{"type":"x","wholesaleAmount":25.0},{"type":"y","wholesaleAmount":null},` +
+			`{"type":"z","wholesaleAmount":"12.50"},{"type":"w","wholesaleAmount":"free"}]}`,
 			func() (any, error) { return c.Prices(t.Context()) },
 			[]filing.Price{{Type: "ein", Name: "EIN", WholesaleAmount: "103.75", Enabled: true},
 				{Type: "x", WholesaleAmount: "25.0"}, {Type: "y"}, {Type: "z", WholesaleAmount: "12.50"}, {Type: "w"}},
@@ -274,7 +275,8 @@ func TestLookUps(t *testing.T) {
 				`{"url":"https://a.example.com/x","eventTypes":["document.uploaded"]}`, testKey, "application/json",
 			}},
 		{"document", `{"id":"doc_1","documentType":"ein_letter","fileName":"a.pdf",` +
-			`"thumbnail":"https://t.example.com","downloadUrl":"https://a.example.com/x?y=1","expiresAt":"2026-01-02T03:04:05.678Z"}`,
+			`"thumbnail":"https://t.example.com","downloadUrl":"https://a.example.com/x?y=1",` +
+			`"expiresAt":"2026-01-02T03:04:05.678Z"}`,
 			func() (any, error) { return c.Document(t.Context(), "doc_1") },
 			filingapi.Download{
 				URL:       "https://a.example.com/x?y=1",

@@ -612,7 +612,8 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 			}
 		}
 		if order := &r.Request.Order; len(ids) > 0 && order.Formation != nil {
-			f.must(l.Resolutions().Formed(f.Context(), r.ID, 0, ids, company, ledger.FormedClaims(order, company), "seen"))
+			f.must(l.Resolutions().Formed(f.Context(), r.ID, 0, ids, company,
+				ledger.FormedClaims(order, company), "seen"))
 		} else if len(ids) > 0 {
 			f.must(l.Resolutions().Placed(f.Context(), r.ID, 0, ids, "seen"))
 		} else {

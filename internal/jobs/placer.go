@@ -287,8 +287,7 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
-			p.log.Log(context.Background(), logLevel(out.Answer), logMessage(out.Answer),
-				append(about, "result", result)...)
+			p.logAnswer(out.Answer, append(about, "result", result))
 			return true, nil
 		}
 		p.log.Error("recording an answer failed, retrying", append(about, "err", err)...)
@@ -297,15 +296,17 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	})
 }
 
-// logMessage names an answer in the log.
-func logMessage(a filing.Answer) string {
+// logAnswer logs an answer, and what the ledger has recorded of it.
+func (p *placer) logAnswer(a filing.Answer, about []any) {
+	ctx, level := context.Background(), logLevel(a)
 	switch {
 	case a.Kind.Lost():
-		return "answer uncertain"
+		p.log.Log(ctx, level, "answer uncertain", about...)
 	case a.Kind == filing.NotSent:
-		return "order not sent"
+		p.log.Log(ctx, level, "order not sent", about...)
+	default:
+		p.log.Log(ctx, level, "order answered", about...)
 	}
-	return "order answered"
 }
 
 // logLevel is how much an answer matters in the log: a row that was not sent and
