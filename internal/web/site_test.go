@@ -412,15 +412,6 @@ func (v *visitor) refusedFromElsewhere(r route, role ledger.Role) {
 	}
 }
 
-func otherRole(r ledger.Role) ledger.Role {
-	for _, other := range ledger.Roles {
-		if other != r {
-			return other
-		}
-	}
-	return ""
-}
-
 // ownRoutes are the routes about one's own account, for which no role is needed.
 var ownRoutes = map[string]bool{
 	"GET /{$}": true, "POST /leave": true, "GET /password": true, "POST /password": true,
