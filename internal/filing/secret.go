@@ -147,7 +147,8 @@ func IsIdentifierHeader(header string) bool {
 
 // words returns the words of a header in lower case, camelCase split.
 func words(header string) []string {
-	return strings.FieldsFunc(strings.ToLower(splitCamelCase(header)), func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.FieldsFunc(strings.ToLower(splitCamelCase(header)),
+		func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // splitCamelCase splits the words of camelCase.
