@@ -134,7 +134,8 @@ func TestPanicOfALoadReachesItsCaller(t *testing.T) {
 		if cause := recover(); cause == nil || !strings.Contains(fmt.Sprint(cause), "boom") {
 			t.Errorf("recovered %v", cause)
 		}
-		if v, err := c.Get(t.Context(), "k", func(context.Context) (int, error) { return 7, nil }); v != 7 || err != nil {
+		v, err := c.Get(t.Context(), "k", func(context.Context) (int, error) { return 7, nil })
+		if v != 7 || err != nil {
 			t.Errorf("%d, %v", v, err)
 		}
 	}()
