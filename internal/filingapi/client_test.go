@@ -487,92 +487,136 @@ func TestTheBreaker(t *testing.T) {
 	})
 }
 
-// A service that answers everything but orders puts few of them in doubt, however
-// many there are and however long it lasts; once it is well they all go, side by
-// side again.
+// A service that answers everything but orders makes few of them uncertain, however
+// many there are and however long it lasts; once it is well they are all sent, side
+// by side again.
 func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
 	for name, failing := range map[string]string{"500": "500", "an answer without order ids": "200"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const flying, rows = 32, 2000
-				var mu sync.Mutex
-				ill, under, most := true, 0, 0
+				service := &failingService{failing: failing, ill: true}
 				c := client(t, filingapi.Config{
-					BaseURL: "https://api.example.com/v1",
-					Transport: transport(func(r *http.Request) (*http.Response, error) {
-						mu.Lock()
-						status, body := 200, `{"id":"comp_1"}`
-						if r.URL.Path == "/v1/orders" {
-							if under++; !ill {
-								most, body = max(most, under), `{"items":[{"orderId":"order_1"}]}`
-							} else if failing == "500" {
-								status = 500
-							}
-						}
-						mu.Unlock()
-						time.Sleep(100 * time.Millisecond)
-						if r.URL.Path == "/v1/orders" {
-							mu.Lock()
-							under--
-							mu.Unlock()
-						}
-						return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
-					}),
+					BaseURL:   "https://api.example.com/v1",
+					Transport: transport(service.answer),
 				})
-				left := rows
-				became := map[filing.AnswerKind]int{}
-				next := func(class filing.AnswerKind) bool { // what became of one; whether there is another
-					mu.Lock()
-					defer mu.Unlock()
-					if class == filing.NotSent {
-						left++
-					} else if class != "" {
-						became[class]++
-					}
-					if left == 0 {
-						return false
-					}
-					left--
-					return true
-				}
+				queue := &orderQueue{left: rows, became: make(map[filing.AnswerKind]int)}
 				var all sync.WaitGroup
 				for range flying {
-					all.Go(func() {
-						for class := filing.AnswerKind(""); next(class); {
-							if _, err := c.Company(t.Context(), "comp_1"); err != nil &&
-								!errors.Is(err, filingapi.ErrUnavailable) {
-								t.Error(err)
-							}
-							if c.CreateCompany(t.Context(), filing.NewCompany{}).Kind == filing.NotSent {
-								time.Sleep(50 * time.Millisecond)
-							}
-							if class = c.PlaceOrder(t.Context(), report()).Kind; class == filing.NotSent {
-								time.Sleep(2 * time.Second)
-							}
-						}
-					})
+					all.Go(func() { queue.placeAll(t, c) })
 				}
-				doubtful := func() int { return became[filing.ServerError] + became[filing.Unreadable] }
 				time.Sleep(time.Minute)
-				mu.Lock()
-				minute, state := doubtful(), c.State()
-				mu.Unlock()
-				if minute < 10 || minute > 10+flying+5 || state == "closed" {
-					t.Errorf("%d orders are in doubt after a minute, and it is %s", minute, state)
+				minute, _ := queue.answers()
+				if state := c.State(); minute < 10 || minute > 10+flying+5 || state == "closed" {
+					t.Errorf("%d orders are uncertain after a minute, and it is %s", minute, state)
 				}
 				time.Sleep(30 * time.Minute)
-				mu.Lock()
-				if later := doubtful() - minute; later < 5 || later > 10 || became[filing.Accepted] != 0 {
-					t.Errorf("%d more after half an hour: %v", later, became)
+				uncertain, accepted := queue.answers()
+				if later := uncertain - minute; later < 5 || later > 10 || accepted != 0 {
+					t.Errorf("%d more after half an hour, %d accepted", later, accepted)
 				}
-				ill = false
-				mu.Unlock()
+				service.recover()
 				all.Wait()
-				if became[filing.Accepted]+doubtful() != rows || most < flying/2 || c.State() != "closed" {
-					t.Errorf("%v of %d, at most %d side by side, and it is %s", became, rows, most, c.State())
+				uncertain, accepted = queue.answers()
+				if accepted+uncertain != rows || service.most < flying/2 || c.State() != "closed" {
+					t.Errorf("%d uncertain and %d accepted of %d, at most %d side by side, and it is %s", uncertain,
+						accepted, rows, service.most, c.State())
 				}
 			})
 		})
+	}
+}
+
+// failingService answers every call after 100 milliseconds, orders among them only
+// once it has recovered.
+type failingService struct {
+	failing string // "500", or "200" for an answer without order ids
+
+	mu    sync.Mutex
+	ill   bool
+	under int // orders under way
+	most  int // of them at once since it recovered
+}
+
+func (s *failingService) answer(r *http.Request) (*http.Response, error) {
+	status, body := 200, `{"id":"comp_1"}`
+	order := r.URL.Path == "/v1/orders"
+	if order {
+		status, body = s.beginOrder()
+	}
+	time.Sleep(100 * time.Millisecond)
+	if order {
+		s.mu.Lock()
+		s.under--
+		s.mu.Unlock()
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+func (s *failingService) beginOrder() (status int, body string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.under++
+	switch {
+	case !s.ill:
+		s.most = max(s.most, s.under)
+		return 200, `{"items":[{"orderId":"order_1"}]}`
+	case s.failing == "500":
+		return 500, `{"id":"comp_1"}`
+	}
+	return 200, `{"id":"comp_1"}`
+}
+
+func (s *failingService) recover() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ill = false
+}
+
+// orderQueue is a number of orders to place, and the answers to those placed.
+type orderQueue struct {
+	mu     sync.Mutex
+	left   int
+	became map[filing.AnswerKind]int
+}
+
+// next records the answer to an order, "" for none, and takes another order. One
+// that was not sent returns to the queue. It reports false when none is left.
+func (q *orderQueue) next(kind filing.AnswerKind) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if kind == filing.NotSent {
+		q.left++
+	} else if kind != "" {
+		q.became[kind]++
+	}
+	if q.left == 0 {
+		return false
+	}
+	q.left--
+	return true
+}
+
+// answers counts the orders that are uncertain, and those accepted.
+func (q *orderQueue) answers() (uncertain, accepted int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.became[filing.ServerError] + q.became[filing.Unreadable], q.became[filing.Accepted]
+}
+
+// placeAll looks up a company, creates one and places an order until the queue is
+// empty.
+func (q *orderQueue) placeAll(t *testing.T, c *filingapi.Client) {
+	for kind := filing.AnswerKind(""); q.next(kind); {
+		if _, err := c.Company(t.Context(), "comp_1"); err != nil && !errors.Is(err, filingapi.ErrUnavailable) {
+			t.Error(err)
+		}
+		if c.CreateCompany(t.Context(), filing.NewCompany{}).Kind == filing.NotSent {
+			time.Sleep(50 * time.Millisecond)
+		}
+		if kind = c.PlaceOrder(t.Context(), report()).Kind; kind == filing.NotSent {
+			time.Sleep(2 * time.Second)
+		}
 	}
 }
 
