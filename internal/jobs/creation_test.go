@@ -239,25 +239,32 @@ func TestUncertainCreation(t *testing.T) {
 			if book, err := l.Balance(t.Context()); err != nil || book.Reserved != 0 {
 				t.Errorf("%+v, %v", book, err)
 			}
-			want := 2
-			if made := c.After; made {
-				f.must(l.Resolutions().Created(t.Context(), row.ID, 0, f.companyOf(0), "seen on the dashboard"))
-			} else {
-				f.must(l.Resolutions().NotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
-				want = 3
-			}
-			f.run(l, "a", patient)
-			f.want(l, "a", ledger.Counts{filing.Placed: 5})
-			if n := f.posts("/v1/companies"); n != want {
-				t.Errorf("%d creations were sent, want %d", n, want)
-			}
-			for _, r := range f.rows(l, "a") {
-				if r.Company != f.companyOf(0).ID {
-					t.Errorf("row %d is for %s", r.Number, r.Company)
-				}
-			}
+			f.resolveCreation(l, row, c.After)
 			f.settled(l, "a", "b")
 		})
+	}
+}
+
+// resolveCreation resolves the uncertain creation of company 0 as a person finds
+// it on the dashboard. All rows of its batch must then be placed for that company.
+func (f *firm) resolveCreation(l *ledger.Ledger, row ledger.Row, made bool) {
+	f.Helper()
+	want := 2
+	if made {
+		f.must(l.Resolutions().Created(f.Context(), row.ID, 0, f.companyOf(0), "seen on the dashboard"))
+	} else {
+		f.must(l.Resolutions().NotPlaced(f.Context(), row.ID, 0, "not on the dashboard"))
+		want = 3
+	}
+	f.run(l, "a", patient)
+	f.want(l, "a", ledger.Counts{filing.Placed: 5})
+	if n := f.posts("/v1/companies"); n != want {
+		f.Errorf("%d creations were sent, want %d", n, want)
+	}
+	for _, r := range f.rows(l, "a") {
+		if r.Company != f.companyOf(0).ID {
+			f.Errorf("row %d is for %s", r.Number, r.Company)
+		}
 	}
 }
 
