@@ -80,90 +80,125 @@ func (p *proof) compare(batches ...string) ledger.Counts {
 	for _, batch := range batches {
 		rows = append(rows, p.read(batch)...)
 	}
-	orders := p.bought(rows)
-	counts := make(ledger.Counts)
-	buyers := make(map[string]*ledger.Row)
-	owners := make(map[string]*ledger.Row) // by order id
-	var posted, held, doubted money.Cents
-	for i := range rows {
-		r := &rows[i]
-		counts[r.Result]++
-		if r.Message == "" {
-			p.Errorf("row %d of %s is %s without a word", r.Number, r.Batch, r.Result)
-		}
-		if r.Result != filing.Placed && r.Result != filing.Uncertain {
-			continue
-		}
-		if other := buyers[subject(r)]; other != nil {
-			p.Errorf("%s is bought by row %d of %s (%s) and by row %d of %s (%s)", subject(r), other.Number,
-				other.Batch, other.Result, r.Number, r.Batch, r.Result)
-		}
-		buyers[subject(r)] = r
-		made := orders[subject(r)]
-		delete(orders, subject(r))
-		if len(made) > 1 {
-			p.Errorf("row %d of %s: %d orders bought something: %+v", r.Number, r.Batch, len(made), made)
-		}
-		var charged money.Cents
-		ids := make(map[string]bool)
-		for _, o := range made {
-			charged += money.Cents(o.Total)
-			for _, i := range o.Items {
-				ids[i.ID] = true
-			}
-		}
-		if r.Result == filing.Uncertain {
-			held, doubted = held+r.Reserved, doubted+charged
-			p.uncertain(r, charged)
-			continue
-		}
-		posted += r.Cost.Amount
-		if len(made) != 1 || r.Cost.Amount != charged || !r.Cost.IsKnown() || r.Reserved != 0 {
-			p.Errorf("row %d of %s is placed, cost %s and holds %s; the books have %d orders for %s (%s)", r.Number,
-				r.Batch, r.Cost, r.Reserved, len(made), charged, r.Message)
-		}
-		for _, i := range r.Items {
-			if i.OrderID == "" {
-				continue // of a doubt that a 409 solved: an event tells it
-			}
-			if !ids[i.OrderID] {
-				p.Errorf("row %d of %s has the order %s, which the books do not have for %s", r.Number, r.Batch,
-					i.OrderID, subject(r))
-			}
-			if other := owners[i.OrderID]; other != nil && other != r {
-				p.Errorf("rows %d of %s and %d of %s both have the order %s", other.Number, other.Batch, r.Number,
-					r.Batch, i.OrderID)
-			}
-			owners[i.OrderID] = r
-		}
+	c := comparison{
+		proof:  p,
+		orders: p.bought(rows),
+		counts: make(ledger.Counts),
+		buyers: make(map[string]*ledger.Row),
+		owners: make(map[string]*ledger.Row),
 	}
-	for _, of := range orders {
+	for i := range rows {
+		c.addRow(&rows[i])
+	}
+	for _, of := range c.orders {
 		p.Errorf("no row is placed or uncertain for %+v", of)
 	}
 	for i := range rows {
-		r := &rows[i]
-		buyer := buyers[subject(r)]
-		waits := r.Result == filing.Ready && buyer != nil && buyer.Result == filing.Uncertain
-		if buyer != r && (buyer == nil || r.Reserved != 0 || r.Result != filing.Exists && !waits) {
-			p.Errorf("row %d of %s is %s and holds %s: %s", r.Number, r.Batch, r.Result, r.Reserved, r.Message)
-		}
+		c.checkOthers(&rows[i])
 	}
 	book, err := p.ledger.Balance(p.Context())
 	p.must(err)
-	if book.Posted != posted || book.Reserved != held || posted+doubted != money.Cents(books.Charged) {
+	if book.Posted != c.posted || book.Reserved != c.reserved || c.posted+c.uncertain != money.Cents(books.Charged) {
 		p.Errorf("the ledger spent %s and holds %s, of which %s was charged; its rows cost %s and hold %s; the "+
 			"service charged %s",
-			book.Posted, book.Reserved, doubted, posted, held, money.Cents(books.Charged))
+			book.Posted, book.Reserved, c.uncertain, c.posted, c.reserved, money.Cents(books.Charged))
 	}
 	if p.Failed() {
 		p.complain()
 	}
-	return counts
+	return c.counts
 }
 
-// uncertain checks that an uncertain row is one for a person, and holds what it
-// cost, or would have.
-func (p *proof) uncertain(r *ledger.Row, charged money.Cents) {
+// comparison is what compare has seen of the rows and of the service's orders.
+type comparison struct {
+	*proof
+	orders map[string][]sandbox.Order // that no row has yet, by subject
+	counts ledger.Counts
+	buyers map[string]*ledger.Row // placed or uncertain, by subject
+	owners map[string]*ledger.Row // by order id
+
+	posted, reserved money.Cents
+	uncertain        money.Cents // charged for rows that are uncertain
+}
+
+// addRow counts a row. A placed or an uncertain one is the only buyer of its
+// subject and takes the orders of it.
+func (c *comparison) addRow(r *ledger.Row) {
+	c.Helper()
+	c.counts[r.Result]++
+	if r.Message == "" {
+		c.Errorf("row %d of %s is %s without a word", r.Number, r.Batch, r.Result)
+	}
+	if r.Result != filing.Placed && r.Result != filing.Uncertain {
+		return
+	}
+	if other := c.buyers[subject(r)]; other != nil {
+		c.Errorf("%s is bought by row %d of %s (%s) and by row %d of %s (%s)", subject(r), other.Number,
+			other.Batch, other.Result, r.Number, r.Batch, r.Result)
+	}
+	c.buyers[subject(r)] = r
+	made := c.orders[subject(r)]
+	delete(c.orders, subject(r))
+	if len(made) > 1 {
+		c.Errorf("row %d of %s: %d orders bought something: %+v", r.Number, r.Batch, len(made), made)
+	}
+	var charged money.Cents
+	for _, o := range made {
+		charged += money.Cents(o.Total)
+	}
+	if r.Result == filing.Uncertain {
+		c.reserved, c.uncertain = c.reserved+r.Reserved, c.uncertain+charged
+		c.checkUncertain(r, charged)
+		return
+	}
+	c.posted += r.Cost.Amount
+	if len(made) != 1 || r.Cost.Amount != charged || !r.Cost.IsKnown() || r.Reserved != 0 {
+		c.Errorf("row %d of %s is placed, cost %s and holds %s; the books have %d orders for %s (%s)", r.Number,
+			r.Batch, r.Cost, r.Reserved, len(made), charged, r.Message)
+	}
+	c.checkOrderIDs(r, made)
+}
+
+// checkOrderIDs checks that the orders of a placed row are those that were made
+// for it, and no other row's.
+func (c *comparison) checkOrderIDs(r *ledger.Row, made []sandbox.Order) {
+	c.Helper()
+	ids := make(map[string]bool)
+	for _, o := range made {
+		for _, i := range o.Items {
+			ids[i.ID] = true
+		}
+	}
+	for _, i := range r.Items {
+		if i.OrderID == "" {
+			continue // a 409 resolved an uncertain order: an event tells the id
+		}
+		if !ids[i.OrderID] {
+			c.Errorf("row %d of %s has the order %s, which the books do not have for %s", r.Number, r.Batch,
+				i.OrderID, subject(r))
+		}
+		if other := c.owners[i.OrderID]; other != nil && other != r {
+			c.Errorf("rows %d of %s and %d of %s both have the order %s", other.Number, other.Batch, r.Number,
+				r.Batch, i.OrderID)
+		}
+		c.owners[i.OrderID] = r
+	}
+}
+
+// checkOthers checks that a row beside the buyer of its subject says so, or waits
+// while the buyer is uncertain.
+func (c *comparison) checkOthers(r *ledger.Row) {
+	c.Helper()
+	buyer := c.buyers[subject(r)]
+	waits := r.Result == filing.Ready && buyer != nil && buyer.Result == filing.Uncertain
+	if buyer != r && (buyer == nil || r.Reserved != 0 || r.Result != filing.Exists && !waits) {
+		c.Errorf("row %d of %s is %s and holds %s: %s", r.Number, r.Batch, r.Result, r.Reserved, r.Message)
+	}
+}
+
+// checkUncertain checks that an uncertain row needs a person, and reserves what it
+// cost, or would have cost.
+func (p *proof) checkUncertain(r *ledger.Row, charged money.Cents) {
 	p.Helper()
 	want := charged
 	if charged == 0 && !r.Creating {

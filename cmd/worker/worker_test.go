@@ -470,7 +470,26 @@ func TestMetricsAndLogOfAPlacedBatch(t *testing.T) {
 			}
 		}
 	}
-	// What watches over the fleet asks for series that there are.
+	checkSeriesOfDeploy(t, text)
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+	checkPlacedInLog(t, f.service, p.said(), rows)
+	p.signal(syscall.SIGTERM)
+	p.exits(exitDone)
+	if f.settled() != rows {
+		t.Error("not every row is placed")
+	}
+}
+
+// checkSeriesOfDeploy checks that the alerts and the dashboards of deploy/ ask for
+// series that the metrics have.
+func checkSeriesOfDeploy(t *testing.T, text string) {
+	t.Helper()
 	asked := 0
 	for _, file := range []string{"prometheus/rules.yml", "grafana/dashboards/bulkfiling.json"} {
 		content, err := os.ReadFile(filepath.Join("../../deploy", file))
@@ -488,21 +507,18 @@ func TestMetricsAndLogOfAPlacedBatch(t *testing.T) {
 	if asked < 40 {
 		t.Errorf("deploy/ asks for %d series", asked)
 	}
-	problems, err := promlint.New(strings.NewReader(text)).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range problems {
-		t.Errorf("%s: %s", problem.Metric, problem.Text)
-	}
+}
 
-	// Whoever greps the log for a row or an order finds both.
+// checkPlacedInLog checks that the log names every placed row with its order, and
+// no company.
+func checkPlacedInLog(t *testing.T, service *sandbox.Service, log string, rows int) {
+	t.Helper()
 	made := make(map[string]bool)
-	for _, item := range f.service.Books().Items() {
+	for _, item := range service.Books().Items() {
 		made[item.ID] = true
 	}
 	numbers := make(map[int]bool)
-	for line := range strings.Lines(p.said()) {
+	for line := range strings.Lines(log) {
 		var entry struct {
 			Msg, Batch, Result string
 			Row                int
@@ -523,13 +539,8 @@ func TestMetricsAndLogOfAPlacedBatch(t *testing.T) {
 	if len(numbers) != rows {
 		t.Errorf("%d of %d placed rows stand in the log", len(numbers), rows)
 	}
-	if strings.Contains(p.said(), "Acme") {
+	if strings.Contains(log, "Acme") {
 		t.Error("a company's name stands in the log")
-	}
-	p.signal(syscall.SIGTERM)
-	p.exits(exitDone)
-	if f.settled() != rows {
-		t.Error("not every row is placed")
 	}
 }
 
