@@ -118,7 +118,7 @@ func (a *app) useLedger(ctx context.Context, env *config.Environment, applyEvent
 	if applyEvents {
 		var confirmed []jobs.Confirmed
 		confirmed, err = jobs.CatchUp(ctx, l)
-		a.sayConfirmed(confirmed)
+		a.printResolved(confirmed)
 	}
 	if err == nil {
 		err = do(l)

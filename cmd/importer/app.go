@@ -143,7 +143,7 @@ You can run any command again safely. It resumes where it stopped.`,
 	add("daily", a.templateCommand(), a.checkCommand(), a.runCommand())
 	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(),
 		a.cancelCommand(), a.retryCommand(), a.resolveCommand())
-	add("season", a.seasonCommand(), a.submitCommand(), a.approveCommand())
+	add("season", a.scheduleCommands(), a.submitCommand(), a.approveCommand())
 	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.subscriptionsCommand(),
 		a.notifyCommand())
 	add("money", a.balanceCommand(), a.depositCommand())

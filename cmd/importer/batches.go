@@ -17,8 +17,8 @@ import (
 	"bulkfiling/internal/retry"
 )
 
-// sayConfirmed prints the uncertain rows that an event resolved.
-func (a *app) sayConfirmed(confirmed []jobs.Confirmed) {
+// printResolved prints the uncertain rows that an event resolved.
+func (a *app) printResolved(confirmed []jobs.Confirmed) {
 	for _, s := range confirmed {
 		a.say("%s", s)
 	}
@@ -148,7 +148,7 @@ func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed 
 	defer stop()
 	for {
 		confirmed, err := jobs.ApplyEvents(ctx, l)
-		if a.sayConfirmed(confirmed); err != nil {
+		if a.printResolved(confirmed); err != nil {
 			return err
 		}
 		now, err := l.Progress(ctx, batch)

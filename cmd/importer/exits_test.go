@@ -77,10 +77,14 @@ func constructorOf(c *cobra.Command) string {
 	return ""
 }
 
-// conventionalName is seasonRunNowCommand for "importer season run-now". A command
-// that a shared function constructs has the rest of its work there.
+// conventionalName is approveCommand for "importer approve", and
+// scheduleRunNowCommand for "importer season run-now": a season is a schedule. A
+// command that a shared function constructs has the rest of its work there.
 func conventionalName(c *cobra.Command) string {
 	words := strings.FieldsFunc(c.CommandPath(), func(r rune) bool { return r == ' ' || r == '-' })[1:]
+	if words[0] == "season" {
+		words[0] = "schedule"
+	}
 	for i := range words[1:] {
 		words[i+1] = strings.ToUpper(words[i+1][:1]) + words[i+1][1:]
 	}

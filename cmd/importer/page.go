@@ -28,14 +28,14 @@ import (
 // places them.
 type page struct {
 	server
-	ledger  *ledger.Ledger
-	site    *web.Site
-	seasons *schedule.Scheduler // runs due schedules and those that the page starts
-	client  *filingapi.Client   // nil if none is configured
-	why     error               // the reason why client is nil
-	queue   *jobs.Queue
-	local   bool // reachable from this machine only
-	log     *slog.Logger
+	ledger    *ledger.Ledger
+	site      *web.Site
+	scheduler *schedule.Scheduler // runs due schedules and those that the page starts
+	client    *filingapi.Client   // nil if none is configured
+	why       error               // the reason why client is nil
+	queue     *jobs.Queue
+	local     bool // reachable from this machine only
+	log       *slog.Logger
 }
 
 func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, log *slog.Logger) (*page, error) {
@@ -54,12 +54,12 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	if err := l.Fleet().Announce(ctx, "serve", p.places()); err != nil {
 		return nil, err
 	}
-	p.seasons = s.env.Scheduler(l, p.client, log)
+	p.scheduler = s.env.Scheduler(l, p.client, log)
 	c := web.Config{
 		Ledger:       l,
 		Service:      p.service,
 		Ask:          p.ask,
-		Seasons:      p.seasons,
+		Seasons:      p.scheduler,
 		Concurrency:  s.env.Concurrency,
 		Public:       s.public,
 		Local:        p.local,
@@ -227,7 +227,7 @@ func (p *page) testNotices(ctx context.Context) ([]web.NotificationTarget, error
 // runSchedules runs due schedules until ctx ends.
 func (p *page) runSchedules(ctx context.Context) {
 	if p.client != nil {
-		p.seasons.Run(ctx)
+		p.scheduler.Run(ctx)
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 	"bulkfiling/internal/schedule"
 )
 
-func (a *app) seasonRunNowCommand() *cobra.Command {
+func (a *app) scheduleRunNowCommand() *cobra.Command {
 	var dry, yes bool
-	c := a.scheduleCommand("run-now NAME", "Run a schedule now",
+	c := a.oneScheduleCommand("run-now NAME", "Run a schedule now",
 		"  importer season run-now florida --dry-run\n  importer season run-now florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			return a.withScheduler(ctx, l, func(seasons *schedule.Scheduler, client *filingapi.Client) error {
-				return a.runSeason(ctx, l, seasons, client, s, dry, yes)
+			return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, client *filingapi.Client) error {
+				return a.runSchedule(ctx, l, scheduler, client, s, dry, yes)
 			})
 		})
 	c.Long = `run-now creates the batch of a schedule now. A schedule with --at files the whole
@@ -30,9 +30,10 @@ and creates nothing.`
 	return c
 }
 
-func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler, client *filingapi.Client,
+func (a *app) runSchedule(ctx context.Context, l *ledger.Ledger, scheduler *schedule.Scheduler,
+	client *filingapi.Client,
 	s ledger.Schedule, dry, yes bool) error {
-	r, err := seasons.Preview(ctx, s)
+	r, err := scheduler.Preview(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule
 			return err
 		}
 	}
-	f, err := seasons.RunNow(withAudit(ctx, "season-run", s.Name, ""), s, r.Run)
+	f, err := scheduler.RunNow(withAudit(ctx, "season-run", s.Name, ""), s, r.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning):
 		return fmt.Errorf("%w. To see the schedule: importer season show %s", err, s.Name)

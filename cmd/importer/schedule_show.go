@@ -17,7 +17,7 @@ import (
 	"bulkfiling/internal/schedule"
 )
 
-func (a *app) seasonListCommand() *cobra.Command {
+func (a *app) scheduleListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
@@ -26,11 +26,11 @@ func (a *app) seasonListCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withLedgerToList(c.Context(), "No schedules yet", func(l *ledger.Ledger) error {
-				seasons, err := l.Schedules().List(c.Context())
+				schedules, err := l.Schedules().List(c.Context())
 				if err != nil {
 					return err
 				}
-				return a.listSchedules(c.Context(), l, seasons, asJSON)
+				return a.listSchedules(c.Context(), l, schedules, asJSON)
 			})
 		},
 	}
@@ -62,16 +62,16 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.
 	}.print(a, items, asJSON)
 }
 
-func (a *app) seasonShowCommand() *cobra.Command {
+func (a *app) scheduleShowCommand() *cobra.Command {
 	var asJSON bool
-	c := a.scheduleCommand("show NAME", "Show a schedule: its next runs, company lists, past runs, and plan",
+	c := a.oneScheduleCommand("show NAME", "Show a schedule: its next runs, company lists, past runs, and plan",
 		"  importer season show florida\n  importer season show florida --json",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			return a.withScheduler(ctx, l, func(seasons *schedule.Scheduler, _ *filingapi.Client) error {
+			return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, _ *filingapi.Client) error {
 				if asJSON {
-					return a.showSeasonJSON(ctx, l, seasons, s)
+					return a.showScheduleJSON(ctx, l, scheduler, s)
 				}
-				return a.showSeason(ctx, l, seasons, s)
+				return a.showSchedule(ctx, l, scheduler, s)
 			})
 		})
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -81,7 +81,8 @@ func (a *app) seasonShowCommand() *cobra.Command {
 // shownRuns is how many runs are printed; --json has all.
 const shownRuns = 20
 
-func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler, s ledger.Schedule) error {
+func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *schedule.Scheduler,
+	s ledger.Schedule) error {
 	o, err := schedule.DecodeOptions(s)
 	if err != nil {
 		return err
@@ -140,7 +141,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedul
 	if len(next) == 0 || s.Paused {
 		return nil
 	}
-	plan, err := seasons.NextPlan(ctx, s)
+	plan, err := scheduler.NextPlan(ctx, s)
 	if err != nil || plan == nil {
 		return err
 	}
@@ -189,26 +190,26 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler,
+func (a *app) showScheduleJSON(ctx context.Context, l *ledger.Ledger, scheduler *schedule.Scheduler,
 	s ledger.Schedule) error {
 	line, err := schedule.LoadSummary(ctx, l, s)
 	if err != nil {
 		return err
 	}
 	type runLine struct {
-		ID     string          `json:"id"`
-		Due    time.Time       `json:"due"`
-		State  string          `json:"state"`
-		Missed int             `json:"missed"`
-		Roster string          `json:"roster"`
-		Batch  string          `json:"batch"`
-		Note   string          `json:"note"`
-		Plan   json.RawMessage `json:"plan,omitempty"`
+		ID          string          `json:"id"`
+		Due         time.Time       `json:"due"`
+		State       string          `json:"state"`
+		Missed      int             `json:"missed"`
+		CompanyList string          `json:"roster"`
+		Batch       string          `json:"batch"`
+		Note        string          `json:"note"`
+		Plan        json.RawMessage `json:"plan,omitempty"`
 	}
 	shown := struct {
 		schedule.Summary
 		Options  json.RawMessage `json:"options"`
-		Firings  []runLine       `json:"runs"`
+		Runs     []runLine       `json:"runs"`
 		NextPlan *schedule.Plan  `json:"nextPlan,omitempty"`
 	}{line, s.Options, []runLine{}, nil}
 	runs, err := l.Schedules().ListRuns(ctx, s.Name)
@@ -216,11 +217,11 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *sch
 		return err
 	}
 	for _, f := range runs {
-		shown.Firings = append(shown.Firings, runLine{f.ID, f.Due, string(f.State), f.Missed, f.CompanyList, f.Batch,
+		shown.Runs = append(shown.Runs, runLine{f.ID, f.Due, string(f.State), f.Missed, f.CompanyList, f.Batch,
 			f.Note, f.Plan})
 	}
 	if !line.Next.IsZero() {
-		if shown.NextPlan, err = seasons.NextPlan(ctx, s); err != nil {
+		if shown.NextPlan, err = scheduler.NextPlan(ctx, s); err != nil {
 			return err
 		}
 	}

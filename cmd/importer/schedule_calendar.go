@@ -18,12 +18,12 @@ import (
 
 // calendarFlags are the options of a calendar.
 type calendarFlags struct {
-	seasonFlags
+	scheduleFlags
 	from, to               string
 	asCSV, asJSON, verbose bool
 }
 
-func (a *app) seasonCalendarCommand() *cobra.Command {
+func (a *app) scheduleCalendarCommand() *cobra.Command {
 	var f calendarFlags
 	c := &cobra.Command{
 		Use:   "calendar [NAME]",
@@ -45,7 +45,7 @@ an API key.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.complete(); err != nil {
+			if err := f.applyFlags(); err != nil {
 				return err
 			}
 			err := a.withLedger(c.Context(),
@@ -112,16 +112,16 @@ func (a *app) loadCalendarList(ctx context.Context, l *ledger.Ledger, name strin
 		return r, err
 	}
 	if name == "" {
-		seasons, err := l.Schedules().List(ctx)
+		schedules, err := l.Schedules().List(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if len(seasons) != 1 {
+		if len(schedules) != 1 {
 			return nil, usage("name a schedule, or a company list with --roster FILE")
 		}
-		name = seasons[0].Name
+		name = schedules[0].Name
 	}
-	s, err := findSeason(ctx, l, name)
+	s, err := findSchedule(ctx, l, name)
 	if err != nil {
 		return nil, err
 	}

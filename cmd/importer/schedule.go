@@ -17,7 +17,7 @@ import (
 	"bulkfiling/internal/season"
 )
 
-func (a *app) seasonCommand() *cobra.Command {
+func (a *app) scheduleCommands() *cobra.Command {
 	return groupCommand("season", "File a company list on a schedule or ahead of its due dates",
 		`A schedule files a company list automatically. The ledger keeps every version of the
 list. When a schedule is due, one worker (or importer serve) creates a batch of it.
@@ -30,15 +30,15 @@ waits for: importer approve`,
   importer season add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
   importer season calendar all
   importer season show all`,
-		a.seasonAddCommand(), a.seasonListCommand(), a.seasonShowCommand(), a.seasonRunNowCommand(),
-		a.seasonPauseCommand("pause", "Pause a schedule", true),
-		a.seasonPauseCommand("resume", "Resume a paused schedule; runs missed while paused are skipped",
+		a.scheduleAddCommand(), a.scheduleListCommand(), a.scheduleShowCommand(), a.scheduleRunNowCommand(),
+		a.schedulePauseCommand("pause", "Pause a schedule", true),
+		a.schedulePauseCommand("resume", "Resume a paused schedule; runs missed while paused are skipped",
 			false),
-		a.seasonUpdateCommand(), a.seasonRemoveCommand(), a.seasonCalendarCommand())
+		a.scheduleUpdateCommand(), a.scheduleRemoveCommand(), a.scheduleCalendarCommand())
 }
 
-// seasonFlags are the options of a schedule.
-type seasonFlags struct {
+// scheduleFlags are the options of a schedule.
+type scheduleFlags struct {
 	options        schedule.Options
 	list, rules    string // files
 	product, state string
@@ -46,7 +46,7 @@ type seasonFlags struct {
 }
 
 // register adds the flags that say how a company list is read.
-func (f *seasonFlags) register(c *cobra.Command) {
+func (f *scheduleFlags) register(c *cobra.Command) {
 	o := &f.options
 	c.Flags().StringVar(&f.list, "roster", "", "the company list: a CSV or XLSX file")
 	c.Flags().StringVar(&f.product, "product", "", "the product (default: detected from the columns)")
@@ -61,8 +61,8 @@ func (f *seasonFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that override the built-in rules")
 }
 
-// complete fills the options from the flags.
-func (f *seasonFlags) complete() error {
+// applyFlags fills the options from the flags.
+func (f *scheduleFlags) applyFlags() error {
 	o := &f.options
 	o.Product, o.State = filing.Product(f.product), filing.State(f.state)
 	if f.rules == "" {
@@ -77,8 +77,8 @@ func (f *seasonFlags) complete() error {
 	return err
 }
 
-func (a *app) seasonAddCommand() *cobra.Command {
-	var f seasonFlags
+func (a *app) scheduleAddCommand() *cobra.Command {
+	var f scheduleFlags
 	c := &cobra.Command{
 		Use:   "add NAME --roster FILE",
 		Short: "Add a schedule for a company list",
@@ -101,12 +101,12 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 			if (f.options.At == "") == (f.options.Due == "") {
 				return usage(`set the time: --at "0 6 15 1 *" or --due "30 days before"`)
 			}
-			if err := f.complete(); err != nil {
+			if err := f.applyFlags(); err != nil {
 				return err
 			}
 			f.options.Zone = cmp.Or(f.options.Zone, schedule.LocalZone(a.getenv))
 			return a.withAnyLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
+				func(l *ledger.Ledger) error { return a.addSchedule(c.Context(), l, args[0], f) })
 		},
 	}
 	f.register(c)
@@ -120,8 +120,8 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 	return c
 }
 
-// addSeason checks and stores the company list, and prints the first run.
-func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f seasonFlags) error {
+// addSchedule checks and stores the company list, and prints the first run.
+func (a *app) addSchedule(ctx context.Context, l *ledger.Ledger, name string, f scheduleFlags) error {
 	content, err := readFile(f.list)
 	if err != nil {
 		return err
@@ -146,7 +146,8 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 		fmt.Fprintf(a.out, "The schedule %s already exists with these settings.\n", name)
 		return nil
 	}
-	fmt.Fprintf(a.out, "Schedule %s: %s of %s, %s.\n", name, count(done.CompanyList.Tally.Ready, "row"), done.Schedule.File,
+	fmt.Fprintf(a.out, "Schedule %s: %s of %s, %s.\n", name, count(done.CompanyList.Tally.Ready, "row"),
+		done.Schedule.File,
 		f.options.String())
 	if err := a.sayNext(ctx, l, done.Schedule); err != nil {
 		return err
@@ -219,8 +220,8 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) 
 	return err
 }
 
-// findSeason finds a schedule by its name.
-func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
+// findSchedule finds a schedule by its name.
+func findSchedule(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
 	s, err := schedule.Find(ctx, l, name)
 	if errors.Is(err, ledger.ErrNotFound) {
 		err = fmt.Errorf("there is no schedule %s (importer season list shows them)", name)
@@ -228,8 +229,8 @@ func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Sche
 	return s, err
 }
 
-// scheduleCommand is a command about one schedule.
-func (a *app) scheduleCommand(use, short, example string,
+// oneScheduleCommand is a command about one schedule.
+func (a *app) oneScheduleCommand(use, short, example string,
 	do func(context.Context, *ledger.Ledger, ledger.Schedule) error) *cobra.Command {
 	return &cobra.Command{
 		Use:     use,
@@ -238,7 +239,7 @@ func (a *app) scheduleCommand(use, short, example string,
 		Args:    one("schedule"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				s, err := findSeason(c.Context(), l, args[0])
+				s, err := findSchedule(c.Context(), l, args[0])
 				if err != nil {
 					return err
 				}
@@ -248,8 +249,8 @@ func (a *app) scheduleCommand(use, short, example string,
 	}
 }
 
-func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command {
-	return a.scheduleCommand(use+" NAME", short, "  importer season "+use+" florida",
+func (a *app) schedulePauseCommand(use, short string, paused bool) *cobra.Command {
+	return a.oneScheduleCommand(use+" NAME", short, "  importer season "+use+" florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if s.Paused != paused { // resuming twice would skip more runs
 				audited := withAudit(ctx, "season-"+use, s.Name, "")
@@ -264,7 +265,7 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 				return nil
 			}
 			fmt.Fprintf(a.out, "Schedule %s is resumed.\n", s.Name)
-			s, err := findSeason(ctx, l, s.Name)
+			s, err := findSchedule(ctx, l, s.Name)
 			if err != nil {
 				return err
 			}
@@ -272,8 +273,8 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 		})
 }
 
-func (a *app) seasonRemoveCommand() *cobra.Command {
-	return a.scheduleCommand("remove NAME", "Remove a schedule; its batches and orders stay",
+func (a *app) scheduleRemoveCommand() *cobra.Command {
+	return a.oneScheduleCommand("remove NAME", "Remove a schedule; its batches and orders stay",
 		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if err := l.Schedules().Remove(withAudit(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
 				return err
@@ -283,9 +284,10 @@ func (a *app) seasonRemoveCommand() *cobra.Command {
 		})
 }
 
-func (a *app) seasonUpdateCommand() *cobra.Command {
+func (a *app) scheduleUpdateCommand() *cobra.Command {
 	var file string
-	c := a.scheduleCommand("update NAME --roster FILE", "Replace the company list of a schedule and show what changes",
+	c := a.oneScheduleCommand("update NAME --roster FILE",
+		"Replace the company list of a schedule and show what changes",
 		"  importer season update florida --roster companies-2.xlsx",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if file == "" {
