@@ -47,7 +47,7 @@ func newWalk(t *testing.T) *walk {
 		c.Seasons = schedule.New(schedule.Config{
 			Ledger: c.Ledger,
 			Quoter: c.Ask,
-			By:     "a season",
+			By:     "a schedule",
 			Log:    c.Log,
 			Now:    func() time.Time { return time.Now().Add(w.later) },
 		})

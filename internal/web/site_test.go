@@ -81,7 +81,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		}
 		return pricing.NewRates(book, pricing.BuiltinFees()), nil
 	}
-	c.Seasons = schedule.New(schedule.Config{Ledger: l, Quoter: c.Ask, By: "a season", Log: c.Log})
+	c.Seasons = schedule.New(schedule.Config{Ledger: l, Quoter: c.Ask, By: "a schedule", Log: c.Log})
 	for _, f := range change {
 		f(&c)
 	}

@@ -70,26 +70,26 @@ func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seasons := e.Scheduler(l, client, slog.New(slog.DiscardHandler))
-	plan, err := seasons.NextPlan(t.Context(), done.Schedule)
+	scheduler := e.Scheduler(l, client, slog.New(slog.DiscardHandler))
+	plan, err := scheduler.NextPlan(t.Context(), done.Schedule)
 	if err != nil || plan.Priced || halted(t, l) != filing.HaltKey {
 		t.Errorf("%+v, %v, halted %q", plan, err, halted(t, l))
 	}
 	if err := l.Fleet().KeyAccepted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	turn, err := seasons.ManualRun(done.Schedule)
+	turn, err := scheduler.ManualRun(done.Schedule)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seasons.RunNow(t.Context(), done.Schedule, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
+	if _, err := scheduler.RunNow(t.Context(), done.Schedule, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
 		halted(t, l) != filing.HaltKey {
 		t.Errorf("%v, halted %q", err, halted(t, l))
 	}
 	status = http.StatusOK
-	if fired, err := seasons.RunNow(t.Context(), done.Schedule, turn); err != nil || fired.Batch == "" ||
+	if run, err := scheduler.RunNow(t.Context(), done.Schedule, turn); err != nil || run.Batch == "" ||
 		halted(t, l) != filing.NoHalt {
-		t.Errorf("%+v, %v, halted %q", fired, err, halted(t, l))
+		t.Errorf("%+v, %v, halted %q", run, err, halted(t, l))
 	}
 }
 

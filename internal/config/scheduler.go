@@ -18,7 +18,7 @@ import (
 // Scheduler returns the scheduler of a ledger. Without a client, its plans have no
 // prices and no schedule can run.
 func (e Environment) Scheduler(l *ledger.Ledger, client *filingapi.Client, log *slog.Logger) *schedule.Scheduler {
-	c := schedule.Config{Ledger: l, By: "a season", Log: log}
+	c := schedule.Config{Ledger: l, By: "a schedule", Log: log}
 	if host, err := os.Hostname(); err == nil {
 		c.By += ", on " + host
 	}
@@ -35,13 +35,13 @@ func (e Environment) Scheduler(l *ledger.Ledger, client *filingapi.Client, log *
 // and rejected keys say nothing about this ledger.
 func (e Environment) PriceSource(l *ledger.Ledger, client *filingapi.Client) pricing.Source {
 	return func(ctx context.Context) (pricing.Quoter, error) {
-		news, err := l.Notifications().FindReportable(ctx)
+		reportable, err := l.Notifications().FindReportable(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if news.Mode != "" && news.Mode != e.Mode() {
-			return nil, fmt.Errorf("%w: it has %s orders, but the API key is for %s orders", ledger.ErrMode, news.Mode,
-				e.Mode())
+		if reportable.Mode != "" && reportable.Mode != e.Mode() {
+			return nil, fmt.Errorf("%w: it has %s orders, but the API key is for %s orders", ledger.ErrMode,
+				reportable.Mode, e.Mode())
 		}
 		unbound := e.bind(ctx, l, client)
 		if unbound != nil && !errors.Is(unbound, filingapi.ErrKeyRefused) && !errors.Is(unbound, filingapi.ErrBusy) {
