@@ -157,7 +157,7 @@ func (s *Site) live(v *request, name string, look func(context.Context) (snapsho
 		case <-beat.C:
 			event(v.w, "beat", "")
 		case <-check.C:
-			if !v.mayGoOn() {
+			if !v.mayContinue() {
 				event(v.w, "gone", "")
 				_ = out.Flush()
 				return nil
@@ -194,9 +194,9 @@ func (s *snapshotSender) send(g snapshot, n int) {
 	}
 }
 
-// mayGoOn reports whether the session still has a role for the page. While the
+// mayContinue reports whether the session still has a role for the page. While the
 // ledger is unavailable, the stream continues.
-func (v *request) mayGoOn() bool {
+func (v *request) mayContinue() bool {
 	session, err := v.site.Ledger.Accounts().FindSession(v.ctx(), v.secret)
 	if err != nil {
 		return !errors.Is(err, ledger.ErrSession)

@@ -255,15 +255,15 @@ func TestWatchersNeedTheirRole(t *testing.T) {
 	watcher := func(may []ledger.Role) *request {
 		return &request{site: s.Site, r: asks, secret: secret, asked: route{may: may}}
 	}
-	if !watcher(viewer).mayGoOn() || !watcher(self).mayGoOn() || watcher(operator).mayGoOn() {
+	if !watcher(viewer).mayContinue() || !watcher(self).mayContinue() || watcher(operator).mayContinue() {
 		t.Error("an auditor looks at what every role may look at")
 	}
 	s.must(s.Ledger.Accounts().Change(t.Context(), a.ID, nil, false))
-	if watcher(viewer).mayGoOn() {
+	if watcher(viewer).mayContinue() {
 		t.Error("without a role the watcher goes on")
 	}
 	s.must(s.Ledger.Accounts().EndSession(t.Context(), secret))
-	if watcher(self).mayGoOn() {
+	if watcher(self).mayContinue() {
 		t.Error("without a session the watcher goes on")
 	}
 }
