@@ -54,7 +54,7 @@ func foldOnce(name string) string {
 	}
 	folded := strings.Join(strings.Fields(b.String()), " ")
 	if folded == "" {
-		// A name of symbols alone is told by them.
+		// A name of symbols only is kept as it is.
 		return strings.Join(strings.Fields(plain), " ")
 	}
 	for _, e := range legalEndings {

@@ -132,7 +132,7 @@ func checkOfficers(vs *violations, path string, t EntityType, officers []Officer
 		vs.add("officer.primary", path+"officers[0].isPrimary", "",
 			"no officer is primary: enter yes for exactly one")
 	}
-	if t == LLC && managers == len(officers) { // a title that is none is told of already
+	if t == LLC && managers == len(officers) { // invalid titles have their own error
 		vs.add("officer.member", path+"officers[0].title", officers[0].Title,
 			"an LLC needs at least one Member or Managing Member: change the title of an officer")
 	}

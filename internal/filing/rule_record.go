@@ -9,7 +9,7 @@ type CompanyColumn struct {
 	Field  string // the service's
 }
 
-// The columns that are compared with the record. ConfirmedName is where a person
+// The columns that are compared with the record. In ConfirmedNameColumn a person
 // accepts that the name differs.
 var (
 	CompanyIDColumn      = CompanyColumn{"Company ID", "companyId"}

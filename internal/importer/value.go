@@ -519,7 +519,7 @@ var countries = map[string]string{
 	"india": "IN", "china": "CN",
 }
 
-// readCount accepts a whole number, also as "3.0".
+// readCountry accepts a two-letter code or the name of a country.
 func (c *checker) readCountry(b *binding, text string) string {
 	if code, ok := countries[filing.FoldName(text)]; ok {
 		return code
@@ -532,7 +532,7 @@ func (c *checker) readCountry(b *binding, text string) string {
 	return ""
 }
 
-// readCount takes a whole number, also where a program made "3.0" of it.
+// readCount accepts a whole number, also as "3.0".
 func (c *checker) readCount(b *binding, text string) string {
 	whole, zeros, _ := strings.Cut(text, ".")
 	if isDigits(whole) && len(whole) <= 7 && strings.Trim(zeros, "0") == "" {

@@ -236,7 +236,7 @@ func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, befo
 	what := strings.Join(granted, " and ")
 	return l.keepAccessNotice(ctx, tx, name+" got the role "+what,
 		fmt.Sprintf(
-			"%s gave %s the role %s.\nIf nobody in your firm expects this, disable the account now: importer "+
+			"%s gave %s the role %s.\nIf no one in your firm expects this, disable the account now: importer "+
 				"accounts disable %q\n",
 			nameOr(auditPerson(ctx)), name, what, name))
 }

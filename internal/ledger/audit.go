@@ -122,7 +122,7 @@ var contradictions = []struct{ what, query string }{
 			FROM purchases p JOIN rows r ON r.id = p.row
 			WHERE p.bought = 1 AND r.result NOT IN ('placed', 'exists', 'placing') AND p.product <> 'company'
 			AND (',' || r.dropped || ',') NOT LIKE ('%,' || p.product || ',%')`},
-	{"a key is held by a row that sends nothing",
+	{"a key is claimed by a row that sends nothing",
 		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
 		WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
 	{"money is reserved for a row that sends nothing", `SELECT r.batch, r.number, CAST(r.held AS TEXT) FROM rows r

@@ -27,7 +27,7 @@ type AuditEvent struct {
 	By   string // who
 	From string // where from: an address, a terminal
 	What string // "deposit", "approve", "pause" …
-	Of   string // what it was done to: a batch, a season, an account …
+	Of   string // what it was done to: a batch, a schedule, an account …
 	Note string // plain text
 }
 
@@ -47,13 +47,12 @@ func (a *auditing) used() bool {
 	return a.recorded
 }
 
-// untilKnown makes a change under an act once, also where the database's word on
-// its commit is lost: it is tried again until it is known to be made, and the
-// act's ID tells that it was.
+// untilKnown makes the change of an audit event once. It retries a commit of
+// unknown outcome; ErrDone then means that it succeeded.
 func (db *database) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error) error {
 	a, _ := ctx.Value(auditKey{}).(*auditing)
 	if a == nil || a.used() {
-		return db.change(ctx, f) // nothing would tell that it was made
+		return db.change(ctx, f) // without an event of its own, a repetition would make it twice
 	}
 	lost := false
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {

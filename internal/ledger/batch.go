@@ -298,7 +298,7 @@ func (db *database) onBatch(ctx context.Context, batch, query string,
 }
 
 const (
-	canceledUnsent    = "taken back before it was sent; to send it after all: importer retry BATCH --canceled"
+	canceledUnsent    = "canceled before it was sent; to send it: importer retry BATCH --canceled"
 	canceledUncertain = "canceled after it was sent without an answer: check the dashboard, then resolve it"
 )
 
@@ -341,7 +341,7 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 
 // RetryBatch makes every rejected row ready again, and every row that is held
 // back because of its company's record, and returns their number. In
-// a batch that was canceled they may go again; what was taken back stays so.
+// a batch that was canceled they may go again; its canceled rows stay canceled.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows, err = affected(tx.ExecContext(ctx,
@@ -370,9 +370,9 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 	return rows, nil
 }
 
-// unsent is a canceled row of which the service never made anything: whatever
-// attempt there was ended with an answer that says so. One that was uncertain,
-// and was taken back by who settled it, is not: a late answer may still come.
+// unsent is a canceled row of which the service never made anything: its
+// attempts, if any, ended with an answer that says so. One that was uncertain,
+// resolved and then canceled, is not: a late answer may still come.
 const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = rows.id
 	AND a.class NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) +
 	`', '` + string(filing.KeyRefused) + `'))`

@@ -298,7 +298,7 @@ func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err 
 			}
 		}
 		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("settle row %d by the event %s: %w", m.row.row, m.order.event, failed))
+			err = errors.Join(err, fmt.Errorf("resolve row %d by the event %s: %w", m.row.row, m.order.event, failed))
 			continue
 		}
 		settled = append(settled, Settled{
@@ -320,7 +320,7 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 			if _, err := g.productsOf(row, []string{s.order}); err != nil {
 				return err // it may have become another row's since
 			}
-			message := "placed: no answer came, but the service told of the order " + s.order + " (event " + s.event +
+			message := "placed: no answer came, but the filing service reported the order " + s.order + " (event " + s.event +
 				"), which can only be this row's"
 			switch {
 			case s.product == filing.Formation && s.company != "":
@@ -339,7 +339,7 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 			WHERE items.id = v.id AND items.order_id = ''
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 			[]record{{number("id", d.nameless), text("order_id", s.order), text("type", s.orderType)}}},
-		{"hand events to their order", reopenEvents, []record{{text("order_id", s.order)}}},
+		{"record the rows of events", reopenEvents, []record{{text("order_id", s.order)}}},
 	})
 }
 
@@ -383,7 +383,7 @@ func (g *groupWriter) placedAs(s *rowState, orderIDs []string, of map[string]fil
 	cost := money.Cost{
 		Amount:    s.reserved,
 		Certainty: s.cost.Certainty,
-	} // what was reserved is spent, whatever of it is whose
+	} // The whole reservation is booked on the first item.
 	for _, i := range items {
 		if i.Product != "" {
 			made = append(made, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: cost})

@@ -57,7 +57,7 @@ type SecondError struct {
 func (*SecondError) Is(target error) bool { return target == ErrSecond }
 
 func (e *SecondError) Error() string {
-	return ErrSecond.Error() + ": " + e.say(cmp.Or(e.By, "whoever asks"), "has", "does")
+	return ErrSecond.Error() + ": " + e.say(cmp.Or(e.By, "the person who asks"), "has", "does")
 }
 
 // ToYou says it to the person it is about.

@@ -508,7 +508,7 @@ func (a *applier) write() error {
 			SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}}
 			WHERE TRUE ON CONFLICT (key) DO NOTHING`,
 			a.documents},
-		{"note what became of events",
+		{"record the outcome of events",
 			`UPDATE events SET state = v.state, row = v.row, note = v.note {{v}} WHERE events.seq = v.seq`,
 			a.states},
 	})

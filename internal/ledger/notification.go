@@ -321,7 +321,7 @@ func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
 		n.ID, n.due, toMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
 	if err != nil {
-		return fmt.Errorf("settle notification %d: %w", n.ID, err)
+		return fmt.Errorf("record the end of notification %d: %w", n.ID, err)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 // nameOr is a name within a sentence.
 func nameOr(name string) string {
 	if name == "" {
-		return "somebody"
+		return "someone"
 	}
 	return name
 }

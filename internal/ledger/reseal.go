@@ -396,7 +396,7 @@ func (l SealKeys) DropOld(ctx context.Context) error {
 	}
 	return l.changeKeys(ctx, func(keys []string) ([]string, error) {
 		if !slices.Equal(keys, checked) {
-			return nil, fmt.Errorf("the keys were changed meanwhile, and none was dropped: %w", ErrKeyFresh)
+			return nil, fmt.Errorf("another process changed the keys, so none was dropped: %w", ErrKeyFresh)
 		}
 		return keys[:1], nil
 	})

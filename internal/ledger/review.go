@@ -288,7 +288,7 @@ func (l *Ledger) CountHeldBack(ctx context.Context, batch string) (int, error) {
 	if err := l.read.QueryRowContext(ctx,
 		`SELECT COUNT(*) FROM rows r WHERE r.batch = $1 AND r.result = 'invalid' AND r.request <> ''`,
 		batch).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count the rows of batch %s that are held back: %w", batch, err)
+		return 0, fmt.Errorf("count the rows of batch %s that differ from the record: %w", batch, err)
 	}
 	return n, nil
 }

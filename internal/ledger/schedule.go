@@ -32,7 +32,7 @@ type Schedule struct {
 	Timing      string          // as it was typed
 	Approval    bool            // each run waits for approval
 	Paused      bool
-	Since       time.Time // what was due before is none of its business
+	Since       time.Time // reports due earlier are not filed
 	Changed     time.Time // when it got its present company list
 	Version     int       // counts its changes
 	CreatedBy   string
@@ -42,7 +42,7 @@ type Schedule struct {
 // ListVersion is a version of a schedule's company list.
 type ListVersion struct {
 	Hash  string
-	Since time.Time // from when on it was the season's
+	Since time.Time // from when on the schedule uses it
 }
 
 // RunState is the state of a run.
@@ -55,9 +55,9 @@ const (
 	RunFailed RunState = "failed" // it made none, and the note says why
 )
 
-// Run is one time that a season was due.
+// Run is one time that a schedule is due.
 type Run struct {
-	ID          string // made of the season and the moment: the same on every machine
+	ID          string // made of the schedule and the moment: the same on every machine
 	Schedule    string
 	Due         time.Time
 	CompanyList string // the version it was made from
@@ -133,7 +133,7 @@ func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyLis
 	return r, nil
 }
 
-// Add adds a season. It reports false, and changes nothing, where there is
+// Add adds a schedule. It reports false, and changes nothing, where there is
 // one of that name.
 func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) {
 	since := s.Since
@@ -190,7 +190,7 @@ func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion
 	return all, nil
 }
 
-// Change changes what a season files and when; paused it stays as it is. It
+// Change changes what a schedule files and when; a paused one stays paused. It
 // returns ErrStale where s.Version is not the present one: another person has
 // changed, paused, resumed or removed it since.
 func (l Schedules) Change(ctx context.Context, s Schedule) error {
@@ -217,7 +217,7 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	return nil
 }
 
-// List lists all seasons by name.
+// List lists all schedules by name.
 func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 	rows, err := l.read.QueryContext(ctx,
 		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version,

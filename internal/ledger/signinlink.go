@@ -19,9 +19,10 @@ var ErrSignInLink = errors.New("the link is no longer valid: ask for a new one")
 // sets a new one, and nothing else.
 var ErrReset = errors.New("the account already has a password: this link sets a new one")
 
-// ErrVouch is returned for vouching for an account by the person who made the
-// link that its credentials came by, or whose own came by one of theirs.
-var ErrVouch = errors.New("somebody who has nothing to do with the link has to vouch for the account")
+// ErrVouch is returned for vouching for an account by the
+// person who made the link behind its credentials, or by anyone in the chain of
+// links behind that person's.
+var ErrVouch = errors.New("a person who did not take part in making the link must vouch for the account")
 
 // SignInLink is an open one-time link, without its secret.
 type SignInLink struct {
@@ -252,7 +253,7 @@ func (l Accounts) FindLinkNews(ctx context.Context, account string) (*LinkNews, 
 	err := l.read.QueryRowContext(ctx, `SELECT link_by, link_at, link_used_at FROM accounts WHERE id = $1`,
 		account).Scan(&n.By, &at, &used)
 	if err != nil {
-		return nil, fmt.Errorf("read what account %s is told: %w", account, err)
+		return nil, fmt.Errorf("read the last link to account %s: %w", account, err)
 	}
 	if at == 0 || l.now().Sub(fromMillis(max(at, used))) > newsLife {
 		return nil, nil

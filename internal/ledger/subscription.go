@@ -437,8 +437,8 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 				WHERE id = $1`,
 				[]any{
 					row, "renewed under its annual subscription as " + order +
-						"; nothing was ordered. The service charges renewals by itself: importer deposit --adjust " +
-						"enters it", now,
+						"; nothing was ordered. The filing service charges renewals automatically: enter the " +
+						"charge with importer deposit --adjust", now,
 				}},
 			{`UPDATE items
 				SET subscription_at = $2

@@ -15,7 +15,7 @@ type Try struct {
 	Kind    string // what is proved: "code", "passkey"; "" for a password. Each kind has its own counters
 	Name    string // the account's name, as it was typed
 	From    string // the address it comes from
-	Browser string // the cookie of a known browser: see KnowBrowser; "" for none
+	Browser string // the cookie of a known browser: see RememberBrowser; "" for none
 	Session string // the secret of the session in which its owner tries; "" for none
 }
 

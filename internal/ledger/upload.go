@@ -18,7 +18,7 @@ import (
 
 // ErrStale is returned for a change of something that another person has
 // changed since it was read.
-var ErrStale = errors.New("somebody has changed it meanwhile")
+var ErrStale = errors.New("another person has changed it since you opened it")
 
 // Upload is a sheet that was handed over and is not placed yet. Its content and
 // its edits are sealed like Social Security numbers, which they may hold.
@@ -49,7 +49,7 @@ func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, 
 	err := l.keepUpload(ctx, &u, content)
 	if err != nil {
 		_, _ = l.exclusively(withoutAudit(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
-			u.ID) // or PruneUploads does it
+			u.ID) // Uploads.Prune deletes what this leaves
 		return u, fmt.Errorf("save the spreadsheet %s: %w", u.File, err)
 	}
 	return u, nil

@@ -28,7 +28,7 @@ func newWriteLock(dir string) *writeLock {
 	}
 }
 
-// lock waits for this process's turn. A nil turns never waits.
+// lock waits for this process's turn. A nil writeLock never waits.
 func (t *writeLock) lock() error {
 	if t == nil {
 		return nil

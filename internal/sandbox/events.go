@@ -177,7 +177,7 @@ func (s *Service) moveAllFilings(ctx context.Context, to func(*Item) bool) ([]Ev
 	return values(events), moved
 }
 
-// change changes the status of a filing and returns its events. An exception that
+// changeStatus changes the status of a filing and returns its events. An exception that
 // is not raised again is cured. The caller holds s.mu.
 func (s *Service) changeStatus(item *Item, to func()) []*Event {
 	was, had := item.Status, item.Exception

@@ -232,7 +232,7 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 </style>
 <h1>{{.Title}}</h1>
 {{if not .Dashboard}}
-{{if .Outage}}<p class="bad">The service is down ({{.Outage}}).</p>{{end}}
+{{if .Outage}}<p class="bad">The filing service is down ({{.Outage}}).</p>{{end}}
 <dl>
 <div><dt>Balance</dt><dd>{{money .Books.Balance}}</dd></div>
 <div><dt>Opening balance</dt><dd>{{money .Books.Opening}}</dd></div>
@@ -250,11 +250,11 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 {{range .}}<tr><td>{{clock .At}}<td>{{.Rule}}<td><code>{{.Method}} {{.Path}}</code><td>{{.Message}}{{end}}
 </table>{{end}}
 <h2>Active faults</h2>
-{{with .Faults}}<table><tr><th>Fault<th>Endpoint<th>Company<th class="n">Rate<th class="n">Fired
+{{with .Faults}}<table><tr><th>Fault<th>Endpoint<th>Company<th class="n">Rate<th class="n">Times
 {{range .}}<tr><td>{{.Name}}<td>{{.Endpoint}}<td>{{.Company}}
 <td class="n">{{or .Rate 1}}<td class="n">{{.Fired}}{{end}}
 </table>{{else}}{{if not .Webhook}}<p>None.</p>{{end}}{{end}}
-{{with .Webhook}}<table><tr><th>Fault of deliveries<th class="n">Rate<th class="n">Fired
+{{with .Webhook}}<table><tr><th>Fault of deliveries<th class="n">Rate<th class="n">Times
 {{range .}}<tr><td>{{.Name}}<td class="n">{{or .Rate 1}}<td class="n">{{.Fired}}{{end}}
 </table>{{end}}
 <h2>Webhook endpoints</h2>
@@ -291,7 +291,7 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 <td class="n">{{money .Total}}{{end}}
 </table>{{else}}<p>None.</p>{{end}}
 {{with .Controls}}<h2>Controls</h2>
-<p>Send them with <code>Content-Type: application/json</code>. Programs read the books at <code>/books.json</code>.</p>
+<p>Send them with <code>Content-Type: application/json</code>. Programs read all of this at <code>/books.json</code>.</p>
 <table>{{range .}}<tr><td><code>{{index . 0}}</code><td><code>{{index . 1}}</code>{{end}}</table>{{end}}
 </html>
 `))

@@ -82,7 +82,7 @@ func (s *Service) findUser(key string) *User {
 
 func (s *Service) getUser(c *call) (any, error) {
 	if !userID.MatchString(c.id) && !emailLike.MatchString(c.id) {
-		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a user id nor an e-mail", c.id)
+		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a user id nor an email address", c.id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Service) getUser(c *call) (any, error) {
 // createUser refuses an email address or phone number of any organization's user. Source: spec sections 2 and 7.
 func (s *Service) createUser(c *call) (any, error) {
 	u := User{FullName: c.body.text("fullName"), Email: c.body.text("email")}
-	c.body.matches("email", u.Email, emailLike, "an e-mail address")
+	c.body.matches("email", u.Email, emailLike, "an email address")
 	var phoned bool
 	if u.PhoneNumber, phoned = c.body.maybeText("phoneNumber"); phoned && !e164.MatchString(u.PhoneNumber) {
 		c.body.fail("phoneNumber", "must be in E.164 form, not %q", u.PhoneNumber)
