@@ -70,9 +70,9 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		}
 	}
 	switch {
-	case errors.Is(err, ledger.ErrApproved):
+	case errors.Is(err, ledger.ErrNoApprovalWanted):
 		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
-	case errors.Is(err, ledger.ErrPlan):
+	case errors.Is(err, ledger.ErrChanged):
 		return fmt.Errorf("%w. The new plan is shown above. To approve it: importer approve %s", err, b.ID)
 	case err != nil:
 		return err

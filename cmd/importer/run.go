@@ -275,7 +275,7 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 	}
 	err := r.approveCosts(ctx, r.ledger, r.batch, r.flags.yes)
 	switch {
-	case errors.Is(err, ledger.ErrSecond):
+	case errors.Is(err, ledger.ErrSecondPerson):
 		r.say("Nothing was approved: %v.", err)
 	case err != nil && !errors.Is(err, errDeclined):
 		return false, err

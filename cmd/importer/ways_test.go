@@ -132,7 +132,7 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	for _, b := range batches {
 		if b.Approval.State == ledger.ApprovalWanted {
-			ts.Check(l.Approvals().Approve(ctx, b.ID, b.Approval.Plan, "vera"))
+			ts.Check(l.Approvals().Approve(ctx, b.ID, b.Approval.Hash, "vera"))
 		}
 		c, err := l.Approvals().CostIncrease(ctx, b.ID)
 		ts.Check(err)

@@ -605,7 +605,7 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 		p := f.planOf(fired)
 		b, err := l.Batch(f.Context(), fired.Batch)
 		f.must(err)
-		if b.Approval.State != ledger.ApprovalWanted || b.Approval.Plan != p.Approval || !b.Open {
+		if b.Approval.State != ledger.ApprovalWanted || b.Approval.Hash != p.Approval || !b.Open {
 			t.Fatalf("%+v", b)
 		}
 		if end := f.run(l, b.ID, patient); end.Reason != jobs.NotApproved || len(f.seen("POST", "/v1/orders")) != 0 {
@@ -620,19 +620,19 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 			return pricing.Approve(f.Context(), l, stands, b.ID, hash, "Ana")
 		}
 		now, err := approve(p.Approval)
-		if !errors.Is(err, ledger.ErrPlan) || now.Hash == p.Approval || now.Total.Amount != 6*each ||
+		if !errors.Is(err, ledger.ErrChanged) || now.Hash == p.Approval || now.Total.Amount != 6*each ||
 			now.Counts[filing.Ready] != 5 {
 			t.Errorf("%+v, %v", now, err)
 		}
 		if plan, err := schedule.LoadPlanOfBatch(f.Context(), l, b.ID); err != nil || plan == nil {
 			t.Errorf("%+v, %v", plan, err)
 		}
-		if _, err := approve(p.Approval); !errors.Is(err, ledger.ErrPlan) {
+		if _, err := approve(p.Approval); !errors.Is(err, ledger.ErrChanged) {
 			t.Error(err)
 		}
 		_, err = approve(now.Hash)
 		f.must(err)
-		if given, err := approve(now.Hash); !errors.Is(err, ledger.ErrApproved) || given.Batch.Approval.By != "Ana" {
+		if given, err := approve(now.Hash); !errors.Is(err, ledger.ErrNoApprovalWanted) || given.Batch.Approval.By != "Ana" {
 			t.Errorf("%+v, %v", given.Batch, err)
 		}
 		f.run(l, b.ID, patient)

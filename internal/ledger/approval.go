@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// ErrPlan is returned for an approval of something else than what would be
+// ErrChanged is returned for an approval of something else than what would be
 // placed: the rows, or what they cost, have changed since it was looked at.
-var ErrPlan = errors.New("it has changed since it was reviewed")
+var ErrChanged = errors.New("it has changed since it was reviewed")
 
-// ErrSecond is returned for an approval by a contributor of what is approved,
+// ErrSecondPerson is returned for an approval by a contributor of what is approved,
 // where a second person is wanted: see SecondError.
-var ErrSecond = errors.New("a second person has to approve it")
+var ErrSecondPerson = errors.New("a second person has to approve it")
 
-// ErrHandedIn is returned for a batch that is already submitted.
-var ErrHandedIn = errors.New("it is already submitted")
+// ErrSubmitted is returned for a batch that is already submitted.
+var ErrSubmitted = errors.New("it is already submitted")
 
-// ErrApproved is returned for an approval that was not requested, or that was
+// ErrNoApprovalWanted is returned for an approval that was not requested, or that was
 // given already.
-var ErrApproved = errors.New("no approval is needed")
+var ErrNoApprovalWanted = errors.New("no approval is needed")
 
 // ErrNotOpen is returned for an approval of a batch that is not submitted yet: who
 // takes part in it is known when it is.
@@ -40,7 +40,7 @@ const (
 // Approval is the approval of a batch, tied to its content and cost.
 type Approval struct {
 	State   ApprovalState
-	Plan    string // names content and cost of what is to be approved
+	Hash    string // names content and cost of what is to be approved
 	AskedBy string // who submitted the batch; "" if not known by name
 	Second  bool   // it has to be the approval of a second person
 	By      string
@@ -90,7 +90,7 @@ func askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second boo
 }
 
 // ChangePlan puts a plan in place of the one that waits for approval, unless
-// another one is there. It returns ErrNotFound, and ErrApproved if the approval
+// another one is there. It returns ErrNotFound, and ErrNoApprovalWanted if the approval
 // was given meanwhile: it stands.
 func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -101,7 +101,7 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 		case err != nil:
 			return err
 		case state != ApprovalWanted:
-			return ErrApproved
+			return ErrNoApprovalWanted
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2`, batch, from, to)
 		return err
@@ -114,7 +114,7 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 
 // Submit opens a prepared batch, pinned to the plan that was looked at. Where the
 // policy wants a second person it waits for their approval, which it reports, and
-// otherwise has that of by. It returns ErrNotFound, ErrHandedIn, and ErrImport for
+// otherwise has that of by. It returns ErrNotFound, ErrSubmitted, and ErrImport for
 // one that is not prepared.
 func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
@@ -123,7 +123,7 @@ func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bo
 		case err != nil:
 			return err
 		case s.open:
-			return ErrHandedIn
+			return ErrSubmitted
 		case s.canceled:
 			return ErrCanceled
 		case !s.prepared:
@@ -167,18 +167,18 @@ func (db *database) hold(ctx context.Context, tx *sql.Tx, batch string) error {
 	}
 	var a Approval
 	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second FROM batches WHERE id = $1`, batch).Scan(&a.State,
-		&a.Plan, &a.Second); err != nil {
+		&a.Hash, &a.Second); err != nil {
 		return err
 	}
 	if a.Second && a.State != NoApproval {
 		return nil
 	}
-	return askApproval(ctx, tx, batch, a.Plan, true)
+	return askApproval(ctx, tx, batch, a.Hash, true)
 }
 
 // Approve lets a batch go. The plan must be the one that is wanted. Where the
 // policy wants a second person, now or when the batch was submitted, by must be
-// one. It returns ErrNotFound, ErrApproved, ErrNotOpen, ErrPlan, and a *SecondError.
+// one. It returns ErrNotFound, ErrNoApprovalWanted, ErrNotOpen, ErrChanged, and a *SecondError.
 func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
@@ -191,11 +191,11 @@ func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {
 		case err != nil:
 			return err
 		case state != ApprovalWanted:
-			return ErrApproved
+			return ErrNoApprovalWanted
 		case !open:
 			return ErrNotOpen
 		case plan != wanted:
-			return ErrPlan
+			return ErrChanged
 		}
 		if err := l.secondPerson(ctx, tx, batch, by); err != nil {
 			return err

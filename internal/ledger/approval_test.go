@@ -14,11 +14,11 @@ func TestChangePlanKeepsAnApproval(t *testing.T) {
 		s.add(l, "a", reports("a", 2)...)
 		plan := func(want string, state ledger.ApprovalState) {
 			s.Helper()
-			if b, err := l.Batch(ctx, "a"); err != nil || b.Approval.Plan != want || b.Approval.State != state {
+			if b, err := l.Batch(ctx, "a"); err != nil || b.Approval.Hash != want || b.Approval.State != state {
 				s.Errorf("%+v %v, want plan %q %s", b.Approval, err, want, state)
 			}
 		}
-		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "", "new"), ledger.ErrApproved) // none was asked for
+		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "", "new"), ledger.ErrNoApprovalWanted) // none was asked for
 		s.wantErr(l.Approvals().ChangePlan(ctx, "nowhere", "", "new"), ledger.ErrNotFound)
 		s.must(l.Approvals().Request(ctx, "a", "one"))
 		s.must(l.Approvals().ChangePlan(ctx, "a", "one", "two"))
@@ -26,7 +26,7 @@ func TestChangePlanKeepsAnApproval(t *testing.T) {
 		s.must(l.Approvals().ChangePlan(ctx, "a", "one", "three")) // of two who look at once the first's stands
 		plan("two", ledger.ApprovalWanted)
 		s.must(l.Approvals().Approve(ctx, "a", "two", "vera"))
-		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "two", "four"), ledger.ErrApproved)
+		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "two", "four"), ledger.ErrNoApprovalWanted)
 		plan("two", ledger.ApprovalGiven)
 	})
 }

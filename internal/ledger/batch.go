@@ -424,7 +424,7 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 	var created, approved, canceled int64
 	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows,
 		&b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.CreatedBy, &created,
-		&b.Approval.State, &b.Approval.Plan, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
+		&b.Approval.State, &b.Approval.Hash, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
 		&approved); err != nil {
 		return b, err
 	}

@@ -88,8 +88,8 @@ func TestApproval(t *testing.T) {
 		for _, c := range []struct {
 			batch, plan string
 			want        error
-		}{{"a", "plan 2", ledger.ErrPlan}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil},
-			{"a", "plan 1", ledger.ErrApproved}} {
+		}{{"a", "plan 2", ledger.ErrChanged}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil},
+			{"a", "plan 1", ledger.ErrNoApprovalWanted}} {
 			if err := l.Approvals().Approve(ctx, c.batch, c.plan, "Ana"); !is(err, c.want) {
 				s.Errorf("%+v: %v", c, err)
 			}

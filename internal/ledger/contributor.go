@@ -44,7 +44,7 @@ var partWords = map[Part]string{
 	PartResolve:  "marked a row of this batch as not placed",
 }
 
-// SecondError says why a person may not approve. It is ErrSecond.
+// SecondError says why a person may not approve. It is ErrSecondPerson.
 type SecondError struct {
 	By     string // who may not; "" if not known by name
 	Part   Part   // what they, or Other, did; "" where they may approve nothing
@@ -53,11 +53,11 @@ type SecondError struct {
 	Typed  bool   // a command asks, and the policy covers commands: an approver signs in to the page
 }
 
-// Is makes it ErrSecond.
-func (*SecondError) Is(target error) bool { return target == ErrSecond }
+// Is makes it ErrSecondPerson.
+func (*SecondError) Is(target error) bool { return target == ErrSecondPerson }
 
 func (e *SecondError) Error() string {
-	return ErrSecond.Error() + ": " + e.say(cmp.Or(e.By, "the person who asks"), "has", "does")
+	return ErrSecondPerson.Error() + ": " + e.say(cmp.Or(e.By, "the person who asks"), "has", "does")
 }
 
 // ToYou says it to the person it is about.
@@ -341,7 +341,7 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 		}
 		err := l.mayApprove(ctx, l.read, batch, a.Name)
 		switch {
-		case errors.Is(err, ErrSecond):
+		case errors.Is(err, ErrSecondPerson):
 		case err != nil:
 			return nil, err
 		default:
@@ -401,7 +401,7 @@ func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 		return "", "", err
 	}
 	by := auditPerson(ctx)
-	if err = db.mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecond) {
+	if err = db.mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecondPerson) {
 		return "", "", err
 	}
 	if err := contribute(ctx, tx, batch, by, part); err != nil {

@@ -39,7 +39,7 @@ func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease
 }
 
 // ApproveCosts approves what the rows of a batch cost that wait for a new
-// approval, as it was looked at. It returns ErrPlan where more waits or it has
+// approval, as it was looked at. It returns ErrChanged where more waits or it has
 // become dearer since, and a *SecondError if another person has to approve.
 func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
@@ -56,7 +56,7 @@ func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIn
 			return err
 		}
 		if rows != looked.Rows || cost != looked.Cost.Amount {
-			return ErrPlan
+			return ErrChanged
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE rows

@@ -47,7 +47,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		}
 		stale := increase
 		stale.Cost.Amount--
-		if err := l.Approvals().ApproveCosts(ctx, "a", stale); !errors.Is(err, ledger.ErrPlan) {
+		if err := l.Approvals().ApproveCosts(ctx, "a", stale); !errors.Is(err, ledger.ErrChanged) {
 			s.Errorf("another cost than the present one was approved: %v", err)
 		}
 		s.must(l.Approvals().ApproveCosts(ctx, "a", increase))
@@ -79,7 +79,7 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 		s.begin(l, dearer)
 		increase, err := l.Approvals().CostIncrease(s.Context(), "a")
 		s.must(err)
-		if err := l.Approvals().ApproveCosts(ana, "a", increase); !errors.Is(err, ledger.ErrSecond) {
+		if err := l.Approvals().ApproveCosts(ana, "a", increase); !errors.Is(err, ledger.ErrSecondPerson) {
 			s.Errorf("%v", err)
 		}
 		s.must(l.Approvals().ApproveCosts(ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ben"}), "a", increase))

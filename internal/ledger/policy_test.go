@@ -107,13 +107,13 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
 			s.Errorf("sendable: %v, %v", ids, err)
 		}
-		s.wantErr(l.Approvals().Approve(ctx, "a", "", "ana"), ledger.ErrSecond)
+		s.wantErr(l.Approvals().Approve(ctx, "a", "", "ana"), ledger.ErrSecondPerson)
 
 		s.imported(l, "b", "ana")
 		s.must(l.Approvals().Request(byAna, "b", "plan"))
 		s.must(l.OpenBatch(byAna, "b"))
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
-		s.wantErr(l.Approvals().Approve(ctx, "b", "plan", "ana"), ledger.ErrSecond)
+		s.wantErr(l.Approvals().Approve(ctx, "b", "plan", "ana"), ledger.ErrSecondPerson)
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
 		s.must(l.Approvals().Approve(ctx, "a", "", "ben"))
 		s.must(l.Approvals().Approve(ctx, "b", "plan", "ben"))
@@ -172,16 +172,16 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		link := linkBy("ana")
 		_, err := l.Accounts().UseSignInLink(ctx, link) // ben has no password: it signs in
 		s.must(err)
-		tries("ana", "ben", ledger.ErrSecond)
-		tries("ben", "ana", ledger.ErrSecond) // whichever of the two names
+		tries("ana", "ben", ledger.ErrSecondPerson)
+		tries("ben", "ana", ledger.ErrSecondPerson) // whichever of the two names
 		tries("cid", "ben", nil)
 		ben, err := l.Accounts().Find(ctx, "ben")
 		s.must(err)
 		s.must(l.Accounts().SetPassword(ctx, ben.ID, password))
-		tries("ana", "ben", ledger.ErrSecond)
+		tries("ana", "ben", ledger.ErrSecondPerson)
 		_, err = l.Accounts().SignIn(ctx, ledger.Try{Name: "ben"}, password)
 		s.must(err)
-		tries("ana", "ben", ledger.ErrSecond) // ana may have set it
+		tries("ana", "ben", ledger.ErrSecondPerson) // ana may have set it
 		s.wantErr(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-vouch"}),
 			ben.ID), ledger.ErrVouch)
 		s.must(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "cid", What: "account-vouch"}),
@@ -196,22 +196,22 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		s.must(err)
 		_, err = l.Accounts().SignIn(ctx, ledger.Try{Name: "ben"}, another)
 		s.must(err)
-		tries("ana", "ben", ledger.ErrSecond)
+		tries("ana", "ben", ledger.ErrSecondPerson)
 		tries("cid", "ben", nil)
 
 		// Through a second link the first is not forgotten, and what ben makes is ana's.
 		link = linkBy("cid")
 		_, err = l.Accounts().ResetPassword(ctx, link, another)
 		s.must(err)
-		tries("ana", "ben", ledger.ErrSecond)
-		tries("cid", "ben", ledger.ErrSecond)
+		tries("ana", "ben", ledger.ErrSecondPerson)
+		tries("cid", "ben", ledger.ErrSecondPerson)
 		dot, err := l.Accounts().Find(ctx, "dot")
 		s.must(err)
 		link, err = l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ben"}), dot.ID, time.Hour)
 		s.must(err)
 		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.must(err)
-		tries("ana", "dot", ledger.ErrSecond)
+		tries("ana", "dot", ledger.ErrSecondPerson)
 
 		for _, by := range []string{"ana", "ben", "cid", "dot"} {
 			s.wantErr(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: by, What: "account-vouch"}),
@@ -221,7 +221,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		s.must(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "eve", What: "account-vouch"}),
 			ben.ID))
 		tries("ana", "ben", nil)
-		tries("ana", "dot", ledger.ErrSecond)
+		tries("ana", "dot", ledger.ErrSecondPerson)
 		s.must(l.Accounts().VouchFor(ledger.AtTerminal(ctx, "root"), dot.ID))
 		tries("ana", "dot", nil)
 	})

@@ -49,8 +49,8 @@ func TestTheMakerOfAnOpenBatchIsNoSecondPerson(t *testing.T) {
 			}
 		}
 		s.sendable(l)
-		s.approvesWaiting(l, "a", "ana", ledger.ErrSecond)
-		s.approvesWaiting(l, "b", "ana", ledger.ErrSecond)
+		s.approvesWaiting(l, "a", "ana", ledger.ErrSecondPerson)
+		s.approvesWaiting(l, "b", "ana", ledger.ErrSecondPerson)
 		s.approvesWaiting(l, "a", "ben", nil)
 		s.approvesWaiting(l, "b", "ben", nil)
 		s.sendable(l, s.rows(l, "a")[0], s.rows(l, "b")[0])
@@ -79,7 +79,7 @@ func TestABatchFromBeforeContributorsHasThem(t *testing.T) {
 		s.exec(`DELETE FROM contributors`)
 		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('typed', 'ANA', 'submit')`)
 		for _, id := range []string{"upload", "typed", "season"} {
-			s.wantErr(l.Approvals().Approve(ctx, id, "", "ana"), ledger.ErrSecond)
+			s.wantErr(l.Approvals().Approve(ctx, id, "", "ana"), ledger.ErrSecondPerson)
 			s.must(l.Approvals().Approve(ctx, id, "", "ben"))
 		}
 	})
@@ -139,7 +139,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 					s.Errorf("%s: %+v", name, r)
 				}
 			}
-			s.approvesWaiting(l, name, "ana", ledger.ErrSecond)
+			s.approvesWaiting(l, name, "ana", ledger.ErrSecondPerson)
 			s.place(l, rows[0])
 		}
 		// What is known to stay below the amount goes.
@@ -220,7 +220,7 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 				season + `', '` + season + `', 1, '` + hash + `', 0, '', 1, 'done', '` + season + `')`)
 			s.must(l.OpenBatch(ctx, season))
 			for _, name := range []string{"ana", "bob"} {
-				s.wantErr(l.Approvals().Approve(ctx, season, "", name), ledger.ErrSecond)
+				s.wantErr(l.Approvals().Approve(ctx, season, "", name), ledger.ErrSecondPerson)
 			}
 			s.must(l.Approvals().Approve(ctx, season, "", "cid"))
 		}

@@ -166,7 +166,7 @@ func testPreparedBatches(s *store) {
 	if waits, err := b.Approvals().Submit(ctx, "b1", "plan", "ana"); waits || err != nil {
 		s.Error(waits, err)
 	}
-	if _, err := b.Approvals().Submit(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrHandedIn) {
+	if _, err := b.Approvals().Submit(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrSubmitted) {
 		s.Error(err)
 	}
 	got, err := b.Batch(ctx, "b1")
@@ -218,10 +218,10 @@ func TestASecondPerson(t *testing.T) {
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
 			s.Error(ids, err)
 		}
-		if err := l.Approvals().Approve(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrSecond) {
+		if err := l.Approvals().Approve(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrSecondPerson) {
 			s.Error(err)
 		}
-		if err := l.Approvals().Approve(ctx, "b1", "other", "bob"); !is(err, ledger.ErrPlan) {
+		if err := l.Approvals().Approve(ctx, "b1", "other", "bob"); !is(err, ledger.ErrChanged) {
 			s.Error(err)
 		}
 		var both sync.WaitGroup
@@ -230,7 +230,7 @@ func TestASecondPerson(t *testing.T) {
 			both.Go(func() { errs[i] = l.Approvals().Approve(ctx, "b1", "plan", by) })
 		}
 		both.Wait()
-		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), ledger.ErrApproved) {
+		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), ledger.ErrNoApprovalWanted) {
 			s.Error(errs)
 		}
 	})
@@ -253,7 +253,7 @@ func TestASecondPersonForASchedule(t *testing.T) {
 		s.must(l.Approvals().Request(as("ana"), "b1", "one"))
 		s.must(l.OpenBatch(ctx, "b1"))
 		s.must(l.Approvals().Request(as("bob"), "b1", "two"))
-		if err := l.Approvals().Approve(ctx, "b1", "two", "ana"); !is(err, ledger.ErrSecond) {
+		if err := l.Approvals().Approve(ctx, "b1", "two", "ana"); !is(err, ledger.ErrSecondPerson) {
 			s.Error(err)
 		}
 		s.must(l.Approvals().Approve(ctx, "b1", "two", "bob"))

@@ -34,8 +34,8 @@ func (p *Proposal) TotalText() string {
 
 // Propose quotes a batch that waits for approval again and returns what an
 // approval would place now. Where source returns no quoter, the stored quotes
-// count. It returns ledger.ErrNotFound; ledger.ErrApproved, with the batch, where
-// no approval is waited for; and ledger.ErrPlan, with the proposal, where the
+// count. It returns ledger.ErrNotFound; ledger.ErrNoApprovalWanted, with the batch, where
+// no approval is waited for; and ledger.ErrChanged, with the proposal, where the
 // orders or their cost have changed since the batch was submitted: from then on
 // the new proposal is the one to approve.
 func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string) (Proposal, error) {
@@ -46,7 +46,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	}
 	wanted := p.Batch.Approval
 	if wanted.State != ledger.ApprovalWanted {
-		return p, fmt.Errorf("batch %s: %w", p.Batch.ID, ledger.ErrApproved)
+		return p, fmt.Errorf("batch %s: %w", p.Batch.ID, ledger.ErrNoApprovalWanted)
 	}
 	if quoter, err := source(ctx); err != nil {
 		return p, err
@@ -70,10 +70,10 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	case found:
 		p.Quote = &q
 	}
-	if p.Hash == wanted.Plan {
+	if p.Hash == wanted.Hash {
 		return p, nil
 	}
-	if err := l.Approvals().ChangePlan(ctx, p.Batch.ID, wanted.Plan, p.Hash); errors.Is(err, ledger.ErrApproved) {
+	if err := l.Approvals().ChangePlan(ctx, p.Batch.ID, wanted.Hash, p.Hash); errors.Is(err, ledger.ErrNoApprovalWanted) {
 		// Another approval came first, and orders placed since then change the rest.
 		now, lost := l.Batch(ctx, p.Batch.ID)
 		p.Batch = now
@@ -82,14 +82,14 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 		return p, err
 	}
 	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made",
-		ledger.ErrPlan, wanted.Plan)
+		ledger.ErrChanged, wanted.Hash)
 }
 
-// Matches returns ledger.ErrPlan unless the hash is the proposal's: the approver
+// Matches returns ledger.ErrChanged unless the hash is the proposal's: the approver
 // has seen this proposal and no other.
 func (p *Proposal) Matches(hash string) error {
 	if hash != p.Hash {
-		return fmt.Errorf("%w: you looked at the plan %s, and now it is %s", ledger.ErrPlan, hash, p.Hash)
+		return fmt.Errorf("%w: you looked at the plan %s, and now it is %s", ledger.ErrChanged, hash, p.Hash)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (s *Site) asked(v *request, b ledger.Batch, p *panel) (*asked, error) {
 		Rows:  p.Counts[filing.Ready],
 		Total: p.Summary.Needed,
 		By:    cmp.Or(b.Approval.AskedBy, b.CreatedBy),
-		Plan:  b.Approval.Plan,
+		Plan:  b.Approval.Hash,
 	}
 	if p.Book.Declared {
 		a.Short = p.Book.Missing(a.Total.Amount)
@@ -86,7 +86,7 @@ func (s *Site) again(v *request, batch string, c ledger.CostIncrease) (*again, e
 
 // sayBarred shows why the reader may not approve.
 func (v *request) sayBarred(err error) {
-	v.site.deny(v, ledger.ErrSecond.Error())
+	v.site.deny(v, ledger.ErrSecondPerson.Error())
 	var why *ledger.SecondError
 	if errors.As(err, &why) {
 		v.flash("warn", "%s Nothing was sent. Send another approver the address of this page.",
@@ -137,7 +137,7 @@ func (s *Site) approve(v *request) error {
 	}
 	s.summaries.forget(b.ID)
 	switch {
-	case errors.Is(err, ledger.ErrApproved):
+	case errors.Is(err, ledger.ErrNoApprovalWanted):
 		if b, err = s.findBatch(v); err != nil {
 			return err
 		}
@@ -147,12 +147,12 @@ func (s *Site) approve(v *request) error {
 		} else {
 			v.flash("note", "This batch does not wait for approval.")
 		}
-	case errors.Is(err, ledger.ErrPlan):
+	case errors.Is(err, ledger.ErrChanged):
 		v.flash("warn", "The rows or the cost changed: now %s for %s. Nothing was sent. Review the batch, then "+
 			"approve it again.", count(p.Counts[filing.Ready], "order"), p.Total)
 	case errors.Is(err, ledger.ErrNotOpen):
 		v.flash("warn", "This batch is not submitted yet, so it cannot be approved. Nothing was sent.")
-	case errors.Is(err, ledger.ErrSecond):
+	case errors.Is(err, ledger.ErrSecondPerson):
 		v.sayBarred(err)
 	case err != nil:
 		return err
@@ -177,7 +177,7 @@ func (s *Site) approveCosts(v *request) error {
 	form := v.r.PostForm
 	if form.Get("rows") != strconv.Itoa(looked.Rows) ||
 		form.Get("cents") != strconv.FormatInt(int64(looked.Cost.Amount), 10) {
-		err = ledger.ErrPlan
+		err = ledger.ErrChanged
 	} else {
 		note := fmt.Sprintf("%s for %s, %s approved before", count(looked.Rows, "row"), looked.Cost,
 			looked.Approved.Dollars())
@@ -185,10 +185,10 @@ func (s *Site) approveCosts(v *request) error {
 	}
 	s.summaries.forget(b.ID)
 	switch {
-	case errors.Is(err, ledger.ErrPlan):
+	case errors.Is(err, ledger.ErrChanged):
 		v.flash("warn", "The cost changed: now %s for %s. Nothing was approved. Review the rows, then approve again.",
 			count(looked.Rows, "row"), looked.Cost)
-	case errors.Is(err, ledger.ErrSecond):
+	case errors.Is(err, ledger.ErrSecondPerson):
 		v.sayBarred(err)
 	case err != nil:
 		return err

@@ -68,7 +68,7 @@ func (s *testSite) plan(batch string) string {
 	s.Helper()
 	b, err := s.Ledger.Batch(s.Context(), batch)
 	s.must(err)
-	return b.Approval.Plan
+	return b.Approval.Hash
 }
 
 // An approval is for what was shown: anything else is shown again, and nothing is sent.

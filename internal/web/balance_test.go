@@ -153,12 +153,12 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	_, body = other.get("/batches/" + b.ID)
 	other.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC",
 		"I reviewed 1 warning", "Annual report, DE LLC", "estimated")
-	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan)
+	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash)
 	other.wants(after, "confirms that you reviewed 1 warning")
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalWanted {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
-	other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan, "warnings", "1")
+	other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash, "warnings", "1")
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalGiven {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}

@@ -117,7 +117,7 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 // page of another mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
-	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Plan, p.Dearer))
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Dearer))
 	return hex.EncodeToString(sum[:4])
 }
 

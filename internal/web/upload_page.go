@@ -392,7 +392,7 @@ func (s *Site) submit(v *request) error {
 	}
 	waits, err := s.Ledger.Approvals().Submit(v.withAudit("hand-in", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
-	if err != nil && !errors.Is(err, ledger.ErrHandedIn) {
+	if err != nil && !errors.Is(err, ledger.ErrSubmitted) {
 		return err
 	}
 	if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
