@@ -177,7 +177,7 @@ func (r *filingRun) recognizeKey(ctx context.Context) (jobs.Outcome, error) {
 // organization. It records a rejected key for the status of the batch.
 func (r *filingRun) recordUnrecognized(ctx context.Context) jobs.Outcome {
 	if r.recognized.Reason == jobs.KeyRefused {
-		if err := r.ledger.Fleet().KeyRefused(context.WithoutCancel(ctx), r.recognized.Halted.Note); err != nil {
+		if err := r.ledger.Fleet().RecordKeyRefused(context.WithoutCancel(ctx), r.recognized.Halted.Note); err != nil {
 			r.say("The rejected API key could not be recorded: %v", err)
 		}
 	}

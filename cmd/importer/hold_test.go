@@ -151,9 +151,9 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 			"The filing service says that the prepaid balance is too low (", false},
 		{"recorded balance", func(h *heldBatch) { h.must(h.ledger.RecordDeposit(h.Context(), 1_00, "")) },
 			"Insufficient funds for 2 rows: $1.00 is available.", false},
-		{"key", func(h *heldBatch) { h.must(h.ledger.Fleet().KeyRefused(h.Context(), "unknown key")) },
+		{"key", func(h *heldBatch) { h.must(h.ledger.Fleet().RecordKeyRefused(h.Context(), "unknown key")) },
 			"The filing service refuses the API key (unknown key).", false},
-		{"Retry-After", func(h *heldBatch) { h.must(h.ledger.Fleet().Busy(h.Context(), time.Hour)) },
+		{"Retry-After", func(h *heldBatch) { h.must(h.ledger.Fleet().RecordBusy(h.Context(), time.Hour)) },
 			"The filing service asked for a pause.", false},
 		{"breaker", func(h *heldBatch) {
 			h.service.held = filingapi.Hold{Since: time.Now(), Until: time.Now().Add(time.Hour)}

@@ -250,14 +250,14 @@ func (p *proof) resolve(batches ...string) {
 		case r.Creating && company != "":
 			record := r.Request.Company.Sheet
 			record.ID = company
-			err = p.ledger.Resolutions().Created(p.Context(), r.ID, 0, record, why)
+			err = p.ledger.Resolutions().MarkCreated(p.Context(), r.ID, 0, record, why)
 		case len(ids) == 0:
-			err = p.ledger.Resolutions().NotPlaced(p.Context(), r.ID, 0, why)
+			err = p.ledger.Resolutions().MarkNotPlaced(p.Context(), r.ID, 0, why)
 		case order.Formation != nil:
-			err = p.ledger.Resolutions().Formed(p.Context(), r.ID, 0, ids, company,
+			err = p.ledger.Resolutions().MarkFormed(p.Context(), r.ID, 0, ids, company,
 				ledger.FormedClaims(order, company), why)
 		default:
-			err = p.ledger.Resolutions().Placed(p.Context(), r.ID, 0, ids, why)
+			err = p.ledger.Resolutions().MarkPlaced(p.Context(), r.ID, 0, ids, why)
 		}
 		p.must(err)
 	}

@@ -75,7 +75,7 @@ func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
 	if err != nil || plan.Priced || halted(t, l) != filing.HaltKey {
 		t.Errorf("%+v, %v, halted %q", plan, err, halted(t, l))
 	}
-	if err := l.Fleet().KeyAccepted(t.Context()); err != nil {
+	if err := l.Fleet().RecordKeyAccepted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	turn, err := scheduler.ManualRun(done.Schedule)

@@ -24,5 +24,5 @@ func (q *Queue) shareCommits(ctx context.Context, l *ledger.Ledger) {
 		_ = q.redis.Set(ctx, key, number, commitsTTL).Err()
 		return
 	}
-	l.Fleet().Saw(lineage, seen)
+	l.Fleet().RecordCommit(lineage, seen)
 }

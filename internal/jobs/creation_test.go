@@ -251,9 +251,9 @@ func (f *firm) resolveCreation(l *ledger.Ledger, row ledger.Row, made bool) {
 	f.Helper()
 	want := 2
 	if made {
-		f.must(l.Resolutions().Created(f.Context(), row.ID, 0, f.companyOf(0), "seen on the dashboard"))
+		f.must(l.Resolutions().MarkCreated(f.Context(), row.ID, 0, f.companyOf(0), "seen on the dashboard"))
 	} else {
-		f.must(l.Resolutions().NotPlaced(f.Context(), row.ID, 0, "not on the dashboard"))
+		f.must(l.Resolutions().MarkNotPlaced(f.Context(), row.ID, 0, "not on the dashboard"))
 		want = 3
 	}
 	f.run(l, "a", patient)
@@ -308,16 +308,16 @@ func TestResolveCreationByItsKind(t *testing.T) {
 		order.Creating || creation.Reserved != 0 || order.Reserved != priceReport+feeLLC {
 		t.Fatalf("%+v\n%+v", creation, order)
 	}
-	if err := l.Resolutions().Placed(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil ||
+	if err := l.Resolutions().MarkPlaced(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil ||
 		!strings.Contains(err.Error(), "enter the company's id") {
 		t.Error(err)
 	}
-	if err := l.Resolutions().Created(t.Context(), order.ID, 0, filing.Company{ID: "comp_1"}, "slip"); err == nil ||
+	if err := l.Resolutions().MarkCreated(t.Context(), order.ID, 0, filing.Company{ID: "comp_1"}, "slip"); err == nil ||
 		!strings.Contains(err.Error(), "not its company") {
 		t.Error(err)
 	}
-	f.must(l.Resolutions().NotPlaced(t.Context(), creation.ID, 0, "not there"))
-	f.must(l.Resolutions().NotPlaced(t.Context(), order.ID, 0, "not there"))
+	f.must(l.Resolutions().MarkNotPlaced(t.Context(), creation.ID, 0, "not there"))
+	f.must(l.Resolutions().MarkNotPlaced(t.Context(), order.ID, 0, "not there"))
 	f.run(l, "a", patient)
 	f.run(l, "b", patient)
 	f.settled(l, "a", "b")
@@ -399,7 +399,7 @@ func TestCreationWithARefusedKey(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	f.want(l, "a", ledger.Counts{filing.Ready: 5})
-	f.must(l.Fleet().KeyAccepted(t.Context()))
+	f.must(l.Fleet().RecordKeyAccepted(t.Context()))
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: 5})
 	f.settled(l, "a")
@@ -484,7 +484,7 @@ func TestCrashWhileCreating(t *testing.T) {
 		if n := f.posts("/v1/companies") + f.posts("/v1/orders"); n != 0 {
 			t.Errorf("%d were sent", n)
 		}
-		f.must(l.Resolutions().NotPlaced(t.Context(), row.ID, 0, "not there"))
+		f.must(l.Resolutions().MarkNotPlaced(t.Context(), row.ID, 0, "not there"))
 		f.run(l, "a", patient)
 		f.want(l, "a", ledger.Counts{filing.Placed: 5})
 		f.settled(l, "a")
@@ -601,9 +601,9 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 				f.Fatal(err)
 			}
 			if c, made := f.made(i); made {
-				f.must(l.Resolutions().Created(f.Context(), r.ID, 0, c, "seen"))
+				f.must(l.Resolutions().MarkCreated(f.Context(), r.ID, 0, c, "seen"))
 			} else {
-				f.must(l.Resolutions().NotPlaced(f.Context(), r.ID, 0, "not seen"))
+				f.must(l.Resolutions().MarkNotPlaced(f.Context(), r.ID, 0, "not seen"))
 			}
 			continue
 		}
@@ -619,12 +619,12 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 			}
 		}
 		if order := &r.Request.Order; len(ids) > 0 && order.Formation != nil {
-			f.must(l.Resolutions().Formed(f.Context(), r.ID, 0, ids, company,
+			f.must(l.Resolutions().MarkFormed(f.Context(), r.ID, 0, ids, company,
 				ledger.FormedClaims(order, company), "seen"))
 		} else if len(ids) > 0 {
-			f.must(l.Resolutions().Placed(f.Context(), r.ID, 0, ids, "seen"))
+			f.must(l.Resolutions().MarkPlaced(f.Context(), r.ID, 0, ids, "seen"))
 		} else {
-			f.must(l.Resolutions().NotPlaced(f.Context(), r.ID, 0, "not seen"))
+			f.must(l.Resolutions().MarkNotPlaced(f.Context(), r.ID, 0, "not seen"))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Confirmed is an uncertain row that an event confirmed as placed.
 type Confirmed struct {
-	ledger.Settled
+	ledger.ResolvedByEvent
 	Cost money.Cost
 }
 

@@ -65,9 +65,9 @@ func TestEveryFault(t *testing.T) {
 				t.Errorf("row %d may be sent twice and was left to a person: %s", r.Number, r.Message)
 			}
 			if id := made[r.Request.Company.Ref]; id != "" {
-				f.must(l.Resolutions().Placed(t.Context(), r.ID, 0, []string{id}, "seen on the dashboard"))
+				f.must(l.Resolutions().MarkPlaced(t.Context(), r.ID, 0, []string{id}, "seen on the dashboard"))
 			} else {
-				f.must(l.Resolutions().NotPlaced(t.Context(), r.ID, 0, "not on the dashboard"))
+				f.must(l.Resolutions().MarkNotPlaced(t.Context(), r.ID, 0, "not on the dashboard"))
 			}
 		}
 		f.service.ClearFaults()

@@ -194,7 +194,7 @@ func TestBehindAnotherBatch(t *testing.T) {
 		ledger.Intent{Row: row.ID, Claims: []ledger.Claim{{Product: filing.AgentChange, Key: key}}})
 	f.must(err)
 	a := filing.Answer{Kind: filing.NoAnswer}
-	f.must(l.Settle(t.Context(), ledger.Outcome{
+	f.must(l.RecordOutcome(t.Context(), ledger.Outcome{
 		Row:        row.ID,
 		Try:        begun.Try,
 		Answer:     a,

@@ -164,7 +164,7 @@ func TestRefusedKey(t *testing.T) {
 			}
 			f.service.SetKeys()
 			f.patch = nil
-			f.must(l.Fleet().KeyAccepted(t.Context()))
+			f.must(l.Fleet().RecordKeyAccepted(t.Context()))
 			f.run(l, "a", patient)
 			f.want(l, "a", ledger.Counts{filing.Placed: 300})
 			f.agree(l, "a")

@@ -280,7 +280,7 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	}
 	tries := retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
 	return retry.Do(context.Background(), tries, func() (final bool, err error) {
-		err = p.ledger.Settle(context.Background(), out)
+		err = p.ledger.RecordOutcome(context.Background(), out)
 		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Kind,
 			"orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
 		if out.Answer.Detail != "" {
@@ -494,9 +494,9 @@ func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err erro
 	case !errors.As(err, &failed):
 		return err
 	case errors.Is(failed.err, filingapi.ErrKeyRefused):
-		return p.ledger.Fleet().KeyRefused(ctx, failed.message)
+		return p.ledger.Fleet().RecordKeyRefused(ctx, failed.message)
 	case errors.Is(failed.err, filingapi.ErrBusy):
-		return p.ledger.Fleet().Busy(ctx, failed.after)
+		return p.ledger.Fleet().RecordBusy(ctx, failed.after)
 	}
 	deferral := ledger.Deferral{Row: row.ID, Next: failed.next, Message: failed.message, Wait: failed.wait}
 	if failed.next == filing.Ready {

@@ -168,14 +168,14 @@ func TestLateAnswerOwnsItsKey(t *testing.T) {
 	<-reached
 	row := f.rows(other, "a")[0]
 	f.must(other.PauseBatch(t.Context(), "a"))
-	f.must(other.Settle(t.Context(), ledger.Outcome{
+	f.must(other.RecordOutcome(t.Context(), ledger.Outcome{
 		Row:     row.ID,
 		Try:     row.Tries,
 		Owner:   row.Owner,
 		Answer:  filing.Answer{Kind: filing.NoAnswer},
 		Message: "its process was given up for dead",
 	}))
-	f.must(other.Resolutions().NotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
+	f.must(other.Resolutions().MarkNotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
 	f.want(other, "a", ledger.Counts{filing.Ready: 1})
 	close(answer)
 	w.Stop()
@@ -197,7 +197,7 @@ func TestAttemptsRunOut(t *testing.T) {
 			order := agentChange(0).Order
 			for range jobs.MaxAttempts - 1 {
 				row := f.begin(l, "a", order, false)
-				f.must(l.Settle(t.Context(), ledger.Outcome{
+				f.must(l.RecordOutcome(t.Context(), ledger.Outcome{
 					Row:        row.ID,
 					Try:        row.Tries,
 					Answer:     filing.Answer{Kind: filing.NoAnswer},
@@ -236,7 +236,7 @@ func TestSweepKnowsWhatWasDropped(t *testing.T) {
 	row := f.begin(l, "a", order, false)
 	both := order
 	both.UserID, both.CompanyID = "user_1", "comp_0"
-	f.must(l.Settle(t.Context(), ledger.Outcome{
+	f.must(l.RecordOutcome(t.Context(), ledger.Outcome{
 		Row:     row.ID,
 		Try:     1,
 		Answer:  filing.Answer{Kind: filing.Accepted},
@@ -245,7 +245,7 @@ func TestSweepKnowsWhatWasDropped(t *testing.T) {
 		Items:   []ledger.Item{{Product: filing.AnnualReport, OrderType: "annual_report", OrderID: "order_report"}},
 	}))
 	f.want(l, "a", ledger.Counts{filing.Uncertain: 1})
-	f.must(l.Resolutions().NotPlaced(t.Context(), row.ID, 0, "the agent is not on the dashboard"))
+	f.must(l.Resolutions().MarkNotPlaced(t.Context(), row.ID, 0, "the agent is not on the dashboard"))
 	last := f.dying()
 	f.begin(last, "a", order.Drop(filing.AnnualReport), false)
 	f.must(last.Close())

@@ -369,7 +369,7 @@ func TestNumberOfAnUncertainRowSealedWithAnotherKey(t *testing.T) {
 			Cost:   money.Cost{Amount: priceEIN},
 		})
 	f.must(err)
-	f.must(l.Settle(t.Context(), ledger.Outcome{
+	f.must(l.RecordOutcome(t.Context(), ledger.Outcome{
 		Row:        r.ID,
 		Try:        begun.Try,
 		Answer:     filing.Answer{Kind: filing.NoAnswer},

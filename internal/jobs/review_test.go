@@ -302,7 +302,7 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 		t.Fatalf("beside a formation in doubt the row is %s: %s", r.Result, r.Message)
 	}
 	row, order := f.rows(l, "formation")[0], f.service.Books().Orders[0]
-	f.must(l.Resolutions().Placed(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
+	f.must(l.Resolutions().MarkPlaced(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
 	f.run(l, "reports", patient)
 	if r := f.rows(l, "reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") ||
 		f.posts("/v1/companies") != 0 {

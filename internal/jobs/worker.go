@@ -289,7 +289,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 				return messageFor(a, s, &order, nil)
 			},
 		}
-		err := l.Settle(ctx, out)
+		err := l.RecordOutcome(ctx, out)
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("sweep row %d of batch %s: %w", row.Number, row.Batch, err)
 		}

@@ -138,9 +138,11 @@ func (l Resolutions) LastSent(ctx context.Context) (time.Time, error) {
 	return fromMillis(at), nil
 }
 
-// Made resolves a row that was assumed sent: a person has seen that its company
-// and its order exist. Known are the claims of the order, by the company's id.
-func (l Resolutions) Made(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company,
+// MarkAssumedPlaced resolves a row that was assumed sent: a person has seen
+// that its company and its order exist. Known are the claims of the order, by
+// the company's id.
+func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, orderIDs []string,
+	company filing.Company,
 	known []Claim, why string) error {
 	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
 		if supposed, err := g.isAssumedSent(s); err != nil || !supposed || !s.creating {
@@ -160,9 +162,10 @@ func (l Resolutions) Made(ctx context.Context, row int64, try int, orderIDs []st
 				a.Creates, a.Products = false, append(a.Products, left...)
 			}
 		}
-		g.placedAs(s, orderIDs, of, left, []filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
+		g.recordPlacedAs(s, orderIDs, of, left,
+			[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
 		for _, c := range known {
-			g.own(s, c, s.tries)
+			g.giveKey(s, c, s.tries)
 		}
 		return nil
 	})

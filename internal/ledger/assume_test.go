@@ -63,9 +63,9 @@ func testAssumeSent(s *store) {
 		s.Errorf("%+v", begun)
 	}
 
-	s.must(l.Resolutions().NotPlaced(ctx, rows[1].ID, 0, "not there"))
+	s.must(l.Resolutions().MarkNotPlaced(ctx, rows[1].ID, 0, "not there"))
 	s.want(l, rows[1], filing.Ready, 0)
-	s.must(l.Resolutions().Placed(ctx, rows[2].ID, 0, []string{"order_2"}, "there"))
+	s.must(l.Resolutions().MarkPlaced(ctx, rows[2].ID, 0, []string{"order_2"}, "there"))
 	if got := s.want(l, rows[2], filing.Placed, 0); got.Cost.Amount != cost ||
 		got.Items[0].Product != filing.AnnualReport {
 		s.Errorf("%+v", got)
@@ -178,7 +178,7 @@ func TestAssumeSentOfACreation(t *testing.T) {
 			s.Fatalf("%+v", said)
 		}
 		known := func(company string) []ledger.Claim { return intent(report(company, "2026")).Claims }
-		s.must(l.Resolutions().Made(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"},
+		s.must(l.Resolutions().MarkAssumedPlaced(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"},
 			known("comp_1"),
 			"both are there"))
 		got := s.want(l, rows[0], filing.Placed, 0)
@@ -194,11 +194,11 @@ func TestAssumeSentOfACreation(t *testing.T) {
 		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
 			s.Errorf("%+v", begun)
 		}
-		s.must(l.Resolutions().Created(ctx, rows[1].ID, 0, filing.Company{ID: "comp_2"}, "the company alone"))
+		s.must(l.Resolutions().MarkCreated(ctx, rows[1].ID, 0, filing.Company{ID: "comp_2"}, "the company alone"))
 		if got := s.want(l, rows[1], filing.Ready, 0); got.Company != "comp_2" || got.Creating {
 			s.Errorf("%+v", got)
 		}
-		s.must(l.Resolutions().NotPlaced(ctx, rows[2].ID, 0, "neither"))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[2].ID, 0, "neither"))
 		if got := s.want(l, rows[2], filing.Ready, 0); got.Creating {
 			s.Errorf("%+v", got)
 		}
@@ -207,7 +207,8 @@ func TestAssumeSentOfACreation(t *testing.T) {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[3], filing.NoAnswer)
-		if err := l.Resolutions().Made(ctx, rows[3].ID, 0, []string{"order_4"}, filing.Company{ID: "comp_4"},
+		if err := l.Resolutions().MarkAssumedPlaced(ctx, rows[3].ID, 0, []string{"order_4"},
+			filing.Company{ID: "comp_4"},
 			known("comp_4"),
 			""); !errors.Is(err, ledger.ErrCreating) {
 			s.Error(err)

@@ -155,9 +155,9 @@ func TestAuditEventOfNoChange(t *testing.T) {
 			func() error { _, err := l.AuditLog().List(ctx, ledger.AuditQuery{}); return err },
 			func() error { _, err := l.Fleet().Processes(ctx); return err },
 			func() error { return l.Fleet().Announce(ctx, "serve", true) },
-			func() error { return l.Fleet().KeyRefused(ctx, "no such key") },
-			func() error { return l.Fleet().KeyAccepted(ctx) },
-			func() error { return l.Fleet().Busy(ctx, 0) },
+			func() error { return l.Fleet().RecordKeyRefused(ctx, "no such key") },
+			func() error { return l.Fleet().RecordKeyAccepted(ctx) },
+			func() error { return l.Fleet().RecordBusy(ctx, 0) },
 			func() error { return l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[1].ID, Cost: rows[1].Cost}}) },
 			func() error { _, _, err := l.Events().Apply(ctx); return err },
 			func() error { s.pass(time.Minute); return nil }, // the service is not busy any more

@@ -292,7 +292,7 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 		s.want(l, back, filing.Canceled, 0) // it came back unsent, to a batch that is no more
 		// Sending it again would settle it, and could buy what nobody wants any more.
 		s.want(l, doubt, filing.Uncertain, cost)
-		s.must(l.Resolutions().NotPlaced(s.Context(), lost.ID, 0, "not on the dashboard"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), lost.ID, 0, "not on the dashboard"))
 		s.want(l, lost, filing.Canceled, 0)
 		s.must(l.Fleet().ProbeNow(s.Context())) // for the 402 above
 		if ids, err := l.Sendable(s.Context(), "b1", 10); err != nil || len(ids) > 0 {
@@ -327,7 +327,7 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 		s.answer(l, refused, filing.Refused)
 		s.answer(l, lost, filing.NoAnswer)
 		s.answer(l, broke, filing.NoFunds)
-		s.must(l.Resolutions().NotPlaced(ctx, lost.ID, 0, "not on the dashboard"))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, lost.ID, 0, "not on the dashboard"))
 		s.must(l.Fleet().ProbeNow(ctx)) // for the 402 above
 		other := s.add(l, "b2", reports("b1", 6)[5])[0]
 		s.place(l, other)
@@ -418,7 +418,7 @@ func TestProgress(t *testing.T) {
 		s.answer(l, rows[2], filing.Accepted)
 		out := outcome(s.row(l, rows[3].ID), 1, filing.NotSent)
 		out.Due = s.clock().Add(1e10)
-		s.must(l.Settle(s.Context(), out))
+		s.must(l.RecordOutcome(s.Context(), out))
 		u, err = l.Unfinished(s.Context(), "b1")
 		if err != nil || u != (ledger.Unfinished{Sendable: 1, Later: 1, NextDue: out.Due.UnixMilli(), Keys: 1}) {
 			s.Fatalf("the void lets the short row go: %+v, %v", u, err)

@@ -42,8 +42,8 @@ const (
 	quiet = 3 * time.Second
 )
 
-// Settled is an uncertain row that an event settled without a person.
-type Settled struct {
+// ResolvedByEvent is an uncertain row that an event settled without a person.
+type ResolvedByEvent struct {
 	Event, Order string
 	Row          int64
 	Batch        string
@@ -270,9 +270,9 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 	return matches, nil
 }
 
-// settleByEvents settles the rows that orphan events fit, each in a change of
+// resolveByEvents resolves the rows that orphan events fit, each in a change of
 // its own: one that fails does not affect the others.
-func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err error) {
+func (db *database) resolveByEvents(ctx context.Context) (settled []ResolvedByEvent, err error) {
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
 	if err != nil {
 		return nil, fmt.Errorf("find the orders of uncertain rows: %w", err)
@@ -301,7 +301,7 @@ func (db *database) settleByEvents(ctx context.Context) (settled []Settled, err 
 			err = errors.Join(err, fmt.Errorf("resolve row %d by the event %s: %w", m.row.row, m.order.event, failed))
 			continue
 		}
-		settled = append(settled, Settled{
+		settled = append(settled, ResolvedByEvent{
 			Event:  m.order.event,
 			Order:  m.order.order,
 			Row:    m.row.row,
@@ -320,7 +320,8 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 			if _, err := g.productsOf(row, []string{s.order}); err != nil {
 				return err // it may have become another row's since
 			}
-			message := "placed: no answer came, but the filing service reported the order " + s.order + " (event " + s.event +
+			message := "placed: no answer came, but the filing service reported the order " + s.order + " (event " +
+				s.event +
 				"), which can only be this row's"
 			switch {
 			case s.product == filing.Formation && s.company != "":
@@ -329,7 +330,7 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 				message += "; it does not name the company that was formed: importer resolve mark BATCH:ROW placed " +
 					"--company does"
 			}
-			g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product}, message)
+			g.recordPlaced(row, []string{s.order}, map[string]filing.Product{s.order: s.product}, message)
 			return nil
 		})
 	}
@@ -343,17 +344,18 @@ func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 	})
 }
 
-// placed decides that an uncertain row's order was made. The product of an
+// recordPlaced decides that an uncertain row's order was made. The product of an
 // order id follows from its event, or else from its position; an item without
 // an id waits for the event that names it.
-func (g *groupWriter) placed(s *rowState, orderIDs []string, of map[string]filing.Product, message string) {
+func (g *groupWriter) recordPlaced(s *rowState, orderIDs []string, of map[string]filing.Product, message string) {
 	state := filing.Fold(s.attempts, filing.AttemptLimits{})
-	g.placedAs(s, orderIDs, of, state.Open, nil, message)
+	g.recordPlacedAs(s, orderIDs, of, state.Open, nil, message)
 }
 
-// placedAs decides it where the products that are left to have an order are known
+// recordPlacedAs decides it where the products that are left to have an order are known
 // otherwise, and something besides is known to be made.
-func (g *groupWriter) placedAs(s *rowState, orderIDs []string, of map[string]filing.Product, left []filing.Product,
+func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[string]filing.Product,
+	left []filing.Product,
 	besides []filing.Purchase, message string) {
 	left = slices.Clone(left)
 	take := func(p filing.Product) bool {

@@ -46,10 +46,10 @@ func TestConnectionBreaksAtCommit(t *testing.T) {
 
 		wire.breakAtCommit()
 		out := outcome(rows[1], 2, filing.Accepted)
-		if err := behind.Settle(s.Context(), out); err == nil {
+		if err := behind.RecordOutcome(s.Context(), out); err == nil {
 			s.Error("it does not know whether that is durable")
 		}
-		s.must(behind.Settle(s.Context(), out))
+		s.must(behind.RecordOutcome(s.Context(), out))
 		if r := s.want(l, rows[1], filing.Placed, 0); len(r.Items) != 1 || r.Attempts != 1 || r.Tries != 2 {
 			s.Errorf("%+v", r)
 		}

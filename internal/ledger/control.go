@@ -225,9 +225,9 @@ func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error 
 	return db.ration(ctx, tx, c)
 }
 
-// KeyAccepted ends the halt for a refused key: the service has accepted a key
+// RecordKeyAccepted ends the halt for a refused key: the service has accepted a key
 // since.
-func (l Fleet) KeyAccepted(ctx context.Context) error {
+func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		if c.paused == filing.HaltKey {
 			c.resume()
@@ -236,16 +236,16 @@ func (l Fleet) KeyAccepted(ctx context.Context) error {
 	})
 }
 
-// KeyRefused halts the fleet: a look-up was answered 401 or 403.
-func (l Fleet) KeyRefused(ctx context.Context, message string) error {
+// RecordKeyRefused halts the fleet: a look-up was answered 401 or 403.
+func (l Fleet) RecordKeyRefused(ctx context.Context, message string) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
 		return nil
 	})
 }
 
-// Busy halts the fleet for a while: a look-up was answered 429 or 503.
-func (l Fleet) Busy(ctx context.Context, retryAfter time.Duration) error {
+// RecordBusy halts the fleet for a while: a look-up was answered 429 or 503.
+func (l Fleet) RecordBusy(ctx context.Context, retryAfter time.Duration) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
 		return nil

@@ -67,7 +67,7 @@ func (c clockCase) test(s *store) {
 	}
 
 	for _, l := range []*ledger.Ledger{owner, observer} {
-		s.must(l.Fleet().Busy(ctx, 30*time.Minute))
+		s.must(l.Fleet().RecordBusy(ctx, 30*time.Minute))
 		for _, looking := range []*ledger.Ledger{owner, observer} {
 			h, err := looking.Fleet().Halt(ctx)
 			if s.must(err); h.Reason != filing.HaltRate {
@@ -129,7 +129,7 @@ func TestClockThatWasSet(t *testing.T) {
 		Due:     ahead.Now().Add(20 * time.Minute),
 		Message: "later",
 	}))
-	s.must(ahead.Fleet().Busy(ctx, 30*time.Minute))
+	s.must(ahead.Fleet().RecordBusy(ctx, 30*time.Minute))
 	beside := open(0)
 	near("the clock of two processes", beside.Now(), ahead.Now())
 	near("the clock of two processes", ahead.Now(), time.Now().Add(48*time.Hour))
@@ -194,7 +194,7 @@ func TestTimeOfAChangeIsThatOfItsTurn(t *testing.T) {
 func TestLongestHold(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
-		s.must(l.Fleet().Busy(s.Context(), 5*time.Hour))
+		s.must(l.Fleet().RecordBusy(s.Context(), 5*time.Hour))
 		if h, err := other.Fleet().Halt(s.Context()); err != nil || !h.Until.Equal(s.clock().Add(time.Hour)) {
 			s.Errorf("%+v, %v", h, err)
 		}

@@ -15,9 +15,9 @@ import (
 // The decisions of a group, between readAll and writeAll. Nothing in this file
 // reads the database.
 
-// settle merges the outcome of an attempt into the attempts of its row, and
+// recordOutcome merges the outcome of an attempt into the attempts of its row, and
 // moves the row to the state that follows from them.
-func (g *groupWriter) settle(o *Outcome, unsent bool) error {
+func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	s, ok := g.rows[o.Row]
 	if !ok {
 		return ErrNotFound
@@ -79,7 +79,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	g.follow(s, state, o.Claims, o.Cost, message)
 	for _, c := range o.Known {
 		if len(state.Bought) > 0 {
-			g.own(s, c, o.Try)
+			g.giveKey(s, c, o.Try)
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func (o *Outcome) explain(state filing.RowState, foreign map[string]rowRef, batc
 // If another attempt has its number by now, it gets the negative number.
 func (g *groupWriter) attemptOf(s *rowState, o *Outcome, current bool) *filing.Attempt {
 	if s.result == filing.Placing {
-		g.underWay(s)
+		g.addPresentAttempt(s)
 	}
 	try := o.Try
 	switch {
@@ -126,9 +126,9 @@ func (g *groupWriter) attemptOf(s *rowState, o *Outcome, current bool) *filing.A
 	return &s.attempts[len(s.attempts)-1]
 }
 
-// underWay adds the present attempt of a placing row, which is recorded only
+// addPresentAttempt adds the present attempt of a placing row, which is recorded only
 // when it ends.
-func (g *groupWriter) underWay(s *rowState) {
+func (g *groupWriter) addPresentAttempt(s *rowState) {
 	if s.find(s.tries) == nil {
 		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.claimed(), Creates: s.creating})
 	}
@@ -277,8 +277,8 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 		s.dropped = joinProducts(dropped(next, state))
 	}
 	g.move(s, next)
-	g.balance(s, state, open, cost)
-	g.align(s, state, claims)
+	g.postDifference(s, state, open, cost)
+	g.alignKeys(s, state, claims)
 	if len(state.Duplicates) > 0 {
 		s.message += fmt.Sprintf("; bought twice by this row (%s): ask the filing service to refund one",
 			titles(state.Duplicates))
@@ -293,9 +293,9 @@ func dropped(next filing.Result, state filing.RowState) []filing.Product {
 	return slices.DeleteFunc(state.Done(), func(p filing.Product) bool { return p == filing.CompanyRecord })
 }
 
-// balance posts the difference between what the row has reserved and spent and
+// postDifference posts the difference between what the row has reserved and spent and
 // what its state requires.
-func (g *groupWriter) balance(s *rowState, state filing.RowState, wasOpen bool, cost money.Cost) {
+func (g *groupWriter) postDifference(s *rowState, state filing.RowState, wasOpen bool, cost money.Cost) {
 	spent := state.Spent()
 	bought := spent.Amount - s.spent.Amount
 	var hold money.Cents
@@ -313,9 +313,9 @@ func (g *groupWriter) balance(s *rowState, state filing.RowState, wasOpen bool, 
 		note = "open again"
 	}
 	missing := hold + bought - s.reserved
-	g.entry(Reserve, max(missing, 0), s.id, note)
-	g.entry(Posted, bought, s.id, note)
-	g.entry(Voided, max(-missing, 0), s.id, note)
+	g.addEntry(Reserve, max(missing, 0), s.id, note)
+	g.addEntry(Posted, bought, s.id, note)
+	g.addEntry(Voided, max(-missing, 0), s.id, note)
 	g.c.posted += bought
 	g.c.reserved += hold - s.reserved
 	s.reserved, s.spent = hold, spent
@@ -327,9 +327,9 @@ func (g *groupWriter) balance(s *rowState, state filing.RowState, wasOpen bool, 
 	}
 }
 
-// align gives the row the keys that its state requires: keys of bought or
+// alignKeys gives the row the keys that its state requires: keys of bought or
 // existing products for ever, keys of open ones while they are open.
-func (g *groupWriter) align(s *rowState, state filing.RowState, claims []Claim) {
+func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Claim) {
 	done := state.Done()
 	for _, p := range s.claims {
 		switch {
@@ -348,7 +348,7 @@ func (g *groupWriter) align(s *rowState, state filing.RowState, claims []Claim) 
 		switch {
 		case mine:
 		case slices.Contains(done, c.Product):
-			g.own(s, c, s.tries)
+			g.giveKey(s, c, s.tries)
 		case slices.Contains(state.Open, c.Product) && g.purchases[c.Key] == nil:
 			g.claim(s, c)
 		}
@@ -356,7 +356,7 @@ func (g *groupWriter) align(s *rowState, state filing.RowState, claims []Claim) 
 	for _, product := range state.Duplicates {
 		for _, c := range claims {
 			if c.Product == product {
-				g.twin(s, c, s.id, s.tries)
+				g.recordTwin(s, c, s.id, s.tries)
 			}
 		}
 	}
@@ -391,10 +391,10 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 	return p
 }
 
-// own gives a key to the row for ever: the row bought what the key stands for.
+// giveKey gives a key to the row for ever: the row bought what the key stands for.
 // A rival that holds the key and has bought nothing yet loses it. If the rival
 // has bought it too, both rows say so.
-func (g *groupWriter) own(s *rowState, c Claim, try int) {
+func (g *groupWriter) giveKey(s *rowState, c Claim, try int) {
 	p := g.purchases[c.Key]
 	switch {
 	case p == nil:
@@ -418,7 +418,7 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 		g.bought = append(g.bought, p.key)
 	case p.bought:
 		const twice = "bought twice: %s bought the same %s; ask the filing service to refund one of the two"
-		g.twin(s, c, p.row, try)
+		g.recordTwin(s, c, p.row, try)
 		s.message += "; " + fmt.Sprintf(twice, p.ref().seenFrom(s.batch), c.Product.Title())
 		g.notes = append(g.notes, record{
 			number("id", p.row),
@@ -434,8 +434,8 @@ func (g *groupWriter) own(s *rowState, c Claim, try int) {
 	}
 }
 
-// twin records a second purchase of a key that the row other has.
-func (g *groupWriter) twin(s *rowState, c Claim, other int64, try int) {
+// recordTwin records a second purchase of a key that the row other has.
+func (g *groupWriter) recordTwin(s *rowState, c Claim, other int64, try int) {
 	c.Key += filing.Key(fmt.Sprintf("|twin|%d|%d", s.id, try))
 	g.known = append(g.known, claimRecord(s, c, g.now, number("twin", other)))
 }
@@ -517,7 +517,7 @@ func madeText(made []filing.Purchase) string {
 	return string(body)
 }
 
-func (g *groupWriter) entry(kind EntryKind, amount money.Cents, row int64, note string) {
+func (g *groupWriter) addEntry(kind EntryKind, amount money.Cents, row int64, note string) {
 	if amount != 0 {
 		g.entries = append(g.entries, record{
 			number("at", g.now),
@@ -643,7 +643,7 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	if !in.Creating { // creating a company costs nothing: the expected cost of its order stays
 		s.cost = in.Cost
 	}
-	g.entry(Reserve, need, s.id, "")
+	g.addEntry(Reserve, need, s.id, "")
 	g.c.reserved += need
 }
 

@@ -214,9 +214,9 @@ func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, e
 const maxApplied = 500
 
 // Apply applies a group of new events; done is how many there were. It also
-// settles uncertain rows by orphan events. Several processes may call it at
+// resolves uncertain rows by orphan events. Several processes may call it at
 // once.
-func (l Events) Apply(ctx context.Context) (done int, settled []Settled, err error) {
+func (l Events) Apply(ctx context.Context) (done int, settled []ResolvedByEvent, err error) {
 	ctx = withoutAudit(ctx)
 	var idle bool
 	err = l.read.QueryRowContext(ctx,
@@ -240,7 +240,7 @@ func (l Events) Apply(ctx context.Context) (done int, settled []Settled, err err
 		return 0, nil, fmt.Errorf("apply events: %w", err)
 	}
 	if done < maxApplied {
-		settled, err = l.settleByEvents(ctx)
+		settled, err = l.resolveByEvents(ctx)
 		if renewed, failed := l.takeRenewals(ctx); failed != nil {
 			err = errors.Join(err, failed)
 		} else {

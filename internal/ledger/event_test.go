@@ -38,7 +38,7 @@ func (s *store) event(l *ledger.Ledger, id, kind string, at time.Time, data map[
 }
 
 // apply applies everything there is.
-func (s *store) apply(l *ledger.Ledger) (settled []ledger.Settled) {
+func (s *store) apply(l *ledger.Ledger) (settled []ledger.ResolvedByEvent) {
 	s.Helper()
 	for {
 		done, more, err := l.Events().Apply(s.Context())
@@ -478,7 +478,7 @@ func TestAnEventNamesAnOrder(t *testing.T) {
 		s.send(l, r)
 		out := outcome(s.row(l, r.ID), 2, filing.HasItem)
 		out.Items = []ledger.Item{{Product: filing.EIN}}
-		s.must(l.Settle(s.Context(), out))
+		s.must(l.RecordOutcome(s.Context(), out))
 		s.want(l, r, filing.Placed, 0)
 		s.tell(l, "evt_1", "order_e", "ein", "pending", s.clock())
 		s.pass(10 * time.Second)
@@ -554,7 +554,7 @@ func TestALateOrderOfARowThatWasSentTwice(t *testing.T) {
 			s.send(l, r)
 			s.answer(l, r, filing.NoAnswer)
 		}
-		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
 		s.place(l, rows[0])
 		s.tell(l, "evt_1", "order_first", "annual_report", "pending", s.clock())
 		s.pass(10 * time.Second)

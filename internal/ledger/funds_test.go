@@ -277,7 +277,7 @@ func TestHoldForRate(t *testing.T) {
 			try := s.send(l, r)
 			out := outcome(r, try, filing.Busy)
 			out.Answer.RetryAfter = retryAfter
-			s.must(l.Settle(ctx, out))
+			s.must(l.RecordOutcome(ctx, out))
 		}
 		held := func(d time.Duration) {
 			s.Helper()
@@ -303,17 +303,17 @@ func TestHoldForRate(t *testing.T) {
 			busy(rows[0], 0)
 			held(want * time.Second)
 		}
-		s.must(l.Fleet().Busy(ctx, 0))
+		s.must(l.Fleet().RecordBusy(ctx, 0))
 		for range 5 { // in flight together: one moment, one backoff
-			s.must(l.Fleet().Busy(ctx, 0))
+			s.must(l.Fleet().RecordBusy(ctx, 0))
 		}
 		held(8 * time.Second)
 		s.place(l, rows[1]) // an answer that is one: the backoff begins anew
-		s.must(l.Fleet().Busy(ctx, 0))
+		s.must(l.Fleet().RecordBusy(ctx, 0))
 		held(time.Second)
 		// Of two that overlap the longer counts.
-		s.must(l.Fleet().Busy(ctx, 9*time.Second))
-		s.must(l.Fleet().Busy(ctx, time.Second))
+		s.must(l.Fleet().RecordBusy(ctx, 9*time.Second))
+		s.must(l.Fleet().RecordBusy(ctx, time.Second))
 		held(9 * time.Second)
 		if r := s.row(l, rows[0].ID); r.Attempts != 0 {
 			s.Errorf("it used up an attempt: %+v", r)
@@ -347,13 +347,13 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 		if begun := s.begin(l, intent(rows[3])); begun.Halted.Reason != filing.HaltKey {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.Fleet().KeyAccepted(ctx))
+		s.must(l.Fleet().RecordKeyAccepted(ctx))
 		s.place(l, rows[3])
-		s.must(l.Fleet().KeyRefused(ctx, "said the service")) // by a look-up
+		s.must(l.Fleet().RecordKeyRefused(ctx, "said the service")) // by a look-up
 		if begun := s.begin(other, intent(rows[2])); begun.Halted.Reason != filing.HaltKey {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.Fleet().KeyAccepted(ctx))
+		s.must(l.Fleet().RecordKeyAccepted(ctx))
 		s.place(l, rows[2])
 	})
 }

@@ -18,7 +18,7 @@ func (s *store) notPlaced(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) 
 	try := s.send(l, r)
 	late = outcome(s.row(l, r.ID), try, filing.Accepted)
 	s.answer(l, r, filing.NoAnswer)
-	s.must(l.Resolutions().NotPlaced(s.Context(), r.ID, 0, "not on the dashboard"))
+	s.must(l.Resolutions().MarkNotPlaced(s.Context(), r.ID, 0, "not on the dashboard"))
 	return late
 }
 
@@ -53,7 +53,7 @@ func TestLateAnswerBesideARival(t *testing.T) {
 				late := s.notPlaced(l, row)
 				rival := s.add(l, "b", report("comp_1", "2026"))[0]
 				s.send(l, rival)
-				s.must(l.Settle(s.Context(), late))
+				s.must(l.RecordOutcome(s.Context(), late))
 				s.want(l, row, filing.Placed, 0)
 				rival = s.answer(l, rival, class)
 				third := s.add(l, "c", report("comp_1", "2026"))[0]
@@ -153,9 +153,9 @@ func TestAnswerOfAnotherProcess(t *testing.T) {
 		s.send(l, row)
 		answer := outcome(row, 1, filing.Accepted) // of an attempt that the ledger does not know
 		answer.Items[0].OrderID = "order_of_the_lost_attempt"
-		s.must(lost.Settle(s.Context(), answer))
+		s.must(lost.RecordOutcome(s.Context(), answer))
 		s.want(l, row, filing.Placing, cost)
-		s.must(l.Settle(s.Context(), outcome(s.row(l, row.ID), 1, filing.Accepted)))
+		s.must(l.RecordOutcome(s.Context(), outcome(s.row(l, row.ID), 1, filing.Accepted)))
 		got := s.want(l, row, filing.Placed, 0)
 		if len(got.Items) != 2 || !strings.Contains(got.Message, "bought twice by this row") {
 			s.Errorf("%s: %+v", got.Message, got.Items)
@@ -176,11 +176,11 @@ func TestRefusalAfterPlaced(t *testing.T) {
 		s.send(l, row)
 		refusal := outcome(s.row(l, row.ID), 1, filing.Refused)
 		s.answer(l, row, filing.NoAnswer)
-		s.must(l.Resolutions().Placed(s.Context(), row.ID, 0, []string{"order_seen"}, "seen by Ana"))
+		s.must(l.Resolutions().MarkPlaced(s.Context(), row.ID, 0, []string{"order_seen"}, "seen by Ana"))
 		if b := s.book(l); b.Posted != cost {
 			s.Errorf("%+v", b)
 		}
-		s.must(l.Settle(s.Context(), refusal))
+		s.must(l.RecordOutcome(s.Context(), refusal))
 		if got := s.want(l, row, filing.Uncertain, cost); !strings.Contains(got.Message, "marked as placed") {
 			s.Error(got.Message)
 		}
@@ -191,7 +191,7 @@ func TestRefusalAfterPlaced(t *testing.T) {
 		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || begun.Taken[0].Bought {
 			s.Errorf("while nobody knows, a rival is told %+v", begun)
 		}
-		s.must(l.Resolutions().NotPlaced(s.Context(), row.ID, 0, "refused indeed"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), row.ID, 0, "refused indeed"))
 		s.place(l, rival) // the filing can be ordered again
 	})
 }
@@ -208,7 +208,7 @@ func TestLateAnswerInPart(t *testing.T) {
 		late := s.notPlaced(l, row)
 		late.Items = late.Items[:1]
 		late.Items[0].Cost = money.Cost{Amount: 5000}
-		s.must(l.Settle(s.Context(), late))
+		s.must(l.RecordOutcome(s.Context(), late))
 		s.want(l, row, filing.Uncertain, cost-5000)
 		if b := s.book(l); b.Posted != 5000 || b.Available() != cost {
 			s.Errorf("%+v", b)
@@ -253,7 +253,7 @@ func TestOneOrderIsOfOneRow(t *testing.T) {
 			s.send(l, r)
 			o := outcome(s.row(l, r.ID), 1, filing.Accepted)
 			o.Items[0].OrderID = "order_same"
-			s.must(l.Settle(s.Context(), o))
+			s.must(l.RecordOutcome(s.Context(), o))
 		}
 		s.want(l, rows[0], filing.Placed, 0)
 		if got := s.want(l, rows[1], filing.Uncertain, cost); len(got.Items) != 0 ||
@@ -277,7 +277,7 @@ func TestCreationIsNoProofOfFunds(t *testing.T) {
 		begun := s.begin(l, creation)
 		made := outcome(s.row(l, rows[1].ID), begun.Try, filing.Accepted)
 		made.Creates, made.Claims, made.Items, made.Company = true, creation.Claims, nil, "comp_9"
-		s.must(l.Settle(s.Context(), made))
+		s.must(l.RecordOutcome(s.Context(), made))
 		if h, err := l.Fleet().Halt(s.Context()); err != nil || h.Reason != filing.HaltFunds {
 			s.Errorf("%+v, %v", h, err)
 		}
@@ -335,7 +335,7 @@ func TestResolveKeepsTheOrderOfDueDates(t *testing.T) {
 		s.answer(l, later, filing.NoAnswer)
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
 		s.sendable(l)
-		s.must(l.Resolutions().NotPlaced(ctx, later.ID, 0, "not on the dashboard"))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, later.ID, 0, "not on the dashboard"))
 		s.sendable(l, early)
 	})
 }

@@ -322,10 +322,10 @@ func (w *world) settled(s *sent, out ledger.Outcome) {
 
 func (w *world) settle(t *rapid.T, s *sent, l *ledger.Ledger) {
 	out := w.outcome(t, s)
-	w.must(l.Settle(w.Context(), out))
+	w.must(l.RecordOutcome(w.Context(), out))
 	w.settled(s, out)
 	if rapid.IntRange(0, 5).Draw(t, "twice") == 0 {
-		w.must(l.Settle(w.Context(), out)) // the reply to the first commit was lost
+		w.must(l.RecordOutcome(w.Context(), out)) // the reply to the first commit was lost
 	}
 }
 
@@ -367,7 +367,7 @@ func (w *world) together(t *rapid.T) {
 	var flying sync.WaitGroup
 	var settling, beginning error
 	var begun ledger.Begun
-	flying.Go(func() { settling = l.Settle(w.Context(), out) })
+	flying.Go(func() { settling = l.RecordOutcome(w.Context(), out) })
 	flying.Go(func() { begun, beginning = l.Begin(w.Context(), in) })
 	release()
 	flying.Wait()
@@ -405,7 +405,7 @@ func (w *world) sweepBy(t *rapid.T, l *ledger.Ledger) {
 		}
 		a := filing.Answer{Kind: filing.NoAnswer, Message: "its process is gone"}
 		o := r.Request.Order
-		w.must(l.Settle(w.Context(), ledger.Outcome{
+		w.must(l.RecordOutcome(w.Context(), ledger.Outcome{
 			Row:        r.ID,
 			Try:        r.Tries,
 			Owner:      r.Owner,
@@ -468,11 +468,12 @@ func (w *world) decide(row ledger.Row, l *ledger.Ledger, wrong bool) {
 	ctx := w.Context()
 	switch {
 	case placed && row.Creating:
-		w.must(l.Resolutions().Created(ctx, row.ID, 0, filing.Company{ID: fmt.Sprint("comp_seen_", row.ID)}, "seen"))
+		w.must(l.Resolutions().MarkCreated(ctx, row.ID, 0, filing.Company{ID: fmt.Sprint("comp_seen_", row.ID)},
+			"seen"))
 	case placed:
-		w.must(l.Resolutions().Placed(ctx, row.ID, 0, []string{fmt.Sprint("order_seen_", row.ID)}, "seen"))
+		w.must(l.Resolutions().MarkPlaced(ctx, row.ID, 0, []string{fmt.Sprint("order_seen_", row.ID)}, "seen"))
 	default:
-		w.must(l.Resolutions().NotPlaced(ctx, row.ID, 0, "not there"))
+		w.must(l.Resolutions().MarkNotPlaced(ctx, row.ID, 0, "not there"))
 	}
 }
 
@@ -495,7 +496,7 @@ func (w *world) control(t *rapid.T) {
 			_, err = l.CancelBatch(ctx, batch)
 		}
 	case "key":
-		err = l.Fleet().KeyAccepted(ctx)
+		err = l.Fleet().RecordKeyAccepted(ctx)
 	case "ask":
 		err = l.Fleet().ProbeNow(ctx)
 	}
@@ -804,7 +805,7 @@ func (w *rivalWorker) place(r ledger.Row) error {
 	if class == filing.Accepted {
 		w.bought(in.Claims[0].Key)
 	}
-	if err := w.l.Settle(w.Context(), outcome(r, begun.Try, class)); err != nil {
+	if err := w.l.RecordOutcome(w.Context(), outcome(r, begun.Try, class)); err != nil {
 		w.Error(err)
 	}
 	return nil

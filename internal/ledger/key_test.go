@@ -102,7 +102,7 @@ func (c keyCase) test(s *store) {
 		if err != nil || u != (ledger.Unfinished{Keys: 1}) {
 			s.Fatalf("%+v, %v", u, err)
 		}
-		s.must(l.Resolutions().Placed(s.Context(), first.ID, 0, nil, ""))
+		s.must(l.Resolutions().MarkPlaced(s.Context(), first.ID, 0, nil, ""))
 	}
 	// What was decided meanwhile is not waited for.
 	s.must(other.Defer(s.Context(), wait))

@@ -19,9 +19,9 @@ func TestAnswerAfterNotPlaced(t *testing.T) {
 		late := outcome(s.row(l, rows[0].ID), try, filing.Accepted)
 		late.Claims = in.Claims
 		s.answer(l, rows[0], filing.NoAnswer) // its process was taken for dead
-		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
 		s.want(l, rows[0], filing.Ready, 0)
-		s.must(l.Settle(s.Context(), late))
+		s.must(l.RecordOutcome(s.Context(), late))
 		got := s.want(l, rows[0], filing.Placed, 0)
 		if len(got.Items) != len(late.Items) || got.Cost.Amount != cost {
 			s.Errorf("%+v", got)
@@ -33,7 +33,7 @@ func TestAnswerAfterNotPlaced(t *testing.T) {
 		if begun := s.begin(l, intent(s.row(l, other[0].ID))); begun.Try != 0 || len(begun.Taken) == 0 {
 			s.Errorf("sent by another row: %+v", begun)
 		}
-		s.must(l.Settle(s.Context(), late)) // once more, as after a commit of which nobody heard
+		s.must(l.RecordOutcome(s.Context(), late)) // once more, as after a commit of which nobody heard
 		if again := s.row(l, rows[0].ID); len(again.Items) != len(late.Items) || again.Cost != got.Cost {
 			s.Errorf("%+v", again)
 		}
@@ -51,8 +51,8 @@ func TestAnswerRecordedTwice(t *testing.T) {
 		rows := s.add(l, "a", report("comp_1", "2026"))
 		try := s.send(l, rows[0])
 		o := outcome(s.row(l, rows[0].ID), try, filing.Accepted)
-		s.must(l.Settle(s.Context(), o))
-		s.must(l.Settle(s.Context(), o))
+		s.must(l.RecordOutcome(s.Context(), o))
+		s.must(l.RecordOutcome(s.Context(), o))
 		if got := s.row(l, rows[0].ID); got.Result != filing.Placed || len(got.Items) != len(o.Items) {
 			s.Errorf("%+v", got)
 		}
@@ -92,7 +92,7 @@ func testSweepBesideAnswers(s *store) {
 					s.Errorf("%+v %v", begun, err)
 					return
 				}
-				if err := l.Settle(s.Context(), outcome(rows[i], begun.Try, filing.NoAnswer)); err != nil {
+				if err := l.RecordOutcome(s.Context(), outcome(rows[i], begun.Try, filing.NoAnswer)); err != nil {
 					s.Error(err)
 					return
 				}

@@ -152,7 +152,7 @@ func (s *store) send(l *ledger.Ledger, r ledger.Row) int {
 func (s *store) answer(l *ledger.Ledger, r ledger.Row, class filing.AnswerKind) ledger.Row {
 	s.Helper()
 	now := s.row(l, r.ID)
-	s.must(l.Settle(s.Context(), outcome(now, now.Tries, class)))
+	s.must(l.RecordOutcome(s.Context(), outcome(now, now.Tries, class)))
 	return s.row(l, r.ID)
 }
 
@@ -242,7 +242,7 @@ func (s *store) sweep(l *ledger.Ledger) int {
 	for _, r := range orphans {
 		o := outcome(r.Row, r.Tries, filing.NoAnswer)
 		o.Due = r.Due
-		s.must(l.Settle(s.Context(), o))
+		s.must(l.RecordOutcome(s.Context(), o))
 	}
 	return len(orphans)
 }
@@ -350,7 +350,7 @@ func benchmarkTransitions(b *testing.B, l *ledger.Ledger) {
 				if e != nil || begun.Try == 0 {
 					err = fmt.Errorf("%+v %w", begun, e)
 				}
-				if e := l.Settle(ctx, outcome(r, begun.Try, filing.Accepted)); e != nil {
+				if e := l.RecordOutcome(ctx, outcome(r, begun.Try, filing.Accepted)); e != nil {
 					err = e
 				}
 			}

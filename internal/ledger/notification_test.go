@@ -68,7 +68,7 @@ func testNotificationsOfFleetHalts(s *store) {
 	if !s.keep(l, out) {
 		s.Error("when it happens again it is news")
 	}
-	s.must(l.Fleet().KeyRefused(ctx, "no such key"))
+	s.must(l.Fleet().RecordKeyRefused(ctx, "no such key"))
 	if n := s.news(l); n.Halt != filing.HaltKey || n.HaltNote != "no such key" || n.KeyReported {
 		s.Errorf("after a 401: %+v", n)
 	}
@@ -201,7 +201,7 @@ func testNotificationsOfRowsAndItemsComeOnce(s *store) {
 	}
 	untold(ledger.NotifyUncertain, rows[1].ID)
 	// Settled, sent again, and in doubt again: another attempt, another notice.
-	s.must(l.Resolutions().NotPlaced(ctx, rows[0].ID, 0, "seen"))
+	s.must(l.Resolutions().MarkNotPlaced(ctx, rows[0].ID, 0, "seen"))
 	s.send(l, rows[0])
 	s.answer(l, rows[0], filing.NoAnswer)
 	untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)

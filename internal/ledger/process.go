@@ -347,8 +347,8 @@ func (o *out) begin(a attempt) {
 	o.attempts[a]++
 }
 
-// refused removes a caller that may not send.
-func (o *out) refused(a attempt) {
+// removeCaller removes a caller that may not send.
+func (o *out) removeCaller(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.attempts[a] > 1 {
@@ -358,8 +358,8 @@ func (o *out) refused(a attempt) {
 	}
 }
 
-// settled removes the attempt.
-func (o *out) settled(a attempt) {
+// removeAttempt removes the attempt.
+func (o *out) removeAttempt(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.attempts, a)
@@ -371,7 +371,7 @@ func (o *out) has(a attempt) bool {
 	return o.attempts[a] > 0
 }
 
-// giveBack settles an intent of this process whose commit succeeded while the
+// giveBack resolves an intent of this process whose commit succeeded while the
 // confirmation was lost: its caller was told not to send the order.
 func (db *database) giveBack(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}

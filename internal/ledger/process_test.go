@@ -44,7 +44,7 @@ func child(dir string) {
 		}
 		said = append(said, "began")
 		if len(said) > 1 {
-			if err := l.Settle(t, outcome(r, begun.Try, filing.Accepted)); err != nil {
+			if err := l.RecordOutcome(t, outcome(r, begun.Try, filing.Accepted)); err != nil {
 				panic(err)
 			}
 			said = append(said, "placed")
@@ -252,7 +252,7 @@ func TestLateAnswer(t *testing.T) {
 				if _, err := slow.Begin(s.Context(), intent(row)); err == nil {
 					s.Error("a process that was struck off began to send")
 				}
-				s.must(slow.Settle(s.Context(), outcome(row, 1, c.class)))
+				s.must(slow.RecordOutcome(s.Context(), outcome(row, 1, c.class)))
 				s.want(l, row, c.result, map[bool]money.Cents{true: cost}[c.held])
 			})
 		})
@@ -268,12 +268,12 @@ func TestLateAnswerToARowThatWentOn(t *testing.T) {
 		for _, r := range rows {
 			s.send(slow, r)
 		}
-		s.must(slow.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer)))
-		s.must(slow.Settle(s.Context(), outcome(rows[1], 1, filing.NoAnswer)))
-		s.must(l.Resolutions().Placed(s.Context(), rows[0].ID, 0, []string{"order_seen"}, "seen"))
+		s.must(slow.RecordOutcome(s.Context(), outcome(rows[0], 1, filing.NoAnswer)))
+		s.must(slow.RecordOutcome(s.Context(), outcome(rows[1], 1, filing.NoAnswer)))
+		s.must(l.Resolutions().MarkPlaced(s.Context(), rows[0].ID, 0, []string{"order_seen"}, "seen"))
 		s.send(l, rows[1]) // in doubt, sent again by another process
 		for _, r := range rows {
-			s.must(slow.Settle(s.Context(), outcome(r, 1, filing.Accepted)))
+			s.must(slow.RecordOutcome(s.Context(), outcome(r, 1, filing.Accepted)))
 		}
 		if r := s.want(l, rows[0], filing.Placed, 0); len(r.Items) != 1 || r.Items[0].OrderID == "order_seen" {
 			s.Errorf("the answer names the order, not who guessed: %+v", r.Items)
@@ -288,7 +288,7 @@ func TestLateAnswerToARowThatWentOn(t *testing.T) {
 		}
 		// A sweeper that read its orphans long ago changes nothing either.
 		stale := outcome(rows[1], 2, filing.NoAnswer)
-		s.must(l.Settle(s.Context(), stale))
+		s.must(l.RecordOutcome(s.Context(), stale))
 		var class string
 		s.must(s.sql().QueryRowContext(s.Context(), `SELECT class FROM attempts WHERE row = $1 AND try = 2`,
 			rows[1].ID).Scan(&class))
@@ -319,7 +319,7 @@ func TestTenProcessesMigrate(t *testing.T) {
 					s.Errorf("%+v, %v", begun, err)
 					return
 				}
-				if err := l.Settle(s.Context(), outcome(r, 1, filing.Accepted)); err != nil {
+				if err := l.RecordOutcome(s.Context(), outcome(r, 1, filing.Accepted)); err != nil {
 					s.Error(err)
 				}
 			})

@@ -34,7 +34,7 @@ func TestOldKeysAreKnown(t *testing.T) {
 		}}
 		begun, err := l.Begin(s.Context(), in)
 		s.must(err)
-		s.must(l.Settle(s.Context(), ledger.Outcome{
+		s.must(l.RecordOutcome(s.Context(), ledger.Outcome{
 			Row:    rows[0].ID,
 			Try:    begun.Try,
 			Answer: filing.Answer{Kind: filing.Accepted},

@@ -15,19 +15,19 @@ import (
 var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 
 // A resolution is for one attempt: try is the attempt that the person looked at
-// (Row.Tries), or 0 for the present one. If the row was settled and sent again
+// (Row.Tries), or 0 for the present one. If the row was resolved and sent again
 // since, ErrStale is returned: the later attempt is uncertain for reasons of
 // its own.
 
-// Placed resolves an uncertain row as placed: a person has seen that the orders
+// MarkPlaced resolves an uncertain row as placed: a person has seen that the orders
 // exist. Its reservation is posted.
-func (l Resolutions) Placed(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
+func (l Resolutions) MarkPlaced(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, "", nil, why)
 }
 
-// Formed resolves an uncertain formation as placed, with the id of the company
+// MarkFormed resolves an uncertain formation as placed, with the id of the company
 // that it made and the claims of what came with it.
-func (l Resolutions) Formed(ctx context.Context, row int64, try int, orderIDs []string, company string,
+func (l Resolutions) MarkFormed(ctx context.Context, row int64, try int, orderIDs []string, company string,
 	known []Claim, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, company, known, why)
 }
@@ -43,9 +43,9 @@ func (db *database) resolvePlaced(ctx context.Context, row int64, try int, order
 			return err
 		}
 		s.company = cmp.Or(company, s.company)
-		g.placed(s, orderIDs, of, why)
+		g.recordPlaced(s, orderIDs, of, why)
 		for _, c := range known {
-			g.own(s, c, s.tries)
+			g.giveKey(s, c, s.tries)
 		}
 		return nil
 	})
@@ -82,9 +82,9 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 // is uncertain.
 var ErrCreating = errors.New("the creation of the company is uncertain: enter the company's id")
 
-// Created resolves a row whose company's creation was uncertain: a person has
+// MarkCreated resolves a row whose company's creation was uncertain: a person has
 // seen that the company exists. Rows that wait for it are unblocked.
-func (l Resolutions) Created(ctx context.Context, row int64, try int, company filing.Company, why string) error {
+func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
 	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
 			return fmt.Errorf("%w: its order is uncertain, not its company", ErrTransition)
@@ -98,9 +98,9 @@ func (l Resolutions) Created(ctx context.Context, row int64, try int, company fi
 	})
 }
 
-// NotPlaced resolves an uncertain row as not placed: its reservation is
+// MarkNotPlaced resolves an uncertain row as not placed: its reservation is
 // released and it may be sent again.
-func (l Resolutions) NotPlaced(ctx context.Context, row int64, try int, why string) error {
+func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, try int, why string) error {
 	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
 		s.counted = 0
@@ -214,7 +214,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 		s.company, s.message = company, why
 		g.touch(s)
 		for _, c := range known {
-			g.own(s, c, s.tries)
+			g.giveKey(s, c, s.tries)
 		}
 		return g.writeAll()
 	})

@@ -33,7 +33,7 @@ func testResolve(s *store) {
 		s.Fatal(none, err)
 	}
 
-	s.must(l.Resolutions().Placed(ctx, rows[0].ID, 0, []string{"order_1", "order_2"},
+	s.must(l.Resolutions().MarkPlaced(ctx, rows[0].ID, 0, []string{"order_1", "order_2"},
 		"seen on the dashboard by Ana"))
 	r := s.want(l, rows[0], filing.Placed, 0)
 	if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport ||
@@ -41,12 +41,12 @@ func testResolve(s *store) {
 		s.Errorf("%+v", r)
 	}
 	// An order that is another row's is a slip of the pen.
-	if err := l.Resolutions().Placed(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err,
+	if err := l.Resolutions().MarkPlaced(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err,
 		ledger.ErrOrderTaken) {
 		s.Error(err)
 	}
 	s.want(l, rows[1], filing.Uncertain, cost)
-	s.must(l.Resolutions().NotPlaced(ctx, rows[1].ID, 0, "not there"))
+	s.must(l.Resolutions().MarkNotPlaced(ctx, rows[1].ID, 0, "not there"))
 	if r := s.want(l, rows[1], filing.Ready, 0); r.Attempts != 0 || r.Message != "not there" {
 		s.Errorf("%+v", r)
 	}
@@ -62,14 +62,14 @@ func testResolve(s *store) {
 
 	s.send(l, rows[2])
 	for _, id := range []int64{rows[0].ID, rows[1].ID, rows[2].ID, rival.ID} {
-		for _, err := range []error{l.Resolutions().Placed(ctx, id, 0, nil, ""),
-			l.Resolutions().NotPlaced(ctx, id, 0, "")} {
+		for _, err := range []error{l.Resolutions().MarkPlaced(ctx, id, 0, nil, ""),
+			l.Resolutions().MarkNotPlaced(ctx, id, 0, "")} {
 			if !errors.Is(err, ledger.ErrTransition) {
 				s.Errorf("row %d: %v", id, err)
 			}
 		}
 	}
-	if err := l.Resolutions().Placed(ctx, 1<<40, 0, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
+	if err := l.Resolutions().MarkPlaced(ctx, 1<<40, 0, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
 		s.Error(err)
 	}
 	if _, err := l.Row(ctx, 1<<40); !errors.Is(err, ledger.ErrNotFound) {
@@ -89,7 +89,7 @@ func TestResolveWakes(t *testing.T) {
 		if begun := s.begin(l, intent(rows[2])); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.Resolutions().NotPlaced(ctx, rows[0].ID, 0, ""))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[0].ID, 0, ""))
 		for _, r := range rows {
 			if got := s.want(l, r, filing.Ready, 0); got.BlockedOn != "" {
 				s.Errorf("%+v", got)
@@ -107,22 +107,23 @@ func TestResolveIsAboutAnAttempt(t *testing.T) {
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
 		first := s.want(l, row, filing.Uncertain, cost)
-		s.must(l.Resolutions().NotPlaced(ctx, row.ID, first.Tries, "not there"))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, row.ID, first.Tries, "not there"))
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
 		for _, err := range []error{
-			l.Resolutions().NotPlaced(ctx, row.ID, first.Tries, ""),
-			l.Resolutions().Placed(ctx, row.ID, first.Tries, []string{"order_1"}, ""),
-			l.Resolutions().Formed(ctx, row.ID, first.Tries, []string{"order_1"}, "comp_9", nil, ""),
-			l.Resolutions().Created(ctx, row.ID, first.Tries, filing.Company{ID: "comp_9"}, ""),
-			l.Resolutions().Made(ctx, row.ID, first.Tries, []string{"order_1"}, filing.Company{ID: "comp_9"}, nil, ""),
+			l.Resolutions().MarkNotPlaced(ctx, row.ID, first.Tries, ""),
+			l.Resolutions().MarkPlaced(ctx, row.ID, first.Tries, []string{"order_1"}, ""),
+			l.Resolutions().MarkFormed(ctx, row.ID, first.Tries, []string{"order_1"}, "comp_9", nil, ""),
+			l.Resolutions().MarkCreated(ctx, row.ID, first.Tries, filing.Company{ID: "comp_9"}, ""),
+			l.Resolutions().MarkAssumedPlaced(ctx, row.ID, first.Tries, []string{"order_1"},
+				filing.Company{ID: "comp_9"}, nil, ""),
 		} {
 			if !errors.Is(err, ledger.ErrStale) {
 				s.Error(err)
 			}
 		}
 		second := s.want(l, row, filing.Uncertain, cost)
-		s.must(l.Resolutions().Placed(ctx, row.ID, second.Tries, []string{"order_1"}, "there"))
+		s.must(l.Resolutions().MarkPlaced(ctx, row.ID, second.Tries, []string{"order_1"}, "there"))
 		s.want(l, row, filing.Placed, 0)
 	})
 }

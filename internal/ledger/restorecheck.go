@@ -137,8 +137,8 @@ func (l Fleet) Commits() (lineage string, number int64) {
 	return l.restoreCheck.lineage, l.restoreCheck.numbers[l.restoreCheck.lineage]
 }
 
-// Saw records a commit that another process has seen.
-func (l Fleet) Saw(lineage string, number int64) {
+// RecordCommit records a commit that another process has seen.
+func (l Fleet) RecordCommit(lineage string, number int64) {
 	if lineage != "" {
 		l.restoreCheck.observe(lineage, number)
 	}
@@ -176,7 +176,7 @@ func (c *control) haltRestored(note string) {
 }
 
 // writeBack writes the attempts that the ledger lost and this process knows:
-// each is uncertain again, and an answered one is settled by its answer.
+// each is uncertain again, and an answered one is resolved by its answer.
 func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
 	all := db.restoreCheck.list()
 	for len(all) > 0 {
@@ -251,7 +251,7 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 	if r.outcome == nil {
 		return nil // the answer is still out
 	}
-	err := g.settle(r.outcome, false)
+	err := g.recordOutcome(r.outcome, false)
 	if errors.Is(err, ErrTransition) {
 		return nil
 	}

@@ -73,7 +73,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		s.halted(one)
 		s.must(one.RecordDeposit(ctx, 1, ""))
 		s.must(two.Fleet().ProbeNow(ctx))
-		s.must(two.Fleet().KeyAccepted(ctx))
+		s.must(two.Fleet().RecordKeyAccepted(ctx))
 		s.halted(two)
 
 		s.want(one, rows[0], filing.Placed, 0)
@@ -157,7 +157,7 @@ func TestCommitSeenByAnotherProcess(t *testing.T) {
 			return // its folder goes with it
 		}
 		elsewhere := s.open()
-		elsewhere.Fleet().Saw(lineage, number)
+		elsewhere.Fleet().RecordCommit(lineage, number)
 		s.must(elsewhere.Fleet().ProbeNow(s.Context()))
 		s.halted(elsewhere)
 	})
@@ -168,7 +168,7 @@ func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
-		_ = l.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
+		_ = l.RecordOutcome(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
 		h, err := l.Fleet().Halt(s.Context())
 		if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "attempt 1 of row 1") {
 			t.Errorf("%+v", h)

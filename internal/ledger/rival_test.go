@@ -27,11 +27,11 @@ func TestAcceptedAfterItWasCanceled(t *testing.T) {
 		l := s.open()
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		late := s.lost(l, row)
-		s.must(l.Resolutions().NotPlaced(s.Context(), row.ID, 0, "not there"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), row.ID, 0, "not there"))
 		_, err := l.CancelBatch(s.Context(), "a")
 		s.must(err)
 		s.want(l, row, filing.Canceled, 0)
-		s.must(l.Settle(s.Context(), late))
+		s.must(l.RecordOutcome(s.Context(), late))
 		if r := s.want(l, row, filing.Placed, 0); r.Spent.Amount != cost ||
 			!strings.Contains(r.Message, "answered late") {
 			s.Errorf("%+v", r)
@@ -50,9 +50,9 @@ func TestAcceptedBesideARival(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
-		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
 		s.send(l, rows[1])
-		s.must(l.Settle(s.Context(), late))
+		s.must(l.RecordOutcome(s.Context(), late))
 		s.want(l, rows[0], filing.Placed, 0)
 		s.must(l.Audit(s.Context()))
 		s.answer(l, rows[1], filing.Busy)
@@ -73,9 +73,9 @@ func TestBoughtByTwoRows(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
-		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
 		s.place(l, rows[1])
-		s.must(l.Settle(s.Context(), late))
+		s.must(l.RecordOutcome(s.Context(), late))
 		for _, r := range rows {
 			if got := s.want(l, r, filing.Placed, 0); !strings.Contains(got.Message, "bought twice") {
 				s.Errorf("row %d says %q", r.Number, got.Message)
@@ -110,12 +110,12 @@ func TestAcceptedInTheGroupOfARival(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
-		s.must(l.Resolutions().NotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
 		rival := intent(s.row(l, rows[1].ID))
 		release := s.holdWriters()
 		begun := make(chan ledger.Begun)
 		settled := make(chan error)
-		go func() { settled <- l.Settle(s.Context(), late) }()
+		go func() { settled <- l.RecordOutcome(s.Context(), late) }()
 		go func() {
 			b, err := l.Begin(s.Context(), rival)
 			if err != nil {
@@ -152,15 +152,15 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 			Claims:  []ledger.Claim{claim},
 			Answer:  filing.Answer{Kind: filing.NoAnswer},
 		}
-		s.must(l.Settle(s.Context(), lost))
+		s.must(l.RecordOutcome(s.Context(), lost))
 		if r := s.want(l, row, filing.Uncertain, 0); !r.Creating {
 			s.Errorf("%+v", r)
 		}
-		s.must(l.Resolutions().NotPlaced(s.Context(), row.ID, 0, "not there"))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), row.ID, 0, "not there"))
 		late := lost
 		late.Answer, late.Company = filing.Answer{Kind: filing.Accepted, CompanyID: "comp_9"}, "comp_9"
 		late.Made = &ledger.MadeCompany{Ref: string(claim.Key), Record: filing.Company{ID: "comp_9"}}
-		s.must(l.Settle(s.Context(), late))
+		s.must(l.RecordOutcome(s.Context(), late))
 		if r := s.want(l, row, filing.Ready, 0); r.Company != "comp_9" || r.Creating {
 			s.Errorf("%+v", r)
 		}
@@ -204,9 +204,9 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		if n := untold(); n != 1 {
 			s.Errorf("%d rows are to be told of", n)
 		}
-		s.must(l.Resolutions().Placed(ctx, row.ID, 0, []string{"order_seen"}, "seen"))
+		s.must(l.Resolutions().MarkPlaced(ctx, row.ID, 0, []string{"order_seen"}, "seen"))
 		s.want(l, row, filing.Placed, 0)
-		s.must(l.Settle(ctx, late))
+		s.must(l.RecordOutcome(ctx, late))
 		if r := s.want(l, row, filing.Uncertain, cost); r.Spent.Amount != 0 ||
 			!strings.Contains(r.Message, "marked as placed") {
 			s.Errorf("%+v", r)
@@ -217,7 +217,7 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		if n := untold(); n != 1 {
 			s.Errorf("%d rows are told of after the refusal", n)
 		}
-		s.must(l.Resolutions().Placed(ctx, row.ID, 0, []string{"order_seen"}, "seen once more"))
+		s.must(l.Resolutions().MarkPlaced(ctx, row.ID, 0, []string{"order_seen"}, "seen once more"))
 		s.want(l, row, filing.Placed, 0)
 		s.must(l.Audit(ctx))
 	})
@@ -236,7 +236,7 @@ func TestAPartOfTheOrderIsAnswered(t *testing.T) {
 		out.Items = []ledger.Item{
 			{Product: filing.RegisteredAgent, OrderID: "order_agent", Cost: money.Cost{Amount: 5000}},
 		}
-		s.must(l.Settle(ctx, out))
+		s.must(l.RecordOutcome(ctx, out))
 		got := s.want(l, row, filing.Uncertain, cost-5000)
 		if got.Spent.Amount != 5000 || !slices.Equal(got.Dropped, []filing.Product{filing.RegisteredAgent}) {
 			s.Errorf("%+v", got)
@@ -249,7 +249,7 @@ func TestAPartOfTheOrderIsAnswered(t *testing.T) {
 		if begun := s.begin(l, intent(other)); len(begun.Taken) != 1 || begun.Taken[0].Bought {
 			s.Errorf("nobody knows whether the report is bought: %+v", begun)
 		}
-		s.must(l.Resolutions().NotPlaced(ctx, row.ID, 0, "the report is not there"))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, row.ID, 0, "the report is not there"))
 		got = s.want(l, row, filing.Ready, 0)
 		if in := intent(got); len(in.Claims) != 1 || in.Claims[0].Product != filing.AnnualReport {
 			s.Errorf("%+v is sent again", in.Claims)
@@ -271,7 +271,7 @@ func TestAnOrderOfAnotherRow(t *testing.T) {
 			try := s.send(l, r)
 			out := outcome(s.row(l, r.ID), try, filing.Accepted)
 			out.Items[0].OrderID = "order_same"
-			s.must(l.Settle(s.Context(), out))
+			s.must(l.RecordOutcome(s.Context(), out))
 		}
 		s.want(l, rows[0], filing.Placed, 0)
 		if r := s.want(l, rows[1], filing.Uncertain, cost); len(r.Items) != 0 ||
@@ -314,7 +314,7 @@ func TestTheDifferenceToTheQuoteIsForOthers(t *testing.T) {
 		}
 		out := outcome(s.row(l, rows[0].ID), 1, filing.Accepted)
 		out.Items[0].Cost.Amount = 4000
-		s.must(l.Settle(s.Context(), out))
+		s.must(l.RecordOutcome(s.Context(), out))
 		s.send(l, rows[1])
 	})
 }
@@ -348,7 +348,7 @@ func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
 		in := ledger.Intent{Row: row.ID, Creating: true, Claims: []ledger.Claim{claim}}
 		begun := s.begin(l, in)
-		s.must(l.Settle(s.Context(), ledger.Outcome{
+		s.must(l.RecordOutcome(s.Context(), ledger.Outcome{
 			Row:     row.ID,
 			Try:     begun.Try,
 			Creates: true,

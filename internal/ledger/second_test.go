@@ -173,12 +173,12 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 				sent := s.row(l, row.ID)
 				s.answer(l, row, filing.NoAnswer)
 				s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: true}))
-				s.must(l.Resolutions().NotPlaced(s.by("pat"), row.ID, 0, "not on the dashboard"))
+				s.must(l.Resolutions().MarkNotPlaced(s.by("pat"), row.ID, 0, "not on the dashboard"))
 				if r := s.want(l, row, filing.Ready, 0); r.BlockedOn != "approval" {
 					s.Fatalf("%+v", r)
 				}
 				for _, class := range []filing.AnswerKind{first, second} {
-					s.must(l.Settle(s.Context(), outcome(sent, try, class)))
+					s.must(l.RecordOutcome(s.Context(), outcome(sent, try, class)))
 					if r := s.row(l, row.ID); r.Result == filing.Ready && r.BlockedOn != "approval" {
 						s.Errorf("%s then %s: after %s it is ready, and waits for %q", first, second, class,
 							r.BlockedOn)

@@ -408,11 +408,11 @@ func TestErasedOnceDecided(t *testing.T) {
 		}, filing.Uncertain, true},
 		{"resolved as placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
-			s.must(l.Resolutions().Placed(s.Context(), r.ID, 0, []string{"order_1"}, "seen"))
+			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_1"}, "seen"))
 		}, filing.Placed, false},
 		{"resolved as not placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
-			s.must(l.Resolutions().NotPlaced(s.Context(), r.ID, 0, "not seen"))
+			s.must(l.Resolutions().MarkNotPlaced(s.Context(), r.ID, 0, "not seen"))
 		}, filing.Ready, true},
 		{"a late answer", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
@@ -422,7 +422,7 @@ func TestErasedOnceDecided(t *testing.T) {
 			s.send(l, r)
 			o := outcome(s.row(l, r.ID), 1, filing.HasItem)
 			o.Answer.Has, o.Items[0].Product = filing.AnnualReport, filing.AnnualReport
-			s.must(l.Settle(s.Context(), o))
+			s.must(l.RecordOutcome(s.Context(), o))
 		}, filing.Ready, true},
 		{"retried", application, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.Refused)(s, l, r)

@@ -65,7 +65,7 @@ func (s *store) recordTexts(texts []string) {
 			}
 			spoil(reflect.ValueOf(&out).Elem(), text)
 			out.Owner = "" // it is ours
-			s.must(l.Settle(ctx, out))
+			s.must(l.RecordOutcome(ctx, out))
 			got := s.row(l, row.ID)
 			for _, stored := range append([]string{got.Message, got.Company}, itemTexts(got)...) {
 				if !utf8.ValidString(stored) || strings.Contains(stored, "\x00") {
@@ -86,8 +86,8 @@ func (s *store) recordTexts(texts []string) {
 			}
 		}
 		s.must(l.RecordDeposit(ctx, 100_000, text))
-		s.must(l.Fleet().KeyRefused(ctx, text))
-		s.must(l.Fleet().KeyAccepted(ctx))
+		s.must(l.Fleet().RecordKeyRefused(ctx, text))
+		s.must(l.Fleet().RecordKeyAccepted(ctx))
 	}
 }
 

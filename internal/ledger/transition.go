@@ -174,7 +174,7 @@ func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 	l.out.begin(attempt{in.Row, in.Tries + 1})
 	err := l.submit(ctx, t)
 	if err != nil || t.begun.Try == 0 {
-		l.out.refused(attempt{in.Row, in.Tries + 1})
+		l.out.removeCaller(attempt{in.Row, in.Tries + 1})
 	}
 	if err != nil {
 		return Begun{}, fmt.Errorf("commit the intent of row %d: %w", in.Row, err)
@@ -182,12 +182,12 @@ func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 	return t.begun, nil
 }
 
-// Settle commits the outcome of an attempt.
-func (l *Ledger) Settle(ctx context.Context, out Outcome) error {
+// RecordOutcome commits the outcome of an attempt.
+func (l *Ledger) RecordOutcome(ctx context.Context, out Outcome) error {
 	if err := l.submit(ctx, &transition{outcome: &out}); err != nil {
 		return fmt.Errorf("commit the outcome of row %d: %w", out.Row, err)
 	}
-	l.out.settled(attempt{out.Row, out.Try})
+	l.out.removeAttempt(attempt{out.Row, out.Try})
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (c settleCase) test(s *store) {
 		if (len(r.Items) > 0) != (c.class == filing.Accepted) {
 			s.Errorf("items %+v", r.Items)
 		}
-		s.must(l.Fleet().KeyAccepted(s.Context()))
+		s.must(l.Fleet().RecordKeyAccepted(s.Context()))
 		s.must(l.Fleet().ProbeNow(s.Context()))
 		s.pass(time.Minute)
 		// A rival for the same purchase tells what became of the key.
@@ -128,7 +128,7 @@ func TestPlacedOnce(t *testing.T) {
 			s.Fatalf("row: %+v", got)
 		}
 		for range 2 { // the same answer again: the first commit's reply was lost
-			s.must(l.Settle(s.Context(), outcome(row, 1, filing.Accepted)))
+			s.must(l.RecordOutcome(s.Context(), outcome(row, 1, filing.Accepted)))
 		}
 		if got = s.row(l, row.ID); len(got.Items) != 1 || got.Attempts != 1 {
 			s.Fatalf("row: %+v", got)
@@ -202,7 +202,7 @@ func TestDroppedItem(t *testing.T) {
 		s.send(l, row)
 		out := outcome(row, 1, filing.HasItem)
 		out.Answer.Has, out.Items[0].Product = filing.EIN, filing.EIN
-		s.must(l.Settle(s.Context(), out))
+		s.must(l.RecordOutcome(s.Context(), out))
 		got := s.want(l, row, filing.Ready, 0)
 		if len(got.Dropped) != 1 || got.Dropped[0] != filing.EIN {
 			s.Fatalf("%+v", got)
@@ -227,7 +227,7 @@ func TestPostDiffersFromReserve(t *testing.T) {
 			s.send(l, rows[i])
 			out := outcome(rows[i], 1, filing.Accepted)
 			out.Items[0].Cost = money.Cost{Amount: spent, Certainty: money.Certainty(2 * (1 - i))}
-			s.must(l.Settle(s.Context(), out))
+			s.must(l.RecordOutcome(s.Context(), out))
 			if got := s.want(l, rows[i], filing.Placed, 0); got.Cost != out.Items[0].Cost {
 				s.Errorf("%+v", got.Cost)
 			}
@@ -252,7 +252,7 @@ func testGroupIsolation(s *store) {
 	var flying sync.WaitGroup
 	errs := make([]error, 44)
 	flying.Go(func() { // fails the whole statement: no such row
-		errs[40] = l.Settle(ctx, ledger.Outcome{
+		errs[40] = l.RecordOutcome(ctx, ledger.Outcome{
 			Row:    1 << 40,
 			Try:    1,
 			Answer: filing.Answer{Kind: filing.Accepted},
@@ -261,14 +261,14 @@ func testGroupIsolation(s *store) {
 	flying.Go(func() { // it does not say how the attempt ended
 		out := outcome(rows[0], 1, filing.Accepted)
 		out.Answer.Kind = ""
-		errs[41] = l.Settle(ctx, out)
+		errs[41] = l.RecordOutcome(ctx, out)
 	})
 	flying.Go(func() { _, errs[42] = l.Begin(ctx, ledger.Intent{Row: 1 << 41}) })
 	flying.Go(func() { errs[43] = l.Defer(ctx, ledger.Deferral{Row: rows[1].ID, Next: filing.Exists}) })
 	for i, r := range rows[1:39] {
 		flying.Go(func() {
 			if i < 19 {
-				errs[i] = l.Settle(ctx, outcome(r, 1, filing.Accepted))
+				errs[i] = l.RecordOutcome(ctx, outcome(r, 1, filing.Accepted))
 				return
 			}
 			begun, err := l.Begin(ctx, intent(r))
@@ -327,7 +327,7 @@ func TestFreedKeyIsClaimedInTheSameGroup(t *testing.T) {
 		flying.Go(func() { l.Begin(ctx, intent(rows[2])) }) // waits in the first group, by itself
 		var begun ledger.Begun
 		var settled, err error
-		flying.Go(func() { settled = l.Settle(ctx, outcome(rows[0], 1, filing.Refused)) })
+		flying.Go(func() { settled = l.RecordOutcome(ctx, outcome(rows[0], 1, filing.Refused)) })
 		flying.Go(func() { begun, err = l.Begin(ctx, intent(rows[1])) })
 		release()
 		flying.Wait()
@@ -350,7 +350,7 @@ func TestClose(t *testing.T) {
 		var flying sync.WaitGroup
 		errs := make([]error, len(rows))
 		for i, r := range rows {
-			flying.Go(func() { errs[i] = l.Settle(ctx, outcome(r, 1, filing.Accepted)) })
+			flying.Go(func() { errs[i] = l.RecordOutcome(ctx, outcome(r, 1, filing.Accepted)) })
 		}
 		closed := make(chan error)
 		go func() { closed <- l.Close() }()

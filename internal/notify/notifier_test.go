@@ -162,7 +162,7 @@ func (s *season) answer(class filing.AnswerKind, rows ...ledger.Row) {
 				{Product: filing.AnnualReport, OrderID: fmt.Sprintf("order_%d_%d", r.ID, begun.Try), Cost: out.Cost},
 			}
 		}
-		s.must(s.Settle(ctx, out))
+		s.must(s.RecordOutcome(ctx, out))
 	}
 }
 
@@ -246,7 +246,7 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		s.answer(filing.NoFunds, rows[0])
 		time.Sleep(2 * every)
 		box.want(s.T, "insufficient funds, 2 rows wait")
-		s.must(s.Fleet().KeyRefused(ctx, "no such key: sk_test_hushhush"))
+		s.must(s.Fleet().RecordKeyRefused(ctx, "no such key: sk_test_hushhush"))
 		time.Sleep(2 * every)
 		box.mu.Lock()
 		if body := box.told[0].Body; strings.Contains(body, "hush") || !strings.Contains(body, "no such key") {
@@ -256,10 +256,10 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		box.want(s.T, "the API key is refused")
 		time.Sleep(6 * time.Minute) // nor is it told that funds suffice: nobody knows
 		box.want(s.T)
-		s.must(s.Fleet().KeyAccepted(ctx))
+		s.must(s.Fleet().RecordKeyAccepted(ctx))
 		time.Sleep(time.Minute)
 		box.want(s.T, "funds are sufficient again")
-		s.must(s.Fleet().KeyRefused(ctx, "no such key"))
+		s.must(s.Fleet().RecordKeyRefused(ctx, "no such key"))
 		time.Sleep(2 * every)
 		box.want(s.T, "the API key is refused")
 	})

@@ -30,7 +30,7 @@ type PriceLister interface {
 func FetchPrices(ctx context.Context, s PriceLister, l *ledger.Ledger) ([]filing.Price, error) {
 	prices, err := s.Prices(ctx)
 	if err == nil {
-		return prices, l.Fleet().KeyAccepted(ctx)
+		return prices, l.Fleet().RecordKeyAccepted(ctx)
 	}
 	var unrecorded error
 	if answered, ok := errors.AsType[*filingapi.Error](err); ok {
@@ -38,7 +38,7 @@ func FetchPrices(ctx context.Context, s PriceLister, l *ledger.Ledger) ([]filing
 		case errors.Is(err, filingapi.ErrKeyRefused):
 			unrecorded = refuseKey(ctx, l, answered.Message)
 		case errors.Is(err, filingapi.ErrBusy):
-			unrecorded = l.Fleet().Busy(ctx, answered.RetryAfter)
+			unrecorded = l.Fleet().RecordBusy(ctx, answered.RetryAfter)
 		}
 	}
 	if unrecorded != nil {
@@ -54,5 +54,5 @@ func refuseKey(ctx context.Context, l *ledger.Ledger, message string) error {
 	if err != nil || (halted.Reason == filing.HaltKey && halted.Note == message) {
 		return err
 	}
-	return l.Fleet().KeyRefused(ctx, message)
+	return l.Fleet().RecordKeyRefused(ctx, message)
 }

@@ -300,7 +300,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	by := s.by()
 	switch {
 	case !r.IsPlaced():
-		if err := s.Ledger.Resolutions().NotPlaced(ctx, row.ID, row.Tries,
+		if err := s.Ledger.Resolutions().MarkNotPlaced(ctx, row.ID, row.Tries,
 			"marked as not placed by "+by+"; it may be sent again"); err != nil {
 			return "", err
 		}
@@ -308,18 +308,18 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	case row.Creating && len(r.OrderIDs) > 0:
 		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.company.ID, row.Reserved.Dollars()),
-			s.Ledger.Resolutions().Made(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
+			s.Ledger.Resolutions().MarkAssumedPlaced(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
 				ledger.FormedClaims(&row.Request.Order, r.company.ID),
 				"marked as placed by "+by+"; the new company is "+r.company.ID)
 	case row.Creating:
 		return fmt.Sprintf("Row %d is ready again for the company %s. Its order will be sent.", row.Number,
 				r.company.ID),
-			s.Ledger.Resolutions().Created(ctx, row.ID, row.Tries, r.company,
+			s.Ledger.Resolutions().MarkCreated(ctx, row.ID, row.Tries, r.company,
 				"the company was found as "+r.company.ID+" by "+by)
 	case r.CompanyID != "":
 		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.CompanyID, row.Reserved.Dollars()),
-			s.Ledger.Resolutions().Formed(ctx, row.ID, row.Tries, r.OrderIDs, r.CompanyID,
+			s.Ledger.Resolutions().MarkFormed(ctx, row.ID, row.Tries, r.OrderIDs, r.CompanyID,
 				ledger.FormedClaims(&row.Request.Order, r.CompanyID),
 				"marked as placed by "+by+"; the new company is "+r.CompanyID)
 	}
@@ -329,7 +329,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 			" The company that was formed is not known yet: importer resolve mark %s:%d placed --company COMPANY_ID",
 			row.Batch, row.Number)
 	}
-	return said, s.Ledger.Resolutions().Placed(ctx, row.ID, row.Tries, r.OrderIDs, "marked as placed by "+by)
+	return said, s.Ledger.Resolutions().MarkPlaced(ctx, row.ID, row.Tries, r.OrderIDs, "marked as placed by "+by)
 }
 
 // by says who resolves, and when.

@@ -113,7 +113,7 @@ func TestTheServiceContradictsTheBook(t *testing.T) {
 		}
 		begun, err := s.Ledger.Begin(t.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
 		s.must(err)
-		s.must(s.Ledger.Settle(t.Context(), ledger.Outcome{
+		s.must(s.Ledger.RecordOutcome(t.Context(), ledger.Outcome{
 			Row:     row.ID,
 			Try:     begun.Try,
 			Answer:  refused,

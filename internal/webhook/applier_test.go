@@ -14,12 +14,12 @@ import (
 )
 
 // running is an applier at work over a store, and the times at which it asked.
-func running(t *testing.T, apply func(n int) (int, []ledger.Settled, error)) (
+func running(t *testing.T, apply func(n int) (int, []ledger.ResolvedByEvent, error)) (
 	m *memory, rc *webhook.Receiver, asked func() []time.Duration, said *lines) {
 	var times []time.Duration
 	begin := time.Now()
 	m = &memory{secrets: []string{secret}}
-	m.apply = func() (int, []ledger.Settled, error) {
+	m.apply = func() (int, []ledger.ResolvedByEvent, error) {
 		times = append(times, time.Since(begin))
 		return apply(len(times))
 	}
@@ -38,12 +38,12 @@ func running(t *testing.T, apply func(n int) (int, []ledger.Settled, error)) (
 
 func TestAppliesAtStartUntilNothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, _, asked, said := running(t, func(n int) (int, []ledger.Settled, error) {
+		_, _, asked, said := running(t, func(n int) (int, []ledger.ResolvedByEvent, error) {
 			switch n {
 			case 1:
 				return 500, nil, nil
 			case 2:
-				return 7, []ledger.Settled{{
+				return 7, []ledger.ResolvedByEvent{{
 					Event:  "evt_9",
 					Order:  "order_9",
 					Row:    3,
@@ -68,7 +68,7 @@ func TestAppliesAtStartUntilNothingIsLeft(t *testing.T) {
 // What is received here is applied at once; what others stored, soon.
 func TestIsWokenAndLooksByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, rc, asked, _ := running(t, func(int) (int, []ledger.Settled, error) { return 0, nil, nil })
+		_, rc, asked, _ := running(t, func(int) (int, []ledger.ResolvedByEvent, error) { return 0, nil, nil })
 		synctest.Wait()
 		time.Sleep(500 * time.Millisecond)
 		for range 2 {
@@ -88,7 +88,7 @@ func TestIsWokenAndLooksByItself(t *testing.T) {
 func TestBacksOffOnErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := true
-		m, rc, asked, said := running(t, func(int) (int, []ledger.Settled, error) {
+		m, rc, asked, said := running(t, func(int) (int, []ledger.ResolvedByEvent, error) {
 			if broken {
 				return 0, nil, errors.New("the database is away")
 			}
@@ -123,7 +123,7 @@ func TestEndsInGoodOrder(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		m := new(memory)
 		calls := 0
-		m.apply = func() (int, []ledger.Settled, error) {
+		m.apply = func() (int, []ledger.ResolvedByEvent, error) {
 			switch calls++; calls {
 			case 1:
 				stop()

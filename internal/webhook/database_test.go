@@ -91,7 +91,7 @@ func (s *store) place(l *ledger.Ledger, rows []ledger.Row) {
 				})
 			if err == nil {
 				answer := filing.Answer{Kind: filing.Accepted}
-				err = l.Settle(s.Context(), ledger.Outcome{
+				err = l.RecordOutcome(s.Context(), ledger.Outcome{
 					Row:    r.ID,
 					Try:    begun.Try,
 					Answer: answer,

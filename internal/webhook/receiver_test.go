@@ -36,7 +36,7 @@ type memory struct {
 	reads   int   // of the secrets
 	unread  error // why secrets cannot be read
 	unkept  error // why nothing can be stored
-	apply   func() (int, []ledger.Settled, error)
+	apply   func() (int, []ledger.ResolvedByEvent, error)
 }
 
 func (m *memory) Keep(_ context.Context, e filing.Event, body []byte) (bool, error) {
@@ -62,7 +62,7 @@ func (m *memory) KeepUnreadable(_ context.Context, body []byte, _ string) (bool,
 	return true, m.unkept
 }
 
-func (m *memory) Apply(context.Context) (int, []ledger.Settled, error) {
+func (m *memory) Apply(context.Context) (int, []ledger.ResolvedByEvent, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.apply == nil {

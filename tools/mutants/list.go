@@ -294,7 +294,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestAnswerAfterNotPlaced",
 		edits: []edit{
-			{"		case slices.Contains(done, c.Product):\n			g.own(s, c, s.tries)",
+			{"		case slices.Contains(done, c.Product):\n			g.giveKey(s, c, s.tries)",
 				"		case slices.Contains(done, c.Product):"},
 		},
 		harm: "Another sheet buys again what a late answer had shown as bought.",
@@ -410,11 +410,11 @@ var mutants = []mutant{
 		edits: []edit{
 			{"	for _, t := range group {\n		if t.outcome != nil {\n			if s := ",
 				"	defer func() {\n		if err == nil {\n			err = " +
-					"g.writeAll()\n		}\n	}()\n	defer g.settleAll(group)\n	for _, t := range group " +
+					"g.writeAll()\n		}\n	}()\n	defer g.recordAll(group)\n	for _, t := range group " +
 					"{\n		if t.outcome != nil && t.outcome.Row < 0 {\n			if s := "},
 			{"func (g *groupWriter) write(group []*transition) error {",
-				"func (g *groupWriter) settleAll(group []*transition) {\n	for _, t := range group {\n		if " +
-					"t.outcome != nil {\n			t.err = g.settle(t.outcome, " +
+				"func (g *groupWriter) recordAll(group []*transition) {\n	for _, t := range group {\n		if " +
+					"t.outcome != nil {\n			t.err = g.recordOutcome(t.outcome, " +
 					"t.unsent)\n		}\n	}\n}\n\nfunc (g *groupWriter) write(group []*transition) (err error) {"},
 			{"			t.fresh = g.keep(t.event)\n		}\n	}\n	return g.writeAll()",
 				"			t.fresh = g.keep(t.event)\n		}\n	}\n	return nil"},
