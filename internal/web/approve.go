@@ -84,9 +84,9 @@ func (s *Site) again(v *request, batch string, c ledger.CostIncrease) (*again, e
 	return &again{who, c, c.Approved > 0 && c.Cost.Amount > c.Approved}, err
 }
 
-// sayBarred shows why the reader may not approve.
-func (v *request) sayBarred(err error) {
-	v.site.deny(v, ledger.ErrSecondPerson.Error())
+// flashMayNotApprove tells a reader who may not approve that a second person must.
+func (v *request) flashMayNotApprove(err error) {
+	v.site.recordDenial(v, ledger.ErrSecondPerson.Error())
 	var why *ledger.SecondError
 	if errors.As(err, &why) {
 		v.flash("warn", "%s Nothing was sent. Send another approver the address of this page.",
@@ -153,7 +153,7 @@ func (s *Site) approve(v *request) error {
 	case errors.Is(err, ledger.ErrNotOpen):
 		v.flash("warn", "This batch is not submitted yet, so it cannot be approved. Nothing was sent.")
 	case errors.Is(err, ledger.ErrSecondPerson):
-		v.sayBarred(err)
+		v.flashMayNotApprove(err)
 	case err != nil:
 		return err
 	default:
@@ -189,7 +189,7 @@ func (s *Site) approveCosts(v *request) error {
 		v.flash("warn", "The cost changed: now %s for %s. Nothing was approved. Review the rows, then approve again.",
 			count(looked.Rows, "row"), looked.Cost)
 	case errors.Is(err, ledger.ErrSecondPerson):
-		v.sayBarred(err)
+		v.flashMayNotApprove(err)
 	case err != nil:
 		return err
 	default:

@@ -94,15 +94,15 @@ func (s *Site) showError(v *request, err error) {
 	t, often := new(httpError), new(ledger.TooMany)
 	switch {
 	case errors.As(err, &t):
-		s.denied(v, t)
+		s.recordDenied(v, t)
 	case errors.As(err, &often):
-		s.throttled(v, "failures by "+often.Scope)
+		s.recordThrottled(v, "failures by "+often.Scope)
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Until(often.Until), time.Second).Seconds())))
 		t = &httpError{http.StatusTooManyRequests, "Too many sign-in attempts",
 			"No one was signed in, and nothing was changed. Wait until " + often.Until.UTC().Format("15:04 UTC") +
 				", then try again." + insteadOfWaiting[often.Scope]}
 	case errors.Is(err, ledger.ErrCrowded):
-		s.throttled(v, "too many at once")
+		s.recordThrottled(v, "too many at once")
 		v.w.Header().Set("Retry-After", "5")
 		t = &httpError{http.StatusServiceUnavailable, "Too many people are signing in",
 			"Wait a few seconds, then try again. Your password was not checked, and this does not count as a " +
@@ -147,7 +147,7 @@ func (s *Site) explain(v *request, err error) *httpError {
 	for _, k := range known {
 		if errors.Is(err, k.err) {
 			if k.answer.Status == http.StatusForbidden {
-				s.deny(v, k.err.Error())
+				s.recordDenial(v, k.err.Error())
 			}
 			t := k.answer
 			if why, ok := errors.AsType[*ledger.SecondError](err); ok {

@@ -43,7 +43,7 @@ type stream struct {
 	cancel   context.CancelFunc
 	mu       sync.Mutex
 	last     snapshot
-	n        int           // glances so far
+	n        int           // snapshots so far
 	changed  chan struct{} // closed at the next snapshot
 }
 

@@ -232,7 +232,7 @@ func (s *Site) passkeySignIn(v *request) error {
 	})
 	err = s.usePasskey(v, used, err)
 	if errors.Is(err, ledger.ErrFactor) {
-		s.failedSignIn(v, a.Name, "passkey", err)
+		s.recordFailedSignIn(v, a.Name, "passkey", err)
 		return &httpError{http.StatusUnauthorized, "The passkey was not accepted",
 			"No one was signed in. The passkey may have been removed, or belongs to another site. Sign in another way."}
 	}

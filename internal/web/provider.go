@@ -63,7 +63,7 @@ func (s *Site) begun(v *request, flow providerFlow) (string, error) {
 	}
 	ceremony, at, err := s.Provider.Begin(v.ctx(), "")
 	if err != nil {
-		return "", s.providerTrouble(v, err)
+		return "", s.providerError(v, err)
 	}
 	flow.Ceremony = ceremony
 	data, err := json.Marshal(flow)
@@ -115,7 +115,7 @@ func (s *Site) fromProvider(v *request) error {
 	flow.Ceremony.State = stateOf(secret)
 	p, err := s.Provider.Finish(v.ctx(), flow.Ceremony, v.r.URL.Query())
 	if err != nil {
-		return s.providerTrouble(v, err)
+		return s.providerError(v, err)
 	}
 	person := ledger.Arrival{Issuer: p.Issuer, Subject: p.Subject, Names: p.Names, From: v.from()}
 	for _, r := range p.Roles {
@@ -156,23 +156,23 @@ func (s *Site) fromProvider(v *request) error {
 	return s.admit(v, a, by)
 }
 
-// providerTrouble says to whom it may concern what went wrong, and the details
-// to the log alone.
-func (s *Site) providerTrouble(v *request, err error) error {
+// providerError returns the page of a failed sign-in by the provider. The details are
+// only in the log.
+func (s *Site) providerError(v *request, err error) error {
 	s.Log.Warn("provider sign-in failed", "address", v.from(), "err", err)
-	trouble := errUntrusted
+	shown := errUntrusted
 	switch {
 	case errors.Is(err, signin.ErrProviderAway) && s.ProviderOnly:
 		return errAway
 	case errors.Is(err, signin.ErrProviderAway):
 		return errAwayLocal
 	case errors.Is(err, signin.ErrProviderRefused):
-		trouble = errDeclined
+		shown = errDeclined
 	case !errors.Is(err, signin.ErrUntrusted):
 		return err
 	}
 	s.keepTrace(v.ctx(), ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host()})
-	return trouble
+	return shown
 }
 
 // linkProvider sends the owner of a local account to the provider, to be linked

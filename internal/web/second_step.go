@@ -261,7 +261,7 @@ func (s *Site) second(v *request) error {
 	}
 	kind, err := s.checkFactor(v, a, v.try(a.Name))
 	if errors.Is(err, ledger.ErrFactor) {
-		s.failedSignIn(v, a.Name, "second factor", err)
+		s.recordFailedSignIn(v, a.Name, "second factor", err)
 		return s.showSecond(v, http.StatusUnauthorized, a,
 			"That code is not valid. Codes change every 30 seconds, and each works once.")
 	}

@@ -113,7 +113,7 @@ func (s *Site) confirm(v *request) error {
 	if password := v.r.PostForm.Get("present"); password != "" && a.HasPassword && !a.HasFactor {
 		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), password); {
 		case errors.Is(err, ledger.ErrSignIn):
-			s.failedSignIn(v, a.Name, "present password", err)
+			s.recordFailedSignIn(v, a.Name, "present password", err)
 			return badRequest("The password is wrong. Nothing was changed.")
 		case err != nil:
 			return err
@@ -122,7 +122,7 @@ func (s *Site) confirm(v *request) error {
 		kind, err := s.checkFactor(v, a, v.ownTry())
 		switch {
 		case errors.Is(err, ledger.ErrFactor):
-			s.failedSignIn(v, a.Name, "second factor", err)
+			s.recordFailedSignIn(v, a.Name, "second factor", err)
 			return badRequest("The code is not valid. Codes change every 30 seconds, and each works once.")
 		case err != nil:
 			return err

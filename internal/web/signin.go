@@ -66,7 +66,7 @@ func (s *Site) signIn(v *request) error {
 	account, err := s.Ledger.Accounts().SignIn(v.ctx(), v.try(name), v.r.PostForm.Get("password"))
 	switch {
 	case errors.Is(err, ledger.ErrSignIn):
-		s.failedSignIn(v, name, "password", err)
+		s.recordFailedSignIn(v, name, "password", err)
 		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in",
 			s.entrance(v, entrance{To: to, Name: name, Wrong: "The name or password is wrong."}))
 	case err != nil:
@@ -225,7 +225,7 @@ func (s *Site) password(v *request) error {
 	if account.HasPassword {
 		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
 		case errors.Is(err, ledger.ErrSignIn):
-			s.failedSignIn(v, account.Name, "present password", err)
+			s.recordFailedSignIn(v, account.Name, "present password", err)
 			return badRequest("Your current password is wrong. The password was not changed.")
 		case err != nil:
 			return err

@@ -125,18 +125,20 @@ func (v *request) route() string {
 	return pattern
 }
 
-// denied tells that a request was refused. A page that someone without a session
-// asks for is none: it leads to the sign-in page.
-func (s *Site) denied(v *request, t *httpError) {
+// recordDenied records a request that a response refuses for lack of permission. A
+// page that is requested without a session is not recorded: it leads to the sign-in
+// page.
+func (s *Site) recordDenied(v *request, t *httpError) {
 	reason, ok := denials[t]
 	if !ok || (t == errSignIn && (v.r.Method == http.MethodGet || v.r.Method == http.MethodHead)) {
 		return
 	}
-	s.deny(v, reason)
+	s.recordDenial(v, reason)
 }
 
-// deny logs why a request was refused.
-func (s *Site) deny(v *request, reason string) {
+// recordDenial logs why a request was refused, and adds an audit event of a reader
+// who is signed in.
+func (s *Site) recordDenial(v *request, reason string) {
 	if !v.signedIn {
 		_ = v.recognise() // a request that is refused early may have a session
 	}
@@ -166,8 +168,8 @@ func (s *Site) concerned(v *request, name string) ledger.Account {
 	return a
 }
 
-// failedSignIn logs a wrong password or code, and the wait that follows from it.
-func (s *Site) failedSignIn(v *request, name, proof string, err error) {
+// recordFailedSignIn logs a wrong password or code, and the wait that follows from it.
+func (s *Site) recordFailedSignIn(v *request, name, proof string, err error) {
 	account := s.concerned(v, name)
 	s.Log.Warn("sign-in failed", "reason", proof, "route", v.route(), "account", account.ID, "address", v.from())
 	s.keepTrace(v.ctx(), ledger.AuditEvent{
@@ -192,8 +194,8 @@ func (s *Site) failedSignIn(v *request, name, proof string, err error) {
 	})
 }
 
-// throttled tells that a sign-in was not tried.
-func (s *Site) throttled(v *request, reason string) {
+// recordThrottled logs a sign-in that was refused before its password was checked.
+func (s *Site) recordThrottled(v *request, reason string) {
 	account := s.concerned(v, v.r.PostForm.Get("name"))
 	s.Log.Warn("sign-in throttled", "reason", reason, "route", v.route(), "account", account.ID, "address", v.from())
 	if account.ID != "" {

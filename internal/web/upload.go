@@ -135,7 +135,7 @@ func fileName(name string) string {
 // maxFields bounds what stands beside a file in its form.
 const maxFields = 64 << 10
 
-// trouble is why a file did not arrive.
+// readError is the response to a file that could not be read from the request.
 func (f *upload) readError(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
