@@ -192,8 +192,8 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 			a.paint.yellow(count(s.Exceptions, "row")+" with a filing on hold until something is corrected"))
 	}
 	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
-	if !s.Held.IsZero() {
-		fmt.Fprintf(table, "reserved\t%s for uncertain rows\n", s.Held)
+	if !s.Reserved.IsZero() {
+		fmt.Fprintf(table, "reserved\t%s for uncertain rows\n", s.Reserved)
 	}
 	now, err := l.Progress(ctx, b.ID)
 	if err != nil {

@@ -71,8 +71,9 @@ func (o *overview) sums() []sum {
 	s := o.summary
 	sums := []sum{
 		{"Spent", amount(s.Spent), "for " + text.Count(s.Counts[filing.Placed], "placed row")},
-		{"Reserved", amount(s.Held), "for " + text.Count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
-			" uncertain or being sent; may have been spent"},
+		{"Reserved", amount(s.Reserved),
+			"for " + text.Count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
+				" uncertain or being sent; may have been spent"},
 		{"Still needed", amount(s.Needed), "for " + text.Count(s.Counts[filing.Ready], "ready row")},
 	}
 	if !o.book.Declared {

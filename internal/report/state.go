@@ -124,8 +124,8 @@ func (s Summary) Lines() []Line {
 // MoneyText says what the batch has spent and what it reserves.
 func (s Summary) MoneyText() string {
 	text := s.Spent.String() + " spent"
-	if s.Held.Amount > 0 {
-		text += ", " + s.Held.String() + " reserved for rows that are not confirmed"
+	if s.Reserved.Amount > 0 {
+		text += ", " + s.Reserved.String() + " reserved for rows that are not confirmed"
 	}
 	return text
 }

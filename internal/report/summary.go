@@ -25,12 +25,12 @@ type Ledger interface {
 
 // Summary is a batch in figures.
 type Summary struct {
-	Batch  string
-	Rows   int
-	Counts ledger.Counts
-	Spent  money.Cost // by placed rows
-	Held   money.Cost // by uncertain rows, and by those under way
-	Needed money.Cost // by ready rows, as far as is known
+	Batch    string
+	Rows     int
+	Counts   ledger.Counts
+	Spent    money.Cost // by placed rows
+	Reserved money.Cost // by uncertain rows, and by those under way
+	Needed   money.Cost // by ready rows, as far as is known
 
 	// What became of the orders since, in the service's words. An appointment of
 	// an agent is no filing and is not among them.
@@ -101,7 +101,7 @@ func (s *Summary) add(row *ledger.Row) error {
 	case filing.Placed:
 		purse = &s.Spent
 	case filing.Uncertain, filing.Placing:
-		purse = &s.Held
+		purse = &s.Reserved
 	case filing.Ready:
 		purse = &s.Needed
 	default:

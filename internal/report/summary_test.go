@@ -82,8 +82,8 @@ func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
 			filing.Placed: 1, filing.Exists: 2, filing.Invalid: 3, filing.Rejected: 4, filing.Uncertain: 5,
 			filing.Ready: 6, filing.Placing: 7, filing.Skipped: 8, filing.Canceled: 9,
 		},
-		Spent: money.Cost{Amount: 123450, Certainty: money.Unknown},
-		Held:  money.Cost{Amount: 1},
+		Spent:    money.Cost{Amount: 123450, Certainty: money.Unknown},
+		Reserved: money.Cost{Amount: 1},
 	}
 	const want = `{"batch":"b1","rows":45,"placed":1,"exists":2,"invalid":3,"rejected":4,"uncertain":5,` +
 		`"ready":13,"skipped":8,"canceled":9,"spent":"1234.50","output":"/tmp/out.xlsx"}`
@@ -138,8 +138,8 @@ func TestSummarizeSortsTheMoney(t *testing.T) {
 	if want := (money.Cost{Amount: 150, Certainty: money.Unknown}); s.Spent != want {
 		t.Errorf("spent %v, want %v", s.Spent, want)
 	}
-	if s.Held != cost(12) || s.Needed != cost(1000) {
-		t.Errorf("held %v, needed %v", s.Held, s.Needed)
+	if s.Reserved != cost(12) || s.Needed != cost(1000) {
+		t.Errorf("held %v, needed %v", s.Reserved, s.Needed)
 	}
 	if s.Rows != 8 || s.Counts.Total() != 8 || s.Batch != "b1" {
 		t.Errorf("summary %+v", s)

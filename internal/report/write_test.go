@@ -165,7 +165,7 @@ func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
 		"Bulkfiling"}; !slices.Equal(got, want) {
 		t.Errorf("sheets %q, want %q", got, want)
 	}
-	if s.Rows != 10 || s.Spent != (money.Cost{Amount: 27500, Certainty: money.Unknown}) || s.Held != dollars(600) ||
+	if s.Rows != 10 || s.Spent != (money.Cost{Amount: 27500, Certainty: money.Unknown}) || s.Reserved != dollars(600) ||
 		s.Needed != dollars(200) {
 		t.Errorf("summary %+v", s)
 	}
@@ -230,7 +230,7 @@ func TestCostIsMoneyThatMovedOrMayHave(t *testing.T) {
 			t.Errorf("%s row costs %q, want %q", result, cost, want[result])
 		}
 	}
-	if moved := s.Spent.Amount + s.Held.Amount; sum != moved {
+	if moved := s.Spent.Amount + s.Reserved.Amount; sum != moved {
 		t.Errorf("the column adds up to %v, want spent and held, %v", sum, moved)
 	}
 	f := open(t, path)

@@ -205,7 +205,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 		Rows:       f.Counts.Total(),
 		Counts:     f.Counts,
 		Spent:      f.Spent,
-		Held:       f.Reserved,
+		Reserved:   f.Reserved,
 		Needed:     f.Needed,
 		Filings:    make(map[string]int),
 		Exceptions: orders.filings.Exceptions,

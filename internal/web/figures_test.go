@@ -22,7 +22,7 @@ func TestFiguresAreThoseOfTheSummary(t *testing.T) {
 		s.must(err)
 		f, err := s.Ledger.Figures(t.Context(), batch)
 		s.must(err)
-		if !maps.Equal(f.Counts, want.Counts) || f.Spent != want.Spent || f.Reserved != want.Held ||
+		if !maps.Equal(f.Counts, want.Counts) || f.Spent != want.Spent || f.Reserved != want.Reserved ||
 			f.Needed != want.Needed {
 			t.Errorf("%+v\nwant %+v", f, want)
 		}
