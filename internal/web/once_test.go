@@ -300,7 +300,7 @@ var ways = []way{
 	{
 		name: "a row marked as not placed",
 		uses: []string{"POST /uncertain/rows/{row}", "POST /uncertain/batches/{batch}/linked",
-			"POST /uncertain/batches/{batch}/sheet", "POST /uncertain/batches/{batch}/settle"},
+			"POST /uncertain/batches/{batch}/sheet", "POST /uncertain/batches/{batch}/resolve"},
 		before: func(w *walk) {
 			w.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset})
 			w.submits(w.one, "comp_1")
@@ -318,7 +318,7 @@ var ways = []way{
 	},
 	{
 		name: "a row supposed to be sent, and marked as not placed",
-		uses: []string{"POST /uncertain/batches/{batch}/suppose", "POST /batches/{batch}/cancel"},
+		uses: []string{"POST /uncertain/batches/{batch}/mark-uncertain", "POST /batches/{batch}/cancel"},
 		before: func(w *walk) {
 			w.submits(w.one, "comp_1")
 			w.approves(w.second)

@@ -31,7 +31,7 @@ type quoted struct {
 	Total   money.Cost         `json:"total"`
 	Sum     pricing.BatchQuote `json:"sum"`
 	Form    int                `json:"form"`              // of this quote; one of an earlier version is made again
-	Trouble string             `json:"trouble,omitempty"` // why there is none
+	Problem string             `json:"trouble,omitempty"` // why there is none
 	Notes   []string           `json:"notes,omitempty"`   // about the spreadsheet
 
 	Standing []string `json:"-"` // about subscriptions and earlier purchases: a part of Notes
@@ -45,8 +45,8 @@ func quoteOf(u ledger.Upload) (*quoted, error) {
 	if err := json.Unmarshal(u.Quote, q); err != nil {
 		return nil, fmt.Errorf("read the quote of the sheet %s: %w", u.File, err)
 	}
-	if q.Form != quoteForm && q.Trouble == "" {
-		q.Trouble = "The cost summary was made by an earlier version."
+	if q.Form != quoteForm && q.Problem == "" {
+		q.Problem = "The cost summary was made by an earlier version."
 	}
 	return q, nil
 }
@@ -274,12 +274,12 @@ func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 }
 
 // quote calculates what a prepared batch will cost. A failure is part of the
-// result, in Trouble. With lookedUp, companies are looked up first; lookedUp gets
+// result, in Problem. With lookedUp, companies are looked up first; lookedUp gets
 // the progress.
 func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, total int), at func(stage)) quoted {
 	q := quoted{At: time.Now().UTC(), Form: quoteForm}
 	if err := s.fillQuote(ctx, &q, batch, lookedUp, at); err != nil {
-		q.Trouble = err.Error()
+		q.Problem = err.Error()
 	}
 	return q
 }

@@ -28,26 +28,26 @@ var uncertainRoutes = []route{
 	{pattern: "GET /uncertain/batches/{batch}/sheet", may: exporter, serve: (*Site).decisionSheet},
 	{pattern: "POST /uncertain/batches/{batch}/linked", may: operator, serve: (*Site).linkedSheet},
 	{pattern: "POST /uncertain/batches/{batch}/sheet", may: operator, serve: (*Site).checkWorkbook, upload: true},
-	{pattern: "POST /uncertain/batches/{batch}/settle", may: operator, serve: (*Site).resolveByWorkbook},
-	{pattern: "POST /uncertain/batches/{batch}/suppose", may: operator, serve: (*Site).markUncertain},
+	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: (*Site).resolveByWorkbook},
+	{pattern: "POST /uncertain/batches/{batch}/mark-uncertain", may: operator, serve: (*Site).markUncertain},
 }
 
 // uncertainPage lists the rows that only a person or an event can resolve.
 type uncertainPage struct {
-	Batch   *ledger.Batch // nil for all
-	Rows    []*uncertainRow
-	One     bool // the page is of one row
-	Total   int
-	Held    money.Cents
-	Tabs    tabs
-	Sheets  []ledger.UncertainBatch // that can be resolved with a workbook
-	From    int
-	To      int
-	First   string
-	Next    string
-	Unnamed []ledger.Row // formations without a company ID
-	More    int          // of them that are not listed
-	Back    string       // this page
+	Batch    *ledger.Batch // nil for all
+	Rows     []*uncertainRow
+	One      bool // the page is of one row
+	Total    int
+	Reserved money.Cents
+	Tabs     tabs
+	Sheets   []ledger.UncertainBatch // that can be resolved with a workbook
+	From     int
+	To       int
+	First    string
+	Next     string
+	Unnamed  []ledger.Row // formations without a company ID
+	More     int          // of them that are not listed
+	Back     string       // this page
 
 	Restore *restoreForm // of the batch; nil where it is of no use
 }
@@ -175,7 +175,7 @@ func (p *uncertainPage) countByBatch(batches []ledger.UncertainBatch, id string)
 	for _, b := range batches {
 		all += b.Rows
 		if id == "" || b.Batch == id {
-			p.Held += b.Reserved
+			p.Reserved += b.Reserved
 			p.Sheets = append(p.Sheets, b)
 		}
 		p.Tabs.Tabs = append(p.Tabs.Tabs,

@@ -345,9 +345,9 @@ func TestSettleByWorkbook(t *testing.T) {
 	}
 	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once",
 		"workbook"}
-	_, shown := v.post(at+"/settle", form[:2]...)
+	_, shown := v.post(at+"/resolve", form[:2]...)
 	v.wants(shown, "Resolve 2 rows from") // not the plan that was looked at
-	_, body = v.post(at+"/settle", form...)
+	_, body = v.post(at+"/resolve", form...)
 	v.wants(body, "Resolved 2 rows: 1 placed, "+rows[0].Reserved.Dollars()+" charged; 1 not placed, "+
 		rows[1].Reserved.Dollars()+" released")
 	s.becomes(rows[1].ID, filing.Placed)
@@ -355,7 +355,7 @@ func TestSettleByWorkbook(t *testing.T) {
 		book.Posted != before.Posted+rows[0].Reserved+rows[1].Reserved {
 		t.Errorf("%+v", book)
 	}
-	_, body = v.post(at+"/settle", form...)
+	_, body = v.post(at+"/resolve", form...)
 	v.wants(body, "already resolved")
 	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch}); err != nil ||
 		len(acts) != 2 {
@@ -383,11 +383,11 @@ func TestSupposeOnThePage(t *testing.T) {
 	v.wants(body, "Enter the time of the backup")
 	_, body = v.get("/uncertain?batch=" + batch + "&since=2026-03-01+02:00")
 	v.wants(body, "3 ready rows")
-	_, body = v.post("/uncertain/batches/"+batch+"/suppose", "since", "2026-03-01 02:00")
+	_, body = v.post("/uncertain/batches/"+batch+"/mark-uncertain", "since", "2026-03-01 02:00")
 	v.wants(body, "3 rows are now uncertain", "May have been sent since 2026-03-01 02:00 UTC")
 	if book := s.book(); book.Reserved == 0 {
 		t.Errorf("%+v", book)
 	}
-	_, body = v.post("/uncertain/batches/"+batch+"/suppose", "since", "2026-03-01 02:00")
+	_, body = v.post("/uncertain/batches/"+batch+"/mark-uncertain", "since", "2026-03-01 02:00")
 	v.wants(body, "No ready rows are left")
 }

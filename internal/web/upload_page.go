@@ -41,7 +41,7 @@ type sheetPage struct {
 	Upload   ledger.Upload
 	Reading  reading
 	Survey   *importer.Survey
-	Trouble  string // why it cannot be read as a sheet of filings
+	Problem  string // why it cannot be read as a sheet of filings
 	Products []filing.Product
 	States   []filing.State
 	Columns  []surveyedColumn
@@ -145,7 +145,7 @@ func (s *Site) sheetPage(v *request) error {
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
-		p.Trouble = err.Error()
+		p.Problem = err.Error()
 		return v.show("upload.html", u.File, p)
 	case err != nil:
 		return err
@@ -163,7 +163,7 @@ func (s *Site) sheetPage(v *request) error {
 		})
 	}
 	if p.Survey.Err != nil {
-		p.Trouble = p.Survey.Err.Error()
+		p.Problem = p.Survey.Err.Error()
 		return v.show("upload.html", u.File, p)
 	}
 	if now := s.queue.prepare(u); now != nil {
@@ -372,8 +372,8 @@ func (s *Site) submit(v *request) error {
 	if was != nil {
 		q.Notes = was.Notes
 	}
-	if q.Trouble != "" {
-		return badRequest("The cost is unknown: %s. Nothing was submitted.", q.Trouble)
+	if q.Problem != "" {
+		return badRequest("The cost is unknown: %s. Nothing was submitted.", q.Problem)
 	}
 	if err := s.checkedWarnings(v, b); err != nil {
 		return err
