@@ -17,22 +17,22 @@ const shownFindings = 10
 // compareCompanies looks up the companies of a batch and holds back the rows whose
 // company differs from the one that the filing service has under their Company
 // ID. Rows that cannot be looked up now are compared before they are sent.
-func (r *filingRun) compareCompanies(ctx context.Context, pace jobs.Throttle) error {
+func (r *filingRun) compareCompanies(ctx context.Context, throttle jobs.Throttle) error {
 	if r.skipLookup || r.batch.Open && r.flags.dryRun {
 		return nil // the workers compare, or rows may be in flight
 	}
-	_, err := r.lookUpAndCompare(ctx, pace)
+	_, err := r.lookUpAndCompare(ctx, throttle)
 	return err
 }
 
-func (r *filingRun) lookUpAndCompare(ctx context.Context, pace jobs.Throttle) (jobs.Review, error) {
+func (r *filingRun) lookUpAndCompare(ctx context.Context, throttle jobs.Throttle) (jobs.Review, error) {
 	step := r.phase("Looking up companies")
-	err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID, step.at)
+	err := jobs.LookUp(ctx, r.client, r.ledger, throttle, r.env.Concurrency, r.batch.ID, step.at)
 	step.end()
 	if err != nil {
 		return jobs.Review{}, err
 	}
-	review, err := jobs.Compare(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID, r.flags.accept)
+	review, err := jobs.Compare(ctx, r.client, r.ledger, throttle, r.env.Concurrency, r.batch.ID, r.flags.accept)
 	if err != nil {
 		return review, err
 	}
@@ -92,7 +92,7 @@ func (r *filingRun) allHeldBack(ctx context.Context) (bool, error) {
 // releaseHeldBack compares the rows of a submitted batch that were held back once
 // more, and asks about those that can be sent now. The batch is paused until the
 // answer, so that no worker sends them before.
-func (r *filingRun) releaseHeldBack(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter) (bool, error) {
+func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) (bool, error) {
 	if !r.batch.Paused {
 		if err := r.ledger.PauseBatch(ctx, r.batch.ID); err != nil {
 			return false, err
@@ -104,7 +104,7 @@ func (r *filingRun) releaseHeldBack(ctx context.Context, pace jobs.Throttle, quo
 		}
 		return r.ledger.ResumeBatch(ctx, r.batch.ID)
 	}
-	review, err := r.lookUpAndCompare(ctx, pace)
+	review, err := r.lookUpAndCompare(ctx, throttle)
 	if err != nil {
 		return false, err
 	}

@@ -183,7 +183,7 @@ type uncertainJSON struct {
 	Company     string          `json:"company,omitempty"` // comp_<id>, or the reference in the sheet
 	LegalName   string          `json:"legalName,omitempty"`
 	Creating    bool            `json:"creating,omitempty"` // the company's creation is uncertain, not an order
-	Held        money.Cents     `json:"held"`
+	Reserved    money.Cents     `json:"held"`
 	Attempts    []attemptJSON   `json:"attempts"`
 	Dashboard   string          `json:"dashboard,omitempty"`
 	NoDashboard string          `json:"noDashboard,omitempty"`
@@ -222,7 +222,7 @@ func uncertainLine(d *resolve.UncertainOrder) uncertainJSON {
 		Company:     d.Row.CompanyRef(),
 		LegalName:   d.Company,
 		Creating:    d.Row.Creating,
-		Held:        d.Row.Reserved,
+		Reserved:    d.Row.Reserved,
 		Attempts:    []attemptJSON{},
 		Dashboard:   d.Dashboard,
 		NoDashboard: d.NoDashboard,

@@ -398,15 +398,15 @@ func (r *filingRun) openQueue(ctx context.Context) (*jobs.Queue, jobs.Outcome, e
 
 // confirmOrders shows the quote and asks for approval. otherwise says what a
 // refusal leaves unchanged.
-func (r *filingRun) confirmOrders(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter,
+func (r *filingRun) confirmOrders(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
 	otherwise string) (bool, error) {
-	err := r.printIfStopped(ctx, r.quoteAndConfirm(ctx, pace, quoter, otherwise))
+	err := r.printIfStopped(ctx, r.quoteAndConfirm(ctx, throttle, quoter, otherwise))
 	return err == nil, err
 }
 
-func (r *filingRun) quoteAndConfirm(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter,
+func (r *filingRun) quoteAndConfirm(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
 	otherwise string) error {
-	q, warnings, err := r.quote(ctx, pace, quoter)
+	q, warnings, err := r.quote(ctx, throttle, quoter)
 	if err != nil || r.flags.yes || q.Rows+q.Before == 0 {
 		return err
 	}
@@ -423,9 +423,9 @@ func (r *filingRun) quoteAndConfirm(ctx context.Context, pace jobs.Throttle, quo
 }
 
 // quote compares the companies of the batch, and shows its cost and its warnings.
-func (r *filingRun) quote(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter) (q pricing.BatchQuote,
+func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) (q pricing.BatchQuote,
 	warnings jobs.Warnings, err error) {
-	if err := r.compareCompanies(ctx, pace); err != nil {
+	if err := r.compareCompanies(ctx, throttle); err != nil {
 		return q, warnings, err
 	}
 	step := r.phase("Calculating the cost")
