@@ -138,7 +138,7 @@ func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) e
 			return err
 		}
 	}
-	if m.placed || !r.terminal(r.in) {
+	if m.placed {
 		return nil
 	}
 	return r.confirm(ctx, fmt.Sprintf("Row %d is sent again. If the order exists after all, it is bought twice. Did "+

@@ -209,7 +209,7 @@ func shortText(rows int, b ledger.Balance) string {
 		return "Insufficient funds for " + text.Count(rows, "row") + "."
 	}
 	return fmt.Sprintf("Insufficient funds for %s: %s is available.", text.Count(rows, "row"),
-		max(0, b.Available()).Dollars())
+		b.Available().Dollars())
 }
 
 func behindText(rows int) string {

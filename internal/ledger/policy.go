@@ -43,7 +43,7 @@ func (p Policy) Words() string {
 	if p.From > 0 {
 		what += " of " + p.From.Dollars() + " or more"
 	}
-	where := "; commands such as run, submit, retry and resolve are not covered"
+	where := "; the commands run, submit, approve, retry and resolve are not covered"
 	if p.Terminal {
 		where = ", on the page, by a schedule, and on the terminal"
 	}

@@ -89,7 +89,8 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 // has seen this proposal and no other.
 func (p *Proposal) Matches(hash string) error {
 	if hash != p.Hash {
-		return fmt.Errorf("%w: you looked at the plan %s, and now it is %s", ledger.ErrChanged, hash, p.Hash)
+		return fmt.Errorf("%w: the plan that you give is %s, and the current plan is %s. Review it and approve "+
+			"that plan", ledger.ErrChanged, hash, p.Hash)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 		return err
 	}
 	if p.Book.Declared {
-		p.Short = max(0, p.Queued.Amount-max(0, p.Book.Available()))
+		p.Short = p.Book.Missing(p.Queued.Amount)
 		if err := s.showHistory(v, p); err != nil {
 			return err
 		}
@@ -383,7 +383,7 @@ func (s *Site) confirmEntry(v *request, d entryForm) error {
 		p.DoesNotCount = !p.Before.Declared
 	}
 	if p.After.Declared {
-		p.Short = max(0, p.Queued.Amount-max(0, p.After.Available()))
+		p.Short = p.After.Missing(p.Queued.Amount)
 	}
 	return v.show("confirm-entry.html", capital(d.Kind), p)
 }
@@ -402,7 +402,7 @@ func (s *Site) fundsText(v *request) (string, error) {
 		return "It counts from the first deposit on. Until then, no order is held back.", nil
 	}
 	text := book.Available().Dollars() + " is available."
-	switch short := queued.Amount - max(0, book.Available()); {
+	switch short := book.Missing(queued.Amount); {
 	case rows == 0:
 		text += " No rows are waiting."
 	case short > 0:

@@ -95,6 +95,23 @@ func TestBalanceOfAQueue(t *testing.T) {
 	v.wants(body, "It covers 3 queued rows")
 }
 
+// A balance below zero is part of what is missing: charges before the first deposit
+// count.
+func TestShortfallOfANegativeBalance(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer, ledger.Operator)
+	s.must(s.Ledger.RecordDeposit(t.Context(), 10_00, ""))
+	s.must(s.Ledger.Adjust(t.Context(), -110_00, ""))
+	v.submit(v.sheet("a.csv", someClients))
+	_, queued, err := s.Ledger.Backlog(t.Context())
+	s.must(err)
+	need := (queued.Amount + 100_00).Dollars()
+	_, body := v.get("/balance")
+	v.wants(body, "you need "+need+" more", "-$100.00 is available")
+	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "1.00")
+	v.wants(body, (queued.Amount + 99_00).Dollars())
+}
+
 // Where the service refuses for want of funds what the book could pay for, the page
 // says that the two disagree, and no longer that the queued rows are paid for.
 func TestTheServiceContradictsTheBook(t *testing.T) {
