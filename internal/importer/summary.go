@@ -98,7 +98,7 @@ func (l *layout) noProduct(o *Options) error {
 	}
 	return &sheet.FormatError{
 		Reason: filing.HideSSNs(reason),
-		Remedy: capital(o.remedyText(chooseProduct, joinProducts(filing.Products))) + ". " + l.lacking(known, o),
+		Remedy: text.Capital(o.remedyText(chooseProduct, joinProducts(filing.Products))) + ". " + l.lacking(known, o),
 	}
 }
 
@@ -129,7 +129,7 @@ func (l *layout) lacking(known []heading, o *Options) string {
 		parts = append(parts,
 			strings.Join(lacks[list], ", ")+verb+cmp.Or(list, "no column that every row needs"))
 	}
-	return capital(strings.Join(parts, "; "))
+	return text.Capital(strings.Join(parts, "; "))
 }
 
 // lackedBy returns the columns that a product needs and that are not known.
@@ -181,13 +181,6 @@ func (l *layout) severalProducts(mains []filing.Product, o *Options) error {
 	}
 	return &sheet.FormatError{
 		Reason: "the columns fit several products: " + strings.Join(speaks, ", "),
-		Remedy: capital(o.remedyText(chooseProduct, joinProducts(mains))),
+		Remedy: text.Capital(o.remedyText(chooseProduct, joinProducts(mains))),
 	}
-}
-
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -87,6 +87,14 @@ func Line(s string) string {
 	}, s)
 }
 
+// Capital begins a text with a capital.
+func Capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
 // Examples is a number of things and the names of the first few.
 type Examples struct {
 	Count int      `json:"count"`

@@ -15,6 +15,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/text"
 )
 
 var balanceRoutes = []route{
@@ -385,7 +386,7 @@ func (s *Site) confirmEntry(v *request, d entryForm) error {
 	if p.After.Declared {
 		p.Short = p.After.Missing(p.Queued.Amount)
 	}
-	return v.show("confirm-entry.html", capital(d.Kind), p)
+	return v.show("confirm-entry.html", text.Capital(d.Kind), p)
 }
 
 // fundsText is the available balance, and whether it is enough.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/text"
 )
 
 // request is an HTTP request with its route and session.
@@ -142,12 +143,12 @@ func (v *request) linkNews() ([]flashMessage, error) {
 		return nil, err
 	}
 	const layout = "15:04 UTC, 2 January 2006"
-	text := fmt.Sprintf("%s made a link to reset your password at %s.", capital(cmp.Or(n.By, "someone")),
+	message := fmt.Sprintf("%s made a link to reset your password at %s.", text.Capital(cmp.Or(n.By, "someone")),
 		n.At.UTC().Format(layout))
 	if !n.UsedAt.IsZero() {
-		text += fmt.Sprintf(" It was used at %s.", n.UsedAt.UTC().Format(layout))
+		message += fmt.Sprintf(" It was used at %s.", n.UsedAt.UTC().Format(layout))
 	}
-	return []flashMessage{{"warn", text + " If you did not ask for it, tell another operator now."}}, nil
+	return []flashMessage{{"warn", message + " If you did not ask for it, tell another operator now."}}, nil
 }
 
 // sections are the pages that lead to all others.

@@ -12,6 +12,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/text"
 )
 
 var rowRoutes = []route{
@@ -132,7 +133,7 @@ func (s *Site) rowPage(v *request) error {
 		return err
 	}
 	for _, a := range attempts {
-		p.Attempts = append(p.Attempts, rowAttempt{a, capital(report.AnswerText(a)), toneOf(a.Class)})
+		p.Attempts = append(p.Attempts, rowAttempt{a, text.Capital(report.AnswerText(a)), toneOf(a.Class)})
 	}
 	events, err := s.Ledger.Events().ListOf(ctx, row.ID)
 	if err != nil {
@@ -200,7 +201,7 @@ func understood(row ledger.Row) []fact {
 			facts = append(facts, fact{name, text})
 		}
 	}
-	add("Filing type", capital(r.Product.Title()))
+	add("Filing type", text.Capital(r.Product.Title()))
 	add("Company", r.LegalName())
 	add("Company at the filing service", row.CompanyRef())
 	if r.CreatesCompany() && row.Company == "" {

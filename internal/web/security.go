@@ -11,6 +11,7 @@ import (
 
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/signin"
+	"bulkfiling/internal/text"
 )
 
 var securityRoutes = []route{
@@ -343,7 +344,7 @@ func (s *Site) replaceCodes(v *request) error {
 func (s *Site) notifyOwner(v *request, what string) error {
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
-		Body: capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +
+		Body: text.Capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +
 			" did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",
 	})
 	return err

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/text"
 )
 
 var sessionRoutes = []route{
@@ -110,7 +111,7 @@ func (s *Site) endSessionsOf(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "%s of %s ended.", capital(count(n, "session")), a.Name)
+	v.flash("ok", "%s of %s ended.", text.Capital(count(n, "session")), a.Name)
 	return v.redirect("/settings/accounts/" + a.ID + "/sessions")
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/text"
 )
 
 var signInRoutes = []route{
@@ -258,17 +259,9 @@ func (s *Site) password(v *request) error {
 }
 
 // sentence makes a sentence of an error's words.
-func sentence(text string) string {
-	if text == "" {
+func sentence(words string) string {
+	if words == "" {
 		return ""
 	}
-	return capital(strings.TrimSuffix(text, ".")) + "."
-}
-
-// capital begins a text with a capital.
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	return text.Capital(strings.TrimSuffix(words, ".")) + "."
 }

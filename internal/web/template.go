@@ -60,7 +60,7 @@ var functions = template.FuncMap{
 	"day":          func(t time.Time) template.HTML { return timeElement(t, "date") },
 	"date":         dateElement,
 	"ago":          func(t time.Time) template.HTML { return timeElement(t, "ago") },
-	"title":        func(p filing.Product) string { return capital(p.Title()) },
+	"title":        func(p filing.Product) string { return text.Capital(p.Title()) },
 	"product":      func(p filing.Product) string { return p.Title() },
 	"badge":        badge,
 	"roles":        func() []ledger.Role { return ledger.Roles },
@@ -69,7 +69,7 @@ var functions = template.FuncMap{
 	"join":         strings.Join,
 	"add":          func(a, b int) int { return a + b },
 	"legible":      legible,
-	"answer":       func(a ledger.Attempt) string { return capital(report.AnswerText(a)) },
+	"answer":       func(a ledger.Attempt) string { return text.Capital(report.AnswerText(a)) },
 	"confirmation": confirmation,
 	"named":        namedPerson,
 	"dropzone": func(label, hint, accept string) any {
@@ -119,7 +119,7 @@ func onceField() template.HTML {
 // badge returns the result of a row as a badge.
 func badge(r filing.Result) template.HTML {
 	name := template.HTMLEscapeString(string(r))
-	return template.HTML(`<span class="badge ` + name + `">` + capital(name) + `</span>`)
+	return template.HTML(`<span class="badge ` + name + `">` + text.Capital(name) + `</span>`)
 }
 
 // Numbers and nouns of the pages.
