@@ -25,7 +25,7 @@ import (
 // It settles a row without a person only if no other match is possible: see
 // certain; the order fits no other row, the row fits no other order, and no
 // answer that could name the same order is still out. Anything less is shown to
-// a person as a candidate.
+// a person as a possible order.
 const (
 	// clockSkew is how far the service's clock may be behind ours, or ahead of it.
 	clockSkew = time.Minute
@@ -50,8 +50,8 @@ type ResolvedByEvent struct {
 	Number       int
 }
 
-// candidate is a row that may own an orphan order.
-type candidate struct {
+// possibleOwner is a row that may own an orphan order.
+type possibleOwner struct {
 	row          int64
 	batch        string
 	number       int
@@ -80,7 +80,7 @@ type orphanEvent struct {
 }
 
 // fits reports whether the order can be the row's.
-func (d candidate) fits(s orphanEvent) bool {
+func (d possibleOwner) fits(s orphanEvent) bool {
 	return d.product == s.product && s.at >= d.began-clockSkew.Milliseconds() &&
 		agree(s.company, d.company) && agree(s.state, d.state) && agree(s.year, d.year)
 }
@@ -90,7 +90,7 @@ func agree[T ~string](a, b T) bool { return a == "" || b == "" || a == b }
 
 // certain reports whether an order that fits is new enough to be told from all
 // others: it has only just been made, as the attempt was.
-func (d candidate) certain(s orphanEvent, now int64) bool {
+func (d possibleOwner) certain(s orphanEvent, now int64) bool {
 	within, silence := evidenceFor, quiet
 	named := s.company != "" && s.company == d.company
 	if named {
@@ -106,7 +106,7 @@ func (d candidate) certain(s orphanEvent, now int64) bool {
 // The rows that an orphan order may belong to: uncertain ones, those whose
 // answer is still out, placed ones whose order id is not known, and those that
 // were answered when they were sent again, after an uncertain attempt that may
-// have made an order as well. The appointment of an agent is no candidate: no
+// have made an order as well. The appointment of an agent is no possible owner: no
 // event reports it. Source: spec section 6.
 const (
 	uncertainAttempt = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
@@ -166,11 +166,12 @@ func orphanEvents(events []Event) []orphanEvent {
 	return all
 }
 
-func (db *database) listCandidates(ctx context.Context, q querier, query string, args ...any) ([]candidate, error) {
-	var all []candidate
+func (db *database) listPossibleOwners(ctx context.Context, q querier, query string,
+	args ...any) ([]possibleOwner, error) {
+	var all []possibleOwner
 	rows, err := q.QueryContext(ctx, query, args...)
 	err = each(rows, err, func(scan func(...any) error) error {
-		var d candidate
+		var d possibleOwner
 		var request string
 		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.assumed,
 			&d.open, &d.nameless); err != nil {
@@ -203,16 +204,16 @@ func (db *database) listCandidates(ctx context.Context, q querier, query string,
 
 // match is an order and the one row that it can be of.
 type match struct {
-	row   candidate
+	row   possibleOwner
 	order orphanEvent
 }
 
 // findCertain finds the orphan orders that can only belong to one row. It reads
 // without a lock: a match is checked again under the lock before it is settled.
 func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]match, error) {
-	var rows []candidate
+	var rows []possibleOwner
 	for _, query := range []string{readUncertain, readNameless} {
-		more, err := db.listCandidates(ctx, q, query)
+		more, err := db.listPossibleOwners(ctx, q, query)
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +240,7 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 		query string
 		args  []any
 	}{{readRetried, nil}, {readPlacing, nil}, {readSentTwice, []any{latest}}} {
-		more, err := db.listCandidates(ctx, q, other.query, other.args...)
+		more, err := db.listPossibleOwners(ctx, q, other.query, other.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -247,7 +248,7 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 	}
 	var matches []match
 	for _, s := range orders {
-		at := slices.IndexFunc(rows, func(d candidate) bool { return d.fits(s) })
+		at := slices.IndexFunc(rows, func(d possibleOwner) bool { return d.fits(s) })
 		if at < 0 {
 			continue
 		}
@@ -255,7 +256,7 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 		switch {
 		case d.open || !d.certain(s, now):
 			continue
-		case slices.ContainsFunc(rows[at+1:], func(other candidate) bool { return other.fits(s) }):
+		case slices.ContainsFunc(rows[at+1:], func(other possibleOwner) bool { return other.fits(s) }):
 			continue
 		case slices.ContainsFunc(orders, func(other orphanEvent) bool {
 			named := s.company != "" && s.company == d.company
@@ -283,7 +284,7 @@ func (db *database) resolveByEvents(ctx context.Context) (settled []ResolvedByEv
 	}
 	for _, m := range matches {
 		failed := db.change(ctx, func(tx *sql.Tx, c *control) error {
-			return (&applier{db: db, ctx: ctx, tx: tx, now: toMillis(db.now())}).own(c, m.row, m.order)
+			return (&applier{db: db, ctx: ctx, tx: tx, now: toMillis(db.now())}).giveOrphanOrder(c, m.row, m.order)
 		})
 		if errors.Is(failed, ErrOrderTaken) || errors.Is(failed, ErrTransition) {
 			// Another process was quicker. The events of an order that a row
@@ -312,8 +313,8 @@ func (db *database) resolveByEvents(ctx context.Context) (settled []ResolvedByEv
 	return settled, err
 }
 
-// own gives an orphan order to a row.
-func (a *applier) own(c *control, d candidate, s orphanEvent) error {
+// giveOrphanOrder gives an orphan order to a row.
+func (a *applier) giveOrphanOrder(c *control, d possibleOwner, s orphanEvent) error {
 	if d.nameless == 0 {
 		g := a.db.newGroupWriter(a.ctx, a.tx, c, a.now)
 		return g.resolve(d.row, nil, func(row *rowState) error {
@@ -445,7 +446,7 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 		return of, more, err
 	}
 	// Of all rows: an order may fit others than those that are asked for.
-	uncertain, err := l.listCandidates(ctx, l.read, readUncertain+` ORDER BY r.id`)
+	uncertain, err := l.listPossibleOwners(ctx, l.read, readUncertain+` ORDER BY r.id`)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -453,7 +454,7 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	for _, id := range rows {
 		wanted[id] = true
 	}
-	asked, began := make(map[int64][]*candidate), int64(math.MaxInt64)
+	asked, began := make(map[int64][]*possibleOwner), int64(math.MaxInt64)
 	for i := range uncertain {
 		if d := &uncertain[i]; wanted[d.row] {
 			asked[d.row] = append(asked[d.row], d)
@@ -491,11 +492,11 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 }
 
 // fittingOrders returns the indexes of the orders that fit a row, given as its
-// candidates: the nearest in time to its attempt first.
-func fittingOrders(orders []orphanEvent, row []*candidate) []int {
+// possible owners: the nearest in time to its attempt first.
+func fittingOrders(orders []orphanEvent, row []*possibleOwner) []int {
 	var fitting []int
 	for i := range orders {
-		if slices.ContainsFunc(row, func(d *candidate) bool { return d.fits(orders[i]) }) {
+		if slices.ContainsFunc(row, func(d *possibleOwner) bool { return d.fits(orders[i]) }) {
 			fitting = append(fitting, i)
 		}
 	}
@@ -506,11 +507,11 @@ func fittingOrders(orders []orphanEvent, row []*candidate) []int {
 	return fitting
 }
 
-// addFits adds the rows that the order fits. The candidates come row by row.
-func (e *Evidence) addFits(order orphanEvent, candidates []candidate) {
+// addFits adds the rows that the order fits. The owners come row by row.
+func (e *Evidence) addFits(order orphanEvent, owners []possibleOwner) {
 	last := int64(0)
-	for i := range candidates {
-		d := &candidates[i]
+	for i := range owners {
+		d := &owners[i]
 		if d.row == last || !d.fits(order) {
 			continue
 		}

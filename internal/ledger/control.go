@@ -18,24 +18,24 @@ type control struct {
 	declared                                bool
 	deposits, adjustments, posted, reserved money.Cents
 
-	paused     filing.Halt // Nothing, ForFunds or ForKey
-	pausedNote string
-	pausedAt   int64
-	probeAt    int64 // when the next probe may be sent
-	probeRow   int64 // the row whose order is the probe in flight
-	probeWait  int64 // the backoff before the next one
+	halt      filing.Halt // NoHalt, HaltFunds or HaltKey
+	haltNote  string
+	haltedAt  int64
+	probeAt   int64 // when the next probe may be sent
+	probeRow  int64 // the row whose order is the probe in flight
+	probeWait int64 // the backoff before the next one
 
 	holdUntil int64 // 429 and 503: no process sends before
 	holdWait  int64 // the backoff for answers without Retry-After
 
-	commits       int64  // how many changes there were
-	lineage       string // within which they are numbered: a new one begins where the ledger was found restored
-	restoredAt    int64  // when the ledger was found to be restored; nothing is sent from then on
-	restoredNote  string
-	serverStarted string // which start of the database server made the last change
-	settlingUntil int64  // no process sends before, after a restart of the server
-	changedAt     int64  // the time of the last change
-	clockBase     int64  // see clock
+	commits          int64  // how many changes there were
+	lineage          string // within which they are numbered: a new one begins where the ledger was found restored
+	restoredAt       int64  // when the ledger was found to be restored; nothing is sent from then on
+	restoredNote     string
+	serverStarted    string // which start of the database server made the last change
+	restartWaitUntil int64  // no process sends before, after a restart of the server
+	changedAt        int64  // the time of the last change
+	clockBase        int64  // see clock
 
 	schema    int64 // the highest migration of the tables, and who ran it
 	writtenBy string
@@ -55,9 +55,9 @@ func (c *control) fields() record {
 		numberAt("adjustments", &c.adjustments),
 		numberAt("posted", &c.posted),
 		numberAt("reserved", &c.reserved),
-		textAt("paused", &c.paused),
-		textAt("paused_note", &c.pausedNote),
-		numberAt("paused_at", &c.pausedAt),
+		textAt("paused", &c.halt),
+		textAt("paused_note", &c.haltNote),
+		numberAt("paused_at", &c.haltedAt),
 		numberAt("probe_at", &c.probeAt),
 		numberAt("probe_row", &c.probeRow),
 		numberAt("probe_wait", &c.probeWait),
@@ -68,7 +68,7 @@ func (c *control) fields() record {
 		numberAt("restored_at", &c.restoredAt),
 		textAt("restored_note", &c.restoredNote),
 		textAt("server_started", &c.serverStarted),
-		numberAt("settling_until", &c.settlingUntil),
+		numberAt("settling_until", &c.restartWaitUntil),
 		numberAt("changed_at", &c.changedAt),
 		numberAt("clock_base", &c.clockBase),
 	}
@@ -124,14 +124,14 @@ func (c *control) halted(row, now int64) (Halted, bool) {
 	switch {
 	case c.restoredAt != 0:
 		return c.restored(), true
-	case c.paused == filing.HaltKey:
-		return Halted{Reason: filing.HaltKey, Note: c.pausedNote}, true
-	case c.settlingUntil > max(now, c.holdUntil):
-		return Halted{Reason: filing.HaltRate, Until: fromMillis(c.settlingUntil)}, true
+	case c.halt == filing.HaltKey:
+		return Halted{Reason: filing.HaltKey, Note: c.haltNote}, true
+	case c.restartWaitUntil > max(now, c.holdUntil):
+		return Halted{Reason: filing.HaltRate, Until: fromMillis(c.restartWaitUntil)}, true
 	case c.holdUntil > now:
 		return Halted{Reason: filing.HaltRate, Until: fromMillis(c.holdUntil)}, true
-	case c.paused == filing.HaltFunds && (c.probeRow != 0 && c.probeRow != row || c.probeAt > now):
-		return Halted{Reason: filing.HaltFunds, Note: c.pausedNote, Until: fromMillis(c.probeAt)}, true
+	case c.halt == filing.HaltFunds && (c.probeRow != 0 && c.probeRow != row || c.probeAt > now):
+		return Halted{Reason: filing.HaltFunds, Note: c.haltNote, Until: fromMillis(c.probeAt)}, true
 	}
 	return Halted{}, false
 }
@@ -145,18 +145,18 @@ func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 	}
 	switch a.Kind.Halts() {
 	case filing.HaltFunds:
-		if c.paused == filing.NoHalt {
-			c.paused, c.pausedAt, c.probeWait = filing.HaltFunds, now, 0
+		if c.halt == filing.NoHalt {
+			c.halt, c.haltedAt, c.probeWait = filing.HaltFunds, now, 0
 		}
-		if c.paused == filing.HaltFunds && (probing || c.probeWait == 0) {
+		if c.halt == filing.HaltFunds && (probing || c.probeWait == 0) {
 			c.probeWait = backoff(c.probeWait, firstProbe, lastProbe)
 			c.probeAt = now + c.probeWait
 		}
-		if c.paused == filing.HaltFunds {
-			c.pausedNote = a.Message
+		if c.halt == filing.HaltFunds {
+			c.haltNote = a.Message
 		}
 	case filing.HaltKey:
-		c.paused, c.pausedAt, c.pausedNote = filing.HaltKey, now, a.Message
+		c.halt, c.haltedAt, c.haltNote = filing.HaltKey, now, a.Message
 	case filing.HaltRate:
 		wait := min(a.RetryAfter, longestHold).Milliseconds()
 		if wait <= 0 && c.holdUntil <= now { // answers that were in flight together count once
@@ -170,14 +170,14 @@ func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 		// A company costs nothing: its creation says nothing about funds, and
 		// its row is the next probe. If it were not let through, a batch of new
 		// companies alone could never probe.
-		if probing && c.paused == filing.HaltFunds && ordered {
+		if probing && c.halt == filing.HaltFunds && ordered {
 			c.resume()
 		}
 	}
 }
 
 func (c *control) resume() {
-	c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait = filing.NoHalt, "", 0, 0, 0, 0
+	c.halt, c.haltNote, c.haltedAt, c.probeAt, c.probeRow, c.probeWait = filing.NoHalt, "", 0, 0, 0, 0
 }
 
 // Halted is the reason why a row may not be sent now.
@@ -200,14 +200,14 @@ func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 		return l.outdated(c), nil
 	case c.restoredAt != 0:
 		return c.restored(), nil
-	case c.paused != filing.NoHalt:
-		h := Halted{Reason: c.paused, Note: c.pausedNote, Since: fromMillis(c.pausedAt)}
-		if c.paused == filing.HaltFunds {
+	case c.halt != filing.NoHalt:
+		h := Halted{Reason: c.halt, Note: c.haltNote, Since: fromMillis(c.haltedAt)}
+		if c.halt == filing.HaltFunds {
 			h.Until = fromMillis(c.probeAt)
 		}
 		return h, nil
-	case max(c.holdUntil, c.settlingUntil) > now:
-		return Halted{Reason: filing.HaltRate, Until: fromMillis(max(c.holdUntil, c.settlingUntil))}, nil
+	case max(c.holdUntil, c.restartWaitUntil) > now:
+		return Halted{Reason: filing.HaltRate, Until: fromMillis(max(c.holdUntil, c.restartWaitUntil))}, nil
 	}
 	return Halted{}, nil
 }
@@ -219,7 +219,7 @@ func (l Fleet) ProbeNow(ctx context.Context) error {
 }
 
 func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error {
-	if c.paused == filing.HaltFunds {
+	if c.halt == filing.HaltFunds {
 		c.probeAt, c.probeWait = c.now, 0
 	}
 	return db.ration(ctx, tx, c)
@@ -229,7 +229,7 @@ func (db *database) probeNow(ctx context.Context, tx *sql.Tx, c *control) error 
 // since.
 func (l Fleet) RecordKeyAccepted(ctx context.Context) error {
 	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
-		if c.paused == filing.HaltKey {
+		if c.halt == filing.HaltKey {
 			c.resume()
 		}
 		return nil

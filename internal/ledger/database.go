@@ -15,17 +15,17 @@ import (
 // database is one database and this process's membership in it. The types over it
 // share its connections, its write lock, its clock and its keys.
 type database struct {
-	dir          string
-	dialect      dialect
-	write        *sql.DB // one connection for SQLite, so that writers queue instead of colliding
-	read         *sql.DB
-	writeLock    *writeLock // of the processes over one SQLite file; nil for PostgreSQL
-	clock        *clock
-	now          func() time.Time // the database's time
-	lease        time.Duration
-	timeout      time.Duration
-	schema       int64 // the highest migration that this program knows
-	restoreCheck restoreCheck
+	dir             string
+	dialect         dialect
+	write           *sql.DB // one connection for SQLite, so that writers queue instead of colliding
+	read            *sql.DB
+	writeLock       *writeLock // of the processes over one SQLite file; nil for PostgreSQL
+	clock           *clock
+	now             func() time.Time // the database's time
+	lease           time.Duration
+	timeout         time.Duration
+	schema          int64 // the highest migration that this program knows
+	restoreDetector restoreDetector
 
 	following sync.Mutex
 	file      os.FileInfo // the SQLite file that the connections have open

@@ -614,7 +614,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	}
 	g.reserve(s, in)
 	s.owner, s.message, s.due = g.db.owner.ID, "", 0
-	if g.c.paused == filing.HaltFunds {
+	if g.c.halt == filing.HaltFunds {
 		g.c.probeRow = s.id
 	}
 	g.move(s, filing.Placing)

@@ -302,14 +302,14 @@ type applier struct {
 	tx  *sql.Tx
 	now int64
 
-	items     map[string][]*told
+	items     map[string][]*reportedItem
 	documents []record
 	states    []record
 }
 
-// told is an item with its last reported state. An order is an item of several
+// reportedItem is an item with its last reported state. An order is an item of several
 // rows if later ones found it bought.
-type told struct {
+type reportedItem struct {
 	id, row      int64
 	status, date string
 	exception    int
@@ -348,7 +348,7 @@ func (a *applier) apply(seq int64) (int, error) {
 }
 
 func (a *applier) readItems(events []Event) error {
-	a.items = make(map[string][]*told)
+	a.items = make(map[string][]*reportedItem)
 	orders := make([]record, 0, len(events))
 	seen := make(map[string]bool)
 	for _, e := range events {
@@ -364,7 +364,7 @@ func (a *applier) readItems(events []Event) error {
 			ORDER BY i.id`,
 		orders, func(scan func(...any) error) error {
 			var order string
-			var t told
+			var t reportedItem
 			if err := scan(&order, &t.id, &t.row, &t.status, &t.date, &t.exception, &t.note, &t.at, &t.subscription,
 				&t.subscribed); err != nil {
 				return err
@@ -423,7 +423,7 @@ func (a *applier) look(e Event) (EventState, string) {
 
 // subscribe takes over what an event says of the order's subscription, unless
 // something newer is known.
-func (t *told) subscribe(e Event) bool {
+func (t *reportedItem) subscribe(e Event) bool {
 	if e.SubscriptionStatus == "" || e.at() < t.subscribed {
 		return false
 	}
@@ -433,7 +433,7 @@ func (t *told) subscribe(e Event) bool {
 
 // move takes an event's news over, unless newer are known. A filing that was
 // filed stays so. Of two events of one moment the one further on counts.
-func (t *told) move(e Event) bool {
+func (t *reportedItem) move(e Event) bool {
 	at := e.at()
 	filed, was := e.FilingStatus == filing.FiledStatus, t.status == filing.FiledStatus
 	switch {

@@ -290,7 +290,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 		return fmt.Errorf("begin a change of the ledger: %w", err)
 	}
 	defer tx.Rollback()
-	known := db.restoreCheck.highest()
+	known := db.restoreDetector.highest()
 	c, err := db.readControl(ctx, tx)
 	if err != nil {
 		return err
@@ -312,7 +312,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("%w: %w", errCommit, err)
 	}
-	db.restoreCheck.committed(c)
+	db.restoreDetector.committed(c)
 	return nil
 }
 

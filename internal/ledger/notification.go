@@ -65,7 +65,7 @@ type Pending struct {
 // Reportable is what the ledger holds that may need a notification.
 type Reportable struct {
 	Mode      string      // "test", "live", or "" where nothing was sent yet
-	Halt      filing.Halt // what a person must end: ForFunds or ForKey
+	Halt      filing.Halt // what a person must end: HaltFunds or HaltKey
 	HaltNote  string      // the service's words
 	HaltSince time.Time
 	Short     bool // rows wait for funds

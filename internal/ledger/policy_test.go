@@ -378,7 +378,7 @@ func TestALinkResetsAPassword(t *testing.T) {
 		}
 		s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
 		session, old, link := s.session(l, ana), byOtto(), byOtto()
-		if n, err := l.Accounts().FindLinkNews(ctx, ana.ID); err != nil || n == nil || n.By != "otto" ||
+		if n, err := l.Accounts().FindLinkNotice(ctx, ana.ID); err != nil || n == nil || n.By != "otto" ||
 			!n.UsedAt.IsZero() {
 			s.Errorf("%+v, %v", n, err)
 		}
@@ -396,7 +396,7 @@ func TestALinkResetsAPassword(t *testing.T) {
 		s.wantErr(err, ledger.ErrSignInLink)
 		_, err = l.Accounts().FindSession(ctx, session)
 		s.wantErr(err, ledger.ErrSession)
-		if n, err := l.Accounts().FindLinkNews(ctx, ana.ID); err != nil || n == nil || n.UsedAt.IsZero() {
+		if n, err := l.Accounts().FindLinkNotice(ctx, ana.ID); err != nil || n == nil || n.UsedAt.IsZero() {
 			s.Errorf("%+v, %v", n, err)
 		}
 		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 4 {
@@ -415,7 +415,7 @@ func TestALinkResetsAPassword(t *testing.T) {
 		_, err = l.Accounts().FindSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrSignInLink)
 		s.pass(8 * 24 * time.Hour)
-		if n, err := l.Accounts().FindLinkNews(ctx, ana.ID); err != nil || n != nil {
+		if n, err := l.Accounts().FindLinkNotice(ctx, ana.ID); err != nil || n != nil {
 			s.Errorf("%+v, %v", n, err)
 		}
 	})

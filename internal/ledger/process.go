@@ -95,7 +95,7 @@ func (db *database) setClock(ctx context.Context, tx *sql.Tx, c *control) error 
 	now := toMillis(db.clock.wall())
 	if back := c.changedAt - now; back > 0 {
 		// The clock was ahead: what is due later stays as far off as it was.
-		for _, at := range []*int64{&c.holdUntil, &c.probeAt, &c.settlingUntil} {
+		for _, at := range []*int64{&c.holdUntil, &c.probeAt, &c.restartWaitUntil} {
 			*at = max(*at-back, 0)
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE rows SET due = due - $1 WHERE due > $1`, back); err != nil {

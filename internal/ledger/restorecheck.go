@@ -32,8 +32,8 @@ const (
 	rememberMax = 20000
 )
 
-// restoreCheck remembers the ledger's commits and this process's attempts.
-type restoreCheck struct {
+// restoreDetector remembers the ledger's commits and this process's attempts.
+type restoreDetector struct {
 	mu       sync.Mutex
 	numbers  map[string]int64 // the highest commit seen, by lineage
 	lineage  string           // of the last commit
@@ -51,7 +51,7 @@ type pastAttempt struct {
 
 // highest returns the highest commit seen, by lineage, as of before a reading of
 // the control row.
-func (h *restoreCheck) highest() map[string]int64 {
+func (h *restoreDetector) highest() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	numbers := make(map[string]int64, len(h.numbers))
@@ -62,7 +62,7 @@ func (h *restoreCheck) highest() map[string]int64 {
 }
 
 // observe records a commit number.
-func (h *restoreCheck) observe(lineage string, number int64) {
+func (h *restoreDetector) observe(lineage string, number int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.numbers == nil {
@@ -74,7 +74,7 @@ func (h *restoreCheck) observe(lineage string, number int64) {
 }
 
 // committed records a commit of this process.
-func (h *restoreCheck) committed(c *control) {
+func (h *restoreDetector) committed(c *control) {
 	h.observe(c.lineage, c.commits)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,14 +83,14 @@ func (h *restoreCheck) committed(c *control) {
 
 // isSuspect reports whether the ledger's lineage differs from that of this
 // process's last commit: another process found the ledger restored.
-func (h *restoreCheck) isSuspect(c *control) bool {
+func (h *restoreDetector) isSuspect(c *control) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lineage != "" && h.lineage != c.lineage
 }
 
 // remember keeps the attempts of a committed group.
-func (h *restoreCheck) remember(group []*transition, at time.Duration) {
+func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.attempts == nil {
@@ -119,7 +119,7 @@ func (h *restoreCheck) remember(group []*transition, at time.Duration) {
 }
 
 // list returns the remembered attempts, the oldest first.
-func (h *restoreCheck) list() []pastAttempt {
+func (h *restoreDetector) list() []pastAttempt {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := make([]pastAttempt, 0, len(h.order))
@@ -132,15 +132,15 @@ func (h *restoreCheck) list() []pastAttempt {
 // Commits returns the ledger's lineage and the highest commit that this process
 // knows of.
 func (l Fleet) Commits() (lineage string, number int64) {
-	l.restoreCheck.mu.Lock()
-	defer l.restoreCheck.mu.Unlock()
-	return l.restoreCheck.lineage, l.restoreCheck.numbers[l.restoreCheck.lineage]
+	l.restoreDetector.mu.Lock()
+	defer l.restoreDetector.mu.Unlock()
+	return l.restoreDetector.lineage, l.restoreDetector.numbers[l.restoreDetector.lineage]
 }
 
 // RecordCommit records a commit that another process has seen.
 func (l Fleet) RecordCommit(lineage string, number int64) {
 	if lineage != "" {
-		l.restoreCheck.observe(lineage, number)
+		l.restoreDetector.observe(lineage, number)
 	}
 }
 
@@ -156,14 +156,14 @@ func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known m
 	if c.server != c.serverStarted {
 		// What the other processes remember is known one renewal of their leases later.
 		if c.serverStarted != "" {
-			c.settlingUntil = c.now + (db.lease / 3).Milliseconds()
+			c.restartWaitUntil = c.now + (db.lease / 3).Milliseconds()
 		}
 		c.serverStarted = c.server
 	}
 	if n := known[c.lineage]; n > c.commits {
 		c.haltRestored(fmt.Sprintf("it holds %d commits and had %d", c.commits, n))
 	}
-	if !db.restoreCheck.isSuspect(c) {
+	if !db.restoreDetector.isSuspect(c) {
 		return nil
 	}
 	return db.writeBack(ctx, tx, c)
@@ -178,7 +178,7 @@ func (c *control) haltRestored(note string) {
 // writeBack writes the attempts that the ledger lost and this process knows:
 // each is uncertain again, and an answered one is resolved by its answer.
 func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
-	all := db.restoreCheck.list()
+	all := db.restoreDetector.list()
 	for len(all) > 0 {
 		some := all[:min(maxGroup, len(all))]
 		all = all[len(some):]
@@ -286,13 +286,13 @@ func (db *database) look(ctx context.Context) error {
 			return err
 		}
 	}
-	known := db.restoreCheck.highest()
+	known := db.restoreDetector.highest()
 	c, err := db.readControl(ctx, db.read)
 	if err != nil {
 		return err
 	}
-	db.restoreCheck.observe(c.lineage, c.commits)
-	if known[c.lineage] <= c.commits && !db.restoreCheck.isSuspect(c) && c.server == c.serverStarted {
+	db.restoreDetector.observe(c.lineage, c.commits)
+	if known[c.lineage] <= c.commits && !db.restoreDetector.isSuspect(c) && c.server == c.serverStarted {
 		return nil
 	}
 	return db.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
@@ -340,17 +340,17 @@ func (db *database) loadCommits() error {
 		return nil // a machine that lost its power left it half written: it is not needed
 	}
 	for lineage, n := range numbers {
-		db.restoreCheck.observe(lineage, n)
+		db.restoreDetector.observe(lineage, n)
 	}
 	return nil
 }
 
 // saveCommits saves the numbers if they have changed.
 func (db *database) saveCommits() error {
-	db.restoreCheck.mu.Lock()
-	changed := db.restoreCheck.changed
-	db.restoreCheck.changed = false
-	db.restoreCheck.mu.Unlock()
+	db.restoreDetector.mu.Lock()
+	changed := db.restoreDetector.changed
+	db.restoreDetector.changed = false
+	db.restoreDetector.mu.Unlock()
 	if !changed {
 		return nil
 	}
@@ -362,7 +362,7 @@ func (db *database) saveCommits() error {
 	if err := db.loadCommits(); err != nil { // what the others have saved
 		return err
 	}
-	content, err := json.Marshal(db.restoreCheck.highest())
+	content, err := json.Marshal(db.restoreDetector.highest())
 	if err != nil {
 		return err
 	}

@@ -234,9 +234,9 @@ func (l Accounts) RevokeSignInLink(ctx context.Context, id string) error {
 	return wrap("revoke a sign-in link", err)
 }
 
-// LinkNews informs the owner of an account of a link that another person made
+// LinkNotice informs the owner of an account of a link that another person made
 // for it.
-type LinkNews struct {
+type LinkNotice struct {
 	By     string
 	At     time.Time
 	UsedAt time.Time // zero where it was not used
@@ -245,10 +245,10 @@ type LinkNews struct {
 // newsLife is how long an owner is informed of it.
 const newsLife = 7 * 24 * time.Hour
 
-// FindLinkNews finds the last link to an account that another person made to
+// FindLinkNotice finds the last link to an account that another person made to
 // reset its password, for a week; nil where there is none.
-func (l Accounts) FindLinkNews(ctx context.Context, account string) (*LinkNews, error) {
-	var n LinkNews
+func (l Accounts) FindLinkNotice(ctx context.Context, account string) (*LinkNotice, error) {
+	var n LinkNotice
 	var at, used int64
 	err := l.read.QueryRowContext(ctx, `SELECT link_by, link_at, link_used_at FROM accounts WHERE id = $1`,
 		account).Scan(&n.By, &at, &used)

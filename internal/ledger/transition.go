@@ -260,7 +260,7 @@ func (db *database) commitTogether(group []*transition) error {
 		return g.write(group)
 	})
 	if err == nil {
-		db.restoreCheck.remember(group, db.clock.uptime())
+		db.restoreDetector.remember(group, db.clock.uptime())
 	}
 	return err
 }

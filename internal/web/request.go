@@ -138,7 +138,7 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 // linkNews warns the reader of a link that someone else made to reset their
 // password.
 func (v *request) linkNews() ([]flashMessage, error) {
-	n, err := v.site.Ledger.Accounts().FindLinkNews(v.ctx(), v.session.Account.ID)
+	n, err := v.site.Ledger.Accounts().FindLinkNotice(v.ctx(), v.session.Account.ID)
 	if err != nil || n == nil {
 		return nil, err
 	}

@@ -572,7 +572,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestCreationIsNoProofOfFunds",
 		edits: []edit{
-			{"if probing && c.paused == filing.HaltFunds && ordered {", "if probing && c.paused == filing.HaltFunds {"},
+			{"if probing && c.halt == filing.HaltFunds && ordered {", "if probing && c.halt == filing.HaltFunds {"},
 		},
 		harm: "All workers order at once against an empty balance.",
 	},
