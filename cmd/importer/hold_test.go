@@ -39,10 +39,10 @@ type heldBatch struct {
 // heldService is the filing service with a breaker that the test opens.
 type heldService struct {
 	*filingapi.Client
-	held filingapi.Hold
+	held filingapi.BreakerState
 }
 
-func (s heldService) Hold() filingapi.Hold { return s.held }
+func (s heldService) BreakerState() filingapi.BreakerState { return s.held }
 
 // lockedBuffer is written by a worker while the test reads it.
 type lockedBuffer struct {
@@ -156,7 +156,7 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 		{"Retry-After", func(h *heldBatch) { h.must(h.ledger.Fleet().RecordBusy(h.Context(), time.Hour)) },
 			"The filing service asked for a pause.", false},
 		{"breaker", func(h *heldBatch) {
-			h.service.held = filingapi.Hold{Since: time.Now(), Until: time.Now().Add(time.Hour)}
+			h.service.held = filingapi.BreakerState{Since: time.Now(), Until: time.Now().Add(time.Hour)}
 		}, "The filing service keeps failing, so orders are tried one at a time.", false},
 		{"queue", func(h *heldBatch) {
 			var err error

@@ -13,9 +13,9 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// classes gives the statuses that have a meaning of their own.
+// statusKinds gives the statuses that have a meaning of their own.
 // Source: spec section 7 for 402 and 409; the rest is an Assumption.
-var classes = map[int]filing.AnswerKind{
+var statusKinds = map[int]filing.AnswerKind{
 	http.StatusUnauthorized:       filing.KeyRefused,
 	http.StatusPaymentRequired:    filing.NoFunds,
 	http.StatusForbidden:          filing.KeyRefused,
@@ -23,18 +23,18 @@ var classes = map[int]filing.AnswerKind{
 	http.StatusServiceUnavailable: filing.Busy,
 }
 
-// class decides what kind of answer an outcome is. The caller that reads a 2xx
+// kind decides what kind of answer an outcome is. The caller that reads a 2xx
 // finds out that it cannot be read, and the caller that knows the order that a 409
 // names one of its products.
-func (o outcome) class() filing.AnswerKind {
+func (o outcome) kind() filing.AnswerKind {
 	if o.err != nil {
 		if o.written {
 			return filing.NoAnswer
 		}
 		return filing.NotSent
 	}
-	if class, ok := classes[o.status]; ok {
-		return class
+	if kind, ok := statusKinds[o.status]; ok {
+		return kind
 	}
 	switch o.status / 100 {
 	case 2:
@@ -48,14 +48,14 @@ func (o outcome) class() filing.AnswerKind {
 	}
 }
 
-// boughtClass is class for a request that buys or creates. A 503 with Retry-After
+// boughtKind is kind for a request that buys or creates. A 503 with Retry-After
 // is the service's own, before it looked at the request; one without it may be a
 // gateway's, and the order may have been made behind it.
-func (o outcome) boughtClass() filing.AnswerKind {
+func (o outcome) boughtKind() filing.AnswerKind {
 	if o.err == nil && o.status == http.StatusServiceUnavailable && o.header.Get("Retry-After") == "" {
 		return filing.ServerError
 	}
-	return o.class()
+	return o.kind()
 }
 
 // message is the outcome in words: the filing service's, else those of its status

@@ -12,10 +12,10 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// Breaker sets the order breaker: after a number of failures in a row nothing is
-// sent for a while, and then one request at a time. Orders, and creations of
-// companies, are counted for themselves besides: see circuit.
-type Breaker struct {
+// BreakerLimits are those of the order breaker: after a number of failures in a
+// row nothing is sent for a while, and then one request at a time. Orders, and
+// creations of companies, are also counted separately: see circuit.
+type BreakerLimits struct {
 	Failures int           // in a row; 0: 10
 	Open     time.Duration // how long nothing is sent; 0: 2 s
 	Longest  time.Duration // how long no order is sent while one after the other fails; 0: 5 min
@@ -28,7 +28,7 @@ var (
 )
 
 // orDefaults fills in what is not set.
-func (b Breaker) orDefaults() Breaker {
+func (b BreakerLimits) orDefaults() BreakerLimits {
 	if b.Failures <= 0 {
 		b.Failures = 10
 	}
@@ -41,9 +41,9 @@ func (b Breaker) orDefaults() Breaker {
 	return b
 }
 
-// Hold is why the order breaker sends no order; the zero value while orders go
-// side by side.
-type Hold struct {
+// BreakerState is why the order breaker sends no order; the zero value while orders
+// are sent side by side.
+type BreakerState struct {
 	Since      time.Time // when the breaker opened; zero: it is closed
 	Until      time.Time // when the next single order goes; in the past while that is under way
 	OrdersOnly bool      // other requests are answered
@@ -57,12 +57,12 @@ type orderBreaker struct {
 	orders    *circuit
 	creations *circuit // of companies
 
-	mu   sync.Mutex // not held while requests is asked, which calls changed
-	hold Hold       // of all requests
-	open time.Duration
+	mu     sync.Mutex   // not held while requests is asked, which calls changed
+	outage BreakerState // of all requests
+	open   time.Duration
 }
 
-func newOrderBreaker(limits Breaker) *orderBreaker {
+func newOrderBreaker(limits BreakerLimits) *orderBreaker {
 	limits = limits.orDefaults()
 	b := &orderBreaker{
 		orders:    &circuit{limits: limits},
@@ -87,12 +87,12 @@ func (b *orderBreaker) changed(state gobreaker.State) {
 	b.mu.Lock()
 	switch state {
 	case gobreaker.StateOpen:
-		if b.hold.Since.IsZero() {
-			b.hold.Since = now
+		if b.outage.Since.IsZero() {
+			b.outage.Since = now
 		}
-		b.hold.Until = now.Add(b.open)
+		b.outage.Until = now.Add(b.open)
 	case gobreaker.StateClosed:
-		b.hold = Hold{}
+		b.outage = BreakerState{}
 	}
 	b.mu.Unlock()
 	if state == gobreaker.StateOpen {
@@ -101,15 +101,15 @@ func (b *orderBreaker) changed(state gobreaker.State) {
 	}
 }
 
-// held is why no order is sent now.
-func (b *orderBreaker) held() Hold {
+// current is why no order is sent now.
+func (b *orderBreaker) current() BreakerState {
 	b.mu.Lock()
-	hold := b.hold
+	state := b.outage
 	b.mu.Unlock()
-	if hold.Since.IsZero() {
-		hold = b.orders.held()
+	if state.Since.IsZero() {
+		state = b.orders.current()
 	}
-	return hold
+	return state
 }
 
 // state is that of all requests and, while that is closed, that of orders.
@@ -141,9 +141,9 @@ func (o outcome) health(caller context.Context) error {
 // State is the order breaker's: "closed", "half-open" or "open".
 func (c *Client) State() string { return c.breaker.state().String() }
 
-// Hold is why the order breaker sends no order now. Asking it costs nothing: a
+// BreakerState is why the order breaker sends no order now. Asking it costs nothing: a
 // caller asks before it announces an order that would not leave.
-func (c *Client) Hold() Hold { return c.breaker.held() }
+func (c *Client) BreakerState() BreakerState { return c.breaker.current() }
 
 // recovered reports whether orders may be sent. After an outage an order is
 // never the first request to find out, for it would end uncertain where the
@@ -176,7 +176,7 @@ func (c *Client) once(ctx context.Context, k *circuit, send func() filing.Answer
 // a time; while these fail, the time between them doubles. An answer that can be
 // trusted closes it.
 type circuit struct {
-	limits Breaker
+	limits BreakerLimits
 
 	mu     sync.Mutex
 	failed int           // in a row, of those sent side by side
@@ -215,12 +215,12 @@ func (k *circuit) allow(now time.Time) (done func(time.Time, filing.AnswerKind),
 }
 
 // recordParallel counts the answer to one request among others.
-func (k *circuit) recordParallel(now time.Time, class filing.AnswerKind) {
+func (k *circuit) recordParallel(now time.Time, kind filing.AnswerKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case class == filing.NotSent:
-	case !isUncertain(class):
+	case kind == filing.NotSent:
+	case !kind.Lost():
 		k.failed = 0
 	default:
 		if k.failed++; k.failed >= k.limits.Failures {
@@ -230,13 +230,13 @@ func (k *circuit) recordParallel(now time.Time, class filing.AnswerKind) {
 }
 
 // recordSingle counts the answer to the one request that was let through.
-func (k *circuit) recordSingle(now time.Time, class filing.AnswerKind) {
+func (k *circuit) recordSingle(now time.Time, kind filing.AnswerKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.out = false
 	switch {
-	case class == filing.NotSent, class == filing.Busy: // it says nothing of the next
-	case isUncertain(class):
+	case kind == filing.NotSent, kind == filing.Busy: // it says nothing of the next
+	case kind.Lost():
 		k.wait = min(2*k.wait, max(k.limits.Longest, k.limits.Open))
 		k.next = now.Add(k.wait)
 	default:
@@ -244,13 +244,13 @@ func (k *circuit) recordSingle(now time.Time, class filing.AnswerKind) {
 	}
 }
 
-func (k *circuit) held() Hold {
+func (k *circuit) current() BreakerState {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.wait == 0 {
-		return Hold{}
+		return BreakerState{}
 	}
-	return Hold{Since: k.since, Until: k.next, OrdersOnly: true}
+	return BreakerState{Since: k.since, Until: k.next, OrdersOnly: true}
 }
 
 func (k *circuit) state(now time.Time) gobreaker.State {
@@ -263,9 +263,4 @@ func (k *circuit) state(now time.Time) gobreaker.State {
 		return gobreaker.StateOpen
 	}
 	return gobreaker.StateHalfOpen
-}
-
-// isUncertain reports whether something was sent and no trustworthy answer came.
-func isUncertain(class filing.AnswerKind) bool {
-	return class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable
 }

@@ -34,7 +34,7 @@ type Config struct {
 	Concurrency int           // requests in flight that find an open connection; 0: 32
 	UserAgent   string        // empty: bulkfiling
 	Limiter     Limiter       // nil: no limit
-	Breaker     Breaker
+	Breaker     BreakerLimits
 
 	// SetPricePath is where a price is set, below /v1, with {type} in the place
 	// of its type; empty: /organization/prices/{type}.

@@ -81,7 +81,7 @@ func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) f
 
 // creationAnswer reads the answer to a creation.
 func (c *Client) creationAnswer(o outcome) filing.Answer {
-	a := filing.Answer{Kind: o.boughtClass(), Status: o.status}
+	a := filing.Answer{Kind: o.boughtKind(), Status: o.status}
 	switch a.Kind {
 	case filing.Accepted:
 		var made filing.Company

@@ -13,15 +13,15 @@ import (
 var (
 	ErrNotFound    = errors.New("not found")
 	ErrKeyRefused  = errors.New("the API key was refused")
-	ErrBusy        = errors.New("the service is busy")             // see Error.RetryAfter
-	ErrUnavailable = errors.New("the service is not available")    // 5xx, network, breaker, garbage: worth another try
-	ErrConflict    = errors.New("conflicts with what is there")    // 409
-	ErrRefused     = errors.New("the service refused the request") // any other 4xx
+	ErrBusy        = errors.New("the filing service is busy")             // see Error.RetryAfter
+	ErrUnavailable = errors.New("the filing service is not available")    // 5xx, network, breaker, garbage: try again
+	ErrConflict    = errors.New("conflicts with an existing record")      // 409
+	ErrRefused     = errors.New("the filing service refused the request") // any other 4xx
 )
 
 // ErrUncertain matches an error beside its kind: the request was sent and no
 // trustworthy answer came, so that its change may have been made.
-var ErrUncertain = errors.New("sent, and without a trustworthy answer")
+var ErrUncertain = errors.New("sent, but the filing service did not confirm it")
 
 // Error is a call that failed.
 type Error struct {
@@ -116,12 +116,12 @@ func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) 
 // errorOf returns the error of a failed outcome; nil for a good one, whatever its
 // body has.
 func (c *Client) errorOf(op, id string, o outcome) error {
-	class := o.class()
-	if class == filing.Accepted {
+	kind := o.kind()
+	if kind == filing.Accepted {
 		return nil
 	}
 	text, detail := c.message(o)
-	if class == filing.NotSent {
+	if kind == filing.NotSent {
 		text = "not sent: " + text
 	}
 	e := &Error{
@@ -131,9 +131,9 @@ func (c *Client) errorOf(op, id string, o outcome) error {
 		Message:    text,
 		Detail:     detail,
 		RetryAfter: o.retryAfter(),
-		kind:       errorKinds[class],
+		kind:       errorKinds[kind],
 		cause:      o.err,
-		uncertain:  class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable,
+		uncertain:  kind.Lost(),
 	}
 	switch o.status {
 	case http.StatusNotFound:
@@ -141,7 +141,7 @@ func (c *Client) errorOf(op, id string, o outcome) error {
 	case http.StatusConflict:
 		e.kind = ErrConflict
 	}
-	if class == filing.Refused {
+	if kind == filing.Refused {
 		if minimum := findText(o.parse(), "minimumamount"); minimum != "" {
 			return &FloorError{Minimum: c.clean(minimum), err: e}
 		}

@@ -18,7 +18,7 @@ type networkError struct {
 	is     func(error) bool
 	unsent string // nothing of the request was sent
 	sent   string // it may have arrived, and no answer began
-	within string // an answer began; "the service answered 200 OK, but " stands before it
+	within string // an answer began; "the filing service answered 200 OK, but " stands before it
 }
 
 // networkErrors are told apart by the types of errors; the first that matches and

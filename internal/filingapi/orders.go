@@ -25,7 +25,7 @@ func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Ans
 
 // orderAnswer reads the answer to an order.
 func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
-	a := filing.Answer{Kind: o.boughtClass(), Status: o.status}
+	a := filing.Answer{Kind: o.boughtKind(), Status: o.status}
 	switch a.Kind {
 	case filing.Accepted:
 		return c.readAccepted(o, a, order)

@@ -604,7 +604,7 @@ func TestTheTransportNeverRepeatsAnOrder(t *testing.T) {
 			addr := listen(t, acceptOne(t, &received, die))
 			c := client(t, filingapi.Config{
 				BaseURL: "http://" + addr + "/v1",
-				Breaker: filingapi.Breaker{Failures: 1000},
+				Breaker: filingapi.BreakerLimits{Failures: 1000},
 			})
 			for i := range 40 {
 				want := filing.Accepted
@@ -673,7 +673,7 @@ func TestWhatIsSaidOfAnOrderIsTrue(t *testing.T) {
 			})
 			cfg := filingapi.Config{
 				BaseURL: "http://" + listen(t, serve) + "/v1",
-				Breaker: filingapi.Breaker{Failures: 1 << 20},
+				Breaker: filingapi.BreakerLimits{Failures: 1 << 20},
 			}
 			var trust *tls.Config
 			if secure {

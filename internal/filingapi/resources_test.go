@@ -90,7 +90,7 @@ func TestWhatChangesIsSentOnce(t *testing.T) {
 			n++
 			w.WriteHeader(status)
 		}))
-		c := client(t, filingapi.Config{BaseURL: srv.URL + "/v1", Breaker: filingapi.Breaker{Failures: 100}})
+		c := client(t, filingapi.Config{BaseURL: srv.URL + "/v1", Breaker: filingapi.BreakerLimits{Failures: 100}})
 		want := len(calls(t.Context(), c)) + 1
 		_ = c.SetPrice(t.Context(), "ein", filingapi.PriceChange{Enabled: new(true)})
 		if n != want {

@@ -21,8 +21,8 @@ var (
 )
 
 // CreateEndpoint registers url for events of the types. The answer is the only
-// one that ever holds the signing secret: an error that is ErrInDoubt may have
-// left an endpoint behind whose secret nobody knows, and the service shows no
+// one that ever holds the signing secret: an error that is ErrUncertain may have
+// left an endpoint behind with an unknown secret, and the service shows no
 // way to list or delete it. An endpoint without a secret in its answer is
 // returned as it is, without an error: it is there.
 // Source: spec section 4, POST /webhook-endpoints.

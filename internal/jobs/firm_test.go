@@ -142,7 +142,7 @@ func newClient(url string) (*filingapi.Client, error) {
 		Key:         "sk_test_firm",
 		Concurrency: 2 * flying,
 		Timeout:     clientTimeout,
-		Breaker:     filingapi.Breaker{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
+		Breaker:     filingapi.BreakerLimits{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
 	})
 }
 

@@ -286,7 +286,7 @@ func TestOutageOfOrdersAlone(t *testing.T) {
 			BaseURL: f.url,
 			Key:     "sk_test_firm",
 			Timeout: 10 * time.Second,
-			Breaker: filingapi.Breaker{Open: 50 * time.Millisecond},
+			Breaker: filingapi.BreakerLimits{Open: 50 * time.Millisecond},
 		})
 		f.must(err)
 		t.Cleanup(client.Close)

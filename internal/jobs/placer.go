@@ -22,7 +22,7 @@ import (
 // Service is what the placer needs of the filing service.
 type Service interface {
 	Records
-	Hold() filingapi.Hold // why the order breaker sends no order; costs nothing
+	BreakerState() filingapi.BreakerState // why the order breaker sends no order; costs nothing
 	PlaceOrder(context.Context, *filing.Order) filing.Answer
 	UpdateCompany(ctx context.Context, id string, c filing.Company) (filing.Company, error)
 	CreateUser(context.Context, filing.User) (filing.User, error)
@@ -136,8 +136,8 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 					Claims:    intent.Claims,
 					Exhausted: true,
 					Message: "sent without an answer, and it cannot be sent again, for the Social Security number " +
-						"was sealed with another key, or is gone: look at the company's dashboard, then settle the " +
-						"row: importer resolve, or Uncertain on the page",
+						"was sealed with another key, or is gone: check the company's dashboard, then resolve the " +
+						"row (importer resolve, or Uncertain on the page)",
 				})
 			})
 		return true, err
@@ -281,7 +281,7 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	tries := retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
 	return retry.Do(context.Background(), tries, func() (final bool, err error) {
 		err = p.ledger.RecordOutcome(context.Background(), out)
-		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Kind,
+		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "kind", out.Answer.Kind,
 			"orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
 		if out.Answer.Detail != "" {
 			about = append(about, "detail", out.Answer.Detail)
@@ -400,7 +400,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 	}
 	where := rowRef(row, holder)
 	t := taken[0]
-	aside := ledger.Deferral{Row: row.ID}
+	deferral := ledger.Deferral{Row: row.ID}
 	switch {
 	case t.Covers:
 		if err := p.ledger.Subscriptions().RecordCoverage(ctx, ledger.Coverage{
@@ -416,19 +416,19 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 		if len(order.Products()) > 1 {
 			return false, &duplicateItemError{t.Claim.Product, note}
 		}
-		aside.Next, aside.Message = filing.Skipped, strings.TrimPrefix(note, "the annual report is ")
+		deferral.Next, deferral.Message = filing.Skipped, strings.TrimPrefix(note, "the annual report is ")
 	case !t.Bought:
-		aside.Next, aside.Wait = filing.Ready, t.Claim.Key
-		aside.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it",
+		deferral.Next, deferral.Wait = filing.Ready, t.Claim.Key
+		deferral.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it",
 			t.Claim.Product.Title(), where)
 	case canceledItem(holder, t.Claim.Product) != nil && len(order.Products()) == 1:
-		aside.Next, aside.Message = filing.Rejected, boughtAndCanceled(t.Claim.Product, where, holder)
+		deferral.Next, deferral.Message = filing.Rejected, boughtAndCanceled(t.Claim.Product, where, holder)
 	case len(order.Products()) == 1 || t.Claim.Product == filing.Formation:
-		aside.Next = filing.Exists
-		aside.Message = fmt.Sprintf("bought before in %s; nothing was ordered", where)
+		deferral.Next = filing.Exists
+		deferral.Message = fmt.Sprintf("bought before in %s; nothing was ordered", where)
 		for _, item := range holder.Items {
 			item.Cost = money.Cost{} // it was paid there
-			aside.Items = append(aside.Items, item)
+			deferral.Items = append(deferral.Items, item)
 		}
 	default:
 		note := fmt.Sprintf("the %s was bought before (%s) and not ordered again", t.Claim.Product.Title(), where)
@@ -437,7 +437,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 		}
 		return false, &duplicateItemError{t.Claim.Product, note}
 	}
-	if err := p.ledger.Defer(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
+	if err := p.ledger.Defer(ctx, deferral); err != nil && !errors.Is(err, ledger.ErrTransition) {
 		return true, err
 	}
 	return true, nil
@@ -556,7 +556,7 @@ func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes [
 
 // checkDashboard is what a person does about an uncertain order.
 const checkDashboard = "The order may or may not have been placed. Check the company's dashboard, then resolve the " +
-	"row (importer resolve, or Uncertain on the page); it is not sent again by itself"
+	"row (importer resolve, or Uncertain on the page); it is not sent again automatically"
 
 func titles(products []filing.Product) string {
 	all := make([]string, len(products))

@@ -21,12 +21,12 @@ const longestRest = 3 * time.Second
 // gave it last, and the client's order breaker. The ledger decides again under
 // every intent; sendState saves the intents that would come to nothing.
 type sendState struct {
-	breaker interface{ Hold() filingapi.Hold } // nil for none
+	breaker interface{ BreakerState() filingapi.BreakerState } // nil for none
 
 	mu      sync.Mutex
 	halt    Hold                            // of the fleet
 	blocked time.Time                       // how long halt blocks every row
-	told    Hold                            // an answer that the ledger may not have yet
+	ownHold Hold                            // an answer that the ledger may not have yet
 	failed  struct{ first, last time.Time } // requests without a proper answer, since the last that had one
 	unsent  int                             // requests in a row that did not leave, or found no service
 	rest    time.Time                       // how long none is tried after them
@@ -60,7 +60,7 @@ func (s *sendState) letProbe() {
 // funds and an open breaker let one row through, when its moment has come.
 func (s *sendState) hold(now time.Time) (h Hold, blocked bool) {
 	s.mu.Lock()
-	halt, told := s.halt, s.told
+	halt, ownHold := s.halt, s.ownHold
 	if halt.Reason != HeldForFunds && !now.Before(s.blocked) {
 		halt = Hold{} // it is over, or the next reading will tell
 	}
@@ -70,8 +70,8 @@ func (s *sendState) hold(now time.Time) (h Hold, blocked bool) {
 	if blocked {
 		return halt, true
 	}
-	if now.Before(told.Until) {
-		return told, true
+	if now.Before(ownHold.Until) {
+		return ownHold, true
 	}
 	if now.Before(rest) {
 		h = newHold(HeldByBreaker, "")
@@ -79,7 +79,7 @@ func (s *sendState) hold(now time.Time) (h Hold, blocked bool) {
 		return h, true
 	}
 	if s.breaker != nil {
-		if b := s.breaker.Hold(); !b.Since.IsZero() {
+		if b := s.breaker.BreakerState(); !b.Since.IsZero() {
 			h = newHold(HeldByBreaker, "")
 			h.Since, h.Until = b.Since, b.Until
 			return h, now.Before(b.Until)
@@ -98,12 +98,12 @@ func (s *sendState) mayOrder(now time.Time) bool {
 // on.
 func (s *sendState) mayAsk(now time.Time) bool {
 	h, blocked := s.hold(now)
-	return !blocked || h.Reason == HeldByBreaker && s.breaker.Hold().OrdersOnly
+	return !blocked || h.Reason == HeldByBreaker && s.breaker.BreakerState().OrdersOnly
 }
 
 // observeOrder notes whether the service answered an order.
-func (s *sendState) observeOrder(now time.Time, class filing.AnswerKind) {
-	switch class {
+func (s *sendState) observeOrder(now time.Time, kind filing.AnswerKind) {
+	switch kind {
 	case filing.NotSent:
 		s.recordUnsent(now)
 	case filing.NoAnswer, filing.ServerError, filing.Unreadable, filing.Busy:
@@ -135,8 +135,8 @@ func (s *sendState) observeLookup(now time.Time, err error) {
 func (s *sendState) setTold(reason HoldReason, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = newHold(reason, "")
-	s.told.Since, s.told.Until = now, now.Add(haltTTL)
+	s.ownHold = newHold(reason, "")
+	s.ownHold.Since, s.ownHold.Until = now, now.Add(haltTTL)
 }
 
 func (s *sendState) recordFailure(now time.Time) {

@@ -32,7 +32,7 @@ func (f *firm) announce(all ...*filing.Request) *announced {
 		BaseURL: f.url,
 		Key:     "sk_test_firm",
 		Timeout: 30 * time.Second,
-		Breaker: filingapi.Breaker{Open: 300 * time.Millisecond},
+		Breaker: filingapi.BreakerLimits{Open: 300 * time.Millisecond},
 	})
 	f.must(err)
 	f.Cleanup(client.Close)
@@ -61,7 +61,7 @@ func TestRowsRestWhileTheSingleOrderIsOut(t *testing.T) {
 			inner.ServeHTTP(w, r)
 			return
 		}
-		if hold := worker().client.Hold(); !hold.Since.IsZero() && time.Now().After(hold.Until) {
+		if hold := worker().client.BreakerState(); !hold.Since.IsZero() && time.Now().After(hold.Until) {
 			out()
 			<-end
 		}

@@ -157,8 +157,8 @@ func (m *Service) send(counter *prometheus.CounterVec, send func() filing.Answer
 	return a
 }
 
-// Hold is why the order breaker sends no order.
-func (m *Service) Hold() filingapi.Hold { return m.service.Hold() }
+// BreakerState is why the order breaker sends no order.
+func (m *Service) BreakerState() filingapi.BreakerState { return m.service.BreakerState() }
 
 // Company looks a company up.
 func (m *Service) Company(ctx context.Context, ref string) (filing.Company, error) {
