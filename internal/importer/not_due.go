@@ -28,5 +28,5 @@ func (c *checker) warnNotDue(r *filing.Request) {
 	b := c.bindingOf("filingState")
 	c.addWarning(b, c.textOf(b), "annual-report.not-required",
 		fmt.Sprintf("%s (source: %s): check whether a report is due before you order it", rule.NotRequiredText(facts),
-			season.Read(rule.Source, rule.Basis)))
+			season.SourceText(rule.Source, rule.Basis)))
 }

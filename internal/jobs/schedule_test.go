@@ -617,7 +617,14 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 		f.must(l.KeepQuotes(f.Context(), []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: 2 * each}}}))
 		stands := func(context.Context) (pricing.Quoter, error) { return nil, nil }
 		approve := func(hash string) (pricing.Proposal, error) {
-			return pricing.Approve(f.Context(), l, stands, b.ID, hash, "Ana")
+			p, err := pricing.Propose(f.Context(), l, stands, b.ID)
+			if err == nil {
+				err = p.Matches(hash)
+			}
+			if err == nil {
+				err = l.Approvals().Approve(f.Context(), b.ID, hash, "Ana")
+			}
+			return p, err
 		}
 		now, err := approve(p.Approval)
 		if !errors.Is(err, ledger.ErrChanged) || now.Hash == p.Approval || now.Total.Amount != 6*each ||

@@ -95,21 +95,6 @@ func (p *Proposal) Matches(hash string) error {
 	return nil
 }
 
-// Approve approves a batch as it was looked at: hash is that of the proposal
-// then. Where the proposal has changed since, nothing is approved, and the
-// returned proposal is the one to look at. It returns the errors of Propose and
-// of ledger.Approve.
-func Approve(ctx context.Context, l *ledger.Ledger, source Source, batch, hash, by string) (Proposal, error) {
-	p, err := Propose(ctx, l, source, batch)
-	if err == nil {
-		err = p.Matches(hash)
-	}
-	if err == nil {
-		err = l.Approvals().Approve(ctx, p.Batch.ID, hash, by)
-	}
-	return p, err
-}
-
 // ApprovalHash hashes the ready orders of a batch and their costs: an approval
 // counts for these and no others. It also returns their total.
 func ApprovalHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string, total money.Cost, err error) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gocarina/gocsv"
 
@@ -122,7 +123,10 @@ var builtin = sync.OnceValue(func() feeTable {
 // BuiltinFees returns the fees of the built-in table.
 func BuiltinFees() *Fees { return newFees(builtin()) }
 
-func newFees(tables ...feeTable) *Fees { return &Fees{tables: tables, today: season.Today} }
+func newFees(tables ...feeTable) *Fees { return &Fees{tables: tables, today: today} }
+
+// today is the day that fees are quoted for.
+func today() season.Date { return season.DateOf(time.Now()) }
 
 // LoadFees reads the file that FILING_FEES names, over the built-in fees:
 // CSV with the columns product, state, entityType and amount in any order and
@@ -353,9 +357,9 @@ func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money
 	case company.FormationState != "":
 		residences = residences[1:]
 	}
-	told := StateFee{State: state, EntityType: company.EntityType}
+	fee := StateFee{State: state, EntityType: company.EntityType}
 	if c == annualReportFee && len(residences) == 1 {
-		told.Company = string(residences[0])
+		fee.Company = string(residences[0])
 	}
 	var cost money.Cost
 	first := true
@@ -365,21 +369,21 @@ func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money
 			switch {
 			case !ok: // nothing at least, where it is not known
 				return money.Cost{Certainty: money.Unknown},
-					StateFee{State: state, EntityType: company.EntityType, Company: told.Company}
+					StateFee{State: state, EntityType: company.EntityType, Company: fee.Company}
 			case !first && amount != cost.Amount:
-				told.Largest, cost.Certainty = true, money.Estimated
+				fee.Largest, cost.Certainty = true, money.Estimated
 			}
 			if first || amount > cost.Amount {
-				cost.Amount, told.Minimum, told.Note = amount, line.minimum, line.note
-				told.NoReport = line.none
+				cost.Amount, fee.Minimum, fee.Note = amount, line.minimum, line.note
+				fee.NoReport = line.none
 				if line.builtin {
-					told.Read = season.Read(line.source, line.basis)
+					fee.Read = season.SourceText(line.source, line.basis)
 				}
 			}
 			cost.Certainty, first = max(cost.Certainty, line.certainty()), false
 		}
 	}
-	return cost, told
+	return cost, fee
 }
 
 // unless is the certainty of what is known, or else is not known at all.

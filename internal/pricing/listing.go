@@ -40,7 +40,7 @@ func (f *Fees) Lines() []FeeLine {
 				Builtin:    c.builtin,
 			}
 			if c.builtin {
-				line.Read = season.Read(c.source, c.basis)
+				line.Read = season.SourceText(c.source, c.basis)
 			}
 			lines = append(lines, line)
 		}

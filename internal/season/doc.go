@@ -2,7 +2,7 @@
 // no I/O: the rows, runs and money of a schedule are in the ledger.
 //
 //   - Rules are the states' due dates and fees, one line per state, entity type
-//     and whether the company is at home there. due.csv is built in; a file of
+//     and whether the company is at home there. reports.csv is built in; a file of
 //     the same columns goes over it. What its line calls unverified is an
 //     estimate: shown as "about", and never a reason to refuse anything.
 //   - A Schedule runs on some days, at most once a day: by the calendar

@@ -288,7 +288,7 @@ func TestASourceInAFewWords(t *testing.T) {
 		{"a public data file", "2 transcriptions of state pages", "2 transcriptions of state pages"},
 		{"", "", "general knowledge"},
 	} {
-		if got := Read(test.source, test.basis); got != test.want {
+		if got := SourceText(test.source, test.basis); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.source, got, test.want)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"bulkfiling/internal/money"
 )
@@ -72,9 +71,6 @@ func parseEdge(text string) (edge, bool) {
 	return edge{day: day}, err == nil
 }
 
-// FixedFee is a fee that holds at any time.
-func FixedFee(amount money.Cents) Fee { return Fee{{amount: amount}} }
-
 // At is the fee of a report for a year that is filed on a day. A formation or a
 // qualification has no year of its own: its year is that of the day. It reports
 // false where no period holds.
@@ -134,13 +130,10 @@ func (e edge) String() string {
 	return e.day.String()
 }
 
-// Today is the day that fees are quoted for.
-func Today() Date { return DateOf(time.Now()) }
-
-// Read names where a figure of the built-in tables comes from, in a few words:
-// the state's own address where its sources name one, and else the first there
-// is. The tables were read in November 2026.
-func Read(source, basis string) string {
+// SourceText names where a figure of the built-in tables comes from, in a few
+// words: the state's own address where its sources name one, otherwise the first
+// one. The tables were read in November 2026.
+func SourceText(source, basis string) string {
 	address := ""
 	for _, word := range strings.FieldsFunc(source, func(r rune) bool { return strings.ContainsRune(" ;,()", r) }) {
 		host, found := strings.CutPrefix(word, "https://")

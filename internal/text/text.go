@@ -31,21 +31,16 @@ func CountOf(n int, singular, plural string) string {
 }
 
 // List joins words as a sentence does: "a", "a and b", "a, b, and c".
-func List(words []string) string { return list(words, "and") }
-
-// Or joins alternatives: "a or b", "a, b, or c".
-func Or(words []string) string { return list(words, "or") }
-
-func list(words []string, last string) string {
+func List(words []string) string {
 	switch n := len(words); n {
 	case 0:
 		return ""
 	case 1:
 		return words[0]
 	case 2:
-		return words[0] + " " + last + " " + words[1]
+		return words[0] + " and " + words[1]
 	default:
-		return strings.Join(words[:n-1], ", ") + ", " + last + " " + words[n-1]
+		return strings.Join(words[:n-1], ", ") + ", and " + words[n-1]
 	}
 }
 

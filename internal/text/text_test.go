@@ -10,7 +10,6 @@ func TestSentences(t *testing.T) {
 		{CountOf(1, "company", "companies"), "1 company"}, {CountOf(2, "company", "companies"), "2 companies"},
 		{List(nil), ""}, {List([]string{"a"}), "a"}, {List([]string{"a", "b"}), "a and b"},
 		{List([]string{"a", "b", "c"}), "a, b, and c"},
-		{Or([]string{"a", "b", "c"}), "a, b, or c"},
 		{FirstOf([]string{"1", "2"}, 2), "1, 2"}, {FirstOf([]string{"1", "2", "3"}, 2), "1, 2, and 1 more"},
 		{Shorten("abc", 3), "abc"}, {Shorten("abcd", 3), "ab…"}, {Shorten("äöüß", 3), "äö…"}, {Shorten("", 3), ""},
 		{Shorten("ab", 1), "…"},
