@@ -138,7 +138,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	if done.CompanyList, err = readToFile(ctx, l, file, content, o); err != nil {
 		return done, err
 	}
-	old, err := LoadVersion(ctx, l, s.CompanyList, o, season.DateOf(time.Now()))
+	old, err := loadCompanyList(ctx, l, s.CompanyList, o, season.DateOf(time.Now()))
 	if err != nil {
 		return done, err
 	}
@@ -173,7 +173,7 @@ func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []by
 	if err := refuseSSNs(ctx, file, content, o, on); err != nil {
 		return nil, err
 	}
-	r, err := ReadCompanyList(ctx, l, file, content, o, on)
+	r, err := readCompanyList(ctx, l, file, content, o, on)
 	if err == nil && r.Tally.Ready == 0 {
 		err = refused("no row of %s can be filed: %d need attention, %d skipped", filepath.Base(file), r.Tally.Invalid,
 			r.Tally.Skipped)

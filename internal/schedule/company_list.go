@@ -162,10 +162,10 @@ type CompanyList struct {
 // that do not fit it: the next try would fail in the same way.
 var ErrCompanyList = errors.New("the company list cannot be filed")
 
-// ReadCompanyList reads the companies of a spreadsheet as they are on a day. Facts
+// readCompanyList reads the companies of a spreadsheet as they are on a day. Facts
 // that the spreadsheet lacks come from the lookups in the ledger. It returns
 // ErrCompanyList.
-func ReadCompanyList(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
+func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
 	on season.Date) (*CompanyList, error) {
 	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
@@ -318,13 +318,14 @@ func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.Com
 	return version, err
 }
 
-// LoadVersion reads a stored version of a company list. It returns ErrCompanyList.
-func LoadVersion(ctx context.Context, l *ledger.Ledger, hash string, o Options, on season.Date) (*CompanyList, error) {
+// loadCompanyList reads a stored version of a company list. It returns ErrCompanyList.
+func loadCompanyList(ctx context.Context, l *ledger.Ledger, hash string, o Options,
+	on season.Date) (*CompanyList, error) {
 	version, err := loadVersion(ctx, l, hash)
 	if err != nil {
 		return nil, err
 	}
-	return ReadCompanyList(ctx, l, version.File, version.Content, o, on)
+	return readCompanyList(ctx, l, version.File, version.Content, o, on)
 }
 
 // company returns a row in a few words.

@@ -42,7 +42,7 @@ type listReader func(ctx context.Context, hash string, o Options, on season.Date
 // readList reads a version of a company list from the ledger, for a run that
 // buys.
 func (s *Scheduler) readList(ctx context.Context, hash string, o Options, on season.Date) (*CompanyList, error) {
-	return LoadVersion(ctx, s.c.Ledger, hash, o, on)
+	return loadCompanyList(ctx, s.c.Ledger, hash, o, on)
 }
 
 // loadList loads a version of a company list that may have been read up to listTTL

@@ -156,8 +156,8 @@ func (p *Plan) Quote() pricing.BatchQuote {
 	return pricing.BatchQuote{Rows: p.Filings, Total: p.Total(), Kinds: p.Kinds}
 }
 
-// Remarks returns notes about companies that are not simply filed.
-func (p *Plan) Remarks() []pricing.Note {
+// CompanyNotes returns notes about companies that are not simply filed.
+func (p *Plan) CompanyNotes() []pricing.Note {
 	var all []pricing.Note
 	for _, r := range []pricing.Note{
 		{About: "skipped, covered by a subscription bought earlier", Examples: p.Covered},
@@ -200,7 +200,7 @@ func (p *Plan) Text() string {
 	}
 	lines(line, p.Changed, "changed ")
 	lines(line, p.Missing, "missing ")
-	for _, r := range p.Remarks() {
+	for _, r := range p.CompanyNotes() {
 		line("%d %s", r.Count, r.About)
 		lines(line, r.Examples, "")
 	}

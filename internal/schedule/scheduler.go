@@ -202,13 +202,13 @@ func (s *Scheduler) loadTimes(ctx context.Context, schedule ledger.Schedule) (*s
 	key := fmt.Sprint(schedule.Name, schedule.CompanyList, string(schedule.Options), schedule.Since.UnixMilli(),
 		schedule.Changed.UnixMilli())
 	return s.times.Get(ctx, key, func(ctx context.Context) (*season.Schedule, error) {
-		return LoadTimes(ctx, s.c.Ledger, schedule)
+		return loadTimes(ctx, s.c.Ledger, schedule)
 	})
 }
 
-// LoadTimes loads when a schedule runs. For a schedule ahead of the due dates it
+// loadTimes loads when a schedule runs. For a schedule ahead of the due dates it
 // reads the company list, and may return ErrCompanyList.
-func LoadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) (*season.Schedule, error) {
+func loadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) (*season.Schedule, error) {
 	o, err := DecodeOptions(schedule)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func LoadTimes(ctx context.Context, l *ledger.Ledger, schedule ledger.Schedule) 
 		return nil, err
 	}
 	since := season.DateOf(schedule.Since.In(zone))
-	list, err := LoadVersion(ctx, l, schedule.CompanyList, o, since)
+	list, err := loadCompanyList(ctx, l, schedule.CompanyList, o, since)
 	if err != nil {
 		return nil, fmt.Errorf("read the company list of the schedule %s: %w", schedule.Name, err)
 	}

@@ -253,7 +253,7 @@ func ReadForCalendar(ctx context.Context, l *ledger.Ledger, file string, content
 	if o.FilingYear == "" {
 		o.FilingYear = fmt.Sprint(today.Year)
 	}
-	return ReadCompanyList(ctx, l, file, content, o, today)
+	return readCompanyList(ctx, l, file, content, o, today)
 }
 
 // LoadCompanyList reads the present company list of a schedule. rules, if any,
@@ -267,5 +267,5 @@ func LoadCompanyList(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, r
 	if rules != "" {
 		o.Rules = rules
 	}
-	return LoadVersion(ctx, l, s.CompanyList, o, today)
+	return loadCompanyList(ctx, l, s.CompanyList, o, today)
 }
