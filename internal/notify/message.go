@@ -40,7 +40,7 @@ func (w writer) subject(format string, args ...any) string {
 	return product + clean(fmt.Sprintf(format, args...))
 }
 
-func (w writer) fundsOut(ctx context.Context, news ledger.Reportable) (ledger.Notification, error) {
+func (w writer) fundsOut(ctx context.Context, reportable ledger.Reportable) (ledger.Notification, error) {
 	rows, cost, err := w.ledger.Backlog(ctx)
 	if err != nil {
 		return ledger.Notification{}, err
@@ -55,16 +55,16 @@ func (w writer) fundsOut(ctx context.Context, news ledger.Reportable) (ledger.No
 		Subject: w.subject("insufficient funds, %s", text.CountOf(rows, "row waits", "rows wait")),
 	}
 	why := "The recorded balance does not cover the next order."
-	if news.Halt == filing.HaltFunds {
-		why = "The filing service refused an order because of insufficient funds" + since(news.HaltSince) +
-			quote(news.HaltNote) + "."
+	if reportable.Halt == filing.HaltFunds {
+		why = "The filing service refused an order because of insufficient funds" + since(reportable.HaltSince) +
+			quote(reportable.HaltNote) + "."
 	}
 	book, err := w.ledger.Balance(ctx)
 	if err != nil {
 		return ledger.Notification{}, err
 	}
 	next := "Add funds at the filing service, then record the deposit: importer deposit AMOUNT"
-	if book.Contradicts(news.Halt) {
+	if book.Contradicts(reportable.Halt) {
 		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then " +
 			"record the difference: importer deposit --adjust -- AMOUNT\n" + next
 	}
@@ -97,10 +97,10 @@ func (w writer) available(ctx context.Context) (string, error) {
 	return available, nil
 }
 
-func (w writer) keyRefused(news ledger.Reportable) ledger.Notification {
+func (w writer) keyRefused(reportable ledger.Reportable) ledger.Notification {
 	return ledger.Notification{
 		Kind: ledger.NotifyKey, Lasts: true, Subject: w.subject("the API key is refused"),
-		Body: lines("The filing service refuses the API key"+since(news.HaltSince)+quote(news.HaltNote)+
+		Body: lines("The filing service refuses the API key"+since(reportable.HaltSince)+quote(reportable.HaltNote)+
 			". No orders are sent.",
 			"Correct FILING_API_KEY, then run the same command again, or restart the workers."),
 	}

@@ -23,7 +23,7 @@ const (
 	apart    = 5 * time.Minute  // between two messages of one kind about a batch
 	lease    = time.Minute      // of a claimed notification: longer than sending takes
 	patience = 20 * time.Second // with a target
-	giveUp   = 24 * time.Hour   // how long delivery is tried, and the age at which a finished batch is old news
+	giveUp   = 24 * time.Hour   // how long delivery is tried, and the age at which an end of a batch is not reported
 	parting  = 10 * time.Second // for the last deliveries when the process ends
 )
 
@@ -143,16 +143,16 @@ func (n *Notifier) check(ctx context.Context, last bool) error {
 
 // write adds a notification for everything that has happened to the ledger.
 func (n *Notifier) write(ctx context.Context, last bool) error {
-	news, err := n.ledger.Notifications().FindReportable(ctx)
+	reportable, err := n.ledger.Notifications().FindReportable(ctx)
 	if err != nil {
 		return err
 	}
-	w := writer{ledger: n.ledger, mode: news.Mode}
+	w := writer{ledger: n.ledger, mode: reportable.Mode}
 	return errors.Join(
-		n.funds(ctx, w, news, last),
-		n.key(ctx, w, news),
-		n.batches(ctx, w, news),
-		n.rows(ctx, w, news, last),
+		n.notifyFunds(ctx, w, reportable, last),
+		n.notifyKey(ctx, w, reportable),
+		n.notifyBatches(ctx, w, reportable),
+		n.notifyRows(ctx, w, reportable, last),
 	)
 }
 
@@ -165,58 +165,58 @@ func (n *Notifier) add(ctx context.Context, notification ledger.Notification, er
 	return err
 }
 
-// funds reports insufficient funds, and their end. Funds are insufficient when
+// notifyFunds reports insufficient funds, and their end. Funds are insufficient when
 // the filing service says so, or when rows wait for the recorded balance. While
 // the key is refused, the filing service does not say.
-func (n *Notifier) funds(ctx context.Context, w writer, news ledger.Reportable, last bool) error {
-	out := news.Halt == filing.HaltFunds || news.Short
-	enough := !out && news.Halt != filing.HaltKey
-	lasted := n.lasted("funds", enough && news.FundsReported, steady)
+func (n *Notifier) notifyFunds(ctx context.Context, w writer, reportable ledger.Reportable, last bool) error {
+	out := reportable.Halt == filing.HaltFunds || reportable.Short
+	enough := !out && reportable.Halt != filing.HaltKey
+	lasted := n.lasted("funds", enough && reportable.FundsReported, steady)
 	switch {
 	case !n.sends(ledger.NotifyFunds):
 		return nil
-	case out && !news.FundsReported:
-		notification, err := w.fundsOut(ctx, news)
+	case out && !reportable.FundsReported:
+		notification, err := w.fundsOut(ctx, reportable)
 		return n.add(ctx, notification, err)
-	case enough && news.FundsReported && (lasted || last):
+	case enough && reportable.FundsReported && (lasted || last):
 		notification, err := w.fundsBack(ctx)
 		return n.add(ctx, notification, err)
 	}
 	return nil
 }
 
-func (n *Notifier) key(ctx context.Context, w writer, news ledger.Reportable) error {
-	switch refused := news.Halt == filing.HaltKey; {
+func (n *Notifier) notifyKey(ctx context.Context, w writer, reportable ledger.Reportable) error {
+	switch refused := reportable.Halt == filing.HaltKey; {
 	case !n.sends(ledger.NotifyKey):
 		return nil
-	case refused && !news.KeyReported:
-		return n.add(ctx, w.keyRefused(news), nil)
-	case !refused && news.KeyReported:
+	case refused && !reportable.KeyReported:
+		return n.add(ctx, w.keyRefused(reportable), nil)
+	case !refused && reportable.KeyReported:
 		return n.ledger.Notifications().End(ctx, ledger.NotifyKey, "")
 	}
 	return nil
 }
 
-func (n *Notifier) batches(ctx context.Context, w writer, news ledger.Reportable) error {
+func (n *Notifier) notifyBatches(ctx context.Context, w writer, reportable ledger.Reportable) error {
 	if !n.sends(ledger.NotifyBatch) {
 		return nil
 	}
 	var all error
-	for _, id := range news.Resumed {
+	for _, id := range reportable.Resumed {
 		all = errors.Join(all, n.ledger.Notifications().End(ctx, ledger.NotifyBatch, id))
 	}
-	for _, id := range news.Ended {
+	for _, id := range reportable.Ended {
 		notification, err := w.batchEnded(ctx, id, time.Now().Add(-giveUp))
 		all = errors.Join(all, n.add(ctx, notification, err))
 	}
 	return all
 }
 
-// rows gathers the uncertain rows of a batch into one message, and likewise the
+// notifyRows gathers the uncertain rows of a batch into one message, and likewise the
 // rows with exceptions and the rows bought twice.
-func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, last bool) error {
+func (n *Notifier) notifyRows(ctx context.Context, w writer, reportable ledger.Reportable, last bool) error {
 	var all error
-	if news.Cured {
+	if reportable.Cured {
 		all = n.ledger.Notifications().ForgetCured(ctx)
 	}
 	type heap struct {
@@ -224,7 +224,7 @@ func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, l
 		batch string
 	}
 	heaps := make(map[heap][]ledger.Pending)
-	for _, u := range news.Pending {
+	for _, u := range reportable.Pending {
 		if n.sends(u.Kind) {
 			heaps[heap{u.Kind, u.Batch}] = append(heaps[heap{u.Kind, u.Batch}], u)
 		}

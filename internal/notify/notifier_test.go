@@ -499,9 +499,9 @@ func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 			s.must(n.check(context.Background(), false))
 		}
 		box.want(t, "new.xlsx is finished: 1 of 1 row placed")
-		news, err := s.Notifications().FindReportable(context.Background())
-		if err != nil || len(news.Ended) > 0 {
-			t.Errorf("%v, %v", news.Ended, err)
+		reportable, err := s.Notifications().FindReportable(context.Background())
+		if err != nil || len(reportable.Ended) > 0 {
+			t.Errorf("%v, %v", reportable.Ended, err)
 		}
 		s.must(s.Close())
 	})
