@@ -63,8 +63,8 @@ var holdWords = map[HoldReason]string{
 	HeldForWorker:   "no worker",
 }
 
-// NeedsPerson reports whether nothing is sent before a person acts.
-func (h Hold) NeedsPerson() bool {
+// needsPerson reports whether nothing is sent before a person acts.
+func (h Hold) needsPerson() bool {
 	switch h.Reason {
 	case "", HeldForRate, HeldForFunds, HeldByBreaker, HeldForRow:
 		return false

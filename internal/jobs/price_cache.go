@@ -64,14 +64,14 @@ func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error)
 	if quoter, fresh := t.latest(); fresh {
 		return quoter, nil // another row asked meanwhile
 	}
-	told, err := ask(ctx, f, func() (pricing.Quoter, error) { return t.ask(ctx) })
+	fresh, err := ask(ctx, f, func() (pricing.Quoter, error) { return t.ask(ctx) })
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errHalted):
 		return nil, err
 	}
-	t.store(told, err)
+	t.store(fresh, err)
 	if errors.Is(err, filingapi.ErrBusy) || errors.Is(err, filingapi.ErrKeyRefused) {
 		return nil, errHalted // the ledger has it from the request
 	}
@@ -86,7 +86,7 @@ func (t *priceCache) latest() (quoter pricing.Quoter, fresh bool) {
 }
 
 // store keeps new prices, or retries soon after a failure.
-func (t *priceCache) store(told pricing.Quoter, err error) {
+func (t *priceCache) store(fresh pricing.Quoter, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
@@ -99,10 +99,10 @@ func (t *priceCache) store(told pricing.Quoter, err error) {
 		}
 		return
 	}
-	if changes := priceChanges(t.quoter, told); changes.Count > 0 {
+	if changes := priceChanges(t.quoter, fresh); changes.Count > 0 {
 		t.log.Warn("prices changed", "changes", changes.Count, "examples", changes.Names)
 	}
-	t.quoter, t.failed, t.due = told, false, t.now().Add(priceTTL)
+	t.quoter, t.failed, t.due = fresh, false, t.now().Add(priceTTL)
 }
 
 // priced is an order of each kind that has a price of its own.

@@ -288,7 +288,7 @@ func (w *Worker) logHold(ctx context.Context, hold Hold) {
 		return
 	}
 	level := slog.LevelWarn
-	if hold.NeedsPerson() {
+	if hold.needsPerson() {
 		level = slog.LevelError
 	}
 	w.log.Log(ctx, level, "orders held", "reason", hold.Reason, "text", hold.Text, "since", hold.Since,

@@ -249,11 +249,11 @@ func (w *Worker) wakePump() {
 // sweep marks in-flight rows of dead processes as uncertain and refreshes the
 // fleet's membership.
 func (w *Worker) sweep(ctx context.Context) error {
-	crew, err := w.ledger.Fleet().Membership(ctx)
+	members, err := w.ledger.Fleet().Membership(ctx)
 	if err != nil {
 		return err
 	}
-	w.membership.Store(&crew)
+	w.membership.Store(&members)
 	w.queue.shareCommits(ctx, w.ledger)
 	return Sweep(ctx, w.ledger, w.log)
 }
