@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Number writes a whole number with a comma before each three digits: 12,345.
@@ -84,10 +85,11 @@ func Line(s string) string {
 
 // Capital begins a text with a capital.
 func Capital(s string) string {
-	if s == "" {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
 		return ""
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // Examples is a number of things and the names of the first few.

@@ -13,7 +13,7 @@ func TestSentences(t *testing.T) {
 		{FirstOf([]string{"1", "2"}, 2), "1, 2"}, {FirstOf([]string{"1", "2", "3"}, 2), "1, 2, and 1 more"},
 		{Shorten("abc", 3), "abc"}, {Shorten("abcd", 3), "ab…"}, {Shorten("äöüß", 3), "äö…"}, {Shorten("", 3), ""},
 		{Shorten("ab", 1), "…"},
-		{Capital(""), ""}, {Capital("two rows"), "Two rows"}, {Capital("éa"), "éa"},
+		{Capital(""), ""}, {Capital("two rows"), "Two rows"}, {Capital("éa"), "Éa"},
 		{Line("a\tb\nc\x1b[2J\u202ed"), "a b c[2Jd"},
 	} {
 		if c.got != c.want {
