@@ -122,8 +122,10 @@ var remaining = map[string]int{
 
 // userPackages are the packages whose strings users read.
 var userPackages = []string{"cmd/importer", "internal/config", "internal/web", "internal/report",
-	"internal/importer", "internal/filing", "internal/ledger", "internal/resolve", "internal/schedule", "internal/pricing",
-	"internal/balance", "internal/notify", "internal/documents", "internal/sheet"}
+	"internal/importer", "internal/filing", "internal/ledger", "internal/resolve", "internal/schedule",
+	"internal/pricing",
+	"internal/balance", "internal/notify", "internal/documents", "internal/sheet", "internal/jobs",
+	"internal/filingapi"}
 
 // userTexts are the other files that users and operators read.
 var userTexts = []string{"*.md", "docs/*.md", "docs/decisions/*.md", "deploy/*.md", "deploy/prometheus/rules.yml",

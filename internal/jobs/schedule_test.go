@@ -639,7 +639,8 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 		}
 		_, err = approve(now.Hash)
 		f.must(err)
-		if given, err := approve(now.Hash); !errors.Is(err, ledger.ErrNoApprovalWanted) || given.Batch.Approval.By != "Ana" {
+		if given, err := approve(now.Hash); !errors.Is(err, ledger.ErrNoApprovalWanted) ||
+			given.Batch.Approval.By != "Ana" {
 			t.Errorf("%+v, %v", given.Batch, err)
 		}
 		f.run(l, b.ID, patient)

@@ -73,7 +73,8 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	if p.Hash == wanted.Hash {
 		return p, nil
 	}
-	if err := l.Approvals().ChangePlan(ctx, p.Batch.ID, wanted.Hash, p.Hash); errors.Is(err, ledger.ErrNoApprovalWanted) {
+	if err := l.Approvals().ChangePlan(ctx, p.Batch.ID, wanted.Hash, p.Hash); errors.Is(err,
+		ledger.ErrNoApprovalWanted) {
 		// Another approval came first, and orders placed since then change the rest.
 		now, lost := l.Batch(ctx, p.Batch.ID)
 		p.Batch = now

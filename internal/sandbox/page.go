@@ -291,7 +291,7 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 <td class="n">{{money .Total}}{{end}}
 </table>{{else}}<p>None.</p>{{end}}
 {{with .Controls}}<h2>Controls</h2>
-<p>Send them with <code>Content-Type: application/json</code>. Programs read all of this at <code>/books.json</code>.</p>
+<p>Send them with <code>Content-Type: application/json</code>. Programs read all of it at <code>/books.json</code>.</p>
 <table>{{range .}}<tr><td><code>{{index . 0}}</code><td><code>{{index . 1}}</code>{{end}}</table>{{end}}
 </html>
 `))

@@ -82,7 +82,8 @@ func (s *Service) findUser(key string) *User {
 
 func (s *Service) getUser(c *call) (any, error) {
 	if !userID.MatchString(c.id) && !emailLike.MatchString(c.id) {
-		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a user id nor an email address", c.id)
+		return nil, forbidden(http.StatusNotFound, "2 identifiers",
+			"%q is neither a user id nor an email address", c.id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,8 @@ func (s *Service) getUser(c *call) (any, error) {
 	return u.answer(), nil
 }
 
-// createUser refuses an email address or phone number of any organization's user. Source: spec sections 2 and 7.
+// createUser refuses an email address or phone number of any organization's
+// user. Source: spec sections 2 and 7.
 func (s *Service) createUser(c *call) (any, error) {
 	u := User{FullName: c.body.text("fullName"), Email: c.body.text("email")}
 	c.body.matches("email", u.Email, emailLike, "an email address")
