@@ -235,7 +235,7 @@ func (d *desk) book() ledger.Balance {
 // oneByOne settles a row by flags, as a person who has looked.
 func (d *desk) oneByOne(row int, company string) {
 	d.Helper()
-	args := []string{"resolve", "mark", d.batch + ":" + strconv.Itoa(row), "not-placed"}
+	args := []string{"resolve", "mark", d.batch + ":" + strconv.Itoa(row), "not-placed", "--yes"}
 	if id := d.order(company); id != "" {
 		args = append(args[:3], "placed", "--order", id)
 	}
