@@ -28,7 +28,8 @@ type database struct {
 	restoreDetector restoreDetector
 
 	following sync.Mutex
-	file      os.FileInfo // the SQLite file that the connections have open
+	file      os.FileInfo // the SQLite file at the ledger's path
+	reopening bool        // connections may have another file open
 
 	repeatAgents bool
 	tolerance    money.Cents

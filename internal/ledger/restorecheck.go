@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,7 +90,7 @@ func (h *restoreDetector) isSuspect(c *control) bool {
 	return h.lineage != "" && h.lineage != c.lineage
 }
 
-// remember keeps the attempts of a committed group.
+// remember keeps the attempts of a group that is about to be committed.
 func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,6 +116,23 @@ func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 		}
 		delete(h.attempts, h.order[0])
 		h.order = h.order[1:]
+	}
+}
+
+// forget removes the attempts that a group began whose commit failed: none of their
+// orders is sent. Answers stay, for they are known all the same.
+func (h *restoreDetector) forget(group []*transition) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range group {
+		if t.intent == nil || t.begun.Try == 0 {
+			continue
+		}
+		a := attempt{t.intent.Row, t.begun.Try}
+		if r := h.attempts[a]; r != nil && r.outcome == nil {
+			delete(h.attempts, a)
+			h.order = slices.DeleteFunc(h.order, func(o attempt) bool { return o == a })
+		}
 	}
 }
 
@@ -298,8 +316,14 @@ func (db *database) look(ctx context.Context) error {
 	return db.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
 }
 
-// followFile reopens the SQLite file if another file has taken its place:
-// writes to the old one would be lost.
+// maxIdle is how many idle connections a pool of an SQLite file keeps, as
+// database/sql does by itself.
+const maxIdle = 2
+
+// followFile reopens the SQLite file if another file has taken its place: writes
+// to the old one would be lost. A connection that is in use at that moment has the
+// old file open. So each connection serves one use, and none is kept, until there
+// was a moment at which none was in use.
 func (db *database) followFile() error {
 	db.following.Lock()
 	defer db.following.Unlock()
@@ -307,11 +331,20 @@ func (db *database) followFile() error {
 	if err != nil {
 		return fmt.Errorf("the ledger's file has gone while it is open: %w", err)
 	}
-	if db.file != nil && !os.SameFile(db.file, file) {
+	pools := []*sql.DB{db.write, db.read}
+	switch {
+	case db.file != nil && !os.SameFile(db.file, file):
 		db.statements.forget()
-		for _, pool := range []*sql.DB{db.write, db.read} {
+		db.reopening = true
+		for _, pool := range pools {
 			pool.SetMaxIdleConns(0)
-			pool.SetMaxIdleConns(2)
+			pool.SetConnMaxLifetime(time.Nanosecond) // also for who waits for a connection
+		}
+	case db.reopening && db.write.Stats().InUse == 0 && db.read.Stats().InUse == 0:
+		db.reopening = false
+		for _, pool := range pools {
+			pool.SetConnMaxLifetime(0)
+			pool.SetMaxIdleConns(maxIdle)
 		}
 	}
 	db.file = file

@@ -257,10 +257,16 @@ func (db *database) commitTogether(group []*transition) error {
 		// The time is read after the wait for the lock: a lease may run out
 		// meanwhile.
 		g := db.newGroupWriter(ctx, tx, c, c.now)
-		return g.write(group)
-	})
-	if err == nil {
+		if err := g.write(group); err != nil {
+			return err
+		}
+		// Before the commit: the next change may find the ledger restored, and it
+		// writes back what is remembered.
 		db.restoreDetector.remember(group, db.clock.uptime())
+		return nil
+	})
+	if err != nil {
+		db.restoreDetector.forget(group)
 	}
 	return err
 }
