@@ -282,10 +282,10 @@ func TestASourceInAFewWords(t *testing.T) {
 	for _, test := range []struct{ source, basis, want string }{
 		{"https://www.upcounsel.com/x ; https://sos.ga.gov/how-to", "copy of statute, state page or state form read",
 			"sos.ga.gov"},
-		{"github.com/a/b data.json (2026-10-10, cites https://www.commerce.alaska.gov/web/x.pdf)",
+		{"https://www.commerce.alaska.gov/web/x.pdf (as copied 2026-10-10)",
 			"3 transcriptions of state pages", "commerce.alaska.gov, as others copied it"},
 		{"https://www.upcounsel.com/x", "third-party page read + transcription", "upcounsel.com"},
-		{"a public data file", "2 transcriptions of state pages", "2 transcriptions of state pages"},
+		{"a public table of state fees", "2 transcriptions of state pages", "2 transcriptions of state pages"},
 		{"", "", "general knowledge"},
 	} {
 		if got := SourceText(test.source, test.basis); got != test.want {
