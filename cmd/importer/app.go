@@ -186,7 +186,7 @@ func atMostOne(c *cobra.Command, args []string) error {
 // oneBatch is the argument check of commands that change a batch.
 func oneBatch(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("%s takes one batch: its ID or the beginning of it (importer batches lists them)", c.CommandPath())
+		return usage("%s takes one batch: its ID or the beginning of it; importer batches lists them", c.CommandPath())
 	}
 	return nil
 }

@@ -109,6 +109,9 @@ func (a *app) retryCommand() *cobra.Command {
 				return reviveCanceled(ctx, l, b)
 			}
 			n, err := l.RetryBatch(ctx, b.ID)
+			if err == nil && n == 0 {
+				return fmt.Sprintf("Batch %s has no rejected rows. Nothing was changed.", b.ID), nil
+			}
 			return fmt.Sprintf("Ready again: %s of batch %s. %s", count(n, "rejected row"), b.ID, whoSends), err
 		})
 	c.Flags().BoolVar(&canceled, "canceled", false,

@@ -453,9 +453,9 @@ func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
 	case err != nil:
 		return Batch{}, err
 	case len(batches) == 0 && id == "":
-		return Batch{}, fmt.Errorf("there are no batches yet: %w", ErrNotFound)
+		return Batch{}, notFoundError("there are no batches yet")
 	case len(batches) == 0:
-		return Batch{}, fmt.Errorf("there is no batch %s, importer batches lists them: %w", id, ErrNotFound)
+		return Batch{}, notFoundError(fmt.Sprintf("there is no batch %s; to list the batches: importer batches", id))
 	case len(batches) == 2 && id != "" && batches[0].ID != id:
 		return Batch{}, fmt.Errorf("several batches begin with %q: enter more of the id", id)
 	}
@@ -581,3 +581,11 @@ func splitProducts(s string) []filing.Product {
 	}
 	return all
 }
+
+// notFoundError is an ErrNotFound whose text says all there is to say.
+type notFoundError string
+
+func (e notFoundError) Error() string { return string(e) }
+
+// Is reports that it is an ErrNotFound.
+func (e notFoundError) Is(target error) bool { return target == ErrNotFound }

@@ -149,7 +149,7 @@ func (q BatchQuote) FeeNotes() []string {
 	if len(estimates) > 0 {
 		notes = append(
 			notes, "Estimated state fees come from the built-in table, read in November 2026, and may be out "+
-				"of date: "+strings.Join(estimates, "; ")+". FILING_FEES can name exact fees.")
+				"of date: "+strings.Join(estimates, "; ")+". An operator can set exact fees.")
 	}
 	return notes
 }
