@@ -31,7 +31,8 @@ var (
 
 var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
 	sheetRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes, accountRoutes,
-	sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes)
+	sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes,
+	designRoutes)
 
 // mux serves the table.
 func (s *Site) mux() *http.ServeMux {

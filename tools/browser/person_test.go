@@ -357,6 +357,7 @@ func (p *person) look() {
 	for _, wrong := range glance[[]string](p, auditScript) {
 		p.t.Errorf("%s: %s: %s", p.name, at, wrong)
 	}
+	p.wantAccessible()
 	html := glance[string](
 		p, `document.documentElement.outerHTML +
 			[...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
@@ -378,6 +379,7 @@ func (p *person) look() {
 	if dark := glance[string](p, background); dark == light {
 		p.t.Errorf("%s: %s is as light in the dark: %s", p.name, at, dark)
 	}
+	p.wantAccessible()
 	p.dark(false)
 }
 

@@ -136,7 +136,7 @@ func (w *way) beginning() {
 		}
 	}
 	for _, path := range []string{"/uncertain", "/balance", "/seasons", "/calendar", "/fleet", "/settings",
-		"/password", "/audit"} {
+		"/password", "/audit", "/design"} {
 		p.open(path)
 	}
 }
