@@ -1,6 +1,7 @@
 package web
 
 import (
+	"io/fs"
 	"net/http"
 	"regexp"
 	"slices"
@@ -41,6 +42,23 @@ func TestDesign(t *testing.T) {
 		size := strings.TrimSpace(m[1])
 		if !slices.Contains(sizes, size) && !strings.HasSuffix(size, "em") || strings.HasSuffix(size, "rem") {
 			t.Errorf("a size of text of its own: %s", m[0])
+		}
+	}
+}
+
+// Each column of a table has a name, for those who do not see the table.
+func TestColumnsHaveNames(t *testing.T) {
+	all, err := fs.Glob(files, "templates/*.html")
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	for _, name := range all {
+		content, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(`<th[^>]*></th>`).Match(content) {
+			t.Errorf("%s: a column header is empty", name)
 		}
 	}
 }
