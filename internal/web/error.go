@@ -45,6 +45,8 @@ var (
 			"authenticator app or a passkey."}
 	errForm = &httpError{http.StatusForbidden, "The form is incomplete",
 		"Nothing was changed. The form did not arrive complete. Go back, refresh the page, and try again."}
+	errUploadedTwice = &httpError{http.StatusConflict, "This file was already uploaded",
+		"The file arrived twice and counts once. It is in the list of uploads."}
 	errOrigin = &httpError{http.StatusForbidden, "The request came from another site",
 		"Nothing was changed. If people reach this server through a proxy, start importer serve with --public-url."}
 	errHost = &httpError{http.StatusMisdirectedRequest, "Unknown host",
@@ -84,6 +86,10 @@ var known = []struct {
 // showError answers a request with the page of an error.
 func (s *Site) showError(v *request, err error) {
 	if errors.Is(err, ledger.ErrDone) {
+		if v.byScript() {
+			s.refuseScript(v, errUploadedTwice)
+			return
+		}
 		v.flash("note", "This was already done. The form arrived twice and counted once.")
 		_ = v.redirect(v.back())
 		return
@@ -113,6 +119,10 @@ func (s *Site) showError(v *request, err error) {
 	if errors.Is(err, sheet.ErrBusy) {
 		v.w.Header().Set("Retry-After", "30")
 	}
+	if v.byScript() {
+		s.refuseScript(v, t)
+		return
+	}
 	if t == errSignIn && v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html") {
 		_ = v.redirect("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))
 		return
@@ -127,6 +137,20 @@ func (s *Site) showError(v *request, err error) {
 	if err := v.showStatus(t.Status, "error.html", t.Title, shown); err != nil {
 		s.Log.Error("error page failed", "err", err)
 		http.Error(v.w, t.Error(), t.Status)
+	}
+}
+
+// refuseScript answers a script that uploads a file with the text of an error.
+func (s *Site) refuseScript(v *request, t *httpError) {
+	body := refused{Title: t.Title, Text: t.Text}
+	if t == errSignIn {
+		body.SignIn = "/sign-in"
+		if from, err := url.Parse(v.r.Referer()); err == nil && from.Host == v.r.Host {
+			body.SignIn += "?to=" + url.QueryEscape(local(from.RequestURI()))
+		}
+	}
+	if err := v.writeJSON(t.Status, body); err != nil {
+		s.Log.Error("error response failed", "err", err)
 	}
 }
 

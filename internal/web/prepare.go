@@ -79,6 +79,7 @@ type preparation struct {
 	version int
 	stage   atomic.Value // a stage
 	rows    atomic.Int64
+	total   atomic.Int64 // rows to read; 0 while it is not known
 	looked  atomic.Int64
 	toLook  atomic.Int64
 	done    chan struct{}
@@ -158,6 +159,7 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 		return ctx.Err()
 	}
 	now.stage.Store(stageReads)
+	p.countRows(ctx, u, now)
 	batch, notes, elsewhere, err := p.read(ctx, u, now)
 	if err != nil {
 		return err

@@ -59,6 +59,7 @@ type page struct {
 	Version string // strangers are not told
 	Data    any
 	May     may
+	Uploads int64 // the largest file in bytes that the reader may upload; 0 for none
 }
 
 type navItem struct {
@@ -113,6 +114,9 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 			Approve: account.May(ledger.Approver),
 			Operate: account.May(ledger.Operator),
 			Audit:   slices.ContainsFunc(auditor, account.May),
+		}
+		if p.May.Prepare {
+			p.Uploads = v.site.MaxUpload
 		}
 		nav, err := v.nav()
 		if err != nil {

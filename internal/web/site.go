@@ -95,7 +95,7 @@ func New(c Config) *Site {
 	}
 	s.queue = newPrepareQueue(s)
 	s.routes = s.mux()
-	s.handler = s.guard(s.routes)
+	s.handler = network.Compress(s.guard(s.routes))
 	s.Ledger.AuditLog().OnRecord(s.logAct)
 	if c.Public != nil {
 		s.Ledger.Accounts().RefuseInPasswords(c.Public.Hostname())

@@ -34,7 +34,8 @@ var templates = sync.OnceValue(mustParse)
 func mustParse() map[string]*template.Template {
 	all := make(map[string]*template.Template)
 	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html",
-		"templates/quote.html", "templates/sign-in-rules.html"}
+		"templates/quote.html", "templates/sign-in-rules.html", "templates/preparing.html",
+		"templates/upload-box.html"}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, common...))
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
@@ -186,6 +187,6 @@ func serveStatic(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	w.Header().Set("Content-Type", a.kind)
-	w.Header().Set("ETag", `"`+a.tag+`"`)
+	w.Header().Set("ETag", `W/"`+a.tag+`"`) // weak: compressed or not, it is the same file
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.content))
 }

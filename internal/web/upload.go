@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +15,12 @@ import (
 	"unicode"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
 )
 
-// addUpload saves a file while it arrives: no part of it is on a disk unsealed.
+// addUpload saves a file while it arrives: no part of it is on a disk unsealed. What
+// cannot be opened as a spreadsheet is refused with the reason and deleted. It is
+// recorded once it is kept, so that a form whose file was refused can be sent again.
 func (s *Site) addUpload(v *request) error {
 	file, err := v.file(s.MaxUpload)
 	if err != nil {
@@ -26,22 +30,89 @@ func (s *Site) addUpload(v *request) error {
 	if err := s.mayKeep(v); err != nil {
 		return err
 	}
-	u, err := s.Ledger.Uploads().Add(v.withAudit("upload", file.name, ""),
-		ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
+	u, err := s.Ledger.Uploads().Add(v.ctx(), ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
 	if err != nil {
 		return file.readError(err)
 	}
+	if err := s.acceptUpload(v, u); err != nil {
+		return errors.Join(err, s.Ledger.Uploads().Delete(context.WithoutCancel(v.ctx()), u.ID))
+	}
+	if !v.byScript() {
+		return v.redirect("/sheets/" + u.ID)
+	}
+	s.startPreparing(v.ctx(), u.ID)
+	v.w.Header().Set("Location", "/sheets/"+u.ID)
+	return v.writeJSON(http.StatusCreated, uploaded{File: u.File, Path: "/sheets/" + u.ID})
+}
+
+// acceptUpload refuses what is no spreadsheet. A spreadsheet whose columns are not
+// recognized is accepted: a person maps them.
+func (s *Site) acceptUpload(v *request, u ledger.Upload) error {
 	if u.Size == 0 {
-		return errors.Join(s.Ledger.Uploads().Delete(v.ctx(), u.ID),
-			badRequest("%s is empty. Choose the spreadsheet and upload it again.", u.File))
+		return badRequest("%s is empty. Choose the spreadsheet and upload it again.", u.File)
 	}
 	if err := s.queue.verify(v.ctx(), u); err != nil {
-		return errors.Join(s.Ledger.Uploads().Delete(context.WithoutCancel(v.ctx()), u.ID), err)
+		return err
+	}
+	survey, err := s.queue.survey(v.ctx(), u)
+	var format *sheet.FormatError
+	switch {
+	case errors.As(err, &format):
+		return badRequest("%s Nothing was saved.", err)
+	case err != nil:
+		return err
+	case len(survey.Head) == 0 && survey.Err != nil: // there is nothing to map
+		return badRequest("%s has no rows. Choose the spreadsheet and upload it again. Nothing was saved.", u.File)
 	}
 	if err := s.recallMapping(v.ctx(), u); err != nil {
 		return err
 	}
-	return v.redirect("/sheets/" + u.ID)
+	return s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
+		ID:   v.once,
+		By:   v.who(),
+		From: v.from(),
+		What: "upload",
+		Of:   u.File,
+	})
+}
+
+// startPreparing prepares an upload before someone opens its page, so that several
+// that arrive in a row are ready sooner. The page starts what this could not.
+func (s *Site) startPreparing(ctx context.Context, id string) {
+	u, err := s.Ledger.Uploads().Find(ctx, id)
+	if err != nil {
+		return
+	}
+	if survey, err := s.queue.survey(ctx, u); err == nil && survey.Err == nil {
+		s.queue.prepare(u)
+	}
+}
+
+// uploaded is the response to a script whose file was kept.
+type uploaded struct {
+	File string `json:"file"`
+	Path string `json:"path"`
+}
+
+// byScript reports whether a script of the page uploads a file and wants JSON.
+func (v *request) byScript() bool { return v.r.Header.Get("X-Upload") == "script" }
+
+// refused is the response to a script whose file was not kept.
+type refused struct {
+	Title  string `json:"title"`
+	Text   string `json:"text"`
+	SignIn string `json:"signIn,omitempty"` // where to sign in again
+}
+
+func (v *request) writeJSON(status int, body any) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("write the response: %w", err)
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(content) // the reader may have left
+	return nil
 }
 
 // What an account may keep of sheets that are not submitted.

@@ -48,7 +48,7 @@ type sheetPage struct {
 	More     int // columns that are not shown
 	Groups   []columnGroup
 	Steps    []step
-	Busy     *busy // it is being prepared
+	Busy     *progress // it is being prepared
 	Failed   string
 	Batch    *ledger.Batch
 	Counts   ledger.Counts
@@ -108,22 +108,6 @@ func steps(at int) []step {
 		all = append(all, step{Name: name, Done: i < at, Current: i == at})
 	}
 	return all
-}
-
-// busy is the progress while a spreadsheet is prepared.
-type busy struct {
-	Stage stage
-	Rows  int
-
-	Looked, ToLook int // rows whose companies are looked up, of how many
-}
-
-func (p *preparation) busy() busy {
-	b := busy{Stage: p.stage.Load().(stage), Rows: int(p.rows.Load())}
-	if b.Stage == stageLooksUp {
-		b.Looked, b.ToLook = int(p.looked.Load()), int(p.toLook.Load())
-	}
-	return b
 }
 
 func (s *Site) sheetPage(v *request) error {
@@ -209,7 +193,7 @@ func (p *sheetPage) busy(now *preparation) {
 		}
 	default:
 	}
-	busy := now.busy()
+	busy := now.progress()
 	p.Busy = &busy
 }
 
@@ -290,9 +274,9 @@ func (s *Site) sheetLive(v *request) error {
 			return snapshot{Gone: true}, nil
 		default:
 		}
-		b := now.busy()
+		b := now.progress()
 		panel, err := fragment("upload.html", "preparing", b)
-		return snapshot{Panel: panel, Say: string(b.Stage)}, err
+		return snapshot{Panel: panel, Say: b.Text()}, err
 	})
 }
 

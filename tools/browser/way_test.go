@@ -186,9 +186,9 @@ func (w *way) addPeople() {
 func (p *person) hand(path string) {
 	p.t.Helper()
 	p.open("/")
-	p.attach("input[type=file]", path)
-	p.reads(filepath.Base(path))
-	p.send("Upload spreadsheet")
+	p.depart()
+	p.attach("input[type=file]", path) // it starts at once
+	p.arrive()
 	if at := p.at(); !strings.HasPrefix(at, "/sheets/") {
 		p.t.Fatalf("%s: after %s was handed over the page is %s\n%s", p.name, path, at, p.state())
 	}

@@ -236,37 +236,238 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("online", reopen);
 addEventListener("pagehide", close);
 
-// A file that is dropped on the form or chosen in it is uploaded with a progress bar.
+// Uploads: <form data-uploads> takes any number of files, which start at once and go one after the
+// other. <body data-uploads="/sheets"> says that this person may upload, on every page. Any other
+// form.drop takes one file, and is sent by its button. The whole page is the target of a dropped file: it
+// never replaces the page in the browser.
 
-for (const form of all("form.drop")) {
+const maxUpload = Number(document.body.dataset.maxUpload || Infinity);
+const hex = (bytes) => [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
+const percent = (part, whole) => `${Math.floor((100 * part) / whole)}%`;
+
+class Uploads {
+  constructor(path, list) {
+    this.path = path;
+    this.list = list;
+    this.waiting = [];
+    this.row = []; // of this go: since the queue was empty
+  }
+
+  add(files) {
+    if (!this.running) this.row = [];
+    for (const file of files) {
+      const item = { file, once: hex(crypto.getRandomValues(new Uint8Array(16))) };
+      item.bar = make("progress", { max: 1, hidden: true });
+      item.bar.setAttribute("aria-label", `Upload of ${file.name}`);
+      item.text = make("span", { className: "soft", textContent: "Waiting" });
+      item.actions = make("span", { className: "actions" });
+      item.element = make("li", {}, make("span", { className: "name" }, make("bdi", { textContent: file.name }), ` ${size(file.size)}`),
+        item.text, item.actions, item.bar);
+      this.list.append(item.element);
+      this.row.push(item);
+      this.waiting.push(item);
+    }
+    this.list.hidden = false;
+    this.list.parentElement.hidden = false;
+    this.next();
+  }
+
+  async next() {
+    if (this.running) return;
+    this.running = true;
+    for (let item = this.waiting.shift(); item; item = this.waiting.shift()) await this.upload(item);
+    this.running = false;
+    this.finish();
+  }
+
+  async upload(item) {
+    item.element.className = "current";
+    item.actions.replaceChildren();
+    if (item.file.size > maxUpload) {
+      this.refuse(item, `${item.file.name} has more than ${Math.floor(maxUpload / 2 ** 20)} MiB. Nothing was saved. Split the file, or use the command importer run.`);
+      return;
+    }
+    const answer = await this.send(item);
+    item.bar.hidden = true;
+    if (answer.path) {
+      item.path = answer.path;
+      item.element.className = "done";
+      item.text.textContent = "Uploaded";
+      const link = make("a", { href: answer.path, textContent: "Review" });
+      link.setAttribute("aria-label", `Review ${item.file.name}`);
+      item.actions.replaceChildren(link);
+      return;
+    }
+    this.refuse(item, answer.text, answer);
+  }
+
+  // send uploads a file. The answer has a path, or a text that says what is wrong.
+  send(item) {
+    const { bar, text, file } = item;
+    return new Promise((resolve) => {
+      const request = new XMLHttpRequest();
+      const body = new FormData();
+      body.append("once", item.once);
+      body.append("file", file);
+      const stop = make("button", { type: "button", className: "quiet", textContent: "Cancel" });
+      stop.setAttribute("aria-label", `Cancel the upload of ${file.name}`);
+      stop.addEventListener("click", () => request.abort());
+      item.actions.replaceChildren(stop);
+      bar.hidden = false;
+      bar.value = 0;
+      text.textContent = "Uploading";
+      request.upload.addEventListener("progress", (event) => {
+        if (!event.lengthComputable) return;
+        bar.value = event.loaded / event.total;
+        text.textContent = `Uploading ${percent(event.loaded, event.total)}`;
+      });
+      request.upload.addEventListener("load", () => {
+        bar.removeAttribute("value");
+        text.textContent = "Reading";
+      });
+      request.addEventListener("load", () => resolve(read(request)));
+      request.addEventListener("error", () => resolve({ text: "The connection was lost during the upload. Nothing was saved.", again: true }));
+      request.addEventListener("abort", () => resolve({ text: "Upload canceled. Nothing was saved.", again: true }));
+      request.open("POST", this.path);
+      request.setRequestHeader("X-Upload", "script");
+      request.send(body);
+    });
+  }
+
+  refuse(item, text, { title, signIn, again } = {}) {
+    item.element.className = "refused";
+    item.text.textContent = title && title !== "Invalid input" ? `${title}. ${text}` : text;
+    item.actions.replaceChildren();
+    if (signIn) item.actions.append(make("a", { href: signIn, textContent: "Sign in" }));
+    if (again) {
+      const button = make("button", { type: "button", className: "small", textContent: "Try again" });
+      button.addEventListener("click", () => {
+        if (!this.running) this.row = [];
+        this.row.push(item);
+        this.waiting.push(item);
+        item.text.textContent = "Waiting";
+        this.next();
+      });
+      item.actions.append(button);
+    }
+    const remove = make("button", { type: "button", className: "quiet", textContent: "Dismiss" });
+    remove.setAttribute("aria-label", `Dismiss ${item.file.name}`);
+    remove.addEventListener("click", () => {
+      item.element.remove();
+      this.list.hidden = this.list.childElementCount === 0;
+      if (this.list.parentElement.matches(".tray")) this.list.parentElement.hidden = this.list.hidden;
+    });
+    item.actions.append(remove);
+    announce(item.text.textContent);
+  }
+
+  // finish leads to the page of a single file. Several stay listed, each with its link.
+  finish() {
+    const [only] = this.row;
+    if (this.row.length === 1 && this.list.childElementCount === 1 && only.path && !typing()) {
+      location.assign(only.path);
+      return;
+    }
+    const done = this.row.filter((item) => item.path).length;
+    if (done) announce(`${done} of ${this.row.length} ${this.row.length === 1 ? "file" : "files"} uploaded.`);
+  }
+}
+
+// read reads the answer to a file: JSON, or nothing of use where a proxy answers.
+function read(request) {
+  const again = [429, 502, 503, 504].includes(request.status);
+  try {
+    const { path, title, text, signIn } = JSON.parse(request.responseText);
+    if (request.status < 300 && path) return { path };
+    if (text) return { title, text, signIn, again };
+  } catch { /* not JSON */ }
+  return { text: `The file was not uploaded (status ${request.status}).`, again };
+}
+
+const single = all("form.drop").find((form) => !("uploads" in form.dataset));
+const uploads = (() => {
+  const path = document.body.dataset.uploads;
+  if (!path) return null;
+  const form = document.querySelector("form[data-uploads]");
+  const list = make("ul", { className: "uploads", hidden: true });
+  list.setAttribute("aria-label", "Uploads");
+  if (form) form.append(list);
+  else document.body.append(make("aside", { className: "tray", hidden: true }, make("h2", { textContent: "Uploads" }), list));
+  const queue = new Uploads(path, list);
+  const input = form?.querySelector("input[type=file]");
+  if (!input) return queue;
+  input.multiple = true;
+  input.required = false;
+  input.addEventListener("change", () => {
+    queue.add([...input.files]);
+    input.value = "";
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (input.files.length) input.dispatchEvent(new Event("change"));
+    else input.click();
+  });
+  return queue;
+})();
+addEventListener("beforeunload", (event) => { if (uploads?.running) event.preventDefault(); });
+
+{
+  const overlay = make("div", { className: "dropping", hidden: true }, make("p", {
+    textContent: single ? "Drop the file to choose it" : "Drop spreadsheets to upload them",
+  }));
+  overlay.setAttribute("aria-hidden", "true");
+  document.body.append(overlay);
+  const takes = () => Boolean(single || uploads) && !document.querySelector("dialog[open]");
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  const over = (is) => {
+    overlay.hidden = !is || !takes();
+    single?.classList.toggle("over", is);
+  };
+  addEventListener("dragenter", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    over(true);
+  });
+  addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = takes() ? "copy" : "none";
+  });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) over(false); });
+  addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    over(false);
+    if (!takes()) return;
+    const items = [...event.dataTransfer.items].filter((item) => item.kind === "file");
+    const folder = items.some((item) => item.webkitGetAsEntry?.()?.isDirectory);
+    const files = [...event.dataTransfer.files].filter((_, i) => !items[i]?.webkitGetAsEntry?.()?.isDirectory);
+    if (single) single.dispatchEvent(new CustomEvent("take", { detail: files }));
+    else if (files.length) uploads.add(files);
+    if (folder) announce("Folders are not uploaded. Drop the spreadsheets in them.");
+  });
+}
+
+// A form for one file is sent with a progress bar.
+
+for (const form of all("form.drop:not([data-uploads])")) {
   const input = form.querySelector("input[type=file]");
-  const button = form.querySelector("button:not([type=button])");
   const note = make("div", { className: "sent" });
   note.setAttribute("role", "status");
   form.append(note);
-
-  const describe = () => {
+  input.addEventListener("change", () => {
     const file = input.files[0];
     note.textContent = file ? `${file.name}, ${size(file.size)}` : "";
-  };
-  input.addEventListener("change", () => {
-    describe();
-    if (input.files.length && "dropSend" in form.dataset) form.requestSubmit(button);
   });
-  let depth = 0; // of nested elements that the file is dragged over
-  form.addEventListener("dragenter", (event) => { event.preventDefault(); depth++; form.classList.add("over"); });
-  form.addEventListener("dragleave", () => { if (--depth === 0) form.classList.remove("over"); });
-  form.addEventListener("dragover", (event) => event.preventDefault());
-  form.addEventListener("drop", (event) => {
-    event.preventDefault();
-    depth = 0;
-    form.classList.remove("over");
-    if (form.classList.contains("sending") || !event.dataTransfer.files.length) return;
-    if (event.dataTransfer.files.length > 1) {
+  form.addEventListener("take", ({ detail: files }) => {
+    if (form.classList.contains("sending")) return;
+    if (files.length !== 1) {
       note.textContent = "Choose one file at a time.";
       return;
     }
-    input.files = event.dataTransfer.files;
+    const list = new DataTransfer();
+    list.items.add(files[0]);
+    input.files = list.files;
     input.dispatchEvent(new Event("change"));
   });
   form.addEventListener("submit", (event) => {
@@ -275,8 +476,7 @@ for (const form of all("form.drop")) {
   });
 }
 
-// send posts the form. The server answers with a redirect, or with 201 and Location,
-// or with a page whose banner says what is wrong.
+// send posts the form. The server answers with a redirect, or with a text that says what is wrong.
 function send(form, input, note) {
   const name = input.files[0].name;
   const request = new XMLHttpRequest();
@@ -308,8 +508,7 @@ function send(form, input, note) {
       location.assign(request.getResponseHeader("Location") ?? request.responseURL);
       return;
     }
-    const page = new DOMParser().parseFromString(request.responseText, "text/html");
-    fail(page.querySelector(".banner.bad, .error")?.textContent.trim() || `The file was not uploaded (status ${request.status}).`);
+    fail(read(request).text);
   });
   request.addEventListener("error", () => fail("The connection was lost during the upload. Nothing was saved. Upload the file again."));
   request.addEventListener("abort", () => fail("Upload canceled. Nothing was saved."));

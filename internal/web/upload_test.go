@@ -1,0 +1,179 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// script uploads a file as the script of the page does, and takes the answer.
+func (v *visitor) script(name string, content []byte, once string) (*http.Response, map[string]string) {
+	v.Helper()
+	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	defer func() { v.client.CheckRedirect = nil }()
+	v.headers = map[string]string{"X-Upload": "script"}
+	defer func() { v.headers = nil }()
+	answer, body := v.handOver("/sheets", name, content, "once", once)
+	said := make(map[string]string)
+	if err := json.Unmarshal([]byte(body), &said); err != nil {
+		v.Fatalf("%s: %d, %v\n%s", name, answer.StatusCode, err, body)
+	}
+	return answer, said
+}
+
+// What cannot be opened as a spreadsheet is refused in words before it is kept, and
+// nothing of it stays: no upload, no record, and its form can be sent again.
+func TestUnreadableFilesAreRefused(t *testing.T) {
+	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
+	v := s.as(ledger.Preparer)
+	encrypted := append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 1024)...)
+	for i, r := range "EncryptedPackage" {
+		encrypted[600+2*i] = byte(r)
+	}
+	for _, c := range []struct {
+		name    string
+		content []byte
+		status  int
+		says    string
+	}{
+		{"report.pdf", []byte("%PDF-1.7\n1 0 obj\n"), http.StatusUnprocessableEntity, "PDF"},
+		{"photo.xlsx", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), http.StatusUnprocessableEntity, "picture"},
+		{"locked.xlsx", encrypted, http.StatusUnprocessableEntity, "password"},
+		{"broken.xlsx", []byte("PK\x03\x04 and no more"), http.StatusUnprocessableEntity, "damaged"},
+		{"empty.csv", nil, http.StatusUnprocessableEntity, "is empty"},
+		{"blank.csv", []byte("\n\n,,\n"), http.StatusUnprocessableEntity, "has no rows"},
+		{"large.csv", bytes.Repeat([]byte("a,b\n"), 1<<19), http.StatusRequestEntityTooLarge, "Split the file"},
+	} {
+		answer, said := v.script(c.name, c.content, "U1")
+		if answer.StatusCode != c.status || !strings.Contains(said["text"], c.says) ||
+			!strings.Contains(said["text"], c.name) || said["title"] == "" {
+			t.Errorf("%s: %d, %v", c.name, answer.StatusCode, said)
+		}
+	}
+	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); err != nil || n != 0 || size != 0 {
+		t.Errorf("%d uploads of %d bytes stay, %v", n, size, err)
+	}
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "upload"})
+	if err != nil || len(acts) != 0 {
+		t.Errorf("recorded: %+v, %v", acts, err)
+	}
+
+	// The same form takes the right file, once. Columns that are not known are mapped
+	// by a person: such a spreadsheet is kept.
+	answer, said := v.script("clients.csv", []byte("Mandant,Sitz,Jahr\ncomp_1,DE,2026\n"), "U1")
+	if answer.StatusCode != http.StatusCreated || said["path"] != answer.Header.Get("Location") ||
+		said["file"] != "clients.csv" {
+		t.Errorf("%d, %v", answer.StatusCode, said)
+	}
+	_, body := v.get(said["path"])
+	v.wants(body, "Mandant")
+	if answer, said := v.script("clients.csv", []byte("Mandant,Sitz,Jahr\ncomp_1,DE,2026\n"), "U1"); //
+	answer.StatusCode != http.StatusConflict || !strings.Contains(said["title"], "already uploaded") {
+		t.Errorf("%d, %v", answer.StatusCode, said)
+	}
+	if n, _, err := s.Ledger.Uploads().Count(t.Context(), v.name); err != nil || n != 1 {
+		t.Errorf("%d uploads, %v", n, err)
+	}
+}
+
+// A file that arrives after its person was signed out is answered with the way back.
+func TestUploadSignedOut(t *testing.T) {
+	s := newSite(t)
+	v := s.nobody()
+	v.headers = map[string]string{"Referer": s.url + "/batches/b1?show=ready"}
+	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	v.headers["X-Upload"] = "script"
+	answer, body := v.handOver("/sheets", "a.csv", []byte("a,b\n1,2\n"))
+	var said map[string]string
+	if err := json.Unmarshal([]byte(body), &said); err != nil {
+		t.Fatal(err, body)
+	}
+	if answer.StatusCode != http.StatusUnauthorized || said["signIn"] != "/sign-in?to=%2Fbatches%2Fb1%3Fshow%3Dready" {
+		t.Errorf("%d, %v", answer.StatusCode, said)
+	}
+}
+
+// What a script uploads is prepared without a look at its page.
+func TestScriptUploadIsPreparedAtOnce(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	_, said := v.script("a.csv",
+		[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "U1")
+	id := strings.TrimPrefix(said["path"], "/sheets/")
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		u, err := s.Ledger.Uploads().Find(t.Context(), id)
+		s.must(err)
+		if len(u.Quote) > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not prepared: %+v", u)
+		}
+	}
+}
+
+// Each stage has its own numbers, and none of another.
+func TestProgress(t *testing.T) {
+	p := &preparation{}
+	p.rows.Store(500)
+	p.total.Store(2000)
+	p.looked.Store(30)
+	p.toLook.Store(60)
+	for at, want := range map[stage][]string{
+		stageWaits: {"Upload done 0%", "Waiting to start current 0%", "Reading and checking the rows next 0%",
+			"Looking up the companies next 0%", "Calculating the cost next 0%"},
+		stageReads: {"Upload done 0%", "Reading and checking the rows current 25%",
+			"Looking up the companies next 0%", "Calculating the cost next 0%"},
+		stageLooksUp: {"Upload done 0%", "Reading and checking the rows done 0%",
+			"Looking up the companies current 50%", "Calculating the cost next 0%"},
+		stageQuotes: {"Upload done 0%", "Reading and checking the rows done 0%", "Looking up the companies done 0%",
+			"Calculating the cost current 0%"},
+	} {
+		p.stage.Store(at)
+		var got []string
+		for _, s := range p.progress().Stages {
+			got = append(got, fmt.Sprintf("%s %s %d%%", s.Name, s.State, s.Percent()))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q", at, got)
+		}
+		if p.progress().Text() != string(at) {
+			t.Errorf("a screen reader is told %q in %q", p.progress().Text(), at)
+		}
+	}
+	p.stage.Store(stageReads)
+	p.rows.Store(2300) // rows below the last one that counts
+	if s := p.progress().Stages[1]; s.Percent() != 100 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// The rows of a long sheet are counted before they are read.
+func TestRowsAreCounted(t *testing.T) {
+	s := newSite(t)
+	var long strings.Builder
+	long.WriteString("Clients 2026\n\nCompany ID,Filing State,Filing Year,User Email\n")
+	for i := range 2500 {
+		fmt.Fprintf(&long, "comp_%d,DE,2026,ana@example.com\n", i)
+	}
+	for content, want := range map[string]int64{
+		long.String(): 2500,
+		"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n": 1,
+	} {
+		u, err := s.Ledger.Uploads().Add(t.Context(), ledger.Upload{File: "a.csv", CreatedBy: "ana"},
+			strings.NewReader(content))
+		s.must(err)
+		now := &preparation{}
+		s.queue.countRows(t.Context(), u, now)
+		if got := now.total.Load(); got != want {
+			t.Errorf("%d rows, want %d", got, want)
+		}
+	}
+}
