@@ -123,7 +123,11 @@ func (g *groupWriter) write(group []*transition) error {
 			if s := g.rows[t.outcome.Row]; s != nil && t.outcome.Try > s.tries && g.c.restoredAt == 0 {
 				g.c.haltRestored(fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id))
 			}
-			t.err = g.recordOutcome(t.outcome, t.unsent)
+			o := t.outcome
+			if t.unsent && g.db.restoreDetector.wasRestored(g.c) {
+				o = o.forgotten()
+			}
+			t.err = g.recordOutcome(o, t.unsent)
 		}
 	}
 	for _, t := range group {

@@ -382,6 +382,20 @@ func (db *database) giveBack(ctx context.Context, r Row) error {
 	return nil
 }
 
+// forgotten returns the outcome in place of one that says that the attempt was not
+// sent, after the ledger went back in time: this process may have sent the order
+// so long ago that it has forgotten the answer.
+func (o *Outcome) forgotten() *Outcome {
+	lost := *o
+	lost.Answer = filing.Answer{
+		Kind:    filing.NoAnswer,
+		Message: "the ledger went back in time to before the answer",
+	}
+	lost.Message = "may have been sent before the ledger went back in time. Check the company's dashboard, then " +
+		"resolve the row (importer resolve, or Uncertain on the page); it is not sent again automatically"
+	return &lost
+}
+
 // Orphan is a placing row whose process is gone.
 type Orphan struct {
 	Row

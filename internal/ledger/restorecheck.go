@@ -38,6 +38,7 @@ type restoreDetector struct {
 	mu       sync.Mutex
 	numbers  map[string]int64 // the highest commit seen, by lineage
 	lineage  string           // of the last commit
+	restored bool             // the lineage changed while this process lived
 	changed  bool             // since the numbers were saved
 	attempts map[attempt]*pastAttempt
 	order    []attempt // the oldest first
@@ -79,6 +80,7 @@ func (h *restoreDetector) committed(c *control) {
 	h.observe(c.lineage, c.commits)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.restored = h.restored || (h.lineage != "" && h.lineage != c.lineage)
 	h.lineage = c.lineage
 }
 
@@ -90,7 +92,20 @@ func (h *restoreDetector) isSuspect(c *control) bool {
 	return h.lineage != "" && h.lineage != c.lineage
 }
 
-// remember keeps the attempts of a group that is about to be committed.
+// wasRestored reports whether the ledger went back in time while this process
+// lived: its rows may be in states from before what this process did.
+func (h *restoreDetector) wasRestored(c *control) bool {
+	if h.isSuspect(c) {
+		return true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.restored
+}
+
+// remember keeps the attempts of a group that is about to be committed. An answer
+// stays as it is: a sweep that read the row before the answer takes the attempt for
+// one that was not sent, and the ledger ignores it.
 func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,8 +118,9 @@ func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 			a := attempt{t.intent.Row, t.begun.Try}
 			h.attempts[a] = &pastAttempt{intent: *t.intent, at: at}
 			h.order = append(h.order, a)
-		case t.outcome != nil && t.err == nil:
-			if r := h.attempts[attempt{t.outcome.Row, t.outcome.Try}]; r != nil {
+		case t.outcome != nil && t.err == nil && !t.unsent:
+			r := h.attempts[attempt{t.outcome.Row, t.outcome.Try}]
+			if r != nil && (r.outcome == nil || r.outcome.Answer.Kind.Lost()) {
 				r.outcome, r.at = t.outcome, at
 			}
 		}

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,6 +100,71 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		if n := s.sweep(late); n != 0 {
 			s.Errorf("%d orphans", n)
 		}
+	})
+}
+
+// hooked lets a test act at the next reading of the database's clock: within a
+// change, or in the middle of a sweep.
+func (s *store) hooked() (next func(do func())) {
+	s.now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing else reads the clock
+	var hook atomic.Pointer[func()]
+	s.config.Clock = func() time.Time {
+		if do := hook.Swap(nil); do != nil {
+			(*do)()
+		}
+		return s.clock()
+	}
+	return func(do func()) { hook.Store(&do) }
+}
+
+// A sweep that read a row before its answer finds nothing out any more, and calls
+// the attempt unsent. The ledger has the answer by then, and so does the memory of
+// it: a ledger that goes back in time gets the answer back, and not the sweep's
+// guess.
+func TestSweepBesideAnAnswerThatTheLedgerLoses(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		next := s.hooked()
+		l := s.open()
+		row := s.add(l, "a", reports("a", 1)...)[0]
+		place.Keep()
+		s.await(l)
+		s.send(l, row)
+		answered := false
+		next(func() { // the sweep has read the rows, and asks which processes live
+			s.answer(l, row, filing.Accepted)
+			answered = true
+		})
+		if n := s.sweep(l); n != 0 || !answered {
+			s.Fatalf("%d orphans; answered: %v", n, answered)
+		}
+		s.want(l, row, filing.Placed, 0)
+		place.Restore()
+		s.await(l)
+		s.halted(l)
+		s.want(l, row, filing.Placed, 0)
+	})
+}
+
+// A process remembers for an hour what it sent. A row that it was sending when an
+// older copy was made may have been bought: it is not called unsent.
+func TestRestoredRowThatItsProcessHasForgotten(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		s.hooked()
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		s.send(l, rows[0])
+		place.Keep()
+		s.await(l)
+		s.answer(l, rows[0], filing.Accepted)
+		s.pass(2 * time.Hour)
+		s.place(l, rows[1]) // from then on the first is forgotten
+		place.Restore()
+		s.await(l)
+		s.halted(l)
+		s.want(l, rows[1], filing.Placed, 0)
+		s.sweep(l)
+		s.want(l, rows[0], filing.Uncertain, cost)
 	})
 }
 

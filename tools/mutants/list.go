@@ -643,6 +643,25 @@ var mutants = []mutant{
 		harm:  "The same, once a person lets orders go out again.",
 	},
 	{
+		name:  "a sweep's guess replaces a remembered answer",
+		file:  "internal/ledger/restorecheck.go",
+		pkg:   ledgerTests,
+		tests: "TestSweepBesideAnAnswerThatTheLedgerLoses",
+		edits: []edit{
+			{"t.err == nil && !t.unsent:", "t.err == nil:"},
+			{"if r != nil && (r.outcome == nil || r.outcome.Answer.Kind.Lost()) {", "if r != nil {"},
+		},
+		harm: "A filing that was placed before the ledger went back in time is written back as unsent, and is bought again.",
+	},
+	{
+		name:  "a restored row whose answer is forgotten is given back",
+		file:  "internal/ledger/restorecheck.go",
+		pkg:   ledgerTests,
+		tests: "TestRestoredRowThatItsProcessHasForgotten",
+		edits: []edit{{"	return h.restored\n", "	return false\n"}},
+		harm:  "A row that was in flight when the backup was made is called unsent, and is sent again.",
+	},
+	{
 		name:  "a subscription in arrears covers later years",
 		file:  "internal/ledger/subscription.go",
 		pkg:   ledgerTests,
