@@ -42,8 +42,9 @@ var (
 	ErrTransition = errors.New("the row's state does not allow it")
 )
 
-// errCommit is returned if the database's answer to a commit was lost: it is
-// not known whether the change was made.
+// errCommit is returned if the database's answer to a commit was lost, or if an
+// SQLite file was replaced during the commit: it is not known whether the ledger
+// has the change.
 var errCommit = errors.New("commit a change of the ledger")
 
 // errNotPostgres never repeats the address: a password stands in it.
@@ -279,8 +280,9 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 		return err
 	}
 	defer db.writeLock.unlock()
+	var file os.FileInfo
 	if !db.dialect.together {
-		if err := db.followFile(); err != nil {
+		if file, err = db.followFile(); err != nil {
 			return err
 		}
 		db.statements.prepare(ctx, db.write)
@@ -311,6 +313,11 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("%w: %w", errCommit, err)
+	}
+	if !db.dialect.together {
+		if err := db.checkFile(file); err != nil {
+			return err
+		}
 	}
 	db.restoreDetector.committed(c)
 	return nil

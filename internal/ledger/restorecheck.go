@@ -316,7 +316,7 @@ func (l Fleet) EndRestored(ctx context.Context) error {
 // writers only if they differ.
 func (db *database) look(ctx context.Context) error {
 	if !db.dialect.together {
-		if err := db.followFile(); err != nil {
+		if _, err := db.followFile(); err != nil {
 			return err
 		}
 	}
@@ -340,12 +340,12 @@ const maxIdle = 2
 // to the old one would be lost. A connection that is in use at that moment has the
 // old file open. So each connection serves one use, and none is kept, until there
 // was a moment at which none was in use.
-func (db *database) followFile() error {
+func (db *database) followFile() (os.FileInfo, error) {
 	db.following.Lock()
 	defer db.following.Unlock()
 	file, err := os.Stat(db.path())
 	if err != nil {
-		return fmt.Errorf("the ledger's file has gone while it is open: %w", err)
+		return nil, fmt.Errorf("the ledger's file has gone while it is open: %w", err)
 	}
 	pools := []*sql.DB{db.write, db.read}
 	switch {
@@ -364,6 +364,20 @@ func (db *database) followFile() error {
 		}
 	}
 	db.file = file
+	return file, nil
+}
+
+// checkFile returns an error if another file has taken the place of the one that a
+// change was committed to: the change is lost with it, or is in the new file if the
+// change began just in time. An order whose intent it was is not sent.
+func (db *database) checkFile(committedTo os.FileInfo) error {
+	file, err := os.Stat(db.path())
+	if err == nil && !os.SameFile(committedTo, file) {
+		err = errors.New("the ledger's file was replaced during the commit")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCommit, err)
+	}
 	return nil
 }
 

@@ -168,6 +168,46 @@ func TestRestoredRowThatItsProcessHasForgotten(t *testing.T) {
 	})
 }
 
+// An SQLite file that is replaced while an intent is written: the commit goes to
+// the file that is gone. The order is not sent, and the row is as the new file has
+// it.
+func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		if place.Database != "" {
+			return // a server ends its connections
+		}
+		next := s.hooked()
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		place.Keep()
+		s.place(l, rows[0])
+		replaced := false
+		next(func() { // the transaction has begun
+			place.Restore()
+			replaced = true
+		})
+		begun, err := l.Begin(s.Context(), intent(rows[1]))
+		if err == nil || begun.Try != 0 || !replaced {
+			s.Fatalf("row %d goes out: %+v, %v; replaced: %v", rows[1].ID, begun, err, replaced)
+		}
+		if begun := s.begin(l, intent(rows[1])); begun.Halted.Reason != filing.HaltRestored {
+			s.Errorf("%+v", begun)
+		}
+		s.halted(l)
+		s.want(l, rows[0], filing.Placed, 0)
+		s.want(l, rows[1], filing.Ready, 0)
+
+		// The same with nothing else lost: nothing has to halt.
+		s.must(l.Fleet().EndRestored(s.Context()))
+		place.Keep()
+		next(place.Restore)
+		if begun, err := l.Begin(s.Context(), intent(rows[1])); err == nil || begun.Try != 0 {
+			s.Fatalf("row %d goes out: %+v, %v", rows[1].ID, begun, err)
+		}
+		s.place(l, rows[1])
+	})
+}
+
 // await makes a ledger notice that its connections were broken.
 func (s *store) await(l *ledger.Ledger) {
 	s.Helper()

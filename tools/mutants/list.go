@@ -662,6 +662,14 @@ var mutants = []mutant{
 		harm:  "A row that was in flight when the backup was made is called unsent, and is sent again.",
 	},
 	{
+		name:  "an intent in a file that was replaced is sent",
+		file:  "internal/ledger/restorecheck.go",
+		pkg:   ledgerTests,
+		tests: "TestFileIsReplacedWhileAnIntentIsWritten",
+		edits: []edit{{"if err == nil && !os.SameFile(committedTo, file) {", "if err == nil && file == nil {"}},
+		harm:  "An order goes out, and no file has its intent: if its process ends, it is bought again.",
+	},
+	{
 		name:  "a subscription in arrears covers later years",
 		file:  "internal/ledger/subscription.go",
 		pkg:   ledgerTests,
