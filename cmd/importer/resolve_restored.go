@@ -35,9 +35,9 @@ restored marks every ready row as uncertain, reserves its money, and sends order
 again. Resolve those rows next. Name a BATCH, or rows of it with --row, to mark
 only these; sending then stays stopped. The same command again is safe.
 
-Processes that are still running have already recorded what they sent. If no
-other process can have sent an order since the backup, --nothing-sent resumes
-sending and keeps the rows ready.`,
+Processes that are still running have already recorded what they sent in the
+last hour. If the backup is not older, and no other process can have sent an order
+since, --nothing-sent resumes sending and keeps the rows ready.`,
 		Example: `  importer resolve restored --since "2026-03-01 02:00"
   importer resolve restored b7k2 --row 17 --row 18
   importer resolve restored --nothing-sent`,
@@ -238,7 +238,7 @@ func (r *resolver) resumeSending(ctx context.Context) error {
 		return err
 	}
 	r.say("The ledger went back in time. Noticed %s: %s.\nRunning processes have recorded the orders they sent "+
-		"since.", localTimeSeconds(halted.Since), halted.Note)
+		"in the hour before that.", localTimeSeconds(halted.Since), halted.Note)
 	if len(ready) > 0 {
 		r.warn([]string{"Ready rows will be sent. If a process that has ended already sent one, it is bought twice. " +
 			"To mark such rows as uncertain instead: importer resolve restored"})
