@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
@@ -17,6 +18,7 @@ type Figures struct {
 	Needed   money.Cost // by ready rows, as far as is known
 	Waiting  int        // ready rows that wait for funds or for another row
 	Short    int        // those of them that wait for funds
+	Changed  time.Time  // when a row was last changed
 }
 
 // Figures sums the rows of a batch up.
@@ -25,7 +27,7 @@ func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 	rows, err := l.read.QueryContext(ctx,
 		`SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0),
 				COALESCE(SUM(cost), 0), MAX(certainty), COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0),
-				COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
+				COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0), COALESCE(MAX(updated_at), 0)
 			FROM rows
 			WHERE batch = $1
 			GROUP BY result`, batch)
@@ -33,11 +35,15 @@ func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 		var result filing.Result
 		var spent, held, left money.Cost
 		var n, waiting, short int
+		var changed int64
 		if err := scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &left.Amount, &left.Certainty,
-			&waiting, &short); err != nil {
+			&waiting, &short, &changed); err != nil {
 			return err
 		}
 		f.Counts[result] = n
+		if at := fromMillis(changed); at.After(f.Changed) {
+			f.Changed = at
+		}
 		if result == filing.Ready {
 			f.Waiting, f.Short, f.Needed = waiting, short, left
 		}

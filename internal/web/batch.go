@@ -96,6 +96,10 @@ func (s *Site) batchPage(v *request) error {
 		}
 	} else if p.Left == 0 {
 		p.Steps = steps(4)
+		last := &p.Steps[len(p.Steps)-1]
+		last.Partial = p.Panel.Uncertain()+p.Panel.ToCorrect()+p.Panel.Filings.Exceptions > 0
+		last.Done = !last.Partial
+		last.Current = last.Partial
 	}
 	if p.List, err = s.listRows(v, b, c, "/batches/"+b.ID, ""); err != nil {
 		return err
@@ -124,7 +128,8 @@ func mark(p *panel) string {
 // panel is what moves on the page of a batch. It is the same for everybody.
 type panel struct {
 	Batch       ledger.Batch
-	Word, Class string // how it stands
+	Word, Class string // its state
+	Headline    report.Headline
 	report.Progress
 	Summary  report.Summary
 	Filings  ledger.Filings
@@ -145,7 +150,6 @@ type filingStatus struct {
 
 // hold is why rows are not sent now, and where something can be done about it.
 type hold struct {
-	Word            string // in two or three words
 	Class, What, Do string
 	Path, Name      string    // where; "" for nowhere
 	Until           time.Time // when it ends automatically; zero if unknown
@@ -155,7 +159,6 @@ type hold struct {
 type watch struct {
 	site  *Site
 	batch string
-	meter *report.Meter
 }
 
 // look loads the present state of the batch.
@@ -169,37 +172,30 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := ledger.Progress{
-		Counts:   f.Counts,
-		Spent:    f.Spent,
-		Reserved: f.Reserved,
-		Waiting:  f.Waiting,
-		Short:    f.Short,
-	}
-	facts, err := jobs.LoadBatchFacts(ctx, l, b, now)
+	fleet, err := w.site.loadFleet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	halted := facts.Halted
+	st, facts, err := w.site.statusOf(ctx, b, f, orders.filings.Exceptions, fleet)
+	if err != nil {
+		return nil, err
+	}
 	p := &panel{
-		Batch:   b,
-		Filings: orders.filings,
-		Later:   orders.unfinished.Later,
-		Book:    facts.Balance,
-		Dearer:  facts.Increase,
+		Batch:    b,
+		Word:     st.Word,
+		Class:    st.Class,
+		Headline: st.Headline,
+		Progress: st.Progress,
+		Filings:  orders.filings,
+		Later:    orders.unfinished.Later,
+		Book:     facts.Balance,
+		Dearer:   facts.Increase,
 	}
 	if p.Later > 0 {
 		p.Due = time.UnixMilli(orders.unfinished.NextDue)
 	}
-	at := time.Now()
-	left := f.Counts[filing.Ready] + f.Counts[filing.Placing]
-	if w.meter == nil || halted.Reason != filing.NoHalt || left == 0 {
-		w.meter = report.NewMeter(now, at) // what stood still is not part of how fast it goes
-	}
-	p.Progress = w.meter.Read(now, halted, at)
-	p.Done = left == 0
-	p.Word, p.Class = batchState(b, f.Counts)
-	p.Stack = stackOf(b, f.Counts)
+	p.Done = f.Counts[filing.Ready]+f.Counts[filing.Placing] == 0
+	p.Stack = stackOf(st.Headline.String(), f.Counts)
 	p.Summary = report.Summary{
 		Batch:      b.ID,
 		Rows:       f.Counts.Total(),
@@ -219,18 +215,15 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	for _, status := range p.Summary.FilingStatuses() {
 		p.Statuses = append(p.Statuses, filingStatus{status, p.Summary.Filings[status]})
 	}
-	for _, h := range facts.Holds() {
+	for _, h := range st.Holds {
 		p.Holds = append(p.Holds, adviseHold(h, facts))
-	}
-	if len(p.Holds) > 0 && p.Class == "running" {
-		p.Word, p.Class = p.Holds[0].Word, "paused"
 	}
 	return p, nil
 }
 
 // adviseHold adds to a hold what to do about it, and where.
 func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
-	shown := hold{Word: h.Words(), Class: "warn", What: h.Text}
+	shown := hold{Class: "warn", What: h.Text}
 	switch h.Reason {
 	case jobs.HeldByPause:
 		shown.Do = "No more rows are sent until someone resumes it. Rows already sent get their result."
@@ -269,42 +262,20 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 // topUp is what to do about funds.
 const topUp = "No row is lost. Top up at the filing service, then record the deposit: sending starts again right away."
 
-// Pace says how fast it goes; "" where that is not known.
+// Pace is how fast rows are placed; "" where that is not known, or none is.
 func (p *panel) Pace() string {
 	if p.Rate <= 0 || p.Done {
 		return ""
 	}
-	text := fmt.Sprintf("%.0f a second", p.Rate)
 	if p.Rate < 1 {
-		text = fmt.Sprintf("%.0f a minute", 60*p.Rate)
+		return fmt.Sprintf("%.0f a minute", 60*p.Rate)
 	}
-	if p.Left > 0 {
-		text += ", about " + spell(p.Left) + " left"
-	}
-	return text
-}
-
-// spell is a duration as one says it.
-func spell(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return count(max(1, int(d.Seconds())), "second")
-	case d < time.Hour:
-		return count(int(d.Round(time.Minute).Minutes()), "minute")
-	}
-	hours, minutes := int(d.Hours()), int(d.Minutes())%60
-	if minutes == 0 {
-		return count(hours, "hour")
-	}
-	return count(hours, "hour") + " " + count(minutes, "minute")
+	return fmt.Sprintf("%.0f a second", p.Rate)
 }
 
 // Say is the panel in a sentence, for those who listen.
 func (p *panel) Say() string {
-	if p.Done {
-		return "Every row has a result."
-	}
-	text := fmt.Sprintf("%s: %s of %s rows have a result", p.Word, number(p.Answered), number(p.Total))
+	text := p.Word + ": " + p.Headline.String()
 	for _, h := range p.Holds {
 		text += ". " + h.What
 	}

@@ -63,12 +63,12 @@ func TestBatchPage(t *testing.T) {
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.submit(path, body)
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "clients.csv", "no worker", "No worker is running", "<b>1</b> of 4 rows with a result",
+	v.wants(body, "clients.csv", "No worker", "No worker is running", "0 of 4 placed, 3 waiting (no worker), 1 needs attention",
 		">Pause batch<")
 	s.place()
 	s.answered(batch)
-	body = v.soon("/batches/"+batch, "<b>4</b> of 4 rows with a result")
-	v.wants(body, "needs attention", "&lt;script&gt;alert(1)&lt;/script&gt;", "Correct 1 row</button>", "results.xlsx",
+	body = v.soon("/batches/"+batch, "3 of 4 placed, 1 needs attention")
+	v.wants(body, "Needs attention", `class="partial"`, "&lt;script&gt;alert(1)&lt;/script&gt;", "Correct 1 row</button>", "results.xlsx",
 		"<b>3</b> placed")
 	if strings.Contains(body, ">Pause batch<") || strings.Contains(body, "<script>alert") {
 		t.Error("it can be paused, or a name became markup")
@@ -156,7 +156,7 @@ func TestBatchLive(t *testing.T) {
 		t.Fatalf("%q never came", text)
 	}
 	until("event: panel")
-	until("of 4 rows with a result")
+	until("0 of 4 placed")
 	if _, body = v.post("/batches/" + batch + "/pause"); !strings.Contains(body, "The batch is paused.") {
 		t.Errorf("not paused:\n%s", body)
 	}

@@ -21,7 +21,7 @@ func TestControl(t *testing.T) {
 	v.wants(body, "The batch is resumed.", ">Pause batch<", "<b>3 rows</b> are canceled")
 	_, body = v.post(at + "/cancel")
 	v.wants(body, "Canceled 3 rows. Placed orders stay placed",
-		`<span class="badge canceled">canceled</span>`)
+		`<span class="badge canceled">Canceled</span>`)
 	for _, what := range []string{"pause", "resume", "cancel"} {
 		acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: what, Of: batch, By: v.name})
 		if err != nil || len(acts) != 1 {

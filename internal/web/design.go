@@ -3,6 +3,7 @@ package web
 import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
 	"bulkfiling/internal/money"
 )
 
@@ -78,7 +79,7 @@ func (s *Site) design(v *request) error {
 		States:   designStates,
 		Messages: designMessages,
 		Steps:    steps(1),
-		Stack:    stackOf(ledger.Batch{Open: true, Rows: counts.Total()}, counts),
+		Stack:    stackOf(report.Headline{Counts: counts}.String(), counts),
 		Amount:   2_957_500,
 		Field:    designField{ID: "design-year", Name: "year", Label: "Filing year", Value: "2026", Hint: "Four digits"},
 		Wrong: designField{ID: "design-wrong", Name: "wrong", Label: "Filing year", Value: "25",

@@ -86,7 +86,11 @@ func (s *Site) serve(rt route, v *request) error {
 		}
 		defer leave()
 	}
-	return rt.serve(s, v)
+	err := rt.serve(s, v)
+	if rt.upload || v.r.Method != http.MethodGet {
+		s.actionFacts.Delete("") // the next page shows what this one changed
+	}
+	return err
 }
 
 // recognise finds the session of the request.

@@ -1,36 +1,214 @@
 package web
 
 import (
+	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-	"bulkfiling/internal/report"
 )
 
 var homeRoutes = []route{
 	{pattern: "GET /{$}", may: self, serve: (*Site).home},
 }
 
-// homePage is where the way of a sheet begins.
+// homePage is the first page: what needs action, and the batches.
 type homePage struct {
 	Templates []filing.Product
 	Uploads   []ledger.Upload
+	Actions   []action
 	Batches   []listedBatch
+	Filter    batchFilter
+	Tabs      tabs
+	Months    []month
+	Any       bool // there is a batch at all
+	Starred   bool // a cost of the table is an estimate
+	Partial   bool // a cost of the table lacks a state fee
 	Pager     pager
 	MaxUpload int64 // MiB
 }
 
+// listedBatch is a batch in the table of home.
 type listedBatch struct {
 	ledger.Batch
-	Counts ledger.Counts
-	State  string
-	Class  string
-	Stack  stack
-	Spent  money.Cents
+	batchStatus
+	Stack   stack
+	Charged money.Cost
+	Cost    money.Cost // charged, reserved and still needed
+	Changed time.Time
 }
+
+// batchFilter is which batches the address asks for.
+type batchFilter struct {
+	Show   string // "", "mine" or "action"
+	Client string
+	Month  string // as 2026-11
+	Search string // in the file's name and the batch's ID
+}
+
+// month is one in which a batch was submitted.
+type month struct {
+	Value, Name string
+	Current     bool
+}
+
+// batchShows are the tabs of the table of batches.
+var batchShows = []struct{ name, title string }{{"mine", "Mine"}, {"", "All"}, {"action", "Needs action"}}
+
+func (v *request) batchFilter() batchFilter {
+	ask := v.r.URL.Query()
+	return batchFilter{
+		Show:   ask.Get("show"),
+		Client: shortened(ask.Get("client"), 200),
+		Month:  ask.Get("month"),
+		Search: strings.TrimSpace(shortened(ask.Get("q"), 200)),
+	}
+}
+
+// path is the address of the table with the filter and another tab.
+func (f batchFilter) path(show string) string {
+	ask := make(url.Values)
+	for name, value := range map[string]string{"show": show, "client": f.Client, "month": f.Month, "q": f.Search} {
+		if value != "" {
+			ask.Set(name, value)
+		}
+	}
+	if len(ask) == 0 {
+		return "/#batches"
+	}
+	return "/?" + ask.Encode() + "#batches"
+}
+
+// Filtered reports whether the filter leaves batches out.
+func (f batchFilter) Filtered() bool { return f != batchFilter{} }
+
+// matches reports whether a batch passes all but the tab.
+func (f batchFilter) matches(b ledger.Batch) bool {
+	return (f.Month == "" || b.CreatedAt.UTC().Format("2006-01") == f.Month) &&
+		(f.Search == "" || strings.HasPrefix(b.ID, f.Search) ||
+			strings.Contains(strings.ToLower(b.File), strings.ToLower(f.Search)))
+}
+
+func (s *Site) home(v *request) error {
+	switch {
+	case len(v.session.Lacks) > 0:
+		return v.redirect("/security") // where they get what their roles need
+	case !v.session.Account.HasRole():
+		return v.redirect("/sessions") // the page of those who see nothing else
+	}
+	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20, Filter: v.batchFilter()}
+	var err error
+	if p.Uploads, err = s.Ledger.Uploads().List(v.ctx()); err != nil {
+		return err
+	}
+	if p.Actions, err = s.listActions(v); err != nil {
+		return err
+	}
+	batches, err := s.Ledger.Batches(v.ctx())
+	if err != nil {
+		return err
+	}
+	// A batch that is not open stands among the uploads, and one of corrections in
+	// the batch that it corrected.
+	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !b.Open || b.Applied() })
+	p.Any = len(batches) > 0
+	p.Months = monthsOf(batches, p.Filter.Month)
+	if err := s.listBatches(v, &p, batches); err != nil {
+		return err
+	}
+	return v.show("home.html", "Home", p)
+}
+
+// monthsOf lists the months in which batches were submitted, the newest first.
+func monthsOf(batches []ledger.Batch, current string) (all []month) {
+	for _, b := range batches { // the newest first
+		at := b.CreatedAt.UTC()
+		value := at.Format("2006-01")
+		if slices.ContainsFunc(all, func(m month) bool { return m.Value == value }) {
+			continue
+		}
+		all = append(all, month{value, at.Format("January 2006"), value == current})
+	}
+	return all
+}
+
+// listBatches adds the batches that the filter asks for.
+func (s *Site) listBatches(v *request, p *homePage, batches []ledger.Batch) error {
+	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !p.Filter.matches(b) })
+	waits := make(map[string]bool)
+	facts, err := s.actionFacts.Get(v.ctx(), "", s.loadActionFacts)
+	if err != nil {
+		return err
+	}
+	for _, b := range facts.batches {
+		at := facts.at[b.ID]
+		waits[b.ID] = !b.Canceled || at.Uncertain+at.Exceptions > 0
+	}
+	shown := make(map[string][]ledger.Batch)
+	for _, b := range batches {
+		shown[""] = append(shown[""], b)
+		if b.CreatedBy == v.who() {
+			shown["mine"] = append(shown["mine"], b)
+		}
+		if waits[b.ID] {
+			shown["action"] = append(shown["action"], b)
+		}
+	}
+	p.Tabs.Label = "Batches"
+	known := false
+	for _, one := range batchShows {
+		p.Tabs.Tabs = append(p.Tabs.Tabs, tab{
+			Path:    p.Filter.path(one.name),
+			Name:    one.title,
+			Count:   len(shown[one.name]),
+			Current: one.name == p.Filter.Show,
+		})
+		known = known || one.name == p.Filter.Show
+	}
+	if !known {
+		return errNoPage
+	}
+	page := shown[p.Filter.Show]
+	p.Pager, page = paged(v, page, batchesOnPage)
+	for _, b := range page {
+		one, err := s.listedBatch(v, b, facts)
+		if err != nil {
+			return err
+		}
+		p.Starred = p.Starred || one.Cost.Certainty == money.Estimated
+		p.Partial = p.Partial || one.Cost.IsUnknown() || one.Charged.IsUnknown()
+		p.Batches = append(p.Batches, one)
+	}
+	return nil
+}
+
+func (s *Site) listedBatch(v *request, b ledger.Batch, facts actionFacts) (listedBatch, error) {
+	f, err := s.summaries.loadFigures(v.ctx(), b.ID)
+	if err != nil {
+		return listedBatch{}, err
+	}
+	st, _, err := s.statusOf(v.ctx(), b, f, facts.at[b.ID].Exceptions, facts.fleet)
+	if err != nil {
+		return listedBatch{}, err
+	}
+	one := listedBatch{
+		Batch:       b,
+		batchStatus: st,
+		Stack:       stackOf(st.Headline.String(), f.Counts),
+		Charged:     f.Spent,
+		Changed:     f.Changed,
+	}
+	if one.Cost, err = f.Spent.Plus(f.Reserved); err == nil {
+		one.Cost, err = one.Cost.Plus(f.Needed)
+	}
+	return one, err
+}
+
+const batchesOnPage = 25
 
 // stack is a bar of the results of rows.
 type stack struct {
@@ -43,76 +221,9 @@ type stackPart struct {
 	X, Width float64
 }
 
-func (s *Site) home(v *request) error {
-	switch {
-	case len(v.session.Lacks) > 0:
-		return v.redirect("/security") // where they come by what their roles need
-	case !v.session.Account.HasRole():
-		return v.redirect("/sessions") // the page of those who see nothing else
-	}
-	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20}
-	var err error
-	if p.Uploads, err = s.Ledger.Uploads().List(v.ctx()); err != nil {
-		return err
-	}
-	batches, err := s.Ledger.Batches(v.ctx())
-	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return b.Applied() })
-	if err != nil {
-		return err
-	}
-	// What is prepared stands among the sheets.
-	var open []ledger.Batch
-	for _, b := range batches {
-		if b.Open {
-			open = append(open, b)
-		}
-	}
-	page := open
-	p.Pager, page = paged(v, open, batchesOnPage)
-	for _, b := range page {
-		counts, err := s.summaries.loadCounts(v.ctx(), b.ID)
-		if err != nil {
-			return err
-		}
-		state, class := batchState(b, counts)
-		p.Batches = append(p.Batches, listedBatch{
-			Batch:  b,
-			Counts: counts,
-			State:  state,
-			Class:  class,
-			Stack:  stackOf(b, counts),
-		})
-	}
-	return v.show("home.html", "Batches", p)
-}
-
-const batchesOnPage = 25
-
-// batchState returns the state of a batch and its CSS class.
-func batchState(b ledger.Batch, c ledger.Counts) (word, class string) {
-	left := c[filing.Ready] + c[filing.Placing]
-	switch {
-	case !b.Open:
-		return "not submitted", "prepared"
-	case b.Canceled && left == 0:
-		return "canceled", "canceled"
-	case b.Approval.State == ledger.ApprovalWanted && left > 0:
-		return "waiting for approval", "waiting"
-	case b.Paused && left > 0:
-		return "paused", "paused"
-	case left > 0:
-		return "placing", "running"
-	case c[filing.Uncertain] > 0:
-		return "uncertain", "uncertain"
-	case c[filing.Invalid]+c[filing.Rejected] > 0:
-		return "needs attention", "attention"
-	}
-	return "done", "finished"
-}
-
 // stackOf draws the results of a batch's rows.
-func stackOf(b ledger.Batch, c ledger.Counts) stack {
-	s := stack{Label: report.BatchState(b, c)}
+func stackOf(label string, c ledger.Counts) stack {
+	s := stack{Label: label}
 	total := c.Total()
 	if total == 0 {
 		return s
@@ -127,4 +238,16 @@ func stackOf(b ledger.Batch, c ledger.Counts) stack {
 		}
 	}
 	return s
+}
+
+// shortCost prints a cost for a column of a table: "$325.00*" for an estimate,
+// "$25.00+" where a state fee is not known. The page explains the marks.
+func shortCost(c money.Cost) string {
+	switch {
+	case c.IsUnknown():
+		return c.Amount.Dollars() + "+"
+	case c.Certainty == money.Estimated:
+		return c.Amount.Dollars() + "*"
+	}
+	return c.Amount.Dollars()
 }

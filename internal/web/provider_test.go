@@ -360,7 +360,7 @@ func TestLinkToTheProvider(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 	w := s.nobody()
-	if _, body := w.arrive(); !strings.Contains(body, "<bdi>leo</bdi> <small>operator</small>") {
+	if _, body := w.arrive(); !strings.Contains(body, `<bdi>leo</bdi></summary>`) {
 		t.Errorf("%s", body)
 	}
 	eve := stranger

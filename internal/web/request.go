@@ -53,6 +53,8 @@ func (v *request) from() string { return v.site.Proxies.ClientAddress(v.r) }
 type page struct {
 	Title   string
 	Nav     []navItem
+	Actions []action // that the reader has to take
+	Search  string   // what was searched for
 	Person  person
 	Flash   []flashMessage
 	Mode    string // "test" or "live"
@@ -65,7 +67,6 @@ type page struct {
 type navItem struct {
 	Path, Name string
 	Current    bool
-	Badge      string
 }
 
 // person is the reader of a page.
@@ -118,11 +119,14 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 		if p.May.Prepare {
 			p.Uploads = v.site.MaxUpload
 		}
-		nav, err := v.nav()
-		if err != nil {
+		p.Nav = v.nav()
+		if v.r.URL.Path == "/search" {
+			p.Search = v.r.URL.Query().Get("q")
+		}
+		var err error
+		if p.Actions, err = v.site.listActions(v); err != nil {
 			return err
 		}
-		p.Nav = nav
 		news, err := v.linkNews()
 		if err != nil {
 			return err
@@ -155,41 +159,32 @@ func (v *request) linkNews() ([]flashMessage, error) {
 	return []flashMessage{{"warn", message + " If you did not ask for it, tell another operator now."}}, nil
 }
 
-// sections are the pages that lead to all others.
-var sections = []struct{ path, name string }{
-	{"/", "Batches"}, {"/uncertain", "Uncertain"}, {"/balance", "Balance"}, {"/seasons", "Schedules"},
-	{"/fleet", "Workers"}, {"/settings", "Settings"},
+// sections are the pages that lead to all others, with the beginnings of the paths
+// that belong to them.
+var sections = []struct {
+	path, name string
+	of         []string
+}{
+	{"/", "Home", []string{"/batches/", "/sheets/", "/uncertain"}},
+	{"/seasons", "Schedules", []string{"/seasons/", "/calendar"}},
+	{"/balance", "Balance", []string{"/balance/"}},
+	{"/settings", "Settings", []string{"/settings/", "/fleet", "/audit"}},
 }
 
-// nav lists the sections, with the number of items that need a person.
-func (v *request) nav() ([]navItem, error) {
+// nav lists the sections.
+func (v *request) nav() (all []navItem) {
 	if !v.session.Account.HasRole() {
-		return nil, nil
+		return nil
 	}
-	waiting, err := v.site.Ledger.Attention(v.ctx())
-	if err != nil {
-		return nil, err
-	}
-	var all []navItem
+	here := v.r.URL.Path
 	for _, s := range sections {
-		item := navItem{Path: s.path, Name: s.name}
-		here := v.r.URL.Path
-		item.Current = here == s.path || s.path != "/" && strings.HasPrefix(here, s.path+"/") ||
-			s.path == "/" && (strings.HasPrefix(here, "/batches") || strings.HasPrefix(here, "/sheets")) ||
-			s.path == "/seasons" && here == "/calendar"
-		n := 0
-		switch s.path {
-		case "/":
-			n = waiting.Approvals
-		case "/uncertain":
-			n = waiting.Uncertain
-		}
-		if n > 0 {
-			item.Badge = number(n)
+		item := navItem{Path: s.path, Name: s.name, Current: here == s.path}
+		for _, beginning := range s.of {
+			item.Current = item.Current || strings.HasPrefix(here, beginning)
 		}
 		all = append(all, item)
 	}
-	return all, nil
+	return all
 }
 
 // Names of cookies. What is said once travels in one of them: it is shown as

@@ -63,7 +63,7 @@ func (a rowAttempt) Took() string {
 	if d := a.EndedAt.Sub(a.StartedAt); d < time.Minute {
 		return d.Round(time.Millisecond).String()
 	}
-	return spell(a.EndedAt.Sub(a.StartedAt))
+	return report.Spell(a.EndedAt.Sub(a.StartedAt))
 }
 
 type rowEvent struct {

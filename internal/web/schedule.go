@@ -119,9 +119,9 @@ func (s *Site) loadListedRun(ctx context.Context, f ledger.Run) (listedRun, erro
 	if err != nil {
 		return listed, err
 	}
-	counts, err := s.Ledger.Counts(ctx, b.ID)
-	listed.State, listed.Class = batchState(b, counts)
-	listed.Stack = stackOf(b, counts)
+	st, err := s.loadStatus(ctx, b)
+	listed.State, listed.Class = st.Word, st.Class
+	listed.Stack = stackOf(st.Headline.String(), st.Headline.Counts)
 	return listed, err
 }
 

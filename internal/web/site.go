@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkfiling/internal/cache"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
@@ -78,6 +79,8 @@ type Site struct {
 	uploads     *seats // files on their way in
 	summaries   *summaryCache
 	traces      *traces
+	meters      meters
+	actionFacts *cache.Cache[string, actionFacts]
 }
 
 // New makes a site. Close it before the ledger.
@@ -92,6 +95,7 @@ func New(c Config) *Site {
 		uploads:     newSeats(uploadsEach, uploadsAll),
 		summaries:   newSummaryCache(c.Ledger),
 		traces:      newTraces(),
+		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
 	}
 	s.queue = newPrepareQueue(s)
 	s.routes = s.mux()

@@ -11,7 +11,6 @@ import (
 
 // summarySource sums up the rows and orders of a batch; it is the ledger.
 type summarySource interface {
-	Counts(ctx context.Context, batch string) (ledger.Counts, error)
 	Figures(ctx context.Context, batch string) (ledger.Figures, error)
 	Filings(ctx context.Context, batch string) (ledger.Filings, error)
 	Unfinished(ctx context.Context, batch string) (ledger.Unfinished, error)
@@ -22,15 +21,15 @@ type summarySource interface {
 // of the time that it took.
 type summaryCache struct {
 	source  summarySource
-	counts  *cache.Cache[string, batchCounts]
-	figures *cache.Cache[string, ledger.Figures]
+	figures *cache.Cache[string, batchFigures]
 	orders  *cache.Cache[string, batchOrders]
 }
 
-// batchCounts are the results of a batch's rows.
-type batchCounts struct {
-	ledger.Counts
-	until time.Time // before the cache drops them, while rows are moving
+// batchFigures are the rows of a batch, summed up.
+type batchFigures struct {
+	ledger.Figures
+	at   time.Time // when they were loaded
+	took time.Duration
 }
 
 // batchOrders is the state of a batch's orders at the filing service.
@@ -53,8 +52,7 @@ const (
 func newSummaryCache(source summarySource) *summaryCache {
 	return &summaryCache{
 		source:  source,
-		counts:  cache.New[string](cache.Options[batchCounts]{TTL: share(restShare), Max: maxSummaries}),
-		figures: cache.New[string](cache.Options[ledger.Figures]{TTL: share(movingShare), Max: maxSummaries}),
+		figures: cache.New[string](cache.Options[batchFigures]{TTL: share(restShare), Max: maxSummaries}),
 		orders:  cache.New[string](cache.Options[batchOrders]{TTL: share(ordersShare), Max: maxSummaries}),
 	}
 }
@@ -72,36 +70,41 @@ func share(n int) func(took time.Duration) time.Duration {
 
 // forget drops the summary of a batch that was changed.
 func (s *summaryCache) forget(batch string) {
-	s.counts.Delete(batch)
 	s.figures.Delete(batch)
 	s.orders.Delete(batch)
 }
 
-// loadCounts returns the results of the rows, for the list of batches. The other
-// figures take longer.
-func (s *summaryCache) loadCounts(ctx context.Context, batch string) (ledger.Counts, error) {
-	if c, ok := s.counts.Peek(batch); ok && time.Now().After(c.until) {
-		s.counts.Delete(batch)
-	}
-	c, err := s.counts.Get(ctx, batch, func(ctx context.Context) (c batchCounts, err error) {
-		began := time.Now()
-		c.Counts, err = s.source.Counts(ctx, batch)
-		n := restShare
-		if c.Counts[filing.Ready]+c.Counts[filing.Placing] > 0 {
+// loadFigures returns the figures of the rows, for the list of batches. Those of
+// rows at rest are kept for longer.
+func (s *summaryCache) loadFigures(ctx context.Context, batch string) (ledger.Figures, error) {
+	return s.figuresOf(ctx, batch, restShare)
+}
+
+// figuresOf returns the figures of the rows, kept for one part in rest of the time
+// while no row is moving.
+func (s *summaryCache) figuresOf(ctx context.Context, batch string, rest int) (ledger.Figures, error) {
+	if f, ok := s.figures.Peek(batch); ok {
+		n := rest
+		if f.Counts[filing.Ready]+f.Counts[filing.Placing] > 0 {
 			n = movingShare
 		}
-		c.until = time.Now().Add(share(n)(time.Since(began)))
-		return c, err
+		if time.Now().After(f.at.Add(share(n)(f.took))) {
+			s.figures.Delete(batch)
+		}
+	}
+	f, err := s.figures.Get(ctx, batch, func(ctx context.Context) (f batchFigures, err error) {
+		began := time.Now()
+		f.Figures, err = s.source.Figures(ctx, batch)
+		f.at = time.Now()
+		f.took = f.at.Sub(began)
+		return f, err
 	})
-	return c.Counts, err
+	return f.Figures, err
 }
 
 // load returns the figures of the rows and the state of the orders.
 func (s *summaryCache) load(ctx context.Context, batch string) (f ledger.Figures, o batchOrders, err error) {
-	f, err = s.figures.Get(ctx, batch, func(ctx context.Context) (ledger.Figures, error) {
-		return s.source.Figures(ctx, batch)
-	})
-	if err != nil {
+	if f, err = s.figuresOf(ctx, batch, movingShare); err != nil {
 		return f, o, err
 	}
 	o, err = s.orders.Get(ctx, batch, func(ctx context.Context) (o batchOrders, err error) {

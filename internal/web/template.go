@@ -66,6 +66,7 @@ var functions = template.FuncMap{
 	"badge":        badge,
 	"roles":        func() []ledger.Role { return ledger.Roles },
 	"once":         onceField,
+	"short":        shortCost,
 	"event":        eventName,
 	"join":         strings.Join,
 	"add":          func(a, b int) int { return a + b },

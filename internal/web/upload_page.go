@@ -99,6 +99,7 @@ func grouped(all []importer.ColumnInfo) []columnGroup {
 type step struct {
 	Name, Path    string
 	Done, Current bool
+	Partial       bool // ended, but something is left for a person
 }
 
 // steps are the stations; at is the present one.

@@ -32,6 +32,7 @@ func TestPasskeySignsIn(t *testing.T) {
 	p.reads("These codes are shown only now")
 	p.follow("I saved the codes")
 	p.reads("10 codes left")
+	p.press(".menu.who > summary")
 	p.send("Sign out")
 	p.arrive()
 	p.reads("Sign in")

@@ -277,7 +277,7 @@ func (w *way) explainHeaders() {
 	if got := p.figure("Ready"); got != "3" {
 		w.Errorf("%q to be placed of a sheet that was explained\n%s", got, p.state())
 	}
-	p.follow("Batches")
+	p.follow("Home")
 	p.hand(reports("c", 2).renamed(foreignHeader).save(w.T, "berichte-2.csv"))
 	p.reads("mapping saved by")
 	if got := p.figure("Ready"); got != "2" {
@@ -475,7 +475,7 @@ func (w *way) payIn() {
 	if got := w.deposits(); len(got) != 2 {
 		w.Errorf("the deposits are %q", got)
 	}
-	p.until(`document.querySelector("#live .badge")?.innerText.trim() === "uncertain"`)
+	p.until(`document.querySelector("#live .badge")?.innerText.trim().endsWith("uncertain")`)
 }
 
 func (w *way) resolve() {
@@ -503,7 +503,7 @@ func (w *way) resolve() {
 	w.vera.open(w.batch)
 	w.vera.reads("Someone asked to send 1 row again")
 	w.vera.follow("Approve 1 row, ")
-	w.paula.until(`document.querySelector("#live .badge")?.innerText.trim() === "needs attention"`)
+	w.paula.until(`document.querySelector("#live .badge")?.innerText.trim() === "Needs attention"`)
 	w.paula.look()
 }
 
@@ -623,7 +623,7 @@ func (w *way) approved(batch string) {
 	w.Helper()
 	w.vera.open(batch)
 	w.vera.confirm("#approval summary.button", "#approve")
-	w.vera.until(`["done", "needs attention"].includes(document.querySelector("#live .badge")?.innerText.trim())`)
+	w.vera.until(`["Done", "Needs attention"].includes(document.querySelector("#live .badge")?.innerText.trim())`)
 	w.vera.look()
 }
 

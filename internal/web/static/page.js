@@ -616,6 +616,17 @@ document.addEventListener("click", (event) => {
   if (event.target.closest?.("[data-close]")) shut(event.target.closest("details"), true);
 });
 
+// "/" leads to the search field, unless the reader is typing.
+
+document.addEventListener("keydown", (event) => {
+  const find = document.getElementById("find");
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || !find || !find.checkVisibility()) return;
+  if (event.target.closest?.("input, textarea, select, [contenteditable], [role=grid]")) return;
+  event.preventDefault();
+  find.focus();
+  find.select();
+});
+
 // Forms with data-autosubmit are sent on load, or when a field with it changes.
 
 all("form[data-autosubmit]").forEach((form) => form.requestSubmit());

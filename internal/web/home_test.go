@@ -1,0 +1,76 @@
+package web
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sandbox"
+)
+
+// Home lists what needs action for the role of its reader, and the batches with
+// their state, their numbers and their money; filters leave others out.
+func TestHome(t *testing.T) {
+	s := newSite(t)
+	paula := s.as(ledger.Preparer)
+	path, body := paula.sheet("clients.csv", someClients)
+	batch := paula.submit(path, body)
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_2", Times: 1})
+	s.place()
+	s.answered(batch)
+	body = paula.soon("/", "2 of 4 placed, 1 uncertain, 1 needs attention")
+	paula.wants(body, `<span class="n">2</span> actions needed`, "1 row needs attention", "Correct 1 row</button>", "1 uncertain order",
+		"See orders", `<span class="badge uncertain">1 uncertain</span>`, "Charged")
+	olive := s.as(ledger.Operator)
+	_, body = olive.get("/balance") // the actions are on every page
+	olive.wants(body, `<span class="n">1</span> action needed`, `href="/uncertain?batch=`+batch+`">Resolve</a>`)
+	vera := s.as(ledger.Auditor)
+	if _, body = vera.get("/"); !strings.Contains(body, "No action needed") {
+		t.Errorf("an auditor has to do something:\n%s", body)
+	}
+	for ask, found := range map[string]bool{
+		"q=CLIENTS": true, "q=other": false, "show=mine": true, "show=action": true, "month=1999-01": false,
+		"month=" + s.month(batch): true, "q=" + batch[:5]: true,
+	} {
+		_, body := paula.get("/?" + ask)
+		if got := strings.Contains(body, `href="/batches/`+batch+`"><bdi>clients.csv`); got != found {
+			t.Errorf("%s: found %t, want %t", ask, got, found)
+		}
+	}
+	if _, body = olive.get("/?show=mine"); !strings.Contains(body, "No batches match") {
+		t.Errorf("another's batch is among one's own:\n%s", body)
+	}
+	if status, _ := paula.get("/?show=nothing"); status != 404 {
+		t.Errorf("an unknown tab: %d", status)
+	}
+}
+
+// month is the month in which a batch was submitted, as the filter names it.
+func (s *testSite) month(batch string) string {
+	b, err := s.Ledger.Batch(s.Context(), batch)
+	s.must(err)
+	return url.QueryEscape(b.CreatedAt.UTC().Format("2006-01"))
+}
+
+// A batch that waits for money says so on home and in the actions, and a canceled
+// one does not hide an order that may have been placed.
+func TestStatusOfBatches(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer, ledger.Operator)
+	s.must(s.Ledger.RecordDeposit(t.Context(), 1_00, ""))
+	path, body := v.sheet("clients.csv", someClients)
+	batch := v.submit(path, body)
+	s.place()
+	body = v.soon("/", `<span class="badge paused">Waiting for funds</span>`)
+	v.wants(body, "3 orders wait for funds, short by about $", "Record deposit</a>", "0 of 4 placed, 1 needs attention, 3 waiting for funds")
+	c := ledger.Counts{filing.Uncertain: 2, filing.Canceled: 1}
+	b, err := s.Ledger.Batch(t.Context(), batch)
+	s.must(err)
+	b.Canceled = true
+	st, _, err := s.statusOf(t.Context(), b, ledger.Figures{Counts: c}, 0, fleetFacts{})
+	if s.must(err); st.Word != "Canceled, 2 uncertain" {
+		t.Errorf("%q", st.Word)
+	}
+}

@@ -1,0 +1,179 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+	"bulkfiling/internal/text"
+)
+
+// batchStatus is the state of a batch as every page shows it: home, the batch's own
+// page and the list of actions say the same of it.
+type batchStatus struct {
+	Word, Class string
+	Headline    report.Headline
+	Progress    report.Progress
+	Holds       []jobs.Hold
+}
+
+// fleetFacts is what decides about the rows of every batch.
+type fleetFacts struct {
+	halted    ledger.Halted
+	balance   ledger.Balance
+	processes []ledger.Process
+}
+
+func (s *Site) loadFleet(ctx context.Context) (f fleetFacts, err error) {
+	if f.halted, err = s.Ledger.Fleet().Halt(ctx); err != nil {
+		return f, err
+	}
+	if f.balance, err = s.Ledger.Balance(ctx); err != nil {
+		return f, err
+	}
+	f.processes, err = s.Ledger.Fleet().Processes(ctx)
+	return f, err
+}
+
+// loadStatus returns the state of a batch.
+func (s *Site) loadStatus(ctx context.Context, b ledger.Batch) (batchStatus, error) {
+	facts, err := s.actionFacts.Get(ctx, "", s.loadActionFacts)
+	if err != nil {
+		return batchStatus{}, err
+	}
+	f, err := s.summaries.loadFigures(ctx, b.ID)
+	if err != nil {
+		return batchStatus{}, err
+	}
+	st, _, err := s.statusOf(ctx, b, f, facts.at[b.ID].Exceptions, facts.fleet)
+	return st, err
+}
+
+// statusOf returns the state of a batch whose rows are summed up.
+func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, exceptions int,
+	fleet fleetFacts) (batchStatus, jobs.BatchFacts, error) {
+	now := ledger.Progress{
+		Counts:   f.Counts,
+		Spent:    f.Spent,
+		Reserved: f.Reserved,
+		Waiting:  f.Waiting,
+		Short:    f.Short,
+	}
+	facts := jobs.BatchFacts{
+		Batch:     b,
+		Progress:  now,
+		Halted:    fleet.halted,
+		Balance:   fleet.balance,
+		Processes: fleet.processes,
+	}
+	if f.Waiting > f.Short {
+		var err error
+		if facts.Increase, err = s.Ledger.Approvals().CostIncrease(ctx, b.ID); err != nil {
+			return batchStatus{}, facts, err
+		}
+	}
+	st := batchStatus{Holds: facts.Holds()}
+	st.Headline = report.Headline{
+		Counts:     f.Counts,
+		Short:      f.Short,
+		Dearer:     facts.Increase.Rows,
+		Exceptions: exceptions,
+	}
+	// Where all rows wait for funds or for an approval, what comes after that does
+	// not matter yet.
+	if i := slices.IndexFunc(st.Holds, stopsAll); i == 0 || i > 0 && st.Headline.Moving() > 0 {
+		st.Headline.Held = st.Holds[i].Words()
+	}
+	moves := b.Open && st.Headline.Held == "" && st.Headline.Moving() > 0
+	st.Progress = s.meters.read(b.ID, now, fleet.halted, moves)
+	st.Headline.Left = st.Progress.Left
+	st.Word, st.Class = statusWord(b, st.Headline, moves)
+	return st, facts, nil
+}
+
+// stopsAll reports whether a hold keeps all rows of the batch, and not some of them.
+func stopsAll(h jobs.Hold) bool {
+	switch h.Reason {
+	case jobs.HeldForCost, jobs.HeldForBalance:
+		return false
+	}
+	return true
+}
+
+// statusWord returns the state of a batch in a few words, and its CSS class.
+func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class string) {
+	c := h.Counts
+	left := c[filing.Ready] + c[filing.Placing]
+	switch {
+	case !b.Open:
+		return "Not submitted", "prepared"
+	case b.Canceled && left == 0 && c[filing.Uncertain] > 0:
+		return "Canceled, " + number(c[filing.Uncertain]) + " uncertain", "uncertain"
+	case b.Canceled && left == 0:
+		return "Canceled", "canceled"
+	case b.Approval.State == ledger.ApprovalWanted && left > 0:
+		return "Waiting for approval", "waiting"
+	case moves && h.Left > 0:
+		return "Placing, " + timeLeft(h.Left), "running"
+	case moves:
+		return "Placing", "running"
+	case left > 0 && h.Held != "":
+		return text.Capital(h.Held), "paused"
+	case h.Short > 0:
+		return "Waiting for funds", "paused"
+	case h.Dearer > 0:
+		return "Waiting for approval", "waiting"
+	case left > 0:
+		return "Placing", "running"
+	case c[filing.Uncertain] > 0:
+		return number(c[filing.Uncertain]) + " uncertain", "uncertain"
+	case c[filing.Invalid]+c[filing.Rejected] > 0:
+		return "Needs attention", "attention"
+	case h.Exceptions > 0:
+		return "Filing exception", "attention"
+	}
+	return "Done", "finished"
+}
+
+// timeLeft is the time left, short enough for a table.
+func timeLeft(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s left", max(1, int(d.Seconds())))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min left", int(d.Round(time.Minute).Minutes()))
+	}
+	return fmt.Sprintf("%d h left", int(d.Round(time.Hour).Hours()))
+}
+
+// meters measure how fast the rows of batches are placed, for all pages that show
+// it.
+type meters struct {
+	mu sync.Mutex
+	of map[string]*report.Meter
+}
+
+// read returns the progress of a batch. While its rows do not move, the meter
+// starts again: the time is not part of how fast they are placed.
+func (m *meters) read(batch string, now ledger.Progress, halted ledger.Halted, moves bool) report.Progress {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := time.Now()
+	meter := m.of[batch]
+	if meter == nil || !moves {
+		meter = report.NewMeter(now, at)
+	}
+	if m.of == nil {
+		m.of = make(map[string]*report.Meter)
+	}
+	if m.of[batch] = meter; !moves {
+		delete(m.of, batch)
+	}
+	return meter.Read(now, halted, at)
+}
