@@ -3,8 +3,8 @@ package web
 import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
 )
 
 var designRoutes = []route{
