@@ -57,6 +57,7 @@ type heading struct {
 	index          int
 	followsAddress bool // its meaning follows from the address before it
 	noAddress      bool // a bare word that occurs more than once, after no address
+	byContent      bool // its meaning follows from its values
 	wording
 }
 
@@ -174,6 +175,7 @@ func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
 	} else if best = m.headerOf(rows); best != nil {
 		m.applyMap(best, rows)
 		best.dropOtherType(rows)
+		best.readEmails(rows)
 	}
 	if best == nil || best.known == 0 {
 		return nil
@@ -233,6 +235,25 @@ func (l *layout) dropOtherType(rows []sheet.Row) {
 			h.wording = wording{none, unknown}
 			l.known--
 		}
+	}
+}
+
+// readEmails reads a column of names as that of email addresses if all of its
+// values are: a header such as "Contact" heads either. A header that is ours
+// stays what it says.
+func (l *layout) readEmails(rows []sheet.Row) {
+	claimed := slices.ContainsFunc(l.headings, func(h heading) bool { return h.column == userEmail })
+	for i := range l.headings {
+		h := &l.headings[i]
+		if h.column != userName || h.strength >= exact || !l.all(filing.IsEmail, h.index, rows) {
+			continue
+		}
+		if claimed {
+			h.wording = wording{none, unknown}
+			l.known--
+			continue
+		}
+		h.column, h.byContent, claimed = userEmail, true, true
 	}
 }
 

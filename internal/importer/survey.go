@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"bulkfiling/internal/filing"
@@ -54,9 +55,10 @@ type ColumnSurvey struct {
 	Header  string   // as given; empty for none
 	Map     string   // what Options.Map calls it
 	Column  string   // the column of ours that it is read as; empty if it is not used
-	How     string   // how it was recognized: [ByName], [ByWording], [ByMap], or empty
+	How     string   // how it was recognized: [ByName], [ByWording], [ByContent], [ByMap], or empty
 	Note    string   // why it is not used, or when; a clause without a full stop
 	Suggest string   // the column of ours that it may be
+	Why     string   // what the suggestion follows from: [ByWording] or [ByContent]
 	Samples []string // up to three values, shortened, Social Security numbers hidden
 	Secret  bool     // holds Social Security numbers
 }
@@ -65,6 +67,7 @@ type ColumnSurvey struct {
 const (
 	ByName    = "name"    // its header is ours, or the filing service's field
 	ByWording = "wording" // its header is another wording
+	ByContent = "content" // by its values
 	ByMap     = "map"     // the options map it
 )
 
@@ -332,19 +335,19 @@ func (im *Import) surveyColumns() (all []ColumnSurvey) {
 		if c.Header == "" && c.Samples == nil {
 			continue
 		}
-		switch h.strength {
-		case exact:
+		switch {
+		case h.byContent:
+			c.How = ByContent
+		case h.strength == exact:
 			c.How = ByName
-		case weak, alias:
+		case h.strength == weak, h.strength == alias:
 			c.How = ByWording
-		case mapped:
+		case h.strength == mapped:
 			c.How = ByMap
 		}
 		if h.column == none {
 			im.describeUnused(&c, &h)
-			if id := im.guessByValues(&h); c.Suggest == "" && h.strength == unknown && id != none && claims[id] == nil {
-				c.Suggest = columns[id].header
-			}
+			im.suggestByValues(&c, &h, claims)
 		} else {
 			im.describeUsed(&c, &h, claims)
 		}
@@ -354,35 +357,57 @@ func (im *Import) surveyColumns() (all []ColumnSurvey) {
 }
 
 // tellingValues are columns that are recognizable by their values, whatever
-// their headers.
+// their headers, or where the header has one of some words.
 var tellingValues = []struct {
 	column columnID
 	is     func(string) bool
+	words  []string // beginnings of words of the header; nil if any header will do
 }{
-	{companyID, filing.IsCompanyID},
-	{userID, filing.IsUserID},
-	{userEmail, filing.IsEmail},
-	{filingState, func(s string) bool { _, ok := filing.ParseState(s); return ok }},
-	{filingYear, func(s string) bool { return len(s) == 4 && isDigits(s) && strings.HasPrefix(s, "20") }},
+	{companyID, filing.IsCompanyID, nil},
+	{userID, filing.IsUserID, nil},
+	{userEmail, filing.IsEmail, nil},
+	{entityType, func(s string) bool { _, ok := filing.ParseEntityType(s); return ok }, nil},
+	{filingState, func(s string) bool { _, ok := filing.ParseState(s); return ok }, nil},
+	{filingYear, func(s string) bool { return len(s) == 4 && isDigits(s) && strings.HasPrefix(s, "20") }, nil},
+	{formationDate, isDate, []string{"inc", "form", "organi", "regist", "establ", "found"}},
 }
 
-// guessByValues guesses a column from all of its values; none if they fit no
-// column.
-func (im *Import) guessByValues(h *heading) columnID {
-	for _, t := range tellingValues {
-		seen, all := 0, true
-		for i := range im.head {
-			if row := &im.head[i]; row.Number > im.layout.row && h.index < len(row.Cells) &&
-				row.Cells[h.index].Kind != sheet.Blank {
-				seen++
-				all = all && t.is(row.Cells[h.index].Text)
-			}
-		}
-		if seen > 0 && all {
-			return t.column
+// isDate reports whether a text is a date in one of the forms that are read.
+func isDate(s string) bool {
+	for _, form := range dateForms {
+		if t, err := time.Parse(form, s); err == nil {
+			return t.Year() >= 1000
 		}
 	}
-	return none
+	_, first := dayFirst(s)
+	_, short := shortYear(s)
+	return first || short
+}
+
+// suggestByValues suggests the column of ours that all values of an unused
+// column fit, if no other column is read as it. A header that is only nearly
+// that of another column counts less than the values.
+func (im *Import) suggestByValues(c *ColumnSurvey, h *heading, claims map[columnID][]heading) {
+	if h.strength == mapped || c.Secret || resultColumns[h.folded] {
+		return
+	}
+	if c.Suggest != "" {
+		c.Why = ByWording
+	}
+	words := headerWords(h.text)
+	for _, t := range tellingValues {
+		begins := func(begin string) bool {
+			return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, begin) })
+		}
+		if claims[t.column] == nil && (t.words == nil || slices.ContainsFunc(t.words, begins)) &&
+			im.layout.all(t.is, h.index, im.head) {
+			c.Suggest, c.Why = columns[t.column].header, ByContent
+			if h.strength == weak {
+				c.Note = "not known"
+			}
+			return
+		}
+	}
 }
 
 // isSecret reports whether a column holds Social Security numbers.

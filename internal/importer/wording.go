@@ -215,6 +215,20 @@ func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
 	return fit*2 >= filled
 }
 
+// all reports whether a column has values and a test holds for each.
+func (l *layout) all(is func(string) bool, index int, rows []sheet.Row) bool {
+	filled := false
+	for _, r := range rows {
+		if r.Number <= l.row || index >= len(r.Cells) || r.Cells[index].Kind == sheet.Blank {
+			continue
+		}
+		if filled = true; !is(r.Cells[index].Text) {
+			return false
+		}
+	}
+	return filled
+}
+
 // ids are the columns whose values are recognizable by their form.
 var ids = map[columnID]func(string) bool{companyID: filing.IsCompanyID, userID: filing.IsUserID}
 
@@ -256,7 +270,7 @@ func valueTest(id columnID) func(string) bool {
 	case yearKind:
 		return func(s string) bool { return len(s) == 4 && isDigits(s) }
 	case nameKind:
-		return func(s string) bool { return !isNumber(s) }
+		return func(s string) bool { return !isNumber(s) && !filing.IsEmail(s) }
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
 )
 
 // reading is how an upload is read: the options of the importer, as the ledger
@@ -29,6 +30,7 @@ type reading struct {
 	Visible bool              `json:"visibleOnly,omitempty"`
 	Kept    string            `json:"kept,omitempty"` // whose mapping of an earlier sheet it was given
 	Keep    bool              `json:"keep,omitempty"` // the mapping is kept for the next sheet
+	Checked bool              `json:"checked,omitempty"`
 
 	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
 }
@@ -50,6 +52,120 @@ func readingOf(u ledger.Upload) (reading, error) {
 		return r, fmt.Errorf("read the options of the sheet %s: %w", u.File, err)
 	}
 	return r, nil
+}
+
+// columnsPage is the step in which a person checks what the columns are.
+func (s *Site) columnsPage(v *request) error {
+	p, err := s.surveyUpload(v)
+	var format *sheet.FormatError
+	switch {
+	case errors.As(err, &format):
+		return v.redirect("/sheets/" + p.Upload.ID) // it says why there are no columns
+	case err != nil:
+		return err
+	}
+	if p.Survey.Err != nil {
+		p.Problem = p.Survey.Err.Error()
+	}
+	return v.show("columns.html", p.Upload.File, p)
+}
+
+// surveyUpload begins the page of an upload: what it is and what its columns are
+// read as. With an error of the format the page has the upload alone.
+func (s *Site) surveyUpload(v *request) (*sheetPage, error) {
+	u, err := s.findUpload(v)
+	if err != nil {
+		return nil, err
+	}
+	p := &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
+	if p.Reading, err = readingOf(u); err != nil {
+		return nil, err
+	}
+	corrected, err := correctionsOf(u)
+	if err != nil {
+		return nil, err
+	}
+	p.Edits = shownEdits(corrected.Edits)
+	if p.Survey, err = s.queue.survey(v.ctx(), u); err != nil {
+		return p, err
+	}
+	p.Fields = importer.ColumnsOf(p.Survey.Product)
+	shown := p.Survey.Columns[:min(len(p.Survey.Columns), maxColumns)]
+	p.More = len(p.Survey.Columns) - len(shown)
+	for _, c := range shown {
+		ours, mapped := p.Reading.said(c)
+		p.Columns = append(p.Columns, surveyedColumn{ColumnSurvey: c, Mapped: mapped, Chosen: ours})
+	}
+	return p, nil
+}
+
+// surveyedColumn is a column and what it is mapped to.
+type surveyedColumn struct {
+	importer.ColumnSurvey
+	Mapped bool   // someone said so
+	Chosen string // ours
+}
+
+// maxColumns is how many columns of a sheet are shown: one can have sixteen
+// thousand.
+const maxColumns = 250
+
+// Field is our field that the column is read as; empty for none.
+func (c surveyedColumn) Field() string {
+	if c.Mapped {
+		return c.Chosen
+	}
+	return c.Column
+}
+
+// confidence says how certain it is that a column is read correctly.
+type confidence struct{ Class, Name string }
+
+// Confidence follows from how the column was recognized; nil for one that is not
+// used and resembles none of ours.
+func (c surveyedColumn) Confidence() *confidence {
+	switch {
+	case c.Mapped:
+		return &confidence{"ok", "Chosen"}
+	case c.Column != "" && c.How == importer.ByName:
+		return &confidence{"ok", "Certain"}
+	case c.Column != "" && c.How == importer.ByContent:
+		return &confidence{"note", "By content"}
+	case c.Column != "":
+		return &confidence{"note", "Likely"}
+	case c.Suggest != "":
+		return &confidence{"warn", "Check"}
+	}
+	return nil
+}
+
+// MappedColumns counts the columns that are used.
+func (p *sheetPage) MappedColumns() (n int) {
+	for _, c := range p.Survey.Columns {
+		if c.Column != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Doubts counts the columns that are not used but may be ours.
+func (p *sheetPage) Doubts() (n int) {
+	for _, c := range p.Columns {
+		if c.Suggest != "" && !c.Mapped {
+			n++
+		}
+	}
+	return n
+}
+
+// HeaderRow is the chosen header row; 0 if none was chosen.
+func (p *sheetPage) HeaderRow() int { return max(0, int(p.Reading.HeaderRow)) }
+
+// Headless reports whether the sheet has no headers, as someone said or as none
+// was found.
+func (p *sheetPage) Headless() bool {
+	return p.Reading.HeaderRow == importer.NoHeader || p.Reading.HeaderRow == 0 && p.Survey.HeaderRow == 0
 }
 
 // options returns the options of an upload for the importer.
@@ -103,7 +219,7 @@ func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 	if err != nil {
 		return err
 	}
-	r := reading{Map: m.Columns, Kept: m.CreatedBy}
+	r := reading{Map: m.Columns, Kept: m.CreatedBy, Checked: true}
 	if s.queue.understands(ctx, u, r) != nil {
 		return nil // it names a column that there was once
 	}
@@ -138,7 +254,8 @@ func (s *Site) changeColumnMapping(v *request) error {
 	if err != nil {
 		return err
 	}
-	r.mapColumns(v.r.PostForm, survey.Columns, was)
+	suggested := r.mapColumns(v.r.PostForm, survey.Columns, was)
+	r.Checked = was.Checked || !suggested
 	if err := s.queue.understands(v.ctx(), u, r); err != nil {
 		return err
 	}
@@ -164,6 +281,9 @@ func (s *Site) changeColumnMapping(v *request) error {
 	}
 	if err := s.changeReading(ctx, u, r); err != nil {
 		return err
+	}
+	if suggested {
+		return v.redirect("/sheets/" + u.ID + "/columns") // the others are still to be checked
 	}
 	return v.redirect("/sheets/" + u.ID)
 }
@@ -193,14 +313,19 @@ func parseReading(form url.Values) (reading, error) {
 
 // mapColumns sets the mapping to what the form says of the columns. A column
 // that the form leaves out keeps its earlier mapping, unless another sheet was
-// chosen: that one has other columns.
-func (r *reading) mapColumns(form url.Values, columns []importer.ColumnSurvey, was reading) {
+// chosen: that one has other columns. It reports whether a suggestion was
+// pressed, rather than the form sent.
+func (r *reading) mapColumns(form url.Values, columns []importer.ColumnSurvey, was reading) (suggested bool) {
 	if r.Sheet != was.Sheet {
 		was.Map = nil
 	}
 	mapping := make(map[string]string)
 	for _, c := range columns {
-		chosen, said := form["column-"+strconv.Itoa(c.Index)]
+		index := strconv.Itoa(c.Index)
+		chosen, said := form["column-"+index]
+		if use := form.Get("use-" + index); use != "" {
+			chosen, said, suggested = []string{use}, true, true
+		}
 		said = said && r.Sheet == was.Sheet
 		before, mapped := was.said(c)
 		name := c.Map
@@ -208,21 +333,21 @@ func (r *reading) mapColumns(form url.Values, columns []importer.ColumnSurvey, w
 			name = c.Letter + ":" + c.Letter // its header is another now, and the column the same
 		}
 		switch {
-		case !said:
-			if mapped {
-				mapping[name] = before
-			}
-		case chosen[0] == asUnderstood:
+		case !said && mapped, said && mapped && strings.TrimSpace(chosen[0]) == before:
+			mapping[name] = before
+		case !said, chosen[0] == asUnderstood:
+		case strings.TrimSpace(chosen[0]) == c.Column && !mapped && (r.HeaderRow == was.HeaderRow || c.Column == ""):
 		case chosen[0] == leaveOut:
 			mapping[name] = ""
 		default:
-			mapping[name] = chosen[0]
+			mapping[name] = strings.TrimSpace(chosen[0])
 		}
 	}
 	r.Map = nil
 	if len(mapping) > 0 {
 		r.Map = mapping
 	}
+	return suggested
 }
 
 // readNote is the audit log's note about a changed column mapping.

@@ -50,13 +50,14 @@ func TestHiddenRowsAreTold(t *testing.T) {
 	}, rows)
 	for range 2 { // the second finds it recorded
 		_, body := v.sheet("june.xlsx", content)
-		v.wants(body, "3 of 4 rows are hidden", "Skip hidden rows", `id="submit"`)
+		v.wants(body, "3 of 4 rows are hidden", `id="submit"`)
 	}
 	path, body := v.sheet("june.xlsx", content)
+	v.wants(v.page(path+"/columns"), "Skip hidden rows")
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report",
 		"visible-only", "1")
-	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out", "Submit 1 order",
-		`name="visible-only" value="1" checked`)
+	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out", "Submit 1 order")
+	v.wants(v.page(path+"/columns"), `name="visible-only" value="1" checked`)
 }
 
 // The page tells what to do in its own words: no one there can type a flag.
@@ -186,7 +187,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 	}
 
 	path, body := v.sheet("bare.csv", "comp_1,DE,Acme\ncomp_2,DE,Acme & Sons\n")
-	v.wants(body, "choose the header row and map the columns", "no header row", `<option value="none" selected>`,
+	v.wants(body, "choose the header row and map the columns", `<option value="none" selected>`,
 		"Row 1: comp_1 · DE · Acme")
 	body = read(path, body, "header-row", "none", "product", "annual-report", "year", "2026", "user",
 		"ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "as-understood")
@@ -196,14 +197,16 @@ func TestColumnsByTheirLetters(t *testing.T) {
 		"Company ID,Filing State,Filing Year,User Email,Filing State\ncomp_1,DE,2026,ana@example.com,NY\n")
 	v.wants(body, "several columns match Filing State")
 	body = read(path, body, "column-0", "as-understood", "column-1", "leave-out", "column-4", "as-understood")
-	v.wants(body, "Submit 1 order", `<th scope="row" data-label="Header"><bdi>Filing State</bdi></th>`)
+	v.wants(body, "Submit 1 order")
+	v.wants(v.page(path+"/columns"), `<th scope="row" data-label="Column"><bdi>Filing State</bdi>`)
 
 	// The row that was taken for the header is not it: what was said of columns
 	// stays with them.
 	path, body = v.sheet("two.csv", "Company ID,Filing State,Filing Year\nMandant,Staat,Jahr\ncomp_1,DE,2026\n")
 	body = read(path, body, "header-row", "2", "product", "annual-report", "user", "ana@example.com", "column-0",
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year")
-	v.wants(body, "Submit 1 order", "headers in row 2", `<option value="2" selected>Row 2: Mandant`)
+	v.wants(body, "Submit 1 order", "headers in row 2")
+	v.wants(v.page(path+"/columns"), `<option value="2" selected>Row 2: Mandant`)
 	status, answer := v.post(path+"/reading", "version", hidden(body, "version"), "header-row", "99")
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("%d\n%s", status, answer)
@@ -235,4 +238,37 @@ func TestOfficersAreCorrectedInPlace(t *testing.T) {
 		t.Fatalf("%d\n%s", status, body)
 	}
 	v.wants(v.prepared(path, body), "Submit 1 order", "D2 of Officers")
+}
+
+// A sheet with a column that may be one of ours begins with its columns: what is
+// certain and what is not. A suggestion is one press, and so is the rest.
+func TestColumnsAreCheckedFirst(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("odd.csv", "Company ID,Contact,Sitz,Filing Year,Inc. Date,Remark\n"+
+		"comp_1,ana@example.com,DE,2026,3/4/2019,x\ncomp_2,ben@example.com,NY,2026,5/6/2020,y\n")
+	v.wants(body, "Match your columns", "3 of 6 columns", "Check 2 columns", `value="Company ID"`, `value="User Email"`,
+		"By content", "Certain", `name="use-2" value="Filing State"`, `name="use-4" value="Formation Date"`)
+	if n := strings.Count(body, "<option"); n > 700 {
+		t.Errorf("%d options", n)
+	}
+	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "use-2", "Filing State", "column-1",
+		"User Email", "product", "annual-report")
+	v.wants(body, "Match your columns", "Check 1 column.", `value="Filing State"`, "Chosen")
+	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0",
+		"Company ID", "column-1", "User Email", "column-2", "Filing State", "column-3", "Filing Year", "column-4",
+		"", "column-5", "")
+	v.wants(v.prepared(path, body), "Submit 2 orders")
+	v.wants(v.page(path+"/columns"), `name="column-4" list="our-fields" value=""`, `name="use-4"`)
+
+	// What is read is left out when its field is emptied, and whoever may not
+	// prepare is not asked.
+	_, body = v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product",
+		"annual-report", "column-1", "", "column-2", "Filing State", "user", "ana@example.com")
+	v.wants(v.prepared(path, body), "Submit 2 orders")
+	v.wants(v.page(path+"/columns"), `name="column-1" list="our-fields" value=""`)
+	other, _ := v.sheet("other.csv", "Company ID,User Email,Sitz,Filing Year\ncomp_1,ana@example.com,DE,2026\n")
+	if body := s.as(ledger.Approver).page(other); strings.Contains(body, "Match your columns") {
+		t.Error("an approver is asked what the columns are")
+	}
 }

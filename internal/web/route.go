@@ -40,7 +40,7 @@ func (s *Site) mux() *http.ServeMux {
 	for _, r := range routes {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) { s.answer(r, w, req) })
 	}
-	mux.HandleFunc("GET /static/{name}", serveStatic)
+	mux.HandleFunc("GET /static/{name...}", serveStatic)
 	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
 		s.answer(route{serve: func(*Site, *request) error { return errNoPage }}, w, req)
 	})

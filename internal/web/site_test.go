@@ -265,6 +265,7 @@ func (v *visitor) sheet(name, content string) (path, body string) {
 	if status != http.StatusOK {
 		v.Fatalf("%d\n%s", status, body)
 	}
+	path = strings.TrimSuffix(path, "/columns") // where its columns are to be checked first
 	return path, v.prepared(path, body)
 }
 
@@ -274,6 +275,16 @@ func (v *visitor) prepared(path, body string) string {
 	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") &&
 		time.Now().Before(deadline); {
 		_, body = v.get(path)
+	}
+	return body
+}
+
+// page gets a page that must be there.
+func (v *visitor) page(path string) string {
+	v.Helper()
+	status, body := v.get(path)
+	if status != http.StatusOK {
+		v.Fatalf("%s: %d\n%s", path, status, body)
 	}
 	return body
 }
@@ -594,7 +605,8 @@ func TestTheWayOfASheet(t *testing.T) {
 	}
 	v.wants(body, "1 cell corrected", "D3")
 	_, body = v.post(path+"/edits/undo", "version", hidden(body, "version"), "edit", "0")
-	v.wants(v.prepared(path, body), "Needs attention")
+	body = v.prepared(path, body)
+	v.wants(body, "Needs attention")
 	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-3-3", "2026")
 	body = v.prepared(path, body)
 	if status, _ := v.post(path+"/edits", "version", version, "cell-3-3", "2027"); status != http.StatusConflict {
@@ -654,23 +666,26 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	const head = "Mandant,Sitz,Jahr,Kontakt\n"
 	const ticked = `name="keep" value="1" checked`
-	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
+	path, _ := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
 	right := []string{"product", "annual-report", "column-0", "Company ID", "column-1", "Filing State", "column-2",
 		"Filing Year"}
-	_, body = v.post(path+"/reading",
-		append([]string{"version", hidden(body, "version"), "column-3", "User Name", "keep", "1"}, right...)...)
-	v.wants(body, ticked)
-	_, body = v.post(path+"/reading",
-		append([]string{"version", hidden(body, "version"), "column-3", "User Email", "keep", "1"}, right...)...)
-	v.wants(v.prepared(path, body), ticked, "Submit 1 order")
-	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
-	v.wants(body, "mapping saved by", ticked, "Submit 1 order")
+	read := func(fields ...string) string {
+		t.Helper()
+		version := hidden(v.page(path+"/columns"), "version")
+		_, body := v.post(path+"/reading", slices.Concat([]string{"version", version}, fields, right)...)
+		return v.prepared(path, body)
+	}
+	read("column-3", "User Name", "keep", "1")
+	v.wants(v.page(path+"/columns"), ticked)
+	v.wants(read("column-3", "User Email", "keep", "1"), "Submit 1 order")
+	v.wants(v.page(path+"/columns"), ticked)
+	again, body := v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
+	v.wants(body, "mapping saved by", "Submit 1 order")
+	v.wants(v.page(again+"/columns"), ticked)
 
 	// What is not to be kept any more is forgotten.
-	_, body = v.get(path)
-	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Email"},
-		right...)...)
-	if body = v.prepared(path, body); strings.Contains(body, ticked) {
+	read("column-3", "User Email")
+	if strings.Contains(v.page(path+"/columns"), ticked) {
 		t.Error("the box is ticked again")
 	}
 	_, body = v.sheet("c.csv", head+"comp_3,DE,2026,ana@example.com\n")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"embed"
@@ -35,7 +36,7 @@ func mustParse() map[string]*template.Template {
 	all := make(map[string]*template.Template)
 	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html",
 		"templates/quote.html", "templates/sign-in-rules.html", "templates/preparing.html",
-		"templates/upload-box.html"}
+		"templates/upload-box.html", "templates/mapping.html"}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, common...))
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
@@ -51,6 +52,7 @@ func mustParse() map[string]*template.Template {
 
 var functions = template.FuncMap{
 	"static":       staticPath,
+	"gridScripts":  func() []string { return gridScripts },
 	"money":        func(c money.Cents) string { return c.Dollars() },
 	"minus":        func(c money.Cents) string { return (-c).Dollars() },
 	"entry":        entryName,
@@ -153,17 +155,18 @@ var assets = mustRead()
 
 func mustRead() map[string]asset {
 	all := make(map[string]asset)
-	entries, err := files.ReadDir("static")
+	err := fs.WalkDir(files, "static", func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		content, err := files.ReadFile(file)
+		sum := sha256.Sum256(content)
+		kind := cmp.Or(mime.TypeByExtension(path.Ext(file)), "text/plain; charset=utf-8")
+		all[strings.TrimPrefix(file, "static/")] = asset{kind, hex.EncodeToString(sum[:6]), content}
+		return err
+	})
 	if err != nil {
 		panic(err)
-	}
-	for _, e := range entries {
-		content, err := files.ReadFile("static/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
-		sum := sha256.Sum256(content)
-		all[e.Name()] = asset{mime.TypeByExtension(path.Ext(e.Name())), hex.EncodeToString(sum[:6]), content}
 	}
 	return all
 }
@@ -176,6 +179,13 @@ func staticPath(name string) (string, error) {
 		return "", fmt.Errorf("there is no static file %s", name)
 	}
 	return "/static/" + name + "?v=" + a.tag, nil
+}
+
+// gridScripts make the table of the Fix page, in the order in which they load.
+var gridScripts = []string{
+	"vendor/slickgrid/slick.core.js", "vendor/slickgrid/slick.interactions.js", "vendor/slickgrid/slick.grid.js",
+	"vendor/slickgrid/slick.cellrangedecorator.js", "vendor/slickgrid/slick.cellrangeselector.js",
+	"vendor/slickgrid/slick.cellselectionmodel.js", "grid-table.js", "grid-store.js", "grid.js",
 }
 
 func serveStatic(w http.ResponseWriter, r *http.Request) {

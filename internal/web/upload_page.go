@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -27,6 +28,7 @@ var sheetRoutes = []route{
 	{pattern: "GET /sheets/{sheet}", may: viewer, serve: (*Site).sheetPage},
 	{pattern: "GET /sheets/{sheet}/live", may: viewer, serve: (*Site).sheetLive},
 	{pattern: "GET /sheets/{sheet}/marked", may: exporter, serve: (*Site).highlightedSheet},
+	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: (*Site).columnsPage},
 	{pattern: "POST /sheets/{sheet}/reading", may: preparer, serve: (*Site).changeColumnMapping},
 	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
 	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).takeBack},
@@ -45,8 +47,8 @@ type sheetPage struct {
 	Products []filing.Product
 	States   []filing.State
 	Columns  []surveyedColumn
-	More     int // columns that are not shown
-	Groups   []columnGroup
+	More     int                   // columns that are not shown
+	Fields   []importer.ColumnInfo // that a column can be mapped to
 	Steps    []step
 	Busy     *progress // it is being prepared
 	Failed   string
@@ -60,40 +62,38 @@ type sheetPage struct {
 	Edits    []correction // what was typed over its cells
 	Marked   bool         // cells would be marked in the sheet given back
 	List     *rowList
+	Grid     bool // shown as a grid to browsers with script
+}
+
+// ApprovePath is the page of the next step.
+func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "?view=cost#quote" }
+
+// viewCookie remembers that a person reads rows as a form, not as a grid.
+const viewCookie = "rows"
+
+// chooseView decides between the grid and the form: by the address, or as it was
+// chosen last.
+func (v *request) chooseView(p *sheetPage) {
+	switch v.r.URL.Query().Get("view") {
+	case "form":
+		v.setCookie(viewCookie, "form", 365*24*time.Hour)
+		return
+	case "grid":
+		v.setCookie(viewCookie, "", -1)
+	case "cost":
+		return
+	default:
+		if c, err := v.r.Cookie(v.site.cookieName(viewCookie)); err == nil && c.Value == "form" {
+			return
+		}
+	}
+	_, pattern := v.site.routes.Handler(&http.Request{Method: http.MethodGet,
+		URL: &url.URL{Path: "/sheets/" + p.Upload.ID + "/grid/rows"}})
+	p.Grid = pattern != "/"
 }
 
 // Number is how many rows have a result.
 func (p *sheetPage) Number(result string) int { return p.Counts[filing.Result(result)] }
-
-// surveyedColumn is a column and what it is mapped to.
-type surveyedColumn struct {
-	importer.ColumnSurvey
-	Mapped  bool   // someone said so
-	Chosen  string // ours
-	LeftOut bool
-}
-
-// maxColumns is how many columns of a sheet are shown: each has all of ours to
-// choose from, and a sheet can have sixteen thousand.
-const maxColumns = 250
-
-// columnGroup is some of the columns that there are to choose from.
-type columnGroup struct {
-	Name    string
-	Columns []importer.ColumnInfo
-}
-
-func grouped(all []importer.ColumnInfo) []columnGroup {
-	var groups []columnGroup
-	for _, c := range all {
-		if n := len(groups); n == 0 || groups[n-1].Name != c.Group {
-			groups = append(groups, columnGroup{Name: c.Group})
-		}
-		last := &groups[len(groups)-1]
-		last.Columns = append(last.Columns, c)
-	}
-	return groups
-}
 
 // step is a station of the way of a sheet.
 type step struct {
@@ -113,46 +113,26 @@ func steps(at int) []step {
 
 func (s *Site) sheetPage(v *request) error {
 	ctx := v.ctx()
-	u, err := s.findUpload(v)
-	if err != nil {
-		return err
-	}
-	p := &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
-	if p.Reading, err = readingOf(u); err != nil {
-		return err
-	}
-	corrected, err := correctionsOf(u)
-	if err != nil {
-		return err
-	}
-	p.Edits = shownEdits(corrected.Edits)
-	p.Survey, err = s.queue.survey(ctx, u)
+	p, err := s.surveyUpload(v)
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
 		p.Problem = err.Error()
-		return v.show("upload.html", u.File, p)
+		return v.show("upload.html", p.Upload.File, p)
 	case err != nil:
 		return err
 	}
-	p.Groups = grouped(importer.ColumnsOf(p.Survey.Product))
-	shown := p.Survey.Columns[:min(len(p.Survey.Columns), maxColumns)]
-	p.More = len(p.Survey.Columns) - len(shown)
-	for _, c := range shown {
-		ours, mapped := p.Reading.said(c)
-		p.Columns = append(p.Columns, surveyedColumn{
-			ColumnSurvey: c,
-			Mapped:       mapped,
-			Chosen:       ours,
-			LeftOut:      mapped && ours == "",
-		})
-	}
+	u := p.Upload
 	if p.Survey.Err != nil {
 		p.Problem = p.Survey.Err.Error()
 		return v.show("upload.html", u.File, p)
 	}
+	if p.Doubts() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
+		return v.redirect("/sheets/" + u.ID + "/columns")
+	}
+	v.chooseView(p)
 	if now := s.queue.prepare(u); now != nil {
-		patience := 1500 * time.Millisecond // a small sheet is read before its reader is
+		patience := 300 * time.Millisecond // a small sheet is read by then; the grid does not wait for it
 		if now.rows.Load() > 0 {
 			patience = 0
 		}
@@ -174,15 +154,6 @@ func (s *Site) sheetPage(v *request) error {
 		return err
 	}
 	return v.show("upload.html", u.File, p)
-}
-
-// HeaderRow is the chosen header row; 0 if none was chosen.
-func (p *sheetPage) HeaderRow() int { return max(0, int(p.Reading.HeaderRow)) }
-
-// Headless reports whether the sheet has no headers, as someone said or as none
-// was found.
-func (p *sheetPage) Headless() bool {
-	return p.Reading.HeaderRow == importer.NoHeader || p.Reading.HeaderRow == 0 && p.Survey.HeaderRow == 0
 }
 
 func (p *sheetPage) busy(now *preparation) {
@@ -207,7 +178,7 @@ func (s *Site) showPrepared(v *request, p *sheetPage) error {
 	}
 	p.Batch = &b
 	if b.Open {
-		p.Steps = steps(3)
+		p.Steps, p.Grid = steps(3), false
 		return nil
 	}
 	if p.Quote, err = quoteOf(p.Upload); err != nil {

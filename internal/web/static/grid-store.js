@@ -1,0 +1,380 @@
+// The rows of the Fix page: fetched page by page as one scrolls, and changed by edits that are saved at once.
+//
+// An edit is shown before it is saved. Edits wait in a queue, which is kept for the tab until the server has
+// confirmed them: a lost connection, a reload or another page loses none. Each request has an identifier, so
+// that the server makes its change once, however often it arrives.
+
+const pageRows = 200; // rows fetched at once
+const mostShown = 500; // rows that an answer returns
+
+class Refusal extends Error {
+  constructor(message, status, signIn) {
+    super(message);
+    this.status = status;
+    this.signIn = signIn;
+  }
+}
+
+class Rows extends EventTarget {
+  constructor(base) {
+    super();
+    this.base = base;
+    this.view = { show: "errors" };
+    this.index = []; // rows by their place in the view; holes where they are not fetched
+    this.places = new Map(); // place by row number
+    this.asked = new Map(); // pages that are fetched, or on their way
+    this.total = 0;
+    this.version = 0;
+    this.generation = 0;
+    this.columns = [];
+    this.counts = {};
+    this.groups = [];
+    this.typed = new Map(); // texts that are not confirmed, by cell
+    this.conflicts = new Map();
+    this.queue = this.restore();
+    this.visible = () => [0, 0];
+    addEventListener("pagehide", () => this.leave());
+    addEventListener("beforeunload", (event) => { if (this.queue.length) event.preventDefault(); });
+  }
+
+  emit(name, detail) { this.dispatchEvent(new CustomEvent(name, { detail })); }
+
+  // Requests
+
+  async ask(path, body) {
+    const options = { headers: { Accept: "application/json" } };
+    if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body), headers: { ...options.headers, "Content-Type": "application/json" } });
+    const response = await fetch(this.base + path, options);
+    const answer = await response.json().catch(() => ({}));
+    if (!response.ok) {
+      if (response.status >= 500 || response.status === 429) throw new TypeError(answer.error ?? `status ${response.status}`);
+      throw new Refusal(answer.error ?? `The server refused the request (status ${response.status}).`, response.status, answer.signIn);
+    }
+    return answer;
+  }
+
+  page(view, from) {
+    const query = new URLSearchParams({ show: view.show ?? "all", from, limit: pageRows });
+    for (const name of ["group", "column", "q", "sort", "dir"]) if (view[name] || view[name] === 0) query.set(name, view[name]);
+    return this.ask(`/rows?${query}`);
+  }
+
+  // Reading
+
+  // open shows another view from its beginning.
+  async open(view) {
+    const generation = ++this.generation;
+    const answer = await this.page(view, 0);
+    if (generation !== this.generation) return false;
+    this.view = view;
+    this.reset();
+    this.place(answer);
+    this.emit("reset", { opened: true });
+    return true;
+  }
+
+  // reload fetches what is visible again, and forgets the rest.
+  async reload() {
+    const generation = ++this.generation;
+    let [first, last] = this.visible();
+    for (;;) {
+      const wanted = [];
+      for (let n = Math.floor(first / pageRows); n <= Math.floor(last / pageRows); n++) wanted.push(n);
+      const answers = await Promise.all(wanted.map((n) => this.page(this.view, n * pageRows)));
+      if (generation !== this.generation) return;
+      const { total } = answers[0];
+      if (first > 0 && first >= total) { // the view has become shorter than its place
+        last = Math.max(0, total - 1);
+        first = Math.max(0, last - 50);
+        continue;
+      }
+      this.reset();
+      for (const answer of answers) this.place(answer);
+      this.emit("reset", {});
+      return;
+    }
+  }
+
+  reset() {
+    this.index = [];
+    this.places.clear();
+    this.asked.clear();
+  }
+
+  place(answer) {
+    this.asked.set(Math.floor(answer.from / pageRows), Promise.resolve());
+    this.total = answer.total;
+    if (JSON.stringify(answer.columns) !== JSON.stringify(this.columns)) {
+      this.columns = answer.columns;
+      this.emit("columns");
+    }
+    answer.rows.forEach((row, i) => {
+      this.index[answer.from + i] = row;
+      this.places.set(row.row, answer.from + i);
+    });
+    this.accept(answer);
+  }
+
+  // accept takes what every answer tells of the whole spreadsheet.
+  accept(answer) {
+    if (answer.version) this.version = Math.max(this.version, answer.version);
+    if (answer.counts) this.counts = answer.counts;
+    if (answer.groups) this.groups = answer.groups;
+    if (answer.state) this.state = answer.state;
+    if (answer.cost) this.cost = answer.cost;
+    this.emit("summary");
+  }
+
+  // need fetches the pages of some places that are not there yet.
+  need(first, last) {
+    const waits = [];
+    const generation = this.generation;
+    for (let n = Math.floor(Math.max(0, first) / pageRows); n <= Math.floor(Math.min(last, this.total - 1) / pageRows); n++) {
+      if (!this.asked.has(n)) {
+        this.asked.set(n, this.page(this.view, n * pageRows).then((answer) => {
+          if (generation !== this.generation) return;
+          this.place(answer);
+          this.emit("rows", answer.rows.map((row) => row.row));
+        }).catch((error) => {
+          if (generation === this.generation) this.asked.delete(n);
+          this.failed(error);
+        }));
+      }
+      waits.push(this.asked.get(n));
+    }
+    return Promise.all(waits);
+  }
+
+  failed(error) {
+    this.emit("status", { kind: "bad", text: error instanceof Refusal ? error.message : "The connection was lost. Scroll or edit to try again.", signIn: error.signIn });
+  }
+
+  // Cells
+
+  key(row, column, header) { return column < 0 ? `${row} ${header}` : `${row} ${column}`; }
+
+  text(row, column) {
+    return this.typed.get(this.key(row.row, column))?.text ?? row.cells[column] ?? "";
+  }
+
+  saving(row, column) { return this.typed.has(this.key(row.row, column)); }
+
+  // Writing
+
+  // put changes cells: [{row, column, header, text}], row being the row's number.
+  put(cells) {
+    const changed = [];
+    for (const cell of cells) {
+      const row = this.index[this.places.get(cell.row)];
+      const key = this.key(cell.row, cell.column, cell.header);
+      const was = cell.was ?? this.typed.get(key)?.text ?? (cell.column < 0 ? "" : row?.cells[cell.column]) ?? "";
+      const secret = this.columns.find((c) => c.index === cell.column)?.secret;
+      if (was === cell.text && !secret) continue;
+      changed.push({ row: cell.row, column: cell.column, header: cell.header, text: cell.text, was, secret });
+    }
+    if (!changed.length) return Promise.resolve(null);
+    const last = this.queue.at(-1);
+    let job = last;
+    if (!last?.cells || last.sent || last.cells.length + changed.length > 4000) {
+      job = this.job({ cells: [] });
+    }
+    for (const cell of changed) {
+      const key = this.key(cell.row, cell.column, cell.header);
+      const before = job.cells.find((c) => this.key(c.row, c.column, c.header) === key);
+      if (before) before.text = cell.text;
+      else job.cells.push(cell);
+      this.typed.set(key, { text: cell.secret ? "•••" : cell.text, job });
+      this.conflicts.delete(key);
+    }
+    this.emit("rows", changed.map((cell) => cell.row));
+    this.keep();
+    this.pump();
+    return job.done;
+  }
+
+  exclude(rows, out) { return this.send(out ? { exclude: rows } : { include: rows }); }
+  bulk(bulk) { return this.send({ bulk }); }
+  undo(change) { return this.send({ path: "/undo", change }); }
+  redo(change) { return this.send({ path: "/redo", change }); }
+  preview(bulk) { return this.ask("/changes", { id: crypto.randomUUID(), version: this.version, bulk, preview: true }); }
+
+  send(what) {
+    const job = this.job(what);
+    this.keep();
+    this.pump();
+    return job.done;
+  }
+
+  job(what) {
+    const job = { id: this.identifier(), ...what };
+    job.done = new Promise((resolve, reject) => Object.assign(job, { resolve, reject }));
+    job.done.catch(() => {}); // the status tells it
+    this.queue.push(job);
+    return job;
+  }
+
+  identifier() { return [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join(""); }
+
+  body(job) {
+    const { id, cells, exclude, include, bulk, change } = job;
+    const [first, last] = this.visible();
+    const near = [...this.places].filter(([, at]) => at >= first - 100 && at <= last + 100).map(([row]) => row);
+    const shown = [...new Set([...(cells ?? []).map((cell) => cell.row), ...near])].slice(0, mostShown);
+    return {
+      id, version: this.version, exclude, include, bulk, change, shown,
+      cells: cells?.map(({ row, column, header, text, was }) => ({ row, column, header: header ?? "", text, was })),
+    };
+  }
+
+  async pump() {
+    if (this.pumping) return;
+    this.pumping = true;
+    await null; // edits of one action are one request
+    let tries = 0;
+    while (this.queue.length) {
+      const [job] = this.queue;
+      job.sent = true;
+      if (!tries) this.emit("status", { kind: "busy", text: "Saving…" });
+      let answer;
+      try {
+        answer = await this.ask(job.path ?? "/changes", this.body(job));
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.signIn) {
+          tries++;
+          const seconds = Math.min(2 ** (tries - 1), 15);
+          this.emit("status", error.signIn
+            ? { kind: "bad", text: "Not saved: you are signed out.", signIn: error.signIn }
+            : { kind: "bad", text: `Not saved: no connection. Trying again ${seconds > 1 ? `in ${seconds} seconds` : "now"}…` });
+          await new Promise((resolve) => { this.hurry = resolve; setTimeout(resolve, seconds * 1000); });
+          continue;
+        }
+        this.settle(job);
+        this.problem = error.message;
+        job.reject(error);
+        this.emit("refused", error.message);
+        continue;
+      }
+      tries = 0;
+      this.problem = "";
+      this.settle(job);
+      this.finish(job, answer);
+      job.resolve(answer);
+    }
+    this.pumping = false;
+    this.emit("status", this.problem ? { kind: "bad", text: `Not saved: ${this.problem}` } : { kind: "ok", text: "All changes saved" });
+    this.emit("idle");
+  }
+
+  // settle removes a job that is answered.
+  settle(job) {
+    this.queue.shift();
+    for (const [key, typed] of this.typed) if (typed.job === job) this.typed.delete(key);
+    this.keep();
+  }
+
+  finish(job, answer) {
+    const touched = (job.cells ?? []).map((cell) => cell.row);
+    for (const row of answer.rows ?? []) {
+      const at = this.places.get(row.row);
+      if (at !== undefined) this.index[at] = row;
+      touched.push(row.row);
+    }
+    for (const conflict of answer.conflicts ?? []) {
+      const key = this.key(conflict.row, conflict.column, conflict.header);
+      this.conflicts.set(key, conflict);
+      const row = this.index[this.places.get(conflict.row)];
+      if (row && conflict.column >= 0) row.cells[conflict.column] = conflict.theirs;
+    }
+    this.accept(answer);
+    this.emit("rows", touched);
+    if (answer.conflicts?.length) this.emit("conflicts", answer.conflicts);
+    if (!job.cells) this.reload().catch((error) => this.failed(error));
+  }
+
+  // flushed waits until everything is saved.
+  flushed() {
+    if (!this.queue.length) return Promise.resolve();
+    this.hurry?.();
+    return new Promise((resolve) => this.addEventListener("idle", resolve, { once: true }));
+  }
+
+  // What is not saved is kept for the tab; Social Security numbers are not.
+
+  keep() {
+    try {
+      const kept = this.queue.map(({ id, cells, exclude, include, bulk, change, path }) => (
+        { id, exclude, include, bulk, change, path, cells: cells?.filter((cell) => !cell.secret) }));
+      if (kept.length) sessionStorage.setItem(`unsaved ${this.base}`, JSON.stringify(kept));
+      else sessionStorage.removeItem(`unsaved ${this.base}`);
+    } catch { /* no storage: the page asks before it is left */ }
+  }
+
+  restore() {
+    let kept = [];
+    try {
+      kept = JSON.parse(sessionStorage.getItem(`unsaved ${this.base}`) ?? "[]");
+    } catch { /* no storage */ }
+    this.queue = [];
+    for (const { id, ...what } of kept) {
+      const job = this.job(what);
+      job.id = id;
+      for (const cell of job.cells ?? []) this.typed.set(this.key(cell.row, cell.column, cell.header), { text: cell.text, job });
+    }
+    return this.queue;
+  }
+
+  // leave sends what is not on its way yet while the page closes. The identifier keeps it from being done twice.
+  leave() {
+    for (const job of this.queue) {
+      if (job.sent && !this.hurry) continue;
+      const body = JSON.stringify(this.body(job));
+      if (body.length > 60_000) return;
+      fetch(this.base + (job.path ?? "/changes"), { method: "POST", body, keepalive: true, headers: { "Content-Type": "application/json" } }).catch(() => {});
+    }
+  }
+
+  // Changes of other people, and what the server finds meanwhile
+
+  listen() {
+    if (this.source) return;
+    this.source = new EventSource(`${this.base}/live`);
+    const on = (name, act) => this.source.addEventListener(name, (event) => {
+      this.waits = 0;
+      let data;
+      try { data = JSON.parse(event.data); } catch { data = event.data; }
+      act?.(data);
+    });
+    on("beat");
+    on("version", (data) => {
+      const version = Number(data?.version ?? data);
+      if (version > this.version) this.refresh(version);
+    });
+    on("state", (state) => this.accept({ state: state.state ?? state, cost: state.cost }));
+    on("counts", (counts) => this.accept({ counts: counts.counts ?? counts }));
+    on("groups", (groups) => this.accept({ groups: groups.groups ?? groups }));
+    on("cost", (cost) => this.accept({ cost }));
+    on("gone", () => this.emit("gone"));
+    this.source.addEventListener("error", () => {
+      this.deaf();
+      this.waits = Math.min((this.waits ?? 0) + 1, 5);
+      this.timer = setTimeout(() => { this.listen(); this.refresh(); }, 1000 * 2 ** (this.waits - 1));
+    });
+  }
+
+  deaf() {
+    clearTimeout(this.timer);
+    this.source?.close();
+    this.source = null;
+  }
+
+  // refresh reloads soon: several events are one reload. Unsaved edits go first, and an open editor is left
+  // alone. A version that an own edit has made is here already.
+  refresh(version = Infinity) {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(async () => {
+      await this.flushed();
+      if (this.editing?.()) this.refresh(version);
+      else if (version > this.version) this.reload().catch((error) => this.failed(error));
+    }, 250);
+  }
+}
