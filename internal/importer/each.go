@@ -255,47 +255,60 @@ func (l *finalPass) noteDates() (notes []string) {
 // add takes in the next rows of the sheet.
 func (l *finalPass) add(rows []Row) error {
 	for i := range rows {
-		r := &rows[i]
-		l.rows++
-		if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
-			l.addDates(r)
-		}
-		var duplicate []Problem // of a company that another row gives by its ID
-		if r.Result == filing.Ready && r.createsCompany {
-			before := len(r.Problems)
-			if err := l.namesakes.assignCompany(r); err != nil {
-				return err
-			}
-			duplicate = slices.Clone(r.Problems[before:])
-		}
-		if r.Result == filing.Ready {
-			if first, repeated := l.seen.of(r.keys, r.Number); repeated {
-				r.skip(fmt.Sprintf("duplicate of row %d", first))
-				r.isRepeat = true
-				r.Problems = append(r.Problems, duplicate...)
-				r.Problems = append(r.Problems, Problem{
-					Sheet:       l.im.sheet,
-					Row:         r.Number,
-					ColumnIndex: -1,
-					Severity:    Warning,
-					Rule:        "row.repeat",
-					Message:     r.Message + "; this row is skipped",
-				})
-			} else {
-				l.noAgent += oneIf(r.noAgent)
-				l.newCompanies += oneIf(r.createsCompany)
-			}
-		}
-		switch {
-		case r.notAFiling && len(l.notFilings) < quotedRows:
-			l.notFilings = append(l.notFilings, fmt.Sprintf("%d (%s)", r.Number, l.quote(r)))
-		case r.notAFiling:
-			l.notFilings = append(l.notFilings, strconv.Itoa(r.Number))
-		case r.hidden:
-			l.hidden++
+		if err := l.addRow(&rows[i]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// addRow takes in the next row of the sheet.
+func (l *finalPass) addRow(r *Row) error {
+	l.rows++
+	if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
+		l.addDates(r)
+	}
+	var duplicate []Problem // of a company that another row gives by its ID
+	if r.Result == filing.Ready && r.createsCompany {
+		before := len(r.Problems)
+		if err := l.namesakes.assignCompany(r); err != nil {
+			return err
+		}
+		duplicate = slices.Clone(r.Problems[before:])
+	}
+	if r.Result == filing.Ready {
+		if first, repeated := l.seen.of(r.keys, r.Number); repeated {
+			l.im.skipRepeat(r, first, duplicate)
+		} else {
+			l.noAgent += oneIf(r.noAgent)
+			l.newCompanies += oneIf(r.createsCompany)
+		}
+	}
+	switch {
+	case r.notAFiling && len(l.notFilings) < quotedRows:
+		l.notFilings = append(l.notFilings, fmt.Sprintf("%d (%s)", r.Number, l.quote(r)))
+	case r.notAFiling:
+		l.notFilings = append(l.notFilings, strconv.Itoa(r.Number))
+	case r.hidden:
+		l.hidden++
+	}
+	return nil
+}
+
+// skipRepeat skips a row that orders what an earlier row orders. The problems of
+// its company stay.
+func (im *Import) skipRepeat(r *Row, first int, ofCompany []Problem) {
+	r.skip(fmt.Sprintf("duplicate of row %d", first))
+	r.isRepeat = true
+	r.Problems = append(r.Problems, ofCompany...)
+	r.Problems = append(r.Problems, Problem{
+		Sheet:       im.sheet,
+		Row:         r.Number,
+		ColumnIndex: -1,
+		Severity:    Warning,
+		Rule:        "row.repeat",
+		Message:     r.Message + "; this row is skipped",
+	})
 }
 
 // quotedRows is how many rows that are not filings are quoted.

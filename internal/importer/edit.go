@@ -281,6 +281,19 @@ func (all edits) hash(salt string) string {
 	return hex.EncodeToString(whole.Sum(nil))[:16]
 }
 
+// hashExcluded represents the excluded rows in the batch's identity. It is empty
+// for none.
+func hashExcluded(excluded map[int]string) string {
+	if len(excluded) == 0 {
+		return ""
+	}
+	whole := sha256.New()
+	for _, row := range slices.Sorted(maps.Keys(excluded)) {
+		fmt.Fprintf(whole, "%d %q\n", row, excluded[row])
+	}
+	return hex.EncodeToString(whole.Sum(nil))[:16]
+}
+
 // rowReader reads the rows of a sheet with the edits applied.
 type rowReader struct {
 	*sheet.Reader

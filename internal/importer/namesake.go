@@ -49,18 +49,22 @@ func (n *namesakes) load() error {
 		}
 		c.checkChunk(s)
 		for i := range s.rows {
-			request := s.rows[i].Read
-			if request == nil || request.Company.Ref == "" || request.Company.Sheet.LegalName == "" {
-				continue
-			}
-			folded := filing.FoldLegalName(request.Company.Sheet.LegalName)
-			one := namesake{request.Company.Ref, s.rows[i].Number, request.Company.Sheet.FormationState,
-				request.Order.FilingState}
-			if !slices.ContainsFunc(n.named[folded],
-				func(o namesake) bool { return o.ref == one.ref && o.home == one.home && o.filedIn == one.filedIn }) {
-				n.named[folded] = append(n.named[folded], one)
-			}
+			n.add(&s.rows[i])
 		}
+	}
+}
+
+// add takes in a row with a Company ID and a name.
+func (n *namesakes) add(r *Row) {
+	request := r.Read
+	if request == nil || request.Company.Ref == "" || request.Company.Sheet.LegalName == "" {
+		return
+	}
+	folded := filing.FoldLegalName(request.Company.Sheet.LegalName)
+	one := namesake{request.Company.Ref, r.Number, request.Company.Sheet.FormationState, request.Order.FilingState}
+	if !slices.ContainsFunc(n.named[folded],
+		func(o namesake) bool { return o.ref == one.ref && o.home == one.home && o.filedIn == one.filedIn }) {
+		n.named[folded] = append(n.named[folded], one)
 	}
 }
 
@@ -89,6 +93,9 @@ func (n *namesakes) assignCompany(r *Row) error {
 		fmt.Sprintf(
 			"possible duplicate: row %d lists this company as %s. This row uses that company, and no new company is "+
 				"created: enter the Company ID, or correct the name", found[0].row, found[0].ref))
+	for _, other := range found {
+		problem.Suggest = append(problem.Suggest, other.ref)
+	}
 	if len(found) > 1 {
 		problem.Severity = Error
 		problem.Message = fmt.Sprintf(

@@ -30,6 +30,11 @@ type Problem struct {
 	Rule     string   `json:"rule"`    // a stable name
 	Message  string   `json:"message"` // what is wrong and what to do
 
+	// Suggest are texts that the cell may be meant to hold, the likeliest first:
+	// each is read without this problem. They are empty where the rules know none.
+	Suggest []string `json:"-"`
+	Confirm bool     `json:"-"` // entering Suggest[0] confirms the row as it is
+
 	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 if the sheet has no such column, or for another sheet
 
 	elsewhere *ledger.Place // on another sheet
@@ -81,6 +86,9 @@ func (c *checker) addProblem(b *binding, value string, severity Severity, rule, 
 	}
 	if b.index >= 0 {
 		p.Cell = sheet.CellName(b.index, p.Row)
+	}
+	if c.suggests && value != "" && value != masked {
+		p.Suggest = c.suggestionsFor(b, rule, value)
 	}
 	c.row.Problems = append(c.row.Problems, p)
 }

@@ -236,6 +236,7 @@ func (im *Import) identity() string {
 		parts = append(parts, "--visible-only")
 	}
 	option("--edits", im.edits.hash(o.EditSalt))
+	option("--excluded", hashExcluded(o.Excluded))
 	option("--again", o.Again)
 	if o.Run != nil {
 		option("--season", o.Run.ID)

@@ -75,6 +75,8 @@ type checker struct {
 
 	row      *Row
 	officers []officerAt // of the row's request
+	suggests bool        // problems get suggestions
+	probe    *checker    // reads suggestions; nil until the first
 }
 
 func (im *Import) newChecker() *checker {
@@ -105,6 +107,10 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 			return
 		}
 		out.Priority = c.run.Priority
+	}
+	if by, excluded := c.im.options.Excluded[in.Number]; excluded {
+		out.skip("Excluded by " + by)
+		return
 	}
 	if in.Hidden && c.im.options.VisibleOnly {
 		out.skip(isHidden)

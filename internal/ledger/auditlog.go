@@ -138,6 +138,18 @@ func (a *auditing) record(ctx context.Context, tx *sql.Tx, now time.Time) error 
 	return insertAuditEvent(ctx, tx, a.act, now)
 }
 
+// noteAudit sets the note of the event that the change at hand records, for a
+// note that is known only within the change.
+func noteAudit(ctx context.Context, tx *sql.Tx, note string) error {
+	a, _ := ctx.Value(auditKey{}).(*auditing)
+	if a == nil || a.recorded {
+		return nil
+	}
+	a.act.Note = filing.HideSSNs(note)
+	_, err := tx.ExecContext(ctx, `UPDATE acts SET note = $2 WHERE id = $1`, a.act.ID, a.act.Note)
+	return err
+}
+
 // end lets the context's other changes go on.
 func (a *auditing) end(committed bool) {
 	if a == nil {

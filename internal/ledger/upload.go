@@ -249,6 +249,56 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 	return nil
 }
 
+// Edit changes what is corrected in a sheet, whoever has changed it since: change
+// gets the sheet as it is now, inside the transaction, and returns its edits, and
+// what the audit log notes of the change. The batch that was prepared of it stays until DropPrepared. Edit returns the sheet
+// as it was, in its new version. It returns ErrNotFound, ErrStale for a sheet that
+// was submitted, and the error of change.
+func (l Uploads) Edit(ctx context.Context, id string, change func(Upload) (edits []byte, note string, err error)) (Upload, error) {
+	var u Upload
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
+		u, err = l.scanUpload(tx.QueryRowContext(ctx, `SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id).Scan)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if u.Batch != "" {
+			var open bool
+			err := tx.QueryRowContext(ctx, `SELECT open FROM batches WHERE id = $1`, u.Batch).Scan(&open)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			if open {
+				return ErrStale
+			}
+		}
+		after, note := u, ""
+		if after.Edits, note, err = change(u); err != nil {
+			return err
+		}
+		edits, err := l.sealEdits(&after)
+		if err != nil {
+			return err
+		}
+		if err := noteAudit(ctx, tx, note); err != nil {
+			return err
+		}
+		u.Version++
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE uploads SET edits = $2, version = $3, batch = '', quote = '', changed_at = $4 WHERE id = $1`,
+			id, edits, u.Version, toMillis(l.now())); err != nil {
+			return err
+		}
+		return contribute(ctx, tx, uploadObject(id), auditPerson(ctx), PartEdit)
+	})
+	if err != nil {
+		return u, fmt.Errorf("change the spreadsheet %s: %w", u.File, err)
+	}
+	return u, nil
+}
+
 // SetPrepared records the batch that was prepared of a version of a sheet,
 // and what it was quoted. It returns ErrStale where that is not the present one.
 func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch string, quote []byte) error {

@@ -187,6 +187,7 @@ func options(u ledger.Upload) (importer.Options, error) {
 		Again:       r.Again,
 		Edits:       c.Edits,
 		EditSalt:    c.Salt,
+		Excluded:    c.Excluded,
 		OnPage:      true,
 		Now:         time.Now(),
 	}, err

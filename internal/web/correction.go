@@ -19,8 +19,11 @@ import (
 // Security numbers: the batch's ID contains a hash of them, and the salt prevents
 // guessing numbers from it.
 type corrections struct {
-	Salt  string          `json:"salt"`
-	Edits []importer.Edit `json:"edits"`
+	Salt     string          `json:"salt"`
+	Edits    []importer.Edit `json:"edits"`
+	Excluded map[int]string  `json:"excluded,omitempty"` // rows, by number, with who excluded them
+	Changes  []gridChange    `json:"changes,omitempty"`  // in the grid, the oldest first
+	Last     int             `json:"last,omitempty"`     // the number of the last change
 }
 
 func correctionsOf(u ledger.Upload) (corrections, error) {

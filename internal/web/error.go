@@ -85,6 +85,10 @@ var known = []struct {
 
 // showError answers a request with the page of an error.
 func (s *Site) showError(v *request, err error) {
+	if v.asked.json && !(errors.Is(err, errSignIn) && v.isForPage()) {
+		s.sendError(v, err)
+		return
+	}
 	if errors.Is(err, ledger.ErrDone) {
 		if v.byScript() {
 			s.refuseScript(v, errUploadedTwice)
@@ -123,7 +127,7 @@ func (s *Site) showError(v *request, err error) {
 		s.refuseScript(v, t)
 		return
 	}
-	if t == errSignIn && v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html") {
+	if t == errSignIn && v.isForPage() {
 		_ = v.redirect("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))
 		return
 	}
@@ -152,6 +156,11 @@ func (s *Site) refuseScript(v *request, t *httpError) {
 	if err := v.writeJSON(t.Status, body); err != nil {
 		s.Log.Error("error response failed", "err", err)
 	}
+}
+
+// isForPage reports whether a browser asks for a page to show.
+func (v *request) isForPage() bool {
+	return v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html")
 }
 
 // insteadOfWaiting is what helps sooner, by the scope of the failures.

@@ -220,6 +220,19 @@ var ways = []way{
 		},
 	},
 	{
+		name: "corrected in the grid by another than who uploads and submits",
+		uses: []string{"POST /sheets/{sheet}/grid/changes", "POST /sheets/{sheet}/grid/undo",
+			"POST /sheets/{sheet}/grid/redo"},
+		one: func(w *walk) {
+			path, _ := w.helper.sheet("a.csv",
+				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,26,ana@example.com\n")
+			w.one.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"2026","was":"26"}]}`)
+			w.one.json(path+"/grid/undo", `{"id":"%s"}`, nil)
+			w.one.json(path+"/grid/redo", `{"id":"%s"}`, nil)
+			w.helper.submit(path, w.helper.settled(path))
+		},
+	},
+	{
 		name: "uploaded by another than who submits",
 		one: func(w *walk) {
 			path, body := w.one.sheet("a.csv",

@@ -71,6 +71,7 @@ type prepareQueue struct {
 
 	mu      sync.Mutex
 	of      map[string]*preparation // by upload
+	resting map[string]*time.Timer  // uploads that were changed a moment ago
 	surveys map[string]*importer.Survey
 }
 
@@ -106,12 +107,18 @@ func newPrepareQueue(s *Site) *prepareQueue {
 		cancel:  cancel,
 		room:    make(chan struct{}, readAtOnce),
 		of:      make(map[string]*preparation),
+		resting: make(map[string]*time.Timer),
 		surveys: make(map[string]*importer.Survey),
 	}
 }
 
 func (p *prepareQueue) close() {
 	p.cancel()
+	p.mu.Lock()
+	for _, t := range p.resting {
+		t.Stop()
+	}
+	p.mu.Unlock()
 	p.running.Wait()
 }
 

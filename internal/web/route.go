@@ -14,6 +14,7 @@ type route struct {
 	may     []ledger.Role // any of them; see the sets below
 	serve   func(*Site, *request) error
 	upload  bool // the body holds a file, which its handler reads
+	json    bool // requests and answers are JSON, errors too
 }
 
 // Who may do what. Accounts without a role reach only their own settings.
@@ -30,8 +31,8 @@ var (
 )
 
 var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
-	sheetRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes, accountRoutes,
-	sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes,
+	sheetRoutes, gridRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes,
+	accountRoutes, sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes,
 	designRoutes)
 
 // mux serves the table.

@@ -74,6 +74,7 @@ type Site struct {
 	routes      *http.ServeMux // the table of routes
 	handler     http.Handler
 	queue       *prepareQueue
+	drafts      *draftCache
 	broadcaster *broadcaster
 	watched     *seats // pages that are watched
 	uploads     *seats // files on their way in
@@ -98,6 +99,7 @@ func New(c Config) *Site {
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
 	}
 	s.queue = newPrepareQueue(s)
+	s.drafts = newDraftCache(s)
 	s.routes = s.mux()
 	s.handler = network.Compress(s.guard(s.routes))
 	s.Ledger.AuditLog().OnRecord(s.logAct)

@@ -1,0 +1,698 @@
+package importer
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// ErrDraftTooLarge is returned for a file with more rows or cells than a Draft
+// holds.
+var ErrDraftTooLarge = errors.New("the spreadsheet is too large to be edited in a grid")
+
+// What a Draft holds at most.
+const (
+	maxDraftRows  = 100_000
+	maxDraftBytes = 160 << 20
+)
+
+// Draft is a file that is held in memory with the result of each row, so that an
+// edit is checked within a moment. After any edits its rows are those that an
+// Import with these edits has: both use one checker.
+//
+// It is not for concurrent use. The caller closes it.
+type Draft struct {
+	options  Options // without edits
+	file     *sheet.File
+	im       *Import // of the present edits
+	checker  *checker
+	base     []sheet.Row // of the sheet that is read, as the file has them
+	first    int         // the index in base of the first row below the header
+	rows     []DraftRow  // those below the header; rows[i] is base[first+i]
+	scratch  draft       // of the row that is being checked
+	orders   map[key][]int32
+	creates  int // ready rows that create their company
+	edits    []Edit
+	excluded map[int]string
+	records  map[string]filing.Company // that were looked up, by reference
+	size     int64
+}
+
+// DraftRow is a row of a Draft. It is valid until the next change.
+type DraftRow struct {
+	Row                // without its request
+	Blank       bool   // the edits cleared all of its cells: an Import does not have it
+	Name        string // the company's name in the sheet
+	Ref         string // the company as the sheet names it to the filing service; "" for none
+	ServiceName string // the company's name at the filing service; "" while it is not known
+	NameDiffers bool   // the row is not sent because the names differ
+
+	orders  bool // it was ready before repeats were looked for
+	creates bool // the same, and it creates its company
+}
+
+// DraftColumn is a column of a Draft.
+type DraftColumn struct {
+	Index    int
+	Header   string
+	Label    string   // the column of ours that it is read as; empty if it is not used
+	Field    string   // the filing service's field
+	Required bool     // every row needs it
+	Secret   bool     // it holds Social Security numbers
+	Choices  []string // nil if any text may be typed
+	Added    bool     // the edits added it
+}
+
+// OpenDraft reads a file as a Draft. The edits and exclusions of the options
+// are applied.
+func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
+	im, err := OpenReader(name, bytes.NewReader(content), int64(len(content)), o)
+	if err != nil {
+		return nil, err
+	}
+	d := &Draft{
+		options:  im.options,
+		file:     im.file,
+		edits:    o.Edits,
+		excluded: o.Excluded,
+		size:     int64(len(content)),
+	}
+	d.options.Sheet, d.options.ours = o.Sheet, nil
+	if err := d.use(im); err != nil {
+		im.Close()
+		return nil, hideInError(err)
+	}
+	return d, nil
+}
+
+// Close closes the file.
+func (d *Draft) Close() error { return d.file.Close() }
+
+// use reads the sheet of an Import, unless it is held already, and checks all
+// of its rows.
+func (d *Draft) use(im *Import) error {
+	if d.base == nil || d.im.sheet != im.sheet {
+		base, size, err := readBase(im)
+		if err != nil {
+			return err
+		}
+		d.base, d.size = base, d.size+size
+	}
+	if err := checkPlaces(im, d.base); err != nil {
+		return err
+	}
+	d.adopt(im)
+	d.first = 0
+	for d.first < len(d.base) && d.base[d.first].Number <= im.layout.row {
+		d.first++
+	}
+	return d.checkAll()
+}
+
+// adopt checks rows as an Import does from here on.
+func (d *Draft) adopt(im *Import) {
+	d.im, d.checker = im, im.newChecker()
+	d.checker.suggests = true
+}
+
+// checkPlaces refuses edits of rows that the sheet does not have.
+func checkPlaces(im *Import, base []sheet.Row) error {
+	over := im.edits.of(im.sheet)
+	if over == nil {
+		return nil
+	}
+	for _, row := range slices.Sorted(maps.Keys(over.rows)) {
+		if !hasRow(base, row) {
+			return im.missingRow(row)
+		}
+	}
+	return nil
+}
+
+func (im *Import) missingRow(row int) error {
+	return (&rowReader{im: im, sheet: im.sheet, pending: []int{row}}).missingRow()
+}
+
+func hasRow(base []sheet.Row, number int) bool {
+	_, found := slices.BinarySearchFunc(base, number, func(r sheet.Row, n int) int { return r.Number - n })
+	return found
+}
+
+// readBase reads all rows of the sheet without the edits.
+func readBase(im *Import) (rows []sheet.Row, size int64, err error) {
+	r, err := im.file.Rows(im.sheet)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Close()
+	const perRow, perCell = 400, 24 // bytes, with the row's result
+	for {
+		var block sheet.Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			return rows, size, nil
+		} else if err != nil {
+			return nil, 0, err
+		}
+		for _, row := range block.Rows {
+			size += perRow + perCell*int64(len(row.Cells))
+			for i := range row.Cells {
+				size += int64(len(row.Cells[i].Text))
+			}
+		}
+		if rows = append(rows, block.Rows...); len(rows) > maxDraftRows || size > maxDraftBytes {
+			return nil, 0, ErrDraftTooLarge
+		}
+	}
+}
+
+// Size is about how many bytes of memory the Draft takes.
+func (d *Draft) Size() int64 { return d.size }
+
+// Len is how many rows there are, with those that the edits made blank.
+func (d *Draft) Len() int { return len(d.rows) }
+
+// At returns a row by its index.
+func (d *Draft) At(i int) *DraftRow { return &d.rows[i] }
+
+// Find returns a row by its number; nil for none.
+func (d *Draft) Find(number int) *DraftRow {
+	if i := d.indexOf(number); i >= 0 {
+		return &d.rows[i]
+	}
+	return nil
+}
+
+func (d *Draft) indexOf(number int) int {
+	i, found := slices.BinarySearchFunc(d.base[d.first:], number,
+		func(r sheet.Row, number int) int { return r.Number - number })
+	if !found {
+		return -1
+	}
+	return i
+}
+
+// Sheet is the name of the sheet that is read; empty for a CSV.
+func (d *Draft) Sheet() string { return d.im.sheet }
+
+// Product is the main product of the rows.
+func (d *Draft) Product() filing.Product { return d.im.product }
+
+// Edits are the present edits.
+func (d *Draft) Edits() []Edit { return d.edits }
+
+// Excluded are the present exclusions.
+func (d *Draft) Excluded() map[int]string { return d.excluded }
+
+// Columns lists the columns.
+func (d *Draft) Columns() []DraftColumn {
+	im := d.im
+	all := make([]DraftColumn, len(im.layout.headings))
+	for i, h := range im.layout.headings {
+		all[i] = DraftColumn{Index: i, Header: h.text, Secret: slices.Contains(im.mapping.secret, i)}
+	}
+	if o := im.edits.of(im.sheet); o != nil {
+		for i := range o.added {
+			all[o.width+i].Added = true
+		}
+	}
+	for _, b := range im.mapping.bindings {
+		if b == nil || b.index < 0 || b.index >= len(all) {
+			continue
+		}
+		c := &all[b.index]
+		c.Label, c.Field, c.Choices = b.column.header, b.column.field, b.column.values()
+		c.Required = slices.Contains(templates[im.product].needed, b.id)
+	}
+	return all
+}
+
+// Masked returns the cells of a row without Social Security numbers.
+func (d *Draft) Masked(r *DraftRow) []sheet.Cell { return d.im.masked(r.Cells) }
+
+// Text returns the text of a cell as it is now, with a secret.
+func (d *Draft) Text(row, column int) string {
+	r := d.Find(row)
+	if r == nil || column < 0 || column >= len(r.Cells) {
+		return ""
+	}
+	return r.Cells[column].Text
+}
+
+// FileText returns the text of a cell without the edits. For a column that they
+// added, it is empty.
+func (d *Draft) FileText(row, column int) string {
+	i := d.indexOf(row)
+	if i < 0 || column < 0 {
+		return ""
+	}
+	if o := d.im.edits.of(d.im.sheet); o != nil && len(o.added) > 0 && column >= o.width {
+		if column < o.width+len(o.added) {
+			return ""
+		}
+		column -= len(o.added)
+	}
+	if cells := d.base[d.first+i].Cells; column < len(cells) {
+		return cells[column].Text
+	}
+	return ""
+}
+
+// ColumnOf returns the index of a column of ours by its name; -1 if the sheet
+// does not have it.
+func (d *Draft) ColumnOf(header string) int {
+	w, ok := wordings[filing.FoldName(header)]
+	if !ok {
+		return -1
+	}
+	if b := d.im.mapping.binding(w.column); b != nil && b.officer == nil {
+		return b.index
+	}
+	if o := d.im.edits.of(d.im.sheet); o != nil {
+		if at := slices.Index(o.added, columns[w.column].header); at >= 0 {
+			return o.width + at
+		}
+	}
+	return -1
+}
+
+// Set puts edits and exclusions in place of the present ones, and checks the
+// rows that this may change. It returns the numbers of the rows of which
+// something changed, in order. After an error nothing has changed.
+func (d *Draft) Set(edits []Edit, excluded map[int]string) (changed []int, err error) {
+	rows, touched, wide := d.diff(edits, excluded)
+	over := d.im.edits.of(d.im.sheet)
+	if wide || over == nil && len(edits) > 0 {
+		return d.recognize(edits, excluded, touched)
+	}
+	for row := range touched {
+		if len(rows[row]) > 0 && !hasRow(d.base, row) {
+			return nil, hideInError(d.im.missingRow(row))
+		}
+	}
+	if over != nil {
+		for row := range touched {
+			delete(over.rows, row)
+			for _, e := range rows[row] {
+				e.Column = d.placed(over, e)
+				over.rows[row] = append(over.rows[row], e)
+			}
+		}
+	}
+	d.edits, d.excluded = edits, excluded
+	d.im.options.Edits, d.im.options.Excluded = edits, excluded
+	return d.recheck(slices.Sorted(maps.Keys(touched)))
+}
+
+// placed returns the column of an edit of the sheet that is read.
+func (d *Draft) placed(over *overlay, e Edit) int {
+	if e.Column >= 0 {
+		return e.Column
+	}
+	w := wordings[filing.FoldName(e.Header)]
+	if at := slices.Index(over.added, columns[w.column].header); at >= 0 {
+		return over.width + at
+	}
+	return d.ColumnOf(e.Header)
+}
+
+// diff finds the rows that differ between the present edits and others, and
+// returns the others by row. wide reports that the columns may be others too:
+// cells of the first rows, of another sheet or of a column that the file does
+// not have were touched.
+func (d *Draft) diff(edits []Edit, excluded map[int]string) (rows map[int][]Edit, touched map[int]struct{},
+	wide bool) {
+	before, names := byRow(d.edits)
+	rows, others := byRow(edits)
+	head := d.im.layout.row
+	if n := len(d.im.head); n > 0 {
+		head = max(head, d.im.head[n-1].Number)
+	}
+	touched, wide = make(map[int]struct{}), !slices.Equal(names, others)
+	note := func(row int, all []Edit) {
+		touched[row] = struct{}{}
+		wide = wide || row <= head || d.im.officers != nil || slices.ContainsFunc(all,
+			func(e Edit) bool { return e.Sheet != "" && !strings.EqualFold(e.Sheet, d.im.sheet) })
+	}
+	for row, all := range rows {
+		if !slices.Equal(all, before[row]) {
+			note(row, all)
+		}
+	}
+	for row, all := range before {
+		if len(rows[row]) == 0 {
+			note(row, all)
+		}
+	}
+	for row, by := range excluded {
+		if was, had := d.excluded[row]; !had || was != by {
+			touched[row] = struct{}{}
+		}
+	}
+	for row := range d.excluded {
+		if _, still := excluded[row]; !still {
+			touched[row] = struct{}{}
+		}
+	}
+	return rows, touched, wide
+}
+
+// byRow groups edits by row. names are those of the columns that edits name, in
+// the order in which they first do.
+func byRow(edits []Edit) (rows map[int][]Edit, names []string) {
+	rows = make(map[int][]Edit, len(edits))
+	for _, e := range edits {
+		rows[e.Row] = append(rows[e.Row], e)
+		if e.Column < 0 && !slices.Contains(names, e.Header) {
+			names = append(names, e.Header)
+		}
+	}
+	return rows, names
+}
+
+// recognize reads the columns again, for edits that may change them. If they are
+// what they were, only the touched rows are checked again.
+func (d *Draft) recognize(edits []Edit, excluded map[int]string, touched map[int]struct{}) ([]int, error) {
+	o := d.options
+	o.Edits, o.Excluded = edits, excluded
+	next, err := o.openOn(d.file)
+	if err != nil {
+		return nil, hideInError(err)
+	}
+	if next.sheet == d.im.sheet {
+		if err := checkPlaces(next, d.base); err != nil {
+			return nil, hideInError(err)
+		}
+	}
+	same := d.im.readsAs(next)
+	d.edits, d.excluded = edits, excluded
+	if same {
+		d.adopt(next)
+		return d.recheck(slices.Sorted(maps.Keys(touched)))
+	}
+	if err := d.use(next); err != nil {
+		return nil, hideInError(err)
+	}
+	changed := make([]int, len(d.rows))
+	for i := range d.rows {
+		changed[i] = d.rows[i].Number
+	}
+	return changed, nil
+}
+
+// openOn is Open for a file that is open already.
+func (o Options) openOn(f *sheet.File) (*Import, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	m, err := newMatcher(&o)
+	if err != nil {
+		return nil, err
+	}
+	im, err := o.beginOn(f, m)
+	if err != nil {
+		return nil, err
+	}
+	return im, im.readLayout(m)
+}
+
+// readsAs reports whether two Imports of one file read a row in the same way.
+func (im *Import) readsAs(other *Import) bool {
+	if im.officers != nil || other.officers != nil {
+		return false
+	}
+	a, b := im.edits.of(im.sheet), other.edits.of(other.sheet)
+	var added, others []string
+	if a != nil {
+		added = a.added
+	}
+	if b != nil {
+		others = b.added
+	}
+	return im.sheet == other.sheet && im.product == other.product && im.detected == other.detected &&
+		im.layout.row == other.layout.row && slices.Equal(added, others) &&
+		reflect.DeepEqual(im.layout.headings, other.layout.headings) && reflect.DeepEqual(im.mapping, other.mapping)
+}
+
+// checkRow checks a row with its edits. Its request is in the scratch.
+func (d *Draft) checkRow(i int) {
+	r := &d.rows[i]
+	in := d.base[d.first+i]
+	blank := false
+	if over := d.im.edits.of(d.im.sheet); over != nil {
+		blank = !over.apply(&in)
+	}
+	d.checker.check(&in, &r.Row, &d.scratch)
+	if r.Blank = blank; blank {
+		r.skip("The row is blank")
+	}
+	r.orders, r.creates = r.Result == filing.Ready, r.Result == filing.Ready && r.createsCompany
+	r.Name, r.Ref, r.ServiceName, r.NameDiffers = "", "", "", false
+	if b := d.im.mapping.binding(legalName); b != nil && b.index < len(r.Cells) {
+		r.Name = r.Cells[b.index].Text
+	}
+	if r.Read != nil {
+		r.Ref = r.Read.Company.Ref
+	}
+}
+
+// finish ends the check of a row: it is compared with the record of its company,
+// and forgets its request.
+func (d *Draft) finish(r *DraftRow) {
+	if record, known := d.records[r.Ref]; known && r.Ref != "" {
+		r.ServiceName = record.LegalName
+		if r.Result == filing.Ready && r.Request != nil {
+			d.compare(r, record)
+		}
+	}
+	r.Request, r.Read = nil, nil
+}
+
+// compare adds what differs between a ready row and the filing service's record
+// of its company.
+func (d *Draft) compare(r *DraftRow, record filing.Company) {
+	for _, difference := range r.Request.Differences(record) {
+		w := wordings[filing.FoldName(difference.Column.Header)]
+		severity := Warning
+		if !difference.Warning {
+			severity = Error
+		}
+		p := d.im.problemAt(&r.Row, w.column, severity, difference.Rule, difference.Message)
+		if difference.Suggest != "" {
+			p.Suggest, p.Confirm = []string{difference.Suggest}, true
+		}
+		r.Problems = append(r.Problems, p)
+		if severity == Error && r.Result != filing.Invalid {
+			r.Result, r.Message = filing.Invalid, difference.Message
+		}
+		r.NameDiffers = r.NameDiffers || severity == Error && difference.Rule == filing.RecordRule+"name"
+	}
+}
+
+// checkAll checks all rows, in their order.
+func (d *Draft) checkAll() error {
+	if n := len(d.base) - d.first; cap(d.rows) < n {
+		d.rows = make([]DraftRow, n)
+	} else {
+		d.rows = d.rows[:n]
+	}
+	d.orders, d.creates = make(map[key][]int32, len(d.rows)), 0
+	final := d.im.newFinalPass()
+	final.namesakes.read, final.namesakes.named = true, make(map[string][]namesake)
+	if d.im.mapping.binding(companyID) != nil && d.im.mapping.binding(legalName) != nil {
+		for i := range d.rows {
+			if d.checkRow(i); !d.rows[i].Blank {
+				final.namesakes.add(&d.rows[i].Row)
+			}
+		}
+	}
+	for i := range d.rows {
+		d.checkRow(i)
+		r := &d.rows[i]
+		d.creates += oneIf(r.creates)
+		if err := final.addRow(&r.Row); err != nil {
+			return err
+		}
+		if r.orders = r.orders && r.Result != filing.Invalid; r.orders {
+			for _, k := range r.keys {
+				if all := d.orders[k]; len(all) == 0 || all[len(all)-1] != int32(i) {
+					d.orders[k] = append(all, int32(i))
+				}
+			}
+		}
+		d.finish(r)
+	}
+	final.note()
+	return nil
+}
+
+// recheck checks rows again, and those that repeat what they ordered or order.
+func (d *Draft) recheck(numbers []int) (changed []int, err error) {
+	again := make(map[int]struct{}, len(numbers))
+	creates := d.creates // below, of the rows as they are now
+	for _, number := range numbers {
+		i := d.indexOf(number)
+		if i < 0 {
+			continue // an excluded row that the file does not have, or a header
+		}
+		again[i] = struct{}{}
+		r := &d.rows[i]
+		for _, k := range r.keys {
+			if r.orders {
+				d.forget(k, int32(i), again)
+			}
+		}
+		creates -= oneIf(r.creates)
+		d.checkRow(i)
+		creates += oneIf(r.creates)
+		for _, k := range r.keys {
+			if r.orders {
+				d.enter(k, int32(i), again)
+			}
+		}
+	}
+	if d.creates > 0 || creates > 0 {
+		// A row may be the company that another row describes without its ID.
+		return d.recheckAll()
+	}
+	all := slices.Sorted(maps.Keys(again))
+	changed = make([]int, len(all))
+	for n, i := range all {
+		changed[n] = d.rows[i].Number
+		d.checkRow(i)
+		r := &d.rows[i]
+		if first, repeated := d.repeats(r, int32(i)); repeated {
+			d.im.skipRepeat(&r.Row, first, nil)
+		}
+		d.finish(r)
+	}
+	return changed, nil
+}
+
+// recheckAll checks all rows again.
+func (d *Draft) recheckAll() (changed []int, err error) {
+	if err := d.checkAll(); err != nil {
+		return nil, err
+	}
+	changed = make([]int, len(d.rows))
+	for i := range d.rows {
+		changed[i] = d.rows[i].Number
+	}
+	return changed, nil
+}
+
+// repeats reports whether earlier rows order all that a row orders, and the
+// first row that orders the first of it; see [firstRows].
+func (d *Draft) repeats(r *DraftRow, i int32) (first int, repeated bool) {
+	if !r.orders {
+		return 0, false
+	}
+	seen := make(firstRows, len(r.keys))
+	for _, k := range r.keys {
+		if earliest := d.orders[k]; len(earliest) > 0 && earliest[0] < i {
+			seen[k] = int32(d.rows[earliest[0]].Number)
+		}
+	}
+	return seen.of(r.keys, r.Number)
+}
+
+// enter notes that a row orders a key, and has the others that do checked again.
+func (d *Draft) enter(k key, i int32, again map[int]struct{}) {
+	all := d.orders[k]
+	if at, found := slices.BinarySearch(all, i); !found {
+		all = slices.Insert(all, at, i)
+	}
+	d.orders[k] = all
+	for _, other := range all {
+		again[int(other)] = struct{}{}
+	}
+}
+
+// forget is the opposite of enter.
+func (d *Draft) forget(k key, i int32, again map[int]struct{}) {
+	all := d.orders[k]
+	if at, found := slices.BinarySearch(all, i); found {
+		all = slices.Delete(all, at, at+1)
+	}
+	if len(all) == 0 {
+		delete(d.orders, k)
+		return
+	}
+	d.orders[k] = all
+	for _, other := range all {
+		again[int(other)] = struct{}{}
+	}
+}
+
+// SetRecords adds what the filing service has of companies, by the reference in
+// the sheet, and compares the rows with it. It returns the numbers of the rows
+// that name them.
+func (d *Draft) SetRecords(records map[string]filing.Company) (changed []int) {
+	if d.records == nil {
+		d.records = make(map[string]filing.Company, len(records))
+	}
+	fresh := make(map[string]bool, len(records))
+	for ref, record := range records {
+		if old, known := d.records[ref]; !known || !reflect.DeepEqual(old, record) {
+			d.records[ref], fresh[ref] = record, true
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	for i := range d.rows {
+		r := &d.rows[i]
+		if r.Ref == "" || !fresh[r.Ref] {
+			continue
+		}
+		changed = append(changed, r.Number)
+		if d.creates > 0 && r.creates {
+			continue // its ID came from another row: it is compared when it is sent
+		}
+		d.checkRow(i)
+		if first, repeated := d.repeats(r, int32(i)); repeated {
+			d.im.skipRepeat(&r.Row, first, nil)
+		}
+		d.finish(r)
+	}
+	return changed
+}
+
+// Refs lists the companies that rows name and whose records are not known yet.
+func (d *Draft) Refs() []string {
+	seen := make(map[string]bool)
+	var refs []string
+	for i := range d.rows {
+		ref := d.rows[i].Ref
+		if _, known := d.records[ref]; known || ref == "" || seen[ref] {
+			continue
+		}
+		seen[ref] = true
+		refs = append(refs, ref)
+	}
+	return refs
+}
+
+// Tally counts the rows by result. A row is warned if it has a warning and no
+// error.
+func (d *Draft) Tally() (t Tally, warned int) {
+	for i := range d.rows {
+		r := &d.rows[i]
+		t.add(r.Result)
+		warned += oneIf(r.Warned())
+	}
+	return t, warned
+}
+
+// Warned reports whether the row is sent with a warning.
+func (r *DraftRow) Warned() bool { return r.Result == filing.Ready && len(r.Problems) > 0 }
+
+// IsNote reports whether the row is not a filing, but a heading, a note or a
+// total, or is blank.
+func (r *DraftRow) IsNote() bool { return r.notAFiling || r.Blank }

@@ -1,0 +1,423 @@
+package web
+
+import (
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// gridRoutes serve the rows of an upload to the grid, which edits them.
+var gridRoutes = []route{
+	{pattern: "GET /sheets/{sheet}/grid/rows", may: viewer, serve: (*Site).gridRows, json: true},
+	{pattern: "GET /sheets/{sheet}/grid/changes", may: viewer, serve: (*Site).gridChanges, json: true},
+	{pattern: "POST /sheets/{sheet}/grid/changes", may: preparer, serve: (*Site).changeGrid, json: true},
+	{pattern: "POST /sheets/{sheet}/grid/undo", may: preparer, serve: (*Site).undoInGrid, json: true},
+	{pattern: "POST /sheets/{sheet}/grid/redo", may: preparer, serve: (*Site).redoInGrid, json: true},
+}
+
+// gridPage is the answer to a request for rows.
+type gridPage struct {
+	Version int          `json:"version"`
+	Counts  gridCounts   `json:"counts"`
+	Columns []gridColumn `json:"columns"`
+	Groups  []gridGroup  `json:"groups"`
+	State   gridState    `json:"state"`
+	Cost    gridCost     `json:"cost"`
+	Total   int          `json:"total"`
+	From    int          `json:"from"`
+	Rows    []gridRow    `json:"rows"`
+}
+
+// gridCounts count rows. Ready rows include those with warnings.
+type gridCounts struct {
+	All      int `json:"all"`
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Ready    int `json:"ready"`
+	Skipped  int `json:"skipped"`
+}
+
+type gridColumn struct {
+	Index    int      `json:"index"`
+	Header   string   `json:"header"`
+	Label    string   `json:"label"`
+	Ours     bool     `json:"ours"`
+	Required bool     `json:"required"`
+	Secret   bool     `json:"secret"`
+	Choices  []string `json:"choices,omitempty"`
+}
+
+type gridRow struct {
+	Row         int           `json:"row"`
+	Result      filing.Result `json:"result"`
+	Message     string        `json:"message,omitempty"`
+	Name        string        `json:"name"`
+	ServiceName string        `json:"serviceName"`
+	NameDiffers bool          `json:"nameDiffers"`
+	Excluded    bool          `json:"excluded"`
+	Cells       []any         `json:"cells"` // texts, or a secretCell
+	Problems    []gridProblem `json:"problems"`
+}
+
+// secretCell stands for a cell that holds a Social Security number.
+type secretCell struct {
+	Secret bool `json:"secret"`
+}
+
+type gridProblem struct {
+	Column   int               `json:"column"` // -1 for a column that the sheet lacks, or of another sheet
+	Header   string            `json:"header,omitempty"`
+	Sheet    string            `json:"sheet,omitempty"` // another sheet than the rows'
+	Cell     string            `json:"cell,omitempty"`
+	Severity importer.Severity `json:"severity"`
+	Rule     string            `json:"rule"`
+	Message  string            `json:"message"`
+	Suggest  []string          `json:"suggest"`
+	Confirm  bool              `json:"confirm"`
+}
+
+// gridState says what the background preparation does.
+type gridState struct {
+	Stage   string `json:"stage"`
+	Done    int    `json:"done"`
+	Total   int    `json:"total"`
+	Busy    bool   `json:"busy"`
+	Problem string `json:"problem"`
+}
+
+type gridCost struct {
+	Text  string `json:"text"`
+	Rows  int    `json:"rows"`
+	Ready bool   `json:"ready"` // it is of the present version
+}
+
+// Rows of one answer.
+const (
+	gridRowsUsual = 200
+	gridRowsMost  = 1000
+)
+
+// gridQuery says which rows are asked for.
+type gridQuery struct {
+	show, group, search, sort string
+	column                    int // -1 for any
+	descending                bool
+	from, limit               int
+}
+
+func parseGridQuery(v *request) gridQuery {
+	ask := v.r.URL.Query()
+	q := gridQuery{
+		show:       ask.Get("show"),
+		group:      ask.Get("group"),
+		search:     strings.ToLower(shortened(strings.TrimSpace(ask.Get("q")), 200)),
+		sort:       ask.Get("sort"),
+		descending: ask.Get("dir") == "desc",
+		column:     -1,
+		limit:      gridRowsUsual,
+	}
+	if n, err := strconv.Atoi(ask.Get("column")); err == nil {
+		q.column = n
+	}
+	if n, err := strconv.Atoi(ask.Get("from")); err == nil {
+		q.from = max(0, n)
+	}
+	if n, err := strconv.Atoi(ask.Get("limit")); err == nil {
+		q.limit = min(max(1, n), gridRowsMost)
+	}
+	return q
+}
+
+// gridRows lists rows of an upload.
+func (s *Site) gridRows(v *request) error {
+	q := parseGridQuery(v)
+	var page gridPage
+	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
+		d := h.draft
+		page = gridPage{Version: h.version, Counts: countRows(d), From: q.from, State: s.gridState(u)}
+		page.Columns = gridColumnsOf(d)
+		groups := groupProblems(d)
+		page.Groups = shownGroups(groups)
+		page.Cost = gridCostOf(u)
+		found := findRows(d, groups, q)
+		page.Total = len(found)
+		shown := found[min(q.from, len(found)):]
+		page.Rows = gridRowsOf(d, shown[:min(q.limit, len(shown))])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.sendJSON(http.StatusOK, page)
+}
+
+// useDraft calls f with the draft of the request's upload. What keeps it from
+// being read is the reader's to correct.
+func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) error {
+	err := s.drafts.use(v.ctx(), v.r.PathValue("sheet"), f)
+	format := new(sheet.FormatError)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return errNoSheet
+	case errors.Is(err, importer.ErrDraftTooLarge):
+		return &httpError{http.StatusRequestEntityTooLarge, "The spreadsheet is too large for the grid",
+			"Nothing was changed. Correct its errors in the list below."}
+	case errors.As(err, &format):
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
+	}
+	return err
+}
+
+func countRows(d *importer.Draft) gridCounts {
+	t, warned := d.Tally()
+	return gridCounts{All: t.Rows, Errors: t.Invalid, Warnings: warned, Ready: t.Ready, Skipped: t.Skipped}
+}
+
+func gridCostOf(u ledger.Upload) gridCost {
+	q, err := quoteOf(u)
+	if err != nil || q == nil || q.Problem != "" {
+		return gridCost{}
+	}
+	return gridCost{Text: q.TotalText(), Rows: q.Rows, Ready: true}
+}
+
+// gridState is the state of the preparation of an upload.
+func (s *Site) gridState(u ledger.Upload) gridState {
+	if u.Batch != "" && len(u.Quote) > 0 {
+		q, err := quoteOf(u)
+		if err == nil && q != nil && q.Problem != "" {
+			return gridState{Stage: "The cost is not known", Problem: q.Problem}
+		}
+		return gridState{Stage: "Ready"}
+	}
+	now := s.queue.current(u)
+	if now == nil {
+		return gridState{Stage: string(stageWaits), Busy: true}
+	}
+	select {
+	case <-now.done:
+		if now.err != nil {
+			return gridState{Stage: "Not prepared", Problem: sentence(now.err.Error())}
+		}
+	default:
+	}
+	at := now.stage.Load().(stage)
+	state := gridState{Stage: string(at), Busy: true}
+	state.Done, state.Total = now.counts(at)
+	return state
+}
+
+// findRows finds the rows that are asked for, by their index.
+func findRows(d *importer.Draft, groups []*problemGroup, q gridQuery) []int {
+	var only map[int]bool
+	if q.group != "" {
+		only = make(map[int]bool)
+		if at := slices.IndexFunc(groups, func(g *problemGroup) bool { return g.Key == q.group }); at >= 0 {
+			for _, row := range groups[at].rows {
+				only[row] = true
+			}
+		}
+	}
+	var found []int
+	for i := range d.Len() {
+		r := d.At(i)
+		if only != nil && !only[r.Number] || !shownIn(r, q.show) {
+			continue
+		}
+		if q.search != "" && !rowHas(d, r, q) {
+			continue
+		}
+		if q.search == "" && q.column >= 0 && !slices.ContainsFunc(r.Problems,
+			func(p importer.Problem) bool { return p.ColumnIndex == q.column }) {
+			continue
+		}
+		found = append(found, i)
+	}
+	sortRows(d, found, q)
+	return found
+}
+
+// shownIn reports whether a row belongs to a part of the rows.
+func shownIn(r *importer.DraftRow, show string) bool {
+	switch show {
+	case "errors":
+		return r.Result == filing.Invalid
+	case "warnings":
+		return r.Warned()
+	case "ready":
+		return r.Result == filing.Ready
+	case "skipped":
+		return r.Result == filing.Skipped
+	}
+	return true
+}
+
+// rowHas reports whether a row has the text that is searched for.
+func rowHas(d *importer.Draft, r *importer.DraftRow, q gridQuery) bool {
+	if q.column < 0 && (strconv.Itoa(r.Number) == q.search ||
+		strings.Contains(strings.ToLower(r.ServiceName), q.search)) {
+		return true
+	}
+	for i, cell := range d.Masked(r) {
+		if (q.column < 0 || q.column == i) && strings.Contains(strings.ToLower(cell.Text), q.search) {
+			return true
+		}
+	}
+	return false
+}
+
+// resultOrder sorts rows by what there is to do.
+var resultOrder = map[filing.Result]int{filing.Invalid: 0, filing.Ready: 1, filing.Skipped: 2}
+
+func sortRows(d *importer.Draft, found []int, q gridQuery) {
+	by := func(a, b int) int { return cmp.Compare(a, b) }
+	if column, err := strconv.Atoi(q.sort); err == nil {
+		texts := make(map[int]string, len(found))
+		for _, i := range found {
+			if cells := d.Masked(d.At(i)); column >= 0 && column < len(cells) {
+				texts[i] = strings.ToLower(cells[column].Text)
+			}
+		}
+		by = func(a, b int) int { return cmp.Or(strings.Compare(texts[a], texts[b]), cmp.Compare(a, b)) }
+	} else if q.sort == "result" {
+		by = func(a, b int) int {
+			return cmp.Or(resultOrder[d.At(a).Result]-resultOrder[d.At(b).Result], cmp.Compare(a, b))
+		}
+	}
+	slices.SortFunc(found, func(a, b int) int {
+		if q.descending {
+			return by(b, a)
+		}
+		return by(a, b)
+	})
+}
+
+// gridRowsOf are rows as the grid shows them.
+func gridRowsOf(d *importer.Draft, indexes []int) []gridRow {
+	columns := d.Columns()
+	rows := make([]gridRow, 0, len(indexes))
+	for _, i := range indexes {
+		rows = append(rows, gridRowOf(d, columns, d.At(i)))
+	}
+	return rows
+}
+
+func gridRowOf(d *importer.Draft, columns []importer.DraftColumn, r *importer.DraftRow) gridRow {
+	_, excluded := d.Excluded()[r.Number]
+	row := gridRow{
+		Row:         r.Number,
+		Result:      r.Result,
+		Message:     r.Message,
+		Name:        filing.HideSSNs(r.Name),
+		ServiceName: r.ServiceName,
+		NameDiffers: r.NameDiffers,
+		Excluded:    excluded,
+		Cells:       make([]any, len(columns)),
+		Problems:    make([]gridProblem, 0, len(r.Problems)),
+	}
+	cells := d.Masked(r)
+	for i := len(columns); i < len(cells); i++ {
+		row.Cells = append(row.Cells, "")
+	}
+	for i := range row.Cells {
+		row.Cells[i] = ""
+		if i >= len(cells) {
+			continue
+		}
+		if c, _ := columnAt(columns, i); c.Secret && cells[i].Text != "" {
+			row.Cells[i] = secretCell{true}
+			continue
+		}
+		row.Cells[i] = cells[i].Text
+	}
+	for i := range r.Problems {
+		row.Problems = append(row.Problems, gridProblemOf(d, &r.Problems[i]))
+	}
+	return row
+}
+
+func gridProblemOf(d *importer.Draft, p *importer.Problem) gridProblem {
+	shown := gridProblem{
+		Column:   p.ColumnIndex,
+		Cell:     p.Cell,
+		Severity: p.Severity,
+		Rule:     p.Rule,
+		Message:  p.Message,
+		Suggest:  p.Suggest,
+		Confirm:  p.Confirm,
+	}
+	if shown.Suggest == nil {
+		shown.Suggest = []string{}
+	}
+	if p.ColumnIndex < 0 {
+		shown.Header = p.Column
+		if p.Sheet != d.Sheet() {
+			shown.Sheet = p.Sheet
+		}
+	}
+	return shown
+}
+
+// sendJSON answers with JSON.
+func (v *request) sendJSON(status int, body any) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "Accept-Encoding")
+	const worthIt = 1400 // bytes of a packet
+	if len(content) < worthIt || !strings.Contains(v.r.Header.Get("Accept-Encoding"), "gzip") {
+		v.w.WriteHeader(status)
+		_, _ = v.w.Write(content) // the reader may have left
+		return nil
+	}
+	h.Set("Content-Encoding", "gzip")
+	v.w.WriteHeader(status)
+	out, _ := gzip.NewWriterLevel(v.w, gzip.BestSpeed)
+	_, _ = out.Write(content)
+	_ = out.Close()
+	return nil
+}
+
+// jsonError is the answer to a request that failed.
+type jsonError struct {
+	Error  string `json:"error"`
+	SignIn string `json:"signIn,omitempty"`
+}
+
+// sendError answers a request for JSON with an error.
+func (s *Site) sendError(v *request, err error) {
+	if v.r.Context().Err() != nil {
+		return // the client has left
+	}
+	t := new(httpError)
+	if errors.As(err, &t) {
+		s.recordDenied(v, t)
+	} else {
+		t = s.explain(v, err)
+	}
+	if errors.Is(err, sheet.ErrBusy) {
+		v.w.Header().Set("Retry-After", "30")
+	}
+	answer := jsonError{Error: t.Title + ". " + t.Text}
+	if t == errSignIn {
+		answer.SignIn = "/sign-in"
+	}
+	if err := v.sendJSON(t.Status, answer); err != nil {
+		s.Log.Error("answer failed", "err", err)
+	}
+}

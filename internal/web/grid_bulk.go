@@ -1,0 +1,165 @@
+package web
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/text"
+)
+
+// errNoGroup is returned for a group that is no longer there.
+var errNoGroup = badRequest("These rows have changed since. Nothing was changed. Refresh the page, then try again.")
+
+// bulkCells are the cells that a change of many sets, with what the change is
+// called.
+func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err error) {
+	switch b.Op {
+	case "group":
+		return e.groupCells(b)
+	case "set":
+		return e.columnCells(b)
+	case "replace":
+		return e.replacedCells(b)
+	}
+	return nil, "", errForm
+}
+
+// groupCells are the cells of a group with one of its corrections. With a text,
+// all of them get that.
+func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, label string, err error) {
+	for _, g := range groupProblems(e.draft) {
+		if g.Key != b.Group {
+			continue
+		}
+		fix := gridFix{Text: b.Text}
+		if b.Text == "" {
+			if b.Fix < 0 || b.Fix >= len(g.Fixes) {
+				return nil, "", errNoGroup
+			}
+			fix = g.Fixes[b.Fix]
+		}
+		chosen := rowSet(b.Rows)
+		for _, c := range g.cells {
+			if chosen != nil && !chosen[c.row] {
+				continue
+			}
+			to := fix.Text
+			if fix.Each {
+				if len(c.suggest) == 0 {
+					continue
+				}
+				to = c.suggest[0]
+			}
+			cells = append(cells, gridCell{Row: c.row, Column: c.column, Header: c.header, Text: to})
+		}
+		return cells, e.bulkLabel(g.gridGroup, fix, len(cells)), nil
+	}
+	return nil, "", errNoGroup
+}
+
+func (e *gridEditor) bulkLabel(g gridGroup, fix gridFix, n int) string {
+	switch {
+	case g.Kind == "name":
+		return text.Count(n, "name") + " confirmed"
+	case fix.Each:
+		return fmt.Sprintf("%s: %s corrected", g.Label, text.Count(n, "cell"))
+	}
+	return e.columnLabel(g.Column, g.Header, n, fix.Text)
+}
+
+// columnLabel says that cells of a column were set. A secret is not quoted.
+func (e *gridEditor) columnLabel(column int, header string, n int, to string) string {
+	name := header
+	c, ok := columnAt(e.columns, column)
+	if ok {
+		name = columnName(c)
+	}
+	if c.Secret || to == "" {
+		return fmt.Sprintf("%s: %s changed", name, text.Count(n, "cell"))
+	}
+	return fmt.Sprintf("%s: %s set to %s", name, text.Count(n, "cell"), text.Shorten(to, 60))
+}
+
+func rowSet(rows []int) map[int]bool {
+	if rows == nil {
+		return nil
+	}
+	set := make(map[int]bool, len(rows))
+	for _, row := range rows {
+		set[row] = true
+	}
+	return set
+}
+
+// columnCells are the cells of a column, in all rows or in some.
+func (e *gridEditor) columnCells(b *gridBulk) (cells []gridCell, label string, err error) {
+	chosen := rowSet(b.Rows)
+	for i := range e.draft.Len() {
+		r := e.draft.At(i)
+		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show) || r.IsNote() {
+			continue
+		}
+		cells = append(cells, gridCell{Row: r.Number, Column: b.Column, Header: b.Header, Text: b.Text})
+	}
+	return cells, e.columnLabel(b.Column, b.Header, len(cells), b.Text), nil
+}
+
+// replacedCells are the cells of a column that hold a text, with another in its
+// place. A column of -1 is every column that is not secret.
+func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, label string, err error) {
+	if b.Find == "" && !b.Whole {
+		return nil, "", badRequest("Enter the text to find. Nothing was changed.")
+	}
+	replace := replacer(b)
+	chosen := rowSet(b.Rows)
+	for i := range e.draft.Len() {
+		r := e.draft.At(i)
+		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show) || r.IsNote() {
+			continue
+		}
+		cells = append(cells, e.replacedIn(r, b.Column, replace)...)
+	}
+	return cells, "Find and replace: " + text.Count(len(cells), "cell"), nil
+}
+
+func (e *gridEditor) replacedIn(r *importer.DraftRow, column int, replace func(string) (string, bool)) []gridCell {
+	var cells []gridCell
+	masked := e.draft.Masked(r)
+	for i, c := range e.columns {
+		if c.Secret || column >= 0 && column != i {
+			continue
+		}
+		present := ""
+		if i < len(masked) {
+			present = masked[i].Text
+			if present != r.Cells[i].Text {
+				continue // a part of it is hidden
+			}
+		}
+		if to, found := replace(present); found && to != present {
+			cells = append(cells, gridCell{Row: r.Number, Column: i, Text: to, Was: &present})
+		}
+	}
+	return cells
+}
+
+// replacer returns what becomes of a text, and whether it has what is searched
+// for.
+func replacer(b *gridBulk) func(string) (string, bool) {
+	switch {
+	case b.Whole && b.Case:
+		return func(s string) (string, bool) { return b.Replace, s == b.Find }
+	case b.Whole:
+		return func(s string) (string, bool) { return b.Replace, strings.EqualFold(s, b.Find) }
+	case b.Case:
+		return func(s string) (string, bool) {
+			return strings.ReplaceAll(s, b.Find, b.Replace), strings.Contains(s, b.Find)
+		}
+	}
+	any := regexp.MustCompile("(?i)" + regexp.QuoteMeta(b.Find))
+	return func(s string) (string, bool) {
+		return any.ReplaceAllLiteralString(s, b.Replace), any.MatchString(s)
+	}
+}

@@ -1,0 +1,290 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/text"
+)
+
+// gridGroup is a problem that many rows share, with what corrects all of them.
+type gridGroup struct {
+	Key      string            `json:"key"`
+	Column   int               `json:"column"`
+	Header   string            `json:"header,omitempty"` // of a column that the sheet lacks
+	Label    string            `json:"label"`
+	Value    string            `json:"value"`
+	Rule     string            `json:"rule"`
+	Severity importer.Severity `json:"severity"`
+	Rows     int               `json:"rows"`
+	Message  string            `json:"message"`
+	Fixes    []gridFix         `json:"fixes"`
+	Kind     string            `json:"kind"` // "value", "rule" or "name"
+}
+
+// gridFix corrects the rows of a group: all cells get one text, or each its own
+// first suggestion.
+type gridFix struct {
+	Label string `json:"label"`
+	Text  string `json:"text,omitempty"`
+	Each  bool   `json:"each,omitempty"`
+}
+
+// problemGroup is a group with its cells.
+type problemGroup struct {
+	gridGroup
+	rows  []int // numbers, in order
+	cells []groupCell
+}
+
+// groupCell is a cell of a group, and what the rules suggest for it.
+type groupCell struct {
+	row, column int
+	header      string // of a column that the sheet lacks
+	suggest     []string
+}
+
+const maxGroups = 50
+
+// shownGroups are the groups that the grid lists.
+func shownGroups(all []*problemGroup) []gridGroup {
+	shown := make([]gridGroup, 0, min(len(all), maxGroups))
+	for _, g := range all[:min(len(all), maxGroups)] {
+		shown = append(shown, g.gridGroup)
+	}
+	return shown
+}
+
+// problemPlace is what the problems of a group have in common.
+type problemPlace struct {
+	column   int
+	header   string
+	rule     string
+	severity importer.Severity
+	value    string
+}
+
+// groupProblems groups the problems of all rows by column, rule and value. The
+// largest group of errors comes first.
+func groupProblems(d *importer.Draft) []*problemGroup {
+	columns := d.Columns()
+	byValue := make(map[problemPlace]*problemGroup)
+	var places []problemPlace
+	for i := range d.Len() {
+		r := d.At(i)
+		if r.Result == filing.Skipped {
+			continue
+		}
+		for n := range r.Problems {
+			p := &r.Problems[n]
+			if p.Sheet != d.Sheet() || r.Result == filing.Ready && p.Severity == importer.Error {
+				continue
+			}
+			place := problemPlace{p.ColumnIndex, "", p.Rule, p.Severity, p.Value}
+			if p.ColumnIndex < 0 {
+				place.header = p.Column
+			}
+			if isNameRule(p) {
+				if !p.Confirm {
+					continue // the cell to confirm it in is the one to correct
+				}
+				place.value, place.column, place.header = "", -1, p.Column
+			}
+			g := byValue[place]
+			if g == nil {
+				g = newGroup(columns, p, place)
+				byValue[place] = g
+				places = append(places, place)
+			}
+			g.rows = append(g.rows, r.Number)
+			g.cells = append(g.cells, groupCell{r.Number, p.ColumnIndex, p.Column, p.Suggest})
+		}
+	}
+	all := mergeSmall(byValue, places)
+	for _, g := range all {
+		g.finish(columns)
+	}
+	slices.SortStableFunc(all, func(a, b *problemGroup) int {
+		if a.Severity != b.Severity {
+			return strings.Compare(string(a.Severity), string(b.Severity)) // errors before warnings
+		}
+		return cmp.Compare(b.Rows, a.Rows)
+	})
+	return all
+}
+
+// isNameRule reports whether a problem is that of a name that differs at the
+// filing service.
+func isNameRule(p *importer.Problem) bool { return p.Rule == filing.RecordRule+"name" }
+
+func newGroup(columns []importer.DraftColumn, p *importer.Problem, place problemPlace) *problemGroup {
+	g := &problemGroup{gridGroup: gridGroup{
+		Column:   place.column,
+		Header:   place.header,
+		Value:    place.value,
+		Rule:     p.Rule,
+		Severity: p.Severity,
+		Message:  p.Message,
+		Kind:     "value",
+	}}
+	if isNameRule(p) {
+		g.Kind = "name"
+	}
+	return g
+}
+
+// mergeSmall makes one group of the values of a column and rule that occur once
+// each, and of those of which each cell has a correction of its own.
+func mergeSmall(byValue map[problemPlace]*problemGroup, places []problemPlace) []*problemGroup {
+	single := make(map[problemPlace]int) // how many values of one row a rule has
+	rule := func(p problemPlace) problemPlace { p.value = ""; return p }
+	for _, p := range places {
+		if len(byValue[p].rows) == 1 || isOfEach(byValue[p].Rule) {
+			single[rule(p)]++
+		}
+	}
+	var all []*problemGroup
+	merged := make(map[problemPlace]*problemGroup)
+	for _, p := range places {
+		g := byValue[p]
+		if g.Kind == "name" || len(g.rows) > 1 && !isOfEach(g.Rule) || single[rule(p)] < 2 {
+			all = append(all, g)
+			continue
+		}
+		into := merged[rule(p)]
+		if into == nil {
+			into = g
+			into.Kind, into.Value = "rule", ""
+			merged[rule(p)] = into
+			all = append(all, into)
+			continue
+		}
+		into.rows, into.cells = append(into.rows, g.rows...), append(into.cells, g.cells...)
+	}
+	return all
+}
+
+// isOfEach reports whether the values of a rule are corrected each in its own way.
+func isOfEach(rule string) bool {
+	folded := strings.ToLower(rule)
+	for _, part := range []string{"zip", "postal", "date", "phone", "email"} {
+		if strings.Contains(folded, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish names a group and its corrections.
+func (g *problemGroup) finish(columns []importer.DraftColumn) {
+	slices.Sort(g.rows)
+	g.rows = slices.Compact(g.rows)
+	g.Rows = len(g.rows)
+	g.Fixes = []gridFix{}
+	name := g.Header
+	if c, ok := columnAt(columns, g.Column); ok {
+		name = columnName(c)
+	}
+	switch {
+	case g.Kind == "name":
+		g.Label = "Name differs at the filing service"
+		g.Message = "The filing service has another name for the company. Check that the Company ID is right, then " +
+			"confirm the name."
+		g.Fixes = append(g.Fixes, gridFix{Label: confirmLabel(g.Rows), Each: true})
+	case name == "":
+		g.Label = text.Capital(g.Message)
+	case g.Kind == "rule":
+		g.Label = name + ": " + ruleTitle(g.Rule, g.suggested())
+	case g.Value == "":
+		g.Label = name + ": " + emptyTitle(g.Rule)
+	default:
+		g.Label = fmt.Sprintf("%s “%s”", name, text.Shorten(g.Value, 40))
+	}
+	g.Key = g.keyOf()
+	if g.Kind == "name" {
+		return
+	}
+	if g.Kind == "rule" {
+		if n := g.suggested(); n > 0 {
+			g.Fixes = append(g.Fixes, gridFix{Label: eachLabel(g.Rule, n == len(g.cells), n), Each: true})
+		}
+		return
+	}
+	for _, to := range g.cells[0].suggest {
+		label := fmt.Sprintf("Set all to %s", to)
+		if g.Rows == 1 {
+			label = fmt.Sprintf("Set to %s", to)
+		}
+		g.Fixes = append(g.Fixes, gridFix{Label: label, Text: to})
+	}
+}
+
+// suggested is how many cells have a suggestion.
+func (g *problemGroup) suggested() (n int) {
+	for _, c := range g.cells {
+		if len(c.suggest) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (g *problemGroup) keyOf() string {
+	h := fnv.New64a()
+	for _, part := range []string{strconv.Itoa(g.Column), g.Header, g.Rule, string(g.Severity), g.Kind, g.Value} {
+		_, _ = fmt.Fprintf(h, "%q", part)
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+func confirmLabel(n int) string {
+	if n == 1 {
+		return "Confirm the name"
+	}
+	return fmt.Sprintf("Confirm all %s names", text.Number(n))
+}
+
+// ruleTitle is what is wrong with the values of a rule.
+func ruleTitle(rule string, suggested int) string {
+	folded := strings.ToLower(rule)
+	switch {
+	case (strings.Contains(folded, "zip") || strings.Contains(folded, "postal")) && suggested > 0:
+		return "leading zero is missing"
+	case strings.Contains(folded, "date"):
+		return "dates to rewrite"
+	case strings.Contains(folded, "email"):
+		return "not an email address"
+	case strings.Contains(folded, "phone"):
+		return "not a phone number"
+	}
+	return "values to correct"
+}
+
+// emptyTitle is what is wrong with cells without a value.
+func emptyTitle(rule string) string {
+	if rule == "cell.formula" {
+		return "formula without a result"
+	}
+	return "missing"
+}
+
+// eachLabel is the label of a correction that differs from cell to cell.
+func eachLabel(rule string, all bool, n int) string {
+	folded, which := strings.ToLower(rule), "all"
+	if !all {
+		which = text.Count(n, "cell")
+	}
+	switch {
+	case strings.Contains(folded, "zip"), strings.Contains(folded, "postal"):
+		return "Add the leading zero to " + which
+	case strings.Contains(folded, "date"):
+		return "Rewrite " + which + " as YYYY-MM-DD"
+	}
+	return "Correct " + which + " as suggested"
+}

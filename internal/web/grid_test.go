@@ -1,0 +1,276 @@
+package web
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// json posts JSON, in which %s becomes an identifier of its own, and reads the
+// answer.
+func (v *visitor) json(path, body string, into any) int {
+	v.Helper()
+	if strings.Contains(body, "%s") {
+		body = fmt.Sprintf(body, rand.Text())
+	}
+	r, err := http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(body))
+	v.must(err)
+	r.Header.Set("Content-Type", "application/json")
+	status, answer := v.do(r)
+	if into != nil {
+		v.must(json.Unmarshal([]byte(answer), into))
+	}
+	return status
+}
+
+// change changes an upload in the grid.
+func (v *visitor) change(path, body string) gridAnswer {
+	v.Helper()
+	var answer gridAnswer
+	if status := v.json(path+"/grid/changes", body, &answer); status != http.StatusOK {
+		v.Fatalf("%d\n%s", status, body)
+	}
+	return answer
+}
+
+// grid loads rows of an upload.
+func (v *visitor) grid(path, query string) gridPage {
+	v.Helper()
+	status, body := v.get(path + "/grid/rows" + query)
+	var page gridPage
+	if status != http.StatusOK {
+		v.Fatalf("%d\n%s", status, body)
+	}
+	v.must(json.Unmarshal([]byte(body), &page))
+	return page
+}
+
+// settled waits until an upload is prepared in its present version.
+func (v *visitor) settled(path string) string {
+	v.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if page := v.grid(path, "?limit=1"); page.Cost.Ready {
+			_, body := v.get(path)
+			return body
+		} else if time.Now().After(deadline) {
+			v.Fatalf("not prepared: %+v", page.State)
+		}
+	}
+}
+
+const gridSheet = `Company ID,Legal Name,User Email,Filing State,Filing Year,Agent Company Name,Agent ZIP
+comp_1,Acme LLC,a@example.com,DE,25,,
+comp_2,Bolt LLC,a@example.com,Delawere,2026,,
+comp_3,Cole LLC,a@example.com,DE,25,,
+comp_4,Dune LLC,a@example.com,DE,2026,,
+`
+
+func numbers(rows []gridRow) []int {
+	var all []int
+	for _, r := range rows {
+		all = append(all, r.Row)
+	}
+	return all
+}
+
+func groupOf(t *testing.T, groups []gridGroup, label string) gridGroup {
+	t.Helper()
+	at := slices.IndexFunc(groups, func(g gridGroup) bool { return g.Label == label })
+	if at < 0 {
+		t.Fatalf("no group %q in %+v", label, groups)
+	}
+	return groups[at]
+}
+
+func TestGridRows(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSheet)
+	page := v.grid(path, "")
+	if c := page.Counts; c.All != 4 || c.Errors < 3 || page.Total != 4 || len(page.Columns) != 7 {
+		t.Fatalf("%+v", page)
+	}
+	for query, want := range map[string][]int{
+		"?show=errors&q=25&column=4":     {2, 4},
+		"?q=bolt":                        {3},
+		"?q=5":                           {2, 4, 5},
+		"?sort=1&dir=desc&limit=2":       {5, 4},
+		"?sort=row&dir=desc&from=3":      {2},
+		"?show=errors&column=3":          {3},
+		"?show=ready&q=nothing+has+this": nil,
+	} {
+		if got := numbers(v.grid(path, query).Rows); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	g := groupOf(t, page.Groups, "Filing Year “25”")
+	if g.Rows != 2 || g.Kind != "value" || g.Column != 4 {
+		t.Errorf("%+v", g)
+	}
+	if got := numbers(v.grid(path, "?group="+url.QueryEscape(g.Key)).Rows); !slices.Equal(got, []int{2, 4}) {
+		t.Errorf("group: %v", got)
+	}
+}
+
+// A cell is saved at once, by everyone's own; what someone else has changed is a
+// conflict, and the rest is saved.
+func TestGridMergesByCell(t *testing.T) {
+	s := newSite(t)
+	paula, frank := s.as(ledger.Preparer), s.as(ledger.Preparer)
+	path, _ := paula.sheet("a.csv", gridSheet)
+	first := paula.change(path, `{"id":"%s","version":1,"cells":[{"row":2,"column":4,"text":"2025","was":"25"}],"shown":[2]}`)
+	if first.Changed != 1 || first.Change != 1 || first.Version < 2 || first.Rows[0].Cells[4] != "2025" {
+		t.Fatalf("%+v", first)
+	}
+	second := frank.change(path, `{"id":"%s","version":1,"cells":[{"row":2,"column":4,"text":"2024","was":"25"},
+		{"row":4,"column":4,"text":"2025","was":"25"}],"shown":[4,2]}`)
+	if second.Changed != 1 || len(second.Conflicts) != 1 {
+		t.Fatalf("%+v", second)
+	}
+	if c := second.Conflicts[0]; c.Cell != "E2" || c.Theirs != "2025" || c.Yours != "2024" || c.By != paula.name {
+		t.Errorf("%+v", c)
+	}
+	if page := paula.grid(path, ""); page.Version != second.Version || page.Rows[2].Cells[4] != "2025" {
+		t.Errorf("%+v", page)
+	}
+	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
+	s.must(err)
+	if c, err := correctionsOf(u); err != nil || len(c.Edits) != 2 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// A request that arrives twice counts once.
+func TestGridChangeCountsOnce(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSheet)
+	const body = `{"id":"one","cells":[{"row":2,"column":4,"text":"2025","was":"25"}]}`
+	first := v.change(path, body)
+	again := v.change(path, body)
+	if first.Changed != 1 || again.Changed != 0 || again.Version != first.Version || len(again.Conflicts) != 0 {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+}
+
+// What is wrong in many rows is corrected at once, after a preview, and undone.
+func TestGridGroupFix(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSheet)
+	g := groupOf(t, v.grid(path, "").Groups, "Filing Year “25”")
+	if len(g.Fixes) != 1 || g.Fixes[0].Text != "2025" {
+		t.Fatalf("%+v", g)
+	}
+	bulk := fmt.Sprintf(`"bulk":{"op":"group","group":%q,"fix":0}`, g.Key)
+	var preview gridPreview
+	if status := v.json(path+"/grid/changes", `{"preview":true,`+bulk+`}`, &preview); status != http.StatusOK ||
+		preview.Cells != 2 || preview.ErrorsAfter != preview.ErrorsBefore-2 || preview.Sample[0].To != "2025" {
+		t.Fatalf("%d %+v", status, preview)
+	}
+	if page := v.grid(path, ""); page.Rows[0].Cells[4] != "25" {
+		t.Errorf("a preview changed the sheet: %+v", page.Rows[0])
+	}
+	done := v.change(path, `{"id":"%s",`+bulk+`}`)
+	if done.Changed != 2 || done.Label != "Filing Year: 2 cells set to 2025" {
+		t.Errorf("%+v", done)
+	}
+	var undone gridAnswer
+	v.json(path+"/grid/undo", `{"id":"%s","shown":[2]}`, &undone)
+	if undone.Changed != 2 || undone.Rows[0].Cells[4] != "25" {
+		t.Errorf("%+v", undone)
+	}
+	var redone gridAnswer
+	v.json(path+"/grid/redo", `{"id":"%s","shown":[2]}`, &redone)
+	if redone.Changed != 2 || redone.Rows[0].Cells[4] != "2025" {
+		t.Errorf("%+v", redone)
+	}
+	_, body := v.get(path + "/grid/changes")
+	var list struct{ Changes []listedChange }
+	s.must(json.Unmarshal([]byte(body), &list))
+	if len(list.Changes) != 1 || list.Changes[0].By != v.name || list.Changes[0].Undone {
+		t.Errorf("%s", body)
+	}
+}
+
+// An excluded row is skipped in someone's name, in the grid and in the batch.
+func TestGridExcludes(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSheet)
+	done := v.change(path, `{"id":"%s","exclude":[5],"shown":[5]}`)
+	if r := done.Rows[0]; !r.Excluded || r.Result != filing.Skipped || r.Message != "Excluded by "+v.name {
+		t.Fatalf("%+v", r)
+	}
+	v.settled(path)
+	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
+	s.must(err)
+	rows, _, err := s.Ledger.ListRows(t.Context(), ledger.RowQuery{Batch: u.Batch, Limit: 10})
+	s.must(err)
+	if r := rows[3]; r.Result != filing.Skipped || r.Message != "Excluded by "+v.name {
+		t.Errorf("%+v", r)
+	}
+	if back := v.change(path, `{"id":"%s","include":[5],"shown":[5]}`); back.Rows[0].Excluded {
+		t.Errorf("%+v", back.Rows[0])
+	}
+}
+
+// What is refused is said in JSON.
+func TestGridRefuses(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSheet)
+	for body, want := range map[string]int{
+		`{"id":"a","cells":[{"row":9,"column":4,"text":"x"}]}`:                                   422,
+		`{"id":"b","cells":[{"row":2,"column":90,"text":"x"}]}`:                                  422,
+		`{"id":"c","cells":[{"row":1,"column":1,"text":"x"}]}`:                                   422,
+		`{"id":"d","cells":[{"row":2,"column":-1,"header":"Colour","text":"x"}]}`:                422,
+		`{"id":"e","bulk":{"op":"group","group":"gone"}}`:                                        422,
+		`{"id":"f","bulk":{"op":"other"}}`:                                                       403,
+		`{"cells":[{"row":2,"column":4,"text":"x"}]}`:                                            403,
+		`{"id":"g","cells":[{"row":2,"column":4,"text":"` + strings.Repeat("x", 40_000) + `"}]}`: 422,
+		`not JSON`: 403,
+	} {
+		var answer jsonError
+		if status := v.json(path+"/grid/changes", body, &answer); status != want || answer.Error == "" {
+			t.Errorf("%.60s: %d %+v", body, status, answer)
+		}
+	}
+	if page := v.grid(path, ""); page.Rows[0].Cells[4] != "25" {
+		t.Errorf("%+v", page.Rows[0])
+	}
+	var answer jsonError
+	if status := s.nobody().json(path+"/grid/changes", `{"id":"h"}`, &answer); status != 401 ||
+		answer.SignIn != "/sign-in" {
+		t.Errorf("%d %+v", status, answer)
+	}
+}
+
+func TestGridReplaces(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSheet)
+	for body, want := range map[string]int{
+		`{"op":"replace","column":3,"find":"delawere","replace":"DE","whole":true}`:             1,
+		`{"op":"replace","column":3,"find":"delawere","replace":"DE","whole":true,"case":true}`: 0,
+		`{"op":"replace","column":1,"find":"LLC","replace":"Inc.","case":true}`:                 4,
+		`{"op":"replace","column":1,"find":"llc","replace":"$1"}`:                               4,
+		`{"op":"set","column":4,"text":"2026","show":"all"}`:                                    2,
+		`{"op":"set","column":4,"text":"2026","rows":[2]}`:                                      1,
+		`{"op":"set","column":-1,"header":"Order Registered Agent","text":"yes","show":"all"}`:  4,
+	} {
+		var p gridPreview
+		if status := v.json(path+"/grid/changes", `{"preview":true,"bulk":`+body+`}`, &p); status != 200 || p.Cells != want {
+			t.Errorf("%s: %d %+v", body, status, p)
+		}
+	}
+}
