@@ -263,7 +263,7 @@ func ruleTitle(rule string, suggested int) string {
 	case strings.Contains(folded, "phone"):
 		return "not a phone number"
 	}
-	return "values to correct"
+	return "values to fix"
 }
 
 // emptyTitle is what is wrong with cells without a value.
