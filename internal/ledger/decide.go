@@ -130,7 +130,7 @@ func (g *groupWriter) attemptOf(s *rowState, o *Outcome, current bool) *filing.A
 // when it ends.
 func (g *groupWriter) addPresentAttempt(s *rowState) {
 	if s.find(s.tries) == nil {
-		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.claimed(), Creates: s.creating})
+		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.inFlight(), Creates: s.creating})
 	}
 }
 
@@ -476,6 +476,23 @@ func (s *rowState) claimed() []filing.Product {
 	var products []filing.Product
 	for _, p := range s.claims {
 		if !p.bought || s.result == filing.Placed {
+			products = append(products, p.product)
+		}
+	}
+	return products
+}
+
+// inFlight returns the products that the order of a placing row asks for: those whose
+// keys it holds, without what it left out. What a late answer showed as bought since
+// is among them.
+func (s *rowState) inFlight() []filing.Product {
+	left := splitProducts(s.dropped)
+	if !s.creating {
+		left = append(left, filing.CompanyRecord)
+	}
+	var products []filing.Product
+	for _, p := range s.claims {
+		if !p.bought || !slices.Contains(left, p.product) {
 			products = append(products, p.product)
 		}
 	}

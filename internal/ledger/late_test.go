@@ -44,6 +44,27 @@ func TestAnswerAfterNotPlaced(t *testing.T) {
 	})
 }
 
+// A 409 to the first order of an EIN comes while the second one is out, and the second
+// one's process ends: the company has its EIN, and no order without an item is sent.
+func TestLateConflictWhileTheRepetitionIsOut(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		ein := report("comp_1", "2026")
+		ein.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{}}
+		row := s.add(l, "a", ein)[0]
+		s.send(l, row)
+		late := outcome(s.row(l, row.ID), 1, filing.HasItem)
+		s.answer(l, row, filing.NoAnswer)
+		s.send(l, s.want(l, row, filing.Ready, cost))
+		s.must(l.RecordOutcome(s.Context(), late))
+		swept := outcome(s.want(l, row, filing.Placing, cost), 2, filing.NoAnswer)
+		swept.Claims = nil // a sweep does not know them
+		s.must(l.RecordOutcome(s.Context(), swept))
+		s.want(l, row, filing.Exists, 0)
+		s.must(l.Audit(s.Context()))
+	})
+}
+
 // An answer that is recorded twice adds nothing the second time.
 func TestAnswerRecordedTwice(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
