@@ -70,6 +70,7 @@ type Import struct {
 	headCells int          // cells of the first rows of all sheets, counted if there are many
 	officers  *officerList // of a second sheet; nil where there is none
 
+	attention, results         string         // sheets of a results workbook; "" for any other
 	origin                     *ledger.Origin // of a results workbook; nil for any other
 	messageColumn, rowColumn   int            // the headings that it added; -1 for none
 	resultColumn, ordersColumn int            // the columns of a results sheet; -1 for none
@@ -133,11 +134,14 @@ func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, err
 func (o Options) beginOn(f *sheet.File, m *matcher) (*Import, error) {
 	f.Rename(filing.HideSSNsInName)
 	o.Sheet = filing.HideSSNsInName(o.Sheet)
-	if slices.ContainsFunc(f.Sheets(), func(s sheet.Info) bool { return s.Name == attentionSheet }) {
-		m.headerRow = 0 // the header row was given for the file that this results workbook belongs to
-	}
 	im := &Import{options: o, file: f, text: f.Format() == sheet.CSV}
 	var err error
+	if im.attention, im.results, err = resultsSheets(f); err != nil {
+		return nil, err
+	}
+	if im.attention != "" {
+		m.headerRow = 0 // the header row was given for the file that this results workbook belongs to
+	}
 	im.edits, err = newEdits(&o, f)
 	return im, err
 }
@@ -416,19 +420,19 @@ func (im *Import) findSheet(m *matcher) error {
 			visible = append(visible, c)
 		}
 	}
-	if i, ours := resultsWorkbook(all); ours {
+	if i, ours := im.attentionOf(all); ours {
 		if all[i].layout == nil || all[i].layout.rows == 0 {
 			return &noRowsError{sheet.FormatError{
-				File: im.file.Name(), Sheet: attentionSheet,
+				File: im.file.Name(), Sheet: im.attention,
 				Reason: "this is a results workbook in which no rows need attention",
-				Remedy: "To process all of its rows again, " + im.options.remedyText(chooseSheet, resultsSheet) +
+				Remedy: "To process all of its rows again, " + im.options.remedyText(chooseSheet, im.results) +
 					"; rows marked as placed are not sent again",
 			}}
 		}
 		if err := im.selectSheet(m, all[i]); err != nil {
 			return err
 		}
-		im.notes = append(im.notes, fmt.Sprintf("This is a results workbook: its sheet %q was read.", attentionSheet))
+		im.notes = append(im.notes, fmt.Sprintf("This is a results workbook: its sheet %q was read.", im.attention))
 		return nil
 	}
 	if withRows := slices.DeleteFunc(slices.Clone(visible),
@@ -461,14 +465,33 @@ func (im *Import) findSheet(m *matcher) error {
 	}
 }
 
-// resultsWorkbook recognizes a results workbook by its sheets, and finds the
-// sheet of rows that need attention.
-func resultsWorkbook(all []candidate) (attention int, ours bool) {
-	named := func(name string) int {
-		return slices.IndexFunc(all, func(c candidate) bool { return c.Visible && c.Name == name })
+// resultsSheets returns the names of the sheets of a results workbook with the
+// rows that need attention and with the results; "" for any other file. A results
+// workbook of an earlier version is known by its sheets.
+func resultsSheets(f *sheet.File) (attention, results string, err error) {
+	properties, err := f.Properties()
+	if err != nil {
+		return "", "", err
 	}
-	attention = named(attentionSheet)
-	return attention, attention >= 0 && named(resultsSheet) >= 0
+	has := func(name string) bool {
+		return slices.ContainsFunc(f.Sheets(), func(s sheet.Info) bool { return s.Visible && s.Name == name })
+	}
+	if o := ledger.OriginOf(properties); o != nil && o.Results != "" && has(o.Sheet) && has(o.Results) {
+		return o.Sheet, o.Results, nil
+	}
+	if has(attentionSheet) {
+		return attentionSheet, resultsSheet, nil
+	}
+	return "", "", nil
+}
+
+// attentionOf finds the sheet of rows that need attention in a results workbook.
+func (im *Import) attentionOf(all []candidate) (attention int, ours bool) {
+	named := func(name string) int {
+		return slices.IndexFunc(all, func(c candidate) bool { return name != "" && c.Visible && c.Name == name })
+	}
+	attention = named(im.attention)
+	return attention, attention >= 0 && named(im.results) >= 0
 }
 
 // dropProse leaves out notes and legends: sheets with one or two of our words,

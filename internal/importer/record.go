@@ -57,6 +57,9 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		err = im.addByPriority(ctx, prepare, add)
 	}
 	other.note()
+	if err == nil && original == nil {
+		err = im.saveOriginal(ctx, to, batch.ID)
+	}
 	return batch.ID, err == nil, err
 }
 

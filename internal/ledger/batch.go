@@ -73,6 +73,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	for _, query := range []string{`DELETE FROM contributors WHERE object = $1`,
 		`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM officers WHERE batch = $1`,
+		`DELETE FROM originals WHERE batch = $1`,
 		`DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
 		if _, err := tx.ExecContext(ctx, query, batch); err != nil {
 			return err

@@ -17,6 +17,9 @@ type Origin struct {
 	Batch string
 	Sheet string // the sheet on which the rows of the batch are to be corrected
 	Rows  int    // of the batch; 0 where it was only checked
+	// Results is the sheet with the result of each row; "" where it has its usual
+	// name.
+	Results string
 	// Accounts are the filing accounts of the ledger; see Ledger.FilingAccounts.
 	Accounts []string
 	// Bought are the rows on that sheet of which there is an order, or may be one.
@@ -33,6 +36,9 @@ type BoughtRow struct {
 // Properties are the origin as a workbook holds it.
 func (o Origin) Properties() [][]string {
 	rows := [][]string{{"batch", o.Batch}, {"sheet", o.Sheet}, {"rows", strconv.Itoa(o.Rows)}}
+	if o.Results != "" {
+		rows = append(rows, []string{"results", o.Results})
+	}
 	for _, account := range o.Accounts {
 		rows = append(rows, []string{"account", account})
 	}
@@ -53,6 +59,8 @@ func OriginOf(properties [][]string) *Origin {
 			o.Batch = row[1]
 		case "sheet":
 			o.Sheet = row[1]
+		case "results":
+			o.Results = row[1]
 		case "account":
 			o.Accounts = append(o.Accounts, row[1])
 		case "rows":

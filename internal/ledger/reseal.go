@@ -44,6 +44,15 @@ var sealedColumns = []sealedColumn{
 		place:  func(k []any) []byte { return fmt.Appendf(nil, "upload|%s|%d", k...) },
 	},
 	{
+		table:  "originals",
+		column: "sealed",
+		keys:   []string{"batch", "part"},
+		where:  "1 = 1",
+		blob:   true,
+		page:   8,
+		place:  func(k []any) []byte { return fmt.Appendf(nil, "original|%s|%d", k...) },
+	},
+	{
 		table:  "uploads",
 		column: "edits",
 		keys:   []string{"id"},

@@ -114,7 +114,7 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 
 func (c *corrections) begin() error {
 	var err error
-	c.writer, err = c.book.Sheet(attentionSheet, sheet.SheetOptions{
+	c.writer, err = c.book.Sheet(c.sheetName(attentionSheet), sheet.SheetOptions{
 		Widths: append(c.layout.widths(), fit(c.layout.answers[colMessage], messageWidth),
 			fit(len(rowHeader), maxWidth)),
 		HeaderRows:    1,
@@ -165,7 +165,7 @@ func (c *corrections) finish() error {
 	if c.writer != nil {
 		return nil
 	}
-	w, err := c.book.Sheet(attentionSheet, sheet.SheetOptions{Widths: []float64{60}})
+	w, err := c.book.Sheet(c.sheetName(attentionSheet), sheet.SheetOptions{Widths: []float64{60}})
 	if err != nil {
 		return err
 	}

@@ -183,6 +183,18 @@ const (
 
 func fit(chars, most int) float64 { return float64(min(max(chars+button, minWidth), most)) }
 
+// answerWidths are the widths of the result columns.
+func (l *layout) answerWidths() (widths []float64) {
+	for col, chars := range l.answers {
+		most := maxWidth
+		if col == colMessage {
+			most = messageWidth
+		}
+		widths = append(widths, fit(chars, most))
+	}
+	return widths
+}
+
 // widths are those of the input's columns.
 func (l *layout) widths() []float64 {
 	var widths []float64

@@ -23,7 +23,10 @@ const resultsSheet = "Results"
 // origin is what the workbook says of itself, so that the rows on Needs Attention
 // are known again when they are fed back.
 func (c *corrections) origin(ctx context.Context, l Ledger) (ledger.Origin, error) {
-	o := ledger.Origin{Batch: c.batch.ID, Sheet: attentionSheet, Rows: c.rows, Bought: c.bought}
+	o := ledger.Origin{Batch: c.batch.ID, Sheet: c.sheetName(attentionSheet), Rows: c.rows, Bought: c.bought}
+	if c.copy != nil {
+		o.Results = c.copy.sheet
+	}
 	var err error
 	if l, ok := l.(interface {
 		FilingAccounts(ctx context.Context) ([]string, error)
@@ -77,9 +80,17 @@ func Fingerprint(path string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
+	properties, err := file.Properties()
+	if err != nil {
+		return "", err
+	}
+	attention := attentionSheet
+	if o := ledger.OriginOf(properties); o != nil {
+		attention = o.Sheet
+	}
 	whole := sha256.New()
 	for _, info := range file.Sheets() {
-		if info.Name == attentionSheet || strings.EqualFold(info.Name, officersSheet) {
+		if info.Name == attention || strings.EqualFold(info.Name, officersSheet) {
 			continue
 		}
 		fmt.Fprintf(whole, "sheet %q\n", info.Name)
@@ -122,7 +133,15 @@ func OrdersIn(path string) (orders []string, err error) {
 		return nil, err
 	}
 	defer file.Close()
-	r, err := file.Rows(resultsSheet)
+	properties, err := file.Properties()
+	if err != nil {
+		return nil, err
+	}
+	name := resultsSheet
+	if o := ledger.OriginOf(properties); o != nil && o.Results != "" {
+		name = o.Results
+	}
+	r, err := file.Rows(name)
 	if err != nil {
 		return nil, err
 	}

@@ -161,8 +161,8 @@ var barColors = map[filing.Result]string{
 
 // write lays the sheet out: the head, the rows by result, the money, and what
 // is left to do, in the columns name, figure, a gap, and note, with the chart beside.
-func (o *overview) write(book *sheet.Workbook) error {
-	w, err := book.Sheet(overviewSheet, sheet.SheetOptions{
+func (o *overview) write(book *sheet.Workbook, name string) error {
+	w, err := book.Sheet(name, sheet.SheetOptions{
 		Widths: []float64{18, 20, 2, 78, 3}, TabColor: "2E9E5B", NoGrid: true,
 	})
 	if err != nil {
@@ -220,7 +220,7 @@ func (o *overview) write(book *sheet.Workbook) error {
 		}
 	}
 	book.Chart(sheet.Chart{
-		Sheet:    overviewSheet,
+		Sheet:    name,
 		Kind:     sheet.Columns,
 		Title:    "Rows by result",
 		Labels:   0,

@@ -38,16 +38,8 @@ func mediumOf(path string) medium {
 }
 
 func (p *projection) resultsOptions() sheet.SheetOptions {
-	widths := p.layout.widths()
-	for col, chars := range p.layout.answers {
-		most := maxWidth
-		if col == colMessage {
-			most = messageWidth
-		}
-		widths = append(widths, fit(chars, most))
-	}
 	return sheet.SheetOptions{
-		Widths:        widths,
+		Widths:        append(p.layout.widths(), p.layout.answerWidths()...),
 		HeaderRows:    1,
 		HeaderColumns: 1,
 		AutoFilter:    true,
@@ -78,6 +70,13 @@ func (p *projection) echo(cells []sheet.Cell) []sheet.OutCell {
 
 // result is a row of Results, or of the CSV. The slice is good until the next row.
 func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sheet.OutCell {
+	answers := p.answers(row, to)
+	p.cells = append(p.echo(cells), answers[:]...)
+	return p.cells
+}
+
+// answers are the cells of the result columns.
+func (p *projection) answers(row *ledger.Row, to medium) [answerColumns]sheet.OutCell {
 	text := message(row, to)
 	cost := sheet.OutCell{}
 	if moved(row.Result) {
@@ -86,7 +85,7 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 			text += " Cost: " + costText(row) + "."
 		}
 	}
-	answers := [...]sheet.OutCell{
+	return [...]sheet.OutCell{
 		colResult:       sheet.Str(string(row.Result)).WithStyle(styles[row.Result]),
 		colMessage:      sheet.Str(text).WithStyle(sheet.StyleWrap),
 		colOrderIDs:     sheet.Str(orderIDs(row.Items)),
@@ -97,8 +96,6 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 		colUpdatedAt:    stamp(row.UpdatedAt, to),
 		colSubscription: sheet.Str(subscription(row)),
 	}
-	p.cells = append(p.echo(cells), answers[:]...)
-	return p.cells
 }
 
 // costCell is what a row has cost. A known cost and an estimate are numbers, for

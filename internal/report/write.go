@@ -37,6 +37,10 @@ func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error)
 	}
 	p := projection{batch: batch, layout: layout, summary: newSummary(batchID)}
 	p.summary.Output = path
+	if err := p.openOriginal(ctx, l, mediumOf(path)); err != nil {
+		return Summary{}, err
+	}
+	defer p.closeOriginal()
 	if mediumOf(path) == inCSV {
 		err = p.writeCSV(ctx, l, path)
 	} else {
@@ -71,6 +75,7 @@ type projection struct {
 	summary Summary
 	changed time.Time // when a row last changed
 	cells   []sheet.OutCell
+	copy    *original // that the results are written into; nil for a table
 }
 
 // count takes a row into the figures.
@@ -82,6 +87,9 @@ func (p *projection) count(row *ledger.Row) error {
 }
 
 func (p *projection) writeCSV(ctx context.Context, l Ledger, path string) error {
+	if p.copy != nil {
+		return p.writeIntoCSV(ctx, l, path)
+	}
 	file, err := sheet.CreateCSV(path)
 	if err != nil {
 		return err
@@ -108,11 +116,8 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 		return err
 	}
 	defer book.Abort()
-	results, err := book.Sheet(resultsSheet, p.resultsOptions())
+	results, err := p.beginResults(book)
 	if err != nil {
-		return err
-	}
-	if err := results.Row(p.header(resultColumns...)...); err != nil {
 		return err
 	}
 	attention := corrections{book: book, projection: p}
@@ -120,7 +125,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 		if err := p.count(row); err != nil {
 			return err
 		}
-		if err := results.Row(p.result(row, cells, inWorkbook)...); err != nil {
+		if err := results(row, cells); err != nil {
 			return err
 		}
 		return attention.add(row, cells)
@@ -139,11 +144,28 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 		return err
 	}
 	o := overview{batch: p.batch, summary: p.summary, book: funds, changed: p.changed}
-	if err := o.write(book); err != nil {
+	if err := o.write(book, p.sheetName(overviewSheet)); err != nil {
 		return err
 	}
 	if err := attention.writeOrigin(ctx, l); err != nil {
 		return err
 	}
+	if p.copy != nil {
+		return book.SaveInto(p.copy.file, p.copy.graft)
+	}
 	return book.Save()
+}
+
+// beginResults begins the sheet of the results, and returns what adds a row to it.
+func (p *projection) beginResults(book *sheet.Workbook) (func(*ledger.Row, []sheet.Cell) error, error) {
+	if p.copy != nil {
+		return p.beginAnswers(book)
+	}
+	results, err := book.Sheet(resultsSheet, p.resultsOptions())
+	if err != nil {
+		return nil, err
+	}
+	return func(row *ledger.Row, cells []sheet.Cell) error {
+		return results.Row(p.result(row, cells, inWorkbook)...)
+	}, results.Row(p.header(resultColumns...)...)
 }

@@ -30,11 +30,10 @@ var signatures = []struct {
 	{"SQLite format 3\x00", "a database (SQLite)"},
 	{"PAR1", "a Parquet file"},
 	{"\x7fELF", "a program"},
-	{"\x09\x00\x04\x00", "an old Excel (.xls) workbook"}, // the stream itself, without a container
-	{"\x09\x02\x06\x00", "an old Excel (.xls) workbook"},
-	{"\x09\x04\x06\x00", "an old Excel (.xls) workbook"},
-	{"\x09\x08\x08\x00", "an old Excel (.xls) workbook"},
-	{"\x09\x08\x10\x00", "an old Excel (.xls) workbook"},
+	{"\x09\x00\x04\x00", "a workbook of Excel 95 or older"}, // the stream itself, without a container
+	{"\x09\x02\x06\x00", "a workbook of Excel 95 or older"},
+	{"\x09\x04\x06\x00", "a workbook of Excel 95 or older"},
+	{"\x09\x08\x08\x00", "a workbook of Excel 95 or older"},
 	{"\xff\xfe\x00\x00", "a text in UTF-32"},
 	{"\x00\x00\xfe\xff", "a text in UTF-32"},
 	{"TABLE\r\n0,1", "a DIF (.dif) sheet"},
@@ -69,8 +68,8 @@ func detect(file io.ReaderAt, size int64) (Format, error) {
 		}
 	}
 	switch {
-	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
-		return "", compoundError(io.NewSectionReader(file, 0, size))
+	case isCompound(head), bytes.HasPrefix(head, []byte("\x09\x08\x10\x00\x00\x06")): // or its stream alone
+		return XLS, nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return XLSX, nil
 	}
@@ -100,10 +99,8 @@ var compoundStreams = []struct {
 	}},
 	{"WordDocument", notASheet("a Word document")},
 	{"PowerPoint Document", notASheet("a PowerPoint presentation")},
-	{"Workbook", notASheet("an old Excel (.xls) workbook")},
-	{"WORKBOOK", notASheet("an old Excel (.xls) workbook")},
-	{"Book", notASheet("an old Excel (.xls) workbook")},
-	{"BOOK", notASheet("an old Excel (.xls) workbook")},
+	{"Book", notASheet("a workbook of Excel 95 or older")},
+	{"BOOK", notASheet("a workbook of Excel 95 or older")},
 }
 
 func compoundError(r io.Reader) error {
@@ -148,8 +145,8 @@ var packages = []struct {
 	{"index/document.iwa", "an Apple Numbers document"},
 	{"index.zip", "an Apple Numbers document"},
 	{"index.xml", "an Apple iWork document"},
-	{"content.xml", "an OpenDocument file (.ods)"},
-	{"meta-inf/manifest.xml", "an OpenDocument file (.ods)"},
+	{"content.xml", "an OpenDocument file without a spreadsheet"},
+	{"meta-inf/manifest.xml", "an OpenDocument file without a spreadsheet"},
 	{"meta-inf/manifest.mf", "a Java archive"},
 }
 

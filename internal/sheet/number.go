@@ -142,3 +142,7 @@ func appendISO(dst, raw []byte) ([]byte, bool) {
 	}
 	return dst, false
 }
+
+// IsPlainNumber reports whether a text is a number as a cell holds it: a plain
+// decimal without zeros in front.
+func IsPlainNumber(text string) bool { return len(text) <= 15 && isPlainNumber([]byte(text)) }

@@ -11,14 +11,15 @@ import (
 // spreadsheet program keeps.
 
 const (
-	propertiesSheet = "Bulkfiling"
+	// PropertiesSheet is the name of that sheet.
+	PropertiesSheet = "Bulkfiling"
 	propertiesMark  = "bulkfiling properties" // its first cell
 	maxProperties   = 1 << 16
 )
 
 // Properties adds the workbook's properties. It is called after all its sheets.
 func (w *Workbook) Properties(rows [][]string) error {
-	s, err := w.Sheet(propertiesSheet, SheetOptions{Hidden: true})
+	s, err := w.Sheet(PropertiesSheet, SheetOptions{Hidden: true})
 	if err != nil {
 		return err
 	}
@@ -40,11 +41,11 @@ func (f *File) Properties() ([][]string, error) {
 	if f.format != XLSX {
 		return nil, nil
 	}
-	source, err := f.body.rows(propertiesSheet)
+	source, err := f.body.rows(PropertiesSheet)
 	if err != nil {
 		return nil, nil // there is no such sheet
 	}
-	r := &Reader{file: f, sheet: propertiesSheet, source: source}
+	r := &Reader{file: f, sheet: PropertiesSheet, source: source}
 	defer r.Close()
 	var all [][]string
 	for {
@@ -63,7 +64,7 @@ func (f *File) Properties() ([][]string, error) {
 			if len(all) > maxProperties {
 				return nil, &FormatError{
 					File:   f.name,
-					Sheet:  propertiesSheet,
+					Sheet:  PropertiesSheet,
 					Reason: fmt.Sprintf("it has more than %d rows", maxProperties),
 					Remedy: "Take the hidden sheet out of the workbook",
 				}

@@ -141,6 +141,8 @@ type Format string
 const (
 	CSV  Format = "csv" // and its kin, whatever the delimiter
 	XLSX Format = "xlsx"
+	XLS  Format = "xls" // of Excel 97 to 2003
+	ODS  Format = "ods" // of OpenDocument, as LibreOffice writes it
 )
 
 // Info describes a sheet.
@@ -232,9 +234,12 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 		return err
 	}
 	f.format = format
-	if format == XLSX {
-		f.body, err = openXLSX(f, file, size, limits)
-	} else {
+	switch format {
+	case XLSX:
+		f.body, err = openPackage(f, file, size, limits)
+	case XLS:
+		f.body, err = openXLS(f, file, size, limits)
+	default:
 		f.body, err = openCSV(f, file, size, limits)
 	}
 	return err

@@ -604,12 +604,16 @@ func (w *Workbook) writeLists() error {
 // write has excelize write the parts straight into the file, instead of
 // building the archive in memory first.
 func (w *Workbook) write() error {
-	archive := &archiveWriter{Writer: zip.NewWriter(w.file), book: w}
-	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
-	if err := w.book.Write(io.Discard); err != nil {
+	if err := w.writeArchive(w.file); err != nil {
 		return err
 	}
 	return seal(w.file.File)
+}
+
+func (w *Workbook) writeArchive(to io.Writer) error {
+	archive := &archiveWriter{Writer: zip.NewWriter(to), book: w}
+	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
+	return w.book.Write(io.Discard)
 }
 
 // archiveWriter puts the right dimension into each sheet on its way into the archive.

@@ -33,6 +33,10 @@ type workbook struct {
 	strings  func() (*stringTable, error)
 
 	stringsPart string // "" if there is none
+	main        string // the part that lists the sheets
+	stylesPart  string
+	archive     []*zip.File
+	strict      bool // of the strict form of the format, whose names are others
 }
 
 // tab is a sheet that holds cells.
@@ -41,7 +45,42 @@ type tab struct {
 	part string
 }
 
-func openXLSX(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbook, error) {
+// openPackage opens a zip archive that is a workbook.
+func openPackage(owner *File, file io.ReaderAt, size int64, limits Limits) (body, error) {
+	w, err := openArchive(owner, file, size, limits)
+	if err != nil {
+		return nil, err
+	}
+	main, err := w.findMain()
+	if err != nil {
+		if mimetype := w.mimetype(); isODS(w.parts, mimetype) {
+			owner.format = ODS
+			return openODS(w)
+		}
+		return nil, err
+	}
+	w.main = main
+	if err := w.readMain(main); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// mimetype is what an OpenDocument file says of itself.
+func (w *workbook) mimetype() string {
+	if w.parts["mimetype"] == nil {
+		return ""
+	}
+	content, err := w.open("mimetype", w.limits.PartBytes, nil)
+	if err != nil {
+		return ""
+	}
+	defer content.Close()
+	text, _ := io.ReadAll(io.LimitReader(content, 100))
+	return string(text)
+}
+
+func openArchive(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbook, error) {
 	bounded := &directoryReader{ReaderAt: file, left: directoryBytes}
 	archive, err := zip.NewReader(bounded, size)
 	if bounded.left < 0 {
@@ -52,6 +91,7 @@ func openXLSX(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbo
 	}
 	bounded.opened = true
 	w := &workbook{owner: owner, limits: limits, parts: map[string]*zip.File{}, duplicateParts: map[string]bool{}}
+	w.archive = archive.File
 	for _, part := range archive.File {
 		name := partName(part.Name)
 		if w.parts[name] != nil {
@@ -60,13 +100,6 @@ func openXLSX(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbo
 		w.parts[name] = part
 	}
 	w.strings = sync.OnceValues(w.readStrings)
-	main, err := w.findMain()
-	if err != nil {
-		return nil, err
-	}
-	if err := w.readMain(main); err != nil {
-		return nil, err
-	}
 	return w, nil
 }
 
@@ -376,7 +409,7 @@ func (w *workbook) readMain(main string) error {
 	if len(list.skipped) > 0 {
 		w.owner.note("Sheets without cells (charts, dialogs, macros) were left out: " + quoteAll(list.skipped) + ".")
 	}
-	if w.parts[styles] != nil {
+	if w.stylesPart = styles; w.parts[styles] != nil {
 		return w.readStyles(styles)
 	}
 	return nil
@@ -401,6 +434,7 @@ func (l *sheetList) element(e element) {
 	switch {
 	case e.is("workbook", ""):
 		l.isWorkbook = true
+		l.strict = bytes.Contains(e.attributes, []byte("purl.oclc.org/ooxml"))
 	case e.is("workbookPr", "workbook"): // an extension has another, further in
 		l.date1904 = isTrue(e.get("date1904"))
 	case e.is("sheet", "sheets"):
@@ -545,7 +579,7 @@ func (f *formats) of(style int) (*numberFormat, error) {
 func (w *workbook) sheets() []Info {
 	infos := make([]Info, 0, len(w.tabs))
 	for _, t := range w.tabs {
-		if t.Visible || t.Name != propertiesSheet {
+		if t.Visible || t.Name != PropertiesSheet {
 			infos = append(infos, t.Info)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"unicode/utf8"
 )
 
 // sheetSource reads the rows of one sheet of a workbook.
@@ -398,16 +397,7 @@ func (b *Block) setScratch(scratch []byte, start, at int, kind Kind) {
 }
 
 func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
-	start := len(b.scratch)
-	scratch := appendClean(b.scratch, text)
-	if len(scratch) == start {
-		b.cells[at] = Cell{}
-		return
-	}
-	if bytes.ContainsRune(scratch[start:], utf8.RuneError) {
-		s.owner.note(noteUnreadable)
-	}
-	b.setScratch(scratch, start, at, kind)
+	setText(s.owner, b, at, text, kind)
 }
 
 // setNumber sets a cell to the number, date or digits that a person sees. It is
