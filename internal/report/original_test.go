@@ -79,81 +79,14 @@ func TestResultsAreTheWorkbookItself(t *testing.T) {
 		_ = os.WriteFile(filepath.Join(keep, "office.results.xlsx"), data, 0o600)
 		_ = os.WriteFile(filepath.Join(keep, "office.xlsx"), sheettest.Office(), 0o600)
 	}
-	parts := allParts(t, out)
-	for name, content := range parts {
-		for _, digits := range []string{"519-47-3862", "519473862", "519-47", "47-3862"} {
-			if strings.Contains(content, digits) {
-				at := strings.Index(content, digits)
-				t.Errorf("%s holds %s: %s", name, digits, content[max(0, at-80):min(len(content), at+80)])
-			}
-		}
-		for _, gone := range []string{"vbaProject", "externalLink", "oleObject", "WEBSERVICE", "[1]Rates", "macroEnabled"} {
-			if strings.Contains(name+content, gone) {
-				t.Errorf("%s holds %s", name, gone)
-			}
-		}
-	}
+	checkHidden(t, out)
 	f, err := excelize.OpenFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if got := strings.Join(f.GetSheetList(), ", "); got !=
-		"Clients 2026, Owners, Secret, Needs Attention, Summary, Bulkfiling" {
-		t.Errorf("sheets %s", got)
-	}
-	for cell, want := range map[string]string{
-		"A1": "Harbor & Light LLP: annual reports", "H4": "Owner SSN", "I4": "Client", "J4": "Result", "K4": "Message",
-		"O4": "Cost", "D5": "NJ", "E6": "2027", "I7": "C-7", "B7": "Cedar & Sons LLC", "H7": "***-**-3862",
-		"H8": "***-**-3862", "J5": "ready", "J12": "ready", "J11": "", "F5": "$50.50", "G5": "15 Mar 2023", "A22": "41.5",
-		"B22": "last answer",
-	} {
-		if got, err := f.GetCellValue(sheettest.OfficeSheet, cell); err != nil || got != want {
-			t.Errorf("%s is %q, want %q (%v)", cell, got, want, err)
-		}
-	}
-	if got, _ := f.GetCellFormula(sheettest.OfficeSheet, "F20"); got != "SUM(F5:F17)" {
-		t.Errorf("the formula is %q", got)
-	}
-	if got, _ := f.GetCellFormula(sheettest.OfficeSheet, "A22"); got != "" {
-		t.Errorf("the formula of another workbook is %q", got)
-	}
-	if got, _ := f.GetColWidth(sheettest.OfficeSheet, "B"); got != 34 {
-		t.Errorf("the width is %v", got)
-	}
-	if got, _ := f.GetColWidth(sheettest.OfficeSheet, "X"); got != 14 {
-		t.Errorf("the width beyond is %v", got)
-	}
-	if got, _ := f.GetColWidth(sheettest.OfficeSheet, "K"); got < 20 {
-		t.Errorf("the width of the messages is %v", got)
-	}
-	if got, _ := f.GetPanes(sheettest.OfficeSheet); !got.Freeze || got.YSplit != 4 || got.XSplit != 2 {
-		t.Errorf("panes %+v", got)
-	}
-	if got, _ := f.GetDataValidations(sheettest.OfficeSheet); len(got) != 1 || got[0].Sqref != "D5:D100" {
-		t.Errorf("drop-downs %+v", got)
-	}
-	if got, _ := f.GetConditionalFormats(sheettest.OfficeSheet); len(got) != 1 {
-		t.Errorf("conditional formats %+v", got)
-	}
-	if got, _ := f.GetMergeCells(sheettest.OfficeSheet); len(got) != 1 || got[0].GetEndAxis() != "H1" {
-		t.Errorf("merged %+v", got)
-	}
-	comments, err := f.GetComments(sheettest.OfficeSheet)
-	if err != nil || len(comments) != 1 || !strings.Contains(comments[0].Text+comments[0].Paragraph[0].Text, "***-**-3862") {
-		t.Errorf("comments %+v (%v)", comments, err)
-	}
-	for cell, want := range map[string]string{"A1": "7030A0", "J4": "FFFFFF"} {
-		id, _ := f.GetCellStyle(sheettest.OfficeSheet, cell)
-		if style, err := f.GetStyle(id); err != nil || style.Font == nil || !strings.HasSuffix(style.Font.Color, want) {
-			t.Errorf("the style of %s is %+v (%v)", cell, style, err)
-		}
-	}
-	for cell, want := range map[string]string{"B2": "***-**-3862", "C2": "123456789", "D2": "called; says ***-**-3862"} {
-		if got, _ := f.GetCellValue("Owners", cell); got != want {
-			t.Errorf("Owners %s is %q, want %q", cell, got, want)
-		}
-	}
+	checkOfficeCells(t, f)
+	checkOfficeLook(t, f)
 	origin, err := report.OriginOf(out)
 	if err != nil || origin == nil || origin.Results != sheettest.OfficeSheet {
 		t.Errorf("origin %+v (%v)", origin, err)
@@ -180,22 +113,31 @@ func TestResultsAreTheCSVItself(t *testing.T) {
 	}{
 		{
 			name: "Windows-1252 with semicolons",
-			in:   head + "comp_a;Caf\xe9 LLC;a@example.com;DE;2026;519-47-3862\r\n\r\ncomp_b;Short;b@example.com;DE;2026\r\nTotal;2",
-			want: []string{"Clients of 2026\r\n\r\nCompany ID;Legal Name;User Email;Filing State;Filing Year;SSN;" + added +
-				"\r\ncomp_a;Caf\xe9 LLC;a@example.com;DE;2026;***-**-3862;ready;", "\r\n\r\ncomp_b;Short;b@example.com;DE;2026;;ready;",
+			in: head + "comp_a;Caf\xe9 LLC;a@example.com;DE;2026;519-47-3862\r\n\r\ncomp_b;Short;b@example.com;DE;" +
+				"2026\r\nTotal;2",
+			want: []string{"Clients of 2026\r\n\r\nCompany ID;Legal Name;User Email;Filing State;Filing Year;SSN;" +
+				added +
+				"\r\ncomp_a;Caf\xe9 LLC;a@example.com;DE;2026;***-**-3862;ready;",
+				"\r\n\r\ncomp_b;Short;b@example.com;DE;2026;;ready;",
 				"\r\nTotal;2;;;;;skipped;"},
 		},
 		{
-			name:  "all in quotation marks, with a byte order mark",
-			in:    "\ufeff\"Company ID\",\"Legal Name\",\"User Email\",\"Filing State\",\"Filing Year\"\n\"comp_a\",\"Acme, \"\"Best\"\"\",\"a@example.com\",\"DE\",\"25\"\n",
-			edits: []importer.Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: -1, Header: "Client", Text: "C;1"}},
-			want: []string{"\ufeff\"Company ID\",\"Legal Name\",\"User Email\",\"Filing State\",\"Filing Year\",\"Client\",\"Result\",",
+			name: "all in quotation marks, with a byte order mark",
+			in: "\ufeff\"Company ID\",\"Legal Name\",\"User Email\",\"Filing State\",\"Filing " +
+				"Year\"\n\"comp_a\",\"Acme, \"\"Best\"\"\",\"a@example.com\",\"DE\",\"25\"\n",
+			edits: []importer.Edit{
+				{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: -1, Header: "Client", Text: "C;1"},
+			},
+			want: []string{"\ufeff\"Company ID\",\"Legal Name\",\"User Email\",\"Filing State\",\"Filing " +
+				"Year\",\"Client\",\"Result\",",
 				"\n\"comp_a\",\"Acme, \"\"Best\"\"\",\"a@example.com\",\"DE\",\"2026\",\"C;1\",\"ready\",\"", "\"\n"},
 		},
 		{
 			name: "tabs and formulas",
-			in:   "Company ID\tLegal Name\tUser Email\tFiling State\tFiling Year\tNote\ncomp_a\t+1 Fitness\ta@example.com\tDE\t2026\t-5.50\n",
-			want: []string{"\tFiling Year\tNote\tResult\t", "\ncomp_a\t'+1 Fitness\ta@example.com\tDE\t2026\t-5.50\tready\t"},
+			in: "Company ID\tLegal Name\tUser Email\tFiling State\tFiling Year\tNote\ncomp_a\t+1 " +
+				"Fitness\ta@example.com\tDE\t2026\t-5.50\n",
+			want: []string{"Company ID\tLegal Name\tUser Email\tFiling State\tFiling Year\tNote\tResult\t",
+				"\ncomp_a\t'+1 Fitness\ta@example.com\tDE\t2026\t-5.50\tready\t"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -203,7 +145,8 @@ func TestResultsAreTheCSVItself(t *testing.T) {
 			if err := os.WriteFile(in, []byte(c.in), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := os.ReadFile(resultsOf(t, in, ".csv", importer.Options{Product: "annual-report", Edits: c.edits}))
+			got, err := os.ReadFile(resultsOf(t, in, ".csv",
+				importer.Options{Product: "annual-report", Edits: c.edits}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +166,8 @@ func TestResultsAreTheCSVItself(t *testing.T) {
 }
 
 func TestResultsAreTheUTF16CSVItself(t *testing.T) {
-	text := "\ufeffCompany ID\tLegal Name\tUser Email\tFiling State\tFiling Year\r\ncomp_a\tCafé\ta@example.com\tDE\t2026\r\n"
+	text := "\ufeffCompany ID\tLegal Name\tUser Email\tFiling State\tFiling " +
+		"Year\r\ncomp_a\tCafé\ta@example.com\tDE\t2026\r\n"
 	var data []byte
 	for _, u := range utf16.Encode([]rune(text)) {
 		data = append(data, byte(u), byte(u>>8))
@@ -241,7 +185,95 @@ func TestResultsAreTheUTF16CSVItself(t *testing.T) {
 		units = append(units, uint16(got[i])|uint16(got[i+1])<<8)
 	}
 	want := "\ufeffCompany ID\tLegal Name\tUser Email\tFiling State\tFiling Year\tResult\t"
-	if text := string(utf16.Decode(units)); !strings.HasPrefix(text, want) || !strings.Contains(text, "\r\ncomp_a\tCafé\ta@example.com\tDE\t2026\tready\t") {
+	if text := string(utf16.Decode(units)); !strings.HasPrefix(text, want) ||
+		!strings.Contains(text, "\r\ncomp_a\tCafé\ta@example.com\tDE\t2026\tready\t") {
 		t.Errorf("%q", text)
+	}
+}
+
+// checkHidden searches all parts of a workbook for what must not be in it.
+func checkHidden(t *testing.T, out string) {
+	t.Helper()
+	parts := allParts(t, out)
+	for name, content := range parts {
+		for _, digits := range []string{"519-47-3862", "519473862", "519-47", "47-3862"} {
+			if strings.Contains(content, digits) {
+				at := strings.Index(content, digits)
+				t.Errorf("%s holds %s: %s", name, digits, content[max(0, at-80):min(len(content), at+80)])
+			}
+		}
+		for _, gone := range []string{"vbaProject", "externalLink", "oleObject", "WEBSERVICE", "[1]Rates",
+			"macroEnabled"} {
+			if strings.Contains(name+content, gone) {
+				t.Errorf("%s holds %s", name, gone)
+			}
+		}
+	}
+}
+
+func checkOfficeCells(t *testing.T, f *excelize.File) {
+	t.Helper()
+	if got := strings.Join(f.GetSheetList(), ", "); got !=
+		"Clients 2026, Owners, Secret, Needs Attention, Summary, Bulkfiling" {
+		t.Errorf("sheets %s", got)
+	}
+	for cell, want := range map[string]string{
+		"A1": "Harbor & Light LLP: annual reports", "H4": "Owner SSN", "I4": "Client", "J4": "Result", "K4": "Message",
+		"O4": "Cost", "D5": "NJ", "E6": "2027", "I7": "C-7", "B7": "Cedar & Sons LLC", "H7": "***-**-3862",
+		"H8": "***-**-3862", "J5": "ready", "J12": "ready", "J11": "", "F5": "$50.50", "G5": "15 Mar 2023",
+		"A22": "41.5",
+		"B22": "last answer",
+	} {
+		if got, err := f.GetCellValue(sheettest.OfficeSheet, cell); err != nil || got != want {
+			t.Errorf("%s is %q, want %q (%v)", cell, got, want, err)
+		}
+	}
+	if got, _ := f.GetCellFormula(sheettest.OfficeSheet, "F20"); got != "SUM(F5:F17)" {
+		t.Errorf("the formula is %q", got)
+	}
+	if got, _ := f.GetCellFormula(sheettest.OfficeSheet, "A22"); got != "" {
+		t.Errorf("the formula of another workbook is %q", got)
+	}
+	for cell, want := range map[string]string{"B2": "***-**-3862", "C2": "123456789",
+		"D2": "called; says ***-**-3862"} {
+		if got, _ := f.GetCellValue("Owners", cell); got != want {
+			t.Errorf("Owners %s is %q, want %q", cell, got, want)
+		}
+	}
+}
+
+func checkOfficeLook(t *testing.T, f *excelize.File) {
+	t.Helper()
+	if got, _ := f.GetColWidth(sheettest.OfficeSheet, "B"); got != 34 {
+		t.Errorf("the width is %v", got)
+	}
+	if got, _ := f.GetColWidth(sheettest.OfficeSheet, "X"); got != 14 {
+		t.Errorf("the width beyond is %v", got)
+	}
+	if got, _ := f.GetColWidth(sheettest.OfficeSheet, "K"); got < 20 {
+		t.Errorf("the width of the messages is %v", got)
+	}
+	if got, _ := f.GetPanes(sheettest.OfficeSheet); !got.Freeze || got.YSplit != 4 || got.XSplit != 2 {
+		t.Errorf("panes %+v", got)
+	}
+	if got, _ := f.GetDataValidations(sheettest.OfficeSheet); len(got) != 1 || got[0].Sqref != "D5:D100" {
+		t.Errorf("drop-downs %+v", got)
+	}
+	if got, _ := f.GetConditionalFormats(sheettest.OfficeSheet); len(got) != 1 {
+		t.Errorf("conditional formats %+v", got)
+	}
+	if got, _ := f.GetMergeCells(sheettest.OfficeSheet); len(got) != 1 || got[0].GetEndAxis() != "H1" {
+		t.Errorf("merged %+v", got)
+	}
+	comments, err := f.GetComments(sheettest.OfficeSheet)
+	if err != nil || len(comments) != 1 ||
+		!strings.Contains(comments[0].Text+comments[0].Paragraph[0].Text, "***-**-3862") {
+		t.Errorf("comments %+v (%v)", comments, err)
+	}
+	for cell, want := range map[string]string{"A1": "7030A0", "J4": "FFFFFF"} {
+		id, _ := f.GetCellStyle(sheettest.OfficeSheet, cell)
+		if style, err := f.GetStyle(id); err != nil || style.Font == nil || !strings.HasSuffix(style.Font.Color, want) {
+			t.Errorf("the style of %s is %+v (%v)", cell, style, err)
+		}
 	}
 }

@@ -55,7 +55,33 @@ func openCompound(data []byte) (*compoundFile, error) {
 		return nil, damaged("its sectors have an unknown size", nil)
 	}
 	c.sectorSize = 1 << shift
-	sectors := len(data) / c.sectorSize
+	c.readFAT()
+	c.cutoff = uint64(c.u32(56))
+	var err error
+	if c.directory, err = c.chain(c.u32(48), int64(len(data))); err != nil {
+		return nil, err
+	}
+	if len(c.directory) < cfbEntry {
+		return nil, damaged("it has no directory", nil)
+	}
+	if first := c.u32(60); first < cfbEnd {
+		table, err := c.chain(first, int64(len(data)))
+		if err != nil {
+			return nil, err
+		}
+		for i := 0; i+4 <= len(table); i += 4 {
+			c.miniFAT = append(c.miniFAT, binary.LittleEndian.Uint32(table[i:]))
+		}
+		if c.mini, err = c.chain(c.entryStart(0), int64(len(data))); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// readFAT reads the table that chains the sectors.
+func (c *compoundFile) readFAT() {
+	sectors := len(c.data) / c.sectorSize
 	var tables []uint32
 	for i := range cfbFirstTable {
 		if n := c.u32(76 + 4*i); n < cfbEnd {
@@ -81,27 +107,6 @@ func openCompound(data []byte) (*compoundFile, error) {
 			c.fat = append(c.fat, binary.LittleEndian.Uint32(s[i:]))
 		}
 	}
-	c.cutoff = uint64(c.u32(56))
-	var err error
-	if c.directory, err = c.chain(c.u32(48), int64(len(data))); err != nil {
-		return nil, err
-	}
-	if len(c.directory) < cfbEntry {
-		return nil, damaged("it has no directory", nil)
-	}
-	if first := c.u32(60); first < cfbEnd {
-		table, err := c.chain(first, int64(len(data)))
-		if err != nil {
-			return nil, err
-		}
-		for i := 0; i+4 <= len(table); i += 4 {
-			c.miniFAT = append(c.miniFAT, binary.LittleEndian.Uint32(table[i:]))
-		}
-		if c.mini, err = c.chain(c.entryStart(0), int64(len(data))); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
 }
 
 // chain returns the bytes of a chain of sectors, up to a size.

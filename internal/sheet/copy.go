@@ -279,35 +279,14 @@ func (c *copier) keepParts(of string) error {
 		folder = ""
 	}
 	all := []copiedRelation{}
-	x := rawXML{data: data}
-	for {
-		t, ok, err := x.next()
-		if err != nil {
-			return partError(name, err)
+	err = eachTag(data, func(_ *rawXML, t *rawToken) error {
+		if t.local() == "Relationship" {
+			all = append(all, c.relationOf(t, folder))
 		}
-		if !ok {
-			break
-		}
-		if t.kind > rawEmpty || t.local() != "Relationship" {
-			continue
-		}
-		kind, _ := t.attribute("Type")
-		mode, _ := t.attribute("TargetMode")
-		target, _ := t.attribute("Target")
-		r := copiedRelation{raw: t.bytes, external: strings.EqualFold(mode, "External")}
-		r.kind = path.Base(kind)
-		switch {
-		case r.external:
-			r.keep = r.kind == "hyperlink"
-		default:
-			target = strings.ReplaceAll(target, `\`, "/")
-			if !strings.HasPrefix(target, "/") {
-				target = path.Join(folder, target)
-			}
-			r.target = partName(target)
-			r.keep = copiedKinds[r.kind] && c.book.parts[r.target] != nil && !c.dropped(r.target)
-		}
-		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		return partError(name, err)
 	}
 	c.rels[of] = all
 	for _, r := range all {
@@ -319,6 +298,26 @@ func (c *copier) keepParts(of string) error {
 		}
 	}
 	return nil
+}
+
+// relationOf reads a relation of a part in a folder.
+func (c *copier) relationOf(t *rawToken, folder string) copiedRelation {
+	kind, _ := t.attribute("Type")
+	mode, _ := t.attribute("TargetMode")
+	target, _ := t.attribute("Target")
+	r := copiedRelation{raw: t.bytes, external: strings.EqualFold(mode, "External")}
+	r.kind = path.Base(kind)
+	if r.external {
+		r.keep = r.kind == "hyperlink"
+		return r
+	}
+	target = strings.ReplaceAll(target, `\`, "/")
+	if !strings.HasPrefix(target, "/") {
+		target = path.Join(folder, target)
+	}
+	r.target = partName(target)
+	r.keep = copiedKinds[r.kind] && c.book.parts[r.target] != nil && !c.dropped(r.target)
+	return r
 }
 
 // dropped reports whether a part is a sheet that is left out.
@@ -923,7 +922,8 @@ func (s *scrubber) startRow(t *rawToken) {
 // something outside the workbook.
 var (
 	outside  = regexp.MustCompile(`(?:^|[^\w\]\.])\[\d+\]`)
-	outcalls = regexp.MustCompile(`(?i)(?:^|[^\w.])(?:_xlfn\.)?(?:_xlws\.)?(?:WEBSERVICE|IMAGE|RTD|CALL|REGISTER(?:\.ID)?|EXEC)\s*\(`)
+	outcalls = regexp.MustCompile(
+		`(?i)(?:^|[^\w.])(?:_xlfn\.)?(?:_xlws\.)?(?:WEBSERVICE|IMAGE|RTD|CALL|REGISTER(?:\.ID)?|EXEC)\s*\(`)
 )
 
 // needsOutside reports whether a formula reaches outside its workbook.
@@ -1041,39 +1041,39 @@ type rawCell struct {
 
 func parseRawCell(inner []byte) (c rawCell, err error) {
 	x := rawXML{data: inner}
-	var path []string
 	for {
 		before := x.pos
 		t, ok, err := x.next()
 		if err != nil || !ok {
 			return c, err
 		}
-		switch t.kind {
-		case rawStart, rawEmpty:
-			local := t.local()
-			if local == "f" && len(path) == 0 {
-				c.formula.start = before
-				if kind, _ := t.attribute("t"); kind == "shared" {
-					c.formula.shared, _ = t.attribute("si")
-				}
-				if t.kind == rawStart {
-					if c.formula.text, err = x.inner(); err != nil {
-						return c, err
-					}
-				}
-				c.formula.end = x.pos
-				c.formula.raw = inner[before:x.pos]
-				continue
+		last := len(x.open) - 1
+		switch {
+		case t.kind <= rawEmpty && t.local() == "f" && (t.kind == rawEmpty || last == 0):
+			if err := c.readFormula(&x, &t, before); err != nil {
+				return c, err
 			}
-			if t.kind == rawStart {
-				path = append(path, local)
+		case t.kind == rawText || t.kind == rawCDATA:
+			if last < 0 {
+				break
 			}
-		case rawEnd:
-			path = path[:len(path)-1]
-		case rawText, rawCDATA:
-			if last := len(path) - 1; last >= 0 && (path[last] == "v" || path[last] == "t") {
+			if name := string(localName(x.open[last])); name == "v" || name == "t" {
 				c.value += t.text()
 			}
 		}
 	}
+}
+
+// readFormula reads the formula of a cell, whose tag begins at a position.
+func (c *rawCell) readFormula(x *rawXML, t *rawToken, start int) (err error) {
+	c.formula.start = start
+	if kind, _ := t.attribute("t"); kind == "shared" {
+		c.formula.shared, _ = t.attribute("si")
+	}
+	if t.kind == rawStart {
+		c.formula.text, err = x.inner()
+	}
+	c.formula.end = x.pos
+	c.formula.raw = x.data[start:x.pos]
+	return err
 }

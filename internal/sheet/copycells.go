@@ -27,7 +27,7 @@ func (c *copier) writeCells(w io.Writer) error {
 		return err
 	}
 	defer book.Abort()
-	cells := 0
+	left := maxCopiedCells
 	for _, info := range c.file.Sheets() {
 		if c.mask.Drop != nil && c.mask.Drop(info.Name) {
 			continue
@@ -37,7 +37,7 @@ func (c *copier) writeCells(w io.Writer) error {
 			return err
 		}
 		err = c.file.eachRow(info.Name, func(row *Row) error {
-			if cells += len(row.Cells); cells > maxCopiedCells {
+			if left -= len(row.Cells); left < 0 {
 				return ErrNoCopy
 			}
 			for s.Rows() < row.Number-1 {
@@ -45,18 +45,7 @@ func (c *copier) writeCells(w io.Writer) error {
 					return err
 				}
 			}
-			out := make([]OutCell, len(row.Cells))
-			for i, cell := range row.Cells {
-				if shown, isMasked := c.masks[info.Name][cellAddress{row.Number, i}]; isMasked {
-					out[i] = Str(shown)
-				} else {
-					out[i] = CopyOf(cell)
-				}
-				if shown := c.hideSecrets(out[i].Text); shown != out[i].Text {
-					out[i] = Str(shown)
-				}
-			}
-			return s.Row(out...)
+			return s.Row(c.maskedRow(info.Name, row)...)
 		})
 		if err != nil {
 			return err
@@ -72,6 +61,21 @@ func (c *copier) writeCells(w io.Writer) error {
 	defer file.Close()
 	_, err = io.Copy(w, file)
 	return err
+}
+
+// maskedRow returns the cells of a row as they may be shown.
+func (c *copier) maskedRow(sheet string, row *Row) []OutCell {
+	out := make([]OutCell, len(row.Cells))
+	for i, cell := range row.Cells {
+		shown, isMasked := c.masks[sheet][cellAddress{row.Number, i}]
+		if !isMasked {
+			shown = c.hideSecrets(cell.Text)
+		}
+		if out[i] = CopyOf(cell); shown != cell.Text {
+			out[i] = Str(shown)
+		}
+	}
+	return out
 }
 
 // SafeName returns a name that a sheet of a workbook can have.

@@ -197,29 +197,33 @@ func (c *csvCopier) record(number int, raw []byte, fields []string) {
 		switch {
 		case changed:
 			c.field(shown)
-		case needsGuard(field):
-			c.field(field)
-		case spans != nil:
+		case spans != nil && !needsGuard(field):
 			c.out.WriteString(text[spans[i].start:spans[i].end])
 		default:
 			c.field(field)
 		}
 	}
-	if change.Added != nil {
-		for i := len(fields); i < c.First; i++ {
-			if i > 0 {
-				c.out.WriteRune(c.body.comma)
-			}
-			if shown, changed := change.Replace[i]; changed {
-				c.field(shown)
-			}
-		}
-		for _, field := range change.Added {
+	c.added(len(fields), change)
+	c.out.WriteString(end)
+}
+
+// added writes the fields that are added to a row of so many fields.
+func (c *csvCopier) added(width int, change CSVRow) {
+	if change.Added == nil {
+		return
+	}
+	for i := width; i < c.First; i++ {
+		if i > 0 {
 			c.out.WriteRune(c.body.comma)
-			c.field(field)
+		}
+		if shown, changed := change.Replace[i]; changed {
+			c.field(shown)
 		}
 	}
-	c.out.WriteString(end)
+	for _, field := range change.Added {
+		c.out.WriteRune(c.body.comma)
+		c.field(field)
+	}
 }
 
 // fields writes a row of fields.

@@ -103,7 +103,9 @@ var compoundStreams = []struct {
 	{"BOOK", notASheet("a workbook of Excel 95 or older")},
 }
 
-func compoundError(r io.Reader) error {
+// compoundError returns the error for a compound file that is no workbook; known
+// reports whether it is of a kind that people take for one.
+func compoundError(r io.Reader) (known bool, err error) {
 	found := len(compoundStreams)
 	buf := make([]byte, headBytes)
 	kept := 0
@@ -122,9 +124,9 @@ func compoundError(r io.Reader) error {
 		kept = copy(buf, window[len(window)-64:]) // a name may lie across two windows
 	}
 	if found < len(compoundStreams) {
-		return compoundStreams[found].err
+		return true, compoundStreams[found].err
 	}
-	return notASheet("an old Office document (or a damaged one)")
+	return false, notASheet("an old Office document (or a damaged one)")
 }
 
 func utf16le(s string) []byte {

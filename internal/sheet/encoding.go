@@ -84,7 +84,11 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	if invalid == 0 || valid > 0 && valid >= invalid {
 		return charset{name: "UTF-8"}, nil
 	}
-	return charset{name: "Windows-1252", decoder: charmap.Windows1252.NewDecoder, encoder: charmap.Windows1252.NewEncoder}, nil
+	return charset{
+		name:    "Windows-1252",
+		decoder: charmap.Windows1252.NewDecoder,
+		encoder: charmap.Windows1252.NewEncoder,
+	}, nil
 }
 
 // countSequences counts the multi-byte characters of UTF-8 and the runs of

@@ -144,14 +144,6 @@ func (m *merger) merge(archive *zip.Writer) error {
 	return archive.Close()
 }
 
-// get returns a part of the base with the changes so far.
-func (m *merger) get(name string) ([]byte, error) {
-	if data, changed := m.replaced[name]; changed {
-		return data, nil
-	}
-	return m.base.readPart(name)
-}
-
 // styleParts is a styles part by its top elements.
 type styleParts struct {
 	tag     []byte // the start tag of the root
@@ -168,52 +160,34 @@ var styleOrder = []string{"numFmts", "fonts", "fills", "borders", "cellStyleXfs"
 
 func parseStyles(data []byte) (*styleParts, error) {
 	s := &styleParts{content: map[string][]byte{}, tags: map[string][]byte{}, count: map[string]int{}}
-	x := rawXML{data: data}
-	for {
-		t, ok, err := x.next()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		if t.kind > rawEmpty {
-			continue
-		}
+	err := eachTag(data, func(x *rawXML, t *rawToken) (err error) {
 		if s.tag == nil {
 			s.tag, s.prefix = t.bytes, prefixOf(t.name)
 			if t.kind == rawEmpty {
 				s.tag = append(bytes.TrimSuffix(bytes.Clone(t.bytes), []byte("/>")), '>')
-				break
 			}
-			continue
+			return nil
 		}
 		local := t.local()
 		s.tags[local] = t.bytes
 		if t.kind == rawEmpty {
-			continue
+			return nil
 		}
 		if s.content[local], err = x.inner(); err != nil {
-			return nil, err
+			return err
 		}
-		inner := rawXML{data: s.content[local]}
-		for {
-			t, ok, err := inner.next()
-			if err != nil {
-				return nil, err
+		return eachTag(s.content[local], func(x *rawXML, t *rawToken) error {
+			s.count[local]++
+			if t.kind == rawStart {
+				return x.skip()
 			}
-			if !ok {
-				break
-			}
-			if t.kind <= rawEmpty && len(inner.open) == map[rawKind]int{rawStart: 1, rawEmpty: 0}[t.kind] {
-				s.count[local]++
-			}
-		}
+			return nil
+		})
+	})
+	if err == nil && s.tag == nil {
+		err = errXMLMalformed
 	}
-	if s.tag == nil {
-		return nil, errXMLMalformed
-	}
-	return s, nil
+	return s, err
 }
 
 var (
@@ -419,37 +393,30 @@ func (m *merger) readAnswers() (rows []addedRow, columns []columnRange, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	x := rawXML{data: data}
-	for {
-		t, ok, err := x.next()
-		if err != nil {
-			return nil, nil, err
-		}
-		if !ok {
-			return rows, columns, nil
-		}
+	err = eachTag(data, func(x *rawXML, t *rawToken) error {
 		switch {
-		case t.kind <= rawEmpty && t.local() == "col":
-			columns = append(columns, rangeOf(t))
+		case t.local() == "col":
+			columns = append(columns, rangeOf(*t))
 		case t.kind == rawStart && t.local() == "row":
 			number, _ := t.attribute("r")
 			n, err := strconv.Atoi(number)
 			if err != nil {
-				return nil, nil, err
+				return err
 			}
 			row := addedRow{number: n}
 			if height, found := t.attribute("ht"); found {
 				row.height = fmt.Sprintf(` ht="%s" customHeight="1"`, height)
 			}
-			if row.cells, err = x.inner(); err != nil {
-				return nil, nil, err
-			}
-			if row.cells, err = m.fromFirst(row.cells); err != nil {
-				return nil, nil, err
+			inner, err := x.inner()
+			if err == nil {
+				row.cells, err = m.fromFirst(inner)
 			}
 			rows = append(rows, row)
+			return err
 		}
-	}
+		return nil
+	})
+	return rows, columns, err
 }
 
 // fromFirst returns the cells of a row that are added.
@@ -597,18 +564,14 @@ func (s *sheetMerger) cols(t *rawToken) error {
 		if err != nil {
 			return err
 		}
-		x := rawXML{data: inner}
-		for {
-			t, ok, err := x.next()
-			if err != nil {
-				return err
+		err = eachTag(inner, func(_ *rawXML, t *rawToken) error {
+			if t.local() == "col" {
+				theirs = append(theirs, rangeOf(*t))
 			}
-			if !ok {
-				break
-			}
-			if t.kind <= rawEmpty && t.local() == "col" {
-				theirs = append(theirs, rangeOf(t))
-			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	s.writeColumns(theirs)
@@ -716,7 +679,8 @@ func (s *sheetMerger) writeChanged(out *bytes.Buffer, number, col int, original 
 	case cell.Kind == Number && isPlainNumber([]byte(cell.Text)):
 		fmt.Fprintf(out, `<%sc r="%s"%s><%[1]sv>%[4]s</%[1]sv></%[1]sc>`, p, name, style, cell.Text)
 	default:
-		fmt.Fprintf(out, `<%sc r="%s"%s t="inlineStr"><%[1]sis><%[1]st xml:space="preserve">%[4]s</%[1]st></%[1]sis></%[1]sc>`,
+		fmt.Fprintf(
+			out, `<%sc r="%s"%s t="inlineStr"><%[1]sis><%[1]st xml:space="preserve">%[4]s</%[1]st></%[1]sis></%[1]sc>`,
 			p, name, style, escapeXML(cell.Text))
 	}
 }
@@ -770,39 +734,24 @@ func (s *sheetMerger) row(t *rawToken) error {
 
 // cells writes the cells of a row: those of the base, the changed ones, and ours.
 func (s *sheetMerger) cells(inner, ours []byte) error {
-	replace := s.Replace[s.number]
-	pending := slices.Sorted(maps.Keys(replace))
-	added := false
-	addOurs := func() {
-		if !added {
-			s.out.Write(withPrefix(ours, s.prefix))
-			added = true
-		}
-	}
-	before := func(col int) {
+	pending := slices.Sorted(maps.Keys(s.Replace[s.number]))
+	changedBefore := func(col int) {
 		for len(pending) > 0 && pending[0] < col {
 			s.writeChanged(&s.out, s.number, pending[0], nil)
 			pending = pending[1:]
 		}
 	}
-	x := rawXML{data: inner}
+	behind := -1 // where what stands behind our columns begins
 	next := 0
-	for {
-		start := x.pos
-		t, ok, err := x.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if t.kind > rawEmpty || t.local() != "c" {
-			if t.kind == rawStart {
-				if err := x.skip(); err != nil {
-					return err
-				}
+	err := eachTag(inner, func(x *rawXML, t *rawToken) error {
+		start := x.pos - len(t.bytes)
+		if t.kind == rawStart {
+			if err := x.skip(); err != nil {
+				return err
 			}
-			continue // what stands between cells is blank, or an extension of no use
+		}
+		if t.local() != "c" || behind >= 0 {
+			return nil // what stands between cells is blank, or an extension of no use
 		}
 		col := next
 		if r, found := t.attribute("r"); found {
@@ -811,26 +760,27 @@ func (s *sheetMerger) cells(inner, ours []byte) error {
 			}
 		}
 		next = col + 1
-		if t.kind == rawStart {
-			if err := x.skip(); err != nil {
-				return err
-			}
-		}
-		before(min(col, s.First))
+		changedBefore(min(col, s.First))
 		switch {
-		case col >= s.First && col <= s.Last:
-			continue // ours stand there
 		case col > s.Last:
-			addOurs()
+			behind = start
+		case col >= s.First: // ours stand there
 		case len(pending) > 0 && pending[0] == col:
 			pending = pending[1:]
-			s.writeChanged(&s.out, s.number, col, &t)
-			continue
+			s.writeChanged(&s.out, s.number, col, t)
+		default:
+			s.out.Write(inner[start:x.pos])
 		}
-		s.out.Write(inner[start:x.pos])
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	before(s.First)
-	addOurs()
+	changedBefore(s.First)
+	s.out.Write(withPrefix(ours, s.prefix))
+	if behind >= 0 {
+		s.out.Write(inner[behind:])
+	}
 	return nil
 }
 
@@ -921,65 +871,26 @@ func (m *merger) mergeMain() error {
 	if err != nil {
 		return err
 	}
-	var sheets, names, relations bytes.Buffer
-	prefix := ""
-	count, highest := 0, 0
-	x := rawXML{data: data}
-	for {
-		t, ok, err := x.next()
-		if err != nil {
-			return partError(m.base.main, err)
-		}
-		if !ok {
-			break
-		}
-		if t.kind <= rawEmpty && t.local() == "workbook" {
+	var sheets, relations bytes.Buffer
+	prefix, count, highest := "", 0, 0
+	err = eachTag(data, func(_ *rawXML, t *rawToken) error {
+		switch t.local() {
+		case "workbook":
 			prefix = prefixOf(t.name)
-		}
-		if t.kind <= rawEmpty && t.local() == "sheet" {
+		case "sheet":
 			id, _ := t.attribute("sheetId")
 			n, _ := strconv.Atoi(id)
 			highest = max(highest, n)
 			count++
 		}
+		return nil
+	})
+	if err != nil {
+		return partError(m.base.main, err)
 	}
-	visible := map[string]string{}
-	x = rawXML{data: theirs}
-	var definedNames [][2]string // the position of the sheet, and the whole element
-	for {
-		t, ok, err := x.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if t.kind > rawEmpty {
-			continue
-		}
-		switch t.local() {
-		case "sheet":
-			name, _ := t.attribute("name")
-			visible[name], _ = t.attribute("state")
-		case "definedName":
-			local, found := t.attribute("localSheetId")
-			name, _ := t.attribute("name")
-			hidden, _ := t.attribute("hidden")
-			inner, err := x.inner()
-			if err != nil {
-				return err
-			}
-			if found && local != "0" {
-				n, _ := strconv.Atoi(local)
-				more := ""
-				if isTrue(hidden) {
-					more = ` hidden="1"`
-				}
-				definedNames = append(definedNames, [2]string{local, fmt.Sprintf(
-					`<%sdefinedName name="%s" localSheetId="%d"%s>%s</%[1]sdefinedName>`, prefix, escapeXML(name),
-					count+n-1, more, inner)})
-			}
-		}
+	visible, names, err := addedNames(theirs, prefix, count)
+	if err != nil {
+		return err
 	}
 	for i, t := range m.added.tabs[1:] {
 		state := ""
@@ -992,14 +903,11 @@ func (m *merger) mergeMain() error {
 		fmt.Fprintf(&relations, `<Relationship Id="rIdBulkfiling%d" Type="%s/worksheet" Target="/%s"/>`, i+1,
 			relationNamespace, escapeXML(grafted(m.added.parts[t.part].Name)))
 	}
-	for _, d := range definedNames {
-		names.WriteString(d[1])
-	}
 	if m.base.parts[m.base.stylesPart] == nil {
 		fmt.Fprintf(&relations, `<Relationship Id="rIdBulkfilingStyles" Type="%s/styles" Target="/%s"/>`,
 			relationNamespace, escapeXML(m.parts[0].name))
 	}
-	m.replaced[m.base.main] = insertMain(data, prefix, sheets.Bytes(), names.Bytes())
+	m.replaced[m.base.main] = insertMain(data, prefix, sheets.Bytes(), names)
 	name := relationsPart(m.base.main)
 	if m.base.parts[name] == nil {
 		return fmt.Errorf("the original has no list of relations")
@@ -1014,6 +922,36 @@ func (m *merger) mergeMain() error {
 	}
 	m.replaced[name] = slices.Concat(rels[:end], relations.Bytes(), rels[end:])
 	return nil
+}
+
+// addedNames reads from the list of the added sheets whether each is shown, and
+// the names that belong to one of those after the first, as the base has them
+// behind its count of sheets.
+func addedNames(main []byte, prefix string, count int) (visible map[string]string, names []byte, err error) {
+	visible = map[string]string{}
+	err = eachTag(main, func(x *rawXML, t *rawToken) error {
+		name, _ := t.attribute("name")
+		switch t.local() {
+		case "sheet":
+			visible[name], _ = t.attribute("state")
+		case "definedName":
+			local, found := t.attribute("localSheetId")
+			hidden, _ := t.attribute("hidden")
+			inner, err := x.inner()
+			if err != nil || !found || local == "0" {
+				return err
+			}
+			n, _ := strconv.Atoi(local)
+			more := ""
+			if isTrue(hidden) {
+				more = ` hidden="1"`
+			}
+			names = fmt.Appendf(names, `<%sdefinedName name="%s" localSheetId="%d"%s>%s</%[1]sdefinedName>`, prefix,
+				escapeXML(name), count+n-1, more, inner)
+		}
+		return nil
+	})
+	return visible, names, err
 }
 
 const relationNamespace = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -1035,11 +973,10 @@ func insertMain(data []byte, prefix string, sheets, names []byte) []byte {
 	if at := bytes.Index(rest, []byte("</"+prefix+"definedNames>")); at >= 0 {
 		return slices.Concat(out, rest[:at], names, rest[at:])
 	}
-	open, close := []byte("<"+prefix+"definedNames>"), []byte("</"+prefix+"definedNames>")
 	if at := bytes.Index(rest, []byte("<"+prefix+"functionGroups")); at >= 0 {
 		return append(out, rest...) // the names of ours are for printing only
 	}
-	return slices.Concat(out, open, names, close, rest)
+	return slices.Concat(out, []byte("<"+prefix+"definedNames>"), names, []byte("</"+prefix+"definedNames>"), rest)
 }
 
 // mergeTypes adds the content types of the added parts.
@@ -1053,33 +990,18 @@ func (m *merger) mergeTypes(added map[string]string, stylesPart string) error {
 		return err
 	}
 	has := map[string]bool{}
-	x := rawXML{data: data}
-	for {
-		t, ok, err := x.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if t.kind <= rawEmpty && t.local() == "Default" {
+	err = eachTag(data, func(_ *rawXML, t *rawToken) error {
+		if t.local() == "Default" {
 			extension, _ := t.attribute("Extension")
 			has[strings.ToLower(extension)] = true
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	var more bytes.Buffer
-	x = rawXML{data: theirs}
-	for {
-		t, ok, err := x.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if t.kind > rawEmpty {
-			continue
-		}
+	err = eachTag(theirs, func(_ *rawXML, t *rawToken) error {
 		of, _ := t.attribute("ContentType")
 		switch t.local() {
 		case "Default":
@@ -1093,6 +1015,10 @@ func (m *merger) mergeTypes(added map[string]string, stylesPart string) error {
 				fmt.Fprintf(&more, `<Override PartName="/%s" ContentType="%s"/>`, escapeXML(to), escapeXML(of))
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if stylesPart != "" {
 		fmt.Fprintf(&more, `<Override PartName="/%s" ContentType="application/`+

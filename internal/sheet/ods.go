@@ -56,7 +56,10 @@ func openODS(w *workbook) (*odsBody, error) {
 	}
 	switch {
 	case len(o.odsTabs) == 0:
-		return nil, &FormatError{Reason: "the workbook has no sheet with cells", Remedy: "Check that it is the right file"}
+		return nil, &FormatError{
+			Reason: "the workbook has no sheet with cells",
+			Remedy: "Check that it is the right file",
+		}
 	case counted.n*int64(len(o.odsTabs)) > odsScanBytes:
 		return nil, tooLarge("to read all its sheets takes", byteCount(odsScanBytes), remedyTrim)
 	}
@@ -335,8 +338,12 @@ func (s *odsSource) readRow(b *Block) error {
 			continue
 		}
 		switch string(s.scanner.name) {
-		case "table-cell", "covered-table-cell":
+		case "table-cell":
 			col, err = s.readCell(b, start, col)
+		case "covered-table-cell": // a merged cell hides what it holds
+			col = min(col, math.MaxInt32) + repeated(element{attributes: s.scanner.attributes},
+				"table:number-columns-repeated")
+			err = s.scanner.skip()
 		default:
 			err = s.scanner.skip()
 		}
@@ -464,7 +471,7 @@ type odsValue struct {
 }
 
 func (v *odsValue) isBlank() bool {
-	return v.value == "" && len(bytes.TrimSpace(v.shown)) == 0 && !(v.formula && v.kind == "")
+	return v.value == "" && len(bytes.TrimSpace(v.shown)) == 0 && (!v.formula || v.kind != "")
 }
 
 // readShown reads the paragraphs of a cell, up to its end. Comments, pictures and
@@ -532,6 +539,10 @@ func (s *odsSource) set(b *Block, at int, v *odsValue) {
 	}
 	switch v.kind {
 	case "float", "percentage", "currency":
+		if pair := string(v.shown) + v.value; v.formula && (pair == "TRUE1" || pair == "FALSE0") {
+			b.cells[at] = Cell{Text: string(v.shown), Kind: Bool}
+			return
+		}
 		if digits, ok := placedDigits(v.shown, v.value); ok {
 			b.setScratch(append(b.scratch, digits...), start, at, Number)
 			return

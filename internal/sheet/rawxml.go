@@ -81,6 +81,11 @@ func (x *rawXML) next() (t rawToken, ok bool, err error) {
 	if bytes.HasPrefix(rest, []byte("<!")) {
 		return t, false, errXMLDoctype
 	}
+	return x.tag(rest)
+}
+
+// tag reads the tag at the start of the rest.
+func (x *rawXML) tag(rest []byte) (t rawToken, ok bool, err error) {
 	end := tagEnd(rest)
 	if end < 0 {
 		return t, false, errXMLTruncated
@@ -120,6 +125,23 @@ func (x *rawXML) take(t rawToken, n int) rawToken {
 	t.bytes = x.data[x.pos : x.pos+n]
 	x.pos += n
 	return t
+}
+
+// eachTag calls do with each start or empty tag of a part. do may read on.
+func eachTag(data []byte, do func(x *rawXML, t *rawToken) error) error {
+	x := &rawXML{data: data}
+	for {
+		t, ok, err := x.next()
+		if err != nil || !ok {
+			return err
+		}
+		if t.kind > rawEmpty {
+			continue
+		}
+		if err := do(x, &t); err != nil {
+			return err
+		}
+	}
 }
 
 // tagEnd finds the end of the tag at the start of b, outside quotes.

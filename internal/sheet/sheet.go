@@ -1,5 +1,6 @@
-// Package sheet reads and writes the cells of CSV and XLSX files together with
-// their coordinates. It knows nothing about the meaning of the cells.
+// Package sheet reads the cells of XLSX, XLS, ODS and CSV files together with
+// their coordinates, and writes XLSX and CSV, also into a copy of a file that it
+// has read. It knows nothing about the meaning of the cells.
 //
 // Reading is streamed: a million rows need no more memory than a hundred, apart
 // from the shared strings of an XLSX, which are kept in one compact table. The
@@ -151,7 +152,7 @@ type Info struct {
 	Visible bool
 }
 
-// File is an open CSV or XLSX file. Several of its sheets may be read at once.
+// File is an open spreadsheet. Several of its sheets may be read at once.
 type File struct {
 	name   string // without folders, as errors show it
 	bytes  io.ReaderAt

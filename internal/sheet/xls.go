@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -88,19 +89,8 @@ func openXLS(owner *File, file io.ReaderAt, size int64, limits Limits) (body, er
 	}
 	x := &xlsBody{workbook: &workbook{owner: owner, limits: limits, codes: map[int]string{}}, stream: data}
 	if isCompound(data) {
-		c, err := openCompound(data)
-		if err != nil {
-			return nil, err
-		}
-		streams := c.streams()
-		at, found := streams["workbook"]
-		if !found {
-			if _, old := streams["book"]; old {
-				return nil, notASheet("a workbook of Excel 95 or older")
-			}
-			return nil, compoundError(io.NewSectionReader(file, 0, size))
-		}
-		if x.stream, err = c.stream(at); err != nil {
+		var err error
+		if x.stream, err = workbookStream(data); err != nil {
 			return nil, err
 		}
 	}
@@ -108,6 +98,23 @@ func openXLS(owner *File, file io.ReaderAt, size int64, limits Limits) (body, er
 		return nil, err
 	}
 	return x, nil
+}
+
+// workbookStream returns the stream of a compound file that holds the workbook.
+func workbookStream(data []byte) ([]byte, error) {
+	c, err := openCompound(data)
+	at, found := uint32(0), false
+	if err == nil {
+		at, found = c.streams()["workbook"]
+	}
+	if found {
+		return c.stream(at)
+	}
+	// What another kind of file is called stands in it even if it is broken.
+	if known, other := compoundError(bytes.NewReader(data)); known || err == nil {
+		return nil, other
+	}
+	return nil, err
 }
 
 // readGlobals reads what belongs to all sheets.
@@ -182,7 +189,8 @@ func (g *xlsGlobals) sheet(d []byte) error {
 		return damaged("its list of sheets is broken", nil)
 	}
 	if g.sheets++; g.sheets > g.limits.Sheets {
-		return tooLarge("it has", fmt.Sprintf("%d sheets", g.limits.Sheets), "Save those that hold filings as a workbook of their own")
+		return tooLarge("it has", fmt.Sprintf("%d sheets", g.limits.Sheets),
+			"Save those that hold filings as a workbook of their own")
 	}
 	raw, _, ok := unicodeText(d[6:], 1)
 	if !ok {
@@ -483,7 +491,6 @@ func (s *xlsSource) find() error {
 	}
 	s.hidden = map[uint16]bool{}
 	depth := 0
-	sorted := true
 	for {
 		at := r.next
 		if r, ok = recordAt(s.stream, at); !ok {
@@ -502,24 +509,23 @@ func (s *xlsSource) find() error {
 			if depth--; depth >= 0 {
 				continue
 			}
-			if !sorted {
-				slices.SortStableFunc(s.index, func(a, b xlsCell) int {
-					return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.col, b.col))
-				})
-			}
+			s.sort()
 			return nil
 		}
 		if depth > 0 || len(r.data) < 6 {
 			continue
 		}
-		before := len(s.index)
 		if err := s.add(&r, at); err != nil {
 			return err
 		}
-		for i := max(before, 1); i < len(s.index); i++ {
-			a, b := s.index[i-1], s.index[i]
-			sorted = sorted && (a.row < b.row || a.row == b.row && a.col < b.col)
-		}
+	}
+}
+
+// sort brings the cells into the order of their rows, if they are not in it.
+func (s *xlsSource) sort() {
+	compare := func(a, b xlsCell) int { return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.col, b.col)) }
+	if !slices.IsSortedFunc(s.index, compare) {
+		slices.SortStableFunc(s.index, compare)
 	}
 }
 
@@ -608,7 +614,8 @@ func (s *xlsSource) value(b *Block, at int, c xlsCell) (style int, err error) {
 			break
 		}
 		var digits [20]byte
-		return style, s.cells.setShared(b, at, strconv.AppendUint(digits[:0], uint64(binary.LittleEndian.Uint32(d)), 10))
+		return style, s.cells.setShared(b, at,
+			strconv.AppendUint(digits[:0], uint64(binary.LittleEndian.Uint32(d)), 10))
 	case recLabel, recRString:
 		if text, _, ok := unicodeText(d, 2); ok {
 			s.cells.setText(b, at, text, Text)

