@@ -770,7 +770,7 @@ func (s *scrubber) attribute(name, value string) string {
 	switch {
 	case strings.HasPrefix(name, "xmlns"), strings.Contains(value, "{"):
 		return value
-	case name != "v" && strings.Trim(value, "0123456789.-") == "":
+	case name == "formatCode", name != "v" && strings.Trim(value, "0123456789.-") == "":
 		return s.hideSecrets(value)
 	}
 	return s.text(value)
