@@ -19,14 +19,15 @@ import (
 
 // app has what every command uses: the terminal and the environment.
 type app struct {
-	in     io.Reader
-	out    io.Writer // results
-	err    io.Writer // progress, questions, and errors
-	getenv func(string) string
-	live   bool
-	ledger string              // the value of --ledger
-	env    *config.Environment // of the open ledger; nil before
-	paint  painter
+	in      io.Reader
+	out     io.Writer // results
+	err     io.Writer // progress, questions, and errors
+	getenv  func(string) string
+	live    bool
+	ledger  string              // the value of --ledger
+	clicked bool                // it was started by a double click
+	env     *config.Environment // of the open ledger; nil before
+	paint   painter
 }
 
 func newApp(in io.Reader, out, err io.Writer, getenv func(string) string) *app {

@@ -53,6 +53,7 @@ func TestScript(t *testing.T) {
 			"sample":    copySample,
 			"sandbox":   sandboxControl,
 			"second":    second,
+			"settings":  writeSettingsFile,
 			"sheet":     showSheet,
 			"tell":      tell,
 			"uncertain": uncertainRow,

@@ -29,6 +29,7 @@ type invitation struct {
 	text string // what is printed
 	file string // the file that holds the link; empty for none
 	link string
+	page string // the address of the page
 }
 
 // invite says how to sign in. A page for this machine alone gets a one-time
@@ -61,23 +62,19 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 		}
 		return invitation{text: fmt.Sprintf("The page is at %s/", base)}, nil
 	}
-	account, err := p.ledger.Accounts().Find(ctx, currentUser())
-	if errors.Is(err, ledger.ErrNotFound) {
-		account, err = p.ledger.Accounts().Add(withAudit(ctx, "account-add", strings.ToLower(currentUser()),
-			"by importer serve, roles "+roleText(ownerRoles)), currentUser(), ownerRoles)
-	}
+	account, err := findOwner(ctx, p.ledger)
 	if err != nil {
 		return invitation{}, err
 	}
 	if account.HasPassword { // a link would only reset it
-		return invitation{text: fmt.Sprintf("The page is at %s/. Sign in as %s", base, account.Name)}, nil
+		return invitation{text: fmt.Sprintf("The page is at %s/. Sign in as %s", base, account.Name), page: base + "/"}, nil
 	}
 	secret, err := p.ledger.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name,
 		"by importer serve, for "+firstLinkLife.String()), account.ID, firstLinkLife)
 	if err != nil {
 		return invitation{}, err
 	}
-	in := invitation{link: base + "/enter?" + url.Values{"ticket": {secret}}.Encode()}
+	in := invitation{link: base + linkPath(secret), page: base + "/"}
 	if terminal {
 		in.text = "The page, with a one-time sign-in link: " + in.link
 		return in, nil
@@ -89,6 +86,20 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 	in.text = fmt.Sprintf("The page is at %s/. A one-time sign-in link is in the file %s", base, in.file)
 	return in, nil
 }
+
+// findOwner finds the account of the user who starts the page, and adds it where it
+// is missing.
+func findOwner(ctx context.Context, l *ledger.Ledger) (ledger.Account, error) {
+	account, err := l.Accounts().Find(ctx, currentUser())
+	if errors.Is(err, ledger.ErrNotFound) {
+		return l.Accounts().Add(withAudit(ctx, "account-add", strings.ToLower(currentUser()),
+			"by importer serve, roles "+roleText(ownerRoles)), currentUser(), ownerRoles)
+	}
+	return account, err
+}
+
+// linkPath is the path of a one-time sign-in link.
+func linkPath(secret string) string { return "/enter?" + url.Values{"ticket": {secret}}.Encode() }
 
 // writeLink writes a link to a new file that only the user can read.
 func writeLink(path, link string) error {

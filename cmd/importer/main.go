@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/spf13/cobra"
 )
 
 // The exit codes. They are a promise to scripts.
@@ -57,10 +59,19 @@ func run(args []string) int {
 	context.AfterFunc(ctx, stop)
 
 	app := newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	cobra.MousetrapHelpText = "" // a double click starts the page
+	if app.clickedOn(args) {
+		app.clicked, args = true, []string{"serve"}
+	}
 	root := app.command()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var s *status
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			app.waitForClose()
+		}
+	}()
 	switch {
 	case err == nil:
 		return exitDone

@@ -34,12 +34,13 @@ type page struct {
 	client    *filingapi.Client   // nil if none is configured
 	why       error               // the reason why client is nil
 	queue     *jobs.Queue
-	local     bool // reachable from this machine only
+	leaving   chan struct{} // closed when serve takes no new connections
+	local     bool          // reachable from this machine only
 	log       *slog.Logger
 }
 
 func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, log *slog.Logger) (*page, error) {
-	p := &page{server: s, ledger: l, log: log}
+	p := &page{server: s, ledger: l, log: log, leaving: make(chan struct{})}
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		p.local = tcp.IP.IsLoopback() && s.public == nil
 	}
@@ -83,6 +84,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	if p.local {
 		c.Port = addr.(*net.TCPAddr).Port
 	}
+	c.Setup = p.setup()
 	if c.Settings, err = p.settings(); err != nil {
 		return nil, err
 	}
@@ -92,7 +94,24 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 
 // handler serves the page, and passes events of the filing service to receiver.
 func (p *page) handler(receiver http.Handler) http.Handler {
-	return network.WithHeaders(routes(receiver, p.site), p.site.TLS)
+	return network.WithHeaders(routes(receiver, p.untilLeaving(p.site)), p.site.TLS)
+}
+
+// leave says that serve takes no new connections.
+func (p *page) leave() { close(p.leaving) }
+
+// untilLeaving sends a browser that still has a connection to the next start: on a
+// new connection, which that accepts.
+func (p *page) untilLeaving(site http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-p.leaving:
+			w.Header().Set("Connection", "close")
+			http.Redirect(w, r, r.URL.RequestURI(), http.StatusTemporaryRedirect)
+		default:
+			site.ServeHTTP(w, r)
+		}
+	})
 }
 
 // checkProvider logs problems with the sign-in provider. It does not wait: the page

@@ -30,11 +30,15 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the page and receive the filing service's events",
 		Long: `serve runs the page, where you upload spreadsheets, fix errors, see the cost,
-approve, follow the orders, and download the results. On this machine it prints a
-one-time sign-in link to your terminal. If its output goes elsewhere, the link is in
-a file of the data folder that only you can read. Each start replaces the link of
+approve, follow the orders, and download the results. On a desktop it opens your
+browser, signed in; so does a double click on this program. On this machine it prints
+a one-time sign-in link to your terminal. If its output goes elsewhere, the link is
+in a file of the data folder that only you can read. Each start replaces the link of
 the start before. On other machines, people sign in with their accounts (importer
 accounts).
+
+Without a filing service, the page of this machine asks for its address and your API
+key, checks them, and stores them in the settings file. It also offers sample data.
 
 serve also receives the events of the filing service at
 ` + webhook.Path + `. It verifies, stores, and applies each event; the
@@ -66,12 +70,7 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 			if s.maxUpload < 1 {
 				return usage("--max-upload must be at least 1 MiB")
 			}
-			if s.env, err = a.environment(); err != nil {
-				return err
-			}
-			if !c.Flags().Changed("place") {
-				s.place = s.env.RedisURL == ""
-			}
+			s.placing = c.Flags().Changed("place")
 			log := slog.New(slog.NewTextHandler(a.err, nil))
 			config.LimitMemory(log)
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
@@ -79,15 +78,7 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 				log.Warn("all clients behind the proxy share one address, so wrong passwords slow down " +
 					"every sign-in; set --trust-proxy")
 			}
-			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				s.env = *a.env
-				quiet, err := s.env.SendNotifications(c.Context(), l, log)
-				if err != nil {
-					return err
-				}
-				defer quiet()
-				return a.serve(c.Context(), l, s, log)
-			})
+			return a.servePages(c.Context(), s, log)
 		},
 	}
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to listen on")
@@ -98,6 +89,7 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 	c.Flags().StringVar(&proxies, "trust-proxy", "",
 		"the addresses of proxies whose X-Forwarded-For is trusted: 127.0.0.1,10.42.0.0/16")
 	c.Flags().BoolVar(&s.place, "place", false, "place orders in this process (default: if REDIS_URL is not set)")
+	c.Flags().BoolVar(&s.noBrowser, "no-browser", false, "do not open the browser")
 	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest upload in MiB")
 	return c
 }
@@ -149,14 +141,83 @@ type server struct {
 	proxies   network.Proxies
 	place     bool
 	maxUpload int64 // MiB
+	placing   bool  // --place was given
+	noBrowser bool
+
+	app    *app             // this program on the settings of this start
+	owner  *app             // and on those of the user, where the start is on sample data
+	starts int              // starts before this one
+	sample *sampleData      // nil for the user's own settings
+	again  chan *sampleData // has serve start again
 }
 
 // shutdownTimeout is how long requests have to finish.
 const shutdownTimeout = 10 * time.Second
 
-// serve serves the page until ctx ends. Events are applied until after the last
-// request, and orders in flight are finished.
+// servePages serves the page until ctx ends. It starts again, at the same address,
+// when the page was set up: with the settings file as it is then, or on sample data.
+func (a *app) servePages(ctx context.Context, s server, log *slog.Logger) error {
+	if _, err := a.environment(); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", s.listen)
+	if err != nil && a.clicked { // another program listens there, perhaps another of these
+		listener, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer listener.Close()
+	defer func() { s.sample.end() }()
+	s.owner = a
+	for ; ; s.starts++ {
+		on := a
+		if s.sample != nil {
+			on = s.sample.app(a)
+		}
+		s.app, s.again = on, make(chan *sampleData, 1)
+		err := on.withAnyLedger(ctx, func(l *ledger.Ledger) error {
+			one := s
+			one.env = *on.env
+			if !s.placing {
+				one.place = one.env.RedisURL == ""
+			}
+			quiet, err := one.env.SendNotifications(ctx, l, log)
+			if err != nil {
+				return err
+			}
+			defer quiet()
+			return on.serveOn(ctx, l, one, listener, log)
+		})
+		again, is := errors.AsType[*startAgainError](err)
+		if !is {
+			return err
+		}
+		s.sample.end()
+		s.sample = again.sample
+	}
+}
+
+// startAgainError is returned where serve is to start again.
+type startAgainError struct{ sample *sampleData } // nil for the user's own settings
+
+func (*startAgainError) Error() string { return "serve starts again" }
+
+// serve serves the page until ctx ends.
 func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.Logger) error {
+	listener, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer listener.Close()
+	return a.serveOn(ctx, l, s, listener, log)
+}
+
+// serveOn serves the page at a listener, which stays open, until ctx ends or serve is
+// to start again: startAgainError. Events are applied until after the last request, and
+// orders in flight are finished.
+func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener net.Listener,
+	log *slog.Logger) error {
 	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
 	events, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
 	var certificates []tls.Certificate
@@ -168,11 +229,6 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 		}
 		scheme, certificates = "https", []tls.Certificate{pair}
 	}
-	listener, err := net.Listen("tcp", s.listen)
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	defer listener.Close()
 	p, err := openPage(ctx, l, s, listener.Addr(), log)
 	if err != nil {
 		return err
@@ -191,16 +247,20 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 		srv.TLSConfig.Certificates = certificates
 	}
 	srv.RegisterOnShutdown(p.site.Close) // live pages would never end
-	invited, err := p.invite(ctx, scheme, listener.Addr(), a.terminal(a.out))
-	if err != nil {
-		return errors.Join(err, p.close())
-	}
-	defer func() {
-		if err := invited.removeFile(); err != nil {
-			log.Warn("sign-in link stays in its file", "file", invited.file, "err", err)
+	srv.RegisterOnShutdown(p.leave)
+	if s.starts == 0 {
+		invited, err := a.welcome(ctx, p, scheme, listener.Addr(), secrets)
+		if err != nil {
+			return errors.Join(err, p.close())
 		}
-	}()
-	fmt.Fprintf(a.out, "%s\n%s\n", greeting(ctx, scheme, listener.Addr(), secrets), invited.text)
+		defer func() {
+			if err := invited.removeFile(); err != nil {
+				log.Warn("sign-in link stays in its file", "file", invited.file, "err", err)
+			}
+		}()
+	} else {
+		log.Info("started again", "service", s.env.BaseURL, "sample", s.sample != nil)
+	}
 
 	// Placing and schedules end with ctx; what the last requests need ends after them.
 	working, leaving := context.WithCancel(ctx)
@@ -214,15 +274,20 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 	ended := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
-			ended <- srv.ServeTLS(listener, "", "")
+			ended <- srv.ServeTLS(keepOpen(listener), "", "")
 		} else {
-			ended <- srv.Serve(listener)
+			ended <- srv.Serve(keepOpen(listener))
 		}
 	}()
+	var again *startAgainError
 	select {
 	case err = <-ended:
 		err = fmt.Errorf("serve: %w", err)
+	case sample := <-s.again:
+		again = &startAgainError{sample}
 	case <-ctx.Done():
+	}
+	if err == nil {
 		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		if srv.Shutdown(patient) != nil {
@@ -233,7 +298,37 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 	stop()
 	running.Wait()
 	p.site.Close()
-	return errors.Join(err, p.close())
+	if again != nil {
+		if err != nil {
+			log.Warn("some requests were cut off by the new start", "err", err)
+		}
+		err = again
+	}
+	if closed := p.close(); closed != nil {
+		return errors.Join(err, closed)
+	}
+	return err
+}
+
+// welcome prints how to sign in, and opens the browser on a desktop.
+func (a *app) welcome(ctx context.Context, p *page, scheme string, addr net.Addr,
+	secrets func(context.Context) ([]string, error)) (invitation, error) {
+	invited, err := p.invite(ctx, scheme, addr, a.terminal(a.out))
+	if err != nil {
+		return invitation{}, err
+	}
+	fmt.Fprintf(a.out, "%s\n%s\n", greeting(ctx, scheme, addr, secrets), invited.text)
+	if p.noBrowser || invited.page == "" || !a.onDesktop() || !a.clicked && !a.terminal(a.out) {
+		return invited, nil
+	}
+	remove, err := a.openBrowser(ctx, p, invited)
+	if err != nil {
+		p.log.Warn("browser not opened; open the page yourself", "err", err)
+		return invited, nil
+	}
+	context.AfterFunc(ctx, remove)
+	fmt.Fprintln(a.out, "The page opens in your browser. Press Ctrl-C, or close this window, to stop Bulkfiling.")
+	return invited, nil
 }
 
 // routes are the paths of the server.

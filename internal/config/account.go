@@ -400,7 +400,7 @@ func slug(name string) string {
 // its ledger: the existing one, or a new one. It returns the filing service's
 // errors, and ErrUndecided if a person has to decide.
 func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client, sheets ...string) (Chosen, error) {
-	o, err := loadOrganization(ctx, client)
+	o, err := FindOrganization(ctx, client)
 	if err != nil {
 		return Chosen{}, err
 	}
@@ -435,9 +435,9 @@ func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client, s
 	return c, err
 }
 
-// loadOrganization asks for the organization of the key. It is empty if the filing
+// FindOrganization asks for the organization of a key. It is empty if the filing
 // service answers without one.
-func loadOrganization(ctx context.Context, client *filingapi.Client) (ledger.Organization, error) {
+func FindOrganization(ctx context.Context, client *filingapi.Client) (ledger.Organization, error) {
 	o, err := client.Organization(ctx)
 	answered, ok := errors.AsType[*filingapi.Error](err)
 	switch {

@@ -105,6 +105,7 @@ type Environment struct {
 	chosen       *account             // the ledger of the data folder; nil before the choice
 	organization *ledger.Organization // as the filing service reported it; nil before the request
 	binding      *binding
+	layers       layers // where the values come from
 
 	key           secret.Value
 	sealKey       secret.Value
@@ -119,19 +120,21 @@ func (e Environment) String() string { return "environment of " + e.BaseURL + " 
 // GoString keeps the secrets out of %#v.
 func (e Environment) GoString() string { return e.String() }
 
-// Read reads the variables. It opens nothing but the files that hold secrets.
+// Read reads the variables, and what they leave open from the settings file. It
+// opens nothing but these files and those that hold secrets.
 func Read(getenv func(string) string) (Environment, error) {
-	value := func(name string) string {
-		if v := strings.TrimSpace(getenv(name)); v != "" {
-			return v
-		}
-		for _, v := range Variables {
-			if v.Name == name {
-				return v.Default
-			}
-		}
-		return ""
+	settings, err := loadSettings(SettingsPath(getenv))
+	if err != nil {
+		return Environment{}, err
 	}
+	layers := layers{getenv, settings}
+	e, err := layers.read()
+	return e, layers.explain(err)
+}
+
+// read reads the variables from their layers.
+func (l layers) read() (Environment, error) {
+	value := l.value
 	e := Environment{
 		BaseURL:      value("FILING_BASE_URL"),
 		DataDir:      value("FILING_DATA_DIR"),
@@ -140,14 +143,20 @@ func Read(getenv func(string) string) (Environment, error) {
 		SetPricePath: value("FILING_SET_PRICE_PATH"),
 		binding:      new(binding),
 		kinds:        value("FILING_NOTIFY_ON"),
+		layers:       l,
 	}
 	if e.DataDir == "" {
-		e.DataDir, e.defaultDir = dataDir(getenv), true
+		e.DataDir, e.defaultDir = dataDir(l.getenv), true
 	}
-	if err := e.readSecrets(value); err != nil {
+	err := e.readSecrets(value)
+	if err != nil {
 		return e, err
 	}
-	var err error
+	if e.key.IsEmpty() {
+		if e.key, err = l.readKeyCommand(); err != nil {
+			return e, err
+		}
+	}
 	if e.Downloads, err = network.ParseDownloads(e.BaseURL, value("DOCUMENT_HOSTS")); err != nil {
 		return e, fmt.Errorf("DOCUMENT_HOSTS: %w", err)
 	}
@@ -301,8 +310,8 @@ func (e Environment) Client() (*filingapi.Client, error) {
 	switch {
 	case e.BaseURL == "":
 		return nil, errors.New(
-			"FILING_BASE_URL is not set: set it to the address of the filing service, with /v1 (to try without an " +
-				"account: importer demo or importer sandbox)")
+			"FILING_BASE_URL is not set: set it to the address of the filing service, with /v1, or start importer " +
+				"serve and enter it on the page (to try without an account: importer demo or importer sandbox)")
 	case e.key.IsEmpty():
 		return nil, errors.New(
 			"FILING_API_KEY is not set: set it to the API key, or set FILING_API_KEY_FILE to a file with the key")

@@ -116,6 +116,9 @@ func (s *Site) home(v *request) error {
 	// the batch that it corrected.
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !b.Open || b.Applied() })
 	p.Any = len(batches) > 0
+	if s.asksForSetup(v, len(p.Uploads), len(batches)) {
+		return v.redirect("/setup")
+	}
 	p.Months = monthsOf(batches, p.Filter.Month)
 	if err := s.listBatches(v, &p, batches); err != nil {
 		return err

@@ -429,6 +429,10 @@ func (w *walk) ready() []ledger.Row {
 
 // noWay are the routes that change something and bring no order nearer.
 var noWay = map[string]string{
+	"POST /setup":                            "asks the filing service whose a key is",
+	"POST /setup/save":                       "stores the operator's own key; a batch keeps its approval",
+	"POST /setup/sample":                     "starts a ledger of its own, whose orders are not real",
+	"POST /setup/sample/leave":               "ends the sample data",
 	"POST /leave":                            "ends a session",
 	"POST /sessions/others":                  "ends sessions",
 	"POST /sessions/{session}/end":           "ends a session",

@@ -61,6 +61,7 @@ type page struct {
 	Version string // strangers are not told
 	Data    any
 	May     may
+	Setup   *setupNote
 	Uploads int64 // the largest file in bytes that the reader may upload; 0 for none
 }
 
@@ -116,6 +117,7 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 			Operate: account.May(ledger.Operator),
 			Audit:   slices.ContainsFunc(auditor, account.May),
 		}
+		p.Setup = v.setupNote()
 		if p.May.Prepare {
 			p.Uploads = v.site.MaxUpload
 		}

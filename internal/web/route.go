@@ -32,7 +32,7 @@ var (
 
 var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
 	sheetRoutes, gridRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes,
-	accountRoutes, sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes,
+	accountRoutes, sessionRoutes, setupRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes,
 	designRoutes)
 
 // mux serves the table.

@@ -23,6 +23,7 @@ var settingsRoutes = []route{
 // settingsPage shows the settings of the firm and of the environment.
 type settingsPage struct {
 	Settings  Settings
+	Setup     bool   // the page can change the filing service
 	Address   string // where the service can send events
 	Policy    ledger.Policy
 	Products  []filing.Product
@@ -66,7 +67,7 @@ func (p settingsPage) From() string {
 
 func (s *Site) settings(v *request) error {
 	ctx := v.ctx()
-	p := settingsPage{Settings: s.Settings, Address: s.address(v.r) + s.Settings.HookPath}
+	p := settingsPage{Settings: s.Settings, Setup: s.Setup != nil, Address: s.address(v.r) + s.Settings.HookPath}
 	var err error
 	p.Products = filing.Products
 	if p.Policy, err = s.Ledger.Approvals().Policy(ctx); err != nil {

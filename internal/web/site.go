@@ -33,6 +33,7 @@ type Config struct {
 	Provider     *signin.Provider                                    // the sign-in provider; nil for none
 	ProviderOnly bool                                                // passwords sign in break-glass accounts only
 	Settings     Settings
+	Setup        *Setup            // sets up the filing service; nil where the page cannot
 	Downloads    network.Downloads // where the links of documents may lead
 	Public       *url.URL          // where people reach the site; nil: wherever it listens
 	Local        bool              // it listens on loopback, and no one is in front: other names are refused
@@ -82,6 +83,7 @@ type Site struct {
 	traces      *traces
 	meters      meters
 	actionFacts *cache.Cache[string, actionFacts]
+	checked     checkedServices
 }
 
 // New makes a site. Close it before the ledger.

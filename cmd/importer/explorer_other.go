@@ -1,0 +1,6 @@
+//go:build !windows
+
+package main
+
+// startedByExplorer is for Windows.
+func startedByExplorer() bool { return false }

@@ -1,0 +1,417 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"bulkfiling/internal/secret"
+)
+
+// The settings file has the settings of a person's computer, so that no terminal is
+// needed. Every variable of the environment is a key of it, in lowercase and without
+// FILING_: FILING_BASE_URL is base_url. The environment wins over it.
+//
+//	base_url = "https://api.example.com/v1"
+//	api_key = "sk_test_…"          # or api_key_file, or key_command
+//	live = false
+
+// settingsName is the file in its folder.
+const settingsName = "config.toml"
+
+// keyCommand is the key whose command prints the API key.
+const keyCommand = "key_command"
+
+// keyCommandTimeout is how long a person has to unlock what the command asks.
+const keyCommandTimeout = 2 * time.Minute
+
+// settings are the values of a settings file.
+type settings struct {
+	path   string
+	values map[string]string // by variable
+	key    string            // the command that prints the API key
+}
+
+// SettingsPath is the settings file of the user; empty without a home folder.
+func SettingsPath(getenv func(string) string) string {
+	join := func(base string, more ...string) string {
+		if base == "" {
+			return ""
+		}
+		return filepath.Join(append([]string{base}, more...)...)
+	}
+	switch runtime.GOOS {
+	case "windows":
+		return join(getenv("AppData"), "bulkfiling", settingsName)
+	case "darwin":
+		return join(getenv("HOME"), "Library", "Application Support", "bulkfiling", settingsName)
+	}
+	if xdg := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) {
+		return join(xdg, "bulkfiling", settingsName)
+	}
+	return join(getenv("HOME"), ".config", "bulkfiling", settingsName)
+}
+
+// fileVariables are the secrets that can also be files.
+var fileVariables = []string{"FILING_API_KEY", "FILING_SEAL_KEY", "FILING_WEBHOOK_SECRET", "FILING_NOTIFY",
+	"OIDC_CLIENT_SECRET", "DATABASE_URL", "REDIS_URL"}
+
+// settingOf is the key of a variable in the settings file.
+func settingOf(variable string) string {
+	return strings.ToLower(strings.TrimPrefix(variable, "FILING_"))
+}
+
+// settingVariables are the variables by their keys in the settings file.
+var settingVariables = sync.OnceValue(func() map[string]string {
+	all := make(map[string]string)
+	for _, v := range Variables {
+		if !strings.Contains(v.Name, "…") {
+			all[settingOf(v.Name)] = v.Name
+		}
+	}
+	for _, name := range fileVariables {
+		all[settingOf(name)+"_file"] = name + "_FILE"
+	}
+	return all
+})
+
+// loadSettings reads the settings file. Without one, there are no settings.
+func loadSettings(path string) (*settings, error) {
+	if path == "" {
+		return &settings{}, nil
+	}
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && !exists(path) {
+		return &settings{path: path}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the settings file: %w", err)
+	}
+	return parseSettings(path, content)
+}
+
+// parseSettings reads the content of a settings file. Errors name the line.
+func parseSettings(path string, content []byte) (*settings, error) {
+	known := settingVariables()
+	names := append(slices.Sorted(maps.Keys(known)), keyCommand)
+	fields := make([]reflect.StructField, len(names))
+	for i, name := range names {
+		fields[i] = reflect.StructField{
+			Name: "F" + strconv.Itoa(i),
+			Type: reflect.TypeFor[any](),
+			Tag:  reflect.StructTag(`toml:"` + name + `"`),
+		}
+	}
+	read := reflect.New(reflect.StructOf(fields))
+	decoder := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields()
+	if err := decoder.Decode(read.Interface()); err != nil {
+		return nil, settingsError(path, err)
+	}
+	s := &settings{path: path, values: make(map[string]string)}
+	for i, name := range names {
+		text, err := settingText(read.Elem().Field(i).Interface())
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("the settings file %s: %s %w", path, name, err)
+		case name == keyCommand:
+			s.key = text
+		case text != "":
+			s.values[known[name]] = text
+		}
+	}
+	if s.key != "" && (s.values["FILING_API_KEY"] != "" || s.values["FILING_API_KEY_FILE"] != "") {
+		return nil, fmt.Errorf("the settings file %s has %s and another API key: remove one of them", path, keyCommand)
+	}
+	return s, nil
+}
+
+// settingsError says in which line a settings file is wrong.
+func settingsError(path string, err error) error {
+	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
+		first := unknown.Errors[0]
+		line, _ := first.Position()
+		return fmt.Errorf("the settings file %s, line %d: %s is not a setting (docs/reference.md lists them)", path,
+			line, strings.Join(first.Key(), "."))
+	}
+	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, _ := wrong.Position()
+		return fmt.Errorf("the settings file %s, line %d: %s", path, line, strings.TrimPrefix(wrong.Error(), "toml: "))
+	}
+	return fmt.Errorf("the settings file %s: %w", path, err)
+}
+
+// settingText is a value as the variable has it.
+func settingText(value any) (string, error) {
+	switch v := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return strings.TrimSpace(v), nil
+	case bool:
+		if v {
+			return "1", nil
+		}
+		return "0", nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	}
+	return "", errors.New("must be a text, a number, true, or false")
+}
+
+// source says where a value comes from.
+type source int
+
+const (
+	fromDefault source = iota
+	fromSettings
+	fromEnvironment
+)
+
+// layers are the places of a value, from the first that has it: the environment, the
+// settings file, the default.
+type layers struct {
+	getenv   func(string) string
+	settings *settings
+}
+
+func (l layers) env(name string) string { return strings.TrimSpace(l.getenv(name)) }
+
+// decidedByEnv reports whether the environment has a variable, or the file of it.
+func (l layers) decidedByEnv(name string) bool {
+	name = strings.TrimSuffix(name, "_FILE")
+	return l.env(name) != "" || l.env(name+"_FILE") != ""
+}
+
+// ignores reports whether the settings file has no say in a variable. Its API key is
+// for its own address, and its permission to use a live key is for its own key: with
+// another of the environment, a key would go to a server that it is not meant for.
+func (l layers) ignores(name string) bool {
+	if l.decidedByEnv(name) {
+		return true
+	}
+	switch strings.TrimSuffix(name, "_FILE") {
+	case "FILING_LIVE":
+		return l.decidedByEnv("FILING_API_KEY") || l.ignores("FILING_API_KEY")
+	case "FILING_API_KEY":
+		address := l.env("FILING_BASE_URL")
+		return address != "" && address != l.settings.values["FILING_BASE_URL"]
+	}
+	return false
+}
+
+// find returns the value of a variable and its source.
+func (l layers) find(name string) (string, source) {
+	if v := l.env(name); v != "" {
+		return v, fromEnvironment
+	}
+	if v := l.settings.values[name]; v != "" && !l.ignores(name) {
+		return v, fromSettings
+	}
+	for _, v := range Variables {
+		if v.Name == name {
+			return v.Default, fromDefault
+		}
+	}
+	return "", fromDefault
+}
+
+func (l layers) value(name string) string {
+	v, _ := l.find(name)
+	return v
+}
+
+// explain adds to an error about a variable that the settings file has it.
+func (l layers) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(l.settings.values))) { // X_FILE before X
+		if _, from := l.find(name); from == fromSettings && strings.Contains(err.Error(), name) {
+			return fmt.Errorf("%w (%s in the settings file %s)", err, settingOf(name), l.settings.path)
+		}
+	}
+	return err
+}
+
+// readKeyCommand runs the command that prints the API key.
+func (l layers) readKeyCommand() (secret.Value, error) {
+	if l.settings.key == "" || l.ignores("FILING_API_KEY") {
+		return secret.Value{}, nil
+	}
+	key, err := runKeyCommand(l.settings.key)
+	if err != nil {
+		return secret.Value{}, fmt.Errorf("%s of the settings file %s: %w", keyCommand, l.settings.path, err)
+	}
+	return secret.New(key), nil
+}
+
+// printed are the keys that commands printed. A command runs once in a process: it
+// may ask its person something.
+var printed struct {
+	sync.Mutex
+	keys map[string]string
+}
+
+func runKeyCommand(command string) (string, error) {
+	printed.Lock()
+	defer printed.Unlock()
+	if key := printed.keys[command]; key != "" {
+		return key, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), keyCommandTimeout)
+	defer cancel()
+	shell, flag := "sh", "-c"
+	if runtime.GOOS == "windows" {
+		shell, flag = "cmd", "/C"
+	}
+	c := exec.CommandContext(ctx, shell, flag, command)
+	c.Stdin, c.Stderr = os.Stdin, os.Stderr
+	c.WaitDelay = time.Second
+	out, err := c.Output()
+	key := strings.TrimSpace(string(out))
+	switch {
+	case err != nil:
+		return "", err
+	case key == "" || strings.ContainsAny(key, "\r\n"):
+		return "", errors.New("the command must print the API key, and nothing else")
+	}
+	if printed.keys == nil {
+		printed.keys = make(map[string]string)
+	}
+	printed.keys[command] = key
+	return key, nil
+}
+
+// Service is a filing service and the key for it.
+type Service struct {
+	BaseURL string
+	Key     secret.Value
+	Live    bool // the key may be live
+}
+
+// With returns the environment with another filing service.
+func (e Environment) With(s Service) Environment {
+	e.BaseURL, e.key, e.Live = s.BaseURL, s.Key, s.Live
+	e.organization, e.binding = nil, new(binding)
+	return e
+}
+
+// ByEnvironment reports whether the environment has a variable, which then wins over
+// the settings file.
+func (e Environment) ByEnvironment(name string) bool { return e.layers.decidedByEnv(name) }
+
+// SaveService writes a filing service to the settings file, which only the user can
+// read. The rest of the file stays as it is.
+func SaveService(path string, s Service) error {
+	if path == "" {
+		return errors.New("there is no home folder for the settings file: set FILING_BASE_URL and FILING_API_KEY")
+	}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
+	}
+	content, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the settings file: %w", err)
+	}
+	if len(content) == 0 {
+		content = []byte("# Settings of Bulkfiling. Variables of the environment win over them.\n")
+	}
+	want := map[string]any{"base_url": s.BaseURL, "api_key": s.Key.Reveal(), "live": s.Live, "api_key_file": nil,
+		keyCommand: nil}
+	if content, err = editSettings(path, content, want); err != nil {
+		return err
+	}
+	return writeSettings(path, content)
+}
+
+var settingLine = regexp.MustCompile(`^\s*["']?([A-Za-z0-9_-]+)["']?\s*=`)
+
+// editSettings replaces values in the text of a settings file, and removes those that
+// are nil. Comments and other lines stay.
+func editSettings(path string, content []byte, want map[string]any) ([]byte, error) {
+	before, err := parseSettings(path, content)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for line := range strings.Lines(string(content)) {
+		if found := settingLine.FindStringSubmatch(line); found != nil {
+			if _, replaced := want[found[1]]; replaced {
+				continue
+			}
+		}
+		lines = append(lines, strings.TrimRight(line, "\r\n"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if want[name] == nil {
+			continue
+		}
+		line, err := toml.Marshal(map[string]any{name: want[name]})
+		if err != nil {
+			return nil, fmt.Errorf("write the settings file: %w", err)
+		}
+		lines = append(lines, strings.TrimSpace(string(line)))
+	}
+	content = []byte(strings.Join(lines, "\n") + "\n")
+
+	// A value over several lines is beyond the edit above: better none than a wrong one.
+	after, err := parseSettings(path, content)
+	if err != nil || !sameExcept(before, after, want) {
+		return nil, fmt.Errorf("the settings file %s cannot be changed without losing something in it: edit it by hand",
+			path)
+	}
+	return content, nil
+}
+
+// sameExcept reports whether two files agree in all values but those that changed.
+func sameExcept(before, after *settings, changed map[string]any) bool {
+	for name, variable := range settingVariables() {
+		if value, is := changed[name]; is {
+			if text, err := settingText(value); err != nil || after.values[variable] != text {
+				return false
+			}
+		} else if before.values[variable] != after.values[variable] {
+			return false
+		}
+	}
+	return true
+}
+
+// writeSettings writes the settings file at once, for the user alone.
+func writeSettings(path string, content []byte) error {
+	fail := func(err error) error { return fmt.Errorf("write the settings file: %w", err) }
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fail(err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), settingsName+".*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.Remove(file.Name()) // of no effect once it is renamed
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Chmod(0o600), file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}

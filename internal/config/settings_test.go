@@ -1,0 +1,183 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/secret"
+)
+
+// withSettings returns an environment whose user has a settings file.
+func withSettings(t *testing.T, content string, vars ...string) (path string, getenv func(string) string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the command of this test is for a shell")
+	}
+	home := t.TempDir()
+	env := map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config")}
+	for i := 0; i < len(vars); i += 2 {
+		env[vars[i]] = vars[i+1]
+	}
+	getenv = func(name string) string { return env[name] }
+	path = SettingsPath(getenv)
+	if content != "" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path, getenv
+}
+
+// The environment wins over the settings file, and that over the defaults. A key of
+// the file goes to no address but its own, and what it permits to a live key it
+// permits to its own.
+func TestSettingsPrecedence(t *testing.T) {
+	keyFile := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(keyFile, []byte("sk_test_file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const file = "base_url = 'https://a.example/v1'\napi_key = 'sk_live_a'\nlive = true\nworker_concurrency = 7\n" +
+		"rate = 2.5\n"
+	for name, c := range map[string]struct {
+		file    string
+		vars    []string
+		address string
+		key     string
+		live    bool
+		at      int
+	}{
+		"nothing": {"", nil, "", "", false, 32},
+		"file":    {file, nil, "https://a.example/v1", "sk_live_a", true, 7},
+		"variable wins": {file, []string{"WORKER_CONCURRENCY", "9"}, "https://a.example/v1", "sk_live_a",
+			true, 9},
+		"same address": {file, []string{"FILING_BASE_URL", "https://a.example/v1"}, "https://a.example/v1",
+			"sk_live_a", true, 7},
+		"another address": {file, []string{"FILING_BASE_URL", "http://127.0.0.1:1/v1"}, "http://127.0.0.1:1/v1",
+			"", false, 7},
+		"another key": {file, []string{"FILING_API_KEY", "sk_live_b"}, "https://a.example/v1", "sk_live_b",
+			false, 7},
+		"another key's file": {file, []string{"FILING_API_KEY_FILE", keyFile}, "https://a.example/v1",
+			"sk_test_file", false, 7},
+		"key file of the file": {"api_key_file = '" + keyFile + "'", nil, "", "sk_test_file", false, 32},
+		"command":              {"key_command = 'echo sk_test_$((40+2))'", nil, "", "sk_test_42", false, 32},
+		"command not needed": {"key_command = 'exit 7'", []string{"FILING_API_KEY", "sk_test_c"}, "", "sk_test_c",
+			false, 32},
+	} {
+		_, getenv := withSettings(t, c.file, c.vars...)
+		e, err := Read(getenv)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if e.BaseURL != c.address || e.key.Reveal() != c.key || e.Live != c.live || e.Concurrency != c.at {
+			t.Errorf("%s: %s, %s, %v, %d", name, e.BaseURL, e.key.Reveal(), e.Live, e.Concurrency)
+		}
+	}
+}
+
+// What is wrong in a settings file is said with its place, and without its secrets.
+func TestSettingsErrors(t *testing.T) {
+	for content, want := range map[string][]string{
+		"# mine\nbase_url = 'https://a.example/v1'\napikey = 'sk_live_x'\n": {"line 3: apikey is not a setting"},
+		"[filing]\nbase_url = 'x'\n":                                        {"line 1: filing is not a setting"},
+		"base_url = 'x'\napi_key = sk_live_x\n":                             {"line 2: "},
+		"base_url = 'x'\nbase_url = 'y'\n":                                  {"line 2: "},
+		"worker_concurrency = [1]\n": {"worker_concurrency must be a text, a " +
+			"number, true, or false"},
+		"worker_concurrency = 0\n": {"WORKER_CONCURRENCY must be",
+			"(worker_concurrency in the settings file "},
+		"live = 'maybe'\n":                         {"FILING_LIVE must be 1 or 0", "(live in the settings file "},
+		"api_key_file = 'nowhere'\n":               {"FILING_API_KEY_FILE", "(api_key_file in the settings file "},
+		"api_key = 'sk_live_x'\nkey_command = 'x'": {"has key_command and another API key"},
+		"key_command = 'exit 3'\n":                 {"key_command of the settings file", "exit status 3"},
+		"key_command = 'echo'\n":                   {"must print the API key"},
+		"key_command = 'echo sk_live_x; echo x'\n": {"must print the API key"},
+	} {
+		path, getenv := withSettings(t, content)
+		_, err := Read(getenv)
+		if err == nil {
+			t.Errorf("%s: no error", content)
+			continue
+		}
+		for _, want := range append(want, path) {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", content, err, want)
+			}
+		}
+		if strings.Contains(err.Error(), "sk_live") {
+			t.Errorf("%s: the error shows the key: %v", content, err)
+		}
+	}
+}
+
+// Every variable is a setting, under one name.
+func TestEveryVariableIsASetting(t *testing.T) {
+	all := settingVariables()
+	for _, v := range Variables {
+		if !strings.Contains(v.Name, "…") && all[settingOf(v.Name)] != v.Name {
+			t.Errorf("%s is the setting of %q", v.Name, all[settingOf(v.Name)])
+		}
+	}
+	if all["api_key_file"] != "FILING_API_KEY_FILE" || all["base_url"] != "FILING_BASE_URL" {
+		t.Errorf("%v", all)
+	}
+}
+
+// A service that is saved is read again, by the user alone, and what else is in the
+// file stays, comments included.
+func TestSaveService(t *testing.T) {
+	service := Service{BaseURL: "https://b.example/v1", Key: secret.New(`sk_live_b"'\`), Live: true}
+	for name, c := range map[string]struct{ before, after string }{
+		"new": {"", "# Settings of Bulkfiling. Variables of the environment win over them.\n"},
+		"with others": {
+			"# our desk\nbase_url = 'https://a.example/v1' # old\n  \"api_key\"='sk_test_a'\nrate = 3 # a second\n",
+			"# our desk\nrate = 3 # a second\n",
+		},
+		"a command":     {"key_command = 'op read'\r\nrate = 3\r\n", "rate = 3\n"},
+		"a key in file": {"api_key_file = '/x'", ""},
+	} {
+		path, getenv := withSettings(t, c.before)
+		if err := SaveService(path, service); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(content), c.after) || strings.Contains(string(content), "sk_test_a") {
+			t.Errorf("%s: %s", name, content)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+		e, err := Read(getenv)
+		if err != nil || e.BaseURL != service.BaseURL || e.key.Reveal() != service.Key.Reveal() || !e.Live {
+			t.Errorf("%s: %v, %v\n%s", name, e, err, content)
+		}
+		if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); err != nil || len(left) != 1 {
+			t.Errorf("%s: %v is left, %v", name, left, err)
+		}
+	}
+
+	// What cannot be changed safely is left alone.
+	for name, before := range map[string]string{
+		"a wrong file":  "api_key = sk\n",
+		"several lines": "notify = '''\nbase_url = 1\n'''\n",
+	} {
+		path, _ := withSettings(t, before)
+		if err := SaveService(path, service); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if content, err := os.ReadFile(path); err != nil || string(content) != before {
+			t.Errorf("%s: %q, %v", name, content, err)
+		}
+	}
+}

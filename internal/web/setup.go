@@ -1,0 +1,236 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+)
+
+var setupRoutes = []route{
+	{pattern: "GET /setup", may: operator, serve: (*Site).setupPage},
+	{pattern: "POST /setup", may: operator, serve: (*Site).checkService},
+	{pattern: "POST /setup/save", may: operator, serve: (*Site).saveService},
+	{pattern: "POST /setup/sample", may: operator, serve: (*Site).startSample},
+	{pattern: "POST /setup/sample/leave", may: operator, serve: (*Site).leaveSample},
+}
+
+// Setup sets up the filing service from the page. The functions that change it have
+// the server start again with the change; next is the page of the new start.
+type Setup struct {
+	Address string // the environment's, which wins; "" where the page asks for it
+	Service string // the address in use; "" for none
+	Sample  bool   // the page shows sample data
+	File    string // where the settings are stored
+
+	Check       func(ctx context.Context, s FilingService) (FilingAccount, error)
+	Save        func(ctx context.Context, by string, s FilingService) (next string, err error)
+	StartSample func(ctx context.Context, by string) (next string, err error)
+	LeaveSample func(ctx context.Context, by string) (next string, err error)
+}
+
+// FilingService is the address of a filing service and the key for it.
+type FilingService struct{ Address, Key string }
+
+// Live reports whether the key buys real filings.
+func (s FilingService) Live() bool { return strings.HasPrefix(s.Key, "sk_live_") }
+
+// FilingAccount is what the filing service says of a key.
+type FilingAccount struct {
+	Organization string // "" if it does not say
+	Live         bool
+}
+
+// checkedService is a service that was checked and is not saved yet. It is in memory
+// alone: its key is in no page.
+type checkedService struct {
+	FilingService
+	account string // who checked it
+	until   time.Time
+}
+
+// checkedLife is how long a person has to save what was checked.
+const checkedLife = 15 * time.Minute
+
+// checkedServices are the services that wait to be saved.
+type checkedServices struct {
+	mu sync.Mutex
+	of map[string]checkedService
+}
+
+func (c *checkedServices) add(account string, s FilingService) (id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for id, s := range c.of {
+		if s.account == account || now.After(s.until) {
+			delete(c.of, id)
+		}
+	}
+	if c.of == nil {
+		c.of = make(map[string]checkedService)
+	}
+	id = rand.Text()
+	c.of[id] = checkedService{s, account, now.Add(checkedLife)}
+	return id
+}
+
+func (c *checkedServices) find(id, account string) (FilingService, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.of[id]
+	return s.FilingService, ok && s.account == account && time.Now().Before(s.until)
+}
+
+// setupView is the page of the assistant.
+type setupView struct {
+	*Setup
+	Given   string // the address as it was entered
+	Problem string
+	Checked string // identifies what was checked; "" before
+	Account FilingAccount
+}
+
+var errNoSetup = &httpError{http.StatusConflict, "The environment sets up the filing service",
+	"Nothing was changed. Set FILING_BASE_URL and FILING_API_KEY where importer serve starts, then start it again."}
+
+func (s *Site) setupPage(v *request) error {
+	if s.Setup == nil {
+		return errNoSetup
+	}
+	return v.show("setup.html", "Set up", setupView{Setup: s.Setup, Given: s.Setup.Service})
+}
+
+// serviceAddress completes an address as people copy it. Its version is part of it.
+func serviceAddress(text string) string {
+	text = strings.TrimRight(strings.TrimSpace(text), "/")
+	if text != "" && !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	if u, err := url.Parse(text); err == nil && u.Host != "" && u.Path == "" {
+		text += "/v1"
+	}
+	return text
+}
+
+// checkService asks the filing service whose the key is, and shows what that means.
+func (s *Site) checkService(v *request) error {
+	if s.Setup == nil || s.Setup.Sample {
+		return errNoSetup
+	}
+	form := v.r.PostForm
+	given := FilingService{Address: serviceAddress(form.Get("address")), Key: strings.TrimSpace(form.Get("key"))}
+	if s.Setup.Address != "" {
+		given.Address = s.Setup.Address
+	}
+	view := setupView{Setup: s.Setup, Given: given.Address}
+	account, err := s.Setup.Check(v.ctx(), given)
+	if err != nil {
+		view.Problem = setupProblem(err)
+		return v.showStatus(http.StatusUnprocessableEntity, "setup.html", "Set up", view)
+	}
+	view.Account, view.Checked = account, s.checked.add(v.session.Account.ID, given)
+	return v.show("setup.html", "Set up", view)
+}
+
+// setupProblem says what is wrong with an address or a key.
+func setupProblem(err error) string {
+	switch _, unanswered := errors.AsType[*filingapi.Error](err); {
+	case errors.Is(err, filingapi.ErrKeyRefused):
+		return "The filing service rejects this API key. Copy the whole key again, or ask for a new one."
+	case errors.Is(err, context.DeadlineExceeded):
+		return "The filing service does not answer. Check the address and your connection, then try again."
+	case unanswered:
+		return "The filing service could not check the key: " + err.Error() + ". Check the address, then try again."
+	}
+	return sentence(err.Error())
+}
+
+func (s *Site) saveService(v *request) error {
+	if s.Setup == nil || s.Setup.Sample {
+		return errNoSetup
+	}
+	form := v.r.PostForm
+	service, ok := s.checked.find(form.Get("checked"), v.session.Account.ID)
+	switch {
+	case !ok:
+		return badRequest("The check was too long ago. Nothing was saved. Enter the address and the key again.")
+	case service.Live() && form.Get("live") == "":
+		return badRequest("Nothing was saved. This is a live key: confirm that orders cost real money, then save.")
+	}
+	note := "test"
+	if service.Live() {
+		note = "live"
+	}
+	return s.restart(v, "setup", service.Address, note, func() (string, error) {
+		return s.Setup.Save(v.ctx(), v.who(), service)
+	})
+}
+
+func (s *Site) startSample(v *request) error {
+	if s.Setup == nil || s.Setup.Sample {
+		return errNoSetup
+	}
+	return s.restart(v, "sample-start", "", "", func() (string, error) {
+		return s.Setup.StartSample(v.ctx(), v.who())
+	})
+}
+
+func (s *Site) leaveSample(v *request) error {
+	if s.Setup == nil || !s.Setup.Sample {
+		return errNoSetup
+	}
+	return s.restart(v, "sample-leave", "", "", func() (string, error) {
+		return s.Setup.LeaveSample(v.ctx(), v.who())
+	})
+}
+
+// restart records a change of the setup, makes it, and leads to the page of the new
+// start.
+func (s *Site) restart(v *request, what, of, note string, change func() (next string, err error)) error {
+	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
+		ID:   v.once,
+		By:   v.who(),
+		From: v.from(),
+		What: what,
+		Of:   of,
+		Note: note,
+	}); err != nil {
+		return err
+	}
+	next, err := change()
+	if err != nil {
+		return badRequest("%s", sentence(err.Error()))
+	}
+	v.w.Header().Set("Connection", "close") // the next request is for the new start
+	return v.redirect(next)
+}
+
+// asksForSetup reports whether home leads to the assistant: there is no filing
+// service yet, and nothing else to see.
+func (s *Site) asksForSetup(v *request, uploads, batches int) bool {
+	return s.Setup != nil && s.Setup.Service == "" && v.may(ledger.Operator) && uploads == 0 && batches == 0 &&
+		!v.r.URL.Query().Has("later")
+}
+
+// setupNote is what every page says of the setup.
+type setupNote struct {
+	Sample, Missing bool
+	Leave           bool // the reader can leave the sample data
+}
+
+func (v *request) setupNote() *setupNote {
+	setup := v.site.Setup
+	if setup == nil || setup.Service != "" && !setup.Sample {
+		return nil
+	}
+	return &setupNote{Sample: setup.Sample, Missing: !setup.Sample && v.may(ledger.Operator) &&
+		v.r.URL.Path != "/setup", Leave: v.may(ledger.Operator)}
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+)
+
+// newSetup is an assistant that keeps what it is told.
+func newSetup(told *[]string) *Setup {
+	next := func(what string) func(context.Context, string) (string, error) {
+		return func(_ context.Context, by string) (string, error) {
+			*told = append(*told, what+" "+by)
+			return "/settings", nil
+		}
+	}
+	return &Setup{
+		File: "/home/ana/.config/bulkfiling/config.toml",
+		Check: func(_ context.Context, s FilingService) (FilingAccount, error) {
+			*told = append(*told, "check "+s.Address+" "+s.Key)
+			if s.Key == "sk_test_wrong" {
+				return FilingAccount{}, filingapi.ErrKeyRefused
+			}
+			if s.Key == "hello" {
+				return FilingAccount{}, errors.New("the API key begins with neither sk_test_ nor sk_live_")
+			}
+			return FilingAccount{Organization: "Harbor Accounting", Live: s.Live()}, nil
+		},
+		Save: func(_ context.Context, by string, s FilingService) (string, error) {
+			*told = append(*told, "save "+s.Address+" "+s.Key+" "+by)
+			return "/settings", nil
+		},
+		StartSample: next("sample"),
+		LeaveSample: next("leave"),
+	}
+}
+
+// The assistant checks the address and the key, shows whose they are and whether they
+// are real, and saves them once that was seen. The key stands on no page.
+func TestSetup(t *testing.T) {
+	var told []string
+	s := newSite(t, func(c *Config) { c.Setup = newSetup(&told) })
+	v := s.as(ledger.Operator, ledger.Preparer)
+	_, body := v.get("/")
+	v.wants(body, "Set up Bulkfiling", "Try it with sample data", "Set up later")
+	_, body = v.get("/?later")
+	v.wants(body, "No filing service is set up", "Drop spreadsheets here")
+
+	for key, want := range map[string]string{"sk_test_wrong": "rejects this API key", "hello": "neither sk_test_ nor"} {
+		status, body := v.post("/setup", "address", "api.example.com", "key", key)
+		if status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", key, status)
+		}
+		v.wants(body, want, `value="https://api.example.com/v1"`)
+	}
+	_, body = v.post("/setup", "address", " https://api.example.com/v1/ ", "key", " sk_test_a ")
+	v.wants(body, "Harbor Accounting", "Test: orders are not real", "config.toml")
+	if strings.Contains(body, "sk_test_a") {
+		t.Error("the page shows the key")
+	}
+	checked := hidden(body, "checked")
+	other := s.as(ledger.Operator)
+	if status, _ := other.post("/setup/save", "checked", checked); status != http.StatusUnprocessableEntity {
+		t.Errorf("another saves it: %d", status)
+	}
+	v.post("/setup/save", "once", "S1", "checked", checked)
+
+	// A live key is saved by someone who has confirmed what it means.
+	_, body = v.post("/setup", "address", "https://api.example.com/v1", "key", "sk_live_b")
+	v.wants(body, "Live: orders cost real money")
+	checked = hidden(body, "checked")
+	status, body := v.post("/setup/save", "checked", checked)
+	if status != http.StatusUnprocessableEntity || !strings.Contains(body, "confirm that orders cost real money") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	v.post("/setup/save", "checked", checked, "live", "1")
+	v.post("/setup/sample")
+	v.post("/setup/sample/leave") // there is none
+	want := []string{"check https://api.example.com/v1 sk_test_a", "save https://api.example.com/v1 sk_test_a " + v.name,
+		"check https://api.example.com/v1 sk_live_b", "save https://api.example.com/v1 sk_live_b " + v.name,
+		"sample " + v.name}
+	if got := told[2:]; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "setup"})
+	if err != nil || len(acts) != 2 || acts[0].Of != "https://api.example.com/v1" || acts[0].Note != "live" {
+		t.Errorf("%+v, %v", acts, err)
+	}
+}
+
+// Sample data is named on every page, with the way out of it.
+func TestSampleDataIsNamed(t *testing.T) {
+	var told []string
+	s := newSite(t, func(c *Config) {
+		c.Setup = newSetup(&told)
+		c.Setup.Sample, c.Setup.Service = true, "http://127.0.0.1:1/v1"
+	})
+	v := s.as(ledger.Operator, ledger.Preparer)
+	for _, path := range []string{"/", "/balance", "/settings", "/setup"} {
+		_, body := v.get(path)
+		v.wants(body, "Sample data.", "Leave sample data")
+	}
+	for _, path := range []string{"/setup", "/setup/sample"} {
+		if status, _ := v.post(path, "address", "https://a.example/v1", "key", "sk_test_a"); status != http.StatusConflict {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	v.post("/setup/sample/leave")
+	if !slices.Equal(told, []string{"leave " + v.name}) {
+		t.Errorf("%q", told)
+	}
+	viewer := s.as(ledger.Auditor)
+	_, body := viewer.get("/")
+	viewer.wants(body, "Sample data.")
+	if strings.Contains(body, "Leave sample data") {
+		t.Error("someone who is no operator is asked to leave the sample data")
+	}
+}
+
+// Where the environment has the service, there is nothing to set up.
+func TestNoSetup(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Operator)
+	_, body := v.get("/")
+	if strings.Contains(body, "/setup") {
+		t.Error(body)
+	}
+	for _, path := range []string{"/setup", "/setup/save", "/setup/sample", "/setup/sample/leave"} {
+		if status, body := v.post(path); status != http.StatusConflict || !strings.Contains(body, "FILING_BASE_URL") {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+}
