@@ -254,6 +254,9 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener 
 			return errors.Join(err, p.close())
 		}
 		defer func() {
+			if invited.opened != nil {
+				invited.opened()
+			}
 			if err := invited.removeFile(); err != nil {
 				log.Warn("sign-in link stays in its file", "file", invited.file, "err", err)
 			}
@@ -326,7 +329,7 @@ func (a *app) welcome(ctx context.Context, p *page, scheme string, addr net.Addr
 		p.log.Warn("browser not opened; open the page yourself", "err", err)
 		return invited, nil
 	}
-	context.AfterFunc(ctx, remove)
+	invited.opened = remove
 	fmt.Fprintln(a.out, "The page opens in your browser. Press Ctrl-C, or close this window, to stop Bulkfiling.")
 	return invited, nil
 }

@@ -131,6 +131,12 @@ func ownLink(ctx context.Context, l *ledger.Ledger) (string, error) {
 func (p *page) startAgain(sample *sampleData) error {
 	select {
 	case p.again <- sample:
+		// What the browser asks for next is for the new start: this one takes no new
+		// connections by then, and sends those that it has there.
+		select {
+		case <-p.leaving:
+		case <-time.After(shutdownTimeout):
+		}
 		return nil
 	default:
 		return errors.New("the page is starting again already")

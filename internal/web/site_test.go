@@ -443,7 +443,9 @@ var ownRoutes = map[string]bool{
 // own account open.
 func TestWhatEachRoleSees(t *testing.T) {
 	s := newSite(t)
-	forOperators := map[string]bool{"GET /setup": true, "GET /seasons/new": true, "GET /seasons/{season}/fire": true} // forms
+	forOperators := map[string]bool{
+		"GET /setup": true, "GET /design": true, "GET /seasons/new": true, "GET /seasons/{season}/fire": true,
+	}
 	for _, role := range append([]ledger.Role{""}, ledger.Roles...) {
 		v := s.as()
 		if role != "" {

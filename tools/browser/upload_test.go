@@ -123,3 +123,67 @@ func TestChosenFilesStart(t *testing.T) {
 	})()`)
 	p.reads("large.csv has more than 64 MiB. Nothing was saved.")
 }
+
+// serveNew starts serve for someone who has never used it, and signs them in.
+func serveNew(t *testing.T, p *person) {
+	t.Helper()
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "USER=ana"}
+	serve := start(t, env, "importer", "serve", "--listen", strings.TrimPrefix(p.base, "http://"))
+	content, err := os.ReadFile(serve.says(`one-time sign-in link is in the file (.+)\n`)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.enter("/enter?"+strings.SplitN(strings.TrimSpace(string(content)), "?", 2)[1], "/setup")
+}
+
+// On the first run the page asks for the filing service, and goes on with it.
+func TestFirstRun(t *testing.T) {
+	sandbox := free(t)
+	start(t, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, "importer", "sandbox", "--listen",
+		sandbox).says("The sandbox is at")
+	p := newPerson(newBrowser(t), t, "ana", free(t))
+	p.secrets = []string{"sk_test_firstrun"}
+	serveNew(t, p)
+	p.reads("Set up Bulkfiling", "Try it with sample data")
+	p.tabs()
+	p.write("#address", "http://127.0.0.1:1")
+	p.write("#key", "sk_test_firstrun")
+	p.expects("422")
+	p.follow("Check the key")
+	p.expects("")
+	p.reads("The filing service could not check the key")
+	p.look()
+	p.write("#address", "http://"+sandbox)
+	p.write("#key", "sk_test_firstrun")
+	p.follow("Check the key")
+	p.reads("Harbor Accounting", "Test: orders are not real")
+	p.look()
+	p.follow("Save and start")
+	p.reads("Drop spreadsheets here")
+	p.depart()
+	p.dropFiles("main", map[string]string{"one.csv": oneRow})
+	p.arrive()
+	p.prepared()
+	p.reads("one.csv")
+	p.open("/settings")
+	p.reads("http://" + sandbox + "/v1")
+}
+
+// The sample data has a spreadsheet to go on with, says on each page what it is, and
+// is left by a button.
+func TestSampleData(t *testing.T) {
+	p := newPerson(newBrowser(t), t, "ana", free(t))
+	serveNew(t, p)
+	p.depart()
+	p.press("Try it with sample data")
+	p.until(`location.pathname === "/" && document.body?.innerText.includes("Sample data.")`)
+	p.arrive()
+	p.look()
+	p.follow("annual-reports-de-2026.xlsx")
+	p.prepared()
+	p.reads("Sample data.")
+	p.press("Leave sample data")
+	p.do("confirm", chromedp.Click(chromedp.JSPath(`document.querySelector("dialog[open] button.primary")`)))
+	p.until(`location.pathname === "/setup" && document.body?.innerText.includes("Set up Bulkfiling")`)
+	p.look()
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// On a desktop the browser opens at a link that signs in, for a start at a terminal
+// and for a double click. The link is in no argument, which other users could see.
+func TestBrowserOpens(t *testing.T) {
+	if exists("/.dockerenv") || exists("/run/.containerenv") {
+		t.Skip("in a container no browser is opened")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := []string{"serve", "--listen", "127.0.0.1:0"}
+	for name, c := range map[string]struct {
+		args     []string
+		env      string
+		terminal bool
+		opens    bool
+	}{
+		"double click":           {nil, "DISPLAY=:0", false, true},
+		"terminal":               {serve, "WAYLAND_DISPLAY=wayland-0", true, true},
+		"terminal, told not to":  {append(serve[:3:3], "--no-browser"), "DISPLAY=:0", true, false},
+		"terminal, no display":   {serve, "LANG=C", true, false},
+		"service, its log read":  {serve, "DISPLAY=:0", false, false},
+		"terminal on CI":         {serve, "DISPLAY=:0\nCI=1", true, false},
+		"terminal of a far user": {serve, "DISPLAY=:0\nSSH_CONNECTION=a 1 b 2", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home, bin := t.TempDir(), t.TempDir()
+			opened := filepath.Join(home, "opened")
+			script := "#!/bin/sh\necho \"$1\" > " + opened + ".part\ncat \"$1\" >> " + opened + ".part\nmv " + opened +
+				".part " + opened + "\n"
+			if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			cmd := &exec.Cmd{
+				Path: self,
+				Args: append([]string{"importer"}, c.args...),
+				Env:  append(strings.Split(c.env, "\n"), "HOME="+home, "PATH="+bin+":"+os.Getenv("PATH")),
+			}
+			said := &asked{question: []byte("The page"), seen: make(chan struct{})}
+			if c.terminal {
+				keyboard, terminal, err := openTerminal()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer keyboard.Close()
+				defer terminal.Close()
+				cmd.Stdout = terminal
+				go func() { _, _ = io.Copy(said, keyboard) }()
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = cmd.Process.Kill() }() // it may have ended
+			var link string
+			for end := time.Now().Add(patience); c.opens && link == ""; time.Sleep(10 * time.Millisecond) {
+				content, err := os.ReadFile(opened)
+				if err == nil {
+					link = regexp.MustCompile(`http://[^"]+/enter\?ticket=[^"]+`).FindString(string(content))
+					if first, _, _ := strings.Cut(string(content), "\n"); link == "" || strings.Contains(first, "ticket") {
+						t.Fatalf("opened: %s", content)
+					}
+				}
+				if time.Now().After(end) {
+					t.Fatalf("no browser was opened\n%s", said.text())
+				}
+			}
+			if c.opens {
+				answer, err := http.Get(link)
+				if err != nil || answer.StatusCode != http.StatusOK {
+					t.Fatalf("%v, %v", answer, err)
+				}
+				answer.Body.Close()
+			} else {
+				if c.terminal {
+					<-said.seen
+				} else {
+					awaitLink(t, home)
+				}
+			}
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%v\n%s", err, said.text())
+			}
+			if _, err := os.Stat(opened); (err == nil) != c.opens {
+				t.Errorf("opened: %v", err)
+			}
+			if exists(filepath.Join(home, openedFile)) {
+				t.Error("the link stays in its file")
+			}
+		})
+	}
+}
+
+// awaitLink waits until serve has written its link, which it does before it would
+// open a browser.
+func awaitLink(t *testing.T, home string) {
+	t.Helper()
+	pattern := filepath.Join(home, ".local", "share", "bulkfiling", "accounts", "*", linkFile)
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
+			return
+		}
+	}
+	t.Fatal("serve has not started")
+}
