@@ -63,6 +63,7 @@ type sheetPage struct {
 	Marked   bool         // cells would be marked in the sheet given back
 	List     *rowList
 	Grid     bool // shown as a grid to browsers with script
+	Live     bool // the grid follows changes by events; otherwise it asks
 }
 
 // ApprovePath is the page of the next step.
@@ -87,9 +88,12 @@ func (v *request) chooseView(p *sheetPage) {
 			return
 		}
 	}
-	_, pattern := v.site.routes.Handler(&http.Request{Method: http.MethodGet,
-		URL: &url.URL{Path: "/sheets/" + p.Upload.ID + "/grid/rows"}})
-	p.Grid = pattern != "/"
+	has := func(path string) bool {
+		_, pattern := v.site.routes.Handler(&http.Request{Method: http.MethodGet,
+			URL: &url.URL{Path: "/sheets/" + p.Upload.ID + path}})
+		return pattern != "/"
+	}
+	p.Grid, p.Live = has("/grid/rows"), has("/grid/live")
 }
 
 // Number is how many rows have a result.

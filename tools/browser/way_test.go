@@ -192,6 +192,7 @@ func (p *person) hand(path string) {
 	if at := p.at(); !strings.HasPrefix(at, "/sheets/") {
 		p.t.Fatalf("%s: after %s was handed over the page is %s\n%s", p.name, path, at, p.state())
 	}
+	p.open(strings.TrimSuffix(p.at(), "/columns") + "?view=form") // the grid has a test of its own
 	p.prepared()
 }
 
@@ -235,9 +236,11 @@ func (w *way) readSheet() {
 	}
 	p.picture("sheet", 1280, 1440)
 	p.tabs()
-	p.press("Column mapping")
-	p.reads("annual report", "Company ID", "Agent ZIP")
-	p.look()
+	at := p.at()
+	p.follow("Review mapping")
+	p.reads("Match your columns", "Company ID", "Agent ZIP", "Certain")
+	p.open(at)
+	p.prepared()
 
 	// What companies are called is text, and never anything else.
 	p.follow("All")

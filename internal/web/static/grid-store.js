@@ -288,7 +288,9 @@ class Rows extends EventTarget {
     this.accept(answer);
     this.emit("rows", touched);
     if (answer.conflicts?.length) this.emit("conflicts", answer.conflicts);
-    if (!job.cells) this.reload().catch((error) => this.failed(error));
+    // An undo of rows in sight changes them in their places; what else happened may have moved rows.
+    const inSight = job.path && answer.changed <= (answer.rows?.length ?? 0);
+    if (!job.cells && !inSight) this.reload().catch((error) => this.failed(error));
   }
 
   // flushed waits until everything is saved.
@@ -336,7 +338,11 @@ class Rows extends EventTarget {
   // Changes of other people, and what the server finds meanwhile
 
   listen() {
-    if (this.source) return;
+    if (this.source || this.polling) return;
+    if (!this.follows) {
+      this.poll();
+      return;
+    }
     this.source = new EventSource(`${this.base}/live`);
     const on = (name, act) => this.source.addEventListener(name, (event) => {
       this.waits = 0;
@@ -361,7 +367,22 @@ class Rows extends EventTarget {
     });
   }
 
+  // poll asks where there are no events: often while the server works, rarely otherwise.
+  poll() {
+    this.polling = setTimeout(async () => {
+      try {
+        const known = this.version;
+        const { version, counts, groups, state, cost } = await this.ask(`/rows?show=all&limit=1`);
+        if (version > known) this.refresh(version);
+        else if (version === this.version && !this.queue.length) this.accept({ counts, groups, state, cost });
+      } catch { /* the next one may succeed */ }
+      if (this.polling) this.poll();
+    }, this.state?.busy ? 1000 : 5000);
+  }
+
   deaf() {
+    clearTimeout(this.polling);
+    this.polling = 0;
     clearTimeout(this.timer);
     this.source?.close();
     this.source = null;

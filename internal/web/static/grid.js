@@ -9,6 +9,7 @@
 function Fix(root, small = false) {
   const rows = new Rows(root.dataset.grid);
   const editable = "edit" in root.dataset;
+  rows.follows = "follow" in root.dataset;
   const $ = (name) => root.querySelector(`[data-part="${name}"]`);
   const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   const letter = (index) => (index >= 26 ? letter(Math.floor(index / 26) - 1) : "") + String.fromCharCode(65 + (index % 26));
@@ -244,11 +245,10 @@ function Fix(root, small = false) {
     const before = document.activeElement;
     const cancel = button("Cancel", () => dialog.close());
     const form = make("form", { method: "dialog" }, heading, ...content, make("div", { className: "actions" }, ...actions, cancel));
-    form.dataset.stay = "";
+    actions[0].type = "submit"; // Enter presses it
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       event.stopPropagation();
-      if (!actions[0].disabled) actions[0].click();
     });
     dialog.setAttribute("aria-labelledby", heading.id);
     dialog.append(form);
@@ -964,7 +964,7 @@ function Fix(root, small = false) {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(away);
     if (document.hidden) away = setTimeout(() => rows.deaf(), 30_000);
-    else if (!rows.source) {
+    else if (!rows.source && !rows.polling) {
       rows.listen();
       rows.refresh();
     }
