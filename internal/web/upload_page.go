@@ -88,12 +88,10 @@ func (v *request) chooseView(p *sheetPage) {
 			return
 		}
 	}
-	has := func(path string) bool {
-		_, pattern := v.site.routes.Handler(&http.Request{Method: http.MethodGet,
-			URL: &url.URL{Path: "/sheets/" + p.Upload.ID + path}})
-		return pattern != "/"
-	}
-	p.Grid, p.Live = has("/grid/rows"), has("/grid/live")
+	p.Grid = true
+	_, pattern := v.site.routes.Handler(&http.Request{Method: http.MethodGet,
+		URL: &url.URL{Path: "/sheets/" + p.Upload.ID + "/grid/live"}})
+	p.Live = pattern != "/"
 }
 
 // Number is how many rows have a result.

@@ -488,6 +488,7 @@ function Fix(root, small = false) {
       table.tabStops();
     });
     table.onActiveCellChanged.subscribe(() => {
+      if (table.focused() && !table.getCellEditor()) table.setFocus();
       table.tabStops();
       message();
     });
