@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/mail"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"bulkfiling/internal/money"
 )
 
 // Errors of accounts.
@@ -56,6 +59,23 @@ type Account struct {
 	BreakGlass  bool   // signs in by its password when all others have to use the provider
 	CreatedAt   time.Time
 	SignedInAt  time.Time // the last time; zero for never
+
+	ApproveUpTo money.Cents // batches that cost more it does not approve; 0 for no limit
+	Email       string      // where messages to its owner go; "" for the name, where that is an address
+}
+
+// MailTo is where messages to the account's owner go; "" for nowhere.
+func (a Account) MailTo() string {
+	if a.Email == "" && isEmail(a.Name) {
+		return a.Name
+	}
+	return a.Email
+}
+
+// isEmail reports whether a text is one email address and nothing else.
+func isEmail(text string) bool {
+	at, err := mail.ParseAddress(text)
+	return err == nil && at.Address == text && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
 // May reports whether the account has a role, and is not disabled.
@@ -100,14 +120,14 @@ func roleWords(roles []Role) (string, error) {
 
 const accountColumns = `a.id, a.name, a.roles, a.disabled, a.password <> '',
 		EXISTS (SELECT 1 FROM factors f WHERE f.account = a.id), a.managed_by, a.break_glass, a.created_at,
-		a.signed_in_at`
+		a.signed_in_at, a.approve_up_to, a.email`
 
 func scanAccount(scan func(...any) error) (Account, error) {
 	var a Account
 	var roles string
 	var created, signedIn int64
 	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPassword, &a.HasFactor, &a.ManagedBy, &a.BreakGlass,
-		&created, &signedIn); err != nil {
+		&created, &signedIn, &a.ApproveUpTo, &a.Email); err != nil {
 		return Account{}, err
 	}
 	for r := range strings.FieldsSeq(roles) {
@@ -193,6 +213,40 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 		return fmt.Errorf("change account %s: %w", id, err)
 	}
 	return nil
+}
+
+// SetApprovals says what an account may approve at most, 0 for any amount, and where
+// messages to its owner go, "" for its name where that is an address. A higher limit
+// is reported like a role that lets money out. It returns ErrNotFound and ErrAccount.
+func (l Accounts) SetApprovals(ctx context.Context, id string, upTo money.Cents, email string) error {
+	email = strings.TrimSpace(email)
+	switch {
+	case upTo < 0:
+		return fmt.Errorf("%w: an approval limit is 0 or more", ErrAccount)
+	case email != "" && !isEmail(email):
+		return fmt.Errorf("%w: %q is not an email address", ErrAccount, email)
+	}
+	return wrap("change what account "+id+" may approve", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		a, err := l.account(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET approve_up_to = $2, email = $3 WHERE id = $1`, a.ID,
+			upTo, email); err != nil {
+			return err
+		}
+		if !a.May(Approver) || a.ApproveUpTo == 0 || upTo > 0 && upTo <= a.ApproveUpTo {
+			return nil
+		}
+		limit := "any amount"
+		if upTo > 0 {
+			limit = "up to " + upTo.Dollars()
+		}
+		by := nameOr(auditPerson(ctx))
+		return l.keepAccessNotice(ctx, tx, a.Name+" may approve "+limit,
+			fmt.Sprintf("%s changed what %s may approve.\nFrom now on: %s.\nBefore: up to %s.\nWho changed what: "+
+				"importer audit\n", by, a.Name, limit, a.ApproveUpTo.Dollars()))
+	}))
 }
 
 // requireAnotherOperator returns ErrLastOperator where no account but id may change

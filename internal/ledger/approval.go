@@ -16,6 +16,10 @@ var ErrChanged = errors.New("it has changed since it was reviewed")
 // where a second person is wanted: see SecondError.
 var ErrSecondPerson = errors.New("a second person has to approve it")
 
+// ErrAnotherApprover is returned for an approval that was recorded, where another
+// person has to approve the same.
+var ErrAnotherApprover = errors.New("the approval is recorded, and another approver has to approve it, too")
+
 // ErrSubmitted is returned for a batch that is already submitted.
 var ErrSubmitted = errors.New("it is already submitted")
 
@@ -43,8 +47,18 @@ type Approval struct {
 	Hash    string // names content and cost of what is to be approved
 	AskedBy string // who submitted the batch; "" if not known by name
 	Second  bool   // it has to be the approval of a second person
+	Two     bool   // it has to be the approval of two people
 	By      string
 	At      time.Time
+
+	First     string // the first of two people, who approved FirstPlan; "" for none yet
+	FirstAt   time.Time
+	FirstPlan string
+}
+
+// HasFirst reports whether the first of two people has approved what waits now.
+func (a Approval) HasFirst() bool {
+	return a.State == ApprovalWanted && a.First != "" && a.FirstPlan == a.Hash
 }
 
 // Request keeps the rows of a batch from being sent until a person approves the
@@ -53,11 +67,11 @@ type Approval struct {
 // to be another person's.
 func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		second, err := l.needsSecond(ctx, tx, batch)
+		people, err := l.approversNeeded(ctx, tx, batch)
 		if err != nil {
 			return err
 		}
-		return askApproval(ctx, tx, batch, plan, second)
+		return l.askApproval(ctx, tx, batch, plan, people)
 	})
 	if err != nil {
 		return fmt.Errorf("ask for the approval of batch %s: %w", batch, err)
@@ -65,23 +79,33 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	return nil
 }
 
-// askApproval has a batch wait for the approval of a plan.
-func askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second bool) error {
+// askApproval has a batch wait for the approval of a plan, by so many people who
+// take no part in it; 0 for anyone.
+func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, people int) error {
 	var was Approval
-	switch err := tx.QueryRowContext(ctx, `SELECT approval, second FROM batches WHERE id = $1`, batch).Scan(&was.State,
-		&was.Second); {
+	var open bool
+	switch err := tx.QueryRowContext(ctx, `SELECT approval, second, open FROM batches WHERE id = $1`,
+		batch).Scan(&was.State, &was.Second, &open); {
 	case errors.Is(err, sql.ErrNoRows):
 		return ErrNotFound
 	case err != nil:
 		return err
 	}
 	by := auditPerson(ctx)
-	_, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
-		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END
-		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0)`, batch, plan, by,
-		boolInt(second))
+	asked, err := affected(tx.ExecContext(ctx,
+		`UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
+		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END,
+		two = CASE WHEN $5 = 1 THEN 1 ELSE two END
+		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0 OR $5 = 1 AND two = 0)`, batch,
+		plan, by, boolInt(people > 0), boolInt(people > 1)))
 	if err != nil {
 		return err
+	}
+	// it was submitted, and approved, before; openBatch records the others
+	if open && asked > 0 && was.State != ApprovalWanted {
+		if err := db.recordSubmission(ctx, tx, batch); err != nil {
+			return err
+		}
 	}
 	if err := gather(ctx, tx, batch); err != nil || was.State != NoApproval && was.Second {
 		return err // a repeated request is not a submission
@@ -129,7 +153,8 @@ func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bo
 		case !s.prepared:
 			return ErrImport
 		}
-		if waits, err = l.needsSecond(ctx, tx, batch); err != nil {
+		people, err := l.approversNeeded(ctx, tx, batch)
+		if waits = people > 0; err != nil {
 			return err
 		}
 		if err := gather(ctx, tx, batch); err != nil {
@@ -144,10 +169,16 @@ func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bo
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches
-				SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7
+				SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7, two = $8,
+					first_by = '', first_at = 0, first_plan = ''
 				WHERE id = $1`,
-			batch, state, plan, by, boolInt(waits), approver, at); err != nil {
+			batch, state, plan, by, boolInt(waits), approver, at, boolInt(people > 1)); err != nil {
 			return err
+		}
+		if waits { // its draft is kept, to send it back to
+			if _, err := tx.ExecContext(ctx, `UPDATE uploads SET submitted = 1 WHERE batch = $1`, batch); err != nil {
+				return err
+			}
 		}
 		return l.openBatch(ctx, tx, c, batch)
 	})
@@ -161,26 +192,38 @@ func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bo
 // policy wants one and none has approved it. It is what every way to an order
 // passes: whatever its maker forgot, no row of it can be sent.
 func (db *database) hold(ctx context.Context, tx *sql.Tx, batch string) error {
-	second, err := db.needsSecond(ctx, tx, batch)
-	if err != nil || !second {
+	people, err := db.approversNeeded(ctx, tx, batch)
+	if err != nil || people == 0 {
 		return err
 	}
 	var a Approval
-	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second FROM batches WHERE id = $1`, batch).Scan(&a.State,
-		&a.Hash, &a.Second); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second, two FROM batches WHERE id = $1`,
+		batch).Scan(&a.State, &a.Hash, &a.Second, &a.Two); err != nil {
 		return err
 	}
-	if a.Second && a.State != NoApproval {
+	if a.Second && (a.Two || people < 2) && a.State != NoApproval {
 		return nil
 	}
-	return askApproval(ctx, tx, batch, a.Hash, true)
+	return db.askApproval(ctx, tx, batch, a.Hash, people)
 }
 
-// Approve lets a batch go. The plan must be the one that is wanted. Where the
-// policy wants a second person, now or when the batch was submitted, by must be
-// one. It returns ErrNotFound, ErrNoApprovalWanted, ErrNotOpen, ErrChanged, and a *SecondError.
+// Approve lets a batch go, as GiveApproval does. It returns ErrAnotherApprover
+// where another person has to approve it, too.
 func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+	complete, err := l.GiveApproval(ctx, batch, plan, by)
+	if err == nil && !complete {
+		err = ErrAnotherApprover
+	}
+	return err
+}
+
+// GiveApproval approves a batch and lets it go, or reports false where a second of
+// two people has to approve it, too. The plan must be the one that is wanted. Where
+// the policy wants a second person, now or when the batch was submitted, by must be
+// one, and it costs no more than by may approve. It returns ErrNotFound,
+// ErrNoApprovalWanted, ErrNotOpen, ErrChanged, and a *SecondError.
+func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string) (complete bool, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
 		var wanted string
 		var open bool
@@ -197,7 +240,13 @@ func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {
 		case plan != wanted:
 			return ErrChanged
 		}
-		if err := l.secondPerson(ctx, tx, batch, by); err != nil {
+		if complete, err = l.signApproval(ctx, tx, batch, plan, by); err != nil {
+			return err
+		}
+		if !complete {
+			return l.recordStep(ctx, tx, batch, ApprovalEvent{By: by, What: StepFirstApproved, Plan: plan})
+		}
+		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{By: by, What: StepApproved, Plan: plan}); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx,
@@ -208,31 +257,75 @@ func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {
 		if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
 			return err
 		}
+		if err := l.dropDrafts(ctx, tx, batch); err != nil {
+			return err
+		}
+		if err := l.notifyApproved(ctx, tx, batch, by); err != nil {
+			return err
+		}
 		if err := l.applyCorrections(ctx, tx, batch); err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
-		return fmt.Errorf("approve batch %s: %w", batch, err)
+		return false, fmt.Errorf("approve batch %s: %w", batch, err)
 	}
-	return nil
+	return complete, nil
 }
 
-// secondPerson returns a *SecondError where a batch needs a second person and by
-// is none, and notes that it needs one. A batch from before contributors were
-// recorded gets its own first.
-func (db *database) secondPerson(ctx context.Context, tx *sql.Tx, batch, by string) error {
+// signApproval approves a plan of a batch for a person, and reports whether that is
+// all it needs. It returns a *SecondError where by may not: the batch costs more
+// than by may approve, or needs a second person and by is none, or needs two and by
+// is the first of them. That it needs them is noted. A batch from before
+// contributors were recorded gets its own first.
+func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, plan, by string) (complete bool, err error) {
 	if err := gather(ctx, tx, batch); err != nil {
-		return err
+		return false, err
 	}
-	second, err := db.needsSecond(ctx, tx, batch)
-	if err != nil || !second {
-		return err
+	people, err := db.approversNeeded(ctx, tx, batch)
+	if err != nil {
+		return false, err
+	}
+	if people == 0 {
+		return true, db.withinLimit(ctx, tx, batch, by)
 	}
 	if err := db.mayApprove(ctx, tx, batch, by); err != nil {
-		return err
+		return false, err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch)
-	return err
+	first, err := db.firstApprover(ctx, tx, batch, plan)
+	switch {
+	case err != nil:
+		return false, err
+	case people > 1 && first == person(by):
+		return false, &SecondError{By: by, First: true}
+	}
+	complete = people < 2 || first != ""
+	_, err = tx.ExecContext(
+		ctx, `UPDATE batches
+			SET second = 1, two = CASE WHEN $2 = 1 THEN 1 ELSE two END,
+				first_by = CASE WHEN $3 = 1 THEN $4 ELSE first_by END,
+				first_at = CASE WHEN $3 = 1 THEN $5 ELSE first_at END,
+				first_plan = CASE WHEN $3 = 1 THEN $6 ELSE first_plan END
+			WHERE id = $1`,
+		batch, boolInt(people > 1), boolInt(!complete), by, toMillis(db.now()), plan)
+	return complete, err
+}
+
+// firstApprover is who approved a plan of a batch as the first of two people, and
+// still may; "" for none.
+func (db *database) firstApprover(ctx context.Context, q querier, batch, plan string) (string, error) {
+	var by string
+	err := q.QueryRowContext(ctx, `SELECT first_by FROM batches WHERE id = $1 AND first_plan = $2`, batch,
+		plan).Scan(&by)
+	if errors.Is(err, sql.ErrNoRows) || by == "" {
+		return "", nil
+	}
+	if err == nil {
+		err = db.mayApprove(ctx, q, batch, by)
+	}
+	if errors.Is(err, ErrSecondPerson) {
+		return "", nil
+	}
+	return person(by), err
 }

@@ -72,6 +72,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 // clearBatch forgets a batch that was never open, with its rows.
 func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	for _, query := range []string{`DELETE FROM contributors WHERE object = $1`,
+		`DELETE FROM approval_history WHERE object = $1`,
 		`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM officers WHERE batch = $1`,
 		`DELETE FROM originals WHERE batch = $1`,
 		`DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
@@ -248,6 +249,9 @@ func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch
 	if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
 		return err
 	}
+	if err := db.recordSubmission(ctx, tx, batch); err != nil {
+		return err
+	}
 	if err := db.applyCorrections(ctx, tx, batch); err != nil {
 		return err
 	}
@@ -309,27 +313,7 @@ const (
 // them, could buy what is no longer wanted.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		if _, err := tx.ExecContext(ctx,
-			`UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`,
-			batch, auditPerson(ctx), toMillis(l.now())); err != nil {
-			return err
-		}
-		rows, err = affected(tx.ExecContext(ctx,
-			`UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, toMillis(l.now()), canceledUnsent))
-		if err != nil {
-			return err
-		}
-		if _, err = tx.ExecContext(ctx,
-			`UPDATE rows SET result = 'uncertain', doubt = 0, waits = '', due = 0, message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 1`, batch, toMillis(l.now()),
-			canceledUncertain); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(
-			ctx, `DELETE FROM secrets WHERE batch = $1
-				AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
-		if err != nil {
+		if rows, err = l.cancelBatch(ctx, tx, batch, canceledUnsent); err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c) // its share is there for others
@@ -338,6 +322,37 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 		return 0, fmt.Errorf("cancel batch %s: %w", batch, err)
 	}
 	return rows, nil
+}
+
+// cancelBatch cancels a batch and its rows that were not sent, which say why.
+func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why string) (rows int, err error) {
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`,
+		batch, auditPerson(ctx), toMillis(db.now())); err != nil {
+		return 0, err
+	}
+	return db.cancelReady(ctx, tx, batch, "TRUE", why)
+}
+
+// cancelReady cancels the ready rows of a batch that match a condition, which say
+// why. Those with an uncertain attempt become uncertain.
+func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, why string) (rows int, err error) {
+	rows, err = affected(tx.ExecContext(ctx,
+		`UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
+			WHERE batch = $1 AND result = 'ready' AND doubt = 0 AND `+which, batch, toMillis(db.now()), why))
+	if err != nil {
+		return 0, err
+	}
+	if _, err = tx.ExecContext(ctx,
+		`UPDATE rows SET result = 'uncertain', doubt = 0, waits = '', due = 0, message = $3, updated_at = $2
+			WHERE batch = $1 AND result = 'ready' AND doubt = 1 AND `+which, batch, toMillis(db.now()),
+		canceledUncertain); err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(
+		ctx, `DELETE FROM secrets WHERE batch = $1
+				AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
+	return rows, err
 }
 
 // RetryBatch makes every rejected row ready again, and every row that is held
@@ -417,19 +432,20 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 
 const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared,
 		paused, canceled, canceled_by, canceled_at, corrects, created_by, created_at, approval, plan, asked_by,
-		second, approved_by, approved_at`
+		second, approved_by, approved_at, two, first_by, first_at, first_plan`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
 	var columns, fields, officers string
-	var created, approved, canceled int64
+	var created, approved, canceled, first int64
 	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows,
 		&b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.CreatedBy, &created,
 		&b.Approval.State, &b.Approval.Hash, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
-		&approved); err != nil {
+		&approved, &b.Approval.Two, &b.Approval.First, &first, &b.Approval.FirstPlan); err != nil {
 		return b, err
 	}
 	b.CreatedAt, b.CanceledAt, b.Approval.At = fromMillis(created), fromMillis(canceled), fromMillis(approved)
+	b.Approval.FirstAt = fromMillis(first)
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)

@@ -51,6 +51,10 @@ type SecondError struct {
 	Other  string // someone else who did it
 	Linked string // who has the present credentials through a link of By or of Other
 	Typed  bool   // a command asks, and the policy covers commands: an approver signs in to the page
+	First  bool   // they approved it already, as the first of two
+
+	Limit money.Cents // what By may approve at most, where that is the reason
+	Cost  money.Cost  // and what the batch costs
 }
 
 // Is makes it ErrSecondPerson.
@@ -70,6 +74,10 @@ func (e *SecondError) say(who, has, does string) string {
 	switch {
 	case e.Typed:
 		return "the policy covers commands, so an approver signs in to the page and approves it there"
+	case e.First:
+		return who + " " + has + " approved it already"
+	case e.Limit > 0:
+		return fmt.Sprintf("%s may approve up to %s, and the batch costs %s", who, e.Limit.Dollars(), e.Cost)
 	case e.Part == "":
 		return fmt.Sprintf("%s %s not have an account with the role approver", who, does)
 	case e.Other == "":
@@ -194,45 +202,89 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	return contribute(ctx, tx, batch, by, part)
 }
 
-// needsSecond reports whether a batch needs the approval of a second person as it
-// is now, by the policy as it is now. What needed one once goes on needing it.
-func (db *database) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
+// approversNeeded is how many people who take no part in a batch have to approve it
+// as it is now, by the policy as it is now: none, one or two. What needed one once
+// goes on needing it, and likewise two.
+func (db *database) approversNeeded(ctx context.Context, q querier, batch string) (int, error) {
 	p, err := db.policy(ctx, q)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	var needed, scheduled, joins bool
+	var second, two, scheduled, joins bool
 	var product, corrects string
 	err = q.QueryRowContext(
-		ctx, `SELECT b.second, b.product, b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
+		ctx, `SELECT b.second, b.two, b.product, b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
 			EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.open = 0)
-		FROM batches b WHERE b.id = $1`, batch).Scan(&needed, &product, &corrects, &scheduled, &joins)
+		FROM batches b WHERE b.id = $1`, batch).Scan(&second, &two, &product, &corrects, &scheduled, &joins)
+	needed := int(boolInt(second) + boolInt(second && two))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return false, ErrNotFound
+		return 0, ErrNotFound
 	case err != nil:
-		return false, fmt.Errorf("read what batch %s needs: %w", batch, err)
-	case needed:
-		return true, nil
-	case !p.Second, joins, // its rows become those of a batch that is not open, and are approved with it
+		return 0, fmt.Errorf("read what batch %s needs: %w", batch, err)
+	case needed > 1, !p.asks(), joins, // its rows become those of a batch that is not open, and are approved with it
 		atTerminal(ctx) && !p.Terminal && !scheduled:
-		return false, nil
+		return needed, nil
 	}
-	if covered, err := p.covers(ctx, q, filing.Product(product), batch, corrects); err != nil || !covered ||
-		p.From == 0 {
-		return covered, err
+	if covered, err := p.covers(ctx, q, filing.Product(product), batch, corrects); err != nil || !covered {
+		return needed, err
 	}
-	var cost money.Cents
-	var unknown bool
+	if p.TwoFrom == 0 && (p.From == 0 || needed > 0) {
+		return 1, nil
+	}
+	cost, err := db.batchCost(ctx, q, batch, corrects)
+	return max(needed, p.people(cost)), err
+}
+
+// needsSecond reports whether a batch needs the approval of a person who takes no
+// part in it.
+func (db *database) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
+	people, err := db.approversNeeded(ctx, q, batch)
+	return people > 0, err
+}
+
+// batchCost is what a batch orders, or has ordered, with the batch that it corrects.
+// A row without a quote makes it unknown.
+func (db *database) batchCost(ctx context.Context, q querier, batch, corrects string) (cost money.Cost, err error) {
+	var unknown, certainty int
 	err = q.QueryRowContext(
 		ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT),
 				COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1
-				ELSE 0 END), 0)
+				ELSE 0 END), 0), COALESCE(MAX(certainty), 0)
 			FROM rows
 			WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN (`+ordering+
 			`) OR result = 'invalid' AND request <> '' AND quoted = 1)`,
-		batch, corrects, int(money.Unknown)).Scan(&cost, &unknown)
-	return cost >= p.From || unknown, wrap("sum up batch "+batch, err)
+		batch, corrects, int(money.Unknown)).Scan(&cost.Amount, &unknown, &certainty)
+	if cost.Certainty = money.Certainty(certainty); unknown > 0 {
+		cost.Certainty = money.Unknown
+	}
+	return cost, wrap("sum up batch "+batch, err)
+}
+
+// withinLimit returns a *SecondError where a batch costs more than a person may
+// approve. A cost that is not known is more than any limit. Someone without an
+// account has no limit: where a second person is needed, they may not approve.
+func (db *database) withinLimit(ctx context.Context, q querier, batch, by string) error {
+	var limit money.Cents
+	err := q.QueryRowContext(ctx, `SELECT approve_up_to FROM accounts WHERE name = $1`, person(by)).Scan(&limit)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && limit == 0 {
+		return nil
+	}
+	var corrects string
+	if err == nil {
+		err = q.QueryRowContext(ctx, `SELECT corrects FROM batches WHERE id = $1`, batch).Scan(&corrects)
+	}
+	if err != nil {
+		return fmt.Errorf("read what %s may approve: %w", by, err)
+	}
+	cost, err := db.batchCost(ctx, q, batch, corrects)
+	if err != nil {
+		return err
+	}
+	if cost.Amount > limit || cost.IsUnknown() {
+		return &SecondError{By: by, Limit: limit, Cost: cost}
+	}
+	return nil
 }
 
 // ordering are the results of rows that order something, or did.
@@ -310,22 +362,51 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 			return &SecondError{By: by, Part: part, Other: maker, Linked: by}
 		}
 	}
-	return nil
+	return db.withinLimit(ctx, q, batch, by)
 }
 
 // Barred says why a person may not approve what waits in a batch; nil if they
-// may, or where no second person is needed.
+// may.
 func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
-	needed, err := l.needsSecond(ctx, l.read, batch)
-	if err != nil || !needed {
+	people, err := l.approversNeeded(ctx, l.read, batch)
+	if err != nil {
 		return nil, err
 	}
-	err = l.mayApprove(ctx, l.read, batch, by)
+	if people > 0 {
+		err = l.mayApprove(ctx, l.read, batch, by)
+	} else {
+		err = l.withinLimit(ctx, l.read, batch, by)
+	}
+	if err == nil && people > 1 {
+		err = l.notFirst(ctx, batch, by)
+	}
 	var why *SecondError
 	if errors.As(err, &why) {
 		return why, nil
 	}
 	return nil, err
+}
+
+// notFirst returns a *SecondError where a person has approved what waits in a batch
+// as the first of two.
+func (l Approvals) notFirst(ctx context.Context, batch, by string) error {
+	var first, firstPlan, plan string
+	var state ApprovalState
+	if err := l.read.QueryRowContext(ctx, `SELECT first_by, first_plan, plan, approval FROM batches WHERE id = $1`,
+		batch).Scan(&first, &firstPlan, &plan, &state); err != nil {
+		return fmt.Errorf("read the first approval of batch %s: %w", batch, err)
+	}
+	if state != ApprovalWanted {
+		increase, err := l.CostIncrease(ctx, batch)
+		if err != nil {
+			return err
+		}
+		plan = increase.plan()
+	}
+	if first != "" && firstPlan == plan && person(first) == person(by) {
+		return &SecondError{By: by, First: true}
+	}
+	return nil
 }
 
 // ListApprovers lists who may approve a batch as its second person, by name.
@@ -340,6 +421,9 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 			continue
 		}
 		err := l.mayApprove(ctx, l.read, batch, a.Name)
+		if err == nil {
+			err = l.notFirst(ctx, batch, a.Name)
+		}
 		switch {
 		case errors.Is(err, ErrSecondPerson):
 		case err != nil:
@@ -349,6 +433,12 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 		}
 	}
 	return all, nil
+}
+
+// ApproversNeeded is how many people who take no part in a batch have to approve it:
+// none, one or two.
+func (l Approvals) ApproversNeeded(ctx context.Context, batch string) (int, error) {
+	return l.approversNeeded(ctx, l.read, batch)
 }
 
 // NeedsSecond reports whether a batch needs the approval of a second person where
@@ -393,21 +483,25 @@ func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 	if err != nil || !released {
 		return "", "", wrap("read the state of batch "+batch, err)
 	}
-	needed, err := db.needsSecond(ctx, tx, batch)
-	if err != nil || !needed {
+	people, err := db.approversNeeded(ctx, tx, batch)
+	if err != nil || people == 0 {
 		return "", "", err
 	}
 	if err := gather(ctx, tx, batch); err != nil {
 		return "", "", err
 	}
 	by := auditPerson(ctx)
-	if err = db.mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecondPerson) {
+	// One of two people alone releases nothing.
+	if err = db.mayApprove(ctx, tx, batch, by); err == nil && people < 2 ||
+		err != nil && !errors.Is(err, ErrSecondPerson) {
 		return "", "", err
 	}
 	if err := contribute(ctx, tx, batch, by, part); err != nil {
 		return "", "", err
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch); err != nil {
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE batches SET second = 1, two = CASE WHEN $2 = 1 THEN 1 ELSE two END WHERE id = $1`, batch,
+		boolInt(people > 1)); err != nil {
 		return "", "", fmt.Errorf("record that batch %s needs a second person: %w", batch, err)
 	}
 	return blockedOnApproval, fmt.Sprintf(

@@ -38,25 +38,44 @@ func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease
 	return c, wrap("sum up the rows of batch "+batch+" that cost more than was approved", err)
 }
 
-// ApproveCosts approves what the rows of a batch cost that wait for a new
-// approval, as it was looked at. It returns ErrChanged where more waits or it has
-// become dearer since, and a *SecondError if another person has to approve.
+// plan names what was looked at, for the second of two approvers.
+func (c CostIncrease) plan() string { return fmt.Sprintf("costs %d %d", c.Rows, c.Cost.Amount) }
+
+// ApproveCosts approves the costs of rows, as GiveCostApproval does. It returns
+// ErrAnotherApprover where another person has to approve them, too.
 func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		var rows int
-		var cost money.Cents
-		if err := l.secondPerson(ctx, tx, batch, auditPerson(ctx)); err != nil {
+	complete, err := l.GiveCostApproval(ctx, batch, looked)
+	if err == nil && !complete {
+		err = ErrAnotherApprover
+	}
+	return err
+}
+
+// GiveCostApproval approves what the rows of a batch cost that wait for a new
+// approval, as it was looked at, or reports false where a second of two people has
+// to approve it, too. It returns ErrChanged where more waits or it has become dearer
+// since, and a *SecondError if another person has to approve.
+func (l Approvals) GiveCostApproval(ctx context.Context, batch string,
+	looked CostIncrease) (complete bool, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+		by := auditPerson(ctx)
+		if complete, err = l.signApproval(ctx, tx, batch, looked.plan(), by); err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx,
-			`SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT)
-				FROM rows
-				WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&rows,
-			&cost); err != nil {
+		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
 			return err
 		}
-		if rows != looked.Rows || cost != looked.Cost.Amount {
-			return ErrChanged
+		step := ApprovalEvent{By: by, What: StepCostsApproved, Orders: looked.Rows, Cost: looked.Cost}
+		if !complete {
+			step.What = StepCostsFirst
+		}
+		if looked.Rows > 0 {
+			if err := l.recordStep(ctx, tx, batch, step); err != nil {
+				return err
+			}
+		}
+		if !complete {
+			return nil
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE rows
@@ -67,7 +86,7 @@ func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIn
 		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
-		return fmt.Errorf("approve the costs of batch %s: %w", batch, err)
+		return false, fmt.Errorf("approve the costs of batch %s: %w", batch, err)
 	}
-	return nil
+	return complete, nil
 }

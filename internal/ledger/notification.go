@@ -27,12 +27,17 @@ const (
 	NotifySchedule   NotificationKind = "season"       // a schedule ran, or failed; added by the process that runs it
 	// a link to reset a password was made or used; the approval policy was weakened
 	NotifyAccess NotificationKind = "access"
+
+	NotifyWanted   NotificationKind = "approval-wanted"
+	NotifyApproved NotificationKind = "approved"
+	NotifySentBack NotificationKind = "sent-back" // an approver returned a batch to its preparer
+	NotifyRejected NotificationKind = "not-approved"
 )
 
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyAccess}
+	NotifySchedule, NotifyAccess, NotifyWanted, NotifyApproved, NotifySentBack, NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.
 type Notification struct {
@@ -45,6 +50,9 @@ type Notification struct {
 	Lasts   bool      // what it tells of goes on: nothing more of its kind and batch until it is over
 	Ends    bool      // it tells that what lasted is over
 	Pending []Pending // what it tells of, row by row
+
+	Recipients []string // email addresses that get it beside the targets
+	Path       string   // of the page that it is about; "" for none
 
 	Tries    int      // how often sending began
 	Reported []string // the targets that have it
@@ -271,14 +279,16 @@ func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batc
 	return fromMillis(at), nil
 }
 
-const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told`
+const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told,
+		recipients, path`
 
 func scanNotification(scan func(...any) error) (Notification, error) {
 	var n Notification
 	var at int64
-	var told string
-	err := scan(&n.ID, &n.Kind, &n.Batch, &n.Subject, &n.Body, &at, &n.Lasts, &n.due, &n.Tries, &told)
-	n.At, n.Reported = fromMillis(at), strings.Fields(told)
+	var told, recipients string
+	err := scan(&n.ID, &n.Kind, &n.Batch, &n.Subject, &n.Body, &at, &n.Lasts, &n.due, &n.Tries, &told, &recipients,
+		&n.Path)
+	n.At, n.Reported, n.Recipients = fromMillis(at), strings.Fields(told), strings.Fields(recipients)
 	return n, err
 }
 

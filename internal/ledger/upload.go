@@ -220,7 +220,7 @@ func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err e
 
 // Change changes how a sheet is read and what is corrected in it. What was
 // prepared of it before is another batch. It returns ErrNotFound, and ErrStale
-// where u.Version is not the present one.
+// where u.Version is not the present one, or its batch waits for approval.
 func (l Uploads) Change(ctx context.Context, u Upload) error {
 	edits, err := l.sealEdits(&u)
 	if err != nil {
@@ -230,7 +230,7 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE uploads
 				SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5
-				WHERE id = $1 AND version = $2`,
+				WHERE id = $1 AND version = $2 AND submitted = 0`,
 			u.ID, u.Version, string(u.Options), edits, toMillis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrStale
@@ -346,6 +346,9 @@ func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 			return err
 		}
 	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM approval_history WHERE object = $1`, uploadObject(id)); err != nil {
+		return err
+	}
 	if err := dropContributors(ctx, tx, uploadObject(id)); err != nil || batch == "" {
 		return err
 	}
@@ -359,9 +362,10 @@ func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
 	before, yesterday := toMillis(l.now().Add(-age)), toMillis(l.now().Add(-24*time.Hour))
 	dropped := 0
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		rows, err := tx.QueryContext(ctx, `SELECT id FROM uploads WHERE changed_at < $1
-			OR changed_at < $2 AND EXISTS (SELECT 1 FROM batches b WHERE b.id = uploads.batch AND b.open = 1)`, before,
-			yesterday)
+		rows, err := tx.QueryContext(ctx, `SELECT id FROM uploads WHERE (changed_at < $1
+			OR changed_at < $2 AND EXISTS (SELECT 1 FROM batches b WHERE b.id = uploads.batch AND b.open = 1))
+			AND NOT (submitted = 1 AND EXISTS (SELECT 1 FROM batches b
+				WHERE b.id = uploads.batch AND b.approval = 'wanted' AND b.canceled = 0))`, before, yesterday)
 		ids, err := collect(rows, err, scanOne[string])
 		if err != nil {
 			return err

@@ -1,0 +1,135 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"bulkfiling/internal/money"
+)
+
+// ApprovalStep is what was done about an approval.
+type ApprovalStep string
+
+// The steps.
+const (
+	StepSubmitted     ApprovalStep = "submitted"
+	StepFirstApproved ApprovalStep = "approved-first" // by the first of two approvers
+	StepApproved      ApprovalStep = "approved"
+	StepSentBack      ApprovalStep = "sent-back"
+	StepRejected      ApprovalStep = "rejected"
+	StepCostsFirst    ApprovalStep = "costs-approved-first" // rows that cost more, by the first of two
+	StepCostsApproved ApprovalStep = "costs-approved"
+	StepCostsRejected ApprovalStep = "costs-rejected"
+)
+
+// ApprovalEvent is a step of the approval of a batch: who did what, and for which
+// orders at which cost.
+type ApprovalEvent struct {
+	At      time.Time
+	By      string
+	What    ApprovalStep
+	Comment string
+	Plan    string
+	Orders  int
+	Cost    money.Cost
+	Quote   []byte // the quote at that time, as its maker wrote it; only of a submission
+}
+
+// recordStep adds a step to the history of a batch, with what its ready rows cost
+// now.
+func (db *database) recordStep(ctx context.Context, tx *sql.Tx, batch string, e ApprovalEvent) error {
+	if e.Orders == 0 {
+		if err := tx.QueryRowContext(ctx,
+			`SELECT COUNT(*), CAST(COALESCE(SUM(cost), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
+				FROM rows
+				WHERE batch = $1 AND result = 'ready' AND (cost > 0 OR quoted = 0 OR certainty > 0)`,
+			batch).Scan(&e.Orders, &e.Cost.Amount, &e.Cost.Certainty); err != nil {
+			return fmt.Errorf("sum up batch %s: %w", batch, err)
+		}
+	}
+	_, err := tx.ExecContext(ctx,
+		`INSERT INTO approval_history (object, at, person, what, comment, plan, orders, cents, certainty, quote)
+			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)`,
+		batch, toMillis(db.now()), e.By, e.What, e.Comment, e.Plan, e.Orders, e.Cost.Amount, e.Cost.Certainty,
+		string(e.Quote))
+	return wrap("record a step of the approval of batch "+batch, err)
+}
+
+// recordSubmission records that a batch was submitted with what was quoted, after
+// the history of the draft that it was sent back to.
+func (db *database) recordSubmission(ctx context.Context, tx *sql.Tx, batch string) error {
+	var a Approval
+	var quote string
+	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, asked_by, quote FROM batches WHERE id = $1`,
+		batch).Scan(&a.State, &a.Hash, &a.AskedBy, &quote); err != nil || a.State == NoApproval {
+		return wrap("read the approval of batch "+batch, err)
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE approval_history SET object = $1
+		WHERE object IN (SELECT 'upload ' || id FROM uploads WHERE batch = $1)`, batch); err != nil {
+		return fmt.Errorf("carry the history of batch %s on: %w", batch, err)
+	}
+	if err := db.recordStep(ctx, tx, batch, ApprovalEvent{
+		By:    a.AskedBy,
+		What:  StepSubmitted,
+		Plan:  a.Hash,
+		Quote: []byte(quote),
+	}); err != nil || a.State != ApprovalWanted {
+		return err
+	}
+	return db.notifyWanted(ctx, tx, batch, a)
+}
+
+const selectHistory = `SELECT at, person, what, comment, plan, orders, cents, certainty, quote
+	FROM approval_history WHERE object = $1 ORDER BY id`
+
+func (db *database) history(ctx context.Context, q querier, object string) ([]ApprovalEvent, error) {
+	rows, err := q.QueryContext(ctx, selectHistory, object)
+	all, err := collect(rows, err, func(scan func(...any) error) (ApprovalEvent, error) {
+		var e ApprovalEvent
+		var at int64
+		err := scan(&at, &e.By, &e.What, &e.Comment, &e.Plan, &e.Orders, &e.Cost.Amount, &e.Cost.Certainty, &e.Quote)
+		e.At = fromMillis(at)
+		return e, err
+	})
+	return all, wrap("list the history of "+object, err)
+}
+
+// History lists the steps of the approval of a batch, the oldest first.
+func (l Approvals) History(ctx context.Context, batch string) ([]ApprovalEvent, error) {
+	return l.history(ctx, l.read, batch)
+}
+
+// DraftHistory lists the steps of the approval of a batch that was sent back and is
+// this draft again; none for any other.
+func (l Approvals) DraftHistory(ctx context.Context, upload string) ([]ApprovalEvent, error) {
+	return l.history(ctx, l.read, uploadObject(upload))
+}
+
+// SentBack is a draft whose batch was sent back and not submitted again.
+type SentBack struct {
+	Upload    string
+	File      string
+	CreatedBy string
+	ApprovalEvent
+}
+
+// ListSentBack lists the drafts that were sent back, the newest first.
+func (l Approvals) ListSentBack(ctx context.Context) ([]SentBack, error) {
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT u.id, u.file, u.created_by, h.at, h.person, h.what, h.comment, h.plan, h.orders, h.cents, h.certainty
+			FROM uploads u JOIN approval_history h ON h.object = 'upload ' || u.id
+			WHERE u.submitted = 0 AND h.what = 'sent-back'
+			AND h.id = (SELECT MAX(x.id) FROM approval_history x WHERE x.object = h.object)
+			ORDER BY h.at DESC, h.id DESC`)
+	all, err := collect(rows, err, func(scan func(...any) error) (SentBack, error) {
+		var b SentBack
+		var at int64
+		err := scan(&b.Upload, &b.File, &b.CreatedBy, &at, &b.By, &b.What, &b.Comment, &b.Plan, &b.Orders,
+			&b.Cost.Amount, &b.Cost.Certainty)
+		b.At = fromMillis(at)
+		return b, err
+	})
+	return all, wrap("list what was sent back", err)
+}

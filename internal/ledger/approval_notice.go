@@ -1,0 +1,174 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/money"
+)
+
+// SetPageAddress stores where people reach the page, such as
+// https://filings.example.com, for the links of notifications.
+func (l Notifications) SetPageAddress(ctx context.Context, address string) error {
+	_, err := l.exclusively(withoutAudit(ctx), `INSERT INTO page_address (id, address) VALUES (1, $1)
+		ON CONFLICT (id) DO UPDATE SET address = excluded.address`, strings.TrimSuffix(address, "/"))
+	return wrap("store the address of the page", err)
+}
+
+// PageAddress is where people reach the page; "" where that is not known.
+func (l Notifications) PageAddress(ctx context.Context) (string, error) {
+	var address string
+	err := l.read.QueryRowContext(ctx, `SELECT address FROM page_address WHERE id = 1`).Scan(&address)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return address, wrap("read the address of the page", err)
+}
+
+// approvalPath is the page on which a batch is approved.
+func approvalPath(batch string) string { return "/batches/" + batch + "/approve" }
+
+// keepApprovalNotice keeps a notice of an approval, for the firm's targets and for
+// people.
+func (db *database) keepApprovalNotice(ctx context.Context, tx *sql.Tx, n Notification) error {
+	product := "Bulkfiling: "
+	var mode string
+	if err := tx.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
+		return err
+	}
+	if mode == "test" {
+		product = "Bulkfiling (test): "
+	}
+	slices.Sort(n.Recipients)
+	now := toMillis(db.now())
+	_, err := tx.ExecContext(
+		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due, recipients, path)
+			VALUES ($1,$2,$3,$4,$5,0,$5,$6,$7)`,
+		n.Kind, n.Batch, product+n.Subject, n.Body, now, strings.Join(slices.Compact(n.Recipients), " "), n.Path)
+	return wrap("keep a notice", err)
+}
+
+// batchWords names a batch for a message: its file, orders and cost.
+func (db *database) batchWords(ctx context.Context, tx *sql.Tx, batch string) (file, orders string, err error) {
+	var n int
+	var cost money.Cost
+	err = tx.QueryRowContext(ctx,
+		`SELECT b.file, (SELECT COUNT(*) FROM rows r WHERE r.batch = b.id AND r.result = 'ready'),
+				(SELECT CAST(COALESCE(SUM(r.cost), 0) AS BIGINT) FROM rows r
+					WHERE r.batch = b.id AND r.result = 'ready'),
+				(SELECT COALESCE(MAX(r.certainty), 0) FROM rows r WHERE r.batch = b.id AND r.result = 'ready')
+			FROM batches b
+			WHERE b.id = $1`, batch).Scan(&file, &n, &cost.Amount, &cost.Certainty)
+	orders = "1 order, " + cost.String()
+	if n != 1 {
+		orders = fmt.Sprintf("%d orders, %s", n, cost)
+	}
+	return filepath.Base(file), orders, wrap("sum up batch "+batch, err)
+}
+
+// notifyWanted tells everyone who may approve a batch that it waits for them.
+func (db *database) notifyWanted(ctx context.Context, tx *sql.Tx, batch string, a Approval) error {
+	file, orders, err := db.batchWords(ctx, tx, batch)
+	if err != nil {
+		return err
+	}
+	accounts, err := (Accounts{db}).accounts(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var to []string
+	for _, one := range accounts {
+		if !one.May(Approver) || one.MailTo() == "" {
+			continue
+		}
+		switch err := db.mayApprove(context.WithValue(ctx, terminalKey{}, nil), tx, batch, one.Name); {
+		case errors.Is(err, ErrSecondPerson):
+		case err != nil:
+			return err
+		default:
+			to = append(to, one.MailTo())
+		}
+	}
+	return db.keepApprovalNotice(ctx, tx, Notification{
+		Kind:    NotifyWanted,
+		Batch:   batch,
+		Subject: "approval wanted: " + file + ", " + orders,
+		Body: fmt.Sprintf("%s submitted %s: %s.\nNothing is sent before it is approved.\nApprove it on the page, "+
+			"or with: importer approve %s\n", nameOr(a.AskedBy), file, orders, batch),
+		Recipients: to,
+		Path:       approvalPath(batch),
+	})
+}
+
+// notifyApproved tells the person who submitted a batch that it was approved.
+func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by string) error {
+	file, orders, err := db.batchWords(ctx, tx, batch)
+	if err != nil {
+		return err
+	}
+	var asked string
+	if err := tx.QueryRowContext(ctx, `SELECT asked_by FROM batches WHERE id = $1`, batch).Scan(&asked); err != nil {
+		return err
+	}
+	to, err := db.mailTo(ctx, tx, asked)
+	if err != nil {
+		return err
+	}
+	return db.keepApprovalNotice(ctx, tx, Notification{
+		Kind:       NotifyApproved,
+		Batch:      batch,
+		Subject:    "approved: " + file + ", " + orders,
+		Body:       fmt.Sprintf("%s approved %s: %s.\nThe orders are being placed.\n", nameOr(by), file, orders),
+		Recipients: to,
+		Path:       "/batches/" + batch,
+	})
+}
+
+// notifyRefused tells the person who submitted a batch that it was sent back, or not
+// approved, and why.
+func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string, a Approval, kind NotificationKind,
+	by, comment string) error {
+	var file string
+	if err := tx.QueryRowContext(ctx, `SELECT file FROM batches WHERE id = $1`, batch).Scan(&file); err != nil {
+		return err
+	}
+	to, err := db.mailTo(ctx, tx, a.AskedBy)
+	if err != nil {
+		return err
+	}
+	file = filepath.Base(file)
+	n := Notification{Kind: kind, Batch: batch, Recipients: to, Path: approvalPath(batch)}
+	what, next := "did not approve", "The rows are canceled. Nothing was sent for them."
+	n.Subject = "not approved: " + file
+	if kind == NotifySentBack {
+		what, next = "sent back", "Nothing was sent. Correct the spreadsheet on the page, then submit it again."
+		n.Subject = "sent back: " + file
+		var upload string
+		if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MIN(id), '') FROM uploads WHERE batch = $1`,
+			batch).Scan(&upload); err != nil {
+			return err
+		}
+		n.Path = "/sheets/" + upload
+	}
+	n.Body = fmt.Sprintf("%s %s %s: %s\n%s\n", nameOr(by), what, file, comment, next)
+	return db.keepApprovalNotice(ctx, tx, n)
+}
+
+// mailTo is where messages to a person go, by the name of their account.
+func (db *database) mailTo(ctx context.Context, q querier, name string) ([]string, error) {
+	a, err := (Accounts{db}).account(ctx, q, name)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case a.Disabled || a.MailTo() == "":
+		return nil, nil
+	}
+	return []string{a.MailTo()}, nil
+}

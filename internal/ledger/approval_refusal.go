@@ -1,0 +1,252 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"bulkfiling/internal/money"
+)
+
+// An approver who does not approve sends the batch back, so that its preparer
+// corrects it and submits it again, or rejects it, which cancels it. Either way
+// nothing is sent. What is sent already stays: a batch with sent orders is not sent
+// back, and rejecting it cancels its other rows.
+
+// ErrNoComment is returned where an approver refuses without saying why, or at too
+// great length.
+var ErrNoComment = errors.New("a comment is missing, or is longer than 1,000 characters")
+
+// ErrSentAlready is returned for sending back a batch with orders that were sent.
+var ErrSentAlready = errors.New("orders of it were sent already")
+
+// ErrNoDraft is returned for sending back a batch without a draft: a schedule or a
+// command made it.
+var ErrNoDraft = errors.New("there is no draft to send it back to")
+
+// maxComment is how long a comment may be, in characters.
+const maxComment = 1000
+
+func checkComment(comment string) (string, error) {
+	comment = strings.TrimSpace(comment)
+	if comment == "" || utf8.RuneCountInString(comment) > maxComment {
+		return "", ErrNoComment
+	}
+	return comment, nil
+}
+
+// waiting returns an error unless a batch waits for approval.
+func waiting(ctx context.Context, tx *sql.Tx, batch string) (a Approval, err error) {
+	var open, canceled bool
+	err = tx.QueryRowContext(ctx, `SELECT approval, plan, asked_by, open, canceled FROM batches WHERE id = $1`,
+		batch).Scan(&a.State, &a.Hash, &a.AskedBy, &open, &canceled)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return a, ErrNotFound
+	case err != nil:
+		return a, err
+	case a.State != ApprovalWanted || canceled:
+		return a, ErrNoApprovalWanted
+	case !open:
+		return a, ErrNotOpen
+	}
+	return a, nil
+}
+
+// wasSent matches the batches with a row that was sent, or has its result.
+const wasSent = `EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id
+	AND (r.tries > 0 OR r.result NOT IN ('ready', 'invalid', 'skipped')))`
+
+// hasDraft matches the batches whose spreadsheet was kept when they were submitted.
+const hasDraft = `EXISTS (SELECT 1 FROM uploads u WHERE u.batch = batches.id AND u.submitted = 1)`
+
+// CanSendBack reports whether a batch that waits for approval can be sent back to
+// its draft.
+func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) {
+	var can bool
+	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches
+		WHERE id = $1 AND approval = 'wanted' AND open = 1 AND canceled = 0 AND `+hasDraft+` AND NOT `+wasSent,
+		batch).Scan(&can)
+	return can, wrap("see whether batch "+batch+" can be sent back", err)
+}
+
+// SendBack makes a batch that waits for approval a draft again, for its preparer to
+// correct and submit. What is submitted then needs an approval of its own. It
+// returns ErrNoComment, ErrNotFound, ErrNoApprovalWanted, ErrNotOpen, ErrSentAlready
+// and ErrNoDraft.
+func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) error {
+	comment, err := checkComment(comment)
+	if err != nil {
+		return err
+	}
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+		a, err := waiting(ctx, tx, batch)
+		if err != nil {
+			return err
+		}
+		var sent, draft bool
+		switch err := tx.QueryRowContext(ctx, `SELECT `+wasSent+`, `+hasDraft+` FROM batches WHERE id = $1`,
+			batch).Scan(&sent, &draft); {
+		case err != nil:
+			return err
+		case sent:
+			return ErrSentAlready
+		case !draft:
+			return ErrNoDraft
+		}
+		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
+			By:      by,
+			What:    StepSentBack,
+			Comment: comment,
+			Plan:    a.Hash,
+		}); err != nil {
+			return err
+		}
+		for _, query := range []string{
+			`UPDATE approval_history
+				SET object = (SELECT MIN('upload ' || u.id) FROM uploads u WHERE u.batch = $1 AND u.submitted = 1)
+				WHERE object = $1`,
+			// Whatever the policy is by then, it needs the approval that it waited for.
+			`UPDATE batches
+				SET open = 0, prepared = 1, approval = '', plan = '', second = 1, first_by = '', first_at = 0,
+					first_plan = ''
+				WHERE id = $1`,
+		} {
+			if _, err := tx.ExecContext(ctx, query, batch); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE uploads SET submitted = 0, changed_at = $2 WHERE batch = $1`, batch,
+			toMillis(l.now())); err != nil {
+			return err
+		}
+		if err := l.notifyRefused(ctx, tx, batch, a, NotifySentBack, by, comment); err != nil {
+			return err
+		}
+		return l.ration(ctx, tx, c)
+	})
+	if err != nil {
+		return fmt.Errorf("send batch %s back: %w", batch, err)
+	}
+	return nil
+}
+
+// refusedText is the message of a row that an approver did not approve.
+func refusedText(by, reason string) string {
+	return fmt.Sprintf("not approved by %s, nothing was sent: %s", nameOr(by), reason)
+}
+
+// Reject cancels a batch that waits for approval, with a reason that its rows and
+// its results say. Rows that were sent stay as they are. It returns the number of
+// canceled rows, and ErrNoComment, ErrNotFound, ErrNoApprovalWanted and ErrNotOpen.
+func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows int, err error) {
+	if reason, err = checkComment(reason); err != nil {
+		return 0, err
+	}
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+		a, err := waiting(ctx, tx, batch)
+		if err != nil {
+			return err
+		}
+		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
+			By:      by,
+			What:    StepRejected,
+			Comment: reason,
+			Plan:    a.Hash,
+		}); err != nil {
+			return err
+		}
+		if rows, err = l.cancelBatch(ctx, tx, batch, refusedText(by, reason)); err != nil {
+			return err
+		}
+		if err := l.dropDrafts(ctx, tx, batch); err != nil {
+			return err
+		}
+		if err := l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason); err != nil {
+			return err
+		}
+		return l.ration(ctx, tx, c)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reject batch %s: %w", batch, err)
+	}
+	return rows, nil
+}
+
+// dropDrafts deletes the spreadsheets that were kept for a batch while it waited.
+func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) error {
+	rows, err := tx.QueryContext(ctx, `SELECT id FROM uploads WHERE batch = $1 AND submitted = 1`, batch)
+	ids, err := collect(rows, err, scanOne[string])
+	if err != nil {
+		return fmt.Errorf("find the drafts of batch %s: %w", batch, err)
+	}
+	for _, id := range ids {
+		if err := (Uploads{db}).dropUpload(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RejectCosts cancels the rows of a batch that wait for a new approval, as they were
+// looked at; the other rows go on. It returns ErrNoComment, and ErrChanged where
+// other rows wait by now.
+func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
+	reason, err := checkComment(reason)
+	if err != nil {
+		return err
+	}
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+		if err := unchangedCosts(ctx, tx, batch, looked); err != nil || looked.Rows == 0 {
+			return cmp.Or(err, ErrChanged)
+		}
+		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
+			By:      by,
+			What:    StepCostsRejected,
+			Comment: reason,
+			Orders:  looked.Rows,
+			Cost:    looked.Cost,
+		}); err != nil {
+			return err
+		}
+		if _, err := l.cancelReady(ctx, tx, batch, "waits = '"+blockedOnApproval+"'",
+			refusedText(by, reason)); err != nil {
+			return err
+		}
+		var a Approval
+		if err := tx.QueryRowContext(ctx, `SELECT asked_by FROM batches WHERE id = $1`,
+			batch).Scan(&a.AskedBy); err != nil {
+			return err
+		}
+		if err := l.notifyRefused(ctx, tx, batch, a, NotifyRejected, by, reason); err != nil {
+			return err
+		}
+		return l.ration(ctx, tx, c)
+	})
+	if err != nil {
+		return fmt.Errorf("reject the costs of batch %s: %w", batch, err)
+	}
+	return nil
+}
+
+// unchangedCosts returns ErrChanged unless the rows that wait for a new approval are
+// those that were looked at, at their cost.
+func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIncrease) error {
+	var rows int
+	var cost money.Cents
+	if err := tx.QueryRowContext(ctx,
+		`SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT)
+			FROM rows
+			WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&rows,
+		&cost); err != nil {
+		return err
+	}
+	if rows != looked.Rows || cost != looked.Cost.Amount {
+		return ErrChanged
+	}
+	return nil
+}
