@@ -10,6 +10,7 @@ import (
 
 // Warning is a remark about a cell of a row that is sent all the same.
 type Warning struct {
+	Row     int    // of the spreadsheet
 	Where   string // "Reports!C7", or "row 7" where it concerns no cell
 	Column  string // the header; "" where the spreadsheet has no such column
 	Message string
@@ -60,7 +61,7 @@ func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first i
 }
 
 func warningAt(b ledger.Batch, row ledger.Row, f ledger.Fault) Warning {
-	w := Warning{Column: f.Header, Message: f.Message}
+	w := Warning{Row: row.Number, Column: f.Header, Message: f.Message}
 	sheet, column, number := b.Sheet, f.Column, row.Number
 	if p := f.Elsewhere; p != nil {
 		sheet, column, number = p.Sheet, p.Column, p.Row

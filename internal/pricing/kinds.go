@@ -23,6 +23,7 @@ type KindQuote struct {
 	Count    int            `json:"count"`
 	Service  money.Cost     `json:"service"`
 	StateFee money.Cost     `json:"stateFee"`
+	Free     string         `json:"free,omitempty"` // why the service charges nothing for them
 }
 
 // Total is what the filings of the kind cost together.
@@ -66,7 +67,7 @@ func (k KindQuote) rows() string { return text.Count(k.Count, "row") }
 
 // addKind adds a line of a row's quote to its kind.
 func (q *BatchQuote) addKind(line Line) (err error) {
-	kind := KindQuote{Product: line.Product, Each: line.StateFee}
+	kind := KindQuote{Product: line.Product, Each: line.StateFee, Free: line.Free}
 	if line.Of != nil {
 		kind.Of = *line.Of
 	}
@@ -93,6 +94,7 @@ func byKind(a, b KindQuote) int {
 		cmp.Compare(a.Each.Amount, b.Each.Amount),
 		cmp.Compare(a.Each.Certainty, b.Each.Certainty),
 		cmp.Compare(a.Of.Note, b.Of.Note),
+		cmp.Compare(a.Free, b.Free),
 	)
 }
 

@@ -21,6 +21,7 @@ type Line struct {
 	Wholesale money.Cost // what the service charges, with the service charge of an expedited formation
 	StateFee  money.Cost // what the state charges, passed on at cost
 	Of        *StateFee  // whose fee that is; nil where the product has none
+	Free      string     // why the service charges nothing for it; "" where it charges
 }
 
 // Cost is the whole of the line.
@@ -91,10 +92,14 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts, active fu
 	case filing.EIN:
 		if o.Formation == nil { // else it is part of tier 2
 			line.Wholesale = q.prices.price(ein)
+		} else {
+			line.Free = "included in the formation"
 		}
 	case filing.RegisteredAgent, filing.AgentChange:
 		if active == nil || !active(o.FilingState) {
 			line.Wholesale = q.prices.price(registeredAgent)
+		} else {
+			line.Free = "no charge, the agent is active"
 		}
 	}
 	return line

@@ -1,0 +1,226 @@
+package pricing
+
+import (
+	"fmt"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/text"
+)
+
+// Summary is a quote as a table for its approver: a line for each kind of filing,
+// columns that add up to their sums, and footnotes that say what its estimates rest
+// on.
+type Summary struct {
+	Lines     []SummaryLine
+	Footnotes []Footnote
+	Orders    int
+	Filings   int // items of the orders
+	Service   money.Cost
+	StateFee  money.Cost
+	Total     money.Cost
+	Missing   string // whose state fee is not known; "" where all are
+}
+
+// SummaryLine is the filings of one product, state and kind of company.
+type SummaryLine struct {
+	Product  filing.Product
+	Who      string // "DE LLC"; "" where the product has no state fee
+	Count    int
+	Service  money.Cost
+	Free     string // why the service charges nothing
+	StateFee money.Cost
+	Each     money.Cost // the state's fee for one of them
+	HasFee   bool       // the state charges for the product
+	Minimum  bool       // the state's fee can be more
+	Mark     int        // the number of its footnote; 0 for none
+	Total    money.Cost
+}
+
+// Footnote says what a state fee rests on.
+type Footnote struct {
+	Number int
+	Text   string
+}
+
+// feesChecked is when the built-in fees were read.
+const feesChecked = "Nov 2026"
+
+// Summary makes the table of a quote.
+func (q BatchQuote) Summary() Summary {
+	s := Summary{Orders: q.Rows, Total: q.Total, Missing: q.Missing()}
+	numbers := make(map[string]int)
+	for _, k := range q.Kinds {
+		line := SummaryLine{
+			Product:  k.Product,
+			Who:      k.Who(),
+			Count:    k.Count,
+			Service:  k.Service,
+			Free:     k.Free,
+			StateFee: k.StateFee,
+			Each:     k.Each,
+			HasFee:   k.Of.State != "",
+			Minimum:  k.Of.Minimum,
+			Total:    k.Total(),
+		}
+		if note := k.footnote(); note != "" {
+			if numbers[note] == 0 {
+				numbers[note] = len(numbers) + 1
+				s.Footnotes = append(s.Footnotes, Footnote{numbers[note], note})
+			}
+			line.Mark = numbers[note]
+		}
+		s.Lines = append(s.Lines, line)
+		s.Filings += k.Count
+		s.Service, s.StateFee = sum(s.Service, k.Service), sum(s.StateFee, k.StateFee)
+	}
+	return s
+}
+
+// footnote says what the state's fee of a kind rests on; "" for a fee that is known.
+func (k KindQuote) footnote() string {
+	var parts []string
+	switch {
+	case k.Of.State == "":
+		return ""
+	case k.Each.IsUnknown():
+		return fmt.Sprintf("The state fee for %s is not known. It is charged in addition.", k.Who())
+	case k.Of.Largest:
+		parts = append(parts, k.Each.Amount.Dollars()+" each, the largest fee that can apply: the entity type or the "+
+			"state of formation is not known")
+	case k.Of.NoReport:
+		parts = append(parts, "The state asks for no such report, as far as known. Check whether one is due")
+	case k.Of.Minimum:
+		parts = append(parts, k.Each.Amount.Dollars()+" each is the minimum")
+		if k.Of.Note != "" {
+			parts[0] += " (" + k.Of.Note + ")"
+		}
+	case k.Of.Read != "":
+		parts = append(parts, k.Each.Amount.Dollars()+" each")
+	default:
+		return ""
+	}
+	if k.Of.Read != "" {
+		parts = append(parts, k.Of.Read+", checked "+feesChecked)
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+// FeeText is the state's part of a line in words: "$24,000.00 estimated", "not
+// known", "none" for a product without a state fee.
+func (l SummaryLine) FeeText() string {
+	if !l.HasFee {
+		return "none"
+	}
+	return feeText(l.StateFee, l.Minimum)
+}
+
+func feeText(c money.Cost, minimum bool) string {
+	switch {
+	case c.IsUnknown() && c.Amount == 0:
+		return "not known"
+	case c.IsUnknown():
+		return c.Amount.Dollars() + " + not known"
+	case c.Certainty == money.Estimated && minimum:
+		return c.Amount.Dollars() + " estimated, minimum"
+	case c.Certainty == money.Estimated:
+		return c.Amount.Dollars() + " estimated"
+	}
+	return c.Amount.Dollars()
+}
+
+// ServiceText is the filing service's part of a line in words.
+func (l SummaryLine) ServiceText() string {
+	switch {
+	case l.Service.IsUnknown():
+		return "not known"
+	case l.Free != "" && l.Service.IsZero():
+		return l.Service.Amount.Dollars() + ", " + l.Free
+	}
+	return l.Service.Amount.Dollars()
+}
+
+// TotalText is the total of a line: of what is known of it.
+func (l SummaryLine) TotalText() string { return totalText(l.Total) }
+
+func totalText(c money.Cost) string {
+	if c.IsUnknown() {
+		return c.Amount.Dollars() + " + not known"
+	}
+	return c.Amount.Dollars()
+}
+
+// FeeSum, ServiceSum and TotalSum are the sums of the columns.
+func (s Summary) FeeSum() string     { return feeText(s.StateFee, false) }
+func (s Summary) ServiceSum() string { return totalText(s.Service) }
+func (s Summary) TotalSum() string   { return totalText(s.Total) }
+
+// Headline names the total: "Total", "Estimated total", "Total without some fees".
+func (s Summary) Headline() string {
+	switch {
+	case s.Total.IsUnknown():
+		return "Total without unknown fees"
+	case s.Total.Certainty == money.Estimated:
+		return "Estimated total"
+	}
+	return "Total"
+}
+
+// Amount is the total for a button: "$325.00", "about $325.00", "$25.00 + state fee
+// (not known for TX LLC)".
+func (s Summary) Amount() string { return s.Total.Without(s.Missing) }
+
+// CountText says how many orders there are, and how many filings where an order has
+// several.
+func (s Summary) CountText() string {
+	orders := text.Count(s.Orders, "order")
+	if s.Filings == s.Orders {
+		return orders
+	}
+	return fmt.Sprintf("%s with %s", orders, text.Count(s.Filings, "filing"))
+}
+
+// Changes says how a quote differs from an earlier one, a line for each kind of
+// filing whose number or cost changed; none where nothing did.
+func (q BatchQuote) Changes(before BatchQuote) []string {
+	type key struct {
+		product filing.Product
+		who     string
+		free    string
+	}
+	type figures struct {
+		count int
+		total money.Cost
+	}
+	sums := func(q BatchQuote) (map[key]figures, []key) {
+		all, order := make(map[key]figures), []key(nil)
+		for _, k := range q.Kinds {
+			id := key{k.Product, k.Who(), k.Free}
+			f, there := all[id]
+			if !there {
+				order = append(order, id)
+			}
+			all[id] = figures{f.count + k.Count, sum(f.total, k.Total())}
+		}
+		return all, order
+	}
+	now, order := sums(q)
+	was, earlier := sums(before)
+	for _, id := range earlier {
+		if _, there := now[id]; !there {
+			order = append(order, id)
+		}
+	}
+	var lines []string
+	for _, id := range order {
+		a, b := was[id], now[id]
+		if a == b {
+			continue
+		}
+		name := text.Capital(strings.TrimSuffix(id.product.Title()+", "+id.who, ", "))
+		lines = append(lines, fmt.Sprintf("%s: %s for %s, was %s for %s", name, text.Number(b.count),
+			b.total.Without(id.who), text.Number(a.count), a.total.Without(id.who)))
+	}
+	return lines
+}

@@ -1,0 +1,133 @@
+package pricing
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// Every column of the table adds up to its sum, and the sums to the total, whatever
+// is ordered.
+func TestTheSummaryFoots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q BatchQuote
+		for range rapid.IntRange(0, 30).Draw(t, "orders") {
+			var quote Quote
+			for range rapid.IntRange(1, 3).Draw(t, "items") {
+				line := Line{
+					Product: rapid.SampledFrom(filing.Products).Draw(t, "product"),
+					Wholesale: money.Cost{
+						Amount:    money.Cents(rapid.IntRange(0, 50_000).Draw(t, "service")),
+						Certainty: money.Certainty(rapid.IntRange(0, 2).Draw(t, "known")),
+					},
+				}
+				if rapid.Bool().Draw(t, "has a fee") {
+					line.Of = &StateFee{State: rapid.SampledFrom([]filing.State{"DE", "FL", "TX"}).Draw(t, "state")}
+					line.StateFee = money.Cost{
+						Amount:    money.Cents(rapid.IntRange(0, 90_000).Draw(t, "fee")),
+						Certainty: money.Certainty(rapid.IntRange(0, 2).Draw(t, "certain")),
+					}
+				}
+				quote.Lines = append(quote.Lines, line)
+				quote.Total = sum(quote.Total, line.Cost())
+			}
+			if err := q.Add(quote); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := q.Summary()
+		var filings int
+		var service, fee, total money.Cost
+		for _, l := range s.Lines {
+			filings += l.Count
+			service, fee, total = sum(service, l.Service), sum(fee, l.StateFee), sum(total, l.Total)
+		}
+		if filings != s.Filings || service != s.Service || fee != s.StateFee || total != s.Total ||
+			sum(service, fee) != s.Total || s.Orders != q.Rows {
+			t.Errorf("%d filings %v %v %v do not add up to %+v", filings, service, fee, total, s)
+		}
+	})
+}
+
+// Items without a charge say why, beside those of the same product that cost
+// something; estimates and unknown fees have a footnote, known fees have none.
+func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
+	var q BatchQuote
+	cost := func(dollars money.Cents, c money.Certainty) money.Cost {
+		return money.Cost{Amount: dollars * 100, Certainty: c}
+	}
+	for _, quote := range []Quote{
+		{Lines: []Line{
+			{Product: filing.Formation, Wholesale: cost(99, money.Known), StateFee: cost(125, money.Known),
+				Of: &StateFee{State: "FL", EntityType: "LLC"}},
+			{Product: filing.EIN, Free: "included in the formation"},
+		}},
+		{Lines: []Line{{Product: filing.EIN, Wholesale: cost(40, money.Known)}}},
+		{Lines: []Line{{Product: filing.AnnualReport, Wholesale: cost(25, money.Known),
+			StateFee: cost(300, money.Estimated),
+			Of:       &StateFee{State: "DE", EntityType: "LLC", Read: "corp.delaware.gov"}}}},
+		{Lines: []Line{{Product: filing.AnnualReport, Wholesale: cost(25, money.Known),
+			StateFee: cost(0, money.Unknown), Of: &StateFee{State: "TX", EntityType: "LLC"}}}},
+	} {
+		for _, line := range quote.Lines {
+			quote.Total = sum(quote.Total, line.Cost())
+		}
+		if err := q.Add(quote); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := q.Summary()
+	var lines []string
+	for _, l := range s.Lines {
+		lines = append(lines, strings.Join([]string{string(l.Product), l.Who, l.ServiceText(), l.FeeText(), l.TotalText(),
+			strings.Repeat("*", l.Mark)}, " | "))
+	}
+	want := []string{
+		"formation | FL LLC | $99.00 | $125.00 | $224.00 | ",
+		"annual-report | DE LLC | $25.00 | $300.00 estimated | $325.00 | *",
+		"annual-report | TX LLC | $25.00 | not known | $25.00 + not known | **",
+		"ein |  | $40.00 | none | $40.00 | ",
+		"ein |  | $0.00, included in the formation | none | $0.00 | ",
+	}
+	for _, w := range want {
+		if !strings.Contains(strings.Join(lines, "\n")+"\n", w+"\n") {
+			t.Errorf("no line %q in\n%s", w, strings.Join(lines, "\n"))
+		}
+	}
+	if len(lines) != len(want) || len(s.Footnotes) != 2 ||
+		s.Footnotes[0].Text != "$300.00 each; corp.delaware.gov, checked Nov 2026." ||
+		s.Footnotes[1].Text != "The state fee for TX LLC is not known. It is charged in addition." {
+		t.Errorf("%q\n%+v", lines, s.Footnotes)
+	}
+	if s.CountText() != "4 orders with 5 filings" || s.Amount() != "$614.00 + state fee (not known for TX LLC)" ||
+		s.Headline() != "Total without unknown fees" || s.ServiceSum() != "$189.00" ||
+		s.FeeSum() != "$425.00 + not known" {
+		t.Errorf("%s, %s, %s, %s, %s", s.CountText(), s.Amount(), s.Headline(), s.ServiceSum(), s.FeeSum())
+	}
+}
+
+// What changed between two quotes is said by kind; nothing is where they are alike.
+func TestChangesOfAQuote(t *testing.T) {
+	quote := func(fee money.Cents, n int) (q BatchQuote) {
+		for range n {
+			line := Line{Product: filing.AnnualReport, Wholesale: money.Cost{Amount: 25_00},
+				StateFee: money.Cost{Amount: fee, Certainty: money.Estimated},
+				Of:       &StateFee{State: "DE", EntityType: "LLC", Read: "corp.delaware.gov"}}
+			if err := q.Add(Quote{Lines: []Line{line}, Total: line.Cost()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return q
+	}
+	if got := quote(300_00, 2).Changes(quote(300_00, 2)); len(got) != 0 {
+		t.Errorf("nothing changed: %q", got)
+	}
+	got := quote(310_00, 2).Changes(quote(300_00, 3))
+	if len(got) != 1 || got[0] != "Annual report, DE LLC: 2 for about $670.00, was 3 for about $975.00" {
+		t.Errorf("%q", got)
+	}
+}
