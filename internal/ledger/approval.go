@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"bulkfiling/internal/balance"
 )
 
 // ErrChanged is returned for an approval of something else than what would be
@@ -328,4 +330,17 @@ func (db *database) firstApprover(ctx context.Context, q querier, batch, plan st
 		return "", nil
 	}
 	return person(by), err
+}
+
+// PendingOrders lists what the orders of a batch cost that are not sent yet, for the
+// forecast of which wait for funds.
+func (l *Ledger) PendingOrders(ctx context.Context, batch string) ([]balance.Order, error) {
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT priority, number, cost FROM rows WHERE batch = $1 AND result = 'ready' AND cost > 0`, batch)
+	all, err := collect(rows, err, func(scan func(...any) error) (balance.Order, error) {
+		var o balance.Order
+		err := scan(&o.Priority, &o.Row, &o.Cost)
+		return o, err
+	})
+	return all, wrap("list the orders of batch "+batch, err)
 }

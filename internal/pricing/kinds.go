@@ -186,8 +186,16 @@ func LoadBatchQuote(ctx context.Context, l *ledger.Ledger, batch string) (q Batc
 	if err != nil || len(body) == 0 {
 		return q, false, err
 	}
-	if err := json.Unmarshal(body, &q); err != nil {
-		return q, false, fmt.Errorf("read the quote of batch %s: %w", batch, err)
+	if q, err = DecodeBatchQuote(body); err != nil {
+		return q, false, fmt.Errorf("batch %s: %w", batch, err)
 	}
 	return q, true, nil
+}
+
+// DecodeBatchQuote reads a quote as Save stores it.
+func DecodeBatchQuote(body []byte) (q BatchQuote, err error) {
+	if err := json.Unmarshal(body, &q); err != nil {
+		return q, fmt.Errorf("read a quote: %w", err)
+	}
+	return q, nil
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,46 +8,18 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
 	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/schedule"
 )
 
-// asked is what a yes is waited for to.
-type asked struct {
-	Rows     int
-	Total    money.Cost
-	Short    money.Cents        // what the balance lacks for it
-	By       string             // who handed it in
-	Plan     string             // names what is approved
-	Season   *schedule.Plan     // of the run that made the batch; nil if none did
-	Quote    pricing.BatchQuote // as it was made last; empty where none was kept
-	Warnings jobs.Warnings
-	approvers
-}
-
-func (s *Site) asked(v *request, b ledger.Batch, p *panel) (*asked, error) {
-	a := &asked{
-		Rows:  p.Counts[filing.Ready],
-		Total: p.Summary.Needed,
-		By:    cmp.Or(b.Approval.AskedBy, b.CreatedBy),
-		Plan:  b.Approval.Hash,
+// addWaiting adds to the page of a batch what it waits to have approved.
+func (s *Site) addWaiting(v *request, p *batchPage) (err error) {
+	p.Waits, p.Orders = true, p.Panel.Counts[filing.Ready]
+	if p.People, err = s.Ledger.Approvals().ApproversNeeded(v.ctx(), p.Batch.ID); err != nil {
+		return err
 	}
-	if p.Book.Declared {
-		a.Short = p.Book.Missing(a.Total.Amount)
-	}
-	var err error
-	if a.approvers, err = s.approvers(v, b.ID); err != nil {
-		return a, err
-	}
-	if a.Quote, _, err = pricing.LoadBatchQuote(v.ctx(), s.Ledger, b.ID); err != nil {
-		return a, err
-	}
-	if a.Warnings, err = jobs.ListWarnings(v.ctx(), s.Ledger, b, shownWarnings); err != nil {
-		return a, err
-	}
-	a.Season, err = schedule.LoadPlanOfBatch(v.ctx(), s.Ledger, b.ID)
-	return a, err
+	q, _, err := pricing.LoadBatchQuote(v.ctx(), s.Ledger, p.Batch.ID)
+	p.Amount = p.Panel.Summary.Needed.Without(q.Missing())
+	return err
 }
 
 // approvers is who may approve what waits in a batch.
@@ -59,11 +30,14 @@ type approvers struct {
 }
 
 func (s *Site) approvers(v *request, batch string) (a approvers, err error) {
-	if a.Second, err = s.Ledger.Approvals().NeedsSecond(v.ctx(), batch); err != nil || !a.Second {
+	if a.Second, err = s.Ledger.Approvals().NeedsSecond(v.ctx(), batch); err != nil {
 		return a, err
 	}
 	if a.Barred, err = s.Ledger.Approvals().Barred(v.ctx(), batch, v.who()); err != nil {
 		return a, err
+	}
+	if !a.Second {
+		return a, nil
 	}
 	a.Who, err = s.Ledger.Approvals().ListApprovers(v.ctx(), batch)
 	return a, err
@@ -89,16 +63,12 @@ func (v *request) flashMayNotApprove(err error) {
 	v.site.recordDenial(v, ledger.ErrSecondPerson.Error())
 	var why *ledger.SecondError
 	if errors.As(err, &why) {
-		v.flash("warn", "%s Nothing was sent. Send another approver the address of this page.",
+		v.flash("warn", "%s Nothing was sent.",
 			why.ToYou())
 	} else {
-		v.flash("warn", "A second person must approve. Nothing was sent. Send another approver the address "+
-			"of this page.")
+		v.flash("warn", "A second person must approve. Nothing was sent.")
 	}
 }
-
-// TotalText is the cost for people. Where a state fee is missing, it says whose.
-func (a *asked) TotalText() string { return a.Total.Without(a.Quote.Missing()) }
 
 // shownWarnings is how many warnings are listed beside a quote; a tab has all.
 const shownWarnings = 10
@@ -114,6 +84,9 @@ func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 		count(w.Count, "warning"))
 }
 
+// oneOfTwo is said to the first of two approvers.
+const oneOfTwo = "Your approval is recorded. Another approver must approve it, too. Nothing was sent yet."
+
 // approve approves a batch as it was shown.
 func (s *Site) approve(v *request) error {
 	b, err := s.findBatch(v)
@@ -128,12 +101,13 @@ func (s *Site) approve(v *request) error {
 	// The current cost is recorded even if the approval fails: the audit event is
 	// the approval.
 	p, err := pricing.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
+	complete := true
 	if err == nil {
 		err = p.Matches(v.r.PostForm.Get("plan"))
 	}
 	if err == nil {
 		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "order"), p.Total, p.Hash)
-		err = s.Ledger.Approvals().Approve(v.withAudit("approve", b.ID, note), b.ID, p.Hash, v.who())
+		complete, err = s.Ledger.Approvals().GiveApproval(v.withAudit("approve", b.ID, note), b.ID, p.Hash, v.who())
 	}
 	s.summaries.forget(b.ID)
 	switch {
@@ -150,12 +124,16 @@ func (s *Site) approve(v *request) error {
 	case errors.Is(err, ledger.ErrChanged):
 		v.flash("warn", "The rows or the cost changed: now %s for %s. Nothing was sent. Review the batch, then "+
 			"approve it again.", count(p.Counts[filing.Ready], "order"), p.Total)
+		return v.redirect("/batches/" + b.ID + "/approve")
 	case errors.Is(err, ledger.ErrNotOpen):
 		v.flash("warn", "This batch is not submitted yet, so it cannot be approved. Nothing was sent.")
 	case errors.Is(err, ledger.ErrSecondPerson):
 		v.flashMayNotApprove(err)
 	case err != nil:
 		return err
+	case !complete:
+		v.flash("ok", oneOfTwo)
+		return v.redirect("/batches/" + b.ID + "/approve")
 	default:
 		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(p.Counts[filing.Ready], "order"),
 			p.Total)
@@ -170,18 +148,12 @@ func (s *Site) approveCosts(v *request) error {
 	if err != nil {
 		return err
 	}
-	looked, err := s.Ledger.Approvals().CostIncrease(v.ctx(), b.ID)
-	if err != nil {
-		return err
-	}
-	form := v.r.PostForm
-	if form.Get("rows") != strconv.Itoa(looked.Rows) ||
-		form.Get("cents") != strconv.FormatInt(int64(looked.Cost.Amount), 10) {
-		err = ledger.ErrChanged
-	} else {
+	looked, err := s.lookedAt(v, b.ID)
+	complete := true
+	if err == nil {
 		note := fmt.Sprintf("%s for %s, %s approved before", count(looked.Rows, "row"), looked.Cost,
 			looked.Approved.Dollars())
-		err = s.Ledger.Approvals().ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, looked)
+		complete, err = s.Ledger.Approvals().GiveCostApproval(v.withAudit("approve-costs", b.ID, note), b.ID, looked)
 	}
 	s.summaries.forget(b.ID)
 	switch {
@@ -192,6 +164,8 @@ func (s *Site) approveCosts(v *request) error {
 		v.flashMayNotApprove(err)
 	case err != nil:
 		return err
+	case !complete:
+		v.flash("ok", oneOfTwo)
 	default:
 		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(looked.Rows, "row"), looked.Cost)
 	}

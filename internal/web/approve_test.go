@@ -1,6 +1,7 @@
 package web
 
 import (
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -24,23 +25,23 @@ func wantsApproval(t *testing.T) (s *testSite, asker *visitor, batch string) {
 func TestApproval(t *testing.T) {
 	s, asker, batch := wantsApproval(t)
 	preparer := s.as(ledger.Preparer)
-	_, body := asker.get("/batches/" + batch)
+	_, body := asker.get("/batches/" + batch + "/approve")
 	asker.wants(body, "Waiting for approval", "You uploaded this spreadsheet, so someone else must approve it.")
 	if strings.Contains(body, `id="approve"`) {
 		t.Error("the asker has the button")
 	}
-	_, body = preparer.get("/batches/" + batch)
+	_, body = preparer.get("/batches/" + batch + "/approve")
 	preparer.wants(body, "Waiting for approval", "Only an approver can approve this batch.")
 
 	plan := s.plan(batch)
 	_, body = asker.post("/batches/"+batch+"/approve", "plan", plan)
-	asker.wants(body, "Send another approver")
+	asker.wants(body, "so someone else must approve it. Nothing was sent.")
 
 	people := []*visitor{s.as(ledger.Approver), s.as(ledger.Approver)}
 	said := make([]string, len(people))
 	var both sync.WaitGroup
 	for i, p := range people {
-		_, body := p.get("/batches/" + batch)
+		_, body := p.get("/batches/" + batch + "/approve")
 		p.wants(body, `id="approve"`, "3 orders")
 		both.Go(func() { _, said[i] = p.post("/batches/"+batch+"/approve", "plan", hidden(body, "plan")) })
 	}
@@ -90,4 +91,149 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	if err != nil || len(acts) != 1 {
 		t.Errorf("%+v, %v", acts, err)
 	}
+}
+
+// texts of pages without their elements, for figures that stand in several of them.
+var elements = regexp.MustCompile(`<[^>]*>`)
+
+// The page of a draft and of its batch say the same: every line and column of the
+// cost, what rests on what, the balance before and after, what will wait for a
+// deposit, and what is not included.
+func TestTheApprovalPage(t *testing.T) {
+	s := newSite(t)
+	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, "check 1"))
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("clients.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
+		"comp_1,LLC,DE,DE,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n"+
+		"comp_3,LLC,DE,DE,26,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
+	v.wants(body, `href="`+path+`/approve"`)
+	uploads, err := s.Ledger.Uploads().List(t.Context())
+	s.must(err)
+	q, err := quoteOf(uploads[0])
+	s.must(err)
+	sum := q.Sum.Summary()
+	said := []string{sum.ServiceSum(), sum.FeeSum(), sum.TotalSum(), "checked Nov 2026",
+		"$30.00", (30_00 - q.Total.Amount).Dollars(),
+		"2 orders will wait for a deposit of " + (q.Total.Amount - 30_00).Dollars(), "1 row with errors", "1 skipped",
+		"Filings can't be undone."}
+	for _, l := range sum.Lines {
+		said = append(said, "Annual report, "+l.Who, l.ServiceText(), l.FeeText(), l.TotalText())
+	}
+	_, body = v.get(path + "/approve")
+	v.wants(body, append(said, "Submit 2 orders for approval, "+sum.Amount(), "An approver reviews it")...)
+	if n := strings.Count(body, "can't be undone"); n != 1 {
+		t.Errorf("it says %d times that filings can't be undone", n)
+	}
+	if n := strings.Count(body, `"primary`) + strings.Count(body, ` primary"`); n != 1 {
+		t.Errorf("%d primary buttons", n)
+	}
+	batch := v.submit(path, body)
+	a := s.as(ledger.Approver)
+	_, body = a.get("/batches/" + batch + "/approve")
+	a.wants(body, append(said, "Approve 2 orders, "+sum.Amount(), "Send back…", "Reject…")...)
+	if n := strings.Count(body, `"primary`) + strings.Count(body, ` primary"`); n != 1 {
+		t.Errorf("%d primary buttons", n)
+	}
+	if text := elements.ReplaceAllString(body, " "); !strings.Contains(text, "submitted 2 orders, "+q.Total.String()) {
+		t.Errorf("no history on\n%s", text)
+	}
+	_, body = s.as(ledger.Auditor).get("/batches/" + batch + "/approve")
+	if strings.Contains(body, `id="approve"`) || strings.Contains(body, "Send back") {
+		t.Error("someone who is no approver has the buttons")
+	}
+}
+
+// A batch that is sent back is a draft again, with the comment, and nothing was
+// sent; corrected, and submitted again, it needs an approval of its own.
+func TestSentBack(t *testing.T) {
+	s, asker, batch := wantsApproval(t)
+	a := s.as(ledger.Approver)
+	_, after := a.post("/batches/"+batch+"/send-back", "comment", "  ")
+	a.wants(after, "Enter a comment")
+	_, after = a.post("/batches/"+batch+"/send-back", "comment", "Leave out <Ada>.")
+	a.wants(after, "Sent back to "+asker.name)
+	back, err := s.Ledger.Approvals().ListSentBack(t.Context())
+	s.must(err)
+	if len(back) != 1 || back[0].By != a.name || back[0].Comment != "Leave out <Ada>." {
+		t.Fatalf("%+v", back)
+	}
+	path := "/sheets/" + back[0].Upload
+	_, body := asker.get(path)
+	asker.wants(body, "Leave out &lt;Ada&gt;.", "sent it back", "Continue to approval")
+	if ids, err := s.Ledger.Sendable(t.Context(), "", 10); err != nil || len(ids) != 0 {
+		t.Errorf("sendable: %v, %v", ids, err)
+	}
+	_, body = asker.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report",
+		"visible-only", "1")
+	body = asker.prepared(path, body)
+	asker.wants(body, "Leave out &lt;Ada&gt;.")
+	again := asker.submit(path, body)
+	if again == batch {
+		t.Error("the corrected draft is the same batch")
+	}
+	_, body = a.get("/batches/" + again + "/approve")
+	a.wants(body, "Leave out &lt;Ada&gt;.", "Approve ")
+	if back, err := s.Ledger.Approvals().ListSentBack(t.Context()); err != nil || len(back) != 0 {
+		t.Errorf("%+v, %v", back, err)
+	}
+	_, after = asker.post("/batches/"+again+"/approve", "plan", s.plan(again))
+	asker.wants(after, "so someone else must approve it")
+	_, after = a.post("/batches/"+again+"/approve", "plan", s.plan(again))
+	a.wants(after, "Approved 3 orders")
+}
+
+// A batch that is rejected is canceled, its rows and their results say who did not
+// approve it and why, and it cannot be approved any more.
+func TestRejected(t *testing.T) {
+	s, asker, batch := wantsApproval(t)
+	a := s.as(ledger.Approver)
+	_, after := a.post("/batches/"+batch+"/reject", "comment", "The client left.")
+	a.wants(after, "Rejected. 3 rows canceled", "The client left.")
+	counts, err := s.Ledger.Counts(t.Context(), batch)
+	s.must(err)
+	if counts[filing.Canceled] != 3 {
+		t.Errorf("%v", counts)
+	}
+	_, after = a.post("/batches/"+batch+"/approve", "plan", s.plan(batch))
+	if b, err := s.Ledger.Batch(t.Context(), batch); err != nil || !b.Canceled ||
+		b.Approval.State == ledger.ApprovalGiven {
+		t.Errorf("%+v, %v\n%s", b, err, after)
+	}
+	_, body := asker.get("/batches/" + batch + "/approve")
+	asker.wants(body, "rejected it", "The client left.", "Canceled")
+	_, results := asker.get("/batches/" + batch + "/results.csv")
+	asker.wants(results, "not approved by "+a.name+", nothing was sent: The client left.")
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "reject"})
+	if err != nil || len(acts) != 1 || acts[0].By != a.name {
+		t.Errorf("%+v, %v", acts, err)
+	}
+}
+
+// Two approvers approve above the amount, each once, and each up to their limit.
+func TestTwoApprovers(t *testing.T) {
+	s, asker, batch := wantsApproval(t)
+	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true, TwoFrom: 100}))
+	first, second, small := s.as(ledger.Approver), s.as(ledger.Approver), s.as(ledger.Approver)
+	account, err := s.Ledger.Accounts().Find(t.Context(), small.name)
+	s.must(err)
+	s.must(s.Ledger.Accounts().SetApprovals(t.Context(), account.ID, 1_00, ""))
+	plan := s.plan(batch)
+	_, body := first.get("/batches/" + batch + "/approve")
+	first.wants(body, "Two approvers must approve this batch.")
+	_, body = small.get("/batches/" + batch + "/approve")
+	small.wants(body, "You may approve up to $1.00, and the batch costs ")
+	_, after := small.post("/batches/"+batch+"/approve", "plan", plan)
+	small.wants(after, "You may approve up to $1.00")
+	_, after = first.post("/batches/"+batch+"/approve", "plan", plan)
+	first.wants(after, "Another approver must approve it, too", "One more approval is needed", "You have approved it already")
+	_, after = first.post("/batches/"+batch+"/approve", "plan", plan)
+	first.wants(after, "You have approved it already")
+	if ids, err := s.Ledger.Sendable(t.Context(), "", 10); err != nil || len(ids) != 0 {
+		t.Errorf("sendable after one of two: %v, %v", ids, err)
+	}
+	_, after = second.post("/batches/"+batch+"/approve", "plan", plan)
+	second.wants(after, "Approved 3 orders")
+	_, body = asker.get("/batches/" + batch + "/approve")
+	asker.wants(body, first.name, second.name, "as the first of two")
 }

@@ -157,19 +157,21 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
 		"comp_1,LLC,DE,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
-	v.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "D2",
-		"I reviewed 1 warning", ">Warnings<")
+	v.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "D2", ">Warnings<")
+	_, body = v.get(path + "/approve")
+	v.wants(body, "Ohio asks no annual report of an LLC", "D2", "I reviewed 1 warning (row 2)",
+		`href="`+path+`?show=notes#rows"`)
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	v.wants(after, "confirms that you reviewed 1 warning")
 	_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
 		"warnings", "1")
-	v.wants(after, "a second person approves")
+	v.wants(after, "Nothing is sent before it is approved")
 	b, err := s.Ledger.Batch(t.Context(), "")
 	s.must(err)
 	other := s.as(ledger.Approver)
-	_, body = other.get("/batches/" + b.ID)
-	other.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC",
-		"I reviewed 1 warning", "Annual report, DE LLC", "estimated")
+	_, body = other.get("/batches/" + b.ID + "/approve")
+	other.wants(body, "Ohio asks no annual report of an LLC", "I reviewed 1 warning (row 2)",
+		`href="/batches/`+b.ID+`?show=notes#rows"`, "Annual report, DE LLC", "estimated")
 	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash)
 	other.wants(after, "confirms that you reviewed 1 warning")
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalWanted {

@@ -19,8 +19,6 @@ import (
 var batchRoutes = []route{
 	{pattern: "GET /batches/{batch}", may: viewer, serve: (*Site).batchPage},
 	{pattern: "GET /batches/{batch}/live", may: viewer, serve: (*Site).batchLive},
-	{pattern: "POST /batches/{batch}/approve", may: approver, serve: (*Site).approve},
-	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: (*Site).approveCosts},
 	{pattern: "POST /batches/{batch}/pause", may: hands, serve: (*Site).pauseBatch},
 	{pattern: "POST /batches/{batch}/resume", may: hands, serve: (*Site).resumeBatch},
 	{pattern: "POST /batches/{batch}/cancel", may: hands, serve: (*Site).cancelBatch},
@@ -33,7 +31,11 @@ type batchPage struct {
 	Panel   *panel
 	Mark    string // of what the page was made for: see mark
 	Steps   []step
-	Asked   *asked // an approval is waited for
+	Waits   bool   // an approval is waited for
+	People  int    // how many have to approve it
+	Orders  int    // that wait for it
+	Amount  string // what they cost
+	Record  bool   // there is an approval to look at
 	Again   *again // rows that wait for an approval of their own
 	Given   bool   // a second person approved it
 	Hands   bool   // the reader may pause it
@@ -89,9 +91,10 @@ func (s *Site) batchPage(v *request) error {
 	p.Correct = p.Panel.ToCorrect()
 	p.Given = b.Approval.State == ledger.ApprovalGiven && b.Approval.By != b.CreatedBy
 	p.Hands = slices.ContainsFunc(hands, v.may)
-	if b.Approval.State == ledger.ApprovalWanted {
+	p.Record = b.Approval.State != ledger.NoApproval
+	if b.Approval.State == ledger.ApprovalWanted && !b.Canceled {
 		p.Steps = steps(2)
-		if p.Asked, err = s.asked(v, b, p.Panel); err != nil {
+		if err = s.addWaiting(v, p); err != nil {
 			return err
 		}
 	} else if p.Left == 0 {

@@ -50,13 +50,13 @@ func TestHiddenRowsAreTold(t *testing.T) {
 	}, rows)
 	for range 2 { // the second finds it recorded
 		_, body := v.sheet("june.xlsx", content)
-		v.wants(body, "3 of 4 rows are hidden", `id="submit"`)
+		v.wants(body, "3 of 4 rows are hidden", "Continue to approval")
 	}
 	path, body := v.sheet("june.xlsx", content)
 	v.wants(v.page(path+"/columns"), "Skip hidden rows")
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report",
 		"visible-only", "1")
-	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out", "Submit 1 order")
+	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out", "Continue to approval: 1 order")
 	v.wants(v.page(path+"/columns"), `name="visible-only" value="1" checked`)
 }
 
@@ -160,7 +160,7 @@ func TestSheetHandedInBefore(t *testing.T) {
 	w.wants(answer, "already submitted", "Nothing was ordered twice")
 	_, again := w.sheet("a.csv", content)
 	w.wants(again, "was submitted before", `href="/batches/`+batch+`"`)
-	for _, wrong := range []string{"Nothing was sent yet", `id="submit"`, "There is nothing to order"} {
+	for _, wrong := range []string{"Nothing was sent yet", "Continue to approval", "There is nothing to order"} {
 		if strings.Contains(again, wrong) {
 			t.Errorf("the page says %q\n%s", wrong, again)
 		}
@@ -191,13 +191,13 @@ func TestColumnsByTheirLetters(t *testing.T) {
 		"Row 1: comp_1 · DE · Acme")
 	body = read(path, body, "header-row", "none", "product", "annual-report", "year", "2026", "user",
 		"ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "as-understood")
-	v.wants(body, "Submit 2 orders", "Not used: column C")
+	v.wants(body, "Continue to approval: 2 orders", "Not used: column C")
 
 	path, body = v.sheet("twice.csv",
 		"Company ID,Filing State,Filing Year,User Email,Filing State\ncomp_1,DE,2026,ana@example.com,NY\n")
 	v.wants(body, "several columns match Filing State")
 	body = read(path, body, "column-0", "as-understood", "column-1", "leave-out", "column-4", "as-understood")
-	v.wants(body, "Submit 1 order")
+	v.wants(body, "Continue to approval: 1 order")
 	v.wants(v.page(path+"/columns"), `<th scope="row" data-label="Column"><bdi>Filing State</bdi>`)
 
 	// The row that was taken for the header is not it: what was said of columns
@@ -205,7 +205,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 	path, body = v.sheet("two.csv", "Company ID,Filing State,Filing Year\nMandant,Staat,Jahr\ncomp_1,DE,2026\n")
 	body = read(path, body, "header-row", "2", "product", "annual-report", "user", "ana@example.com", "column-0",
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year")
-	v.wants(body, "Submit 1 order", "headers in row 2")
+	v.wants(body, "Continue to approval: 1 order", "headers in row 2")
 	v.wants(v.page(path+"/columns"), `<option value="2" selected>Row 2: Mandant`)
 	status, answer := v.post(path+"/reading", "version", hidden(body, "version"), "header-row", "99")
 	if status != http.StatusUnprocessableEntity {
@@ -237,7 +237,7 @@ func TestOfficersAreCorrectedInPlace(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	v.wants(v.prepared(path, body), "Submit 1 order", "D2 of Officers")
+	v.wants(v.prepared(path, body), "Continue to approval: 1 order", "D2 of Officers")
 }
 
 // A sheet with a column that may be one of ours begins with its columns: what is
@@ -258,14 +258,14 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "column-1", "User Email", "column-2", "Filing State", "column-3", "Filing Year", "column-4",
 		"", "column-5", "")
-	v.wants(v.prepared(path, body), "Submit 2 orders")
+	v.wants(v.prepared(path, body), "Continue to approval: 2 orders")
 	v.wants(v.page(path+"/columns"), `name="column-4" list="our-fields" value=""`, `name="use-4"`)
 
 	// What is read is left out when its field is emptied, and whoever may not
 	// prepare is not asked.
 	_, body = v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product",
 		"annual-report", "column-1", "", "column-2", "Filing State", "user", "ana@example.com")
-	v.wants(v.prepared(path, body), "Submit 2 orders")
+	v.wants(v.prepared(path, body), "Continue to approval: 2 orders")
 	v.wants(v.page(path+"/columns"), `name="column-1" list="our-fields" value=""`)
 	other, _ := v.sheet("other.csv", "Company ID,User Email,Sitz,Filing Year\ncomp_1,ana@example.com,DE,2026\n")
 	if body := s.as(ledger.Approver).page(other); strings.Contains(body, "Match your columns") {

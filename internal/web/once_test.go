@@ -198,6 +198,15 @@ func (w *walk) signsIn(name, password string) *visitor {
 
 const resetPassword = "kettle-plinth-orchard"
 
+// sentBack has a person send a batch back.
+func (w *walk) sentBack(batch string, v *visitor) {
+	w.Helper()
+	v.post("/batches/"+batch+"/send-back", "comment", "Check the year.")
+	if b, err := w.Ledger.Batch(w.Context(), batch); err != nil || b.Open {
+		w.Fatalf("%+v was not sent back: %v", b, err)
+	}
+}
+
 // ways are all ways on the page to an order.
 var ways = []way{
 	{
@@ -207,6 +216,31 @@ var ways = []way{
 			"POST /batches/{batch}/approve", "POST /batches/{batch}/pause", "POST /batches/{batch}/resume",
 			"POST /settings/firm", "POST /balance/ask"},
 		one: func(w *walk) { w.submits(w.one, "comp_1") },
+	},
+	{
+		name:   "sent back, and submitted by another",
+		uses:   []string{"POST /batches/{batch}/send-back"},
+		before: func(w *walk) { w.sentBack(w.submits(w.one, "comp_1"), w.second) },
+		one: func(w *walk) {
+			uploads, err := w.Ledger.Uploads().List(w.Context())
+			w.must(err)
+			path := "/sheets/" + uploads[0].ID
+			_, body := w.helper.get(path)
+			w.helper.submit(path, w.helper.prepared(path, body))
+		},
+	},
+	{
+		name: "sent back by oneself",
+		one: func(w *walk) {
+			batch := w.submits(w.one, "comp_1")
+			w.sentBack(batch, w.one)
+			w.policy(ledger.Policy{}) // which lets nothing go that needed an approval
+			uploads, err := w.Ledger.Uploads().List(w.Context())
+			w.must(err)
+			path := "/sheets/" + uploads[0].ID
+			_, body := w.one.get(path)
+			w.one.submit(path, w.one.prepared(path, body))
+		},
 	},
 	{
 		name: "corrected by another than who uploads and submits",
@@ -454,6 +488,8 @@ var noWay = map[string]string{
 	"POST /security/provider/unlink":       "unlinks a company account",
 	"POST /settings/sign-in":               "says who needs a second factor to sign in",
 	"POST /sheets/{sheet}/drop":            "forgets a spreadsheet",
+	"POST /batches/{batch}/reject":         "cancels what waits for approval",
+	"POST /batches/{batch}/reject-costs":   "cancels rows that wait for approval",
 	"POST /seasons/{season}/remove":        "removes a schedule",
 	"POST /settings/notices":               "sends a test message",
 	"POST /balance/entries":                "money: what waits for approval is not sent for it",

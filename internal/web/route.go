@@ -32,8 +32,8 @@ var (
 
 var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
 	sheetRoutes, gridRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes,
-	accountRoutes, sessionRoutes, setupRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes,
-	designRoutes)
+	accountRoutes, sessionRoutes, setupRoutes, balanceRoutes, batchRoutes, approvalRoutes, rowRoutes, downloadRoutes,
+	uncertainRoutes, designRoutes)
 
 // mux serves the table.
 func (s *Site) mux() *http.ServeMux {

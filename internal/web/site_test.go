@@ -292,6 +292,7 @@ func (v *visitor) page(path string) string {
 // submit submits a prepared upload and returns its batch.
 func (v *visitor) submit(path, body string) string {
 	v.Helper()
+	_, body = v.get(path + "/approve")
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	b, err := v.Ledger.Batch(v.Context(), "")
 	v.must(err)
@@ -656,7 +657,7 @@ func TestKeptMapping(t *testing.T) {
 	v.wants(body, "cannot be read yet", "Mandant")
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
-	v.wants(v.prepared(path, body), "Submit 1 order")
+	v.wants(v.prepared(path, body), "Continue to approval: 1 order")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
 	v.wants(body, "mapping saved by")
 }
@@ -679,10 +680,10 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	}
 	read("column-3", "User Name", "keep", "1")
 	v.wants(v.page(path+"/columns"), ticked)
-	v.wants(read("column-3", "User Email", "keep", "1"), "Submit 1 order")
+	v.wants(read("column-3", "User Email", "keep", "1"), "Continue to approval: 1 order")
 	v.wants(v.page(path+"/columns"), ticked)
 	again, body := v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
-	v.wants(body, "mapping saved by", "Submit 1 order")
+	v.wants(body, "mapping saved by", "Continue to approval: 1 order")
 	v.wants(v.page(again+"/columns"), ticked)
 
 	// What is not to be kept any more is forgotten.

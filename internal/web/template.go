@@ -76,6 +76,7 @@ var functions = template.FuncMap{
 	"answer":       func(a ledger.Attempt) string { return text.Capital(report.AnswerText(a)) },
 	"confirmation": confirmation,
 	"named":        namedPerson,
+	"step":         stepText,
 	"dropzone": func(label, hint, accept string) any {
 		return struct{ Label, Hint, Accept string }{label, hint, accept}
 	},

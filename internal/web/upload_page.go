@@ -57,17 +57,18 @@ type sheetPage struct {
 	Quote    *quoted
 	Warnings jobs.Warnings // of the rows that would be sent
 	Book     ledger.Balance
-	Short    money.Cents  // what the balance lacks
-	Second   bool         // a second person has to approve
-	Edits    []correction // what was typed over its cells
-	Marked   bool         // cells would be marked in the sheet given back
+	Short    money.Cents           // what the balance lacks
+	Second   bool                  // a second person has to approve
+	Edits    []correction          // what was typed over its cells
+	Marked   bool                  // cells would be marked in the sheet given back
+	Refusal  *ledger.ApprovalEvent // the batch was sent back, with this comment
 	List     *rowList
 	Grid     bool // shown as a grid to browsers with script
 	Live     bool // the grid follows changes by events; otherwise it asks
 }
 
 // ApprovePath is the page of the next step.
-func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "?view=cost#quote" }
+func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "/approve" }
 
 // viewCookie remembers that a person reads rows as a form, not as a grid.
 const viewCookie = "rows"
@@ -125,6 +126,11 @@ func (s *Site) sheetPage(v *request) error {
 		return err
 	}
 	u := p.Upload
+	history, err := s.Ledger.Approvals().DraftHistory(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	p.Refusal = refusalOf(history)
 	if p.Survey.Err != nil {
 		p.Problem = p.Survey.Err.Error()
 		return v.show("upload.html", u.File, p)
@@ -316,7 +322,12 @@ func (s *Site) submit(v *request) error {
 		return v.redirect("/batches/" + b.ID)
 	}
 	if b.Open {
-		if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		if b.Approval.State == ledger.ApprovalWanted {
+			err = nil // its draft is kept until it is approved
+		} else if err = s.Ledger.Uploads().Delete(v.ctx(), u.ID); errors.Is(err, ledger.ErrNotFound) {
+			err = nil
+		}
+		if err != nil {
 			return err
 		}
 		v.flash("note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
@@ -346,20 +357,21 @@ func (s *Site) submit(v *request) error {
 		}
 		v.flash("warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
 			q.TotalText())
-		return v.redirect("/sheets/" + u.ID)
+		return v.redirect("/sheets/" + u.ID + "/approve")
 	}
 	waits, err := s.Ledger.Approvals().Submit(v.withAudit("hand-in", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
 	if err != nil && !errors.Is(err, ledger.ErrSubmitted) {
 		return err
 	}
-	if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return err
-	}
 	if waits {
-		v.flash("ok", "Submitted for approval. Nothing is sent before a second person approves: send them the address "+
-			"of this page.")
+		v.flash("ok", "Submitted for approval. Nothing is sent before it is approved. Approvers see it under "+
+			"actions needed, and get a message with a link where notifications are set up.")
 	} else {
+		// A draft is kept only to be sent back to.
+		if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return err
+		}
 		v.flash("ok", "Submitted. The orders are being placed.")
 	}
 	return v.redirect("/batches/" + u.Batch)

@@ -1,0 +1,491 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/schedule"
+)
+
+var approvalRoutes = []route{
+	{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: (*Site).draftApproval},
+	{pattern: "GET /batches/{batch}/approve", may: viewer, serve: (*Site).batchApproval},
+	{pattern: "POST /batches/{batch}/approve", may: approver, serve: (*Site).approve},
+	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: (*Site).approveCosts},
+	{pattern: "POST /batches/{batch}/send-back", may: approver, serve: (*Site).sendBack},
+	{pattern: "POST /batches/{batch}/reject", may: approver, serve: (*Site).reject},
+	{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: (*Site).rejectCosts},
+}
+
+// approvalPage is all that a person needs to see of what they submit or approve.
+type approvalPage struct {
+	Batch   ledger.Batch
+	Draft   *ledger.Upload // before it is submitted; nil for a batch
+	Path    string         // of the rows: "/sheets/…" or "/batches/…"
+	Steps   []step
+	Orders  int
+	Quote   pricing.BatchQuote
+	Summary pricing.Summary
+	Problem string // why there is no cost
+	Plan    string // names what is approved
+	Book    ledger.Balance
+	Funds   funds
+	Excluded
+	Warnings jobs.Warnings
+	Season   *schedule.Plan // of the run that made the batch; nil if none did
+	Notes    []string
+	History  []ledger.ApprovalEvent
+	Changes  []string // of the cost since the batch was submitted
+	People   int      // how many have to approve it
+	approvers
+	Waits    bool // an approval is waited for
+	SendBack bool // there is a draft to send it back to
+	Again    *again
+	Charged  money.Cost // so far, of a batch that was approved
+	Expected money.Cost // charged, reserved and still to come
+	Similar  map[string]string
+}
+
+// funds is what a batch leaves of the balance.
+type funds struct {
+	Now    money.Cents
+	Others money.Cents // for orders of other batches that wait, too
+	Queued int         // those orders
+	After  money.Cents
+	balance.Forecast
+}
+
+// Excluded counts the rows of the spreadsheet that nothing is ordered for.
+type Excluded struct {
+	Invalid  int
+	Held     int // of them those that differ from the filing service's record
+	Skipped  int
+	Before   int // bought before, or covered by a subscription
+	Canceled int
+}
+
+// Any reports whether there are any.
+func (e Excluded) Any() bool { return e.Invalid+e.Skipped+e.Before+e.Canceled > 0 }
+
+// Amount is the cost on the button.
+func (p *approvalPage) Amount() string { return p.Summary.Amount() }
+
+// Reviewed is the label of the box that confirms the warnings, with their rows.
+func (p *approvalPage) Reviewed() string { return reviewed(p.Warnings) }
+
+// reviewedRows is how many rows of warnings a box names.
+const reviewedRows = 5
+
+func reviewed(w jobs.Warnings) string {
+	var rows []string
+	last := 0
+	for _, one := range w.First {
+		if one.Row != last && len(rows) < reviewedRows {
+			rows = append(rows, number(one.Row))
+		}
+		last = one.Row
+	}
+	where := "rows " + strings.Join(rows, ", ")
+	switch more := w.Rows - len(rows); {
+	case w.Rows == 1 && len(rows) == 1:
+		where = "row " + rows[0]
+	case more > 0:
+		where += " and " + number(more) + " more"
+	}
+	return fmt.Sprintf("I reviewed %s (%s)", count(w.Count, "warning"), where)
+}
+
+// Refusal is the newest step, where an approver refused with it; nil for none.
+func (p *approvalPage) Refusal() *ledger.ApprovalEvent { return refusalOf(p.History) }
+
+func refusalOf(history []ledger.ApprovalEvent) *ledger.ApprovalEvent {
+	if len(history) == 0 || history[len(history)-1].Comment == "" {
+		return nil
+	}
+	return &history[len(history)-1]
+}
+
+// stepText is a step of an approval in a reader's words.
+func stepText(e ledger.ApprovalEvent) string {
+	orders := fmt.Sprintf("%s, %s", count(e.Orders, "order"), e.Cost)
+	switch e.What {
+	case ledger.StepSubmitted:
+		return "submitted " + orders
+	case ledger.StepFirstApproved:
+		return "approved " + orders + ", as the first of two"
+	case ledger.StepApproved:
+		return "approved " + orders
+	case ledger.StepSentBack:
+		return "sent it back"
+	case ledger.StepRejected:
+		return "rejected it"
+	case ledger.StepCostsFirst:
+		return "approved the new cost of " + orders + ", as the first of two"
+	case ledger.StepCostsApproved:
+		return "approved the new cost of " + orders
+	case ledger.StepCostsRejected:
+		return "rejected the new cost of " + orders
+	}
+	return string(e.What)
+}
+
+// draftApproval shows what a draft costs, for its preparer to submit.
+func (s *Site) draftApproval(v *request) error {
+	u, err := s.findUpload(v)
+	if err != nil {
+		return err
+	}
+	p, to, err := s.draftPage(v, u)
+	if err != nil {
+		return err
+	}
+	if to != "" {
+		return v.redirect(to)
+	}
+	return v.show("approve.html", "Approve "+u.File, p)
+}
+
+// patience is how long a page waits for the cost of a spreadsheet that is being read.
+const patience = 1500 * time.Millisecond
+
+// draftPage makes the page of a draft's cost; to is where to look instead.
+func (s *Site) draftPage(v *request, u ledger.Upload) (p *approvalPage, to string, err error) {
+	ctx := v.ctx()
+	if now := s.queue.prepare(u); now != nil {
+		select {
+		case <-now.done:
+		case <-time.After(patience):
+		case <-ctx.Done():
+		}
+		if u, err = s.Ledger.Uploads().Find(ctx, u.ID); err != nil {
+			return nil, "", err
+		}
+	}
+	if u.Batch == "" || len(u.Quote) == 0 {
+		return nil, "/sheets/" + u.ID + "?view=cost", nil // it is being read, or cannot be
+	}
+	b, err := s.Ledger.Batch(ctx, u.Batch)
+	if err != nil {
+		return nil, "", err
+	}
+	if b.Open || b.Canceled {
+		return nil, "/batches/" + b.ID + "/approve", nil
+	}
+	q, err := quoteOf(u)
+	if err != nil {
+		return nil, "", err
+	}
+	p = &approvalPage{
+		Batch:   b,
+		Draft:   &u,
+		Path:    "/sheets/" + u.ID,
+		Steps:   steps(2),
+		Orders:  q.Rows,
+		Quote:   q.Sum,
+		Problem: q.Problem,
+		Plan:    q.Plan,
+		Notes:   q.Notes,
+	}
+	if p.History, err = s.Ledger.Approvals().DraftHistory(ctx, u.ID); err != nil {
+		return nil, "", err
+	}
+	return p, "", s.fillApproval(v, p)
+}
+
+// fillApproval adds what a draft and a batch have in common.
+func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
+	ctx := v.ctx()
+	p.Summary = p.Quote.Summary()
+	counts, err := s.Ledger.Counts(ctx, p.Batch.ID)
+	if err != nil {
+		return err
+	}
+	p.Excluded = Excluded{
+		Invalid:  counts[filing.Invalid],
+		Skipped:  counts[filing.Skipped],
+		Before:   p.Quote.Before,
+		Canceled: counts[filing.Canceled],
+	}
+	if p.Held, err = s.Ledger.CountHeldBack(ctx, p.Batch.ID); err != nil {
+		return err
+	}
+	if p.Book, err = s.Ledger.Balance(ctx); err != nil {
+		return err
+	}
+	if p.Funds, err = s.funds(ctx, p); err != nil {
+		return err
+	}
+	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, p.Batch, shownWarnings); err != nil {
+		return err
+	}
+	if p.People, err = s.Ledger.Approvals().ApproversNeeded(ctx, p.Batch.ID); err != nil {
+		return err
+	}
+	if p.Season, err = schedule.LoadPlanOfBatch(ctx, s.Ledger, p.Batch.ID); err != nil {
+		return err
+	}
+	p.Similar, err = s.similarNames(v)
+	return err
+}
+
+// withOthers is the balance with the orders that wait in other batches taken off.
+type withOthers struct {
+	ledger.Balance
+	others money.Cents
+}
+
+func (w withOthers) loaded(context.Context) (balance.Balance, error) {
+	b := w.Balance
+	b.Reserved += w.others
+	return b, nil
+}
+
+// balanceFunc is a balance that was read already.
+type balanceFunc func(context.Context) (balance.Balance, error)
+
+func (f balanceFunc) Balance(ctx context.Context) (balance.Balance, error) { return f(ctx) }
+
+// funds is what a batch leaves of the balance, and which of its orders wait for a
+// deposit. Orders of other batches that were submitted before go first.
+func (s *Site) funds(ctx context.Context, p *approvalPage) (f funds, err error) {
+	if !p.Book.Declared {
+		return f, nil
+	}
+	orders, err := s.Ledger.PendingOrders(ctx, p.Batch.ID)
+	if err != nil {
+		return f, err
+	}
+	var own money.Cents
+	for _, o := range orders {
+		if own, err = money.Add(own, o.Cost); err != nil {
+			return f, fmt.Errorf("sum up the orders of batch %s: %w", p.Batch.ID, err)
+		}
+	}
+	queued, cost, err := s.Ledger.Backlog(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Now, f.Others, f.Queued = p.Book.Available(), cost.Amount, queued
+	if p.Batch.Open {
+		counts, err := s.Ledger.Counts(ctx, p.Batch.ID)
+		if err != nil {
+			return f, err
+		}
+		f.Others, f.Queued = max(0, f.Others-own), max(0, f.Queued-counts[filing.Ready])
+	}
+	f.After = f.Now - f.Others - own
+	f.Forecast, err = balance.LoadForecast(ctx, balanceFunc(withOthers{p.Book, f.Others}.loaded), orders)
+	return f, err
+}
+
+// batchApproval shows what a batch costs to its approver, and the record of it
+// afterwards.
+func (s *Site) batchApproval(v *request) error {
+	b, err := s.findBatch(v)
+	if err != nil {
+		return err
+	}
+	p, to, err := s.approvalOf(v, b)
+	if err != nil {
+		return err
+	}
+	if to != "" {
+		return v.redirect(to)
+	}
+	return v.show("approve.html", "Approve "+b.File, p)
+}
+
+// approvalOf makes the page of a batch's approval; to is where to look instead.
+func (s *Site) approvalOf(v *request, b ledger.Batch) (p *approvalPage, to string, err error) {
+	ctx := v.ctx()
+	if b.Applied() {
+		return nil, "/batches/" + b.Corrects + "/approve", nil
+	}
+	if !b.Open && !b.Canceled {
+		if at, err := s.sheetOf(ctx, b.ID); err != nil || at != "" {
+			return nil, "/sheets/" + at + "/approve", err
+		}
+	}
+	progress, err := s.Ledger.Progress(ctx, b.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	p = &approvalPage{
+		Batch:   b,
+		Path:    "/batches/" + b.ID,
+		Steps:   steps(3),
+		Orders:  progress.Counts[filing.Ready],
+		Plan:    b.Approval.Hash,
+		Waits:   b.Approval.State == ledger.ApprovalWanted && b.Open && !b.Canceled,
+		Charged: progress.Spent,
+	}
+	if p.History, err = s.Ledger.Approvals().History(ctx, b.ID); err != nil {
+		return nil, "", err
+	}
+	if p.Quote, _, err = pricing.LoadBatchQuote(ctx, s.Ledger, b.ID); err != nil {
+		return nil, "", err
+	}
+	for _, note := range p.Quote.Notes() {
+		p.Notes = append(p.Notes, note.Text())
+	}
+	if p.Changes, err = changesSince(p.History, p.Quote); err != nil {
+		return nil, "", err
+	}
+	if err := s.fillApproval(v, p); err != nil {
+		return nil, "", err
+	}
+	if p.Waits {
+		p.Steps = steps(2)
+		p.Orders = p.Quote.Rows
+		if p.SendBack, err = s.Ledger.Approvals().CanSendBack(ctx, b.ID); err != nil {
+			return nil, "", err
+		}
+		if p.approvers, err = s.approvers(v, b.ID); err != nil {
+			return nil, "", err
+		}
+		return p, "", nil
+	}
+	figures, err := s.Ledger.Figures(ctx, b.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	if p.Expected, err = figures.Spent.Plus(figures.Reserved); err == nil {
+		p.Expected, err = p.Expected.Plus(figures.Needed)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("sum up what batch %s costs: %w", b.ID, err)
+	}
+	dearer, err := s.Ledger.Approvals().CostIncrease(ctx, b.ID)
+	if err == nil {
+		p.Again, err = s.again(v, b.ID, dearer)
+	}
+	return p, "", err
+}
+
+// changesSince says how a quote differs from the one that was submitted last.
+func changesSince(history []ledger.ApprovalEvent, now pricing.BatchQuote) ([]string, error) {
+	for _, e := range slices.Backward(history) {
+		if e.What != ledger.StepSubmitted || len(e.Quote) == 0 {
+			continue
+		}
+		before, err := pricing.DecodeBatchQuote(e.Quote)
+		if err != nil {
+			return nil, err
+		}
+		return now.Changes(before), nil
+	}
+	return nil, nil
+}
+
+// Submitted is the newest submission; nil where none was recorded.
+func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
+	for _, e := range slices.Backward(p.History) {
+		if e.What == ledger.StepSubmitted {
+			return &e
+		}
+	}
+	return nil
+}
+
+// By is who submitted the batch.
+func (p *approvalPage) By() string { return cmp.Or(p.Batch.Approval.AskedBy, p.Batch.CreatedBy) }
+
+// sendBack returns a batch to its preparer, with a comment.
+func (s *Site) sendBack(v *request) error {
+	b, err := s.findBatch(v)
+	if err != nil {
+		return err
+	}
+	comment := v.r.PostForm.Get("comment")
+	err = s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID, v.who(), comment)
+	s.summaries.forget(b.ID)
+	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
+		return err
+	}
+	v.flash("ok", "Sent back to %s. Nothing was sent to the filing service.", cmp.Or(b.Approval.AskedBy, "the preparer"))
+	return v.redirect("/")
+}
+
+// reject cancels a batch that waits for approval, with a reason.
+func (s *Site) reject(v *request) error {
+	b, err := s.findBatch(v)
+	if err != nil {
+		return err
+	}
+	reason := v.r.PostForm.Get("comment")
+	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(), reason)
+	s.summaries.forget(b.ID)
+	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
+		return err
+	}
+	v.flash("ok", "Rejected. %s canceled, and nothing was sent for them.", count(rows, "row"))
+	return v.redirect("/batches/" + b.ID + "/approve")
+}
+
+// rejectCosts cancels the rows of a batch that cost more than was approved.
+func (s *Site) rejectCosts(v *request) error {
+	b, err := s.findBatch(v)
+	if err != nil {
+		return err
+	}
+	looked, err := s.lookedAt(v, b.ID)
+	reason := v.r.PostForm.Get("comment")
+	if err == nil {
+		err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID, looked,
+			v.who(), reason)
+	}
+	s.summaries.forget(b.ID)
+	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
+		return err
+	}
+	v.flash("ok", "Rejected. %s canceled. The other rows go on.", count(looked.Rows, "row"))
+	return v.redirect("/batches/" + b.ID + "/approve")
+}
+
+// noteLength is how much of a comment the audit log repeats.
+const noteLength = 200
+
+// lookedAt finds the rows that wait for a new approval, if they are those that the
+// form was made for.
+func (s *Site) lookedAt(v *request, batch string) (ledger.CostIncrease, error) {
+	looked, err := s.Ledger.Approvals().CostIncrease(v.ctx(), batch)
+	if err == nil && (v.r.PostForm.Get("rows") != fmt.Sprint(looked.Rows) ||
+		v.r.PostForm.Get("cents") != fmt.Sprint(int64(looked.Cost.Amount))) {
+		err = ledger.ErrChanged
+	}
+	return looked, err
+}
+
+// answerRefusal answers where a refusal of an approver could not be recorded.
+func (s *Site) answerRefusal(v *request, b ledger.Batch, err error) (answered bool, _ error) {
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.Is(err, ledger.ErrNoComment):
+		return true, badRequest("Enter a comment of at most 1,000 characters, so that the preparer knows what to " +
+			"change. Nothing was changed.")
+	case errors.Is(err, ledger.ErrNoApprovalWanted):
+		v.flash("note", "This batch no longer waits for approval. Nothing was changed.")
+	case errors.Is(err, ledger.ErrSentAlready):
+		v.flash("warn", "Orders of this batch were already sent, so it cannot be sent back. Reject it to cancel "+
+			"the rows that were not sent.")
+	case errors.Is(err, ledger.ErrNoDraft):
+		v.flash("warn", "This batch has no draft to send back: a schedule or a command made it. Reject it instead.")
+	case errors.Is(err, ledger.ErrChanged):
+		v.flash("warn", "The rows or the cost changed. Nothing was changed. Review them again.")
+	default:
+		return true, err
+	}
+	return true, v.redirect("/batches/" + b.ID + "/approve")
+}
