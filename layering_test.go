@@ -39,7 +39,7 @@ var imports = map[string][]string{
 	"internal/balance":    {"filing", "money", "season"},
 	"internal/ledger":     {"balance", "filing", "money", "network", "password", "season"},
 	"internal/ledgertest": {"ledger"},
-	"internal/pricing":    {"filing", "filingapi", "money", "ledger", "season", "sheet"},
+	"internal/pricing":    {"balance", "filing", "filingapi", "money", "ledger", "season", "sheet"},
 	"internal/importer":   {"sheet", "filing", "money", "ledger", "season"},
 	"internal/report":     {"sheet", "filing", "money", "ledger", "resolve"},
 	"internal/season":     {"filing", "money"},

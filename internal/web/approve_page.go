@@ -2,14 +2,12 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
@@ -40,7 +38,7 @@ type approvalPage struct {
 	Problem string // why there is no cost
 	Plan    string // names what is approved
 	Book    ledger.Balance
-	Funds   funds
+	Funds   pricing.Funds
 	Excluded
 	Warnings jobs.Warnings
 	Season   *schedule.Plan // of the run that made the batch; nil if none did
@@ -55,15 +53,6 @@ type approvalPage struct {
 	Charged  money.Cost // so far, of a batch that was approved
 	Expected money.Cost // charged, reserved and still to come
 	Similar  map[string]string
-}
-
-// funds is what a batch leaves of the balance.
-type funds struct {
-	Now    money.Cents
-	Others money.Cents // for orders of other batches that wait, too
-	Queued int         // those orders
-	After  money.Cents
-	balance.Forecast
 }
 
 // Excluded counts the rows of the spreadsheet that nothing is ordered for.
@@ -223,7 +212,7 @@ func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 	if p.Book, err = s.Ledger.Balance(ctx); err != nil {
 		return err
 	}
-	if p.Funds, err = s.funds(ctx, p); err != nil {
+	if p.Funds, err = pricing.LoadFunds(ctx, s.Ledger, p.Batch); err != nil {
 		return err
 	}
 	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, p.Batch, shownWarnings); err != nil {
@@ -237,56 +226,6 @@ func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 	}
 	p.Similar, err = s.similarNames(v)
 	return err
-}
-
-// withOthers is the balance with the orders that wait in other batches taken off.
-type withOthers struct {
-	ledger.Balance
-	others money.Cents
-}
-
-func (w withOthers) loaded(context.Context) (balance.Balance, error) {
-	b := w.Balance
-	b.Reserved += w.others
-	return b, nil
-}
-
-// balanceFunc is a balance that was read already.
-type balanceFunc func(context.Context) (balance.Balance, error)
-
-func (f balanceFunc) Balance(ctx context.Context) (balance.Balance, error) { return f(ctx) }
-
-// funds is what a batch leaves of the balance, and which of its orders wait for a
-// deposit. Orders of other batches that were submitted before go first.
-func (s *Site) funds(ctx context.Context, p *approvalPage) (f funds, err error) {
-	if !p.Book.Declared {
-		return f, nil
-	}
-	orders, err := s.Ledger.PendingOrders(ctx, p.Batch.ID)
-	if err != nil {
-		return f, err
-	}
-	var own money.Cents
-	for _, o := range orders {
-		if own, err = money.Add(own, o.Cost); err != nil {
-			return f, fmt.Errorf("sum up the orders of batch %s: %w", p.Batch.ID, err)
-		}
-	}
-	queued, cost, err := s.Ledger.Backlog(ctx)
-	if err != nil {
-		return f, err
-	}
-	f.Now, f.Others, f.Queued = p.Book.Available(), cost.Amount, queued
-	if p.Batch.Open {
-		counts, err := s.Ledger.Counts(ctx, p.Batch.ID)
-		if err != nil {
-			return f, err
-		}
-		f.Others, f.Queued = max(0, f.Others-own), max(0, f.Queued-counts[filing.Ready])
-	}
-	f.After = f.Now - f.Others - own
-	f.Forecast, err = balance.LoadForecast(ctx, balanceFunc(withOthers{p.Book, f.Others}.loaded), orders)
-	return f, err
 }
 
 // batchApproval shows what a batch costs to its approver, and the record of it

@@ -1,0 +1,57 @@
+package pricing
+
+import (
+	"context"
+	"fmt"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// Funds is what the orders of a batch leave of the recorded balance, and which of
+// them wait for a deposit.
+type Funds struct {
+	Now    money.Cents
+	Others money.Cents // for orders of other batches that wait, too
+	Queued int         // those orders
+	After  money.Cents
+	balance.Forecast
+}
+
+// recorded is a balance that was read already.
+type recorded balance.Balance
+
+func (r recorded) Balance(context.Context) (balance.Balance, error) { return balance.Balance(r), nil }
+
+// LoadFunds compares the orders of a batch with the recorded balance. Orders of
+// other batches that were submitted before count as paid for. Without a recorded
+// deposit the result is zero.
+func LoadFunds(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (f Funds, err error) {
+	book, err := l.Balance(ctx)
+	if err != nil || !book.Declared {
+		return f, err
+	}
+	orders, err := l.PendingOrders(ctx, b.ID)
+	if err != nil {
+		return f, err
+	}
+	var own money.Cents
+	for _, o := range orders {
+		if own, err = money.Add(own, o.Cost); err != nil {
+			return f, fmt.Errorf("sum up the orders of batch %s: %w", b.ID, err)
+		}
+	}
+	queued, cost, err := l.Backlog(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Now, f.Others, f.Queued = book.Available(), cost.Amount, queued
+	if b.Open && !b.Canceled {
+		f.Others, f.Queued = max(0, f.Others-own), max(0, f.Queued-len(orders))
+	}
+	f.After = f.Now - f.Others - own
+	book.Reserved += f.Others
+	f.Forecast, err = balance.LoadForecast(ctx, recorded(book), orders)
+	return f, err
+}
