@@ -87,7 +87,11 @@ func (s *Site) listActions(v *request) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(all, approvals, f.uncertainActions(v), f.rowActions(v)), nil
+	back, err := s.sentBackActions(v)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(all, approvals, back, f.uncertainActions(v), f.rowActions(v)), nil
 }
 
 // haltActions are for what stops every batch and only an operator can end.
@@ -147,7 +151,7 @@ func (s *Site) approvalActions(v *request, f actionFacts) (all []action, err err
 			continue
 		}
 		a := action{
-			Class: "note", Batch: b.ID, Button: "Review", Path: "/batches/" + b.ID, Note: b.File,
+			Class: "note", Batch: b.ID, Button: "Review", Path: "/batches/" + b.ID + "/approve", Note: b.File,
 			Text: count(dearer, "order") + " " + plural(dearer, "needs", "need") + " a new approval of the cost",
 		}
 		if wanted {

@@ -428,3 +428,21 @@ func (s *Site) answerRefusal(v *request, b ledger.Batch, err error) (answered bo
 	}
 	return true, v.redirect("/batches/" + b.ID + "/approve")
 }
+
+// sentBackActions are for the drafts that an approver sent back.
+func (s *Site) sentBackActions(v *request) (all []action, err error) {
+	if !v.may(ledger.Preparer) {
+		return nil, nil
+	}
+	back, err := s.Ledger.Approvals().ListSentBack(v.ctx())
+	for _, b := range back {
+		all = append(all, action{
+			Class:  "warn",
+			Text:   fmt.Sprintf("%s was sent back: %s", b.File, shortened(b.Comment, noteLength)),
+			Note:   "by " + b.By,
+			Button: "Correct",
+			Path:   "/sheets/" + b.Upload,
+		})
+	}
+	return all, err
+}

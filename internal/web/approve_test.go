@@ -159,7 +159,9 @@ func TestSentBack(t *testing.T) {
 		t.Fatalf("%+v", back)
 	}
 	path := "/sheets/" + back[0].Upload
-	_, body := asker.get(path)
+	_, body := asker.get("/")
+	asker.wants(body, "was sent back: Leave out &lt;Ada&gt;.", `href="`+path+`"`)
+	_, body = asker.get(path)
 	asker.wants(body, "Leave out &lt;Ada&gt;.", "sent it back", "Continue to approval")
 	if ids, err := s.Ledger.Sendable(t.Context(), "", 10); err != nil || len(ids) != 0 {
 		t.Errorf("sendable: %v, %v", ids, err)
