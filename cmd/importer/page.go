@@ -88,6 +88,11 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	if c.Settings, err = p.settings(); err != nil {
 		return nil, err
 	}
+	if c.Public != nil { // for the links of notifications, whichever process sends them
+		if err := l.Notifications().SetPageAddress(ctx, c.Public.String()); err != nil {
+			return nil, err
+		}
+	}
 	p.site = web.New(c)
 	return p, nil
 }

@@ -71,13 +71,22 @@ func newMailboxes(scheme string, u *url.URL) ([]*Target, error) {
 	box.options = options
 	all := make([]*Target, len(to))
 	for i, recipient := range to {
-		box := box
-		box.to = recipient
-		one := *u
-		one.RawQuery = url.Values{"from": {box.from}, "to": {recipient}}.Encode()
-		all[i] = &Target{id: idOf(&one), name: nameOf(u) + " to " + recipient, send: box.send}
+		all[i] = box.target(u, recipient)
 	}
 	return all, nil
+}
+
+// target makes the target of one recipient at the mail server of a URL.
+func (b mailbox) target(u *url.URL, recipient string) *Target {
+	b.to = recipient
+	one := *u
+	one.RawQuery = url.Values{"from": {b.from}, "to": {recipient}}.Encode()
+	return &Target{
+		id:     idOf(&one),
+		name:   nameOf(u) + " to " + recipient,
+		send:   b.send,
+		mailTo: func(other string) *Target { return b.target(u, other) },
+	}
 }
 
 // address undoes what a query makes of an address: a plus is a blank by then.

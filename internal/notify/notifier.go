@@ -276,10 +276,18 @@ func (n *Notifier) deliver(ctx context.Context) error {
 		if err != nil || !ok {
 			return err
 		}
-		n.send(ctx, &notification, down)
+		targets := n.targetsOf(notification)
+		address, err := n.ledger.Notifications().PageAddress(ctx)
+		if err != nil {
+			return err
+		}
+		if address != "" && notification.Path != "" {
+			notification.Body = strings.TrimSuffix(notification.Body, "\n") + "\nOpen: " + address + notification.Path + "\n"
+		}
+		send(ctx, &notification, targets, down)
 		var again time.Time
 		var failure []string
-		for _, t := range n.targets {
+		for _, t := range targets {
 			if slices.Contains(notification.Reported, t.id) {
 				continue
 			}
@@ -297,8 +305,26 @@ func (n *Notifier) deliver(ctx context.Context) error {
 	return nil
 }
 
+// targetsOf are the firm's targets, and a mailbox for each recipient of the
+// notification, by the first mail server among the targets. Without one, only the
+// firm's targets are told.
+func (n *Notifier) targetsOf(notification ledger.Notification) []*Target {
+	all := slices.Clone(n.targets)
+	server := slices.IndexFunc(n.targets, func(t *Target) bool { return t.mailTo != nil })
+	for _, recipient := range notification.Recipients {
+		if server < 0 {
+			break
+		}
+		box := n.targets[server].mailTo(recipient)
+		if !slices.ContainsFunc(all, func(t *Target) bool { return t.id == box.id }) {
+			all = append(all, box)
+		}
+	}
+	return all
+}
+
 // send sends a notification to all targets that do not have it yet, in parallel.
-func (n *Notifier) send(ctx context.Context, notification *ledger.Notification, down map[*Target]error) {
+func send(ctx context.Context, notification *ledger.Notification, targets []*Target, down map[*Target]error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	m := Message{
@@ -307,7 +333,7 @@ func (n *Notifier) send(ctx context.Context, notification *ledger.Notification, 
 		Subject: notification.Subject,
 		Body:    notification.Body,
 	}
-	waiting := slices.DeleteFunc(slices.Clone(n.targets), func(t *Target) bool {
+	waiting := slices.DeleteFunc(slices.Clone(targets), func(t *Target) bool {
 		return slices.Contains(notification.Reported, t.id) || down[t] != nil
 	})
 	for i, err := range sendAll(ctx, waiting, m) {

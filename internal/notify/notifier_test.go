@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -554,4 +555,76 @@ func TestFleetTellsOnce(t *testing.T) {
 			t.Errorf("told %d times: %v", len(r.got()), told)
 		}
 	})
+}
+
+// Approvers and preparers are told of an approval with a link to its page: by the
+// firm's targets, and by mail where the account has an address.
+func TestApprovalsAreReported(t *testing.T) {
+	story(t, func(s *season, box *inbox) {
+		ctx := context.Background()
+		for name, role := range map[string]ledger.Role{"vera@example.com": ledger.Approver, "paul": ledger.Preparer} {
+			_, err := s.Accounts().Add(ctx, name, []ledger.Role{role})
+			s.must(err)
+		}
+		paul, err := s.Accounts().Find(ctx, "paul")
+		s.must(err)
+		s.must(s.Accounts().SetApprovals(ctx, paul.ID, 0, "paul@example.com"))
+		s.must(s.Notifications().SetPageAddress(ctx, "https://filings.example.com/"))
+		s.must(s.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		time.Sleep(2 * every)
+		box.take()
+		byPaul := ledger.WithAudit(ctx, ledger.AuditEvent{By: "paul", What: "hand-in"})
+		_, err = s.CreateBatch(byPaul, ledger.Batch{ID: "b", File: "b.xlsx", Product: filing.AnnualReport,
+			CreatedBy: "paul"})
+		s.must(err)
+		s.must(s.AddRows(ctx, "b", []ledger.Row{{Number: 2, Cells: []byte("[]"), Result: filing.Ready,
+			Request: &filing.Request{}, Cost: money.Cost{Amount: cost}}}))
+		s.must(s.PrepareBatch(ctx, "b"))
+		_, err = s.Approvals().Submit(byPaul, "b", "plan", "paul")
+		s.must(err)
+		time.Sleep(2 * every)
+		all, err := s.Notifications().List(ctx, 1)
+		s.must(err)
+		if got := all[0].Recipients; len(got) != 1 || got[0] != "vera@example.com" {
+			s.Errorf("asked of %q", got)
+		}
+		box.mu.Lock()
+		body := box.told[len(box.told)-1].Body
+		box.mu.Unlock()
+		if !strings.HasSuffix(body, "Open: https://filings.example.com/batches/b/approve\n") {
+			s.Errorf("no link in %s", body)
+		}
+		_, err = s.Approvals().Reject(ctx, "b", "vera@example.com", "too early")
+		s.must(err)
+		time.Sleep(2 * every)
+		if all, err = s.Notifications().List(ctx, 1); err != nil || len(all) != 1 ||
+			all[0].Kind != ledger.NotifyRejected || !slices.Equal(all[0].Recipients, []string{"paul@example.com"}) ||
+			!strings.Contains(all[0].Body, "too early") {
+			s.Errorf("%+v, %v", all, err)
+		}
+		box.want(s.T, "approval wanted: b.xlsx, 1 order, $75.00", "not approved: b.xlsx",
+			"b.xlsx is finished: 0 of 1 row placed")
+	})
+}
+
+// A recipient is reached by the mail server of the targets, once, and by none
+// where there is none.
+func TestRecipientsGetMail(t *testing.T) {
+	targets, err := ParseTargets("smtp://user:secret@mail.example.com/?from=a@example.com&to=firm@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := ledger.Notification{Recipients: []string{"firm@example.com", "vera@example.com"}}
+	var names []string
+	for _, target := range New(Config{Targets: targets}).targetsOf(to) {
+		names = append(names, target.String())
+	}
+	want := []string{"smtp://mail.example.com to firm@example.com", "smtp://mail.example.com to vera@example.com"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
+	box := &inbox{}
+	if got := New(Config{Targets: []*Target{box.target("box")}}).targetsOf(to); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
 }

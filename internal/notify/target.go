@@ -27,6 +27,8 @@ type Target struct {
 	id   string // the same in every process; reveals no secret of its URL
 	name string // what may be shown: the scheme and, where no secret stands in it, the host
 	send func(context.Context, Message) error
+	// the same mail server for another mailbox; nil for a target that is none
+	mailTo func(recipient string) *Target
 }
 
 // String names the target without its secrets.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -238,4 +239,26 @@ func TestTwoApprovers(t *testing.T) {
 	second.wants(after, "Approved 3 orders")
 	_, body = asker.get("/batches/" + batch + "/approve")
 	asker.wants(body, first.name, second.name, "as the first of two")
+}
+
+// Operators set from which amount two people approve, and what each approver may.
+func TestApprovalLimitsAreSet(t *testing.T) {
+	s := newSite(t)
+	o, a := s.as(ledger.Operator), s.as(ledger.Approver)
+	_, body := o.post("/settings/firm", "second", "1", "two-from", "25,000")
+	o.wants(body, "two approvers approve each batch of $25,000.00 or more", `name="two-from"`, `value="25000.00"`)
+	account, err := s.Ledger.Accounts().Find(t.Context(), a.name)
+	s.must(err)
+	path := "/settings/accounts/" + account.ID + "/approvals"
+	for _, wrong := range [][]string{{"up-to", "-5"}, {"up-to", "much"}, {"up-to", "5", "email", "not an address"}} {
+		if status, _ := o.post(path, wrong...); status != http.StatusUnprocessableEntity {
+			t.Errorf("%q: %d", wrong, status)
+		}
+	}
+	_, body = o.post(path, "up-to", "5000", "email", "vera@example.com")
+	o.wants(body, "may approve up to $5,000.00", `value="5000.00"`, `value="vera@example.com"`)
+	if account, err = s.Ledger.Accounts().Find(t.Context(), a.name); err != nil || account.ApproveUpTo != 5_000_00 ||
+		account.MailTo() != "vera@example.com" {
+		t.Errorf("%+v, %v", account, err)
+	}
 }

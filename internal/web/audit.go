@@ -11,6 +11,7 @@ type auditEvent struct{ Code, Name string }
 // auditEvents are the kinds by their names, in the order of the alphabet.
 var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"account-add", "Added an account"},
+	{"account-approvals", "Changed an approval limit"},
 	{"account-break-glass", "Changed a break-glass account"},
 	{"account-disable", "Disabled an account"},
 	{"account-enable", "Enabled an account"},

@@ -54,7 +54,7 @@ func TestHiddenRowsAreTold(t *testing.T) {
 	}
 	path, body := v.sheet("june.xlsx", content)
 	v.wants(v.page(path+"/columns"), "Skip hidden rows")
-	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report",
+	_, body = v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product", "annual-report",
 		"visible-only", "1")
 	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out", "Continue to approval: 1 order")
 	v.wants(v.page(path+"/columns"), `name="visible-only" value="1" checked`)
@@ -207,7 +207,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year")
 	v.wants(body, "Continue to approval: 1 order", "headers in row 2")
 	v.wants(v.page(path+"/columns"), `<option value="2" selected>Row 2: Mandant`)
-	status, answer := v.post(path+"/reading", "version", hidden(body, "version"), "header-row", "99")
+	status, answer := v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "header-row", "99")
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("%d\n%s", status, answer)
 	}

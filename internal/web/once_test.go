@@ -485,9 +485,11 @@ var noWay = map[string]string{
 	"POST /security/recovery":                "makes recovery codes of one's own account",
 	"POST /security/provider": "links a company account: whose link the password " +
 		"came by stays",
-	"POST /security/provider/unlink":       "unlinks a company account",
-	"POST /settings/sign-in":               "says who needs a second factor to sign in",
-	"POST /sheets/{sheet}/drop":            "forgets a spreadsheet",
+	"POST /security/provider/unlink": "unlinks a company account",
+	"POST /settings/sign-in":         "says who needs a second factor to sign in",
+	"POST /sheets/{sheet}/drop":      "forgets a spreadsheet",
+	"POST /settings/accounts/{account}/approvals": "says up to which amount somebody may approve: who takes part " +
+		"in a batch may not at any",
 	"POST /batches/{batch}/reject":         "cancels what waits for approval",
 	"POST /batches/{batch}/reject-costs":   "cancels rows that wait for approval",
 	"POST /seasons/{season}/remove":        "removes a schedule",

@@ -15,6 +15,7 @@ import (
 var settingsRoutes = []route{
 	{pattern: "GET /settings", may: viewer, serve: (*Site).settings},
 	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changePolicy},
+	{pattern: "POST /settings/accounts/{account}/approvals", may: operator, serve: (*Site).changeLimit},
 	{pattern: "POST /settings/sign-in", may: operator, serve: (*Site).changeSignIn},
 	{pattern: "POST /settings/notices", may: operator, serve: (*Site).tryNotices},
 	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).deleteMapping},
@@ -63,6 +64,54 @@ func (p settingsPage) From() string {
 		return ""
 	}
 	return p.Policy.From.String()
+}
+
+// TwoFrom is the amount from which two people approve, as it is typed.
+func (p settingsPage) TwoFrom() string {
+	if p.Policy.TwoFrom == 0 {
+		return ""
+	}
+	return p.Policy.TwoFrom.String()
+}
+
+// Approvers lists the accounts with the role.
+func (p settingsPage) Approvers() []ledger.Account {
+	var all []ledger.Account
+	for _, a := range p.Accounts {
+		if a.May(ledger.Approver) {
+			all = append(all, a.Account)
+		}
+	}
+	return all
+}
+
+// changeLimit changes what an account may approve, and where messages to its owner
+// go.
+func (s *Site) changeLimit(v *request) error {
+	a, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	form := v.r.PostForm
+	var limit money.Cents
+	note := "any amount"
+	if text := strings.TrimSpace(form.Get("up-to")); text != "" {
+		if limit, err = money.Parse(text); err != nil || limit <= 0 {
+			return badRequest("The limit is not a number of dollars. Enter it like 5000, or leave it empty for any " +
+				"amount. Nothing was changed.")
+		}
+		note = "up to " + limit.Dollars()
+	}
+	err = s.Ledger.Accounts().SetApprovals(v.withAudit("account-approvals", a.Name, note), a.ID, limit,
+		form.Get("email"))
+	if errors.Is(err, ledger.ErrAccount) {
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	v.flash("ok", "Saved: %s may approve %s.", a.Name, note)
+	return v.redirect("/settings#approvals")
 }
 
 func (s *Site) settings(v *request) error {
@@ -140,6 +189,14 @@ func (s *Site) changePolicy(v *request) error {
 			return badRequest("The amount is not a number of dollars. Enter it like 5000. Nothing was changed.")
 		}
 		policy.From = from
+	}
+	if text := strings.TrimSpace(form.Get("two-from")); text != "" {
+		from, err := money.Parse(text)
+		if err != nil || from <= 0 {
+			return badRequest("The amount for two approvers is not a number of dollars. Enter it like 25000. " +
+				"Nothing was changed.")
+		}
+		policy.TwoFrom = from
 	}
 	for _, product := range form["product"] {
 		policy.Products = append(policy.Products, filing.Product(product))
