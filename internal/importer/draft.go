@@ -42,6 +42,7 @@ type Draft struct {
 	edits    []Edit
 	excluded map[int]string
 	records  map[string]filing.Company // that were looked up, by reference
+	refused  map[int]string            // why rows were refused before, by their number in that batch
 	size     int64
 }
 
@@ -471,7 +472,90 @@ func (d *Draft) finish(r *DraftRow) {
 			d.compare(r, record)
 		}
 	}
+	d.addRefusal(r)
 	r.Request, r.Read = nil, nil
+}
+
+// SetRefused says why the filing service refused rows when they were sent, by
+// their number in the batch that the sheet corrects. Until a cell of it is edited,
+// such a row has a warning: it would be sent as it was.
+func (d *Draft) SetRefused(refused map[int]string) {
+	d.refused = refused
+	if len(refused) == 0 {
+		return
+	}
+	for i := range d.rows {
+		if r := &d.rows[i]; refused[d.im.numberOf(r.Cells)] != "" {
+			d.again(i)
+		}
+	}
+}
+
+// addRefusal adds why a row was refused, at the cell that the reason names.
+func (d *Draft) addRefusal(r *DraftRow) {
+	if len(d.refused) == 0 || r.Result != filing.Ready {
+		return
+	}
+	why := d.refused[d.im.numberOf(r.Cells)]
+	if over := d.im.edits.of(d.im.sheet); why == "" || over != nil && len(over.rows[r.Number]) > 0 {
+		return
+	}
+	p := Problem{
+		Sheet:       d.im.sheet,
+		Row:         r.Number,
+		ColumnIndex: -1,
+		Severity:    Warning,
+		Rule:        "row.refused-before",
+		Message:     "the filing service refused this row: " + filing.HideSSNs(why) + ". Correct it before you send it again",
+	}
+	if b := d.im.columnNamedIn(why); b != nil {
+		p.Column, p.ColumnIndex, p.Cell = b.header, b.index, sheet.CellName(b.index, r.Number)
+		if b.index < len(r.Cells) {
+			p.Value = d.im.hide(b.index, r.Cells[b.index].Text)
+		}
+	}
+	r.Problems = append(r.Problems, p)
+}
+
+// columnNamedIn finds the column that a text names by the filing service's field,
+// by our header or by that of the sheet: the one with the longest name; nil for
+// none.
+func (im *Import) columnNamedIn(why string) *binding {
+	var found *binding
+	longest := 0
+	folded, spaced := filing.FoldName(why), strings.ToLower(why)
+	for _, b := range im.mapping.bindings {
+		if b == nil || b.officer != nil || b.index < 0 || b.kind == ssnKind {
+			continue
+		}
+		_, field, nested := strings.Cut(b.field, ".")
+		if !nested {
+			field = b.field
+		}
+		for _, name := range []string{filing.FoldName(field), filing.FoldName(b.column.header)} {
+			if len(name) >= 5 && len(name) > longest && strings.Contains(folded, name) {
+				found, longest = b, len(name)
+			}
+		}
+		if name := strings.ToLower(b.header); len(name) >= 5 && len(name) > longest && strings.Contains(spaced, name) {
+			found, longest = b, len(name)
+		}
+	}
+	return found
+}
+
+// again checks a row again, and whether it repeats another. It does not change
+// what the row orders.
+func (d *Draft) again(i int) {
+	r := &d.rows[i]
+	if d.creates > 0 && r.creates {
+		return // its ID came from another row
+	}
+	d.checkRow(i)
+	if first, repeated := d.repeats(r, int32(i)); repeated {
+		d.im.skipRepeat(&r.Row, first, nil)
+	}
+	d.finish(r)
 }
 
 // compare adds what differs between a ready row and the filing service's record
@@ -565,12 +649,7 @@ func (d *Draft) recheck(numbers []int) (changed []int, err error) {
 	changed = make([]int, len(all))
 	for n, i := range all {
 		changed[n] = d.rows[i].Number
-		d.checkRow(i)
-		r := &d.rows[i]
-		if first, repeated := d.repeats(r, int32(i)); repeated {
-			d.im.skipRepeat(&r.Row, first, nil)
-		}
-		d.finish(r)
+		d.again(i)
 	}
 	return changed, nil
 }
@@ -652,14 +731,7 @@ func (d *Draft) SetRecords(records map[string]filing.Company) (changed []int) {
 			continue
 		}
 		changed = append(changed, r.Number)
-		if d.creates > 0 && r.creates {
-			continue // its ID came from another row: it is compared when it is sent
-		}
-		d.checkRow(i)
-		if first, repeated := d.repeats(r, int32(i)); repeated {
-			d.im.skipRepeat(&r.Row, first, nil)
-		}
-		d.finish(r)
+		d.again(i)
 	}
 	return changed
 }

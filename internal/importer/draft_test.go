@@ -226,3 +226,83 @@ func TestDraftTooLarge(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Why a row was refused stands at the cell that it names, until the row is edited.
+func TestDraftRefused(t *testing.T) {
+	content := []byte("Company ID,Legal Name,User Email,Filing State,Filing Year\n" +
+		"comp_1,Acme LLC,a@example.com,DE,2026\n")
+	d, err := OpenDraft("a.csv", content, Options{Now: july})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	d.im.rowColumn = 4 // in a results workbook it is the Row column; here the year stands for it
+	for why, cell := range map[string]string{"filingYear must not be 2026": "E2", "the company is dissolved": ""} {
+		d.SetRefused(map[int]string{2026: why})
+		r := d.Find(2)
+		if len(r.Problems) != 1 || r.Problems[0].Cell != cell || !strings.Contains(r.Problems[0].Message, why) ||
+			!r.Warned() {
+			t.Errorf("%s: %+v", why, r.Problems)
+		}
+	}
+}
+
+func benchDraft(b *testing.B) *Draft {
+	content := benchContent(b, 20_000)
+	d, err := OpenDraft("a.csv", content, Options{Now: july})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { d.Close() })
+	return d
+}
+
+func benchContent(b *testing.B, rows int) []byte {
+	content, err := os.ReadFile(benchCSV(b, b.TempDir(), rows))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return content
+}
+
+// BenchmarkDraftOpen reads and checks 20,000 rows.
+func BenchmarkDraftOpen(b *testing.B) {
+	content := benchContent(b, 20_000)
+	for b.Loop() {
+		d, err := OpenDraft("a.csv", content, Options{Now: july})
+		if err != nil {
+			b.Fatal(err)
+		}
+		d.Close()
+	}
+}
+
+// BenchmarkDraftCell types into one cell of 20,000 rows: into one near the end,
+// and into one of the first rows, where the columns are read again.
+func BenchmarkDraftCell(b *testing.B) {
+	for name, row := range map[string]int{"first": 3, "last": 19_990} {
+		b.Run(name, func(b *testing.B) {
+			d := benchDraft(b)
+			for i := 0; b.Loop(); i++ {
+				year := []string{"2025", "25"}[i%2]
+				if _, err := d.Set([]Edit{{Row: row, Column: 8, Text: year}}, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDraftColumn sets a column of 20,000 rows.
+func BenchmarkDraftColumn(b *testing.B) {
+	d := benchDraft(b)
+	for i := 0; b.Loop(); i++ {
+		edits := make([]Edit, 20_000)
+		for n := range edits {
+			edits[n] = Edit{Row: n + 2, Column: 8, Text: []string{"2025", "25"}[i%2]}
+		}
+		if _, err := d.Set(edits, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/text"
 )
 
 // corrections are the new values of cells of an upload. They may be Social
@@ -22,6 +26,7 @@ type corrections struct {
 	Salt     string          `json:"salt"`
 	Edits    []importer.Edit `json:"edits"`
 	Excluded map[int]string  `json:"excluded,omitempty"` // rows, by number, with who excluded them
+	Refused  map[int]string  `json:"refused,omitempty"`  // why rows of the corrected batch were refused, by number there
 	Changes  []gridChange    `json:"changes,omitempty"`  // in the grid, the oldest first
 	Last     int             `json:"last,omitempty"`     // the number of the last change
 }
@@ -39,49 +44,144 @@ func correctionsOf(u ledger.Upload) (corrections, error) {
 
 // correct saves new values of cells. A field is named
 // cell-ROW-COLUMN, or new-ROW-HEADER for a column that the sheet lacks; officer-
-// and newofficer- are those of the sheet of officers.
+// and newofficer- are those of the sheet of officers. What others have changed
+// meanwhile stays, unless it is the same cell.
 func (s *Site) correct(v *request) error {
-	u, c, err := s.theCorrections(v)
+	cells := correctedCells(v.r.PostForm)
+	if len(cells) == 0 {
+		v.flash("note", "Nothing was changed. Enter a value first.")
+		return v.redirect(v.backToRows())
+	}
+	var saved, wrong int
+	var conflicts []gridConflict
+	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
+		e := &gridEditor{draft: h.draft, by: v.who()}
+		err := s.keepChange(v, h, u, e, func(e *gridEditor) error { return e.apply(&gridRequest{Cells: cells}) })
+		saved, conflicts = len(e.change.Cells), e.conflicts
+		for _, c := range e.change.Cells {
+			if e.isWrong(c.Edit) {
+				wrong++
+			}
+		}
+		return err
+	})
+	if large := (*httpError)(nil); errors.As(err, &large) && large.Status == http.StatusRequestEntityTooLarge {
+		saved, err = s.correctLarge(v, cells)
+	}
 	if err != nil {
 		return err
 	}
-	if u.Batch == "" {
-		return ledger.ErrStale
-	}
-	b, err := s.Ledger.Batch(v.ctx(), u.Batch)
-	if err != nil {
-		return err
-	}
-	n := 0
-	for name, values := range v.r.PostForm {
+	kind, said := savedText(saved, wrong, conflicts)
+	v.flash(kind, "%s", said)
+	return v.redirect(v.backToRows())
+}
+
+// correctedCells are the cells of a form whose values are others than before.
+func correctedCells(form url.Values) []gridCell {
+	var cells []gridCell
+	for name, values := range form {
 		e, ok := editOf(name)
 		if !ok {
 			continue
 		}
-		if e.Sheet = b.Sheet; isOfficers(name) { // another one may be read later, and its cells are not meant
-			e.Sheet = v.r.PostForm.Get("officers")
-		}
-		was := v.r.PostForm.Get("was-" + name)
+		was := form.Get("was-" + name)
 		typed := slices.IndexFunc(values,
 			func(text string) bool { return strings.TrimSpace(text) != was }) // two rows may share an officer
 		if typed < 0 {
 			continue // left as it was
 		}
-		e.Text = strings.TrimSpace(values[typed])
-		c.Edits = slices.DeleteFunc(c.Edits, func(old importer.Edit) bool {
-			return old.Sheet == e.Sheet && old.Row == e.Row && old.Column == e.Column && old.Header == e.Header
-		})
-		c.Edits = append(c.Edits, e)
-		n++
+		c := gridCell{Row: e.Row, Column: e.Column, Header: e.Header, Text: strings.TrimSpace(values[typed])}
+		if form.Has("was-" + name) {
+			c.Was = &was
+		}
+		if isOfficers(name) {
+			c.Sheet = form.Get("officers")
+		}
+		cells = append(cells, c)
 	}
-	if n == 0 {
-		v.flash("note", "Nothing was changed. Enter a value first.")
-		return v.redirect(v.back())
-	}
-	slices.SortFunc(c.Edits, func(a, b importer.Edit) int {
+	slices.SortFunc(cells, func(a, b gridCell) int {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Header, b.Header))
 	})
-	return s.keepCorrections(v, u, c, count(n, "cell"), count(n, "cell")+" corrected. Your own file does not change.")
+	return cells
+}
+
+// isWrong reports whether a cell still has an error.
+func (e *gridEditor) isWrong(place importer.Edit) bool {
+	r := e.draft.Find(place.Row)
+	if r == nil || place.Sheet != e.draft.Sheet() {
+		return false
+	}
+	column := place.Column
+	if column < 0 {
+		column = e.draft.ColumnOf(place.Header)
+	}
+	return slices.ContainsFunc(r.Problems, func(p importer.Problem) bool {
+		return p.Severity == importer.Error && (p.ColumnIndex == column || p.ColumnIndex < 0 && p.Column == place.Header)
+	})
+}
+
+// savedText says what became of corrections.
+func savedText(saved, wrong int, conflicts []gridConflict) (kind, said string) {
+	var parts []string
+	kind = "ok"
+	switch {
+	case saved > 0 && wrong == 0:
+		parts = append(parts, count(saved, "cell")+" saved.")
+	case saved == 1:
+		kind, parts = "warn", append(parts, "1 cell saved, still an error.")
+	case saved > 0:
+		kind, parts = "warn", append(parts, fmt.Sprintf("%s saved, %d still with an error.", count(saved, "cell"), wrong))
+	case len(conflicts) == 0:
+		return "note", "Nothing was changed. The cells already have these values."
+	}
+	if n := len(conflicts); n > 0 {
+		var names []string
+		for _, c := range conflicts {
+			names = append(names, cmp.Or(c.Cell, fmt.Sprintf("row %d", c.Row)))
+		}
+		kind = "warn"
+		parts = append(parts, fmt.Sprintf("Not saved: %s, because %s changed the same %s meanwhile. Check the new values.",
+			text.FirstOf(names, 10), conflicts[0].By, map[bool]string{true: "cell", false: "cells"}[n == 1]))
+	}
+	return kind, strings.Join(append(parts, "Your own file does not change."), " ")
+}
+
+// backToRows is the page that a form of rows stood on, at its rows.
+func (v *request) backToRows() string { return v.back() + "#rows" }
+
+// correctLarge saves cells of a spreadsheet that is too large to be held in
+// memory. Who changes a cell last, counts.
+func (s *Site) correctLarge(v *request, cells []gridCell) (saved int, err error) {
+	u, err := s.findUpload(v)
+	if err != nil {
+		return 0, err
+	}
+	survey, err := s.queue.survey(v.ctx(), u)
+	if err != nil {
+		return 0, err
+	}
+	note := count(len(cells), "cell")
+	after, err := s.Ledger.Uploads().Edit(v.withAudit("correct", u.File, note), u.ID,
+		func(u ledger.Upload) ([]byte, string, error) {
+			c, err := correctionsOf(u)
+			if err != nil {
+				return nil, "", err
+			}
+			for _, cell := range cells {
+				e := importer.Edit{Sheet: cmp.Or(cell.Sheet, survey.Sheet), Row: cell.Row, Column: cell.Column,
+					Header: cell.Header}
+				c.Edits = slices.DeleteFunc(c.Edits, func(old importer.Edit) bool { return placeOf(old) == e })
+				e.Text = cell.Text
+				c.Edits = append(c.Edits, e)
+			}
+			edits, err := json.Marshal(c)
+			return edits, note, err
+		})
+	if err != nil {
+		return 0, err
+	}
+	s.queue.changed(u.ID, after.Batch)
+	return len(cells), nil
 }
 
 // correction is an edit as its page shows it.

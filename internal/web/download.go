@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/documents"
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
@@ -103,12 +106,38 @@ func (s *Site) correctBatch(v *request) error {
 		User:    o.User,
 		Map:     o.Map,
 	}
+	if u.Edits, err = s.refusals(v.ctx(), b.ID); err != nil {
+		return err
+	}
 	if err := s.changeReading(v.ctx(), u, r); err != nil {
 		return err
 	}
 	v.flash("note", "These are the rows of %s that need attention, as a new upload. Correct rows with a filing "+
 		"exception in the filing service's dashboard instead; here they count as ordered.", b.File)
 	return v.redirect("/sheets/" + u.ID)
+}
+
+// refusals are corrections that say why the filing service refused rows of a
+// batch; nil where it refused none.
+func (s *Site) refusals(ctx context.Context, batch string) ([]byte, error) {
+	c := corrections{Salt: rand.Text(), Refused: make(map[int]string)}
+	refused := func(r *ledger.Row) bool { return r.Result == filing.Rejected }
+	for page, err := range s.Ledger.RowPages(ctx, batch, refused) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			c.Refused[page[i].Number] = report.Message(&page[i])
+		}
+	}
+	if len(c.Refused) == 0 {
+		return nil, nil
+	}
+	edits, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("keep the refusals: %w", err)
+	}
+	return edits, nil
 }
 
 func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) {

@@ -20,6 +20,7 @@ import (
 // gridRoutes serve the rows of an upload to the grid, which edits them.
 var gridRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/grid/rows", may: viewer, serve: (*Site).gridRows, json: true},
+	{pattern: "GET /sheets/{sheet}/grid/live", may: viewer, serve: (*Site).followGrid, json: true},
 	{pattern: "GET /sheets/{sheet}/grid/changes", may: viewer, serve: (*Site).gridChanges, json: true},
 	{pattern: "POST /sheets/{sheet}/grid/changes", may: preparer, serve: (*Site).changeGrid, json: true},
 	{pattern: "POST /sheets/{sheet}/grid/undo", may: preparer, serve: (*Site).undoInGrid, json: true},
@@ -145,6 +146,7 @@ func (s *Site) gridRows(v *request) error {
 	var page gridPage
 	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
 		d := h.draft
+		s.queue.ensure(u)
 		page = gridPage{Version: h.version, Counts: countRows(d), From: q.from, State: s.gridState(u)}
 		page.Columns = gridColumnsOf(d)
 		groups := groupProblems(d)

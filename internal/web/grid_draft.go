@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
@@ -25,7 +26,10 @@ type draftCache struct {
 	size int64
 }
 
-const maxDraftsHeld = 512 << 20
+const (
+	maxDraftsHeld  = 512 << 20
+	recalledAtOnce = 5000 // rows whose companies are recalled before the first answer
+)
 
 // heldDraft is a draft with the version of the upload that it has. Whoever uses
 // the draft holds mu.
@@ -37,6 +41,7 @@ type heldDraft struct {
 	draft   *importer.Draft
 	reading string // the options of the upload
 	version int
+	learned int  // how often records of companies were added
 	closed  bool // it is held no longer
 }
 
@@ -107,6 +112,11 @@ func (c *draftCache) find(ctx context.Context, u ledger.Upload) (*heldDraft, err
 		h, err := c.read(context.WithoutCancel(ctx), u)
 		if err == nil {
 			c.hold(h)
+			if h.draft.Len() <= recalledAtOnce {
+				c.recall(c.site.queue.ctx, u.ID)
+			} else {
+				c.site.queue.running.Go(func() { c.recall(c.site.queue.ctx, u.ID) })
+			}
 		}
 		return h, err
 	})
@@ -135,7 +145,48 @@ func (c *draftCache) read(ctx context.Context, u ledger.Upload) (*heldDraft, err
 	if err != nil {
 		return nil, err
 	}
+	kept, err := correctionsOf(u)
+	if err != nil {
+		return nil, err
+	}
+	d.SetRefused(kept.Refused)
 	return &heldDraft{upload: u.ID, size: d.Size(), draft: d, reading: string(u.Options), version: u.Version}, nil
+}
+
+// recall gives the draft what is known of its companies from earlier look-ups.
+func (c *draftCache) recall(ctx context.Context, upload string) {
+	c.mu.Lock()
+	h := c.of[upload]
+	c.mu.Unlock()
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	refs := h.draft.Refs()
+	h.mu.Unlock()
+	known, err := c.site.Ledger.Companies().Find(ctx, refs)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.site.Log.Warn("recalling companies failed", "upload", upload, "err", err)
+		}
+		return
+	}
+	c.learn(upload, known)
+}
+
+// learn gives records of companies to the draft of an upload, if it is held.
+func (c *draftCache) learn(upload string, records map[string]filing.Company) {
+	c.mu.Lock()
+	h := c.of[upload]
+	c.mu.Unlock()
+	if h == nil || len(records) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed && len(h.draft.SetRecords(records)) > 0 {
+		h.learned++
+	}
 }
 
 // hold keeps a draft, and drops those that were not used for the longest time
@@ -194,7 +245,7 @@ func columnAt(all []importer.DraftColumn, i int) (importer.DraftColumn, bool) {
 	return all[i], true
 }
 
-// shownNames are the names of the columns in messages: ours, or the header.
+// columnName is the name of a column in messages: ours, or the header.
 func columnName(c importer.DraftColumn) string {
 	if c.Label != "" {
 		return c.Label

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sandbox"
 )
 
 // json posts JSON, in which %s becomes an identifier of its own, and reads the
@@ -272,5 +274,93 @@ func TestGridReplaces(t *testing.T) {
 		if status := v.json(path+"/grid/changes", `{"preview":true,"bulk":`+body+`}`, &p); status != 200 || p.Cells != want {
 			t.Errorf("%s: %d %+v", body, status, p)
 		}
+	}
+}
+
+// The names at the filing service come with the look-ups, and all that differ are
+// confirmed at once.
+func TestGridNames(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
+		"comp_1,Quite Another Name LLC,a@example.com,DE,2026\ncomp_2,Still Another Name Inc.,a@example.com,DE,2026\n")
+	page := v.grid(path, "")
+	if r := page.Rows[0]; !r.NameDiffers || r.ServiceName == "" || r.Result != filing.Invalid {
+		t.Fatalf("%+v", r)
+	}
+	g := groupOf(t, page.Groups, "Name differs at the filing service")
+	if g.Kind != "name" || g.Rows != 2 || len(g.Fixes) != 1 {
+		t.Fatalf("%+v", g)
+	}
+	asked := s.service.Books().Requests["GET /companies/{id}"]
+	done := v.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0},"shown":[2]}`, g.Key))
+	if done.Changed != 2 || done.Counts.Errors != 0 || done.Rows[0].NameDiffers || done.Label != "2 names confirmed" {
+		t.Errorf("%+v", done)
+	}
+	body := v.settled(path)
+	v.wants(body, "2 cells corrected")
+	if again := s.service.Books().Requests["GET /companies/{id}"]; again != asked {
+		t.Errorf("the companies were asked for again: %v", s.service.Books().Requests)
+	}
+}
+
+// While a grid is open, it follows what others change.
+func TestGridLive(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSheet)
+	r, err := http.NewRequest(http.MethodGet, v.url+path+"/grid/live", nil)
+	s.must(err)
+	answer, err := v.client.Do(r)
+	s.must(err)
+	defer answer.Body.Close()
+	events := make(chan string, 100)
+	go func() {
+		defer close(events)
+		in := bufio.NewScanner(answer.Body)
+		name := ""
+		for in.Scan() {
+			if after, ok := strings.CutPrefix(in.Text(), "event: "); ok {
+				name = after
+			} else if data, ok := strings.CutPrefix(in.Text(), "data: "); ok {
+				events <- name + " " + data
+			}
+		}
+	}()
+	next := func(want string) {
+		t.Helper()
+		for deadline := time.After(10 * time.Second); ; {
+			select {
+			case e := <-events:
+				if strings.Contains(e, want) {
+					return
+				}
+			case <-deadline:
+				t.Fatalf("no event %s", want)
+			}
+		}
+	}
+	next(`groups [{`)
+	done := v.change(path, `{"id":"%s","cells":[{"row":2,"column":4,"text":"2025","was":"25"}]}`)
+	next(fmt.Sprintf(`version {"version":%d`, done.Version))
+	next(`counts {"all":4`)
+}
+
+// Rows that the filing service refused come with its reason.
+func TestGridRefused(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422})
+	path, body := v.sheet("a.csv", "Company ID,User Email,Filing State,Filing Year\ncomp_1,a@example.com,DE,2026\n")
+	batch := v.submit(path, body)
+	w := &walk{testSite: s}
+	w.drain()
+	v.post("/batches/" + batch + "/correct")
+	uploads, err := s.Ledger.Uploads().List(t.Context())
+	s.must(err)
+	page := v.grid("/sheets/"+uploads[0].ID, "")
+	if len(page.Rows) != 1 || len(page.Rows[0].Problems) != 1 ||
+		page.Rows[0].Problems[0].Rule != "row.refused-before" || page.Counts.Warnings != 1 {
+		t.Fatalf("%+v", page.Rows)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
-	"bulkfiling/internal/ledger"
 )
 
 // listedChange is a change as the list of them shows it.
@@ -156,48 +154,4 @@ func (e *gridEditor) conflict(cell changedCell, to *string) {
 		}
 	}
 	e.conflicts = append(e.conflicts, c)
-}
-
-// changed notes that an upload was changed: what was prepared of it is dropped,
-// and it is prepared again once nothing was changed for a moment.
-func (p *prepareQueue) changed(upload, batch string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if batch != "" {
-		p.running.Go(func() {
-			if err := p.site.Ledger.Uploads().DropPrepared(p.ctx, batch); err != nil && p.ctx.Err() == nil {
-				p.site.Log.Warn("dropping a prepared batch failed", "batch", batch, "err", err)
-			}
-		})
-	}
-	if t := p.resting[upload]; t != nil {
-		t.Stop()
-	}
-	p.resting[upload] = time.AfterFunc(restsFor, func() { p.rested(upload) })
-}
-
-// restsFor is how long an upload is not changed before it is prepared again.
-const restsFor = time.Second
-
-func (p *prepareQueue) rested(upload string) {
-	p.mu.Lock()
-	delete(p.resting, upload)
-	p.mu.Unlock()
-	if p.ctx.Err() != nil {
-		return
-	}
-	u, err := p.site.Ledger.Uploads().Find(p.ctx, upload)
-	if err == nil {
-		p.prepare(u)
-	}
-}
-
-// current is the preparation of an upload that runs or has failed; nil for none.
-func (p *prepareQueue) current(u ledger.Upload) *preparation {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if now := p.of[u.ID]; now != nil && now.version == u.Version {
-		return now
-	}
-	return nil
 }

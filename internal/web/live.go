@@ -111,6 +111,13 @@ func (st *stream) now() (snapshot, int, <-chan struct{}) {
 // live streams snapshots to a browser until one of them ends. A browser that has
 // lost its connection reconnects, and is sent the whole.
 func (s *Site) live(v *request, name string, look func(context.Context) (snapshot, error)) error {
+	sender := snapshotSender{w: v.w}
+	return s.stream(v, name, look, sender.send)
+}
+
+// stream is live for snapshots that send puts into events; n counts them.
+func (s *Site) stream(v *request, name string, look func(context.Context) (snapshot, error),
+	send func(g snapshot, n int)) error {
 	seat, stand := s.watched.take(v.session.Account.ID)
 	if seat == nil {
 		return errWatched
@@ -133,10 +140,9 @@ func (s *Site) live(v *request, name string, look func(context.Context) (snapsho
 	beat, check := time.NewTicker(beatEvery), time.NewTicker(checkEvery)
 	defer beat.Stop()
 	defer check.Stop()
-	sender := snapshotSender{w: v.w}
 	for {
 		g, n, changed := st.now()
-		sender.send(g, n)
+		send(g, n)
 		if out.Flush() != nil || g.Gone {
 			return nil
 		}

@@ -72,6 +72,7 @@ type prepareQueue struct {
 	mu      sync.Mutex
 	of      map[string]*preparation // by upload
 	resting map[string]*time.Timer  // uploads that were changed a moment ago
+	asked   map[string]*askedRecords
 	surveys map[string]*importer.Survey
 }
 
@@ -84,7 +85,9 @@ type preparation struct {
 	looked  atomic.Int64
 	toLook  atomic.Int64
 	done    chan struct{}
-	err     error // once it is done
+	err     error           // once it is done
+	ctx     context.Context // of the look-ups: they end when the upload is changed
+	cancel  context.CancelFunc
 }
 
 // stage is how far it has come.
@@ -108,6 +111,7 @@ func newPrepareQueue(s *Site) *prepareQueue {
 		room:    make(chan struct{}, readAtOnce),
 		of:      make(map[string]*preparation),
 		resting: make(map[string]*time.Timer),
+		asked:   make(map[string]*askedRecords),
 		surveys: make(map[string]*importer.Survey),
 	}
 }
@@ -137,18 +141,29 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 		return nil
 	}
 	now := &preparation{version: u.Version, done: make(chan struct{})}
+	now.ctx, now.cancel = context.WithCancel(p.ctx)
 	now.stage.Store(stageWaits)
 	p.of[u.ID] = now
 	p.running.Go(func() {
+		defer now.cancel()
 		now.err = p.do(p.ctx, u, now)
 		close(now.done)
 		if now.err == nil {
-			p.forget(u.ID)
+			p.end(u.ID, now)
 		} else if p.ctx.Err() == nil {
 			p.site.Log.Warn("preparation failed", "upload", u.ID, "err", now.err)
 		}
 	})
 	return now
+}
+
+// end forgets a preparation, unless a later one has begun.
+func (p *prepareQueue) end(id string, now *preparation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of[id] == now {
+		delete(p.of, id)
+	}
 }
 
 // forget lets an upload be prepared again.
@@ -179,15 +194,21 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 		now.looked.Store(int64(done))
 		now.toLook.Store(int64(total))
 	}
-	q := p.site.quote(ctx, batch, lookedUp, func(s stage) { now.stage.Store(s) })
+	records := p.recordsOf(u.ID)
+	q := p.site.quote(now.ctx, batch, &lookups{records, lookedUp}, func(s stage) { now.stage.Store(s) })
+	records.flush()
 	q.Notes = append(notes, q.Standing...)
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if now.ctx.Err() != nil { // it was changed meanwhile
+		return p.site.Ledger.Uploads().DropPrepared(ctx, batch)
 	}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return fmt.Errorf("keep the quote: %w", err)
 	}
+	p.site.drafts.recall(ctx, u.ID)
 	err = p.site.Ledger.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
 		// It was changed or deleted in the meantime: no one needs this version.
@@ -282,19 +303,23 @@ func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 	return err
 }
 
+// lookups say how companies are looked up.
+type lookups struct {
+	records  *askedRecords
+	lookedUp func(done, total int) // gets the progress
+}
+
 // quote calculates what a prepared batch will cost. A failure is part of the
-// result, in Problem. With lookedUp, companies are looked up first; lookedUp gets
-// the progress.
-func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, total int), at func(stage)) quoted {
+// result, in Problem. With look-ups, companies are looked up first.
+func (s *Site) quote(ctx context.Context, batch string, l *lookups, at func(stage)) quoted {
 	q := quoted{At: time.Now().UTC(), Form: quoteForm}
-	if err := s.fillQuote(ctx, &q, batch, lookedUp, at); err != nil {
+	if err := s.fillQuote(ctx, &q, batch, l, at); err != nil {
 		q.Problem = err.Error()
 	}
 	return q
 }
 
-func (s *Site) fillQuote(ctx context.Context, q *quoted, batch string, lookedUp func(done, total int),
-	at func(stage)) error {
+func (s *Site) fillQuote(ctx context.Context, q *quoted, batch string, l *lookups, at func(stage)) error {
 	counts, err := s.Ledger.Counts(ctx, batch)
 	if err != nil {
 		return err
@@ -304,8 +329,8 @@ func (s *Site) fillQuote(ctx context.Context, q *quoted, batch string, lookedUp 
 		if err != nil {
 			return err
 		}
-		if lookedUp != nil {
-			if err := s.lookUpCompanies(ctx, batch, lookedUp); err != nil {
+		if l != nil {
+			if err := s.lookUpCompanies(ctx, batch, l); err != nil {
 				return err
 			}
 		}
@@ -331,16 +356,19 @@ func (s *Site) fillQuote(ctx context.Context, q *quoted, batch string, lookedUp 
 }
 
 // lookUpCompanies looks up the companies of a batch, and compares their rows
-// with what the filing service has of them.
-func (s *Site) lookUpCompanies(ctx context.Context, batch string, lookedUp func(done, total int)) error {
+// with what the filing service has of them. What was asked a moment ago for the
+// same upload is not asked again.
+func (s *Site) lookUpCompanies(ctx context.Context, batch string, l *lookups) error {
 	client, err := s.Service()
 	if err != nil {
 		return err
 	}
-	if err := jobs.LookUp(ctx, client, s.Ledger, s.Throttle, s.Concurrency, batch, lookedUp); err != nil {
+	l.records.use(client)
+	// The records wait for the throttle where they ask.
+	if err := jobs.LookUp(ctx, l.records, s.Ledger, nil, s.Concurrency, batch, l.lookedUp); err != nil {
 		return err
 	}
-	_, err = jobs.Compare(ctx, client, s.Ledger, s.Throttle, s.Concurrency, batch, false)
+	_, err = jobs.Compare(ctx, l.records, s.Ledger, nil, s.Concurrency, batch, false)
 	return err
 }
 

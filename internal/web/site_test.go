@@ -612,9 +612,14 @@ func TestTheWayOfASheet(t *testing.T) {
 	v.wants(body, "Needs attention")
 	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-3-3", "2026")
 	body = v.prepared(path, body)
-	if status, _ := v.post(path+"/edits", "version", version, "cell-3-3", "2027"); status != http.StatusConflict {
-		t.Errorf("a correction of an older version: %d", status)
+	_, late := v.post(path+"/edits", "version", version, "cell-3-3", "2027", "was-cell-3-3", "26")
+	v.wants(late, "Not saved: D3")
+	if _, wrong := v.post(path+"/edits", "cell-3-3", "27", "was-cell-3-3", "2026"); !strings.Contains(wrong,
+		"1 cell saved, still an error.") {
+		t.Errorf("a wrong correction:\n%s", wrong)
 	}
+	_, body = v.post(path+"/edits", "cell-3-3", "2026", "was-cell-3-3", "27")
+	body = v.prepared(path, body)
 	if status, _ := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan",
 		"0000"); status != http.StatusOK {
 		t.Errorf("another plan: %d", status)

@@ -294,6 +294,7 @@ func (s *Site) quoteAgain(v *request) error {
 		return err
 	}
 	s.queue.forget(u.ID)
+	s.queue.forgetRecords(u.ID)
 	if u.Batch != "" {
 		if err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil); err != nil {
 			return err
