@@ -140,7 +140,7 @@ func savedText(saved, wrong int, conflicts []gridConflict) (kind, said string) {
 			names = append(names, cmp.Or(c.Cell, fmt.Sprintf("row %d", c.Row)))
 		}
 		kind = "warn"
-		parts = append(parts, fmt.Sprintf("Not saved: %s, because %s changed the same %s meanwhile. Check the new values.",
+		parts = append(parts, fmt.Sprintf("Not saved: %s, because %s changed the same %s. Check the new values.",
 			text.FirstOf(names, 10), conflicts[0].By, map[bool]string{true: "cell", false: "cells"}[n == 1]))
 	}
 	return kind, strings.Join(append(parts, "Your own file does not change."), " ")
