@@ -63,7 +63,7 @@ func TestXLS(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if got := fmt.Sprint(f.Format(), f.Sheets(),
-			f.Notes()); got != `xls [{Clients true} {Old false}] [Hidden sheets: "Old". `+
+			f.Notes()); got != `xls[{Clients true} {Old false}] [Hidden sheets: "Old". `+
 			`Sheets without cells (charts, dialogs, macros) were left out: "Chart".]` {
 			t.Errorf("%s: %s", name, got)
 		}
