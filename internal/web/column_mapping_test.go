@@ -272,3 +272,28 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 		t.Error("an approver is asked what the columns are")
 	}
 }
+
+// Rows are a grid for browsers with script, and a form for whoever asks for it.
+func TestGridOrForm(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	const content = "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,26\n"
+	path, body := v.sheet("a.csv", content)
+	const grid, form = `data-grid="`, `name="cell-2-3"`
+	v.wants(body, grid, "<noscript>", form, "slick.grid.js")
+	isForm := func(path string, want bool) {
+		t.Helper()
+		if body := v.page(path); strings.Contains(body, grid) == want || !strings.Contains(body, form) {
+			t.Errorf("%s: the grid is there, or the form is not\n%s", path, body)
+		}
+	}
+	isForm(path+"?view=list", true) // of this upload alone
+	isForm(path, true)
+	other, _ := v.sheet("b.csv", strings.Replace(content, "comp_1", "comp_2", 1))
+	isForm(other, false)
+	isForm(other+"?view=form", true) // from now on
+	isForm(path, true)
+	isForm(other, true)
+	isForm(other+"?view=grid", false)
+	isForm(other, false)
+}

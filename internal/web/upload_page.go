@@ -80,12 +80,16 @@ func (v *request) chooseView(p *sheetPage) {
 	case "form":
 		v.setCookie(viewCookie, "form", 365*24*time.Hour)
 		return
+	case "list": // what is too large for the grid
+		v.setCookie(viewCookie, p.Upload.ID, 24*time.Hour)
+		return
 	case "grid":
 		v.setCookie(viewCookie, "", -1)
 	case "cost":
 		return
 	default:
-		if c, err := v.r.Cookie(v.site.cookieName(viewCookie)); err == nil && c.Value == "form" {
+		c, err := v.r.Cookie(v.site.cookieName(viewCookie))
+		if err == nil && (c.Value == "form" || c.Value == p.Upload.ID) {
 			return
 		}
 	}

@@ -977,7 +977,7 @@ function Fix(root, small = false) {
       await rows.open(place?.view ?? { show: "errors" });
       if (!place && !rows.counts.errors) await rows.open({ show: rows.counts.warnings ? "warnings" : "all" });
     } catch (error) {
-      if (error.status === 413) location.replace(root.dataset.form); // too many rows for the table
+      if (error instanceof Refusal && !error.signIn) location.replace("?view=list"); // too large for the table
       else rows.failed(error);
       if (!(error instanceof Refusal)) setTimeout(start, 2000);
       return;
