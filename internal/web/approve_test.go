@@ -136,6 +136,9 @@ func TestTheApprovalPage(t *testing.T) {
 	if n := strings.Count(body, `"primary`) + strings.Count(body, ` primary"`); n != 1 {
 		t.Errorf("%d primary buttons", n)
 	}
+	if strings.Contains(body, " due .") {
+		t.Error("a due date that is not known is said to be one")
+	}
 	if text := elements.ReplaceAllString(body, " "); !strings.Contains(text, "submitted 2 orders, "+q.Total.String()) {
 		t.Errorf("no history on\n%s", text)
 	}
