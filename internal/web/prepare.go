@@ -90,6 +90,12 @@ type preparation struct {
 	cancel  context.CancelFunc
 }
 
+func newPreparation(ctx context.Context, version int) *preparation {
+	now := &preparation{version: version, done: make(chan struct{})}
+	now.ctx, now.cancel = context.WithCancel(ctx)
+	return now
+}
+
 // stage is how far it has come.
 type stage string
 
@@ -140,8 +146,7 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 	if p.ctx.Err() != nil {
 		return nil
 	}
-	now := &preparation{version: u.Version, done: make(chan struct{})}
-	now.ctx, now.cancel = context.WithCancel(p.ctx)
+	now := newPreparation(p.ctx, u.Version)
 	now.stage.Store(stageWaits)
 	p.of[u.ID] = now
 	p.running.Go(func() {

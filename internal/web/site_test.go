@@ -741,7 +741,7 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	u, err := s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"}, strings.NewReader(content))
 	s.must(err)
 	s.must(s.changeReading(ctx, u, reading{User: "bob@example.com"}))
-	now := &preparation{done: make(chan struct{})}
+	now := newPreparation(ctx, u.Version)
 	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
