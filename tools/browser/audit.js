@@ -29,7 +29,7 @@
       }
     }
   }
-  for (const e of all("[style], [onclick], body script:not([src])")) if (!e.closest("svg")) wrong.push(`inline: ${show(e)}`);
+  for (const e of all("[style], [onclick], body script:not([src])")) if (!e.closest("svg, .fix-table") && e.id !== "fix") wrong.push(`inline: ${show(e)}`); // the grid's script places its cells
   for (const e of all("table")) if (seen(e) && !e.querySelector("th")) wrong.push(`a table without headers: ${show(e)}`);
   let level = 0;
   for (const e of all("main h1, main h2, main h3, main h4").filter(seen)) {
