@@ -42,11 +42,7 @@ func TestBrowserOpens(t *testing.T) {
 			t.Parallel()
 			home, bin := t.TempDir(), t.TempDir()
 			opened := filepath.Join(home, "opened")
-			script := "#!/bin/sh\necho \"$1\" > " + opened + ".part\ncat \"$1\" >> " + opened + ".part\nmv " + opened +
-				".part " + opened + "\n"
-			if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			writeOpener(t, bin, opened)
 			cmd := &exec.Cmd{
 				Path: self,
 				Args: append([]string{"importer"}, c.args...),
@@ -54,44 +50,19 @@ func TestBrowserOpens(t *testing.T) {
 			}
 			said := &asked{question: []byte("The page"), seen: make(chan struct{})}
 			if c.terminal {
-				keyboard, terminal, err := openTerminal()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer keyboard.Close()
-				defer terminal.Close()
-				cmd.Stdout = terminal
-				go func() { _, _ = io.Copy(said, keyboard) }()
+				cmd.Stdout = terminalTo(t, said)
 			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = cmd.Process.Kill() }() // it may have ended
-			var link string
-			for end := time.Now().Add(patience); c.opens && link == ""; time.Sleep(10 * time.Millisecond) {
-				content, err := os.ReadFile(opened)
-				if err == nil {
-					link = regexp.MustCompile(`http://[^"]+/enter\?ticket=[^"]+`).FindString(string(content))
-					if first, _, _ := strings.Cut(string(content), "\n"); link == "" || strings.Contains(first, "ticket") {
-						t.Fatalf("opened: %s", content)
-					}
-				}
-				if time.Now().After(end) {
-					t.Fatalf("no browser was opened\n%s", said.text())
-				}
-			}
-			if c.opens {
-				answer, err := http.Get(link)
-				if err != nil || answer.StatusCode != http.StatusOK {
-					t.Fatalf("%v, %v", answer, err)
-				}
-				answer.Body.Close()
-			} else {
-				if c.terminal {
-					<-said.seen
-				} else {
-					awaitLink(t, home)
-				}
+			switch {
+			case c.opens:
+				followOpened(t, opened)
+			case c.terminal:
+				<-said.seen
+			default:
+				awaitLink(t, home)
 			}
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
@@ -120,4 +91,49 @@ func awaitLink(t *testing.T, home string) {
 		}
 	}
 	t.Fatal("serve has not started")
+}
+
+// writeOpener writes a command that keeps what it is to open, and its argument above.
+func writeOpener(t *testing.T, bin, opened string) {
+	t.Helper()
+	part := opened + ".part"
+	script := "#!/bin/sh\necho \"$1\" > " + part + "\ncat \"$1\" >> " + part + "\nmv " + part + " " + opened + "\n"
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// terminalTo is a terminal whose output goes to w.
+func terminalTo(t *testing.T, w io.Writer) *os.File {
+	t.Helper()
+	keyboard, terminal, err := openTerminal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { keyboard.Close(); terminal.Close() })
+	go func() { _, _ = io.Copy(w, keyboard) }()
+	return terminal
+}
+
+// followOpened opens the link in what a browser was opened with.
+func followOpened(t *testing.T, opened string) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		content, err := os.ReadFile(opened)
+		if err != nil {
+			continue
+		}
+		argument, _, _ := strings.Cut(string(content), "\n")
+		link := regexp.MustCompile(`http://[^"]+/enter\?ticket=[^"]+`).FindString(string(content))
+		if link == "" || strings.Contains(argument, "ticket") {
+			t.Fatalf("opened: %s", content)
+		}
+		answer, err := http.Get(link)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%v, %v", answer, err)
+		}
+		answer.Body.Close()
+		return
+	}
+	t.Fatal("no browser was opened")
 }

@@ -69,7 +69,10 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 		return invitation{}, err
 	}
 	if account.HasPassword { // a link would only reset it
-		return invitation{text: fmt.Sprintf("The page is at %s/. Sign in as %s", base, account.Name), page: base + "/"}, nil
+		return invitation{
+			text: fmt.Sprintf("The page is at %s/. Sign in as %s", base, account.Name),
+			page: base + "/",
+		}, nil
 	}
 	secret, err := p.ledger.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name,
 		"by importer serve, for "+firstLinkLife.String()), account.ID, firstLinkLife)

@@ -220,14 +220,9 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener 
 	log *slog.Logger) error {
 	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
 	events, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
-	var certificates []tls.Certificate
-	scheme := "http"
-	if s.cert != "" {
-		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
-		if err != nil {
-			return fmt.Errorf("read the certificate: %w", err)
-		}
-		scheme, certificates = "https", []tls.Certificate{pair}
+	scheme, certificates, err := s.certificates()
+	if err != nil {
+		return err
 	}
 	p, err := openPage(ctx, l, s, listener.Addr(), log)
 	if err != nil {
@@ -311,6 +306,18 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener 
 		return errors.Join(err, closed)
 	}
 	return err
+}
+
+// certificates reads the certificate of serve, if it has one.
+func (s server) certificates() (scheme string, all []tls.Certificate, err error) {
+	if s.cert == "" {
+		return "http", nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(s.cert, s.key)
+	if err != nil {
+		return "", nil, fmt.Errorf("read the certificate: %w", err)
+	}
+	return "https", []tls.Certificate{pair}, nil
 }
 
 // welcome prints how to sign in, and opens the browser on a desktop.

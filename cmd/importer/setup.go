@@ -164,8 +164,12 @@ func newSampleData(ctx context.Context) (*sampleData, error) {
 	}
 	d := &sampleData{dir: dir}
 	file := filepath.Join(dir, samples.AnnualReportsName)
-	d.service = sandbox.New(sandbox.Config{OpeningBalance: sampleBalance, Latency: 20 * time.Millisecond, AutoSeed: true,
-		Seed: uint64(time.Now().UnixNano())})
+	d.service = sandbox.New(sandbox.Config{
+		OpeningBalance: sampleBalance,
+		Latency:        20 * time.Millisecond,
+		AutoSeed:       true,
+		Seed:           uint64(time.Now().UnixNano()),
+	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
 		if err = os.WriteFile(file, samples.AnnualReports, 0o600); err == nil {

@@ -13,6 +13,7 @@ import (
 // Pages are compressed for those who accept it; what is small, compressed already,
 // or a stream of events is sent as it is.
 func TestCompress(t *testing.T) {
+	const workbook = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 	page := []byte(strings.Repeat("<p>annual report</p>\n", 500))
 	for name, c := range map[string]struct {
 		kind, accept, encodings string
@@ -23,7 +24,7 @@ func TestCompress(t *testing.T) {
 		"script":         {"text/javascript; charset=utf-8", "*/*", "gzip", page, true},
 		"small page":     {"text/html", "text/html", "gzip", page[:200], false},
 		"old browser":    {"text/html", "text/html", "", page, false},
-		"workbook":       {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "*/*", "gzip", page, false},
+		"workbook":       {workbook, "*/*", "gzip", page, false},
 		"events":         {"text/event-stream", "text/event-stream", "gzip", page, false},
 		"events, unsaid": {"text/event-stream", "*/*", "gzip", page, false},
 	} {
