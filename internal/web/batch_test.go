@@ -63,12 +63,14 @@ func TestBatchPage(t *testing.T) {
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.submit(path, body)
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "clients.csv", "No worker", "No worker is running", "0 of 4 placed, 3 waiting (no worker), 1 needs attention",
+	v.wants(body, "clients.csv", "No worker", "No worker is running",
+		"0 of 4 placed, 3 waiting (no worker), 1 needs attention",
 		">Pause batch<")
 	s.place()
 	s.answered(batch)
 	body = v.soon("/batches/"+batch, "3 of 4 placed, 1 needs attention")
-	v.wants(body, "Needs attention", `class="partial"`, "&lt;script&gt;alert(1)&lt;/script&gt;", "Correct 1 row</button>", "results.xlsx",
+	v.wants(body, "Needs attention", `class="partial"`, "&lt;script&gt;alert(1)&lt;/script&gt;",
+		"Correct 1 row</button>", "results.xlsx",
 		"<b>3</b> placed")
 	if strings.Contains(body, ">Pause batch<") || strings.Contains(body, "<script>alert") {
 		t.Error("it can be paused, or a name became markup")

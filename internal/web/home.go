@@ -25,9 +25,10 @@ type homePage struct {
 	Filter    batchFilter
 	Tabs      tabs
 	Months    []month
-	Any       bool // there is a batch at all
-	Starred   bool // a cost of the table is an estimate
-	Partial   bool // a cost of the table lacks a state fee
+	Clients   []string // that there are to choose from
+	Any       bool     // there is a batch at all
+	Starred   bool     // a cost of the table is an estimate
+	Partial   bool     // a cost of the table lacks a state fee
 	Pager     pager
 	MaxUpload int64 // MiB
 }
@@ -120,6 +121,9 @@ func (s *Site) home(v *request) error {
 		return v.redirect("/setup")
 	}
 	p.Months = monthsOf(batches, p.Filter.Month)
+	if p.Clients, err = s.Ledger.Companies().Clients(v.ctx(), "", listedClients); err != nil {
+		return err
+	}
 	if err := s.listBatches(v, &p, batches); err != nil {
 		return err
 	}
@@ -142,6 +146,16 @@ func monthsOf(batches []ledger.Batch, current string) (all []month) {
 // listBatches adds the batches that the filter asks for.
 func (s *Site) listBatches(v *request, p *homePage, batches []ledger.Batch) error {
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !p.Filter.matches(b) })
+	if p.Filter.Client != "" {
+		if _, err := s.index.catchUp(v.ctx()); err != nil {
+			return err
+		}
+		of, err := s.Ledger.Companies().BatchesOfClient(v.ctx(), p.Filter.Client)
+		if err != nil {
+			return err
+		}
+		batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !of[b.ID] })
+	}
 	waits := make(map[string]bool)
 	facts, err := s.actionFacts.Get(v.ctx(), "", s.loadActionFacts)
 	if err != nil {
@@ -212,6 +226,9 @@ func (s *Site) listedBatch(v *request, b ledger.Batch, facts actionFacts) (liste
 }
 
 const batchesOnPage = 25
+
+// listedClients is how many clients the filter lists; the search finds all.
+const listedClients = 200
 
 // stack is a bar of the results of rows.
 type stack struct {

@@ -21,7 +21,8 @@ func TestHome(t *testing.T) {
 	s.place()
 	s.answered(batch)
 	body = paula.soon("/", "2 of 4 placed, 1 uncertain, 1 needs attention")
-	paula.wants(body, `<span class="n">2</span> actions needed`, "1 row needs attention", "Correct 1 row</button>", "1 uncertain order",
+	paula.wants(body, `<span class="n">2</span> actions needed`, "1 row needs attention", "Correct 1 row</button>",
+		"1 uncertain order",
 		"See orders", `<span class="badge uncertain">1 uncertain</span>`, "Charged")
 	olive := s.as(ledger.Operator)
 	_, body = olive.get("/balance") // the actions are on every page
@@ -63,8 +64,9 @@ func TestStatusOfBatches(t *testing.T) {
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.submit(path, body)
 	s.place()
-	body = v.soon("/", `<span class="badge paused">Waiting for funds</span>`)
-	v.wants(body, "3 orders wait for funds, short by about $", "Record deposit</a>", "0 of 4 placed, 1 needs attention, 3 waiting for funds")
+	v.soon("/", `<span class="badge paused">Waiting for funds</span>`)
+	body = v.soon("/", "3 orders wait for funds, short by about $")
+	v.wants(body, "Record deposit</a>", "0 of 4 placed, 1 needs attention, 3 waiting for funds")
 	c := ledger.Counts{filing.Uncertain: 2, filing.Canceled: 1}
 	b, err := s.Ledger.Batch(t.Context(), batch)
 	s.must(err)

@@ -168,6 +168,7 @@ var sections = []struct {
 	of         []string
 }{
 	{"/", "Home", []string{"/batches/", "/sheets/", "/uncertain"}},
+	{"/companies", "Companies", []string{"/companies/"}},
 	{"/seasons", "Schedules", []string{"/seasons/", "/calendar"}},
 	{"/balance", "Balance", []string{"/balance/"}},
 	{"/settings", "Settings", []string{"/settings/", "/fleet", "/audit"}},

@@ -31,6 +31,7 @@ type rowPage struct {
 	Entries    []ledger.Entry
 	More       bool   // there are more entries than are shown
 	Prev, Next string // the rows beside it; "" at an end
+	Company    string // the page of its company; "" where there is none yet
 }
 
 // fact is something that the row was read as.
@@ -127,6 +128,11 @@ func (s *Site) rowPage(v *request) error {
 		item := rowItem{Item: i, Stands: filing.IsException(i.Exception, i.FilingStatus)}
 		item.Exception, _ = filing.ExceptionOf(i.Exception)
 		p.Items = append(p.Items, item)
+	}
+	if key, err := s.Ledger.CompanyOfRow(ctx, row.ID); err != nil {
+		return err
+	} else if key != "" {
+		p.Company = companyPath(key)
 	}
 	attempts, err := s.Ledger.Attempts(ctx, row.ID)
 	if err != nil {

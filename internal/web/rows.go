@@ -323,6 +323,13 @@ func (r *listedRow) list(l listedFault) {
 // nameFields are those by which a person knows a company, the best first.
 var nameFields = []string{"company.legalName", "companyId"}
 
+// Stopped reports whether a filing of the row stopped with an exception.
+func (r listedRow) Stopped() bool {
+	return slices.ContainsFunc(r.Items, func(i ledger.Item) bool {
+		return filing.IsException(i.Exception, i.FilingStatus)
+	})
+}
+
 // HasPlaces reports whether there is a cell at which the row can be corrected.
 func (r listedRow) HasPlaces() bool { return len(r.Faulty())+len(r.Absent)+len(r.Listed) > 0 }
 

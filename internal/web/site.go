@@ -82,6 +82,7 @@ type Site struct {
 	summaries   *summaryCache
 	traces      *traces
 	meters      meters
+	index       *searchIndex
 	actionFacts *cache.Cache[string, actionFacts]
 	checked     checkedServices
 }
@@ -102,6 +103,7 @@ func New(c Config) *Site {
 	}
 	s.queue = newPrepareQueue(s)
 	s.drafts = newDraftCache(s)
+	s.index = &searchIndex{site: s}
 	s.routes = s.mux()
 	s.handler = network.Compress(s.guard(s.routes))
 	s.Ledger.AuditLog().OnRecord(s.logAct)

@@ -69,6 +69,8 @@ var functions = template.FuncMap{
 	"roles":        func() []ledger.Role { return ledger.Roles },
 	"once":         onceField,
 	"short":        shortCost,
+	"companyPath":  companyPath,
+	"clientPath":   clientPath,
 	"event":        eventName,
 	"join":         strings.Join,
 	"add":          func(a, b int) int { return a + b },

@@ -1,0 +1,171 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+	"bulkfiling/internal/text"
+)
+
+var searchRoutes = []route{
+	{pattern: "GET /search", may: viewer, serve: (*Site).search},
+}
+
+// searchPage is what was found, by kind.
+type searchPage struct {
+	Search    string
+	Companies []ledger.ListedCompany
+	Clients   []string
+	Orders    []foundRow
+	Batches   []ledger.Batch
+	Uploads   []ledger.Upload
+	More      bool // there are more companies
+	Indexing  int  // rows that are not in the search yet
+}
+
+// foundRow is a row that was found by its order.
+type foundRow struct {
+	ledger.Row
+	File, Name, Text string
+}
+
+const (
+	foundCompanies = 50
+	foundOthers    = 20
+)
+
+// Nothing reports whether nothing was found.
+func (p *searchPage) Nothing() bool {
+	return len(p.Companies)+len(p.Clients)+len(p.Orders)+len(p.Batches)+len(p.Uploads) == 0
+}
+
+// search finds companies, clients, orders, batches and uploads.
+func (s *Site) search(v *request) error {
+	ctx := v.ctx()
+	p := &searchPage{Search: strings.TrimSpace(shortened(v.r.URL.Query().Get("q"), 200))}
+	var err error
+	if p.Indexing, err = s.index.catchUp(ctx); err != nil {
+		return err
+	}
+	if p.Search == "" {
+		return v.show("search.html", "Search", p)
+	}
+	companies := s.Ledger.Companies()
+	if p.Companies, err = companies.Search(ctx, p.Search, foundCompanies+1); err != nil {
+		return err
+	}
+	if p.More = len(p.Companies) > foundCompanies; p.More {
+		p.Companies = p.Companies[:foundCompanies]
+	}
+	if p.Clients, err = companies.Clients(ctx, p.Search, foundOthers); err != nil {
+		return err
+	}
+	if p.Orders, err = s.foundOrders(ctx, p.Search); err != nil {
+		return err
+	}
+	batches, err := s.Ledger.Batches(ctx)
+	if err != nil {
+		return err
+	}
+	f := batchFilter{Search: p.Search}
+	for _, b := range batches {
+		if b.Open && !b.Applied() && f.matches(b) && len(p.Batches) < foundOthers {
+			p.Batches = append(p.Batches, b)
+		}
+	}
+	uploads, err := s.Ledger.Uploads().List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range uploads {
+		if strings.Contains(strings.ToLower(u.File), strings.ToLower(p.Search)) && len(p.Uploads) < foundOthers {
+			p.Uploads = append(p.Uploads, u)
+		}
+	}
+	return v.show("search.html", "Search: "+p.Search, p)
+}
+
+// foundOrders lists the rows that have the order.
+func (s *Site) foundOrders(ctx context.Context, order string) (all []foundRow, err error) {
+	rows, err := s.Ledger.RowsWithOrder(ctx, order)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	names, err := s.Ledger.CompanyNames(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		b, err := s.Ledger.Batch(ctx, r.Batch)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, foundRow{Row: r, File: b.File, Name: names[r.ID], Text: text.Line(report.Message(&r))})
+	}
+	return all, nil
+}
+
+// companyPath is the address of the page of a company.
+func companyPath(key string) string { return "/companies/" + url.PathEscape(key) }
+
+// clientPath is the address of the batches of a client.
+func clientPath(name string) string { return "/?" + url.Values{"client": {name}}.Encode() + "#batches" }
+
+// searchIndex adds submitted rows to the search: a little with each search, and the
+// rest behind it.
+type searchIndex struct {
+	site *Site
+	mu   sync.Mutex
+	busy bool
+	over time.Time // when nothing was left last
+}
+
+// A search waits this long for the index; a search a moment later does not ask
+// again.
+const (
+	indexWithin = 50 * time.Millisecond
+	indexEvery  = time.Second
+)
+
+// catchUp adds what is left to the search and returns how many rows are still to
+// come.
+func (x *searchIndex) catchUp(ctx context.Context) (left int, err error) {
+	x.mu.Lock()
+	idle := !x.busy && time.Since(x.over) >= indexEvery
+	x.busy = x.busy || idle
+	x.mu.Unlock()
+	if idle {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			x.run(x.site.broadcaster.ctx)
+		}()
+		select {
+		case <-done:
+		case <-time.After(indexWithin):
+		case <-ctx.Done():
+		}
+	}
+	return x.site.Ledger.Companies().Indexing(ctx)
+}
+
+// run adds all that is left.
+func (x *searchIndex) run(ctx context.Context) {
+	defer func() {
+		x.mu.Lock()
+		x.busy, x.over = false, time.Now()
+		x.mu.Unlock()
+	}()
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = x.site.Ledger.Companies().IndexRows(ctx); err != nil && ctx.Err() == nil {
+			x.site.Log.Warn("adding rows to the search failed", "err", err)
+			return
+		}
+	}
+}
