@@ -9,6 +9,7 @@ import (
 
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
 )
 
 func (a *app) balanceCommand() *cobra.Command {
@@ -17,8 +18,11 @@ func (a *app) balanceCommand() *cobra.Command {
 		Use:   "balance",
 		Short: "Show the recorded balance and its entries",
 		Long: `balance shows the prepaid balance as the ledger records it, and checks it:
-available = deposits + adjustments - posted - reserved. The filing service does not
-report its balance, so the recorded balance is as right as the recorded deposits.`,
+available = deposits + adjustments - charged - reserved. The filing service does not
+report its balance, so the recorded balance is as right as the recorded deposits.
+
+Each entry has its sign and the balance after it. A charge changes nothing: its
+amount was subtracted when it was reserved.`,
 		Example: "  importer balance\n  importer balance --last 0",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -39,14 +43,20 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if err != nil {
 		return err
 	}
-	var entries []ledger.Entry
+	type entry struct {
+		ledger.Entry
+		after money.Cents
+	}
+	var entries []entry
+	var after money.Cents
 	total := 0
 	for e, err := range l.Entries().All(c.Context()) {
 		if err != nil {
 			return err
 		}
 		total++
-		entries = append(entries, e)
+		after += e.Effect()
+		entries = append(entries, entry{e, after})
 		if last > 0 && len(entries) > last {
 			entries = entries[1:]
 		}
@@ -56,7 +66,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 		name   string
 		amount money.Cents
 	}{
-		{"deposits", book.Deposits}, {"adjustments", book.Adjustments}, {"posted", -book.Posted},
+		{"deposits", book.Deposits}, {"adjustments", book.Adjustments}, {"charged", -book.Posted},
 		{"reserved", -book.Reserved}, {"available", book.Available()},
 	} {
 		text := line.amount.Dollars()
@@ -86,7 +96,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	}
 	if book.Unsure() {
 		fmt.Fprintln(
-			a.out, "\nSome state fees are not known, so the true cost is higher than posted. To adjust the "+
+			a.out, "\nSome state fees are not known, so the true cost is higher than charged. To adjust the "+
 				"balance:\n  "+
 				"importer deposit --adjust AMOUNT")
 	}
@@ -95,13 +105,22 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	}
 	fmt.Fprintf(a.out, "\nThe last %d of %d entries:\n", len(entries), total)
 	table = newTable(a.out)
+	fmt.Fprintf(table, "TIME\tENTRY\t%12s\t%12s\tABOUT\n", "AMOUNT", "BALANCE")
 	for _, e := range entries {
 		what := e.Note
 		if e.Batch != "" {
 			what = fmt.Sprintf("row %d of batch %s  %s", e.Number, e.Batch, e.Note)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%12s\t%s\n", localTimeSeconds(e.At), e.Kind,
-			e.Amount.Dollars(), what)
+		amount := e.Effect().Dollars()
+		if e.Kind == ledger.Posted {
+			amount = "(" + e.Amount.Dollars() + ")" // it was subtracted when it was reserved
+		}
+		balance := e.after.Dollars()
+		if !book.Declared {
+			balance = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%12s\t%12s\t%s\n", localTimeSeconds(e.At), report.EntryText(e.Kind), amount,
+			balance, what)
 	}
 	return table.Flush()
 }
@@ -115,6 +134,10 @@ func (a *app) depositCommand() *cobra.Command {
 		Long: `deposit records a top-up that you made at the filing service. After the first
 deposit, orders are only sent if the recorded balance covers them. Rows that wait
 for funds are tried again.
+
+The first deposit also pays for the orders that were placed before it: what they
+were charged is subtracted from it. Record everything that was ever paid in, or
+record the present balance and correct the difference with --adjust.
 
 --adjust corrects the recorded balance, up or down, to agree with the filing
 service. An adjustment before the first deposit counts from that deposit on.`,

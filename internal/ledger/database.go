@@ -65,6 +65,8 @@ type (
 	Approvals struct{ *database }
 	// AuditLog is what people did.
 	AuditLog struct{ *database }
+	// Calendars are the secret addresses of due dates, and the firm's time zone.
+	Calendars struct{ *database }
 	// Companies are the companies and users that the filing service has on record,
 	// by the references that rows use.
 	Companies struct{ *database }
@@ -102,6 +104,9 @@ func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
 
 // AuditLog returns the AuditLog of the ledger's database.
 func (l *Ledger) AuditLog() AuditLog { return AuditLog{l.database} }
+
+// Calendars returns the Calendars of the ledger's database.
+func (l *Ledger) Calendars() Calendars { return Calendars{l.database} }
 
 // Companies returns the Companies of the ledger's database.
 func (l *Ledger) Companies() Companies { return Companies{l.database} }

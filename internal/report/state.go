@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -129,3 +130,13 @@ func (s Summary) MoneyText() string {
 	}
 	return text
 }
+
+// entryTexts are the kinds of entries of the balance: the page, the commands and
+// the CSV call each by one name.
+var entryTexts = map[ledger.EntryKind]string{
+	ledger.Deposit: "Deposit", ledger.Adjustment: "Adjustment", ledger.Reserve: "Reserved", ledger.Posted: "Charged",
+	ledger.Voided: "Released",
+}
+
+// EntryText returns the name of a kind of entry.
+func EntryText(k ledger.EntryKind) string { return cmp.Or(entryTexts[k], string(k)) }

@@ -1,12 +1,10 @@
 package web
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 
 var balanceRoutes = []route{
 	{pattern: "GET /balance", may: viewer, serve: (*Site).balance},
+	{pattern: "GET /balance.csv", may: exporter, serve: (*Site).balanceFile},
 	{pattern: "POST /balance/entries", may: operator, serve: (*Site).recordEntry},
 	{pattern: "POST /balance/ask", may: operator, serve: (*Site).askForFunds},
 }
@@ -30,7 +29,7 @@ type balancePage struct {
 	Wrong   string         // why the entries do not add up
 	Halt    string         // the fleet halt for insufficient funds
 	Against string         // that the filing service disagrees
-	Asks    time.Time      // when the filing service is asked again
+	Asking  bool           // an order is sent now, to learn whether there are funds again
 	Rows    int            // that wait to be placed
 	Queued  money.Cost     // what they take
 	Short   money.Cents    // what the balance does not cover
@@ -40,10 +39,15 @@ type balancePage struct {
 	Spans   string         // the length of one: "hour"
 	History []ledger.Funds // the newest first
 
-	Entries  []ledger.Entry
-	Declared bool // only deposits and adjustments are listed
-	Newest   string
-	Older    string
+	Filter       *balanceFilter
+	Batches      []ledger.BatchOfEntries // to choose from
+	Lines        []balanceLine           // the newest first
+	Sums         ledger.LineSums         // of all that the filter selects
+	Released     int                     // reservations that are left out
+	ShowReleased string
+	Newest       string
+	Older        string
+	CSV          string
 
 	Form entryForm
 }
@@ -60,15 +64,13 @@ type entryForm struct {
 	cents money.Cents
 }
 
-const entriesOnPage = 50
-
 func (s *Site) balance(v *request) error {
 	return s.showBalance(v, http.StatusOK, entryForm{})
 }
 
 func (s *Site) showBalance(v *request, status int, form entryForm) error {
-	ctx, ask := v.ctx(), v.r.URL.Query()
-	p := &balancePage{Form: form, Declared: ask.Get("show") == "declared"}
+	ctx := v.ctx()
+	p := &balancePage{Form: form}
 	var err error
 	if p.Book, err = s.Ledger.Balance(ctx); err != nil {
 		return err
@@ -83,7 +85,8 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 		return err
 	}
 	if halt.Reason == filing.HaltFunds {
-		p.Halt, p.Asks, p.Against = jobs.FleetHold(halt).Text, halt.Until, report.DisagreeText(halt, p.Book)
+		p.Halt, p.Against = jobs.FleetHold(halt).Text, report.DisagreeText(halt, p.Book)
+		p.Asking = !halt.Until.After(s.Ledger.Now())
 	}
 	if p.Rows, p.Queued, err = s.Ledger.Backlog(ctx); err != nil {
 		return err
@@ -94,22 +97,11 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 			return err
 		}
 	}
-	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
-	p.Entries, err = s.Ledger.Entries().List(ctx,
-		ledger.EntryQuery{Declared: p.Declared, Before: before, Limit: entriesOnPage + 1})
-	if err != nil {
+	if err := s.loadLines(v, p); err != nil {
 		return err
 	}
-	list := "/balance?"
-	if p.Declared {
-		list += "show=declared&"
-	}
-	if len(p.Entries) > entriesOnPage {
-		p.Entries = p.Entries[:entriesOnPage]
-		p.Older = list + "before=" + strconv.FormatInt(p.Entries[entriesOnPage-1].ID, 10) + "#entries"
-	}
-	if before > 0 {
-		p.Newest = strings.TrimRight(list, "?&") + "#entries"
+	if p.Filter.FromError+p.Filter.ToError != "" {
+		status = http.StatusUnprocessableEntity
 	}
 	return v.showStatus(status, "balance.html", "Balance", p)
 }
@@ -193,13 +185,14 @@ type plotPath struct{ Class, D string }
 type plotKey struct{ Class, Name string }
 
 // plotFunds draws what was available, and on from now what the queued rows leave
-// of it.
+// of it: rows that it does not cover are not sent, so it ends at zero.
 func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.Cost) *plot {
 	if len(history) == 0 {
 		return nil
 	}
 	now := history[len(history)-1].Available
-	ahead := now - queued.Amount
+	covered := min(queued.Amount, max(0, now))
+	ahead := now - covered
 	low, high := min(0, now), max(0, now)
 	for _, f := range history {
 		low, high = min(low, f.Available), max(high, f.Available)
@@ -245,8 +238,12 @@ func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.C
 		p.X = append(p.X, "queue done")
 		p.Paths = append(p.Paths, plotPath{"now", fmt.Sprintf("M%.1f 0V1000", present)},
 			plotPath{"ahead", fmt.Sprintf("M%.1f %.1fL1000 %.1f", present, y(now), y(ahead))})
-		p.Key = append(p.Key, plotKey{"ahead", "after " + count(rows, "queued row")})
-		p.Title += fmt.Sprintf(", %s after %s", leftText(ahead, queued.IsUnknown()), count(rows, "queued row"))
+		after := "after " + count(rows, "queued row")
+		if covered < queued.Amount {
+			after = "after the queued rows that it covers"
+		}
+		p.Key = append(p.Key, plotKey{"ahead", after})
+		p.Title += fmt.Sprintf(", %s %s", leftText(ahead, queued.IsUnknown()), after)
 	}
 	return p
 }
@@ -403,9 +400,16 @@ func (s *Site) fundsText(v *request) (string, error) {
 		return "It counts from the first deposit on. Until then, no order is held back.", nil
 	}
 	text := book.Available().Dollars() + " is available."
+	halt, err := s.Ledger.Fleet().Halt(v.ctx())
+	if err != nil {
+		return "", err
+	}
 	switch short := book.Missing(queued.Amount); {
 	case rows == 0:
 		text += " No rows are waiting."
+	case halt.Reason == filing.HaltFunds:
+		text += fmt.Sprintf(" One order is sent now to check the funds at the filing service. If it is accepted, the "+
+			"other queued rows follow, %s in all.", count(rows, "row"))
 	case short > 0:
 		text += fmt.Sprintf(
 			" Insufficient funds for %s; you need %s more. The rows that it covers are sent; the rest wait.",
@@ -416,13 +420,7 @@ func (s *Site) fundsText(v *request) (string, error) {
 	return text, nil
 }
 
-// entryNames are the kinds of entries in plain words.
-var entryNames = map[ledger.EntryKind]string{
-	ledger.Deposit: "Deposit", ledger.Adjustment: "Adjustment", ledger.Reserve: "Reserved", ledger.Posted: "Charged",
-	ledger.Voided: "Released",
-}
-
-func entryName(k ledger.EntryKind) string { return cmp.Or(entryNames[k], string(k)) }
+func entryName(k ledger.EntryKind) string { return report.EntryText(k) }
 
 // askForFunds sends one row now, to learn whether there are funds again.
 func (s *Site) askForFunds(v *request) error {

@@ -9,6 +9,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/schedule"
 )
 
 func (s *testSite) book() ledger.Balance {
@@ -46,8 +47,8 @@ func TestDeposit(t *testing.T) {
 	}
 	_, body = v.post("/balance/entries", "kind", "adjustment", "amount", "-0.50", "sure", "1")
 	v.wants(body, "Recorded the adjustment of -$0.50", "$2,500.00 is available")
-	_, body = v.get("/balance?show=declared")
-	v.wants(body, "-$0.50", "$2,500.50")
+	_, body = v.get("/balance?kind=declared")
+	v.wants(body, "-$0.50", "+$2,500.50", ">$2,500.00</td>")
 }
 
 // What cannot be an amount is said at its field, and what was typed stays.
@@ -186,19 +187,19 @@ func TestWarningsAreConfirmed(t *testing.T) {
 // Entries are read by pages, the newest first.
 func TestEntriesInPages(t *testing.T) {
 	s := newSite(t)
-	for i := range entriesOnPage + 5 {
+	for i := range linesOnPage + 5 {
 		s.must(s.Ledger.RecordDeposit(t.Context(), money.Cents(100+i), ""))
 	}
 	v := s.as(ledger.Approver)
 	_, body := v.get("/balance")
-	v.wants(body, "$1.54", "$1.05", "Older →")
-	if strings.Contains(body, "<form method=\"post\" action=\"/balance") || strings.Contains(body, "$1.04<") {
+	v.wants(body, "+$1.29", "+$1.05", "Older →")
+	if strings.Contains(body, "<form method=\"post\" action=\"/balance") || strings.Contains(body, "+$1.04<") {
 		t.Error("an approver may enter a deposit, or the page is too long")
 	}
 	older := strings.ReplaceAll(strings.Split(strings.SplitAfter(body, `href="/balance?before=`)[1], "#")[0],
 		"&amp;", "&")
 	_, body = v.get("/balance?before=" + older)
-	v.wants(body, "$1.04", "$1.00", "Newest")
+	v.wants(body, "+$1.04", "+$1.00", "Newest")
 	if strings.Contains(body, "Older →") {
 		t.Error("there is nothing older")
 	}
@@ -242,6 +243,96 @@ func TestPlotOfFunds(t *testing.T) {
 			if strings.Contains(path.D, "NaN") || strings.Contains(path.D, "Inf") || strings.Contains(path.D, "-") {
 				t.Errorf("%s: %s", name, path.D)
 			}
+		}
+	}
+}
+
+// However often an order is tried, the page shows it as one line that opens; the
+// lines are filtered, and the CSV has what is filtered, with the same balances.
+func TestBalanceOfRetries(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer, ledger.Operator)
+	s.must(s.Ledger.RecordDeposit(t.Context(), 5000_00, "=wire"))
+	batch := v.submit(v.sheet("a.csv", someClients))
+	var first ledger.Row
+	for row, err := range s.Ledger.Rows(t.Context(), batch) {
+		if s.must(err); row.Result == filing.Ready && first.ID == 0 {
+			first = row
+		}
+	}
+	answer := func(a filing.Answer) {
+		t.Helper()
+		row, err := s.Ledger.Row(t.Context(), first.ID)
+		s.must(err)
+		begun, err := s.Ledger.Begin(t.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
+		s.must(err)
+		s.must(s.Ledger.RecordOutcome(t.Context(), ledger.Outcome{
+			Row: row.ID, Try: begun.Try, Answer: a, Cost: row.Cost, Message: "said",
+		}))
+		s.must(s.Ledger.Fleet().ProbeNow(t.Context()))
+	}
+	for range 2 {
+		answer(filing.Answer{Kind: filing.NoFunds, Status: http.StatusPaymentRequired})
+	}
+	_, body := v.get("/balance")
+	v.wants(body, "1 released reservation that charged nothing is left out", "Checking the funds")
+	if strings.Contains(body, "Tried 2 times") || strings.Contains(body, "The balance covers the queued rows") {
+		t.Errorf("it shows what changes nothing, or contradicts itself\n%s", body)
+	}
+	_, body = v.get("/balance?kind=all")
+	v.wants(body, "Tried 2 times", "Released", "+"+first.Cost.Amount.Dollars(), "row 2 of")
+	answer(filing.Answer{Kind: filing.Refused, Status: http.StatusUnprocessableEntity})
+	_, body = v.get("/balance?kind=void")
+	v.wants(body, "Tried 3 times", "1 entry")
+	_, body = v.get("/balance?kind=post")
+	v.wants(body, "No entries match")
+	if _, body = v.get("/balance?kind=all&q=no+such+company"); !strings.Contains(body, "No entries match") {
+		t.Errorf("it finds\n%s", body)
+	}
+	_, body = v.get("/balance?kind=all&batch=" + batch)
+	v.wants(body, "Tried 3 times", "1 entry")
+	status, body := v.get("/balance?from=April")
+	if v.wants(body, badDay); status != http.StatusUnprocessableEntity {
+		t.Error(status)
+	}
+	status, csv := v.get("/balance.csv?kind=all")
+	zone, err := schedule.FirmZone(t.Context(), s.Ledger)
+	s.must(err)
+	lines := strings.Split(strings.TrimSpace(csv), "\n")
+	if status != http.StatusOK || len(lines) != 3 ||
+		lines[0] != "Date,Time ("+zone.String()+"),Entry,Company,File,Row,Batch,Order IDs,Note,Tries,Amount,Balance" ||
+		!strings.Contains(lines[1], ",Deposit,,,,,,'=wire,,5000.00,5000.00") ||
+		!strings.HasSuffix(lines[2], ",3,0.00,5000.00") || !strings.Contains(lines[2], ",Released,") {
+		t.Errorf("%d\n%s", status, csv)
+	}
+	if _, csv = v.get("/balance.csv?kind=declared"); strings.Contains(csv, "Released") {
+		t.Errorf("the CSV is not filtered\n%s", csv)
+	}
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "download"})
+	if err != nil || len(acts) != 2 {
+		t.Errorf("%+v, %v", acts, err)
+	}
+}
+
+// What does not cover all queued rows is drawn down to zero, not below: the rows
+// that it does not cover are not sent.
+func TestPlotEndsAtZero(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		available, queued money.Cents
+		title             string
+	}{
+		{100_00, 80_00, "Available: $100.00 now, $20.00 after 3 queued rows"},
+		{100_00, 250_00, "Available: $100.00 now, $0.00 after the queued rows that it covers"},
+		{-5_00, 80_00, "Available: -$5.00 now, -$5.00 after the queued rows that it covers"},
+	} {
+		p := plotFunds([]ledger.Funds{{Until: now, Available: c.available}}, historySpans[0], 3,
+			money.Cost{Amount: c.queued})
+		if p.Title != c.title {
+			t.Errorf("%q, want %q", p.Title, c.title)
+		}
+		if lowest := p.Y[len(p.Y)-1]; c.available > 0 && lowest != "$0" {
+			t.Errorf("the plot of %s goes down to %s", c.available, lowest)
 		}
 	}
 }

@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/money"
+)
+
+// Effect is what an entry adds to the available balance. A charge adds nothing: it
+// was subtracted when it was reserved.
+func (e Entry) Effect() money.Cents {
+	switch e.Kind {
+	case Deposit, Adjustment, Voided:
+		return e.Amount
+	case Reserve:
+		return -e.Amount
+	}
+	return 0
+}
+
+// EntryLine is a deposit, an adjustment, or all entries of one order together:
+// however often an order was tried, it is one line, at the time of its last entry.
+// The amounts of the lines add up to the available balance.
+type EntryLine struct {
+	Last     int64     // the id of its newest entry
+	At       time.Time // of the newest
+	Since    time.Time // of the oldest
+	Kind     EntryKind // of an order: Reserve while money is reserved for it, else Posted or Voided
+	Row      int64     // 0 for a deposit or an adjustment
+	Batch    string
+	File     string // of the batch
+	Number   int
+	Note     string
+	Count    int // of entries
+	Charged  money.Cents
+	Reserved money.Cents
+	Amount   money.Cents // what it adds to the available balance
+	Balance  money.Cents // what is available after it
+}
+
+// LineQuery selects lines. The zero value selects all.
+type LineQuery struct {
+	From, To time.Time   // To is not included; zero for no bound
+	Kinds    []EntryKind // nil for all
+	Batch    string
+	Search   string // in the cells of the row or the note; or the id of its company or one of its orders
+	Before   int64  // only older lines than this one
+	Limit    int    // 0 for all
+	Oldest   bool   // the oldest first
+}
+
+// LineSums are the sums over all lines that a query selects, whatever its Before
+// and Limit.
+type LineSums struct {
+	Lines                     int
+	Charged, Reserved, Amount money.Cents
+}
+
+// selectLines has one record for each line, with the balance after it. The balance
+// is summed over all lines, before any is left out.
+const selectLines = `WITH lines AS (
+		SELECT MAX(id) AS last, MAX(at) AS at, MIN(at) AS since, MAX(row) AS row, COUNT(*) AS entries,
+			CAST(SUM(CASE kind WHEN 'deposit' THEN amount WHEN 'adjustment' THEN amount
+				WHEN 'reserve' THEN -amount WHEN 'void' THEN amount ELSE 0 END) AS BIGINT) AS amount,
+			CAST(SUM(CASE kind WHEN 'post' THEN amount ELSE 0 END) AS BIGINT) AS charged,
+			CAST(SUM(CASE kind WHEN 'reserve' THEN amount WHEN 'post' THEN -amount WHEN 'void' THEN -amount
+				ELSE 0 END) AS BIGINT) AS reserved,
+			MAX(CASE WHEN row = 0 THEN kind ELSE '' END) AS plain,
+			MAX(CASE WHEN row = 0 THEN note ELSE '' END) AS note
+		FROM entries
+		GROUP BY row, CASE WHEN row = 0 THEN id ELSE 0 END),
+	running AS (
+		SELECT lines.*, CASE WHEN plain <> '' THEN plain WHEN reserved <> 0 THEN 'reserve'
+				WHEN charged <> 0 THEN 'post' ELSE 'void' END AS kind,
+			CAST(SUM(amount) OVER (ORDER BY last) AS BIGINT) AS balance FROM lines)
+	`
+
+// condition is the query without Before and Limit.
+func (q *LineQuery) condition(d dialect) (string, []any) {
+	where, args := []string{`TRUE`}, []any{}
+	argument := func(v any) string {
+		args = append(args, v)
+		return "$" + strconv.Itoa(len(args))
+	}
+	if !q.From.IsZero() {
+		where = append(where, `e.at >= `+argument(toMillis(q.From)))
+	}
+	if !q.To.IsZero() {
+		where = append(where, `e.at < `+argument(toMillis(q.To)))
+	}
+	if q.Kinds != nil {
+		var in []string
+		for _, kind := range q.Kinds {
+			in = append(in, argument(string(kind)))
+		}
+		where = append(where, `e.kind IN (`+strings.Join(append(in, `''`), ", ")+`)`)
+	}
+	if q.Batch != "" {
+		where = append(where, `r.batch = `+argument(q.Batch))
+	}
+	if term := strings.TrimSpace(q.Search); term != "" {
+		like := argument("%" + escapeLike(inJSON(term)) + "%")
+		exact := argument(term)
+		where = append(where, `(r.cells `+d.like+` `+like+` ESCAPE '!' OR e.note `+d.like+` `+like+
+			` ESCAPE '!' OR r.company = `+exact+
+			` OR EXISTS (SELECT 1 FROM items i WHERE i.row = e.row AND e.row <> 0 AND i.order_id = `+exact+`))`)
+	}
+	return strings.Join(where, ` AND `), args
+}
+
+const fromRunning = ` FROM running e LEFT JOIN rows r ON r.id = e.row LEFT JOIN batches b ON b.id = r.batch WHERE `
+
+// Lines streams the selected lines, the newest first unless the query says Oldest.
+func (l Entries) Lines(ctx context.Context, q LineQuery) iter.Seq2[EntryLine, error] {
+	return func(yield func(EntryLine, error) bool) {
+		where, args := q.condition(l.dialect)
+		query := selectLines + `SELECT e.last, e.at, e.since, e.kind, e.row, COALESCE(r.batch, ''),
+			COALESCE(b.file, ''), COALESCE(r.number, 0), e.note, e.entries, e.charged, e.reserved, e.amount,
+			e.balance` + fromRunning + where
+		if q.Before != 0 {
+			args = append(args, q.Before)
+			query += fmt.Sprintf(` AND e.last < $%d`, len(args))
+		}
+		if query += ` ORDER BY e.last`; !q.Oldest {
+			query += ` DESC`
+		}
+		if q.Limit > 0 {
+			args = append(args, q.Limit)
+			query += fmt.Sprintf(` LIMIT $%d`, len(args))
+		}
+		fail := func(err error) { yield(EntryLine{}, fmt.Errorf("list the entries of the balance: %w", err)) }
+		rows, err := l.read.QueryContext(ctx, query, args...)
+		if err != nil {
+			fail(err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var e EntryLine
+			var at, since int64
+			if err := rows.Scan(&e.Last, &at, &since, &e.Kind, &e.Row, &e.Batch, &e.File, &e.Number, &e.Note,
+				&e.Count, &e.Charged, &e.Reserved, &e.Amount, &e.Balance); err != nil {
+				fail(err)
+				return
+			}
+			e.At, e.Since = fromMillis(at), fromMillis(since)
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			fail(err)
+		}
+	}
+}
+
+// SumLines sums the selected lines.
+func (l Entries) SumLines(ctx context.Context, q LineQuery) (LineSums, error) {
+	where, args := q.condition(l.dialect)
+	var s LineSums
+	err := l.read.QueryRowContext(ctx, selectLines+`SELECT COUNT(*), CAST(COALESCE(SUM(e.charged), 0) AS BIGINT),
+		CAST(COALESCE(SUM(e.reserved), 0) AS BIGINT), CAST(COALESCE(SUM(e.amount), 0) AS BIGINT)`+fromRunning+where,
+		args...).Scan(&s.Lines, &s.Charged, &s.Reserved, &s.Amount)
+	return s, wrap("sum the entries of the balance", err)
+}
+
+// ListOfRows lists the entries of rows, by row, the oldest first.
+func (l Entries) ListOfRows(ctx context.Context, ids []int64) (map[int64][]Entry, error) {
+	all := make(map[int64][]Entry, len(ids))
+	for some := range slices.Chunk(ids, pageSize) {
+		in, args := list(some)
+		rows, err := l.read.QueryContext(ctx,
+			`SELECT id, at, kind, amount, row, note FROM entries WHERE row IN (`+in+`) ORDER BY id`, args...)
+		err = each(rows, err, func(scan func(...any) error) error {
+			var e Entry
+			var at int64
+			if err := scan(&e.ID, &at, &e.Kind, &e.Amount, &e.Row, &e.Note); err != nil {
+				return err
+			}
+			e.At = fromMillis(at)
+			all[e.Row] = append(all[e.Row], e)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list the entries of rows: %w", err)
+		}
+	}
+	return all, nil
+}
+
+// BatchOfEntries is a batch that has entries.
+type BatchOfEntries struct {
+	ID, File string
+	At       time.Time // when it was made
+}
+
+// ListBatches lists batches that have orders with entries, the newest first.
+func (l Entries) ListBatches(ctx context.Context, limit int) ([]BatchOfEntries, error) {
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT b.id, b.file, b.created_at
+			FROM batches b
+			WHERE EXISTS (SELECT 1 FROM rows r JOIN entries e ON e.row = r.id WHERE r.batch = b.id)
+			ORDER BY b.created_at DESC, b.id
+			LIMIT $1`, limit)
+	all, err := collect(rows, err, func(scan func(...any) error) (BatchOfEntries, error) {
+		var b BatchOfEntries
+		var at int64
+		err := scan(&b.ID, &b.File, &at)
+		b.At = fromMillis(at)
+		return b, err
+	})
+	return all, wrap("list the batches of the balance", err)
+}

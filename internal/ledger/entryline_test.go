@@ -1,0 +1,179 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// lines lists the selected lines.
+func (s *store) lines(l *ledger.Ledger, q ledger.LineQuery) []ledger.EntryLine {
+	s.Helper()
+	var all []ledger.EntryLine
+	for line, err := range l.Entries().Lines(s.Context(), q) {
+		s.must(err)
+		all = append(all, line)
+	}
+	return all
+}
+
+// However often an order is tried it is one line, the lines add up to the balance,
+// to the cent, and the balance of a line is the same whatever is left out.
+func TestEntryLines(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.RecordDeposit(ctx, 500_01, "wire \"7\" of 100%"))
+		rows := s.add(l, "a", reports("a", 4)...)
+		for range 3 { // of one order
+			s.pass(time.Second)
+			s.send(l, rows[0])
+			s.answer(l, rows[0], filing.NoFunds)
+			s.must(l.Fleet().ProbeNow(ctx))
+		}
+		s.pass(2 * time.Second)
+		s.must(l.Adjust(ctx, -7, "fee of the bank"))
+		s.place(l, rows[0])
+		s.send(l, rows[1])
+		s.send(l, rows[2])
+		s.answer(l, rows[2], filing.Refused)
+		s.must(l.Audit(ctx))
+
+		all := s.lines(l, ledger.LineQuery{})
+		var got []string
+		var sum money.Cents
+		for _, e := range all {
+			got = append(got, fmt.Sprintf("%s %d %d %d", e.Kind, e.Number, e.Count, e.Amount))
+			sum += e.Amount
+		}
+		want := []string{
+			fmt.Sprintf("void %d 2 0", rows[2].Number), fmt.Sprintf("reserve %d 1 %d", rows[1].Number, -cost),
+			fmt.Sprintf("post %d 8 %d", rows[0].Number, -cost), "adjustment 0 1 -7", "deposit 0 1 50001",
+		}
+		if !slices.Equal(got, want) {
+			s.Errorf("%q, want %q", got, want)
+		}
+		book := s.book(l)
+		if sum != book.Available() || all[0].Balance != sum {
+			s.Errorf("the lines come to %s, the last balance is %s, available %s", sum, all[0].Balance,
+				book.Available())
+		}
+		for i := range all[1:] {
+			if all[i].Balance != all[i+1].Balance+all[i].Amount {
+				s.Errorf("line %d: %s is not %s plus %s", i, all[i].Balance, all[i+1].Balance, all[i].Amount)
+			}
+		}
+		if all[2].Charged != cost || all[1].Reserved != cost || all[2].Batch != "a" || all[2].Since.After(all[3].At) {
+			s.Errorf("%+v", all)
+		}
+		sums, err := l.Entries().SumLines(ctx, ledger.LineQuery{})
+		if err != nil || sums != (ledger.LineSums{Lines: 5, Charged: cost, Reserved: cost, Amount: sum}) {
+			s.Errorf("%+v, %v", sums, err)
+		}
+		for what, c := range map[string]struct {
+			q    ledger.LineQuery
+			want []int // of all
+		}{
+			"oldest first":     {ledger.LineQuery{Oldest: true, Limit: 2}, []int{4, 3}},
+			"a page":           {ledger.LineQuery{Before: all[0].Last, Limit: 2}, []int{1, 2}},
+			"the last page":    {ledger.LineQuery{Before: all[3].Last, Limit: 2}, []int{4}},
+			"the first day":    {ledger.LineQuery{To: all[4].At.Add(time.Second)}, []int{4}},
+			"since the second": {ledger.LineQuery{From: all[3].At}, []int{0, 1, 2, 3}},
+			"a kind":           {ledger.LineQuery{Kinds: []ledger.EntryKind{ledger.Posted}}, []int{2}},
+			"no kind":          {ledger.LineQuery{Kinds: []ledger.EntryKind{}}, nil},
+			"a batch":          {ledger.LineQuery{Batch: "a"}, []int{0, 1, 2}},
+			"another":          {ledger.LineQuery{Batch: "b"}, nil},
+			"a note":           {ledger.LineQuery{Search: "of 100%"}, []int{4}},
+			"no wildcard":      {ledger.LineQuery{Search: "w%e"}, nil},
+			"quotes":           {ledger.LineQuery{Search: `' OR TRUE --`}, nil},
+		} {
+			var want []ledger.EntryLine
+			for _, i := range c.want {
+				want = append(want, all[i])
+			}
+			if got := s.lines(l, c.q); !slices.Equal(got, want) {
+				s.Errorf("%s: %+v, want %+v", what, got, want)
+			}
+		}
+		tries, err := l.Entries().ListOfRows(ctx, []int64{rows[0].ID, rows[1].ID})
+		if err != nil || len(tries[rows[0].ID]) != 8 || len(tries[rows[1].ID]) != 1 ||
+			tries[rows[0].ID][0].Kind != ledger.Reserve {
+			s.Errorf("%+v, %v", tries, err)
+		}
+		batches, err := l.Entries().ListBatches(ctx, 5)
+		if err != nil || len(batches) != 1 || batches[0].ID != "a" {
+			s.Errorf("%+v, %v", batches, err)
+		}
+	})
+}
+
+// A calendar link is known by its secret alone, and ends when it is revoked or when
+// its owner may read nothing any more.
+func TestCalendarFeeds(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		ana, err := l.Accounts().Add(ctx, "ana", []ledger.Role{ledger.Approver})
+		s.must(err)
+		bob, err := l.Accounts().Add(ctx, "bob", []ledger.Role{ledger.Approver})
+		s.must(err)
+		secret, err := l.Calendars().AddFeed(ctx, ana.ID)
+		s.must(err)
+		find := func(secret string, want error) {
+			s.Helper()
+			a, err := l.Calendars().FindFeed(ctx, secret)
+			if !errors.Is(err, want) || (err == nil) != (a.ID == ana.ID) {
+				s.Errorf("%+v, %v; want %v", a, err, want)
+			}
+		}
+		find(secret, nil)
+		find("", ledger.ErrFeed)
+		find(secret[1:], ledger.ErrFeed)
+		var kept string
+		s.must(s.sql().QueryRow(`SELECT hash FROM calendar_feeds`).Scan(&kept))
+		if strings.Contains(kept, secret) {
+			s.Error("the secret is kept")
+		}
+		feeds, err := l.Calendars().ListFeeds(ctx, ana.ID)
+		if err != nil || len(feeds) != 1 || !feeds[0].UsedAt.Equal(s.clock()) {
+			s.Fatalf("%+v, %v", feeds, err)
+		}
+		if err := l.Calendars().RemoveFeed(ctx, bob.ID, feeds[0].ID); !errors.Is(err, ledger.ErrNotFound) {
+			s.Errorf("another person revoked it: %v", err)
+		}
+		s.must(l.Accounts().Change(ctx, ana.ID, ana.Roles, true))
+		find(secret, ledger.ErrFeed)
+		s.must(l.Accounts().Change(ctx, ana.ID, ana.Roles, false))
+		find(secret, nil)
+		s.must(l.Calendars().RemoveFeed(ctx, ana.ID, feeds[0].ID))
+		find(secret, ledger.ErrFeed)
+		for range 5 {
+			_, err = l.Calendars().AddFeed(ctx, ana.ID)
+			s.must(err)
+		}
+		if _, err = l.Calendars().AddFeed(ctx, ana.ID); !errors.Is(err, ledger.ErrFeeds) {
+			s.Error(err)
+		}
+	})
+}
+
+// The firm's time zone is one that exists.
+func TestFirmZone(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Calendars().SetZone(ctx, "America/Denver"))
+		for _, zone := range []string{"", "Local", "Mars", "../etc/passwd"} {
+			if err := l.Calendars().SetZone(ctx, zone); err == nil {
+				s.Errorf("%q is one", zone)
+			}
+		}
+		if zone, err := l.Calendars().Zone(ctx); err != nil || zone != "America/Denver" {
+			s.Errorf("%q, %v", zone, err)
+		}
+	})
+}
