@@ -53,6 +53,8 @@ func (f *scheduleFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
 	c.Flags().StringVar(&o.FilingYear, "filing-year", "",
 		"the filing year of rows without one: this, next, last, or four digits")
+	c.Flags().BoolVar(&o.IgnoreYear, "ignore-year", false,
+		"ignore the filing years in the company list: each run files the year of --filing-year")
 	c.Flags().StringVar(&o.User, "user", "", "the user of rows without one: an ID (user_…) or an email address")
 	c.Flags().StringVar(&o.Sheet, "sheet", "", "the sheet of the workbook to read")
 	c.Flags().StringToStringVar(&o.Map, "map", nil,
@@ -86,6 +88,9 @@ func (a *app) scheduleAddCommand() *cobra.Command {
 cron expression to file the whole list at once, or --due to file each company a
 fixed time before its own due date. "30 days before the first" files all of them 30
 days before the first due date. Rows with errors are listed; the others are filed.
+
+A schedule whose next run would file nothing is refused, with the reason. Where the
+list has a Filing Year column of an earlier year, add --ignore-year.
 
 With --due, the filing year is usually that of the due date: --filing-year this`,
 		Example: `  importer season add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
@@ -169,7 +174,22 @@ func (a *app) sayInvalid(next *schedule.Plan) {
 		count(next.Invalid.Count, "row"))))
 	for _, why := range next.Why {
 		a.say("  %s: %s", count(why.Rows, "row"), why.Text)
+		for _, name := range why.Names {
+			a.say("    %s", name)
+		}
 	}
+}
+
+// sayProblem prints what keeps the next run of a schedule from filing rows.
+func (a *app) sayProblem(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
+	if err := a.sayNext(ctx, l, s); err != nil {
+		return err
+	}
+	problem, err := schedule.New(schedule.Config{Ledger: l}).Problem(ctx, s)
+	if err == nil && problem != nil {
+		a.say("%s", a.paint.red(problem.Text))
+	}
+	return err
 }
 
 func readFile(list string) ([]byte, error) {
@@ -286,12 +306,24 @@ func (a *app) scheduleRemoveCommand() *cobra.Command {
 
 func (a *app) scheduleUpdateCommand() *cobra.Command {
 	var file string
+	var ignoreYear bool
 	c := a.oneScheduleCommand("update NAME --roster FILE",
 		"Replace the company list of a schedule and show what changes",
 		"  importer season update florida --roster companies-2.xlsx",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			if file == "" {
+			if file == "" && !ignoreYear {
 				return usage("name the company list: --roster FILE")
+			}
+			if ignoreYear {
+				var err error
+				audited := withAudit(ctx, "season-ignore-year", s.Name, "")
+				if s, err = schedule.IgnoreYear(audited, l, s); err != nil {
+					return err
+				}
+				a.say("The filing years in the company list are ignored from now on.")
+			}
+			if file == "" {
+				return a.sayProblem(ctx, l, s)
 			}
 			content, err := readFile(file)
 			if err != nil {
@@ -315,6 +347,8 @@ func (a *app) scheduleUpdateCommand() *cobra.Command {
 			return nil
 		})
 	c.Flags().StringVar(&file, "roster", "", "the new company list, read like the old one")
+	c.Flags().BoolVar(&ignoreYear, "ignore-year", false,
+		"ignore the filing years in the company list, in this list or the present one")
 	return c
 }
 

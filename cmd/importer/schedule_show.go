@@ -51,7 +51,7 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.
 		}
 		items = append(items, item{s.File, summary})
 	}
-	return list[item]{
+	err := list[item]{
 		empty:   "No schedules yet. To add one: importer season add NAME --roster FILE",
 		columns: "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH",
 		cells: func(i item) []any {
@@ -60,6 +60,14 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.
 		},
 		line: func(i item) any { return i.summary },
 	}.print(a, items, asJSON)
+	if err != nil || asJSON {
+		return err
+	}
+	problems, err := schedule.New(schedule.Config{Ledger: l}).Problems(ctx)
+	for _, p := range problems {
+		a.say("%s: %s", p.Schedule, a.paint.red(p.Text))
+	}
+	return err
 }
 
 func (a *app) scheduleShowCommand() *cobra.Command {
@@ -144,6 +152,12 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	plan, err := scheduler.NextPlan(ctx, s)
 	if err != nil || plan == nil {
 		return err
+	}
+	if problem := plan.Problem(); problem != "" {
+		fmt.Fprintf(a.out, "\n%s\n", a.paint.red(problem))
+		if plan.OtherYear > 0 {
+			fmt.Fprintf(a.out, "To ignore the filing years in the list: importer season update %s --ignore-year\n", s.Name)
+		}
 	}
 	fmt.Fprintf(a.out, "\nPlan of the next run as of today:\n%s", indent(plan.Text()))
 	return nil

@@ -93,9 +93,9 @@ func (f *Forecast) addShort(due season.Date) {
 func (f *Forecast) Lines() []string {
 	switch {
 	case f.Available == nil:
-		return []string{"available: not known, no deposit was recorded"}
+		return []string{"available: unknown, no deposit is recorded"}
 	case f.Short == 0 && *f.Available < 0:
-		return []string{"available " + f.Available.Dollars() + ": overdrawn before this, which needs nothing"}
+		return []string{"available " + f.Available.Dollars() + ": the balance is overdrawn, but this run costs nothing"}
 	case f.Short == 0:
 		return []string{"available " + f.Available.Dollars() + ": sufficient funds"}
 	}
@@ -106,7 +106,7 @@ func (f *Forecast) Lines() []string {
 		if i == text.MaxExamples {
 			return append(lines, fmt.Sprintf("  … and %d later days", len(f.ShortDue)-i))
 		}
-		lines = append(lines, fmt.Sprintf("  %d due %s", d.Rows, cmp.Or(d.Due.String(), "on a day that is not known")))
+		lines = append(lines, fmt.Sprintf("  %d due %s", d.Rows, cmp.Or(d.Due.String(), "on an unknown date")))
 	}
 	return lines
 }

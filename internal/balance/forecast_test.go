@@ -38,7 +38,7 @@ func TestForecastLines(t *testing.T) {
 	}{
 		{100_00, 0, 0, "available $100.00: sufficient funds"},
 		{0, 0, 0, "available $0.00: sufficient funds"},
-		{-5_00, 0, 5_00, "available -$5.00: overdrawn before this, which needs nothing"},
+		{-5_00, 0, 5_00, "available -$5.00: the balance is overdrawn, but this run costs nothing"},
 		{-5_00, 1, 105_00, "available -$5.00: insufficient funds, $105.00 more needed; the earliest due go " +
 			"first, 1 wait"},
 	} {

@@ -94,9 +94,9 @@ func differences(sheet, service filing.Company) []string {
 		{"formation state", string(sheet.FormationState), string(service.FormationState)},
 	} {
 		if d.sheet != "" && d.service != "" && d.sheet != d.service {
-			notes = append(notes, fmt.Sprintf("the spreadsheet has the %s %s, the filing service has %s, which counts",
-				d.what,
-				d.sheet, d.service))
+			notes = append(notes, fmt.Sprintf(
+				"the spreadsheet has the %s %s, the filing service has %s; its record is used", d.what, d.sheet,
+				d.service))
 		}
 	}
 	return notes

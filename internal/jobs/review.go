@@ -341,7 +341,7 @@ func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user strin
 
 // describeName says where another name is: file, row and day.
 func describeName(n ledger.NameOnFile) string {
-	day := n.At.UTC().Format("2 Jan 2006")
+	day := n.At.UTC().Format("Jan 2, 2006")
 	company := ""
 	if n.Company != "" {
 		company = ", " + n.Company

@@ -376,7 +376,7 @@ func TestNearNamesAreAWarning(t *testing.T) {
 		named("Lakeshore Holding LLC"), // close to the row above
 	)
 	f.compare(l, "second", false)
-	today := time.Now().UTC().Format("2 Jan 2006")
+	today := time.Now().UTC().Format("Jan 2, 2006")
 	for i, want := range []string{
 		`"Harbor Light Bakery LLC", ordered as a formation on ` + today + ` in row 2 of first.csv`,
 		`"Harbor Light Bakery LLC", ordered as a formation on ` + today, "", "",

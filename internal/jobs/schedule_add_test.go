@@ -55,6 +55,28 @@ func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 	}
 }
 
+// checkIgnoredYear adds a schedule that ignores the filing years of its company
+// list: it files all rows, for its own year.
+func checkIgnoredYear(f *firm, l *ledger.Ledger, ask schedule.NewSchedule, next string) {
+	f.Helper()
+	ask.Name, ask.Options.IgnoreYear = "ignores", true
+	done, err := schedule.Add(f.Context(), l, ask)
+	f.must(err)
+	if done.Next.Filings != 2 || done.Next.Invalid.Count != 0 {
+		f.Errorf("%+v", done.Next)
+	}
+	run, ok, err := schedule.New(schedule.Config{Ledger: l}).Next(f.Context(), done.Schedule)
+	f.must(err)
+	if day, err := run.Date(); !ok || err != nil || fmt.Sprint(day.Year) != next {
+		f.Errorf("%+v, %v", run, err)
+	}
+	f.must(l.Schedules().Remove(f.Context(), done.Schedule.Name))
+	ask.Options.FilingYear = ""
+	if _, err := schedule.Add(f.Context(), l, ask); !errors.Is(err, schedule.ErrSchedule) {
+		f.Errorf("without a filing year of its own: %v", err)
+	}
+}
+
 // A season that would file nothing is refused with the reason; one that files a
 // part of its rows says how many it does not file, and why.
 func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
@@ -78,14 +100,17 @@ func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 	}
 	_, err := schedule.Add(f.Context(), l, ask)
 	want := "the schedule would file nothing: 2 of the 2 rows on " + next +
-		"-01-01 cannot be filed; 2: the cell says filing year " + this + ", but the schedule files for " + next +
-		": remove the column, or correct the year"
+		"-01-01 cannot be filed; 2 rows: the cell says filing year " + this + ", but the schedule files for " + next +
+		": ignore the column, remove it, or correct the year (comp_0, DE (row 2); comp_1, DE (row 3)); to file the " +
+		"schedule's year whatever the company list says, ignore its filing year (season add or season update with " +
+		"--ignore-year)"
 	if !errors.Is(err, schedule.ErrSchedule) || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if all, err := l.Schedules().List(f.Context()); err != nil || len(all) != 0 {
 		t.Errorf("kept %+v, %v", all, err)
 	}
+	checkIgnoredYear(f, l, ask, next)
 	ask.Content = sheet(this, "")
 	done, err := schedule.Add(f.Context(), l, ask)
 	f.must(err)

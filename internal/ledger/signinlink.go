@@ -71,7 +71,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		if err != nil || by == a.Name {
 			return err
 		}
-		until := now.Add(life).UTC().Format("15:04 UTC, 2 January 2006")
+		until := now.Add(life).UTC().Format("15:04 UTC on January 2, 2006")
 		if !a.HasPassword {
 			return l.keepAccessNotice(ctx, tx, "a link to sign in as "+a.Name+" was made",
 				fmt.Sprintf("%s made a link that signs in as %s, until %s. The account has no password yet.\n"+

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
 )
@@ -43,6 +41,10 @@ var ErrSchedule = errors.New("the schedule is not valid")
 
 // ErrNameTaken is the ErrSchedule of a name that another schedule has.
 var ErrNameTaken = errors.New("this name is taken by a schedule with another company list or other times")
+
+// ErrFilesNothing is the ErrSchedule of a schedule whose next run would file
+// nothing, although its company list has rows to file.
+var ErrFilesNothing = errors.New("the schedule would file nothing")
 
 // unfit is an ErrSchedule whose text is the reason alone.
 type unfit struct{ error }
@@ -101,12 +103,13 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, list); err != nil {
 		return done, err
 	}
+	done.Schedule = s
 	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil {
 		return done, err
 	}
 	if done.Next != nil {
 		if why := done.Next.Nothing(); why != "" {
-			return done, refused("the schedule would file nothing: %s", why)
+			return done, unfit{fmt.Errorf("%w: %s%s", ErrFilesNothing, why, done.Next.remedy())}
 		}
 	}
 	added, err := l.Schedules().Add(ctx, s)
@@ -156,7 +159,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	}
 	if done.Next != nil {
 		if why := done.Next.Nothing(); why != "" {
-			return done, refused("the schedule would file nothing with it: %s", why)
+			return done, unfit{fmt.Errorf("%w: %s%s", ErrFilesNothing, why, done.Next.remedy())}
 		}
 	}
 	if err := l.Schedules().Change(ctx, s); err != nil {
@@ -165,6 +168,28 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	s.Version++
 	done.Schedule, done.Changes = s, season.Compare(done.CompanyList.Rows, old.Rows)
 	return done, nil
+}
+
+// IgnoreYear makes a schedule file its own filing year, whatever the filing years of
+// its company list are. s is the schedule as the person saw it: IgnoreYear returns
+// ledger.ErrStale where it was changed since.
+func IgnoreYear(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (ledger.Schedule, error) {
+	o, err := DecodeOptions(s)
+	if err != nil {
+		return s, err
+	}
+	o.IgnoreYear = true
+	if err := o.Check(); err != nil {
+		return s, unfit{err}
+	}
+	if s.Options, err = json.Marshal(o); err != nil {
+		return s, fmt.Errorf("store the options: %w", err)
+	}
+	if err := l.Schedules().Change(ctx, s); err != nil {
+		return s, err
+	}
+	s.Version++
+	return s, nil
 }
 
 // readToFile reads a company list with at least one row that can be filed.
@@ -189,7 +214,7 @@ func refuseSSNs(ctx context.Context, file string, content []byte, o Options, on 
 	if err != nil {
 		return nil
 	}
-	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
+	im, err := o.open(file, content, options)
 	if err != nil {
 		return nil
 	}

@@ -143,6 +143,17 @@ func (s *Scheduler) Plan(ctx context.Context, schedule ledger.Schedule, run ledg
 			quoter = nil
 		}
 	}
+	return s.plan(ctx, schedule, run, quoter)
+}
+
+// planUnpriced is Plan without a request to the filing service: the cost is not
+// known.
+func (s *Scheduler) planUnpriced(ctx context.Context, schedule ledger.Schedule, run ledger.Run) (*Plan, error) {
+	return s.plan(ctx, schedule, run, nil)
+}
+
+func (s *Scheduler) plan(ctx context.Context, schedule ledger.Schedule, run ledger.Run,
+	quoter pricing.Quoter) (*Plan, error) {
 	rc, err := s.newRunContext(ctx, schedule, run, s.loadList)
 	if err != nil {
 		return nil, err

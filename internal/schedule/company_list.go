@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type Options struct {
 	Product    filing.Product    `json:"product,omitempty"`
 	State      filing.State      `json:"state,omitempty"`
 	FilingYear string            `json:"filingYear,omitempty"` // this, next, last or four digits; see season.FilingYear
+	IgnoreYear bool              `json:"ignoreYear,omitempty"` // the list's own filing years do not count
 	User       string            `json:"user,omitempty"`
 	Sheet      string            `json:"sheet,omitempty"`
 	Map        map[string]string `json:"map,omitempty"`
@@ -59,6 +61,8 @@ func (o *Options) Check() error {
 		if _, err := season.FilingYear(o.FilingYear, season.DateOf(time.Now())); err != nil {
 			return err
 		}
+	} else if o.IgnoreYear {
+		return errors.New("a schedule that ignores the filing year of its company list needs a filing year of its own")
 	}
 	_, err := o.Schedule(season.CompanyList{Rules: season.Builtin()})
 	return err
@@ -137,6 +141,24 @@ func (o *Options) importerOptions(on season.Date, s *importer.ScheduleRun) (impo
 	return options, err
 }
 
+// open opens a company list for the importer. The caller closes it.
+func (o *Options) open(file string, content []byte, options importer.Options) (*importer.Import, error) {
+	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
+	if err != nil || !o.IgnoreYear {
+		return im, err
+	}
+	column := im.YearColumn()
+	if column == "" {
+		return im, nil
+	}
+	im.Close()
+	if options.Map = maps.Clone(options.Map); options.Map == nil {
+		options.Map = make(map[string]string, 1)
+	}
+	options.Map[column] = ""
+	return importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
+}
+
 // dueYear returns the year in which the report of a filing year falls due.
 func (o *Options) dueYear(filingYear int) int {
 	if strings.EqualFold(strings.TrimSpace(o.FilingYear), "last") {
@@ -180,7 +202,7 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}
-	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
+	im, err := o.open(file, content, options)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}

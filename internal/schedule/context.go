@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -206,8 +205,7 @@ func (rc *runContext) record(ctx context.Context, selected *selection, to import
 		return "", false, err
 	}
 	defer release()
-	content := rc.file.Content
-	im, err := importer.OpenReader(rc.file.File, bytes.NewReader(content), int64(len(content)), options)
+	im, err := rc.options.open(rc.file.File, rc.file.Content, options)
 	if err != nil {
 		return "", false, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}

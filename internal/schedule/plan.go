@@ -41,11 +41,13 @@ type Plan struct {
 	Lapsed  text.Examples `json:"lapsed"`  // filed although a subscription was opened before: it lapsed
 	Bought  text.Examples `json:"bought"`  // before, the very same
 	Invalid text.Examples `json:"invalid"`
-	Why     []Why         `json:"why,omitempty"`    // what is wrong with those, the most frequent first
-	Skipped int           `json:"skipped"`          // repeats, and companies of other states
-	Undated text.Examples `json:"undated"`          // not filed: no due date is known
-	NotDue  text.Examples `json:"notDue"`           // filed although the rules say that nothing is due
-	Beyond  int           `json:"beyond,omitempty"` // companies of the list that are not due now
+	Why     []Why         `json:"why,omitempty"` // what is wrong with those, the most frequent first
+	// rows of which the company list says another filing year than the run files
+	OtherYear int           `json:"otherYear,omitempty"`
+	Skipped   int           `json:"skipped"`          // repeats, and companies of other states
+	Undated   text.Examples `json:"undated"`          // not filed: no due date is known
+	NotDue    text.Examples `json:"notDue"`           // filed although the rules say that nothing is due
+	Beyond    int           `json:"beyond,omitempty"` // companies of the list that are not due now
 
 	Priced    bool            `json:"priced"` // false: the prices of the filing service are not known
 	Cost      money.Cents     `json:"cost"`
@@ -73,29 +75,73 @@ type PlanLine struct {
 
 // Why is a reason for which rows cannot be filed.
 type Why struct {
-	Text string `json:"text"`
-	Rows int    `json:"rows"`
+	Text  string   `json:"text"`
+	Rows  int      `json:"rows"`
+	Names []string `json:"names,omitempty"` // the first of these rows
 }
+
+// namedRows is how many rows a reason names.
+const namedRows = 5
 
 // maxWhys is how many reasons a plan lists.
 const maxWhys = 5
 
 // addWhys counts the reasons for which a row cannot be filed.
-func (p *Plan) addWhys(faults []ledger.Fault) {
+func (p *Plan) addWhys(name string, faults []ledger.Fault) {
+	otherYear := 0
 	for _, f := range faults {
 		if f.Warning {
 			continue
+		}
+		if f.Rule == importer.RuleOtherYear {
+			otherYear = 1
 		}
 		message := f.Message
 		if f.Header != "" {
 			message = f.Header + ": " + message
 		}
-		if i := slices.IndexFunc(p.Why, func(w Why) bool { return w.Text == message }); i >= 0 {
-			p.Why[i].Rows++
-		} else {
-			p.Why = append(p.Why, Why{message, 1})
+		i := slices.IndexFunc(p.Why, func(w Why) bool { return w.Text == message })
+		if i < 0 {
+			i = len(p.Why)
+			p.Why = append(p.Why, Why{Text: message})
+		}
+		why := &p.Why[i]
+		if why.Rows++; len(why.Names) < namedRows {
+			why.Names = append(why.Names, name)
 		}
 	}
+	p.OtherYear += otherYear
+}
+
+// remedy is what to do about rows of another filing year, as the end of a sentence.
+func (p *Plan) remedy() string {
+	if p.OtherYear == 0 {
+		return ""
+	}
+	return "; to file the schedule's year whatever the company list says, ignore its filing year " +
+		"(season add or season update with --ignore-year)"
+}
+
+// Problem returns what keeps rows of the next run from being filed, for people;
+// empty where nothing does.
+func (p *Plan) Problem() string {
+	switch {
+	case p.Invalid.Count == 0:
+		return ""
+	case p.Filings == 0:
+		return fmt.Sprintf("The run on %s would file nothing: %s.", p.Date.American(), p.invalidText())
+	}
+	return fmt.Sprintf("The run on %s would file %s, and leave out %s.", p.Date.American(),
+		text.Count(p.Filings, "row"), p.invalidText())
+}
+
+// invalidText counts the rows that cannot be filed, with the most frequent reason.
+func (p *Plan) invalidText() string {
+	s := text.Count(p.Invalid.Count, "row") + " cannot be filed"
+	if len(p.Why) > 0 {
+		s += fmt.Sprintf(" (%s: %s)", text.Number(p.Why[0].Rows), p.Why[0].Text)
+	}
+	return s
 }
 
 // Nothing returns why a run files nothing although rows are selected; empty where
@@ -107,7 +153,7 @@ func (p *Plan) Nothing() string {
 	reason := fmt.Sprintf("%d of the %s on %s cannot be filed", p.Invalid.Count,
 		text.Count(p.Invalid.Count+p.Skipped, "row"), p.Date)
 	for _, why := range p.Why {
-		reason += fmt.Sprintf("; %d: %s", why.Rows, why.Text)
+		reason += fmt.Sprintf("; %s: %s (%s)", text.Count(why.Rows, "row"), why.Text, why.namesText())
 	}
 	return reason
 }
@@ -136,6 +182,15 @@ func (p *Plan) compare(this, last []season.Row, selected map[int]importer.RunRow
 	}
 }
 
+// namesText lists the rows of a reason, as far as they are named.
+func (w *Why) namesText() string {
+	names := strings.Join(w.Names, "; ")
+	if more := w.Rows - len(w.Names); more > 0 && len(w.Names) > 0 {
+		names += fmt.Sprintf("; and %s more", text.Number(more))
+	}
+	return names
+}
+
 // Total returns what the filings cost together.
 func (p *Plan) Total() money.Cost { return storedCost(p.Cost, p.Certainty, p.AtLeast) }
 
@@ -162,9 +217,9 @@ func (p *Plan) CompanyNotes() []pricing.Note {
 	for _, r := range []pricing.Note{
 		{About: "skipped, covered by a subscription bought earlier", Examples: p.Covered},
 		{About: "filed although a subscription was opened before", Examples: p.Lapsed},
-		{About: "bought before, nothing is ordered", Examples: p.Bought},
+		{About: "already ordered, not ordered again", Examples: p.Bought},
 		{About: "need attention, not sent", Examples: p.Invalid},
-		{About: "filed, although the rules say that nothing is due this year", Examples: p.NotDue},
+		{About: "filed although no report is due this year", Examples: p.NotDue},
 		{
 			About: "without a known due date, not filed: upload them in a spreadsheet, or add a schedule that " +
 				"runs at a time",
@@ -182,19 +237,19 @@ func (p *Plan) CompanyNotes() []pricing.Note {
 func (p *Plan) Text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("%s of %s: %d rows, %d to file", p.Schedule, p.Date, p.Rows, p.Filings)
+	line("%s, run of %s: %s, %d to file", p.Schedule, p.Date, text.Count(p.Rows, "row"), p.Filings)
 	if p.Late != "" {
-		line("scheduled for %s, when nothing was running", p.Late)
+		line("late: it was due %s, when no worker was running", p.Late)
 	}
 	if p.Missed > 0 {
-		line("%s missed while nothing was running; this run makes up for them", text.Count(p.Missed, "earlier run"))
+		line("%s missed while no worker was running: this run includes them", text.Count(p.Missed, "earlier run"))
 	}
-	since := "the run before"
 	if p.Before == "" {
-		since = "nothing, it is the first run"
+		line("first run: %d new", p.New.Count)
+	} else {
+		line("since the last run: %d new, %d changed, %d missing, %d unchanged", p.New.Count, p.Changed.Count,
+			p.Missing.Count, p.Unchanged)
 	}
-	line("against %s: %d new, %d changed, %d missing, %d unchanged", since, p.New.Count, p.Changed.Count,
-		p.Missing.Count, p.Unchanged)
 	if p.Before != "" {
 		lines(line, p.New, "new ")
 	}
@@ -206,15 +261,18 @@ func (p *Plan) Text() string {
 	}
 	for _, why := range p.Why {
 		line("  %s cannot be filed: %s", text.Count(why.Rows, "row"), why.Text)
+		for _, name := range why.Names {
+			line("    %s", name)
+		}
 	}
 	if p.Skipped > 0 {
-		line("%d skipped: repeated rows, other states, no filings", p.Skipped)
+		line("%d skipped: repeated rows, rows of other states, and rows without a filing", p.Skipped)
 	}
 	if p.Beyond > 0 {
 		line("%d of the company list are not due now, or were filed by an earlier run", p.Beyond)
 	}
 	if !p.Priced {
-		line("cost: not known, the filing service could not be asked")
+		line("cost unknown: the filing service did not give its prices")
 		return b.String()
 	}
 	for _, l := range p.Lines {

@@ -62,7 +62,7 @@ func (p *planRecorder) addRow(row *ledger.Row, left *pricing.Remaining) error {
 	switch row.Result {
 	case filing.Invalid:
 		p.plan.Invalid.Add(name)
-		p.plan.addWhys(row.Faults)
+		p.plan.addWhys(name, row.Faults)
 		return nil
 	case filing.Skipped:
 		p.plan.Skipped++
@@ -75,6 +75,7 @@ func (p *planRecorder) addRow(row *ledger.Row, left *pricing.Remaining) error {
 		row.Faults = append(row.Faults,
 			ledger.Fault{Column: -1, Header: d.Column.Header, Rule: d.Rule, Message: d.Message})
 		p.plan.Invalid.Add(name)
+		p.plan.addWhys(name, row.Faults)
 		return nil
 	}
 	order, by := left.Order(*row)

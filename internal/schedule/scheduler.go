@@ -39,6 +39,7 @@ type Scheduler struct {
 	times     *cache.Cache[string, *season.Schedule]
 	lists     *cache.Cache[string, *CompanyList] // for pages and plans; a run that buys reads its own
 	calendars *cache.Cache[string, Calendar]
+	problems  *cache.Cache[string, *Problem] // nil for none
 }
 
 const (
@@ -78,6 +79,7 @@ func New(c Config) *Scheduler {
 			Max:  maxListRows,
 			Cost: func(c Calendar) int { return len(c.Due) + len(c.Rest) },
 		}),
+		problems: cache.New[string](cache.Options[*Problem]{TTL: cache.For(problemsTTL), Max: maxTimes}),
 	}
 }
 
@@ -165,6 +167,10 @@ func (s *Scheduler) executeDue(ctx context.Context, schedule ledger.Schedule, ru
 func (s *Scheduler) findDue(ctx context.Context, schedule ledger.Schedule,
 	runs []ledger.Run) (ledger.Run, bool, error) {
 	times, err := s.loadTimes(ctx, schedule)
+	if errors.Is(err, sheet.ErrBusy) {
+		// A page was loading them, and gave up sooner than a schedule does.
+		times, err = loadTimes(ctx, s.c.Ledger, schedule)
+	}
 	if err != nil {
 		return ledger.Run{}, false, err
 	}

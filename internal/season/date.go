@@ -50,6 +50,14 @@ func (d Date) String() string {
 	return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day)
 }
 
+// American is "Apr 15, 2027", and "" for no day.
+func (d Date) American() string {
+	if d.IsZero() {
+		return ""
+	}
+	return d.wall().Format("Jan 2, 2006")
+}
+
 // Compare orders days; no day comes before all others.
 func (d Date) Compare(o Date) int {
 	return cmp.Or(cmp.Compare(d.Year, o.Year), cmp.Compare(d.Month, o.Month), cmp.Compare(d.Day, o.Day))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// InWords says in words when an expression of ParseAt runs: "every year on 15
-// January at 06:00". It returns any other text as it is.
+// InWords says in words when an expression of ParseAt runs: "every year on January
+// 15 at 06:00". It returns any other text as it is.
 func InWords(expression string) string {
 	spec, _, err := parseSpec(expression, "")
 	if err != nil {
@@ -31,7 +31,7 @@ func InWords(expression string) string {
 	which := "on the " + listed(days, ordinal)
 	switch {
 	case len(days) == 1 && len(months) == 1:
-		which = fmt.Sprintf("every year on %d %s", days[0], monthly)
+		which = fmt.Sprintf("every year on %s %d", monthly, days[0])
 	case months == nil:
 		which += " of every month"
 	default:

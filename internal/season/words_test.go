@@ -8,7 +8,7 @@ import (
 
 func TestAnExpressionInWords(t *testing.T) {
 	for expression, want := range map[string]string{
-		"0 6 15 1 *":                "every year on 15 January at 06:00",
+		"0 6 15 1 *":                "every year on January 15 at 06:00",
 		"30 18 1,15 * *":            "on the 1st and 15th of every month at 18:30",
 		"0 6 2 1,4,7,10 *":          "on the 2nd of January, April, July and October at 06:00",
 		"0 6 1-5 3 *":               "on the 1st to 5th of March at 06:00",
@@ -22,7 +22,7 @@ func TestAnExpressionInWords(t *testing.T) {
 		"0 6 * 2-4 *":               "every day of February to April at 06:00",
 		"@monthly":                  "on the 1st of every month at 00:00",
 		"@yearly":                   "every year on 1 January at 00:00",
-		"CRON_TZ=UTC 0 6 15 1 *":    "every year on 15 January at 06:00",
+		"CRON_TZ=UTC 0 6 15 1 *":    "every year on January 15 at 06:00",
 		"soon":                      "soon",
 		"* * * * *":                 "* * * * *",
 		"0 6 30 2 *":                "0 6 30 2 *",

@@ -117,7 +117,7 @@ func (s *Site) approve(v *request) error {
 		}
 		if b.Approval.State == ledger.ApprovalGiven {
 			v.flash("note", "This batch was already approved by %s at %s.", b.Approval.By,
-				b.Approval.At.UTC().Format("15:04 UTC, 2 January 2006"))
+				b.Approval.At.UTC().Format("15:04 UTC on January 2, 2006"))
 		} else {
 			v.flash("note", "This batch does not wait for approval.")
 		}

@@ -305,6 +305,21 @@ var ways = []way{
 		},
 	},
 	{
+		name: "filing years of a company list, by the clock",
+		uses: []string{"POST /seasons/{season}/ignore-year"},
+		before: func(w *walk) {
+			w.policy(ledger.Policy{})
+			w.adds(w.as(ledger.Operator), "de", companyListOf("Ada LLC"))
+			w.clock()
+			w.drain()
+		},
+		one: func(w *walk) {
+			_, body := w.one.get("/seasons/de")
+			w.one.post("/seasons/de/ignore-year", "version", hidden(body, "version"))
+			w.clock()
+		},
+	},
+	{
 		name: "correction of a batch that others placed",
 		uses: []string{"POST /batches/{batch}/correct"},
 		before: func(w *walk) {

@@ -152,7 +152,7 @@ func (v *request) linkNews() ([]flashMessage, error) {
 	if err != nil || n == nil {
 		return nil, err
 	}
-	const layout = "15:04 UTC, 2 January 2006"
+	const layout = "15:04 UTC on January 2, 2006"
 	message := fmt.Sprintf("%s made a link to reset your password at %s.", text.Capital(cmp.Or(n.By, "someone")),
 		n.At.UTC().Format(layout))
 	if !n.UsedAt.IsZero() {

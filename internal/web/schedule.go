@@ -1,12 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"bulkfiling/internal/importer"
@@ -20,6 +22,7 @@ var scheduleRoutes = []route{
 	{pattern: "GET /seasons/{season}", may: viewer, serve: (*Site).schedulePage},
 	{pattern: "POST /seasons/{season}/pause", may: operator, serve: (*Site).pauseSchedule},
 	{pattern: "POST /seasons/{season}/resume", may: operator, serve: (*Site).resumeSchedule},
+	{pattern: "POST /seasons/{season}/ignore-year", may: operator, serve: (*Site).ignoreYear},
 	{pattern: "POST /seasons/{season}/remove", may: operator, serve: (*Site).removeSchedule},
 	{pattern: "POST /seasons/{season}/roster", may: hands, serve: (*Site).replaceCompanyList, upload: true},
 	{pattern: "GET /seasons/{season}/fire", may: operator, serve: (*Site).showRunPreview},
@@ -32,7 +35,9 @@ type listedSchedule struct {
 	Path   string
 	Words  string // when it runs
 	Broken string // why its company list cannot be filed
-	Last   *listedRun
+	// what keeps its next run from filing rows; nil for nothing, or where a list is long
+	Problem *schedule.Problem
+	Last    *listedRun
 }
 
 // listedRun is a run of a schedule.
@@ -58,10 +63,17 @@ func (s *Site) scheduleList(v *request) error {
 		Pager   pager
 	}
 	p.Pager, seasons = paged(v, seasons, schedulesOnPage)
+	problems, err := s.Seasons.Problems(v.ctx())
+	if err != nil {
+		return err
+	}
 	for _, se := range seasons {
 		listed, err := s.loadListedSchedule(v.ctx(), se)
 		if err != nil {
 			return err
+		}
+		if i := slices.IndexFunc(problems, func(p schedule.Problem) bool { return p.Schedule == se.Name }); i >= 0 {
+			listed.Problem = &problems[i]
 		}
 		p.Seasons = append(p.Seasons, listed)
 	}
@@ -133,7 +145,8 @@ type schedulePage struct {
 	Next     []season.Run
 	Broken   string // why its company list cannot be filed
 	Plan     *schedule.Plan
-	OnDemand bool // the plan is calculated when the reader asks for it
+	Problem  *schedule.Problem // of that plan; nil for none
+	OnDemand bool              // the plan is calculated when the reader asks for it
 	Runs     []listedRun
 	Pager    pager
 	Versions []ledger.CompanyList
@@ -269,6 +282,9 @@ func (s *Site) loadNext(ctx context.Context, p *schedulePage, asked bool) error 
 	if err == nil && len(p.Next) > 0 && !p.OnDemand {
 		p.Plan, err = s.Seasons.NextPlan(ctx, p.Season)
 	}
+	if err == nil && !p.OnDemand {
+		p.Problem, err = s.Seasons.Problem(ctx, p.Season)
+	}
 	if errors.Is(err, schedule.ErrCompanyList) {
 		p.Broken, err = sentence(err.Error()), nil
 	}
@@ -326,6 +342,32 @@ func (s *Site) setPaused(v *request, paused bool) error {
 		}
 	}
 	v.flash("ok", "%s", said)
+	return v.redirect(schedulePath(se.Name))
+}
+
+// ignoreYear makes a schedule file its own year, whatever its company list says.
+func (s *Site) ignoreYear(v *request) error {
+	se, err := s.findSchedule(v)
+	if err != nil {
+		return err
+	}
+	if v.r.PostForm.Get("version") != strconv.Itoa(se.Version) {
+		return ledger.ErrStale
+	}
+	se, err = schedule.IgnoreYear(v.withAudit("season-ignore-year", se.Name, ""), s.Ledger, se)
+	if err != nil {
+		return asBadRequest(err)
+	}
+	said := "The filing years in the company list are ignored from now on."
+	problem, err := s.Seasons.Problem(v.ctx(), se)
+	if err != nil {
+		return err
+	}
+	if problem != nil {
+		v.flash("warn", "%s %s", said, problem.Text)
+	} else {
+		v.flash("ok", "%s The next run files the schedule's year.", said)
+	}
 	return v.redirect(schedulePath(se.Name))
 }
 
@@ -420,7 +462,7 @@ func (s *Site) previewRun(v *request) (*runPreview, error) {
 			p.Why = "No filing service is set up. An operator must set FILING_BASE_URL and FILING_API_KEY."
 		}
 	case p.Plan.Filings == 0:
-		p.Why = "Nothing to file: everything that is due was already ordered or filed."
+		p.Why = cmp.Or(p.Plan.Problem(), "Nothing to file: everything that is due was already ordered or filed.")
 	}
 	return p, nil
 }

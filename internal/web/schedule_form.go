@@ -43,6 +43,10 @@ type scheduleForm struct {
 	Second   bool   // a second person approves each batch, whatever it costs
 	Policy   string // the approval policy, where it covers some batches alone; "" otherwise
 	MiB      int64
+
+	Stored    string // the hash of the company list that was uploaded before; "" for none
+	StoredAs  string // its file's name
+	OtherYear int    // its rows of another filing year than the schedule files
 }
 
 type choice struct{ Value, Name string }
@@ -140,6 +144,7 @@ func (e *scheduleForm) options() schedule.Options {
 		Product:    filing.Product(text("product")),
 		State:      filing.State(text("state")),
 		FilingYear: text("year"),
+		IgnoreYear: text("ignoreyear") == "yes" && text("year") != "",
 		User:       text("user"),
 		Sheet:      text("sheet"),
 		Zone:       text("zone"),
@@ -235,15 +240,18 @@ func (s *Site) addSchedule(v *request) error {
 		e.Errors["name"] = "Enter a name of letters, digits, dots, and dashes, such as florida."
 	}
 	if unchosen != nil {
-		e.Errors["file"] = "Choose the company list."
-		return v.showScheduleErrors(e)
+		ask.File, ask.Content, err = s.findStored(v, e)
+	} else if len(e.Errors) == 0 { // else the file would be read for nothing
+		ask.File = file.name
+		if ask.Content, err = io.ReadAll(file); err != nil {
+			err = file.readError(err)
+		}
 	}
-	if len(e.Errors) > 0 { // the file would be read for nothing
-		return v.showScheduleErrors(e)
+	if err != nil {
+		return err
 	}
-	ask.File = file.name
-	if ask.Content, err = io.ReadAll(file); err != nil {
-		return file.readError(err)
+	if len(e.Errors) > 0 {
+		return v.showScheduleErrors(e)
 	}
 	if ask.Options.Map, err = s.findMapping(v, ask); err != nil {
 		return err
@@ -258,12 +266,20 @@ func (s *Site) addSchedule(v *request) error {
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
 		e.List = errorsOf(ask.File, done.CompanyList, err)
 		e.Errors["file"] = e.List.Text
+		if errors.Is(err, schedule.ErrFilesNothing) && done.Next.OtherYear > 0 {
+			e.Stored, e.StoredAs, e.OtherYear = done.Schedule.CompanyList, ask.File, done.Next.OtherYear
+			e.Errors["file"] = sentence(done.Next.Problem())
+		}
 		return v.showScheduleErrors(e)
 	case err != nil:
 		return err
 	}
 	said := fmt.Sprintf("Added the schedule %s with %s from %s.", ask.Name, count(done.CompanyList.Tally.Ready, "row"),
 		ask.File)
+	if done.Next != nil {
+		said += fmt.Sprintf(" Its next run is on %s and would file %s.", done.Next.Date.American(),
+			count(done.Next.Filings, "row"))
+	}
 	if n := done.CompanyList.Tally.Invalid; n > 0 {
 		said += fmt.Sprintf(" %s with errors are never sent; the others are filed.",
 			count(n, "row"))
@@ -278,6 +294,19 @@ func (s *Site) addSchedule(v *request) error {
 		v.flash("ok", "%s", said)
 	}
 	return v.redirect(schedulePath(ask.Name))
+}
+
+// findStored finds the company list that the form was sent with before, so that its
+// reader need not choose the file again.
+func (s *Site) findStored(v *request, e *scheduleForm) (file string, content []byte, err error) {
+	e.Stored = e.Get("stored")
+	list, err := s.Ledger.Schedules().FindCompanyList(v.ctx(), e.Stored)
+	if e.Stored == "" || errors.Is(err, ledger.ErrNotFound) {
+		e.Stored, e.Errors["file"] = "", "Choose the company list."
+		return "", nil, nil
+	}
+	e.StoredAs = list.File
+	return list.File, list.Content, err
 }
 
 // showScheduleErrors shows the form again.

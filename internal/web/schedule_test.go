@@ -203,7 +203,7 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 		t.Errorf("%+v %+v", se, o)
 	}
 	_, body := v.get("/seasons")
-	v.wants(body, "every year on 15 January at 06:00, America/New_York", "clients.csv", "each run waits for approval")
+	v.wants(body, "every year on January 15 at 06:00, America/New_York", "clients.csv", "each run waits for approval")
 	if status, body := send(companyListOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity ||
 		!strings.Contains(body, "A schedule with this name") {
 		t.Errorf("%d\n%s", status, body)
@@ -442,5 +442,81 @@ func TestCalendar(t *testing.T) {
 	_, body = v.get("/calendar?" + span)
 	if n := strings.Count(body, ">Placed<"); n != 2 {
 		t.Errorf("%d are bought:\n%s", n, body)
+	}
+}
+
+// A company list of another filing year than the schedule files is refused with the
+// reason, its rows named, and a choice that works without the file being chosen
+// again.
+func TestAScheduleOfAnotherYearIsRefused(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Operator)
+	list := []byte("Company ID,Legal Name,Filing State,Filing Year,User ID\n" +
+		"comp_1,Ada LLC,DE,2019,user_1\ncomp_2,Bea <b> LLC,DE,2019,user_1\n")
+	form := []string{"name", "de", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone", "UTC",
+		"year", "this", "approval", "yes"}
+	status, body, _ := v.upload("/seasons", "clients.csv", list, form...)
+	v.wants(body, "2 rows of <bdi>clients.csv</bdi> have another filing year", "Ignore them and add schedule",
+		"would file nothing", "the cell says filing year 2019")
+	if status != http.StatusUnprocessableEntity || len(hidden(body, "stored")) == 0 {
+		t.Fatalf("%d\n%s", status, body)
+	}
+	stored := []string{"stored", hidden(body, "stored")}
+	if status, body, _ = v.upload("/seasons", "", nil,
+		append(stored, form...)...); status != http.StatusUnprocessableEntity {
+		t.Errorf("without the choice: %d\n%s", status, body)
+	}
+	status, body, _ = v.upload("/seasons", "", nil, append(append(stored, "ignoreyear", "yes"), form...)...)
+	if v.wants(body, "and would file 2 rows", "years in the company list are ignored"); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	if _, body, _ = v.upload("/seasons", "", nil, append([]string{"stored", "0123"}, form...)...); !strings.Contains(
+		body, "Choose the company list.") {
+		t.Error("an unknown company list is taken")
+	}
+}
+
+// A schedule that was good when it was added and files nothing at its next run says
+// so in red, on its page and in the list, and lets its year be kept with a click.
+func TestAScheduleThatFilesNothingLater(t *testing.T) {
+	s := newSite(t)
+	year := time.Now().UTC().Year()
+	list := fmt.Appendf(nil, "Company ID,Legal Name,Filing State,Filing Year,User ID\ncomp_1,Ada LLC,DE,%d,user_1\n",
+		year+1)
+	s.season("de", false, list) // runs in January of the next year
+	v := s.as(ledger.Operator)
+	_, body := v.get("/seasons/de")
+	if strings.Contains(body, "would file nothing") {
+		t.Fatalf("%s", body)
+	}
+	if problems, err := s.Seasons.Problems(t.Context()); err != nil || len(problems) != 0 {
+		t.Errorf("%+v, %v", problems, err)
+	}
+	s.Seasons = schedule.New(schedule.Config{
+		Ledger: s.Ledger,
+		Quoter: s.Ask,
+		Now:    func() time.Time { return time.Now().AddDate(1, 0, 0) },
+	})
+	problems, err := s.Seasons.Problems(t.Context())
+	if err != nil || len(problems) != 1 || !problems[0].Nothing || problems[0].OtherYear != 1 ||
+		problems[0].Schedule != "de" {
+		t.Fatalf("%+v, %v", problems, err)
+	}
+	_, body = v.get("/seasons")
+	v.wants(body, "Files nothing.", "the cell says filing year")
+	if _, body := s.as(ledger.Approver).get("/seasons/de"); strings.Contains(body, "/ignore-year") {
+		t.Error("an approver is offered the change")
+	}
+	_, body = v.get("/seasons/de")
+	v.wants(body, "This schedule would file nothing.", "Ignore the years in the company list")
+	version := hidden(body, "version")
+	v.post("/seasons/de/ignore-year", "version", "99")
+	if se, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || se.Version != 1 {
+		t.Errorf("a stale form changed it: %+v, %v", se, err)
+	}
+	_, body = v.post("/seasons/de/ignore-year", "version", version)
+	v.wants(body, "are ignored from now on", "years in the company list are ignored")
+	if problems, err := s.Seasons.Problems(t.Context()); err != nil || len(problems) != 0 {
+		t.Errorf("%+v, %v", problems, err)
 	}
 }

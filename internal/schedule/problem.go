@@ -1,0 +1,123 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+	"bulkfiling/internal/text"
+)
+
+// Problem is why a schedule does not file what it should: a person has to act.
+type Problem struct {
+	Schedule  string
+	Text      string      // sentences
+	Nothing   bool        // its next run files nothing at all
+	Run       season.Date // the day of that run; the zero Date where none is planned
+	Invalid   int         // rows that cannot be filed
+	OtherYear int         // of those, rows of another filing year: IgnoreYear is the remedy
+}
+
+const (
+	problemsTTL = 5 * time.Minute
+	// problemWait is how long a page waits for the problem of a schedule. A longer
+	// look goes on, and the next page shows what it finds.
+	problemWait = time.Second
+)
+
+// Problems lists the problems of all schedules, by name, as they were at most
+// problemsTTL ago. A schedule that takes long to look at is left out until it was
+// looked at.
+func (s *Scheduler) Problems(ctx context.Context) ([]Problem, error) {
+	schedules, err := s.c.Ledger.Schedules().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, problemWait)
+	defer cancel()
+	var all []Problem
+	for _, schedule := range schedules {
+		p, err := s.Problem(wait, schedule)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded) && wait.Err() != nil:
+			continue
+		case err != nil:
+			return nil, err
+		case p != nil:
+			all = append(all, *p)
+		}
+	}
+	return all, nil
+}
+
+// Problem returns the problem of a schedule, as it was at most problemsTTL ago; nil
+// for none. A paused schedule has none.
+func (s *Scheduler) Problem(ctx context.Context, schedule ledger.Schedule) (*Problem, error) {
+	if schedule.Paused {
+		return nil, nil
+	}
+	key := fmt.Sprint(schedule.Name, schedule.CompanyList, string(schedule.Options), schedule.Version,
+		schedule.Since.UnixMilli(), season.DateOf(s.c.Now()))
+	return s.problems.Get(ctx, key, func(ctx context.Context) (*Problem, error) {
+		return s.loadProblem(ctx, schedule)
+	})
+}
+
+func (s *Scheduler) loadProblem(ctx context.Context, schedule ledger.Schedule) (*Problem, error) {
+	run, ok, err := s.Next(ctx, schedule)
+	var plan *Plan
+	if err == nil && ok {
+		plan, err = s.planUnpriced(ctx, schedule, run)
+	}
+	switch {
+	case errors.Is(err, ErrCompanyList):
+		return &Problem{
+			Schedule: schedule.Name,
+			Text:     text.Capital(strings.TrimSuffix(err.Error(), ".")) + ".",
+			Nothing:  true,
+		}, nil
+	case err != nil:
+		return nil, err
+	case !ok:
+		return s.findNeverDue(ctx, schedule)
+	case plan.Problem() == "":
+		return nil, nil
+	}
+	return &Problem{
+		Schedule:  schedule.Name,
+		Text:      plan.Problem(),
+		Nothing:   plan.Filings == 0,
+		Run:       plan.Date,
+		Invalid:   plan.Invalid.Count,
+		OtherYear: plan.OtherYear,
+	}, nil
+}
+
+// findNeverDue returns the problem of a schedule that never runs; nil where its time
+// alone says so.
+func (s *Scheduler) findNeverDue(ctx context.Context, schedule ledger.Schedule) (*Problem, error) {
+	o, err := DecodeOptions(schedule)
+	if err != nil || o.Due == "" {
+		return nil, err
+	}
+	list, err := s.LoadCompanyList(ctx, schedule)
+	if err != nil {
+		return nil, err
+	}
+	if len(list.Rows) == 0 {
+		return nil, nil
+	}
+	due, _ := list.Rules.Next(list.Rows[0].Facts, season.DateOf(s.c.Now()))
+	return &Problem{
+		Schedule: schedule.Name,
+		Text: fmt.Sprintf("No run is planned: no due date is known for any of %s. For %s: %s.",
+			text.Count(len(list.Rows), "row"), company(list.Rows[0]), strings.TrimSuffix(due.Why, ".")),
+		Nothing: true,
+	}, nil
+}
