@@ -194,16 +194,28 @@ func IgnoreYear(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (ledge
 
 // readToFile reads a company list with at least one row that can be filed.
 func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options) (*CompanyList, error) {
-	on := season.DateOf(time.Now())
+	on := o.readingDay(time.Now())
 	if err := refuseSSNs(ctx, file, content, o, on); err != nil {
 		return nil, err
 	}
 	r, err := readCompanyList(ctx, l, file, content, o, on)
-	if err == nil && r.Tally.Ready == 0 {
+	if err == nil && r.Tally.Ready == 0 && !o.fitsWithoutYear(ctx, l, file, content, on) {
 		err = refused("no row of %s can be filed: %d need attention, %d skipped", filepath.Base(file), r.Tally.Invalid,
 			r.Tally.Skipped)
 	}
 	return r, err
+}
+
+// fitsWithoutYear reports whether rows of a company list can be filed once its filing
+// years are ignored: then the plan of the next run says so.
+func (o Options) fitsWithoutYear(ctx context.Context, l *ledger.Ledger, file string, content []byte,
+	on season.Date) bool {
+	if o.FilingYear == "" || o.IgnoreYear {
+		return false
+	}
+	o.IgnoreYear = true
+	r, err := readCompanyList(ctx, l, file, content, o, on)
+	return err == nil && r.Tally.Ready > 0
 }
 
 // refuseSSNs refuses a company list with a Social Security number in any cell: it

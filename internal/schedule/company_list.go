@@ -141,6 +141,20 @@ func (o *Options) importerOptions(on season.Date, s *importer.ScheduleRun) (impo
 	return options, err
 }
 
+// readingDay is the day as of which a company list is read for people: the day of
+// the next run, where that does not depend on the list, for its year decides which
+// rows can be filed.
+func (o *Options) readingDay(now time.Time) season.Date {
+	if o.At != "" {
+		if times, err := o.Schedule(season.CompanyList{}); err == nil {
+			if next, ok := times.Next(now); ok {
+				return next.Date
+			}
+		}
+	}
+	return season.DateOf(now)
+}
+
 // open opens a company list for the importer. The caller closes it.
 func (o *Options) open(file string, content []byte, options importer.Options) (*importer.Import, error) {
 	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)

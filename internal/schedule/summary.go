@@ -120,7 +120,7 @@ func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string
 	if err != nil {
 		return nil, err
 	}
-	return s.loadList(ctx, hash, o, season.DateOf(s.c.Now()))
+	return s.loadList(ctx, hash, o, o.readingDay(s.c.Now()))
 }
 
 // HasRun reports whether a schedule ran already on the day of one of its times: for

@@ -58,6 +58,9 @@ func (d Date) American() string {
 	return d.wall().Format("Jan 2, 2006")
 }
 
+// Weekday is the day of the week.
+func (d Date) Weekday() time.Weekday { return d.wall().Weekday() }
+
 // Compare orders days; no day comes before all others.
 func (d Date) Compare(o Date) int {
 	return cmp.Or(cmp.Compare(d.Year, o.Year), cmp.Compare(d.Month, o.Month), cmp.Compare(d.Day, o.Day))

@@ -310,8 +310,6 @@ var ways = []way{
 		before: func(w *walk) {
 			w.policy(ledger.Policy{})
 			w.adds(w.as(ledger.Operator), "de", companyListOf("Ada LLC"))
-			w.clock()
-			w.drain()
 		},
 		one: func(w *walk) {
 			_, body := w.one.get("/seasons/de")
@@ -484,6 +482,9 @@ var noWay = map[string]string{
 	"POST /setup/sample/leave":               "ends the sample data",
 	"POST /leave":                            "ends a session",
 	"POST /sessions/others":                  "ends sessions",
+	"POST /calendar/feeds":                   "makes an address at which due dates are read",
+	"POST /calendar/feeds/{feed}/revoke":     "ends such an address",
+	"POST /calendar/zone":                    "sets the time zone of reminders",
 	"POST /sessions/{session}/end":           "ends a session",
 	"POST /browsers/{browser}/forget":        "forgets a browser",
 	"POST /sign-in/second":                   "proves who somebody is, beyond a password",

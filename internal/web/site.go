@@ -85,6 +85,7 @@ type Site struct {
 	index       *searchIndex
 	actionFacts *cache.Cache[string, actionFacts]
 	checked     checkedServices
+	feeds       *feedAccess
 }
 
 // New makes a site. Close it before the ledger.
@@ -100,6 +101,7 @@ func New(c Config) *Site {
 		summaries:   newSummaryCache(c.Ledger),
 		traces:      newTraces(),
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
+		feeds:       newFeedAccess(),
 	}
 	s.queue = newPrepareQueue(s)
 	s.drafts = newDraftCache(s)
