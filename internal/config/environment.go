@@ -64,7 +64,7 @@ var Variables = []Variable{
 	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
-		"bought-twice, season, access, approval-wanted, approved, sent-back, not-approved"},
+		"bought-twice, season, due-soon, weekly-summary, access, approval-wanted, approved, sent-back, not-approved"},
 	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) for the page, such as " +
 		"https://login.example.com; default: none"},
 	{"OIDC_CLIENT_ID", "", "the ID of this application at the sign-in provider"},

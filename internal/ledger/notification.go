@@ -25,6 +25,9 @@ const (
 	NotifyExceptions NotificationKind = "exceptions"   // filings that stand still until a person corrects them
 	NotifyTwice      NotificationKind = "bought-twice" // two purchases of one filing: one is to be refunded
 	NotifySchedule   NotificationKind = "season"       // a schedule ran, or failed; added by the process that runs it
+	NotifyDueSoon    NotificationKind = "due-soon"     // filings fall due that are not placed
+	// actions needed, orders placed, money and due dates, each Monday
+	NotifyWeeklySummary NotificationKind = "weekly-summary"
 	// a link to reset a password was made or used; the approval policy was weakened
 	NotifyAccess NotificationKind = "access"
 
@@ -37,7 +40,8 @@ const (
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyAccess, NotifyWanted, NotifyApproved, NotifySentBack, NotifyRejected}
+	NotifySchedule, NotifyDueSoon, NotifyWeeklySummary, NotifyAccess, NotifyWanted, NotifyApproved, NotifySentBack,
+	NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.
 type Notification struct {
@@ -235,6 +239,20 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 		return false, fmt.Errorf("save a notification of %s: %w", n.Kind, err)
 	}
 	return true, nil
+}
+
+// ListReported lists what the notifications of a kind have told of: Kind, Ref and
+// Mark alone.
+func (l Notifications) ListReported(ctx context.Context, kind NotificationKind) (map[Pending]bool, error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT ref, mark FROM told WHERE kind = $1`, kind)
+	all := make(map[Pending]bool)
+	err = each(rows, err, func(scan func(...any) error) error {
+		p := Pending{Kind: kind}
+		err := scan(&p.Ref, &p.Mark)
+		all[p] = true
+		return err
+	})
+	return all, wrap("list what was reported", err)
 }
 
 func endNotification(ctx context.Context, x execer, kind NotificationKind, batch string) error {

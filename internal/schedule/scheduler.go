@@ -36,6 +36,8 @@ type Scheduler struct {
 	mu      sync.Mutex // one check at a time
 	claimed map[string]bool
 
+	reminded time.Time // the hour for which reminders were written last; Run's own
+
 	times     *cache.Cache[string, *season.Schedule]
 	lists     *cache.Cache[string, *CompanyList] // for pages and plans; a run that buys reads its own
 	calendars *cache.Cache[string, Calendar]
@@ -92,6 +94,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 		if err := s.RunDue(ctx); err != nil && ctx.Err() == nil {
 			s.c.Log.Error("schedules postponed", "err", err)
 		}
+		s.remind(ctx)
 		select {
 		case <-ctx.Done():
 			return

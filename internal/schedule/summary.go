@@ -107,8 +107,8 @@ func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]
 	return times.Upcoming(s.c.Now(), n), nil
 }
 
-// LoadCompanyList returns the present company list of a schedule, read at most listTTL ago. It
-// is shared and not to be changed. It returns ErrCompanyList.
+// LoadCompanyList returns the present company list of a schedule, read at most
+// listTTL ago. It is shared and not to be changed. It returns ErrCompanyList.
 func (s *Scheduler) LoadCompanyList(ctx context.Context, se ledger.Schedule) (*CompanyList, error) {
 	return s.Version(ctx, se, se.CompanyList)
 }

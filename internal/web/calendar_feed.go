@@ -21,8 +21,8 @@ import (
 // dates, without a session: a calendar program has none.
 var feedRoutes = []route{
 	{pattern: "GET /calendar/feed/{secret}", may: anyone, serve: (*Site).feed},
-	{pattern: "POST /calendar/feeds", may: viewer, serve: (*Site).addFeed},
-	{pattern: "POST /calendar/feeds/{feed}/revoke", may: viewer, serve: (*Site).revokeFeed},
+	{pattern: "POST /calendar/feeds", may: self, serve: (*Site).addFeed},
+	{pattern: "POST /calendar/feeds/{feed}/revoke", may: self, serve: (*Site).revokeFeed},
 	{pattern: "POST /calendar/zone", may: operator, serve: (*Site).setZone},
 }
 

@@ -1,0 +1,177 @@
+package schedule_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/schedule"
+)
+
+// sealKey is a key that every machine of a test has.
+const sealKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+const dueList = `Company ID,Legal Name,Filing State,User ID,Entity Type,Formation State
+comp_1,Ada LLC,DE,user_1,LLC,DE
+comp_2,Bea LLC,DE,user_1,LLC,DE
+`
+
+// Reminders go out 60, 30 and 7 days before a due date without a placed filing, and a
+// summary on Monday, each once however many processes there are, in the firm's zone.
+func TestReminders(t *testing.T) { ledgertest.OnBoth(t, testReminders) }
+
+func testReminders(t *testing.T, database string) {
+	ctx := t.Context()
+	open := func(dir string) *ledger.Ledger {
+		l, err := ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: database, SealKey: sealKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	dir := t.TempDir()
+	l := open(dir)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := schedule.Add(ctx, l, schedule.NewSchedule{
+		Name:    "de",
+		File:    "list.csv",
+		Content: []byte(dueList),
+		By:      "Ana",
+		Options: schedule.Options{Due: "30 days before", Zone: "America/New_York", FilingYear: "this"},
+	})
+	must(err)
+	must(l.RecordDeposit(ctx, 1000_00, ""))
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	must(err)
+	must(l.Calendars().SetZone(ctx, zone.String()))
+
+	year := time.Now().Year() + 1
+	due := time.Date(year, time.June, 1, 0, 0, 0, 0, zone) // of an LLC of Delaware
+	now := due
+	clock := func() time.Time { return now }
+	var all []*schedule.Scheduler
+	for range 3 { // processes
+		all = append(all, schedule.New(schedule.Config{Ledger: open(dir), Now: clock}))
+	}
+	seen := 0
+	remind := func(at time.Time, want ...string) []ledger.Notification {
+		t.Helper()
+		now = at
+		var both sync.WaitGroup
+		for _, s := range all {
+			both.Go(func() {
+				for range 2 {
+					if err := s.Remind(ctx); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		both.Wait()
+		notifications, err := l.Notifications().List(ctx, 100)
+		must(err)
+		added := notifications[:len(notifications)-seen]
+		seen = len(notifications)
+		var got []string
+		for _, n := range added {
+			got = append(got, string(n.Kind))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("at %s: %q, want %q", at, got, want)
+		}
+		return added
+	}
+	// A day that is no Monday, so that summaries do not mix in.
+	day := func(before int) time.Time {
+		at := due.AddDate(0, 0, -before)
+		return time.Date(at.Year(), at.Month(), at.Day(), 9, 0, 0, 0, zone)
+	}
+	weekend := func(before int) time.Time { // not before, and neither Monday nor Tuesday
+		at := day(before)
+		for at.Weekday() == time.Monday || at.Weekday() == time.Tuesday {
+			at = at.AddDate(0, 0, 1)
+		}
+		return at
+	}
+	early := day(64)
+	for early.Weekday() == time.Monday || early.Weekday() == time.Tuesday {
+		early = early.AddDate(0, 0, -1)
+	}
+	remind(early)
+	night := weekend(60)
+	remind(time.Date(night.Year(), night.Month(), night.Day(), 7, 59, 0, 0, zone))
+	for _, n := range remind(night, "due-soon") {
+		if !strings.Contains(n.Subject, "2 reports due on Jun 1, ") || !strings.Contains(n.Body, "Ada LLC, DE") ||
+			!strings.Contains(n.Body, "schedule de") {
+			t.Errorf("%+v", n)
+		}
+	}
+	remind(night.Add(time.Hour))
+
+	monday := day(50)
+	for monday.Weekday() != time.Monday {
+		monday = monday.AddDate(0, 0, 1)
+	}
+	remind(monday.Add(-2 * time.Hour)) // 7 in the morning
+	summary := remind(monday, "weekly-summary")
+	remind(monday.Add(24 * time.Hour)) // it was sent
+	remind(monday.Add(48 * time.Hour))
+	for _, n := range summary {
+		for _, want := range []string{"Action needed:\n  nothing", "0 orders, $0.00 charged", "$1,000.00 available",
+			"Due in the next 30 days, not placed yet"} {
+			if !strings.Contains(n.Body, want) {
+				t.Errorf("%q is not in\n%s", want, n.Body)
+			}
+		}
+	}
+	// A summary that was missed on Monday comes on Tuesday, and no later.
+	remind(monday.AddDate(0, 0, 8), "weekly-summary")
+
+	// What is placed needs no reminder.
+	_, err = l.CreateBatch(ctx, ledger.Batch{
+		ID:      "b",
+		File:    "b.csv",
+		Product: filing.AnnualReport,
+		Columns: []string{"x"},
+	})
+	must(err)
+	order := filing.Order{CompanyID: "comp_1", FilingState: "DE",
+		AnnualReport: &filing.AnnualReportItem{FilingYear: time.Date(year, 1, 1, 0, 0, 0, 0, zone).Format("2006")}}
+	must(l.AddRows(ctx, "b", []ledger.Row{{
+		Number:  2,
+		Cells:   []byte(`["x"]`),
+		Result:  filing.Ready,
+		Cost:    money.Cost{Amount: 75_00},
+		Request: &filing.Request{Product: filing.AnnualReport, Company: filing.CompanyRef{Ref: "comp_1"}, Order: order},
+	}}))
+	must(l.OpenBatch(ctx, "b"))
+	for row, err := range l.Rows(ctx, "b") {
+		must(err)
+		begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost,
+			Claims: ledger.ClaimsOf(&order, "")})
+		if err != nil || begun.Try == 0 {
+			t.Fatalf("%+v, %v", begun, err)
+		}
+	}
+	for _, n := range remind(weekend(30), "due-soon") {
+		if !strings.Contains(n.Subject, "1 report due on Jun 1, ") || strings.Contains(n.Body, "Ada LLC") ||
+			!strings.Contains(n.Body, "Bea LLC") {
+			t.Errorf("%+v", n)
+		}
+	}
+	remind(weekend(7), "due-soon")
+	remind(weekend(7).Add(time.Hour))
+}
