@@ -17,12 +17,13 @@ import (
 	"bulkfiling/internal/text"
 )
 
-// feedRoutes are the secret addresses of due dates. Whoever knows one reads due
-// dates, without a session: a calendar program has none.
+// working is everyone who takes part in filing: no auditor.
+var working = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
+
 var feedRoutes = []route{
 	{pattern: "GET /calendar/feed/{secret}", may: anyone, serve: (*Site).feed},
-	{pattern: "POST /calendar/feeds", may: self, serve: (*Site).addFeed},
-	{pattern: "POST /calendar/feeds/{feed}/revoke", may: self, serve: (*Site).revokeFeed},
+	{pattern: "POST /calendar/feeds", may: working, serve: (*Site).addFeed},
+	{pattern: "POST /calendar/feeds/{feed}/revoke", may: working, serve: (*Site).revokeFeed},
 	{pattern: "POST /calendar/zone", may: operator, serve: (*Site).setZone},
 }
 

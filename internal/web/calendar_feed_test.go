@@ -66,7 +66,7 @@ func TestCalendarFeed(t *testing.T) {
 	for _, e := range events {
 		at, err := e.GetAllDayStartAt()
 		if summary := e.GetProperty(ics.ComponentPropertySummary).Value; strings.Contains(summary, "A name") {
-			found = found || summary == "Annual report due: A name, with; signs\\ and that is so long that its line "+
+			found = found || summary == "Annual tax due: A name, with; signs\\ and that is so long that its line "+
 				"has to be folded LLC (DE)"
 		}
 		if err != nil || at.Month() != time.June || at.Day() != 1 { // an LLC of Delaware

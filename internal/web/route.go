@@ -27,7 +27,9 @@ var (
 	preparer = []ledger.Role{ledger.Preparer}
 	approver = []ledger.Role{ledger.Approver}
 	operator = []ledger.Role{ledger.Operator}
-	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
+	// everyone who takes part in filing: no auditor
+	working = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
+	hands   = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
 )
 
 var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
