@@ -17,9 +17,8 @@ import (
 	"bulkfiling/internal/text"
 )
 
-// working is everyone who takes part in filing: no auditor.
-var working = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
-
+// feedRoutes are the secret addresses of due dates. Whoever knows one reads due
+// dates, without a session: a calendar program has none.
 var feedRoutes = []route{
 	{pattern: "GET /calendar/feed/{secret}", may: anyone, serve: (*Site).feed},
 	{pattern: "POST /calendar/feeds", may: working, serve: (*Site).addFeed},
