@@ -118,7 +118,7 @@ func (p *Plan) remedy() string {
 	if p.OtherYear == 0 {
 		return ""
 	}
-	return "; to file the schedule's year whatever the company list says, ignore its filing year " +
+	return "; to file the schedule's year for every row, ignore the years in the company list " +
 		"(season add or season update with --ignore-year)"
 }
 
