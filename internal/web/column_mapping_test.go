@@ -154,7 +154,8 @@ func TestSheetHandedInBefore(t *testing.T) {
 	v, w := s.as(ledger.Preparer), s.as(ledger.Preparer)
 	const content = "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,2026\n"
 	path, body := v.sheet("a.csv", content)
-	other, otherBody := w.sheet("a.csv", content)
+	other, _ := w.sheet("a.csv", content)
+	_, otherBody := w.get(other + "/approve")
 	batch := v.submit(path, body)
 	_, answer := w.post(other+"/hand-in", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan"))
 	w.wants(answer, "already submitted", "Nothing was ordered twice")

@@ -277,6 +277,38 @@ func TestGridReplaces(t *testing.T) {
 	}
 }
 
+// The names at the filing service come with the look-ups, and all that differ are
+// confirmed at once.
+func TestGridNames(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	for _, id := range []string{"comp_1", "comp_2"} {
+		s.service.AddCompany(sandbox.Company{ID: id, LegalName: "Lakeshore Holdings LLC", EntityType: "LLC",
+			FormationState: "DE"})
+	}
+	path, _ := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
+		"comp_1,Quite Another Name LLC,a@example.com,DE,2026\ncomp_2,Still Another Name Inc.,a@example.com,DE,2026\n")
+	v.settled(path)
+	page := v.grid(path, "")
+	if r := page.Rows[0]; !r.NameDiffers || r.ServiceName == "" || r.Result != filing.Invalid {
+		t.Fatalf("%+v", r)
+	}
+	g := groupOf(t, page.Groups, "Name differs at the filing service")
+	if g.Kind != "name" || g.Rows != 2 || len(g.Fixes) != 1 {
+		t.Fatalf("%+v", g)
+	}
+	asked := s.service.Books().Requests["GET /companies/{id}"]
+	done := v.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0},"shown":[2]}`, g.Key))
+	if done.Changed != 2 || done.Counts.Errors != 0 || done.Rows[0].NameDiffers || done.Label != "2 names confirmed" {
+		t.Errorf("%+v", done)
+	}
+	body := v.settled(path)
+	v.wants(body, "2 cells corrected")
+	if again := s.service.Books().Requests["GET /companies/{id}"]; again != asked {
+		t.Errorf("the companies were asked for again: %v", s.service.Books().Requests)
+	}
+}
+
 // While a grid is open, it follows what others change.
 func TestGridLive(t *testing.T) {
 	s := newSite(t)
