@@ -43,6 +43,8 @@ func mimeOf(name string) string {
 		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 	case ".csv":
 		return "text/csv; charset=utf-8"
+	case ".pdf":
+		return "application/pdf"
 	case ".zip":
 		return "application/zip"
 	}
