@@ -101,6 +101,11 @@ type setupView struct {
 var errNoSetup = &httpError{http.StatusConflict, "The environment sets up the filing service",
 	"Nothing was changed. Set FILING_BASE_URL and FILING_API_KEY where importer serve starts, then start it again."}
 
+// errServiceIsSet refuses sample data in place of real orders, which would go on
+// unseen.
+var errServiceIsSet = &httpError{http.StatusConflict, "A filing service is set up",
+	"Nothing was changed. Sample data is only for a program without a filing service."}
+
 func (s *Site) setupPage(v *request) error {
 	if s.Setup == nil {
 		return errNoSetup
@@ -177,6 +182,9 @@ func (s *Site) saveService(v *request) error {
 func (s *Site) startSample(v *request) error {
 	if s.Setup == nil || s.Setup.Sample {
 		return errNoSetup
+	}
+	if s.Setup.Service != "" {
+		return errServiceIsSet
 	}
 	return s.restart(v, "sample-start", "", "", func() (string, error) {
 		return s.Setup.StartSample(v.ctx(), v.who())

@@ -94,6 +94,23 @@ func TestSetup(t *testing.T) {
 	}
 }
 
+// Sample data takes the place of no filing service that is set up.
+func TestSampleDataBesideAService(t *testing.T) {
+	var told []string
+	s := newSite(t, func(c *Config) {
+		c.Setup = newSetup(&told)
+		c.Setup.Service = "https://api.example.com/v1"
+	})
+	v := s.as(ledger.Operator)
+	if _, body := v.get("/setup"); strings.Contains(body, `action="/setup/sample"`) {
+		t.Error("the page offers sample data")
+	}
+	status, body := v.post("/setup/sample")
+	if status != http.StatusConflict || !strings.Contains(body, "A filing service is set up") || len(told) != 0 {
+		t.Errorf("%d %q", status, told)
+	}
+}
+
 // Sample data is named on every page, with the way out of it.
 func TestSampleDataIsNamed(t *testing.T) {
 	var told []string
