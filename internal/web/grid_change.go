@@ -72,6 +72,24 @@ type gridCell struct {
 	Was    *string `json:"was"`
 }
 
+// UnmarshalJSON reads a cell. A previous value that is no text is that of a cell
+// whose content is not shown: there is nothing to compare it with.
+func (c *gridCell) UnmarshalJSON(content []byte) error {
+	type plain gridCell
+	in := struct {
+		*plain
+		Was any `json:"was"`
+	}{plain: (*plain)(c)}
+	if err := json.Unmarshal(content, &in); err != nil {
+		return err
+	}
+	c.Was = nil
+	if was, ok := in.Was.(string); ok {
+		c.Was = &was
+	}
+	return nil
+}
+
 // gridBulk changes many cells at once.
 type gridBulk struct {
 	Op      string `json:"op"` // "group", "set" or "replace"

@@ -226,6 +226,29 @@ func TestGridExcludes(t *testing.T) {
 	}
 }
 
+const gridSecrets = `Company ID,Legal Name,Owner SSN,User Email,Filing State,Filing Year
+comp_1,Acme LLC,219-09-9999,a@example.com,DE,2026
+comp_2,Bolt LLC,,a@example.com,DE,2026
+`
+
+// A cell with a Social Security number is corrected like any other, although the
+// page does not know what it held.
+func TestGridCorrectsSecrets(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSecrets)
+	done := v.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"219-09-1120","was":{"secret":true}},
+		{"row":3,"column":1,"text":"Bolt Two LLC","was":null}],"shown":[2]}`)
+	if done.Changed != 2 || len(done.Conflicts) != 0 {
+		t.Fatalf("%+v", done)
+	}
+	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
+	s.must(err)
+	if c, err := correctionsOf(u); err != nil || len(c.Edits) != 2 || c.Edits[0].Text != "219-09-1120" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 // What is refused is said in JSON.
 func TestGridRefuses(t *testing.T) {
 	s := newSite(t)

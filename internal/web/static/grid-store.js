@@ -167,8 +167,9 @@ class Rows extends EventTarget {
     for (const cell of cells) {
       const row = this.index[this.places.get(cell.row)];
       const key = this.key(cell.row, cell.column, cell.header);
-      const was = cell.was ?? this.typed.get(key)?.text ?? (cell.column < 0 ? "" : row?.cells[cell.column]) ?? "";
       const secret = this.columns.find((c) => c.index === cell.column)?.secret;
+      // What a secret cell holds is not known here.
+      const was = secret ? undefined : cell.was ?? this.typed.get(key)?.text ?? (cell.column < 0 ? "" : row?.cells[cell.column]) ?? "";
       if (was === cell.text && !secret) continue;
       changed.push({ row: cell.row, column: cell.column, header: cell.header, text: cell.text, was, secret });
     }
