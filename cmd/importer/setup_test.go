@@ -186,7 +186,7 @@ func TestSampleData(t *testing.T) {
 	d.wants(body, "Sample data.", "annual-reports-de-2026.xlsx")
 	path := regexp.MustCompile(`/sheets/[A-Z0-9]+`).FindString(body)
 	for end := time.Now().Add(patience); !strings.Contains(body, `name="plan"`); time.Sleep(50 * time.Millisecond) {
-		if body, _ = d.get(path); time.Now().After(end) {
+		if body, _ = d.get(path + "/approve"); time.Now().After(end) {
 			t.Fatalf("never prepared\n%s", body)
 		}
 	}
