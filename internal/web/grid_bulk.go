@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/text"
@@ -12,9 +13,21 @@ import (
 // errNoGroup is returned for a group that is no longer there.
 var errNoGroup = badRequest("These rows have changed since. Nothing was changed. Refresh the page, then try again.")
 
+var (
+	errLongBulkText = badRequest("The text is longer than 1,000 characters, the most that many cells can be set to at " +
+		"once. Nothing was changed. Enter a shorter text, or change the cells one by one.")
+	errManyCells = badRequest("The change is for more than 100,000 cells. Nothing was changed. Change fewer rows or " +
+		"columns at a time.")
+	errManyEdits = badRequest("The corrections of this spreadsheet would take more than 8 MB. Nothing was changed. " +
+		"Correct the cells in your own file, then upload it again.")
+)
+
 // bulkCells are the cells that a change of many sets, with what the change is
 // called.
 func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err error) {
+	if utf8.RuneCountInString(b.Text) > maxBulkText || utf8.RuneCountInString(b.Replace) > maxBulkText {
+		return nil, "", errLongBulkText
+	}
 	switch b.Op {
 	case "group":
 		return e.groupCells(b)
@@ -112,14 +125,23 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, label string,
 	if b.Find == "" && !b.Whole {
 		return nil, "", badRequest("Enter the text to find. Nothing was changed.")
 	}
-	replace := replacer(b)
+	replace, size := replacer(b), 0
 	chosen := rowSet(b.Rows)
 	for i := range e.draft.Len() {
 		r := e.draft.At(i)
 		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show) || r.IsNote() {
 			continue
 		}
-		cells = append(cells, e.replacedIn(r, b.Column, replace)...)
+		found := e.replacedIn(r, b.Column, replace)
+		for i := range found {
+			size += len(found[i].Text)
+		}
+		switch cells = append(cells, found...); {
+		case len(cells) > maxChangedCells:
+			return nil, "", errManyCells
+		case size > maxEditBytes:
+			return nil, "", errManyEdits
+		}
 	}
 	return cells, "Find and replace: " + text.Count(len(cells), "cell"), nil
 }

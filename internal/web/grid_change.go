@@ -37,6 +37,18 @@ type changedCell struct {
 	After         *string `json:"after,omitempty"`
 }
 
+// size is how many bytes the texts of a change take.
+func (c *gridChange) size() (n int) {
+	for i := range c.Cells {
+		for _, text := range []*string{c.Cells[i].Before, c.Cells[i].After} {
+			if text != nil {
+				n += len(*text)
+			}
+		}
+	}
+	return n
+}
+
 // changedInclude is a row that was excluded or included.
 type changedInclude struct {
 	Row    int    `json:"row"`
@@ -47,7 +59,9 @@ type changedInclude struct {
 // What is kept of the changes.
 const (
 	maxChanges      = 200
-	maxChangedCells = 100_000 // of all changes
+	maxChangedCells = 100_000 // of all changes, and of one
+	maxEditBytes    = 8 << 20 // of the texts of an upload, and of those of its changes
+	perEdit         = 20      // bytes that an edit takes beside its text
 )
 
 // gridRequest is the body of a change.
@@ -150,6 +164,7 @@ type gridSample struct {
 const (
 	maxGridBody   = 2 << 20
 	maxGridText   = 32_767 // characters of a cell
+	maxBulkText   = 1000   // characters that many cells are set to
 	maxGridSample = 20
 	maxGridShown  = 500
 )
@@ -297,6 +312,7 @@ type gridEditor struct {
 	of         map[importer.Edit]int // the index of each edit, by its place
 	before     []importer.Edit       // the edits of the draft
 	excluded   map[int]string
+	size, was  int          // bytes of the edits, now and before the change
 	masked     []sheet.Cell // of the row maskedRow
 	maskedRow  int
 	columns    []importer.DraftColumn
@@ -316,7 +332,9 @@ func (e *gridEditor) begin() {
 	e.of = make(map[importer.Edit]int, len(e.kept.Edits))
 	for i := range e.kept.Edits {
 		e.of[placeOf(e.kept.Edits[i])] = i
+		e.size += perEdit + len(e.kept.Edits[i].Text)
 	}
+	e.was = e.size
 	excluded := make(map[int]string, len(e.kept.Excluded))
 	for row, by := range e.kept.Excluded {
 		excluded[row] = by
@@ -358,9 +376,15 @@ func (e *gridEditor) apply(r *gridRequest) error {
 		}
 		cells, e.change.Label = append(slices.Clone(cells), more...), label
 	}
+	if len(cells) > maxChangedCells {
+		return errManyCells
+	}
 	for i := range cells {
 		if err := e.typeInto(&cells[i]); err != nil {
 			return err
+		}
+		if e.isFull() {
+			return errManyEdits
 		}
 	}
 	for _, row := range r.Exclude {
@@ -488,6 +512,12 @@ func (e *gridEditor) set(place importer.Edit, to *string) {
 	if before == nil && to == nil || before != nil && to != nil && *before == *to {
 		return
 	}
+	if before != nil {
+		e.size -= perEdit + len(*before)
+	}
+	if to != nil {
+		e.size += perEdit + len(*to)
+	}
 	switch {
 	case to == nil:
 		e.kept.Edits[at].Row = 0 // dropped at the end
@@ -502,6 +532,10 @@ func (e *gridEditor) set(place importer.Edit, to *string) {
 	}
 	e.change.Cells = append(e.change.Cells, changedCell{Edit: place, Before: before, After: to})
 }
+
+// isFull reports whether the change makes the edits larger than they may be. They
+// are read, written and sealed as a whole, while no one else can write.
+func (e *gridEditor) isFull() bool { return e.size > maxEditBytes && e.size > e.was }
 
 // setExcluded excludes a row in someone's name, or includes it.
 func (e *gridEditor) setExcluded(row int, by string) error {
@@ -532,10 +566,12 @@ func (e *gridEditor) record(now time.Time) {
 		e.change.Label = e.label()
 	}
 	all := append(slices.Clone(e.kept.Changes), e.change)
-	cells := 0
+	cells, size := 0, 0
 	keep := len(all)
 	for keep > 0 && len(all)-keep < maxChanges {
-		if cells += len(all[keep-1].Cells) + len(all[keep-1].Rows); cells > maxChangedCells && keep < len(all) {
+		cells += len(all[keep-1].Cells) + len(all[keep-1].Rows)
+		size += all[keep-1].size()
+		if keep < len(all) && (cells > maxChangedCells || size > maxEditBytes) {
 			break
 		}
 		keep--

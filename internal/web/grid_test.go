@@ -280,6 +280,45 @@ func TestGridRefuses(t *testing.T) {
 	}
 }
 
+// A change that would take much memory is refused before it is made.
+func TestGridChangeHasLimits(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	var sheet strings.Builder
+	sheet.WriteString("Company ID,Legal Name,User Email,Filing State,Filing Year,Notes\n")
+	for i := range 3000 {
+		fmt.Fprintf(&sheet, "comp_%d,Acme %d LLC,a@example.com,DE,2026,%s\n", i, i, strings.Repeat("a", 40))
+	}
+	path, _ := v.sheet("a.csv", sheet.String())
+	before := v.grid(path, "?limit=1").Version
+	for body, want := range map[string]string{
+		`{"op":"set","column":5,"show":"all","text":"` + strings.Repeat("x", 1001) + `"}`:                  "longer than 1,000 characters",
+		`{"op":"replace","column":5,"find":"aa","replace":"` + strings.Repeat("x", 1001) + `"}`:            "longer than 1,000 characters",
+		`{"op":"set","column":5,"show":"all","text":"` + strings.Repeat("€", 1000) + `"}`:                  "more than 8 MB",
+		`{"op":"replace","column":-1,"show":"all","find":"a","replace":"` + strings.Repeat("x", 90) + `"}`: "more than 8 MB",
+	} {
+		for _, way := range []string{`{"id":"%s","bulk":`, `{"preview":true,"bulk":`} {
+			var answer jsonError
+			if status := v.json(path+"/grid/changes", way+body+"}", &answer); status != 422 ||
+				!strings.Contains(answer.Error, want) || !strings.Contains(answer.Error, "Nothing was changed") {
+				t.Errorf("%.70s: %d %+v", body, status, answer)
+			}
+		}
+	}
+	if after := v.grid(path, "?limit=1").Version; after != before {
+		t.Errorf("version %d became %d", before, after)
+	}
+	if done := v.change(path, `{"id":"%s","bulk":{"op":"set","column":5,"show":"all","text":"`+
+		strings.Repeat("€", 900)+`"}}`); done.Changed != 3000 {
+		t.Errorf("%+v", done.Changed)
+	}
+	var second jsonError
+	if status := v.json(path+"/grid/changes", `{"id":"%s","bulk":{"op":"set","column":1,"show":"all","text":"`+
+		strings.Repeat("x", 900)+`"}}`, &second); status != 422 || !strings.Contains(second.Error, "more than 8 MB") {
+		t.Errorf("%d %+v", status, second)
+	}
+}
+
 func TestGridReplaces(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)

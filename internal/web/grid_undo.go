@@ -73,6 +73,9 @@ func (e *gridEditor) revert(number int, undo bool) error {
 			continue
 		}
 		e.set(cell.Edit, to)
+		if e.isFull() {
+			return errManyEdits
+		}
 	}
 	for _, row := range c.Rows {
 		from, to := row.Before, row.After
