@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
 )
 
@@ -32,7 +33,7 @@ var ErrNoDraft = errors.New("there is no draft to send it back to")
 const maxComment = 1000
 
 func checkComment(comment string) (string, error) {
-	comment = strings.TrimSpace(comment)
+	comment = filing.HideSSNs(strings.TrimSpace(comment))
 	if comment == "" || utf8.RuneCountInString(comment) > maxComment {
 		return "", ErrNoComment
 	}

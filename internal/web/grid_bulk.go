@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/text"
 )
@@ -88,11 +89,13 @@ func (e *gridEditor) columnLabel(column int, header string, n int, to string) st
 	c, ok := columnAt(e.columns, column)
 	if ok {
 		name = columnName(c)
+		header = c.Header
 	}
-	if c.Secret || to == "" {
+	if c.Secret || to == "" || filing.IsSSNHeader(header) || filing.IsSSNHeader(name) {
 		return fmt.Sprintf("%s: %s changed", name, text.Count(n, "cell"))
 	}
-	return fmt.Sprintf("%s: %s set to %s", name, text.Count(n, "cell"), text.Shorten(to, 60))
+	return fmt.Sprintf("%s: %s set to %s", name, text.Count(n, "cell"),
+		text.Shorten(filing.HideSSNsUnder(header, to), 60))
 }
 
 func rowSet(rows []int) map[int]bool {

@@ -128,6 +128,7 @@ type gridConflict struct {
 	Yours  string `json:"yours"`
 	Theirs string `json:"theirs"`
 	By     string `json:"by"`
+	Hidden bool   `json:"hidden,omitempty"` // a text is not whole: it may hold a Social Security number
 }
 
 type gridAnswer struct {
@@ -422,7 +423,8 @@ func (e *gridEditor) typeInto(c *gridCell) error {
 		})
 		return nil
 	}
-	if present == to && !secret {
+	missing := c.Column < 0 && place.Sheet == e.draft.Sheet()
+	if present == to && (!secret || missing) {
 		return nil
 	}
 	e.set(place, &to)
@@ -469,7 +471,7 @@ func (e *gridEditor) present(place importer.Edit, column int) (text string, secr
 		return "", true
 	}
 	if column < 0 {
-		return "", false
+		return "", filing.IsSSNHeader(place.Header)
 	}
 	if e.maskedRow != place.Row {
 		e.maskedRow, e.masked = place.Row, e.draft.Masked(e.draft.Find(place.Row))
@@ -478,6 +480,14 @@ func (e *gridEditor) present(place importer.Edit, column int) (text string, secr
 		return "", false
 	}
 	return e.masked[column].Text, false
+}
+
+// headerOf is the header of a cell of the present sheet.
+func (e *gridEditor) headerOf(place importer.Edit, column int) string {
+	if c, ok := columnAt(e.columns, column); ok {
+		return c.Header
+	}
+	return place.Header
 }
 
 func (e *gridEditor) cellName(place importer.Edit, column int) string {
@@ -565,6 +575,7 @@ func (e *gridEditor) record(now time.Time) {
 	if e.change.Label == "" {
 		e.change.Label = e.label()
 	}
+	e.change.Label = filing.HideSSNs(e.change.Label)
 	all := append(slices.Clone(e.kept.Changes), e.change)
 	cells, size := 0, 0
 	keep := len(all)
@@ -706,7 +717,7 @@ func (e *gridEditor) sample() []gridSample {
 		} else {
 			one.To = e.draft.FileText(c.Row, column)
 		}
-		if secret {
+		if one.To = filing.HideSSNsUnder(e.headerOf(c.Edit, column), one.To); secret {
 			one.From, one.To = "", ""
 		}
 		all = append(all, one)

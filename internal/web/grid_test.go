@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sandbox"
 )
@@ -249,6 +250,57 @@ func TestGridCorrectsSecrets(t *testing.T) {
 	}
 }
 
+// A Social Security number that someone typed is in no answer, whatever column it
+// was typed into.
+func TestGridHidesSecrets(t *testing.T) {
+	s := newSite(t)
+	v, other := s.as(ledger.Preparer), s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSecrets)
+	answers := ""
+	send := func(who *visitor, way, body string) {
+		t.Helper()
+		var answer json.RawMessage
+		if status := who.json(path+"/grid/"+way, body, &answer); status != http.StatusOK {
+			t.Errorf("%s: %d %s", body, status, answer)
+		}
+		answers += string(answer) + "\n"
+	}
+	for _, bulk := range []string{
+		`{"op":"set","column":1,"text":"219-09-1120","show":"all"}`,
+		`{"op":"set","column":2,"text":"219-09-1120","show":"all"}`,
+		`{"op":"replace","column":1,"find":"Acme","replace":"219-09-1120"}`,
+	} {
+		send(v, "changes", `{"preview":true,"bulk":`+bulk+`}`)
+	}
+	send(v, "changes", `{"id":"%s","bulk":{"op":"set","column":1,"text":"219-09-1120","show":"all"}}`)
+	send(v, "changes", `{"id":"%s","cells":[{"row":2,"column":1,"text":"Bay LLC"}]}`)
+	send(other, "changes", `{"id":"%s","cells":[{"row":2,"column":1,"text":"Cole LLC"},{"row":3,"column":1,"text":"Dune LLC"}]}`)
+	send(other, "undo", `{"id":"%s","change":1,"shown":[2,3]}`)
+	send(v, "changes", `{"id":"%s","cells":[{"row":3,"column":1,"text":"219-09-1120"}],"shown":[3]}`)
+	send(v, "changes", `{"id":"%s","cells":[{"row":3,"column":1,"text":"Dune LLC"}],"shown":[3]}`)
+	send(other, "changes", `{"id":"%s","cells":[{"row":3,"column":1,"text":"Eder LLC"}]}`)
+	send(v, "undo", `{"id":"%s","change":5}`) // it would put the number back
+	if !strings.Contains(answers, `"hidden":true`) {
+		t.Errorf("no conflict is told to be hidden:\n%s", answers)
+	}
+	_, list := v.get(path + "/grid/changes")
+	path, _ = v.sheet("eins.csv", "Company ID,Legal Name,User Email,Filing State,Responsible Party First Name,"+
+		"Responsible Party Last Name,Responsible Party Title\ncomp_1,Acme LLC,a@example.com,DE,Ann,Ash,Member\n")
+	missing := `"bulk":{"op":"set","column":-1,"header":"Responsible Party SSN","text":"219091120","show":"all"}}`
+	send(v, "changes", `{"preview":true,`+missing)
+	send(v, "changes", `{"id":"%s",`+missing)
+	send(v, "changes", `{"id":"%s","bulk":{"op":"set","column":7,"text":"219091120","show":"all"}}`)
+	_, page := v.get(path + "/grid/changes")
+	for _, body := range []string{answers, list, page} {
+		if strings.Contains(body, "219-09-1120") || strings.Contains(body, "219091120") {
+			t.Errorf("a number is shown:\n%s", body)
+		}
+	}
+	if !strings.Contains(list, "1120") {
+		t.Errorf("the test saw no label:\n%s", list)
+	}
+}
+
 // What is refused is said in JSON.
 func TestGridRefuses(t *testing.T) {
 	s := newSite(t)
@@ -308,14 +360,14 @@ func TestGridChangeHasLimits(t *testing.T) {
 	if after := v.grid(path, "?limit=1").Version; after != before {
 		t.Errorf("version %d became %d", before, after)
 	}
-	if done := v.change(path, `{"id":"%s","bulk":{"op":"set","column":5,"show":"all","text":"`+
-		strings.Repeat("€", 900)+`"}}`); done.Changed != 3000 {
-		t.Errorf("%+v", done.Changed)
+	// What is there already counts, but does not keep anyone from making it less.
+	e := &gridEditor{size: maxEditBytes - 100, was: maxEditBytes - 100, of: make(map[importer.Edit]int)}
+	long := strings.Repeat("x", 90)
+	if e.set(importer.Edit{Row: 2}, &long); !e.isFull() {
+		t.Error("another text is not refused")
 	}
-	var second jsonError
-	if status := v.json(path+"/grid/changes", `{"id":"%s","bulk":{"op":"set","column":1,"show":"all","text":"`+
-		strings.Repeat("x", 900)+`"}}`, &second); status != 422 || !strings.Contains(second.Error, "more than 8 MB") {
-		t.Errorf("%d %+v", status, second)
+	if e.set(importer.Edit{Row: 2}, nil); e.isFull() || e.size != e.was {
+		t.Errorf("%d bytes after the text was taken out, %d before", e.size, e.was)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"bulkfiling/internal/filing"
 )
 
 // listedChange is a change as the list of them shows it.
@@ -29,7 +31,8 @@ func (s *Site) gridChanges(v *request) error {
 	}
 	all := []listedChange{}
 	for _, one := range slices.Backward(c.Changes) {
-		all = append(all, listedChange{one.Number, one.By, one.At, one.Label, len(one.Cells), len(one.Rows), one.Undone})
+		label := filing.HideSSNs(one.Label)
+		all = append(all, listedChange{one.Number, one.By, one.At, label, len(one.Cells), len(one.Rows), one.Undone})
 	}
 	return v.sendJSON(http.StatusOK, map[string]any{"changes": all})
 }
@@ -148,13 +151,13 @@ func (e *gridEditor) conflict(cell changedCell, to *string) {
 		By:     e.changedBy(cell.Edit),
 	}
 	theirs, secret := e.present(cell.Edit, column)
-	if !secret {
-		c.Theirs = theirs
-		if to != nil {
-			c.Yours = *to
-		} else {
-			c.Yours = e.draft.FileText(cell.Row, column)
-		}
+	yours := e.draft.FileText(cell.Row, column)
+	if to != nil {
+		yours = *to
+	}
+	if c.Hidden = secret; !secret {
+		c.Theirs, c.Yours = theirs, filing.HideSSNsUnder(e.headerOf(cell.Edit, column), yours)
+		c.Hidden = c.Yours != yours
 	}
 	e.conflicts = append(e.conflicts, c)
 }

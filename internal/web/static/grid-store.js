@@ -7,6 +7,9 @@
 const pageRows = 200; // rows fetched at once
 const mostShown = 500; // rows that an answer returns
 
+// hidden tells whether a text may be a Social Security number, by its shape or by the header of its column.
+const hidden = (header, text) => /ssn|itin|social|soc.?sec|^ss.?n/i.test(header ?? "") || /\d{3}\D{0,3}\d{2}\D{0,3}\d{4}/.test(text ?? "");
+
 class Refusal extends Error {
   constructor(message, status, signIn) {
     super(message);
@@ -306,10 +309,16 @@ class Rows extends EventTarget {
   keep() {
     try {
       const kept = this.queue.map(({ id, cells, exclude, include, bulk, change, path }) => (
-        { id, exclude, include, bulk, change, path, cells: cells?.filter((cell) => !cell.secret) }));
+        { id, exclude, include, bulk, change, path, cells: cells?.filter((cell) => !cell.secret && !hidden(cell.header, cell.text)) }))
+        .filter(({ bulk }) => !bulk || !this.secretBulk(bulk));
       if (kept.length) sessionStorage.setItem(`unsaved ${this.base}`, JSON.stringify(kept));
       else sessionStorage.removeItem(`unsaved ${this.base}`);
     } catch { /* no storage: the page asks before it is left */ }
+  }
+
+  secretBulk(bulk) {
+    const column = this.columns.find((c) => c.index === bulk.column);
+    return column?.secret || [bulk.text, bulk.find, bulk.replace].some((text) => hidden(column?.header ?? bulk.header, text));
   }
 
   restore() {

@@ -826,13 +826,18 @@ function Fix(root, small = false) {
 
   function conflictPart(row, column, conflict) {
     const by = conflict.by || "Someone else";
-    const part = make("div", { className: "fix-problem warning" }, make("p", { textContent: `${by} entered “${conflict.theirs}” here. You entered “${conflict.yours}”.` }));
+    const said = conflict.hidden ? `${by} changed this cell. The texts are not shown: they may be Social Security numbers.` : `${by} entered “${conflict.theirs}” here. You entered “${conflict.yours}”.`;
+    const part = make("div", { className: "fix-problem warning" }, make("p", { textContent: said }));
     const done = () => {
       rows.conflicts.delete(rows.key(row.row, column.index));
       rows.emit("rows", [row.row]);
       message();
       table.setFocus();
     };
+    if (conflict.hidden) {
+      part.append(make("div", { className: "actions" }, button("Keep the present text", done, { className: "small" })));
+      return part;
+    }
     part.append(make("div", { className: "actions" },
       button(`Keep “${conflict.theirs}”`, done, { className: "small" }),
       button(`Use yours, “${conflict.yours}”`, () => {
