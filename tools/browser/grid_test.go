@@ -319,6 +319,7 @@ func (g *grids) pictures() {
 	p.do("reload", chromedp.Reload())
 	p.until(`document.querySelector("#fix[data-ready]")`)
 	p.look()
+	p.resize(390, 844)
 	p.press("Edit the rows")
 	p.until(`location.search === "?view=form"`)
 	p.reads("Save corrections")

@@ -192,15 +192,23 @@ func (p *person) hand(path string) {
 	if at := p.at(); !strings.HasPrefix(at, "/sheets/") {
 		p.t.Fatalf("%s: after %s was handed over the page is %s\n%s", p.name, path, at, p.state())
 	}
-	p.open(strings.TrimSuffix(p.at(), "/columns") + "?view=form") // the grid has a test of its own
 	p.prepared()
+	if at, mapping := strings.CutSuffix(p.at(), "/columns"); mapping {
+		p.open(at + "?view=form")
+		p.prepared()
+	}
 }
 
-// prepared waits for a sheet to be read and quoted.
+// prepared waits for a sheet to be read and quoted. The rows are shown as a form:
+// the grid has a test of its own.
 func (p *person) prepared() {
 	p.t.Helper()
-	p.until(`!document.querySelector("progress") && document.readyState === "complete"`)
+	p.until(`![...document.querySelectorAll("progress")].some((e) => e.checkVisibility()) && document.readyState === "complete" &&
+		(!document.querySelector("#fix") || document.querySelector("#fix[data-ready] .slick-row"))`)
 	p.look()
+	if eval[bool](p, `document.querySelector("#fix") !== null`) {
+		p.open(p.at() + "?view=form")
+	}
 }
 
 // figure is one of the figures of a page, by what stands above it.
@@ -311,7 +319,7 @@ func (w *way) recordDeposit(amount string) {
 	}
 	p.follow("Record $")
 	p.reads("already done")
-	p.open("/balance?show=declared")
+	p.open("/balance?kind=declared")
 }
 
 // deposits are those of the book, as it is shown.
@@ -351,39 +359,48 @@ func (w *way) approveTwice() {
 	h.control("fault", "slow-body", "--for", "1s")
 	p.open("/")
 	p.follow("annual-reports-2026.csv")
-	total := cents(w.T, p.figure("Cost"))
+	p.prepared()
+	p.open(p.at() + "/approve")
+	total := cents(w.T, p.text(".decide .sum"))
 	w.recordDeposit(dollars(total - missing))
 	if got := w.deposits(); len(got) != 1 || cents(w.T, got[0]) != total-missing {
 		w.Errorf("the deposits are %q", got)
 	}
 	p.reload()
-	if got := cents(w.T, p.figure("Short by")); got != missing {
+	if got := cents(w.T, p.text("#short")); got != missing {
 		w.Errorf("%d cents are missing, want %d", got, missing)
 	}
-	p.confirm("Submit for approval…", "Submit for approval")
+	p.look()
+	p.check()
+	warnings := eval[string](p, `document.querySelector("input[name=warnings]")?.value ?? ""`)
+	p.follow("#submit")
 	w.batch = p.at()
 	if !strings.HasPrefix(w.batch, "/batches/") {
-		w.Fatalf("handed in, the page is %s\n%s", w.batch, p.state())
+		w.Fatalf("submitted, the page is %s\n%s", w.batch, p.state())
 	}
-	p.reads("You uploaded this spreadsheet, so someone else must approve it.", "waiting for approval")
+	p.open(w.batch + "/approve")
+	p.reads("You uploaded this spreadsheet, so someone else must approve it.", "Waiting for approval")
 
 	// What her page does not offer she sends all the same.
 	p.expects("403")
-	plan := eval[string](p, `document.querySelector("#approval code").textContent`)
+	plan := eval[string](p, `document.querySelector(".decide code").textContent`)
 	eval[bool](
 		p, `window.refused = null, fetch("`+w.batch+
 			`/approve", {method: "POST", body: new URLSearchParams({once: "forged", plan: `+quoted(plan)+
-			`, warnings: `+quoted(p.figure("Warnings"))+`})}).then((r) => r.text()).then((t) => { refused = t }), true`)
-	p.until(`refused && refused.includes("second person")`)
+			`, warnings: `+quoted(warnings)+`})}).then((r) => r.text()).then((t) => { refused = t }), true`)
+	p.until(`refused`)
+	if got := eval[string](p, `refused`); !strings.Contains(got, "someone else must approve it") {
+		w.Errorf("her approval is answered with %s", got)
+	}
 	p.expects("")
 	p.reload()
-	p.reads("waiting for approval")
+	p.reads("Waiting for approval")
 
 	// Two say yes in the same moment.
 	two := []*person{w.vera, w.otto}
 	for _, one := range two {
-		one.open(w.batch)
-		one.press("#approval summary.button")
+		one.open(w.batch + "/approve")
+		one.look()
 		one.depart()
 	}
 	errs := make([]error, len(two))
@@ -409,16 +426,20 @@ func (w *way) approveTwice() {
 	}
 }
 
-// answered is how many rows of the batch are answered, as a page shows it.
+// placedRows is the first number of the headline: "640 of 800 placed".
+const placedRows = `Number(/[0-9,]+/.exec(document.querySelector("#live .headline")?.textContent ?? "")?.[0]
+	.replaceAll(",", "") ?? -1)`
+
+// answered is how many rows of the batch are placed, as a page shows it.
 func (p *person) answered() int {
 	p.t.Helper()
-	return eval[int](p, `Number(document.querySelector("#live .lead b").textContent.replaceAll(",", ""))`)
+	return eval[int](p, placedRows)
 }
 
-// moves waits until more rows are answered than n.
+// moves waits until more rows are placed than n.
 func (p *person) moves(n int) int {
 	p.t.Helper()
-	p.until(fmt.Sprintf(`Number(document.querySelector("#live .lead b")?.textContent) > %d`, n))
+	p.until(fmt.Sprintf(placedRows+` > %d`, n))
 	return p.answered()
 }
 
@@ -505,7 +526,10 @@ func (w *way) resolve() {
 	// an approval of its own.
 	w.vera.open(w.batch)
 	w.vera.reads("Someone asked to send 1 row again")
+	w.vera.follow("Review and approve")
+	w.vera.look()
 	w.vera.follow("Approve 1 row, ")
+	w.paula.open(w.batch)
 	w.paula.until(`document.querySelector("#live .badge")?.innerText.trim() === "Needs attention"`)
 	w.paula.look()
 }
@@ -618,14 +642,19 @@ func (w *way) wantEveryRow(name string, t table) {
 // orders are placed.
 func (w *way) placed(p *person) {
 	w.Helper()
-	p.confirm("Submit for approval…", "Submit for approval")
+	p.open(p.at() + "/approve")
+	p.check()
+	p.follow("#submit")
 	w.approved(p.at())
 }
 
+// approved has somebody approve a batch, and waits until it is done.
 func (w *way) approved(batch string) {
 	w.Helper()
+	w.vera.open(batch + "/approve")
+	w.vera.check()
+	w.vera.follow("#approve")
 	w.vera.open(batch)
-	w.vera.confirm("#approval summary.button", "#approve")
 	w.vera.until(`["Done", "Needs attention"].includes(document.querySelector("#live .badge")?.innerText.trim())`)
 	w.vera.look()
 }
@@ -635,9 +664,11 @@ func (w *way) hideNumbers() {
 	number := sheet.column(w.T, "Responsible Party SSN")
 	p.hand(sheet.save(w.T, "eins.csv"))
 	p.reads("Responsible Party SSN")
-	p.press("Column mapping")
+	at := p.at()
+	p.open(at + "/columns")
 	p.reads("hidden")
-	p.look()
+	p.open(at)
+	p.prepared()
 	workbook(w.T, p.fetch(p.at()+"/marked"))
 	p.write(fmt.Sprintf("#cell-3-%d", number), "123-45-6789")
 	p.send("Save corrections")
@@ -709,6 +740,7 @@ func (w *way) checkRecords() {
 		}
 	}
 	p.open("/")
+	p.press(".who summary")
 	p.follow("Sign out")
 	p.open("/")
 	if at := p.at(); at != "/sign-in" {

@@ -36,9 +36,11 @@ class Table extends Slick.Grid {
     }
   }
 
-  // tabStops leaves one tab stop in the table: the active cell, or the first one.
+  // tabStops leaves one tab stop in the table: the active cell, or the first one. The parts around the
+  // rows take no focus, for a grid consists of rows alone.
   tabStops() {
     const container = this.getContainerNode();
+    for (const part of container.querySelectorAll("div[tabindex]:not(.slick-cell, .slick-header-column)")) part.removeAttribute("tabindex");
     for (const element of container.querySelectorAll("[tabindex='0']")) element.tabIndex = -1;
     const cell = this.activeCellNode?.isConnected ? this.activeCellNode : container.querySelector(".slick-cell");
     if (cell) cell.tabIndex = 0;
