@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,13 +104,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// helps wants a help text to be whole.
+// helps wants a help text to be whole. A help text needs no process of its own.
 func helps(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: helps command [argument...]")
 	}
-	ts.Check(ts.Exec(args[0], append(args[1:], "--help")...))
-	text := ts.ReadFile("stdout")
+	var out bytes.Buffer
+	root := newApp(strings.NewReader(""), &out, io.Discard, ts.Getenv).command()
+	root.SetArgs(append(args[1:], "--help"))
+	ts.Check(root.ExecuteContext(context.Background()))
+	text := out.String()
 	for _, part := range []string{"Usage:\n  " + strings.Join(args, " "), "Examples:\n", "Flags:\n",
 		"Exit status:\n  0 "} {
 		if !strings.Contains(text, part) {
