@@ -56,6 +56,7 @@ type gridColumn struct {
 	Ours     bool     `json:"ours"`
 	Required bool     `json:"required"`
 	Secret   bool     `json:"secret"`
+	Added    bool     `json:"added,omitempty"` // corrections added it: its header names it, as its index may change
 	Choices  []string `json:"choices,omitempty"`
 }
 

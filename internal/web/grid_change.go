@@ -443,7 +443,7 @@ func (e *gridEditor) place(c *gridCell) (importer.Edit, error) {
 	if r == nil {
 		return importer.Edit{}, badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", c.Row)
 	}
-	if c.Column < 0 {
+	if c.Column < 0 || e.isElsewhere(c) {
 		if c.Column = e.draft.ColumnOf(c.Header); c.Column < 0 {
 			return importer.Edit{Sheet: e.draft.Sheet(), Row: c.Row, Column: -1, Header: c.Header}, nil
 		}
@@ -456,6 +456,18 @@ func (e *gridEditor) place(c *gridCell) (importer.Edit, error) {
 		return importer.Edit{Sheet: e.draft.Sheet(), Row: c.Row, Column: -1, Header: column.Header}, nil
 	}
 	return importer.Edit{Sheet: e.draft.Sheet(), Row: c.Row, Column: c.Column}, nil
+}
+
+// isElsewhere reports whether the column that a cell names by its header is an
+// added one that is not at its index: others were added or taken back since the
+// page was shown.
+func (e *gridEditor) isElsewhere(c *gridCell) bool {
+	at, known := columnAt(e.columns, c.Column)
+	if c.Header == "" || known && at.Header == c.Header {
+		return false
+	}
+	named, _ := columnAt(e.columns, e.draft.ColumnOf(c.Header))
+	return !known || at.Added || named.Added
 }
 
 // present is the text of a cell as the grid shows it. That of a secret cell is
@@ -652,6 +664,7 @@ func gridColumnsOf(d *importer.Draft) []gridColumn {
 			Ours:     c.Label != "",
 			Required: c.Required,
 			Secret:   c.Secret,
+			Added:    c.Added,
 			Choices:  c.Choices,
 		})
 	}

@@ -301,6 +301,36 @@ func TestGridHidesSecrets(t *testing.T) {
 	}
 }
 
+// A cell of an added column is named by the header of the column: others are
+// added and taken back while a page is open.
+func TestGridAddedColumnMoves(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
+		"comp_1,Acme LLC,a@example.com,DE,2026\n")
+	first := v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"User Name","text":"Ann Ash"}]}`)
+	second := v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"User Phone","text":"302-555-0100"}]}`)
+	if n := len(second.Columns); n != 7 || second.Columns[6].Header != "User Phone" || !second.Columns[6].Added {
+		t.Fatalf("%+v", second.Columns)
+	}
+	v.json(path+"/grid/undo", fmt.Sprintf(`{"id":"%%s","change":%d}`, first.Change), nil)             // the phone moves to column 5
+	v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"Agent ZIP","text":"19801"}]}`) // and this is 6
+	done := v.change(path, `{"id":"%s","cells":[{"row":2,"column":6,"header":"User Phone","text":"302-555-0199","was":"302-555-0100"},
+		{"row":2,"column":5,"header":"User Name","text":"Bea Bay"}],"shown":[2]}`)
+	if len(done.Conflicts) != 0 || len(done.Rows) != 1 {
+		t.Fatalf("%+v", done)
+	}
+	got := map[string]any{}
+	for i, c := range done.Columns {
+		got[c.Header] = done.Rows[0].Cells[i]
+	}
+	for header, want := range map[string]string{"User Name": "Bea Bay", "User Phone": "302-555-0199", "Agent ZIP": "19801"} {
+		if got[header] != want {
+			t.Errorf("%s: %v, want %s", header, got[header], want)
+		}
+	}
+}
+
 // What is refused is said in JSON.
 func TestGridRefuses(t *testing.T) {
 	s := newSite(t)

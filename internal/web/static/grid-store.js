@@ -170,11 +170,13 @@ class Rows extends EventTarget {
     for (const cell of cells) {
       const row = this.index[this.places.get(cell.row)];
       const key = this.key(cell.row, cell.column, cell.header);
-      const secret = this.columns.find((c) => c.index === cell.column)?.secret;
+      const column = this.columns.find((c) => c.index === cell.column);
+      const secret = column?.secret;
+      const header = cell.header ?? (column?.added ? column.header : undefined); // the index of an added column may change
       // What a secret cell holds is not known here.
       const was = secret ? undefined : cell.was ?? this.typed.get(key)?.text ?? (cell.column < 0 ? "" : row?.cells[cell.column]) ?? "";
       if (was === cell.text && !secret) continue;
-      changed.push({ row: cell.row, column: cell.column, header: cell.header, text: cell.text, was, secret });
+      changed.push({ row: cell.row, column: cell.column, header, text: cell.text, was, secret });
     }
     if (!changed.length) return Promise.resolve(null);
     const last = this.queue.at(-1);
