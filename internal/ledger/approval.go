@@ -138,18 +138,26 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 	return nil
 }
 
-// Submit opens a prepared batch, pinned to the plan that was looked at. Where the
-// policy wants a second person it waits for their approval, which it reports, and
-// otherwise has that of by. It returns ErrNotFound, ErrSubmitted, and ErrImport for
-// one that is not prepared.
-func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bool, err error) {
+// Submit opens the batch that was prepared of an upload, pinned to the plan that was
+// looked at. Where the policy wants a second person it waits for their approval,
+// which it reports, and keeps the upload to send it back to; otherwise it has the
+// approval of by, and the upload is deleted. It returns ErrNotFound, ErrSubmitted,
+// ErrImport for one that is not prepared, and ErrStale where the upload was changed
+// or deleted since this version: its rows are other ones now. An upload without an
+// id stands for a batch that was prepared without one.
+func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits bool, err error) {
+	batch := u.Batch
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		s, err := stageOf(ctx, tx, batch)
+		if s.open {
+			return ErrSubmitted
+		}
+		if err := unchangedUpload(ctx, tx, u); err != nil {
+			return err // before what became of the batch: it is deleted with the old version
+		}
 		switch {
 		case err != nil:
 			return err
-		case s.open:
-			return ErrSubmitted
 		case s.canceled:
 			return ErrCanceled
 		case !s.prepared:
@@ -182,12 +190,31 @@ func (l Approvals) Submit(ctx context.Context, batch, plan, by string) (waits bo
 				return err
 			}
 		}
-		return l.openBatch(ctx, tx, c, batch)
+		if err := l.openBatch(ctx, tx, c, batch); err != nil || waits || u.ID == "" {
+			return err
+		}
+		return (Uploads{l.database}).dropUpload(ctx, tx, u.ID)
 	})
 	if err != nil {
 		return false, fmt.Errorf("submit batch %s: %w", batch, err)
 	}
 	return waits, nil
+}
+
+// unchangedUpload returns ErrStale unless an upload still has the version and the
+// batch that it was read with, and waits for no approval.
+func unchangedUpload(ctx context.Context, tx *sql.Tx, u Upload) error {
+	if u.ID == "" {
+		return nil
+	}
+	var same bool
+	err := tx.QueryRowContext(ctx,
+		`SELECT COUNT(*) > 0 FROM uploads WHERE id = $1 AND version = $2 AND batch = $3 AND submitted = 0`, u.ID,
+		u.Version, u.Batch).Scan(&same)
+	if err == nil && !same {
+		err = ErrStale
+	}
+	return err
 }
 
 // hold has a batch that is about to open wait for a second person, where the

@@ -160,7 +160,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			batches++
 			id := string(rune('a' + batches))
 			s.imported(l, id, submits)
-			_, err := l.Approvals().Submit(ctx, id, "plan", submits)
+			_, err := l.Approvals().Submit(ctx, ledger.Upload{Batch: id}, "plan", submits)
 			s.must(err)
 			if err := l.Approvals().Approve(ctx, id, "plan", approves); !errors.Is(err, want) ||
 				want == nil && err != nil {

@@ -129,7 +129,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 			},
 		} {
 			rows := s.heldBack(l, name, "ana", 10)
-			if waits, err := l.Approvals().Submit(s.by("ana"), name, "plan", "ana"); err != nil || waits {
+			if waits, err := l.Approvals().Submit(s.by("ana"), ledger.Upload{Batch: name}, "plan", "ana"); err != nil || waits {
 				s.Errorf("%s: waits %v, %v", name, waits, err)
 			}
 			s.must(release(name, rows[1:]))
@@ -145,7 +145,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 		// What is known to stay below the amount goes.
 		rows := s.heldBack(l, "below", "ana", 0)
 		s.must(l.KeepReview(ctx, "below", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}}))
-		if _, err := l.Approvals().Submit(s.by("ana"), "below", "plan", "ana"); err != nil {
+		if _, err := l.Approvals().Submit(s.by("ana"), ledger.Upload{Batch: "below"}, "plan", "ana"); err != nil {
 			s.Error(err)
 		}
 		if n, err := l.RetryBatch(s.by("ana"), "below"); err != nil || n != 1 {

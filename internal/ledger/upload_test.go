@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -163,10 +164,10 @@ func testPreparedBatches(s *store) {
 	}
 	s.must(a.Close())
 	s.pass(time.Hour)
-	if waits, err := b.Approvals().Submit(ctx, "b1", "plan", "ana"); waits || err != nil {
+	if waits, err := b.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "ana"); waits || err != nil {
 		s.Error(waits, err)
 	}
-	if _, err := b.Approvals().Submit(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrSubmitted) {
+	if _, err := b.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "bob"); !is(err, ledger.ErrSubmitted) {
 		s.Error(err)
 	}
 	got, err := b.Batch(ctx, "b1")
@@ -205,14 +206,14 @@ func TestASecondPerson(t *testing.T) {
 		s.approvers(l, "ana", "bob", "eve")
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
 		s.must(err)
-		if _, err := l.Approvals().Submit(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrImport) {
+		if _, err := l.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "ana"); !is(err, ledger.ErrImport) {
 			s.Error(err)
 		}
 		s.must(l.AddRows(ctx, "b1", []ledger.Row{
 			{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_1", "2026").Request},
 		}))
 		s.must(l.PrepareBatch(ctx, "b1"))
-		if waits, err := l.Approvals().Submit(ctx, "b1", "plan", "ana"); !waits || err != nil {
+		if waits, err := l.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "ana"); !waits || err != nil {
 			s.Error(waits, err)
 		}
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
@@ -390,6 +391,87 @@ func TestMappings(t *testing.T) {
 		s.must(l.Uploads().DeleteMapping(ctx, "x"))
 		if err := l.Uploads().DeleteMapping(ctx, "x"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
+		}
+	})
+}
+
+// prepared makes an upload with its prepared batch of one ready row.
+func (s *store) prepared(l *ledger.Ledger, batch string) ledger.Upload {
+	s.Helper()
+	ctx := s.Context()
+	u, err := l.Uploads().Add(ctx, ledger.Upload{File: batch + ".csv", CreatedBy: "ana"}, strings.NewReader("x"))
+	s.must(err)
+	_, err = l.CreateBatch(ctx, ledger.Batch{ID: batch, File: u.File, Product: filing.AnnualReport})
+	s.must(err)
+	s.must(l.AddRows(ctx, batch, []ledger.Row{
+		{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+batch, "2026").Request},
+	}))
+	s.must(l.PrepareBatch(ctx, batch))
+	s.must(l.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, []byte("{}")))
+	u, err = l.Uploads().Find(ctx, u.ID)
+	s.must(err)
+	return u
+}
+
+// A batch is submitted only as the spreadsheet is now: a change that was saved since
+// it was looked at is kept, and none of the old rows is bought.
+func TestSubmitRefusesAChangedUpload(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.approvers(l, "bob")
+		for _, second := range []bool{false, true} {
+			s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: second}))
+			for name, change := range map[string]func(u ledger.Upload) error{
+				"edited": func(u ledger.Upload) error {
+					_, err := l.Uploads().Edit(ctx, u.ID, func(ledger.Upload) ([]byte, string, error) {
+						return []byte("another name"), "", nil
+					})
+					return err
+				},
+				"edited and its batch dropped": func(u ledger.Upload) error {
+					_, err := l.Uploads().Edit(ctx, u.ID, func(ledger.Upload) ([]byte, string, error) {
+						return []byte("another name"), "", nil
+					})
+					return errors.Join(err, l.Uploads().DropPrepared(ctx, u.Batch))
+				},
+				"read in another way": func(u ledger.Upload) error {
+					u.Edits = []byte("another name")
+					return l.Uploads().Change(ctx, u)
+				},
+				"deleted": func(u ledger.Upload) error { return l.Uploads().Delete(ctx, u.ID) },
+			} {
+				u := s.prepared(l, fmt.Sprintf("%s %v", name, second))
+				s.must(change(u))
+				if _, err := l.Approvals().Submit(ctx, u, "plan", "ana"); !is(err, ledger.ErrStale) {
+					s.Errorf("%s: %v", name, err)
+				}
+				if b, err := l.Batch(ctx, u.Batch); err == nil && b.Open || err != nil && !is(err, ledger.ErrNotFound) {
+					s.Errorf("%s: the batch is open: %v, %v", name, b.Open, err)
+				}
+				now, err := l.Uploads().Find(ctx, u.ID)
+				if name == "deleted" {
+					s.wantErr(err, ledger.ErrNotFound)
+				} else if err != nil || string(now.Edits) != "another name" {
+					s.Errorf("%s: the change is lost: %+v, %v", name, now, err)
+				}
+			}
+			// As it is, it is submitted. Its draft is kept where it may be sent back.
+			u := s.prepared(l, fmt.Sprintf("as it is %v", second))
+			if waits, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil || waits != second {
+				s.Errorf("waits %v, %v", waits, err)
+			}
+			if _, err := l.Uploads().Find(ctx, u.ID); second != (err == nil) {
+				s.Errorf("a second person approves: %v, the draft: %v", second, err)
+			}
+			if _, err := l.Approvals().Submit(ctx, u, "plan", "ana"); !is(err, ledger.ErrSubmitted) {
+				s.Error(err)
+			}
+			if _, err := l.Uploads().Find(ctx, u.ID); second != (err == nil) {
+				s.Errorf("after a second submission, a second person approves: %v, the draft: %v", second, err)
+			}
+		}
+		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {
+			s.Error(ids, err)
 		}
 	})
 }

@@ -580,7 +580,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		s.must(s.AddRows(ctx, "b", []ledger.Row{{Number: 2, Cells: []byte("[]"), Result: filing.Ready,
 			Request: &filing.Request{}, Cost: money.Cost{Amount: cost}}}))
 		s.must(s.PrepareBatch(ctx, "b"))
-		_, err = s.Approvals().Submit(byPaul, "b", "plan", "paul")
+		_, err = s.Approvals().Submit(byPaul, ledger.Upload{Batch: "b"}, "plan", "paul")
 		s.must(err)
 		time.Sleep(2 * every)
 		all, err := s.Notifications().List(ctx, 1)

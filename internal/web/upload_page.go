@@ -307,9 +307,24 @@ func (s *Site) quoteAgain(v *request) error {
 	return v.redirect("/sheets/" + u.ID)
 }
 
+// errSubmitStale says that nothing was bought of a spreadsheet that is another one now.
+var errSubmitStale = &httpError{
+	http.StatusConflict, "Someone changed the spreadsheet meanwhile",
+	"Nothing was submitted, and nothing was ordered. Every saved change is kept. Go back, refresh the page, and " +
+		"review the rows and the cost before you submit again.",
+}
+
 // submit submits a prepared batch: its orders are placed, or wait for a second
 // person.
 func (s *Site) submit(v *request) error {
+	err := s.submitUpload(v)
+	if errors.Is(err, ledger.ErrStale) {
+		return errSubmitStale
+	}
+	return err
+}
+
+func (s *Site) submitUpload(v *request) error {
 	u, err := s.findUnchanged(v)
 	if err != nil {
 		return err
@@ -327,16 +342,7 @@ func (s *Site) submit(v *request) error {
 		return v.redirect("/batches/" + b.ID)
 	}
 	if b.Open {
-		if b.Approval.State == ledger.ApprovalWanted {
-			err = nil // its draft is kept until it is approved
-		} else if err = s.Ledger.Uploads().Delete(v.ctx(), u.ID); errors.Is(err, ledger.ErrNotFound) {
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-		v.flash("note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
-		return v.redirect("/batches/" + b.ID)
+		return v.alreadySubmitted(b.ID)
 	}
 	was, err := quoteOf(u)
 	if err != nil {
@@ -347,6 +353,9 @@ func (s *Site) submit(v *request) error {
 		q.Notes = was.Notes
 	}
 	if q.Problem != "" {
+		if _, err := s.findUnchanged(v); err != nil {
+			return err // its batch was dropped meanwhile, which is why there is no cost
+		}
 		return badRequest("The cost is unknown: %s. Nothing was submitted.", q.Problem)
 	}
 	if err := s.checkedWarnings(v, b); err != nil {
@@ -365,21 +374,27 @@ func (s *Site) submit(v *request) error {
 		return v.redirect("/sheets/" + u.ID + "/approve")
 	}
 	waits, err := s.Ledger.Approvals().Submit(v.withAudit("hand-in", u.Batch,
-		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
-	if err != nil && !errors.Is(err, ledger.ErrSubmitted) {
+		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
+	if errors.Is(err, ledger.ErrSubmitted) {
+		return v.alreadySubmitted(u.Batch)
+	}
+	if err != nil {
 		return err
 	}
 	if waits {
 		v.flash("ok", "Submitted for approval. Nothing is sent before it is approved. Approvers see it under "+
 			"actions needed, and get a message with a link where notifications are set up.")
 	} else {
-		// A draft is kept only to be sent back to.
-		if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return err
-		}
 		v.flash("ok", "Submitted. The orders are being placed.")
 	}
 	return v.redirect("/batches/" + u.Batch)
+}
+
+// alreadySubmitted leads to the batch that a spreadsheet was submitted as. A draft of
+// it stays: an approver may send it back, and an old one is pruned.
+func (v *request) alreadySubmitted(batch string) error {
+	v.flash("note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
+	return v.redirect("/batches/" + batch)
 }
 
 func (s *Site) deleteUpload(v *request) error {

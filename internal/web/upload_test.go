@@ -2,15 +2,18 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 )
 
 // script uploads a file as the script of the page does, and takes the answer.
@@ -175,5 +178,67 @@ func TestRowsAreCounted(t *testing.T) {
 		if got := now.total.Load(); got != want {
 			t.Errorf("%d rows, want %d", got, want)
 		}
+	}
+}
+
+// A change that a colleague saves while a spreadsheet is being submitted is kept, and
+// nothing of the rows before it is bought.
+func TestAChangeWhileItIsSubmitted(t *testing.T) {
+	for name, change := range map[string]func(colleague *visitor, path string, u ledger.Upload){
+		"a cell": func(v *visitor, _ string, u ledger.Upload) {
+			_, err := v.Ledger.Uploads().Edit(t.Context(), u.ID, func(u ledger.Upload) ([]byte, string, error) {
+				edits, err := json.Marshal(corrections{Salt: "s", Excluded: map[int]string{2: v.name}})
+				return edits, "", err
+			})
+			v.must(err)
+		},
+		"the column mapping": func(v *visitor, path string, _ ledger.Upload) {
+			_, form := v.get(path + "?view=form")
+			if status, after := v.post(path+"/reading", "version", hidden(form, "version"), "product", "annual-report",
+				"visible-only", "1"); status != http.StatusOK {
+				t.Errorf("%d\n%s", status, after)
+			}
+		},
+	} {
+		for _, second := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, second %v", name, second), func(t *testing.T) {
+				submitsWhile(t, second, change)
+			})
+		}
+	}
+}
+
+// submitsWhile submits a spreadsheet, and has a colleague change it while its cost is
+// calculated.
+func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, path string, u ledger.Upload)) {
+	var meanwhile atomic.Pointer[func()] // it is prepared again in the background
+	s := newSite(t, func(c *Config) {
+		ask := c.Ask
+		c.Ask = func(ctx context.Context) (pricing.Quoter, error) {
+			if then := meanwhile.Swap(nil); then != nil {
+				(*then)()
+			}
+			return ask(ctx)
+		}
+	})
+	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: second}))
+	v, colleague := s.as(ledger.Preparer), s.as(ledger.Preparer)
+	path, _ := v.sheet("clients.csv", someClients)
+	_, body := v.get(path + "/approve")
+	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
+	s.must(err)
+	then := func() { change(colleague, path, u) }
+	meanwhile.Store(&then)
+	status, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
+	if status != http.StatusConflict {
+		t.Errorf("%d", status)
+	}
+	v.wants(after, "Someone changed the spreadsheet meanwhile", "Nothing was submitted")
+	if b, err := s.Ledger.Batch(t.Context(), u.Batch); err == nil && b.Open {
+		t.Errorf("the rows before the change are bought: %+v", b)
+	}
+	now, err := s.Ledger.Uploads().Find(t.Context(), u.ID)
+	if err != nil || now.Version != u.Version+1 {
+		t.Errorf("the change is lost: %+v, %v", now, err)
 	}
 }
