@@ -324,9 +324,21 @@ func (l Uploads) DropPrepared(ctx context.Context, batch string) error {
 }
 
 // Delete forgets a sheet, and the batch that was prepared of it unless it
-// was opened.
+// was opened. It returns ErrSubmitted for one whose batch waits for approval: its
+// orders are placed once that is given.
 func (l Uploads) Delete(ctx context.Context, id string) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropUpload(ctx, tx, id) })
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		var waits bool
+		err := tx.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM uploads u JOIN batches b ON b.id = u.batch
+			WHERE u.id = $1 AND b.open = 1 AND b.approval = 'wanted' AND b.canceled = 0`, id).Scan(&waits)
+		if err == nil && waits {
+			err = ErrSubmitted
+		}
+		if err != nil {
+			return err
+		}
+		return l.dropUpload(ctx, tx, id)
+	})
 	if err != nil {
 		return fmt.Errorf("delete the spreadsheet %s: %w", id, err)
 	}

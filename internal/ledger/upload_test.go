@@ -475,3 +475,38 @@ func TestSubmitRefusesAChangedUpload(t *testing.T) {
 		}
 	})
 }
+
+// A spreadsheet is not deleted while its batch waits for approval: once that is given
+// its orders are placed.
+func TestDeleteRefusesAWaitingUpload(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.approvers(l, "bob")
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		submitted := func(batch string) ledger.Upload {
+			u := s.prepared(l, batch)
+			if waits, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil || !waits {
+				s.Error(waits, err)
+			}
+			s.wantErr(l.Uploads().Delete(ctx, u.ID), ledger.ErrSubmitted)
+			if can, err := l.Approvals().CanSendBack(ctx, batch); err != nil || !can {
+				s.Errorf("the draft is gone: %v, %v", can, err)
+			}
+			return u
+		}
+		u := submitted("canceled")
+		_, err := l.CancelBatch(ctx, u.Batch)
+		s.must(err)
+		s.must(l.Uploads().Delete(ctx, u.ID))
+		u = submitted("sent back")
+		s.must(l.Approvals().SendBack(ctx, u.Batch, "bob", "not yet"))
+		s.must(l.Uploads().Delete(ctx, u.ID))
+		s.wantErr(second(l.Batch(ctx, u.Batch)), ledger.ErrNotFound)
+		u = submitted("approved")
+		s.must(l.Approvals().Approve(ctx, u.Batch, "plan", "bob"))
+		s.wantErr(l.Uploads().Delete(ctx, u.ID), ledger.ErrNotFound)
+		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {
+			s.Error(ids, err)
+		}
+	})
+}

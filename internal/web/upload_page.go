@@ -70,6 +70,11 @@ type sheetPage struct {
 // ApprovePath is the page of the next step.
 func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "/approve" }
 
+// Waits reports whether it was submitted and waits for approval.
+func (p *sheetPage) Waits() bool {
+	return p.Batch != nil && p.Batch.Open && !p.Batch.Canceled && p.Batch.Approval.State == ledger.ApprovalWanted
+}
+
 // viewCookie remembers that a person reads rows as a form, not as a grid.
 const viewCookie = "rows"
 
@@ -297,6 +302,12 @@ func (s *Site) quoteAgain(v *request) error {
 	if err != nil {
 		return err
 	}
+	switch submitted, err := s.isOpen(v.ctx(), u.Batch); {
+	case err != nil:
+		return err
+	case submitted: // its rows are not looked up anew under an approver's eyes
+		return v.alreadySubmitted(u.Batch)
+	}
 	s.queue.forget(u.ID)
 	s.queue.forgetRecords(u.ID)
 	if u.Batch != "" {
@@ -397,16 +408,54 @@ func (v *request) alreadySubmitted(batch string) error {
 	return v.redirect("/batches/" + batch)
 }
 
+var errDeleteSubmitted = &httpError{
+	http.StatusConflict, "This spreadsheet was submitted",
+	"Nothing was deleted. Its batch waits for approval, and its orders are placed once it is approved. To stop it, " +
+		"cancel the batch, or ask an approver to reject it.",
+}
+
 func (s *Site) deleteUpload(v *request) error {
 	u, err := s.findUpload(v)
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.Uploads().Delete(v.withAudit("drop", u.File, "not submitted"), u.ID); err != nil {
+	note := "not submitted"
+	submitted, err := s.isOpen(v.ctx(), u.Batch)
+	if err != nil {
 		return err
+	}
+	if submitted {
+		note = "batch " + u.Batch + " stays"
+	}
+	err = s.Ledger.Uploads().Delete(v.withAudit("drop", u.File, note), u.ID)
+	if errors.Is(err, ledger.ErrSubmitted) {
+		return errDeleteSubmitted
+	}
+	if err != nil {
+		return err
+	}
+	// A command may have opened it meanwhile: what it is now says what was ordered.
+	if submitted, err = s.isOpen(v.ctx(), u.Batch); err != nil {
+		return err
+	}
+	if submitted {
+		v.flash("ok", "Deleted the upload %s. Its batch was submitted before and is not changed.", u.File)
+		return v.redirect("/batches/" + u.Batch)
 	}
 	v.flash("ok", "Deleted %s. Nothing was ordered from it.", u.File)
 	return v.redirect("/")
+}
+
+// isOpen reports whether a batch was submitted; "" and one that is gone were not.
+func (s *Site) isOpen(ctx context.Context, batch string) (bool, error) {
+	if batch == "" {
+		return false, nil
+	}
+	b, err := s.Ledger.Batch(ctx, batch)
+	if errors.Is(err, ledger.ErrNotFound) {
+		err = nil
+	}
+	return b.Open, err
 }
 
 // highlightedSheet downloads the spreadsheet with its errors highlighted.

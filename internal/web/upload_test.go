@@ -242,3 +242,37 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 		t.Errorf("the change is lost: %+v, %v", now, err)
 	}
 }
+
+// A spreadsheet whose batch waits for approval is not deleted, and nobody is told that
+// nothing was ordered from one that was submitted.
+func TestDeletingASubmittedSpreadsheet(t *testing.T) {
+	s := newSite(t)
+	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	asker := s.as(ledger.Preparer)
+	path, body := asker.sheet("clients.csv", someClients)
+	id, batch := strings.TrimPrefix(path, "/sheets/"), asker.submit(path, body)
+	_, body = asker.get("/sheets/" + id)
+	asker.wants(body, "waits for approval")
+	if strings.Contains(body, "Delete upload") {
+		t.Error("a waiting spreadsheet has the button")
+	}
+	status, body := asker.post("/sheets/" + id + "/drop")
+	asker.wants(body, "This spreadsheet was submitted", "Nothing was deleted")
+	if status != http.StatusConflict || strings.Contains(body, "Nothing was ordered") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if _, err := s.Ledger.Uploads().Find(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	a := s.as(ledger.Approver)
+	_, after := a.post("/batches/"+batch+"/approve", "plan", s.plan(batch))
+	a.wants(after, "Approved 3 orders")
+
+	path, body = asker.sheet("clients.csv", someClients) // once more: it is the batch that is there
+	asker.wants(body, "This spreadsheet was submitted before", "Delete upload")
+	_, body = asker.post(path + "/drop")
+	asker.wants(body, "Its batch was submitted before and is not changed")
+	if strings.Contains(body, "Nothing was ordered") {
+		t.Error(body)
+	}
+}
