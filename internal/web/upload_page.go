@@ -320,7 +320,7 @@ func (s *Site) quoteAgain(v *request) error {
 
 // errSubmitStale says that nothing was bought of a spreadsheet that is another one now.
 var errSubmitStale = &httpError{
-	http.StatusConflict, "Someone changed the spreadsheet meanwhile",
+	http.StatusConflict, "Someone changed the spreadsheet in the meantime",
 	"Nothing was submitted, and nothing was ordered. Every saved change is kept. Go back, refresh the page, and " +
 		"review the rows and the cost before you submit again.",
 }
