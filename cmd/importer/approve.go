@@ -26,6 +26,7 @@ func (a *app) approveCommand() *cobra.Command {
 		Use:   "approve BATCH",
 		Short: "Approve a batch that waits for approval",
 		Long: `approve shows the orders of a batch and their cost, asks, and releases the batch.
+In a batch that was approved, it shows the rows that cost more than was approved.
 The approval covers exactly what is shown: if the rows or their cost have changed
 since, it is refused and the new plan is shown. Your name is recorded.
 
@@ -54,7 +55,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	p, err := pricing.Propose(ctx, l, a.currentPrices(l), b.ID)
 	if b.ID != "" && b.Approval.State != ledger.ApprovalWanted {
 		if increase, err := l.Approvals().CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
-			return errors.Join(err, a.approveCosts(ctx, l, b, yes))
+			return errors.Join(err, a.approveCosts(ctx, l, b, looked, yes))
 		}
 	}
 	if b.Approval.State == ledger.ApprovalGiven {
@@ -127,7 +128,8 @@ func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
 
 // approveCosts shows the rows of a batch that cost more than approved, and asks for
 // approval of the new cost.
-func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, yes bool) error {
+func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, looked string,
+	yes bool) error {
 	increase, err := l.Approvals().CostIncrease(ctx, b.ID)
 	if err != nil || increase.Rows == 0 {
 		return err
@@ -138,14 +140,20 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	}
 	a.say("Waiting for approval: %s of batch %s now cost %s%s.", count(increase.Rows, "row"), b.ID,
 		increase.Cost, before)
-	if !yes {
+	a.say("Plan %s", increase.Plan)
+	switch {
+	case looked != "":
+		if err := increase.Matches(looked); err != nil {
+			return err
+		}
+	case !yes:
 		if err := a.confirm(ctx, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.",
 			count(increase.Rows, "order"), increase.Cost), "Nothing was approved."); err != nil {
 			return err
 		}
 	}
-	note := fmt.Sprintf("%s for %s, %s approved before", count(increase.Rows, "row"), increase.Cost,
-		increase.Approved.Dollars())
+	note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(increase.Rows, "row"), increase.Cost,
+		increase.Approved.Dollars(), increase.Plan)
 	switch complete, err := l.Approvals().GiveCostApproval(withAudit(ctx, "approve-costs", b.ID, note), b.ID,
 		increase); {
 	case err != nil:

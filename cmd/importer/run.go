@@ -273,9 +273,9 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 	if !r.batch.Open {
 		return true, nil
 	}
-	err := r.approveCosts(ctx, r.ledger, r.batch, r.flags.yes)
+	err := r.approveCosts(ctx, r.ledger, r.batch, "", r.flags.yes)
 	switch {
-	case errors.Is(err, ledger.ErrSecondPerson):
+	case errors.Is(err, ledger.ErrSecondPerson), errors.Is(err, ledger.ErrApproveBatchFirst):
 		r.say("Nothing was approved: %v.", err)
 	case err != nil && !errors.Is(err, errDeclined):
 		return false, err

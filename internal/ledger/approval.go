@@ -86,8 +86,8 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, people int) error {
 	var was Approval
 	var open bool
-	switch err := tx.QueryRowContext(ctx, `SELECT approval, second, open FROM batches WHERE id = $1`,
-		batch).Scan(&was.State, &was.Second, &open); {
+	switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, second, open FROM batches WHERE id = $1`,
+		batch).Scan(&was.State, &was.Hash, &was.Second, &open); {
 	case errors.Is(err, sql.ErrNoRows):
 		return ErrNotFound
 	case err != nil:
@@ -102,6 +102,11 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 		plan, by, boolInt(people > 0), boolInt(people > 1)))
 	if err != nil {
 		return err
+	}
+	if was.State != ApprovalWanted || was.Hash != plan {
+		if err := clearFirstApproval(ctx, tx, batch); err != nil {
+			return err
+		}
 	}
 	// it was submitted, and approved, before; openBatch records the others
 	if open && asked > 0 && was.State != ApprovalWanted {
@@ -129,8 +134,12 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 		case state != ApprovalWanted:
 			return ErrNoApprovalWanted
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2`, batch, from, to)
-		return err
+		changed, err := affected(tx.ExecContext(ctx,
+			`UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2 AND plan <> $3`, batch, from, to))
+		if err != nil || changed == 0 {
+			return err
+		}
+		return clearFirstApproval(ctx, tx, batch)
 	})
 	if err != nil {
 		return fmt.Errorf("change the plan of batch %s: %w", batch, err)
@@ -281,6 +290,9 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string) (co
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by,
 			toMillis(l.now())); err != nil {
+			return err
+		}
+		if err := clearFirstApproval(ctx, tx, batch); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {

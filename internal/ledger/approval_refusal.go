@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
 )
 
 // An approver who does not approve sends the batch back, so that its preparer
@@ -194,21 +192,23 @@ func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) er
 }
 
 // RejectCosts cancels the rows of a batch that wait for a new approval, as they were
-// looked at; the other rows go on. It returns ErrNoComment, and ErrChanged where
-// other rows wait by now.
+// looked at; the other rows go on. It returns ErrNoComment, ErrChanged where other
+// rows wait by now, ErrNoApprovalWanted where none waits, ErrApproveBatchFirst and
+// ErrNotFound.
 func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
 	reason, err := checkComment(reason)
 	if err != nil {
 		return err
 	}
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		if err := unchangedCosts(ctx, tx, batch, looked); err != nil || looked.Rows == 0 {
-			return cmp.Or(err, ErrChanged)
+		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
+			return err
 		}
 		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
 			By:      by,
 			What:    StepCostsRejected,
 			Comment: reason,
+			Plan:    looked.Plan,
 			Orders:  looked.Rows,
 			Cost:    looked.Cost,
 		}); err != nil {
@@ -216,6 +216,9 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 		}
 		if _, err := l.cancelReady(ctx, tx, batch, "waits = '"+blockedOnApproval+"'",
 			refusedText(by, reason)); err != nil {
+			return err
+		}
+		if err := clearFirstApproval(ctx, tx, batch); err != nil {
 			return err
 		}
 		var a Approval
@@ -230,24 +233,6 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 	})
 	if err != nil {
 		return fmt.Errorf("reject the costs of batch %s: %w", batch, err)
-	}
-	return nil
-}
-
-// unchangedCosts returns ErrChanged unless the rows that wait for a new approval are
-// those that were looked at, at their cost.
-func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIncrease) error {
-	var rows int
-	var cost money.Cents
-	if err := tx.QueryRowContext(ctx,
-		`SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT)
-			FROM rows
-			WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&rows,
-		&cost); err != nil {
-		return err
-	}
-	if rows != looked.Rows || cost != looked.Cost.Amount {
-		return ErrChanged
 	}
 	return nil
 }

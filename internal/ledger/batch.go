@@ -331,6 +331,9 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 		batch, auditPerson(ctx), toMillis(db.now())); err != nil {
 		return 0, err
 	}
+	if err := clearFirstApproval(ctx, tx, batch); err != nil {
+		return 0, err
+	}
 	return db.cancelReady(ctx, tx, batch, "TRUE", why)
 }
 

@@ -401,7 +401,7 @@ func (l Approvals) notFirst(ctx context.Context, batch, by string) error {
 		if err != nil {
 			return err
 		}
-		plan = increase.plan()
+		plan = increase.Plan
 	}
 	if first != "" && firstPlan == plan && person(first) == person(by) {
 		return &SecondError{By: by, First: true}

@@ -2,8 +2,12 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 
 	"bulkfiling/internal/money"
 )
@@ -23,23 +27,92 @@ type CostIncrease struct {
 	Rows     int
 	Approved money.Cents
 	Cost     money.Cost
+	Plan     string // hashes the rows, their tries and what each costs; "" for no rows
 }
+
+// ErrApproveBatchFirst is returned for an approval of changed costs in a batch that
+// waits for approval itself.
+var ErrApproveBatchFirst = errors.New("the batch itself waits for approval: approve or reject the batch first")
 
 // CostIncrease sums up the rows of a batch whose orders cost more than was
 // approved.
 func (l Approvals) CostIncrease(ctx context.Context, batch string) (CostIncrease, error) {
+	return loadCostIncrease(ctx, l.read, batch)
+}
+
+// loadCostIncrease reads the rows one by one: an approval covers these rows, each at
+// its cost, and no others of the same number and sum.
+func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncrease, error) {
 	var c CostIncrease
-	err := l.read.QueryRowContext(ctx,
-		`SELECT COUNT(*), CAST(COALESCE(SUM(approved), 0) AS BIGINT),
-				CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
+	plan := sha256.New()
+	io.WriteString(plan, "costs of "+batch+"\n")
+	rows, err := q.QueryContext(ctx,
+		`SELECT id, tries, approved, cost, certainty, spent, spent_certainty
 			FROM rows
-			WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&c.Rows,
-		&c.Approved, &c.Cost.Amount, &c.Cost.Certainty)
+			WHERE batch = $1 AND result = 'ready' AND waits = $2
+			ORDER BY id`, batch, blockedOnApproval)
+	err = each(rows, err, func(scan func(...any) error) error {
+		var id, tries int64
+		var approved money.Cents
+		var cost, spent money.Cost
+		if err := scan(&id, &tries, &approved, &cost.Amount, &cost.Certainty, &spent.Amount,
+			&spent.Certainty); err != nil {
+			return err
+		}
+		c.Rows++
+		c.Approved += approved
+		c.Cost.Amount += cost.Amount + spent.Amount
+		c.Cost.Certainty = max(c.Cost.Certainty, cost.Certainty)
+		fmt.Fprintf(plan, "%d %d %d %d %d %d %d\n", id, tries, approved, cost.Amount, cost.Certainty, spent.Amount,
+			spent.Certainty)
+		return nil
+	})
+	if c.Rows > 0 {
+		c.Plan = hex.EncodeToString(plan.Sum(nil))[:16]
+	}
 	return c, wrap("sum up the rows of batch "+batch+" that cost more than was approved", err)
 }
 
-// plan names what was looked at, for the second of two approvers.
-func (c CostIncrease) plan() string { return fmt.Sprintf("costs %d %d", c.Rows, c.Cost.Amount) }
+// Matches returns ErrChanged unless the plan is that of the rows that wait now.
+func (c CostIncrease) Matches(plan string) error {
+	switch {
+	case c.Rows == 0:
+		return ErrNoApprovalWanted
+	case plan != c.Plan:
+		return fmt.Errorf("%w: the plan that you give is %s, and the current plan is %s. Review it and approve "+
+			"that plan", ErrChanged, plan, c.Plan)
+	}
+	return nil
+}
+
+// unchangedCosts returns an error unless the rows that wait for a new approval are
+// those that were looked at, each at its cost, and the batch itself is approved.
+func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIncrease) error {
+	var state ApprovalState
+	switch err := tx.QueryRowContext(ctx, `SELECT approval FROM batches WHERE id = $1`, batch).Scan(&state); {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case err != nil:
+		return err
+	case state == ApprovalWanted:
+		return ErrApproveBatchFirst
+	case looked.Rows == 0:
+		return ErrNoApprovalWanted
+	}
+	now, err := loadCostIncrease(ctx, tx, batch)
+	if err == nil && now != looked {
+		err = ErrChanged
+	}
+	return err
+}
+
+// clearFirstApproval forgets who approved as the first of two: that approval counts
+// for one plan, and once.
+func clearFirstApproval(ctx context.Context, tx *sql.Tx, batch string) error {
+	_, err := tx.ExecContext(ctx,
+		`UPDATE batches SET first_by = '', first_at = 0, first_plan = '' WHERE id = $1 AND first_by <> ''`, batch)
+	return wrap("clear the first approval of batch "+batch, err)
+}
 
 // ApproveCosts approves the costs of rows, as GiveCostApproval does. It returns
 // ErrAnotherApprover where another person has to approve them, too.
@@ -53,29 +126,34 @@ func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIn
 
 // GiveCostApproval approves what the rows of a batch cost that wait for a new
 // approval, as it was looked at, or reports false where a second of two people has
-// to approve it, too. It returns ErrChanged where more waits or it has become dearer
-// since, and a *SecondError if another person has to approve.
+// to approve it, too. It returns ErrChanged where other rows wait or one costs
+// something else since, ErrNoApprovalWanted where none waits, ErrApproveBatchFirst,
+// ErrNotFound, and a *SecondError if another person has to approve.
 func (l Approvals) GiveCostApproval(ctx context.Context, batch string,
 	looked CostIncrease) (complete bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		by := auditPerson(ctx)
-		if complete, err = l.signApproval(ctx, tx, batch, looked.plan(), by); err != nil {
-			return err
-		}
 		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
 			return err
 		}
-		step := ApprovalEvent{By: by, What: StepCostsApproved, Orders: looked.Rows, Cost: looked.Cost}
+		if complete, err = l.signApproval(ctx, tx, batch, looked.Plan, by); err != nil {
+			return err
+		}
+		step := ApprovalEvent{
+			By:     by,
+			What:   StepCostsApproved,
+			Plan:   looked.Plan,
+			Orders: looked.Rows,
+			Cost:   looked.Cost,
+		}
 		if !complete {
 			step.What = StepCostsFirst
 		}
-		if looked.Rows > 0 {
-			if err := l.recordStep(ctx, tx, batch, step); err != nil {
-				return err
-			}
+		if err := l.recordStep(ctx, tx, batch, step); err != nil || !complete {
+			return err
 		}
-		if !complete {
-			return nil
+		if err := clearFirstApproval(ctx, tx, batch); err != nil {
+			return err
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE rows

@@ -35,10 +35,11 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		}
 		s.must(l.Fleet().ProbeNow(ctx)) // money is not what it waits for
 		increase, err := l.Approvals().CostIncrease(ctx, "a")
-		if err != nil || increase != (ledger.CostIncrease{
+		if err != nil || increase.Plan == "" || increase != (ledger.CostIncrease{
 			Rows:     1,
 			Approved: cost,
 			Cost:     money.Cost{Amount: cost + 1},
+			Plan:     increase.Plan,
 		}) {
 			s.Fatalf("%+v, %v", increase, err)
 		}
@@ -83,6 +84,148 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 			s.Errorf("%v", err)
 		}
 		s.must(l.Approvals().ApproveCosts(ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ben"}), "a", increase))
+	})
+}
+
+// waitsAt has a row wait for the approval of a cost.
+func (s *store) waitsAt(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
+	s.Helper()
+	in := intent(s.row(l, r.ID))
+	in.Cost.Amount = amount
+	if begun := s.begin(l, in); !begun.Dearer {
+		s.Fatalf("row %d at %s: %+v", r.ID, amount, begun)
+	}
+}
+
+// An approval of costs covers the rows that were looked at, each at its cost: other
+// rows of the same number and sum need another.
+func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		rows := s.quoted(l, "a", cost, cost, cost)
+		s.waitsAt(l, rows[0], cost+1)
+		s.waitsAt(l, rows[1], cost+2)
+		looked, err := l.Approvals().CostIncrease(ctx, "a")
+		s.must(err)
+		for name, changed := range map[string]string{
+			"costs swapped":     `UPDATE rows SET cost = CASE cost WHEN 7501 THEN 7502 ELSE 7501 END WHERE waits = 'approval'`,
+			"certainty":         `UPDATE rows SET certainty = 1 WHERE waits = 'approval'`,
+			"another attempt":   `UPDATE rows SET tries = tries + 1 WHERE waits = 'approval'`,
+			"another row waits": `UPDATE rows SET waits = CASE number WHEN 2 THEN '' ELSE 'approval' END, cost = CASE number WHEN 4 THEN 7501 ELSE cost END`,
+		} {
+			s.exec(`UPDATE rows SET cost = 7500 + CASE number WHEN 2 THEN 1 WHEN 3 THEN 2 ELSE 0 END, certainty = 0, tries = 0,
+				waits = CASE number WHEN 4 THEN '' ELSE 'approval' END`)
+			if same, err := l.Approvals().CostIncrease(ctx, "a"); err != nil || same != looked {
+				s.Fatalf("%s: %+v, %v, want %+v", name, same, err, looked)
+			}
+			s.exec(changed)
+			now, err := l.Approvals().CostIncrease(ctx, "a")
+			s.must(err)
+			if now.Rows != looked.Rows || now.Cost.Amount != looked.Cost.Amount || now.Plan == looked.Plan {
+				s.Errorf("%s: %+v, was %+v", name, now, looked)
+			}
+			s.wantErr(now.Matches(looked.Plan), ledger.ErrChanged)
+			s.wantErr(l.Approvals().ApproveCosts(ctx, "a", looked), ledger.ErrChanged)
+			s.wantErr(l.Approvals().RejectCosts(ctx, "a", looked, "ben", "too dear"), ledger.ErrChanged)
+			looked.Cost.Certainty = now.Cost.Certainty
+			s.wantErr(l.Approvals().ApproveCosts(ctx, "a", looked), ledger.ErrChanged)
+			looked.Cost.Certainty = money.Known
+		}
+	})
+}
+
+// What one of two people approved counts once, and for the rows they looked at:
+// whatever waits later needs both again.
+func TestTwoApproversApproveTheSameCosts(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.approvers(l, "ben", "cat")
+		s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{TwoFrom: 1, Terminal: true}))
+		rows := s.quoted(l, "a", cost, cost)
+		s.must(l.Approvals().Request(s.Context(), "a", "one"))
+		s.wantErr(l.Approvals().Approve(s.Context(), "a", "one", "ben"), ledger.ErrAnotherApprover)
+		s.must(l.Approvals().Approve(s.Context(), "a", "one", "cat"))
+		s.waitsAt(l, rows[0], cost+1)
+		s.approvesWaiting(l, "a", "ben", ledger.ErrAnotherApprover)
+		s.approvesWaiting(l, "a", "ben", ledger.ErrSecondPerson)
+		s.approvesWaiting(l, "a", "cat", nil)
+		s.sendable(l, rows...)
+
+		s.waitsAt(l, rows[1], cost+1)
+		s.approvesWaiting(l, "a", "cat", ledger.ErrAnotherApprover) // ben approved another row
+		s.waitsAt(l, rows[0], cost+2)
+		s.approvesWaiting(l, "a", "ben", ledger.ErrAnotherApprover) // cat did not look at this one
+		s.sendable(l)
+		looked, err := l.Approvals().CostIncrease(s.Context(), "a")
+		s.must(err)
+		s.must(l.Approvals().RejectCosts(s.by("cat"), "a", looked, "cat", "too dear"))
+		s.noFirst(l, "a")
+	})
+}
+
+// noFirst wants no first approval kept for a batch.
+func (s *store) noFirst(l *ledger.Ledger, batch string) {
+	s.Helper()
+	b, err := l.Batch(s.Context(), batch)
+	s.must(err)
+	if a := b.Approval; a.First != "" || a.FirstPlan != "" || !a.FirstAt.IsZero() {
+		s.Errorf("a first approval is kept: %+v", a)
+	}
+}
+
+// A first approval ends with the plan it was given for, with the approval that
+// completes it, and with a rejection.
+func TestAFirstApprovalEndsWithItsPlan(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ben", "cat", "dan")
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{TwoFrom: 1}))
+		for _, id := range []string{"a", "b", "c"} {
+			s.quoted(l, id, cost)
+			s.must(l.Approvals().Request(ctx, id, "one"))
+			s.wantErr(l.Approvals().Approve(ctx, id, "one", "ben"), ledger.ErrAnotherApprover)
+		}
+		s.must(l.Approvals().Request(ctx, "a", "one"))
+		if b, err := l.Batch(ctx, "a"); err != nil || b.Approval.First != "ben" {
+			s.Errorf("the same request again: %+v, %v", b.Approval, err)
+		}
+		s.must(l.Approvals().Approve(ctx, "a", "one", "cat"))
+		s.noFirst(l, "a")
+
+		s.must(l.Approvals().ChangePlan(ctx, "b", "one", "two"))
+		s.noFirst(l, "b")
+		s.must(l.Approvals().ChangePlan(ctx, "b", "two", "one"))
+		s.wantErr(l.Approvals().Approve(ctx, "b", "one", "cat"), ledger.ErrAnotherApprover)
+		s.must(l.Approvals().Request(ctx, "b", "three"))
+		s.noFirst(l, "b")
+
+		if _, err := l.Approvals().Reject(ctx, "c", "dan", "too dear"); err != nil {
+			s.Fatal(err)
+		}
+		s.noFirst(l, "c")
+	})
+}
+
+// An approval of costs where nothing waits for one is refused, and leaves the first
+// approval of a batch that waits itself as it is.
+func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ben", "cat")
+		rows := s.quoted(l, "a", cost)
+		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", ledger.CostIncrease{}), ledger.ErrNoApprovalWanted)
+		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "none", ledger.CostIncrease{}), ledger.ErrNotFound)
+		s.waitsAt(l, rows[0], cost+1)
+		looked, err := l.Approvals().CostIncrease(ctx, "a")
+		s.must(err)
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{TwoFrom: 1}))
+		s.must(l.Approvals().Request(ctx, "a", "one"))
+		s.wantErr(l.Approvals().Approve(ctx, "a", "one", "ben"), ledger.ErrAnotherApprover)
+		for _, c := range []ledger.CostIncrease{{}, looked} {
+			s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", c), ledger.ErrApproveBatchFirst)
+			s.wantErr(l.Approvals().RejectCosts(s.by("cat"), "a", c, "cat", "no"), ledger.ErrApproveBatchFirst)
+		}
+		s.must(l.Approvals().Approve(ctx, "a", "one", "cat"))
 	})
 }
 

@@ -141,6 +141,12 @@ func (s *Site) approve(v *request) error {
 	return v.redirect("/batches/" + b.ID)
 }
 
+// What is said of costs that cannot be approved or rejected on their own.
+const (
+	noCostsWait = "No rows of this batch wait for the approval of a new cost. Nothing was changed."
+	batchFirst  = "This batch itself waits for approval. Approve or reject the batch first. Nothing was changed."
+)
+
 // approveCosts approves what rows cost that cost more than was approved, as it
 // was looked at.
 func (s *Site) approveCosts(v *request) error {
@@ -151,15 +157,20 @@ func (s *Site) approveCosts(v *request) error {
 	looked, err := s.lookedAt(v, b.ID)
 	complete := true
 	if err == nil {
-		note := fmt.Sprintf("%s for %s, %s approved before", count(looked.Rows, "row"), looked.Cost,
-			looked.Approved.Dollars())
+		note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(looked.Rows, "row"), looked.Cost,
+			looked.Approved.Dollars(), looked.Plan)
 		complete, err = s.Ledger.Approvals().GiveCostApproval(v.withAudit("approve-costs", b.ID, note), b.ID, looked)
 	}
 	s.summaries.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrChanged):
-		v.flash("warn", "The cost changed: now %s for %s. Nothing was approved. Review the rows, then approve again.",
-			count(looked.Rows, "row"), looked.Cost)
+		v.flash("warn", "The rows or the cost changed: now %s for %s. Nothing was approved. Review the rows, then "+
+			"approve again.", count(looked.Rows, "row"), looked.Cost)
+		return v.redirect("/batches/" + b.ID + "/approve")
+	case errors.Is(err, ledger.ErrNoApprovalWanted):
+		v.flash("note", noCostsWait)
+	case errors.Is(err, ledger.ErrApproveBatchFirst):
+		v.flash("warn", batchFirst)
 	case errors.Is(err, ledger.ErrSecondPerson):
 		v.flashMayNotApprove(err)
 	case err != nil:

@@ -337,6 +337,18 @@ func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
 	return nil
 }
 
+// First is who approved the batch as the first of two people; "" for none.
+func (p *approvalPage) First() string {
+	last := len(p.History) - 1
+	for last > 0 && p.History[last].What != ledger.StepApproved {
+		last--
+	}
+	if last > 0 && p.History[last-1].What == ledger.StepFirstApproved && p.History[last-1].Plan == p.History[last].Plan {
+		return p.History[last-1].By
+	}
+	return ""
+}
+
 // By is who submitted the batch.
 func (p *approvalPage) By() string { return cmp.Or(p.Batch.Approval.AskedBy, p.Batch.CreatedBy) }
 
@@ -399,9 +411,8 @@ const noteLength = 200
 // form was made for.
 func (s *Site) lookedAt(v *request, batch string) (ledger.CostIncrease, error) {
 	looked, err := s.Ledger.Approvals().CostIncrease(v.ctx(), batch)
-	if err == nil && (v.r.PostForm.Get("rows") != fmt.Sprint(looked.Rows) ||
-		v.r.PostForm.Get("cents") != fmt.Sprint(int64(looked.Cost.Amount))) {
-		err = ledger.ErrChanged
+	if err == nil {
+		err = looked.Matches(v.r.PostForm.Get("plan"))
 	}
 	return looked, err
 }
@@ -416,6 +427,8 @@ func (s *Site) answerRefusal(v *request, b ledger.Batch, err error) (answered bo
 			"change. Nothing was changed.")
 	case errors.Is(err, ledger.ErrNoApprovalWanted):
 		v.flash("note", "This batch no longer waits for approval. Nothing was changed.")
+	case errors.Is(err, ledger.ErrApproveBatchFirst):
+		v.flash("warn", batchFirst)
 	case errors.Is(err, ledger.ErrSentAlready):
 		v.flash("warn", "Orders of this batch were already sent, so it cannot be sent back. Reject it to cancel "+
 			"the rows that were not sent.")

@@ -3,12 +3,14 @@ package web
 import (
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
 )
 
 // wantsApproval returns a site with a batch that waits for a second person, and
@@ -248,7 +250,9 @@ func TestTwoApprovers(t *testing.T) {
 func TestApprovalLimitsAreSet(t *testing.T) {
 	s := newSite(t)
 	o, a := s.as(ledger.Operator), s.as(ledger.Approver)
-	_, body := o.post("/settings/firm", "second", "1", "two-from", "25,000")
+	_, body := o.get("/settings")
+	o.wants(body, "A limit covers approvals", "It does not cover a batch that needs no second person")
+	_, body = o.post("/settings/firm", "second", "1", "two-from", "25,000")
 	o.wants(body, "two approvers approve each batch of $25,000.00 or more", `name="two-from"`, `value="25000.00"`)
 	account, err := s.Ledger.Accounts().Find(t.Context(), a.name)
 	s.must(err)
@@ -264,4 +268,59 @@ func TestApprovalLimitsAreSet(t *testing.T) {
 		account.MailTo() != "vera@example.com" {
 		t.Errorf("%+v, %v", account, err)
 	}
+}
+
+// waitsAt has a row wait for the approval of a cost that is so much higher.
+func (s *testSite) waitsAt(row ledger.Row, more money.Cents) {
+	s.Helper()
+	row.Cost.Amount += more
+	begun, err := s.Ledger.Begin(s.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
+	if s.must(err); !begun.Dearer {
+		s.Fatalf("%+v", begun)
+	}
+}
+
+// The forms of a new cost are for the rows and the costs that were shown: the same
+// number of rows with the same sum is shown again.
+func TestANewCostIsApprovedAsShown(t *testing.T) {
+	s, _, batch := wantsApproval(t)
+	v := s.as(ledger.Approver)
+	path := "/batches/" + batch
+	_, body := v.post(path+"/approve-costs", "plan", "", "rows", "0", "cents", "0")
+	v.wants(body, "No rows of this batch wait for the approval of a new cost")
+	v.post(path+"/approve", "plan", s.plan(batch))
+	_, body = v.post(path+"/approve-costs", "plan", "", "rows", "0", "cents", "0")
+	v.wants(body, "No rows of this batch wait for the approval of a new cost")
+	var rows []ledger.Row
+	for row, err := range s.Ledger.Rows(t.Context(), batch) {
+		if s.must(err); row.Result == filing.Ready {
+			rows = append(rows, row)
+		}
+	}
+	s.waitsAt(rows[0], 100_00)
+	_, shown := v.get(path + "/approve")
+	looked, err := s.Ledger.Approvals().CostIncrease(t.Context(), batch)
+	s.must(err)
+	_, body = v.post(path+"/reject-costs", "plan", looked.Plan, "comment", "too dear")
+	v.wants(body, "Rejected. 1 row canceled")
+	s.waitsAt(rows[1], 100_00) // as many rows at the same sum
+	now, err := s.Ledger.Approvals().CostIncrease(t.Context(), batch)
+	if s.must(err); now.Rows != looked.Rows || now.Cost != looked.Cost {
+		t.Fatalf("%+v, was %+v", now, looked)
+	}
+	form := regexp.MustCompile(`(?s)/approve-costs".*?</form>`).FindString(shown)
+	stale := []string{
+		"plan", hidden(form, "plan"), "rows", strconv.Itoa(now.Rows),
+		"cents", strconv.FormatInt(int64(now.Cost.Amount), 10),
+	}
+	_, body = v.post(path+"/approve-costs", stale...)
+	v.wants(body, "The rows or the cost changed: now 1 row for", "Nothing was approved", `value="`+now.Plan+`"`)
+	_, body = v.post(path+"/reject-costs", append(stale, "comment", "too dear")...)
+	v.wants(body, "The rows or the cost changed. Nothing was changed.")
+	if same, err := s.Ledger.Approvals().CostIncrease(t.Context(), batch); err != nil || same != now {
+		t.Errorf("%+v, %v", same, err)
+	}
+	form = regexp.MustCompile(`(?s)/approve-costs".*?</form>`).FindString(body)
+	_, body = v.post(path+"/approve-costs", "plan", hidden(form, "plan"))
+	v.wants(body, "Approved 1 row for")
 }

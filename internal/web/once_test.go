@@ -110,8 +110,7 @@ func (w *walk) approves(v *visitor) {
 		v.post("/batches/"+b.ID+"/approve", "plan", w.plan(b.ID), "warnings", w.warnings(b))
 		c, err := w.Ledger.Approvals().CostIncrease(w.Context(), b.ID)
 		w.must(err)
-		v.post("/batches/"+b.ID+"/approve-costs", "rows", strconv.Itoa(c.Rows), "cents",
-			strconv.FormatInt(int64(c.Cost.Amount), 10))
+		v.post("/batches/"+b.ID+"/approve-costs", "plan", c.Plan)
 	}
 }
 
