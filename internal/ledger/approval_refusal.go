@@ -27,6 +27,10 @@ var ErrSentAlready = errors.New("orders of it were sent already")
 // command made it.
 var ErrNoDraft = errors.New("there is no draft to send it back to")
 
+// ErrCorrected is returned for sending back a batch that another one corrects: its
+// draft does not have what was corrected in it, or would be corrected by it later.
+var ErrCorrected = errors.New("a spreadsheet with corrections of it was uploaded")
+
 // maxComment is how long a comment may be, in characters.
 const maxComment = 1000
 
@@ -63,20 +67,24 @@ const wasSent = `EXISTS (SELECT 1 FROM rows r WHERE r.batch = batches.id
 // hasDraft matches the batches whose spreadsheet was kept when they were submitted.
 const hasDraft = `EXISTS (SELECT 1 FROM uploads u WHERE u.batch = batches.id AND u.submitted = 1)`
 
+// isCorrected matches the batches that a batch of corrections belongs to, whether it
+// was applied already or will be.
+const isCorrected = `EXISTS (SELECT 1 FROM batches c WHERE c.corrects = batches.id)`
+
 // CanSendBack reports whether a batch that waits for approval can be sent back to
 // its draft.
 func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) {
 	var can bool
 	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches
-		WHERE id = $1 AND approval = 'wanted' AND open = 1 AND canceled = 0 AND `+hasDraft+` AND NOT `+wasSent,
+		WHERE id = $1 AND approval = 'wanted' AND open = 1 AND canceled = 0 AND `+hasDraft+` AND NOT `+wasSent+` AND NOT `+isCorrected,
 		batch).Scan(&can)
 	return can, wrap("see whether batch "+batch+" can be sent back", err)
 }
 
 // SendBack makes a batch that waits for approval a draft again, for its preparer to
 // correct and submit. What is submitted then needs an approval of its own. It
-// returns ErrNoComment, ErrNotFound, ErrNoApprovalWanted, ErrNotOpen, ErrSentAlready
-// and ErrNoDraft.
+// returns ErrNoComment, ErrNotFound, ErrNoApprovalWanted, ErrNotOpen, ErrSentAlready,
+// ErrCorrected and ErrNoDraft.
 func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) error {
 	comment, err := checkComment(comment)
 	if err != nil {
@@ -87,13 +95,16 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 		if err != nil {
 			return err
 		}
-		var sent, draft bool
-		switch err := tx.QueryRowContext(ctx, `SELECT `+wasSent+`, `+hasDraft+` FROM batches WHERE id = $1`,
-			batch).Scan(&sent, &draft); {
+		var sent, corrected, draft bool
+		switch err := tx.QueryRowContext(ctx,
+			`SELECT `+wasSent+`, `+isCorrected+`, `+hasDraft+` FROM batches WHERE id = $1`,
+			batch).Scan(&sent, &corrected, &draft); {
 		case err != nil:
 			return err
 		case sent:
 			return ErrSentAlready
+		case corrected:
+			return ErrCorrected
 		case !draft:
 			return ErrNoDraft
 		}

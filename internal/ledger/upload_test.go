@@ -510,3 +510,41 @@ func TestDeleteRefusesAWaitingUpload(t *testing.T) {
 		}
 	})
 }
+
+// A batch whose rows were corrected by another one is not sent back: its draft does
+// not have the corrections, and they would be lost with its rows.
+func TestSendBackRefusesACorrectedBatch(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.approvers(l, "bob")
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		u := s.prepared(l, "whole")
+		if _, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil {
+			s.Error(err)
+		}
+		if can, err := l.Approvals().CanSendBack(ctx, "whole"); err != nil || !can {
+			s.Errorf("%v, %v", can, err)
+		}
+		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "fixes", File: "whole.xlsx", Product: filing.AnnualReport,
+			Corrects: "whole"})
+		s.must(err)
+		s.must(l.AddRows(ctx, "fixes", []ledger.Row{fix(2, 2, "comp_right", filing.Ready)}))
+		refused := func(when string) {
+			s.Helper()
+			s.wantErr(l.Approvals().SendBack(ctx, "whole", "bob", "not yet"), ledger.ErrCorrected)
+			if can, err := l.Approvals().CanSendBack(ctx, "whole"); err != nil || can {
+				s.Errorf("%s: %v, %v", when, can, err)
+			}
+		}
+		refused("while the corrections are made")
+		s.must(l.Approvals().Request(ctx, "fixes", "fixed"))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		refused("while the corrections wait")
+		s.must(l.Approvals().Approve(ctx, "fixes", "fixed", "bob"))
+		refused("once they are applied")
+		rows := s.rows(l, "whole")
+		if len(rows) != 1 || string(rows[0].Cells) != `["comp_right"]` {
+			s.Errorf("%+v", rows)
+		}
+	})
+}

@@ -432,6 +432,9 @@ func (s *Site) answerRefusal(v *request, b ledger.Batch, err error) (answered bo
 	case errors.Is(err, ledger.ErrSentAlready):
 		v.flash("warn", "Orders of this batch were already sent, so it cannot be sent back. Reject it to cancel "+
 			"the rows that were not sent.")
+	case errors.Is(err, ledger.ErrCorrected):
+		v.flash("warn", "Corrections of this batch were uploaded, and its draft does not have them, so it cannot be "+
+			"sent back. Nothing was changed. Approve it, or reject it.")
 	case errors.Is(err, ledger.ErrNoDraft):
 		v.flash("warn", "This batch has no draft to send back: a schedule or a command made it. Reject it instead.")
 	case errors.Is(err, ledger.ErrChanged):

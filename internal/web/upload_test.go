@@ -261,8 +261,12 @@ func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 	if status != http.StatusConflict || strings.Contains(body, "Nothing was ordered") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if _, err := s.Ledger.Uploads().Find(t.Context(), id); err != nil {
-		t.Error(err)
+	before, err := s.Ledger.Uploads().Find(t.Context(), id)
+	s.must(err)
+	_, body = asker.post("/sheets/"+id+"/quote", "version", fmt.Sprint(before.Version))
+	asker.wants(body, "already submitted")
+	if now, err := s.Ledger.Uploads().Find(t.Context(), id); err != nil || string(now.Quote) != string(before.Quote) {
+		t.Errorf("it is quoted again while it waits: %v", err)
 	}
 	a := s.as(ledger.Approver)
 	_, after := a.post("/batches/"+batch+"/approve", "plan", s.plan(batch))
