@@ -156,7 +156,8 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	if problem := plan.Problem(); problem != "" {
 		fmt.Fprintf(a.out, "\n%s\n", a.paint.red(problem))
 		if plan.OtherYear > 0 {
-			fmt.Fprintf(a.out, "To ignore the filing years in the list: importer season update %s --ignore-year\n", s.Name)
+			fmt.Fprintf(a.out, "To ignore the filing years in the list: importer season update %s --ignore-year\n",
+				s.Name)
 		}
 	}
 	fmt.Fprintf(a.out, "\nPlan of the next run as of today:\n%s", indent(plan.Text()))

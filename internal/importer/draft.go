@@ -228,7 +228,7 @@ func (d *Draft) Columns() []DraftColumn {
 			continue
 		}
 		c := &all[b.index]
-		c.Label, c.Field, c.Choices = b.column.header, b.column.field, b.column.values()
+		c.Label, c.Field, c.Choices = b.column.header, b.column.field, b.values()
 		c.Required = slices.Contains(templates[im.product].needed, b.id)
 	}
 	return all
@@ -506,7 +506,8 @@ func (d *Draft) addRefusal(r *DraftRow) {
 		ColumnIndex: -1,
 		Severity:    Warning,
 		Rule:        "row.refused-before",
-		Message:     "the filing service refused this row: " + filing.HideSSNs(why) + ". Correct it before you send it again",
+		Message: "the filing service refused this row: " + filing.HideSSNs(why) +
+			". Correct it before you send it again",
 	}
 	if b := d.im.columnNamedIn(why); b != nil {
 		p.Column, p.ColumnIndex, p.Cell = b.header, b.index, sheet.CellName(b.index, r.Number)

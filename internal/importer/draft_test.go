@@ -124,7 +124,8 @@ func checkDraft(t *rapid.T, content []byte) {
 		case 1:
 			excluded = map[int]string{row.Draw(t, "excluded"): "Paula"}
 		case 2:
-			header := rapid.SampledFrom([]string{"Order Registered Agent", "Agent City", "Filing Year"}).Draw(t, "header")
+			header := rapid.SampledFrom([]string{"Order Registered Agent", "Agent City", "Filing Year"}).Draw(t,
+				"header")
 			edits = append(slices.Clone(edits), Edit{Row: row.Draw(t, "row"), Column: -1, Header: header,
 				Text: texts.Draw(t, "text")})
 		default:

@@ -55,7 +55,8 @@ func TestSuggestions(t *testing.T) {
 		headers := []string{"Company ID", "Legal Name", "Entity Type", "User Email", "User Phone", "Filing State",
 			"Filing Year", "Formation Date", "Order Registered Agent", "Agent Company Name", "Agent Street",
 			"Agent City", "Agent State", "Agent ZIP"}
-		row := []string{"comp_1", "Acme LLC", "LLC", "a@example.com", "", "NJ", "2026", "", "", "Agents Inc.", "1 Main St",
+		row := []string{"comp_1", "Acme LLC", "LLC", "a@example.com", "", "NJ", "2026", "", "", "Agents Inc.",
+			"1 Main St",
 			"Newark", "NJ", "07102"}
 		at := slices.Index(headers, c.column)
 		row[at] = fmt.Sprintf("%q", c.value)

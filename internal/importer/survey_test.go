@@ -97,9 +97,11 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 			ColumnSurvey{Header: "Due", Note: "not known"}},
 		{"entity types", "Type" + rest + "LLC" + row + "Corp" + row, Options{}, 0,
 			ColumnSurvey{Header: "Type", How: ByWording, Note: "not known", Suggest: "Entity Type", Why: ByContent}},
-		{"email addresses are no names", "Contact,Company ID,Filing State,Filing Year\nana@example.com,comp_1,DE,2026\n",
+		{"email addresses are no names",
+			"Contact,Company ID,Filing State,Filing Year\nana@example.com,comp_1,DE,2026\n",
 			Options{}, 0, ColumnSurvey{Header: "Contact", Column: "User Email", How: ByContent}},
-		{"names stay names", "Contact,User Email,Company ID,Filing State,Filing Year\nAna Silva,a@example.com,comp_1,DE,2026\n",
+		{"names stay names", "Contact,User Email,Company ID,Filing State,Filing Year\nAna " +
+			"Silva,a@example.com,comp_1,DE,2026\n",
 			Options{}, 0, ColumnSurvey{Header: "Contact", Column: "User Name", How: ByWording}},
 		{"email addresses beside the user's",
 			"Contact,User Email,Company ID,Filing State,Filing Year\nb@example.com,a@example.com,comp_1,DE,2026\n",

@@ -76,31 +76,7 @@ func TestEntryLines(t *testing.T) {
 		if err != nil || sums != (ledger.LineSums{Lines: 5, Charged: cost, Reserved: cost, Amount: sum}) {
 			s.Errorf("%+v, %v", sums, err)
 		}
-		for what, c := range map[string]struct {
-			q    ledger.LineQuery
-			want []int // of all
-		}{
-			"oldest first":     {ledger.LineQuery{Oldest: true, Limit: 2}, []int{4, 3}},
-			"a page":           {ledger.LineQuery{Before: all[0].Last, Limit: 2}, []int{1, 2}},
-			"the last page":    {ledger.LineQuery{Before: all[3].Last, Limit: 2}, []int{4}},
-			"the first day":    {ledger.LineQuery{To: all[4].At.Add(time.Second)}, []int{4}},
-			"since the second": {ledger.LineQuery{From: all[3].At}, []int{0, 1, 2, 3}},
-			"a kind":           {ledger.LineQuery{Kinds: []ledger.EntryKind{ledger.Posted}}, []int{2}},
-			"no kind":          {ledger.LineQuery{Kinds: []ledger.EntryKind{}}, nil},
-			"a batch":          {ledger.LineQuery{Batch: "a"}, []int{0, 1, 2}},
-			"another":          {ledger.LineQuery{Batch: "b"}, nil},
-			"a note":           {ledger.LineQuery{Search: "of 100%"}, []int{4}},
-			"no wildcard":      {ledger.LineQuery{Search: "w%e"}, nil},
-			"quotes":           {ledger.LineQuery{Search: `' OR TRUE --`}, nil},
-		} {
-			var want []ledger.EntryLine
-			for _, i := range c.want {
-				want = append(want, all[i])
-			}
-			if got := s.lines(l, c.q); !slices.Equal(got, want) {
-				s.Errorf("%s: %+v, want %+v", what, got, want)
-			}
-		}
+		s.filterLines(l, all)
 		tries, err := l.Entries().ListOfRows(ctx, []int64{rows[0].ID, rows[1].ID})
 		if err != nil || len(tries[rows[0].ID]) != 8 || len(tries[rows[1].ID]) != 1 ||
 			tries[rows[0].ID][0].Kind != ledger.Reserve {
@@ -111,6 +87,36 @@ func TestEntryLines(t *testing.T) {
 			s.Errorf("%+v, %v", batches, err)
 		}
 	})
+}
+
+// filterLines asks for parts of the lines.
+func (s *store) filterLines(l *ledger.Ledger, all []ledger.EntryLine) {
+	s.Helper()
+	for what, c := range map[string]struct {
+		q    ledger.LineQuery
+		want []int // of all
+	}{
+		"oldest first":     {ledger.LineQuery{Oldest: true, Limit: 2}, []int{4, 3}},
+		"a page":           {ledger.LineQuery{Before: all[0].Last, Limit: 2}, []int{1, 2}},
+		"the last page":    {ledger.LineQuery{Before: all[3].Last, Limit: 2}, []int{4}},
+		"the first day":    {ledger.LineQuery{To: all[4].At.Add(time.Second)}, []int{4}},
+		"since the second": {ledger.LineQuery{From: all[3].At}, []int{0, 1, 2, 3}},
+		"a kind":           {ledger.LineQuery{Kinds: []ledger.EntryKind{ledger.Posted}}, []int{2}},
+		"no kind":          {ledger.LineQuery{Kinds: []ledger.EntryKind{}}, nil},
+		"a batch":          {ledger.LineQuery{Batch: "a"}, []int{0, 1, 2}},
+		"another":          {ledger.LineQuery{Batch: "b"}, nil},
+		"a note":           {ledger.LineQuery{Search: "of 100%"}, []int{4}},
+		"no wildcard":      {ledger.LineQuery{Search: "w%e"}, nil},
+		"quotes":           {ledger.LineQuery{Search: `' OR TRUE --`}, nil},
+	} {
+		var want []ledger.EntryLine
+		for _, i := range c.want {
+			want = append(want, all[i])
+		}
+		if got := s.lines(l, c.q); !slices.Equal(got, want) {
+			s.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
 }
 
 // A calendar link is known by its secret alone, and ends when it is revoked or when

@@ -64,22 +64,7 @@ func TestSearchCompanies(t *testing.T) {
 		s.addNamed(l, "three", true, wrong)
 		s.addNamed(l, "draft", false, named(2, "comp_9", "Secret Draft LLC", ""))
 		s.index(l)
-		for words, want := range map[string]string{
-			"oneill": "comp_1", "SONS oneil": "comp_1", "café": "comp_2", "CAFÉ el": "comp_2", "mill old": "comp_30",
-			"comp_3": "comp_30", "comp_": "comp_2 comp_30 comp_1 comp_8", "wrong": "comp_8", "llc mill": "comp_30",
-			"draft": "", "eill": "",
-			"": "", "old sons": "",
-		} {
-			found, err := l.Companies().Search(ctx, words, 10)
-			s.must(err)
-			var got []string
-			for _, c := range found {
-				got = append(got, c.Key)
-			}
-			if strings.Join(got, " ") != want {
-				s.Errorf("%q: %v, want %q", words, got, want)
-			}
-		}
+		s.searchCompanies(l)
 		rows, err := l.RowsOfCompany(ctx, "comp_1", 10)
 		if s.must(err); len(rows) != 2 || rows[0].Batch != "two" || rows[1].Batch != "one" {
 			s.Errorf("%d rows of the company", len(rows))
@@ -99,22 +84,48 @@ func TestSearchCompanies(t *testing.T) {
 		if s.must(err); !slices.Equal(clients, []string{"Harbor Light"}) {
 			s.Errorf("clients: %q", clients)
 		}
-		var all []string
-		for after := ""; ; {
-			page, err := l.Companies().List(ctx, after, 2)
-			s.must(err)
-			if len(page) == 0 {
-				break
-			}
-			for _, c := range page {
-				all = append(all, c.Key)
-			}
-			after = page[len(page)-1].Key
-		}
+		all := s.listCompanies(l)
 		if !slices.Equal(all, []string{"comp_2", "comp_30", "comp_1", "comp_8"}) {
 			s.Errorf("listed %q", all)
 		}
 	})
+}
+
+// searchCompanies searches by words and ids.
+func (s *store) searchCompanies(l *ledger.Ledger) {
+	s.Helper()
+	for words, want := range map[string]string{
+		"oneill": "comp_1", "SONS oneil": "comp_1", "café": "comp_2", "CAFÉ el": "comp_2", "mill old": "comp_30",
+		"comp_3": "comp_30", "comp_": "comp_2 comp_30 comp_1 comp_8", "wrong": "comp_8", "llc mill": "comp_30",
+		"draft": "", "eill": "",
+		"": "", "old sons": "",
+	} {
+		found, err := l.Companies().Search(s.Context(), words, 10)
+		s.must(err)
+		var got []string
+		for _, c := range found {
+			got = append(got, c.Key)
+		}
+		if strings.Join(got, " ") != want {
+			s.Errorf("%q: %v, want %q", words, got, want)
+		}
+	}
+}
+
+// listCompanies lists the keys of all companies, two a page.
+func (s *store) listCompanies(l *ledger.Ledger) (all []string) {
+	s.Helper()
+	for after := ""; ; {
+		page, err := l.Companies().List(s.Context(), after, 2)
+		s.must(err)
+		if len(page) == 0 {
+			return all
+		}
+		for _, c := range page {
+			all = append(all, c.Key)
+		}
+		after = page[len(page)-1].Key
+	}
 }
 
 // A row that a correction moved is found in the batch where it is now.

@@ -129,7 +129,8 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 			},
 		} {
 			rows := s.heldBack(l, name, "ana", 10)
-			if waits, err := l.Approvals().Submit(s.by("ana"), ledger.Upload{Batch: name}, "plan", "ana"); err != nil || waits {
+			if waits, err := l.Approvals().Submit(s.by("ana"), ledger.Upload{Batch: name}, "plan",
+				"ana"); err != nil || waits {
 				s.Errorf("%s: waits %v, %v", name, waits, err)
 			}
 			s.must(release(name, rows[1:]))

@@ -249,12 +249,14 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 	return nil
 }
 
-// Edit changes what is corrected in a sheet, whoever has changed it since: change
-// gets the sheet as it is now, inside the transaction, and returns its edits, and
-// what the audit log notes of the change. The batch that was prepared of it stays until DropPrepared. Edit returns the sheet
-// as it was, in its new version. It returns ErrNotFound, ErrStale for a sheet that
-// was submitted, and the error of change.
-func (l Uploads) Edit(ctx context.Context, id string, change func(Upload) (edits []byte, note string, err error)) (Upload, error) {
+// Edit changes what is corrected in a sheet, whoever has changed it since:
+// change gets the sheet as it is now, inside the transaction, and returns its
+// edits, and what the audit log notes of the change. The batch that was
+// prepared of it stays until DropPrepared. Edit returns the sheet as it was, in
+// its new version. It returns ErrNotFound, ErrStale for a sheet that was
+// submitted, and the error of change.
+func (l Uploads) Edit(ctx context.Context, id string,
+	change func(Upload) (edits []byte, note string, err error)) (Upload, error) {
 	var u Upload
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
 		u, err = l.scanUpload(tx.QueryRowContext(ctx, `SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id).Scan)

@@ -282,7 +282,8 @@ func (n *Notifier) deliver(ctx context.Context) error {
 			return err
 		}
 		if address != "" && notification.Path != "" {
-			notification.Body = strings.TrimSuffix(notification.Body, "\n") + "\nOpen: " + address + notification.Path + "\n"
+			notification.Body = strings.TrimSuffix(notification.Body, "\n") + "\nOpen: " + address +
+				notification.Path + "\n"
 		}
 		send(ctx, &notification, targets, down)
 		var again time.Time

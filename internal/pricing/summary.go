@@ -151,10 +151,14 @@ func totalText(c money.Cost) string {
 	return c.Amount.Dollars()
 }
 
-// FeeSum, ServiceSum and TotalSum are the sums of the columns.
-func (s Summary) FeeSum() string     { return feeText(s.StateFee, false) }
+// FeeSum is the sum of the state fees.
+func (s Summary) FeeSum() string { return feeText(s.StateFee, false) }
+
+// ServiceSum is the sum of the service fees.
 func (s Summary) ServiceSum() string { return totalText(s.Service) }
-func (s Summary) TotalSum() string   { return totalText(s.Total) }
+
+// TotalSum is the sum of both.
+func (s Summary) TotalSum() string { return totalText(s.Total) }
 
 // Headline names the total: "Total", "Estimated total", "Total without some fees".
 func (s Summary) Headline() string {

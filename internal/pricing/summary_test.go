@@ -83,7 +83,8 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 	s := q.Summary()
 	var lines []string
 	for _, l := range s.Lines {
-		lines = append(lines, strings.Join([]string{string(l.Product), l.Who, l.ServiceText(), l.FeeText(), l.TotalText(),
+		lines = append(lines, strings.Join([]string{string(l.Product), l.Who, l.ServiceText(), l.FeeText(),
+			l.TotalText(),
 			strings.Repeat("*", l.Mark)}, " | "))
 	}
 	want := []string{

@@ -26,6 +26,7 @@ comp_2,Bea LLC,DE,user_1,LLC,DE
 // summary on Monday, each once however many processes there are, in the firm's zone.
 func TestReminders(t *testing.T) { ledgertest.OnBoth(t, testReminders) }
 
+//nolint:gocognit // a year of reminders, told in its order
 func testReminders(t *testing.T, database string) {
 	ctx := t.Context()
 	open := func(dir string) *ledger.Ledger {

@@ -359,12 +359,14 @@ func (s *Site) sendBack(v *request) error {
 		return err
 	}
 	comment := v.r.PostForm.Get("comment")
-	err = s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID, v.who(), comment)
+	err = s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID, v.who(),
+		comment)
 	s.summaries.forget(b.ID)
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
 	}
-	v.flash("ok", "Sent back to %s. Nothing was sent to the filing service.", cmp.Or(b.Approval.AskedBy, "the preparer"))
+	v.flash("ok", "Sent back to %s. Nothing was sent to the filing service.",
+		cmp.Or(b.Approval.AskedBy, "the preparer"))
 	return v.redirect("/")
 }
 
@@ -375,7 +377,8 @@ func (s *Site) reject(v *request) error {
 		return err
 	}
 	reason := v.r.PostForm.Get("comment")
-	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(), reason)
+	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(),
+		reason)
 	s.summaries.forget(b.ID)
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
@@ -393,7 +396,8 @@ func (s *Site) rejectCosts(v *request) error {
 	looked, err := s.lookedAt(v, b.ID)
 	reason := v.r.PostForm.Get("comment")
 	if err == nil {
-		err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID, looked,
+		err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
+			looked,
 			v.who(), reason)
 	}
 	s.summaries.forget(b.ID)

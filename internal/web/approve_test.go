@@ -234,7 +234,8 @@ func TestTwoApprovers(t *testing.T) {
 	_, after := small.post("/batches/"+batch+"/approve", "plan", plan)
 	small.wants(after, "You may approve up to $1.00")
 	_, after = first.post("/batches/"+batch+"/approve", "plan", plan)
-	first.wants(after, "Another approver must approve it, too", "One more approval is needed", "You have approved it already")
+	first.wants(after, "Another approver must approve it, too", "One more approval is needed",
+		"You have approved it already")
 	_, after = first.post("/batches/"+batch+"/approve", "plan", plan)
 	first.wants(after, "You have approved it already")
 	if ids, err := s.Ledger.Sendable(t.Context(), "", 10); err != nil || len(ids) != 0 {

@@ -52,11 +52,13 @@ func TestHiddenRowsAreTold(t *testing.T) {
 		_, body := v.sheet("june.xlsx", content)
 		v.wants(body, "3 of 4 rows are hidden", "Continue to approval")
 	}
-	path, body := v.sheet("june.xlsx", content)
+	path, _ := v.sheet("june.xlsx", content)
 	v.wants(v.page(path+"/columns"), "Skip hidden rows")
-	_, body = v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product", "annual-report",
+	_, body := v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product",
+		"annual-report",
 		"visible-only", "1")
-	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out", "Continue to approval: 1 order")
+	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out",
+		"Continue to approval: 1 order")
 	v.wants(v.page(path+"/columns"), `name="visible-only" value="1" checked`)
 }
 

@@ -26,9 +26,10 @@ type corrections struct {
 	Salt     string          `json:"salt"`
 	Edits    []importer.Edit `json:"edits"`
 	Excluded map[int]string  `json:"excluded,omitempty"` // rows, by number, with who excluded them
-	Refused  map[int]string  `json:"refused,omitempty"`  // why rows of the corrected batch were refused, by number there
-	Changes  []gridChange    `json:"changes,omitempty"`  // in the grid, the oldest first
-	Last     int             `json:"last,omitempty"`     // the number of the last change
+	// why rows of the corrected batch were refused, by number there
+	Refused map[int]string `json:"refused,omitempty"`
+	Changes []gridChange   `json:"changes,omitempty"` // in the grid, the oldest first
+	Last    int            `json:"last,omitempty"`    // the number of the last change
 }
 
 func correctionsOf(u ledger.Upload) (corrections, error) {
@@ -116,7 +117,8 @@ func (e *gridEditor) isWrong(place importer.Edit) bool {
 		column = e.draft.ColumnOf(place.Header)
 	}
 	return slices.ContainsFunc(r.Problems, func(p importer.Problem) bool {
-		return p.Severity == importer.Error && (p.ColumnIndex == column || p.ColumnIndex < 0 && p.Column == place.Header)
+		return p.Severity == importer.Error &&
+			(p.ColumnIndex == column || p.ColumnIndex < 0 && p.Column == place.Header)
 	})
 }
 
@@ -130,7 +132,8 @@ func savedText(saved, wrong int, conflicts []gridConflict) (kind, said string) {
 	case saved == 1:
 		kind, parts = "warn", append(parts, "1 cell saved, still an error.")
 	case saved > 0:
-		kind, parts = "warn", append(parts, fmt.Sprintf("%s saved, %d still with an error.", count(saved, "cell"), wrong))
+		kind, parts = "warn", append(parts, fmt.Sprintf("%s saved, %d still with an error.", count(saved, "cell"),
+			wrong))
 	case len(conflicts) == 0:
 		return "note", "Nothing was changed. The cells already have these values."
 	}

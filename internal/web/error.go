@@ -85,7 +85,7 @@ var known = []struct {
 
 // showError answers a request with the page of an error.
 func (s *Site) showError(v *request, err error) {
-	if v.asked.json && !(errors.Is(err, errSignIn) && v.isForPage()) {
+	if v.asked.json && (!errors.Is(err, errSignIn) || !v.isForPage()) {
 		s.sendError(v, err)
 		return
 	}

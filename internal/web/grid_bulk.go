@@ -15,8 +15,9 @@ import (
 var errNoGroup = badRequest("These rows have changed since. Nothing was changed. Refresh the page, then try again.")
 
 var (
-	errLongBulkText = badRequest("The text is longer than 1,000 characters, the most that many cells can be set to at " +
-		"once. Nothing was changed. Enter a shorter text, or change the cells one by one.")
+	errLongBulkText = badRequest(
+		"The text is longer than 1,000 characters, the most that many cells can be set to at " +
+			"once. Nothing was changed. Enter a shorter text, or change the cells one by one.")
 	errManyCells = badRequest("The change is for more than 100,000 cells. Nothing was changed. Change fewer rows or " +
 		"columns at a time.")
 	errManyEdits = badRequest("The corrections of this spreadsheet would take more than 8 MB. Nothing was changed. " +
@@ -183,8 +184,8 @@ func replacer(b *gridBulk) func(string) (string, bool) {
 			return strings.ReplaceAll(s, b.Find, b.Replace), strings.Contains(s, b.Find)
 		}
 	}
-	any := regexp.MustCompile("(?i)" + regexp.QuoteMeta(b.Find))
+	anyCase := regexp.MustCompile("(?i)" + regexp.QuoteMeta(b.Find))
 	return func(s string) (string, bool) {
-		return any.ReplaceAllLiteralString(s, b.Replace), any.MatchString(s)
+		return anyCase.ReplaceAllLiteralString(s, b.Replace), anyCase.MatchString(s)
 	}
 }

@@ -83,18 +83,9 @@ func groupProblems(d *importer.Draft) []*problemGroup {
 		}
 		for n := range r.Problems {
 			p := &r.Problems[n]
-			if p.Sheet != d.Sheet() || r.Result == filing.Ready && p.Severity == importer.Error {
+			place, ok := problemPlaceOf(d, r, p)
+			if !ok {
 				continue
-			}
-			place := problemPlace{p.ColumnIndex, "", p.Rule, p.Severity, p.Value}
-			if p.ColumnIndex < 0 {
-				place.header = p.Column
-			}
-			if isNameRule(p) {
-				if !p.Confirm {
-					continue // the cell to confirm it in is the one to correct
-				}
-				place.value, place.column, place.header = "", -1, p.Column
 			}
 			g := byValue[place]
 			if g == nil {
@@ -117,6 +108,22 @@ func groupProblems(d *importer.Draft) []*problemGroup {
 		return cmp.Compare(b.Rows, a.Rows)
 	})
 	return all
+}
+
+// problemPlaceOf is where a problem belongs; false for one that no group has.
+func problemPlaceOf(d *importer.Draft, r *importer.DraftRow, p *importer.Problem) (problemPlace, bool) {
+	if p.Sheet != d.Sheet() || r.Result == filing.Ready && p.Severity == importer.Error {
+		return problemPlace{}, false
+	}
+	place := problemPlace{p.ColumnIndex, "", p.Rule, p.Severity, p.Value}
+	if p.ColumnIndex < 0 {
+		place.header = p.Column
+	}
+	if isNameRule(p) {
+		place.value, place.column, place.header = "", -1, p.Column
+		return place, p.Confirm // the cell to confirm it in is the one to correct
+	}
+	return place, true
 }
 
 // isNameRule reports whether a problem is that of a name that differs at the

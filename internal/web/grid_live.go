@@ -53,7 +53,8 @@ func (s *Site) followGrid(v *request) error {
 			name        string
 			before, now any
 		}{
-			{"version", last.Version, now.Version}, {"state", last.State, now.State}, {"counts", last.Counts, now.Counts},
+			{"version", last.Version, now.Version}, {"state", last.State, now.State},
+			{"counts", last.Counts, now.Counts},
 			{"groups", last.Groups, now.Groups}, {"cost", last.Cost, now.Cost},
 		} {
 			before, _ := json.Marshal(part.before)

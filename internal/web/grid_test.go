@@ -130,7 +130,8 @@ func TestGridMergesByCell(t *testing.T) {
 	s := newSite(t)
 	paula, frank := s.as(ledger.Preparer), s.as(ledger.Preparer)
 	path, _ := paula.sheet("a.csv", gridSheet)
-	first := paula.change(path, `{"id":"%s","version":1,"cells":[{"row":2,"column":4,"text":"2025","was":"25"}],"shown":[2]}`)
+	first := paula.change(
+		path, `{"id":"%s","version":1,"cells":[{"row":2,"column":4,"text":"2025","was":"25"}],"shown":[2]}`)
 	if first.Changed != 1 || first.Change != 1 || first.Version < 2 || first.Rows[0].Cells[4] != "2025" {
 		t.Fatalf("%+v", first)
 	}
@@ -313,9 +314,11 @@ func TestGridAddedColumnMoves(t *testing.T) {
 	if n := len(second.Columns); n != 7 || second.Columns[6].Header != "User Phone" || !second.Columns[6].Added {
 		t.Fatalf("%+v", second.Columns)
 	}
-	v.json(path+"/grid/undo", fmt.Sprintf(`{"id":"%%s","change":%d}`, first.Change), nil)             // the phone moves to column 5
+	v.json(path+"/grid/undo", fmt.Sprintf(`{"id":"%%s","change":%d}`, first.Change),
+		nil) // the phone moves to column 5
 	v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"Agent ZIP","text":"19801"}]}`) // and this is 6
-	done := v.change(path, `{"id":"%s","cells":[{"row":2,"column":6,"header":"User Phone","text":"302-555-0199","was":"302-555-0100"},
+	done := v.change(
+		path, `{"id":"%s","cells":[{"row":2,"column":6,"header":"User Phone","text":"302-555-0199","was":"302-555-0100"},
 		{"row":2,"column":5,"header":"User Name","text":"Bea Bay"}],"shown":[2]}`)
 	if len(done.Conflicts) != 0 || len(done.Rows) != 1 {
 		t.Fatalf("%+v", done)
@@ -324,7 +327,8 @@ func TestGridAddedColumnMoves(t *testing.T) {
 	for i, c := range done.Columns {
 		got[c.Header] = done.Rows[0].Cells[i]
 	}
-	for header, want := range map[string]string{"User Name": "Bea Bay", "User Phone": "302-555-0199", "Agent ZIP": "19801"} {
+	for header, want := range map[string]string{"User Name": "Bea Bay", "User Phone": "302-555-0199",
+		"Agent ZIP": "19801"} {
 		if got[header] != want {
 			t.Errorf("%s: %v, want %s", header, got[header], want)
 		}
@@ -374,10 +378,14 @@ func TestGridChangeHasLimits(t *testing.T) {
 	path, _ := v.sheet("a.csv", sheet.String())
 	before := v.grid(path, "?limit=1").Version
 	for body, want := range map[string]string{
-		`{"op":"set","column":5,"show":"all","text":"` + strings.Repeat("x", 1001) + `"}`:                  "longer than 1,000 characters",
-		`{"op":"replace","column":5,"find":"aa","replace":"` + strings.Repeat("x", 1001) + `"}`:            "longer than 1,000 characters",
-		`{"op":"set","column":5,"show":"all","text":"` + strings.Repeat("€", 1000) + `"}`:                  "more than 8 MB",
-		`{"op":"replace","column":-1,"show":"all","find":"a","replace":"` + strings.Repeat("x", 90) + `"}`: "more than 8 MB",
+		`{"op":"set","column":5,"show":"all","text":"` + strings.Repeat("x", 1001) +
+			`"}`: "longer than 1,000 characters",
+		`{"op":"replace","column":5,"find":"aa","replace":"` + strings.Repeat("x", 1001) +
+			`"}`: "longer than 1,000 characters",
+		`{"op":"set","column":5,"show":"all","text":"` + strings.Repeat("€", 1000) +
+			`"}`: "more than 8 MB",
+		`{"op":"replace","column":-1,"show":"all","find":"a","replace":"` + strings.Repeat("x", 90) +
+			`"}`: "more than 8 MB",
 	} {
 		for _, way := range []string{`{"id":"%s","bulk":`, `{"preview":true,"bulk":`} {
 			var answer jsonError
@@ -415,7 +423,8 @@ func TestGridReplaces(t *testing.T) {
 		`{"op":"set","column":-1,"header":"Order Registered Agent","text":"yes","show":"all"}`:  4,
 	} {
 		var p gridPreview
-		if status := v.json(path+"/grid/changes", `{"preview":true,"bulk":`+body+`}`, &p); status != 200 || p.Cells != want {
+		if status := v.json(path+"/grid/changes", `{"preview":true,"bulk":`+body+`}`, &p); status != 200 ||
+			p.Cells != want {
 			t.Errorf("%s: %d %+v", body, status, p)
 		}
 	}

@@ -104,7 +104,8 @@ func (e *gridEditor) revert(number int, undo bool) error {
 // a number, a change that was undone before one's last change is not redone.
 func (e *gridEditor) changeToRevert(number int, undo bool) int {
 	if number != 0 {
-		return slices.IndexFunc(e.kept.Changes, func(c gridChange) bool { return c.Number == number && c.Undone != undo })
+		return slices.IndexFunc(e.kept.Changes,
+			func(c gridChange) bool { return c.Number == number && c.Undone != undo })
 	}
 	redo := -1
 	for i, c := range slices.Backward(e.kept.Changes) {

@@ -82,7 +82,8 @@ func TestSetup(t *testing.T) {
 	v.post("/setup/save", "checked", checked, "live", "1")
 	v.post("/setup/sample")
 	v.post("/setup/sample/leave") // there is none
-	want := []string{"check https://api.example.com/v1 sk_test_a", "save https://api.example.com/v1 sk_test_a " + v.name,
+	want := []string{"check https://api.example.com/v1 sk_test_a",
+		"save https://api.example.com/v1 sk_test_a " + v.name,
 		"check https://api.example.com/v1 sk_live_b", "save https://api.example.com/v1 sk_live_b " + v.name,
 		"sample " + v.name}
 	if got := told[2:]; !slices.Equal(got, want) {
@@ -124,7 +125,8 @@ func TestSampleDataIsNamed(t *testing.T) {
 		v.wants(body, "Sample data.", "Leave sample data")
 	}
 	for _, path := range []string{"/setup", "/setup/sample"} {
-		if status, _ := v.post(path, "address", "https://a.example/v1", "key", "sk_test_a"); status != http.StatusConflict {
+		if status, _ := v.post(path, "address", "https://a.example/v1", "key",
+			"sk_test_a"); status != http.StatusConflict {
 			t.Errorf("%s: %d", path, status)
 		}
 	}

@@ -290,10 +290,10 @@ func (v *visitor) page(path string) string {
 }
 
 // submit submits a prepared upload and returns its batch.
-func (v *visitor) submit(path, body string) string {
+func (v *visitor) submit(path, _ string) string {
 	v.Helper()
-	_, body = v.get(path + "/approve")
-	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
+	_, form := v.get(path + "/approve")
+	_, after := v.post(path+"/hand-in", "version", hidden(form, "version"), "plan", hidden(form, "plan"))
 	b, err := v.Ledger.Batch(v.Context(), "")
 	v.must(err)
 	if !b.Open {
@@ -612,7 +612,7 @@ func TestTheWayOfASheet(t *testing.T) {
 	body = v.prepared(path, body)
 	v.wants(body, "Needs attention")
 	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-3-3", "2026")
-	body = v.prepared(path, body)
+	v.prepared(path, body)
 	_, late := v.post(path+"/edits", "version", version, "cell-3-3", "2027", "was-cell-3-3", "26")
 	v.wants(late, "Not saved: D3")
 	if _, wrong := v.post(path+"/edits", "cell-3-3", "27", "was-cell-3-3", "2026"); !strings.Contains(wrong,
