@@ -275,7 +275,8 @@ func TestGridHidesSecrets(t *testing.T) {
 	}
 	send(v, "changes", `{"id":"%s","bulk":{"op":"set","column":1,"text":"219-09-1120","show":"all"}}`)
 	send(v, "changes", `{"id":"%s","cells":[{"row":2,"column":1,"text":"Bay LLC"}]}`)
-	send(other, "changes", `{"id":"%s","cells":[{"row":2,"column":1,"text":"Cole LLC"},{"row":3,"column":1,"text":"Dune LLC"}]}`)
+	send(other, "changes", `{"id":"%s","cells":[{"row":2,"column":1,"text":"Cole LLC"},
+		{"row":3,"column":1,"text":"Dune LLC"}]}`)
 	send(other, "undo", `{"id":"%s","change":1,"shown":[2,3]}`)
 	send(v, "changes", `{"id":"%s","cells":[{"row":3,"column":1,"text":"219-09-1120"}],"shown":[3]}`)
 	send(v, "changes", `{"id":"%s","cells":[{"row":3,"column":1,"text":"Dune LLC"}],"shown":[3]}`)
@@ -318,7 +319,8 @@ func TestGridAddedColumnMoves(t *testing.T) {
 		nil) // the phone moves to column 5
 	v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"Agent ZIP","text":"19801"}]}`) // and this is 6
 	done := v.change(
-		path, `{"id":"%s","cells":[{"row":2,"column":6,"header":"User Phone","text":"302-555-0199","was":"302-555-0100"},
+		path, `{"id":"%s","cells":[
+		{"row":2,"column":6,"header":"User Phone","text":"302-555-0199","was":"302-555-0100"},
 		{"row":2,"column":5,"header":"User Name","text":"Bea Bay"}],"shown":[2]}`)
 	if len(done.Conflicts) != 0 || len(done.Rows) != 1 {
 		t.Fatalf("%+v", done)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -132,6 +133,8 @@ func (g *grids) fixGroups() {
 	p := g.owner
 	p.openGrid(faultySheet(g.T).save(g.T, "bad300.csv"))
 	p.counts("errors", "152")
+	f := new(film)
+	f.shoot(p, 3*time.Second)
 	if top := eval[int](p, `Math.round(document.querySelector(".fix-table").getBoundingClientRect().top)`); top > 180 {
 		g.Errorf("the table begins at %d px", top)
 	}
@@ -143,6 +146,7 @@ func (g *grids) fixGroups() {
 		g.click(p, ".fix-groups li .fix-button")
 		p.counts("errors", left)
 		p.until(`document.querySelector(".fix-notice")?.innerText.includes("changed")`)
+		f.shoot(p, 2*time.Second)
 	}
 	if g.clicks != 3 {
 		g.Errorf("%d clicks", g.clicks)
@@ -155,6 +159,12 @@ func (g *grids) fixGroups() {
 	p.counts("ready", "300")
 	p.until(`document.querySelector("[data-part=onward]").matches(".primary") &&
 		document.querySelector("[data-part=onward]").textContent === "Continue to approval"`)
+	p.follow("Continue to approval")
+	p.until(`document.querySelector("#submit")`)
+	p.look()
+	p.resize(filmWidth, filmHeight)
+	f.shoot(p, 4*time.Second)
+	f.save(g.T, "page-fix.gif")
 }
 
 // byKeyboard does not touch the mouse.

@@ -60,8 +60,10 @@ func TestUploads(t *testing.T) {
 	p.open("/")
 	p.expects(`422`) // the browser complains of refusals, too
 	p.dropFiles("main", map[string]string{
-		"a.csv": strings.ReplaceAll(oneRow, "comp_1", "comp_2"), "b.csv": strings.ReplaceAll(oneRow, "comp_1", "comp_3"),
-		"report.pdf": "%PDF-1.7\n", "broken.xlsx": "PK\x03\x04 and no more", "empty.csv": "", "strange.csv": "Mandant,Sitz\nx,y\n",
+		"a.csv":      strings.ReplaceAll(oneRow, "comp_1", "comp_2"),
+		"b.csv":      strings.ReplaceAll(oneRow, "comp_1", "comp_3"),
+		"report.pdf": "%PDF-1.7\n", "broken.xlsx": "PK\x03\x04 and no more", "empty.csv": "",
+		"strange.csv": "Mandant,Sitz\nx,y\n",
 	})
 	p.until(`document.querySelectorAll(".uploads .done").length === 3 &&
 		document.querySelectorAll(".uploads .refused").length === 3`)
@@ -107,7 +109,8 @@ func TestChosenFilesStart(t *testing.T) {
 	var paths []string
 	for _, name := range []string{"a.csv", "b.csv"} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(oneRow, "comp_1", "comp_"+name[:1])), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(oneRow, "comp_1", "comp_"+name[:1])),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		paths = append(paths, path)

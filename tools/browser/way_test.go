@@ -242,7 +242,6 @@ func (w *way) readSheet() {
 	if got := p.figure("Skipped"); got != "1" {
 		w.Errorf("%q rows skipped", got)
 	}
-	p.picture("sheet", 1280, 1440)
 	p.tabs()
 	at := p.at()
 	p.follow("Review mapping")

@@ -651,7 +651,8 @@ var mutants = []mutant{
 			{"t.err == nil && !t.unsent:", "t.err == nil:"},
 			{"if r != nil && (r.outcome == nil || r.outcome.Answer.Kind.Lost()) {", "if r != nil {"},
 		},
-		harm: "A filing that was placed before the ledger went back in time is written back as unsent, and is bought again.",
+		harm: "A filing that was placed before the ledger went back in time is written back as unsent, and is " +
+			"bought again.",
 	},
 	{
 		name:  "a restored row whose answer is forgotten is given back",
