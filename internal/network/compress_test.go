@@ -61,7 +61,6 @@ func TestCompress(t *testing.T) {
 // An event is on its way as soon as it is flushed.
 func TestEventsAreNotHeldBack(t *testing.T) {
 	next := make(chan bool)
-	defer close(next)
 	server := httptest.NewServer(Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: one\n\n")
@@ -69,6 +68,7 @@ func TestEventsAreNotHeldBack(t *testing.T) {
 		<-next
 	})))
 	defer server.Close()
+	defer close(next) // first: the server waits for its handlers
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
 	if err != nil {
 		t.Fatal(err)
