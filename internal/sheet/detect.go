@@ -34,6 +34,7 @@ var signatures = []struct {
 	{"\x09\x02\x06\x00", "a workbook of Excel 95 or older"},
 	{"\x09\x04\x06\x00", "a workbook of Excel 95 or older"},
 	{"\x09\x08\x08\x00", "a workbook of Excel 95 or older"},
+	{"\x09\x08\x10\x00\x00\x05", "a workbook of Excel 95 or older"},
 	{"\xff\xfe\x00\x00", "a text in UTF-32"},
 	{"\x00\x00\xfe\xff", "a text in UTF-32"},
 	{"TABLE\r\n0,1", "a DIF (.dif) sheet"},

@@ -653,7 +653,7 @@ func (w *way) approved(batch string) {
 	w.vera.open(batch + "/approve")
 	w.vera.check()
 	w.vera.follow("#approve")
-	w.vera.open(batch)
+	w.vera.until(`location.pathname === ` + quoted(batch) + ` && document.querySelector("#live") !== null`)
 	w.vera.until(`["Done", "Needs attention"].includes(document.querySelector("#live .badge")?.innerText.trim())`)
 	w.vera.look()
 }
