@@ -509,8 +509,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestApprovalKeepsTheOrderOfDueDates",
 		edits: []edit{
-			{"		return l.ration(ctx, tx, c)\n	})\n	if err != nil {\n		return " +
-				"fmt.Errorf(\"approve batch", "		return nil\n	})\n	if err != nil {\n		return " +
+			{"		return l.ration(ctx, tx, c)\n	})\n	if err != nil {\n		return false, " +
+				"fmt.Errorf(\"approve batch", "		return nil\n	})\n	if err != nil {\n		return false, " +
 				"fmt.Errorf(\"approve batch"},
 		},
 		harm: "Money that is short goes to filings that are due later.",
@@ -541,8 +541,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestCancelTakesBackWhatWasNotSent",
 		edits: []edit{
-			{"WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, toMillis(l.now()), canceledUnsent",
-				"WHERE batch = $1 AND result = 'ready'`, batch, toMillis(l.now()), canceledUnsent"},
+			{"WHERE batch = $1 AND result = 'ready' AND doubt = 0 AND `+which, batch,",
+				"WHERE batch = $1 AND result = 'ready' AND `+which, batch,"},
 		},
 		harm: "A row that may have been bought is reported as canceled before it was sent.",
 	},
