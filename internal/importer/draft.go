@@ -228,7 +228,7 @@ func (d *Draft) Columns() []DraftColumn {
 			continue
 		}
 		c := &all[b.index]
-		c.Label, c.Field, c.Choices = b.column.header, b.column.field, b.values()
+		c.Label, c.Field, c.Choices = b.header, b.field, b.values()
 		c.Required = slices.Contains(templates[im.product].needed, b.id)
 	}
 	return all

@@ -202,7 +202,7 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 		if err := l.openBatch(ctx, tx, c, batch); err != nil || waits || u.ID == "" {
 			return err
 		}
-		return (Uploads{l.database}).dropUpload(ctx, tx, u.ID)
+		return Uploads(l).dropUpload(ctx, tx, u.ID)
 	})
 	if err != nil {
 		return false, fmt.Errorf("submit batch %s: %w", batch, err)

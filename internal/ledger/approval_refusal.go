@@ -76,7 +76,8 @@ const isCorrected = `EXISTS (SELECT 1 FROM batches c WHERE c.corrects = batches.
 func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) {
 	var can bool
 	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches
-		WHERE id = $1 AND approval = 'wanted' AND open = 1 AND canceled = 0 AND `+hasDraft+` AND NOT `+wasSent+` AND NOT `+isCorrected,
+		WHERE id = $1 AND approval = 'wanted' AND open = 1 AND canceled = 0
+			AND `+hasDraft+` AND NOT `+wasSent+` AND NOT `+isCorrected,
 		batch).Scan(&can)
 	return can, wrap("see whether batch "+batch+" can be sent back", err)
 }

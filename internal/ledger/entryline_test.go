@@ -26,6 +26,8 @@ func (s *store) lines(l *ledger.Ledger, q ledger.LineQuery) []ledger.EntryLine {
 
 // However often an order is tried it is one line, the lines add up to the balance,
 // to the cent, and the balance of a line is the same whatever is left out.
+//
+//nolint:gocognit // the entries of one ledger, asked for in every way
 func TestEntryLines(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()

@@ -108,12 +108,15 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 		looked, err := l.Approvals().CostIncrease(ctx, "a")
 		s.must(err)
 		for name, changed := range map[string]string{
-			"costs swapped":     `UPDATE rows SET cost = CASE cost WHEN 7501 THEN 7502 ELSE 7501 END WHERE waits = 'approval'`,
-			"certainty":         `UPDATE rows SET certainty = 1 WHERE waits = 'approval'`,
-			"another attempt":   `UPDATE rows SET tries = tries + 1 WHERE waits = 'approval'`,
-			"another row waits": `UPDATE rows SET waits = CASE number WHEN 2 THEN '' ELSE 'approval' END, cost = CASE number WHEN 4 THEN 7501 ELSE cost END`,
+			"costs swapped": `UPDATE rows SET cost = CASE cost WHEN 7501 THEN 7502 ELSE 7501 END
+				WHERE waits = 'approval'`,
+			"certainty":       `UPDATE rows SET certainty = 1 WHERE waits = 'approval'`,
+			"another attempt": `UPDATE rows SET tries = tries + 1 WHERE waits = 'approval'`,
+			"another row waits": `UPDATE rows SET waits = CASE number WHEN 2 THEN '' ELSE 'approval' END,
+				cost = CASE number WHEN 4 THEN 7501 ELSE cost END`,
 		} {
-			s.exec(`UPDATE rows SET cost = 7500 + CASE number WHEN 2 THEN 1 WHEN 3 THEN 2 ELSE 0 END, certainty = 0, tries = 0,
+			s.exec(`UPDATE rows SET cost = 7500 + CASE number WHEN 2 THEN 1 WHEN 3 THEN 2 ELSE 0 END, certainty = 0,
+				tries = 0,
 				waits = CASE number WHEN 4 THEN '' ELSE 'approval' END`)
 			if same, err := l.Approvals().CostIncrease(ctx, "a"); err != nil || same != looked {
 				s.Fatalf("%s: %+v, %v, want %+v", name, same, err, looked)

@@ -304,7 +304,8 @@ func (l Uploads) Edit(ctx context.Context, id string,
 // SetPrepared records the batch that was prepared of a version of a sheet,
 // and what it was quoted. It returns ErrStale where that is not the present one.
 func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch string, quote []byte) error {
-	n, err := affected(l.exclusively(ctx, `UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2 AND submitted = 0`,
+	n, err := affected(l.exclusively(ctx,
+		`UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2 AND submitted = 0`,
 		id, version, batch, string(quote)))
 	if err == nil && n == 0 {
 		err = ErrStale

@@ -343,7 +343,8 @@ func (p *approvalPage) First() string {
 	for last > 0 && p.History[last].What != ledger.StepApproved {
 		last--
 	}
-	if last > 0 && p.History[last-1].What == ledger.StepFirstApproved && p.History[last-1].Plan == p.History[last].Plan {
+	if last > 0 && p.History[last-1].What == ledger.StepFirstApproved &&
+		p.History[last-1].Plan == p.History[last].Plan {
 		return p.History[last-1].By
 	}
 	return ""

@@ -210,7 +210,8 @@ func (g *grids) byKeyboard() {
 	p.counts("errors", "32")
 	copied := eval[string](p, `(() => {
 		const data = new DataTransfer();
-		document.activeElement.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
+		document.activeElement.dispatchEvent(
+			new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
 		return data.getData("text/plain");
 	})()`)
 	if copied != "2025\n2025\n2025\n2025\n2025" {

@@ -203,7 +203,8 @@ func (p *person) hand(path string) {
 // the grid has a test of its own.
 func (p *person) prepared() {
 	p.t.Helper()
-	p.until(`![...document.querySelectorAll("progress")].some((e) => e.checkVisibility()) && document.readyState === "complete" &&
+	p.until(`![...document.querySelectorAll("progress")].some((e) => e.checkVisibility()) &&
+		document.readyState === "complete" &&
 		(!document.querySelector("#fix") || document.querySelector("#fix[data-ready] .slick-row"))`)
 	p.look()
 	if eval[bool](p, `document.querySelector("#fix") !== null`) {

@@ -510,8 +510,8 @@ var mutants = []mutant{
 		tests: "TestApprovalKeepsTheOrderOfDueDates",
 		edits: []edit{
 			{"		return l.ration(ctx, tx, c)\n	})\n	if err != nil {\n		return false, " +
-				"fmt.Errorf(\"approve batch", "		return nil\n	})\n	if err != nil {\n		return false, " +
-				"fmt.Errorf(\"approve batch"},
+				"fmt.Errorf(\"approve batch",
+				"		return nil\n	})\n	if err != nil {\n		return false, fmt.Errorf(\"approve batch"},
 		},
 		harm: "Money that is short goes to filings that are due later.",
 	},
