@@ -14,7 +14,7 @@ ARG VERSION=dev
 # The folders are made here, for there is nothing to make them with below.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-      -ldflags "-s -w -X bulkfiling/internal/metrics.version=${VERSION}" \
+      -ldflags "-s -w -X github.com/bulkfiling/bulkfiling/internal/metrics.version=${VERSION}" \
       -o /out/ ./cmd/importer ./cmd/worker \
     && mkdir -m 0700 /out/data && mkdir -m 1777 /out/tmp \
     && cp "$(go env GOROOT)/lib/time/zoneinfo.zip" /out/

@@ -1,4 +1,4 @@
-module bulkfiling
+module github.com/bulkfiling/bulkfiling
 
 go 1.26.0
 

@@ -17,11 +17,14 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
+
+// module is the prefix of the packages' import paths.
+const module = "github.com/bulkfiling/bulkfiling/"
 
 // imports lists the packages of this module that each package may import. A
 // package that is not listed may not exist.
@@ -82,8 +85,8 @@ func TestLayering(t *testing.T) {
 		if err := dec.Decode(&p); err != nil {
 			t.Fatal(err)
 		}
-		name := strings.TrimPrefix(p.ImportPath, "bulkfiling/")
-		if name == "bulkfiling" {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if p.ImportPath == strings.TrimSuffix(module, "/") {
 			continue // this file's own package
 		}
 		allowed, listed := imports[name]
@@ -93,7 +96,7 @@ func TestLayering(t *testing.T) {
 		}
 		seen++
 		for _, i := range p.Imports {
-			pkg, ours := strings.CutPrefix(i, "bulkfiling/")
+			pkg, ours := strings.CutPrefix(i, module)
 			if ours && !slices.Contains(allowed, strings.TrimPrefix(pkg, "internal/")) &&
 				!slices.Contains(everywhere, pkg) {
 				t.Errorf("%s may not import %s", name, pkg)
@@ -173,7 +176,7 @@ func packageTable() string {
 	}
 	for line := range strings.Lines(string(out)) {
 		path, about, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if name, ours := strings.CutPrefix(path, "bulkfiling/"); ours {
+		if name, ours := strings.CutPrefix(path, module); ours {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", name, about)
 		}
 	}
@@ -190,11 +193,11 @@ func importGraph() string {
 	direct := make(map[string][]string)
 	for line := range strings.Lines(string(out)) {
 		names := strings.Fields(line)
-		if slices.Contains(everywhere, strings.TrimPrefix(names[0], "bulkfiling/")) {
+		if slices.Contains(everywhere, strings.TrimPrefix(names[0], module)) {
 			continue
 		}
 		for _, i := range names[1:] {
-			if name, ours := strings.CutPrefix(i, "bulkfiling/"); ours && !slices.Contains(everywhere, name) {
+			if name, ours := strings.CutPrefix(i, module); ours && !slices.Contains(everywhere, name) {
 				direct[names[0]] = append(direct[names[0]], i)
 			}
 		}
@@ -204,7 +207,7 @@ func importGraph() string {
 		return slices.ContainsFunc(direct[from], func(i string) bool { return i == to || reaches(i, to) })
 	}
 	short := func(path string) string {
-		return strings.TrimPrefix(strings.TrimPrefix(path, "bulkfiling/"), "internal/")
+		return strings.TrimPrefix(strings.TrimPrefix(path, module), "internal/")
 	}
 	var b strings.Builder
 	b.WriteString("```mermaid\nflowchart TD\n")

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // withLedger runs do with the existing ledger, after it applied waiting events. It

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 func (a *app) accountsBreakGlassCommand() *cobra.Command {

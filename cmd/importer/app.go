@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // app has what every command uses: the terminal and the environment.

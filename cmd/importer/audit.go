@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // withAudit returns a context whose first change of the ledger records an audit

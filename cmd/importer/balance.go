@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/report"
 )
 
 func (a *app) balanceCommand() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 func (a *app) checkCommand() *cobra.Command {

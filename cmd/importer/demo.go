@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/sandbox"
-	"bulkfiling/samples"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/samples"
 )
 
 // The demo's balance does not cover the whole sample, so that the funds run out.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/documents"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/documents"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 func (a *app) documentsCommand() *cobra.Command {

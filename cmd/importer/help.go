@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/config"
 )
 
 // exitMeanings are the exit codes in general, in the order of a help text.

@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/nettest"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // heldBatch is a batch of two rows, and the three places that say why its rows

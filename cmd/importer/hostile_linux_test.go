@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/sheettest"
+	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
 
 // What no file of less than a megabyte makes a command use.

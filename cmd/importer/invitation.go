@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // firstLinkLife is how long the sign-in link of serve is valid.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // The link of a start is printed to a terminal alone. Elsewhere it is in a file

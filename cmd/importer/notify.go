@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/notify"
+	"github.com/bulkfiling/bulkfiling/internal/notify"
 )
 
 func (a *app) notifyCommand() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 )
 
 func (a *app) organizationCommand() *cobra.Command {

@@ -11,17 +11,17 @@ import (
 	"slices"
 	"time"
 
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/network"
-	"bulkfiling/internal/notify"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/retry"
-	"bulkfiling/internal/schedule"
-	"bulkfiling/internal/signin"
-	"bulkfiling/internal/web"
-	"bulkfiling/internal/webhook"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/notify"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/web"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // page is the site with its background work: schedules, and orders if no worker

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/nettest"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
 )
 
 // openedPage is the page of a serve with a REDIS_URL, and what its log says.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // phaseAfter is how long a step takes before its progress is shown.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 func (a *app) pricesCommand() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // outputFlags are the flags of a command about a record at the filing service.

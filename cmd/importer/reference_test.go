@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // TestReference checks that docs/reference.md lists every command and exit code,

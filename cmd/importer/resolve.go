@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
 func (a *app) resolveCommand() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
 // The two decisions about an uncertain row.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
 // restoredFlags are the options of resolve restored.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
 func (a *app) resolveExportCommand() *cobra.Command {

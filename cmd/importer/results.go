@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // resultsEndings are what the results may be written as.

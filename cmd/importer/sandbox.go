@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 func (a *app) sandboxCommand() *cobra.Command {

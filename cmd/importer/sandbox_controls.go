@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // fields is the body of a request.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/nettest"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // scriptKey is the API key of the scripts. No script may leave it in a file.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/schedule"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // calendarFlags are the options of a calendar.

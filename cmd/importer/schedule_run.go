@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 func (a *app) scheduleRunNowCommand() *cobra.Command {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 func (a *app) scheduleListCommand() *cobra.Command {

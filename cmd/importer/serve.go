@@ -16,11 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/network"
-	"bulkfiling/internal/sheet"
-	"bulkfiling/internal/webhook"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 func (a *app) serveCommand() *cobra.Command {

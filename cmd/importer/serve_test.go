@@ -29,8 +29,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // deliver posts a file as the filing service does, signed if a secret is given, and

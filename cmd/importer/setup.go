@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sandbox"
-	"bulkfiling/internal/secret"
-	"bulkfiling/internal/web"
-	"bulkfiling/samples"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/secret"
+	"github.com/bulkfiling/bulkfiling/internal/web"
+	"github.com/bulkfiling/bulkfiling/samples"
 )
 
 // checkTimeout is how long the filing service has to answer for a key.

@@ -19,8 +19,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // writeSettingsFile writes a settings file with the service of the environment.

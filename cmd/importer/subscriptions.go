@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // subscriptionStatuses are those of the filing service. Source: spec section 2, Order

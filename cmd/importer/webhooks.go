@@ -16,10 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/webhook"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 func (a *app) webhooksCommand() *cobra.Command {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // endpointStore keeps endpoints in memory, or fails to.

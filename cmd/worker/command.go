@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/metrics"
-	"bulkfiling/internal/webhook"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/metrics"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // options are the flags.

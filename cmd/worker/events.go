@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/webhook"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // events receives the filing service's events once the ledger is open; until then

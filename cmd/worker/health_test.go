@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/config"
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkfiling/internal/nettest"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
 )
 
 // machine is where one worker of a fleet runs after another: its wires to what

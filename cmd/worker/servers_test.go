@@ -21,7 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"bulkfiling/internal/nettest"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
 )
 
 // server is a real server of a test's own, which it may kill and start again on

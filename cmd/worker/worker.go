@@ -12,15 +12,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/metrics"
-	"bulkfiling/internal/network"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/sheet"
-	"bulkfiling/internal/webhook"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/metrics"
+	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // drainMargin is how much longer than a request a drain may take: an answer that

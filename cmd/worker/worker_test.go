@@ -25,11 +25,11 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/nettest"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // asProcess makes the test binary the worker itself.

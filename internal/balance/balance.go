@@ -8,8 +8,8 @@ package balance
 import (
 	"context"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Reader loads the recorded balance. *ledger.Ledger is one.

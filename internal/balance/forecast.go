@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/season"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 const (

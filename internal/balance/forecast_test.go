@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/balance"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/balance"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 type recorded balance.Balance

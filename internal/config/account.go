@@ -20,8 +20,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // The data folder has one folder with a ledger for each filing account:

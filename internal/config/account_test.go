@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // office is a data folder and a filing service that reports the organization

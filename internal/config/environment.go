@@ -16,15 +16,15 @@ import (
 	"time"
 	"unicode"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/network"
-	"bulkfiling/internal/notify"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/secret"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/notify"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/secret"
 )
 
 // Variable is an environment variable, as the help texts show it.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/config"
 )
 
 func read(t *testing.T, vars map[string]string) (config.Environment, error) {

@@ -7,11 +7,11 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 // priced is an environment whose service answers the question for its prices

@@ -21,7 +21,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"bulkfiling/internal/secret"
+	"github.com/bulkfiling/bulkfiling/internal/secret"
 )
 
 // The settings file has the settings of a person's computer, so that no terminal is

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/secret"
+	"github.com/bulkfiling/bulkfiling/internal/secret"
 )
 
 // withSettings returns an environment whose user has a settings file.

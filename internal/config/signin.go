@@ -6,10 +6,10 @@ import (
 	"net/url"
 	"strings"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/network"
-	"bulkfiling/internal/secret"
-	"bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/secret"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
 // SignIn is the configuration of the sign-in provider.

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/network"
-	"bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // partEnding marks an incomplete file.

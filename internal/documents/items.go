@@ -3,7 +3,7 @@ package documents
 import (
 	"context"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Items lists the documents of a batch, each with its client. The documents of a

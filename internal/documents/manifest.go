@@ -12,7 +12,7 @@ import (
 
 	"github.com/gocarina/gocsv"
 
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // Entry is a line of the manifest, about one file.

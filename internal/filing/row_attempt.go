@@ -3,7 +3,7 @@ package filing
 import (
 	"slices"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Attempt holds the facts about one sending of a row. Facts are only added: Merge

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // allKinds are the kinds of answers, "" for none yet included.

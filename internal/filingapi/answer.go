@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // statusKinds gives the statuses that have a meaning of their own.

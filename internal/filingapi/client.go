@@ -16,7 +16,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
 // Limiter paces requests, usually for the whole fleet.

@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 )
 
 var discard = log.New(io.Discard, "", 0)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Company looks a company up by its id or its slug.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // The errors of calls other than orders. Test with errors.Is.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // parse reads a body whose fields are not shown in the spec. Numbers stay the

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // PlaceOrder sends an order, once. Every outcome is an answer: filing.Fold says

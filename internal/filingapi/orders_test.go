@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 )
 
 const testKey = "sk_test_4eC39HqLyjWDarjtT1zdp7dc"

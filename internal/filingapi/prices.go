@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 const pricesPath = organizationPath + "/prices"

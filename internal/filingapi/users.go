@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // User looks a user up by id or by e-mail.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // benchRows is the size of the files of the benchmarks: clean, 14 columns.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // columnID is the index of a column in the table.

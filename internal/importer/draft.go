@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // ErrDraftTooLarge is returned for a file with more rows or cells than a Draft

@@ -14,8 +14,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // keptRow is all that the rows of a Draft and of an Import have in common.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // Edit is a correction of one cell. It has the effect of typing the text into

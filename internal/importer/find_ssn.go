@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // FindSSN returns the address of the first cell, on any sheet, with a Social

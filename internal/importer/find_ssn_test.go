@@ -3,7 +3,7 @@ package importer
 import (
 	"testing"
 
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // A number is found on whichever sheet it stands; what a column is for counts.

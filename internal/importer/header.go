@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // headRows is how many rows of a sheet are searched for its header.

@@ -3,8 +3,8 @@ package importer
 import (
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // OptionsOf returns the options of a batch that also apply when its rows are

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // What was put together to name a batch is taken apart as it was.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // namesakes are the companies that rows of the sheet give by their Company ID,

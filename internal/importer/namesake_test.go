@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 const described = "Company ID,Legal Name,Entity Type,Formation State,Formation Date,Principal Line 1,Principal " +

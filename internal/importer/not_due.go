@@ -3,8 +3,8 @@ package importer
 import (
 	"fmt"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // warnNotDue warns if the state does not require an annual report of such a

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
 )
 
 // checkRows checks a sheet of annual reports and returns its problems by row.

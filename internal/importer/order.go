@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // draft is the order of a row, with space for the parts that most rows have:

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // productOf detects the product from the columns. listed reports that the

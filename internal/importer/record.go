@@ -12,9 +12,9 @@ import (
 	"sort"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // Recorder stores a batch. *ledger.Ledger implements it.

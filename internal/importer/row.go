@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // Row is one row of the sheet with its order or its problems.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // newCompany is a company that a sample forms.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
 )
 
 // A run of a schedule takes the rows that are due, each with its own filing year

@@ -8,8 +8,8 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // suggestionsFor returns texts that a cell with a problem may be meant to hold,

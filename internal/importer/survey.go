@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // Survey says how a file is understood from its first rows. A person checks it

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // exampleCompany is the company of a template's example row, which is never

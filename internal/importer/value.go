@@ -10,8 +10,8 @@ import (
 	"github.com/nyaruka/phonenumbers"
 	"golang.org/x/text/encoding/charmap"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // readCell turns a cell into the value that an order carries, or adds a

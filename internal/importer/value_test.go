@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // valueOf reads one cell as a column of an annual report.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // headerWords returns the words of a header in lower case. "#" and what people

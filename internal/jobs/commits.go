@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // commitsKept is how long Redis keeps the number of a ledger's last commit.

@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/sandbox"
-	"bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 // TestMain lets the test binary be a process that places a batch and is killed.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // create creates the company that a row describes and the filing service does not

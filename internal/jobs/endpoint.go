@@ -3,7 +3,7 @@ package jobs
 import (
 	"context"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // EndpointWarning warns that the filing service will not report on orders placed

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Confirmed is an uncertain row that an event confirmed as placed.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // HoldReason names what keeps rows from being sent.

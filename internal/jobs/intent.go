@@ -1,8 +1,8 @@
 package jobs
 
 import (
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // IntentFor builds the intent (the write-ahead record) that a row would be sent

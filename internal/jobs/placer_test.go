@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // orderService is a service whose orders go through a function of a test.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // pumpPause is how often the pump looks when nothing wakes it.

@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
 // ErrQueueDown is a Redis that cannot be reached or takes no writes now, and may

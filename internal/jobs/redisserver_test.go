@@ -22,7 +22,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"bulkfiling/internal/nettest"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
 )
 
 // redisServer is a server of a test's own, which it may stop, stall and break.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // renewalNotice is how long before its due date a report that a subscription

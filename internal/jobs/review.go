@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Finding is what a comparison found at a row before it is approved.

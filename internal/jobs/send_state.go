@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // haltTTL is how long a fleet halt counts in this process before it is read

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
 )
 
 // paced runs takers at each of several paces for a while and counts their turns.

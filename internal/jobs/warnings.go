@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Warning is a remark about a cell of a row that is sent all the same.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // account adds somebody who may do everything, unless the roles say otherwise.

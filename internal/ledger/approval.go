@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/balance"
+	"github.com/bulkfiling/bulkfiling/internal/balance"
 )
 
 // ErrChanged is returned for an approval of something else than what would be

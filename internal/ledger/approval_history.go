@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // ApprovalStep is what was done about an approval.

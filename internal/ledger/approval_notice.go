@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // SetPageAddress stores where people reach the page, such as

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // An approver who does not approve sends the batch back, so that its preparer

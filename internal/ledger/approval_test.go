@@ -3,7 +3,7 @@ package ledger_test
 import (
 	"testing"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // A yes that was given stands, whatever somebody finds changed who looked before

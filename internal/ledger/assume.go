@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // A ledger that was restored from a backup does not know what was sent after

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Attempt is one sending of a row's order.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // ErrBook is returned by Audit for a ledger that contradicts itself.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // ErrDone is returned for a change under an act whose ID was used before:

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 func (s *store) acts(l *ledger.Ledger, q ledger.AuditQuery) []ledger.AuditEvent {

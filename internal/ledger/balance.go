@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"iter"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // ErrAmount is returned for a deposit that is not positive.

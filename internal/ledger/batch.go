@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // CreateBatch begins the import of a batch. When the batch is there already it

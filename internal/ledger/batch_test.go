@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 func TestBatchKeepsWhatItWasGiven(t *testing.T) { onBothDatabases(t, testBatchKeepsWhatItWasGiven) }

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // If the available funds do not cover every ready row, rows with a priority go

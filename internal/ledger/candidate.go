@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // An event of an order that the ledger does not know (an orphan event) may be

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Many uncertain rows beside many unknown orders are read at once: of each row

@@ -3,7 +3,7 @@ package ledger
 import (
 	"strconv"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Claim is the idempotency key of one purchase that an intent makes. It is kept

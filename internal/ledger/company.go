@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Remember keeps what a look-up said, under the reference that was asked.

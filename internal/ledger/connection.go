@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
 // A network may lose a connection without a word to either end: a database that

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // A connection that breaks between a commit and the database's word of it: an

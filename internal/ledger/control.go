@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // control is the one row that every writer locks: the sums of the balance, and

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // What stands beside rows that changed places.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // fix is a row of a batch of corrections.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // database is one database and this process's membership in it. The types over it

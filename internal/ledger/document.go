@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Document is a file that the service has for a row's order.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Effect is what an entry adds to the available balance. A charge adds nothing: it

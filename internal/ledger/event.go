@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // EventState is the state of an event.

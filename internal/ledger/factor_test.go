@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // stepOf takes the code of a secret to be the secret and the number of its step.

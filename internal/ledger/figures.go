@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Figures are the rows of a batch and their money, summed up.

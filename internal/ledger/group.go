@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // groupWriter commits one group of transitions: it reads what they touch, lets

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // A person of the provider is known by issuer and subject, gets an account at

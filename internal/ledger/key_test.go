@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // One business key, one purchase: of rows that ask for the same in one batch, in

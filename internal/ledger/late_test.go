@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // An answer that comes after a person said that the order was never made: the

@@ -17,8 +17,8 @@ import (
 	"github.com/pressly/goose/v3"
 	sqlitedriver "modernc.org/sqlite"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 //go:embed migrations

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // The approved cost of a row is a limit: an order that would cost more waits

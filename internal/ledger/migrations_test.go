@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 )
 
 // The two databases have the same tables, columns, indexes and not-null rules:

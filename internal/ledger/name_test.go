@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Names that are made to look like others are refused; names of people are not.

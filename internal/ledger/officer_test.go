@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Officers of a sheet of their own come back in its order, once for each row that

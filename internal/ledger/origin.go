@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Origin is what a workbook that was written for a batch says of itself, so that

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 func TestOriginals(t *testing.T) { onBothDatabases(t, testOriginals) }

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // pageRows is how many rows a page has.

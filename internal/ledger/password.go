@@ -17,7 +17,7 @@ import (
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
 
-	"bulkfiling/internal/password"
+	"github.com/bulkfiling/bulkfiling/internal/password"
 )
 
 // Errors of passwords.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Whatever a data folder was before, nobody but its owner reads it while a ledger

@@ -16,7 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Process is a process that has the ledger open. Its placing rows are swept

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // RowQuote is what a row is expected to cost.

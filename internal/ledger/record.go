@@ -3,9 +3,9 @@ package ledger
 import (
 	"time"
 
-	"bulkfiling/internal/balance"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/balance"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Batch is one file, read with one set of options. Its id is made from both, so

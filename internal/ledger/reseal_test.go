@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // sealedThings are one value of every kind that the ledger seals, and how each is

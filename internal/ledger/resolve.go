@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // ErrOrderTaken is returned for an order id that belongs to another row.

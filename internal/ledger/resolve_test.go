@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Only an uncertain row is resolved, either way, and its money goes with it.

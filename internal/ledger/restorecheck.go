@@ -16,7 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // A ledger goes back in time when a stand-by takes over that lacks the last

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Reviewed is what a comparison of a row with the filing service's record of its

@@ -7,8 +7,8 @@ import (
 	"iter"
 	"slices"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty,

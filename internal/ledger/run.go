@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // manualMark separates the day from the company list in the id of a run that a

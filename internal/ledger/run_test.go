@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // The day of a run, and whether a person started it, come back from its id.

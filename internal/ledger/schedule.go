@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // CompanyList is a spreadsheet of companies, kept by its content.

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // Social Security numbers are needed from the import to the order and not a

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // session begins one for half a day and a bit.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // An annual report establishes a subscription of its company and state, under

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // What ends the coverage of later years, and what does not. What FindPriorPurchases says

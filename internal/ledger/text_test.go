@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // spoil puts a text into every text of a value, but for names that are ours.

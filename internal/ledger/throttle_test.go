@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // try signs in and says what came of it: "in", "wrong", or what has to wait.

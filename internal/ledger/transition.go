@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // maxGroup is how many transitions may share one commit. A group is whatever

@@ -13,7 +13,7 @@ import (
 	"io"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // ErrStale is returned for a change of something that another person has

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Dir makes a data folder with an empty ledger in SQLite whose tables are ready:

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 func TestParse(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/wneessen/go-mail"
 
-	"bulkfiling/internal/network"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // mailbox is one recipient, and how to reach the mail server.

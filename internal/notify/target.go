@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Message is one notification.

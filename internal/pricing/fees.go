@@ -16,10 +16,10 @@ import (
 
 	"github.com/gocarina/gocsv"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/season"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // ErrFees is returned for a file of fees that cannot be used.

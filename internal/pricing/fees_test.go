@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 func load(t *testing.T, text string) (*pricing.Fees, error) {

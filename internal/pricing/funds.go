@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"bulkfiling/internal/balance"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/balance"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Funds is what the orders of a batch leave of the recorded balance, and which of

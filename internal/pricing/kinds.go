@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // KindQuote is what the filings of one kind cost: those of one product and, where

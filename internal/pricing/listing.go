@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // FeeLine is a fee as a reader of the table sees it. An empty field stands for

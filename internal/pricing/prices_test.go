@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 // list is a price list in the style that the types are written in.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Facts are what state fees depend on besides the order. An empty field is not

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 const fees = `product,state,entityType,amount

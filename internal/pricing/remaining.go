@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Remaining is what is still to be bought of some rows' orders, by the ledger.

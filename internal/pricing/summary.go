@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // Summary is a quote as a table for its approver: a line for each kind of filing,

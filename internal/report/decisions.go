@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/resolve"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // DecisionSheet is what a person wrote beside uncertain rows.

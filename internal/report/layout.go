@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // layout is which of the input's columns are written, and how.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // officersSheet is what a reader of sheets knows a list of officers by.

@@ -9,9 +9,9 @@ import (
 	"io"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // rowHeader is the column on Needs Attention with the number of each row in its

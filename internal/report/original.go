@@ -8,8 +8,8 @@ import (
 	"io"
 	"slices"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // original is the spreadsheet of the batch, which the results are written into.

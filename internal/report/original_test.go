@@ -12,10 +12,10 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/sheettest"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
 
 // resultsOf records a file and writes its results to a file of the given ending.

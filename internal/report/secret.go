@@ -3,8 +3,8 @@ package report
 import (
 	"cmp"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // The importer hides Social Security numbers before the ledger sees a cell. What

@@ -12,10 +12,10 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
 // uncertain returns uncertain orders. Rows 2 and 3 are of annual reports, row 4

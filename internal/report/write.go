@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // Write writes the results of a batch to path, as CSV where its name ends in

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // Delivery is one attempt to deliver an event to an endpoint.

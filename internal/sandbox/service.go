@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // Config configures a service. The zero value is a usable service without

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 // makeBatch makes the batch of a run and opens it, or lets it wait for approval.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/season"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // lateGrace is how much later than two checks a run may start without its plan

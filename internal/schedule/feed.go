@@ -10,10 +10,10 @@ import (
 
 	ics "github.com/arran4/golang-ical"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/season"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 const (

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/balance"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/season"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/balance"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // Plan is what a run of a schedule will do. It is stored with the run as JSON.

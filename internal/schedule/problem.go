@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/season"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // Problem is why a schedule does not file what it should: a person has to act.

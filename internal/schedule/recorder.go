@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkfiling/internal/balance"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/balance"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 // planRecorder adds the rows of a run to its plan: what each costs, and whether it

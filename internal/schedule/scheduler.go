@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/cache"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/season"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/cache"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // Config is what a Scheduler works with.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // Summary is a schedule in a line: when it runs next, and the result of its last

@@ -5,8 +5,8 @@ import (
 	"os"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // FirmZone returns the firm's time zone: the one that was chosen, or else that of

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 func day(text string) Date {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 func TestSpanIsAYearFromTodayWhereNothingElseIsSaid(t *testing.T) {

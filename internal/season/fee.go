@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Fee is what a state charges: one amount, or several that hold for one period

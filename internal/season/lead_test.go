@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 func mustLead(t testing.TB, text string) Lead {

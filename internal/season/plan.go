@@ -1,6 +1,6 @@
 package season
 
-import "bulkfiling/internal/filing"
+import "github.com/bulkfiling/bulkfiling/internal/filing"
 
 // Row is a company of a company list, in one filing state.
 type Row struct {

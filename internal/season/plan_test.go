@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 func company(id, name string, state filing.State, hash string) Row {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"sync"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // ErrRules is returned for a file of due rules that cannot be used.

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 func TestBuiltinHasEveryKindOfCompanyOnce(t *testing.T) {

@@ -3,7 +3,7 @@ package season_test
 import (
 	"testing"
 
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 func TestAnExpressionInWords(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/sheet"
-	"bulkfiling/internal/sheettest"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
 
 // readAll reads every sheet of a file to its end, and says why it could not.

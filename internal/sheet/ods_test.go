@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/sheettest"
+	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
 
 // listRows lists rows as "3h: B=text(Acme) C=…".

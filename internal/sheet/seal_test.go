@@ -7,7 +7,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 func TestAWorkbookTellsWhetherItWasChanged(t *testing.T) {

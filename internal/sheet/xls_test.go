@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/sheettest"
+	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
 
 // xlsStream is a workbook with every kind of record.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/text/transform"
 
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // workbook is an open XLSX file.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/descope/virtualwebauthn"
 
-	"bulkfiling/internal/signin/signintest"
+	"github.com/bulkfiling/bulkfiling/internal/signin/signintest"
 )
 
 func passkeys(t *testing.T, address string) *Passkeys {

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/network"
 )
 
 // Errors of a sign-in by a provider. Their details are for the log: they may

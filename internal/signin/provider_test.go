@@ -23,7 +23,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"bulkfiling/internal/signin/signintest"
+	"github.com/bulkfiling/bulkfiling/internal/signin/signintest"
 )
 
 func client(p *signintest.Provider, change ...func(*ProviderConfig)) *Provider {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 var accountRoutes = []route{

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 var approvalFileRoutes = []route{

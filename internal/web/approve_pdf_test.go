@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 var (

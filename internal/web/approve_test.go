@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // wantsApproval returns a site with a batch that waits for a second person, and

@@ -3,7 +3,7 @@ package web
 import (
 	"strings"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // browserCookie tells that an account signed in from this browser before.

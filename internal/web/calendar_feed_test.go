@@ -10,9 +10,9 @@ import (
 
 	ics "github.com/arran4/golang-ical"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/schedule"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // dueList is a company list of annual reports that are due ahead of time.

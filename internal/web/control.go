@@ -1,7 +1,7 @@
 package web
 
 import (
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // pauseBatch keeps the rest of a batch back.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // The design page shows each result and each color, and the stylesheet has no

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"testing"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // The page sums a batch up as the commands do.

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // gridRoutes serve the rows of an upload to the grid, which edits them.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // gridGroup is a problem that many rows share, with what corrects all of them.

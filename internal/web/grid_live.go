@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // gridLive are the parts of a grid that it follows while it is open, by the names

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // listedChange is a change as the list of them shows it.

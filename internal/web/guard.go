@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // guard refuses requests for unknown hosts and requests that another site made a

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
-	"bulkfiling/internal/sheettest"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
 
 // Browsers leave tabs and line breaks out of an address, and take a backslash

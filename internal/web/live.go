@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // broadcaster keeps the pages that are watched. What several people watch is

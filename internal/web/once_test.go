@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
-	"bulkfiling/internal/sandbox"
-	"bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 // way is one way on the page to an order. Before has what other people have done

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
 var passkeyRoutes = []route{

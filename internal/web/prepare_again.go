@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // restsFor is how long an upload is not changed before it is prepared again.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"io"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // progress is how far the preparation of an upload has come.

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"net/http"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
 var providerRoutes = []route{

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/signin"
-	"bulkfiling/internal/signin/signintest"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/signin/signintest"
 )
 
 // provided is a site whose people sign in by a provider.

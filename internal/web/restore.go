@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
 // restoreForm asks for what of a batch may have been sent after the backup that

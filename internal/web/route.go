@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // route is a page, or what a form of it does. The table of them decides who may

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strconv"
 
-	"bulkfiling/internal/importer"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/schedule"
-	"bulkfiling/internal/season"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 var scheduleRoutes = []route{

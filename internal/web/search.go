@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 var searchRoutes = []route{

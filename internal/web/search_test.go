@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 const clientsOfTwo = "Company ID,Legal Name,Filing State,Filing Year,User Email,Client\n" +

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 func TestSeats(t *testing.T) {

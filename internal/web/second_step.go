@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
 var secondRoutes = []route{

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/signin"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 var securityRoutes = []route{

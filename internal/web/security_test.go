@@ -11,9 +11,9 @@ import (
 	"github.com/descope/virtualwebauthn"
 	"github.com/pquerna/otp/totp"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/signin"
-	"bulkfiling/internal/signin/signintest"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/signin/signintest"
 )
 
 const passPhrase = "seven gray herons at noon"

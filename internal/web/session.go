@@ -1,8 +1,8 @@
 package web
 
 import (
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 var sessionRoutes = []route{

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 var setupRoutes = []route{

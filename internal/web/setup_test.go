@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // newSetup is an assistant that keeps what it is told.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 var signInRoutes = []route{

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/cache"
-	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/network"
-	"bulkfiling/internal/pricing"
-	"bulkfiling/internal/schedule"
-	"bulkfiling/internal/signin"
+	"github.com/bulkfiling/bulkfiling/internal/cache"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/network"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/signin"
 )
 
 // Config is what a site is made of.

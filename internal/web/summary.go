@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"bulkfiling/internal/cache"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/cache"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // summarySource sums up the rows and orders of a batch; it is the ledger.

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // slowSource sums up a batch in a second, and counts how often.

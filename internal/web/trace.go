@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Bounds of what strangers can make the audit log grow by: traces of one kind,

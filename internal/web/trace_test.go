@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // logbook is a log that a test reads.

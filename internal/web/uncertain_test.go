@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/resolve"
-	"bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // inDoubt places a sheet whose answers are all lost, and returns its rows. What

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
-	"bulkfiling/internal/resolve"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/resolve"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // decisionSheet gives the uncertain rows of a batch as a workbook to fill in,

@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // addUpload saves a file while it arrives: no part of it is on a disk unsealed. What

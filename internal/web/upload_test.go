@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 // script uploads a file as the script of the page does, and takes the answer.

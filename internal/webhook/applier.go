@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // Applier applies stored events, whichever process stored them.

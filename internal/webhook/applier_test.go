@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/webhook"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 // running is an applier at work over a store, and the times at which it asked.

@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/nettest"
-	"bulkfiling/internal/webhook"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 var discard = slog.New(slog.DiscardHandler)

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
 // The bounds of a delivery. Assumption: none is shown in the spec.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // store is the part of the ledger that events need.

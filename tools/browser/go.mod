@@ -1,5 +1,5 @@
 // The page in a real browser, apart from the product's own dependencies.
-module bulkfiling/tools/browser
+module github.com/bulkfiling/bulkfiling/tools/browser
 
 go 1.26.0
 

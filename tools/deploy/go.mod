@@ -1,6 +1,6 @@
 // Checks of deploy/ and docker-compose.yml, apart from the product's own
 // dependencies: go -C tools/deploy test .
-module bulkfiling/tools/deploy
+module github.com/bulkfiling/bulkfiling/tools/deploy
 
 go 1.26.0
 

@@ -1,5 +1,5 @@
 // Signing in with a certified OpenID provider, apart from the product's own
 // dependencies.
-module bulkfiling/tools/oidc
+module github.com/bulkfiling/bulkfiling/tools/oidc
 
 go 1.26.0
