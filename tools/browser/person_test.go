@@ -128,25 +128,32 @@ func (p *person) expects(pattern string) {
 	}
 }
 
-// eval runs a script in the page.
+// eval runs a script in the page. A page that loads itself anew meanwhile takes the
+// script with it: then it is run once more, in the page that follows.
 func eval[T any](p *person, script string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
+	v, err := evaluate[T](p, script)
+	if err != nil && strings.Contains(err.Error(), "navigated or closed") {
+		p.until(`document.readyState === "complete" && document.body`)
+		v, err = evaluate[T](p, script)
+	}
 	if err != nil {
 		p.t.Fatalf("%s: %s: %v\n%s", p.name, brief(script), err, p.state())
 	}
 	return v
 }
 
-// glance runs a script that only looks; a page may load itself anew meanwhile.
+func evaluate[T any](p *person, script string) (T, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](script))
+}
+
+// glance runs a script that only looks, in a page that is complete.
 func glance[T any](p *person, script string) T {
 	p.t.Helper()
 	p.until(`document.readyState === "complete" && document.body`)
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	if v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script)); err == nil {
+	if v, err := evaluate[T](p, script); err == nil {
 		return v
 	}
 	p.until(`document.readyState === "complete" && document.body`)
@@ -336,7 +343,7 @@ func (p *person) reads(texts ...string) {
 // at is the path of the page.
 func (p *person) at() string {
 	p.t.Helper()
-	return eval[string](p, `location.pathname`)
+	return glance[string](p, `location.pathname`)
 }
 
 // Widths at which no page may scroll sideways: a phone's, and that of 1280 at

@@ -207,7 +207,7 @@ func (p *person) prepared() {
 		document.readyState === "complete" &&
 		(!document.querySelector("#fix") || document.querySelector("#fix[data-ready] .slick-row"))`)
 	p.look()
-	if eval[bool](p, `document.querySelector("#fix") !== null`) {
+	if glance[bool](p, `document.querySelector("#fix") !== null`) {
 		p.open(p.at() + "?view=form")
 	}
 }
@@ -215,7 +215,7 @@ func (p *person) prepared() {
 // figure is one of the figures of a page, by what stands above it.
 func (p *person) figure(name string) string {
 	p.t.Helper()
-	return strings.TrimSpace(eval[string](p,
+	return strings.TrimSpace(glance[string](p,
 		`[...document.querySelectorAll(".figures dt")].find((e) => e.textContent === `+quoted(name)+
 			`)?.nextElementSibling.firstChild.textContent ?? ""`))
 }
@@ -354,9 +354,9 @@ const missing = 1000_00
 func (w *way) approveTwice() {
 	h, p := w.house, w.paula
 	h.importer("webhooks", "create", "--url", "http://"+h.at+"/webhooks/filing", "--yes", "--hide-secret")
-	h.control("fault", "reset:after", "--company", company("a", 20), "--times", "1")
-	h.control("fault", "reset", "--company", company("a", 21), "--times", "1")
-	h.control("fault", "slow-body", "--for", "1s")
+	h.control("fault", "reset:after", "--company", company("a", 1), "--times", "1")
+	h.control("fault", "reset", "--company", company("a", 2), "--times", "1")
+	h.control("fault", "slow-body", "--for", "4s") // until watch has seen what it is to see
 	p.open("/")
 	p.follow("annual-reports-2026.csv")
 	p.prepared()
@@ -474,6 +474,7 @@ func (w *way) watch() {
 	for _, one := range []*person{w.paula, w.vera, w.otto} {
 		one.expects("")
 	}
+	w.house.control("fault", "--clear")
 	w.vera.open(w.batch)
 	if now := w.vera.answered(); now < n {
 		w.Errorf("past the bad line %d are answered, over it %d", now, n)
@@ -506,16 +507,16 @@ func (w *way) resolve() {
 	p := w.dana
 	p.open("/uncertain")
 	p.picture("uncertain", 1280, 900)
-	made := w.house.orders(company("a", 20))
-	if len(made) != 1 || len(w.house.orders(company("a", 21))) != 0 {
+	made := w.house.orders(company("a", 1))
+	if len(made) != 1 || len(w.house.orders(company("a", 2))) != 0 {
 		w.Fatalf("the sandbox was to make one of two orders: %v", made)
 	}
-	row := w.doubt(company("a", 20))
+	row := w.doubt(company("a", 1))
 	p.press(row + ` details.confirm:nth-of-type(1) summary`)
 	p.write(row+` [name="order-0"]`, made[0])
 	p.follow(row + ` details[open] button.primary`)
 	p.reads("1 row was sent")
-	row = w.doubt(company("a", 21))
+	row = w.doubt(company("a", 2))
 	p.press(row + ` details.confirm:nth-of-type(2) summary`)
 	if eval[bool](p, `document.querySelector("`+row+` details[open] [name=anyway]") !== null`) {
 		p.tick(row+` details[open] [name=anyway]`, true)
