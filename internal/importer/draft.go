@@ -120,7 +120,7 @@ func (d *Draft) use(im *Import) error {
 // adopt checks rows as an Import does from here on.
 func (d *Draft) adopt(im *Import) {
 	d.im, d.checker = im, im.newChecker()
-	d.checker.suggests = true
+	d.checker.suggests, d.checker.named = true, d.namedStates()
 }
 
 // checkPlaces refuses edits of rows that the sheet does not have.

@@ -30,7 +30,7 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 	}
 	switch b.kind {
 	case stateKind, placeKind:
-		all = suggestStates(value)
+		all = suggestStates(value, c.named[b.index])
 	case yearKind:
 		all = c.suggestYears(value)
 	case zipKind:
@@ -111,28 +111,62 @@ var stateShort = map[string]string{
 	"penn": "PA", "penna": "PA", "tenn": "TN", "tex": "TX", "wash": "WA", "wis": "WI", "wisc": "WI", "wyo": "WY",
 }
 
-// suggestStates finds the state that a misspelt name or an abbreviation means:
-// by its name as it was spelled out, and by its code.
-func suggestStates(value string) []string {
+// suggestStates finds the state that a misspelt name or an abbreviation means: by
+// its name where named says so, else by its code.
+func suggestStates(value string, named bool) []string {
 	folded := strings.ToLower(strings.Join(strings.FieldsFunc(value, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}), " "))
-	if code, ok := stateShort[folded]; ok {
-		return []string{code}
+	state, ok := filing.State(stateShort[folded]), true
+	if compact := strings.ReplaceAll(folded, " ", ""); state == "" && len(compact) == 2 {
+		state = filing.State(strings.ToUpper(compact)) // "D.E."
+	} else if state == "" {
+		state, ok = nearestState(folded)
 	}
-	if compact := strings.ReplaceAll(folded, " ", ""); len(compact) == 2 {
-		return []string{strings.ToUpper(compact)} // "D.E."
+	switch {
+	case !ok:
+		return nil
+	case named:
+		return []string{state.Name()}
 	}
+	return []string{string(state)}
+}
+
+func nearestState(folded string) (filing.State, bool) {
 	var names []string
 	byName := make(map[string]filing.State)
 	for _, s := range filing.States() {
 		name := strings.ToLower(s.Name())
 		names, byName[name] = append(names, name), s
 	}
-	if name, ok := nearestWord(folded, names); ok {
-		return []string{byName[name].Name(), string(byName[name])}
+	name, ok := nearestWord(folded, names)
+	return byName[name], ok
+}
+
+// namedStates finds the columns of states that mostly have names, not codes: a
+// suggestion has the form of its column.
+func (d *Draft) namedStates() map[int]bool {
+	named := make(map[int]bool)
+	for _, b := range d.im.mapping.bindings {
+		if b == nil || b.kind != stateKind && b.kind != placeKind || b.index < 0 {
+			continue
+		}
+		more := 0 // names than codes
+		for i := range d.base {
+			if b.index >= len(d.base[i].Cells) {
+				continue
+			}
+			text := strings.TrimSpace(d.base[i].Cells[b.index].Text)
+			switch _, ok := filing.ParseState(text); {
+			case ok && len(text) == 2:
+				more--
+			case ok:
+				more++
+			}
+		}
+		named[b.index] = more > 0
 	}
-	return nil
+	return named
 }
 
 // maxSlips is how many letters of a text may differ from those of a word that it

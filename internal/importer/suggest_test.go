@@ -21,11 +21,11 @@ func TestSuggestions(t *testing.T) {
 		{"Filing Year", "2025 AR", []string{"2025"}},
 		{"Filing Year", "3/15/2025", []string{"2025"}},
 		{"Filing Year", "2025/2026", nil},
-		{"Filing State", "Delawere", []string{"Delaware", "DE"}},
+		{"Filing State", "Delawere", []string{"DE"}},
 		{"Filing State", "Del.", []string{"DE"}},
 		{"Filing State", "D.E.", []string{"DE"}},
 		{"Filing State", "Carolina", nil},
-		{"Filing State", "Texsa", []string{"Texas", "TX"}},
+		{"Filing State", "Texsa", []string{"TX"}},
 		{"Filing State", "ZZ", nil},
 		{"Agent ZIP", "7102", []string{"07102"}},
 		{"Agent ZIP", "71021234", []string{"07102-1234"}},
@@ -93,5 +93,29 @@ func TestSuggestions(t *testing.T) {
 			}
 		}
 		d.Close()
+	}
+}
+
+// A state is suggested as the other cells of its column have it: by its code, or
+// by its name. There is one suggestion, for both mean the same.
+func TestSuggestedStates(t *testing.T) {
+	for _, c := range []struct{ others, want string }{
+		{"DE DE NJ Delaware", "DE"},
+		{"Delaware Delaware Texas DE", "Delaware"},
+		{"Delaware DE", "DE"},
+	} {
+		content := "Company ID,User Email,Filing State,Filing Year\n"
+		for i, state := range append([]string{"Delawere"}, strings.Fields(c.others)...) {
+			content += fmt.Sprintf("comp_%d,a@example.com,%s,2026\n", i, state)
+		}
+		d, err := OpenDraft("a.csv", []byte(content), Options{Now: july})
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems := d.At(0).Problems
+		if len(problems) != 1 || !slices.Equal(problems[0].Suggest, []string{c.want}) {
+			t.Errorf("in a column with %s: %+v, want the suggestion %s alone", c.others, problems, c.want)
+		}
+		_ = d.Close()
 	}
 }

@@ -2,6 +2,7 @@ package pricing
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -75,7 +76,27 @@ func (q BatchQuote) Summary() Summary {
 		s.Filings += k.Count
 		s.Service, s.StateFee = sum(s.Service, k.Service), sum(s.StateFee, k.StateFee)
 	}
+	s.tellApart()
 	return s
+}
+
+// tellApart adds the fee to lines that would otherwise have one name: the fee of a
+// state may depend on the filing year.
+func (s *Summary) tellApart() {
+	same := func(a, b SummaryLine) bool { return a.Product == b.Product && a.Who == b.Who && a.Free == b.Free }
+	names := slices.Clone(s.Lines)
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		if !l.HasFee || l.Each.IsUnknown() {
+			continue
+		}
+		for j, other := range names {
+			if j != i && same(names[i], other) && l.Each != other.Each {
+				l.Who += " at " + l.Each.Amount.Dollars()
+				break
+			}
+		}
+	}
 }
 
 // footnote says what the state's fee of a kind rests on; "" for a fee that is known.

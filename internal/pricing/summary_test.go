@@ -111,6 +111,26 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 	}
 }
 
+// Lines of one state and entity type at two fees have names that differ.
+func TestLinesAtTwoFees(t *testing.T) {
+	var q BatchQuote
+	for _, fee := range []money.Cents{300_00, 400_00, 400_00} {
+		line := Line{
+			Product:   filing.AnnualReport,
+			Wholesale: money.Cost{Amount: 25_00},
+			StateFee:  money.Cost{Amount: fee, Certainty: money.Estimated},
+			Of:        &StateFee{State: "DE", EntityType: "LLC", Read: "corp.delaware.gov"},
+		}
+		if err := q.Add(Quote{Lines: []Line{line}, Total: line.Cost()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := q.Summary().Lines
+	if len(lines) != 2 || lines[0].Who != "DE LLC at $300.00" || lines[1].Who != "DE LLC at $400.00" {
+		t.Errorf("%+v", lines)
+	}
+}
+
 // What changed between two quotes is said by kind; nothing is where they are alike.
 func TestChangesOfAQuote(t *testing.T) {
 	quote := func(fee money.Cents, n int) (q BatchQuote) {

@@ -14,6 +14,9 @@ import (
 // errNoGroup is returned for a group that is no longer there.
 var errNoGroup = badRequest("These rows have changed since. Nothing was changed. Refresh the page, then try again.")
 
+// errNoColumn is returned for an added column that was taken back.
+var errNoColumn = badRequest("This column is no longer there. Nothing was changed. Refresh the page, then try again.")
+
 var (
 	errLongBulkText = badRequest(
 		"The text is longer than 1,000 characters, the most that many cells can be set to at " +
@@ -30,6 +33,9 @@ func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err
 	if utf8.RuneCountInString(b.Text) > maxBulkText || utf8.RuneCountInString(b.Replace) > maxBulkText {
 		return nil, "", errLongBulkText
 	}
+	if err := e.findColumn(b); err != nil {
+		return nil, "", err
+	}
 	switch b.Op {
 	case "group":
 		return e.groupCells(b)
@@ -39,6 +45,18 @@ func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err
 		return e.replacedCells(b)
 	}
 	return nil, "", errForm
+}
+
+// findColumn finds the column that a change names by its header: the index of an
+// added column is another one once others are added or taken back.
+func (e *gridEditor) findColumn(b *gridBulk) error {
+	if b.Header == "" || b.Column < 0 || !e.isElsewhere(&gridCell{Column: b.Column, Header: b.Header}) {
+		return nil
+	}
+	if b.Column = e.draft.ColumnOf(b.Header); b.Column < 0 && b.Op == "replace" {
+		return errNoColumn // a replacement without a column is one in every column
+	}
+	return nil
 }
 
 // groupCells are the cells of a group with one of its corrections. With a text,

@@ -683,7 +683,10 @@ func (s *Site) previewChange(v *request, r *gridRequest) error {
 		}
 		e.begin()
 		p.ErrorsBefore = countRows(h.draft).Errors
-		if err := e.apply(r); err != nil {
+		if err := e.apply(r); errors.Is(err, errNoGroup) {
+			p.Sample, p.ErrorsAfter = []gridSample{}, p.ErrorsBefore // someone has corrected the group meanwhile
+			return nil
+		} else if err != nil {
 			return err
 		}
 		p.Sample, p.Conflicts = e.sample(), e.conflicts

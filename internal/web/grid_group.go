@@ -179,6 +179,9 @@ func mergeSmall(byValue map[problemPlace]*problemGroup, places []problemPlace) [
 
 // isOfEach reports whether the values of a rule are corrected each in its own way.
 func isOfEach(rule string) bool {
+	if title, _ := recordTitle(rule); title != "" {
+		return true
+	}
 	folded := strings.ToLower(rule)
 	for _, part := range []string{"zip", "postal", "date", "phone", "email"} {
 		if strings.Contains(folded, part) {
@@ -198,7 +201,9 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 	if c, ok := columnAt(columns, g.Column); ok {
 		name = columnName(c)
 	}
-	switch {
+	switch title, message := recordTitle(g.Rule); {
+	case title != "":
+		g.Label, g.Message = title, message
 	case g.Kind == "name":
 		g.Label = "Name differs at the filing service"
 		g.Message = "The filing service has another name for the company. Check that the Company ID is right, then " +
@@ -255,6 +260,20 @@ func confirmLabel(n int) string {
 		return "Confirm the name"
 	}
 	return fmt.Sprintf("Confirm all %s names", text.Number(n))
+}
+
+// recordTitle is the label and the message of a group of names that are compared
+// with the filing service's record: each row has its own; "" for other rules.
+func recordTitle(rule string) (title, message string) {
+	switch rule {
+	case filing.RecordRule + "name-confirmed":
+		return "Names confirmed that differ at the filing service",
+			"They are filed for the company that the filing service has. You confirm them once more before approval."
+	case filing.RecordRule + "name-similar":
+		return "Names spelled another way at the filing service",
+			"They are filed as they are. Check that each is a spelling difference and not another company."
+	}
+	return "", ""
 }
 
 // ruleTitle is what is wrong with the values of a rule.

@@ -337,6 +337,46 @@ func TestGridAddedColumnMoves(t *testing.T) {
 	}
 }
 
+// A preview of a group that someone has corrected meanwhile changes nothing, and is
+// no error.
+func TestGridPreviewOfGoneGroup(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", gridSheet)
+	var p gridPreview
+	body := `{"preview":true,"bulk":{"op":"group","group":"gone","fix":0}}`
+	if status := v.json(path+"/grid/changes", body, &p); status != http.StatusOK || p.Cells != 0 || p.Sample == nil ||
+		p.ErrorsBefore == 0 || p.ErrorsAfter != p.ErrorsBefore {
+		t.Errorf("%d %+v", status, p)
+	}
+}
+
+// A change of a whole column finds an added column by its header, too, and never
+// takes another one for it.
+func TestGridBulkFindsAddedColumn(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
+		"comp_1,Acme LLC,a@example.com,DE,2026\n")
+	first := v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"User Name","text":"Ann Ash"}]}`)
+	v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"Agent City","text":"Ann Arbor"}]}`) // column 6
+	v.json(path+"/grid/undo", fmt.Sprintf(`{"id":"%%s","change":%d}`, first.Change), nil)
+	replace := `{"preview":true,"bulk":{"op":"replace","find":"Ann","replace":"Anne","column":6,"header":%q}}`
+	var p gridPreview
+	if status := v.json(path+"/grid/changes", fmt.Sprintf(replace, "Agent City"), &p); status != http.StatusOK ||
+		p.Cells != 1 || p.Sample[0].To != "Anne Arbor" {
+		t.Errorf("replace in a column that has moved: %d %+v", status, p)
+	}
+	if status := v.json(path+"/grid/changes", fmt.Sprintf(replace, "User Name"), nil); status != http.StatusUnprocessableEntity {
+		t.Errorf("replace in a column that is gone: %d", status)
+	}
+	set := `{"preview":true,"bulk":{"op":"set","text":"Dover","show":"all","column":6,"header":"Agent City"}}`
+	if status := v.json(path+"/grid/changes", set, &p); status != http.StatusOK || p.Cells != 1 ||
+		p.Sample[0].From != "Ann Arbor" {
+		t.Errorf("set a column that has moved: %d %+v", status, p)
+	}
+}
+
 // What is refused is said in JSON.
 func TestGridRefuses(t *testing.T) {
 	s := newSite(t)
@@ -456,6 +496,10 @@ func TestGridNames(t *testing.T) {
 	done := v.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0},"shown":[2]}`, g.Key))
 	if done.Changed != 2 || done.Counts.Errors != 0 || done.Rows[0].NameDiffers || done.Label != "2 names confirmed" {
 		t.Errorf("%+v", done)
+	}
+	confirmed := groupOf(t, done.Groups, "Names confirmed that differ at the filing service")
+	if confirmed.Rows != 2 || confirmed.Severity != importer.Warning || strings.Contains(confirmed.Message, "comp_") {
+		t.Errorf("%+v", confirmed)
 	}
 	body := v.settled(path)
 	v.wants(body, "2 cells corrected")

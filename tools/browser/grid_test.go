@@ -145,7 +145,7 @@ func (g *grids) fixGroups() {
 	for _, left := range []string{"72", "12", "0"} {
 		g.click(p, ".fix-groups li .fix-button")
 		p.counts("errors", left)
-		p.until(`document.querySelector(".fix-notice")?.innerText.includes("changed")`)
+		p.until(`document.querySelector(".fix-notice")?.innerText.match(/set to|corrected/)`)
 		f.shoot(p, 2*time.Second)
 	}
 	if g.clicks != 3 {

@@ -67,7 +67,9 @@ function Fix(root, small = false) {
   // Tabs
 
   const tabs = all("[data-show]", root);
-  tabs.forEach((tab) => tab.addEventListener("click", () => show({ ...rows.view, show: tab.dataset.show, group: "" })));
+  tabs.forEach((tab) => tab.addEventListener("click", async () => {
+    if (await show({ ...rows.view, show: tab.dataset.show, group: "" })) lookAtProblem();
+  }));
 
   async function show(view) {
     try {
@@ -89,10 +91,11 @@ function Fix(root, small = false) {
       tab.setAttribute("aria-pressed", String(!rows.view.group && rows.view.show === tab.dataset.show));
     }
     $("count").textContent = plural(counts.all ?? 0, "row");
-    if (cost) {
-      $("cost").replaceChildren(...(cost.text ? ["Cost so far ", make("b", { textContent: cost.text })] : []));
-    }
     const ready = counts.ready ?? 0; // those with warnings too
+    if (cost) {
+      const known = cost.text && !state?.busy; // the names are compared
+      $("cost").replaceChildren(...(known ? [`${plural(cost.rows, "ready row")}: `, make("b", { textContent: cost.text })] : []));
+    }
     const onward = $("onward");
     if (onward) {
       const right = !counts.errors && ready > 0;
@@ -142,7 +145,7 @@ function Fix(root, small = false) {
     const focused = document.activeElement?.closest("[data-part=groups]");
     const answer = await rows.bulk({ op: "group", group: group.key, fix }).catch(() => null);
     if (!answer) return;
-    const item = notice(`${group.label}: ${plural(answer.changed ?? 0, "cell")} changed.`, "ok", answer.change);
+    const item = notice(`${answer.label || `${group.label}: ${plural(answer.changed ?? 0, "cell")} changed`}.`, "ok", answer.change);
     if (focused || document.activeElement === document.body) {
       ($("groups").querySelector("button.fix-button") ?? item.querySelector("button") ?? $("groups")).focus();
     }
@@ -268,6 +271,11 @@ function Fix(root, small = false) {
     select.append(...rows.columns.filter((c) => !c.secret).map((c) => make("option", { value: c.index, textContent: c.header || `Column ${letter(c.index)}`, selected: c.index === chosen })));
     return select;
   };
+  // chosenColumn names an added column by its header, too: its index may change.
+  const chosenColumn = (select) => {
+    const column = rows.columns.find((c) => c.index === Number(select.value));
+    return { column: column.index, header: column.added ? column.header : "" };
+  };
   const activeColumn = () => {
     const at = table?.getActiveCell();
     return at ? table.getColumns()[at.cell].index : undefined;
@@ -324,7 +332,7 @@ function Fix(root, small = false) {
     const entire = make("input", { type: "checkbox", checked: whole });
     const exact = make("input", { type: "checkbox" });
     const bulk = () => (from.value === "" ? null : {
-      op: "replace", column: Number(select.value), find: from.value, replace: to.value, whole: entire.checked, case: exact.checked,
+      op: "replace", ...chosenColumn(select), find: from.value, replace: to.value, whole: entire.checked, case: exact.checked,
     });
     const yes = button("Replace", () => change(dialog, bulk), { className: "primary" });
     const content = make("div", { className: "fix-fields" }, field("Column", select), field("Find", from), field("Replace with", to),
@@ -344,7 +352,7 @@ function Fix(root, small = false) {
     scope.append(...(selected.length > 1 ? [make("option", { value: "selected", textContent: `${plural(selected.length, "selected row")}` })] : []),
       ...views.map(([name, text]) => make("option", { value: name, textContent: `${text} (${(rows.counts[name] ?? 0).toLocaleString("en")})` })));
     const bulk = () => ({
-      op: "set", column: Number(select.value), text: value.value, show: scope.value === "selected" ? "all" : scope.value, rows: scope.value === "selected" ? selected : null,
+      op: "set", ...chosenColumn(select), text: value.value, show: scope.value === "selected" ? "all" : scope.value, rows: scope.value === "selected" ? selected : null,
     });
     const yes = button("Set", () => change(dialog, bulk), { className: "primary" });
     const content = make("div", { className: "fix-fields" }, field("Column", select), field("Value", value), field("Rows", scope));
@@ -409,10 +417,13 @@ function Fix(root, small = false) {
 
   const results = { invalid: "Error", ready: "Ready", skipped: "Skipped", exists: "Exists" };
 
+  // longest is the length of the longest text of a column in the rows that are there.
+  const longest = (column) => rows.index.slice(0, pageRows).reduce((most, row) => Math.max(most, String(row.cells[column] ?? "").length), 0);
+
   function tableColumns() {
     const name = nameColumn();
     const sheet = rows.columns.map((c) => {
-      const width = Math.min(220, Math.max(96, 9 * (c.header || "").length + 34));
+      const width = Math.min(220, Math.max(56, 8 * (c.header || "").length + 24, 7.5 * longest(c.index) + 20));
       return {
         id: `c${c.index}`, index: c.index, name: c.header || `Column ${letter(c.index)}`, label: c.header || `Column ${letter(c.index)}`,
         toolTip: c.ours ? `${c.label}${c.required ? ", required" : ""}` : "Not used",
@@ -740,6 +751,16 @@ function Fix(root, small = false) {
     return false;
   }
 
+  // lookAtProblem brings the first cell with a problem into sight, without the focus.
+  function lookAtProblem() {
+    const cell = table && rows.index[0] ? problemCell(rows.index[0]) : -1;
+    if (cell < 0) return;
+    table.scrollCellIntoView(0, cell, false);
+    table.setActiveCell(0, cell, false, false, true);
+    table.tabStops();
+    message();
+  }
+
   function problemCell(row) {
     const columns = table.getColumns();
     const wrong = (row.problems ?? []).map((p) => columns.findIndex((c) => c.index === (p.column < 0 ? "row" : p.column))).filter((i) => i >= 0);
@@ -899,7 +920,7 @@ function Fix(root, small = false) {
       }
     });
     $("empty").hidden = rows.total > 0;
-    $("empty").textContent = { errors: "No errors are left.", warnings: "No warnings.", ready: "No row is ready yet.", skipped: "No row is skipped." }[rows.view.show] ?? "No rows match.";
+    $("empty").textContent = { errors: rows.counts.warnings ? "No errors are left. Review the warnings, then continue to approval." : "No errors are left. Continue to approval.", warnings: "No warnings.", ready: "No row is ready yet.", skipped: "No row is skipped." }[rows.view.show] ?? "No rows match.";
     message();
   });
 
@@ -995,7 +1016,7 @@ function Fix(root, small = false) {
         table.scrollRowToTop(place.top);
         const at = rows.places.get(place.row);
         if (at !== undefined) table.setActiveCell(at, place.cell);
-      }
+      } else lookAtProblem();
       message();
       if (rows.view.q) $("search").value = rows.view.q;
     }
