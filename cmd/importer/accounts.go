@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -306,33 +304,15 @@ func (a *app) readPassword(ctx context.Context) (string, error) {
 	return password, nil
 }
 
-// askPassword asks for a password twice, without an echo. The terminal is in raw
-// mode before the question appears, so that Ctrl-C at any moment restores it; in
-// that mode Ctrl-C is read as a key.
+// askPassword asks for a password twice, without an echo.
 func (a *app) askPassword(ctx context.Context) (string, error) {
 	if !a.terminal(a.in) {
 		return "", errors.New("stdin is not a terminal; use --stdin to read the password from it")
 	}
-	fd := int(a.in.(*os.File).Fd())
-	before, err := term.MakeRaw(fd)
+	lines, err := a.askLines(ctx, typedLine{ask: "Password: ", hidden: true},
+		typedLine{ask: "Repeat the password: ", hidden: true})
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
-	}
-	defer term.Restore(fd, before)
-	terminal := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{a.in, a.err}, "")
-	var lines [2]string
-	for i, question := range []string{"Password: ", "Repeat the password: "} {
-		lines[i], err = readTyped(ctx, func() (string, error) { return terminal.ReadPassword(question) })
-		switch {
-		case ctx.Err() != nil || errors.Is(err, io.EOF):
-			fmt.Fprint(a.err, "\r\n")
-			return "", &status{code: exitInterrupted, err: errInterrupted}
-		case err != nil:
-			return "", fmt.Errorf("read the password: %w", err)
-		}
 	}
 	if lines[0] != lines[1] {
 		return "", errors.New("the two passwords differ")

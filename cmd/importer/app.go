@@ -112,6 +112,7 @@ each row.
 
 You can run any command again safely. It resumes where it stopped.`,
 		Example: `  importer demo                                   a complete run on a sandbox; no account needed
+  importer setup                                  enter the filing service's address and API key
   importer template annual-report                 an empty spreadsheet with drop-downs
   importer check companies.xlsx                   list every error by cell; nothing is sent
   importer run companies.xlsx                     check, show the cost, ask, order, write results
@@ -141,7 +142,7 @@ You can run any command again safely. It resumes where it stopped.`,
 			root.AddCommand(c)
 		}
 	}
-	add("daily", a.templateCommand(), a.checkCommand(), a.runCommand())
+	add("daily", a.setupCommand(), a.templateCommand(), a.checkCommand(), a.runCommand())
 	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(),
 		a.cancelCommand(), a.retryCommand(), a.resolveCommand())
 	add("season", a.scheduleCommands(), a.submitCommand(), a.approveCommand())

@@ -48,7 +48,8 @@ func TestBrowserOpens(t *testing.T) {
 				Args: append([]string{"importer"}, c.args...),
 				Env:  append(strings.Split(c.env, "\n"), "HOME="+home, "PATH="+bin+":"+os.Getenv("PATH")),
 			}
-			said := &asked{question: []byte("The page"), seen: make(chan struct{})}
+			started := newStep("The page", "")
+			said := &asked{steps: []step{started}}
 			if c.terminal {
 				cmd.Stdout = terminalTo(t, said)
 			}
@@ -60,7 +61,7 @@ func TestBrowserOpens(t *testing.T) {
 			case c.opens:
 				followOpened(t, opened)
 			case c.terminal:
-				<-said.seen
+				<-started.seen
 			default:
 				awaitLink(t, home)
 			}

@@ -157,7 +157,7 @@ func scriptCommand(ts *testscript.TestScript, args []string) *exec.Cmd {
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_DATA_DIR", "WORKER_CONCURRENCY",
-		"TMPDIR", "PATH"} {
+		"TMPDIR", "PATH", "HOME", "XDG_CONFIG_HOME"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd

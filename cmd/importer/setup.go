@@ -57,14 +57,9 @@ func enteredService(s web.FilingService) config.Service {
 
 // checkService asks the filing service whose the key is.
 func (p *page) checkService(ctx context.Context, s web.FilingService) (web.FilingAccount, error) {
-	client, err := p.env.With(enteredService(s)).Client()
-	if err != nil {
-		return web.FilingAccount{}, err
-	}
-	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	o, err := config.FindOrganization(ctx, client)
+	o, err := p.env.With(enteredService(s)).CheckService(ctx)
 	if err != nil {
 		return web.FilingAccount{}, err
 	}

@@ -238,12 +238,18 @@ func readSecret(name string, value func(string) string) (secret.Value, error) {
 	if v != "" || file == "" {
 		return secret.New(v), nil
 	}
-	content, err := os.ReadFile(file)
+	return readSecretFile("the file that "+name+"_FILE names", file)
+}
+
+// readSecretFile reads a file with a secret, without the space around it.
+func readSecretFile(what, path string) (secret.Value, error) {
+	content, err := os.ReadFile(path)
 	if err != nil {
-		return secret.Value{}, fmt.Errorf("read the file that %s_FILE names: %w", name, err)
+		return secret.Value{}, fmt.Errorf("read %s: %w", what, err)
 	}
-	if v = strings.TrimSpace(string(content)); v == "" {
-		return secret.Value{}, fmt.Errorf("the file that %s_FILE names, %s, is empty", name, file)
+	v := strings.TrimSpace(string(content))
+	if v == "" {
+		return secret.Value{}, fmt.Errorf("%s, %s, is empty", what, path)
 	}
 	return secret.New(v), nil
 }
@@ -310,8 +316,8 @@ func (e Environment) Client() (*filingapi.Client, error) {
 	switch {
 	case e.BaseURL == "":
 		return nil, errors.New(
-			"FILING_BASE_URL is not set: set it to the address of the filing service, with /v1, or start importer " +
-				"serve and enter it on the page (to try without an account: importer demo or importer sandbox)")
+			"FILING_BASE_URL is not set: run importer setup, or set it to the address of the filing service, with /v1, " +
+				"or enter it on the page of importer serve (to try without an account: importer demo or importer sandbox)")
 	case e.key.IsEmpty():
 		return nil, errors.New(
 			"FILING_API_KEY is not set: set it to the API key, or set FILING_API_KEY_FILE to a file with the key")

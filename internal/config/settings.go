@@ -2,13 +2,11 @@ package config
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -17,11 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/pelletier/go-toml/v2"
-
-	"github.com/bulkfiling/bulkfiling/internal/secret"
 )
 
 // The settings file has the settings of a person's computer, so that no terminal is
@@ -38,14 +33,11 @@ const settingsName = "config.toml"
 // keyCommand is the key whose command prints the API key.
 const keyCommand = "key_command"
 
-// keyCommandTimeout is how long a person has to unlock what the command asks.
-const keyCommandTimeout = 2 * time.Minute
-
 // settings are the values of a settings file.
 type settings struct {
 	path   string
 	values map[string]string // by variable
-	key    string            // the command that prints the API key
+	key    []string          // the words of the command that prints the API key
 }
 
 // SettingsPath is the settings file of the user; empty without a home folder.
@@ -120,22 +112,28 @@ func parseSettings(path string, content []byte) (*settings, error) {
 	}
 	read := reflect.New(reflect.StructOf(fields))
 	decoder := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields()
-	if err := decoder.Decode(read.Interface()); err != nil {
+	err := decoder.Decode(read.Interface())
+	if err != nil {
 		return nil, settingsError(path, err)
 	}
 	s := &settings{path: path, values: make(map[string]string)}
 	for i, name := range names {
-		text, err := settingText(read.Elem().Field(i).Interface())
+		value := read.Elem().Field(i).Interface()
+		if name == keyCommand {
+			if s.key, err = parseCommandSetting(value); err != nil {
+				return nil, fmt.Errorf("the settings file %s: %s %w", path, name, err)
+			}
+			continue
+		}
+		text, err := settingText(value)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("the settings file %s: %s %w", path, name, err)
-		case name == keyCommand:
-			s.key = text
 		case text != "":
 			s.values[known[name]] = text
 		}
 	}
-	if s.key != "" && (s.values["FILING_API_KEY"] != "" || s.values["FILING_API_KEY_FILE"] != "") {
+	if len(s.key) > 0 && (s.values["FILING_API_KEY"] != "" || s.values["FILING_API_KEY_FILE"] != "") {
 		return nil, fmt.Errorf("the settings file %s has %s and another API key: remove one of them", path, keyCommand)
 	}
 	return s, nil
@@ -251,69 +249,6 @@ func (l layers) explain(err error) error {
 	return err
 }
 
-// readKeyCommand runs the command that prints the API key.
-func (l layers) readKeyCommand() (secret.Value, error) {
-	if l.settings.key == "" || l.ignores("FILING_API_KEY") {
-		return secret.Value{}, nil
-	}
-	key, err := runKeyCommand(l.settings.key)
-	if err != nil {
-		return secret.Value{}, fmt.Errorf("%s of the settings file %s: %w", keyCommand, l.settings.path, err)
-	}
-	return secret.New(key), nil
-}
-
-// printed are the keys that commands printed. A command runs once in a process: it
-// may ask its person something.
-var printed struct {
-	sync.Mutex
-	keys map[string]string
-}
-
-func runKeyCommand(command string) (string, error) {
-	printed.Lock()
-	defer printed.Unlock()
-	if key := printed.keys[command]; key != "" {
-		return key, nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), keyCommandTimeout)
-	defer cancel()
-	shell, flag := "sh", "-c"
-	if runtime.GOOS == "windows" {
-		shell, flag = "cmd", "/C"
-	}
-	c := exec.CommandContext(ctx, shell, flag, command)
-	c.Stdin, c.Stderr = os.Stdin, os.Stderr
-	c.WaitDelay = time.Second
-	out, err := c.Output()
-	key := strings.TrimSpace(string(out))
-	switch {
-	case err != nil:
-		return "", err
-	case key == "" || strings.ContainsAny(key, "\r\n"):
-		return "", errors.New("the command must print the API key, and nothing else")
-	}
-	if printed.keys == nil {
-		printed.keys = make(map[string]string)
-	}
-	printed.keys[command] = key
-	return key, nil
-}
-
-// Service is a filing service and the key for it.
-type Service struct {
-	BaseURL string
-	Key     secret.Value
-	Live    bool // the key may be live
-}
-
-// With returns the environment with another filing service.
-func (e Environment) With(s Service) Environment {
-	e.BaseURL, e.key, e.Live = s.BaseURL, s.Key, s.Live
-	e.organization, e.binding = nil, new(binding)
-	return e
-}
-
 // ByEnvironment reports whether the environment has a variable, which then wins over
 // the settings file.
 func (e Environment) ByEnvironment(name string) bool { return e.layers.decidedByEnv(name) }
@@ -334,8 +269,15 @@ func SaveService(path string, s Service) error {
 	if len(content) == 0 {
 		content = []byte("# Settings of Bulkfiling. Variables of the environment win over them.\n")
 	}
-	want := map[string]any{"base_url": s.BaseURL, "api_key": s.Key.Reveal(), "live": s.Live, "api_key_file": nil,
-		keyCommand: nil}
+	want := map[string]any{"base_url": s.BaseURL, "live": s.Live, "api_key": nil, "api_key_file": nil, keyCommand: nil}
+	switch {
+	case s.KeyFile != "":
+		want["api_key_file"] = s.KeyFile
+	case len(s.KeyCommand) > 0:
+		want[keyCommand] = joinCommand(s.KeyCommand)
+	default:
+		want["api_key"] = s.Key.Reveal()
+	}
 	if content, err = editSettings(path, content, want); err != nil {
 		return err
 	}
@@ -392,7 +334,11 @@ func sameExcept(before, after *settings, changed map[string]any) bool {
 			return false
 		}
 	}
-	return true
+	key := before.key
+	if command, is := changed[keyCommand]; is {
+		key, _ = parseCommandSetting(command) // an error leaves no words, and they differ
+	}
+	return slices.Equal(after.key, key)
 }
 
 // writeSettings writes the settings file at once, for the user alone.

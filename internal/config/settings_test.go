@@ -65,8 +65,8 @@ func TestSettingsPrecedence(t *testing.T) {
 		"another key's file": {file, []string{"FILING_API_KEY_FILE", keyFile}, "https://a.example/v1",
 			"sk_test_file", false, 7},
 		"key file of the file": {"api_key_file = '" + keyFile + "'", nil, "", "sk_test_file", false, 32},
-		"command":              {"key_command = 'echo sk_test_$((40+2))'", nil, "", "sk_test_42", false, 32},
-		"command not needed": {"key_command = 'exit 7'", []string{"FILING_API_KEY", "sk_test_c"}, "", "sk_test_c",
+		"command":              {"key_command = 'echo sk_test_42'", nil, "", "sk_test_42", false, 32},
+		"command not needed": {"key_command = 'false'", []string{"FILING_API_KEY", "sk_test_c"}, "", "sk_test_c",
 			false, 32},
 	} {
 		_, getenv := withSettings(t, c.file, c.vars...)
@@ -92,12 +92,12 @@ func TestSettingsErrors(t *testing.T) {
 			"number, true, or false"},
 		"worker_concurrency = 0\n": {"WORKER_CONCURRENCY must be",
 			"(worker_concurrency in the settings file "},
-		"live = 'maybe'\n":                         {"FILING_LIVE must be 1 or 0", "(live in the settings file "},
-		"api_key_file = 'nowhere'\n":               {"FILING_API_KEY_FILE", "(api_key_file in the settings file "},
-		"api_key = 'sk_live_x'\nkey_command = 'x'": {"has key_command and another API key"},
-		"key_command = 'exit 3'\n":                 {"key_command of the settings file", "exit status 3"},
-		"key_command = 'echo'\n":                   {"must print the API key"},
-		"key_command = 'echo sk_live_x; echo x'\n": {"must print the API key"},
+		"live = 'maybe'\n":                            {"FILING_LIVE must be 1 or 0", "(live in the settings file "},
+		"api_key_file = 'nowhere'\n":                  {"FILING_API_KEY_FILE", "(api_key_file in the settings file "},
+		"api_key = 'sk_live_x'\nkey_command = 'x'":    {"has key_command and another API key"},
+		"key_command = 'sh -c \"exit 3\"'\n":          {"key_command of the settings file", "exit status 3"},
+		"key_command = 'echo'\n":                      {"the command echo printed no API key"},
+		"key_command = ['printf', 'sk_live_x\\nx']\n": {"must print the API key"},
 	} {
 		path, getenv := withSettings(t, content)
 		_, err := Read(getenv)

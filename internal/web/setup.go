@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -113,40 +112,31 @@ func (s *Site) setupPage(v *request) error {
 	return v.show("setup.html", "Set up", setupView{Setup: s.Setup, Given: s.Setup.Service})
 }
 
-// serviceAddress completes an address as people copy it. Its version is part of it.
-func serviceAddress(text string) string {
-	text = strings.TrimRight(strings.TrimSpace(text), "/")
-	if text != "" && !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	if u, err := url.Parse(text); err == nil && u.Host != "" && u.Path == "" {
-		text += "/v1"
-	}
-	return text
-}
-
 // checkService asks the filing service whose the key is, and shows what that means.
 func (s *Site) checkService(v *request) error {
 	if s.Setup == nil || s.Setup.Sample {
 		return errNoSetup
 	}
 	form := v.r.PostForm
-	given := FilingService{Address: serviceAddress(form.Get("address")), Key: strings.TrimSpace(form.Get("key"))}
+	given := FilingService{
+		Address: filingapi.CompleteAddress(form.Get("address")),
+		Key:     strings.TrimSpace(form.Get("key")),
+	}
 	if s.Setup.Address != "" {
 		given.Address = s.Setup.Address
 	}
 	view := setupView{Setup: s.Setup, Given: given.Address}
 	account, err := s.Setup.Check(v.ctx(), given)
 	if err != nil {
-		view.Problem = setupProblem(err)
+		view.Problem = SetupProblem(err)
 		return v.showStatus(http.StatusUnprocessableEntity, "setup.html", "Set up", view)
 	}
 	view.Account, view.Checked = account, s.checked.add(v.session.Account.ID, given)
 	return v.show("setup.html", "Set up", view)
 }
 
-// setupProblem says what is wrong with an address or a key.
-func setupProblem(err error) string {
+// SetupProblem says what is wrong with an address or a key.
+func SetupProblem(err error) string {
 	switch _, unanswered := errors.AsType[*filingapi.Error](err); {
 	case errors.Is(err, filingapi.ErrKeyRefused):
 		return "The filing service rejects this API key. Copy the whole key again, or ask for a new one."

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/secret"
+	"github.com/bulkfiling/bulkfiling/internal/web"
+)
+
+// serviceSetup are the flags of setup.
+type serviceSetup struct {
+	*app
+	address    string
+	keyFile    string
+	keyCommand string
+	stdin      bool
+	check      bool
+	offline    bool
+	output     outputFlags
+}
+
+func (a *app) setupCommand() *cobra.Command {
+	s := serviceSetup{app: a}
+	c := &cobra.Command{
+		Use:   "setup",
+		Short: "Set up the filing service: its address and the API key",
+		Long: `setup asks for the address of the filing service and for the API key, which it does not
+show. It asks the filing service whose key it is, shows the organization and whether orders
+are real, and writes the settings file, which only you can read. Every command and the
+page read that file; variables of the environment win over it.
+
+Without a terminal, the address comes from --address, FILING_BASE_URL, or the settings
+file, and the key from --stdin, --key-file, --key-command, FILING_API_KEY, or
+FILING_API_KEY_FILE. With --key-file and --key-command, the settings file has the name
+of the file or the command instead of the key. A live key needs --live.
+
+The command runs without a shell: it is split at spaces, words can have quotation marks,
+and it must print the key on one line within two minutes.
+
+--check changes nothing. It lists every setting that is in force and its source, never
+a secret, and asks the filing service whose key it is.`,
+		Example: `  importer setup
+  importer setup --check
+  importer setup --address api.example.com --key-command "op read op://Private/Filing/key"
+  importer setup --address api.example.com --stdin < key.txt`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if s.check {
+				return s.show(c.Context())
+			}
+			return s.run(c.Context())
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&s.address, "address", "", "the address of the filing service")
+	f.StringVar(&s.keyFile, "key-file", "", "a file with the API key, read at each start")
+	f.StringVar(&s.keyCommand, "key-command", "", "a command that prints the API key, run at each start")
+	f.BoolVar(&s.stdin, "stdin", false, "read the API key from stdin")
+	f.BoolVar(&s.check, "check", false, "show the settings in force and their sources; change nothing")
+	f.BoolVar(&s.offline, "offline", false, "with --check: do not ask the filing service")
+	f.BoolVar(&s.output.json, "json", false, "print JSON lines")
+	f.BoolVarP(&s.output.yes, "yes", "y", false, "do not ask before another filing service is replaced")
+	c.MarkFlagsMutuallyExclusive("key-file", "key-command", "stdin")
+	for _, entered := range []string{"address", "key-file", "key-command", "stdin", "yes"} {
+		c.MarkFlagsMutuallyExclusive("check", entered)
+	}
+	return c
+}
+
+// run sets up the filing service.
+func (s *serviceSetup) run(ctx context.Context) error {
+	path := config.SettingsPath(s.getenv)
+	if path == "" {
+		return errors.New("there is no home folder for the settings file: set HOME, or set FILING_BASE_URL and " +
+			"FILING_API_KEY instead")
+	}
+	saved, err := config.SavedService(s.getenv)
+	if err != nil {
+		return err
+	}
+	service, err := s.enter(ctx, saved)
+	if err != nil {
+		return err
+	}
+	if err := service.ReadKey(); err != nil {
+		return err
+	}
+	service.Live = service.IsLive()
+	env, err := config.ReadFor(s.getenv, service)
+	if err != nil {
+		return err
+	}
+	env.Ledger = s.ledger
+	found, err := s.ask(ctx, env)
+	if err != nil {
+		return err
+	}
+	s.say("The filing service accepts the key: %s.", found)
+	if err := s.confirmService(ctx, saved, service); err != nil {
+		return err
+	}
+	// Choosing the ledger finds what a person has to decide before anything is stored.
+	asking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	chosen, err := s.chooseLedger(asking, &env)
+	if err != nil {
+		return fmt.Errorf("%w. Nothing was saved", err)
+	}
+	if err := config.SaveService(path, service); err != nil {
+		return err
+	}
+	if s.output.json {
+		return json.NewEncoder(s.out).Encode(setupLine{Settings: path, checkedAccount: found, Ledger: chosen.Name})
+	}
+	fmt.Fprintf(s.out, "Saved in %s.\n", path)
+	s.sayOverridden(service)
+	s.say("Next: importer check FILE, or importer serve for the page.")
+	return nil
+}
+
+// setupLine is the last JSON line of setup.
+type setupLine struct {
+	Settings string `json:"settings"`
+	checkedAccount
+	Ledger string `json:"ledger"`
+}
+
+// checkedAccount is what the filing service says of a key.
+type checkedAccount struct {
+	Address      string `json:"address"`
+	Organization string `json:"organization"` // "" if the service does not report it
+	Mode         string `json:"mode"`
+}
+
+func (c checkedAccount) String() string {
+	meaning := "test: orders are not real"
+	if c.Mode == "live" {
+		meaning = "live: orders are real filings and cost real money"
+	}
+	return cmp.Or(legible(c.Organization), "its organization is not reported") + " (" + meaning + ")"
+}
+
+// ask asks the filing service whose the key is.
+func (s *serviceSetup) ask(ctx context.Context, env config.Environment) (checkedAccount, error) {
+	asking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	o, err := env.CheckService(asking)
+	if ctx.Err() != nil {
+		return checkedAccount{}, ctx.Err()
+	}
+	if err != nil {
+		return checkedAccount{}, errors.New(strings.TrimSuffix(web.SetupProblem(err), "."))
+	}
+	return checkedAccount{Address: env.BaseURL, Organization: o.Label(), Mode: env.Mode()}, nil
+}
+
+// enter collects the address and where the key comes from: flags first, then the
+// environment, then the person at the terminal.
+func (s *serviceSetup) enter(ctx context.Context, saved config.Service) (config.Service, error) {
+	env := func(name string) string { return strings.TrimSpace(s.getenv(name)) }
+	service := config.Service{BaseURL: cmp.Or(s.address, env("FILING_BASE_URL")), KeyFile: s.keyFile}
+	var err error
+	switch {
+	case s.keyFile != "":
+	case s.keyCommand != "":
+		if err = service.SetKeyCommand(s.keyCommand); err != nil {
+			return service, usage("--key-command %w", err)
+		}
+	case s.stdin:
+		service.Key, err = s.readKey(ctx)
+	case env("FILING_API_KEY") != "":
+		service.Key = secret.New(env("FILING_API_KEY"))
+	default:
+		service.KeyFile = env("FILING_API_KEY_FILE")
+	}
+	if err != nil {
+		return service, err
+	}
+	if !s.terminal(s.in) {
+		service.BaseURL = filingapi.CompleteAddress(cmp.Or(service.BaseURL, saved.BaseURL))
+		switch {
+		case service.BaseURL == "":
+			return service, errors.New(
+				"there is no address of the filing service, and stdin is not a terminal to ask at: " +
+					"use --address, or set FILING_BASE_URL")
+		case !service.HasKey():
+			return service, errors.New("there is no API key, and stdin is not a terminal to ask at: use --stdin, " +
+				"--key-file FILE, or --key-command COMMAND, or set FILING_API_KEY")
+		}
+		return service, nil
+	}
+	return s.enterAtTerminal(ctx, service, saved)
+}
+
+// enterAtTerminal asks for what is missing. A saved key is for its own address: it
+// can be kept only with that.
+func (s *serviceSetup) enterAtTerminal(ctx context.Context, service, saved config.Service) (config.Service, error) {
+	if service.BaseURL == "" {
+		question := "Address of the filing service: "
+		if saved.BaseURL != "" {
+			question = fmt.Sprintf("Address of the filing service [%s]: ", saved.BaseURL)
+		}
+		typed, err := s.askLines(ctx, typedLine{ask: question})
+		if err != nil {
+			return service, err
+		}
+		service.BaseURL = cmp.Or(strings.TrimSpace(typed[0]), saved.BaseURL)
+	}
+	if service.BaseURL = filingapi.CompleteAddress(service.BaseURL); service.BaseURL == "" {
+		return service, errors.New("no address was entered; nothing was saved")
+	}
+	if service.HasKey() {
+		return service, nil
+	}
+	keep := saved.HasKey() && saved.BaseURL == service.BaseURL
+	question := "API key (hidden): "
+	if keep {
+		question = "API key (hidden; Enter keeps the saved key): "
+	}
+	typed, err := s.askLines(ctx, typedLine{ask: question, hidden: true})
+	if err != nil {
+		return service, err
+	}
+	key := strings.TrimSpace(typed[0])
+	switch {
+	case key == "" && keep:
+		service.Key, service.KeyFile, service.KeyCommand = saved.Key, saved.KeyFile, saved.KeyCommand
+	case key == "":
+		return service, errors.New("no API key was entered; nothing was saved")
+	default:
+		service.Key = secret.New(key)
+	}
+	return service, nil
+}
+
+// readKey reads the API key, the only line of stdin.
+func (s *serviceSetup) readKey(ctx context.Context) (secret.Value, error) {
+	const longest = 4096
+	content, err := readTyped(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(s.in, longest+1)) })
+	key := strings.TrimSpace(string(content))
+	switch {
+	case err != nil:
+		return secret.Value{}, fmt.Errorf("read the API key: %w", err)
+	case key == "" || len(content) > longest || strings.ContainsAny(key, "\r\n"):
+		return secret.Value{}, errors.New("read the API key: stdin must have the key on one line, and nothing else")
+	}
+	return secret.New(key), nil
+}
+
+// confirmService asks before real money can be spent, and before another filing
+// service is replaced.
+func (s *serviceSetup) confirmService(ctx context.Context, saved, service config.Service) error {
+	const unchanged = "Nothing was saved."
+	if service.Live && !s.live {
+		if !s.terminal(s.in) {
+			return errors.New("this is a live key: orders are real filings and cost real money. Nothing was saved. " +
+				"Add --live to allow it")
+		}
+		return s.confirm(ctx, "Allow real orders with this live key?", unchanged)
+	}
+	if saved.BaseURL == "" || saved.BaseURL == service.BaseURL || s.output.yes {
+		return nil
+	}
+	if !s.terminal(s.in) {
+		return fmt.Errorf(
+			"the settings file has another filing service, %s. Nothing was saved. Add --yes to replace it",
+			saved.BaseURL)
+	}
+	return s.confirm(ctx, "Replace the filing service "+saved.BaseURL+"?", unchanged)
+}
+
+// sayOverridden warns about variables that win over what was saved.
+func (s *serviceSetup) sayOverridden(service config.Service) {
+	env := func(name string) string { return strings.TrimSpace(s.getenv(name)) }
+	var names []string
+	if address := env("FILING_BASE_URL"); address != "" && address != service.BaseURL {
+		names = append(names, "FILING_BASE_URL")
+	}
+	if key := env("FILING_API_KEY"); key != "" && key != service.Key.Reveal() {
+		names = append(names, "FILING_API_KEY")
+	}
+	if file := env("FILING_API_KEY_FILE"); file != "" && env("FILING_API_KEY") == "" &&
+		!sameFile(file, service.KeyFile) {
+		names = append(names, "FILING_API_KEY_FILE")
+	}
+	if len(names) > 0 {
+		s.say("WARNING: %s of the environment has another value, which wins over the settings file.",
+			strings.Join(names, " and "))
+	}
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}

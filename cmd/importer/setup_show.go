@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/bulkfiling/bulkfiling/internal/config"
+)
+
+// settingsReport is the last JSON line of setup --check.
+type settingsReport struct {
+	Settings string `json:"settings"` // the settings file
+	Exists   bool   `json:"exists"`
+	checkedAccount
+	Problem string `json:"problem,omitempty"`
+}
+
+// show lists the settings in force and their sources, and asks the filing service
+// whose key it is. A wrong setting does not keep it from listing them.
+func (s *serviceSetup) show(ctx context.Context) error {
+	values, err := config.Describe(s.getenv, s.live)
+	if err != nil {
+		return err
+	}
+	if err := settingsList.print(s.app, values, s.output.json); err != nil {
+		return err
+	}
+	report := settingsReport{Settings: config.SettingsPath(s.getenv)}
+	if info, err := os.Stat(report.Settings); err == nil {
+		report.Exists = true
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			s.say("WARNING: others can read the settings file: chmod 600 %s", report.Settings)
+		}
+	}
+	report.checkedAccount, err = s.showService(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		report.Problem = err.Error()
+	}
+	if s.output.json {
+		return errors.Join(json.NewEncoder(s.out).Encode(report), err)
+	}
+	file := cmp.Or(report.Settings, "none: there is no home folder")
+	if report.Settings != "" && !report.Exists {
+		file += " (does not exist)"
+	}
+	fmt.Fprintf(s.out, "\nSettings file:   %s\n", file)
+	if err == nil && !s.offline {
+		fmt.Fprintf(s.out, "Filing service:  accepts the key: %s\n", report.checkedAccount)
+	}
+	return err
+}
+
+// showService reads the settings as every command does, and asks the filing service.
+func (s *serviceSetup) showService(ctx context.Context) (checkedAccount, error) {
+	if s.offline {
+		// The key is not read: a command may ask its person for it.
+		_, err := config.ReadFor(s.getenv, config.Service{})
+		return checkedAccount{}, err
+	}
+	env, err := s.environment()
+	if err != nil {
+		return checkedAccount{}, err
+	}
+	if env.BaseURL == "" || !env.HasKey() {
+		return checkedAccount{}, errors.New("the filing service is not set up: run importer setup")
+	}
+	return s.ask(ctx, env)
+}
+
+var settingsList = list[config.InForce]{
+	columns: "SETTING\tVALUE\tSOURCE",
+	cells: func(v config.InForce) []any {
+		value, source := v.Value, v.From
+		switch {
+		case !v.Set:
+			value = "-"
+			source = "not set"
+		case v.Secret:
+			value = "set"
+		}
+		if v.Note != "" {
+			source += "; " + v.Note
+		}
+		return []any{v.Name, legible(value), legible(source)}
+	},
+	line: func(v config.InForce) any { return v },
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/secret"
+)
+
+// Service is a filing service and the key for it. The settings file has the key
+// itself, or the file or the command that it comes from.
+type Service struct {
+	BaseURL    string
+	Key        secret.Value
+	KeyFile    string
+	KeyCommand []string // its words
+	Live       bool     // the key may be live
+}
+
+// String names the address and not the key.
+func (s Service) String() string { return "filing service at " + s.BaseURL }
+
+// GoString keeps the key out of %#v.
+func (s Service) GoString() string { return s.String() }
+
+// ReadKey reads the key from its file or its command. The path of the file becomes
+// absolute: commands run in any folder.
+func (s *Service) ReadKey() error {
+	switch {
+	case s.KeyFile != "":
+		path, err := filepath.Abs(s.KeyFile)
+		if err != nil {
+			return fmt.Errorf("find the key file: %w", err)
+		}
+		s.KeyFile = path
+		s.Key, err = readSecretFile("the key file", path)
+		return err
+	case len(s.KeyCommand) > 0:
+		key, err := runKeyCommand(s.KeyCommand)
+		s.Key = secret.New(key)
+		return err
+	}
+	return nil
+}
+
+// IsLive reports whether the key buys real filings.
+func (s Service) IsLive() bool { return strings.HasPrefix(s.Key.Reveal(), "sk_live_") }
+
+// With returns the environment with another filing service.
+func (e Environment) With(s Service) Environment {
+	e.BaseURL, e.key, e.Live = s.BaseURL, s.Key, s.Live
+	e.organization, e.binding = nil, new(binding)
+	return e
+}
+
+// CheckService asks the filing service whose the key is. A service that does not
+// report the organization has to answer something else with this key: a wrong path
+// has no organization either.
+func (e Environment) CheckService(ctx context.Context) (ledger.Organization, error) {
+	client, err := e.Client()
+	if err != nil {
+		return ledger.Organization{}, err
+	}
+	defer client.Close()
+	o, err := FindOrganization(ctx, client)
+	if err != nil || o.Name != "" || o.Known() {
+		return o, err
+	}
+	if _, err = client.Prices(ctx); errors.Is(err, filingapi.ErrNotFound) {
+		err = fmt.Errorf("%s is not the address of a filing service: %w", e.BaseURL, err)
+	}
+	return o, err
+}
+
+// SavedService is the filing service of the settings file. It reads no key that is
+// elsewhere.
+func SavedService(getenv func(string) string) (Service, error) {
+	settings, err := loadSettings(SettingsPath(getenv))
+	if err != nil {
+		return Service{}, err
+	}
+	v := settings.values
+	return Service{
+		BaseURL:    v["FILING_BASE_URL"],
+		Key:        secret.New(v["FILING_API_KEY"]),
+		KeyFile:    v["FILING_API_KEY_FILE"],
+		KeyCommand: settings.key,
+		Live:       v["FILING_LIVE"] == "1",
+	}, nil
+}
+
+// SetKeyCommand sets the command that prints the key.
+func (s *Service) SetKeyCommand(text string) (err error) {
+	s.KeyCommand, err = splitCommand(text)
+	return err
+}
+
+// HasKey reports whether there is a key, a file, or a command.
+func (s Service) HasKey() bool { return !s.Key.IsEmpty() || s.KeyFile != "" || len(s.KeyCommand) > 0 }
+
+// ReadFor reads the environment for another filing service than that of the
+// variables and the settings file, which can be wrong.
+func ReadFor(getenv func(string) string, s Service) (Environment, error) {
+	settings, err := loadSettings(SettingsPath(getenv))
+	if err != nil {
+		return Environment{}, err
+	}
+	own := []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_LIVE"}
+	for _, name := range own {
+		delete(settings.values, name)
+	}
+	settings.key = nil
+	layers := layers{settings: settings, getenv: func(name string) string {
+		if slices.Contains(own, name) {
+			return ""
+		}
+		return getenv(name)
+	}}
+	e, err := layers.read()
+	return e.With(s), layers.explain(err)
+}
