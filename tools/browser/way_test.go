@@ -354,9 +354,10 @@ const missing = 1000_00
 func (w *way) approveTwice() {
 	h, p := w.house, w.paula
 	h.importer("webhooks", "create", "--url", "http://"+h.at+"/webhooks/filing", "--yes", "--hide-secret")
-	h.control("fault", "reset:after", "--company", company("a", 1), "--times", "1")
-	h.control("fault", "reset", "--company", company("a", 2), "--times", "1")
-	h.control("fault", "slow-body", "--for", "4s") // until watch has seen what it is to see
+	h.control("fault", "reset:after", "--company", company("a", 20), "--times", "1")
+	h.control("fault", "reset", "--company", company("a", 21), "--times", "1")
+	// Long enough for watch, on a slow machine too.
+	h.control("fault", "slow-body", "--endpoint", "POST /orders", "--for", "4s", "--times", "36")
 	p.open("/")
 	p.follow("annual-reports-2026.csv")
 	p.prepared()
@@ -474,7 +475,6 @@ func (w *way) watch() {
 	for _, one := range []*person{w.paula, w.vera, w.otto} {
 		one.expects("")
 	}
-	w.house.control("fault", "--clear")
 	w.vera.open(w.batch)
 	if now := w.vera.answered(); now < n {
 		w.Errorf("past the bad line %d are answered, over it %d", now, n)
@@ -507,16 +507,16 @@ func (w *way) resolve() {
 	p := w.dana
 	p.open("/uncertain")
 	p.picture("uncertain", 1280, 900)
-	made := w.house.orders(company("a", 1))
-	if len(made) != 1 || len(w.house.orders(company("a", 2))) != 0 {
+	made := w.house.orders(company("a", 20))
+	if len(made) != 1 || len(w.house.orders(company("a", 21))) != 0 {
 		w.Fatalf("the sandbox was to make one of two orders: %v", made)
 	}
-	row := w.doubt(company("a", 1))
+	row := w.doubt(company("a", 20))
 	p.press(row + ` details.confirm:nth-of-type(1) summary`)
 	p.write(row+` [name="order-0"]`, made[0])
 	p.follow(row + ` details[open] button.primary`)
 	p.reads("1 row was sent")
-	row = w.doubt(company("a", 2))
+	row = w.doubt(company("a", 21))
 	p.press(row + ` details.confirm:nth-of-type(2) summary`)
 	if eval[bool](p, `document.querySelector("`+row+` details[open] [name=anyway]") !== null`) {
 		p.tick(row+` details[open] [name=anyway]`, true)
