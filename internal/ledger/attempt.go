@@ -35,9 +35,9 @@ func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
 func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Attempt, error) {
 	all := make(map[int64][]Attempt, len(rows))
 	for some := range slices.Chunk(rows, pageSize) {
-		in, args := list(some)
+		in, args := among(l.dialect, some)
 		found, err := l.read.QueryContext(ctx,
-			`SELECT row, `+attemptColumns+` FROM attempts WHERE row IN (`+in+`) ORDER BY row, try`,
+			`SELECT row, `+attemptColumns+` FROM attempts WHERE row `+in+` ORDER BY row, try`,
 			args...)
 		err = each(found, err, func(scan func(...any) error) error {
 			var row int64

@@ -42,12 +42,12 @@ func newFact(table, ref string, record any, at int64) (*fact, error) {
 
 // Find recalls the companies that were looked up before, by reference.
 func (l Companies) Find(ctx context.Context, refs []string) (map[string]filing.Company, error) {
-	return recall[filing.Company](ctx, l.read, "companies", refs)
+	return recall[filing.Company](ctx, l.dialect, l.read, "companies", refs)
 }
 
 // FindUsers recalls the users that were looked up before, by reference.
 func (l Companies) FindUsers(ctx context.Context, refs []string) (map[string]filing.User, error) {
-	return recall[filing.User](ctx, l.read, "users", refs)
+	return recall[filing.User](ctx, l.dialect, l.read, "users", refs)
 }
 
 // CompanyNames finds the legal names of rows' companies, by row id: as the sheet
@@ -75,11 +75,11 @@ func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string
 	return names, nil
 }
 
-func recall[T any](ctx context.Context, q querier, table string, refs []string) (map[string]T, error) {
+func recall[T any](ctx context.Context, d dialect, q querier, table string, refs []string) (map[string]T, error) {
 	known := make(map[string]T, len(refs))
 	for some := range slices.Chunk(refs, pageSize) { // a statement takes so many arguments only
-		in, args := list(some)
-		rows, err := q.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref IN (`+in+`)`, args...)
+		in, args := among(d, some)
+		rows, err := q.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref `+in, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var ref, record string
 			if err := scan(&ref, &record); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -94,8 +95,12 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 }
 
 func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	places, args := list(c.fields().appendValues(nil))
-	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = (`+places+`) WHERE id = 1`, args...)
+	args := c.fields().appendValues(nil)
+	places := make([]string, len(args))
+	for i := range args {
+		places[i] = fmt.Sprintf("$%d", i+1)
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = (`+strings.Join(places, ", ")+`) WHERE id = 1`, args...)
 	if err != nil {
 		return fmt.Errorf("write the ledger's control row: %w", err)
 	}

@@ -63,8 +63,9 @@ func (d dialect) expand(query string, r record, before int) string {
 // second use: the first is within a transaction, which has the only connection.
 type statements struct {
 	mu     sync.Mutex
-	ready  map[string]*sql.Stmt
+	ready  map[string]*sql.Stmt // of the writing connection
 	wanted []string
+	reads  map[string]*sql.Stmt // of the reading connections
 }
 
 // use returns the statement for a transaction.
@@ -79,6 +80,41 @@ func (s *statements) use(ctx context.Context, tx *sql.Tx, query string) (*sql.St
 		return tx.StmtContext(ctx, stmt), nil
 	}
 	return tx.PrepareContext(ctx, query)
+}
+
+// reading returns the statement for a query outside a transaction.
+func (s *statements) reading(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	stmt, ok := s.reads[query]
+	s.mu.Unlock()
+	if ok {
+		return stmt, nil
+	}
+	stmt, err := db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first, ok := s.reads[query]; ok {
+		_ = stmt.Close()
+		return first, nil
+	}
+	s.reads[query] = stmt
+	return stmt, nil
+}
+
+// readPrepared reads with a query whose text is one of few: SQLite parses it once for
+// each connection. PostgreSQL's driver does that for all.
+func (db *database) readPrepared(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if db.dialect.together {
+		return db.read.QueryContext(ctx, query, args...)
+	}
+	stmt, err := db.statements.reading(ctx, db.read, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
 }
 
 // forget drops the statements of connections that are closed.

@@ -174,9 +174,9 @@ func (l Entries) SumLines(ctx context.Context, q LineQuery) (LineSums, error) {
 func (l Entries) ListOfRows(ctx context.Context, ids []int64) (map[int64][]Entry, error) {
 	all := make(map[int64][]Entry, len(ids))
 	for some := range slices.Chunk(ids, pageSize) {
-		in, args := list(some)
+		in, args := among(l.dialect, some)
 		rows, err := l.read.QueryContext(ctx,
-			`SELECT id, at, kind, amount, row, note FROM entries WHERE row IN (`+in+`) ORDER BY id`, args...)
+			`SELECT id, at, kind, amount, row, note FROM entries WHERE row `+in+` ORDER BY id`, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var e Entry
 			var at int64

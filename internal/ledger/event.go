@@ -199,9 +199,9 @@ func (l Events) List(ctx context.Context, state EventState, limit int) ([]Event,
 func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, error) {
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
-		in, args := list(some)
+		in, args := among(l.dialect, some)
 		found, err := readEvents(ctx, l.read, bodiless,
-			`e.order_id IN (`+in+`) AND e.state = 'unknown' ORDER BY e.seq DESC`, args)
+			`e.order_id `+in+` AND e.state = 'unknown' ORDER BY e.seq DESC`, args)
 		if err != nil {
 			return nil, err
 		}

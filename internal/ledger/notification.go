@@ -315,11 +315,11 @@ func scanNotification(scan func(...any) error) (Notification, error) {
 // does then. It reports false where nothing is due.
 func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 	lease time.Duration) (n Notification, ok bool, err error) {
-	in, args := list(kinds, toMillis(l.now()))
+	in, args := among(l.dialect, kinds, toMillis(l.now()))
 	for len(kinds) > 0 {
 		n, err = scanNotification(l.read.QueryRowContext(ctx,
-			`SELECT `+notificationColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind IN (`+in+
-				`) ORDER BY due, id LIMIT 1`, args...).Scan)
+			`SELECT `+notificationColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind `+in+
+				` ORDER BY due, id LIMIT 1`, args...).Scan)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return Notification{}, false, nil

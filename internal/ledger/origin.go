@@ -81,8 +81,8 @@ func OriginOf(properties [][]string) *Origin {
 func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]bool, error) {
 	known := make(map[string]bool)
 	for some := range slices.Chunk(orders, pageSize) {
-		in, args := list(some)
-		rows, err := l.read.QueryContext(ctx, `SELECT order_id FROM items WHERE order_id IN (`+in+`)`, args...)
+		in, args := among(l.dialect, some)
+		rows, err := l.read.QueryContext(ctx, `SELECT order_id FROM items WHERE order_id `+in, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)

@@ -124,11 +124,11 @@ func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (m
 		found[filing.Key(ref)] = NamedCompany{Company: c, Formed: true}
 	}
 	for some := range slices.Chunk(formations, pageSize) {
-		in, args := list(some)
+		in, args := among(l.dialect, some)
 		rows, err := l.read.QueryContext(ctx,
 			`SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request
 				FROM purchases p JOIN rows r ON r.id = p.row
-				WHERE p.key IN (`+in+`)`, args...)
+				WHERE p.key `+in, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var key, company, request string
 			var n NamedCompany

@@ -51,7 +51,7 @@ func scanRow(scan func(...any) error) (Row, error) {
 // rows streams rows without their items.
 func (db *database) rows(ctx context.Context, where string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		found, err := db.read.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows r WHERE `+where, args...)
+		found, err := db.readPrepared(ctx, `SELECT `+rowColumns+` FROM rows r WHERE `+where, args...)
 		if err != nil {
 			yield(Row{}, fmt.Errorf("read rows: %w", err))
 			return
@@ -125,12 +125,12 @@ func (db *database) page(ctx context.Context, where string, args ...any) ([]Row,
 	for i, r := range page {
 		ids[i] = r.ID
 	}
-	in, refs := list(ids)
-	items, err := db.read.QueryContext(ctx,
+	in, refs := among(db.dialect, ids)
+	items, err := db.readPrepared(ctx,
 		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost,
 				certainty, exception, exception_note
 			FROM items
-			WHERE row IN (`+in+`) ORDER BY id`, refs...)
+			WHERE row `+in+` ORDER BY id`, refs...)
 	if err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
 	}
@@ -168,8 +168,8 @@ func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
 func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, error) {
 	rows := make(map[int64]Row, len(ids))
 	for some := range slices.Chunk(ids, pageSize) {
-		in, args := list(some)
-		page, err := l.page(ctx, `r.id IN (`+in+`)`, args...)
+		in, args := among(l.dialect, some)
+		page, err := l.page(ctx, `r.id `+in, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -189,16 +189,16 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	in, args := list(ids, toMillis(l.now()))
+	in, args := among(l.dialect, ids, toMillis(l.now()))
 	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+
-		` AND r.id IN (`+in+`)) ORDER BY r.priority, r.id`, args...)
+		` AND r.id `+in+`) ORDER BY r.priority, r.id`, args...)
 }
 
 // Sendable lists the ids of rows that may be sent now: some of every batch, so
 // that a small one is not stuck behind a large one, and not more than limit.
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
-	rows, err := l.read.QueryContext(ctx,
+	rows, err := l.readPrepared(ctx,
 		`SELECT b.id FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
 			AND ($1 = '' OR b.id = $1)
@@ -212,7 +212,7 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	for _, batch := range batches {
 		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
 		// them all rather than take the first of their index.
-		rows, err := l.read.QueryContext(ctx,
+		rows, err := l.readPrepared(ctx,
 			`SELECT r.id FROM rows r
 				WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1
 				ORDER BY r.priority, r.id LIMIT $3`,

@@ -389,12 +389,12 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 	}
 	held := make(map[filing.Key]PriorPurchase)
 	if len(keys) > 0 {
-		in, args := list(keys)
+		in, args := among(l.dialect, keys)
 		rows, err := l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, o.number, p.bought,
 				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product
 				AND lower(i.filing_status) IN ('canceled', 'cancelled'))
 			FROM purchases p JOIN rows o ON o.id = p.row
-			WHERE p.key IN (`+in+`)`, args...)
+			WHERE p.key `+in, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var key filing.Key
 			var h PriorPurchase

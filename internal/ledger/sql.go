@@ -3,9 +3,10 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
-	"strings"
 )
 
 func affected(done sql.Result, err error) (int, error) {
@@ -68,17 +69,32 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// list writes the placeholders of an IN and its arguments, numbered from
-// beyond the arguments that come before.
-func list[T any](values []T, before ...any) (string, []any) {
-	var b strings.Builder
-	args := slices.Clone(before)
-	for i, v := range values {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		args = append(args, v)
-		fmt.Fprintf(&b, "$%d", len(args))
+// among writes the condition that a column has one of some values, and its arguments
+// after those that come before. The values are one argument, so that the text of the
+// query is the same for any number of them and is parsed once.
+func among[T ~int64 | ~string](d dialect, values []T, before ...any) (string, []any) {
+	if d.together {
+		return fmt.Sprintf("= ANY($%d)", len(before)+1), append(slices.Clone(before), plain(values))
 	}
-	return b.String(), args
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // numbers and texts can always be written
+	}
+	return fmt.Sprintf("IN (SELECT value FROM json_each($%d))", len(before)+1), append(slices.Clone(before), string(text))
+}
+
+// plain are values in a type that the database's driver knows.
+func plain[T ~int64 | ~string](values []T) any {
+	if reflect.TypeFor[T]().Kind() == reflect.Int64 {
+		numbers := make([]int64, len(values))
+		for i, v := range values {
+			numbers[i] = reflect.ValueOf(v).Int()
+		}
+		return numbers
+	}
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = reflect.ValueOf(v).String()
+	}
+	return texts
 }

@@ -147,8 +147,8 @@ func (db *database) subscriptionsOf(ctx context.Context, claims []Claim) (map[st
 	if len(covers) == 0 {
 		return nil, nil
 	}
-	in, args := list(covers)
-	return db.subscriptions(ctx, `p.cover IN (`+in+`)`, args...)
+	in, args := among(db.dialect, covers)
+	return db.subscriptions(ctx, `p.cover `+in, args...)
 }
 
 // Lapsed finds, for claims that no other purchase and no subscription keeps from
@@ -252,8 +252,8 @@ func (db *database) covered(ctx context.Context, where string, args ...any) ([]C
 	}
 	subscribed := make(map[string][]Subscription)
 	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(covers))), pageSize) {
-		in, args := list(some)
-		more, err := db.subscriptions(ctx, `p.cover IN (`+in+`)`, args...)
+		in, args := among(db.dialect, some)
+		more, err := db.subscriptions(ctx, `p.cover `+in, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -291,8 +291,8 @@ func (db *database) coverPage(ctx context.Context, page []Row) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	in, args := list(ids)
-	covered, err := db.covered(ctx, ` AND r.id IN (`+in+`)`, args...)
+	in, args := among(db.dialect, ids)
+	covered, err := db.covered(ctx, ` AND r.id `+in, args...)
 	if err != nil {
 		return err
 	}
