@@ -196,7 +196,7 @@ func costRun(b *testing.B, binary string, rows int) consumed {
 	c := exec.Command(binary, "run", file, "--yes")
 	c.Env = []string{"HOME=" + dir, "FILING_DATA_DIR=" + filepath.Join(dir, "data"), "FILING_BASE_URL=" + url,
 		"FILING_API_KEY=sk_test_bench", "WORKER_CONCURRENCY=" + strconv.Itoa(costFlying),
-		"PROFILE=" + os.Getenv("PROFILE")}
+		"PROFILE=" + os.Getenv("PROFILE"), "GOGC=" + os.Getenv("COST_GOGC")}
 	u := measure(b, c)
 	if s, err := os.Stat(filepath.Join(dir, "reports.results.csv")); err != nil || s.Size() < int64(sheet.Len()) {
 		if s, err := os.Stat(filepath.Join(dir, "reports.results.xlsx")); err != nil || s.Size() == 0 {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bulkfiling/bulkfiling/internal/config"
 )
 
 // The exit codes. They are a promise to scripts.
@@ -52,6 +54,7 @@ var errInterrupted = errors.New("interrupted; everything is recorded. Run the sa
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	config.SpendMemory()
 	// The first Ctrl-C stops gracefully. A second one ends the process immediately,
 	// which is safe, too.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -68,6 +68,7 @@ func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
 
 // run places orders until ctx ends, and then drains.
 func (w *worker) run(ctx context.Context) (err error) {
+	config.SpendMemory()
 	config.LimitMemory(w.log)
 	sheet.LimitReaders(2, 8)
 	client, err := w.env.Client()

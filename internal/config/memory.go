@@ -3,6 +3,7 @@ package config
 import (
 	"log/slog"
 	"os"
+	"runtime/debug"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -11,6 +12,25 @@ import (
 // garbage collector works harder. The rest is for stacks and for memory that is
 // freed late.
 const memoryShare = 0.85
+
+// Of a process: garbage of up to four times what is in use is collected together,
+// which costs a tenth less processor time for each order, up to the memory that a
+// machine can always spare.
+const (
+	garbagePercent = 400
+	spareMemory    = 400 << 20
+)
+
+// SpendMemory lets a process spend memory to save processor time. GOGC and GOMEMLIMIT
+// win.
+func SpendMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(spareMemory)
+	}
+}
 
 // LimitMemory keeps a server below the memory of its container, or of its machine
 // without one. GOMEMLIMIT wins. The limit is soft; package sheet bounds the memory

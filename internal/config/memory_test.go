@@ -25,3 +25,26 @@ func TestLimitMemory(t *testing.T) {
 		t.Errorf("no limit is set: %d", got)
 	}
 }
+
+func TestSpendMemory(t *testing.T) {
+	was, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(math.MaxInt64)
+	defer func() {
+		debug.SetGCPercent(was)
+		debug.SetMemoryLimit(limit)
+	}()
+	t.Setenv("GOGC", "50")
+	t.Setenv("GOMEMLIMIT", "300MiB")
+	SpendMemory()
+	if got, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1); got != 100 || limit != math.MaxInt64 {
+		t.Errorf("the environment does not win: %d, %d", got, limit)
+	}
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		if err := os.Unsetenv(name); err != nil { // Setenv puts back what was there
+			t.Fatal(err)
+		}
+	}
+	SpendMemory()
+	if got, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1); got != garbagePercent || limit != spareMemory {
+		t.Errorf("garbage is collected at %d %%, memory is limited to %d", got, limit)
+	}
+}
