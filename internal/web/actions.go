@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -29,9 +31,11 @@ type actionFacts struct {
 	at      map[string]ledger.BatchAttention
 	batches []ledger.Batch // the open ones of which something waits, and those that wait for approval
 	fleet   fleetFacts
-	rows    int        // ready, in open batches; counted only where funds are short
+	rows    int        // ready, in open batches; counted only where funds are short or no one sends them
 	queued  money.Cost // what they cost
 	short   int        // rows that wait for funds
+	faults  []schedule.Problem
+	due     schedule.Uncovered
 }
 
 // The facts are kept for a few seconds where they take long to load: every page
@@ -66,10 +70,21 @@ func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
 	if f.fleet, err = s.loadFleet(ctx); err != nil {
 		return f, err
 	}
-	if f.short > 0 || f.fleet.halted.Reason == filing.HaltFunds {
-		f.rows, f.queued, err = s.Ledger.Backlog(ctx)
+	if f.short > 0 || f.fleet.halted.Reason == filing.HaltFunds || !f.fleet.sends() {
+		if f.rows, f.queued, err = s.Ledger.Backlog(ctx); err != nil {
+			return f, err
+		}
 	}
+	if f.faults, err = s.Seasons.Problems(ctx); err != nil {
+		return f, err
+	}
+	f.due, err = s.Seasons.Uncovered(ctx)
 	return f, err
+}
+
+// sends reports whether a process is alive that sends orders.
+func (f *fleetFacts) sends() bool {
+	return slices.ContainsFunc(f.processes, func(p ledger.Process) bool { return p.Alive && p.Places })
 }
 
 // listActions lists what the reader has to do, what stops the most first. A reader
@@ -82,7 +97,7 @@ func (s *Site) listActions(v *request) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(f.haltActions(v), f.fundsActions(v))
+	all := slices.Concat(f.haltActions(v), f.workerActions(v), f.fundsActions(v))
 	approvals, err := s.approvalActions(v, f)
 	if err != nil {
 		return nil, err
@@ -91,7 +106,7 @@ func (s *Site) listActions(v *request) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(all, approvals, back, f.uncertainActions(v), f.rowActions(v)), nil
+	return slices.Concat(all, approvals, back, f.uncertainActions(v), f.rowActions(v), f.scheduleActions(v)), nil
 }
 
 // haltActions are for what stops every batch and only an operator can end.
@@ -109,6 +124,49 @@ func (f *actionFacts) haltActions(v *request) []action {
 		return nil
 	}
 	return []action{a}
+}
+
+// workerActions are for rows that no process sends.
+func (f *actionFacts) workerActions(v *request) []action {
+	if f.rows == 0 || f.fleet.sends() || !v.may(ledger.Operator) && !v.may(ledger.Preparer) {
+		return nil
+	}
+	return []action{{
+		Class:  "bad",
+		Text:   count(f.rows, "order") + " " + plural(f.rows, "waits", "wait") + ": no worker is running",
+		Note:   "Nothing is sent until a worker is started: importer serve, or worker.",
+		Button: "See workers",
+		Path:   "/fleet",
+	}}
+}
+
+// scheduleActions are for schedules that do not file what they should, and for due
+// dates that no schedule covers.
+func (f *actionFacts) scheduleActions(v *request) (all []action) {
+	if !v.may(ledger.Operator) && !v.may(ledger.Preparer) {
+		return nil
+	}
+	for _, p := range f.faults {
+		a := action{Class: "attention", Text: "Schedule " + p.Schedule + " leaves rows out"}
+		if p.Nothing {
+			a = action{Class: "bad", Text: "Schedule " + p.Schedule + " would file nothing"}
+		}
+		a.Note, a.Button, a.Path = p.Text, "Check schedule", schedulePath(p.Schedule)
+		all = append(all, a)
+	}
+	if n := f.due.Count; n > 0 {
+		first := f.due.First
+		all = append(all, action{
+			Class: "warn",
+			Text: count(n, "due date") + " until " + f.due.Until.American() + " " + plural(n, "has", "have") +
+				" no schedule",
+			Note: fmt.Sprintf("First: %s, %s, %s. Order it, or resume or add a schedule.", first.Due.Date.American(),
+				first.Row.Facts.State, cmp.Or(first.Row.LegalName, first.Row.CompanyID)),
+			Button: "See due dates",
+			Path:   "/calendar?to=" + f.due.Until.String(),
+		})
+	}
+	return all
 }
 
 // fundsActions are for rows that the balance does not cover.
