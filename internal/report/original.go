@@ -95,6 +95,7 @@ func (o *original) place(answers []int) bool {
 		Sheet:   o.sheet,
 		First:   first,
 		Last:    max(first+o.Added+int(answerColumns), used) - 1,
+		Header:  o.HeaderRow,
 		Replace: map[int]map[int]sheet.Cell{},
 	}
 	return true

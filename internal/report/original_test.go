@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -87,6 +88,7 @@ func TestResultsAreTheWorkbookItself(t *testing.T) {
 	defer f.Close()
 	checkOfficeCells(t, f)
 	checkOfficeLook(t, f)
+	checkFilter(t, out)
 	origin, err := report.OriginOf(out)
 	if err != nil || origin == nil || origin.Results != sheettest.OfficeSheet {
 		t.Errorf("origin %+v (%v)", origin, err)
@@ -239,6 +241,32 @@ func checkOfficeCells(t *testing.T, f *excelize.File) {
 		if got, _ := f.GetCellValue("Owners", cell); got != want {
 			t.Errorf("Owners %s is %q, want %q", cell, got, want)
 		}
+	}
+}
+
+// checkFilter wants the filter of the headers, and its name, to have all columns.
+func checkFilter(t *testing.T, out string) {
+	t.Helper()
+	last := ""
+	for _, content := range allParts(t, out) {
+		if m := regexp.MustCompile(`autoFilter ref="A4:([A-Z]+)17"`).FindStringSubmatch(content); m != nil {
+			last = m[1]
+			if !strings.Contains(content, `r="`+last+`4"`) {
+				t.Errorf("the filter ends at %s, which has no header", last)
+			}
+			for _, header := range report.ResultColumns {
+				if !strings.Contains(content, header) {
+					t.Errorf("the filter is on a sheet without %s", header)
+				}
+			}
+		}
+	}
+	if last == "" {
+		t.Fatal("no filter of the headers goes beyond their columns")
+	}
+	if main := allParts(t, out)["xl/workbook.xml"]; !strings.Contains(main, "$A$4:$"+last+"$17<") ||
+		strings.Contains(main, "$A$4:$H$17") {
+		t.Errorf("the name of the filter has another range:\n%s", main)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"html"
 	"maps"
 	"math"
 	"os"
@@ -23,6 +24,7 @@ type Graft struct {
 	Sheet   string // of the copy
 	First   int    // the first column of the cells; those of the copy from there to Last are replaced
 	Last    int
+	Header  int                  // the row of the headers: a filter of it gets the added columns; 0 for none
 	Replace map[int]map[int]Cell // cells whose values have changed, by row number and column
 }
 
@@ -94,6 +96,7 @@ type merger struct {
 	replaced map[string][]byte // parts of the base that change, by name
 	parts    []mergedPart      // that are added
 	styles   int               // the number of styles of the base's cells
+	filter   [2]string         // the range of the filter before and after the columns are added; "" for none
 }
 
 type mergedPart struct {
@@ -527,6 +530,8 @@ func (s *sheetMerger) run() error {
 				s.writeColumns(nil)
 			}
 			err = s.sheetData(&t)
+		case local == "autoFilter" && len(s.x.open) <= 2:
+			s.autoFilter(&t)
 		default:
 			s.out.Write(t.bytes)
 		}
@@ -555,6 +560,52 @@ func (s *sheetMerger) dimension(t *rawToken) {
 	if t.kind == rawStart {
 		_ = s.x.skip()
 	}
+}
+
+// autoFilter writes the range of the filter of the headers, our columns included.
+func (s *sheetMerger) autoFilter(t *rawToken) {
+	ref, _ := t.attribute("ref")
+	from, to, _ := strings.Cut(ref, ":")
+	first, header, ok := parseCellName([]byte(from))
+	col, row, is := parseCellName([]byte(to))
+	if !ok || !is || header != s.Header || col >= s.Last {
+		s.out.Write(t.bytes)
+		return
+	}
+	if n := len(s.rows); n > 0 {
+		row = max(row, s.rows[n-1].number)
+	}
+	s.filter = [2]string{ref, CellName(first, header) + ":" + CellName(s.Last, row)}
+	s.out.Write(bytes.Replace(t.bytes, []byte(`ref="`+ref+`"`), []byte(`ref="`+s.filter[1]+`"`), 1))
+}
+
+// filterName is the name that a program keeps for the range of a filter.
+var filterName = regexp.MustCompile(`(<[^<>]*definedName [^<>]*_xlnm\._FilterDatabase[^<>]*>)([^<>]*)`)
+
+// renameFilter gives the name of the filter's range its new range.
+func (m *merger) renameFilter(main []byte) []byte {
+	if m.filter[0] == "" {
+		return main
+	}
+	absolute := func(ref string) string {
+		from, to, _ := strings.Cut(ref, ":")
+		dollars := func(cell string) string {
+			col, row, _ := parseCellName([]byte(cell))
+			return fmt.Sprintf("$%s$%d", ColumnName(col), row)
+		}
+		return dollars(from) + ":" + dollars(to)
+	}
+	before, after := absolute(m.filter[0]), absolute(m.filter[1])
+	return filterName.ReplaceAllFunc(main, func(name []byte) []byte {
+		ours := false
+		for _, sheet := range []string{m.Sheet, "'" + strings.ReplaceAll(m.Sheet, "'", "''") + "'"} {
+			ours = ours || strings.HasSuffix(html.UnescapeString(string(name)), ">"+sheet+"!"+before)
+		}
+		if !ours {
+			return name
+		}
+		return append(bytes.TrimSuffix(bytes.Clone(name), []byte(before)), after...)
+	})
 }
 
 func (s *sheetMerger) cols(t *rawToken) error {
@@ -907,7 +958,7 @@ func (m *merger) mergeMain() error {
 		fmt.Fprintf(&relations, `<Relationship Id="rIdBulkfilingStyles" Type="%s/styles" Target="/%s"/>`,
 			relationNamespace, escapeXML(m.parts[0].name))
 	}
-	m.replaced[m.base.main] = insertMain(data, prefix, sheets.Bytes(), names)
+	m.replaced[m.base.main] = insertMain(m.renameFilter(data), prefix, sheets.Bytes(), names)
 	name := relationsPart(m.base.main)
 	if m.base.parts[name] == nil {
 		return fmt.Errorf("the original has no list of relations")
