@@ -88,6 +88,8 @@ func message(row *ledger.Row, to medium) string {
 	text := row.Message
 	if text == "" {
 		text = faultText(row.Faults)
+	} else if why := faultText(row.Faults); strings.HasPrefix(text, ledger.Dismissed) && why != "" {
+		text += ": " + why
 	}
 	if news := ExceptionText(row.Items); news != "" {
 		text = news + " " + text

@@ -54,6 +54,7 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"resolve", "Resolved an uncertain row"},
 	{"resume", "Resumed a batch"},
 	{"retry", "Sent rows again"},
+	{"dismiss", "Dismissed rows that need attention"},
 	{"run", "Ran a spreadsheet by command"},
 	{"sample-leave", "Left the sample data"},
 	{"sample-start", "Started the sample data"},

@@ -23,6 +23,7 @@ var batchRoutes = []route{
 	{pattern: "POST /batches/{batch}/resume", may: hands, serve: (*Site).resumeBatch},
 	{pattern: "POST /batches/{batch}/cancel", may: hands, serve: (*Site).cancelBatch},
 	{pattern: "POST /batches/{batch}/retry", may: hands, serve: (*Site).retryBatch},
+	{pattern: "POST /batches/{batch}/dismiss", may: preparer, serve: (*Site).dismissRows},
 }
 
 // batchPage is all there is to see of a batch.

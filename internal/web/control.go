@@ -1,6 +1,8 @@
 package web
 
 import (
+	"strconv"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -53,6 +55,25 @@ func (s *Site) cancelBatch(v *request) error {
 		text += " Sent, without a result yet: " + count(out, "row") + "."
 	}
 	v.flash("ok", "%s", text)
+	return v.redirect("/batches/" + b.ID)
+}
+
+// dismissRows takes rows that no one will correct off the list of what needs
+// action.
+func (s *Site) dismissRows(v *request) error {
+	b, err := s.findBatch(v)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(v.r.PostForm.Get("rows"))
+	if err != nil || n < 1 {
+		return errForm
+	}
+	if err := s.Ledger.DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
+		return err
+	}
+	s.summaries.forget(b.ID)
+	v.flash("ok", "Dismissed %s. Nothing is ordered for them, and they are skipped in the results.", count(n, "row"))
 	return v.redirect("/batches/" + b.ID)
 }
 

@@ -94,6 +94,16 @@ func (s *Site) correctBatch(v *request) error {
 	if err != nil {
 		return err
 	}
+	kept, err := s.attentionOf(v.ctx(), b.ID)
+	if err != nil {
+		return err
+	}
+	switch at, found, err := s.findAttention(v, b, kept.Rows); {
+	case err != nil:
+		return err
+	case found:
+		return v.redirect(at)
+	}
 	u, err := s.takeAttention(v, b)
 	if err != nil {
 		return nothingToCorrect(v, b, err)
@@ -106,8 +116,8 @@ func (s *Site) correctBatch(v *request) error {
 		User:    o.User,
 		Map:     o.Map,
 	}
-	if u.Edits, err = s.refusals(v.ctx(), b.ID); err != nil {
-		return err
+	if u.Edits, err = json.Marshal(kept); err != nil {
+		return fmt.Errorf("keep the refusals: %w", err)
 	}
 	if err := s.changeReading(v.ctx(), u, r); err != nil {
 		return err
@@ -117,27 +127,72 @@ func (s *Site) correctBatch(v *request) error {
 	return v.redirect("/sheets/" + u.ID)
 }
 
-// refusals are corrections that say why the filing service refused rows of a
-// batch; nil where it refused none.
-func (s *Site) refusals(ctx context.Context, batch string) ([]byte, error) {
-	c := corrections{Salt: rand.Text(), Refused: make(map[int]string)}
-	refused := func(r *ledger.Row) bool { return r.Result == filing.Rejected }
-	for page, err := range s.Ledger.RowPages(ctx, batch, refused) {
+// attentionOf are the corrections that an upload of the rows of a batch that need
+// attention begins with: which rows they are, and why the filing service refused
+// them.
+func (s *Site) attentionOf(ctx context.Context, batch string) (corrections, error) {
+	c := corrections{Salt: rand.Text(), Of: batch}
+	wanted := func(r *ledger.Row) bool { return r.Result == filing.Rejected || r.Result == filing.Invalid }
+	for page, err := range s.Ledger.RowPages(ctx, batch, wanted) {
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		for i := range page {
+			c.Rows = append(c.Rows, page[i].Number)
+			if page[i].Result != filing.Rejected {
+				continue
+			}
+			if c.Refused == nil {
+				c.Refused = make(map[int]string)
+			}
 			c.Refused[page[i].Number] = report.Message(&page[i])
 		}
 	}
-	if len(c.Refused) == 0 {
-		return nil, nil
-	}
-	edits, err := json.Marshal(c)
+	return c, nil
+}
+
+// findAttention finds where the rows of a batch that need attention are being
+// corrected already: no one corrects them twice.
+func (s *Site) findAttention(v *request, b ledger.Batch, rows []int) (at string, found bool, err error) {
+	waits, found, err := s.Ledger.FindWaitingCorrection(v.ctx(), b.ID)
 	if err != nil {
-		return nil, fmt.Errorf("keep the refusals: %w", err)
+		return "", false, err
 	}
-	return edits, nil
+	if found {
+		v.flash("note", "Corrections of %s wait for approval. They are approved or sent back before others are made.",
+			b.File)
+		return "/batches/" + waits + "/approve", true, nil
+	}
+	uploads, err := s.Ledger.Uploads().List(v.ctx())
+	if err != nil {
+		return "", false, err
+	}
+	for _, u := range uploads {
+		if u.File != attentionName(b) {
+			continue
+		}
+		if u, err = s.Ledger.Uploads().Find(v.ctx(), u.ID); errors.Is(err, ledger.ErrNotFound) {
+			continue // deleted meanwhile
+		} else if err != nil {
+			return "", false, err
+		}
+		c, err := correctionsOf(u)
+		if err != nil {
+			return "", false, err
+		}
+		missing := func(row int) bool { return !slices.Contains(c.Rows, row) }
+		if c.Of == b.ID && !slices.ContainsFunc(rows, missing) {
+			v.flash("note", "%s opened these rows before. The corrections made so far are here.", u.CreatedBy)
+			return "/sheets/" + u.ID, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// attentionName is the name of an upload of the rows of a batch that need
+// attention.
+func attentionName(b ledger.Batch) string {
+	return filing.HideSSNsInName(shortened(baseName(b.File), 150) + ".needs-attention.xlsx")
 }
 
 func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) {
@@ -158,7 +213,7 @@ func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) 
 		return ledger.Upload{}, fmt.Errorf("read the rows that need attention: %w", err)
 	}
 	defer content.Close()
-	name := shortened(baseName(b.File), 150) + ".needs-attention.xlsx"
+	name := attentionName(b)
 	return s.Ledger.Uploads().Add(v.withAudit("upload", name, "rows that need attention, from batch "+b.ID),
 		ledger.Upload{File: name, CreatedBy: v.who()}, content)
 }

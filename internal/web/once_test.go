@@ -342,7 +342,7 @@ var ways = []way{
 	},
 	{
 		name: "retry of their own batch",
-		uses: []string{"POST /batches/{batch}/retry"},
+		uses: []string{"POST /batches/{batch}/retry", "POST /batches/{batch}/dismiss"},
 		before: func(w *walk) {
 			w.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422})
 			w.submits(w.one, "comp_1")
@@ -354,6 +354,7 @@ var ways = []way{
 			b, err := w.Ledger.Batch(w.Context(), "")
 			w.must(err)
 			w.one.post("/batches/" + b.ID + "/retry")
+			w.one.post("/batches/"+b.ID+"/dismiss", "rows", "1")
 		},
 	},
 	{

@@ -32,6 +32,9 @@ type rowPage struct {
 	More       bool   // there are more entries than are shown
 	Prev, Next string // the rows beside it; "" at an end
 	Company    string // the page of its company; "" where there is none yet
+	Corrected  string // the page of the row that has taken its place
+	Pending    string // the page of a correction that is not approved
+	Before     string // the page of the row whose place it has taken
 }
 
 // fact is something that the row was read as.
@@ -129,6 +132,9 @@ func (s *Site) rowPage(v *request) error {
 		item.Exception, _ = filing.ExceptionOf(i.Exception)
 		p.Items = append(p.Items, item)
 	}
+	if err := s.addCorrection(v, &p, row); err != nil {
+		return err
+	}
 	if key, err := s.Ledger.CompanyOfRow(ctx, row.ID); err != nil {
 		return err
 	} else if key != "" {
@@ -168,6 +174,26 @@ func (s *Site) rowPage(v *request) error {
 		return err
 	}
 	return v.show("row.html", fmt.Sprintf("Row %d of %s", number, b.File), p)
+}
+
+// addCorrection adds where the row was corrected, or what it was before.
+func (s *Site) addCorrection(v *request, p *rowPage, row ledger.Row) error {
+	path := func(at ledger.RowPlace) string { return fmt.Sprintf("/batches/%s/rows/%d", at.Batch, at.Number) }
+	switch at, pending, ok, err := s.Ledger.FindCorrection(v.ctx(), p.Batch, row); {
+	case err != nil:
+		return err
+	case ok && pending:
+		p.Pending = "/batches/" + at.Batch // leads to its draft or its approval
+		return nil
+	case ok:
+		p.Corrected = path(at)
+		return nil
+	}
+	at, ok, err := s.Ledger.FindCorrected(v.ctx(), p.Batch.ID, row.Number)
+	if ok {
+		p.Before = path(at)
+	}
+	return err
 }
 
 // rowBeside is the address of the row before or after another; "" where there is none.

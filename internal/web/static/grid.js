@@ -423,7 +423,7 @@ function Fix(root, small = false) {
   function tableColumns() {
     const name = nameColumn();
     const sheet = rows.columns.map((c) => {
-      const width = Math.min(220, Math.max(56, 8 * (c.header || "").length + 24, 7.5 * longest(c.index) + 20));
+      const width = Math.min(220, Math.max(56, 9 * (c.header || "").length + 26, 8.5 * longest(c.index) + 22));
       return {
         id: `c${c.index}`, index: c.index, name: c.header || `Column ${letter(c.index)}`, label: c.header || `Column ${letter(c.index)}`,
         toolTip: c.ours ? `${c.label}${c.required ? ", required" : ""}` : "Not used",

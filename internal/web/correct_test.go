@@ -1,0 +1,96 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+)
+
+const twoRefused = "Company ID,Filing State,Filing Year,User Email\n" +
+	"comp_1,DE,2026,ana@example.com\ncomp_2,DE,2026,ana@example.com\ncomp_3,DE,26,ana@example.com\n"
+
+// refused submits a sheet of which one row is rejected and one is invalid.
+func (s *testSite) refused(v *visitor) (batch string) {
+	s.Helper()
+	path, body := v.sheet("clients.csv", twoRefused)
+	batch = v.submit(path, body)
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_2"})
+	s.place()
+	s.answered(batch)
+	s.service.ClearFaults()
+	return batch
+}
+
+// Rows are corrected in one upload, however often the button is pressed and by
+// whom; a row and its correction lead to each other.
+func TestCorrectOnce(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	batch := s.refused(v)
+	v.post("/batches/" + batch + "/correct")
+	_, body := s.as(ledger.Preparer).post("/batches/" + batch + "/correct")
+	uploads, err := s.Ledger.Uploads().List(t.Context())
+	if s.must(err); len(uploads) != 1 {
+		t.Fatalf("%d uploads", len(uploads))
+	}
+	v.wants(body, "opened these rows before")
+	path := "/sheets/" + uploads[0].ID
+	v.settled(path)
+	page := v.grid(path, "?show=all")
+	row := page.Rows[len(page.Rows)-1].Row // that of comp_3
+	year := -1
+	for _, c := range page.Columns {
+		if c.Header == "Filing Year" {
+			year = c.Index
+		}
+	}
+	v.change(path, fmt.Sprintf(`{"id":"%%s","cells":[{"row":%d,"column":%d,"text":"2026"}]}`, row, year))
+	body = v.settled(path)
+	_, waits := v.get("/batches/" + batch + "/rows/4")
+	v.wants(waits, "A correction of this row is not approved yet.")
+	v.submit(path, body)
+	s.answered(batch)
+	_, body = v.get("/batches/" + batch + "/rows/4")
+	v.wants(body, "This row was corrected.", "Show the row as it was first</a>")
+	first := body[:strings.Index(body, `">Show the row as it was first`)]
+	_, body = v.get(first[strings.LastIndex(first, `"`)+1:])
+	v.wants(body, `href="/batches/`+batch+`/rows/4">Show the corrected row</a>`)
+	if _, body := v.get("/batches/" + batch + "/rows/2"); strings.Contains(body, "corrected") {
+		t.Errorf("a row that was placed at once:\n%s", body)
+	}
+}
+
+// Rows that no one will correct are dismissed: they need no action any more, keep
+// their reason, and are not sent again.
+func TestDismissRows(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer, ledger.Operator)
+	batch := s.refused(v)
+	_, body := v.get("/batches/" + batch)
+	v.wants(body, "Dismiss 2 rows</button>")
+	if status, _ := v.post("/batches/"+batch+"/dismiss", "rows", "1"); status != http.StatusConflict {
+		t.Errorf("another number of rows than was seen: %d", status)
+	}
+	_, body = v.post("/batches/"+batch+"/dismiss", "rows", "2")
+	v.wants(body, "Dismissed 2 rows.")
+	if _, body = v.get("/"); strings.Contains(body, "attention") && strings.Contains(body, "Correct 2 rows") {
+		t.Errorf("they still need action:\n%s", body)
+	}
+	counts, err := s.Ledger.Counts(t.Context(), batch)
+	if s.must(err); counts[filing.Skipped] != 2 || counts[filing.Placed] != 1 {
+		t.Errorf("%v", counts)
+	}
+	for number, reason := range map[int]string{3: "422", 4: "two digits"} {
+		_, body := v.get(fmt.Sprintf("/batches/%s/rows/%d", batch, number))
+		v.wants(body, "dismissed by "+v.name, reason)
+	}
+	v.post("/batches/" + batch + "/retry")
+	if counts, err = s.Ledger.Counts(t.Context(), batch); err != nil || counts[filing.Skipped] != 2 {
+		t.Errorf("%v, %v", counts, err)
+	}
+}
