@@ -16,16 +16,17 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     CGO_ENABLED=0 go build -trimpath -buildvcs=false \
       -ldflags "-s -w -X github.com/bulkfiling/bulkfiling/internal/metrics.version=${VERSION}" \
       -o /out/ ./cmd/importer ./cmd/worker \
-    && mkdir -m 0700 /out/data && mkdir -m 1777 /out/tmp \
+    && mkdir /out/own && mkdir -m 0700 /out/own/data && mkdir -m 1777 /out/own/tmp \
     && cp "$(go env GOROOT)/lib/time/zoneinfo.zip" /out/
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/zoneinfo.zip /
 COPY --from=build /out/importer /out/worker /
-# A new volume takes owner and mode from what it is mounted on.
-COPY --from=build --chown=65532:65532 /out/data /data
-COPY --from=build --chown=65532:65532 /out/tmp /tmp
+# A new volume and a tmpfs take owner and mode from the folder that they are mounted
+# on. COPY keeps the modes of the folders within the one that it names, not of that
+# one itself.
+COPY --from=build --chown=65532:65532 /out/own/ /
 ENV PATH=/ ZONEINFO=/zoneinfo.zip FILING_DATA_DIR=/data
 USER 65532:65532
 WORKDIR /data

@@ -39,7 +39,7 @@ type invitation struct {
 // Other output ends in logs that others read, so the link is then in a file that
 // only the user can read.
 func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, terminal bool) (invitation, error) {
-	base := fmt.Sprintf("%s://%s", scheme, addr)
+	base := fmt.Sprintf("%s://%s", scheme, reachable(addr))
 	if p.public != nil {
 		base = p.public.String()
 	}

@@ -2,9 +2,19 @@ package main
 
 import (
 	"net"
+	"strconv"
 	"sync"
 	"time"
 )
+
+// reachable is an address of a listener that can be typed. One that listens on all
+// addresses of the machine, as in a container, is reached at the machine itself.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
+}
 
 // keptListener accepts connections for one server, and stays open when that server
 // closes it: the next one goes on where it stopped. What connects meanwhile waits.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"net"
@@ -14,11 +15,12 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 func (a *app) sandboxCommand() *cobra.Command {
 	config := sandbox.Config{AutoSeed: true}
-	var listen, balance, style, companies string
+	var listen, balance, style, companies, endpoint, endpointSecret string
 	var rate, webhookRate float64
 	var kinds, webhookKinds, behaviors []string
 	var retryAfter time.Duration
@@ -34,6 +36,9 @@ is kept when it ends.
 
 Filings stay as they are until you advance them, or move on a clock with --advance.
 Events go to the registered endpoints, signed, and are retried until accepted.
+--endpoint URL with --endpoint-secret-file FILE registers one at the start, for a
+server whose FILING_WEBHOOK_SECRET_FILE is that file: no later start needs to
+register it again.
 --fault KIND[:after] with --fault-rate breaks answers; --webhook-fault KIND with
 --webhook-fault-rate breaks deliveries. --behavior NAME changes what the filing
 service's documentation leaves open.
@@ -80,6 +85,9 @@ The subcommands act on a running sandbox.`,
 			if config.Companies, err = readCompanies(companies); err != nil {
 				return err
 			}
+			if config.Webhooks, err = a.sandboxEndpoint(c.Context(), endpoint, endpointSecret); err != nil {
+				return err
+			}
 			service := sandbox.New(config)
 			defer service.Close()
 			l, err := net.Listen("tcp", listen)
@@ -88,8 +96,8 @@ The subcommands act on a running sandbox.`,
 			}
 			fmt.Fprintf(
 				a.out, "The sandbox is at http://%[1]s (its orders and balance). Any key that begins with sk_test_ "+
-					"works.\n%[2]s\nPress Ctrl-C to stop it.\n", l.Addr(),
-				exportLines(fmt.Sprintf("http://%s/v1", l.Addr()), runtime.GOOS))
+					"works.\n%[2]s\nPress Ctrl-C to stop it.\n", reachable(l.Addr()),
+				exportLines(fmt.Sprintf("http://%s/v1", reachable(l.Addr())), runtime.GOOS))
 			return service.Serve(c.Context(), l)
 		},
 	}
@@ -116,11 +124,32 @@ The subcommands act on a running sandbox.`,
 		"the share of deliveries that each fault hits, 0 to 1")
 	c.Flags().IntVar(&config.Retries, "webhook-retries", 12,
 		"how often an event is retried after an answer other than 2xx")
+	c.Flags().StringVar(&endpoint, "endpoint", "", "an address that receives all events from the start")
+	c.Flags().StringVar(&endpointSecret, "endpoint-secret-file", "", "a file with the signing secret of --endpoint")
 	c.Flags().BoolVar(&config.EventCompany, "event-company", false, "include the companyId in events")
 	c.Flags().DurationVar(&config.DownloadLife, "link-life", time.Hour, "how long a download link is valid")
 	c.Flags().Uint64Var(&config.Seed, "seed", 1, "the seed of all random choices")
 	c.AddCommand(a.sandboxControls()...)
 	return c
+}
+
+// sandboxEndpoint is the endpoint that a sandbox has from the start, if any.
+func (a *app) sandboxEndpoint(ctx context.Context, address, file string) ([]sandbox.Webhook, error) {
+	if (address == "") != (file == "") {
+		return nil, usage("--endpoint and --endpoint-secret-file go together")
+	}
+	if address == "" {
+		return nil, nil
+	}
+	if !isHTTP(address) {
+		return nil, usage("--endpoint must be the address that receives events, such as "+
+			"http://127.0.0.1:8080%s", webhook.Path)
+	}
+	secret, err := a.readSecret(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	return []sandbox.Webhook{{URL: address, Secret: secret}}, nil
 }
 
 // exportLines are the lines to paste into another terminal, so that its commands

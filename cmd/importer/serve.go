@@ -357,7 +357,7 @@ func routes(events, page http.Handler) http.Handler {
 // greeting says where events are received and whether they can be verified.
 func greeting(ctx context.Context, scheme string, addr net.Addr,
 	secrets func(context.Context) ([]string, error)) string {
-	text := fmt.Sprintf("Events are received at %s://%s%s", scheme, addr, webhook.Path)
+	text := fmt.Sprintf("Events are received at %s://%s%s", scheme, reachable(addr), webhook.Path)
 	if tcp, ok := addr.(*net.TCPAddr); ok && scheme == "http" && !tcp.IP.IsLoopback() {
 		text += " (not encrypted; put it behind a proxy with a certificate)"
 	}

@@ -151,12 +151,16 @@ func quoted(text string) []byte {
 func newEndpointID() string { return "local_" + strings.ToLower(rand.Text()[:8]) }
 
 func isWebAddress(address string) error {
-	u, err := url.Parse(address)
-	if address == "" || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+	if !isHTTP(address) {
 		return usage("--url must be the address that receives events, such as https://filings.example.com" +
 			webhook.Path)
 	}
 	return nil
+}
+
+func isHTTP(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 func (a *app) webhooksAddCommand() *cobra.Command {

@@ -71,6 +71,10 @@ type Config struct {
 	// one would be another company's.
 	AutoEntityType, AutoFormationState string
 
+	// Webhooks are registered from the start. One without types gets all events, one
+	// without a secret a random one.
+	Webhooks []Webhook
+
 	// Behaviors are active from the start.
 	Behaviors []Behavior
 	// Faults and WebhookFaults are active from the start.
@@ -269,6 +273,9 @@ func New(cfg Config) *Service {
 	}
 	for _, c := range cfg.Companies {
 		s.addCompany(c).auto = true
+	}
+	for _, hook := range cfg.Webhooks {
+		s.register(&webhook{url: hook.URL, secret: hook.Secret, types: typesOrAll(hook.Types)})
 	}
 	s.life, s.close = context.WithCancel(context.Background())
 	for _, b := range cfg.Behaviors {

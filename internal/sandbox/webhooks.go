@@ -77,22 +77,30 @@ func (s *Service) createWebhook(c *call) (any, error) {
 	return webhookAnswer{hook.id, hook.url, hook.types, stamp(hook.at), hook.secret}, nil
 }
 
-// register gives an endpoint an id and a secret. The same address
+// typesOrAll are the types of events of an endpoint, which are all where none is
+// named.
+func typesOrAll(types []string) []string {
+	if len(types) == 0 {
+		return eventTypes
+	}
+	return types
+}
+
+// register gives an endpoint an id, and a secret if it has none. The same address
 // may be registered more than once.
 func (s *Service) register(hook *webhook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	hook.id, hook.at = s.id("we"), s.cfg.Now()
-	hook.secret = fmt.Sprintf("whsec_%016x%016x", s.rand.Uint64(), s.rand.Uint64())
+	if hook.secret == "" {
+		hook.secret = fmt.Sprintf("whsec_%016x%016x", s.rand.Uint64(), s.rand.Uint64())
+	}
 	s.webhooks = append(s.webhooks, hook)
 }
 
 // AddWebhook registers an endpoint as POST /webhook-endpoints does. No types: all of them.
 func (s *Service) AddWebhook(url string, types ...string) Webhook {
-	if len(types) == 0 {
-		types = eventTypes
-	}
-	hook := &webhook{url: url, types: types}
+	hook := &webhook{url: url, types: typesOrAll(types)}
 	s.register(hook)
 	return hook.copy()
 }

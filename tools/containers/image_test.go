@@ -1,0 +1,76 @@
+package containers
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestContainers runs one after another, on one engine, what needs the image.
+func TestContainers(t *testing.T) {
+	e := startEngine(t)
+	began := time.Now()
+	e.must(run(e.compose("build")))
+	e.figure("build of the image, with the modules and the build cache at hand: %s", time.Since(began).Round(time.Second))
+	e.figure("size of the image: %s MB", megabytes(e.said(e.docker("image", "inspect", "--format", "{{.Size}}", image))))
+	e.step("the folders that the commands write to", (*engine).checkFolders)
+	e.step("a whole run without rights", (*engine).checkRun)
+}
+
+// image is what the checkout builds.
+const image = "bulkfiling:dev"
+
+// step is a part of a test. Its failure does not keep the others from running.
+func (e *engine) step(name string, do func(*engine)) {
+	e.Run(name, func(t *testing.T) {
+		part := *e
+		part.T = t
+		do(&part)
+	})
+}
+
+// compose is a command of Compose in the checkout, for the demo.
+func (e *engine) compose(args ...string) cmd {
+	c := command(root, e.path("compose"), append([]string{"--env-file", "deploy/demo/fleet.env"}, args...)...)
+	return c.env("DOCKER_HOST=unix://"+e.path("docker.sock"), "DOCKER_CONFIG="+e.path("config"))
+}
+
+// checkFolders looks at the modes of the folders that a volume and a tmpfs take
+// theirs from.
+func (e *engine) checkFolders() {
+	id := e.said(e.docker("create", image))
+	defer func() { e.must(run(e.docker("rm", id))) }()
+	archive, err := output(e.docker("export", id))
+	e.must(err)
+	want := map[string]int64{"data": 0o700, "tmp": 0o1777}
+	for files := tar.NewReader(strings.NewReader(archive)); ; {
+		file, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		e.must(err)
+		name := strings.Trim(file.Name, "/")
+		if mode, ok := want[name]; ok {
+			if file.Mode&0o7777 != mode || file.Uid != 65532 {
+				e.Errorf("/%s has the mode %o and the owner %d, want %o of 65532", name, file.Mode&0o7777, file.Uid, mode)
+			}
+			delete(want, name)
+		}
+	}
+	if len(want) > 0 {
+		e.Errorf("the image has no %v", want)
+	}
+}
+
+// checkRun has the image run the README's demo as docker-compose.yml runs it: it
+// reads, orders and writes workbooks.
+func (e *engine) checkRun() {
+	out := e.said(e.docker("run", "--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL",
+		"--security-opt", "no-new-privileges", image, "/importer", "demo", "--dir", "/tmp/demo"))
+	if !strings.Contains(out, "; 0 filings bought twice;") || !strings.Contains(out, "53 orders, $17,250.00 charged;") {
+		e.Errorf("the demo said:\n%s", out)
+	}
+}
