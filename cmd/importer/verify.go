@@ -19,6 +19,9 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 purchase, and every purchase belongs to a row that is placed or existed before. It
 changes nothing and needs neither the network nor an API key.
 
+A filing that was bought twice is named. It is recorded as it is, so it does not
+count as wrong: ask the filing service to refund one of the two.
+
 It also opens every sealed value, and reports how many are sealed with an older key
 and how many no key of this machine opens. Neither counts as wrong. See importer
 audit rotate-seal-key.`,
@@ -29,7 +32,8 @@ audit rotate-seal-key.`,
 				func(l *ledger.Ledger) error { return a.verify(c.Context(), l, asJSON) })
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each problem, then the counts")
+	c.Flags().BoolVar(&asJSON, "json", false,
+		"print one JSON line for each problem and each second purchase, then the counts")
 	return c
 }
 
@@ -43,14 +47,22 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 		return err
 	}
 	lines := json.NewEncoder(a.out)
-	for _, wrong := range found.Wrong {
-		if asJSON {
-			err = lines.Encode(map[string]string{"wrong": wrong})
-		} else {
-			_, err = fmt.Fprintf(a.out, "%s %s\n", a.paint.red("wrong:"), wrong)
-		}
-		if err != nil {
-			return err
+	for _, some := range []struct {
+		key, word string
+		sentences []string
+	}{
+		{"wrong", a.paint.red("wrong:"), found.Wrong},
+		{"boughtTwice", a.paint.yellow("refund:"), found.Twice},
+	} {
+		for _, sentence := range some.sentences {
+			if asJSON {
+				err = lines.Encode(map[string]string{some.key: sentence})
+			} else {
+				_, err = fmt.Fprintf(a.out, "%s %s\n", some.word, sentence)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	if asJSON {
@@ -63,7 +75,8 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 			Entries   int `json:"entries"`
 			Purchases int `json:"purchases"`
 			Wrong     int `json:"wrong"`
-		}{found.Rows, found.Entries, found.Purchases, len(found.Wrong)})
+			Twice     int `json:"boughtTwice,omitempty"`
+		}{found.Rows, found.Entries, found.Purchases, len(found.Wrong), len(found.Twice)})
 	} else {
 		a.saySealed(sealed)
 		_, err = fmt.Fprintf(a.out, "%s, %s and %s verified: %d wrong.\n", count(found.Rows, "row"),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -17,6 +18,7 @@ var ErrBook = errors.New("the ledger contradicts itself")
 type AuditReport struct {
 	Rows, Entries, Purchases int
 	Wrong                    []string // each contradiction, as a sentence for a person
+	Twice                    []string // each second purchase: recorded as it is, and to be refunded
 }
 
 // maxWrong is how many contradictions of one kind a report names.
@@ -34,7 +36,7 @@ func (l *Ledger) Audit(ctx context.Context) error {
 // Verify proves the ledger against itself, in one consistent reading: the sums
 // equal their entries, the entries of every row equal what the row has reserved
 // and spent, every placed item owns its purchase, and every bought key belongs
-// to a placed or existing row.
+// to a placed or existing row. What was bought twice is named; it is no contradiction.
 func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
 	var report AuditReport
 	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
@@ -43,7 +45,7 @@ func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
 	}
 	defer tx.Rollback()
 	a := &auditor{ctx: ctx, tx: tx, report: &report}
-	for _, check := range []func() error{a.count, a.sums, a.contradictions} {
+	for _, check := range []func() error{a.count, a.sums, a.contradictions, a.twice} {
 		if err := check(); err != nil {
 			return report, fmt.Errorf("audit the ledger: %w", err)
 		}
@@ -159,4 +161,24 @@ func (a *auditor) contradictions() error {
 		}
 	}
 	return nil
+}
+
+// twice names the second purchases of a key: the first ones, and no more of them than
+// of a contradiction.
+func (a *auditor) twice() error {
+	rows, err := a.tx.QueryContext(a.ctx, `SELECT r.batch, r.number, o.batch, o.number, p.product
+		FROM purchases p JOIN rows r ON r.id = p.row JOIN rows o ON o.id = p.twin
+		WHERE p.twin <> 0 AND p.bought = 1 ORDER BY r.batch, r.number, p.key LIMIT $1`, maxWrong)
+	return each(rows, err, func(scan func(...any) error) error {
+		var second, first rowRef
+		var product filing.Product
+		err := scan(&second.batch, &second.number, &first.batch, &first.number, &product)
+		by := first.seenFrom(second.batch)
+		if first == second {
+			by = "this row"
+		}
+		a.report.Twice = append(a.report.Twice, fmt.Sprintf("batch %s, row %d: bought twice: %s bought the same %s",
+			second.batch, second.number, by, product.Title()))
+		return err
+	})
 }

@@ -333,6 +333,11 @@ func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Cla
 	done := state.Done()
 	for _, p := range s.claims {
 		switch {
+		case !p.bought && slices.Contains(done, p.product) && p.base() != p.key:
+			g.free(s, p)
+			if slices.ContainsFunc(state.Bought, func(b filing.Purchase) bool { return b.Product == p.product }) {
+				g.regain(s, p)
+			}
 		case !p.bought && slices.Contains(done, p.product):
 			p.bought = true
 			g.bought = append(g.bought, p.key)
@@ -344,7 +349,8 @@ func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Cla
 		}
 	}
 	for _, c := range claims {
-		mine := slices.ContainsFunc(s.claims, func(p *purchase) bool { return p.key == c.Key })
+		mine := slices.ContainsFunc(s.claims,
+			func(p *purchase) bool { return p.key == c.Key || !p.freed && p.base() == c.Key })
 		switch {
 		case mine:
 		case slices.Contains(done, c.Product):
@@ -360,18 +366,30 @@ func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Cla
 			}
 		}
 	}
-	if s.result == filing.Placing {
-		return
-	}
-	s.claims = slices.DeleteFunc(s.claims, func(p *purchase) bool {
-		if p.bought || slices.Contains(state.Open, p.product) {
-			return false
+	for _, p := range s.claims {
+		if s.result != filing.Placing && !p.freed && !p.bought && !slices.Contains(state.Open, p.product) {
+			g.free(s, p)
 		}
-		p.freed = true
-		g.freed = append(g.freed, record{text("key", p.key), number("row", s.id)})
+	}
+	s.claims = slices.DeleteFunc(s.claims, func(p *purchase) bool { return p.freed })
+}
+
+// free releases a key of the row.
+func (g *groupWriter) free(s *rowState, p *purchase) {
+	p.freed = true
+	g.freed = append(g.freed, record{text("key", p.key), number("row", s.id)})
+	if g.purchases[p.key] == p {
 		delete(g.purchases, p.key)
-		return true
-	})
+	}
+}
+
+// regain gives the row the key that it lost to a rival, for the row bought it, too:
+// if the rival bought it, it was bought twice. A company is created at no cost, and
+// the company that a person found may be the rival's.
+func (g *groupWriter) regain(s *rowState, p *purchase) {
+	if p.product != filing.CompanyRecord {
+		g.giveKey(s, Claim{Product: p.product, Key: p.base(), Cover: p.cover, Year: p.year}, s.tries)
+	}
 }
 
 // claim takes a key for the row.
@@ -425,19 +443,57 @@ func (g *groupWriter) giveKey(s *rowState, c Claim, try int) {
 			text("note", fmt.Sprintf(twice, s.ref().seenFrom(p.batch), c.Product.Title())),
 		})
 	default:
-		if rival := g.rows[p.row]; rival != nil {
-			rival.claims = slices.DeleteFunc(rival.claims, func(q *purchase) bool { return q == p })
-		}
+		g.loseKey(p)
 		p.row, p.batch, p.number, p.bought = s.id, s.batch, s.number, true
 		s.claims = append(s.claims, p)
 		g.moved = append(g.moved, claimRecord(s, c, g.now))
 	}
 }
 
+// loseKey takes a key from the row that holds it and has bought nothing yet. The
+// order of that row may be made all the same: what it lost stays recorded under a key
+// of its own for as long as the order is open, so that the row is known to wait for
+// it, and a second purchase is recognized as one.
+func (g *groupWriter) loseKey(p *purchase) {
+	lost := *p
+	lost.key += filing.Key(fmt.Sprintf("%s%d", keyLost, p.row))
+	g.lost = append(g.lost, claimed{&lost, record{
+		text("key", lost.key),
+		number("row", p.row),
+		text("base", p.key),
+	}})
+	if rival := g.rows[p.row]; rival != nil {
+		rival.claims = append(slices.DeleteFunc(rival.claims, func(q *purchase) bool { return q == p }), &lost)
+	}
+}
+
+// The marks in keys of purchases that are recorded beside the one that has the key.
+const (
+	keyLost = "|lost|" // and the row: a rival turned out to have bought it
+	keyTwin = "|twin|" // and the row and its try: bought twice
+)
+
+// base returns the key of the purchase that p is recorded beside, or its own key.
+func (p *purchase) base() filing.Key {
+	base, _, _ := strings.Cut(string(p.key), keyLost)
+	base, _, _ = strings.Cut(base, keyTwin)
+	return filing.Key(base)
+}
+
 // recordTwin records a second purchase of a key that the row other has.
 func (g *groupWriter) recordTwin(s *rowState, c Claim, other int64, try int) {
-	c.Key += filing.Key(fmt.Sprintf("|twin|%d|%d", s.id, try))
+	c.Key += filing.Key(fmt.Sprintf("%s%d|%d", keyTwin, s.id, try))
 	g.known = append(g.known, claimRecord(s, c, g.now, number("twin", other)))
+	s.claims = append(s.claims, &purchase{
+		key:     c.Key,
+		row:     s.id,
+		product: c.Product,
+		cover:   c.Cover,
+		year:    c.Year,
+		batch:   s.batch,
+		number:  s.number,
+		bought:  true,
+	})
 }
 
 // claimRecord is a claim of the row, with the fields that only some statements have.
@@ -475,7 +531,7 @@ func (r rowRef) seenFrom(batch string) string {
 func (s *rowState) claimed() []filing.Product {
 	var products []filing.Product
 	for _, p := range s.claims {
-		if !p.bought || s.result == filing.Placed {
+		if (!p.bought || s.result == filing.Placed) && !slices.Contains(products, p.product) {
 			products = append(products, p.product)
 		}
 	}
@@ -492,7 +548,7 @@ func (s *rowState) inFlight() []filing.Product {
 	}
 	var products []filing.Product
 	for _, p := range s.claims {
-		if !p.bought || !slices.Contains(left, p.product) {
+		if (!p.bought || !slices.Contains(left, p.product)) && !slices.Contains(products, p.product) {
 			products = append(products, p.product)
 		}
 	}

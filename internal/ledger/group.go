@@ -47,6 +47,7 @@ type groupWriter struct {
 	events   []record
 	facts    map[string][]*fact
 	moved    []record          // claims of other rows that a row turned out to have bought
+	lost     []claimed         // what rows lost to those that bought it
 	decided  []record          // decisions on recorded attempts
 	notes    []record          // notes to add to other rows' messages
 	unnamed  []record          // order ids to remove from rows
@@ -275,12 +276,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 		if s.tries > 1 || s.counted > 1 || s.result != filing.Placing {
 			earlier = append(earlier, record{number("row", s.id)})
 		}
-		for _, c := range slices.Concat(o.Claims, o.Known) {
-			if !slices.ContainsFunc(s.claims, func(p *purchase) bool { return p.key == c.Key }) &&
-				g.purchases[c.Key] == nil {
-				keys = append(keys, record{text("key", c.Key)})
-			}
-		}
+		keys = append(keys, g.unreadKeys(s, o)...)
 		for _, p := range o.bought() {
 			if p.OrderID != "" {
 				orders = append(orders, record{number("row", s.id), text("order_id", p.OrderID)})
@@ -305,6 +301,23 @@ func (g *groupWriter) readFacts(group []*transition) error {
 		return fmt.Errorf("find the rows of a group's orders: %w", err)
 	}
 	return nil
+}
+
+// unreadKeys are the keys that an outcome may give to its row: those of its claims, and
+// what the row lost to a rival.
+func (g *groupWriter) unreadKeys(s *rowState, o *Outcome) (keys []record) {
+	add := func(key filing.Key) {
+		if g.purchases[key] == nil {
+			keys = append(keys, record{text("key", key)})
+		}
+	}
+	for _, p := range s.claims {
+		add(p.base())
+	}
+	for _, c := range slices.Concat(o.Claims, o.Known) {
+		add(c.Key)
+	}
+	return keys
 }
 
 const (
@@ -447,6 +460,9 @@ const (
 	writeUnbought = `UPDATE purchases SET bought = 0 {{v}} WHERE purchases.key = v.key`
 	writeFreed    = `DELETE FROM purchases WHERE bought = 0
 		AND EXISTS (SELECT 1 {{v}} WHERE v.key = purchases.key AND v.row = purchases.row)`
+	writeLost = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
+		SELECT v.key, v.row, p.product, p.cover, p.year, p.why, p.at, 0
+		{{v}} JOIN purchases p ON p.key = v.base WHERE TRUE ON CONFLICT (key) DO NOTHING`
 	writeMoved = `UPDATE purchases
 		SET row = v.row, product = v.product, cover = v.cover, year = v.year, why = v.why, at = v.at, bought = 1
 		{{v}} WHERE purchases.key = v.key`
@@ -500,7 +516,7 @@ func (g *groupWriter) writeAll() error {
 		statement{"move rows", writeRows, changed},
 		statement{"record attempts", writeAttempts, g.ended},
 		statement{"record purchases", writeBought, keyRecords(g.bought)},
-		statement{"claim purchases", writeClaims, g.claimRecords()},
+		statement{"claim purchases", writeClaims, records(g.claims)},
 		statement{"enter money", writeEntries, g.entries},
 		statement{"keep events", writeEvents, g.events},
 		statement{"record items", writeItems, g.items},
@@ -508,6 +524,7 @@ func (g *groupWriter) writeAll() error {
 		return err
 	}
 	for _, s := range []statement{
+		{"record lost claims", writeLost, records(g.lost)},
 		{"move claims to other rows", writeMoved, g.moved},
 		{"record purchases under further keys", writeKnown, g.known},
 		{"add notes to other rows", writeNotes, g.notes},
@@ -536,10 +553,10 @@ func (g *groupWriter) writeAll() error {
 	return g.unblock()
 }
 
-// claimRecords returns the new claims that this group has not released again.
-func (g *groupWriter) claimRecords() []record {
+// records returns the new claims that this group has not released again.
+func records(claims []claimed) []record {
 	var all []record
-	for _, c := range g.claims {
+	for _, c := range claims {
 		if !c.freed {
 			all = append(all, c.record)
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,18 +31,7 @@ import (
 // intent. Rows order one item or two, and some create their company first.
 func TestInterleavings(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		checks, steps := "60", "60"
-		if s.config.DatabaseURL != "" || racing { // nothing in here is concurrent
-			checks = "6"
-		}
-		for name, value := range map[string]string{"rapid.checks": checks, "rapid.steps": steps,
-			"rapid.nofailfile": "true"} {
-			if given := flag.Lookup(name); given.Value.String() == given.DefValue {
-				s.must(flag.Set(name, value))
-				defer flag.Set(name, given.DefValue)
-			}
-		}
-		rapid.Check(s.T, func(t *rapid.T) {
+		s.property(60, 6, 60, func(t *rapid.T) {
 			w := newWorld(s, t)
 			defer w.close()
 			t.Repeat(map[string]func(*rapid.T){
@@ -63,6 +53,25 @@ func TestInterleavings(t *testing.T) {
 			w.end(t)
 		})
 	})
+}
+
+// property checks a property so many times, with so many steps each, unless the flags of
+// the run say otherwise. On a server, and under the race detector, each takes longer.
+func (s *store) property(checks, onServer, steps int, check func(*rapid.T)) {
+	if s.config.DatabaseURL != "" || racing { // nothing in here is concurrent
+		checks = onServer
+	}
+	for name, value := range map[string]string{
+		"rapid.checks":     strconv.Itoa(checks),
+		"rapid.steps":      strconv.Itoa(steps),
+		"rapid.nofailfile": "true",
+	} {
+		if given := flag.Lookup(name); given.Value.String() == given.DefValue {
+			s.must(flag.Set(name, value))
+			defer flag.Set(name, given.DefValue)
+		}
+	}
+	rapid.Check(s.T, check)
 }
 
 // world is the ledger with two processes, and what is true outside of it.
@@ -545,6 +554,7 @@ func (w *world) check(t *rapid.T) {
 	}
 	w.checkPurchases(w.checkRows(now))
 	w.checkAnswers(now)
+	w.checkTwice(now)
 	if book.Declared {
 		w.checkBlocked(now, book.Available())
 	}
@@ -613,6 +623,28 @@ func (w *world) checkAnswers(now map[int64]ledger.Row) {
 		for _, s := range all {
 			if r := now[s.row.ID]; len(all) > 1 && !strings.Contains(r.Message, "bought twice") {
 				t.Fatalf("%s was bought %d times, and row %d says %q", key, len(all), r.ID, r.Message)
+			}
+		}
+	}
+}
+
+// checkTwice checks that rows which have bought one thing, by whatever evidence, say so.
+func (w *world) checkTwice(now map[int64]ledger.Row) {
+	having := make(map[filing.Key][]ledger.Row)
+	for _, r := range now {
+		whole := r
+		whole.Dropped = nil
+		for _, c := range intent(whole).Claims {
+			if r.Result == filing.Placed && slices.ContainsFunc(r.Items,
+				func(i ledger.Item) bool { return i.Product == c.Product && i.OrderID != "" }) {
+				having[c.Key] = append(having[c.Key], r)
+			}
+		}
+	}
+	for key, rows := range having {
+		for _, r := range rows {
+			if len(rows) > 1 && !strings.Contains(r.Message, "bought twice") {
+				w.t.Fatalf("%d rows have bought %s, and row %d says %q", len(rows), key, r.ID, r.Message)
 			}
 		}
 	}

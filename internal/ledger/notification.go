@@ -127,7 +127,7 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
 		UNION ALL SELECT DISTINCT 'bought-twice', p.row, p.twin, p.row, r.batch, CAST(0 AS BIGINT), 0
 		FROM purchases p JOIN rows r ON r.id = p.row
-		WHERE p.twin <> 0
+		WHERE p.twin <> 0 AND p.bought = 1
 		AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'bought-twice' AND t.ref = p.row AND t.mark = p.twin)
 		ORDER BY 4, 2 LIMIT 10000`
 )

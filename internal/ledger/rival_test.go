@@ -362,3 +362,143 @@ func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
 		}
 	})
 }
+
+// losesItsKey has two rows buy the same: the first one's acceptance comes late and
+// takes the key while the second one's order is out.
+func (s *store) losesItsKey(l *ledger.Ledger) (first, second ledger.Row) {
+	s.Helper()
+	rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
+	late := s.lost(l, rows[0])
+	s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+	s.send(l, rows[1])
+	s.must(l.RecordOutcome(s.Context(), late))
+	s.want(l, rows[0], filing.Placed, 0)
+	return rows[0], rows[1]
+}
+
+// boughtTwice expects that both rows, the notifications and the audit name the second
+// purchase, and that the key is still the first row's.
+func (s *store) boughtTwice(l *ledger.Ledger, first, second ledger.Row) {
+	s.Helper()
+	for _, r := range []ledger.Row{first, second} {
+		if got := s.want(l, r, filing.Placed, 0); !strings.Contains(got.Message, "bought twice") {
+			s.Errorf("row %d says %q", r.Number, got.Message)
+		}
+	}
+	if b := s.book(l); b.Posted != 2*cost || b.Reserved != 0 {
+		s.Errorf("%+v", b)
+	}
+	verified, err := l.Verify(s.Context())
+	s.must(err)
+	if want := []string{"batch a, row 3: bought twice: row 2 bought the same annual report"}; len(verified.Wrong) > 0 ||
+		!slices.Equal(verified.Twice, want) {
+		s.Errorf("wrong %q, twice %q", verified.Wrong, verified.Twice)
+	}
+	news, err := l.Notifications().FindReportable(s.Context())
+	s.must(err)
+	if !slices.ContainsFunc(news.Pending, func(p ledger.Pending) bool {
+		return p.Kind == ledger.NotifyTwice && p.Row == second.ID && p.Mark == first.ID
+	}) {
+		s.Errorf("nobody is told: %+v", news.Pending)
+	}
+	again := s.add(l, "again", report("comp_1", "2026"))[0]
+	if begun := s.begin(l, intent(again)); len(begun.Taken) != 1 || begun.Taken[0].Row != first.ID ||
+		!begun.Taken[0].Bought {
+		s.Errorf("%+v", begun)
+	}
+}
+
+// A row that lost its key to a rival's late acceptance is a second purchase once a
+// person, a late answer, or both say that its order was made.
+func TestASecondPurchaseIsNamed(t *testing.T) {
+	for name, places := range map[string]func(*store, *ledger.Ledger, ledger.Row, ledger.Outcome){
+		"a person": func(s *store, l *ledger.Ledger, r ledger.Row, _ ledger.Outcome) {
+			s.answer(l, r, filing.NoAnswer)
+			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen"))
+		},
+		"an answer": func(s *store, l *ledger.Ledger, _ ledger.Row, accepted ledger.Outcome) {
+			s.must(l.RecordOutcome(s.Context(), accepted))
+		},
+		"a late answer": func(s *store, l *ledger.Ledger, r ledger.Row, accepted ledger.Outcome) {
+			s.answer(l, r, filing.NoAnswer)
+			s.must(l.RecordOutcome(s.Context(), accepted))
+		},
+		"a person, then an answer": func(s *store, l *ledger.Ledger, r ledger.Row, accepted ledger.Outcome) {
+			s.answer(l, r, filing.NoAnswer)
+			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen"))
+			s.must(l.RecordOutcome(s.Context(), accepted))
+		},
+		"a person whom an answer contradicts, and who looks again": func(s *store, l *ledger.Ledger, r ledger.Row,
+			accepted ledger.Outcome) {
+			s.answer(l, r, filing.NoAnswer)
+			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen"))
+			accepted.Answer.Kind, accepted.Items = filing.Refused, nil
+			s.must(l.RecordOutcome(s.Context(), accepted))
+			s.want(l, r, filing.Uncertain, cost)
+			s.must(l.Audit(s.Context()))
+			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen once more"))
+		},
+		"a person, after its process is gone": func(s *store, l *ledger.Ledger, r ledger.Row, gone ledger.Outcome) {
+			gone.Answer, gone.Claims, gone.Items = filing.Answer{Kind: filing.NoAnswer}, nil, nil // as a sweep does
+			s.must(l.RecordOutcome(s.Context(), gone))
+			s.want(l, r, filing.Uncertain, cost)
+			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_seen"}, "seen"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				l := s.open()
+				first, second := s.losesItsKey(l)
+				places(s, l, second, outcome(s.row(l, second.ID), 1, filing.Accepted))
+				s.boughtTwice(l, first, second)
+			})
+		})
+	}
+}
+
+// A row that lost its key and was not placed has nothing left of it.
+func TestALostKeyIsGoneWithItsOrder(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		first, second := s.losesItsKey(l)
+		s.answer(l, second, filing.NoAnswer)
+		s.must(l.Audit(s.Context()))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), second.ID, 0, "not there"))
+		if begun := s.begin(l, intent(s.want(l, second, filing.Ready, 0))); len(begun.Taken) != 1 ||
+			begun.Taken[0].Row != first.ID {
+			s.Errorf("%+v", begun)
+		}
+		report, err := l.Verify(s.Context())
+		if s.must(err); len(report.Wrong)+len(report.Twice) > 0 || report.Purchases != 1 {
+			s.Errorf("%+v", report)
+		}
+	})
+}
+
+// An agent order that lost its key, and is sent again by itself, is a second purchase
+// as well.
+func TestALostKeyAndARepetition(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_1"))
+		try := s.send(l, rows[0])
+		late := outcome(s.row(l, rows[0].ID), try, filing.Accepted)
+		out := outcome(s.row(l, rows[0].ID), try, filing.NoAnswer)
+		out.Exhausted = true
+		s.must(l.RecordOutcome(s.Context(), out))
+		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.send(l, rows[1])
+		s.must(l.RecordOutcome(s.Context(), late))
+		s.answer(l, rows[1], filing.NoAnswer)
+		if begun := s.begin(l, intent(s.want(l, rows[1], filing.Ready, cost))); len(begun.Taken) != 1 {
+			s.Fatalf("%+v", begun)
+		}
+		s.must(l.Defer(s.Context(), ledger.Deferral{Row: rows[1].ID, Next: filing.Exists}))
+		s.want(l, rows[1], filing.Uncertain, cost)
+		s.must(l.Resolutions().MarkPlaced(s.Context(), rows[1].ID, 0, []string{"order_seen"}, "seen"))
+		report, err := l.Verify(s.Context())
+		if s.must(err); len(report.Wrong) > 0 || len(report.Twice) != 1 {
+			s.Errorf("%+v", report)
+		}
+	})
+}
