@@ -160,6 +160,10 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	if err == nil && len(begun.Taken) > 0 {
 		return p.handleDuplicate(ctx, row, order, begun.Taken)
 	}
+	if err == nil && begun.Dearer {
+		p.log.Info("row waits for approval", "batch", row.Batch, "row", row.Number, "id", row.ID,
+			"cost", quote.Total.String(), "approved", row.Approved.String())
+	}
 	return true, err
 }
 

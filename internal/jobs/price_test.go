@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -150,5 +151,26 @@ func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
 	f.want(l, "a", ledger.Counts{filing.Ready: 20})
 	if asked, sent := len(f.seen("GET", "/v1/organization/prices")), f.posts("/v1/orders"); asked != 1 || sent != 0 {
 		t.Errorf("prices were asked for %d times, and %d orders sent", asked, sent)
+	}
+}
+
+// A row that costs more than was approved is not sent: it waits with the reason, which
+// the log has, too.
+func TestARowThatWaitsForApprovalIsLogged(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	l := f.openLedger()
+	f.add(l, "a", report(0))
+	row := f.rows(l, "a")[0]
+	f.must(l.KeepQuotes(t.Context(), []ledger.RowQuote{{Row: row.ID, Cost: money.Cost{Amount: feeLLC}}}))
+	f.must(l.Approvals().Request(t.Context(), "a", "plan"))
+	f.must(l.Approvals().Approve(t.Context(), "a", "plan", "ana"))
+	said := &logged{}
+	w := f.start(l, f.openQueue(), said.to())
+	f.await(w, "a", patient)
+	if r := f.rows(l, "a")[0]; r.BlockedOn != "approval" || !strings.Contains(r.Message, "waiting for approval") {
+		t.Errorf("%+v", r)
+	}
+	if said.count(`msg="row waits for approval" batch=a row=2`) != 1 {
+		t.Errorf("%q", said.lines)
 	}
 }

@@ -338,8 +338,8 @@ const (
 var (
 	rowStateColumns = (&rowState{}).appendFields(nil)
 	readRowStates   = `SELECT ` + rowStateColumns.names("r.") + `,
-			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.paused <> 0
-			OR b.approval = 'wanted' OR b.second <> 0 AND b.approval <> 'given' THEN 1 ELSE 0 END, b.canceled
+			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
+			OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
 		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
 	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + ` {{v}} WHERE rows.id = v.id`
 )

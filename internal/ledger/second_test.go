@@ -276,3 +276,55 @@ func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
 		s.must(l.Approvals().Approve(ctx, "a", "plan", "ben"))
 	})
 }
+
+// A batch that opened while nobody had to approve it goes on under a stricter policy.
+// What a row of it costs more, and what is sent again, waits with its reason for a
+// second person, and goes when they approve it; the other rows go meanwhile.
+func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ana", "ben")
+		rows := s.quoted(l, "a", cost, cost, cost)
+		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('a', 'ana', 'upload')`)
+		s.send(l, rows[1])
+		s.answer(l, rows[1], filing.Refused)
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.waitsAt(l, rows[0], cost+1)
+		if n, err := l.RetryBatch(s.by("ana"), "a"); err != nil || n != 1 {
+			s.Errorf("%d rows, %v", n, err)
+		}
+		for _, r := range rows[:2] {
+			if r = s.row(l, r.ID); r.BlockedOn != "approval" || !strings.Contains(r.Message, "waiting for approval") {
+				s.Errorf("row %d waits for %q: %s", r.Number, r.BlockedOn, r.Message)
+			}
+			if begun := s.begin(l, intent(r)); begun.Try != 0 {
+				s.Errorf("row %d is sent before it is approved", r.Number)
+			}
+		}
+		if u, err := l.Unfinished(ctx, "a"); err != nil || u.Dearer != 2 || u.Sendable != 1 {
+			s.Errorf("%+v, %v", u, err)
+		}
+		s.sendable(l, rows[2])
+		s.place(l, rows[2])
+		s.approvesWaiting(l, "a", "ana", ledger.ErrSecondPerson)
+		s.approvesWaiting(l, "a", "ben", nil)
+		s.sendable(l, rows[0], rows[1])
+		for _, r := range rows[:2] {
+			s.place(l, s.row(l, r.ID))
+		}
+	})
+}
+
+// No row of a batch that is not submitted is sent, whatever task names it.
+func TestARowOfAPreparedBatchIsNotSent(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.imported(l, "a", "ana")
+		row := s.rows(l, "a")[0]
+		if begun := s.begin(l, intent(row)); !begun.Lost {
+			s.Errorf("%+v", begun)
+		}
+		s.must(l.OpenBatch(s.Context(), "a"))
+		s.place(l, row)
+	})
+}
