@@ -121,7 +121,11 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 			`UPDATE approval_history
 				SET object = (SELECT MIN('upload ' || u.id) FROM uploads u WHERE u.batch = $1 AND u.submitted = 1)
 				WHERE object = $1`,
-			// Whatever the policy is by then, it needs the approval that it waited for.
+			// Whatever the policy is by then, it needs the approval that it waited for, also
+			// where it is another batch by then because it was corrected.
+			`UPDATE uploads
+				SET second = 1, two = (SELECT b.two FROM batches b WHERE b.id = $1)
+				WHERE batch = $1 AND submitted = 1`,
 			`UPDATE batches
 				SET open = 0, prepared = 1, approval = '', plan = '', second = 1, first_by = '', first_at = 0,
 					first_plan = ''

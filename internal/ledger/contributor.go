@@ -204,7 +204,7 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 
 // approversNeeded is how many people who take no part in a batch have to approve it
 // as it is now, by the policy as it is now: none, one or two. What needed one once
-// goes on needing it, and likewise two.
+// goes on needing it, and likewise two, also as a corrected draft.
 func (db *database) approversNeeded(ctx context.Context, q querier, batch string) (int, error) {
 	p, err := db.policy(ctx, q)
 	if err != nil {
@@ -213,7 +213,11 @@ func (db *database) approversNeeded(ctx context.Context, q querier, batch string
 	var second, two, scheduled, joins bool
 	var product, corrects string
 	err = q.QueryRowContext(
-		ctx, `SELECT b.second, b.two, b.product, b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
+		ctx, `SELECT CASE WHEN b.second = 1
+				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END,
+			CASE WHEN b.two = 1
+				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.two = 1) THEN 1 ELSE 0 END,
+			b.product, b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
 			EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.open = 0)
 		FROM batches b WHERE b.id = $1`, batch).Scan(&second, &two, &product, &corrects, &scheduled, &joins)
 	needed := int(boolInt(second) + boolInt(second && two))

@@ -33,6 +33,7 @@ type database struct {
 
 	repeatAgents bool
 	tolerance    money.Cents
+	editLimit    int // bytes of the edits of a sheet
 
 	statements  statements
 	transitions chan *transition

@@ -21,6 +21,9 @@ func (l *Ledger) HashFor(memoryKiB, passes uint32) {
 	l.hashing = hashing{memory: memoryKiB, time: passes, lanes: 1}
 }
 
+// LimitEdits bounds the edits of a sheet by what a test can wait for.
+func (l *Ledger) LimitEdits(size int) { l.editLimit = size }
+
 // Committed is what became of one transition of a group.
 type Committed struct {
 	Begun Begun

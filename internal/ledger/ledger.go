@@ -89,6 +89,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		timeout:      c.Timeout,
 		repeatAgents: c.RepeatAgents,
 		tolerance:    c.Tolerance,
+		editLimit:    maxEdits,
 		statements:   statements{ready: make(map[string]*sql.Stmt), reads: make(map[string]*sql.Stmt)},
 		transitions:  make(chan *transition, maxGroup),
 		stop:         make(chan struct{}),

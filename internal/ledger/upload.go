@@ -37,6 +37,13 @@ type Upload struct {
 	ChangedAt time.Time
 }
 
+// ErrTooLarge is returned for more corrections of a sheet than are kept.
+var ErrTooLarge = errors.New("the corrections of the spreadsheet take too much space")
+
+// maxEdits is how large the edits of a sheet may be: several times what the page lets
+// people enter, for each change reads and seals all of them.
+const maxEdits = 64 << 20
+
 // uploadPart is how much of a content is sealed at once.
 const uploadPart = 1 << 20
 
@@ -107,6 +114,9 @@ func editsPlace(id string) []byte { return []byte("edits|" + id) }
 func (l Uploads) sealEdits(u *Upload) (string, error) {
 	if len(u.Edits) == 0 {
 		return "", nil
+	}
+	if len(u.Edits) > l.editLimit {
+		return "", ErrTooLarge
 	}
 	aead, err := l.sealer()
 	if err != nil {
@@ -254,7 +264,7 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 // edits, and what the audit log notes of the change. The batch that was
 // prepared of it stays until DropPrepared. Edit returns the sheet as it was, in
 // its new version. It returns ErrNotFound, ErrStale for a sheet that was
-// submitted, and the error of change.
+// submitted, ErrTooLarge, and the error of change.
 func (l Uploads) Edit(ctx context.Context, id string,
 	change func(Upload) (edits []byte, note string, err error)) (Upload, error) {
 	var u Upload
@@ -301,14 +311,33 @@ func (l Uploads) Edit(ctx context.Context, id string,
 	return u, nil
 }
 
+// ErrNotPrepared is returned where a batch that was prepared of a sheet is gone: it was
+// dropped for another sheet with the same rows. The sheet is prepared again.
+var ErrNotPrepared = errors.New("the prepared batch is gone")
+
 // SetPrepared records the batch that was prepared of a version of a sheet,
-// and what it was quoted. It returns ErrStale where that is not the present one.
+// and what it was quoted. It returns ErrStale where that is not the present one, and
+// ErrNotPrepared where the batch is gone: the sheet then has none.
 func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch string, quote []byte) error {
-	n, err := affected(l.exclusively(ctx,
-		`UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2 AND submitted = 0`,
-		id, version, batch, string(quote)))
-	if err == nil && n == 0 {
-		err = ErrStale
+	var there bool
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM batches WHERE id = $1`,
+			batch).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			batch, quote = "", nil
+		}
+		n, err := affected(tx.ExecContext(ctx,
+			`UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2 AND submitted = 0`,
+			id, version, batch, string(quote)))
+		if err == nil && n == 0 {
+			err = ErrStale
+		}
+		return err
+	})
+	if err == nil && !there {
+		err = ErrNotPrepared
 	}
 	if err != nil {
 		return fmt.Errorf("record the batch of the spreadsheet %s: %w", id, err)

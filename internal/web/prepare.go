@@ -185,7 +185,19 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	// Another upload with the same rows may drop the batch that both share.
+	for {
+		if err := p.once(ctx, u, now); !errors.Is(err, ledger.ErrNotPrepared) {
+			return err
+		}
+	}
+}
+
+// once prepares a version of an upload. It returns ErrNotPrepared where its batch was
+// dropped for another upload meanwhile.
+func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparation) error {
 	now.stage.Store(stageReads)
+	now.rows.Store(0)
 	p.countRows(ctx, u, now)
 	batch, notes, elsewhere, err := p.read(ctx, u, now)
 	if err != nil {

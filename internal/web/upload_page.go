@@ -311,7 +311,8 @@ func (s *Site) quoteAgain(v *request) error {
 	s.queue.forget(u.ID)
 	s.queue.forgetRecords(u.ID)
 	if u.Batch != "" {
-		if err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil); err != nil {
+		err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil)
+		if err != nil && !errors.Is(err, ledger.ErrNotPrepared) {
 			return err
 		}
 	}
@@ -377,7 +378,11 @@ func (s *Site) submitUpload(v *request) error {
 		if err != nil {
 			return fmt.Errorf("keep the quote: %w", err)
 		}
-		if err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body); err != nil {
+		err = s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body)
+		if errors.Is(err, ledger.ErrNotPrepared) {
+			return ledger.ErrStale
+		}
+		if err != nil {
 			return err
 		}
 		v.flash("warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
