@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -20,13 +22,15 @@ type Warning struct {
 type Warnings struct {
 	Count int
 	Rows  int
+	Hash  string    // of the row, the rule and the text of each; "" for none
 	First []Warning // as many as were asked for
 }
 
-// ListWarnings counts the warnings of a batch's ready rows and lists the first of
-// them.
+// ListWarnings counts the warnings of a batch's ready rows, hashes all of them, and
+// lists the first.
 func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first int) (Warnings, error) {
 	var all Warnings
+	whole := sha256.New()
 	q := ledger.RowQuery{
 		Batch:     b.ID,
 		Results:   []filing.Result{filing.Ready},
@@ -45,6 +49,7 @@ func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first i
 				if !f.Warning {
 					continue
 				}
+				fmt.Fprintf(whole, "%d %q %d %q\n", row.Number, f.Rule, f.Column, f.Message)
 				if all.Count++; len(all.First) < first {
 					all.First = append(all.First, warningAt(b, row, f))
 				}
@@ -54,6 +59,9 @@ func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first i
 			}
 		}
 		if len(rows) < q.Limit {
+			if all.Count > 0 {
+				all.Hash = hex.EncodeToString(whole.Sum(nil))[:16]
+			}
 			return all, nil
 		}
 		q.After = rows[len(rows)-1].Number

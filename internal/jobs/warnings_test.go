@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -67,6 +68,31 @@ func TestListWarnings(t *testing.T) {
 	}
 	w, err = ListWarnings(ctx, l, b, 10)
 	if err != nil || w.First[2].Text() != "row 5  Filing Year: long ago" {
+		t.Errorf("%+v, %v", w, err)
+	}
+	seen := map[string]bool{w.Hash: true, "": true}
+	for i, other := range []ledger.Fault{
+		{Column: 1, Rule: "x", Message: "other text", Warning: true},
+		{Column: 1, Rule: "z", Message: warning.Message, Warning: true},
+		{Column: 0, Rule: "x", Message: warning.Message, Warning: true},
+	} {
+		b.ID = fmt.Sprint("other", i)
+		if _, err := l.CreateBatch(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+		changed := append([]ledger.Row(nil), rows...)
+		changed[0] = row(2, filing.Ready, other)
+		if err := l.AddRows(ctx, b.ID, changed); err != nil {
+			t.Fatal(err)
+		}
+		w, err := ListWarnings(ctx, l, b, 0)
+		if err != nil || w.Count != 3 || w.Rows != 2 || seen[w.Hash] {
+			t.Errorf("%+v is not told from others: %+v, %v", other, w, err)
+		}
+		seen[w.Hash] = true
+	}
+	b.ID = "none"
+	if w, err := ListWarnings(ctx, l, b, 0); err != nil || w.Hash != "" {
 		t.Errorf("%+v, %v", w, err)
 	}
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -73,12 +72,17 @@ func (v *request) flashMayNotApprove(err error) {
 // shownWarnings is how many warnings are listed beside a quote; a tab has all.
 const shownWarnings = 10
 
-// checkedWarnings refuses an approval by someone who did not confirm the number
-// of warnings that there are.
+// checkedWarnings refuses an approval by someone who did not confirm the warnings
+// that there are: these, and not as many others.
 func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 	w, err := jobs.ListWarnings(v.ctx(), s.Ledger, b, 0)
-	if err != nil || w.Count == 0 || v.r.PostForm.Get("warnings") == strconv.Itoa(w.Count) {
+	shown := v.r.PostForm.Get("warnings")
+	switch {
+	case err != nil || w.Count == 0 || shown == w.Hash:
 		return err
+	case shown != "":
+		return badRequest("Nothing was sent. The warnings changed since you reviewed them: refresh the page, and "+
+			"review %s.", count(w.Count, "warning"))
 	}
 	return badRequest("Nothing was sent. Select the box that confirms that you reviewed %s, then try again.",
 		count(w.Count, "warning"))

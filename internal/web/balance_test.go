@@ -164,8 +164,14 @@ func TestWarningsAreConfirmed(t *testing.T) {
 		`href="`+path+`?show=notes#rows"`)
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	v.wants(after, "confirms that you reviewed 1 warning")
+	confirmed := checkbox(t, body, "warnings")
+	for _, other := range []string{"1", confirmed[:len(confirmed)-1] + "x"} { // as many, and not these
+		_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
+			"warnings", other)
+		v.wants(after, "Nothing was sent. The warnings changed since you reviewed them")
+	}
 	_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
-		"warnings", "1")
+		"warnings", confirmed)
 	v.wants(after, "Nothing is sent before it is approved")
 	b, err := s.Ledger.Batch(t.Context(), "")
 	s.must(err)
@@ -178,10 +184,21 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalWanted {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
-	other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash, "warnings", "1")
+	other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash, "warnings", checkbox(t, body, "warnings"))
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalGiven {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
+}
+
+// checkbox is the value of a box on a page.
+func checkbox(t *testing.T, body, name string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(body, `<input type="checkbox" name="`+name+`" value="`)
+	value, _, _ := strings.Cut(rest, `"`)
+	if !found || value == "" {
+		t.Fatalf("no box %s", name)
+	}
+	return value
 }
 
 // Entries are read by pages, the newest first.
