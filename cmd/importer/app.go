@@ -135,6 +135,7 @@ You can run any command again safely. It resumes where it stopped.`,
 		&cobra.Group{ID: "season", Title: "Schedules and workers:"},
 		&cobra.Group{ID: "events", Title: "After orders are placed:"}, &cobra.Group{ID: "money", Title: "Money:"},
 		&cobra.Group{ID: "service", Title: "Filing service account:"}, &cobra.Group{ID: "people", Title: "People:"},
+		&cobra.Group{ID: "ledger", Title: "The ledger:"},
 		&cobra.Group{ID: "try", Title: "Try it out:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -152,6 +153,7 @@ You can run any command again safely. It resumes where it stopped.`,
 	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(),
 		a.webhooksCommand(), a.magicLinkCommand())
 	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())
+	add("ledger", a.backupCommand(), a.restoreCommand())
 	add("try", a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	setHelp(root)
 	return root

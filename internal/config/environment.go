@@ -65,6 +65,11 @@ var Variables = []Variable{
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
 		"bought-twice, season, due-soon, weekly-summary, access, approval-wanted, approved, sent-back, not-approved"},
+	{"FILING_BACKUP_DIR", "", "the folder for the scheduled backups of importer serve, as a full path; default: none"},
+	{"FILING_BACKUP_EVERY", "1d", "the time between scheduled backups, such as 6h or 1d"},
+	{"FILING_BACKUP_KEEP", "14", "how many scheduled backups to keep; older ones are deleted"},
+	{"FILING_BACKUP_PASSPHRASE", "", "the passphrase that encrypts every backup and opens it again; default: " +
+		"backups are not encrypted, and importer backup --encrypt asks"},
 	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) for the page, such as " +
 		"https://login.example.com; default: none"},
 	{"OIDC_CLIENT_ID", "", "the ID of this application at the sign-in provider"},
@@ -78,6 +83,7 @@ var Variables = []Variable{
 		"break-glass)"},
 	{"PUBLIC_URL", "", "the address of the page, for the links of importer accounts and for the sign-in provider"},
 	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, " +
+		"FILING_BACKUP_PASSPHRASE_FILE, " +
 		"OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files with these secrets"},
 }
 
@@ -97,9 +103,10 @@ type Environment struct {
 	PriceTypes    string
 	SetPricePath  string
 	Downloads     network.Downloads // the hosts that documents may come from
-	SignIn        SignIn            // the sign-in provider of the page
-	Ledger        string            // the value of --ledger; empty for the organization's own ledger
-	Warn          func(error)       // receives warnings about the data folder; may be nil
+	Backups       Backups
+	SignIn        SignIn      // the sign-in provider of the page
+	Ledger        string      // the value of --ledger; empty for the organization's own ledger
+	Warn          func(error) // receives warnings about the data folder; may be nil
 
 	defaultDir   bool                 // DataDir is the default: FILING_DATA_DIR is empty
 	chosen       *account             // the ledger of the data folder; nil before the choice
@@ -161,6 +168,9 @@ func (l layers) read() (Environment, error) {
 		return e, fmt.Errorf("DOCUMENT_HOSTS: %w", err)
 	}
 	if e.SignIn, err = readSignIn(value); err != nil {
+		return e, err
+	}
+	if e.Backups, err = readBackups(value); err != nil {
 		return e, err
 	}
 	return e, e.readNumbers(value)

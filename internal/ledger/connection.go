@@ -44,14 +44,7 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
-	if config.TLSConfig != nil {
-		network.HardenTLS(config.TLSConfig)
-	}
-	for _, other := range config.Fallbacks {
-		if other.TLSConfig != nil {
-			network.HardenTLS(other.TLSConfig)
-		}
-	}
+	hardenTLS(config)
 	var lost atomic.Int64 // when a connection was given up last, in Unix nanoseconds
 	dialer := &net.Dialer{Timeout: dialLimit}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -127,4 +120,16 @@ func (c *impatient) SetReadDeadline(t time.Time) error {
 	defer c.mu.Unlock()
 	c.limit = t
 	return c.Conn.SetReadDeadline(t)
+}
+
+// hardenTLS refuses what is outdated of TLS.
+func hardenTLS(config *pgx.ConnConfig) {
+	if config.TLSConfig != nil {
+		network.HardenTLS(config.TLSConfig)
+	}
+	for _, other := range config.Fallbacks {
+		if other.TLSConfig != nil {
+			network.HardenTLS(other.TLSConfig)
+		}
+	}
 }

@@ -40,8 +40,13 @@ type control struct {
 
 	schema    int64 // the highest migration of the tables, and who ran it
 	writtenBy string
-	now       int64  // the database's time as the row was read, and locked
-	server    string // which start of the server read it; empty for SQLite
+
+	// of the last restore from a backup; see generation.go
+	generation, restoredLineage string
+	restoredRows, backupAt      int64
+
+	now    int64  // the database's time as the row was read, and locked
+	server string // which start of the server read it; empty for SQLite
 }
 
 var controlColumns = (&control{}).fields().names("")
@@ -83,9 +88,11 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 		lock = db.dialect.forUpdate
 	}
 	var c control
-	into := c.fields().targets(&c.schema, &c.writtenBy, &c.now, &c.server)
+	into := c.fields().targets(&c.schema, &c.writtenBy, &c.generation, &c.restoredLineage, &c.restoredRows,
+		&c.backupAt, &c.now, &c.server)
 	err := q.QueryRowContext(ctx, `SELECT c.*, `+db.clock.sql()+`, `+db.dialect.server+`
-		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+
+		FROM (SELECT `+controlColumns+`, schema_version, written_by, generation, restored_lineage, restored_rows, backup_at
+			FROM control WHERE id = 1`+lock+
 		`) AS c`).Scan(into...)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
@@ -203,6 +210,8 @@ func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	switch {
 	case c.schema > l.schema:
 		return l.outdated(c), nil
+	case l.isPast(c):
+		return c.past(), nil
 	case c.restoredAt != 0:
 		return c.restored(), nil
 	case c.halt != filing.NoHalt:

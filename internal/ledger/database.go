@@ -24,7 +24,8 @@ type database struct {
 	now             func() time.Time // the database's time
 	lease           time.Duration
 	timeout         time.Duration
-	schema          int64 // the highest migration that this program knows
+	schema          int64  // the highest migration that this program knows
+	generation      string // of the ledger as this process opened it
 	restoreDetector restoreDetector
 
 	following sync.Mutex

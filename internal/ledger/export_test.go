@@ -84,3 +84,7 @@ func (c *BeforeChange) Value(key any) any {
 	}
 	return c.Context.Value(key)
 }
+
+// ReleaseLock releases the lock by which a process of this machine shows that it
+// lives.
+func ReleaseLock(l *Ledger) error { return l.ownerLock.Unlock() }

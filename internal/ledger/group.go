@@ -116,6 +116,10 @@ func (p *purchase) ref() rowRef { return rowRef{p.row, p.batch, p.number} }
 // write applies the group. Outcomes come first: they release money and keys for
 // the intents beside them.
 func (g *groupWriter) write(group []*transition) error {
+	group, err := g.admit(group)
+	if err != nil {
+		return err
+	}
 	if err := g.readAll(group); err != nil {
 		return err
 	}

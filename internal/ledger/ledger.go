@@ -108,7 +108,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err := l.connect(ctx, c.DatabaseURL); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(l.loadCommits(), l.enlist(ctx)); err != nil {
+	if err := errors.Join(l.loadCommits(), l.loadGeneration(ctx), l.enlist(ctx)); err != nil {
 		l.disconnect()
 		return nil, err
 	}
@@ -258,6 +258,9 @@ func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error)
 		if c.schema > db.schema {
 			return newer(c.schema, db.schema, c.writtenBy)
 		}
+		if db.isPast(c) {
+			return ErrGeneration
+		}
 		return f(tx, c)
 	})
 }
@@ -320,7 +323,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 			return err
 		}
 	}
-	db.restoreDetector.committed(c)
+	db.restoreDetector.committed(c, db.isPast(c))
 	return nil
 }
 

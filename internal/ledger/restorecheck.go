@@ -38,6 +38,8 @@ type restoreDetector struct {
 	mu       sync.Mutex
 	numbers  map[string]int64 // the highest commit seen, by lineage
 	lineage  string           // of the last commit
+	opened   string           // the lineage in which this process opened the ledger
+	own      map[string]bool  // the lineages in which this process committed, in its generation
 	restored bool             // the lineage changed while this process lived
 	changed  bool             // since the numbers were saved
 	attempts map[attempt]*pastAttempt
@@ -76,10 +78,16 @@ func (h *restoreDetector) observe(lineage string, number int64) {
 }
 
 // committed records a commit of this process.
-func (h *restoreDetector) committed(c *control) {
+func (h *restoreDetector) committed(c *control, past bool) {
 	h.observe(c.lineage, c.commits)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !past {
+		if h.own == nil {
+			h.own = make(map[string]bool)
+		}
+		h.own[c.lineage] = true
+	}
 	h.restored = h.restored || (h.lineage != "" && h.lineage != c.lineage)
 	h.lineage = c.lineage
 }
@@ -212,7 +220,10 @@ func (c *control) haltRestored(note string) {
 // writeBack writes the attempts that the ledger lost and this process knows:
 // each is uncertain again, and an answered one is resolved by its answer.
 func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
-	all := db.restoreDetector.list()
+	all, err := db.keepOwn(ctx, tx, c, db.restoreDetector.list())
+	if err != nil {
+		return err
+	}
 	for len(all) > 0 {
 		some := all[:min(maxGroup, len(all))]
 		all = all[len(some):]

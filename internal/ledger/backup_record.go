@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"os"
+	"time"
+)
+
+// Backups are the backups of the ledger, as its processes have made them.
+type Backups struct{ *database }
+
+// Backups returns the Backups of the ledger's database.
+func (l *Ledger) Backups() Backups { return Backups{l.database} }
+
+// Backup is one backup.
+type Backup struct {
+	ID        string
+	StartedAt time.Time
+	EndedAt   time.Time // zero while it is being made
+	Host      string    // the machine that the file is on
+	File      string
+	Bytes     int64
+	Commits   int64
+	Encrypted bool
+	Scheduled bool
+	Failure   string // why there is none
+}
+
+// backupLimit is how long a backup takes at most: one that is not recorded after that
+// has died with its process.
+const backupLimit = 6 * time.Hour
+
+// Begin records a backup that is about to be made.
+func (l Backups) Begin(ctx context.Context, b Backup) (Backup, error) {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) (err error) {
+		b, err = insertBackup(ctx, tx, c, b)
+		return err
+	})
+	return b, wrap("record the backup", err)
+}
+
+// BeginDue records a scheduled backup, unless the last one is younger than every or
+// another process is making one. Of a whole fleet one process makes it.
+func (l Backups) BeginDue(ctx context.Context, b Backup, every time.Duration) (Backup, bool, error) {
+	due := false
+	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+		var last, making int64
+		if err := tx.QueryRowContext(ctx, `SELECT
+				COALESCE(MAX(CASE WHEN ended_at <> 0 THEN started_at ELSE 0 END), 0),
+				COALESCE(MAX(CASE WHEN ended_at = 0 THEN started_at ELSE 0 END), 0)
+			FROM backups WHERE scheduled = 1 OR failure = ''`).Scan(&last, &making); err != nil {
+			return err
+		}
+		if due = last+every.Milliseconds() <= c.now && making+backupLimit.Milliseconds() <= c.now; !due {
+			return nil
+		}
+		var err error
+		b.Scheduled = true
+		b, err = insertBackup(ctx, tx, c, b)
+		return err
+	})
+	return b, due, wrap("record the backup", err)
+}
+
+func insertBackup(ctx context.Context, tx *sql.Tx, c *control, b Backup) (Backup, error) {
+	b.ID, b.StartedAt = rand.Text()[:12], fromMillis(c.now)
+	b.Host, _ = os.Hostname()
+	_, err := tx.ExecContext(ctx, `INSERT INTO backups (id, started_at, host, file, encrypted, scheduled)
+		VALUES ($1,$2,$3,$4,$5,$6)`, b.ID, c.now, b.Host, b.File, boolInt(b.Encrypted), boolInt(b.Scheduled))
+	return b, err
+}
+
+// End records what became of a backup.
+func (l Backups) End(ctx context.Context, b Backup) error {
+	return wrap("record the backup", l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+		_, err := tx.ExecContext(ctx, `UPDATE backups SET ended_at = $2, file = $3, bytes = $4, commits = $5, failure = $6
+			WHERE id = $1`, b.ID, c.now, b.File, b.Bytes, b.Commits, b.Failure)
+		return err
+	}))
+}
+
+// List lists the latest backups, the newest first.
+func (l Backups) List(ctx context.Context, limit int) ([]Backup, error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT id, started_at, ended_at, host, file, bytes, commits, encrypted,
+			scheduled, failure
+		FROM backups ORDER BY started_at DESC, id LIMIT $1`, limit)
+	all, err := collect(rows, err, scanBackup)
+	return all, wrap("list the backups", err)
+}
+
+// Last is the newest backup that there is; ErrNotFound where there is none.
+func (l Backups) Last(ctx context.Context) (Backup, error) {
+	b, err := scanBackup(func(into ...any) error {
+		return l.read.QueryRowContext(ctx, `SELECT id, started_at, ended_at, host, file, bytes, commits, encrypted,
+				scheduled, failure
+			FROM backups WHERE ended_at <> 0 AND failure = '' ORDER BY started_at DESC LIMIT 1`).Scan(into...)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return b, ErrNotFound
+	}
+	return b, wrap("find the last backup", err)
+}
+
+func scanBackup(scan func(...any) error) (b Backup, err error) {
+	var started, ended int64
+	err = scan(&b.ID, &started, &ended, &b.Host, &b.File, &b.Bytes, &b.Commits, &b.Encrypted, &b.Scheduled,
+		&b.Failure)
+	b.StartedAt, b.EndedAt = fromMillis(started), fromMillis(ended)
+	return b, err
+}
