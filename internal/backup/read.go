@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,8 +144,7 @@ func (a *Archive) next() (name string, content []byte, err error) {
 		return "", nil, damaged(err)
 	}
 	if h.Name != manifestName {
-		sum := sha256.Sum256(content)
-		a.parts = append(a.parts, part{h.Name, int64(len(content)), hex.EncodeToString(sum[:])})
+		a.parts = append(a.parts, part{h.Name, int64(len(content)), sum(content)})
 	}
 	return h.Name, content, nil
 }

@@ -191,8 +191,13 @@ func (w *writer) add(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(content)
-	w.manifest.Parts = append(w.manifest.Parts, part{name, int64(len(content)), hex.EncodeToString(sum[:])})
+	w.manifest.Parts = append(w.manifest.Parts, part{name, int64(len(content)), sum(content)})
 	_, err = w.tar.Write(content)
 	return err
+}
+
+// sum is the SHA-256 of a part.
+func sum(content []byte) string {
+	hash := sha256.Sum256(content)
+	return hex.EncodeToString(hash[:])
 }
