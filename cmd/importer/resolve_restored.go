@@ -63,7 +63,7 @@ since, --nothing-sent resumes sending and keeps the rows ready.`,
 		},
 	}
 	c.Flags().StringVar(&f.since, "since", "",
-		`the time of the backup, such as "2026-03-01 14:30" (default: the last order the ledger knows of)`)
+		`the time of the backup, such as "2026-03-01 14:30" (default: what importer restore read, or the last known order)`)
 	c.Flags().IntSliceVar(&f.rows, "row", nil, "mark only this row of the batch; repeat it for several")
 	c.Flags().BoolVar(&f.nothingSent, "nothing-sent", false, "resume sending and mark no row as uncertain")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
@@ -97,9 +97,20 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 // markUncertain marks ready rows as uncertain that may have been sent without a
 // record in the ledger: those of one batch, or of all batches.
 func (r *resolver) markUncertain(ctx context.Context, numbers []int, since time.Time) error {
+	restoration, err := r.ledger.Fleet().Restoration(ctx)
+	if err != nil {
+		return err
+	}
+	if since.IsZero() && restoration.Halted.Reason != filing.NoHalt {
+		since = restoration.BackupAt // zero where the ledger was not restored by this program
+	}
 	checks, rows, err := r.checkRestore(ctx, numbers, since)
 	if err != nil {
 		return err
+	}
+	if !restoration.BackupAt.IsZero() && restoration.Halted.Reason != filing.NoHalt {
+		r.say("Files that were submitted after the backup of %s are not here. Submit them again before you continue: "+
+			"their rows are marked, too.", localTimeSeconds(restoration.BackupAt))
 	}
 	if rows == 0 {
 		fmt.Fprintln(r.out, "No ready rows left to mark as uncertain.")
