@@ -206,7 +206,7 @@ func (c *Copy) prepareInserts(ctx context.Context) (err error) {
 		return fmt.Errorf("write the copy: %w", err)
 	}
 	for _, t := range c.snapshot.Tables {
-		places, _ := list(make([]any, len(t.Columns)))
+		places := "?" + strings.Repeat(",?", len(t.Columns)-1)
 		stmt, err := c.tx.PrepareContext(ctx,
 			`INSERT INTO `+t.Name+` (`+quoteAll(t.Columns)+`) VALUES (`+places+`)`)
 		if err != nil {
