@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -46,6 +47,8 @@ func (a *app) terminal(w any) bool {
 func (a *app) printError(err error) {
 	if text, ok := explainStorage(err); ok {
 		err = errors.New(text)
+	} else if isDatabaseDown(err) && ledger.IsOfDatabase(err) {
+		err = errors.New(explainOutage(err))
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.paint.red("importer:"), err)
 }

@@ -164,7 +164,11 @@ func (r *filingRun) openAndRun(ctx context.Context, do func(context.Context) err
 	if r.recognized.Reason == jobs.Interrupted {
 		ctx = context.WithoutCancel(ctx) // nothing is sent; the results are still written
 	}
-	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
+	err = r.throughOutage(ctx, func() (err error) {
+		r.ledger, err = r.env.OpenLedger(ctx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	stopNotifying := func() {}
@@ -484,7 +488,10 @@ func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.E
 // placeOrders runs a worker until no more orders can be placed for now.
 func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.Outcome, error) {
 	// A person who runs the command again may have added funds: try one order.
-	if err := errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().ProbeNow(ctx)); err != nil {
+	err := r.throughOutage(ctx, func() error {
+		return errors.Join(r.ledger.Fleet().Announce(ctx, "run", true), r.ledger.Fleet().ProbeNow(ctx))
+	})
+	if err != nil {
 		return jobs.Outcome{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{
@@ -502,12 +509,21 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 	if err != nil {
 		return jobs.Outcome{}, err
 	}
-	stop, err := r.watch(ctx, r.ledger, r.batch.ID, r.client.LastError)
+	stop := func() {}
+	err = r.throughOutage(ctx, func() (err error) {
+		stop, err = r.watch(ctx, r.ledger, r.batch.ID, r.client.LastError)
+		return err
+	})
 	if err != nil {
 		worker.Stop()
 		return jobs.Outcome{}, err
 	}
-	ending, err := worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.flags.patience, Funds: r.flags.wait})
+	// The worker goes on by itself once the database is back.
+	var ending jobs.Outcome
+	err = r.throughOutage(ctx, func() (err error) {
+		ending, err = worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.flags.patience, Funds: r.flags.wait})
+		return err
+	})
 	if ending.Reason == jobs.Interrupted {
 		r.say("\nInterrupted. Waiting for answers to orders already sent. Ctrl-C again ends now; that is safe, " +
 			"but these orders may become uncertain.")
@@ -521,7 +537,11 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	step := r.phase("Writing the results")
-	summary, err := r.writeOwnResults(ctx)
+	var summary report.Summary
+	err := r.throughOutage(ctx, func() (err error) {
+		summary, err = r.writeOwnResults(ctx)
+		return err
+	})
 	step.end()
 	if err != nil {
 		return fmt.Errorf("%w\nEvery result is recorded. To write them to another file: importer results %s -o FILE",

@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
@@ -53,22 +49,5 @@ func isServiceDown(err error) bool {
 	if _, ok := errors.AsType[*filingapi.Error](err); ok {
 		return !errors.Is(err, filingapi.ErrNotFound)
 	}
-	return isDatabaseDown(err)
-}
-
-// isDatabaseDown reports whether the error of the database may pass without a
-// person. Source: PostgreSQL's table of error codes, by class.
-func isDatabaseDown(err error) bool {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && len(refused.Code) == 5 {
-		switch refused.Code[:2] {
-		case "08", "53", "57": // connection, resources (too many clients), operator (starts up, shuts down)
-			return true
-		}
-		return false
-	}
-	var connect *pgconn.ConnectError
-	var network net.Error
-	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
-		errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return ledger.IsDown(err)
 }

@@ -85,7 +85,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err := w.chooseLedger(ctx, client); err != nil {
 		return err
 	}
-	l, err := await(ctx, w, "the ledger", isDatabaseDown, func() (*ledger.Ledger, error) {
+	l, err := await(ctx, w, "the ledger", ledger.IsDown, func() (*ledger.Ledger, error) {
 		l, err := w.env.OpenLedger(ctx)
 		if err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	engine, err := await(ctx, w, "the ledger", isDatabaseDown, func() (*jobs.Worker, error) {
+	engine, err := await(ctx, w, "the ledger", ledger.IsDown, func() (*jobs.Worker, error) {
 		return jobs.Start(ctx, jobs.Config{
 			Service:      observed,
 			Ledger:       l,

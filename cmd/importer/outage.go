@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
+)
+
+// calm is how long the database has to respond for the next outage to be another.
+const calm = 10 * time.Second
+
+// throughOutage does something that may be repeated, and repeats it while the
+// database is down: until the patience ends, or with --wait for as long as it takes.
+func (r *filingRun) throughOutage(ctx context.Context, do func() error) error {
+	backoff := retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
+	var since time.Time
+	for {
+		began := time.Now()
+		err := do()
+		now := time.Now()
+		if !isDatabaseDown(err) {
+			return err
+		}
+		if since.IsZero() || now.Sub(began) > calm {
+			since, backoff = now, retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
+			r.say("The database is not responding: %s. Waiting for it.", ledger.DownText(err))
+		}
+		pause := backoff.Next()
+		if !r.flags.wait {
+			left := r.flags.patience - now.Sub(since)
+			if left <= 0 {
+				return err // printError says it in words
+			}
+			pause = min(pause, left)
+		}
+		if retry.Sleep(ctx, pause) != nil {
+			return err
+		}
+	}
+}
+
+// isDatabaseDown reports whether an error is one of the database that may pass
+// without a person.
+func isDatabaseDown(err error) bool {
+	if _, ok := errors.AsType[*filingapi.Error](err); ok || errors.Is(err, jobs.ErrQueueDown) {
+		return false // they wrap errors of the network, too
+	}
+	return err != nil && ledger.IsDown(err)
+}
+
+// explainOutage says what a person can do while the database is down.
+func explainOutage(err error) string {
+	return fmt.Sprintf("the database is not responding: %s. Everything that was done is recorded. Run the same command "+
+		"again later: it resumes, and orders nothing twice", ledger.DownText(err))
+}

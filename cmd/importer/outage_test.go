@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+)
+
+// A run waits for a database that is down, says so once, without a code, and gives
+// up when its patience ends. Other errors end it at once.
+func TestARunWaitsForTheDatabase(t *testing.T) {
+	restarts := &pgconn.PgError{Severity: "FATAL", Code: "57P01",
+		Message: "terminating connection due to administrator command"}
+	const says = "The database is not responding: terminating connection due to administrator command. Waiting for it."
+	for name, c := range map[string]struct {
+		flags  runFlags
+		errs   []error // of the tries; then none
+		took   time.Duration
+		gaveUp bool
+		says   int
+	}{
+		"nothing":         {flags: runFlags{patience: time.Minute}},
+		"a restart":       {runFlags{patience: time.Minute}, []error{restarts, restarts}, 10 * time.Second, false, 1},
+		"with --wait":     {runFlags{wait: true}, repeated(1000, restarts), 2 * time.Hour, false, 1},
+		"for too long":    {runFlags{patience: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
+		"something else":  {runFlags{patience: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
+		"the service":     {runFlags{patience: time.Minute}, []error{&filingapi.Error{}}, 0, true, 0},
+		"a wrong request": {runFlags{patience: time.Minute}, []error{&pgconn.PgError{Code: "42P01"}}, 0, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var said bytes.Buffer
+				r := &filingRun{app: newApp(nil, nil, &said, func(string) string { return "" }), flags: c.flags}
+				tries, began := 0, time.Now()
+				err := r.throughOutage(t.Context(), func() error {
+					if tries++; tries <= len(c.errs) {
+						return fmt.Errorf("count the rows: %w", c.errs[tries-1])
+					}
+					return nil
+				})
+				if (err != nil) != c.gaveUp || time.Since(began) > c.took {
+					t.Errorf("%v after %s and %d tries", err, time.Since(began), tries)
+				}
+				if n := strings.Count(said.String(), says); n != c.says || strings.Contains(said.String(), "57P01") {
+					t.Errorf("it said:\n%s", said.String())
+				}
+			})
+		})
+	}
+}
+
+func repeated(n int, err error) []error {
+	all := make([]error, n)
+	for i := range all {
+		all[i] = err
+	}
+	return all
+}
+
+// What a database that stays down means is said without its codes.
+func TestAnOutageInWords(t *testing.T) {
+	var said bytes.Buffer
+	a := newApp(nil, nil, &said, func(string) string { return "" })
+	a.printError(fmt.Errorf("count the rows: %w",
+		&pgconn.PgError{Code: "57P03", Message: "the database system is starting up"}))
+	if got := said.String(); !strings.Contains(got, "the database is not responding: the database system is starting "+
+		"up. ") || !strings.Contains(got, "Run the same command again") || strings.Contains(got, "57P03") {
+		t.Error(got)
+	}
+}
+
+// A run whose connections the database ends again and again, as it does when it
+// restarts, places each row once and writes the results.
+func TestARunOutlivesItsConnections(t *testing.T) {
+	server := os.Getenv("TEST_DATABASE_URL")
+	if server == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("TEST_DATABASE_URL is not set: on CI this test must run")
+		}
+		t.Skip("TEST_DATABASE_URL is not set")
+	}
+	const rows = 60
+	service := sandbox.New(sandbox.Config{OpeningBalance: 1e9, AutoSeed: true, Latency: 150 * time.Millisecond})
+	defer service.Close()
+	serving := httptest.NewServer(service.Handler())
+	defer serving.Close()
+
+	place := ledgertest.Schema(t, server)
+	mark, err := url.Parse(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := mark.Query()
+	q.Set("application_name", "outage"+q.Get("search_path"))
+	mark.RawQuery = q.Encode()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "companies.csv")
+	text := "Company ID,User ID,Filing State,Filing Year\n"
+	for i := range rows {
+		text += fmt.Sprintf("comp_%d,user_1,DE,2026\n", i)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+
+	ended := make(chan struct{})
+	cuts := make(chan int)
+	go func() {
+		n := 0
+		defer func() { cuts <- n }()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(40 * time.Millisecond): // many times within the run
+			}
+			if n >= 30 || len(service.Books().Orders) == 0 {
+				continue
+			}
+			done, err := db.ExecContext(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE application_name = $1`, q.Get("application_name"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if killed, _ := done.RowsAffected(); killed > 0 {
+				n++
+			}
+		}
+	}()
+	var out, said bytes.Buffer
+	a := newApp(nil, &out, &said, func(name string) string {
+		return map[string]string{
+			"FILING_BASE_URL": serving.URL + "/v1", "FILING_API_KEY": "sk_test_outage",
+			"FILING_DATA_DIR": dir, "DATABASE_URL": mark.String(), "WORKER_CONCURRENCY": "2",
+			"FILING_SEAL_KEY": strings.Repeat("5ea1", 16),
+		}[name]
+	})
+	results := filepath.Join(dir, "answers.csv")
+	err = a.run(t.Context(), file, runFlags{yes: true, patience: time.Minute, output: results})
+	close(ended)
+	n := <-cuts
+	var code *status
+	if err != nil && (!errors.As(err, &code) || code.code != exitUncertain) || n < 5 {
+		t.Errorf("%v, after %d cuts:\n%s%s", err, n, said.String(), out.String())
+	}
+	books := service.Books()
+	if len(books.Orders) != rows || len(books.Duplicates()) > 0 {
+		t.Errorf("%d orders, duplicates: %v", len(books.Orders), books.Duplicates())
+	}
+	if content, err := os.ReadFile(results); err != nil || strings.Count(string(content), "placed") < rows-2 {
+		t.Errorf("%v\n%s", err, content)
+	}
+	t.Logf("%d cuts; it said:\n%s", n, said.String())
+}
