@@ -73,7 +73,7 @@ func TestComposeFileIsValid(t *testing.T) {
 		services int
 	}{
 		"a fleet of one's own": {variablesOf(t, "deploy", "fleet.env.example"), nil, 6},
-		"the demo":             {variablesOf(t, "deploy", "demo", "fleet.env"), []string{"demo"}, 9},
+		"the demo":             {variablesOf(t, "deploy", "demo", "fleet.env"), []string{"demo"}, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := compose(t, c.env, c.profiles...)
@@ -139,7 +139,7 @@ func TestWhoReachesTheServers(t *testing.T) {
 	p := demo(t)
 	for name, s := range p.Services {
 		_, data := s.Networks["data"]
-		if want := slices.Contains([]string{"worker", "server", "register", "demo", "postgres", "redis"},
+		if want := slices.Contains([]string{"worker", "server", "demo", "postgres", "redis"},
 			name); data != want {
 			t.Errorf("%s is in the network of the servers: %v", name, data)
 		}

@@ -56,7 +56,7 @@ func TestEveryVariableReachesTheContainers(t *testing.T) {
 	p := demo(t, "FILING_FEES="+fees, "FILING_NOTIFY_FILE=./notify", "FILING_WEBHOOK_SECRET_FILE=./hooks",
 		"FILING_NOTIFY_ON=funds", "FILING_SET_PRICE_PATH=/p/{type}", "FILING_PRICE_TYPES=a=b",
 		"PUBLIC_URL=https://x.test")
-	for _, name := range []string{"worker", "server", "register", "demo"} {
+	for _, name := range []string{"worker", "server", "demo"} {
 		s := p.Services[name]
 		if missing := lacking(t, func(v string) bool { _, ok := s.Environment[v]; return ok }); len(missing) > 0 {
 			t.Errorf("%s of docker-compose.yml has no %v", name, missing)
@@ -117,7 +117,7 @@ func TestTheExampleOfAnEnvironmentIsWhole(t *testing.T) {
 // Where nothing is named nothing is read: an empty file that a variable names is a
 // mistake to the program.
 func TestNothingIsNamedUnlessItIsThere(t *testing.T) {
-	p := demo(t)
+	p := compose(t, variablesOf(t, "deploy", "fleet.env.example"))
 	for _, name := range []string{"FILING_FEES", "FILING_NOTIFY_FILE", "FILING_WEBHOOK_SECRET_FILE"} {
 		if v := p.Services["worker"].Environment[name]; v == nil || *v != "" {
 			t.Errorf("%s=%v", name, v)
