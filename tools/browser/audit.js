@@ -1,4 +1,4 @@
-// What is wrong with the page as it stands, in sentences; see person.look.
+// What is wrong with the page as it stands, in sentences; see person.inspect.
 (() => {
   const wrong = [];
   const all = (selector) => [...document.querySelectorAll(selector)];

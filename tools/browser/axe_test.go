@@ -30,8 +30,8 @@ func TestAxeIsUnchanged(t *testing.T) {
 func (p *person) inaccessible() []string {
 	p.t.Helper()
 	for range 3 {
-		glance[bool](p, `window.axe !== undefined || (`+"() => {"+axeScript+"\n return true; })()")
-		glance[bool](p, `(() => {
+		query[bool](p, `window.axe !== undefined || (`+"() => {"+axeScript+"\n return true; })()")
+		query[bool](p, `(() => {
 			window.found = undefined;
 			const sentence = (v) => v.nodes.map((n) => v.id + " (" + v.impact + "): " + n.html.slice(0, 160) + " " +
 				(n.failureSummary ?? "").replace(/\s+/g, " ").slice(0, 200));
@@ -41,7 +41,7 @@ func (p *person) inaccessible() []string {
 			return true;
 		})()`)
 		if p.soon(patience/3, `window.found !== undefined`) {
-			return glance[[]string](p, `window.found ?? []`)
+			return query[[]string](p, `window.found ?? []`)
 		}
 	}
 	return []string{"axe-core did not end"}
@@ -51,7 +51,7 @@ func (p *person) inaccessible() []string {
 func (p *person) wantAccessible() {
 	p.t.Helper()
 	if found := p.inaccessible(); len(found) > 0 {
-		p.t.Errorf("%s: %s: axe-core finds\n  %s", p.name, glance[string](p, `location.pathname`),
+		p.t.Errorf("%s: %s: axe-core finds\n  %s", p.name, query[string](p, `location.pathname`),
 			strings.Join(found, "\n  "))
 	}
 }

@@ -18,7 +18,7 @@ import (
 // table is a sheet: its header and its rows.
 type table [][]string
 
-// save writes a table as the CSV file that somebody would have.
+// save writes a table as a CSV file.
 func (t table) save(tb testing.TB, name string) string {
 	tb.Helper()
 	var text bytes.Buffer

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// film is a recording of a way through the page, a picture at each step.
+// film is a recording of the page, a picture at each step.
 type film struct {
 	frames []image.Image
 	delays []time.Duration
@@ -36,7 +36,7 @@ func (f *film) shoot(p *person, d time.Duration) {
 	if f == nil || !p.pictures || p.t.Failed() {
 		return
 	}
-	content := ask(p, page.CaptureScreenshot, page.CaptureScreenshotParams{
+	content := call(p, page.CaptureScreenshot, page.CaptureScreenshotParams{
 		Format: page.CaptureScreenshotFormatPng,
 		Clip: &page.Viewport{Width: filmWidth, Height: filmHeight, Scale: filmScale,
 			Y: eval[float64](p, `scrollY`)},

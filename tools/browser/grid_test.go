@@ -13,9 +13,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// grids are people who fix a spreadsheet in the grid.
-type grids struct {
-	*way
+// gridSession is people who fix a spreadsheet in the grid, and what they pressed.
+type gridSession struct {
+	*workflow
 	clicks, keys int
 }
 
@@ -47,10 +47,10 @@ func (p *person) openGrid(path string) {
 	p.depart()
 	p.attach("input[type=file]", path)
 	p.arrive()
-	p.gridReady()
+	p.waitForGrid()
 }
 
-func (p *person) gridReady() {
+func (p *person) waitForGrid() {
 	p.t.Helper()
 	p.until(`document.querySelector("#fix[data-ready] .slick-row")`)
 }
@@ -61,27 +61,27 @@ func (p *person) tally(tab string) string {
 	return eval[string](p, `document.querySelector("[data-show=`+tab+`] .n").textContent`)
 }
 
-// counts waits for the count of a tab.
-func (p *person) counts(tab, want string) {
+// wantCount waits until a tab has this count.
+func (p *person) wantCount(tab, want string) {
 	p.t.Helper()
 	if !p.soon(patience/2, `document.querySelector("[data-show=`+tab+`] .n").textContent === `+quoted(want)) {
 		p.t.Fatalf("%s: %s rows of %s, want %s\n%s", p.name, p.tally(tab), tab, want, p.state())
 	}
 }
 
-func (p *person) saved() {
+func (p *person) waitSaved() {
 	p.t.Helper()
 	p.until(`document.querySelector("[data-part=status]").textContent === "All changes saved"`)
 }
 
-func (g *grids) click(p *person, words string) {
+func (g *gridSession) click(p *person, words string) {
 	g.Helper()
 	g.clicks++
 	p.press(words)
 }
 
-// hit presses keys, one after the other.
-func (g *grids) hit(p *person, keys string, modifiers ...chromedp.Modifier) {
+// pressKeys presses keys, one after the other.
+func (g *gridSession) pressKeys(p *person, keys string, modifiers ...chromedp.Modifier) {
 	g.Helper()
 	g.keys += len([]rune(keys))
 	p.do("press "+keys, chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
@@ -94,8 +94,8 @@ func (p *person) cell() string {
 		(document.querySelector(".slick-cell.active")?.textContent ?? "")`)
 }
 
-// at wants the active cell to be one with a text.
-func (g *grids) at(p *person, want string) {
+// wantCell waits until the active cell has this address and text.
+func (g *gridSession) wantCell(p *person, want string) {
 	g.Helper()
 	const cell = `document.querySelector(".fix-where b")?.textContent + " " +
 		(document.querySelector(".slick-cell.active")?.textContent ?? "")`
@@ -111,28 +111,28 @@ func (g *grids) at(p *person, want string) {
 // An accountant fixes 152 errors of 300 rows in three clicks, types, pastes and
 // fills by keyboard alone, loses nothing, and shares the sheet with another.
 func TestGrid(t *testing.T) {
-	g := &grids{way: &way{T: t, browser: newBrowser(t)}}
-	g.house = newHouse(t, false, "", "")
-	g.owner = g.join("owner", g.house.wire.from)
-	g.owner.do("open the link", chromedp.Navigate(g.owner.base+g.house.link))
+	g := &gridSession{workflow: &workflow{T: t, browser: newBrowser(t)}}
+	g.deployment = newDeployment(t, false, "", "")
+	g.owner = g.join("owner", g.deployment.proxy.from)
+	g.owner.do("open the link", chromedp.Navigate(g.owner.base+g.deployment.link))
 	g.owner.until(`location.pathname === "/" && document.readyState === "complete"`)
 	g.owner.resize(1366, 768)
-	for _, chapter := range []struct {
+	for _, step := range []struct {
 		name string
-		of   func()
+		run  func()
 	}{
-		{"groups", g.fixGroups}, {"keyboard", g.byKeyboard}, {"navigation", g.leaveAndReturn},
-		{"two people", g.together}, {"pictures", g.pictures},
+		{"groups", g.fixGroups}, {"keyboard", g.fixByKeyboard}, {"navigation", g.leaveAndReturn},
+		{"two people", g.editTogether}, {"themes", g.checkThemes},
 	} {
-		chapter.of()
-		t.Logf("%s: %d clicks, %d keys", chapter.name, g.clicks, g.keys)
+		step.run()
+		t.Logf("%s: %d clicks, %d keys", step.name, g.clicks, g.keys)
 	}
 }
 
-func (g *grids) fixGroups() {
+func (g *gridSession) fixGroups() {
 	p := g.owner
 	p.openGrid(faultySheet(g.T).save(g.T, "bad300.csv"))
-	p.counts("errors", "152")
+	p.wantCount("errors", "152")
 	f := new(film)
 	f.shoot(p, 3*time.Second)
 	if top := eval[int](p, `Math.round(document.querySelector(".fix-table").getBoundingClientRect().top)`); top > 180 {
@@ -144,55 +144,55 @@ func (g *grids) fixGroups() {
 	p.until(`document.querySelectorAll(".fix-groups li").length >= 3`)
 	for _, left := range []string{"72", "12", "0"} {
 		g.click(p, ".fix-groups li .fix-button")
-		p.counts("errors", left)
+		p.wantCount("errors", left)
 		p.until(`document.querySelector(".fix-notice")?.innerText.match(/set to|corrected/)`)
 		f.shoot(p, 2*time.Second)
 	}
 	if g.clicks != 3 {
 		g.Errorf("%d clicks", g.clicks)
 	}
-	p.saved()
+	p.waitSaved()
 	g.click(p, "Undo") // of the last group, beside its notice
-	p.counts("errors", "12")
+	p.wantCount("errors", "12")
 	g.click(p, ".fix-groups li .fix-button")
-	p.counts("errors", "0")
-	p.counts("ready", "300")
+	p.wantCount("errors", "0")
+	p.wantCount("ready", "300")
 	p.until(`document.querySelector("[data-part=onward]").matches(".primary") &&
 		document.querySelector("[data-part=onward]").textContent === "Continue to approval"`)
 	p.follow("Continue to approval")
 	p.until(`document.querySelector("#submit")`)
-	p.look()
+	p.inspect()
 	p.resize(filmWidth, filmHeight)
 	f.shoot(p, 4*time.Second)
 	f.save(g.T, "page-fix.gif")
 }
 
-// byKeyboard does not touch the mouse.
-func (g *grids) byKeyboard() {
+// fixByKeyboard fixes rows without the mouse.
+func (g *gridSession) fixByKeyboard() {
 	p := g.owner
 	p.openGrid(faultySheet(g.T)[:41].save(g.T, "keys.csv"))
-	p.counts("errors", "40")
+	p.wantCount("errors", "40")
 	eval[bool](p, `document.activeElement.blur(), window.before = true`)
-	g.hit(p, kb.Tab)
-	g.hit(p, kb.Enter)
-	g.at(p, "I2 25")
-	g.hit(p, "2025")
-	g.hit(p, kb.Enter)
-	p.counts("errors", "39")
-	g.at(p, "I3 25")
-	g.hit(p, kb.F2)
-	g.hit(p, kb.Escape)
-	g.at(p, "I3 25")
-	g.hit(p, kb.ArrowUp)
-	g.at(p, "I2 2025")
-	g.hit(p, kb.ArrowDown+kb.ArrowDown, chromedp.ModifierShift)
-	g.hit(p, "d", chromedp.ModifierCtrl)
-	p.counts("errors", "37")
-	g.hit(p, "z", chromedp.ModifierCtrl)
-	p.counts("errors", "39")
-	g.hit(p, "y", chromedp.ModifierCtrl)
-	p.counts("errors", "37")
-	g.at(p, "I2 2025")
+	g.pressKeys(p, kb.Tab)
+	g.pressKeys(p, kb.Enter)
+	g.wantCell(p, "I2 25")
+	g.pressKeys(p, "2025")
+	g.pressKeys(p, kb.Enter)
+	p.wantCount("errors", "39")
+	g.wantCell(p, "I3 25")
+	g.pressKeys(p, kb.F2)
+	g.pressKeys(p, kb.Escape)
+	g.wantCell(p, "I3 25")
+	g.pressKeys(p, kb.ArrowUp)
+	g.wantCell(p, "I2 2025")
+	g.pressKeys(p, kb.ArrowDown+kb.ArrowDown, chromedp.ModifierShift)
+	g.pressKeys(p, "d", chromedp.ModifierCtrl)
+	p.wantCount("errors", "37")
+	g.pressKeys(p, "z", chromedp.ModifierCtrl)
+	p.wantCount("errors", "39")
+	g.pressKeys(p, "y", chromedp.ModifierCtrl)
+	p.wantCount("errors", "37")
+	g.wantCell(p, "I2 2025")
 
 	// Five cells as a spreadsheet program has them on the clipboard.
 	const paste = `(() => {
@@ -204,10 +204,10 @@ func (g *grids) byKeyboard() {
 	if !eval[bool](p, `getSelection().removeAllRanges(), document.activeElement.matches(".slick-cell")`) {
 		g.Error("the active cell has no focus")
 	}
-	g.hit(p, kb.F8) // the next error
-	g.at(p, "I5 25")
+	g.pressKeys(p, kb.F8) // the next error
+	g.wantCell(p, "I5 25")
 	eval[bool](p, fmt.Sprintf(paste, quoted("2025\r\n2025\r\n\"2025\"\r\n2025\r\n2025\r\n")))
-	p.counts("errors", "32")
+	p.wantCount("errors", "32")
 	copied := eval[string](p, `(() => {
 		const data = new DataTransfer();
 		document.activeElement.dispatchEvent(
@@ -217,78 +217,77 @@ func (g *grids) byKeyboard() {
 	if copied != "2025\n2025\n2025\n2025\n2025" {
 		g.Errorf("copied %q", copied)
 	}
-	g.hit(p, kb.Delete)
-	p.counts("errors", "37")
-	g.hit(p, "z", chromedp.ModifierCtrl)
-	p.counts("errors", "32")
+	g.pressKeys(p, kb.Delete)
+	p.wantCount("errors", "37")
+	g.pressKeys(p, "z", chromedp.ModifierCtrl)
+	p.wantCount("errors", "32")
 
 	// Find and replace the others.
-	g.hit(p, "h", chromedp.ModifierCtrl)
+	g.pressKeys(p, "h", chromedp.ModifierCtrl)
 	p.until(`document.querySelector("dialog[open] #fix-find") === document.activeElement`)
 	eval[bool](p, `document.querySelector("#fix-find").select(), true`)
-	g.hit(p, "25")
-	g.hit(p, kb.Tab)
-	g.hit(p, "2025")
-	g.hit(p, kb.Tab)
-	g.hit(p, " ") // the whole cell
+	g.pressKeys(p, "25")
+	g.pressKeys(p, kb.Tab)
+	g.pressKeys(p, "2025")
+	g.pressKeys(p, kb.Tab)
+	g.pressKeys(p, " ") // the whole cell
 	p.until(`document.querySelector("dialog .primary").textContent === "Replace in 32 cells"`)
-	g.hit(p, kb.Enter)
-	p.counts("errors", "0")
-	p.saved()
+	g.pressKeys(p, kb.Enter)
+	p.wantCount("errors", "0")
+	p.waitSaved()
 	if !eval[bool](p, `window.before`) {
 		g.Error("the page was loaded again")
 	}
 }
 
 // leaveAndReturn types, leaves at once and comes back: nothing is lost.
-func (g *grids) leaveAndReturn() {
+func (g *gridSession) leaveAndReturn() {
 	p := g.owner
 	p.openGrid(faultySheet(g.T)[:121].save(g.T, "away.csv"))
-	p.counts("errors", "120")
+	p.wantCount("errors", "120")
 	at := p.at()
 	eval[bool](p, `document.querySelector("a.skip").click(), true`)
-	g.at(p, "I2 25")
-	p.expects("Failed to load resource|Failed to fetch")
-	g.house.wire.cut()
-	g.hit(p, "2026")
-	g.hit(p, kb.Enter)
+	g.wantCell(p, "I2 25")
+	p.allowMessages("Failed to load resource|Failed to fetch")
+	g.deployment.proxy.disconnect()
+	g.pressKeys(p, "2026")
+	g.pressKeys(p, kb.Enter)
 	p.until(`document.querySelector("[data-part=status]").textContent.startsWith("Not saved")`)
-	g.house.wire.mend()
-	p.counts("errors", "119")
-	p.saved()
-	p.expects("")
+	g.deployment.proxy.reconnect()
+	p.wantCount("errors", "119")
+	p.waitSaved()
+	p.allowMessages("")
 	p.open("/settings")
 	p.open(at)
-	p.gridReady()
-	p.counts("errors", "119")
+	p.waitForGrid()
+	p.wantCount("errors", "119")
 }
 
-// together has two people at one sheet: other cells are merged, and the same cell
-// is asked about.
-func (g *grids) together() {
+// editTogether has two people at one sheet: changes to different cells are merged.
+func (g *gridSession) editTogether() {
 	p := g.owner
 	at := p.at()
-	frank := g.invite("frank", g.house.at, "preparer")
+	frank := g.invite("frank", g.deployment.address, "preparer")
 	frank.resize(1366, 768)
 	for _, one := range []*person{p, frank} {
 		one.open(at)
-		one.gridReady()
+		one.waitForGrid()
 		one.press("All")
 		one.until(`document.querySelector("[data-show=all]").ariaPressed === "true"`)
 	}
 	// Frank enters the year of row 3 while the owner's page does not know it yet.
-	g.enter(frank, 3, "2026")
-	frank.saved()
-	g.enter(p, 4, "2025")
-	p.saved()
+	g.enterYear(frank, 3, "2026")
+	frank.waitSaved()
+	g.enterYear(p, 4, "2025")
+	p.waitSaved()
 	p.until(`[...document.querySelectorAll(".slick-pane-right .slick-row[aria-rowindex='3'] .slick-cell")]
 		.some((e) => e.textContent === "2026")`) // what Frank entered arrives
 	frank.until(`[...document.querySelectorAll(".slick-pane-right .slick-row[aria-rowindex='4'] .slick-cell")]
 		.some((e) => e.textContent === "2025")`)
 }
 
-// enter types into the year of a row.
-func (g *grids) enter(p *person, row int, text string) {
+// enterYear types into the year of a row.
+func (g *gridSession) enterYear(p *person, row int, text string) {
 	g.Helper()
 	eval[bool](p, fmt.Sprintf(`(() => {
 		const row = document.querySelector(".slick-pane-right .slick-row[aria-rowindex='%d']");
@@ -296,13 +295,13 @@ func (g *grids) enter(p *person, row int, text string) {
 		cell.dispatchEvent(new MouseEvent("click", {bubbles: true}));
 		return true;
 	})()`, row))
-	g.at(p, fmt.Sprintf("I%d 25", row))
-	g.hit(p, text)
-	g.hit(p, kb.Enter)
+	g.wantCell(p, fmt.Sprintf("I%d 25", row))
+	g.pressKeys(p, text)
+	g.pressKeys(p, kb.Enter)
 }
 
-// pictures looks at the grid in the light, in the dark and on a phone.
-func (g *grids) pictures() {
+// checkThemes inspects the grid in light and dark and on a phone.
+func (g *gridSession) checkThemes() {
 	p := g.owner
 	if dir := os.Getenv("GRID_PICTURES"); dir != "" {
 		for _, c := range []struct {
@@ -329,11 +328,11 @@ func (g *grids) pictures() {
 	p.resize(390, 844)
 	p.do("reload", chromedp.Reload())
 	p.until(`document.querySelector("#fix[data-ready]")`)
-	p.look()
+	p.inspect()
 	p.resize(390, 844)
 	p.press("Edit the rows")
 	p.until(`location.search === "?view=form"`)
-	p.reads("Save corrections")
+	p.wantText("Save corrections")
 	if strings.Contains(p.text(), "Fix by group") {
 		g.Error("the form has the grid, too")
 	}

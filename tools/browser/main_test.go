@@ -55,8 +55,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// lacks skips a test that something is missing for; on CI it must be there.
-func lacks(t *testing.T, what string) {
+// skipWithout skips a test whose requirement is missing; on CI it fails instead.
+func skipWithout(t *testing.T, what string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
 		t.Fatalf("%s is missing: on CI this test must run", what)
@@ -69,7 +69,7 @@ func lacks(t *testing.T, what string) {
 func newBrowser(t *testing.T) context.Context {
 	t.Helper()
 	if chromium == "" {
-		lacks(t, "Chromium")
+		skipWithout(t, "Chromium")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 900),
@@ -87,13 +87,13 @@ func newBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// schema makes an empty place on the PostgreSQL of TEST_DATABASE_URL, which goes
-// with the test.
+// schema creates an empty schema on the PostgreSQL of TEST_DATABASE_URL, dropped
+// after the test.
 func schema(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("TEST_DATABASE_URL")
 	if server == "" {
-		lacks(t, "TEST_DATABASE_URL")
+		skipWithout(t, "TEST_DATABASE_URL")
 	}
 	db, err := sql.Open("pgx", server)
 	if err != nil {
@@ -125,7 +125,7 @@ func keyspace(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("TEST_REDIS_URL")
 	if server == "" {
-		lacks(t, "TEST_REDIS_URL")
+		skipWithout(t, "TEST_REDIS_URL")
 	}
 	options, err := redis.ParseURL(server)
 	if err != nil {
@@ -137,7 +137,7 @@ func keyspace(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if keys > 0 { // somebody else's
+		if keys > 0 { // another test's
 			client.Close()
 			continue
 		}

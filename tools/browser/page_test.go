@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A page with what its script sees to, and a server that answers when it is told.
+// Pages with the elements that page.js controls.
 const (
 	pageHead = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page</title>
 		<link rel="icon" href="data:,"><script src="/page.js" defer></script></head><body><main><h1>Page</h1>`
@@ -38,8 +38,8 @@ const (
 		</ul></nav><section id="rows"><p>rows</p></section></main><p id="announcer" role="status"></p></body></html>`
 )
 
-// stage serves the page's script and such pages to a browser.
-func stage(t *testing.T, pages map[string]string, handle func(*http.ServeMux)) *person {
+// serveScript serves page.js and such pages, and opens a browser for them.
+func serveScript(t *testing.T, pages map[string]string, handle func(*http.ServeMux)) *person {
 	t.Helper()
 	script, err := os.ReadFile(filepath.Join("..", "..", "internal", "web", "static", "page.js"))
 	if err != nil {
@@ -66,18 +66,18 @@ func stage(t *testing.T, pages map[string]string, handle func(*http.ServeMux)) *
 	return newPerson(browser, t, "reader", server.Listener.Addr().String())
 }
 
-// goTo opens a page of a stage.
-func (p *person) goTo(path string) {
+// openBare opens a page without inspecting it.
+func (p *person) openBare(path string) {
 	p.t.Helper()
 	p.do("open "+path, chromedp.Navigate(p.base+path))
 	p.until(`document.readyState === "complete"`)
 }
 
-// The tabs above the rows follow the batch without a word to those who listen and
-// without moving the focus; that the list is older is told beside them.
+// The counts above the rows follow the batch without an announcement to screen
+// readers and without moving the focus; a note beside them says that the list is older.
 func TestTabsFollow(t *testing.T) {
 	counts := make(chan string)
-	p := stage(t, map[string]string{"/tabs": tabsPage}, func(mux *http.ServeMux) {
+	p := serveScript(t, map[string]string{"/tabs": tabsPage}, func(mux *http.ServeMux) {
 		mux.HandleFunc("GET /live", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for {
@@ -97,7 +97,7 @@ func TestTabsFollow(t *testing.T) {
 		const changed = document.querySelector(".changed");
 		return changed.checkVisibility() ? changed.innerText : "";
 	})()`
-	p.goTo("/tabs#rows")
+	p.openBare("/tabs#rows")
 	eval[bool](p, `window.before = true, document.querySelector("[data-tally=ready] a").focus(), true`)
 	for _, c := range []struct{ counts, tabs, told string }{
 		{`{"":1200,"ready":1200,"placed":0,"uncertain":0}`, "All 1,200, Ready 1,200, Warnings 7", ""},
@@ -121,20 +121,20 @@ func TestTabsFollow(t *testing.T) {
 	if !eval[bool](
 		p, `document.activeElement === document.querySelector("[data-tally=ready] a") &&
 			document.querySelector("#announcer").textContent === ""`) {
-		t.Error("the focus was moved, or somebody was spoken to")
+		t.Error("the focus was moved, or a screen reader was addressed")
 	}
 	p.press("Refresh")
 	p.until(`!window.before && document.readyState === "complete"`)
 	if got := eval[string](p, told); got != "" {
-		t.Errorf("looked at again, it says %q", got)
+		t.Errorf("after a refresh it says %q", got)
 	}
 }
 
-// A form at work says so and cannot be sent again; gone back to, or where it leads
-// to a download, it is as it was. A form that only asks is left alone.
+// A submitted form says so and cannot be submitted again; after going back, or where
+// it leads to a download, its buttons are restored. A GET form is left alone.
 func TestAFormAtWorkSaysSo(t *testing.T) {
 	var asked, files atomic.Int32
-	p := stage(t, map[string]string{"/form": formPage}, func(mux *http.ServeMux) {
+	p := serveScript(t, map[string]string{"/form": formPage}, func(mux *http.ServeMux) {
 		mux.HandleFunc("POST /slow", func(w http.ResponseWriter, r *http.Request) {
 			asked.Add(1)
 			if r.FormValue("a") == "1" && r.FormValue("how") != "now" {
@@ -157,7 +157,7 @@ func TestAFormAtWorkSaysSo(t *testing.T) {
 			t.Errorf("the buttons are\n%s, want\n%s", eval[string](p, buttons), want)
 		}
 	}
-	p.goTo("/form")
+	p.openBare("/form")
 	is(before)
 	p.press("#submit")
 	const atWork = "Submitting… rests works | Another way rests | Not now | Go | Get the file | Find"
@@ -171,12 +171,12 @@ func TestAFormAtWorkSaysSo(t *testing.T) {
 	eval[bool](p, `dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true}))`)
 	is(before)
 
-	p.goTo("/form")
+	p.openBare("/form")
 	p.press("#go")
 	p.press("Go") // in the dialog
 	is("Sub<b>mit</b> | Another way | Not now | Working… rests works | Get the file | Find")
 
-	p.goTo("/form")
+	p.openBare("/form")
 	p.press("#get")
 	is("Sub<b>mit</b> | Another way | Not now | Go | Working… rests works | Find")
 	is(before)
@@ -184,7 +184,7 @@ func TestAFormAtWorkSaysSo(t *testing.T) {
 	p.until(`document.querySelector("#get").disabled`)
 	is(before)
 	if p.press("#find"); !p.soon(patience/3, `location.search === "?q=1"`) {
-		t.Error("it does not ask")
+		t.Error("the GET form was not submitted")
 	}
 	if asked.Load() != 2 || files.Load() != 2 {
 		t.Errorf("sent %d times, and %d times for the file", asked.Load(), files.Load())

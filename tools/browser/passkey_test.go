@@ -11,11 +11,11 @@ import (
 
 // The owner adds a passkey and signs in by it, with a browser's own authenticator.
 func TestPasskeySignsIn(t *testing.T) {
-	h := newHouse(t, false, "", "")
-	_, port, _ := strings.Cut(h.at, ":")
+	d := newDeployment(t, false, "", "")
+	_, port, _ := strings.Cut(d.address, ":")
 	p := newPerson(newBrowser(t), t, "owner", "localhost:"+port)
-	ask(p, webauthn.Enable, webauthn.EnableParams{})
-	ask(p, webauthn.AddVirtualAuthenticator,
+	call(p, webauthn.Enable, webauthn.EnableParams{})
+	call(p, webauthn.AddVirtualAuthenticator,
 		webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
 			Protocol:                    webauthn.AuthenticatorProtocolCtap2,
 			Transport:                   webauthn.AuthenticatorTransportInternal,
@@ -24,21 +24,21 @@ func TestPasskeySignsIn(t *testing.T) {
 			IsUserVerified:              true,
 			AutomaticPresenceSimulation: true,
 		}})
-	p.enter(h.link, "/")
+	p.signIn(d.link, "/")
 	p.open("/security")
-	p.reads("not set up")
+	p.wantText("not set up")
 	p.send("Add a passkey")
 	p.arrive()
-	p.reads("These codes are shown only now")
+	p.wantText("These codes are shown only now")
 	p.follow("I saved the codes")
-	p.reads("10 codes left")
+	p.wantText("10 codes left")
 	p.press(".menu.who > summary")
 	p.send("Sign out")
 	p.arrive()
-	p.reads("Sign in")
+	p.wantText("Sign in")
 	p.send("Sign in with a passkey")
 	p.arrive()
 	p.until(`location.pathname === "/" && document.readyState === "complete"`)
 	p.open("/security")
-	p.reads("second step", "Confirm with a passkey")
+	p.wantText("second step", "Confirm with a passkey")
 }

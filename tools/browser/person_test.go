@@ -28,19 +28,18 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// person sits at a browser of their own, with cookies of their own. Whatever
-// goes wrong in it fails the test.
+// person has a browser context with its own cookies. Errors in it fail the test.
 type person struct {
 	t    *testing.T
 	name string
 	ctx  context.Context
 	base string // the address of the page, as this browser reaches it
 
-	pictures bool // are to be made anew
+	pictures bool // screenshots are saved
 
-	mu       sync.Mutex
-	expected *regexp.Regexp // complaints of the browser that the test provokes
-	secrets  []string       // that no page may show
+	mu      sync.Mutex
+	allowed *regexp.Regexp // messages of the browser that the test provokes
+	secrets []string       // that no page may show
 }
 
 // newPerson opens a window of a browser in a context of its own.
@@ -49,32 +48,32 @@ func newPerson(browser context.Context, t *testing.T, name, address string) *per
 	ctx, end := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
 	p := &person{t: t, name: name, ctx: ctx, base: "http://" + address}
-	if err := chromedp.Listen(ctx, p.notice); err != nil { // its events are on from the beginning
+	if err := chromedp.Listen(ctx, p.handleEvent); err != nil { // its events are on from the beginning
 		t.Fatalf("%s: open a window: %v", name, err)
 	}
 	p.resize(1280, 900)
 	return p
 }
 
-// step is something that a browser does.
-type step = chromedp.Action[chromedp.Void]
+// action is a command to a browser.
+type action = chromedp.Action[chromedp.Void]
 
-// do has the browser do something, within a bounded time.
-func (p *person) do(what string, s step) {
+// do runs an action within a bounded time.
+func (p *person) do(what string, s action) {
 	p.t.Helper()
 	if err := p.try(s); err != nil {
 		p.t.Fatalf("%s: %s: %v\n%s", p.name, what, err, p.state())
 	}
 }
 
-func (p *person) try(s step) error {
+func (p *person) try(s action) error {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	return chromedp.Do(ctx, s)
 }
 
-// ask sends the browser a command of its protocol.
-func ask[P, R any](p *person, command cdp.Command[P, R], parameters P) R {
+// call sends the browser a command of its protocol.
+func call[P, R any](p *person, command cdp.Command[P, R], parameters P) R {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
@@ -85,8 +84,9 @@ func ask[P, R any](p *person, command cdp.Command[P, R], parameters P) R {
 	return answer
 }
 
-// notice sees what a page must not do.
-func (p *person) notice(ev any) {
+// handleEvent fails the test on dialogs, exceptions, console messages and requests
+// to other hosts.
+func (p *person) handleEvent(ev any) {
 	switch ev := ev.(type) {
 	case *page.EventJavascriptDialogOpening:
 		p.t.Errorf("%s: a dialog opened on %s: %s", p.name, ev.URL, ev.Message)
@@ -94,13 +94,13 @@ func (p *person) notice(ev any) {
 			_, _ = chromedp.Call(p.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
 		}()
 	case *runtime.EventExceptionThrown:
-		p.t.Errorf("%s: an exception that nobody caught: %s %+v", p.name, ev.ExceptionDetails.Text,
+		p.t.Errorf("%s: an uncaught exception: %s %+v", p.name, ev.ExceptionDetails.Text,
 			ev.ExceptionDetails.Exception)
 	case *runtime.EventConsoleAPICalled:
-		p.complain(fmt.Sprintf("the console says %s: %v", ev.Type, ev.Args)) // the page has nothing to say there
+		p.checkMessage(fmt.Sprintf("the console says %s: %v", ev.Type, ev.Args)) // the page has nothing to say there
 	case *log.EventEntryAdded:
 		if ev.Entry.Level == log.EntryLevelError || ev.Entry.Level == log.EntryLevelWarning {
-			p.complain(fmt.Sprintf("the browser says %s: %s (%s)", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL))
+			p.checkMessage(fmt.Sprintf("the browser says %s: %s (%s)", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL))
 		}
 	case *network.EventRequestWillBeSent:
 		if u, err := url.Parse(ev.Request.URL); err != nil || u.Scheme != "data" && "http://"+u.Host != p.base {
@@ -109,26 +109,26 @@ func (p *person) notice(ev any) {
 	}
 }
 
-func (p *person) complain(text string) {
+func (p *person) checkMessage(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.expected == nil || !p.expected.MatchString(text) {
+	if p.allowed == nil || !p.allowed.MatchString(text) {
 		p.t.Errorf("%s: %s", p.name, text)
 	}
 }
 
-// expects lets the browser complain of what the test provokes, until it is
-// called with "".
-func (p *person) expects(pattern string) {
+// allowMessages accepts browser messages that match a pattern, until it is called
+// with "".
+func (p *person) allowMessages(pattern string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.expected = nil
+	p.allowed = nil
 	if pattern != "" {
-		p.expected = regexp.MustCompile(pattern)
+		p.allowed = regexp.MustCompile(pattern)
 	}
 }
 
-// eval runs a script in the page. A page that loads itself anew meanwhile takes the
+// eval runs a script in the page. A page that reloads itself meanwhile takes the
 // script with it: then it is run once more, in the page that follows.
 func eval[T any](p *person, script string) T {
 	p.t.Helper()
@@ -149,8 +149,9 @@ func evaluate[T any](p *person, script string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](script))
 }
 
-// glance runs a script that only looks, in a page that is complete.
-func glance[T any](p *person, script string) T {
+// query runs a script without effects in a page that is complete, again where the
+// page was replaced meanwhile.
+func query[T any](p *person, script string) T {
 	p.t.Helper()
 	p.until(`document.readyState === "complete" && document.body`)
 	if v, err := evaluate[T](p, script); err == nil {
@@ -171,7 +172,7 @@ func quoted(text string) string {
 	return string(b)
 }
 
-// until waits for a script to be true, in whichever page is there then.
+// until waits for a script to be true, in the page that is open then.
 func (p *person) until(script string) {
 	p.t.Helper()
 	if !p.soon(patience, script) {
@@ -191,8 +192,8 @@ func (p *person) soon(wait time.Duration, script string) bool {
 	return false
 }
 
-// state is what is on the screen, for the messages of failures; a picture of it
-// is kept with the test's artifacts.
+// state is the text on the screen, for messages of failures; a screenshot is kept
+// with the test's artifacts.
 func (p *person) state() string {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
@@ -206,7 +207,7 @@ func (p *person) state() string {
 	return text[:min(len(text), 1500)]
 }
 
-// open goes to a page and looks it over.
+// open goes to a page and inspects it.
 func (p *person) open(path string) {
 	p.t.Helper()
 	p.leave("open "+path, chromedp.Navigate(p.base+path))
@@ -217,13 +218,13 @@ func (p *person) reload() {
 	p.leave("reload", chromedp.Reload())
 }
 
-// leave does what leads to another page, waits for that, and looks it over.
-func (p *person) leave(what string, s step) {
+// leave does what leads to another page, waits for that page, and inspects it.
+func (p *person) leave(what string, s action) {
 	p.t.Helper()
 	p.depart()
 	p.do(what, s)
 	p.arrive()
-	p.look()
+	p.inspect()
 }
 
 // depart marks the page, so that arrive can wait for the next.
@@ -250,7 +251,7 @@ func the(words string) chromedp.JSPath {
 }
 
 // click is a click with the mouse on what has these words.
-func click(words string) step { return chromedp.Click(the(words), chromedp.NodeVisible) }
+func click(words string) action { return chromedp.Click(the(words), chromedp.NodeVisible) }
 
 // press clicks without leaving the page.
 func (p *person) press(words string) {
@@ -258,14 +259,14 @@ func (p *person) press(words string) {
 	p.do("press "+words, click(words))
 }
 
-// follow presses what leads to another page, and looks that over.
+// follow presses what leads to another page, and inspects that page.
 func (p *person) follow(words string) {
 	p.t.Helper()
 	p.check()
 	p.leave("press "+words, click(words))
 }
 
-// send presses what leads to a page that may load itself anew.
+// send presses what leads to a page that may reload itself.
 func (p *person) send(words string) {
 	p.t.Helper()
 	p.check()
@@ -274,15 +275,14 @@ func (p *person) send(words string) {
 	p.arrive()
 }
 
-// confirm opens a confirmation, and says yes in it.
-func (p *person) confirm(words, yes string) {
+// confirm opens a confirmation and presses its button.
+func (p *person) confirm(words, button string) {
 	p.t.Helper()
 	p.press(words)
-	p.follow(yes)
+	p.follow(button)
 }
 
-// check ticks the box that says that the warnings were looked at, where there is
-// one.
+// check ticks the box that confirms the warnings, where there is one.
 func (p *person) check() {
 	p.t.Helper()
 	eval[int](p, `(() => {
@@ -330,8 +330,8 @@ func (p *person) text(selector ...string) string {
 		` || "main")?.innerText ?? "")`)
 }
 
-// reads wants texts to be on the page.
-func (p *person) reads(texts ...string) {
+// wantText waits until the page has these texts.
+func (p *person) wantText(texts ...string) {
 	p.t.Helper()
 	for _, text := range texts {
 		if !p.soon(patience/3, `document.querySelector("main").innerText.includes(`+quoted(text)+`)`) {
@@ -343,7 +343,7 @@ func (p *person) reads(texts ...string) {
 // at is the path of the page.
 func (p *person) at() string {
 	p.t.Helper()
-	return glance[string](p, `location.pathname`)
+	return query[string](p, `location.pathname`)
 }
 
 // Widths at which no page may scroll sideways: a phone's, and that of 1280 at
@@ -356,16 +356,16 @@ var auditScript string
 //go:embed overflow.js
 var overflowScript string
 
-// look looks a page over: for those who do not see it, on a phone, in the dark,
-// and for what must not be on it.
-func (p *person) look() {
+// inspect checks a page: for accessibility, on a phone, in the dark, and for secrets
+// that no page may show.
+func (p *person) inspect() {
 	p.t.Helper()
-	at := glance[string](p, `location.pathname`)
-	for _, wrong := range glance[[]string](p, auditScript) {
+	at := query[string](p, `location.pathname`)
+	for _, wrong := range query[[]string](p, auditScript) {
 		p.t.Errorf("%s: %s: %s", p.name, at, wrong)
 	}
 	p.wantAccessible()
-	html := glance[string](
+	html := query[string](
 		p, `document.documentElement.outerHTML +
 			[...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
 	for _, secret := range p.secrets {
@@ -375,15 +375,15 @@ func (p *person) look() {
 	}
 	for _, width := range narrow {
 		p.resize(width, 900)
-		if wide := glance[[]string](p, overflowScript); len(wide) > 0 {
+		if wide := query[[]string](p, overflowScript); len(wide) > 0 {
 			p.t.Errorf("%s: %s scrolls sideways at %d: %s", p.name, at, width, strings.Join(wide, "\n  "))
 		}
 	}
 	p.resize(1280, 900)
 	background := `[document.body, document.documentElement].map((e) => getComputedStyle(e).backgroundColor).join()`
-	light := glance[string](p, background)
+	light := query[string](p, background)
 	p.dark(true)
-	if dark := glance[string](p, background); dark == light {
+	if dark := query[string](p, background); dark == light {
 		p.t.Errorf("%s: %s is as light in the dark: %s", p.name, at, dark)
 	}
 	p.wantAccessible()
@@ -401,7 +401,7 @@ func (p *person) dark(is bool) {
 	if is {
 		scheme = "dark"
 	}
-	ask(p, emulation.SetEmulatedMedia,
+	call(p, emulation.SetEmulatedMedia,
 		emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 		})
@@ -413,9 +413,9 @@ func (p *person) attach(selector, path string) {
 	p.do("choose "+path, chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
 }
 
-// tabs goes through a page by the Tab key alone: everything that can be pressed
-// or filled in is met, and shows that it is.
-func (p *person) tabs() {
+// checkTabOrder goes through a page by the Tab key alone: everything that can be
+// pressed or filled in gets the focus, and shows it.
+func (p *person) checkTabOrder() {
 	p.t.Helper()
 	n := eval[int](p, `(() => {
 		document.activeElement?.blur();
@@ -444,10 +444,10 @@ func (p *person) tabs() {
 	}
 }
 
-// fetch downloads something, as the browser would with the session's cookie.
+// fetch downloads a file with the session's cookie.
 func (p *person) fetch(path string) []byte {
 	p.t.Helper()
-	cookies := ask(p, network.GetCookies, network.GetCookiesParams{URLs: []string{p.base}})
+	cookies := call(p, network.GetCookies, network.GetCookiesParams{URLs: []string{p.base}})
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+path, nil)

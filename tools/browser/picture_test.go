@@ -20,9 +20,9 @@ import (
 // largest is what a picture of the README may take.
 const largest = 250_000
 
-// picture takes a picture of the page for the README, where those are to be made
-// anew: a window of a size, from the top of the page.
-func (p *person) picture(name string, width, height int64) {
+// saveScreenshot saves a screenshot for the README, if p.pictures is set: a window of
+// this size, from the top of the page.
+func (p *person) saveScreenshot(name string, width, height int64) {
 	p.t.Helper()
 	if !p.pictures || p.t.Failed() {
 		return
@@ -30,7 +30,7 @@ func (p *person) picture(name string, width, height int64) {
 	p.resize(width, height)
 	eval[bool](p, `(document.activeElement?.blur(), scrollTo(0, 0), true)`)
 	shown := min(float64(height), eval[float64](p, `document.documentElement.scrollHeight`))
-	content := ask(p, page.CaptureScreenshot, page.CaptureScreenshotParams{
+	content := call(p, page.CaptureScreenshot, page.CaptureScreenshotParams{
 		Format: page.CaptureScreenshotFormatPng, Clip: &page.Viewport{Width: float64(width), Height: shown, Scale: 1},
 	})
 	small, err := packed(content.Data)
@@ -47,7 +47,7 @@ func (p *person) picture(name string, width, height int64) {
 }
 
 // packed writes a picture as tightly as PNG can: with a palette where it has few
-// colours, as pages have.
+// colors, as pages have.
 func packed(content []byte) ([]byte, error) {
 	picture, err := png.Decode(bytes.NewReader(content))
 	if err != nil {
@@ -62,8 +62,8 @@ func packed(content []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// paletted is a picture in at most 256 colours, those that are near each other
-// taken for one; nil where that are too few.
+// paletted is a picture in at most 256 colors, near ones merged;
+// nil if it needs more.
 func paletted(picture image.Image) *image.Paletted {
 	for bits := 8; bits >= 4; bits-- {
 		near := func(c color.Color) color.RGBA {

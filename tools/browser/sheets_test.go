@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What companies are called that mean harm, or are merely written the other way.
+// Company names that are markup, a formula, or written from right to left.
 const (
 	script  = "<script>alert(1)</script>"
 	formula = "=cmd|'/c calc'!A1"
@@ -21,7 +21,7 @@ var reportHeader = []string{
 	"Agent Company Name", "Agent Street", "Agent City", "Agent State", "Agent ZIP",
 }
 
-// foreignHeader says the same in words that nobody but its author knows.
+// foreignHeader names the same columns in German, which the rules do not know.
 var foreignHeader = []string{
 	"Mandant", "Firma", "Rechtsform", "Gründung in", "Mail Adresse", "Ansprechpartner", "Rufnummer", "Bericht für",
 	"Berichtsjahr",
@@ -32,7 +32,7 @@ var foreignHeader = []string{
 var places = []struct{ state, city, zip string }{{"DE", "Newark", "19713"}, {"NY", "Albany", "12207"},
 	{"WY", "Cheyenne", "82001"}}
 
-// fees are those of the sandbox: what the service will charge is known to the
+// fees are those of the sandbox: what the filing service charges is known to the
 // cent.
 const fees = "product,state,entityType,amount\nannual-report,DE,LLC,300\nannual-report,NY,,9\nannual-report,WY,,60\n"
 

@@ -40,11 +40,11 @@ const oneRow = "Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_
 // Files are uploaded from wherever they are dropped or chosen: one leads to its
 // page, several are listed, and what cannot be read is refused on the spot in words.
 func TestUploads(t *testing.T) {
-	h := newHouse(t, false, "", "")
-	p := newPerson(newBrowser(t), t, "ana", h.wire.from)
-	p.enter(h.link, "/")
+	d := newDeployment(t, false, "", "")
+	p := newPerson(newBrowser(t), t, "ana", d.proxy.from)
+	p.signIn(d.link, "/")
 	p.open("/")
-	p.reads("Drop spreadsheets here, or browse")
+	p.wantText("Drop spreadsheets here, or browse")
 
 	// A file that is dropped beside the box goes to its page.
 	p.depart()
@@ -53,12 +53,12 @@ func TestUploads(t *testing.T) {
 	if at := p.at(); !strings.HasPrefix(at, "/sheets/") {
 		t.Fatalf("the page is %s\n%s", at, p.state())
 	}
-	p.prepared()
+	p.waitPrepared()
 
 	// Several stay listed with their links; what is no spreadsheet says why, and
 	// leaves nothing behind.
 	p.open("/")
-	p.expects(`422`) // the browser complains of refusals, too
+	p.allowMessages(`422`) // the browser logs refusals, too
 	p.dropFiles("main", map[string]string{
 		"a.csv":      strings.ReplaceAll(oneRow, "comp_1", "comp_2"),
 		"b.csv":      strings.ReplaceAll(oneRow, "comp_1", "comp_3"),
@@ -67,16 +67,16 @@ func TestUploads(t *testing.T) {
 	})
 	p.until(`document.querySelectorAll(".uploads .done").length === 3 &&
 		document.querySelectorAll(".uploads .refused").length === 3`)
-	p.expects("")
-	p.reads("this is a PDF document", "the file is damaged", "empty.csv is empty")
+	p.allowMessages("")
+	p.wantText("this is a PDF document", "the file is damaged", "empty.csv is empty")
 	if at := p.at(); at != "/" {
 		t.Errorf("after several the page is %s", at)
 	}
-	p.look()
+	p.inspect()
 	p.press("Dismiss")
 	p.until(`document.querySelectorAll(".uploads .refused").length === 2`)
 	p.follow("Review")
-	p.prepared()
+	p.waitPrepared()
 	p.open("/")
 	if n := eval[int](p, `document.querySelectorAll("main a[href^='/sheets/']").length`); n != 8 { // two links each
 		t.Errorf("%d links to uploads\n%s", n, p.state())
@@ -84,26 +84,26 @@ func TestUploads(t *testing.T) {
 
 	// Every page takes files; a lost connection is said, and tried again.
 	p.open("/balance")
-	h.wire.cut()
-	p.expects(`ERR_`)
+	d.proxy.disconnect()
+	p.allowMessages(`ERR_`)
 	p.dropFiles("h1", map[string]string{"c.csv": strings.ReplaceAll(oneRow, "comp_1", "comp_4")})
 	p.until(`document.querySelector(".tray .refused")?.innerText.includes("The connection was lost")`)
-	p.look()
-	h.wire.mend()
-	p.expects("")
+	p.inspect()
+	d.proxy.reconnect()
+	p.allowMessages("")
 	p.depart()
 	p.press("Try again")
 	p.arrive()
-	p.prepared()
-	p.reads("c.csv")
+	p.waitPrepared()
+	p.wantText("c.csv")
 }
 
 // Choosing files starts the upload, and files that are too large are refused before
 // they are sent.
 func TestChosenFilesStart(t *testing.T) {
-	h := newHouse(t, false, "", "")
-	p := newPerson(newBrowser(t), t, "ana", h.wire.from)
-	p.enter(h.link, "/")
+	d := newDeployment(t, false, "", "")
+	p := newPerson(newBrowser(t), t, "ana", d.proxy.from)
+	p.signIn(d.link, "/")
 	p.open("/")
 	dir := t.TempDir()
 	var paths []string
@@ -124,7 +124,7 @@ func TestChosenFilesStart(t *testing.T) {
 		document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, bubbles: true, cancelable: true}));
 		return true;
 	})()`)
-	p.reads("large.csv has more than 64 MiB. Nothing was saved.")
+	p.wantText("large.csv has more than 64 MiB. Nothing was saved.")
 }
 
 // serveNew starts serve for someone who has never used it, and signs them in.
@@ -132,61 +132,61 @@ func serveNew(t *testing.T, p *person) {
 	t.Helper()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "USER=ana"}
 	serve := start(t, env, "importer", "serve", "--listen", strings.TrimPrefix(p.base, "http://"))
-	content, err := os.ReadFile(serve.says(`one-time sign-in link is in the file (.+)\n`)[1])
+	content, err := os.ReadFile(serve.waitOutput(`one-time sign-in link is in the file (.+)\n`)[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.enter("/enter?"+strings.SplitN(strings.TrimSpace(string(content)), "?", 2)[1], "/setup")
+	p.signIn("/enter?"+strings.SplitN(strings.TrimSpace(string(content)), "?", 2)[1], "/setup")
 }
 
 // On the first run the page asks for the filing service, and goes on with it.
 func TestFirstRun(t *testing.T) {
-	sandbox := free(t)
+	sandbox := freeAddress(t)
 	start(t, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, "importer", "sandbox", "--listen",
-		sandbox).says("The sandbox is at")
-	p := newPerson(newBrowser(t), t, "ana", free(t))
+		sandbox).waitOutput("The sandbox is at")
+	p := newPerson(newBrowser(t), t, "ana", freeAddress(t))
 	p.secrets = []string{"sk_test_firstrun"}
 	serveNew(t, p)
-	p.reads("Set up Bulkfiling", "Try it with sample data")
-	p.tabs()
+	p.wantText("Set up Bulkfiling", "Try it with sample data")
+	p.checkTabOrder()
 	p.write("#address", "http://127.0.0.1:1")
 	p.write("#key", "sk_test_firstrun")
-	p.expects("422")
+	p.allowMessages("422")
 	p.follow("Check the key")
-	p.expects("")
-	p.reads("The filing service could not check the key")
-	p.look()
+	p.allowMessages("")
+	p.wantText("The filing service could not check the key")
+	p.inspect()
 	p.write("#address", "http://"+sandbox)
 	p.write("#key", "sk_test_firstrun")
 	p.follow("Check the key")
-	p.reads("Harbor Accounting", "Test: orders are not real")
-	p.look()
+	p.wantText("Harbor Accounting", "Test: orders are not real")
+	p.inspect()
 	p.follow("Save and start")
-	p.reads("Drop spreadsheets here")
+	p.wantText("Drop spreadsheets here")
 	p.depart()
 	p.dropFiles("main", map[string]string{"one.csv": oneRow})
 	p.arrive()
-	p.prepared()
-	p.reads("one.csv")
+	p.waitPrepared()
+	p.wantText("one.csv")
 	p.open("/settings")
-	p.reads("http://" + sandbox + "/v1")
+	p.wantText("http://" + sandbox + "/v1")
 }
 
 // The sample data has a spreadsheet to go on with, says on each page what it is, and
 // is left by a button.
 func TestSampleData(t *testing.T) {
-	p := newPerson(newBrowser(t), t, "ana", free(t))
+	p := newPerson(newBrowser(t), t, "ana", freeAddress(t))
 	serveNew(t, p)
 	p.depart()
 	p.press("Try it with sample data")
 	p.until(`location.pathname === "/" && document.body?.innerText.includes("Sample data.")`)
 	p.arrive()
-	p.look()
+	p.inspect()
 	p.follow("annual-reports-de-2026.xlsx")
-	p.prepared()
-	p.reads("Sample data.")
+	p.waitPrepared()
+	p.wantText("Sample data.")
 	p.press("Leave sample data")
 	p.do("confirm", chromedp.Click(chromedp.JSPath(`document.querySelector("dialog[open] button.primary")`)))
 	p.until(`location.pathname === "/setup" && document.body?.innerText.includes("Set up Bulkfiling")`)
-	p.look()
+	p.inspect()
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// wire is what lies between a browser and serve. It can be cut.
-type wire struct {
+// proxy forwards the connections of a browser to serve. It can be disconnected.
+type proxy struct {
 	from, to string
 
 	mu    sync.Mutex
@@ -19,43 +19,43 @@ type wire struct {
 	lines sync.WaitGroup
 }
 
-// lay lays a wire to an address; it goes with the test.
-func lay(t *testing.T, to string) *wire {
+// newProxy starts a proxy to an address; it ends with the test.
+func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{from: l.Addr().String(), to: to, ends: make(map[net.Conn]bool)}
+	w := &proxy{from: l.Addr().String(), to: to, ends: make(map[net.Conn]bool)}
 	w.lines.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			w.lines.Go(func() { w.carry(conn) })
+			w.lines.Go(func() { w.forward(conn) })
 		}
 	})
-	t.Cleanup(func() { l.Close(); w.cut(); w.lines.Wait() })
+	t.Cleanup(func() { l.Close(); w.disconnect(); w.lines.Wait() })
 	return w
 }
 
-// carry carries a connection both ways until one of its ends closes.
-func (w *wire) carry(near net.Conn) {
+// forward copies both ways until one of the ends closes.
+func (w *proxy) forward(near net.Conn) {
 	defer near.Close()
-	if !w.hold(near) {
+	if !w.track(near) {
 		return
 	}
-	defer w.let(near)
+	defer w.untrack(near)
 	far, err := net.Dial("tcp", w.to)
 	if err != nil {
 		return
 	}
 	defer far.Close()
-	if !w.hold(far) {
+	if !w.track(far) {
 		return
 	}
-	defer w.let(far)
+	defer w.untrack(far)
 	var both sync.WaitGroup
 	for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 		both.Go(func() {
@@ -67,7 +67,7 @@ func (w *wire) carry(near net.Conn) {
 	both.Wait()
 }
 
-func (w *wire) hold(c net.Conn) bool {
+func (w *proxy) track(c net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.gone {
@@ -76,26 +76,26 @@ func (w *wire) hold(c net.Conn) bool {
 	return !w.gone
 }
 
-func (w *wire) let(c net.Conn) {
+func (w *proxy) untrack(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.ends, c)
 }
 
-// cut breaks what is on the wire, and lets nothing through until it is mended.
-func (w *wire) cut() {
+// disconnect resets the open connections and refuses new ones until reconnect.
+func (w *proxy) disconnect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone = true
 	for c := range w.ends {
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // as a line that is gone, and not as a server that says good-bye
+			_ = tcp.SetLinger(0) // a reset, as of a lost network, and not the FIN of a server that ends
 		}
 		c.Close()
 	}
 }
 
-func (w *wire) mend() {
+func (w *proxy) reconnect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone = false
