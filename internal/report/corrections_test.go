@@ -97,7 +97,7 @@ func TestWhatNeedsAttentionIsCorrectedAndFedBack(t *testing.T) {
 			if filepath.Ext(source) == ".xlsx" {
 				asWorkbook(t, path, asCSV)
 			}
-			alone := attention(t, path, importer.Options{})
+			alone := writeAttention(t, path, importer.Options{})
 			if tally := check(t, alone, importer.Options{}); tally != (importer.Tally{Rows: 2, Invalid: 2}) {
 				t.Errorf("fed back as it is: %+v", tally)
 			}
@@ -130,7 +130,7 @@ func TestCorrectionsThatWereTypedComeOut(t *testing.T) {
 		{Row: 2, Column: -1, Header: "Filing Year", Text: "2026"},
 		{Row: 3, Column: -1, Header: "Filing Year", Text: "26"}, {Row: 3, Column: 2, Text: "MA"},
 	}}
-	alone := attention(t, path, o)
+	alone := writeAttention(t, path, o)
 	got := read(t, alone, "Needs Attention")
 	if len(got) != 2 || !slices.Equal(words(got[0]),
 		[]string{"Company ID", "User Email", "Filing State", "Filing Year", "Message", "Row"}) ||
@@ -139,31 +139,18 @@ func TestCorrectionsThatWereTypedComeOut(t *testing.T) {
 	}
 }
 
-// attention records a sheet and writes what of it needs attention.
-func attention(t testing.TB, path string, o importer.Options) string {
+// writeAttention records a file and writes its rows that need attention.
+func writeAttention(t testing.TB, path string, o importer.Options) string {
 	t.Helper()
-	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	im, err := importer.Open(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer im.Close()
-	id, _, err := im.Record(ctx, l, "ana")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, id := recordFile(t, path, o)
 	alone := filepath.Join(t.TempDir(), "attention.xlsx")
-	if err := report.WriteAttention(ctx, l, id, alone); err != nil {
+	if err := report.WriteAttention(t.Context(), l, id, alone); err != nil {
 		t.Fatal(err)
 	}
 	return alone
 }
 
+// check reads a file and counts its rows by result.
 func check(t testing.TB, path string, o importer.Options) importer.Tally {
 	t.Helper()
 	im, err := importer.Open(path, o)

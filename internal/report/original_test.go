@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"archive/zip"
-	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,29 +18,35 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
 
-// resultsOf records a file and writes its results to a file of the given ending.
-func resultsOf(t testing.TB, path, ending string, o importer.Options) string {
+// writeResults records a file and writes its results to a file of the given ending.
+func writeResults(t testing.TB, path, ending string, o importer.Options) string {
 	t.Helper()
-	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: t.TempDir()})
+	l, id := recordFile(t, path, o)
+	out := filepath.Join(t.TempDir(), "results"+ending)
+	if _, err := report.Write(t.Context(), l, id, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// recordFile records a file in a new ledger, and returns the ledger and the batch.
+func recordFile(t testing.TB, path string, o importer.Options) (*ledger.Ledger, string) {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { l.Close() })
 	im, err := importer.Open(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer im.Close()
-	id, _, err := im.Record(ctx, l, "ana")
+	id, _, err := im.Record(t.Context(), l, "ana")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := filepath.Join(t.TempDir(), "results"+ending)
-	if _, err := report.Write(ctx, l, id, out); err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return l, id
 }
 
 // allParts returns the unpacked parts of a workbook.
@@ -72,7 +77,7 @@ func TestResultsAreTheWorkbookItself(t *testing.T) {
 	if err := os.WriteFile(in, sheettest.Office(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := resultsOf(t, in, ".xlsx", importer.Options{Product: "annual-report", Edits: []importer.Edit{
+	out := writeResults(t, in, ".xlsx", importer.Options{Product: "annual-report", Edits: []importer.Edit{
 		{Row: 5, Column: 3, Text: "NJ"}, {Row: 6, Column: 4, Text: "2027"},
 		{Row: 7, Column: -1, Header: "Client", Text: "C-7"}}})
 	if keep := os.Getenv("KEEP"); keep != "" {
@@ -147,7 +152,7 @@ func TestResultsAreTheCSVItself(t *testing.T) {
 			if err := os.WriteFile(in, []byte(c.in), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := os.ReadFile(resultsOf(t, in, ".csv",
+			got, err := os.ReadFile(writeResults(t, in, ".csv",
 				importer.Options{Product: "annual-report", Edits: c.edits}))
 			if err != nil {
 				t.Fatal(err)
@@ -178,7 +183,7 @@ func TestResultsAreTheUTF16CSVItself(t *testing.T) {
 	if err := os.WriteFile(in, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(resultsOf(t, in, ".csv", importer.Options{Product: "annual-report"}))
+	got, err := os.ReadFile(writeResults(t, in, ".csv", importer.Options{Product: "annual-report"}))
 	if err != nil {
 		t.Fatal(err)
 	}

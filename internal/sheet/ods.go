@@ -212,18 +212,7 @@ type odsSource struct {
 
 func (s *odsSource) close() error { return s.content.Close() }
 
-func (s *odsSource) fill(b *Block) error {
-	s.watch.start()
-	defer s.watch.stop()
-	err := s.fillRows(b)
-	if err == io.EOF && len(b.Rows) > 0 {
-		return nil
-	}
-	if err != nil && err != io.EOF {
-		return partError(odsContent, err)
-	}
-	return err
-}
+func (s *odsSource) fill(b *Block) error { return fillBlock(b, odsContent, &s.watch, s.fillRows) }
 
 func (s *odsSource) fillRows(b *Block) error {
 	if !s.inTable && !s.done {
@@ -292,19 +281,10 @@ func (s *odsSource) findTable() error {
 	}
 }
 
-// finish reads what follows the sheet, so that a part that is cut short does not
-// pass for complete.
+// finish reads what follows the sheet.
 func (s *odsSource) finish() error {
 	s.done, s.inTable = true, false
-	for {
-		t, err := s.scanner.next()
-		if err != nil {
-			return err
-		}
-		if t == tokenEOF {
-			return nil
-		}
-	}
+	return s.scanner.readToEnd()
 }
 
 // repeated reads how many times a row or a cell is repeated.

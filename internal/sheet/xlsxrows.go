@@ -29,15 +29,19 @@ type sheetSource struct {
 
 func (s *sheetSource) close() error { return s.content.Close() }
 
-func (s *sheetSource) fill(b *Block) error {
-	s.watch.start()
-	defer s.watch.stop()
-	err := s.fillRows(b)
+func (s *sheetSource) fill(b *Block) error { return fillBlock(b, s.part, &s.watch, s.fillRows) }
+
+// fillBlock fills a block with rows of a part of a zip file while the watch runs. Its
+// error is io.EOF only where no rows are left.
+func fillBlock(b *Block, part string, w *watch, fillRows func(*Block) error) error {
+	w.start()
+	defer w.stop()
+	err := fillRows(b)
 	if err == io.EOF && len(b.Rows) > 0 {
 		return nil
 	}
 	if err != nil && err != io.EOF {
-		return partError(s.part, err)
+		return partError(part, err)
 	}
 	return err
 }
@@ -96,17 +100,22 @@ func (s *sheetSource) findData() error {
 	}
 }
 
-// finish reads what follows the rows, so that a part that is cut short, or
-// whose checksum is wrong, does not pass for whole.
+// finish reads what follows the rows.
 func (s *sheetSource) finish() error {
+	if err := s.scanner.readToEnd(); err != nil {
+		return err
+	}
+	s.inData = false
+	return io.EOF
+}
+
+// readToEnd reads the rest of a part, so that a part that is cut short, or whose
+// checksum is wrong, is an error.
+func (s *scanner) readToEnd() error {
 	for {
-		t, err := s.scanner.next()
-		if err != nil {
+		t, err := s.next()
+		if err != nil || t == tokenEOF {
 			return err
-		}
-		if t == tokenEOF {
-			s.inData = false
-			return io.EOF
 		}
 	}
 }
