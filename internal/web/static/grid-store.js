@@ -7,7 +7,7 @@
 const pageRows = 200; // rows fetched at once
 const mostShown = 500; // rows that an answer returns
 
-// hidden tells whether a text may be a Social Security number, by its shape or by the header of its column.
+// hidden reports whether a text may be a Social Security number, by its shape or by the header of its column.
 const hidden = (header, text) => /ssn|itin|social|soc.?sec|^ss.?n/i.test(header ?? "") || /\d{3}\D{0,3}\d{2}\D{0,3}\d{4}/.test(text ?? "");
 
 class Refusal extends Error {
@@ -118,7 +118,7 @@ class Rows extends EventTarget {
     this.accept(answer);
   }
 
-  // accept takes what every answer tells of the whole spreadsheet.
+  // accept stores the parts of an answer that are of the whole spreadsheet.
   accept(answer) {
     if (answer.version) this.version = Math.max(this.version, answer.version);
     if (answer.counts) this.counts = answer.counts;
@@ -214,7 +214,7 @@ class Rows extends EventTarget {
   job(what) {
     const job = { id: this.identifier(), ...what };
     job.done = new Promise((resolve, reject) => Object.assign(job, { resolve, reject }));
-    job.done.catch(() => {}); // the status tells it
+    job.done.catch(() => {}); // the status shows the failure
     this.queue.push(job);
     return job;
   }
@@ -254,7 +254,7 @@ class Rows extends EventTarget {
           await new Promise((resolve) => { this.hurry = resolve; setTimeout(resolve, seconds * 1000); });
           continue;
         }
-        this.settle(job);
+        this.dequeue(job);
         this.problem = error.message;
         job.reject(error);
         this.emit("refused", error.message);
@@ -262,7 +262,7 @@ class Rows extends EventTarget {
       }
       tries = 0;
       this.problem = "";
-      this.settle(job);
+      this.dequeue(job);
       this.finish(job, answer);
       job.resolve(answer);
     }
@@ -271,8 +271,8 @@ class Rows extends EventTarget {
     this.emit("idle");
   }
 
-  // settle removes a job that is answered.
-  settle(job) {
+  // dequeue removes a job that is answered.
+  dequeue(job) {
     this.queue.shift();
     for (const [key, typed] of this.typed) if (typed.job === job) this.typed.delete(key);
     this.keep();
@@ -294,9 +294,9 @@ class Rows extends EventTarget {
     this.accept(answer);
     this.emit("rows", touched);
     if (answer.conflicts?.length) this.emit("conflicts", answer.conflicts);
-    // An undo of rows in sight changes them in their places; what else happened may have moved rows.
-    const inSight = job.path && answer.changed <= (answer.rows?.length ?? 0);
-    if (!job.cells && !inSight) this.reload().catch((error) => this.failed(error));
+    // An undo of visible rows changes them in place; other changes may have moved rows.
+    const inPlace = job.path && answer.changed <= (answer.rows?.length ?? 0);
+    if (!job.cells && !inPlace) this.reload().catch((error) => this.failed(error));
   }
 
   // flushed waits until everything is saved.

@@ -68,7 +68,7 @@ function Fix(root, small = false) {
 
   const tabs = all("[data-show]", root);
   tabs.forEach((tab) => tab.addEventListener("click", async () => {
-    if (await show({ ...rows.view, show: tab.dataset.show, group: "" })) lookAtProblem();
+    if (await show({ ...rows.view, show: tab.dataset.show, group: "" })) showFirstProblem();
   }));
 
   async function show(view) {
@@ -141,9 +141,10 @@ function Fix(root, small = false) {
     }
   }
 
-  async function applyFix(group, fix) {
+  // applyFix corrects a group, or only some of its rows.
+  async function applyFix(group, fix, only = null) {
     const focused = document.activeElement?.closest("[data-part=groups]");
-    const answer = await rows.bulk({ op: "group", group: group.key, fix }).catch(() => null);
+    const answer = await rows.bulk({ op: "group", group: group.key, fix, rows: only }).catch(() => null);
     if (!answer) return;
     const item = notice(`${answer.label || `${group.label}: ${plural(answer.changed ?? 0, "cell")} changed`}.`, "ok", answer.change);
     if (focused || document.activeElement === document.body) {
@@ -208,14 +209,13 @@ function Fix(root, small = false) {
     if (await show({ ...rows.view, show: "all", group: group.key })) toProblem(0);
   }
 
-  // confirmNames lists all names that differ; they are confirmed together after looking.
+  // confirmNames lists the names that differ, and confirms exactly these after a review.
   async function confirmNames(group) {
     const list = [];
     try {
-      for (let from = 0; from < 2000; from += pageRows) {
-        const answer = await rows.page({ show: "all", group: group.key }, from);
+      for (let answer; !answer || (answer.rows.length && list.length < answer.total);) {
+        answer = await rows.page({ show: "all", group: group.key }, list.length);
         list.push(...answer.rows);
-        if (list.length >= answer.total) break;
       }
     } catch (error) {
       rows.failed(error);
@@ -224,19 +224,19 @@ function Fix(root, small = false) {
     const body = make("tbody", {}, ...list.map((row) => make("tr", {},
       make("th", { scope: "row", className: "num", textContent: row.row }), make("td", { textContent: row.name }), make("td", { textContent: row.serviceName }))));
     const head = make("tr", {}, ...["Row", "In your spreadsheet", "At the filing service"].map((text) => make("th", { scope: "col", textContent: text })));
-    const looked = make("input", { type: "checkbox" });
+    const reviewed = make("input", { type: "checkbox" });
     const yes = button(`Confirm all ${plural(list.length, "name")}`, async () => {
       dialog.close();
-      await applyFix(group, 0);
+      await applyFix(group, 0, list.map((row) => row.row));
     }, { className: "primary", disabled: true });
-    looked.addEventListener("change", () => { yes.disabled = !looked.checked; });
+    reviewed.addEventListener("change", () => { yes.disabled = !reviewed.checked; });
     const scroll = make("div", { className: "scroll fix-names", tabIndex: 0 }, make("table", {}, make("thead", {}, head), body));
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Names that differ");
     const dialog = open("Names that differ at the filing service", [
       make("p", { textContent: "If a name is another company, the Company ID in the row is wrong. Cancel and correct it." }),
       scroll,
-      make("label", { className: "check" }, looked, make("span", { textContent: `I looked at ${list.length === 1 ? "this name" : `all ${list.length} names`}` })),
+      make("label", { className: "check" }, reviewed, make("span", { textContent: `I reviewed ${list.length === 1 ? "this name" : `all ${list.length.toLocaleString("en")} names`}` })),
     ], [yes]);
   }
 
@@ -387,7 +387,7 @@ function Fix(root, small = false) {
       return item;
     }));
     const done = button("Close", () => dialog.close(), { className: "primary" });
-    const dialog = open("Changes", [changes.length ? list : make("p", { textContent: "Nothing was changed yet." })], [done]);
+    const dialog = open("Changes", [changes.length ? list : make("p", { textContent: "No changes yet." })], [done]);
     dialog.querySelector(".actions").lastChild.remove();
   }
 
@@ -621,7 +621,7 @@ function Fix(root, small = false) {
     }
   }
 
-  // leaveTable goes to what stands behind or before the table: Tab moves within it.
+  // leaveTable moves the focus behind or before the table: within it, Tab goes from cell to cell.
   function leaveTable(back) {
     const after = root.querySelector("[data-part=message] button, [data-part=message] input, [data-part=tools] button");
     const before = $("groups").querySelector("button") ?? tabs[0];
@@ -647,9 +647,9 @@ function Fix(root, small = false) {
     table.setFocus();
   }
 
-  const undo = () => rows.undo().then(told("Undone"), () => {});
-  const redo = () => rows.redo().then(told("Done again"), () => {});
-  const told = (word) => (answer) => announce(answer.changed ? `${word}: ${plural(answer.changed, "cell")}.` : "There is nothing to undo.");
+  const undo = () => rows.undo().then(announceCells("Undone"), () => {});
+  const redo = () => rows.redo().then(announceCells("Redone"), () => {});
+  const announceCells = (word) => (answer) => announce(`${word}: ${plural(answer.changed ?? 0, "cell")} changed.`);
 
   // cellsOf lists the editable cells of ranges with a text each; text gets the place within the range.
   function cellsOf(chosen, text) {
@@ -751,8 +751,8 @@ function Fix(root, small = false) {
     return false;
   }
 
-  // lookAtProblem brings the first cell with a problem into sight, without the focus.
-  function lookAtProblem() {
+  // showFirstProblem scrolls to the first cell with a problem, without moving the focus.
+  function showFirstProblem() {
     const cell = table && rows.index[0] ? problemCell(rows.index[0]) : -1;
     if (cell < 0) return;
     table.scrollCellIntoView(0, cell, false);
@@ -856,7 +856,7 @@ function Fix(root, small = false) {
       table.setFocus();
     };
     if (conflict.hidden) {
-      part.append(make("div", { className: "actions" }, button("Keep the present text", done, { className: "small" })));
+      part.append(make("div", { className: "actions" }, button("Keep the current text", done, { className: "small" })));
       return part;
     }
     part.append(make("div", { className: "actions" },
@@ -885,7 +885,7 @@ function Fix(root, small = false) {
     if (answer) notice(`${plural(chosen.length, "row")} ${out ? "excluded: not ordered" : "included again"}.`, "ok", answer.change);
   }
 
-  // What the store tells
+  // Events of the rows
 
   rows.addEventListener("rows", (event) => {
     if (!table) return;
@@ -951,7 +951,7 @@ function Fix(root, small = false) {
     if (table && rows.total) toProblem(0) || table.gotoCell(0, 1, false);
   });
 
-  // The link to the first error stands first on the page.
+  // The link to the first error is the first element of the page.
   if (!small) {
     const skip = make("a", { className: "skip", href: "#fix", textContent: "Skip to the first error" });
     skip.addEventListener("click", (event) => {
@@ -1016,7 +1016,7 @@ function Fix(root, small = false) {
         table.scrollRowToTop(place.top);
         const at = rows.places.get(place.row);
         if (at !== undefined) table.setActiveCell(at, place.cell);
-      } else lookAtProblem();
+      } else showFirstProblem();
       message();
       if (rows.view.q) $("search").value = rows.view.q;
     }
