@@ -151,25 +151,25 @@ const (
 	batchFirst  = "This batch itself waits for approval. Approve or reject the batch first. Nothing was changed."
 )
 
-// approveCosts approves what rows cost that cost more than was approved, as it
-// was looked at.
+// approveCosts approves the cost of rows that cost more than was approved, if it is
+// still the cost that the form showed.
 func (s *Site) approveCosts(v *request) error {
 	b, err := s.findBatch(v)
 	if err != nil {
 		return err
 	}
-	looked, err := s.lookedAt(v, b.ID)
+	shown, err := s.findShownIncrease(v, b.ID)
 	complete := true
 	if err == nil {
-		note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(looked.Rows, "row"), looked.Cost,
-			looked.Approved.Dollars(), looked.Plan)
-		complete, err = s.Ledger.Approvals().GiveCostApproval(v.withAudit("approve-costs", b.ID, note), b.ID, looked)
+		note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(shown.Rows, "row"), shown.Cost,
+			shown.Approved.Dollars(), shown.Plan)
+		complete, err = s.Ledger.Approvals().GiveCostApproval(v.withAudit("approve-costs", b.ID, note), b.ID, shown)
 	}
 	s.summaries.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrChanged):
 		v.flash("warn", "The rows or the cost changed: now %s for %s. Nothing was approved. Review the rows, then "+
-			"approve again.", count(looked.Rows, "row"), looked.Cost)
+			"approve again.", count(shown.Rows, "row"), shown.Cost)
 		return v.redirect("/batches/" + b.ID + "/approve")
 	case errors.Is(err, ledger.ErrNoApprovalWanted):
 		v.flash("note", noCostsWait)
@@ -182,7 +182,7 @@ func (s *Site) approveCosts(v *request) error {
 	case !complete:
 		v.flash("ok", oneOfTwo)
 	default:
-		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(looked.Rows, "row"), looked.Cost)
+		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(shown.Rows, "row"), shown.Cost)
 	}
 	return v.redirect("/batches/" + b.ID)
 }

@@ -26,7 +26,7 @@ var approvalRoutes = []route{
 	{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: (*Site).rejectCosts},
 }
 
-// approvalPage is all that a person needs to see of what they submit or approve.
+// approvalPage is the page on which a batch is submitted, approved or refused.
 type approvalPage struct {
 	Batch   ledger.Batch
 	Draft   *ledger.Upload // before it is submitted; nil for a batch
@@ -47,20 +47,20 @@ type approvalPage struct {
 	Changes  []string // of the cost since the batch was submitted
 	People   int      // how many have to approve it
 	approvers
-	Waits    bool // an approval is waited for
-	SendBack bool // there is a draft to send it back to
-	Again    *again
+	Waits    bool       // waiting for approval
+	SendBack bool       // there is a draft to send it back to
+	Again    *again     // the rows that need a new approval of their cost; nil for none
 	Charged  money.Cost // so far, of a batch that was approved
 	Expected money.Cost // charged, reserved and still to come
 	Similar  map[string]string
 }
 
-// Excluded counts the rows of the spreadsheet that nothing is ordered for.
+// Excluded counts the rows of the spreadsheet that are not ordered.
 type Excluded struct {
 	Invalid  int
 	Held     int // of them those that differ from the filing service's record
 	Skipped  int
-	Before   int // bought before, or covered by a subscription
+	Before   int // ordered before, or covered by a subscription
 	Canceled int
 }
 
@@ -95,7 +95,7 @@ func reviewed(w jobs.Warnings) string {
 	return fmt.Sprintf("I reviewed %s (%s)", count(w.Count, "warning"), where)
 }
 
-// Refusal is the newest step, where an approver refused with it; nil for none.
+// Refusal is the newest step if an approver refused the batch in it; nil otherwise.
 func (p *approvalPage) Refusal() *ledger.ApprovalEvent { return refusalOf(p.History) }
 
 func refusalOf(history []ledger.ApprovalEvent) *ledger.ApprovalEvent {
@@ -148,7 +148,8 @@ func (s *Site) draftApproval(v *request) error {
 // patience is how long a page waits for the cost of a spreadsheet that is being read.
 const patience = 1500 * time.Millisecond
 
-// draftPage makes the page of a draft's cost; to is where to look instead.
+// draftPage makes the page of a draft's cost, or returns the path of the page to open
+// instead.
 func (s *Site) draftPage(v *request, u ledger.Upload) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
 	if now := s.queue.prepare(u); now != nil {
@@ -192,7 +193,7 @@ func (s *Site) draftPage(v *request, u ledger.Upload) (p *approvalPage, to strin
 	return p, "", s.fillApproval(v, p)
 }
 
-// fillApproval adds what a draft and a batch have in common.
+// fillApproval adds the parts that drafts and batches have in common.
 func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 	ctx := v.ctx()
 	p.Summary = p.Quote.Summary()
@@ -245,7 +246,8 @@ func (s *Site) batchApproval(v *request) error {
 	return v.show("approve.html", "Approve "+b.File, p)
 }
 
-// approvalOf makes the page of a batch's approval; to is where to look instead.
+// approvalOf makes the page of a batch's approval, or returns the path of the page to
+// open instead.
 func (s *Site) approvalOf(v *request, b ledger.Batch) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
 	if b.Applied() {
@@ -337,7 +339,7 @@ func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
 	return nil
 }
 
-// First is who approved the batch as the first of two people; "" for none.
+// First is the first of two people who approved the batch; "" for none.
 func (p *approvalPage) First() string {
 	last := len(p.History) - 1
 	for last > 0 && p.History[last].What != ledger.StepApproved {
@@ -394,35 +396,35 @@ func (s *Site) rejectCosts(v *request) error {
 	if err != nil {
 		return err
 	}
-	looked, err := s.lookedAt(v, b.ID)
+	shown, err := s.findShownIncrease(v, b.ID)
 	reason := v.r.PostForm.Get("comment")
 	if err == nil {
 		err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
-			looked,
-			v.who(), reason)
+			shown, v.who(), reason)
 	}
 	s.summaries.forget(b.ID)
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
 	}
-	v.flash("ok", "Rejected. %s canceled. The other rows go on.", count(looked.Rows, "row"))
+	v.flash("ok", "Rejected. %s canceled. The other rows go on.", count(shown.Rows, "row"))
 	return v.redirect("/batches/" + b.ID + "/approve")
 }
 
 // noteLength is how much of a comment the audit log repeats.
 const noteLength = 200
 
-// lookedAt finds the rows that wait for a new approval, if they are those that the
-// form was made for.
-func (s *Site) lookedAt(v *request, batch string) (ledger.CostIncrease, error) {
-	looked, err := s.Ledger.Approvals().CostIncrease(v.ctx(), batch)
+// findShownIncrease finds the rows that wait for a new approval. It fails if they are
+// not those that the form showed.
+func (s *Site) findShownIncrease(v *request, batch string) (ledger.CostIncrease, error) {
+	shown, err := s.Ledger.Approvals().CostIncrease(v.ctx(), batch)
 	if err == nil {
-		err = looked.Matches(v.r.PostForm.Get("plan"))
+		err = shown.Matches(v.r.PostForm.Get("plan"))
 	}
-	return looked, err
+	return shown, err
 }
 
-// answerRefusal answers where a refusal of an approver could not be recorded.
+// answerRefusal answers a refusal that could not be recorded. answered reports whether
+// it has.
 func (s *Site) answerRefusal(v *request, b ledger.Batch, err error) (answered bool, _ error) {
 	switch {
 	case err == nil:

@@ -301,7 +301,7 @@ func (f approvalPaper) sums() {
 			f.pair("Approved cost", e.Cost.String())
 		}
 		f.pair("Charged so far", p.Charged.String())
-		f.pair("Expected in all", p.Expected.String())
+		f.pair("Expected total", p.Expected.String())
 		return
 	}
 	f.heading("Balance", 12)

@@ -59,7 +59,7 @@ func (s *Site) companies(v *request) error {
 	return v.show("companies.html", "Companies", p)
 }
 
-// companyPage is what is known of a company.
+// companyPage is the page of a company.
 type companyPage struct {
 	ledger.ListedCompany
 	Record    *filing.Company // at the filing service; nil where it was not looked up
@@ -151,13 +151,13 @@ func (s *Site) company(v *request) error {
 			}
 		}
 		p.add(r, files[r.Batch])
-		if err := s.addNews(v, p, r); err != nil {
+		if err := s.addUpdates(v, p, r); err != nil {
 			return err
 		}
 	}
 	slices.SortFunc(p.Events, func(a, b companyEvent) int { return b.ReceivedAt.Compare(a.ReceivedAt) })
 	slices.SortFunc(p.Years, func(a, b companyYear) int { return cmp.Compare(b.Year, a.Year) })
-	p.due()
+	p.addDueDates()
 	return v.show("company.html", c.Name, p)
 }
 
@@ -199,13 +199,13 @@ func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
 	}
 }
 
-// newsOfCompany is how many rows of a company are asked for their events and
-// documents: each takes the database a moment.
-const newsOfCompany = 50
+// updatesOfCompany is for how many rows of a company events and documents are loaded:
+// each row is two queries.
+const updatesOfCompany = 50
 
-// addNews adds the documents and the events of a row.
-func (s *Site) addNews(v *request, p *companyPage, r ledger.Row) error {
-	if len(p.Filings) > newsOfCompany || len(r.Items) == 0 {
+// addUpdates adds the documents and the events of a row.
+func (s *Site) addUpdates(v *request, p *companyPage, r ledger.Row) error {
+	if len(p.Filings) > updatesOfCompany || len(r.Items) == 0 {
 		return nil
 	}
 	for d, err := range s.Ledger.Documents().OfRow(v.ctx(), r.ID) {
@@ -224,9 +224,9 @@ func (s *Site) addNews(v *request, p *companyPage, r ledger.Row) error {
 	return nil
 }
 
-// due adds when the reports of the company are due next: in the state of its
-// formation, and where an order for it was filed.
-func (p *companyPage) due() {
+// addDueDates adds when the reports of the company are due next: in the state of its
+// formation, and in each state in which an order for it was filed.
+func (p *companyPage) addDueDates() {
 	company := filing.Company{}
 	if p.Record != nil {
 		company = *p.Record

@@ -65,7 +65,7 @@ func (s *Site) search(v *request) error {
 	if p.Clients, err = companies.Clients(ctx, p.Search, foundOthers); err != nil {
 		return err
 	}
-	if p.Orders, err = s.foundOrders(ctx, p.Search); err != nil {
+	if p.Orders, err = s.findOrders(ctx, p.Search); err != nil {
 		return err
 	}
 	batches, err := s.Ledger.Batches(ctx)
@@ -90,8 +90,8 @@ func (s *Site) search(v *request) error {
 	return v.show("search.html", "Search: "+p.Search, p)
 }
 
-// foundOrders lists the rows that have the order.
-func (s *Site) foundOrders(ctx context.Context, order string) (all []foundRow, err error) {
+// findOrders lists the rows that have the order.
+func (s *Site) findOrders(ctx context.Context, order string) (all []foundRow, err error) {
 	rows, err := s.Ledger.RowsWithOrder(ctx, order)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -116,24 +116,24 @@ func companyPath(key string) string { return "/companies/" + url.PathEscape(key)
 // clientPath is the address of the batches of a client.
 func clientPath(name string) string { return "/?" + url.Values{"client": {name}}.Encode() + "#batches" }
 
-// searchIndex adds submitted rows to the search: a little with each search, and the
-// rest behind it.
+// searchIndex adds submitted rows to the search: some while a search waits, and the
+// rest in the background.
 type searchIndex struct {
 	site *Site
 	mu   sync.Mutex
 	busy bool
-	over time.Time // when nothing was left last
+	over time.Time // when the index was last complete
 }
 
-// A search waits this long for the index; a search a moment later does not ask
-// again.
+// A search waits up to indexWithin for the index. Within indexEvery after the index
+// was complete, a search does not update it again.
 const (
 	indexWithin = 50 * time.Millisecond
 	indexEvery  = time.Second
 )
 
-// catchUp adds what is left to the search and returns how many rows are still to
-// come.
+// catchUp starts adding the rows that the search does not have, and returns how many
+// are left.
 func (x *searchIndex) catchUp(ctx context.Context) (left int, err error) {
 	x.mu.Lock()
 	idle := !x.busy && time.Since(x.over) >= indexEvery
@@ -154,7 +154,7 @@ func (x *searchIndex) catchUp(ctx context.Context) (left int, err error) {
 	return x.site.Ledger.Companies().Indexing(ctx)
 }
 
-// run adds all that is left.
+// run adds rows until none are left.
 func (x *searchIndex) run(ctx context.Context) {
 	defer func() {
 		x.mu.Lock()
