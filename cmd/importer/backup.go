@@ -323,3 +323,21 @@ func (a *app) showRestored(done backup.Restored, asJSON bool) error {
 `, localTimeSeconds(done.At))
 	return nil
 }
+
+// makeBackups makes the scheduled backups, if a folder is set for them.
+func (p *page) makeBackups(ctx context.Context) {
+	b := p.env.Backups
+	if b.Dir == "" || p.sample != nil {
+		return
+	}
+	s := backup.Schedule{
+		Ledger:     p.ledger,
+		Name:       p.env.LedgerName(),
+		Dir:        b.Dir,
+		Every:      b.Every,
+		Keep:       b.Keep,
+		Passphrase: b.Passphrase,
+		Log:        p.log,
+	}
+	s.Run(ctx)
+}

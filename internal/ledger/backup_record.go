@@ -33,6 +33,9 @@ type Backup struct {
 // has died with its process.
 const backupLimit = 6 * time.Hour
 
+// retryBackup is how long a failed backup waits at most for the next try.
+const retryBackup = 15 * time.Minute
+
 // Begin records a backup that is about to be made.
 func (l Backups) Begin(ctx context.Context, b Backup) (Backup, error) {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) (err error) {
@@ -47,14 +50,17 @@ func (l Backups) Begin(ctx context.Context, b Backup) (Backup, error) {
 func (l Backups) BeginDue(ctx context.Context, b Backup, every time.Duration) (Backup, bool, error) {
 	due := false
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
-		var last, making int64
+		var last, failed, making int64
 		if err := tx.QueryRowContext(ctx, `SELECT
-				COALESCE(MAX(CASE WHEN ended_at <> 0 THEN started_at ELSE 0 END), 0),
+				COALESCE(MAX(CASE WHEN ended_at <> 0 AND failure = '' THEN started_at ELSE 0 END), 0),
+				COALESCE(MAX(CASE WHEN failure <> '' THEN started_at ELSE 0 END), 0),
 				COALESCE(MAX(CASE WHEN ended_at = 0 THEN started_at ELSE 0 END), 0)
-			FROM backups WHERE scheduled = 1 OR failure = ''`).Scan(&last, &making); err != nil {
+			FROM backups WHERE scheduled = 1`).Scan(&last, &failed, &making); err != nil {
 			return err
 		}
-		if due = last+every.Milliseconds() <= c.now && making+backupLimit.Milliseconds() <= c.now; !due {
+		again := min(every, retryBackup).Milliseconds()
+		due = last+every.Milliseconds() <= c.now && failed+again <= c.now && making+backupLimit.Milliseconds() <= c.now
+		if !due {
 			return nil
 		}
 		var err error

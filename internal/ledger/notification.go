@@ -30,6 +30,7 @@ const (
 	NotifyWeeklySummary NotificationKind = "weekly-summary"
 	// a link to reset a password was made or used; the approval policy was weakened
 	NotifyAccess NotificationKind = "access"
+	NotifyBackup NotificationKind = "backup" // a scheduled backup failed, or works again
 
 	NotifyWanted   NotificationKind = "approval-wanted"
 	NotifyApproved NotificationKind = "approved"
@@ -40,8 +41,8 @@ const (
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyDueSoon, NotifyWeeklySummary, NotifyAccess, NotifyWanted, NotifyApproved, NotifySentBack,
-	NotifyRejected}
+	NotifySchedule, NotifyDueSoon, NotifyWeeklySummary, NotifyAccess, NotifyBackup, NotifyWanted, NotifyApproved,
+	NotifySentBack, NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.
 type Notification struct {

@@ -54,3 +54,14 @@ func Schema(tb testing.TB, server string) string {
 	u.RawQuery = q.Encode()
 	return u.String()
 }
+
+// Exec runs a statement on a PostgreSQL ledger beside its processes.
+func Exec(ctx context.Context, database, statement string) error {
+	db, err := sql.Open("pgx", database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, statement)
+	return err
+}

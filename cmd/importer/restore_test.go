@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+)
+
+// restoredOrders is how many orders the test below places.
+const restoredOrders = 320
+
+// A backup is made in the middle of a run of a real process, which goes on and is
+// killed. The ledger of the backup sends nothing: neither a worker's process nor a run
+// does. Events, the dashboard and a person say what became of the rows, and then the
+// rest is placed: no company is bought twice, and the books of the filing service and
+// of the ledger agree to the cent.
+func TestRestoredInTheMiddleOfARun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it places hundreds of orders")
+	}
+	ledgertest.OnBoth(t, func(t *testing.T, database string) {
+		d := newDesk(t)
+		d.service.Deposit(100_000_00)
+		d.env["DATABASE_URL"], d.env["WORKER_CONCURRENCY"] = database, "16"
+		list := filepath.Join(d.dir, "roster.csv")
+		text := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"
+		for i := range restoredOrders {
+			text += fmt.Sprintf("comp_%d,LLC,DE,FL,2026,ana@harborlight.example\n", i+1)
+		}
+		if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d.do(exitDone, "deposit", "100000")
+
+		running := d.start("run", list, "--yes")
+		d.ordered(60)
+		file := filepath.Join(d.dir, "half.backup")
+		d.do(exitDone, "backup", file)
+		d.ordered(160)
+		d.do(exitFailed, "restore", file, "--yes") // the process has the ledger open
+		if err := running.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = running.Wait()
+		if database != "" {
+			d.silence(database)
+		}
+		d.do(exitDone, "restore", file, "--yes")
+		sent := len(d.service.Books().Orders)
+		if sent < 160 || sent >= restoredOrders {
+			t.Fatalf("%d orders", sent)
+		}
+
+		d.do(exitUncertain, "run", list, "--yes") // those that were being sent at the backup
+		d.do(exitDone, "resolve", "restored", "--yes")
+		d.do(exitUncertain, "run", list, "--yes")
+		if n := len(d.service.Books().Orders); n != sent {
+			t.Fatalf("%d orders after the restore, and %d before", n, sent)
+		}
+		all := d.list()
+		if len(all) < restoredOrders-160 {
+			t.Fatalf("%d rows are uncertain", len(all))
+		}
+		d.batch = all[0].Batch
+		path := filepath.Join(d.dir, "uncertain.xlsx")
+		d.do(exitDone, "resolve", "export", d.batch, "--no-links", "-o", path)
+		if err := decide(path, d.word); err != nil {
+			t.Fatal(err)
+		}
+		d.do(exitDone, "resolve", "import", path, "--yes")
+		d.do(exitDone, "run", list, "--yes")
+
+		books := d.service.Books()
+		if len(books.Duplicates()) > 0 || len(books.Orders) != restoredOrders {
+			t.Errorf("%d orders, bought twice: %v", len(books.Orders), books.Duplicates())
+		}
+		d.sameBooks()
+	})
+}
+
+// start starts a command as a process of its own.
+func (d *desk) start(args ...string) *exec.Cmd {
+	d.Helper()
+	c := exec.CommandContext(d.Context(), "importer", args...)
+	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+d.dir)
+	for _, name := range slices.Sorted(maps.Keys(d.env)) {
+		c.Env = append(c.Env, name+"="+d.env[name])
+	}
+	c.Dir = d.dir
+	var says bytes.Buffer
+	c.Stdout, c.Stderr = &says, &says
+	if err := c.Start(); err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() {
+		_ = c.Process.Kill()
+		if d.Failed() {
+			d.Logf("importer %s: %s", strings.Join(args, " "), &says)
+		}
+	})
+	return c
+}
+
+// ordered waits until the filing service has n orders.
+func (d *desk) ordered(n int) {
+	d.Helper()
+	for end := time.Now().Add(2 * time.Minute); len(d.service.Books().Orders) < n; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			d.Fatalf("%d orders, want %d", len(d.service.Books().Orders), n)
+		}
+	}
+}
+
+// silence waits until a killed process counts as dead for a database that cannot see
+// its machine: its lease has run out. The lease is moved, not the clock.
+func (d *desk) silence(database string) {
+	d.Helper()
+	if err := ledgertest.Exec(d.Context(), database, `UPDATE owners SET expires_at = 0`); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// sameBooks compares the orders of the filing service with those of the ledger.
+func (d *desk) sameBooks() {
+	d.Helper()
+	l, err := ledger.Open(d.Context(), ledger.Config{
+		Dir:         ledgerDir(d.env),
+		DatabaseURL: d.env["DATABASE_URL"],
+	})
+	if err != nil {
+		d.Fatal(err)
+	}
+	err = func() error {
+		defer l.Close()
+		if err := l.Audit(d.Context()); err != nil {
+			return err
+		}
+		ours := make(map[string]int)
+		for row, err := range l.Rows(d.Context(), d.batch) {
+			if err != nil {
+				return err
+			}
+			for _, item := range row.Items {
+				ours[item.OrderID]++
+			}
+		}
+		for _, item := range d.service.Books().Items() {
+			if ours[item.ID] != 1 {
+				d.Errorf("order %s is in %d rows", item.ID, ours[item.ID])
+			}
+			delete(ours, item.ID)
+		}
+		if len(ours) > 0 {
+			d.Errorf("the filing service has none of %v", ours)
+		}
+		balance, err := l.Balance(d.Context())
+		if charged := money.Cents(d.service.Books().Charged); err == nil &&
+			(balance.Posted != charged || balance.Reserved != 0) {
+			err = fmt.Errorf("the filing service charged %s, and the balance is %+v", charged, balance)
+		}
+		return err
+	}()
+	if err = errors.Join(err); err != nil {
+		d.Error(err)
+	}
+}
+
+// ledgerDir is the folder of the ledger, or that of its locks for a database.
+func ledgerDir(env map[string]string) string {
+	if env["DATABASE_URL"] != "" {
+		return env["FILING_DATA_DIR"]
+	}
+	return sandboxLedger(env["FILING_DATA_DIR"])
+}
