@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +121,7 @@ You can run any command again safely. It resumes where it stopped.`,
   importer run companies.csv --state DE --filing-year 2026 --yes`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       cmp.Or(build(), "unknown"),
+		Version:       readVersion().String(),
 	}
 	root.SetVersionTemplate("importer {{.Version}}\n")
 	root.SetIn(a.in)
@@ -158,20 +157,11 @@ You can run any command again safely. It resumes where it stopped.`,
 	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())
 	add("ledger", a.backupCommand(), a.restoreCommand())
 	add("try", a.demoCommand(), a.sandboxCommand(), a.versionCommand())
+	for _, more := range releaseCommands {
+		root.AddCommand(more(a))
+	}
 	setHelp(root)
 	return root
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  importer version",
-		Args:    cobra.NoArgs,
-		Run:     func(c *cobra.Command, _ []string) { fmt.Fprintf(a.out, "importer %s\n", c.Root().Version) },
-
-		Annotations: instant,
-	}
 }
 
 // oneFile is the argument check of commands that take one file.

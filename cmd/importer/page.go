@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -68,7 +67,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 		Proxies:      s.proxies,
 		Downloads:    s.env.Downloads,
 		MaxUpload:    s.maxUpload << 20,
-		Version:      build(),
+		Version:      readVersion().Version,
 		Log:          log,
 		TestNotices:  p.testNotices,
 		Depth:        p.depth,
@@ -188,15 +187,6 @@ func (p *page) ask(ctx context.Context) (pricing.Quoter, error) {
 		return nil, p.why
 	}
 	return p.env.PriceSource(p.ledger, p.client)(ctx)
-}
-
-// build is the version of this program.
-func build() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	return info.Main.Version
 }
 
 // settings is the configuration that the page shows. It has no secrets.

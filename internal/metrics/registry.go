@@ -37,6 +37,7 @@ func Handler(r *prometheus.Registry, log *slog.Logger) http.Handler {
 type Build struct {
 	Version  string // as the build was told, else of the module: (devel) from a checkout without a tag
 	Revision string // of the source; empty where it is not known
+	Modified bool   // the source has changes that are in no revision
 	Go       string
 }
 
@@ -55,8 +56,11 @@ func ReadBuild() Build {
 		b.Version = info.Main.Version
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
+		switch s.Key {
+		case "vcs.revision":
 			b.Revision = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
 		}
 	}
 	return b

@@ -1,0 +1,183 @@
+// Command release builds what a release consists of, from the same data as goreleaser:
+// .goreleaser.yaml. It needs Go, git and no network.
+//
+//	go -C tools/release run . check [-targets linux/amd64,…]   build a snapshot twice and compare
+//	go -C tools/release run . snapshot [-targets …] FOLDER     build a snapshot
+//	go -C tools/release run . extras                           man pages, completions, licenses
+//	release sbom BINARY FILE                                   the modules of a binary
+//
+// goreleaser itself is not run by CI: its dependencies are some thousand packages,
+// whose build takes longer than all tests of the product.
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("usage: release check|snapshot|extras|sbom")
+	}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	targets := flags.String("targets", "", "platforms to build, separated by commas; default: all")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	if args[0] == "sbom" {
+		if flags.NArg() != 2 {
+			return errors.New("usage: release sbom BINARY FILE")
+		}
+		return writeSBOM(flags.Arg(0), flags.Arg(1))
+	}
+	root, err := output(ctx, ".", nil, "git", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return err
+	}
+	var only []string
+	if *targets != "" {
+		only = strings.Split(*targets, ",")
+	}
+	switch args[0] {
+	case "check":
+		return check(ctx, root, only)
+	case "extras":
+		s, err := newSnapshot(ctx, root, "", only)
+		if err != nil {
+			return err
+		}
+		return s.extras(ctx)
+	case "snapshot":
+		if flags.NArg() != 1 {
+			return errors.New("usage: release snapshot FOLDER")
+		}
+		out, err := filepath.Abs(flags.Arg(0))
+		if err != nil {
+			return err
+		}
+		s, err := newSnapshot(ctx, root, out, only)
+		if err != nil {
+			return err
+		}
+		return s.build(ctx)
+	}
+	return fmt.Errorf("unknown command %s", args[0])
+}
+
+// check builds the last commit twice, from clones in folders of different names, and
+// compares every file. It prints the files with their sizes.
+func check(ctx context.Context, root string, only []string) error {
+	work, err := os.MkdirTemp("", "release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	var sums [2]map[string]string
+	began := time.Now()
+	for i, name := range []string{"a", "another/clone"} {
+		clone, out := filepath.Join(work, name), filepath.Join(work, fmt.Sprintf("out%d", i))
+		if _, err := output(ctx, root, nil, "git", "clone", "-q", root, clone); err != nil {
+			return err
+		}
+		s, err := newSnapshot(ctx, clone, out, only)
+		if err != nil {
+			return err
+		}
+		if err := s.build(ctx); err != nil {
+			return err
+		}
+		if sums[i], err = hashes(out); err != nil {
+			return err
+		}
+		if i == 0 {
+			for _, name := range slices.Sorted(maps.Keys(sums[0])) {
+				info, err := os.Stat(filepath.Join(out, name))
+				if err != nil {
+					return err
+				}
+				fmt.Printf("%10d  %s\n", info.Size(), name)
+			}
+		}
+	}
+	if err := compare(sums[0], sums[1]); err != nil {
+		return err
+	}
+	fmt.Printf("release: %d files, and both builds are byte-equal (%s)\n", len(sums[0]),
+		time.Since(began).Round(time.Second))
+	return nil
+}
+
+// compare names the files that differ between two builds.
+func compare(a, b map[string]string) error {
+	var differ []string
+	for name, sum := range a {
+		if b[name] != sum {
+			differ = append(differ, name)
+		}
+	}
+	for name := range b {
+		if a[name] == "" {
+			differ = append(differ, name)
+		}
+	}
+	if len(differ) > 0 || len(a) == 0 {
+		slices.Sort(differ)
+		return fmt.Errorf("%d files, and the builds differ in %s", len(a), strings.Join(differ, ", "))
+	}
+	return nil
+}
+
+// hashes are the SHA-256 sums of the files of a folder.
+func hashes(dir string) (map[string]string, error) {
+	sums := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		sum := sha256.Sum256(content)
+		sums[filepath.ToSlash(name)] = hex.EncodeToString(sum[:])
+		return err
+	})
+	return sums, err
+}
+
+// output runs a command in a folder and returns what it prints.
+func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	c := exec.CommandContext(ctx, name, args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), env...)
+	var out, wrong bytes.Buffer
+	c.Stdout, c.Stderr = &out, &wrong
+	if err := c.Run(); err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, wrong.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
