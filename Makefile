@@ -40,7 +40,7 @@ lint: ## gofmt, vet, golangci-lint (.golangci.yml); the first run builds the lin
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	$(GOLANGCI_LINT) run ./...
-	for module in browser containers deploy mutants oidc; do (cd tools/$$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
+	for module in browser containers deploy mutants oidc release; do (cd tools/$$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
 
 .PHONY: bench
 bench: ## measure the figures of docs/reference.md (some minutes)
@@ -78,6 +78,20 @@ fuzz: ## fuzz each reader for half a minute
 	$(GO) test -run '^$$' -fuzz FuzzXLSX -fuzztime 30s ./internal/sheet
 	$(GO) test -run '^$$' -fuzz FuzzCost -fuzztime 30s ./internal/sheet
 	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 30s ./internal/webhook
+
+.PHONY: cross
+cross: ## vet the programs and their tests for Windows and macOS
+	for platform in windows/amd64 windows/arm64 darwin/amd64 darwin/arm64; do \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+
+.PHONY: release-check
+release-check: ## build a release of .goreleaser.yaml twice and compare the bytes (RELEASE_TARGETS=linux/amd64,…)
+	$(GO) -C tools/release run . check -targets "$(RELEASE_TARGETS)"
+
+.PHONY: release-extras
+release-extras: ## write the man pages, completions and licenses of a release into .release (goreleaser does)
+	$(GO) -C tools/release run . extras
+	$(GO) -C tools/release build -o ../../.release/bin/release .
 
 .PHONY: templates
 templates: ## generate templates/ and samples/ from the table of columns

@@ -77,23 +77,13 @@ func (a *app) openBrowser(ctx context.Context, p *page, in invitation) (remove f
 	if in.link != "" {
 		address = in.link
 	}
-	var c *exec.Cmd
-	switch runtime.GOOS {
-	case "windows":
-		c = exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
-	case "darwin":
-		// The link is a secret, and other users see the arguments of a command.
-		c = exec.Command("osascript", "-")
-		c.Stdin = strings.NewReader(fmt.Sprintf("open location %q\n", address))
-	default:
-		if in.link != "" {
-			if address, err = p.writeOpened(in.link); err != nil {
-				return remove, err
-			}
-			remove = func() { _ = os.Remove(address) } // the link in it works once
+	if showsArguments(runtime.GOOS) && in.link != "" {
+		if address, err = p.writeOpened(in.link); err != nil {
+			return remove, err
 		}
-		c = exec.Command("xdg-open", address)
+		remove = func() { _ = os.Remove(address) } // the link in it works once
 	}
+	c := openCommand(runtime.GOOS, address)
 	if err := c.Start(); err != nil {
 		remove()
 		return func() {}, fmt.Errorf("open the browser: %w", err)
@@ -102,6 +92,25 @@ func (a *app) openBrowser(ctx context.Context, p *page, in invitation) (remove f
 	timer := time.AfterFunc(openedLife, remove)
 	context.AfterFunc(ctx, func() { timer.Stop() })
 	return remove, nil
+}
+
+// showsArguments reports whether other users see the arguments of the command that
+// opens the browser, where the link would be. A file hides it then.
+func showsArguments(goos string) bool { return goos != "windows" && goos != "darwin" }
+
+// openCommand is the command of a system that opens an address or a file in the
+// browser.
+func openCommand(goos, address string) *exec.Cmd {
+	switch goos {
+	case "windows":
+		return exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
+	case "darwin":
+		// The link is a secret, and other users see the arguments of a command.
+		c := exec.Command("osascript", "-")
+		c.Stdin = strings.NewReader(fmt.Sprintf("open location %q\n", address))
+		return c
+	}
+	return exec.Command("xdg-open", address)
 }
 
 // writeOpened writes a file that only the user can read and that leads a browser to

@@ -95,23 +95,19 @@ func (a *account) reported() string {
 
 // dataDir is the default data folder of the operating system; empty without a home
 // folder.
-func dataDir(getenv func(string) string) string {
-	join := func(base string, more ...string) string {
-		if base == "" {
-			return ""
-		}
-		return filepath.Join(append([]string{base}, more...)...)
-	}
-	switch runtime.GOOS {
+func dataDir(getenv func(string) string) string { return dataDirOn(runtime.GOOS, getenv) }
+
+func dataDirOn(goos string, getenv func(string) string) string {
+	switch goos {
 	case "windows":
-		return join(getenv("LocalAppData"), "Bulkfiling")
+		return below(getenv("LocalAppData"), "Bulkfiling")
 	case "darwin":
-		return join(getenv("HOME"), "Library", "Application Support", "Bulkfiling")
+		return below(getenv("HOME"), "Library", "Application Support", "Bulkfiling")
 	}
 	if xdg := getenv("XDG_DATA_HOME"); filepath.IsAbs(xdg) {
-		return join(xdg, "bulkfiling")
+		return below(xdg, "bulkfiling")
 	}
-	return join(getenv("HOME"), ".local", "share", "bulkfiling")
+	return below(getenv("HOME"), ".local", "share", "bulkfiling")
 }
 
 // loadAccounts lists the ledgers of the data folder, the last used first.

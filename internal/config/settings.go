@@ -41,23 +41,27 @@ type settings struct {
 }
 
 // SettingsPath is the settings file of the user; empty without a home folder.
-func SettingsPath(getenv func(string) string) string {
-	join := func(base string, more ...string) string {
-		if base == "" {
-			return ""
-		}
-		return filepath.Join(append([]string{base}, more...)...)
-	}
-	switch runtime.GOOS {
+func SettingsPath(getenv func(string) string) string { return settingsPathOn(runtime.GOOS, getenv) }
+
+func settingsPathOn(goos string, getenv func(string) string) string {
+	switch goos {
 	case "windows":
-		return join(getenv("AppData"), "bulkfiling", settingsName)
+		return below(getenv("AppData"), "bulkfiling", settingsName)
 	case "darwin":
-		return join(getenv("HOME"), "Library", "Application Support", "bulkfiling", settingsName)
+		return below(getenv("HOME"), "Library", "Application Support", "bulkfiling", settingsName)
 	}
 	if xdg := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) {
-		return join(xdg, "bulkfiling", settingsName)
+		return below(xdg, "bulkfiling", settingsName)
 	}
-	return join(getenv("HOME"), ".config", "bulkfiling", settingsName)
+	return below(getenv("HOME"), ".config", "bulkfiling", settingsName)
+}
+
+// below is a path in a folder; empty without the folder.
+func below(folder string, path ...string) string {
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{folder}, path...)...)
 }
 
 // fileVariables are the secrets that can also be files.

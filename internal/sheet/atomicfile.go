@@ -45,7 +45,7 @@ func (f *atomicFile) commit() error {
 	}
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), f.target)
+		err = replaceFile(f.Name(), f.target)
 	}
 	if err != nil {
 		os.Remove(f.Name())

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -169,6 +168,3 @@ func (n names) expand(text string) (string, error) {
 	err = t.Execute(&b, n)
 	return b.String(), err
 }
-
-// at is the time of the commit.
-func (n names) at() (time.Time, error) { return time.Parse(time.RFC3339, n.CommitDate) }

@@ -97,7 +97,8 @@ func (s *snapshot) licenses(ctx context.Context) ([]byte, error) {
 	dirs := map[string]string{"Go": goroot}
 	for _, p := range s.platforms() {
 		said, err := output(ctx, s.root, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0"}, "go", "list",
-			"-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/...")
+			"-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}}\t{{.Dir}}{{end}}{{end}}",
+			"./cmd/...")
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -66,7 +67,7 @@ func writeSBOM(binary, file string) error {
 }
 
 func describe(info *debug.BuildInfo, name string, sum [32]byte) (document, error) {
-	id := sum[:16]
+	id := slices.Clone(sum[:16])
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of version 8: of our own making
 	program := golang(&info.Main)
 	program.Type, program.Name = "application", name
