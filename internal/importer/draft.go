@@ -40,7 +40,7 @@ type Draft struct {
 	orders   map[key][]int32
 	creates  int // ready rows that create their company
 	edits    []Edit
-	excluded map[int]string
+	excluded Exclusions
 	records  map[string]filing.Company // that were looked up, by reference
 	refused  map[int]string            // why rows were refused before, by their number in that batch
 	size     int64
@@ -209,7 +209,10 @@ func (d *Draft) Product() filing.Product { return d.im.product }
 func (d *Draft) Edits() []Edit { return d.edits }
 
 // Excluded are the present exclusions.
-func (d *Draft) Excluded() map[int]string { return d.excluded }
+func (d *Draft) Excluded() Exclusions { return d.excluded }
+
+// Place is a row of the sheet that is read.
+func (d *Draft) Place(row int) RowAt { return RowAt{d.im.sheet, row} }
 
 // Columns lists the columns.
 func (d *Draft) Columns() []DraftColumn {
@@ -286,7 +289,7 @@ func (d *Draft) ColumnOf(header string) int {
 // Set puts edits and exclusions in place of the present ones, and checks the
 // rows that this may change. It returns the numbers of the rows of which
 // something changed, in order. After an error nothing has changed.
-func (d *Draft) Set(edits []Edit, excluded map[int]string) (changed []int, err error) {
+func (d *Draft) Set(edits []Edit, excluded Exclusions) (changed []int, err error) {
 	rows, touched, wide := d.diff(edits, excluded)
 	over := d.im.edits.of(d.im.sheet)
 	if wide || over == nil && len(edits) > 0 {
@@ -327,7 +330,7 @@ func (d *Draft) placed(over *overlay, e Edit) int {
 // returns the others by row. wide reports that the columns may be others too:
 // cells of the first rows, of another sheet or of a column that the file does
 // not have were touched.
-func (d *Draft) diff(edits []Edit, excluded map[int]string) (rows map[int][]Edit, touched map[int]struct{},
+func (d *Draft) diff(edits []Edit, excluded Exclusions) (rows map[int][]Edit, touched map[int]struct{},
 	wide bool) {
 	before, names := byRow(d.edits)
 	rows, others := byRow(edits)
@@ -351,13 +354,14 @@ func (d *Draft) diff(edits []Edit, excluded map[int]string) (rows map[int][]Edit
 			note(row, all)
 		}
 	}
-	for row, by := range excluded {
-		if was, had := d.excluded[row]; !had || was != by {
+	was, next := d.excluded.of(d.im.sheet), excluded.of(d.im.sheet)
+	for row, by := range next {
+		if was[row] != by {
 			touched[row] = struct{}{}
 		}
 	}
-	for row := range d.excluded {
-		if _, still := excluded[row]; !still {
+	for row := range was {
+		if next[row] == "" {
 			touched[row] = struct{}{}
 		}
 	}
@@ -379,7 +383,7 @@ func byRow(edits []Edit) (rows map[int][]Edit, names []string) {
 
 // recognize reads the columns again, for edits that may change them. If they are
 // what they were, only the touched rows are checked again.
-func (d *Draft) recognize(edits []Edit, excluded map[int]string, touched map[int]struct{}) ([]int, error) {
+func (d *Draft) recognize(edits []Edit, excluded Exclusions, touched map[int]struct{}) ([]int, error) {
 	o := d.options
 	o.Edits, o.Excluded = edits, excluded
 	next, err := o.openOn(d.file)

@@ -113,7 +113,7 @@ func checkDraft(t *rapid.T, content []byte) {
 	texts := rapid.SampledFrom([]string{"", "comp_1", "comp_299", "25", "2025", "2026", "2206", "Delawere", "DE", "NJ",
 		"Acme 1 LLC", "7102", "03/04/2019", "13/04/2019", "Total", "a@example.com, b@example.com", "LCC"})
 	var edits []Edit
-	excluded := map[int]string{}
+	excluded := Exclusions{}
 	for range rapid.IntRange(1, 4).Draw(t, "steps") {
 		switch rapid.IntRange(0, 4).Draw(t, "step") {
 		case 0:
@@ -122,7 +122,11 @@ func checkDraft(t *rapid.T, content []byte) {
 				edits = slices.Delete(slices.Clone(edits), at, at+1)
 			}
 		case 1:
-			excluded = map[int]string{row.Draw(t, "excluded"): "Paula"}
+			at := RowAt{Row: row.Draw(t, "excluded")}
+			if rapid.Bool().Draw(t, "elsewhere") {
+				at.Sheet = "Other"
+			}
+			excluded = Exclusions{at: "Paula"}
 		case 2:
 			header := rapid.SampledFrom([]string{"Order Registered Agent", "Agent City", "Filing Year"}).Draw(t,
 				"header")

@@ -27,14 +27,14 @@ type Options struct {
 	Map         map[string]string // their header, or a column such as "F:F", to ours; to "" to ignore it
 	Sheet       string            // the sheet to read; empty: the one that holds filings
 	HeaderRow   HeaderRow
-	VisibleOnly bool           // rows that are hidden, by hand or by a filter, are left out
-	Again       string         // why to order again what was ordered before; empty: it is not
-	Run         *ScheduleRun   // the run of a schedule that reads the file; nil for none
-	Edits       []Edit         // typed over the cells; the last of several for one cell counts
-	EditSalt    string         // secret, so that the hash of the edits reveals none of them
-	Excluded    map[int]string // rows that a person excluded, by number, with the person's name; they are skipped
-	OnPage      bool           // messages name the fields of the page instead of a command's flags
-	Now         time.Time      // decides which filing years are unlikely; zero: the present
+	VisibleOnly bool         // rows that are hidden, by hand or by a filter, are left out
+	Again       string       // why to order again what was ordered before; empty: it is not
+	Run         *ScheduleRun // the run of a schedule that reads the file; nil for none
+	Edits       []Edit       // typed over the cells; the last of several for one cell counts
+	EditSalt    string       // secret, so that the hash of the edits reveals none of them
+	Excluded    Exclusions   // they are skipped
+	OnPage      bool         // messages name the fields of the page instead of a command's flags
+	Now         time.Time    // decides which filing years are unlikely; zero: the present
 	Limits      sheet.Limits
 
 	ours []int // columns that a results workbook added

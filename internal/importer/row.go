@@ -109,7 +109,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		}
 		out.Priority = c.run.Priority
 	}
-	if by, excluded := c.im.options.Excluded[in.Number]; excluded {
+	if by := c.im.options.Excluded.By(c.im.sheet, in.Number); by != "" {
 		out.skip("Excluded by " + by)
 		return
 	}

@@ -23,11 +23,11 @@ import (
 // Security numbers: the batch's ID contains a hash of them, and the salt prevents
 // guessing numbers from it.
 type corrections struct {
-	Salt     string          `json:"salt"`
-	Edits    []importer.Edit `json:"edits"`
-	Excluded map[int]string  `json:"excluded,omitempty"` // rows, by number, with who excluded them
-	Of       string          `json:"of,omitempty"`       // the batch whose rows are corrected
-	Rows     []int           `json:"rows,omitempty"`     // their numbers there
+	Salt     string              `json:"salt"`
+	Edits    []importer.Edit     `json:"edits"`
+	Excluded importer.Exclusions `json:"excluded,omitempty"`
+	Of       string              `json:"of,omitempty"`   // the batch whose rows are corrected
+	Rows     []int               `json:"rows,omitempty"` // their numbers there
 	// why rows of the corrected batch were refused, by number there
 	Refused map[int]string `json:"refused,omitempty"`
 	Changes []gridChange   `json:"changes,omitempty"` // in the grid, the oldest first

@@ -317,7 +317,7 @@ func gridRowsOf(d *importer.Draft, indexes []int) []gridRow {
 }
 
 func gridRowOf(d *importer.Draft, columns []importer.DraftColumn, r *importer.DraftRow) gridRow {
-	_, excluded := d.Excluded()[r.Number]
+	excluded := d.Excluded().By(d.Place(r.Number).Sheet, r.Number) != ""
 	row := gridRow{
 		Row:         r.Number,
 		Result:      r.Result,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -51,6 +52,7 @@ func (c *gridChange) size() (n int) {
 
 // changedInclude is a row that was excluded or included.
 type changedInclude struct {
+	Sheet  string `json:"sheet,omitempty"` // empty in a CSV
 	Row    int    `json:"row"`
 	Before string `json:"before,omitempty"` // who had excluded it; empty for no one
 	After  string `json:"after,omitempty"`
@@ -312,7 +314,7 @@ type gridEditor struct {
 	silent     bool                  // no change of its own is recorded: one is undone or redone
 	of         map[importer.Edit]int // the index of each edit, by its place
 	before     []importer.Edit       // the edits of the draft
-	excluded   map[int]string
+	excluded   importer.Exclusions
 	size, was  int          // bytes of the edits, now and before the change
 	masked     []sheet.Cell // of the row maskedRow
 	maskedRow  int
@@ -336,11 +338,10 @@ func (e *gridEditor) begin() {
 		e.size += perEdit + len(e.kept.Edits[i].Text)
 	}
 	e.was = e.size
-	excluded := make(map[int]string, len(e.kept.Excluded))
-	for row, by := range e.kept.Excluded {
-		excluded[row] = by
+	e.kept.Excluded = maps.Clone(e.kept.Excluded)
+	if e.kept.Excluded == nil {
+		e.kept.Excluded = make(importer.Exclusions)
 	}
-	e.kept.Excluded = excluded
 }
 
 // check checks the change: the draft then has it.
@@ -564,17 +565,23 @@ func (e *gridEditor) setExcluded(row int, by string) error {
 	if e.draft.Find(row) == nil {
 		return badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", row)
 	}
-	before := e.kept.Excluded[row]
-	if (before == "") == (by == "") {
-		return nil
-	}
-	if by == "" {
-		delete(e.kept.Excluded, row)
-	} else {
-		e.kept.Excluded[row] = by
-	}
-	e.change.Rows = append(e.change.Rows, changedInclude{row, before, by})
+	e.excludeAt(e.draft.Place(row), by)
 	return nil
+}
+
+// excludeAt excludes a row of any sheet in someone's name, or includes it.
+func (e *gridEditor) excludeAt(at importer.RowAt, by string) {
+	before := e.kept.Excluded.By(at.Sheet, at.Row)
+	if (before == "") == (by == "") {
+		return
+	}
+	if by != "" {
+		e.kept.Excluded[at] = by
+	} else {
+		delete(e.kept.Excluded, at)
+		delete(e.kept.Excluded, importer.RowAt{Row: at.Row})
+	}
+	e.change.Rows = append(e.change.Rows, changedInclude{at.Sheet, at.Row, before, by})
 }
 
 // record adds the change to those that are kept.

@@ -568,3 +568,43 @@ func TestGridRefused(t *testing.T) {
 		t.Fatalf("%+v", page.Rows)
 	}
 }
+
+// A row that is excluded on one sheet of a file is not excluded on another one.
+func TestExclusionsStayOnTheirSheet(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	var tabs [][][]string
+	for _, name := range []string{"June", "July"} {
+		tabs = append(tabs, [][]string{{name}, {"Company ID", "User Email", "Filing State", "Filing Year"},
+			{"comp_1", "ana@example.com", "DE", "2026"}, {"comp_2", "ana@example.com", "DE", "2026"}})
+	}
+	path, _ := v.sheet("a.xlsx", s.workbook(nil, tabs...))
+	read := func(sheet string) {
+		t.Helper()
+		_, body := v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product",
+			"annual-report", "sheet", sheet)
+		v.prepared(path, body)
+	}
+	excluded := func(want bool) {
+		t.Helper()
+		for _, r := range v.grid(path, "").Rows {
+			if r.Excluded != (want && r.Row == 3) {
+				t.Errorf("row %d is excluded: %v", r.Row, r.Excluded)
+			}
+		}
+	}
+	read("June")
+	v.change(path, `{"id":"%s","exclude":[3],"shown":[3]}`)
+	excluded(true)
+	read("July")
+	excluded(false)
+	v.change(path, `{"id":"%s","exclude":[2],"shown":[2]}`)
+	read("June")
+	excluded(true)
+	v.json(path+"/grid/undo", `{"id":"%s"}`, nil) // of what was excluded on the other sheet
+	excluded(true)
+	v.change(path, `{"id":"%s","include":[3],"shown":[3]}`)
+	excluded(false)
+	read("July")
+	excluded(false)
+}

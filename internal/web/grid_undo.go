@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/importer"
 )
 
 // listedChange is a change as the list of them shows it.
@@ -85,11 +86,12 @@ func (e *gridEditor) revert(number int, undo bool) error {
 		if undo {
 			from, to = to, from
 		}
-		if e.kept.Excluded[row.Row] != from {
-			continue
+		at := importer.RowAt{Sheet: row.Sheet, Row: row.Row}
+		if at.Sheet == "" { // of a CSV, or from before exclusions had a sheet
+			at = e.draft.Place(row.Row)
 		}
-		if err := e.setExcluded(row.Row, to); err != nil {
-			return err
+		if e.kept.Excluded.By(at.Sheet, at.Row) == from {
+			e.excludeAt(at, to)
 		}
 	}
 	c.Undone, e.silent = undo, true

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
@@ -187,7 +188,7 @@ func TestAChangeWhileItIsSubmitted(t *testing.T) {
 	for name, change := range map[string]func(colleague *visitor, path string, u ledger.Upload){
 		"a cell": func(v *visitor, _ string, u ledger.Upload) {
 			_, err := v.Ledger.Uploads().Edit(t.Context(), u.ID, func(u ledger.Upload) ([]byte, string, error) {
-				edits, err := json.Marshal(corrections{Salt: "s", Excluded: map[int]string{2: v.name}})
+				edits, err := json.Marshal(corrections{Salt: "s", Excluded: importer.Exclusions{{Row: 2}: v.name}})
 				return edits, "", err
 			})
 			v.must(err)
