@@ -521,7 +521,7 @@ func TestRunKilledAfterTheOpening(t *testing.T) {
 		for _, n := range notices {
 			kinds = append(kinds, n.Kind)
 		}
-		want := []ledger.NotificationKind{ledger.NotifyApproved, ledger.NotifyWanted, ledger.NotifySchedule}
+		want := []ledger.NotificationKind{ledger.NotifyApproved, ledger.NotifyWanted}
 		if len(again) != 1 || len(batches) != 1 || batches[0].Approval.State != ledger.ApprovalGiven ||
 			!slices.Equal(kinds, want) || f.planOf(again[0]).Filings != 3 {
 			t.Errorf("%+v %+v %v", again, batches, kinds)
@@ -612,6 +612,13 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 		f.must(err)
 		if b.Approval.State != ledger.ApprovalWanted || b.Approval.Hash != p.Approval || !b.Open {
 			t.Fatalf("%+v", b)
+		}
+		notices, err := l.Notifications().List(f.Context(), 9)
+		f.must(err)
+		if len(notices) != 1 || notices[0].Kind != ledger.NotifyWanted ||
+			!strings.Contains(notices[0].Subject, "approval wanted: the schedule de, 5 orders, ") ||
+			!strings.HasPrefix(notices[0].Body, "The schedule de submitted ") {
+			t.Errorf("%+v", notices)
 		}
 		if end := f.run(l, b.ID, patient); end.Reason != jobs.NotApproved || len(f.seen("POST", "/v1/orders")) != 0 {
 			t.Fatalf("%+v", end)

@@ -94,12 +94,21 @@ func (db *database) notifyWanted(ctx context.Context, tx *sql.Tx, batch string, 
 			to = append(to, one.MailTo())
 		}
 	}
+	what, who := file, nameOr(a.AskedBy)+" submitted "+file
+	var schedule string
+	switch err := tx.QueryRowContext(ctx, `SELECT COALESCE(MIN(season), '') FROM firings WHERE batch = $1`,
+		batch).Scan(&schedule); {
+	case err != nil:
+		return fmt.Errorf("find the schedule of batch %s: %w", batch, err)
+	case schedule != "":
+		what, who = "the schedule "+schedule, fmt.Sprintf("The schedule %s submitted %s", schedule, file)
+	}
 	return db.keepApprovalNotice(ctx, tx, Notification{
 		Kind:    NotifyWanted,
 		Batch:   batch,
-		Subject: "approval wanted: " + file + ", " + orders,
-		Body: fmt.Sprintf("%s submitted %s: %s.\nNothing is sent before it is approved.\nApprove it on the page, "+
-			"or with: importer approve %s\n", nameOr(a.AskedBy), file, orders, batch),
+		Subject: "approval wanted: " + what + ", " + orders,
+		Body: fmt.Sprintf("%s: %s.\nNothing is sent before it is approved.\nApprove it on the page, "+
+			"or with: importer approve %s\n", who, orders, batch),
 		Recipients: to,
 		Path:       approvalPath(batch),
 	})

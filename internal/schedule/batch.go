@@ -116,18 +116,18 @@ func (s *Scheduler) requestApproval(ctx context.Context, schedule ledger.Schedul
 	return s.c.Ledger.Approvals().Request(ctx, batch, plan.Approval)
 }
 
-// reportRun adds the notification of a run: what it files, or why nothing.
+// reportRun adds the notification of a run: what it files, or why nothing. A run that
+// waits for approval has that of its batch, which goes to those who may approve it.
 func (s *Scheduler) reportRun(ctx context.Context, run *ledger.Run, plan *Plan) error {
+	if plan.Approval != "" {
+		return nil
+	}
 	what := fmt.Sprintf("the schedule %s ran: %d filings", run.Schedule, plan.Filings)
 	next := "Follow it: importer status " + run.Batch
 	if reason := plan.Nothing(); reason != "" {
 		what = fmt.Sprintf("the schedule %s files nothing", run.Schedule)
 		next = reason + "\nFix the company list: importer season update " + run.Schedule + " --roster FILE"
 		s.c.Log.Error("schedule files nothing", "schedule", run.Schedule, "run", run.ID, "reason", reason)
-	}
-	if plan.Approval != "" {
-		what = fmt.Sprintf("the schedule %s is waiting for approval: %d filings", run.Schedule, plan.Filings)
-		next = "Review and approve it: importer approve " + run.Batch
 	}
 	return s.notify(ctx, run.Batch, what, plan.Text()+next)
 }
