@@ -622,7 +622,7 @@ func (s *scrubber) scrub() error {
 				s.endGroup()
 			}
 		default:
-			if err := s.element(&t); err != nil {
+			if err := s.copyElement(&t); err != nil {
 				return err
 			}
 		}
@@ -636,11 +636,11 @@ func (s *scrubber) parent() string {
 	return s.open[len(s.open)-1].local
 }
 
-// element copies a start tag, or leaves its element out.
-func (s *scrubber) element(t *rawToken) error {
+// copyElement copies a start tag, or leaves its element out.
+func (s *scrubber) copyElement(t *rawToken) error {
 	local := t.local()
 	if s.sheet != "" && local == "c" && s.parent() == "row" {
-		return s.cell(t)
+		return s.copyCell(t)
 	}
 	if s.sheet != "" && local == "row" && s.parent() == "sheetData" {
 		s.startRow(t)
@@ -648,9 +648,9 @@ func (s *scrubber) element(t *rawToken) error {
 	if s.part == s.book.main {
 		switch local {
 		case "definedName":
-			return s.definedName(t)
+			return s.copyDefinedName(t)
 		case "sheet":
-			return s.sheetTag(t)
+			return s.copySheetTag(t)
 		}
 	}
 	if removed[local] {
@@ -825,9 +825,9 @@ func (s *scrubber) endGroup() {
 	s.out.Write(all[at-first:])
 }
 
-// definedName copies a name, unless it leads to another workbook, runs something,
+// copyDefinedName copies a name, unless it leads to another workbook, runs something,
 // or would show what is masked.
-func (s *scrubber) definedName(t *rawToken) error {
+func (s *scrubber) copyDefinedName(t *rawToken) error {
 	if t.kind == rawEmpty {
 		return nil
 	}
@@ -865,8 +865,8 @@ func (s *scrubber) definedName(t *rawToken) error {
 	return nil
 }
 
-// sheetTag copies a sheet of the list under the name by which it is known.
-func (s *scrubber) sheetTag(t *rawToken) error {
+// copySheetTag copies a sheet of the list under the name by which it is known.
+func (s *scrubber) copySheetTag(t *rawToken) error {
 	position := s.sheets
 	s.sheets++
 	if s.droppedReference(t) != "" {
@@ -931,8 +931,8 @@ func needsOutside(formula string) bool {
 	return outside.MatchString(formula) || outcalls.MatchString(formula)
 }
 
-// cell copies a cell of a worksheet.
-func (s *scrubber) cell(t *rawToken) error {
+// copyCell copies a cell of a worksheet.
+func (s *scrubber) copyCell(t *rawToken) error {
 	if r, found := t.attribute("r"); found {
 		if col, row, ok := parseCellName([]byte(r)); ok {
 			s.column = col

@@ -123,7 +123,7 @@ func (c *csvCopier) run() error {
 		}
 		c.out.WriteString(line)
 	}
-	s.onRecord = c.record
+	s.onRecord = c.writeRecord
 	var b Block
 	for {
 		b.reset()
@@ -131,7 +131,7 @@ func (c *csvCopier) run() error {
 		if err := s.fill(&b); errors.Is(err, io.EOF) {
 			end := s.tape.start + int64(len(s.tape.kept))
 			rest := s.tape.between(s.tape.origin+max(start, s.csv.InputOffset()), end)
-			c.end(len(rest) > 0)
+			c.writeFollowing(len(rest) > 0)
 			_, err := c.out.Write(rest) // blank lines
 			return err
 		} else if err != nil {
@@ -140,8 +140,8 @@ func (c *csvCopier) run() error {
 	}
 }
 
-// end writes the rows that follow the last.
-func (c *csvCopier) end(blankLines bool) {
+// writeFollowing writes the rows that follow the last.
+func (c *csvCopier) writeFollowing(blankLines bool) {
 	if c.More == nil {
 		return
 	}
@@ -149,7 +149,7 @@ func (c *csvCopier) end(blankLines bool) {
 		if !c.ended && !blankLines {
 			c.out.WriteString(c.eol)
 		}
-		c.fields(fields)
+		c.writeFields(fields)
 		c.ended = false
 	}
 	if !c.ended && blankLines {
@@ -157,9 +157,9 @@ func (c *csvCopier) end(blankLines bool) {
 	}
 }
 
-// record writes a record with its changes. raw is the record as it is written,
+// writeRecord writes a record with its changes. raw is the record as it is written,
 // with the blank lines before it.
-func (c *csvCopier) record(number int, raw []byte, fields []string) {
+func (c *csvCopier) writeRecord(number int, raw []byte, fields []string) {
 	text := string(raw)
 	blank := len(text) - len(strings.TrimLeft(text, "\r\n"))
 	c.out.WriteString(text[:blank])
@@ -196,19 +196,19 @@ func (c *csvCopier) record(number int, raw []byte, fields []string) {
 		shown, changed := change.Replace[i]
 		switch {
 		case changed:
-			c.field(shown)
+			c.writeField(shown)
 		case spans != nil && !needsGuard(field):
 			c.out.WriteString(text[spans[i].start:spans[i].end])
 		default:
-			c.field(field)
+			c.writeField(field)
 		}
 	}
-	c.added(len(fields), change)
+	c.writeAdded(len(fields), change)
 	c.out.WriteString(end)
 }
 
-// added writes the fields that are added to a row of so many fields.
-func (c *csvCopier) added(width int, change CSVRow) {
+// writeAdded writes the fields that are added to a row of so many fields.
+func (c *csvCopier) writeAdded(width int, change CSVRow) {
 	if change.Added == nil {
 		return
 	}
@@ -217,28 +217,28 @@ func (c *csvCopier) added(width int, change CSVRow) {
 			c.out.WriteRune(c.body.comma)
 		}
 		if shown, changed := change.Replace[i]; changed {
-			c.field(shown)
+			c.writeField(shown)
 		}
 	}
 	for _, field := range change.Added {
 		c.out.WriteRune(c.body.comma)
-		c.field(field)
+		c.writeField(field)
 	}
 }
 
-// fields writes a row of fields.
-func (c *csvCopier) fields(fields []string) {
+// writeFields writes a row of fields.
+func (c *csvCopier) writeFields(fields []string) {
 	for i, field := range fields {
 		if i > 0 {
 			c.out.WriteRune(c.body.comma)
 		}
-		c.field(field)
+		c.writeField(field)
 	}
 }
 
-// field writes a field, in quotation marks where the fields of the row are or
+// writeField writes a field, in quotation marks where the fields of the row are or
 // where any program could divide it.
-func (c *csvCopier) field(text string) {
+func (c *csvCopier) writeField(text string) {
 	if needsGuard(text) {
 		text = "'" + text
 	}

@@ -387,8 +387,8 @@ type columnRange struct {
 	tag         rawToken
 }
 
-// readAnswers reads the cells and the widths that are added to a sheet.
-func (m *merger) readAnswers() (rows []addedRow, columns []columnRange, err error) {
+// readAddedRows reads the cells and the widths that are added to a sheet.
+func (m *merger) readAddedRows() (rows []addedRow, columns []columnRange, err error) {
 	data, err := m.added.readPart(m.added.tabs[0].part)
 	if err == nil {
 		data, err = m.shiftSheet(data)
@@ -489,14 +489,14 @@ type sheetMerger struct {
 	colsEnd bool
 }
 
-// mergeCells adds the answers to the sheet of the base.
+// mergeCells adds the cells to the sheet of the base.
 func (m *merger) mergeCells(part string) error {
 	data, err := m.base.readPart(part)
 	if err != nil {
 		return err
 	}
 	s := &sheetMerger{merger: m, x: rawXML{data: data}}
-	if s.rows, s.columns, err = m.readAnswers(); err != nil {
+	if s.rows, s.columns, err = m.readAddedRows(); err != nil {
 		return err
 	}
 	s.out.Grow(len(data) * 3 / 2)
@@ -522,16 +522,16 @@ func (s *sheetMerger) run() error {
 			s.prefix = prefixOf(t.name)
 			s.out.Write(t.bytes)
 		case local == "dimension" && len(s.x.open) <= 2:
-			s.dimension(&t)
+			s.writeDimension(&t)
 		case local == "cols" && len(s.x.open) <= 2:
-			err = s.cols(&t)
+			err = s.mergeColumns(&t)
 		case local == "sheetData" && len(s.x.open) <= 2:
 			if !s.colsEnd {
 				s.writeColumns(nil)
 			}
-			err = s.sheetData(&t)
+			err = s.mergeRows(&t)
 		case local == "autoFilter" && len(s.x.open) <= 2:
-			s.autoFilter(&t)
+			s.writeAutoFilter(&t)
 		default:
 			s.out.Write(t.bytes)
 		}
@@ -541,8 +541,8 @@ func (s *sheetMerger) run() error {
 	}
 }
 
-// dimension writes the range of the cells, ours included.
-func (s *sheetMerger) dimension(t *rawToken) {
+// writeDimension writes the range of the cells, ours included.
+func (s *sheetMerger) writeDimension(t *rawToken) {
 	ref, _ := t.attribute("ref")
 	from, to, isRange := strings.Cut(ref, ":")
 	if !isRange {
@@ -562,8 +562,8 @@ func (s *sheetMerger) dimension(t *rawToken) {
 	}
 }
 
-// autoFilter writes the range of the filter of the headers, our columns included.
-func (s *sheetMerger) autoFilter(t *rawToken) {
+// writeAutoFilter writes the range of the filter of the headers, our columns included.
+func (s *sheetMerger) writeAutoFilter(t *rawToken) {
 	ref, _ := t.attribute("ref")
 	from, to, _ := strings.Cut(ref, ":")
 	first, header, ok := parseCellName([]byte(from))
@@ -608,7 +608,8 @@ func (m *merger) renameFilter(main []byte) []byte {
 	})
 }
 
-func (s *sheetMerger) cols(t *rawToken) error {
+// mergeColumns copies the widths of the columns, with ours.
+func (s *sheetMerger) mergeColumns(t *rawToken) error {
 	var theirs []columnRange
 	if t.kind == rawStart {
 		inner, err := s.x.inner()
@@ -656,7 +657,8 @@ func (s *sheetMerger) writeColumns(theirs []columnRange) {
 	fmt.Fprintf(&s.out, "</%scols>", s.prefix)
 }
 
-func (s *sheetMerger) sheetData(t *rawToken) error {
+// mergeRows copies the rows of the base, with the added rows between them.
+func (s *sheetMerger) mergeRows(t *rawToken) error {
 	end := "</" + string(t.name) + ">"
 	if t.kind == rawEmpty {
 		s.out.WriteString("<" + string(t.name) + ">")
@@ -675,7 +677,7 @@ func (s *sheetMerger) sheetData(t *rawToken) error {
 			s.out.Write(t.bytes)
 			return nil
 		case t.kind <= rawEmpty && t.local() == "row":
-			err = s.row(&t)
+			err = s.mergeRow(&t)
 		default:
 			s.out.Write(t.bytes)
 		}
@@ -736,8 +738,8 @@ func (s *sheetMerger) writeChanged(out *bytes.Buffer, number, col int, original 
 	}
 }
 
-// row copies a row of the base with its changed and added cells.
-func (s *sheetMerger) row(t *rawToken) error {
+// mergeRow copies a row of the base with its changed and added cells.
+func (s *sheetMerger) mergeRow(t *rawToken) error {
 	s.number++
 	if r, found := t.attribute("r"); found {
 		if n, err := strconv.Atoi(r); err == nil {
@@ -776,15 +778,15 @@ func (s *sheetMerger) row(t *rawToken) error {
 		}
 	}
 	s.out.WriteByte('>')
-	if err := s.cells(inner, ours); err != nil {
+	if err := s.writeCells(inner, ours); err != nil {
 		return err
 	}
 	s.out.WriteString("</" + string(t.name) + ">")
 	return nil
 }
 
-// cells writes the cells of a row: those of the base, the changed ones, and ours.
-func (s *sheetMerger) cells(inner, ours []byte) error {
+// writeCells writes the cells of a row: those of the base, the changed ones, and ours.
+func (s *sheetMerger) writeCells(inner, ours []byte) error {
 	pending := slices.Sorted(maps.Keys(s.Replace[s.number]))
 	changedBefore := func(col int) {
 		for len(pending) > 0 && pending[0] < col {
@@ -856,8 +858,8 @@ func (m *merger) addParts() (types map[string]string, err error) {
 			}
 		}
 		name := m.added.parts[part].Name
-		m.parts = append(m.parts, mergedPart{grafted(name), data})
-		types[part] = grafted(name)
+		m.parts = append(m.parts, mergedPart{addedName(name), data})
+		types[part] = addedName(name)
 		relations := relationsPart(part)
 		if m.added.parts[relations] == nil {
 			return nil
@@ -867,8 +869,8 @@ func (m *merger) addParts() (types map[string]string, err error) {
 			return err
 		}
 		m.parts = append(m.parts, mergedPart{
-			path.Join(path.Dir(grafted(name)), "_rels", path.Base(grafted(name))+".rels"),
-			graftedTargets(data),
+			path.Join(path.Dir(addedName(name)), "_rels", path.Base(addedName(name))+".rels"),
+			renameTargets(data),
 		})
 		targets, err := m.added.relations(part)
 		if err != nil {
@@ -889,14 +891,14 @@ func (m *merger) addParts() (types map[string]string, err error) {
 	return types, nil
 }
 
-// grafted is the name of an added part in the base.
-func grafted(name string) string { return path.Join(path.Dir(name), graftPrefix+path.Base(name)) }
+// addedName is the name of an added part in the base.
+func addedName(name string) string { return path.Join(path.Dir(name), graftPrefix+path.Base(name)) }
 
 var internalTarget = regexp.MustCompile(`Target="([^"]*/)?([^"/]+)"`)
 
-// graftedTargets renames the targets of relations. excelize writes those of
+// renameTargets renames the targets of relations. excelize writes those of
 // links with a mode behind the target.
-func graftedTargets(data []byte) []byte {
+func renameTargets(data []byte) []byte {
 	var out bytes.Buffer
 	x := rawXML{data: data}
 	for {
@@ -952,7 +954,7 @@ func (m *merger) mergeMain() error {
 			`<%ssheet name="%s" sheetId="%d"%s xmlns:bfr="%s" bfr:id="rIdBulkfiling%d"/>`, prefix, escapeXML(t.Name),
 			highest+1+i, state, relationNamespace, i+1)
 		fmt.Fprintf(&relations, `<Relationship Id="rIdBulkfiling%d" Type="%s/worksheet" Target="/%s"/>`, i+1,
-			relationNamespace, escapeXML(grafted(m.added.parts[t.part].Name)))
+			relationNamespace, escapeXML(addedName(m.added.parts[t.part].Name)))
 	}
 	if m.base.parts[m.base.stylesPart] == nil {
 		fmt.Fprintf(&relations, `<Relationship Id="rIdBulkfilingStyles" Type="%s/styles" Target="/%s"/>`,

@@ -60,7 +60,7 @@ type xlsTab struct {
 	start int // of its records in the stream
 }
 
-// record is one record.
+// record is a record of the stream.
 type record struct {
 	kind uint16
 	data []byte
@@ -134,7 +134,7 @@ func (x *xlsBody) readGlobals() error {
 		if r.kind == recEOF {
 			return g.finish()
 		}
-		if err := g.record(&r); err != nil {
+		if err := g.readRecord(&r); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,8 @@ type xlsGlobals struct {
 	sheets int
 }
 
-func (g *xlsGlobals) record(r *record) error {
+// readRecord reads a record before the sheets.
+func (g *xlsGlobals) readRecord(r *record) error {
 	d := r.data
 	switch r.kind {
 	case recFilePass:
@@ -176,15 +177,15 @@ func (g *xlsGlobals) record(r *record) error {
 			g.styles = append(g.styles, int32(binary.LittleEndian.Uint16(d[2:])))
 		}
 	case recBoundSheet:
-		return g.sheet(d)
+		return g.addSheet(d)
 	case recSST:
-		return g.sharedTexts(r)
+		return g.readSharedTexts(r)
 	}
 	return nil
 }
 
-// sheet adds a sheet, if it has cells.
-func (g *xlsGlobals) sheet(d []byte) error {
+// addSheet adds a sheet, if it has cells.
+func (g *xlsGlobals) addSheet(d []byte) error {
 	if len(d) < 8 {
 		return damaged("its list of sheets is broken", nil)
 	}
@@ -211,7 +212,7 @@ func (g *xlsGlobals) sheet(d []byte) error {
 	return nil
 }
 
-// finish completes what was gathered.
+// finish completes the styles, and notes the hidden sheets and those without cells.
 func (g *xlsGlobals) finish() error {
 	if len(g.xlsTabs) == 0 {
 		return &FormatError{Reason: "the workbook has no sheet with cells", Remedy: "Check that it is the right file"}
@@ -306,8 +307,8 @@ type pieces struct {
 	next   int // the record after data
 }
 
-// more goes on to the record that continues the last.
-func (p *pieces) more() bool {
+// nextRecord goes on to the record that continues the last.
+func (p *pieces) nextRecord() bool {
 	r, ok := recordAt(p.stream, p.next)
 	if !ok || r.kind != recContinue || len(r.data) == 0 {
 		return false
@@ -316,10 +317,10 @@ func (p *pieces) more() bool {
 	return true
 }
 
-// bytes reads some bytes, which may lie in several records.
-func (p *pieces) bytes(dst []byte) bool {
+// readBytes reads some bytes, which may lie in several records.
+func (p *pieces) readBytes(dst []byte) bool {
 	for len(dst) > 0 {
-		if len(p.data) == 0 && !p.more() {
+		if len(p.data) == 0 && !p.nextRecord() {
 			return false
 		}
 		n := copy(dst, p.data)
@@ -331,7 +332,7 @@ func (p *pieces) bytes(dst []byte) bool {
 // skip goes past some bytes.
 func (p *pieces) skip(n int64) bool {
 	for n > 0 {
-		if len(p.data) == 0 && !p.more() {
+		if len(p.data) == 0 && !p.nextRecord() {
 			return false
 		}
 		k := min(n, int64(len(p.data)))
@@ -340,12 +341,12 @@ func (p *pieces) skip(n int64) bool {
 	return true
 }
 
-// sharedTexts reads the texts of the cells.
-func (g *xlsGlobals) sharedTexts(r *record) error {
+// readSharedTexts reads the texts of the cells.
+func (g *xlsGlobals) readSharedTexts(r *record) error {
 	broken := func() error { return damaged("its list of texts is broken", nil) }
 	p := &pieces{stream: g.stream, data: r.data, next: r.next}
 	var head [8]byte
-	if !p.bytes(head[:]) {
+	if !p.readBytes(head[:]) {
 		return broken()
 	}
 	b := stringTableBuilder{limits: g.limits}
@@ -354,28 +355,28 @@ func (g *xlsGlobals) sharedTexts(r *record) error {
 		if err := g.owner.watch.check(); err != nil {
 			return err
 		}
-		if len(p.data) == 0 && !p.more() {
+		if len(p.data) == 0 && !p.nextRecord() {
 			break // the count is not relied on: a cell that needs more is an error
 		}
-		if !p.bytes(head[:3]) {
+		if !p.readBytes(head[:3]) {
 			return broken()
 		}
 		letters, flags := int(binary.LittleEndian.Uint16(head[:])), head[2]
 		var runs, extra int64
 		if flags&0x08 != 0 {
-			if !p.bytes(head[:2]) {
+			if !p.readBytes(head[:2]) {
 				return broken()
 			}
 			runs = int64(binary.LittleEndian.Uint16(head[:]))
 		}
 		if flags&0x04 != 0 {
-			if !p.bytes(head[:4]) {
+			if !p.readBytes(head[:4]) {
 				return broken()
 			}
 			extra = int64(binary.LittleEndian.Uint32(head[:]))
 		}
 		units.units = units.units[:0]
-		if !p.letters(&units, letters, flags&1 != 0) || !p.skip(4*runs+extra) {
+		if !p.readLetters(&units, letters, flags&1 != 0) || !p.skip(4*runs+extra) {
 			return broken()
 		}
 		b.raw = units.appendTo(b.raw[:0])
@@ -390,12 +391,12 @@ func (g *xlsGlobals) sharedTexts(r *record) error {
 	return nil
 }
 
-// letters reads letters. Where a record ends among them, the next says anew how
+// readLetters reads letters. Where a record ends among them, the next says again how
 // many bytes each takes.
-func (p *pieces) letters(units *textUnits, n int, wide bool) bool {
+func (p *pieces) readLetters(units *textUnits, n int, wide bool) bool {
 	for n > 0 {
 		if len(p.data) == 0 {
-			if !p.more() {
+			if !p.nextRecord() {
 				return false
 			}
 			wide = p.data[0]&1 != 0
@@ -467,13 +468,13 @@ func (s *xlsSource) fill(b *Block) error {
 	s.cells.watch.start()
 	defer s.cells.watch.stop()
 	if !s.found {
-		if err := s.find(); err != nil {
+		if err := s.findCells(); err != nil {
 			return err
 		}
 		s.found = true
 	}
 	for !b.full() && len(s.index) > 0 {
-		if err := s.row(b); err != nil {
+		if err := s.readRow(b); err != nil {
 			return err
 		}
 	}
@@ -483,8 +484,8 @@ func (s *xlsSource) fill(b *Block) error {
 	return nil
 }
 
-// find finds the cells of the sheet.
-func (s *xlsSource) find() error {
+// findCells finds the cells of the sheet.
+func (s *xlsSource) findCells() error {
 	r, ok := recordAt(s.stream, s.start)
 	if !ok || r.kind != recBOF {
 		return damaged("a sheet does not begin where it should", nil)
@@ -509,28 +510,28 @@ func (s *xlsSource) find() error {
 			if depth--; depth >= 0 {
 				continue
 			}
-			s.sort()
+			s.sortCells()
 			return nil
 		}
 		if depth > 0 || len(r.data) < 6 {
 			continue
 		}
-		if err := s.add(&r, at); err != nil {
+		if err := s.addCells(&r, at); err != nil {
 			return err
 		}
 	}
 }
 
-// sort brings the cells into the order of their rows, if they are not in it.
-func (s *xlsSource) sort() {
+// sortCells brings the cells into the order of their rows, if they are not in it.
+func (s *xlsSource) sortCells() {
 	compare := func(a, b xlsCell) int { return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.col, b.col)) }
 	if !slices.IsSortedFunc(s.index, compare) {
 		slices.SortStableFunc(s.index, compare)
 	}
 }
 
-// add adds the cells of a record.
-func (s *xlsSource) add(r *record, at int) error {
+// addCells adds the cells of a record.
+func (s *xlsSource) addCells(r *record, at int) error {
 	d := r.data
 	row, col := binary.LittleEndian.Uint16(d), binary.LittleEndian.Uint16(d[2:])
 	switch r.kind {
@@ -555,8 +556,8 @@ func (s *xlsSource) add(r *record, at int) error {
 	return nil
 }
 
-// row reads the next row.
-func (s *xlsSource) row(b *Block) error {
+// readRow reads the next row.
+func (s *xlsSource) readRow(b *Block) error {
 	number := s.index[0].row
 	row := Row{Number: int(number) + 1, Hidden: s.hidden[number]}
 	if row.Number > s.limits.Rows {
@@ -576,7 +577,7 @@ func (s *xlsSource) row(b *Block) error {
 			continue // a second value for one cell
 		}
 		b.cells = append(b.cells, make([]Cell, start+col+1-len(b.cells))...)
-		style, err := s.value(b, start+col, c)
+		style, err := s.setValue(b, start+col, c)
 		if err != nil {
 			return locate(err, FormatError{Cell: CellName(col, row.Number)})
 		}
@@ -596,12 +597,12 @@ func (s *xlsSource) row(b *Block) error {
 	return s.cells.tally.row(cells, b.endRow(row))
 }
 
-// value sets a cell, and returns its style.
-func (s *xlsSource) value(b *Block, at int, c xlsCell) (style int, err error) {
+// setValue sets a cell, and returns its style.
+func (s *xlsSource) setValue(b *Block, at int, c xlsCell) (style int, err error) {
 	if c.kind == recMulRK {
 		d := s.stream[c.at:]
 		style = int(binary.LittleEndian.Uint16(d))
-		return style, s.number(b, at, rkValue(binary.LittleEndian.Uint32(d[2:])), style)
+		return style, s.setNumber(b, at, rkValue(binary.LittleEndian.Uint32(d[2:])), style)
 	}
 	r, _ := recordAt(s.stream, int(c.at))
 	d := r.data
@@ -623,20 +624,20 @@ func (s *xlsSource) value(b *Block, at int, c xlsCell) (style int, err error) {
 		}
 	case recNumber:
 		if !short(8) {
-			return style, s.number(b, at, math.Float64frombits(binary.LittleEndian.Uint64(d)), style)
+			return style, s.setNumber(b, at, math.Float64frombits(binary.LittleEndian.Uint64(d)), style)
 		}
 	case recRK:
 		if !short(4) {
-			return style, s.number(b, at, rkValue(binary.LittleEndian.Uint32(d)), style)
+			return style, s.setNumber(b, at, rkValue(binary.LittleEndian.Uint32(d)), style)
 		}
 	case recBoolErr:
 		if !short(2) {
-			s.boolOrError(b, at, d[0], d[1] == 1)
+			s.setBoolOrError(b, at, d[0], d[1] == 1)
 			return style, nil
 		}
 	case recFormula:
 		if !short(8) {
-			return style, s.formula(b, at, d, r.next, style)
+			return style, s.setFormula(b, at, d, r.next, style)
 		}
 	}
 	return style, damaged("a cell is cut short", nil)
@@ -656,7 +657,7 @@ func rkValue(rk uint32) float64 {
 	return v
 }
 
-func (s *xlsSource) number(b *Block, at int, v float64, style int) error {
+func (s *xlsSource) setNumber(b *Block, at int, v float64, style int) error {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		s.cells.setText(b, at, []byte("#NUM!"), Error)
 		return nil
@@ -672,7 +673,7 @@ var xlsErrors = map[byte]string{
 	0x2B: "#GETTING_DATA",
 }
 
-func (s *xlsSource) boolOrError(b *Block, at int, value byte, isError bool) {
+func (s *xlsSource) setBoolOrError(b *Block, at int, value byte, isError bool) {
 	if isError {
 		s.cells.setText(b, at, []byte(cmp.Or(xlsErrors[value], "#N/A")), Error)
 		return
@@ -683,15 +684,15 @@ func (s *xlsSource) boolOrError(b *Block, at int, value byte, isError bool) {
 	}
 }
 
-// formula sets a cell to the last value of its formula. A text stands in a record
-// of its own behind it.
-func (s *xlsSource) formula(b *Block, at int, d []byte, next, style int) error {
+// setFormula sets a cell to the last value of its formula. A text value is in a
+// separate record after the formula.
+func (s *xlsSource) setFormula(b *Block, at int, d []byte, next, style int) error {
 	if d[6] != 0xFF || d[7] != 0xFF {
-		return s.number(b, at, math.Float64frombits(binary.LittleEndian.Uint64(d)), style)
+		return s.setNumber(b, at, math.Float64frombits(binary.LittleEndian.Uint64(d)), style)
 	}
 	switch d[0] {
 	case 1, 2:
-		s.boolOrError(b, at, d[2], d[0] == 2)
+		s.setBoolOrError(b, at, d[2], d[0] == 2)
 		return nil
 	case 3:
 		return nil
@@ -705,8 +706,8 @@ func (s *xlsSource) formula(b *Block, at int, d []byte, next, style int) error {
 			p := &pieces{stream: s.stream, data: r.data, next: r.next}
 			var head [3]byte
 			var units textUnits
-			if !p.bytes(head[:]) ||
-				!p.letters(&units, int(binary.LittleEndian.Uint16(head[:])), head[2]&1 != 0) {
+			if !p.readBytes(head[:]) ||
+				!p.readLetters(&units, int(binary.LittleEndian.Uint16(head[:])), head[2]&1 != 0) {
 				return damaged("a cell is cut short", nil)
 			}
 			s.cells.setText(b, at, units.appendTo(nil), Text)
