@@ -92,7 +92,7 @@ type dueDay struct {
 	entries []CalendarEntry
 }
 
-// byDay groups entries that stand in the order of their dates.
+// byDay groups entries, which are in the order of their dates.
 func byDay(entries []CalendarEntry, today season.Date) (days []dueDay) {
 	for _, e := range entries {
 		if n := len(days); n == 0 || days[n-1].date != e.Due.Date {
@@ -122,7 +122,7 @@ func (d dueDay) reminder() ledger.Pending {
 }
 
 // remindOfDueDates writes one message about all due dates that came within 60, 30 or
-// 7 days. A reminder that was missed while nothing was running is made up for.
+// 7 days. A reminder that was missed while nothing was running is sent later.
 func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) error {
 	open, err := s.openReports(ctx, today, today.AddDays(remindBefore[len(remindBefore)-1]))
 	if err != nil || len(open) == 0 {
@@ -149,11 +149,11 @@ func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) err
 		lines = append(lines, day.lines(namedDues)...)
 	}
 	lines = append(lines, "", "Upload their spreadsheet, or run their schedule: importer season run-now NAME",
-		"All due dates: the page, Schedules, Calendar")
+		"All due dates: on the page, under Schedules, Due dates")
 	return s.addReminder(ctx, ledger.Notification{Kind: ledger.NotifyDueSoon, Pending: pending}, subject, lines)
 }
 
-// within says how near the days are.
+// within names the day, or the first and the last of several.
 func within(days []dueDay) string {
 	first, last := days[0], days[len(days)-1]
 	if first.date == last.date {
