@@ -76,13 +76,13 @@ func (q BatchQuote) Summary() Summary {
 		s.Filings += k.Count
 		s.Service, s.StateFee = sum(s.Service, k.Service), sum(s.StateFee, k.StateFee)
 	}
-	s.tellApart()
+	s.addFeesToNames()
 	return s
 }
 
-// tellApart adds the fee to lines that would otherwise have one name: the fee of a
-// state may depend on the filing year.
-func (s *Summary) tellApart() {
+// addFeesToNames adds the fee to the names of lines that would otherwise have the
+// same name: the fee of a state may depend on the filing year.
+func (s *Summary) addFeesToNames() {
 	same := func(a, b SummaryLine) bool { return a.Product == b.Product && a.Who == b.Who && a.Free == b.Free }
 	names := slices.Clone(s.Lines)
 	for i := range s.Lines {
@@ -162,7 +162,7 @@ func (l SummaryLine) ServiceText() string {
 	return l.Service.Amount.Dollars()
 }
 
-// TotalText is the total of a line: of what is known of it.
+// TotalText is the known part of the total of a line.
 func (l SummaryLine) TotalText() string { return totalText(l.Total) }
 
 func totalText(c money.Cost) string {

@@ -18,7 +18,7 @@ var approvalFileRoutes = []route{
 // filedWarnings is how many warnings the file lists: it has no tab with all of them.
 const filedWarnings = 500
 
-// draftApprovalFile gives the page of a draft's cost as a PDF file.
+// draftApprovalFile sends the page of a draft's cost as a PDF file.
 func (s *Site) draftApprovalFile(v *request) error {
 	u, err := s.findUpload(v)
 	if err != nil {
@@ -28,10 +28,10 @@ func (s *Site) draftApprovalFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	return s.giveApprovalFile(v, p, to, u.ID)
+	return s.sendApprovalFile(v, p, to, u.ID)
 }
 
-// batchApprovalFile gives the page of a batch's approval as a PDF file.
+// batchApprovalFile sends the page of a batch's approval as a PDF file.
 func (s *Site) batchApprovalFile(v *request) error {
 	b, err := s.findBatch(v)
 	if err != nil {
@@ -41,11 +41,11 @@ func (s *Site) batchApprovalFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	return s.giveApprovalFile(v, p, to, b.ID)
+	return s.sendApprovalFile(v, p, to, b.ID)
 }
 
-// giveApprovalFile sends a page as a PDF file, or its reader to where it is.
-func (s *Site) giveApprovalFile(v *request, p *approvalPage, to, of string) (err error) {
+// sendApprovalFile sends a page as a PDF file, or redirects to its address.
+func (s *Site) sendApprovalFile(v *request, p *approvalPage, to, of string) (err error) {
 	if p == nil {
 		if page, there := strings.CutSuffix(to, "/approve"); there {
 			to = page + "/approval.pdf"

@@ -252,7 +252,7 @@ func (s *Site) calendarPage(v *request) error {
 		if err := s.loadGrid(v, p); err != nil {
 			return err
 		}
-		return v.showStatus(status, "calendar.html", "Calendar", p)
+		return v.showStatus(status, "calendar.html", "Due dates", p)
 	}
 	whole := a
 	whole.Month, whole.Rest = season.Date{}, false
@@ -269,7 +269,7 @@ func (s *Site) calendarPage(v *request) error {
 	if p.Days, err = s.days(v, a, shown); err != nil {
 		return err
 	}
-	return v.showStatus(status, "calendar.html", "Calendar", p)
+	return v.showStatus(status, "calendar.html", "Due dates", p)
 }
 
 // viewTabs are the forms of the calendar.
