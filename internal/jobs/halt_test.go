@@ -83,7 +83,7 @@ func TestFundsByTheBook(t *testing.T) {
 	f.agree(l, "a")
 }
 
-// Whoever waits for funds goes on by itself after the deposit.
+// A batch that waits for funds resumes after the deposit.
 func TestWaitForFunds(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: 5 * each, AutoSeed: true})
 	l := f.openLedger()

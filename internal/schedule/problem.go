@@ -25,13 +25,13 @@ type Problem struct {
 const (
 	problemsTTL = 5 * time.Minute
 	// problemWait is how long a page waits for the problem of a schedule. A longer
-	// look goes on, and the next page shows what it finds.
+	// check continues in the background, and a later page shows its result.
 	problemWait = time.Second
 )
 
 // Problems lists the problems of all schedules, by name, as they were at most
-// problemsTTL ago. A schedule that takes long to look at is left out until it was
-// looked at.
+// problemsTTL ago. A schedule that takes long to check is left out until the check
+// is complete.
 func (s *Scheduler) Problems(ctx context.Context) ([]Problem, error) {
 	schedules, err := s.c.Ledger.Schedules().List(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ const uncoveredDays = 60
 type Uncovered struct {
 	Count int
 	First season.Entry // the one that falls due first
-	Until season.Date  // the last day that was looked at
+	Until season.Date  // the last day of the span
 }
 
 // Uncovered finds the reports of the company lists that are due within 60 days

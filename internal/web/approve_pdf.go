@@ -71,8 +71,8 @@ func (s *Site) sendApprovalFile(v *request, p *approvalPage, to, of string) (err
 	})
 }
 
-// writePDF writes the page as a PDF file. It has no moment of its own: it is dated by
-// the newest that it tells of, so that the same page makes the same file.
+// writePDF writes the page as a PDF file. Its date is the newest time on the page, so
+// that the same page makes the same file.
 func (p *approvalPage) writePDF(path, firm, mode string) error {
 	f, err := p.draw(firm, mode, 0) // to count its pages
 	if err == nil {
@@ -113,7 +113,7 @@ func (p *approvalPage) draw(firm, mode string, pages int) (*pdfPaper, error) {
 	return f, nil
 }
 
-// newest is the newest moment that the page tells of.
+// newest is the newest time on the page.
 func (p *approvalPage) newest() time.Time {
 	moments := []time.Time{p.Batch.CreatedAt, p.Batch.CanceledAt, p.Batch.Approval.At, p.Batch.Approval.FirstAt}
 	if p.Draft != nil {

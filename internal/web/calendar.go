@@ -153,7 +153,7 @@ func (c *calendarView) chosen() []schedule.CalendarEntry {
 	return nil
 }
 
-// byMonth groups entries that stand in the order of their dates.
+// byMonth groups entries, which are in the order of their dates.
 func byMonth(all []schedule.CalendarEntry) func(yield func(season.Date, []schedule.CalendarEntry) bool) {
 	return func(yield func(season.Date, []schedule.CalendarEntry) bool) {
 		plain := make([]season.Entry, len(all))
@@ -223,11 +223,11 @@ type calendarDay struct {
 
 type calendarLine struct {
 	schedule.CalendarEntry
-	Fate fate
+	Status dueStatus
 }
 
-// fate is what becomes of a report that is due.
-type fate struct {
+// dueStatus says whether a due report is covered, placed or being placed.
+type dueStatus struct {
 	Text, Class, Path string
 }
 
@@ -315,7 +315,7 @@ func (s *Site) loadGrid(v *request, p *calendarPage) error {
 		if day == nil {
 			continue
 		}
-		line := calendarLine{e, fateOf(e, bought, i, a.Today)}
+		line := calendarLine{e, dueStatusOf(e, bought, i, a.Today)}
 		if day.Count++; len(day.Entries) < inGridDay {
 			day.Entries = append(day.Entries, line)
 		}
@@ -382,7 +382,7 @@ func (p *calendarPage) months() []calendarMonth {
 	return all
 }
 
-// days groups the entries of a page, and says what becomes of them.
+// days groups the entries of a page by day, each with its status.
 func (s *Site) days(v *request, a calendarAsk, entries []schedule.CalendarEntry) ([]calendarDay, error) {
 	bought, err := schedule.FindBought(v.ctx(), s.Ledger, entries)
 	if err != nil {
@@ -398,27 +398,27 @@ func (s *Site) days(v *request, a calendarAsk, entries []schedule.CalendarEntry)
 		}
 		day := &days[len(days)-1]
 		day.Count++
-		day.Entries = append(day.Entries, calendarLine{e, fateOf(e, bought, i, a.Today)})
+		day.Entries = append(day.Entries, calendarLine{e, dueStatusOf(e, bought, i, a.Today)})
 	}
 	return days, nil
 }
 
-func fateOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, today season.Date) fate {
+func dueStatusOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, today season.Date) dueStatus {
 	h, held := bought[i]
 	path := fmt.Sprintf("/batches/%s/rows/%d", h.Batch, h.Number)
 	switch {
 	case held && h.Covers:
-		return fate{"covered by subscription", "exists", path}
+		return dueStatus{"Covered by subscription", "exists", path}
 	case held && h.Bought:
-		return fate{"Placed", "placed", path}
+		return dueStatus{"Placed", "placed", path}
 	case held:
-		return fate{"Placing", "placing", path}
+		return dueStatus{"Placing", "placing", path}
 	case e.Due.Verdict != season.Dated:
-		return fate{}
+		return dueStatus{}
 	case e.Due.Date.Before(today):
-		return fate{"past due, not ordered here", "attention", ""}
+		return dueStatus{"Past due, not ordered here", "attention", ""}
 	}
-	return fate{"not ordered yet", "ready", ""}
+	return dueStatus{"Not ordered yet", "ready", ""}
 }
 
 // calendarFile sends the calendar as CSV: the due reports first, then the rest.

@@ -17,8 +17,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
-// feedRoutes are the secret addresses of due dates. Whoever knows one reads due
-// dates, without a session: a calendar program has none.
+// feedRoutes are the calendar feeds of due dates. The secret in the address stands in
+// for a session: calendar programs have none.
 var feedRoutes = []route{
 	{pattern: "GET /calendar/feed/{secret}", may: anyone, serve: (*Site).feed},
 	{pattern: "POST /calendar/feeds", may: working, serve: (*Site).addFeed},
@@ -47,8 +47,8 @@ func newFeedAccess() *feedAccess {
 	}
 }
 
-// feed sends due dates to a calendar program. Its errors go by no page: they name
-// no address, for that is a secret.
+// feed sends due dates to a calendar program. Its errors are plain text and do not
+// repeat the address, which is a secret.
 func (s *Site) feed(v *request) error {
 	limit, err := s.feeds.limits.Get(v.ctx(), v.from(), newFeedLimit)
 	if err != nil {

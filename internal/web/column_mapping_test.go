@@ -276,7 +276,7 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Rows are a grid for browsers with script, and a form for whoever asks for it.
+// Rows are a grid for browsers with script, and a form without script or on request.
 func TestGridOrForm(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)

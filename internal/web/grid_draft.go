@@ -31,8 +31,8 @@ const (
 	recalledAtOnce = 5000 // rows whose companies are recalled before the first answer
 )
 
-// heldDraft is a draft with the version of the upload that it has. Whoever uses
-// the draft holds mu.
+// heldDraft is a draft with the version of the upload that it has. mu is held while
+// the draft is used.
 type heldDraft struct {
 	upload  string
 	size    int64
@@ -67,8 +67,8 @@ func (c *draftCache) use(ctx context.Context, id string, f func(*heldDraft, ledg
 	}
 }
 
-// with calls f when the draft has the version of the upload. again reports that
-// the draft is of no use.
+// with calls f when the draft has the version of the upload. again reports that the
+// draft is outdated, and must be read again.
 func (h *heldDraft) with(u ledger.Upload, f func() error) (again bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// restsFor is how long an upload is not changed before it is prepared again.
+// restsFor is how long an upload stays unchanged before it is prepared again.
 const restsFor = time.Second
 
-// changed notes that an upload was changed: what was prepared of it is dropped,
-// and it is prepared again once nothing was changed for a moment.
+// changed drops the preparation of a changed upload, and starts another one when no
+// change followed for restsFor.
 func (p *prepareQueue) changed(upload, batch string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,14 +114,15 @@ func (p *prepareQueue) recordsOf(upload string) *askedRecords {
 	return r
 }
 
-// forgetRecords has the companies of an upload asked for again.
+// forgetRecords removes the answers for an upload, so that its companies are asked
+// for again.
 func (p *prepareQueue) forgetRecords(upload string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.asked, upload)
 }
 
-// use sets whom to ask.
+// use sets the source of the answers.
 func (r *askedRecords) use(service jobs.Records) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

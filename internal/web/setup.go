@@ -21,8 +21,8 @@ var setupRoutes = []route{
 	{pattern: "POST /setup/sample/leave", may: operator, serve: (*Site).leaveSample},
 }
 
-// Setup sets up the filing service from the page. The functions that change it have
-// the server start again with the change; next is the page of the new start.
+// Setup sets up the filing service from the page. The functions that change it
+// restart the server with the change; next is the page to open then.
 type Setup struct {
 	Address string // the environment's, which wins; "" where the page asks for it
 	Service string // the address in use; "" for none
@@ -55,7 +55,7 @@ type checkedService struct {
 	until   time.Time
 }
 
-// checkedLife is how long a person has to save what was checked.
+// checkedLife is how long a checked service can be saved.
 const checkedLife = 15 * time.Minute
 
 // checkedServices are the services that wait to be saved.
@@ -100,8 +100,8 @@ type setupView struct {
 var errNoSetup = &httpError{http.StatusConflict, "The environment sets up the filing service",
 	"Nothing was changed. Set FILING_BASE_URL and FILING_API_KEY where importer serve starts, then start it again."}
 
-// errServiceIsSet refuses sample data in place of real orders, which would go on
-// unseen.
+// errServiceIsSet refuses sample data while there is a filing service: its orders
+// would continue unseen.
 var errServiceIsSet = &httpError{http.StatusConflict, "A filing service is set up",
 	"Nothing was changed. Sample data is only for a program without a filing service."}
 
@@ -190,8 +190,8 @@ func (s *Site) leaveSample(v *request) error {
 	})
 }
 
-// restart records a change of the setup, makes it, and leads to the page of the new
-// start.
+// restart records a change of the setup, makes it, and shows the page that opens the
+// restarted server.
 func (s *Site) restart(v *request, what, of, note string, change func() (next string, err error)) error {
 	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		ID:   v.once,

@@ -38,7 +38,7 @@ var sheetRoutes = []route{
 	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).downloadTemplate},
 }
 
-// sheetPage is all that a person needs to see of a sheet before it is placed.
+// sheetPage is the page of an upload.
 type sheetPage struct {
 	Upload   ledger.Upload
 	Reading  reading
@@ -57,10 +57,10 @@ type sheetPage struct {
 	Quote    *quoted
 	Warnings jobs.Warnings // of the rows that would be sent
 	Book     ledger.Balance
-	Short    money.Cents           // what the balance lacks
+	Short    money.Cents           // the shortage of the balance
 	Second   bool                  // a second person has to approve
 	Edits    []correction          // what was typed over its cells
-	Marked   bool                  // cells would be marked in the sheet given back
+	Marked   bool                  // the download has cells to highlight
 	Refusal  *ledger.ApprovalEvent // the batch was sent back, with this comment
 	List     *rowList
 	Grid     bool // shown as a grid to browsers with script
@@ -107,14 +107,14 @@ func (v *request) chooseView(p *sheetPage) {
 // Number is how many rows have a result.
 func (p *sheetPage) Number(result string) int { return p.Counts[filing.Result(result)] }
 
-// step is a station of the way of a sheet.
+// step is one of the steps from the upload to the results.
 type step struct {
 	Name, Path    string
 	Done, Current bool
 	Partial       bool // ended, but something is left for a person
 }
 
-// steps are the stations; at is the present one.
+// steps are the steps of a page; at is the current one.
 func steps(at int) []step {
 	all := make([]step, 0, 4)
 	for i, name := range []string{"Upload", "Fix", "Approve", "Results"} {
@@ -240,7 +240,7 @@ func defaultShow(c ledger.Counts) string {
 	return ""
 }
 
-// sheetLive tells how the preparation goes, and when the page is another one.
+// sheetLive streams the progress of the preparation, and when to open another page.
 func (s *Site) sheetLive(v *request) error {
 	id := v.r.PathValue("sheet")
 	if _, err := s.Ledger.Uploads().Find(v.ctx(), id); err != nil {
@@ -270,7 +270,7 @@ func (s *Site) sheetLive(v *request) error {
 }
 
 // findUpload finds the upload of a page. An upload is deleted when it is submitted,
-// so a person who goes back in the browser may ask for one that is gone.
+// so a person who goes back in the browser may ask for a deleted one.
 func (s *Site) findUpload(v *request) (ledger.Upload, error) {
 	u, err := s.Ledger.Uploads().Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -305,7 +305,7 @@ func (s *Site) quoteAgain(v *request) error {
 	switch submitted, err := s.isOpen(v.ctx(), u.Batch); {
 	case err != nil:
 		return err
-	case submitted: // its rows are not looked up anew under an approver's eyes
+	case submitted: // its rows and cost stay as they are during the approval
 		return v.alreadySubmitted(u.Batch)
 	}
 	s.queue.forget(u.ID)
@@ -319,7 +319,7 @@ func (s *Site) quoteAgain(v *request) error {
 	return v.redirect("/sheets/" + u.ID)
 }
 
-// errSubmitStale says that nothing was bought of a spreadsheet that is another one now.
+// errSubmitStale refuses to submit a spreadsheet that changed after the page was shown.
 var errSubmitStale = &httpError{
 	http.StatusConflict, "Someone changed the spreadsheet in the meantime",
 	"Nothing was submitted, and nothing was ordered. Every saved change is kept. Go back, refresh the page, and " +
