@@ -54,6 +54,27 @@ func (k *clock) set(now int64) {
 	k.base = now - k.uptime().Milliseconds()
 }
 
+// column is what a query of the control row selects as the time: 0 where this process
+// knows the time from what else stands there.
+func (k *clock) column() string {
+	if k.fixed != nil || k.local {
+		return "0"
+	}
+	return k.sql()
+}
+
+// at is the database's time, in milliseconds, from a control row: what column selected,
+// and the base of the clock.
+func (k *clock) at(selected, base int64) int64 {
+	switch {
+	case k.fixed != nil:
+		return toMillis(k.fixed())
+	case k.local:
+		return base + k.uptime().Milliseconds()
+	}
+	return selected
+}
+
 // sql is the database's time as an expression, in milliseconds.
 func (k *clock) sql() string {
 	switch {

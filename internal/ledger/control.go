@@ -49,7 +49,20 @@ type control struct {
 	server string // which start of the server read it; empty for SQLite
 }
 
-var controlColumns = (&control{}).fields().names("")
+var (
+	controlColumns = (&control{}).fields().names("")
+	setControl     = `UPDATE control SET (` + controlColumns + `) = (` + placeholders(len((&control{}).fields())) + `)
+		WHERE id = 1`
+)
+
+// placeholders are those of the first n arguments.
+func placeholders(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("$%d", i+1)
+	}
+	return strings.Join(all, ", ")
+}
 
 // fields returns the columns of the control row that every change reads and
 // writes.
@@ -83,32 +96,30 @@ func (c *control) fields() record {
 // readControl reads the control row with the database's time and, within a
 // transaction, locks it. The time is read after the wait for the lock.
 func (db *database) readControl(ctx context.Context, q querier) (*control, error) {
-	lock := ""
-	if _, ok := q.(*sql.Tx); ok {
+	lock, queryRow := "", q.QueryRowContext
+	if tx, ok := q.(*sql.Tx); ok {
 		lock = db.dialect.forUpdate
+		queryRow = func(ctx context.Context, query string, args ...any) *sql.Row {
+			return db.queryRow(ctx, tx, query, args...)
+		}
 	}
 	var c control
 	into := c.fields().targets(&c.schema, &c.writtenBy, &c.generation, &c.restoredLineage, &c.restoredRows,
 		&c.backupAt, &c.now, &c.server)
-	err := q.QueryRowContext(ctx, `SELECT c.*, `+db.clock.sql()+`, `+db.dialect.server+`
+	err := queryRow(ctx, `SELECT c.*, `+db.clock.column()+`, `+db.dialect.server+`
 		FROM (SELECT `+controlColumns+`, schema_version, written_by, generation, restored_lineage, restored_rows, backup_at
 			FROM control WHERE id = 1`+lock+
 		`) AS c`).Scan(into...)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
 	}
+	c.now = db.clock.at(c.now, c.clockBase)
 	db.clock.set(c.now)
 	return &c, nil
 }
 
-func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	args := c.fields().appendValues(nil)
-	places := make([]string, len(args))
-	for i := range args {
-		places[i] = fmt.Sprintf("$%d", i+1)
-	}
-	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = (`+strings.Join(places, ", ")+`) WHERE id = 1`, args...)
-	if err != nil {
+func (db *database) writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
+	if err := db.execOne(ctx, tx, setControl, c.fields().appendValues(nil)...); err != nil {
 		return fmt.Errorf("write the ledger's control row: %w", err)
 	}
 	return nil

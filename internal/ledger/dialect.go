@@ -140,6 +140,29 @@ func (s *statements) prepare(ctx context.Context, db *sql.DB) {
 	s.wanted = nil
 }
 
+// queryRow reads one row within a transaction, with a query whose text is one of few:
+// SQLite parses it once.
+func (db *database) queryRow(ctx context.Context, tx *sql.Tx, query string, args ...any) *sql.Row {
+	if !db.dialect.together {
+		if stmt, err := db.statements.use(ctx, tx, query); err == nil {
+			return stmt.QueryRowContext(ctx, args...)
+		}
+	}
+	return tx.QueryRowContext(ctx, query, args...)
+}
+
+// execOne runs a statement within a transaction, as queryRow does.
+func (db *database) execOne(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	if !db.dialect.together {
+		if stmt, err := db.statements.use(ctx, tx, query); err == nil {
+			_, err = stmt.ExecContext(ctx, args...)
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, query, args...)
+	return err
+}
+
 // exec runs a statement over records within a transaction.
 func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, records []record) error {
 	if len(records) == 0 {

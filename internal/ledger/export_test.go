@@ -88,3 +88,11 @@ func (c *BeforeChange) Value(key any) any {
 // ReleaseLock releases the lock by which a process of this machine shows that it
 // lives.
 func ReleaseLock(l *Ledger) error { return l.ownerLock.Unlock() }
+
+// Statements counts the statements that are kept, or are to be.
+func (l *Ledger) Statements() int {
+	s := &l.statements
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ready) + len(s.wanted) + len(s.reads)
+}

@@ -236,7 +236,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 	var expires int64
 	// In the order of its index, or PostgreSQL would look for the row that is
 	// seldom there by reading them all.
-	err = g.tx.QueryRowContext(g.ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
+	err = g.db.queryRow(g.ctx, g.tx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
 			EXISTS (
 				SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds'
 					ORDER BY waits LIMIT 1) AS w),

@@ -312,7 +312,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	}
 	c.commits++
 	c.changedAt = c.now
-	if err := writeControl(ctx, tx, c); err != nil {
+	if err := db.writeControl(ctx, tx, c); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
