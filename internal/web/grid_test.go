@@ -492,6 +492,13 @@ func TestGridNames(t *testing.T) {
 	if g.Kind != "name" || g.Rows != 2 || len(g.Fixes) != 1 {
 		t.Fatalf("%+v", g)
 	}
+	// The dialog confirms the rows that it lists, and no row that joined the group since.
+	var preview gridPreview
+	one := fmt.Sprintf(`{"preview":true,"bulk":{"op":"group","group":%q,"fix":0,"rows":[3]}}`, g.Key)
+	if status := v.json(path+"/grid/changes", one, &preview); status != http.StatusOK || preview.Cells != 1 ||
+		preview.Sample[0].Row != 3 {
+		t.Errorf("%d %+v", status, preview)
+	}
 	asked := s.service.Books().Requests["GET /companies/{id}"]
 	done := v.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0},"shown":[2]}`, g.Key))
 	if done.Changed != 2 || done.Counts.Errors != 0 || done.Rows[0].NameDiffers || done.Label != "2 names confirmed" {
