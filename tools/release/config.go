@@ -36,6 +36,12 @@ type config struct {
 	Snapshot struct {
 		VersionTemplate string `yaml:"version_template"`
 	} `yaml:"snapshot"`
+	Release struct {
+		GitHub struct {
+			Owner string `yaml:"owner"`
+			Name  string `yaml:"name"`
+		} `yaml:"github"`
+	} `yaml:"release"`
 	Changelog struct {
 		Disable bool `yaml:"disable"`
 	} `yaml:"changelog"`

@@ -6,8 +6,9 @@
 //	go -C tools/release run . extras                           man pages, completions, licenses
 //	release sbom BINARY FILE                                   the modules of a binary
 //
-// goreleaser itself is not run by CI: its dependencies are some thousand packages,
-// whose build takes longer than all tests of the product.
+// CI does not run goreleaser itself: building it takes four minutes of processor time,
+// as much as building a platform of the product, and it needs newer versions of Go than
+// the product. `goreleaser check` and a snapshot of goreleaser 2.16 pass.
 package main
 
 import (
