@@ -1,5 +1,5 @@
 # All targets need Go and make only, except `check`, which starts real servers
-# (see .ci/run), and `browser` and `oidc`, which name their needs.
+# (see .ci/run), and `browser`, `containers` and `oidc`, which name their needs.
 SHELL := /bin/bash
 GO    ?= go
 GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -63,6 +63,10 @@ browser: ## prove the page in a real Chromium; on a fleet too with TEST_DATABASE
 oidc: ## prove the sign-in with a certified OpenID provider; needs Node.js 20 and npm
 	cd tools/oidc && npm ci --silent
 	$(GO) -C tools/oidc test -count=1 -v -timeout 5m .
+
+.PHONY: containers
+containers: ## build the image and prove the compose file in a container engine; needs root and Debian's docker.io (see deploy/README.md)
+	$(GO) -C tools/containers test -count=1 -v -timeout 25m .
 
 .PHONY: hostile
 hostile: ## measure memory and processor time of checking hostile spreadsheets

@@ -272,7 +272,10 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		for _, p := range row.Dropped {
 			order = order.Drop(p)
 		}
-		a := filing.Answer{Kind: filing.NoAnswer, Message: "the process that sent it ended before the answer"}
+		a := filing.Answer{
+			Kind:    filing.NoAnswer,
+			Message: "the process that sent it ended, or lost its connection, before it recorded the answer",
+		}
 		out := ledger.Outcome{
 			Row:        row.ID,
 			Try:        row.Tries,

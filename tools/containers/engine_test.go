@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,7 @@ type engine struct {
 	work    string
 	process *exec.Cmd
 	ended   chan struct{}
+	client  *http.Client // signed in
 }
 
 // startEngine starts the engine with the stand-ins of every image that the product's

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +15,36 @@ func TestContainers(t *testing.T) {
 	e := startEngine(t)
 	began := time.Now()
 	e.must(run(e.compose("build")))
-	e.figure("build of the image, with the modules and the build cache at hand: %s", time.Since(began).Round(time.Second))
-	e.figure("size of the image: %s MB", megabytes(e.said(e.docker("image", "inspect", "--format", "{{.Size}}", image))))
+	e.figure("build of the image, with the modules and the build cache at hand: %s",
+		time.Since(began).Round(time.Second))
+	e.figure("size of the image: %s MB",
+		megabytes(e.said(e.docker("image", "inspect", "--format", "{{.Size}}", image))))
 	e.step("the folders that the commands write to", (*engine).checkFolders)
 	e.step("a whole run without rights", (*engine).checkRun)
+	t.Cleanup(e.down)
+	e.step("the demo", (*engine).checkDemo)
+	if t.Failed() {
+		t.FailNow()
+	}
+	e.client = e.signIn("ana")
+	e.step("events", (*engine).checkEvents)
+	e.step("the page", (*engine).checkPage)
+	e.step("Prometheus", func(e *engine) { e.checkPrometheus(1) })
+	e.step("figures at rest", (*engine).measureRest)
+	if os.Getenv("CONTAINERS_FAULTS") != "" {
+		e.step("a batch while parts fail", (*engine).checkFaults)
+	}
+}
+
+// down ends the fleet. After a failure its logs say why.
+func (e *engine) down() {
+	if e.Failed() {
+		out, _ := output(e.compose("logs", "--tail", "60"))
+		e.Logf("the logs:\n%s", out)
+	}
+	if err := run(e.compose("down", "-v", "--timeout", "5", "--remove-orphans")); err != nil {
+		e.Error(err)
+	}
 }
 
 // image is what the checkout builds.
@@ -55,7 +82,8 @@ func (e *engine) checkFolders() {
 		name := strings.Trim(file.Name, "/")
 		if mode, ok := want[name]; ok {
 			if file.Mode&0o7777 != mode || file.Uid != 65532 {
-				e.Errorf("/%s has the mode %o and the owner %d, want %o of 65532", name, file.Mode&0o7777, file.Uid, mode)
+				e.Errorf("/%s has the mode %o and the owner %d, want %o of 65532", name, file.Mode&0o7777,
+					file.Uid, mode)
 			}
 			delete(want, name)
 		}
