@@ -208,6 +208,10 @@ func (p *page) settings() (web.Settings, error) {
 		HookPath: webhook.Path,
 		Groups:   p.env.SignIn.Groups(),
 		Claim:    p.env.SignIn.Claim,
+
+		BackupDir:   p.env.Backups.Dir,
+		BackupEvery: p.env.Backups.Every,
+		BackupKeep:  p.env.Backups.Keep,
 	}
 	if p.env.DatabaseURL != "" {
 		s.Database = "PostgreSQL"

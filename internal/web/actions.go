@@ -36,6 +36,7 @@ type actionFacts struct {
 	short   int        // rows that wait for funds
 	faults  []schedule.Problem
 	due     schedule.Uncovered
+	backups backupFacts
 }
 
 // The facts are kept for a few seconds where they take long to load: every page
@@ -66,6 +67,9 @@ func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
 			f.batches = append(f.batches, b)
 			f.short += f.at[b.ID].Short
 		}
+	}
+	if f.backups, err = s.loadBackups(ctx); err != nil {
+		return f, err
 	}
 	if f.fleet, err = s.loadFleet(ctx); err != nil {
 		return f, err
@@ -106,7 +110,7 @@ func (s *Site) listActions(v *request) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(all, approvals, back, f.uncertainActions(v), f.rowActions(v), f.scheduleActions(v)), nil
+	return slices.Concat(all, approvals, back, f.uncertainActions(v), f.rowActions(v), f.backupActions(v), f.scheduleActions(v)), nil
 }
 
 // haltActions are for what stops every batch and only an operator can end.

@@ -30,6 +30,7 @@ type settingsPage struct {
 	Products  []filing.Product
 	Endpoints []ledger.Endpoint
 	LastEvent time.Time
+	Backups   backupFacts
 	Secret    string // why signing secrets cannot be read
 	Mappings  []ledger.Mapping
 	Fees      []pricing.FeeLine
@@ -123,6 +124,9 @@ func (s *Site) settings(v *request) error {
 		return err
 	}
 	if p.Endpoints, err = s.Ledger.Endpoints().List(ctx); err != nil {
+		return err
+	}
+	if p.Backups, err = s.loadBackups(ctx); err != nil {
 		return err
 	}
 	events, err := s.Ledger.Events().List(ctx, "", 1)

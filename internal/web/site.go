@@ -61,6 +61,10 @@ type Settings struct {
 	HookKey  bool     // the environment holds a signing secret of events
 	Groups   []string // the groups of the sign-in provider that have roles, as GROUP=ROLE
 	Claim    string   // of the provider, that names the groups
+
+	BackupDir   string        // of scheduled backups; "" for none
+	BackupEvery time.Duration // between them
+	BackupKeep  int
 }
 
 // NotificationTarget is a target of notifications, and the result of a test.
