@@ -152,7 +152,8 @@ func (a *app) sayKeys(s backup.Summary) {
 func (a *app) askPassphrase(ctx context.Context, questions ...string) (secret.Value, error) {
 	var none secret.Value
 	if !a.terminal(a.in) {
-		return none, errors.New("stdin is not a terminal; set FILING_BACKUP_PASSPHRASE or FILING_BACKUP_PASSPHRASE_FILE")
+		return none, errors.New(
+			"stdin is not a terminal; set FILING_BACKUP_PASSPHRASE or FILING_BACKUP_PASSPHRASE_FILE")
 	}
 	fd := int(a.in.(*os.File).Fd())
 	before, err := term.MakeRaw(fd) // Ctrl-C at any moment restores it: it is read as a key

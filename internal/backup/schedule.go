@@ -119,8 +119,9 @@ func (s *Schedule) tellFailed(ctx context.Context, why error) error {
 		Kind:    ledger.NotifyBackup,
 		Lasts:   true,
 		Subject: "The backup of ledger " + s.Name + " failed",
-		Body: fmt.Sprintf("A scheduled backup to %s on %s failed: %v.\n\nIt is tried again. Until one succeeds there is "+
-			"no newer backup.", s.Dir, host, why),
+		Body: fmt.Sprintf(
+			"A scheduled backup to %s on %s failed: %v.\n\nIt is tried again. Until one succeeds there is "+
+				"no newer backup.", s.Dir, host, why),
 		Path: "/settings",
 	})
 	return err

@@ -250,7 +250,7 @@ func exportTable(ctx context.Context, tx *sql.Tx, t SnapshotTable, row func([]an
 	})
 }
 
-// Organization reports whether a snapshot may take the place of a ledger of these
+// CheckOwner reports whether a snapshot may take the place of a ledger of these
 // organizations: it returns ErrMode or ErrOrganization where it may not.
 func (s *Snapshot) CheckOwner(mode string, known []Organization) error {
 	if s.Mode != "" && mode != "" && s.Mode != mode {

@@ -82,7 +82,8 @@ func insertBackup(ctx context.Context, tx *sql.Tx, c *control, b Backup) (Backup
 // End records what became of a backup.
 func (l Backups) End(ctx context.Context, b Backup) error {
 	return wrap("record the backup", l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
-		_, err := tx.ExecContext(ctx, `UPDATE backups SET ended_at = $2, file = $3, bytes = $4, commits = $5, failure = $6
+		_, err := tx.ExecContext(
+			ctx, `UPDATE backups SET ended_at = $2, file = $3, bytes = $4, commits = $5, failure = $6
 			WHERE id = $1`, b.ID, c.now, b.File, b.Bytes, b.Commits, b.Failure)
 		return err
 	}))

@@ -252,7 +252,8 @@ func TestSnapshotThatIsNotALedger(t *testing.T) {
 			change func(*ledger.Snapshot)
 			want   error
 		}{
-			"newer":   {func(s *ledger.Snapshot) { s.Migrations = append(slices.Clone(s.Migrations), 999) }, ledger.ErrNewer},
+			"newer": {func(s *ledger.Snapshot) { s.Migrations = append(slices.Clone(s.Migrations), 999) },
+				ledger.ErrNewer},
 			"a table": {func(s *ledger.Snapshot) { s.Tables = s.Tables[1:] }, ledger.ErrSnapshot},
 			"a name": {func(s *ledger.Snapshot) {
 				s.Tables = slices.Clone(s.Tables)

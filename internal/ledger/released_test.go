@@ -76,13 +76,20 @@ func oldLedger(t *testing.T, version int64) (statements []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			statements = append(statements, fmt.Sprintf(`INSERT INTO rows (id, batch, number, cells, request, result, cost,
+			statements = append(statements,
+				fmt.Sprintf(`INSERT INTO rows (id, batch, number, cells, request, result, cost,
 					held, attempts, tries, owner, updated_at)
 				VALUES (%d, 'old', %d, '["x"]', %s, '%s', 7500, %d, %d, %d, 'dead', 1700000000000)`,
-				id, number, quote(string(request)), result, held, tries, tries))
-			class := map[int]string{oldPlaced: "accepted", oldUncertain: "no-answer", oldRejected: "rejected", oldPlacing: ""}
+					id, number, quote(string(request)), result, held, tries, tries))
+			class := map[int]string{
+				oldPlaced:    "accepted",
+				oldUncertain: "no-answer",
+				oldRejected:  "rejected",
+				oldPlacing:   "",
+			}
 			if tries > 0 {
-				statements = append(statements, fmt.Sprintf(`INSERT INTO attempts (row, try, owner, started_at, ended_at, class)
+				statements = append(statements,
+					fmt.Sprintf(`INSERT INTO attempts (row, try, owner, started_at, ended_at, class)
 					VALUES (%d, 1, 'dead', 1700000000000, 1700000001000, '%s')`, id, class[number]))
 			}
 			if held > 0 || result == "placed" {
@@ -90,9 +97,10 @@ func oldLedger(t *testing.T, version int64) (statements []string) {
 				if result == "placed" {
 					bought = 1
 				}
-				statements = append(statements, fmt.Sprintf(`INSERT INTO purchases (key, row, product, cover, year, bought, at)
+				statements = append(statements,
+					fmt.Sprintf(`INSERT INTO purchases (key, row, product, cover, year, bought, at)
 					VALUES (%s, %d, 'annual-report', 'annual-report|comp_%d|DE', 2026, %d, 1700000000000)`,
-					quote(oldKey(number)), id, number, bought))
+						quote(oldKey(number)), id, number, bought))
 			}
 		}
 		return append(statements, `INSERT INTO items (row, product, order_type, order_id, cost, created_at)

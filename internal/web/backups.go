@@ -60,7 +60,12 @@ func (f *actionFacts) backupActions(v *request) []action {
 	if !f.backups.Late || !v.may(ledger.Operator) {
 		return nil
 	}
-	a := action{Class: "warn", Text: "There is no backup of the ledger", Button: "See backups", Path: "/settings#backups"}
+	a := action{
+		Class:  "warn",
+		Text:   "There is no backup of the ledger",
+		Button: "See backups",
+		Path:   "/settings#backups",
+	}
 	if last := f.backups.Last; last != nil {
 		a.Text = "The last backup of the ledger is of " + last.StartedAt.UTC().Format("Jan 2, 15:04 UTC")
 	}
