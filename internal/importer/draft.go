@@ -510,7 +510,8 @@ func (d *Draft) addRefusal(r *DraftRow) {
 		ColumnIndex: -1,
 		Severity:    Warning,
 		Rule:        "row.refused-before",
-		Message: "the filing service refused this row: " + filing.HideSSNs(why) +
+		Message: "the filing service refused it: " +
+			strings.TrimSuffix(strings.TrimPrefix(filing.HideSSNs(why), "the filing service refused it: "), ".") +
 			". Correct it before you send it again",
 	}
 	if b := d.im.columnNamedIn(why); b != nil {

@@ -262,8 +262,8 @@ func confirmLabel(n int) string {
 	return fmt.Sprintf("Confirm all %s names", text.Number(n))
 }
 
-// recordTitle is the label and the message of a group of names that are compared
-// with the filing service's record: each row has its own; "" for other rules.
+// recordTitle is the label and the message of a group of rows that each have a
+// message of their own, from the filing service or its record; "" for other rules.
 func recordTitle(rule string) (title, message string) {
 	switch rule {
 	case filing.RecordRule + "name-confirmed":
@@ -272,6 +272,15 @@ func recordTitle(rule string) (title, message string) {
 	case filing.RecordRule + "name-similar":
 		return "Names spelled another way at the filing service",
 			"They are filed as they are. Check that each is a spelling difference and not another company."
+	case filing.RecordRule + "formation-state":
+		return "Formation state differs at the filing service",
+			"The filing service's record counts. Check that the Company ID is right."
+	case filing.RecordRule + "entity-type":
+		return "Entity type differs at the filing service",
+			"The filing service's record counts. Check that the Company ID is right."
+	case "row.refused-before":
+		return "Refused by the filing service",
+			"Each row says why. Correct the cells, then send the rows again; unchanged rows are likely to be refused again."
 	}
 	return "", ""
 }

@@ -615,3 +615,28 @@ func TestExclusionsStayOnTheirSheet(t *testing.T) {
 	read("July")
 	excluded(false)
 }
+
+// A formation state that differs at the filing service is a warning of its own
+// group, and is found among the warnings.
+func TestGridFormationState(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	for _, id := range []string{"comp_1", "comp_2", "comp_3"} {
+		s.service.AddCompany(sandbox.Company{ID: id, LegalName: "Acme LLC", EntityType: "LLC", FormationState: "DE"})
+	}
+	path, _ := v.sheet("a.csv", "Company ID,Legal Name,Formation State,User Email,Filing State,Filing Year\n"+
+		"comp_1,Acme LLC,FL,a@example.com,DE,2026\ncomp_2,Acme LLC,DE,a@example.com,DE,2026\n"+
+		"comp_3,Acme LLC,TX,a@example.com,DE,2026\n")
+	v.settled(path)
+	page := v.grid(path, "?show=warnings")
+	if page.Counts.Warnings != 2 || page.Total != 2 || page.Counts.Errors != 0 {
+		t.Fatalf("%+v", page.Counts)
+	}
+	g := groupOf(t, page.Groups, "Formation state differs at the filing service")
+	if g.Rows != 2 || g.Severity != importer.Warning {
+		t.Errorf("%+v", g)
+	}
+	if found := v.grid(path, "?show=all&group="+g.Key); !slices.Equal(numbers(found.Rows), []int{2, 4}) {
+		t.Errorf("rows %v", numbers(found.Rows))
+	}
+}

@@ -420,6 +420,8 @@ function Fix(root, small = false) {
   // longest is the length of the longest text of a column in the rows that are there.
   const longest = (column) => rows.index.slice(0, pageRows).reduce((most, row) => Math.max(most, String(row.cells[column] ?? "").length), 0);
 
+  const marked = (problems) => (problems.some((p) => p.severity !== "warning") ? " cell-error" : problems.length ? " cell-warning" : "");
+
   function tableColumns() {
     const name = nameColumn();
     const sheet = rows.columns.map((c) => {
@@ -439,7 +441,7 @@ function Fix(root, small = false) {
       id: "row", index: "row", name: "Row", label: "Row", field: "row", width: 62, resizable: false, sortable: true, cssClass: "cell-number",
       formatter: (_r, _c, _v, _column, row) => ({
         text: String(row.row),
-        addClasses: `result-${row.result}${row.excluded ? " excluded" : ""}${problemsOf(row, -1).length ? " cell-error" : ""}`,
+        addClasses: `result-${row.result}${row.excluded ? " excluded" : ""}${marked(problemsOf(row, -1))}`,
         toolTip: results[row.result] ?? row.result,
       }),
     };
