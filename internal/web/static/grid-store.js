@@ -85,6 +85,10 @@ class Rows extends EventTarget {
       for (let n = Math.floor(first / pageRows); n <= Math.floor(last / pageRows); n++) wanted.push(n);
       const answers = await Promise.all(wanted.map((n) => this.page(this.view, n * pageRows)));
       if (generation !== this.generation) return;
+      if (this.editing?.()) { // begun while the answer was on its way: it would be closed
+        this.refresh();
+        return;
+      }
       const { total } = answers[0];
       if (first > 0 && first >= total) { // the view has become shorter than its place
         last = Math.max(0, total - 1);

@@ -617,8 +617,8 @@ function Fix(root, small = false) {
         table.editActiveCell();
         return;
       case e.key.length === 1 && !control && !e.altKey && can:
-        event.stopImmediatePropagation(); // the key itself is typed into the editor
-        table.typedOver = true;
+        stop(); // the editor begins with the key: no program that sends keys loses the first one
+        table.typedOver = e.key;
         table.editActiveCell();
     }
   }
