@@ -136,11 +136,17 @@ var key = strings.Repeat("5eed", 16)
 // and two workers place orders; otherwise serve does all of it.
 func newDeployment(t *testing.T, fleet bool, database, queue string, vars ...string) *deployment {
 	t.Helper()
+	return newDeploymentOf(t, nil, fleet, database, queue, vars...)
+}
+
+// newDeploymentOf is newDeployment with flags of the sandbox.
+func newDeploymentOf(t *testing.T, flags []string, fleet bool, database, queue string, vars ...string) *deployment {
+	t.Helper()
 	d := &deployment{t: t, fleet: fleet, sandbox: freeAddress(t), address: freeAddress(t)}
 	base := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + os.TempDir(), "USER=morgan",
 		"LOGNAME=morgan"}
-	start(t, base, "importer", "sandbox", "--listen", d.sandbox, "--balance", "100000", "--latency",
-		"20ms").waitOutput("The sandbox is at")
+	args := append([]string{"sandbox", "--listen", d.sandbox, "--balance", "100000", "--latency", "20ms"}, flags...)
+	start(t, base, "importer", args...).waitOutput("The sandbox is at")
 	d.env = append(base, "FILING_BASE_URL=http://"+d.sandbox+"/v1", "FILING_API_KEY=sk_test_browser",
 		"FILING_DATA_DIR="+t.TempDir())
 	d.env = append(d.env, vars...)

@@ -1003,7 +1003,8 @@ function Fix(root, small = false) {
     const place = stored("place");
     try {
       await rows.open(place?.view ?? { show: "errors" });
-      if (!place && !rows.counts.errors) await rows.open({ show: rows.counts.warnings ? "warnings" : "all" });
+      const empty = !place || (!rows.total && place.view.show === "errors" && !place.view.group && !place.view.q);
+      if (empty && !rows.counts.errors) await rows.open({ show: rows.counts.warnings ? "warnings" : "all" });
     } catch (error) {
       if (error instanceof Refusal && !error.signIn) location.replace("?view=list"); // too large for the table
       else rows.failed(error);

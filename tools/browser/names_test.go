@@ -1,0 +1,71 @@
+//go:build unix
+
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Names that differ are confirmed together after looking, and the approval is
+// downloaded as a PDF.
+func TestGridNames(t *testing.T) {
+	sheet := reports("n", 30)
+	companies := "id,legalName,entityType,formationState\n"
+	for i, row := range sheet[1:] {
+		row[3] = "DE"
+		companies += fmt.Sprintf("%s,%q,LLC,DE\n", row[0], row[1])
+		if i < 24 {
+			row[1] = fmt.Sprintf("Another Company %d LLC", i)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "companies.csv")
+	if err := os.WriteFile(file, []byte(companies), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := &gridSession{workflow: &workflow{T: t, browser: newBrowser(t)}}
+	g.deployment = newDeploymentOf(t, []string{"--companies", file}, false, "", "")
+	g.owner = g.join("owner", g.deployment.proxy.from)
+	g.owner.do("open the link", chromedp.Navigate(g.owner.base+g.deployment.link))
+	g.owner.until(`location.pathname === "/" && document.readyState === "complete"`)
+	g.owner.resize(1366, 768)
+	g.owner.openGrid(sheet.save(t, "names.csv"))
+	g.confirmNames()
+	g.owner.follow("Continue to approval")
+	g.owner.until(`document.querySelector("#submit")`)
+	path := eval[string](g.owner, `new URL([...document.querySelectorAll("a[download]")]
+		.find((a) => a.textContent === "Download PDF").href).pathname`)
+	if pdf := g.owner.fetch(path); !strings.HasPrefix(string(pdf), "%PDF-") {
+		t.Errorf("%s is no PDF: %.60q", path, pdf)
+	}
+}
+
+func (g *gridSession) confirmNames() {
+	p := g.owner
+	p.wantCount("errors", "24")
+	p.press("Confirm all 24…")
+	p.until(`document.querySelector("dialog[open] tbody").rows.length === 24`)
+	p.inspect()
+	if eval[bool](p, `(() => { // the rows do not lie over the box and the button
+		const over = (e) => { const r = e.getBoundingClientRect();
+			return document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2); };
+		const box = document.querySelector("dialog .check"), yes = document.querySelector("dialog .primary");
+		return !box.contains(over(box)) || !yes.contains(over(yes));
+	})()`) {
+		g.Error("the rows of the dialog lie over its box or its button")
+	}
+	if !eval[bool](p, `document.querySelector("dialog .primary").disabled`) {
+		g.Error("the names can be confirmed before anyone has looked")
+	}
+	p.tick("dialog .check input", true)
+	p.press("Confirm all 24 names")
+	p.wantCount("errors", "0")
+	p.wantCount("ready", "30")
+	p.until(`document.querySelector(".fix-notice")?.innerText.includes("24 names confirmed")`)
+	p.waitSaved()
+}
