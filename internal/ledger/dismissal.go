@@ -64,7 +64,8 @@ func (l *Ledger) FindCorrection(ctx context.Context, b Batch, r Row) (at RowPlac
 		return RowPlace{}, false, false, nil
 	}
 	if err != nil {
-		return RowPlace{}, false, false, fmt.Errorf("find the correction of row %d of batch %s: %w", r.Number, b.ID, err)
+		return RowPlace{}, false, false, fmt.Errorf("find the correction of row %d of batch %s: %w", r.Number,
+			b.ID, err)
 	}
 	return at, true, true, nil
 }

@@ -44,7 +44,8 @@ func (s *Scheduler) Uncovered(ctx context.Context) (u Uncovered, err error) {
 	}
 	var open []CalendarEntry
 	for _, e := range c.Due {
-		if e.Due.Verdict == season.Dated && !slices.ContainsFunc(e.Seasons, func(name string) bool { return runs[name] }) {
+		if e.Due.Verdict == season.Dated &&
+			!slices.ContainsFunc(e.Seasons, func(name string) bool { return runs[name] }) {
 			open = append(open, e)
 		}
 	}

@@ -110,7 +110,8 @@ func (s *Site) listActions(v *request) ([]action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(all, approvals, back, f.uncertainActions(v), f.rowActions(v), f.backupActions(v), f.scheduleActions(v)), nil
+	return slices.Concat(all, approvals, back, f.uncertainActions(v), f.rowActions(v), f.backupActions(v),
+		f.scheduleActions(v)), nil
 }
 
 // haltActions are for what stops every batch and only an operator can end.

@@ -18,8 +18,9 @@ func TestActionsOfSchedules(t *testing.T) {
 	_, err := schedule.Add(t.Context(), s.Ledger, schedule.NewSchedule{
 		Name: "nj",
 		File: "nj.csv",
-		Content: fmt.Appendf(nil, "Company ID,Legal Name,Filing State,User ID,Entity Type,Formation State,Formation Date\n"+
-			"comp_1,Ada LLC,NJ,user_1,LLC,NJ,%s\n", formed.Format(time.DateOnly)),
+		Content: fmt.Appendf(
+			nil, "Company ID,Legal Name,Filing State,User ID,Entity Type,Formation State,Formation Date\n"+
+				"comp_1,Ada LLC,NJ,user_1,LLC,NJ,%s\n", formed.Format(time.DateOnly)),
 		By:      "somebody",
 		Options: schedule.Options{Due: "30 days before", Zone: "UTC", FilingYear: "this", Product: "annual-report"},
 	})
@@ -61,7 +62,8 @@ func TestActionWithoutWorker(t *testing.T) {
 	_, body = v.get("/")
 	v.wants(body, "3 orders wait: no worker is running", `href="/fleet">See workers</a>`)
 	s.place()
-	for deadline := time.Now().Add(20 * time.Second); strings.Contains(body, "no worker is running"); _, body = v.get("/") {
+	for deadline := time.Now().Add(20 * time.Second); strings.Contains(body,
+		"no worker is running"); _, body = v.get("/") {
 		if time.Now().After(deadline) {
 			t.Fatal("a worker runs, and the page does not say so")
 		}

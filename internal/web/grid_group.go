@@ -280,7 +280,8 @@ func recordTitle(rule string) (title, message string) {
 			"The filing service's record counts. Check that the Company ID is right."
 	case "row.refused-before":
 		return "Refused by the filing service",
-			"Each row says why. Correct the cells, then send the rows again; unchanged rows are likely to be refused again."
+			"Each row says why. Correct the cells, then send the rows again; unchanged rows are likely to be " +
+				"refused again."
 	}
 	return "", ""
 }

@@ -367,7 +367,8 @@ func TestGridBulkFindsAddedColumn(t *testing.T) {
 		p.Cells != 1 || p.Sample[0].To != "Anne Arbor" {
 		t.Errorf("replace in a column that has moved: %d %+v", status, p)
 	}
-	if status := v.json(path+"/grid/changes", fmt.Sprintf(replace, "User Name"), nil); status != http.StatusUnprocessableEntity {
+	if status := v.json(path+"/grid/changes", fmt.Sprintf(replace, "User Name"),
+		nil); status != http.StatusUnprocessableEntity {
 		t.Errorf("replace in a column that is gone: %d", status)
 	}
 	set := `{"preview":true,"bulk":{"op":"set","text":"Dover","show":"all","column":6,"header":"Agent City"}}`
