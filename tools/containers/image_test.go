@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,9 +30,7 @@ func TestContainers(t *testing.T) {
 	e.step("the page", (*engine).checkPage)
 	e.step("Prometheus", func(e *engine) { e.checkPrometheus(1) })
 	e.step("figures at rest", (*engine).measureRest)
-	if os.Getenv("CONTAINERS_FAULTS") != "" {
-		e.step("a batch while parts fail", (*engine).checkFaults)
-	}
+	e.step("a batch while parts fail", (*engine).checkFaults)
 }
 
 // down ends the fleet. After a failure its logs say why.
