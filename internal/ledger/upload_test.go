@@ -415,61 +415,75 @@ func (s *store) prepared(l *ledger.Ledger, batch string) ledger.Upload {
 
 // A batch is submitted only as the spreadsheet is now: a change that was saved since
 // it was looked at is kept, and none of the old rows is bought.
-//
-//nolint:gocognit // each way to change an upload, one after the other
 func TestSubmitRefusesAChangedUpload(t *testing.T) {
+	edit := func(s *store, l *ledger.Ledger, u ledger.Upload) error {
+		_, err := l.Uploads().Edit(s.Context(), u.ID, func(ledger.Upload) ([]byte, string, error) {
+			return []byte("another name"), "", nil
+		})
+		return err
+	}
+	for name, change := range map[string]func(*store, *ledger.Ledger, ledger.Upload) error{
+		"edited": edit,
+		"edited and its batch dropped": func(s *store, l *ledger.Ledger, u ledger.Upload) error {
+			return errors.Join(edit(s, l, u), l.Uploads().DropPrepared(s.Context(), u.Batch))
+		},
+		"read in another way": func(s *store, l *ledger.Ledger, u ledger.Upload) error {
+			u.Edits = []byte("another name")
+			return l.Uploads().Change(s.Context(), u)
+		},
+		"deleted": func(s *store, l *ledger.Ledger, u ledger.Upload) error {
+			return l.Uploads().Delete(s.Context(), u.ID)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				l := s.open()
+				s.approvers(l, "bob")
+				for _, second := range []bool{false, true} {
+					s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{Second: second}))
+					u := s.prepared(l, fmt.Sprint("second person ", second))
+					s.must(change(s, l, u))
+					s.refusedAsStale(l, u, name == "deleted")
+				}
+				s.sendable(l)
+			})
+		})
+	}
+}
+
+// refusedAsStale expects that an upload which was changed is not submitted, and that the
+// change is kept.
+func (s *store) refusedAsStale(l *ledger.Ledger, u ledger.Upload, deleted bool) {
+	s.Helper()
+	ctx := s.Context()
+	s.wantErr(second(l.Approvals().Submit(ctx, u, "plan", "ana")), ledger.ErrStale)
+	if b, err := l.Batch(ctx, u.Batch); err == nil && b.Open || err != nil && !is(err, ledger.ErrNotFound) {
+		s.Errorf("the batch is open: %v, %v", b.Open, err)
+	}
+	now, err := l.Uploads().Find(ctx, u.ID)
+	if deleted {
+		s.wantErr(err, ledger.ErrNotFound)
+	} else if err != nil || string(now.Edits) != "another name" {
+		s.Errorf("the change is lost: %+v, %v", now, err)
+	}
+}
+
+// As it is, an upload is submitted, once. Its draft is kept where it may be sent back.
+func TestSubmitKeepsADraftToSendBack(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.approvers(l, "bob")
-		for _, second := range []bool{false, true} {
-			s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: second}))
-			for name, change := range map[string]func(u ledger.Upload) error{
-				"edited": func(u ledger.Upload) error {
-					_, err := l.Uploads().Edit(ctx, u.ID, func(ledger.Upload) ([]byte, string, error) {
-						return []byte("another name"), "", nil
-					})
-					return err
-				},
-				"edited and its batch dropped": func(u ledger.Upload) error {
-					_, err := l.Uploads().Edit(ctx, u.ID, func(ledger.Upload) ([]byte, string, error) {
-						return []byte("another name"), "", nil
-					})
-					return errors.Join(err, l.Uploads().DropPrepared(ctx, u.Batch))
-				},
-				"read in another way": func(u ledger.Upload) error {
-					u.Edits = []byte("another name")
-					return l.Uploads().Change(ctx, u)
-				},
-				"deleted": func(u ledger.Upload) error { return l.Uploads().Delete(ctx, u.ID) },
-			} {
-				u := s.prepared(l, fmt.Sprintf("%s %v", name, second))
-				s.must(change(u))
-				if _, err := l.Approvals().Submit(ctx, u, "plan", "ana"); !is(err, ledger.ErrStale) {
-					s.Errorf("%s: %v", name, err)
-				}
-				if b, err := l.Batch(ctx, u.Batch); err == nil && b.Open || err != nil && !is(err, ledger.ErrNotFound) {
-					s.Errorf("%s: the batch is open: %v, %v", name, b.Open, err)
-				}
-				now, err := l.Uploads().Find(ctx, u.ID)
-				if name == "deleted" {
-					s.wantErr(err, ledger.ErrNotFound)
-				} else if err != nil || string(now.Edits) != "another name" {
-					s.Errorf("%s: the change is lost: %+v, %v", name, now, err)
-				}
-			}
-			// As it is, it is submitted. Its draft is kept where it may be sent back.
-			u := s.prepared(l, fmt.Sprintf("as it is %v", second))
-			if waits, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil || waits != second {
+		for _, needed := range []bool{false, true} {
+			s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: needed}))
+			u := s.prepared(l, fmt.Sprint("second person ", needed))
+			if waits, err := l.Approvals().Submit(ctx, u, "plan", "ana"); err != nil || waits != needed {
 				s.Errorf("waits %v, %v", waits, err)
 			}
-			if _, err := l.Uploads().Find(ctx, u.ID); second != (err == nil) {
-				s.Errorf("a second person approves: %v, the draft: %v", second, err)
-			}
-			if _, err := l.Approvals().Submit(ctx, u, "plan", "ana"); !is(err, ledger.ErrSubmitted) {
-				s.Error(err)
-			}
-			if _, err := l.Uploads().Find(ctx, u.ID); second != (err == nil) {
-				s.Errorf("after a second submission, a second person approves: %v, the draft: %v", second, err)
+			for range 2 {
+				if _, err := l.Uploads().Find(ctx, u.ID); needed != (err == nil) {
+					s.Errorf("a second person approves: %v, the draft: %v", needed, err)
+				}
+				s.wantErr(second(l.Approvals().Submit(ctx, u, "plan", "ana")), ledger.ErrSubmitted)
 			}
 		}
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {

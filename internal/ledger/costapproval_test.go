@@ -1,0 +1,193 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+)
+
+// TestCostApprovalsInAnyOrder lets rows get dearer, people approve and reject what they
+// saw, and the policy and their limits change, in any order: what is sent at a higher
+// cost was approved at that cost, by as many people as it needs, each within their limit
+// and none of them the maker; what is rejected is canceled, and nothing else is.
+func TestCostApprovalsInAnyOrder(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, n := s.open(), 0
+		s.approvers(l, "ana", "ben", "cat")
+		s.property(40, 4, 40, func(t *rapid.T) {
+			n++
+			w := &costWorld{store: s, l: l, batch: fmt.Sprint("b", n), canceled: make(map[int64]bool),
+				cost: make(map[int64]money.Cents)}
+			s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{}))
+			for _, r := range s.quoted(l, w.batch, cost, cost, cost) {
+				w.rows = append(w.rows, r.ID)
+			}
+			s.exec(`INSERT INTO contributors (object, person, part) VALUES ('` + w.batch + `', 'ana', 'upload')`)
+			w.setPolicy(t)
+			t.Repeat(map[string]func(*rapid.T){
+				"dearer":    w.dearer,
+				"dearer 2":  w.dearer,
+				"look":      w.look,
+				"approve":   w.approve,
+				"approve 2": w.approve,
+				"reject":    w.reject,
+				"approve 3": w.approve,
+				"policy":    w.setPolicy,
+				"limit":     w.limit,
+				"":          w.check,
+			})
+		})
+	})
+}
+
+// costWorld is a batch whose rows get dearer, and what is true of it.
+type costWorld struct {
+	*store
+	l        *ledger.Ledger
+	batch    string
+	rows     []int64
+	seen     []ledger.CostIncrease // as people have looked at it
+	cost     map[int64]money.Cents // of the rows that wait
+	canceled map[int64]bool
+
+	first, plan string // who approved a plan as the first of two
+}
+
+func (w *costWorld) now(t *rapid.T) ledger.CostIncrease {
+	c, err := w.l.Approvals().CostIncrease(w.Context(), w.batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (w *costWorld) dearer(t *rapid.T) {
+	id := rapid.SampledFrom(w.rows).Draw(t, "row")
+	more := money.Cents(rapid.IntRange(1, 100).Draw(t, "more")) * 100
+	r := w.row(w.l, id)
+	if r.Result != filing.Ready || r.BlockedOn != "" {
+		t.Skip("it waits, or is canceled")
+	}
+	in := intent(r)
+	in.Cost.Amount = r.Approved.Amount + more
+	if begun := w.begin(w.l, in); !begun.Dearer {
+		t.Fatalf("%s more than was approved: %+v", more, begun)
+	}
+	w.cost[id] = in.Cost.Amount
+}
+
+func (w *costWorld) look(t *rapid.T) { w.seen = append(w.seen, w.now(t)) }
+
+func (w *costWorld) looked(t *rapid.T) (c ledger.CostIncrease, present bool) {
+	now := w.now(t)
+	if c = now; len(w.seen) > 0 && rapid.IntRange(0, 3).Draw(t, "stale") == 0 {
+		c = rapid.SampledFrom(w.seen).Draw(t, "looked at")
+	}
+	return c, c == now && c.Rows > 0
+}
+
+// may reports whether a person may approve the batch for what it costs, where so many
+// people have to.
+func (w *costWorld) may(t *rapid.T, by string, people int) bool {
+	var sum money.Cents
+	for _, id := range w.rows {
+		r := w.row(w.l, id)
+		sum += r.Cost.Amount + r.Spent.Amount
+	}
+	a, err := w.l.Accounts().Find(w.Context(), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (a.ApproveUpTo == 0 || sum <= a.ApproveUpTo) && (people == 0 || by != "ana")
+}
+
+func (w *costWorld) approve(t *rapid.T) {
+	c, present := w.looked(t)
+	by := rapid.SampledFrom([]string{"ben", "cat", "ana"}).Draw(t, "by")
+	people, err := w.l.Approvals().ApproversNeeded(w.Context(), w.batch)
+	w.must(err)
+	may := w.may(t, by, people)
+	// A first approval counts as long as they may approve.
+	hasFirst := people > 1 && w.first != "" && w.plan == c.Plan && w.may(t, w.first, people)
+	complete, err := w.l.Approvals().GiveCostApproval(w.by(by), w.batch, c)
+	switch {
+	case !present:
+		if !errors.Is(err, ledger.ErrChanged) && !errors.Is(err, ledger.ErrNoApprovalWanted) {
+			t.Fatalf("other rows than now were approved: %v", err)
+		}
+	case !may, hasFirst && w.first == by:
+		if !errors.Is(err, ledger.ErrSecondPerson) {
+			t.Fatalf("%s may not approve: %v", by, err)
+		}
+	case err != nil:
+		t.Fatal(err)
+	case complete != (people < 2 || hasFirst):
+		t.Fatalf("%s approved, %d are needed, the first was %q: complete %v", by, people, w.first, complete)
+	case !complete:
+		w.first, w.plan = by, c.Plan
+	default:
+		w.first, w.plan = "", ""
+		for id, amount := range w.cost {
+			if r := w.row(w.l, id); r.Approved.Amount != amount || r.BlockedOn != "" {
+				t.Fatalf("row %d was approved at %s: %+v", id, amount, r)
+			}
+		}
+		clear(w.cost)
+	}
+}
+
+func (w *costWorld) reject(t *rapid.T) {
+	c, present := w.looked(t)
+	err := w.l.Approvals().RejectCosts(w.by("cat"), w.batch, c, "cat", "too much")
+	if !present {
+		if !errors.Is(err, ledger.ErrChanged) && !errors.Is(err, ledger.ErrNoApprovalWanted) {
+			t.Fatalf("other rows than now were rejected: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range w.cost {
+		w.canceled[id] = true
+	}
+	clear(w.cost)
+	w.first, w.plan = "", ""
+}
+
+// setPolicy sets the policy: most often one under which two people approve.
+func (w *costWorld) setPolicy(t *rapid.T) {
+	w.must(w.l.Approvals().ChangePolicy(w.Context(), rapid.SampledFrom([]ledger.Policy{
+		{TwoFrom: 1}, {Second: true, TwoFrom: 300_00}, {Second: true}, {}}).Draw(t, "policy")))
+}
+
+func (w *costWorld) limit(t *rapid.T) {
+	a, err := w.l.Accounts().Find(w.Context(), rapid.SampledFrom([]string{"ben", "cat"}).Draw(t, "whose"))
+	w.must(err)
+	upTo := money.Cents(rapid.SampledFrom([]int{0, 0, 230_00, 400_00}).Draw(t, "up to"))
+	w.must(w.l.Accounts().SetApprovals(w.Context(), a.ID, upTo, ""))
+}
+
+// check checks that exactly the rows that wait do, and those that were rejected are
+// canceled.
+func (w *costWorld) check(t *rapid.T) {
+	if c := w.now(t); c.Rows != len(w.cost) {
+		t.Fatalf("%d rows wait, want %d", c.Rows, len(w.cost))
+	}
+	for _, id := range w.rows {
+		r := w.row(w.l, id)
+		amount, waits := w.cost[id]
+		switch {
+		case w.canceled[id] != (r.Result == filing.Canceled):
+			t.Fatalf("row %d is %s, rejected: %v", id, r.Result, w.canceled[id])
+		case waits != (r.BlockedOn == "approval") || waits && r.Cost.Amount != amount:
+			t.Fatalf("row %d waits for %q at %s, want %s", id, r.BlockedOn, r.Cost, amount)
+		}
+	}
+}
