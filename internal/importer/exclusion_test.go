@@ -27,10 +27,19 @@ func TestExclusionsAreOfOneSheet(t *testing.T) {
 		excluded Exclusions
 		want     map[string]filing.Result // of row 3, by sheet
 	}{
-		"none":         {nil, map[string]filing.Result{"June": filing.Ready, "July!": filing.Ready}},
-		"on the first": {Exclusions{{"June", 3}: "Ana"}, map[string]filing.Result{"June": filing.Skipped, "July!": filing.Ready}},
-		"on the other": {Exclusions{{"July!", 3}: "Ana"}, map[string]filing.Result{"June": filing.Ready, "July!": filing.Skipped}},
-		"on any":       {Exclusions{{Row: 3}: "Ana"}, map[string]filing.Result{"June": filing.Skipped, "July!": filing.Skipped}},
+		"none": {nil, map[string]filing.Result{"June": filing.Ready, "July!": filing.Ready}},
+		"on the first": {
+			Exclusions{{"June", 3}: "Ana"},
+			map[string]filing.Result{"June": filing.Skipped, "July!": filing.Ready},
+		},
+		"on the other": {
+			Exclusions{{"July!", 3}: "Ana"},
+			map[string]filing.Result{"June": filing.Ready, "July!": filing.Skipped},
+		},
+		"on any": {
+			Exclusions{{Row: 3}: "Ana"},
+			map[string]filing.Result{"June": filing.Skipped, "July!": filing.Skipped},
+		},
 	} {
 		for tabName, want := range c.want {
 			o := Options{Now: july, Product: filing.AnnualReport, Sheet: tabName}
