@@ -330,8 +330,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestSettle|TestUncertainIsKept",
 		edits: []edit{
-			{"if p.bought || slices.Contains(state.Open, p.product) {\n			return false",
-				"if p.bought {\n			return false"},
+			{"!p.freed && !p.bought && !slices.Contains(state.Open, p.product) {",
+				"!p.freed && !p.bought {"},
 		},
 		harm: "Another row buys what the uncertain one may have bought.",
 	},
