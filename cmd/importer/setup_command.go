@@ -59,7 +59,7 @@ a secret, and asks the filing service whose key it is.`,
 			if s.check {
 				return s.show(c.Context())
 			}
-			return s.run(c.Context())
+			return s.setUp(c.Context())
 		},
 	}
 	f := c.Flags()
@@ -78,8 +78,8 @@ a secret, and asks the filing service whose key it is.`,
 	return c
 }
 
-// run sets up the filing service.
-func (s *serviceSetup) run(ctx context.Context) error {
+// setUp asks for the filing service, checks it and saves it.
+func (s *serviceSetup) setUp(ctx context.Context) error {
 	path := config.SettingsPath(s.getenv)
 	if path == "" {
 		return errors.New("there is no home folder for the settings file: set HOME, or set FILING_BASE_URL and " +

@@ -532,7 +532,7 @@ func TestIndependence(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, i := range parsed.Imports {
-			if strings.HasPrefix(i.Path.Value, `"bulkfiling/`) && i.Path.Value != `"github.com/bulkfiling/bulkfiling/internal/retry"` {
+			if strings.HasPrefix(i.Path.Value, ours) && i.Path.Value != ours+`internal/retry"` {
 				t.Errorf("%s imports %s", file, i.Path.Value)
 			}
 		}
