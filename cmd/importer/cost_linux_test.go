@@ -164,8 +164,8 @@ func placeBare(b *testing.B, url string) {
 		flying.Go(func() {
 			for i := range work {
 				do(http.MethodGet, fmt.Sprintf("/companies/comp_%d", i), "")
-				do(http.MethodPost, "/orders", fmt.Sprintf(`{"userId":"user_1","companyId":"comp_%d","filingState":"DE",`+
-					`"annualReport":{"filingYear":"2026"}}`, i))
+				do(http.MethodPost, "/orders", fmt.Sprintf(`{"userId":"user_1","companyId":"comp_%d",`+
+					`"filingState":"DE","annualReport":{"filingYear":"2026"}}`, i))
 			}
 		})
 	}

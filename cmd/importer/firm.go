@@ -69,6 +69,25 @@ func (f policyFlags) apply(p *ledger.Policy) error {
 	return nil
 }
 
+// changeFirm changes what the flags name.
+func (a *app) changeFirm(ctx context.Context, l *ledger.Ledger, policy policyFlags, approvals []approvalLimit,
+	forget string) error {
+	if policy.any() {
+		if err := a.changePolicy(ctx, l, policy); err != nil {
+			return err
+		}
+	}
+	for _, one := range approvals {
+		if err := one.set(ctx, l); err != nil {
+			return err
+		}
+	}
+	if forget != "" {
+		return deleteMapping(ctx, l, forget)
+	}
+	return nil
+}
+
 func (a *app) firmCommand() *cobra.Command {
 	var policy policyFlags
 	var limits []string
@@ -110,20 +129,8 @@ known.`,
 				over = a.withAnyLedger
 			}
 			return over(c.Context(), func(l *ledger.Ledger) error {
-				if policy.any() {
-					if err := a.changePolicy(c.Context(), l, policy); err != nil {
-						return err
-					}
-				}
-				for _, one := range approvals {
-					if err := one.set(c.Context(), l); err != nil {
-						return err
-					}
-				}
-				if forget != "" {
-					if err := deleteMapping(c.Context(), l, forget); err != nil {
-						return err
-					}
+				if err := a.changeFirm(c.Context(), l, policy, approvals, forget); err != nil {
+					return err
 				}
 				return a.showFirm(c.Context(), l)
 			})

@@ -56,6 +56,6 @@ func isDatabaseDown(err error) bool {
 
 // explainOutage says what a person can do while the database is down.
 func explainOutage(err error) string {
-	return fmt.Sprintf("the database is not responding: %s. Everything that was done is recorded. Run the same command "+
-		"again later: it resumes, and orders nothing twice", ledger.DownText(err))
+	return fmt.Sprintf("the database is not responding: %s. Everything that was done is recorded. Run the same "+
+		"command again later: it resumes, and orders nothing twice", ledger.DownText(err))
 }

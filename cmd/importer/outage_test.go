@@ -87,6 +87,8 @@ func TestAnOutageInWords(t *testing.T) {
 
 // A run whose connections the database ends again and again, as it does when it
 // restarts, places each row once and writes the results.
+//
+//nolint:gocognit // one run, told in its order
 func TestARunOutlivesItsConnections(t *testing.T) {
 	server := os.Getenv("TEST_DATABASE_URL")
 	if server == "" {

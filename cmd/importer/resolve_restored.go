@@ -63,7 +63,8 @@ since, --nothing-sent resumes sending and keeps the rows ready.`,
 		},
 	}
 	c.Flags().StringVar(&f.since, "since", "",
-		`the time of the backup, such as "2026-03-01 14:30" (default: what importer restore read, or the last known order)`)
+		`the time of the backup, such as "2026-03-01 14:30" (default: what importer restore read, or the last known `+
+			`order)`)
 	c.Flags().IntSliceVar(&f.rows, "row", nil, "mark only this row of the batch; repeat it for several")
 	c.Flags().BoolVar(&f.nothingSent, "nothing-sent", false, "resume sending and mark no row as uncertain")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")

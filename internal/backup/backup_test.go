@@ -203,6 +203,8 @@ func pack(t *testing.T, all map[string][]byte) []byte {
 
 // A file that cannot be restored is refused with its reason, and the ledger that is
 // there stays as it is, with nothing beside it.
+//
+//nolint:gocognit // one table over two databases
 func TestBackupsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	l := fill(t, ledger.Location{Dir: t.TempDir()})

@@ -164,10 +164,10 @@ func (a *Archive) Load(ctx context.Context, c *ledger.Copy) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case name == manifestName:
+		switch name {
+		case manifestName:
 			return a.finish(content)
-		case name == keysName:
+		case keysName:
 			a.keys = string(content)
 			c.Keys = a.keys
 			continue

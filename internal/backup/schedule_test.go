@@ -17,6 +17,8 @@ import (
 // A schedule makes a backup when one is due, once for all processes; keeps the latest,
 // and touches no other file. A failure is told once, tried again soon, and its end is
 // told, too.
+//
+//nolint:gocognit // the days of one schedule, told in their order
 func TestSchedule(t *testing.T) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		ctx := t.Context()

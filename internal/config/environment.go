@@ -64,7 +64,8 @@ var Variables = []Variable{
 	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
-		"bought-twice, season, due-soon, weekly-summary, access, backup, approval-wanted, approved, sent-back, not-approved"},
+		"bought-twice, season, due-soon, weekly-summary, access, backup, approval-wanted, approved, sent-back, " +
+		"not-approved"},
 	{"FILING_BACKUP_DIR", "", "the folder for the scheduled backups of importer serve, as a full path; default: none"},
 	{"FILING_BACKUP_EVERY", "1d", "the time between scheduled backups, such as 6h or 1d"},
 	{"FILING_BACKUP_KEEP", "14", "how many scheduled backups to keep; older ones are deleted"},
@@ -326,8 +327,9 @@ func (e Environment) Client() (*filingapi.Client, error) {
 	switch {
 	case e.BaseURL == "":
 		return nil, errors.New(
-			"FILING_BASE_URL is not set: run importer setup, or set it to the address of the filing service, with /v1, " +
-				"or enter it on the page of importer serve (to try without an account: importer demo or importer sandbox)")
+			"FILING_BASE_URL is not set: run importer setup, or set it to the address of the filing service, with " +
+				"/v1, or enter it on the page of importer serve (to try without an account: importer demo or " +
+				"importer sandbox)")
 	case e.key.IsEmpty():
 		return nil, errors.New(
 			"FILING_API_KEY is not set: set it to the API key, or set FILING_API_KEY_FILE to a file with the key")

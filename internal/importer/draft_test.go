@@ -102,6 +102,7 @@ func TestDraftIsAnImport(t *testing.T) {
 	}
 }
 
+//nolint:gocognit // the properties of one drawn draft
 func checkDraft(t *rapid.T, content []byte) {
 	o := Options{Now: july, Product: filing.AnnualReport}
 	d, err := OpenDraft("a.csv", content, o)

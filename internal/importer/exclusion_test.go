@@ -13,6 +13,8 @@ import (
 
 // Exclusions are of a row of one sheet. Those that were kept before they had a sheet
 // are of the sheet that is read.
+//
+//nolint:gocognit // one table over two sheets
 func TestExclusionsAreOfOneSheet(t *testing.T) {
 	rows := [][]sheet.OutCell{
 		{sheet.Str("Company ID"), sheet.Str("User Email"), sheet.Str("Filing State"), sheet.Str("Filing Year")},

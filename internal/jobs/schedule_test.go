@@ -597,6 +597,8 @@ func TestRunShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 }
 
 // With an approval nothing is sent before somebody's yes to exactly this.
+//
+//nolint:gocognit // one run, told in its order
 func TestRunWaitsForItsApproval(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})

@@ -86,6 +86,8 @@ func databases(t *testing.T) map[string]string {
 
 // A snapshot is of one commit, whatever is written meanwhile; it is restored into
 // either database with every row of every table, and starts halted.
+//
+//nolint:gocognit // two databases, each restored into the other
 func TestSnapshotIsRestoredIntoEitherDatabase(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()

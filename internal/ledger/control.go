@@ -107,7 +107,8 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 	into := c.fields().targets(&c.schema, &c.writtenBy, &c.generation, &c.restoredLineage, &c.restoredRows,
 		&c.backupAt, &c.now, &c.server)
 	err := queryRow(ctx, `SELECT c.*, `+db.clock.column()+`, `+db.dialect.server+`
-		FROM (SELECT `+controlColumns+`, schema_version, written_by, generation, restored_lineage, restored_rows, backup_at
+		FROM (SELECT `+controlColumns+`, schema_version, written_by, generation, restored_lineage, restored_rows,
+				backup_at
 			FROM control WHERE id = 1`+lock+
 		`) AS c`).Scan(into...)
 	if err != nil {

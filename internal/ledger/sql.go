@@ -80,7 +80,8 @@ func among[T ~int64 | ~string](d dialect, values []T, before ...any) (string, []
 	if err != nil {
 		panic(err) // numbers and texts can always be written
 	}
-	return fmt.Sprintf("IN (SELECT value FROM json_each($%d))", len(before)+1), append(slices.Clone(before), string(text))
+	return fmt.Sprintf("IN (SELECT value FROM json_each($%d))", len(before)+1),
+		append(slices.Clone(before), string(text))
 }
 
 // plain are values in a type that the database's driver knows.

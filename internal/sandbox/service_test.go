@@ -522,6 +522,7 @@ func TestAutoSeed(t *testing.T) {
 // TestIndependence checks that the sandbox shares no code with the client, with
 // which it could not disagree otherwise. Waits hold no reading of the document.
 func TestIndependence(t *testing.T) {
+	const ours = `"github.com/bulkfiling/bulkfiling/`
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -39,7 +39,8 @@ func TestReplaceBusyFile(t *testing.T) {
 		if !errors.Is(err, c.want) || calls != c.calls {
 			t.Errorf("%s: %d tries, %v", name, calls, err)
 		}
-		if c.advice != (err != nil && strings.HasPrefix(err.Error(), "a.results.xlsx is open in another program: close it")) {
+		advises := err != nil && strings.HasPrefix(err.Error(), "a.results.xlsx is open in another program: close it")
+		if advises != c.advice {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -182,7 +182,8 @@ func (v *request) file(limit int64) (*upload, error) {
 		}
 		name := fileName(part.FileName())
 		if name == "" || name == "." || name == "/" {
-			return nil, badRequest("No file was chosen. Choose a spreadsheet (Excel, OpenDocument or CSV), then upload it.")
+			return nil, badRequest(
+				"No file was chosen. Choose a spreadsheet (Excel, OpenDocument or CSV), then upload it.")
 		}
 		return &upload{Part: part, name: shortened(name, 200)}, nil
 	}
