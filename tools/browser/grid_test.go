@@ -284,6 +284,29 @@ func (g *gridSession) editTogether() {
 		.some((e) => e.textContent === "2026")`) // what Frank entered arrives
 	frank.until(`[...document.querySelectorAll(".slick-pane-right .slick-row[aria-rowindex='4'] .slick-cell")]
 		.some((e) => e.textContent === "2025")`)
+
+	// Both enter the year of one row: the owner, whose connection is away, is asked.
+	for _, c := range []struct {
+		row           int
+		choice, after string
+	}{{5, "Keep “2026”", "2026"}, {6, "Use yours, “2025”", "2025"}} {
+		p.allowMessages("Failed to load resource|Failed to fetch|ERR_")
+		g.deployment.proxy.disconnect()
+		g.enterYear(p, c.row, "2025")
+		g.enterYear(frank, c.row, "2026")
+		frank.waitSaved()
+		g.deployment.proxy.reconnect()
+		p.until(`document.querySelector(".fix-notice")?.innerText.includes("1 cell of yours was changed by frank")`)
+		p.allowMessages("")
+		p.press("Show")
+		g.wantCell(p, fmt.Sprintf("I%d 2026", c.row))
+		p.press(c.choice)
+		p.waitSaved()
+		g.wantCell(p, fmt.Sprintf("I%d %s", c.row, c.after))
+		frank.until(fmt.Sprintf(`[...document.querySelectorAll(
+			".slick-pane-right .slick-row[aria-rowindex='%d'] .slick-cell")]
+			.some((e) => e.textContent === %q)`, c.row, c.after))
+	}
 }
 
 // enterYear types into the year of a row.

@@ -74,9 +74,8 @@ class CellEditor {
   constructor(args) {
     this.args = args;
     const { column, grid } = args;
-    this.first = grid.typedOver ?? "";
-    this.typed = this.first !== "";
-    grid.typedOver = "";
+    this.typed = grid.typedOver === true;
+    grid.typedOver = false;
     this.input = make("input", { className: "cell-input", type: "text", autocomplete: "off", spellcheck: false });
     this.input.setAttribute("aria-label", column.label);
     if (column.secret) this.input.inputMode = "numeric";
@@ -113,8 +112,8 @@ class CellEditor {
   focus() { this.input.focus({ preventScroll: true }); }
   loadValue(row) {
     this.before = this.args.column.text(row);
-    this.input.value = this.typed ? this.first : this.before;
-    this.input.setSelectionRange(this.input.value.length, this.input.value.length);
+    this.input.value = this.typed ? "" : this.before;
+    if (!this.typed) this.input.setSelectionRange(this.before.length, this.before.length);
   }
   serializeValue() { return this.input.value; }
   applyValue() {}

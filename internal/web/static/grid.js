@@ -617,8 +617,8 @@ function Fix(root, small = false) {
         table.editActiveCell();
         return;
       case e.key.length === 1 && !control && !e.altKey && can:
-        stop(); // the editor begins with the key: no program that sends keys loses the first one
-        table.typedOver = e.key;
+        event.stopImmediatePropagation(); // the key itself is typed into the editor
+        table.typedOver = true;
         table.editActiveCell();
     }
   }
@@ -873,6 +873,12 @@ function Fix(root, small = false) {
   rows.addEventListener("conflicts", (event) => {
     const [first] = event.detail;
     const item = notice(`${plural(event.detail.length, "cell")} of yours ${event.detail.length === 1 ? "was" : "were"} changed by ${first.by || "someone else"} first.`, "warn");
+    const answered = () => { // the notice goes with the last cell that is decided
+      if (event.detail.some((c) => rows.conflicts.has(rows.key(c.row, c.column, c.header)))) return;
+      rows.removeEventListener("rows", answered);
+      item.remove();
+    };
+    rows.addEventListener("rows", answered);
     item.append(button("Show", () => {
       const at = rows.places.get(first.row);
       if (at !== undefined) table.gotoCell(at, table.getColumns().findIndex((c) => c.index === first.column), false);
