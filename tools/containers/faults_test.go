@@ -139,6 +139,29 @@ func (e *engine) crash(name string) {
 	})
 }
 
+// purchases are what the books have of one company.
+type purchases struct {
+	ids   []string
+	cents int64
+	times int
+}
+
+// purchases are those of each company.
+func (b books) purchases() map[string]*purchases {
+	made := make(map[string]*purchases)
+	for _, o := range b.Orders {
+		if made[o.CompanyID] == nil {
+			made[o.CompanyID] = &purchases{}
+		}
+		m := made[o.CompanyID]
+		m.times, m.cents = m.times+1, m.cents+o.Total
+		for _, item := range o.Items {
+			m.ids = append(m.ids, item.OrderID)
+		}
+	}
+	return made
+}
+
 // compareBatch holds the results against the sandbox's books: each placed row has the
 // one order of its company, and an uncertain one has one at most.
 func (e *engine) compareBatch(batch string, resolved bool) {
@@ -152,27 +175,12 @@ func (e *engine) compareBatch(batch string, resolved bool) {
 			e.Errorf("a rule of the service was broken: %s %s", v.Rule, v.Message)
 		}
 	}
-	type bought struct {
-		ids   []string
-		cents int64
-		times int
-	}
-	made := make(map[string]*bought)
-	for _, o := range b.Orders {
-		if made[o.CompanyID] == nil {
-			made[o.CompanyID] = &bought{}
-		}
-		m := made[o.CompanyID]
-		m.times, m.cents = m.times+1, m.cents+o.Total
-		for _, item := range o.Items {
-			m.ids = append(m.ids, item.OrderID)
-		}
-	}
+	made := b.purchases()
 	counts := make(map[string]int)
 	for i, row := range e.results(batch) {
 		m := made[company(i)]
 		if m == nil {
-			m = &bought{}
+			m = &purchases{}
 		}
 		counts[row["Result"]]++
 		switch {

@@ -667,8 +667,9 @@ var mutants = []mutant{
 		file:  "internal/ledger/generation.go",
 		pkg:   ledgerTests,
 		tests: "TestProcessOfAnEarlierGeneration",
-		edits: []edit{{"			t.begun = Begun{Halted: g.c.past()}\n", "			admitted = append(admitted, t)\n"}},
-		harm:  "A worker that was cut off while the ledger was restored sends orders from what it read before.",
+		edits: []edit{{"			t.begun = Begun{Halted: g.c.past()}\n",
+			"			admitted = append(admitted, t)\n"}},
+		harm: "A worker that was cut off while the ledger was restored sends orders from what it read before.",
 	},
 	{
 		name:  "an answer counts for another row of the same id",
