@@ -394,15 +394,7 @@ func (g *groupWriter) regain(s *rowState, p *purchase) {
 
 // claim takes a key for the row.
 func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
-	p := &purchase{
-		key:     c.Key,
-		row:     s.id,
-		product: c.Product,
-		cover:   c.Cover,
-		year:    c.Year,
-		batch:   s.batch,
-		number:  s.number,
-	}
+	p := s.purchase(c, false)
 	g.purchases[c.Key] = p
 	s.claims = append(s.claims, p)
 	g.claims = append(g.claims, claimed{p, claimRecord(s, c, g.now, flagAt("bought", &p.bought))})
@@ -416,16 +408,7 @@ func (g *groupWriter) giveKey(s *rowState, c Claim, try int) {
 	p := g.purchases[c.Key]
 	switch {
 	case p == nil:
-		p = &purchase{
-			key:     c.Key,
-			row:     s.id,
-			product: c.Product,
-			cover:   c.Cover,
-			year:    c.Year,
-			batch:   s.batch,
-			number:  s.number,
-			bought:  true,
-		}
+		p = s.purchase(c, true)
 		g.purchases[c.Key] = p
 		s.claims = append(s.claims, p)
 		g.known = append(g.known, claimRecord(s, c, g.now, number("twin", 0)))
@@ -484,7 +467,12 @@ func (p *purchase) base() filing.Key {
 func (g *groupWriter) recordTwin(s *rowState, c Claim, other int64, try int) {
 	c.Key += filing.Key(fmt.Sprintf("%s%d|%d", keyTwin, s.id, try))
 	g.known = append(g.known, claimRecord(s, c, g.now, number("twin", other)))
-	s.claims = append(s.claims, &purchase{
+	s.claims = append(s.claims, s.purchase(c, true))
+}
+
+// purchase is the row's purchase of what is claimed.
+func (s *rowState) purchase(c Claim, bought bool) *purchase {
+	return &purchase{
 		key:     c.Key,
 		row:     s.id,
 		product: c.Product,
@@ -492,8 +480,8 @@ func (g *groupWriter) recordTwin(s *rowState, c Claim, other int64, try int) {
 		year:    c.Year,
 		batch:   s.batch,
 		number:  s.number,
-		bought:  true,
-	})
+		bought:  bought,
+	}
 }
 
 // claimRecord is a claim of the row, with the fields that only some statements have.
