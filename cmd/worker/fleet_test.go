@@ -79,7 +79,7 @@ func TestFleet(t *testing.T) {
 	}
 	for _, m := range p.machines {
 		if status := m.end(syscall.SIGTERM); status != exitDone {
-			p.Errorf("%s was asked to end, and its exit status is %d", m.name, status)
+			p.Errorf("%s was asked to end, and its exit status is %d: %s", m.name, status, m.last)
 		}
 	}
 }
@@ -444,7 +444,7 @@ func (p *proof) replace(m *machine, by syscall.Signal) {
 		p.kills++
 	}
 	if status := m.end(by); by == syscall.SIGTERM && status != exitDone {
-		p.Errorf("%s was asked to end, and its exit status is %d", m.name, status)
+		p.Errorf("%s was asked to end, and its exit status is %d: %s", m.name, status, m.last)
 	}
 	m.start()
 }

@@ -33,6 +33,7 @@ type machine struct {
 	worker *exec.Cmd
 	ended  chan struct{}
 	log    *os.File
+	last   string // line of the log that complains; read it once ended is closed
 
 	mu       sync.Mutex
 	messages map[string]int // of the log, warnings and errors alone
@@ -112,6 +113,7 @@ func (m *machine) note(line string) {
 	if strings.Contains(line, `"level":"INFO"`) {
 		return
 	}
+	m.last = line
 	if _, after, found := strings.Cut(line, `"msg":"`); found {
 		line, _, _ = strings.Cut(after, `"`)
 	}

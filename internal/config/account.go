@@ -432,15 +432,15 @@ func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client, s
 }
 
 // FindOrganization asks for the organization of a key. It is empty if the filing
-// service answers without one.
+// service answers without one; an answer that was cut says nothing, and is an error.
 func FindOrganization(ctx context.Context, client *filingapi.Client) (ledger.Organization, error) {
 	o, err := client.Organization(ctx)
 	answered, ok := errors.AsType[*filingapi.Error](err)
 	switch {
 	case err == nil:
 		return ledger.Organization{Name: o.Name, CreatedAt: o.CreatedAt, Domain: o.Domain, Subdomain: o.Subdomain}, nil
-	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused), ok && answered.Status == 501,
-		ok && answered.Status/100 == 2:
+	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused),
+		errors.Is(err, filingapi.ErrLacking), ok && answered.Status == 501:
 		return ledger.Organization{}, nil
 	}
 	return ledger.Organization{}, err

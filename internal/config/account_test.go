@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // office is a data folder and a filing service that reports the organization
@@ -110,6 +113,45 @@ func (o *office) refused(key, named string, want error, says ...string) {
 		if !strings.Contains(err.Error(), text) {
 			o.Errorf("%q does not say %q", err, text)
 		}
+	}
+}
+
+// Only a whole answer can say that there is no organization: one that was cut, or
+// a page of something between, would end a worker as one of another organization.
+func TestABrokenAnswerSaysNothingOfTheOrganization(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind  sandbox.Kind
+		whole bool
+	}{
+		"half of it":         {sandbox.FaultHalfBody, false},
+		"not JSON":           {sandbox.FaultGarbage, false},
+		"a page of a proxy":  {sandbox.FaultHTML, false},
+		"nothing":            {sandbox.FaultEmpty, false},
+		"another JSON value": {"", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprint(w, `{"prices":[]}`)
+			}))
+			defer service.Close()
+			base := service.URL + "/v1"
+			if test.kind != "" {
+				books := sandbox.New(sandbox.Config{})
+				books.Inject(sandbox.Fault{Kind: test.kind, After: true, Endpoint: "*"})
+				running := httptest.NewServer(books.Handler())
+				defer running.Close()
+				base = running.URL + "/v1"
+			}
+			client, err := filingapi.New(filingapi.Config{BaseURL: base, Key: "sk_test_1", Timeout: 5 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			o, err := config.FindOrganization(t.Context(), client)
+			if o.Known() || (err == nil) != test.whole {
+				t.Errorf("the organization is %+v, %v; want an error: %t", o, err, !test.whole)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package filingapi
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,6 +18,7 @@ var (
 	ErrUnavailable = errors.New("the filing service is not available")    // 5xx, network, breaker, garbage: try again
 	ErrConflict    = errors.New("conflicts with an existing record")      // 409
 	ErrRefused     = errors.New("the filing service refused the request") // any other 4xx
+	ErrLacking     = errors.New("the answer lacks what it must have")     // whole, and readable; an ErrUnavailable too
 )
 
 // ErrUncertain matches an error beside its kind: the request was sent and no
@@ -97,9 +99,12 @@ func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) 
 	if err == nil && whole() {
 		return nil
 	}
-	why, detail := "the answer lacks what it must have", ""
+	why, detail := ErrLacking.Error(), ""
 	if err != nil {
 		why, detail = c.unreadable(o, err, "")
+	}
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); err == nil || other {
+		err = errors.Join(ErrLacking, err)
 	}
 	return &Error{
 		Op:        op,
