@@ -2,6 +2,7 @@
 # (see .ci/run), and `browser`, `containers` and `oidc`, which name their needs.
 SHELL := /bin/bash
 GO    ?= go
+comma := ,
 GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 .PHONY: help
@@ -83,14 +84,16 @@ fuzz: ## fuzz each reader for half a minute
 	$(GO) test -run '^$$' -fuzz FuzzCost -fuzztime 30s ./internal/sheet
 	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 30s ./internal/webhook
 
+# Compiled with -trimpath, packages are those of a release, and compiled once for both.
 .PHONY: cross
-cross: ## vet the programs and their tests for Windows and macOS
-	for platform in windows/amd64 windows/arm64 darwin/amd64 darwin/arm64; do \
-		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+cross: CROSS_TARGETS ?= windows/amd64,windows/arm64,darwin/amd64,darwin/arm64
+cross: ## vet the programs and their tests for Windows and macOS (CROSS_TARGETS=windows/amd64,…)
+	for platform in $(subst $(comma), ,$(CROSS_TARGETS)); do \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 $(GO) vet -trimpath ./... || exit 1; done
 
 .PHONY: release-check
-release-check: ## build a release of .goreleaser.yaml twice and compare the bytes (RELEASE_TARGETS=linux/amd64,…)
-	$(GO) -C tools/release run . check -targets "$(RELEASE_TARGETS)"
+release-check: ## build a release of .goreleaser.yaml twice and compare the bytes (RELEASE_TARGETS=linux/amd64,… RELEASE_ONCE=…)
+	$(GO) -C tools/release run . check -targets "$(RELEASE_TARGETS)" -once "$(RELEASE_ONCE)"
 
 .PHONY: release-extras
 release-extras: ## write the man pages, completions and licenses of a release into .release (goreleaser does)

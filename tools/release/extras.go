@@ -87,15 +87,15 @@ func compressAll(dir string) error {
 	return nil
 }
 
-// licenses are the license texts of everything in the programs: of the modules, of
-// Go itself, and of what the page embeds.
+// licenses are the license texts of everything in the programs of all platforms: of
+// the modules, of Go itself, and of what the page embeds.
 func (s *snapshot) licenses(ctx context.Context) ([]byte, error) {
 	goroot, err := output(ctx, s.root, nil, "go", "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
 	dirs := map[string]string{"Go": goroot}
-	for _, p := range s.platforms() {
+	for _, p := range s.config.platforms() {
 		said, err := output(ctx, s.root, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0"}, "go", "list",
 			"-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}}\t{{.Dir}}{{end}}{{end}}",
 			"./cmd/...")

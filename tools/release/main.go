@@ -1,10 +1,10 @@
 // Command release builds what a release consists of, from the same data as goreleaser:
 // .goreleaser.yaml. It needs Go, git and no network.
 //
-//	go -C tools/release run . check [-targets linux/amd64,…]   build a snapshot twice and compare
-//	go -C tools/release run . snapshot [-targets …] FOLDER     build a snapshot
-//	go -C tools/release run . extras                           man pages, completions, licenses
-//	release sbom BINARY FILE                                   the modules of a binary
+//	go -C tools/release run . check [-targets linux/amd64,…] [-once …]   build a snapshot twice and compare
+//	go -C tools/release run . snapshot [-targets …] FOLDER               build a snapshot
+//	go -C tools/release run . extras                                     man pages, completions, licenses
+//	release sbom BINARY FILE                                             the modules of a binary
 //
 // CI does not run goreleaser itself: building it takes four minutes of processor time,
 // as much as building a platform of the product, and it needs newer versions of Go than
@@ -20,7 +20,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -44,7 +43,20 @@ func run(ctx context.Context, args []string) error {
 		return errors.New("usage: release check|snapshot|extras|sbom")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	targets := flags.String("targets", "", "platforms to build, separated by commas; default: all")
+	var (
+		only []string // nil: all
+		once []string
+	)
+	list := func(into *[]string) func(string) error {
+		return func(text string) error {
+			if text != "" {
+				*into = strings.Split(text, ",")
+			}
+			return nil
+		}
+	}
+	flags.Func("targets", "platforms to build, separated by commas; default: all", list(&only))
+	flags.Func("once", "further platforms, which check builds once", list(&once))
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -58,13 +70,9 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var only []string
-	if *targets != "" {
-		only = strings.Split(*targets, ",")
-	}
 	switch args[0] {
 	case "check":
-		return check(ctx, root, only)
+		return check(ctx, root, only, once)
 	case "extras":
 		s, err := newSnapshot(ctx, root, "", only)
 		if err != nil {
@@ -89,8 +97,10 @@ func run(ctx context.Context, args []string) error {
 }
 
 // check builds the last commit twice, from clones in folders of different names, and
-// compares every file. It prints the files with their sizes.
-func check(ctx context.Context, root string, only []string) error {
+// compares every file; then the platforms that are built once. It prints the files
+// with their sizes. Builds take compiled packages from the build cache, but those of
+// this machine's platform are compiled twice: its second build has a cache of its own.
+func check(ctx context.Context, root string, twice, once []string) error {
 	work, err := os.MkdirTemp("", "release-")
 	if err != nil {
 		return err
@@ -99,27 +109,21 @@ func check(ctx context.Context, root string, only []string) error {
 	var sums [2]map[string]string
 	began := time.Now()
 	for i, name := range []string{"a", "another/clone"} {
-		clone, out := filepath.Join(work, name), filepath.Join(work, fmt.Sprintf("out%d", i))
-		if _, err := output(ctx, root, nil, "git", "clone", "-q", root, clone); err != nil {
-			return err
-		}
-		s, err := newSnapshot(ctx, clone, out, only)
+		s, err := buildClone(ctx, root, filepath.Join(work, name), filepath.Join(work, fmt.Sprintf("out%d", i)), twice,
+			func(s *snapshot) {
+				if i > 0 {
+					s.cache = filepath.Join(work, "cache")
+				}
+			})
 		if err != nil {
 			return err
 		}
-		if err := s.build(ctx); err != nil {
-			return err
-		}
-		if sums[i], err = hashes(out); err != nil {
+		if sums[i], err = hashes(s.out); err != nil {
 			return err
 		}
 		if i == 0 {
-			for _, name := range slices.Sorted(maps.Keys(sums[0])) {
-				info, err := os.Stat(filepath.Join(out, name))
-				if err != nil {
-					return err
-				}
-				fmt.Printf("%10d  %s\n", info.Size(), name)
+			if err := printSizes(s.out); err != nil {
+				return err
 			}
 		}
 	}
@@ -128,6 +132,43 @@ func check(ctx context.Context, root string, only []string) error {
 	}
 	fmt.Printf("release: %d files, and both builds are byte-equal (%s)\n", len(sums[0]),
 		time.Since(began).Round(time.Second))
+	if len(once) == 0 {
+		return nil
+	}
+	s, err := buildClone(ctx, root, filepath.Join(work, "once"), filepath.Join(work, "out"), once, nil)
+	if err != nil {
+		return err
+	}
+	return printSizes(s.out)
+}
+
+// buildClone builds a snapshot of a new clone.
+func buildClone(ctx context.Context, root, clone, out string, only []string, set func(*snapshot)) (*snapshot, error) {
+	if _, err := output(ctx, root, nil, "git", "clone", "-q", root, clone); err != nil {
+		return nil, err
+	}
+	s, err := newSnapshot(ctx, clone, out, only)
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
+		set(s)
+	}
+	return s, s.build(ctx)
+}
+
+func printSizes(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%10d  %s\n", info.Size(), e.Name())
+	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +35,15 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (&snapshot{config: c}).platforms(); len(got) != 6 {
+	if got := c.platforms(); len(got) != 6 {
 		t.Errorf("platforms %v", got)
+	}
+	if got, err := c.selected([]string{"windows/amd64", "linux/arm64"}); err != nil ||
+		!slices.Equal(got, []platform{{"windows", "amd64"}, {"linux", "arm64"}}) {
+		t.Errorf("selected %v, %v", got, err)
+	}
+	if got, err := c.selected([]string{"linux/arm46"}); err == nil {
+		t.Errorf("selected %v", got)
 	}
 	for _, b := range c.Builds {
 		if _, err := os.Stat(filepath.Join(root, b.Main)); err != nil {

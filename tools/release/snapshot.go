@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type snapshot struct {
 	names     names
 	at        time.Time // of the commit
 	only      []string
+	cache     string // of compiled packages, for this machine's platform; empty: that of Go
 }
 
 func newSnapshot(ctx context.Context, root, out string, only []string) (*snapshot, error) {
@@ -50,13 +52,12 @@ type platform struct{ os, arch string }
 func (p platform) String() string { return p.os + "/" + p.arch }
 
 // platforms are those of all builds.
-func (s *snapshot) platforms() []platform {
+func (c config) platforms() []platform {
 	var all []platform
-	for _, b := range s.config.Builds {
+	for _, b := range c.Builds {
 		for _, system := range b.GOOS {
 			for _, arch := range b.GOARCH {
-				p := platform{system, arch}
-				if !slices.Contains(all, p) && (s.only == nil || slices.Contains(s.only, p.String())) {
+				if p := (platform{system, arch}); !slices.Contains(all, p) {
 					all = append(all, p)
 				}
 			}
@@ -65,15 +66,37 @@ func (s *snapshot) platforms() []platform {
 	return all
 }
 
+// selected are the platforms to build. A name of none is an error: nothing would be
+// built for it.
+func (c config) selected(only []string) ([]platform, error) {
+	all := c.platforms()
+	if only == nil {
+		return all, nil
+	}
+	var found []platform
+	for _, name := range only {
+		i := slices.IndexFunc(all, func(p platform) bool { return p.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no release is for %q, only for %v", name, all)
+		}
+		found = append(found, all[i])
+	}
+	return found, nil
+}
+
 // build builds everything into the folder of the snapshot.
 func (s *snapshot) build(ctx context.Context) error {
+	platforms, err := s.config.selected(s.only)
+	if err != nil {
+		return err
+	}
 	if err := s.extras(ctx); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.out, 0o755); err != nil {
 		return err
 	}
-	for _, p := range s.platforms() {
+	for _, p := range platforms {
 		if err := s.buildFor(ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
@@ -99,10 +122,7 @@ func (s *snapshot) buildFor(ctx context.Context, p platform) error {
 			name += ".exe"
 		}
 		built := program{b.ID, name, filepath.Join(dir, name)}
-		args := append([]string{"build"}, b.Flags...)
-		args = append(args, "-ldflags="+strings.Join(b.LDFlags, " "), "-o", built.path, b.Main)
-		env := append(slices.Clone(b.Env), "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=-mod=readonly")
-		if _, err := output(ctx, s.root, env, "go", args...); err != nil {
+		if err := s.compile(ctx, b, p, built.path); err != nil {
 			return err
 		}
 		programs = append(programs, built)
@@ -133,6 +153,18 @@ func (s *snapshot) buildFor(ctx context.Context, p platform) error {
 		}
 	}
 	return nil
+}
+
+// compile builds a program for a platform.
+func (s *snapshot) compile(ctx context.Context, b buildConfig, p platform, file string) error {
+	args := append([]string{"build"}, b.Flags...)
+	args = append(args, "-ldflags="+strings.Join(b.LDFlags, " "), "-o", file, b.Main)
+	env := append(slices.Clone(b.Env), "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=-mod=readonly")
+	if s.cache != "" && p == (platform{runtime.GOOS, runtime.GOARCH}) {
+		env = append(env, "GOCACHE="+s.cache)
+	}
+	_, err := output(ctx, s.root, env, "go", args...)
+	return err
 }
 
 func (s *snapshot) writeChecksums() error {
