@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -21,11 +23,12 @@ type dialect struct {
 	together   bool   // a group of records travels in one statement
 }
 
-// Every statement over a group of records is written once, with {{v}} where the
-// records stand as the table v. PostgreSQL is a network away, so it gets them
-// all at once, as one array per column. SQLite is in the process and gets them
-// one by one through a prepared statement, which is several times quicker there
-// than to unpack an array.
+// Every statement over a group of records is written once, over a table v of them:
+// with {{v}} where v alone is read from, and with {{v,}} before further tables.
+// PostgreSQL is a network away, so it gets the records all at once, as one array per
+// column. SQLite is in the process and gets them one by one through a prepared
+// statement whose arguments stand where the columns of v do: to unpack an array
+// takes several times as long there, and so does an UPDATE from a table.
 var (
 	sqlite   = dialect{goose: goose.DialectSQLite3, migrations: "migrations/sqlite", like: "LIKE", server: "''"}
 	postgres = dialect{
@@ -41,22 +44,38 @@ var (
 
 // expand puts v into a query, its arguments numbered from beyond those before.
 func (d dialect) expand(query string, r record, before int) string {
+	if !d.together {
+		text, ok := boundTexts.Load(query)
+		if !ok {
+			text, _ = boundTexts.LoadOrStore(query, bindColumns(query, r))
+		}
+		return text.(string)
+	}
 	var v strings.Builder
 	for i, f := range r {
 		if i > 0 {
 			v.WriteString(", ")
 		}
-		if d.together {
-			fmt.Fprintf(&v, "$%d::%s[]", before+i+1, f.sqlType())
-		} else {
-			fmt.Fprintf(&v, "$%d AS %s", before+i+1, f.name)
-		}
+		fmt.Fprintf(&v, "$%d::%s[]", before+i+1, f.sqlType())
 	}
-	table := "(SELECT " + v.String() + ") AS v"
-	if d.together {
-		table = "unnest(" + v.String() + ") AS v(" + r.names("") + ")"
-	}
-	return strings.Replace(query, "{{v}}", " FROM "+table+" ", 1)
+	table := " FROM unnest(" + v.String() + ") AS v(" + r.names("") + ")"
+	return strings.NewReplacer("{{v}}", table+" ", "{{v,}}", table+", ").Replace(query)
+}
+
+// boundTexts are SQLite's texts of the queries, which are few, by the query.
+var boundTexts sync.Map
+
+var columnOfV = regexp.MustCompile(`\bv\.\w+`)
+
+// bindColumns puts the argument of each field in the place of its column of v, behind
+// a plus that does nothing: where an index has a WHERE of its own, SQLite would compare
+// it with the argument's value, and parse the statement anew for each value.
+func bindColumns(query string, r record) string {
+	query = strings.NewReplacer("{{v}}", "", "{{v,}}", "FROM").Replace(query)
+	return columnOfV.ReplaceAllStringFunc(query, func(column string) string {
+		i := slices.IndexFunc(r, func(f field) bool { return "v."+f.name == column })
+		return "+$" + strconv.Itoa(i+1) // $0 fails, for a column that no field has
+	})
 }
 
 // statements are SQLite's prepared ones, by their text. One is prepared on its
@@ -180,6 +199,7 @@ func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, records 
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // the driver would start a goroutine for each record; the group ends soon
 	args := make([]any, 0, len(records[0]))
 	for _, r := range records {
 		args = r.appendValues(args[:0])
@@ -209,6 +229,7 @@ func (db *database) query(ctx context.Context, tx *sql.Tx, query string, records
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // as exec does
 	args := make([]any, 0, len(records[0]))
 	for _, r := range records {
 		args = r.appendValues(args[:0])

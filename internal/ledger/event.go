@@ -84,7 +84,7 @@ func (db *database) keep(ctx context.Context, e Event) (fresh bool, err error) {
 }
 
 const (
-	readEventIDs = `SELECT e.id {{v}} JOIN events e ON e.id = v.id`
+	readEventIDs = `SELECT e.id {{v,}} events e WHERE e.id = v.id`
 	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product,
 			filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type,
 			company_id, filing_state, filing_year, subscription_status, body, state, note)
@@ -360,7 +360,7 @@ func (a *applier) readItems(events []Event) error {
 	err := a.db.query(
 		a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note,
 				i.told_at, i.subscription_status, i.subscription_at
-			{{v}} JOIN items i ON i.order_id = v.order_id
+			{{v,}} items i WHERE i.order_id = v.order_id
 			ORDER BY i.id`,
 		orders, func(scan func(...any) error) error {
 			var order string

@@ -134,3 +134,12 @@ func SnapshotOf(ctx context.Context, db *sql.DB, row func(table int, values []an
 	}
 	return s, nil
 }
+
+// SQLiteText is SQLite's text of a query over records with these fields.
+func SQLiteText(query string, fields ...string) string {
+	r := make(record, len(fields))
+	for i, name := range fields {
+		r[i] = field{name: name}
+	}
+	return sqlite.expand(query, r, 0)
+}

@@ -325,18 +325,17 @@ func (g *groupWriter) unreadKeys(s *rowState, o *Outcome) (keys []record) {
 }
 
 const (
-	readPurchase    = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number {{v}} JOIN purchases p ON `
-	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
-	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
-	readPurchasesBy = `SELECT DISTINCT 0, ` + readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
+	readPurchase = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number
+		{{v,}} purchases p JOIN rows o ON o.id = p.row WHERE `
+	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id`
+	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key`
+	readPurchasesBy = `SELECT DISTINCT 0, ` + readPurchase + `p.key = v.key`
 	readAttempts    = `SELECT DISTINCT a.row, a.try, a.class, a.products, a.creates, a.repeatable, a.made,
 			a.ordered, a.decision, a.decided_over
-		{{v}} JOIN attempts a ON a.row = v.row`
-	readOrders = `SELECT v.order_id, r.id, r.batch, r.number {{v}} JOIN items i ON i.order_id = v.order_id
-		JOIN rows r ON r.id = i.row
-		WHERE i.row <> v.row AND r.result <> 'exists'`
-	selectCovers = `SELECT 1, ` + readPurchase + `p.cover = v.cover JOIN rows o ON o.id = p.row
-		WHERE p.cover <> '' AND `
+		{{v,}} attempts a WHERE a.row = v.row`
+	readOrders = `SELECT v.order_id, r.id, r.batch, r.number {{v,}} items i JOIN rows r ON r.id = i.row
+		WHERE i.order_id = v.order_id AND i.row <> v.row AND r.result <> 'exists'`
+	selectCovers = `SELECT 1, ` + readPurchase + `p.cover = v.cover AND p.cover <> '' AND `
 )
 
 var (
@@ -344,7 +343,7 @@ var (
 	readRowStates   = `SELECT ` + rowStateColumns.names("r.") + `,
 			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
 			OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
-		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
+		{{v,}} rows r JOIN batches b ON b.id = r.batch WHERE r.id = v.id`
 	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + ` {{v}} WHERE rows.id = v.id`
 )
 
@@ -462,11 +461,10 @@ const (
 		{{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
 	writeBought   = `UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`
 	writeUnbought = `UPDATE purchases SET bought = 0 {{v}} WHERE purchases.key = v.key`
-	writeFreed    = `DELETE FROM purchases WHERE bought = 0
-		AND EXISTS (SELECT 1 {{v}} WHERE v.key = purchases.key AND v.row = purchases.row)`
-	writeLost = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
+	writeFreed    = `DELETE FROM purchases WHERE bought = 0 AND (key, row) IN (SELECT v.key, v.row {{v}})`
+	writeLost     = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
 		SELECT v.key, v.row, p.product, p.cover, p.year, p.why, p.at, 0
-		{{v}} JOIN purchases p ON p.key = v.base WHERE TRUE ON CONFLICT (key) DO NOTHING`
+		{{v,}} purchases p WHERE p.key = v.base ON CONFLICT (key) DO NOTHING`
 	writeMoved = `UPDATE purchases
 		SET row = v.row, product = v.product, cover = v.cover, year = v.year, why = v.why, at = v.at, bought = 1
 		{{v}} WHERE purchases.key = v.key`
@@ -476,8 +474,7 @@ const (
 	writeNotes = `UPDATE rows
 		SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}}
 		WHERE rows.id = v.id`
-	writeUnnamed = `DELETE FROM items
-		WHERE EXISTS (SELECT 1 {{v}} WHERE v.row = items.row AND v.order_id = items.order_id)`
+	writeUnnamed  = `DELETE FROM items WHERE (row, order_id) IN (SELECT v.row, v.order_id {{v}})`
 	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
 		SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`

@@ -198,7 +198,7 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 			return err
 		}
 		err := l.query(
-			ctx, tx, `SELECT t.ref {{v}} JOIN told t ON t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
+			ctx, tx, `SELECT t.ref {{v,}} told t WHERE t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
 			marks,
 			func(func(...any) error) error { taken = true; return nil })
 		switch {

@@ -261,7 +261,7 @@ func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
 		rows[i] = record{number("id", r.intent.Row)}
 	}
 	all := make(map[attempt]bool)
-	err := g.db.query(g.ctx, g.tx, `SELECT a.row, a.try {{v}} JOIN attempts a ON a.row = v.id WHERE a.class <> '`+
+	err := g.db.query(g.ctx, g.tx, `SELECT a.row, a.try {{v,}} attempts a WHERE a.row = v.id AND a.class <> '`+
 		string(filing.NoAnswer)+`'`, rows, func(scan func(...any) error) error {
 		var a attempt
 		err := scan(&a.row, &a.try)

@@ -85,7 +85,7 @@ func (g *groupWriter) forget() error {
 		return nil
 	}
 	if err := g.db.exec(g.ctx, g.tx,
-		`DELETE FROM secrets WHERE EXISTS (SELECT 1 {{v}} WHERE v.batch = secrets.batch AND v.number = secrets.number)`,
+		`DELETE FROM secrets WHERE (batch, number) IN (SELECT v.batch, v.number {{v}})`,
 		done); err != nil {
 		return fmt.Errorf("delete sealed numbers: %w", err)
 	}
