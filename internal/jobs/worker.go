@@ -59,6 +59,7 @@ type Worker struct {
 	askBatches   time.Time              // when to look up heldBatches again; the pump's own
 	handlers     int                    // chunks in hand at once
 	membership   atomic.Pointer[string] // as the last sweep found it
+	crew         *crew                  // places rows
 
 	mu            sync.Mutex
 	repeatReasons map[string]string // batch → why repeated purchases are wanted
@@ -91,6 +92,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		state:         &sendState{breaker: c.Service},
 		wake:          make(chan struct{}, 1),
 		repeatReasons: make(map[string]string),
+		crew:          newCrew(),
 	}
 	// Handlers wait for look-ups and slots; with three times as many chunks as fill
 	// the slots, the slots are never short of resolved rows. With a slow throttle,
@@ -154,6 +156,7 @@ func (w *Worker) Stop() {
 	case <-recorded:
 	case <-late:
 	}
+	w.crew.end()
 }
 
 // handle places the rows of a chunk that may still be sent: they are resolved side
@@ -186,11 +189,14 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 		return nil
 	}
 	var placing sync.WaitGroup
+	defer placing.Wait()
 	for _, row := range rows {
 		if ctx.Err() != nil || !w.state.mayOrder(w.now()) {
 			break
 		}
-		placing.Go(func() {
+		placing.Add(1)
+		w.crew.run(func() {
+			defer placing.Done()
 			why, err := w.repeatReason(row.Batch)
 			if err == nil {
 				err = w.placer.place(ctx, row, why)
@@ -200,7 +206,6 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 			}
 		})
 	}
-	placing.Wait()
 	return nil
 }
 
