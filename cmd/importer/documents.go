@@ -102,8 +102,11 @@ func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documen
 	if err != nil {
 		return err
 	}
-	folder, err := documents.Open(dir,
-		documents.Config{Links: service, Downloads: a.env.Downloads, Log: slog.New(slog.NewTextHandler(a.err, nil))})
+	log, err := a.logger(slog.LevelInfo)
+	if err != nil {
+		return err
+	}
+	folder, err := documents.Open(dir, documents.Config{Links: service, Downloads: a.env.Downloads, Log: log})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
+	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // runFlags are the options of run beyond those of reading a sheet.
@@ -142,8 +143,8 @@ func (a *app) newFilingRun(path string, f runFlags) (*filingRun, error) {
 	if f.verbose {
 		level = slog.LevelInfo
 	}
-	r.log = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
-	return r, nil
+	r.log, err = a.logger(level)
+	return r, err
 }
 
 // openAndRun opens the file and the ledger of the API key, and runs do.
@@ -176,7 +177,9 @@ func (r *filingRun) openAndRun(ctx context.Context, do func(context.Context) err
 		stopNotifying, err = r.env.SendNotifications(ctx, r.ledger, r.log)
 	}
 	if err == nil {
-		err = do(ctx)
+		tracer := r.startTracer(ctx, r.log)
+		err = do(tracing.With(ctx, tracer))
+		tracer.Shutdown()
 		stopNotifying()
 	}
 	if closing := r.ledger.Close(); err == nil {
@@ -197,6 +200,7 @@ func (r *filingRun) placeBatch(ctx context.Context) error {
 	if err := r.importFile(ctx); err != nil {
 		return err
 	}
+	ctx = tracing.From(ctx).InBatch(ctx, r.batch.ID)
 	if err := r.applyCorrections(ctx); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/tracing"
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
@@ -71,14 +72,19 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 				return usage("--max-upload must be at least 1 MiB")
 			}
 			s.placing = c.Flags().Changed("place")
-			log := slog.New(slog.NewTextHandler(a.err, nil))
+			log, err := a.logger(slog.LevelInfo)
+			if err != nil {
+				return err
+			}
 			config.LimitMemory(log)
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
 			if s.public != nil && !s.proxies.Any() {
 				log.Warn("all clients behind the proxy share one address, so wrong passwords slow down " +
 					"every sign-in; set --trust-proxy")
 			}
-			return a.servePages(c.Context(), s, log)
+			tracer := a.startTracer(c.Context(), log)
+			defer tracer.Shutdown()
+			return a.servePages(tracing.With(c.Context(), tracer), s, log)
 		},
 	}
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to listen on")

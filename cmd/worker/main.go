@@ -10,6 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/logs"
 )
 
 // The exit codes, stable by promise.
@@ -22,11 +25,15 @@ const (
 func main() { os.Exit(run()) }
 
 func run() int {
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	format, unreadable := config.LogFormat(os.Getenv, logs.JSON)
+	log := slog.New(logs.NewHandler(os.Stderr, format, slog.LevelInfo))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	handleSignals(cancel, log)
-	err := command(log).ExecuteContext(ctx)
+	err := unreadable
+	if err == nil {
+		err = command(log).ExecuteContext(ctx)
+	}
 	var ill *unhealthyError
 	switch {
 	case err == nil:

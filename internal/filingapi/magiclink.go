@@ -5,6 +5,8 @@ import (
 	"net/http"
 )
 
+const magicLinkPath = "/auth/magic-link"
+
 // MagicLink returns a URL that signs the user into the company's dashboard for
 // seven days. Whoever has it is that user: it is shown to the operator, and
 // written only where the operator asks for it. Source: spec section 5, rule 4.
@@ -15,7 +17,7 @@ func (c *Client) MagicLink(ctx context.Context, userID, companyID string) (strin
 	}{userID, companyID}
 	var answer any
 	var link string
-	o := c.do(ctx, http.MethodPost, "/auth/magic-link", body)
+	o := c.do(ctx, http.MethodPost, magicLinkPath, body)
 	err := c.decodeInto("make a magic link for", companyID, o, &answer, func() bool {
 		link = findLink(answer, magicLinkNames)
 		return link != ""

@@ -17,6 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 	"github.com/bulkfiling/bulkfiling/internal/text"
+	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // Service is what the placer needs of the filing service.
@@ -44,12 +45,15 @@ type placer struct {
 	throttle Throttle
 	now      func() time.Time
 	log      *slog.Logger
+	tracer   *tracing.Tracer // nil for none
 }
 
 // place sends the row's order once, unless the ledger or a look-up says
 // otherwise. The only errors are the ledger's: everything that the filing service
 // does is an answer.
 func (p *placer) place(ctx context.Context, row ledger.Row, again string) error {
+	ctx, end := p.traceRow(ctx, &row)
+	defer end()
 	userID, company, err := p.resolver.resolve(ctx, &row)
 	if m := (*mismatchError)(nil); errors.As(err, &m) {
 		return p.holdBack(ctx, row, m)
@@ -209,6 +213,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	if p.throttle.Wait(ctx) != nil || !p.state.mayOrder(p.now()) {
 		return begun, nil
 	}
+	began := time.Now()
 	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)
 	if err != nil || begun.Try == 0 {
 		if begun.Halted.Reason != filing.NoHalt {
@@ -222,7 +227,9 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	// answer is there: an answer that is not recorded yet is not in flight any more,
 	// and a crash in between is swept like any other.
 	answer := filing.Answer{Kind: filing.NoAnswer, Message: "sending was interrupted"}
+	ctx, span := p.tracer.StartAttempt(ctx, intent.Row, begun.Try, began)
 	defer func() {
+		span.Answered(string(answer.Kind), answer.Kind == filing.Accepted || answer.Kind == filing.HasItem)
 		switch answer.Kind {
 		case filing.KeyRefused, filing.NoFunds, filing.Busy:
 			// It halts the fleet: the slot's next order must find the halt recorded.
@@ -230,6 +237,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 			release()
 		}
 		err = errors.Join(err, settle(begun.Try, answer))
+		span.End()
 	}()
 	if !p.ledger.Fleet().MaySend() {
 		answer = filing.Answer{
@@ -291,6 +299,7 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
+			p.tracer.SetResult(row.ID, string(result), out.Try)
 			p.logAnswer(out.Answer, append(about, "result", result))
 			return true, nil
 		}
@@ -441,7 +450,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 		}
 		return false, &duplicateItemError{t.Claim.Product, note}
 	}
-	if err := p.ledger.Defer(ctx, deferral); err != nil && !errors.Is(err, ledger.ErrTransition) {
+	if err := p.deferRow(ctx, deferral); err != nil {
 		return true, err
 	}
 	return true, nil
@@ -506,7 +515,7 @@ func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err erro
 	if failed.next == filing.Ready {
 		deferral.Due = p.now().Add(failed.after)
 	}
-	if err := p.ledger.Defer(ctx, deferral); err != nil && !errors.Is(err, ledger.ErrTransition) {
+	if err := p.deferRow(ctx, deferral); err != nil {
 		return err
 	}
 	return nil

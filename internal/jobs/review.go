@@ -393,6 +393,7 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatchError)
 		faults = append(faults, faultAt(b, d, d.Column))
 	}
 	p.log.Warn("row held back", "batch", row.Batch, "row", row.Number, "company", m.record.ID, "reason", m.Error())
+	p.tracer.SetResult(row.ID, string(filing.Invalid), row.Tries)
 	return p.ledger.KeepReview(ctx, b.ID,
 		[]ledger.Reviewed{{Row: row.ID, Result: filing.Invalid, Message: m.Error(), Faults: faults}})
 }

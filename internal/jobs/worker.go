@@ -15,6 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // Config sets a worker up.
@@ -113,6 +114,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		slots:    make(chan struct{}, c.Concurrency),
 		throttle: c.Throttle,
 		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.state, c.Now),
+		tracer:   tracing.From(ctx),
 	}
 	if err := w.sweep(w.ctx); err != nil {
 		w.cancel()
@@ -281,6 +283,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Kind:    filing.NoAnswer,
 			Message: "the process that sent it ended, or lost its connection, before it recorded the answer",
 		}
+		var result filing.Result
 		out := ledger.Outcome{
 			Row:        row.ID,
 			Try:        row.Tries,
@@ -291,6 +294,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Due:        row.Due,
 			Exhausted:  row.Attempts >= maxAttempts,
 			Explain: func(s filing.RowState) string {
+				result = s.Next()
 				if row.Creating {
 					return uncertainCreation(a)
 				}
@@ -300,6 +304,10 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		err := l.RecordOutcome(ctx, out)
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("sweep row %d of batch %s: %w", row.Number, row.Batch, err)
+		}
+		if t := tracing.From(ctx); t != nil && err == nil {
+			t.Swept(tracedRow(&row.Row), row.UpdatedAt, row.Tries, string(a.Kind), string(result))
+			traceBatch(t, l, row.Batch)
 		}
 		log.Warn("row swept", "batch", row.Batch, "row", row.Number, "id", row.ID)
 	}
