@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
 // ordering are the commands on a way to an order; the script policy.txtar has one
@@ -132,7 +133,10 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	for _, b := range batches {
 		if b.Approval.State == ledger.ApprovalWanted {
-			ts.Check(l.Approvals().Approve(ctx, b.ID, b.Approval.Hash, "vera"))
+			p, err := pricing.Propose(ctx, l, func(context.Context) (pricing.Quoter, error) { return nil, nil }, b.ID)
+			ts.Check(err)
+			_, err = p.Approve(ctx, l, "vera")
+			ts.Check(err)
 		}
 		c, err := l.Approvals().CostIncrease(ctx, b.ID)
 		ts.Check(err)

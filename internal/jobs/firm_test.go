@@ -107,6 +107,15 @@ func (f *firm) must(err error) {
 	}
 }
 
+// approve approves a batch as it is now, at its stored quotes.
+func (f *firm) approve(l *ledger.Ledger, batch, by string) {
+	f.Helper()
+	p, err := pricing.Propose(f.Context(), l, func(context.Context) (pricing.Quoter, error) { return nil, nil }, batch)
+	f.must(err)
+	_, err = p.Approve(f.Context(), l, by)
+	f.must(err)
+}
+
 func (f *firm) openLedger() *ledger.Ledger {
 	f.Helper()
 	l, err := ledger.Open(f.Context(), ledger.Config{

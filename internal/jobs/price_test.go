@@ -162,8 +162,10 @@ func TestARowThatWaitsForApprovalIsLogged(t *testing.T) {
 	f.add(l, "a", report(0))
 	row := f.rows(l, "a")[0]
 	f.must(l.KeepQuotes(t.Context(), []ledger.RowQuote{{Row: row.ID, Cost: money.Cost{Amount: feeLLC}}}))
-	f.must(l.Approvals().Request(t.Context(), "a", "plan"))
-	f.must(l.Approvals().Approve(t.Context(), "a", "plan", "ana"))
+	plan, _, err := pricing.ApprovalHash(t.Context(), l, "a")
+	f.must(err)
+	f.must(l.Approvals().Request(t.Context(), "a", plan))
+	f.approve(l, "a", "ana")
 	said := &logged{}
 	w := f.start(l, f.openQueue(), said.to())
 	f.await(w, "a", patient)

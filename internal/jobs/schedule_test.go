@@ -507,7 +507,7 @@ func TestRunKilledAfterTheOpening(t *testing.T) {
 		h.set("2027-01-15 06:00 UTC")
 		f.must(f.seasons(first, &h).RunDue(f.Context()))
 		fired := f.firings(l, "de")[0]
-		f.must(l.Approvals().Approve(f.Context(), fired.Batch, f.planOf(fired).Approval, "Ana"))
+		f.approve(l, fired.Batch, "Ana")
 		fired.State = ledger.RunBegun
 		f.must(first.Schedules().EndRun(f.Context(), fired))
 		f.must(first.Close())
@@ -636,7 +636,7 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 				err = p.Matches(hash)
 			}
 			if err == nil {
-				err = l.Approvals().Approve(f.Context(), b.ID, hash, "Ana")
+				_, err = p.Approve(f.Context(), l, "Ana")
 			}
 			return p, err
 		}

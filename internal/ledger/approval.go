@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/balance"
@@ -245,22 +246,18 @@ func (db *database) hold(ctx context.Context, tx *sql.Tx, batch string) error {
 	return db.askApproval(ctx, tx, batch, a.Hash, people)
 }
 
-// Approve lets a batch go, as GiveApproval does. It returns ErrAnotherApprover
-// where another person has to approve it, too.
-func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {
-	complete, err := l.GiveApproval(ctx, batch, plan, by)
-	if err == nil && !complete {
-		err = ErrAnotherApprover
-	}
-	return err
-}
+// PlanHash hashes the ready rows of a batch, in the order of the input.
+type PlanHash func(ready iter.Seq2[Row, error]) (string, error)
 
 // GiveApproval approves a batch and lets it go, or reports false where a second of
-// two people has to approve it, too. The plan must be the one that is wanted. Where
-// the policy wants a second person, now or when the batch was submitted, by must be
-// one, and it costs no more than by may approve. It returns ErrNotFound,
+// two people has to approve it, too. The plan must be the one that is wanted, and
+// that of the rows as they are when the approval is recorded: what was retried,
+// reviewed, corrected or quoted since it was looked at, nobody has seen. Where the
+// policy wants a second person, now or when the batch was submitted, by must be one,
+// and it costs no more than by may approve. It returns ErrNotFound,
 // ErrNoApprovalWanted, ErrNotOpen, ErrChanged, and a *SecondError.
-func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string) (complete bool, err error) {
+func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, hash PlanHash) (complete bool,
+	err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
 		var wanted string
@@ -276,6 +273,12 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string) (co
 		case !open:
 			return ErrNotOpen
 		case plan != wanted:
+			return ErrChanged
+		}
+		switch now, err := hash(readyRows(ctx, tx, batch)); {
+		case err != nil:
+			return err
+		case now != plan:
 			return ErrChanged
 		}
 		if complete, err = l.signApproval(ctx, tx, batch, plan, by); err != nil {
@@ -313,6 +316,29 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string) (co
 		return false, fmt.Errorf("approve batch %s: %w", batch, err)
 	}
 	return complete, nil
+}
+
+// readyRows streams the ready rows of a batch in the order of the input, without
+// their items.
+func readyRows(ctx context.Context, q querier, batch string) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		found, err := q.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows r
+			WHERE r.batch = $1 AND r.result = 'ready' ORDER BY r.number, r.id`, batch)
+		if err != nil {
+			yield(Row{}, fmt.Errorf("read the ready rows of batch %s: %w", batch, err))
+			return
+		}
+		defer found.Close()
+		for found.Next() {
+			r, err := scanRow(found.Scan)
+			if !yield(r, wrap("read a ready row of batch "+batch, err)) || err != nil {
+				return
+			}
+		}
+		if err := found.Err(); err != nil {
+			yield(Row{}, fmt.Errorf("read the ready rows of batch %s: %w", batch, err))
+		}
+	}
 }
 
 // signApproval approves a plan of a batch for a person, and reports whether that is

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -96,12 +97,27 @@ func (p *Proposal) Matches(hash string) error {
 	return nil
 }
 
+// Approve approves a proposal as it was shown, and lets the batch go. It reports false
+// where another person has to approve it, too. It returns ledger.ErrChanged, too, where
+// the orders are others by now than those of the proposal.
+func (p *Proposal) Approve(ctx context.Context, l *ledger.Ledger, by string) (complete bool, err error) {
+	return l.Approvals().GiveApproval(ctx, p.Batch.ID, p.Hash, by,
+		func(ready iter.Seq2[ledger.Row, error]) (string, error) {
+			hash, _, err := hashOrders(p.Batch.ID, ready)
+			return hash, err
+		})
+}
+
 // ApprovalHash hashes the ready orders of a batch and their costs: an approval
 // counts for these and no others. It also returns their total.
 func ApprovalHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string, total money.Cost, err error) {
+	return hashOrders(batch, l.Rows(ctx, batch))
+}
+
+func hashOrders(batch string, rows iter.Seq2[ledger.Row, error]) (hash string, total money.Cost, err error) {
 	sum := sha256.New()
 	io.WriteString(sum, batch+"\n")
-	for row, err := range l.Rows(ctx, batch) {
+	for row, err := range rows {
 		if err != nil {
 			return "", total, err
 		}

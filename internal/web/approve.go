@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -111,7 +112,11 @@ func (s *Site) approve(v *request) error {
 	}
 	if err == nil {
 		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "order"), p.Total, p.Hash)
-		complete, err = s.Ledger.Approvals().GiveApproval(v.withAudit("approve", b.ID, note), b.ID, p.Hash, v.who())
+		if complete, err = p.Approve(v.withAudit("approve", b.ID, note), s.Ledger, v.who()); errors.Is(err,
+			ledger.ErrChanged) { // by another person, within this request
+			p, err = pricing.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
+			err = cmp.Or(err, ledger.ErrChanged)
+		}
 	}
 	s.summaries.forget(b.ID)
 	switch {

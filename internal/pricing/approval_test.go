@@ -1,0 +1,117 @@
+package pricing_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+)
+
+// report is a row of an annual report that costs $75.00.
+func report(number int, company string, result filing.Result) ledger.Row {
+	return ledger.Row{
+		Number: number,
+		Cells:  []byte(`["x"]`),
+		Result: result,
+		Cost:   money.Cost{Amount: 7500},
+		Request: &filing.Request{
+			Product: filing.AnnualReport,
+			Company: filing.CompanyRef{Ref: company},
+			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+		},
+	}
+}
+
+// An approver reads a proposal while someone else works on the batch. The approval
+// covers what the approver saw; rows that became ready meanwhile were not seen.
+func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
+	for name, change := range map[string]func(context.Context, *ledger.Ledger, []ledger.Row) error{
+		"nothing": nil,
+		"rows are retried": func(ctx context.Context, l *ledger.Ledger, _ []ledger.Row) error {
+			_, err := l.RetryBatch(ctx, "a")
+			return err
+		},
+		"names are accepted": func(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) error {
+			return l.KeepReview(ctx, "a", []ledger.Reviewed{{Row: rows[1].ID, Result: filing.Ready}})
+		},
+		"a row is held back": func(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) error {
+			return l.KeepReview(ctx, "a", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}})
+		},
+		"a request is completed": func(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) error {
+			return l.KeepReview(ctx, "a", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Ready,
+				Request: report(2, "comp_9", filing.Ready).Request}})
+		},
+		"a row costs more": func(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) error {
+			return l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: 7600}}})
+		},
+		"another batch corrects it": func(ctx context.Context, l *ledger.Ledger, _ []ledger.Row) error {
+			_, err := l.CreateBatch(ctx, ledger.Batch{
+				ID:       "fix",
+				File:     "fix.csv",
+				Product:  filing.AnnualReport,
+				Corrects: "a",
+			})
+			return errors.Join(err, l.AddRows(ctx, "fix", []ledger.Row{report(2, "comp_5", filing.Ready)}),
+				l.OpenBatch(ctx, "fix"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledgertest.OnBoth(t, func(t *testing.T, database string) {
+				ctx := t.Context()
+				l, err := ledger.Open(ctx, ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				_, err = l.CreateBatch(ctx, ledger.Batch{ID: "a", File: "a.csv", Product: filing.AnnualReport})
+				if err = errors.Join(err, l.AddRows(ctx, "a", []ledger.Row{report(2, "comp_1", filing.Ready),
+					report(3, "comp_2", filing.Invalid), report(4, "comp_3", filing.Invalid)})); err != nil {
+					t.Fatal(err)
+				}
+				hash, _, err := pricing.ApprovalHash(ctx, l, "a")
+				err = errors.Join(err, l.Approvals().Request(ctx, "a", hash), l.OpenBatch(ctx, "a"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var rows []ledger.Row
+				for r, err := range l.Rows(ctx, "a") {
+					if rows = append(rows, r); err != nil {
+						t.Fatal(err)
+					}
+				}
+				stored := func(context.Context) (pricing.Quoter, error) { return nil, nil }
+				seen, err := pricing.Propose(ctx, l, stored, "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if change == nil {
+					if complete, err := seen.Approve(ctx, l, "cat"); err != nil || !complete {
+						t.Fatal(complete, err)
+					}
+					return
+				}
+				if err := change(ctx, l, rows); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := seen.Approve(ctx, l, "cat"); !errors.Is(err, ledger.ErrChanged) {
+					t.Errorf("the approver saw %d order, and approved others: %v", seen.Counts[filing.Ready], err)
+				}
+				if all, err := l.Sendable(ctx, "a", 100); err != nil || len(all) != 0 {
+					t.Errorf("%d rows are sent without an approval, %v", len(all), err)
+				}
+				now, err := pricing.Propose(ctx, l, stored, "a")
+				if !errors.Is(err, ledger.ErrChanged) {
+					t.Errorf("the new proposal: %v", err)
+				}
+				if complete, err := now.Approve(ctx, l, "cat"); err != nil || !complete {
+					t.Error(complete, err)
+				}
+			})
+		})
+	}
+}
