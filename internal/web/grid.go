@@ -64,6 +64,7 @@ type gridRow struct {
 	Row         int           `json:"row"`
 	Result      filing.Result `json:"result"`
 	Message     string        `json:"message,omitempty"`
+	Company     string        `json:"company"` // as the sheet names it to the filing service
 	Name        string        `json:"name"`
 	ServiceName string        `json:"serviceName"`
 	NameDiffers bool          `json:"nameDiffers"`
@@ -322,6 +323,7 @@ func gridRowOf(d *importer.Draft, columns []importer.DraftColumn, r *importer.Dr
 		Row:         r.Number,
 		Result:      r.Result,
 		Message:     r.Message,
+		Company:     filing.HideSSNs(r.Ref),
 		Name:        filing.HideSSNs(r.Name),
 		ServiceName: r.ServiceName,
 		NameDiffers: r.NameDiffers,

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -73,6 +74,10 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, label string, er
 			}
 			fix = g.Fixes[b.Fix]
 		}
+		if g.Kind == "name" {
+			cells = e.confirmedCells(g, b.Names)
+			return cells, e.bulkLabel(g.gridGroup, fix, len(cells)), nil
+		}
 		chosen := rowSet(b.Rows)
 		for _, c := range g.cells {
 			if chosen != nil && !chosen[c.row] {
@@ -90,6 +95,49 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, label string, er
 		return cells, e.bulkLabel(g.gridGroup, fix, len(cells)), nil
 	}
 	return nil, "", errNoGroup
+}
+
+// confirmedCells are the cells that confirm names that were reviewed. A row that
+// has another company or another name by now is a conflict: it names a company
+// that the person has not seen.
+func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cells []gridCell) {
+	shown := make(map[int]shownName, len(reviewed))
+	for _, n := range reviewed {
+		shown[n.Row] = n
+	}
+	for _, c := range g.cells {
+		was, chosen := shown[c.row]
+		if !chosen || len(c.suggest) == 0 {
+			continue
+		}
+		r := e.draft.Find(c.row)
+		now := gridRowOf(e.draft, e.columns, r)
+		if (shownName{now.Row, now.Company, now.Name, now.ServiceName}) == was && c.suggest[0] == was.ServiceName {
+			cells = append(cells, gridCell{Row: c.row, Column: c.column, Header: c.header, Text: c.suggest[0]})
+			continue
+		}
+		e.conflicts = append(e.conflicts, gridConflict{
+			Row:    c.row,
+			Column: c.column,
+			Yours:  was.ServiceName,
+			Theirs: now.ServiceName,
+			By:     e.rowChangedBy(c.row),
+			Review: true,
+		})
+	}
+	return cells
+}
+
+// rowChangedBy is who last changed a cell of a row of the present sheet.
+func (e *gridEditor) rowChangedBy(row int) string {
+	for _, c := range slices.Backward(e.kept.Changes) {
+		if !c.Undone && slices.ContainsFunc(c.Cells, func(cell changedCell) bool {
+			return cell.Row == row && cell.Sheet == e.draft.Sheet()
+		}) {
+			return c.By
+		}
+	}
+	return "someone else"
 }
 
 func (e *gridEditor) bulkLabel(g gridGroup, fix gridFix, n int) string {

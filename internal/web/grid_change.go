@@ -120,6 +120,16 @@ type gridBulk struct {
 	Replace string `json:"replace"`
 	Whole   bool   `json:"whole"`
 	Case    bool   `json:"case"`
+
+	Names []shownName `json:"names"` // to confirm, instead of rows
+}
+
+// shownName is a name that differs at the filing service, as a person reviewed it.
+type shownName struct {
+	Row         int    `json:"row"`
+	Company     string `json:"company"`
+	Name        string `json:"name"`
+	ServiceName string `json:"serviceName"`
 }
 
 // gridConflict is a cell that someone else has changed meanwhile.
@@ -131,6 +141,7 @@ type gridConflict struct {
 	Theirs string `json:"theirs"`
 	By     string `json:"by"`
 	Hidden bool   `json:"hidden,omitempty"` // a text is not whole: it may hold a Social Security number
+	Review bool   `json:"review,omitempty"` // of a name that is not confirmed: the row is not the one reviewed
 }
 
 type gridAnswer struct {

@@ -495,13 +495,15 @@ func TestGridNames(t *testing.T) {
 	}
 	// The dialog confirms the rows that it lists, and no row that joined the group since.
 	var preview gridPreview
-	one := fmt.Sprintf(`{"preview":true,"bulk":{"op":"group","group":%q,"fix":0,"rows":[3]}}`, g.Key)
+	one := fmt.Sprintf(`{"preview":true,"bulk":{"op":"group","group":%q,"fix":0,"names":%s}}`, g.Key,
+		reviewedNames(t, page.Rows[1:]))
 	if status := v.json(path+"/grid/changes", one, &preview); status != http.StatusOK || preview.Cells != 1 ||
 		preview.Sample[0].Row != 3 {
 		t.Errorf("%d %+v", status, preview)
 	}
 	asked := s.service.Books().Requests["GET /companies/{id}"]
-	done := v.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0},"shown":[2]}`, g.Key))
+	done := v.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0,"names":%s},"shown":[2]}`,
+		g.Key, reviewedNames(t, page.Rows)))
 	if done.Changed != 2 || done.Counts.Errors != 0 || done.Rows[0].NameDiffers || done.Label != "2 names confirmed" {
 		t.Errorf("%+v", done)
 	}
@@ -513,6 +515,78 @@ func TestGridNames(t *testing.T) {
 	v.wants(body, "2 cells corrected")
 	if again := s.service.Books().Requests["GET /companies/{id}"]; again != asked {
 		t.Errorf("the companies were asked for again: %v", s.service.Books().Requests)
+	}
+}
+
+// reviewedNames are the names of rows as the page sends those that a person reviewed.
+func reviewedNames(t *testing.T, rows []gridRow) string {
+	t.Helper()
+	names := make([]shownName, len(rows))
+	for i, r := range rows {
+		names[i] = shownName{r.Row, r.Company, r.Name, r.ServiceName}
+	}
+	body, err := json.Marshal(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// Names are confirmed as they were reviewed. A row that names another company by
+// then is a conflict, even where the group still has it.
+func TestGridConfirmsNamesThatWereShown(t *testing.T) {
+	const ids, renamed, elsewhere = 0, 1, 2
+	for name, c := range map[string]struct {
+		column int
+		text   string
+	}{
+		"another company":                 {ids, "comp_3"},
+		"another company of the one name": {ids, "comp_4"},
+		"another name in the sheet":       {renamed, "Third Name LLC"},
+		"another cell":                    {elsewhere, "b@example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			ana, ben := s.as(ledger.Preparer), s.as(ledger.Preparer)
+			for id, name := range map[string]string{"comp_1": "Lakeshore Holdings LLC",
+				"comp_2": "Still Other Name Inc.",
+				"comp_3": "Zebra Quarry Corp.", "comp_4": "Still Other Name Inc."} {
+				s.service.AddCompany(sandbox.Company{ID: id, LegalName: name, EntityType: "LLC", FormationState: "DE"})
+			}
+			path, _ := ana.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
+				"comp_1,Quite Another Name LLC,a@example.com,DE,2026\ncomp_2,Yonder Brook Inc.,a@example.com,DE,2026\n")
+			ana.settled(path)
+			page := ana.grid(path, "")
+			g := groupOf(t, page.Groups, "Name differs at the filing service")
+			ben.change(path, fmt.Sprintf(`{"id":"%%s","cells":[{"row":3,"column":%d,"text":%q}]}`, c.column, c.text))
+			ben.settled(path)
+			if now := ben.grid(path, "").Rows[1]; !now.NameDiffers {
+				t.Fatalf("row 3 is not in the group: %+v", now)
+			}
+			done := ana.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0,"names":%s},`+
+				`"shown":[2,3]}`, g.Key, reviewedNames(t, page.Rows)))
+			if done.Rows[0].NameDiffers {
+				t.Errorf("row 2 is as it was reviewed, and not confirmed: %+v", done.Rows[0])
+			}
+			if c.column == elsewhere {
+				if done.Rows[1].NameDiffers || len(done.Conflicts) != 0 {
+					t.Errorf("row 3 is not confirmed: %+v, %+v", done.Rows[1], done.Conflicts)
+				}
+				return
+			}
+			if !done.Rows[1].NameDiffers || done.Changed != 1 {
+				t.Errorf("%q was confirmed, which nobody reviewed", done.Rows[1].ServiceName)
+			}
+			if len(done.Conflicts) != 1 || done.Conflicts[0].Row != 3 || !done.Conflicts[0].Review ||
+				done.Conflicts[0].Yours != page.Rows[1].ServiceName {
+				t.Errorf("%+v", done.Conflicts)
+			}
+			all := ana.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":0,"rows":[3]},`+
+				`"shown":[3]}`, g.Key))
+			if !all.Rows[0].NameDiffers {
+				t.Error("a page that says nothing of the names confirms one")
+			}
+		})
 	}
 }
 

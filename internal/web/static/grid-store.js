@@ -289,7 +289,7 @@ class Rows extends EventTarget {
       if (at !== undefined) this.index[at] = row;
       touched.push(row.row);
     }
-    for (const conflict of answer.conflicts ?? []) {
+    for (const conflict of (answer.conflicts ?? []).filter((c) => !c.review)) {
       const key = this.key(conflict.row, conflict.column, conflict.header);
       this.conflicts.set(key, conflict);
       const row = this.index[this.places.get(conflict.row)];

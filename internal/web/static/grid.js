@@ -141,11 +141,11 @@ function Fix(root, small = false) {
     }
   }
 
-  // applyFix corrects a group, or only some of its rows.
-  async function applyFix(group, fix, only = null) {
+  // applyFix corrects a group. Of a group of names it confirms those that were reviewed.
+  async function applyFix(group, fix, names = null) {
     const focused = document.activeElement?.closest("[data-part=groups]");
-    const answer = await rows.bulk({ op: "group", group: group.key, fix, rows: only }).catch(() => null);
-    if (!answer) return;
+    const answer = await rows.bulk({ op: "group", group: group.key, fix, names }).catch(() => null);
+    if (!answer || names && !answer.changed) return; // the conflicts say why
     const item = notice(`${answer.label || `${group.label}: ${plural(answer.changed ?? 0, "cell")} changed`}.`, "ok", answer.change);
     if (focused || document.activeElement === document.body) {
       ($("groups").querySelector("button.fix-button") ?? item.querySelector("button") ?? $("groups")).focus();
@@ -227,7 +227,7 @@ function Fix(root, small = false) {
     const reviewed = make("input", { type: "checkbox" });
     const yes = button(`Confirm all ${plural(list.length, "name")}`, async () => {
       dialog.close();
-      await applyFix(group, 0, list.map((row) => row.row));
+      await applyFix(group, 0, list.map(({ row, company, name, serviceName }) => ({ row, company, name, serviceName })));
     }, { className: "primary", disabled: true });
     reviewed.addEventListener("change", () => { yes.disabled = !reviewed.checked; });
     const scroll = make("div", { className: "scroll fix-names", tabIndex: 0 }, make("table", {}, make("thead", {}, head), body));
@@ -872,6 +872,11 @@ function Fix(root, small = false) {
 
   rows.addEventListener("conflicts", (event) => {
     const [first] = event.detail;
+    if (first.review) {
+      const n = event.detail.length;
+      notice(`${plural(n, "name")} ${n === 1 ? "was" : "were"} not confirmed: ${first.by} changed ${n === 1 ? `row ${first.row}` : "these rows"} after you opened the list. Review ${n === 1 ? "the name" : "the names"} again.`, "warn");
+      return;
+    }
     const item = notice(`${plural(event.detail.length, "cell")} of yours ${event.detail.length === 1 ? "was" : "were"} changed by ${first.by || "someone else"} first.`, "warn");
     const answered = () => { // the notice goes with the last cell that is decided
       if (event.detail.some((c) => rows.conflicts.has(rows.key(c.row, c.column, c.header)))) return;
