@@ -31,6 +31,7 @@ const module = "github.com/bulkfiling/bulkfiling/"
 var imports = map[string][]string{
 	"internal/logs":       {},
 	"internal/cache":      {},
+	"internal/folder":     {},
 	"internal/retry":      {},
 	"internal/secret":     {},
 	"internal/text":       {},
@@ -114,7 +115,7 @@ func TestLayering(t *testing.T) {
 }
 
 // everywhere lists the packages that every package may import. They import none.
-var everywhere = []string{"internal/cache", "internal/retry", "internal/secret", "internal/text"}
+var everywhere = []string{"internal/cache", "internal/folder", "internal/retry", "internal/secret", "internal/text"}
 
 var update = flag.Bool("update", false, "write the generated parts of the documents")
 

@@ -18,6 +18,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/bulkfiling/bulkfiling/internal/folder"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/secret"
 )
@@ -63,16 +64,7 @@ func Write(ctx context.Context, l *ledger.Ledger, file string, passphrase secret
 			return s, fmt.Errorf("name the backup: %w", err)
 		}
 	}
-	return s, syncDir(filepath.Dir(file))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // Windows syncs no folders
-	return d.Close()
+	return s, folder.Sync(filepath.Dir(file))
 }
 
 // program names the version of this program.

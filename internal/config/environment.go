@@ -1,6 +1,6 @@
-// Package config reads the environment variables and opens what they name. Both
-// commands use it, so that a variable means the same to an importer and to a
-// fleet of workers.
+// Package config reads the settings (flags, environment, settings file) and opens
+// what they name. Both commands use it, so that a variable means the same to an
+// importer and to a fleet of workers.
 package config
 
 import (

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/folder"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
@@ -89,7 +90,7 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 	if err := os.Rename(part, filepath.Join(dir, file)); err != nil {
 		return "", fmt.Errorf("save %s: %w", file, err)
 	}
-	return file, syncFolder(filepath.Dir(filepath.Join(dir, file)))
+	return file, folder.Sync(filepath.Dir(filepath.Join(dir, file)))
 }
 
 // download fetches a document into part and returns the ending of its type. A
@@ -230,14 +231,4 @@ func endingOf(res *http.Response) string {
 		}
 	}
 	return ""
-}
-
-// syncFolder makes a rename within the folder durable.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/folder"
 )
 
 // A backup is read into a ledger of its own beside the one that it is to replace: a
@@ -457,7 +458,7 @@ func (c *Copy) publishFile(ctx context.Context) (kept string, err error) {
 	if err := os.Rename(c.file(), path); err != nil {
 		return "", fmt.Errorf("put the copy in the place of the ledger: %w", err)
 	}
-	return kept, syncDir(c.at.Dir)
+	return kept, folder.Sync(c.at.Dir)
 }
 
 // keepFiles copies the files of a ledger to a new folder. Its log is written into the
@@ -477,7 +478,7 @@ func keepFiles(ctx context.Context, dir, kept string) error {
 			return err
 		}
 	}
-	return syncDir(kept)
+	return folder.Sync(kept)
 }
 
 // copyFile copies a file, for its owner alone, and syncs it.
@@ -501,16 +502,6 @@ func syncFile(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// syncDir makes renames in a folder last, where the system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // Windows syncs no folders
-	return d.Close()
 }
 
 // mergeKeys adds the keys that came with the copy behind those of the key file.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/bulkfiling/bulkfiling/internal/folder"
 )
 
 // atomicFile is a file that appears under its name only when it is complete: it
@@ -51,12 +53,8 @@ func (f *atomicFile) commit() error {
 		os.Remove(f.Name())
 		return err
 	}
-	// The rename itself is durable once the folder is. Not every system can
-	// sync a folder, and the file is whole anyway.
-	if folder, err := os.Open(filepath.Dir(f.target)); err == nil {
-		folder.Sync()
-		folder.Close()
-	}
+	// The rename itself is durable once the folder is. The file is whole anyway.
+	_ = folder.Sync(filepath.Dir(f.target))
 	return nil
 }
 

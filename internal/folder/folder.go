@@ -1,0 +1,28 @@
+// Package folder makes changes within a folder durable.
+package folder
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// Sync makes the renames within a folder durable, where the system can: Windows
+// syncs no folders, and neither do some network file systems.
+func Sync(path string) error { return syncOn(runtime.GOOS, path) }
+
+func syncOn(system, path string) error {
+	if system == "windows" {
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
