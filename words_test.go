@@ -81,7 +81,7 @@ var replacements = []replacement{
 	{pattern: `(the|a) service('s)?`, say: "the filing service"},
 
 	// Idiom.
-	{pattern: `who ?ever|whomever`, say: "anyone who; the person who"},
+	{pattern: `whoever|who ever|whomever`, say: "anyone who; the person who"},
 	{pattern: `whatever`, say: "everything that; all"},
 	{pattern: `nobody`, say: "no one"},
 	{pattern: `somebody`, say: "someone"},
