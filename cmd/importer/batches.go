@@ -204,7 +204,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		return err
 	}
 	for _, hold := range facts.Holds() {
-		fmt.Fprintf(table, "not sent\t%s%s\n", legible(hold.Text), advice(hold, b.ID))
+		fmt.Fprintf(table, "not sent\t%s%s\n", legible(hold.Text), advice(hold, b.ID, facts.Balance))
 	}
 	disagrees, err := a.disagreement(ctx, l, facts.Halted)
 	if err != nil {
@@ -257,8 +257,9 @@ func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.
 }
 
 // advice is what to do about a hold of a batch, after its text; "" where it ends
-// automatically, at a time that is not known.
-func advice(h jobs.Hold, batch string) string {
+// automatically, at a time that is not known. A deposit is advised only where deposits
+// are recorded: a first one would make the recorded balance the limit.
+func advice(h jobs.Hold, batch string, book ledger.Balance) string {
 	todo := map[jobs.HoldReason]string{
 		jobs.HeldForFunds:   "After a top-up: importer deposit AMOUNT, or run again.",
 		jobs.HeldForBalance: "After a top-up: importer deposit AMOUNT.",
@@ -268,6 +269,9 @@ func advice(h jobs.Hold, batch string) string {
 		jobs.HeldForCost:    "To approve it: importer approve " + batch + ".",
 		jobs.HeldForWorker:  "Start a worker, or run the file again.",
 	}[h.Reason]
+	if h.Reason == jobs.HeldForFunds && !book.Declared {
+		todo = "Add funds at the filing service, then run: importer resume " + batch + "."
+	}
 	if h.Reason == jobs.HeldForRate && !h.Until.IsZero() {
 		todo = "Sending starts again at " + h.Until.Local().Format("15:04:05") + "."
 	}

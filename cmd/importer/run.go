@@ -617,7 +617,7 @@ func (r *filingRun) explainOutcome(ending jobs.Outcome) {
 			r.paint.yellow(ending.Redis.Error()), r.waitHint)
 	case jobs.LedgerHalted:
 		hold := jobs.FleetHold(ending.Halted)
-		r.say("%s. %s%s", r.paint.red("Nothing more was sent"), hold.Text, advice(hold, r.batch.ID))
+		r.say("%s. %s%s", r.paint.red("Nothing more was sent"), hold.Text, advice(hold, r.batch.ID, ledger.Balance{}))
 	case jobs.Paused:
 		r.say("The batch is paused. To resume it: importer resume %s", r.batch.ID)
 	case jobs.NotApproved:

@@ -125,7 +125,7 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 // page of another mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
-	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Dearer))
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Dearer, p.OutOfFunds))
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -145,6 +145,9 @@ type panel struct {
 	Later    int                 // rows that could not be sent and are tried again
 	Due      time.Time           // when the first of them is
 	Done     bool                // every row is answered
+	// OutOfFunds says that the rows wait for the filing service's own balance: someone
+	// adds funds there, then resumes the batch.
+	OutOfFunds bool
 }
 
 type filingStatus struct {
@@ -221,6 +224,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	}
 	for _, h := range st.Holds {
 		p.Holds = append(p.Holds, adviseHold(h, facts))
+		p.OutOfFunds = p.OutOfFunds || (h.Reason == jobs.HeldForFunds && !facts.Balance.Declared)
 	}
 	return p, nil
 }
@@ -234,6 +238,10 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 	case jobs.HeldForApproval:
 		shown.Do = "No order is placed before an approver approves it."
 	case jobs.HeldForFunds:
+		if !facts.Balance.Declared {
+			shown.Do = addFunds
+			break
+		}
 		shown.Do, shown.Path, shown.Name = topUp, "/balance", "Record a deposit"
 		if text := report.DisagreeText(facts.Halted, facts.Balance); text != "" {
 			shown.Do = text + ". Check the balance at the filing service, then record the difference. " + topUp
@@ -263,7 +271,10 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 	return shown
 }
 
-// topUp is what to do about funds.
+// addFunds and topUp say what to do about funds, without and with a recorded deposit.
+// A first deposit would make the recorded balance the limit.
+const addFunds = "No row is lost. Add funds at the filing service, then resume the batch."
+
 const topUp = "No row is lost. Top up at the filing service, then record the deposit: sending starts again right away."
 
 // Pace is how fast rows are placed; "" where that is not known, or none is.

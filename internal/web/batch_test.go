@@ -12,6 +12,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -104,17 +105,25 @@ func (s *testSite) orders(batch string) []string {
 // said on its page with what to do.
 func TestBatchHolds(t *testing.T) {
 	for _, c := range []struct {
-		status int
-		says   []string
+		status  int
+		deposit money.Cents
+		says    []string
 	}{
-		{402, []string{"prepaid balance is too low", "Top up at the filing service", "/balance"}},
-		{401, []string{"key refused", "refuses the API key", "An operator must correct the API key"}},
+		{402, 0, []string{
+			"prepaid balance is too low", "No row is lost. Add funds at the filing service, then resume the batch.",
+			`/resume"><input`, "Resume batch",
+		}},
+		{402, 1000_00, []string{"prepaid balance is too low", "Top up at the filing service", "Correct the balance"}},
+		{401, 0, []string{"key refused", "refuses the API key", "An operator must correct the API key"}},
 	} {
 		s := newSite(t)
 		v := s.as(ledger.Preparer)
 		path, body := v.sheet("clients.csv", someClients)
 		batch := v.submit(path, body)
 		s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: c.status})
+		if c.deposit > 0 {
+			s.must(s.Ledger.RecordDeposit(t.Context(), c.deposit, ""))
+		}
 		s.place()
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(
 			deadline); time.Sleep(20 * time.Millisecond) {
@@ -124,6 +133,9 @@ func TestBatchHolds(t *testing.T) {
 		}
 		_, body = v.get("/batches/" + batch)
 		v.wants(body, c.says...)
+		if deposits := strings.Contains(body, "record the deposit"); c.status == 402 && deposits != (c.deposit > 0) {
+			t.Errorf("with %s deposited, a deposit is advised: %t", c.deposit, deposits)
+		}
 	}
 }
 
