@@ -28,7 +28,9 @@ func TestGuideShowsTheDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	differs := regexp.MustCompile(`(?m)^ +\d+  (placed|ready)|^\$[\d,.]+ spent|\d+ orders? refused|batch [0-9a-f]{16}`)
-	mask := func(s string) []string { return strings.Split(strings.TrimSpace(differs.ReplaceAllString(s, "N")), "\n") }
+	mask := func(s string) []string {
+		return strings.Split(strings.TrimSpace(differs.ReplaceAllString(s, "N")), "\n")
+	}
 	got, wanted := mask(out.String()), mask(want)
 	for i := range max(len(got), len(wanted)) {
 		if i >= len(got) || i >= len(wanted) {
