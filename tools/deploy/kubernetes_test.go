@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -27,6 +29,13 @@ var kinds = map[string]func() any{
 	"v1 Service":                         func() any { return new(corev1.Service) },
 	"apps/v1 Deployment":                 func() any { return new(appsv1.Deployment) },
 	"policy/v1 PodDisruptionBudget":      func() any { return new(policyv1.PodDisruptionBudget) },
+	"v1 Pod":                             func() any { return new(corev1.Pod) },
+	"networking.k8s.io/v1 Ingress":       func() any { return new(networkingv1.Ingress) },
+	"autoscaling/v2 HorizontalPodAutoscaler": func() any {
+		return new(autoscalingv2.HorizontalPodAutoscaler)
+	},
+	"monitoring.coreos.com/v1 PodMonitor":     func() any { return new(monitoringv1.PodMonitor) },
+	"monitoring.coreos.com/v1 PrometheusRule": func() any { return new(monitoringv1.PrometheusRule) },
 }
 
 // decode reads a manifest into the type of the API, and refuses any field that
@@ -65,6 +74,7 @@ func built(t *testing.T) []any {
 		if err != nil {
 			t.Fatalf("%s: %v", resource.CurId(), err)
 		}
+		checkPublishedSchema(t, manifest)
 		objects = append(objects, object)
 	}
 	return objects
@@ -140,8 +150,8 @@ func checkPod(t *testing.T, name string, pod corev1.PodTemplateSpec) {
 			t.Errorf("%s: no probe whether it is %s", name, what)
 		}
 	}
-	if s := pod.Spec.SecurityContext; s == nil || !*s.RunAsNonRoot || *s.RunAsUser != 65532 {
-		t.Errorf("%s does not run as user 65532", name)
+	if s := pod.Spec.SecurityContext; s == nil || !*s.RunAsNonRoot || *s.RunAsUser == 0 {
+		t.Errorf("%s runs as root", name)
 	}
 	mounted := make(map[string]bool)
 	for _, v := range pod.Spec.Volumes {
