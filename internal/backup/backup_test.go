@@ -68,7 +68,7 @@ func restore(t *testing.T, file, passphrase string, at ledger.Location, withoutK
 		return Restored{}, err
 	}
 	defer a.Close()
-	return Restore(t.Context(), a, at, withoutKeys)
+	return Restore(t.Context(), a, at, withoutKeys, ledger.Restore{By: "ana", File: "a.backup"})
 }
 
 // unsealed opens the number in a restored ledger.

@@ -296,15 +296,17 @@ func verify(ctx context.Context, file string, passphrase secret.Value, keys stri
 // Restored is what a restore has done.
 type Restored struct {
 	Summary
-	Kept      string   // where the ledger is that was there; "" where there was none
-	Uncertain int      // rows whose answer was awaited
-	Schedules []string // that were paused
+	Kept       string   // where the ledger is that was there; "" where there was none
+	Uncertain  int      // rows whose answer was awaited
+	Schedules  []string // that were paused
+	Generation string   // that begins with it
 }
 
 // Restore puts the ledger of a backup in the place of another one, in which nothing
-// is sent. Until it is proven nothing of the other one is changed. Values that no key
+// is sent; by says who restores which file. Until it is proven nothing of the other one is changed. Values that no key
 // opens are lost: it returns ErrKeys unless withoutKeys accepts that.
-func Restore(ctx context.Context, a *Archive, at ledger.Location, withoutKeys bool) (r Restored, err error) {
+func Restore(ctx context.Context, a *Archive, at ledger.Location, withoutKeys bool,
+	by ledger.Restore) (r Restored, err error) {
 	if err := ledger.CheckUnused(ctx, at); err != nil {
 		return r, err
 	}
@@ -336,7 +338,8 @@ func Restore(ctx context.Context, a *Archive, at ledger.Location, withoutKeys bo
 				return err
 			}
 		}
-		r.Uncertain, r.Schedules, err = l.HaltRestored(ctx, &a.Header.Snapshot)
+		err = l.HaltRestored(ctx, &a.Header.Snapshot, &by)
+		r.Uncertain, r.Schedules, r.Generation = by.Uncertain, by.Schedules, by.Generation
 		return err
 	}()
 	if err = errors.Join(err, l.Close()); err != nil {

@@ -31,6 +31,7 @@ const (
 	AskedToWait StopReason = "asked to wait" // for longer than WaitLimits.Silence
 	Paused      StopReason = "paused"        // by a person
 	NotApproved StopReason = "not approved"  // nothing is sent before an approval
+	Unchecked   StopReason = "not checked"   // rows wait for the check after a restore
 	CostsMore   StopReason = "costs more"    // what is left costs more than was approved
 	Interrupted StopReason = "interrupted"
 
@@ -83,7 +84,7 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (Outco
 		return Outcome{}, err
 	case left.Placing > 0:
 		return Outcome{}, nil // answers are out: they may change anything
-	case end.Reason == LedgerHalted && left.Sendable+left.Later+left.Funds+left.Keys > 0:
+	case end.Reason == LedgerHalted && left.Sendable+left.Later+left.Funds+left.Keys+left.Checks > 0:
 		return end, nil
 	case end.Reason != "" && left.Sendable+left.Later > 0:
 		return end, nil // rows that wait for these are held as they are
@@ -125,6 +126,8 @@ func (w *Worker) restOutcome(ctx context.Context, batch string, left ledger.Unfi
 		return Outcome{}, nil
 	case left.Funds > 0:
 		return Outcome{Reason: OutOfFunds, Short: left.Funds, Behind: left.Keys}, nil
+	case left.Checks > 0:
+		return Outcome{Reason: Unchecked, Behind: left.Keys}, nil
 	case left.Dearer > 0:
 		return Outcome{Reason: CostsMore, Behind: left.Keys}, nil
 	case left.Keys > 0:

@@ -48,6 +48,9 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 			if err := g.writeAll(); err != nil {
 				return err
 			}
+			if err := l.markChecked(ctx, tx, c, g.rowsOf(filing.Uncertain)...); err != nil {
+				return err
+			}
 			return l.ration(ctx, tx, c) // less is available for others
 		})
 		if err != nil {
@@ -55,6 +58,16 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 		}
 	}
 	return all, nil
+}
+
+// rowsOf returns the rows that the group brings to a state.
+func (g *groupWriter) rowsOf(result filing.Result) (ids []int64) {
+	for _, s := range g.changed {
+		if s.result == result {
+			ids = append(ids, s.id)
+		}
+	}
+	return ids
 }
 
 func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, error) {

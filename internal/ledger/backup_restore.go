@@ -358,35 +358,35 @@ func (c *Copy) setSequences(ctx context.Context) error {
 }
 
 // HaltRestored makes a copy safe before it is published. It begins a new generation
-// in which nothing is sent, rows whose answer was awaited become uncertain, and
-// schedules are paused. It returns how many rows became uncertain, and which schedules
-// were paused.
-func (l *Ledger) HaltRestored(ctx context.Context, s *Snapshot) (rows int, paused []string, err error) {
+// in which nothing is sent, rows whose answer was awaited become uncertain, every other
+// row is held until it is checked, and schedules are paused. It notes in r what it did.
+func (l *Ledger) HaltRestored(ctx context.Context, s *Snapshot, r *Restore) error {
 	note := fmt.Sprintf("it was restored from a backup of %s", s.At.UTC().Format("2006-01-02 15:04 MST"))
+	r.BackupAt = s.At
 	if err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		c.haltRestored(note)
-		l.generation = strings.ToLower(rand.Text()[:12])
+		r.Generation = strings.ToLower(rand.Text()[:12])
+		l.generation = r.Generation
 		if _, err := tx.ExecContext(ctx, `UPDATE control SET generation = $1, restored_lineage = $2, backup_at = $3,
 				restored_rows = (SELECT COALESCE(MAX(id), 0) FROM rows)`,
 			l.generation, s.Lineage, toMillis(s.At)); err != nil {
 			return err
 		}
 		found, err := tx.QueryContext(ctx, `SELECT name FROM seasons WHERE paused = 0 ORDER BY name`)
-		if paused, err = collect(found, err, func(scan func(...any) error) (name string, err error) {
-			err = scan(&name)
-			return name, err
-		}); err != nil {
+		if r.Schedules, err = collect(found, err, scanOne[string]); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE seasons SET paused = 1`)
-		return err
+		if _, err = tx.ExecContext(ctx, `UPDATE seasons SET paused = 1`); err != nil {
+			return err
+		}
+		return r.record(ctx, tx, c.now)
 	}); err != nil {
-		return 0, nil, fmt.Errorf("halt the restored ledger: %w", err)
+		return fmt.Errorf("halt the restored ledger: %w", err)
 	}
 	var placing []Row
 	for row, err := range l.rows(ctx, `r.result = 'placing' ORDER BY r.id`) {
 		if err != nil {
-			return 0, nil, err
+			return err
 		}
 		placing = append(placing, row)
 	}
@@ -404,10 +404,11 @@ func (l *Ledger) HaltRestored(ctx context.Context, s *Snapshot) (rows int, pause
 				"(importer resolve, or Uncertain on the page); it is not sent again automatically",
 		})
 		if err != nil {
-			return 0, nil, fmt.Errorf("mark row %d of batch %s as uncertain: %w", row.Number, row.Batch, err)
+			return fmt.Errorf("mark row %d of batch %s as uncertain: %w", row.Number, row.Batch, err)
 		}
 	}
-	return len(placing), paused, nil
+	r.Uncertain = len(placing)
+	return nil
 }
 
 // Publish puts the copy in the place of the ledger. It returns where the ledger is
@@ -429,7 +430,9 @@ func (c *Copy) Publish(ctx context.Context) (kept string, err error) {
 }
 
 // keptName is the name of what a restore replaces.
-func keptName() string { return "before_restore_" + time.Now().UTC().Format("20060102_150405") }
+func keptName() string {
+	return "before_restore_" + strings.ReplaceAll(time.Now().UTC().Format("20060102_150405.000"), ".", "_")
+}
 
 // publishFile replaces the SQLite file.
 func (c *Copy) publishFile(ctx context.Context) (kept string, err error) {
@@ -718,7 +721,8 @@ func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
 		return nil, fmt.Errorf("read the migrations: %w", err)
 	}
 	// Migrations that were made side by side run in either order.
-	p, err := goose.NewProvider(d.goose, db, fsys, goose.WithGoMigrations(refolding), goose.WithAllowOutofOrder(true))
+	p, err := goose.NewProvider(d.goose, db, fsys, goose.WithGoMigrations(goMigrations...),
+		goose.WithAllowOutofOrder(true))
 	return p, wrap("read the migrations", err)
 }
 

@@ -44,6 +44,7 @@ type control struct {
 	// of the last restore from a backup; see generation.go
 	generation, restoredLineage string
 	restoredRows, backupAt      int64
+	checkGeneration             string // rows are held until they are checked in it; "" for none
 
 	now    int64  // the database's time as the row was read, and locked
 	server string // which start of the server read it; empty for SQLite
@@ -105,10 +106,10 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 	}
 	var c control
 	into := c.fields().targets(&c.schema, &c.writtenBy, &c.generation, &c.restoredLineage, &c.restoredRows,
-		&c.backupAt, &c.now, &c.server)
+		&c.backupAt, &c.checkGeneration, &c.now, &c.server)
 	err := queryRow(ctx, `SELECT c.*, `+db.clock.column()+`, `+db.dialect.server+`
 		FROM (SELECT `+controlColumns+`, schema_version, written_by, generation, restored_lineage, restored_rows,
-				backup_at
+				backup_at, check_generation
 			FROM control WHERE id = 1`+lock+
 		`) AS c`).Scan(into...)
 	if err != nil {

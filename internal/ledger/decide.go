@@ -654,6 +654,12 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
+	if g.c.checkGeneration != "" && s.checked != g.c.checkGeneration {
+		s.blockedOn, s.message = blockedOnCheck, "held: the ledger was restored from a backup, and the row may have "+
+			"been ordered before. Check it on the page under Restore, or with importer resolve restored "+s.batch
+		g.touch(s)
+		return Begun{Unchecked: true}, nil
+	}
 	if !in.Creating && s.dearer(in.Cost, g.db.tolerance) {
 		s.blockedOn = blockedOnApproval
 		s.message = fmt.Sprintf(

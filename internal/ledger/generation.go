@@ -34,6 +34,21 @@ func (l Fleet) Restoration(ctx context.Context) (Restoration, error) {
 	return r, nil
 }
 
+// IsCurrent returns why this process can do nothing more than record the answers to its
+// orders: ErrNewer, or ErrGeneration.
+func (l Fleet) IsCurrent(ctx context.Context) error {
+	c, err := l.readControl(ctx, l.read)
+	switch {
+	case err != nil:
+		return err
+	case c.schema > l.schema:
+		return newer(c.schema, l.schema, c.writtenBy)
+	case l.isPast(c):
+		return ErrGeneration
+	}
+	return nil
+}
+
 // isPast reports whether the ledger was restored from a backup since this process
 // opened it.
 func (db *database) isPast(c *control) bool { return c.generation != db.generation }

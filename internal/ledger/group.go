@@ -88,6 +88,7 @@ type rowState struct {
 	batch            string
 	number           int
 	paused, canceled bool
+	checked          string // the generation in which it was checked; see restoration.go
 	claims           []*purchase
 	attempts         []filing.Attempt // all known ones, with the present one
 	touched          bool
@@ -342,7 +343,7 @@ var (
 	rowStateColumns = (&rowState{}).appendFields(nil)
 	readRowStates   = `SELECT ` + rowStateColumns.names("r.") + `,
 			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
-			OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
+			OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled, r.checked
 		{{v,}} rows r JOIN batches b ON b.id = r.batch WHERE r.id = v.id`
 	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + ` {{v}} WHERE rows.id = v.id`
 )
@@ -375,7 +376,7 @@ func (g *groupWriter) addRowState(scan func(...any) error) error {
 	s := &rowState{}
 	g.scratch = s.appendFields(g.scratch[:0])
 	if err := scan(g.scratch.targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.number, &s.paused,
-		&s.canceled)...); err != nil {
+		&s.canceled, &s.checked)...); err != nil {
 		return err
 	}
 	g.rows[s.id] = s

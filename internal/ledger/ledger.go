@@ -178,7 +178,7 @@ func (db *database) migrate(ctx context.Context, databaseURL string) error {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
 	// Migrations that were made side by side run in either order.
-	options := []goose.ProviderOption{goose.WithGoMigrations(refolding), goose.WithAllowOutofOrder(true)}
+	options := []goose.ProviderOption{goose.WithGoMigrations(goMigrations...), goose.WithAllowOutofOrder(true)}
 	conn := db.write
 	if databaseURL == "" {
 		guard := flock.New(filepath.Join(db.dir, "locks", "migrate"))

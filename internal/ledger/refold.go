@@ -18,6 +18,9 @@ import (
 // that wait for an old key are woken by it.
 var refolding = goose.NewGoMigration(17, &goose.GoFunc{RunTx: refold}, nil)
 
+// goMigrations are the migrations that are not SQL files.
+var goMigrations = []*goose.Migration{refolding}
+
 func refold(ctx context.Context, tx *sql.Tx) error {
 	type purchase struct {
 		key, product, cover, why string

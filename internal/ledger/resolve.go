@@ -125,7 +125,7 @@ func (db *database) resolve(ctx context.Context, row int64, try int, known []Cla
 			}
 			return err
 		})
-		if err != nil {
+		if err = errors.Join(err, db.markChecked(ctx, tx, c, row)); err != nil {
 			return err
 		}
 		return db.ration(ctx, tx, c)

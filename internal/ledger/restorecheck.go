@@ -315,12 +315,10 @@ func (db *database) outdated(c *control) Halted {
 }
 
 // EndRestored lets orders be sent again after the ledger went back in time: a
-// person has dealt with the rows that may have been sent meanwhile.
+// person has dealt with the rows that may have been sent meanwhile. After a restore from
+// a backup, rows that are not checked stay held.
 func (l Fleet) EndRestored(ctx context.Context) error {
-	return l.change(ctx, func(_ *sql.Tx, c *control) error {
-		c.restoredAt, c.restoredNote = 0, ""
-		return nil
-	})
+	return l.change(ctx, func(tx *sql.Tx, c *control) error { return c.endRestored(ctx, tx) })
 }
 
 // look compares the ledger with what this process remembers. It waits for other

@@ -16,8 +16,8 @@ import (
 const maxGroup = 512
 
 // The values of rowState.blockedOn: a ready row waits for funds, for the
-// approval of a higher cost, or, with the key behind the prefix, for another
-// row's purchase.
+// approval of a higher cost, for the check after a restore (blockedOnCheck), or, with
+// the key behind the prefix, for another row's purchase.
 const (
 	blockedOnApproval = "approval"
 	blockedOnFunds    = "funds"
@@ -42,8 +42,11 @@ type Begun struct {
 	Halted Halted // the fleet may not send now
 	Short  bool   // the available funds do not cover it: the row waits for funds
 	Dearer bool   // it costs more than was approved: the row waits for a new approval
-	Lost   bool   // the row may not be sent: sent by another process or since it was read, canceled, paused
-	Taken  []Taken
+	// Unchecked: the ledger was restored from a backup, and the row waits until it is
+	// checked.
+	Unchecked bool
+	Lost      bool // the row may not be sent: sent by another process or since it was read, canceled, paused
+	Taken     []Taken
 }
 
 // Taken is a purchase that another row has made, or is about to make.

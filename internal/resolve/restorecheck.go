@@ -29,6 +29,7 @@ type RestoreCheck struct {
 	Since         time.Time
 	Rows          []ledger.Row // ready ones
 	AtService     int          // rows whose answer is awaited: they stay as they are
+	Checked       int          // rows that were checked since the restore: they stay
 	Resolved      int          // rows that were assumed to have been sent before, and resolved: they stay
 	ResolvedSince time.Time    // since when those were assumed to have been sent, the latest
 }
@@ -65,6 +66,10 @@ func (s *Service) CheckRestore(ctx context.Context, b ledger.Batch, numbers []in
 	if err != nil {
 		return nil, err
 	}
+	unchecked, checking, err := s.Ledger.Restores().ListUnchecked(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
 	found := make(map[int]bool)
 	for row, err := range s.Ledger.Rows(ctx, b.ID) {
 		if err != nil {
@@ -89,7 +94,9 @@ func (s *Service) CheckRestore(ctx context.Context, b ledger.Batch, numbers []in
 				row.Number, b.ID,
 				row.Result)
 		case row.Result != filing.Ready:
-		case assumed && !at.Before(since):
+		case checking && !unchecked[row.ID]:
+			c.Checked++
+		case !checking && assumed && !at.Before(since):
 			c.Resolved++
 			if at.After(c.ResolvedSince) {
 				c.ResolvedSince = at
@@ -114,6 +121,16 @@ type Marked struct {
 	Absent    int      // nothing of them can have been sent: the service knows no such company, or user
 	Gone      int      // not ready any more
 	Failed    []string // still ready, and why
+}
+
+// Add adds what became of other rows.
+func (m *Marked) Add(o Marked) {
+	m.Uncertain += o.Uncertain
+	m.Bought += o.Bought
+	m.Waiting += o.Waiting
+	m.Absent += o.Absent
+	m.Gone += o.Gone
+	m.Failed = append(m.Failed, o.Failed...)
 }
 
 // MarkUncertain makes the rows of a check uncertain. It asks the service only
