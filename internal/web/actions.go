@@ -37,6 +37,7 @@ type actionFacts struct {
 	faults  []schedule.Problem
 	due     schedule.Uncovered
 	backups backupFacts
+	check   int // rows that may have been ordered before the ledger was restored
 }
 
 // The facts are kept for a few seconds where they take long to load: every page
@@ -73,6 +74,11 @@ func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
 	}
 	if f.fleet, err = s.loadFleet(ctx); err != nil {
 		return f, err
+	}
+	if f.fleet.checking {
+		if f.check, err = s.Ledger.Restores().Unchecked(ctx, ""); err != nil {
+			return f, err
+		}
 	}
 	if f.short > 0 || f.fleet.halted.Reason == filing.HaltFunds || !f.fleet.sends() {
 		if f.rows, f.queued, err = s.Ledger.Backlog(ctx); err != nil {
@@ -124,9 +130,18 @@ func (f *actionFacts) haltActions(v *request) []action {
 	case filing.HaltKey:
 		a.Note, a.Button, a.Path = "Nothing is sent until the API key is corrected.", "Correct the API key", "/settings"
 	case filing.HaltRestored:
-		a.Button, a.Path = "Check uncertain orders", "/uncertain"
+		a.Button, a.Path = "Open the steps", "/restore"
 	default:
-		return nil
+		if f.check == 0 {
+			return nil
+		}
+		a = action{
+			Class:  "uncertain",
+			Text:   count(f.check, "row") + " may have been ordered before the ledger was restored",
+			Note:   "Not sent until checked.",
+			Button: "Check rows",
+			Path:   restoredAnchor,
+		}
 	}
 	return []action{a}
 }

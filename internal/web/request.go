@@ -167,7 +167,7 @@ var sections = []struct {
 	path, name string
 	of         []string
 }{
-	{"/", "Home", []string{"/batches/", "/sheets/", "/uncertain"}},
+	{"/", "Home", []string{"/batches/", "/sheets/", "/uncertain", "/restore"}},
 	{"/companies", "Companies", []string{"/companies/"}},
 	{"/seasons", "Schedules", []string{"/seasons/", "/calendar"}},
 	{"/balance", "Balance", []string{"/balance/"}},

@@ -91,26 +91,6 @@ func (s *Site) markUncertain(v *request) error {
 	if err != nil {
 		return err
 	}
-	kind, said := "ok", fmt.Sprintf("%s now uncertain and not sent before they are resolved.",
-		isAre(did.Uncertain, "row"))
-	for _, left := range []struct {
-		rows int
-		why  string
-	}{
-		{did.Bought, "unchanged: ordered before"}, {did.Waiting, "unchanged: another uncertain row has the same order"},
-		{did.Absent, "unchanged: the filing service has no such company or user"},
-		{did.Gone, "unchanged: no longer ready"},
-	} {
-		if left.rows > 0 {
-			said += fmt.Sprintf(" %s %s.", count(left.rows, "row"), left.why)
-		}
-	}
-	if n := len(did.Failed); n > 0 {
-		kind = "bad"
-		said += fmt.Sprintf(
-			" %s could not be looked up and may still be sent. Pause the batch, then repeat this until none is left. "+
-				"First error: %s.", count(n, "row"), did.Failed[0])
-	}
-	v.flash(kind, "%s", said)
+	v.flash(markedText(did))
 	return v.redirect("/uncertain?batch=" + b.ID)
 }
