@@ -204,7 +204,8 @@ the restore can no longer send orders.
 
 Next: submit again every file that was submitted after the backup, then run
 importer resolve restored. It marks the ready rows as uncertain. Events, the dashboard,
-or you resolve them.`,
+or you resolve them. Files that are submitted later are held until you check them. The
+page leads through the same steps under Restore.`,
 		Example: `  importer restore ledger.backup
   importer restore ledger.backup --yes --json
   importer resolve restored`,
@@ -252,7 +253,13 @@ func (a *app) restore(ctx context.Context, name string, f restoreFlags) error {
 			return err
 		}
 	}
-	done, err := backup.Restore(ctx, archive, at, f.withoutKeys)
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	host, _ := os.Hostname() // empty if it is not known
+	done, err := backup.Restore(ctx, archive, at, f.withoutKeys,
+		ledger.Restore{By: currentUser(), Host: host, File: file})
 	switch {
 	case errors.Is(err, backup.ErrKeys):
 		return fmt.Errorf("%w. Put the key that sealed them behind the current one in sealing.key or FILING_SEAL_KEY, "+
@@ -321,6 +328,8 @@ func (a *app) showRestored(done backup.Restored, asJSON bool) error {
   1. Submit again every file that was submitted after %s: importer submit FILE
   2. importer resolve restored
   3. importer resolve
+  4. When every file of that time is here: importer resolve restored --end-check
+Or follow the steps on the page, under Restore.
 `, localTimeSeconds(done.At))
 	return nil
 }

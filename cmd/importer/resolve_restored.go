@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,9 @@ type restoredFlags struct {
 	since       string
 	rows        []int
 	nothingSent bool
+	notOrdered  bool
+	endCheck    bool
+	status      bool
 	yes         bool
 }
 
@@ -31,15 +35,26 @@ func (a *app) resolveRestoredCommand() *cobra.Command {
 they would be bought twice. The ledger notices that it went back in time, and all
 processes stop sending orders.
 
-restored marks every ready row as uncertain, reserves its money, and sends orders
-again. Resolve those rows next. Name a BATCH, or rows of it with --row, to mark
-only these; sending then stays stopped. The same command again is safe.
+--status lists the batches and what to do next, and changes nothing. Submit again what
+was submitted after the backup. Then restored marks every ready row as uncertain,
+reserves its money, and sends orders again. Resolve those rows next. Name a BATCH, or
+rows of it with --row, to mark only these; sending then stays stopped. The same command
+again is safe.
+
+If you know that no order of a BATCH was placed between the backup and the restore,
+--not-ordered keeps its rows ready.
+
+After importer restore, rows that are submitted later are held, too: their orders may have
+been placed before the restore. Check them with the same command and the BATCH. When
+every spreadsheet of that time was submitted again, --end-check ends this.
 
 Processes that are still running have already recorded what they sent in the
 last hour. If the backup is not older, and no other process can have sent an order
-since, --nothing-sent resumes sending and keeps the rows ready.`,
+since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.`,
 		Example: `  importer resolve restored --since "2026-03-01 02:00"
+  importer resolve restored --status
   importer resolve restored b7k2 --row 17 --row 18
+  importer resolve restored b7k2 --not-ordered
   importer resolve restored --nothing-sent`,
 		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -48,6 +63,10 @@ since, --nothing-sent resumes sending and keeps the rows ready.`,
 				return usage("--nothing-sent is about the whole ledger: leave the batch out")
 			case len(args) == 0 && len(f.rows) > 0:
 				return usage("--row needs a batch")
+			case len(args) == 0 && f.notOrdered:
+				return usage("--not-ordered needs a batch")
+			case len(args) == 1 && (f.endCheck || f.status):
+				return usage("--end-check and --status are about the whole ledger: leave the batch out")
 			}
 			since, err := parseSince(f.since, time.Now())
 			if err != nil {
@@ -55,8 +74,15 @@ since, --nothing-sent resumes sending and keeps the rows ready.`,
 			}
 			return a.withResolver(c.Context(), first(args), "restored", func(r *resolver) error {
 				r.yes = f.yes
-				if f.nothingSent {
+				switch {
+				case f.status:
+					return r.showRestored(c.Context())
+				case f.nothingSent:
 					return r.resumeSending(c.Context())
+				case f.notOrdered:
+					return r.markNotOrdered(c.Context())
+				case f.endCheck:
+					return r.endCheck(c.Context())
 				}
 				return r.markUncertain(c.Context(), f.rows, since)
 			})
@@ -68,8 +94,12 @@ since, --nothing-sent resumes sending and keeps the rows ready.`,
 	c.Flags().IntSliceVar(&f.rows, "row", nil, "mark only this row of the batch; repeat it for several")
 	c.Flags().BoolVar(&f.nothingSent, "nothing-sent", false, "resume sending and mark no row as uncertain")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	c.MarkFlagsMutuallyExclusive("nothing-sent", "since")
-	c.MarkFlagsMutuallyExclusive("nothing-sent", "row")
+	c.Flags().BoolVar(&f.notOrdered, "not-ordered", false,
+		"no row of the batch was ordered between the backup and the restore: keep them ready")
+	c.Flags().BoolVar(&f.endCheck, "end-check", false, "do not hold rows that are submitted from now on")
+	c.Flags().BoolVar(&f.status, "status", false, "list the batches and the next steps, and change nothing")
+	c.MarkFlagsMutuallyExclusive("status", "nothing-sent", "not-ordered", "end-check", "since")
+	c.MarkFlagsMutuallyExclusive("status", "nothing-sent", "not-ordered", "end-check", "row")
 	return c
 }
 
@@ -102,7 +132,11 @@ func (r *resolver) markUncertain(ctx context.Context, numbers []int, since time.
 	if err != nil {
 		return err
 	}
-	if since.IsZero() && restoration.Halted.Reason != filing.NoHalt {
+	checking, err := r.ledger.Restores().Checking(ctx)
+	if err != nil {
+		return err
+	}
+	if since.IsZero() && (checking || restoration.Halted.Reason != filing.NoHalt) {
 		since = restoration.BackupAt // zero where the ledger was not restored by this program
 	}
 	checks, rows, err := r.checkRestore(ctx, numbers, since)
@@ -190,8 +224,18 @@ func (r *resolver) endRestored(ctx context.Context, halted ledger.Halted) error 
 	if err := r.ledger.Fleet().EndRestored(withAudit(ctx, "end-restored", "", halted.Note)); err != nil {
 		return err
 	}
+	return r.sayResumed(ctx)
+}
+
+func (r *resolver) sayResumed(ctx context.Context) error {
 	fmt.Fprintln(r.out, "Orders are sent again.")
-	return nil
+	checking, err := r.ledger.Restores().Checking(ctx)
+	if err == nil && checking {
+		r.say("Rows that are submitted from now on are held until you check them: importer resolve restored " +
+			"BATCH. To " +
+			"end that: importer resolve restored --end-check")
+	}
+	return err
 }
 
 // showCheck prints which rows of a batch may have been sent.
@@ -199,6 +243,9 @@ func (r *resolver) showCheck(s *resolve.RestoreCheck) {
 	if len(s.Rows) > 0 {
 		r.say("Batch %s (%s): %s may have been sent since %s. %s will be reserved.", s.Batch.ID, s.Batch.File,
 			count(len(s.Rows), "ready row"), localTimeSeconds(s.Since), s.Reserves().Dollars())
+	}
+	if s.Checked > 0 {
+		r.say("Batch %s: %s already checked. Not changed.", s.Batch.ID, countOf(s.Checked, "row was", "rows were"))
 	}
 	if s.AtService > 0 {
 		r.say("Batch %s: %s being placed now. Not changed.", s.Batch.ID, countOf(s.AtService, "row is", "rows are"))
@@ -260,5 +307,131 @@ func (r *resolver) resumeSending(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.endRestored(ctx, halted)
+	if err := r.ledger.Restores().NothingOrdered(withAudit(ctx, "end-restored", "",
+		halted.Note+"; no order was sent since")); err != nil {
+		return err
+	}
+	return r.sayResumed(ctx)
+}
+
+// showRestored lists what may have been ordered, and what to do next.
+func (r *resolver) showRestored(ctx context.Context) error {
+	halted, err := r.ledger.Fleet().Halt(ctx)
+	if err != nil {
+		return err
+	}
+	last, err := r.ledger.Restores().Last(ctx)
+	restored := err == nil
+	switch {
+	case err != nil && !errors.Is(err, ledger.ErrNotFound):
+		return err
+	case restored:
+		fmt.Fprintf(r.out, "Backup of %s, restored %s by %s from %s (generation %s).\n",
+			localTimeSeconds(last.BackupAt),
+			localTimeSeconds(last.At), legible(last.By), legible(last.File), last.Generation)
+		fmt.Fprintln(r.out, "Orders placed between these times are not in the ledger.")
+	case halted.Reason != filing.HaltRestored:
+		fmt.Fprintln(r.out, "The ledger was not restored from a backup.")
+		return nil
+	}
+	all, err := r.ledger.Restores().Batches(ctx)
+	if err != nil {
+		return err
+	}
+	unchecked := 0
+	table := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
+	if len(all) > 0 {
+		fmt.Fprintln(table, "BATCH\tFILE\tTO CHECK\tUNCERTAIN\tREADY\t")
+	}
+	for _, b := range all {
+		unchecked += b.Unchecked
+		mark := ""
+		if b.New {
+			mark = "not in the backup"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\n", b.ID, legible(b.File), b.Unchecked, b.Uncertain, b.Ready, mark)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if halted.Reason == filing.HaltRestored {
+		fmt.Fprintln(
+			r.out, "Nothing is sent. Submit again what was submitted after the backup, then: importer resolve "+
+				"restored")
+		return nil
+	}
+	switch {
+	case unchecked > 0:
+		fmt.Fprintln(r.out, "Rows to check are not sent. To mark them as uncertain: importer resolve restored")
+	case restored && last.Checking():
+		fmt.Fprintln(r.out, "New rows are held until checked. To end that: importer resolve restored --end-check")
+	default:
+		fmt.Fprintln(r.out, "Orders are sent. New rows are not held.")
+	}
+	return nil
+}
+
+// markNotOrdered keeps the rows of a batch ready: none of them was ordered between the
+// backup and the restore.
+func (r *resolver) markNotOrdered(ctx context.Context) error {
+	last, err := r.ledger.Restores().Last(ctx)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return errors.New("the ledger was not restored from a backup: there is nothing to check")
+	}
+	if err != nil {
+		return err
+	}
+	n, err := r.ledger.Restores().Unchecked(ctx, r.batch.ID)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		fmt.Fprintf(r.out, "Batch %s has no rows to check.\n", r.batch.ID)
+		return nil
+	}
+	r.warn([]string{"If one of these rows was ordered " + last.Window() +
+		", it is bought a second time. A filing cannot " +
+		"be undone"})
+	if !r.yes {
+		if err := r.confirm(ctx, fmt.Sprintf("Mark %s of batch %s (%s) as not ordered?", count(n, "row"), r.batch.ID,
+			legible(r.batch.File)), "Nothing was changed."); err != nil {
+			return err
+		}
+	}
+	if err := r.ledger.Restores().MarkNotOrdered(withAudit(ctx, "not-ordered", r.batch.ID,
+		count(n, "row")+" not ordered "+last.Window()), r.batch.ID, n); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "Batch %s: %s marked as not ordered.\n", r.batch.ID, count(n, "row"))
+	return nil
+}
+
+// endCheck lets rows be sent without the check that are submitted from now on.
+func (r *resolver) endCheck(ctx context.Context) error {
+	last, err := r.ledger.Restores().Last(ctx)
+	if err == nil && !last.Checking() || errors.Is(err, ledger.ErrNotFound) {
+		fmt.Fprintln(r.out, "New rows are not held.")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.warn([]string{"If a spreadsheet was submitted " + last.Window() +
+		" and is submitted again later, its orders are " +
+		"bought a second time"})
+	if !r.yes {
+		if err := r.confirm(ctx, "Were all spreadsheets of that time submitted again?",
+			"Nothing was changed."); err != nil {
+			return err
+		}
+	}
+	err = r.ledger.Restores().EndCheck(withAudit(ctx, "end-check", "", ""))
+	if errors.Is(err, ledger.ErrUnchecked) {
+		return errors.New("rows are left to check: importer resolve restored --status. Nothing was changed")
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(r.out, "New rows are sent without the check.")
+	return nil
 }
