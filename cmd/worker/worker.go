@@ -155,7 +155,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	defer start(ctx, w.env.Scheduler(l, client, w.log).Run)()
 	w.health.setPhase(placing)
 	w.log.Info("worker started", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version", version())
-	<-ctx.Done()
+	outdated := w.awaitEnd(ctx, l)
 
 	w.health.setPhase(draining)
 	w.log.Info("worker draining", "at_most", (w.env.Timeout + drainMargin).String())
@@ -163,7 +163,29 @@ func (w *worker) run(ctx context.Context) (err error) {
 	engine.Stop()
 	w.log.Info("worker stopped", "took", time.Since(began).Round(time.Millisecond).String())
 	stop() // before the ledger closes, which events and scrapes need
-	return nil
+	return outdated
+}
+
+// currentEvery is how often a worker asks whether the ledger still has its version.
+const currentEvery = time.Second
+
+// awaitEnd waits until ctx ends, or until this process can do nothing more: a newer
+// version has prepared the ledger, or it was restored from a backup. It returns why.
+func (w *worker) awaitEnd(ctx context.Context, l *ledger.Ledger) error {
+	tick := time.NewTicker(currentEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		// A ledger that does not answer may come back: that is the health checks' business.
+		if err := l.Fleet().IsCurrent(ctx); errors.Is(err, ledger.ErrNewer) || errors.Is(err, ledger.ErrGeneration) {
+			w.log.Error("worker outdated", "err", err)
+			return err
+		}
+	}
 }
 
 // chooseLedger finds the ledger of the key's organization in the data folder, where

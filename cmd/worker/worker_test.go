@@ -85,6 +85,12 @@ func (f *fleet) fill(rows int) {
 	f.Helper()
 	l := f.ledger()
 	defer l.Close()
+	f.fillInto(l, rows)
+}
+
+// fillInto puts the batch into a ledger.
+func (f *fleet) fillInto(l *ledger.Ledger, rows int) {
+	f.Helper()
 	must := func(err error) {
 		f.Helper()
 		if err != nil {
@@ -145,8 +151,14 @@ type process struct {
 // start runs a worker with more variables, and ends it with the test.
 func (f *fleet) start(vars []string, args ...string) *process {
 	f.Helper()
+	return f.startAs(os.Args[0], vars, args...)
+}
+
+// startAs starts a worker of some version.
+func (f *fleet) startAs(bin string, vars []string, args ...string) *process {
+	f.Helper()
 	p := &process{T: f.T, listen: nettest.Free(), ended: make(chan struct{})}
-	p.cmd = exec.Command(os.Args[0], append([]string{"--listen", p.listen}, args...)...)
+	p.cmd = exec.Command(bin, append([]string{"--listen", p.listen}, args...)...)
 	p.cmd.Env = append([]string{
 		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "FILING_BASE_URL=" + f.base + "/v1",
 		"FILING_API_KEY=" + secretKey,
