@@ -162,7 +162,7 @@ func (c config) check() error {
 // names are what the templates of .goreleaser.yaml use.
 type names struct {
 	ProjectName, Version, ShortCommit, Os, Arch, Binary string
-	ConventionalFileName, CommitDate, CommitTimestamp   string
+	CommitDate, CommitTimestamp                         string
 }
 
 func (n names) expand(text string) (string, error) {

@@ -51,12 +51,11 @@ func (s *snapshot) writePackage(c nfpmConfig, format string, of names, programs 
 	if err := nfpm.PrepareForPackager(info, format); err != nil {
 		return err
 	}
-	of.ConventionalFileName = packager.ConventionalFileName(info)
 	name, err := of.expand(c.FileNameTemplate)
 	if err != nil {
 		return err
 	}
-	out, err := os.Create(filepath.Join(s.out, name))
+	out, err := os.Create(filepath.Join(s.out, name+"."+format))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -71,6 +72,51 @@ func TestConfig(t *testing.T) {
 		write(t, filepath.Join(dir, ".goreleaser.yaml"), changed)
 		if _, err := readConfig(dir); err == nil || !strings.Contains(err.Error(), c.problem) {
 			t.Errorf("%s: %v, want %q", name, err, c.problem)
+		}
+	}
+}
+
+var download = regexp.MustCompile(`releases/latest/download/([\w.]+)`)
+
+// The README's commands install files that a release has.
+func TestDownloads(t *testing.T) {
+	root := filepath.Join("..", "..")
+	c, err := readConfig(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{c.Checksum.NameTemplate: true}
+	for _, p := range c.platforms() {
+		of := names{ProjectName: c.ProjectName, Os: p.os, Arch: p.arch}
+		formats := map[string][]string{c.Archives[0].NameTemplate: c.Archives[0].Formats}
+		switch p.os {
+		case c.Archives[0].FormatOverrides[0].GOOS:
+			formats[c.Archives[0].NameTemplate] = c.Archives[0].FormatOverrides[0].Formats
+		case "linux":
+			formats[c.NFPMs[0].FileNameTemplate] = append(slices.Clone(c.NFPMs[0].Formats),
+				formats[c.NFPMs[0].FileNameTemplate]...)
+		}
+		for template, all := range formats {
+			name, err := of.expand(template)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, format := range all {
+				have[name+"."+format] = true
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := download.FindAllSubmatch(text, -1)
+	if len(found) < 5 {
+		t.Errorf("the README has %d downloads", len(found))
+	}
+	for _, d := range found {
+		if !have[string(d[1])] {
+			t.Errorf("the README downloads %s, and a release has %v", d[1], have)
 		}
 	}
 }
