@@ -223,7 +223,7 @@ const (
 
 func buildDebian(ctx context.Context, work, path string) error {
 	return run(ending(ctx, work, ".", "mmdebstrap", "--quiet", "--variant=apt", "--format=tar", "--include="+packages,
-		"--aptopt=Acquire::Languages none", "--dpkgopt=path-exclude=/usr/share/doc/*",
+		"--aptopt=Acquire::Languages none", "--dpkgopt=force-unsafe-io", "--dpkgopt=path-exclude=/usr/share/doc/*",
 		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
 		suite, path))
 }
