@@ -20,7 +20,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/logs"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // module is the prefix of the packages' import paths.
@@ -41,7 +43,7 @@ var imports = map[string][]string{
 	"internal/nettest":    {},
 	"internal/sheettest":  {},
 	"internal/filingapi":  {"filing", "money", "network", "tracing"},
-	"internal/tracing":    {"network"},
+	"internal/tracing":    {"logs", "network"},
 	"internal/balance":    {"filing", "money", "season"},
 	"internal/ledger":     {"balance", "filing", "money", "network", "password", "season"},
 	"internal/ledgertest": {"ledger"},
@@ -128,6 +130,8 @@ var generated = []struct {
 	{"docs/reference.md", "states", stateDiagram},
 	{"docs/assumptions.md", "assumptions", assumptionTable},
 	{"docs/reference.md", "environment", environmentTable},
+	{"docs/reference.md", "log-attributes", logTable},
+	{"docs/reference.md", "span-attributes", spanTable},
 	{"docs/reference.md", "packages", packageTable},
 	{"docs/reference.md", "imports", importGraph},
 	{"docs/columns.md", "columns", importer.ColumnTable},
@@ -306,6 +310,24 @@ func environmentTable() string {
 	b.WriteString("| variable | default | |\n|---|---|---|\n")
 	for _, v := range config.Variables {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, v.Default, v.Meaning)
+	}
+	return b.String()
+}
+
+func logTable() string {
+	var b strings.Builder
+	b.WriteString("| attribute | |\n|---|---|\n")
+	for _, n := range logs.Names {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", n.Name, n.Meaning)
+	}
+	return b.String()
+}
+
+func spanTable() string {
+	var b strings.Builder
+	b.WriteString("| attribute | of | |\n|---|---|---|\n")
+	for _, a := range tracing.Attributes {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", a.Name, a.Spans, a.Meaning)
 	}
 	return b.String()
 }

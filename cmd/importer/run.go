@@ -178,6 +178,7 @@ func (r *filingRun) openAndRun(ctx context.Context, do func(context.Context) err
 	}
 	if err == nil {
 		tracer := r.startTracer(ctx, r.log)
+		r.log = tracer.Logger(r.log)
 		err = do(tracing.With(ctx, tracer))
 		tracer.Shutdown()
 		stopNotifying()

@@ -84,7 +84,7 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 			}
 			tracer := a.startTracer(c.Context(), log)
 			defer tracer.Shutdown()
-			return a.servePages(tracing.With(c.Context(), tracer), s, log)
+			return a.servePages(tracing.With(c.Context(), tracer), s, tracer.Logger(log))
 		},
 	}
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to listen on")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/logs"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 	"github.com/bulkfiling/bulkfiling/internal/tracing"
 	"github.com/bulkfiling/bulkfiling/internal/tracing/tracingtest"
@@ -85,6 +87,7 @@ func TestTracesOfABatch(t *testing.T) {
 	})
 	p.signal(syscall.SIGTERM)
 	p.exits(exitDone)
+	checkLogOfTraces(t, p.said())
 
 	batches, err := l.Batches(t.Context())
 	if err != nil || len(batches) != 1 {
@@ -223,6 +226,38 @@ func (t *tree) checkRequests(received map[string]int) {
 	}
 	if answers["no-answer"] != 1 || answers["no-funds"] == 0 || answers["accepted"] != 5 {
 		t.Errorf("the answers are %v", answers)
+	}
+}
+
+// checkLogOfTraces checks that the lines about rows have their traces, and that every
+// attribute of a line is in the list.
+func checkLogOfTraces(t *testing.T, log string) {
+	t.Helper()
+	known := []string{"time", "level", "msg"}
+	for _, n := range logs.Names {
+		known = append(known, n.Name)
+	}
+	rows := 0
+	for line := range strings.Lines(log) {
+		var entry map[string]any
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatal(err, line)
+		}
+		for name := range entry {
+			if !slices.Contains(known, name) {
+				t.Errorf("%s is not in the list of names: %s", name, line)
+			}
+		}
+		if row, ok := entry["row"].(float64); ok {
+			rows++
+			if entry["trace_id"] != tracing.RowTrace(entry["batch"].(string), int(row)) || entry["row_id"] == nil ||
+				entry["attempt"] == nil {
+				t.Errorf("the line %s", line)
+			}
+		}
+	}
+	if rows < 3 {
+		t.Errorf("only %d lines are about rows", rows)
 	}
 }
 

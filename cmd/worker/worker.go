@@ -93,6 +93,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 		w.log.Warn("traces off", "err", err)
 	}
 	defer tracer.Shutdown()
+	w.log = tracer.Logger(w.log)
 	ctx = tracing.With(ctx, tracer)
 
 	if err := w.chooseLedger(ctx, client); err != nil {
@@ -203,7 +204,7 @@ func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) err
 			func() (config.Chosen, error) { return w.env.Recognize(ctx, client) })
 	}
 	if err == nil {
-		w.log.Info("ledger opened", "name", known.Name, "of", known.Owner, "in", known.Path)
+		w.log.Info("ledger opened", "ledger", known.Name, "organization", known.Owner, "folder", known.Path)
 	}
 	return err
 }

@@ -534,7 +534,9 @@ func checkPlacedInLog(t *testing.T, service *sandbox.Service, log string, rows i
 		var entry struct {
 			Msg, Batch, Result string
 			Row                int
-			ID                 int64
+			ID                 int64 `json:"row_id"`
+			Attempt            int
+			Answer             filing.AnswerKind
 			Orders             []string
 		}
 		if err := json.Unmarshal([]byte(line), &entry); err != nil {
@@ -543,7 +545,8 @@ func checkPlacedInLog(t *testing.T, service *sandbox.Service, log string, rows i
 		if entry.Result != string(filing.Placed) {
 			continue
 		}
-		if entry.Batch != "batch1" || entry.ID == 0 || len(entry.Orders) != 1 || !made[entry.Orders[0]] {
+		if entry.Batch != "batch1" || entry.ID == 0 || entry.Attempt != 1 ||
+			entry.Answer != filing.Accepted || len(entry.Orders) != 1 || !made[entry.Orders[0]] {
 			t.Errorf("%s", line)
 		}
 		numbers[entry.Row] = true

@@ -165,7 +165,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 		return p.handleDuplicate(ctx, row, order, begun.Taken)
 	}
 	if err == nil && begun.Dearer {
-		p.log.Info("row waits for approval", "batch", row.Batch, "row", row.Number, "id", row.ID,
+		p.log.Info("row waits for approval", "batch", row.Batch, "row", row.Number, "row_id", row.ID,
 			"cost", quote.Total.String(), "approved", row.Approved.String())
 	}
 	return true, err
@@ -293,7 +293,8 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	tries := retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
 	return retry.Do(context.Background(), tries, func() (final bool, err error) {
 		err = p.ledger.RecordOutcome(context.Background(), out)
-		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "kind", out.Answer.Kind,
+		about := []any{"batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", out.Try, "answer",
+			out.Answer.Kind,
 			"orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
 		if out.Answer.Detail != "" {
 			about = append(about, "detail", out.Answer.Detail)

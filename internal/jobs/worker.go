@@ -204,7 +204,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 				err = w.placer.place(ctx, row, why)
 			}
 			if err != nil {
-				w.report("place row", fmt.Errorf("row %d of batch %s: %w", row.Number, row.Batch, err))
+				w.report("place row", err, "batch", row.Batch, "row", row.Number, "row_id", row.ID)
 			}
 		})
 	}
@@ -216,7 +216,7 @@ const reportEvery = 10 * time.Second
 
 // report logs a failure after which the worker tries again: the row stays in the
 // ledger. Tries come several times a second; the log line does not.
-func (w *Worker) report(what string, err error) {
+func (w *Worker) report(what string, err error, about ...any) {
 	if w.ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return
 	}
@@ -227,7 +227,8 @@ func (w *Worker) report(what string, err error) {
 	}
 	w.mu.Unlock()
 	if !repeated {
-		w.log.Error("retrying", "step", what, "err", err)
+		line := []any{"step", what, "err", err}
+		w.log.Error("retrying", append(line, about...)...)
 	}
 }
 
@@ -309,7 +310,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			t.Swept(tracedRow(&row.Row), row.UpdatedAt, row.Tries, string(a.Kind), string(result))
 			traceBatch(t, l, row.Batch)
 		}
-		log.Warn("row swept", "batch", row.Batch, "row", row.Number, "id", row.ID)
+		log.Warn("row swept", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", row.Tries)
 	}
 	return nil
 }

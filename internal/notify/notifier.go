@@ -294,7 +294,7 @@ func (n *Notifier) deliver(ctx context.Context) error {
 			}
 			again = time.Now().Add(backoff(notification.Tries))
 			failure = append(failure, fmt.Sprintf("%s: %v", t, down[t]))
-			n.log.Warn("notification not delivered", "target", t.String(), "about", notification.Subject, "try",
+			n.log.Warn("notification not delivered", "target", t.String(), "kind", notification.Kind, "times",
 				notification.Tries, "err", down[t])
 		}
 		// A delivery is recorded even while the process ends.

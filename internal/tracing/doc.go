@@ -15,7 +15,7 @@
 // The process that submits a batch, the one that sends a row, and the one that sends it
 // again a day later so agree on the ids, and on what the sampler decides about them,
 // without a column of the ledger and without asking each other. Anyone can compute the
-// trace of a row: the log has it as trace_id.
+// trace of a row: the log has it as trace_id (Logger).
 //
 // A span is written when it ends. "row" ends with a result other than ready: a row that
 // waits for funds has its attempts in the trace, and its root follows. "batch" ends when

@@ -297,6 +297,8 @@ func (s *RequestSpan) End(status int, class string, written bool) {
 	s.span.End()
 }
 
-// BatchTrace and RowTrace are trace ids, as the log shows them.
-func BatchTrace(batch string) string           { return batchIDs(batch).trace.String() }
+// BatchTrace is the trace id of a batch, in the form that viewers take.
+func BatchTrace(batch string) string { return batchIDs(batch).trace.String() }
+
+// RowTrace is the trace id of a row.
 func RowTrace(batch string, number int) string { return rowIDs(batch, number).trace.String() }

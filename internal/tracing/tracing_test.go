@@ -333,6 +333,25 @@ func TestEmptyVariables(t *testing.T) {
 	}
 }
 
+// A line about a row has the row's trace, and one about a batch the batch's. Without
+// traces no line has one.
+func TestLogger(t *testing.T) {
+	tracer, _ := start(t, map[string]string{"OTEL_TRACES_EXPORTER": "otlp"})
+	for _, of := range []*tracing.Tracer{tracer, nil} {
+		written := new(log)
+		l := of.Logger(slog.New(slog.NewTextHandler(written, nil)))
+		l.Info("order answered", "batch", "b7k2", "row", 4)
+		l.Info("batch held", "batch", "b7k2")
+		l.Info("worker started", "row", 4)
+		lines := strings.Split(written.String(), "\n")
+		for i, want := range []string{tracing.RowTrace("b7k2", 4), tracing.BatchTrace("b7k2"), ""} {
+			if want = "trace_id=" + want; strings.Contains(lines[i], want) != (of != nil && want != "trace_id=") {
+				t.Errorf("%s, want %s", lines[i], want)
+			}
+		}
+	}
+}
+
 func awaitEnd(do func()) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

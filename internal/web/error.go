@@ -190,7 +190,7 @@ func (s *Site) explain(v *request, err error) *httpError {
 		}
 	}
 	name := rand.Text()[:8]
-	s.Log.Error("request failed", "page", v.r.Method+" "+v.r.URL.Path, "name", name, "err", err)
+	s.Log.Error("request failed", "page", v.r.Method+" "+v.r.URL.Path, "reference", name, "err", err)
 	return &httpError{http.StatusInternalServerError, "Something went wrong",
 		"The server made an error. Check whether your change was made before you try again. If the error comes back, " +
 			"tell an operator that the server log has it as " + name + "."}

@@ -50,7 +50,7 @@ func (a *Applier) Run(ctx context.Context) {
 			backoff.Reset()
 		} else {
 			wait, woken = backoff.Next(), nil // a new event does not end the wait
-			a.log.Error("applying events failed, retrying", "err", err, "wait", wait.String())
+			a.log.Error("applying events failed, retrying", "err", err, "retry_in", wait.String())
 		}
 		timer := time.NewTimer(wait)
 		select {

@@ -58,19 +58,19 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch err := rc.verifier.Verify(ctx, r.Header, body); {
 	case errors.Is(err, ErrSignature):
 		if times := rc.refused.count(); times > 0 {
-			rc.log.Warn("webhook delivery refused", "err", err, "from", r.RemoteAddr, "times", times)
+			rc.log.Warn("webhook delivery refused", "err", err, "address", r.RemoteAddr, "times", times)
 		}
 		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
 		return
 	case errors.Is(err, ErrNoSecret):
 		if times := rc.unchecked.count(); times > 0 {
-			rc.log.Warn("webhook delivery refused: no signing secret", "err", err, "from", r.RemoteAddr, "times", times)
+			rc.log.Warn("webhook delivery refused: no signing secret", "err", err, "address", r.RemoteAddr, "times", times)
 		}
 		again(w, "no signing secret is known yet")
 		return
 	case err != nil:
 		if times := rc.unchecked.count(); times > 0 {
-			rc.log.Warn("webhook delivery not checked", "err", err, "from", r.RemoteAddr, "times", times)
+			rc.log.Warn("webhook delivery not checked", "err", err, "address", r.RemoteAddr, "times", times)
 		}
 		again(w, "the signature cannot be checked now")
 		return
@@ -79,7 +79,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		if _, failed := rc.store.KeepUnreadable(ctx, body, err.Error()); failed != nil {
 			if times := rc.unstored.count(); times > 0 {
-				rc.log.Warn("unreadable event not stored", "err", failed, "from", r.RemoteAddr, "times", times)
+				rc.log.Warn("unreadable event not stored", "err", failed, "address", r.RemoteAddr, "times", times)
 			}
 			again(w, "the event cannot be stored now")
 			return
@@ -91,7 +91,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fresh, err := rc.store.Keep(ctx, e, body)
 	if err != nil {
 		if times := rc.unstored.count(); times > 0 {
-			rc.log.Warn("event not stored", "err", err, "from", r.RemoteAddr, "times", times)
+			rc.log.Warn("event not stored", "err", err, "address", r.RemoteAddr, "times", times)
 		}
 		again(w, "the event cannot be stored now")
 		return
