@@ -130,8 +130,8 @@ var generated = []struct {
 	{"docs/reference.md", "states", stateDiagram},
 	{"docs/assumptions.md", "assumptions", assumptionTable},
 	{"docs/reference.md", "environment", environmentTable},
-	{"docs/reference.md", "log-attributes", logTable},
-	{"docs/reference.md", "span-attributes", spanTable},
+	{"docs/reference.md", "log-attributes", logAttributeTable},
+	{"docs/reference.md", "span-attributes", spanAttributeTable},
 	{"docs/reference.md", "packages", packageTable},
 	{"docs/reference.md", "imports", importGraph},
 	{"docs/columns.md", "columns", importer.ColumnTable},
@@ -314,7 +314,7 @@ func environmentTable() string {
 	return b.String()
 }
 
-func logTable() string {
+func logAttributeTable() string {
 	var b strings.Builder
 	b.WriteString("| attribute | |\n|---|---|\n")
 	for _, n := range logs.Names {
@@ -323,7 +323,7 @@ func logTable() string {
 	return b.String()
 }
 
-func spanTable() string {
+func spanAttributeTable() string {
 	var b strings.Builder
 	b.WriteString("| attribute | of | |\n|---|---|---|\n")
 	for _, a := range tracing.Attributes {
