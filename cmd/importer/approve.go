@@ -53,7 +53,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		return err
 	}
 	p, err := pricing.Propose(ctx, l, a.currentPrices(l), b.ID)
-	if b.ID != "" && b.Approval.State != ledger.ApprovalWanted {
+	if b.ID != "" && b.Approval.State != ledger.ApprovalNeeded {
 		if increase, err := l.Approvals().CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
 			return errors.Join(err, a.approveCosts(ctx, l, b, looked, yes))
 		}
@@ -71,7 +71,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		}
 	}
 	switch {
-	case errors.Is(err, ledger.ErrNoApprovalWanted):
+	case errors.Is(err, ledger.ErrNoApprovalNeeded):
 		return fmt.Errorf("batch %s is not waiting for approval", b.ID)
 	case errors.Is(err, ledger.ErrChanged):
 		return fmt.Errorf("%w. The new plan is shown above. To approve it: importer approve %s", err, b.ID)
@@ -117,7 +117,7 @@ func (a *app) showChanged(ctx context.Context, l *ledger.Ledger, batch string, c
 // checkApprover returns an error if the current user may not approve the batch here.
 // It runs before anything is quoted or shown.
 func checkApprover(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error {
-	if b.Approval.State != ledger.ApprovalWanted {
+	if b.Approval.State != ledger.ApprovalNeeded {
 		increase, err := l.Approvals().CostIncrease(ctx, b.ID)
 		if err != nil || increase.Rows == 0 {
 			return err
@@ -243,7 +243,7 @@ func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 		instead = ", or order from here: importer run " + file
 	}
 	switch {
-	case b.Approval.State == ledger.ApprovalWanted:
+	case b.Approval.State == ledger.ApprovalNeeded:
 		a.say("The batch is waiting for approval: %s", howToApprove(ctx, l, b.ID))
 	case !placed:
 		a.say("%s. Start one with: worker%s", a.paint.yellow("No worker is running, so nothing is sent yet"), instead)

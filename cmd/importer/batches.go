@@ -174,7 +174,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		fmt.Fprintf(table, "again\t%s\n", b.Again)
 	}
 	switch b.Approval.State {
-	case ledger.ApprovalWanted:
+	case ledger.ApprovalNeeded:
 		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("waiting: "+howToApprove(ctx, l, b.ID)))
 	case ledger.ApprovalGiven:
 		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, localTime(b.Approval.At))

@@ -137,7 +137,7 @@ func reviveCanceled(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (stri
 	switch {
 	case n == 0:
 		return text, nil
-	case b.Approval.State == ledger.ApprovalWanted:
+	case b.Approval.State == ledger.ApprovalNeeded:
 		text += " They wait for approval: " + howToApprove(ctx, l, b.ID)
 	case b.Paused:
 		text += fmt.Sprintf(" The batch is paused. To resume it: importer resume %s", b.ID)

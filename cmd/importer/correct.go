@@ -40,7 +40,7 @@ func (r *filingRun) applyCorrections(ctx context.Context) error {
 	}
 	r.say("This file corrects rows of batch %s (%s).", original.ID, original.File)
 	if r.batch.Open {
-		if r.batch.Approval.State != ledger.ApprovalWanted {
+		if r.batch.Approval.State != ledger.ApprovalNeeded {
 			r.batch, r.inputImported = original, true
 		}
 		return nil
@@ -68,7 +68,7 @@ func (r *filingRun) openBatch(ctx context.Context, command string) error {
 		return err
 	}
 	b, err := r.ledger.Batch(ctx, r.batch.ID)
-	if err != nil || b.Approval.State == ledger.ApprovalWanted {
+	if err != nil || b.Approval.State == ledger.ApprovalNeeded {
 		return err
 	}
 	r.batch, err = r.ledger.Batch(ctx, r.batch.Corrects)

@@ -132,7 +132,7 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 	batches, err := l.Batches(ctx)
 	ts.Check(err)
 	for _, b := range batches {
-		if b.Approval.State == ledger.ApprovalWanted {
+		if b.Approval.State == ledger.ApprovalNeeded {
 			p, err := pricing.Propose(ctx, l, func(context.Context) (pricing.Quoter, error) { return nil, nil }, b.ID)
 			ts.Check(err)
 			_, err = p.Approve(ctx, l, "vera")

@@ -118,7 +118,7 @@ func (s *Schedule) tellFailed(ctx context.Context, why error) error {
 	_, err := s.Ledger.Notifications().Add(ctx, ledger.Notification{
 		Kind:    ledger.NotifyBackup,
 		Lasts:   true,
-		Subject: "The backup of ledger " + s.Name + " failed",
+		Subject: "the backup of ledger " + s.Name + " failed",
 		Body: fmt.Sprintf(
 			"A scheduled backup to %s on %s failed: %v.\n\nIt is tried again. Until one succeeds there is "+
 				"no newer backup.", s.Dir, host, why),
@@ -132,7 +132,7 @@ func (s *Schedule) tellGood(ctx context.Context, b ledger.Backup) error {
 	_, err := s.Ledger.Notifications().Add(ctx, ledger.Notification{
 		Kind:    ledger.NotifyBackup,
 		Ends:    true,
-		Subject: "The backup of ledger " + s.Name + " works again",
+		Subject: "the backup of ledger " + s.Name + " works again",
 		Body:    "A backup was written and checked: " + b.File + ".",
 		Path:    "/settings",
 	})

@@ -127,8 +127,9 @@ func TestSchedule(t *testing.T) {
 			if err != nil || len(list) != len(want) {
 				t.Fatalf("%+v, %v", list, err)
 			}
+			failing := "Bulkfiling: the backup of ledger " + all[0].Name + " "
 			for i, n := range list {
-				if n.Kind != ledger.NotifyBackup || !strings.HasSuffix(n.Subject, want[i]) {
+				if n.Kind != ledger.NotifyBackup || n.Subject != failing+want[i] {
 					t.Errorf("%q, want %q", n.Subject, want[i])
 				}
 			}

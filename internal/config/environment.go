@@ -64,8 +64,8 @@ var Variables = []Variable{
 	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
-		"bought-twice, season, due-soon, weekly-summary, access, backup, approval-wanted, approved, sent-back, " +
-		"not-approved"},
+		"bought-twice, season, due-soon, weekly-summary, access, backup, approval-needed, approved, sent-back, " +
+		"rejected"},
 	{"FILING_BACKUP_DIR", "", "the folder for the scheduled backups of importer serve, as a full path; default: none"},
 	{"FILING_BACKUP_EVERY", "1d", "the time between scheduled backups, such as 6h or 1d"},
 	{"FILING_BACKUP_KEEP", "14", "how many scheduled backups to keep; older ones are deleted"},

@@ -158,7 +158,7 @@ func (f *BatchFacts) Holds() []Hold {
 		return nil
 	case b.Paused:
 		return []Hold{{Reason: HeldByPause, Text: "This batch is paused."}}
-	case b.Approval.State == ledger.ApprovalWanted:
+	case b.Approval.State == ledger.ApprovalNeeded:
 		return []Hold{{Reason: HeldForApproval, Text: "This batch is waiting for approval."}}
 	}
 	var holds []Hold

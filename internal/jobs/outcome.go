@@ -141,7 +141,7 @@ func (w *Worker) restOutcome(ctx context.Context, batch string, left ledger.Unfi
 		return Outcome{Reason: Finished}, nil
 	}
 	b, err := w.ledger.Batch(ctx, batch)
-	if err == nil && b.Approval.State == ledger.ApprovalWanted {
+	if err == nil && b.Approval.State == ledger.ApprovalNeeded {
 		return Outcome{Reason: NotApproved}, nil
 	}
 	return Outcome{Reason: Paused}, err

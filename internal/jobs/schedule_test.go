@@ -521,7 +521,7 @@ func TestRunKilledAfterTheOpening(t *testing.T) {
 		for _, n := range notices {
 			kinds = append(kinds, n.Kind)
 		}
-		want := []ledger.NotificationKind{ledger.NotifyApproved, ledger.NotifyWanted}
+		want := []ledger.NotificationKind{ledger.NotifyApproved, ledger.NotifyApprovalNeeded}
 		if len(again) != 1 || len(batches) != 1 || batches[0].Approval.State != ledger.ApprovalGiven ||
 			!slices.Equal(kinds, want) || f.planOf(again[0]).Filings != 3 {
 			t.Errorf("%+v %+v %v", again, batches, kinds)
@@ -612,13 +612,13 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 		p := f.planOf(fired)
 		b, err := l.Batch(f.Context(), fired.Batch)
 		f.must(err)
-		if b.Approval.State != ledger.ApprovalWanted || b.Approval.Hash != p.Approval || !b.Open {
+		if b.Approval.State != ledger.ApprovalNeeded || b.Approval.Hash != p.Approval || !b.Open {
 			t.Fatalf("%+v", b)
 		}
 		notices, err := l.Notifications().List(f.Context(), 9)
 		f.must(err)
-		if len(notices) != 1 || notices[0].Kind != ledger.NotifyWanted ||
-			!strings.Contains(notices[0].Subject, "approval wanted: the schedule de, 5 orders, ") ||
+		if len(notices) != 1 || notices[0].Kind != ledger.NotifyApprovalNeeded ||
+			!strings.Contains(notices[0].Subject, "waiting for approval: the schedule de, 5 orders, ") ||
 			!strings.HasPrefix(notices[0].Body, "The schedule de submitted ") {
 			t.Errorf("%+v", notices)
 		}
@@ -653,7 +653,7 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 		}
 		_, err = approve(now.Hash)
 		f.must(err)
-		if given, err := approve(now.Hash); !errors.Is(err, ledger.ErrNoApprovalWanted) ||
+		if given, err := approve(now.Hash); !errors.Is(err, ledger.ErrNoApprovalNeeded) ||
 			given.Batch.Approval.By != "Ana" {
 			t.Errorf("%+v, %v", given.Batch, err)
 		}

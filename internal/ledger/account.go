@@ -243,7 +243,7 @@ func (l Accounts) SetApprovals(ctx context.Context, id string, upTo money.Cents,
 			limit = "up to " + upTo.Dollars()
 		}
 		by := nameOr(auditPerson(ctx))
-		return l.keepAccessNotice(ctx, tx, a.Name+" may approve "+limit,
+		return l.addAccessNotification(ctx, tx, a.Name+" may approve "+limit,
 			fmt.Sprintf("%s changed what %s may approve.\nFrom now on: %s.\nBefore: up to %s.\nWho changed what: "+
 				"importer audit\n", by, a.Name, limit, a.ApproveUpTo.Dollars()))
 	}))
@@ -288,7 +288,7 @@ func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, befo
 		return nil
 	}
 	what := strings.Join(granted, " and ")
-	return l.keepAccessNotice(ctx, tx, name+" got the role "+what,
+	return l.addAccessNotification(ctx, tx, name+" got the role "+what,
 		fmt.Sprintf(
 			"%s gave %s the role %s.\nIf no one in your firm expects this, disable the account now: importer "+
 				"accounts disable %q\n",

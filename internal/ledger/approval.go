@@ -26,9 +26,9 @@ var ErrAnotherApprover = errors.New("the approval is recorded, and another appro
 // ErrSubmitted is returned for a batch that is already submitted.
 var ErrSubmitted = errors.New("it is already submitted")
 
-// ErrNoApprovalWanted is returned for an approval that was not requested, or that was
+// ErrNoApprovalNeeded is returned for an approval that was not requested, or that was
 // given already.
-var ErrNoApprovalWanted = errors.New("no approval is needed")
+var ErrNoApprovalNeeded = errors.New("no approval is needed")
 
 // ErrNotOpen is returned for an approval of a batch that is not submitted yet: who
 // takes part in it is known when it is.
@@ -40,7 +40,7 @@ type ApprovalState string
 // The states of an approval.
 const (
 	NoApproval     ApprovalState = ""       // none was requested
-	ApprovalWanted ApprovalState = "wanted" // nothing is sent before it is given
+	ApprovalNeeded ApprovalState = "wanted" // nothing is sent before it is given
 	ApprovalGiven  ApprovalState = "given"
 )
 
@@ -61,7 +61,7 @@ type Approval struct {
 
 // HasFirst reports whether the first of two people has approved what waits now.
 func (a Approval) HasFirst() bool {
-	return a.State == ApprovalWanted && a.First != "" && a.FirstPlan == a.Hash
+	return a.State == ApprovalNeeded && a.First != "" && a.FirstPlan == a.Hash
 }
 
 // Request keeps the rows of a batch from being sent until a person approves the
@@ -104,13 +104,13 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 	if err != nil {
 		return err
 	}
-	if was.State != ApprovalWanted || was.Hash != plan {
+	if was.State != ApprovalNeeded || was.Hash != plan {
 		if err := clearFirstApproval(ctx, tx, batch); err != nil {
 			return err
 		}
 	}
 	// it was submitted, and approved, before; openBatch records the others
-	if open && asked > 0 && was.State != ApprovalWanted {
+	if open && asked > 0 && was.State != ApprovalNeeded {
 		if err := db.recordSubmission(ctx, tx, batch); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 }
 
 // ChangePlan puts a plan in place of the one that waits for approval, unless
-// another one is there. It returns ErrNotFound, and ErrNoApprovalWanted if the approval
+// another one is there. It returns ErrNotFound, and ErrNoApprovalNeeded if the approval
 // was given meanwhile: it stands.
 func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -132,8 +132,8 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 			return ErrNotFound
 		case err != nil:
 			return err
-		case state != ApprovalWanted:
-			return ErrNoApprovalWanted
+		case state != ApprovalNeeded:
+			return ErrNoApprovalNeeded
 		}
 		changed, err := affected(tx.ExecContext(ctx,
 			`UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2 AND plan <> $3`, batch, from, to))
@@ -185,7 +185,7 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 		}
 		state, approver, at := ApprovalGiven, by, toMillis(l.now())
 		if waits {
-			state, approver, at = ApprovalWanted, "", 0
+			state, approver, at = ApprovalNeeded, "", 0
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches
@@ -255,7 +255,7 @@ type PlanHash func(ready iter.Seq2[Row, error]) (string, error)
 // reviewed, corrected or quoted since it was looked at, nobody has seen. Where the
 // policy wants a second person, now or when the batch was submitted, by must be one,
 // and it costs no more than by may approve. It returns ErrNotFound,
-// ErrNoApprovalWanted, ErrNotOpen, ErrChanged, and a *SecondError.
+// ErrNoApprovalNeeded, ErrNotOpen, ErrChanged, and a *SecondError.
 func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, hash PlanHash) (complete bool,
 	err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
@@ -268,8 +268,8 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 			return ErrNotFound
 		case err != nil:
 			return err
-		case state != ApprovalWanted:
-			return ErrNoApprovalWanted
+		case state != ApprovalNeeded:
+			return ErrNoApprovalNeeded
 		case !open:
 			return ErrNotOpen
 		case plan != wanted:

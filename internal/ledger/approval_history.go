@@ -75,10 +75,10 @@ func (db *database) recordSubmission(ctx context.Context, tx *sql.Tx, batch stri
 		What:  StepSubmitted,
 		Plan:  a.Hash,
 		Quote: []byte(quote),
-	}); err != nil || a.State != ApprovalWanted {
+	}); err != nil || a.State != ApprovalNeeded {
 		return err
 	}
-	return db.notifyWanted(ctx, tx, batch, a)
+	return db.notifyApprovalNeeded(ctx, tx, batch, a)
 }
 
 const selectHistory = `SELECT at, person, what, comment, plan, orders, cents, certainty, quote

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -33,28 +32,15 @@ func (l Notifications) PageAddress(ctx context.Context) (string, error) {
 // approvalPath is the page on which a batch is approved.
 func approvalPath(batch string) string { return "/batches/" + batch + "/approve" }
 
-// keepApprovalNotice keeps a notice of an approval, for the firm's targets and for
-// people.
-func (db *database) keepApprovalNotice(ctx context.Context, tx *sql.Tx, n Notification) error {
-	product := "Bulkfiling: "
-	var mode string
-	if err := tx.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
-		return err
-	}
-	if mode == "test" {
-		product = "Bulkfiling (test): "
-	}
-	slices.Sort(n.Recipients)
-	now := toMillis(db.now())
-	_, err := tx.ExecContext(
-		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due, recipients, path)
-			VALUES ($1,$2,$3,$4,$5,0,$5,$6,$7)`,
-		n.Kind, n.Batch, product+n.Subject, n.Body, now, strings.Join(slices.Compact(n.Recipients), " "), n.Path)
-	return wrap("keep a notice", err)
+// addApprovalNotification adds a notification of an approval, for the firm's targets
+// and for people.
+func (db *database) addApprovalNotification(ctx context.Context, tx *sql.Tx, n Notification) error {
+	_, err := db.insertNotification(ctx, tx, n)
+	return err
 }
 
-// batchWords names a batch for a message: its file, orders and cost.
-func (db *database) batchWords(ctx context.Context, tx *sql.Tx, batch string) (file, orders string, err error) {
+// describeBatch names a batch for a message: its file, orders and cost.
+func (db *database) describeBatch(ctx context.Context, tx *sql.Tx, batch string) (file, orders string, err error) {
 	var n int
 	var cost money.Cost
 	err = tx.QueryRowContext(ctx,
@@ -71,9 +57,9 @@ func (db *database) batchWords(ctx context.Context, tx *sql.Tx, batch string) (f
 	return filepath.Base(file), orders, wrap("sum up batch "+batch, err)
 }
 
-// notifyWanted tells everyone who may approve a batch that it waits for them.
-func (db *database) notifyWanted(ctx context.Context, tx *sql.Tx, batch string, a Approval) error {
-	file, orders, err := db.batchWords(ctx, tx, batch)
+// notifyApprovalNeeded tells everyone who may approve a batch that it waits for them.
+func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch string, a Approval) error {
+	file, orders, err := db.describeBatch(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
@@ -103,12 +89,12 @@ func (db *database) notifyWanted(ctx context.Context, tx *sql.Tx, batch string, 
 	case schedule != "":
 		what, who = "the schedule "+schedule, fmt.Sprintf("The schedule %s submitted %s", schedule, file)
 	}
-	return db.keepApprovalNotice(ctx, tx, Notification{
-		Kind:    NotifyWanted,
+	return db.addApprovalNotification(ctx, tx, Notification{
+		Kind:    NotifyApprovalNeeded,
 		Batch:   batch,
-		Subject: "approval wanted: " + what + ", " + orders,
-		Body: fmt.Sprintf("%s: %s.\nNothing is sent before it is approved.\nApprove it on the page, "+
-			"or with: importer approve %s\n", who, orders, batch),
+		Subject: "waiting for approval: " + what + ", " + orders,
+		Body: fmt.Sprintf("%s: %s.\nNothing is sent until it is approved.\nApprove it on the page, "+
+			"or run: importer approve %s\n", who, orders, batch),
 		Recipients: to,
 		Path:       approvalPath(batch),
 	})
@@ -116,7 +102,7 @@ func (db *database) notifyWanted(ctx context.Context, tx *sql.Tx, batch string, 
 
 // notifyApproved tells the person who submitted a batch that it was approved.
 func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by string) error {
-	file, orders, err := db.batchWords(ctx, tx, batch)
+	file, orders, err := db.describeBatch(ctx, tx, batch)
 	if err != nil {
 		return err
 	}
@@ -128,7 +114,7 @@ func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by st
 	if err != nil {
 		return err
 	}
-	return db.keepApprovalNotice(ctx, tx, Notification{
+	return db.addApprovalNotification(ctx, tx, Notification{
 		Kind:       NotifyApproved,
 		Batch:      batch,
 		Subject:    "approved: " + file + ", " + orders,
@@ -138,8 +124,8 @@ func (db *database) notifyApproved(ctx context.Context, tx *sql.Tx, batch, by st
 	})
 }
 
-// notifyRefused tells the person who submitted a batch that it was sent back, or not
-// approved, and why.
+// notifyRefused tells the person who submitted a batch that it was sent back or
+// rejected, and why.
 func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string, a Approval, kind NotificationKind,
 	by, comment string) error {
 	var file string
@@ -152,8 +138,8 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 	}
 	file = filepath.Base(file)
 	n := Notification{Kind: kind, Batch: batch, Recipients: to, Path: approvalPath(batch)}
-	what, next := "did not approve", "The rows are canceled. Nothing was sent for them."
-	n.Subject = "not approved: " + file
+	what, next := "rejected", "The rows are canceled. Nothing was sent for them."
+	n.Subject = "rejected: " + file
 	if kind == NotifySentBack {
 		what, next = "sent back", "Nothing was sent. Correct the spreadsheet on the page, then submit it again."
 		n.Subject = "sent back: " + file
@@ -165,7 +151,7 @@ func (db *database) notifyRefused(ctx context.Context, tx *sql.Tx, batch string,
 		n.Path = "/sheets/" + upload
 	}
 	n.Body = fmt.Sprintf("%s %s %s: %s\n%s\n", nameOr(by), what, file, comment, next)
-	return db.keepApprovalNotice(ctx, tx, n)
+	return db.addApprovalNotification(ctx, tx, n)
 }
 
 // mailTo is where messages to a person go, by the name of their account.

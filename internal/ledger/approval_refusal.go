@@ -52,8 +52,8 @@ func waiting(ctx context.Context, tx *sql.Tx, batch string) (a Approval, err err
 		return a, ErrNotFound
 	case err != nil:
 		return a, err
-	case a.State != ApprovalWanted || canceled:
-		return a, ErrNoApprovalWanted
+	case a.State != ApprovalNeeded || canceled:
+		return a, ErrNoApprovalNeeded
 	case !open:
 		return a, ErrNotOpen
 	}
@@ -84,7 +84,7 @@ func (l Approvals) CanSendBack(ctx context.Context, batch string) (bool, error) 
 
 // SendBack makes a batch that waits for approval a draft again, for its preparer to
 // correct and submit. What is submitted then needs an approval of its own. It
-// returns ErrNoComment, ErrNotFound, ErrNoApprovalWanted, ErrNotOpen, ErrSentAlready,
+// returns ErrNoComment, ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen, ErrSentAlready,
 // ErrCorrected and ErrNoDraft.
 func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) error {
 	comment, err := checkComment(comment)
@@ -157,7 +157,7 @@ func refusedText(by, reason string) string {
 
 // Reject cancels a batch that waits for approval, with a reason that its rows and
 // its results say. Rows that were sent stay as they are. It returns the number of
-// canceled rows, and ErrNoComment, ErrNotFound, ErrNoApprovalWanted and ErrNotOpen.
+// canceled rows, and ErrNoComment, ErrNotFound, ErrNoApprovalNeeded and ErrNotOpen.
 func (l Approvals) Reject(ctx context.Context, batch, by, reason string) (rows int, err error) {
 	if reason, err = checkComment(reason); err != nil {
 		return 0, err
@@ -209,7 +209,7 @@ func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) er
 
 // RejectCosts cancels the rows of a batch that wait for a new approval, as they were
 // looked at; the other rows go on. It returns ErrNoComment, ErrChanged where other
-// rows wait by now, ErrNoApprovalWanted where none waits, ErrApproveBatchFirst and
+// rows wait by now, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst and
 // ErrNotFound.
 func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
 	reason, err := checkComment(reason)

@@ -18,15 +18,15 @@ func TestChangePlanKeepsAnApproval(t *testing.T) {
 				s.Errorf("%+v %v, want plan %q %s", b.Approval, err, want, state)
 			}
 		}
-		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "", "new"), ledger.ErrNoApprovalWanted) // none was asked for
+		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "", "new"), ledger.ErrNoApprovalNeeded) // none was asked for
 		s.wantErr(l.Approvals().ChangePlan(ctx, "nowhere", "", "new"), ledger.ErrNotFound)
 		s.must(l.Approvals().Request(ctx, "a", "one"))
 		s.must(l.Approvals().ChangePlan(ctx, "a", "one", "two"))
-		plan("two", ledger.ApprovalWanted)
+		plan("two", ledger.ApprovalNeeded)
 		s.must(l.Approvals().ChangePlan(ctx, "a", "one", "three")) // of two who look at once the first's stands
-		plan("two", ledger.ApprovalWanted)
+		plan("two", ledger.ApprovalNeeded)
 		s.must(l.Approvals().Approve(ctx, "a", "two", "vera"))
-		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "two", "four"), ledger.ErrNoApprovalWanted)
+		s.wantErr(l.Approvals().ChangePlan(ctx, "a", "two", "four"), ledger.ErrNoApprovalNeeded)
 		plan("two", ledger.ApprovalGiven)
 	})
 }

@@ -89,7 +89,7 @@ func TestApproval(t *testing.T) {
 			batch, plan string
 			want        error
 		}{{"a", "plan 2", ledger.ErrChanged}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil},
-			{"a", "plan 1", ledger.ErrNoApprovalWanted}} {
+			{"a", "plan 1", ledger.ErrNoApprovalNeeded}} {
 			if err := l.Approvals().Approve(ctx, c.batch, c.plan, "Ana"); !is(err, c.want) {
 				s.Errorf("%+v: %v", c, err)
 			}

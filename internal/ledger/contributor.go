@@ -400,7 +400,7 @@ func (l Approvals) notFirst(ctx context.Context, batch, by string) error {
 		batch).Scan(&first, &firstPlan, &plan, &state); err != nil {
 		return fmt.Errorf("read the first approval of batch %s: %w", batch, err)
 	}
-	if state != ApprovalWanted {
+	if state != ApprovalNeeded {
 		increase, err := l.CostIncrease(ctx, batch)
 		if err != nil {
 			return err

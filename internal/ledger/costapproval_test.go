@@ -118,7 +118,7 @@ func (w *costWorld) approve(t *rapid.T) {
 	complete, err := w.l.Approvals().GiveCostApproval(w.by(by), w.batch, c)
 	switch {
 	case !present:
-		if !errors.Is(err, ledger.ErrChanged) && !errors.Is(err, ledger.ErrNoApprovalWanted) {
+		if !errors.Is(err, ledger.ErrChanged) && !errors.Is(err, ledger.ErrNoApprovalNeeded) {
 			t.Fatalf("other rows than now were approved: %v", err)
 		}
 	case !may, hasFirst && w.first == by:
@@ -146,7 +146,7 @@ func (w *costWorld) reject(t *rapid.T) {
 	c, present := w.looked(t)
 	err := w.l.Approvals().RejectCosts(w.by("cat"), w.batch, c, "cat", "too much")
 	if !present {
-		if !errors.Is(err, ledger.ErrChanged) && !errors.Is(err, ledger.ErrNoApprovalWanted) {
+		if !errors.Is(err, ledger.ErrChanged) && !errors.Is(err, ledger.ErrNoApprovalNeeded) {
 			t.Fatalf("other rows than now were rejected: %v", err)
 		}
 		return

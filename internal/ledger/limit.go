@@ -77,7 +77,7 @@ func loadCostIncrease(ctx context.Context, q querier, batch string) (CostIncreas
 func (c CostIncrease) Matches(plan string) error {
 	switch {
 	case c.Rows == 0:
-		return ErrNoApprovalWanted
+		return ErrNoApprovalNeeded
 	case plan != c.Plan:
 		return fmt.Errorf("%w: the plan that you give is %s, and the current plan is %s. Review it and approve "+
 			"that plan", ErrChanged, plan, c.Plan)
@@ -94,10 +94,10 @@ func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIn
 		return ErrNotFound
 	case err != nil:
 		return err
-	case state == ApprovalWanted:
+	case state == ApprovalNeeded:
 		return ErrApproveBatchFirst
 	case looked.Rows == 0:
-		return ErrNoApprovalWanted
+		return ErrNoApprovalNeeded
 	}
 	now, err := loadCostIncrease(ctx, tx, batch)
 	if err == nil && now != looked {
@@ -127,7 +127,7 @@ func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIn
 // GiveCostApproval approves what the rows of a batch cost that wait for a new
 // approval, as it was looked at, or reports false where a second of two people has
 // to approve it, too. It returns ErrChanged where other rows wait or one costs
-// something else since, ErrNoApprovalWanted where none waits, ErrApproveBatchFirst,
+// something else since, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst,
 // ErrNotFound, and a *SecondError if another person has to approve.
 func (l Approvals) GiveCostApproval(ctx context.Context, batch string,
 	looked CostIncrease) (complete bool, err error) {

@@ -216,7 +216,7 @@ func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ben", "cat")
 		rows := s.quoted(l, "a", cost)
-		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", ledger.CostIncrease{}), ledger.ErrNoApprovalWanted)
+		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", ledger.CostIncrease{}), ledger.ErrNoApprovalNeeded)
 		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "none", ledger.CostIncrease{}), ledger.ErrNotFound)
 		s.waitsAt(l, rows[0], cost+1)
 		looked, err := l.Approvals().CostIncrease(ctx, "a")

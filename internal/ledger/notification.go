@@ -32,16 +32,16 @@ const (
 	NotifyAccess NotificationKind = "access"
 	NotifyBackup NotificationKind = "backup" // a scheduled backup failed, or works again
 
-	NotifyWanted   NotificationKind = "approval-wanted"
-	NotifyApproved NotificationKind = "approved"
-	NotifySentBack NotificationKind = "sent-back" // an approver returned a batch to its preparer
-	NotifyRejected NotificationKind = "not-approved"
+	NotifyApprovalNeeded NotificationKind = "approval-needed"
+	NotifyApproved       NotificationKind = "approved"
+	NotifySentBack       NotificationKind = "sent-back" // an approver returned a batch to its preparer
+	NotifyRejected       NotificationKind = "rejected"
 )
 
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyDueSoon, NotifyWeeklySummary, NotifyAccess, NotifyBackup, NotifyWanted, NotifyApproved,
+	NotifySchedule, NotifyDueSoon, NotifyWeeklySummary, NotifyAccess, NotifyBackup, NotifyApprovalNeeded, NotifyApproved,
 	NotifySentBack, NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.
@@ -212,17 +212,7 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 				return err
 			}
 		}
-		now := toMillis(l.now())
-		due := now
-		if n.Subject == "" {
-			due = 0
-		}
-		var id int64
-		err = tx.QueryRowContext(
-			ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due)
-				VALUES ($1,$2,$3,$4,$5,$6,$7)
-				RETURNING id`,
-			n.Kind, n.Batch, n.Subject, n.Body, now, boolInt(n.Lasts), due).Scan(&id)
+		id, err := l.insertNotification(ctx, tx, n)
 		if err != nil {
 			return err
 		}
@@ -240,6 +230,35 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 		return false, fmt.Errorf("save a notification of %s: %w", n.Kind, err)
 	}
 	return true, nil
+}
+
+// insertNotification adds a notification and returns its id. Every subject begins with
+// the product's name, so that a mailbox can sort them, and those about test orders
+// say so.
+func (db *database) insertNotification(ctx context.Context, tx *sql.Tx, n Notification) (id int64, err error) {
+	now := toMillis(db.now())
+	due, subject := now, n.Subject
+	if subject == "" {
+		due = 0
+	} else {
+		var mode string
+		if err := tx.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
+			return 0, wrap("read the mode of the ledger", err)
+		}
+		product := "Bulkfiling: "
+		if mode == "test" {
+			product = "Bulkfiling (test): "
+		}
+		subject = product + subject
+	}
+	to := slices.Sorted(slices.Values(n.Recipients))
+	err = tx.QueryRowContext(
+		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due, recipients, path)
+			VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+			RETURNING id`,
+		n.Kind, n.Batch, subject, n.Body, now, boolInt(n.Lasts), due,
+		strings.Join(slices.Compact(to), " "), n.Path).Scan(&id)
+	return id, wrap("add a notification", err)
 }
 
 // ListReported lists what the notifications of a kind have told of: Kind, Ref and

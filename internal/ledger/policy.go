@@ -146,7 +146,7 @@ func (l Approvals) ChangePolicy(ctx context.Context, next Policy) error {
 		if err != nil || !before.weaker(next) {
 			return err
 		}
-		return l.keepAccessNotice(ctx, tx, "the approval policy was weakened",
+		return l.addAccessNotification(ctx, tx, "the approval policy was weakened",
 			fmt.Sprintf(
 				"%s changed the approval policy.\nFrom now on: %s.\nBefore: %s.\nBatches that wait for a second "+
 					"person go on waiting.\nWho changed what: importer audit\n", nameOr(by), next.Words(),
@@ -162,12 +162,8 @@ func nameOr(name string) string {
 	return name
 }
 
-// keepAccessNotice keeps a notice of a change in who may do what.
-func (db *database) keepAccessNotice(ctx context.Context, x execer, subject, body string) error {
-	product := "Bulkfiling: "
-	now := toMillis(db.now())
-	_, err := x.ExecContext(
-		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,'',$2,$3,$4,0,$4)`,
-		NotifyAccess, product+subject, body, now)
-	return wrap("keep a notice", err)
+// addAccessNotification adds a notification of a change in who may do what.
+func (db *database) addAccessNotification(ctx context.Context, tx *sql.Tx, subject, body string) error {
+	_, err := db.insertNotification(ctx, tx, Notification{Kind: NotifyAccess, Subject: subject, Body: body})
+	return err
 }

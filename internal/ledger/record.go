@@ -38,7 +38,7 @@ type Batch struct {
 // Applied reports whether the batch held corrected rows that have taken the places
 // of those they correct: their answers are in the batch that it corrects.
 func (b *Batch) Applied() bool {
-	return b.Corrects != "" && b.Open && b.Approval.State != ApprovalWanted
+	return b.Corrects != "" && b.Open && b.Approval.State != ApprovalNeeded
 }
 
 // Row is one row of a batch, its order and its answer.

@@ -73,7 +73,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		}
 		until := now.Add(life).UTC().Format("15:04 UTC on January 2, 2006")
 		if !a.HasPassword {
-			return l.keepAccessNotice(ctx, tx, "a link to sign in as "+a.Name+" was made",
+			return l.addAccessNotification(ctx, tx, "a link to sign in as "+a.Name+" was made",
 				fmt.Sprintf("%s made a link that signs in as %s, until %s. The account has no password yet.\n"+
 					"If %s did not ask for it: Settings, Sign-in links, Revoke.\n", nameOr(by), a.Name, until, a.Name))
 		}
@@ -82,7 +82,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 			toMillis(now)); err != nil {
 			return err
 		}
-		return l.keepAccessNotice(ctx, tx, "a link to reset the password of "+a.Name+" was made",
+		return l.addAccessNotification(ctx, tx, "a link to reset the password of "+a.Name+" was made",
 			fmt.Sprintf(
 				"%s made a link with which the password of %s can be reset, until %s.\nIf %s did not ask for it: "+
 					"Settings, Sign-in links, Revoke.\n",
@@ -197,7 +197,7 @@ func (l Accounts) ResetPassword(ctx context.Context, secret, password string) (A
 			toMillis(l.now())); err != nil {
 			return err
 		}
-		return l.keepAccessNotice(ctx, tx, "the password of "+a.Name+" was reset",
+		return l.addAccessNotification(ctx, tx, "the password of "+a.Name+" was reset",
 			fmt.Sprintf(
 				"The password of %s was reset with a sign-in link. The sessions before it have ended.\nIf it was "+
 					"not %s: importer accounts disable %q\n", a.Name, a.Name, a.Name))

@@ -231,7 +231,7 @@ func TestASecondPerson(t *testing.T) {
 			both.Go(func() { errs[i] = l.Approvals().Approve(ctx, "b1", "plan", by) })
 		}
 		both.Wait()
-		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), ledger.ErrNoApprovalWanted) {
+		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), ledger.ErrNoApprovalNeeded) {
 			s.Error(errs)
 		}
 	})

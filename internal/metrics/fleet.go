@@ -305,7 +305,7 @@ func stateOf(b ledger.Batch, c ledger.Counts) string {
 		return canceled
 	case c[filing.Ready]+c[filing.Placing] == 0:
 		return done
-	case b.Approval.State == ledger.ApprovalWanted:
+	case b.Approval.State == ledger.ApprovalNeeded:
 		return awaiting
 	case b.Paused:
 		return paused

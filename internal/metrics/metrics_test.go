@@ -105,7 +105,7 @@ func newStanding() *standing {
 			{ID: "a", Open: true}, {ID: "b", Open: true}, {ID: "c", Open: true, Paused: true},
 			{ID: "d", CreatedAt: time.Now()},
 			{ID: "dry", CreatedAt: time.Now().Add(-time.Hour)}, {ID: "sheet", Prepared: true, CreatedAt: time.Now()},
-			{ID: "unapproved", Open: true, Approval: ledger.Approval{State: ledger.ApprovalWanted}},
+			{ID: "unapproved", Open: true, Approval: ledger.Approval{State: ledger.ApprovalNeeded}},
 			{ID: "paused", Open: true, Paused: true}, {ID: "canceled", Open: true, Canceled: true},
 		},
 		progress: map[string]ledger.Progress{

@@ -27,18 +27,10 @@ var testMessage = Message{
 // writer writes notifications from the ledger.
 type writer struct {
 	ledger *ledger.Ledger
-	mode   string // of the ledger
 }
 
-// subject returns a subject line. All begin with the product's name, so that a
-// mailbox can sort them, and those about test orders say so.
-func (w writer) subject(format string, args ...any) string {
-	product := "Bulkfiling: "
-	if w.mode == "test" {
-		product = "Bulkfiling (test): "
-	}
-	return product + clean(fmt.Sprintf(format, args...))
-}
+// subject returns a subject line. The ledger puts the product's name before it.
+func subject(format string, args ...any) string { return clean(fmt.Sprintf(format, args...)) }
 
 func (w writer) fundsOut(ctx context.Context, reportable ledger.Reportable) (ledger.Notification, error) {
 	rows, cost, err := w.ledger.Backlog(ctx)
@@ -52,7 +44,7 @@ func (w writer) fundsOut(ctx context.Context, reportable ledger.Reportable) (led
 	n := ledger.Notification{
 		Kind:    ledger.NotifyFunds,
 		Lasts:   true,
-		Subject: w.subject("insufficient funds, %s", text.CountOf(rows, "row waits", "rows wait")),
+		Subject: subject("insufficient funds, %s", text.CountOf(rows, "row waits", "rows wait")),
 	}
 	why := "The recorded balance does not cover the next order."
 	if reportable.Halt == filing.HaltFunds {
@@ -76,7 +68,7 @@ func (w writer) fundsOut(ctx context.Context, reportable ledger.Reportable) (led
 func (w writer) fundsBack(ctx context.Context) (ledger.Notification, error) {
 	available, err := w.available(ctx)
 	return ledger.Notification{
-		Kind: ledger.NotifyFunds, Ends: true, Subject: w.subject("funds are sufficient again"),
+		Kind: ledger.NotifyFunds, Ends: true, Subject: subject("funds are sufficient again"),
 		Body: lines("No rows are waiting for funds.", "Available: "+available+"."),
 	}, err
 }
@@ -99,7 +91,7 @@ func (w writer) available(ctx context.Context) (string, error) {
 
 func (w writer) keyRefused(reportable ledger.Reportable) ledger.Notification {
 	return ledger.Notification{
-		Kind: ledger.NotifyKey, Lasts: true, Subject: w.subject("the API key is refused"),
+		Kind: ledger.NotifyKey, Lasts: true, Subject: subject("the API key is refused"),
 		Body: lines("The filing service refuses the API key"+since(reportable.HaltSince)+quote(reportable.HaltNote)+
 			". No orders are sent.",
 			"Correct FILING_API_KEY, then run the same command again, or restart the workers."),
@@ -132,7 +124,7 @@ func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (le
 	if p.Counts[filing.Uncertain] > 0 {
 		next += "\nResolve the uncertain rows: importer resolve " + id
 	}
-	n.Subject = w.subject("%s is finished: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed],
+	n.Subject = subject("%s is finished: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed],
 		text.Count(p.Counts.Total(), "row"))
 	n.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")),
 		fmt.Sprintf("Spent: %s.", p.Spent), next)
@@ -167,17 +159,17 @@ func (w writer) rows(ctx context.Context, kind ledger.NotificationKind, batch st
 				return n, fmt.Errorf("add up the reservations of uncertain rows: %w", err)
 			}
 		}
-		n.Subject = w.subject("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), file)
+		n.Subject = subject("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), file)
 		n.Body = lines("Sent, but the filing service did not confirm them. They may have been bought. Reserved: "+
 			reserved.String()+".",
 			named, "Check the dashboard, then resolve them: importer resolve "+batch)
 	case ledger.NotifyTwice:
-		n.Subject = w.subject("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
+		n.Subject = subject("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
 		n.Body = lines("A late answer shows that the same filing was bought with two orders. Ask the filing service "+
 			"to refund one of them.",
 			named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
 	case ledger.NotifyExceptions:
-		n.Subject = w.subject("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
+		n.Subject = subject("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
 			file)
 		n.Body = lines("These filings wait until they are corrected.", named,
 			fmt.Sprintf("See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx", batch))

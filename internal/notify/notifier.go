@@ -147,7 +147,7 @@ func (n *Notifier) write(ctx context.Context, last bool) error {
 	if err != nil {
 		return err
 	}
-	w := writer{ledger: n.ledger, mode: reportable.Mode}
+	w := writer{ledger: n.ledger}
 	return errors.Join(
 		n.notifyFunds(ctx, w, reportable, last),
 		n.notifyKey(ctx, w, reportable),

@@ -605,7 +605,7 @@ func TestApprovalsAreReported(t *testing.T) {
 			!strings.Contains(all[i].Body, "too early") {
 			s.Errorf("%+v", all)
 		}
-		box.want(s.T, "approval wanted: b.xlsx, 1 order, $75.00", "not approved: b.xlsx",
+		box.want(s.T, "waiting for approval: b.xlsx, 1 order, $75.00", "rejected: b.xlsx",
 			"b.xlsx is finished: 0 of 1 row placed")
 	})
 }

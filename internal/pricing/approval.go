@@ -35,7 +35,7 @@ func (p *Proposal) TotalText() string {
 
 // Propose quotes a batch that waits for approval again and returns what an
 // approval would place now. Where source returns no quoter, the stored quotes
-// count. It returns ledger.ErrNotFound; ledger.ErrNoApprovalWanted, with the batch, where
+// count. It returns ledger.ErrNotFound; ledger.ErrNoApprovalNeeded, with the batch, where
 // no approval is waited for; and ledger.ErrChanged, with the proposal, where the
 // orders or their cost have changed since the batch was submitted: from then on
 // the new proposal is the one to approve.
@@ -46,8 +46,8 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 		return p, err
 	}
 	wanted := p.Batch.Approval
-	if wanted.State != ledger.ApprovalWanted {
-		return p, fmt.Errorf("batch %s: %w", p.Batch.ID, ledger.ErrNoApprovalWanted)
+	if wanted.State != ledger.ApprovalNeeded {
+		return p, fmt.Errorf("batch %s: %w", p.Batch.ID, ledger.ErrNoApprovalNeeded)
 	}
 	if quoter, err := source(ctx); err != nil {
 		return p, err
@@ -75,7 +75,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 		return p, nil
 	}
 	if err := l.Approvals().ChangePlan(ctx, p.Batch.ID, wanted.Hash, p.Hash); errors.Is(err,
-		ledger.ErrNoApprovalWanted) {
+		ledger.ErrNoApprovalNeeded) {
 		// Another approval came first, and orders placed since then change the rest.
 		now, lost := l.Batch(ctx, p.Batch.ID)
 		p.Batch = now

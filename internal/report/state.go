@@ -21,7 +21,7 @@ func BatchState(b ledger.Batch, counts ledger.Counts) string {
 		words = append(words, "not started")
 	case b.Paused:
 		words = append(words, "paused:")
-	case b.Approval.State == ledger.ApprovalWanted:
+	case b.Approval.State == ledger.ApprovalNeeded:
 		words = append(words, "waits for approval:")
 	}
 	for _, r := range filing.Results {

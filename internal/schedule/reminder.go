@@ -183,16 +183,9 @@ func (d dueDay) lines(named int) []string {
 
 // addReminder adds a notification, unless another process has.
 func (s *Scheduler) addReminder(ctx context.Context, n ledger.Notification, subject string, lines []string) error {
-	reportable, err := s.c.Ledger.Notifications().FindReportable(ctx)
-	if err != nil {
-		return err
-	}
-	n.Subject = "Bulkfiling: " + subject
-	if reportable.Mode == "test" {
-		n.Subject = "Bulkfiling (test): " + subject
-	}
+	n.Subject = subject
 	n.Body = clean(strings.Join(lines, "\n")) + "\n"
-	_, err = s.c.Ledger.Notifications().Add(ctx, n)
+	_, err := s.c.Ledger.Notifications().Add(ctx, n)
 	return err
 }
 

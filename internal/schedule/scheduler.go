@@ -344,19 +344,11 @@ func (s *Scheduler) reportFailed(ctx context.Context, run ledger.Run) error {
 // notify adds a lasting notification. about is the batch or the run, and keeps two
 // processes from adding it twice.
 func (s *Scheduler) notify(ctx context.Context, about, subject, body string) error {
-	reportable, err := s.c.Ledger.Notifications().FindReportable(ctx)
-	if err != nil {
-		return err
-	}
-	product := "Bulkfiling: "
-	if reportable.Mode == "test" {
-		product = "Bulkfiling (test): "
-	}
-	_, err = s.c.Ledger.Notifications().Add(ctx, ledger.Notification{
+	_, err := s.c.Ledger.Notifications().Add(ctx, ledger.Notification{
 		Kind:    ledger.NotifySchedule,
 		Batch:   about,
 		Lasts:   true,
-		Subject: product + subject,
+		Subject: subject,
 		Body:    body,
 	})
 	return err

@@ -64,7 +64,7 @@ func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
 			continue
 		}
 		_, waits := f.at[b.ID]
-		if waits || b.Approval.State == ledger.ApprovalWanted && !b.Canceled {
+		if waits || b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
 			f.batches = append(f.batches, b)
 			f.short += f.at[b.ID].Short
 		}
@@ -217,7 +217,7 @@ func (s *Site) approvalActions(v *request, f actionFacts) (all []action, err err
 		return nil, nil
 	}
 	for _, b := range f.batches {
-		wanted, dearer := b.Approval.State == ledger.ApprovalWanted, f.at[b.ID].Again
+		wanted, dearer := b.Approval.State == ledger.ApprovalNeeded, f.at[b.ID].Again
 		if b.Canceled || !wanted && dearer == 0 {
 			continue
 		}

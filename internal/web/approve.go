@@ -98,7 +98,7 @@ func (s *Site) approve(v *request) error {
 	if err != nil {
 		return err
 	}
-	if b.Approval.State == ledger.ApprovalWanted {
+	if b.Approval.State == ledger.ApprovalNeeded {
 		if err := s.checkedWarnings(v, b); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *Site) approve(v *request) error {
 	}
 	s.summaries.forget(b.ID)
 	switch {
-	case errors.Is(err, ledger.ErrNoApprovalWanted):
+	case errors.Is(err, ledger.ErrNoApprovalNeeded):
 		if b, err = s.findBatch(v); err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (s *Site) approveCosts(v *request) error {
 		v.flash("warn", "The rows or the cost changed: now %s for %s. Nothing was approved. Review the rows, then "+
 			"approve again.", count(shown.Rows, "row"), shown.Cost)
 		return v.redirect("/batches/" + b.ID + "/approve")
-	case errors.Is(err, ledger.ErrNoApprovalWanted):
+	case errors.Is(err, ledger.ErrNoApprovalNeeded):
 		v.flash("note", noCostsWait)
 	case errors.Is(err, ledger.ErrApproveBatchFirst):
 		v.flash("warn", batchFirst)

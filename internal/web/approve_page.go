@@ -268,7 +268,7 @@ func (s *Site) approvalOf(v *request, b ledger.Batch) (p *approvalPage, to strin
 		Steps:   steps(3),
 		Orders:  progress.Counts[filing.Ready],
 		Plan:    b.Approval.Hash,
-		Waits:   b.Approval.State == ledger.ApprovalWanted && b.Open && !b.Canceled,
+		Waits:   b.Approval.State == ledger.ApprovalNeeded && b.Open && !b.Canceled,
 		Charged: progress.Spent,
 	}
 	if p.History, err = s.Ledger.Approvals().History(ctx, b.ID); err != nil {
@@ -432,7 +432,7 @@ func (s *Site) answerRefusal(v *request, b ledger.Batch, err error) (answered bo
 	case errors.Is(err, ledger.ErrNoComment):
 		return true, badRequest("Enter a comment of at most 1,000 characters, so that the preparer knows what to " +
 			"change. Nothing was changed.")
-	case errors.Is(err, ledger.ErrNoApprovalWanted):
+	case errors.Is(err, ledger.ErrNoApprovalNeeded):
 		v.flash("note", "This batch no longer waits for approval. Nothing was changed.")
 	case errors.Is(err, ledger.ErrApproveBatchFirst):
 		v.flash("warn", batchFirst)

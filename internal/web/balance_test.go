@@ -181,7 +181,7 @@ func TestWarningsAreConfirmed(t *testing.T) {
 		`href="/batches/`+b.ID+`?show=notes#rows"`, "Annual report, DE LLC", "estimated")
 	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash)
 	other.wants(after, "confirms that you reviewed 1 warning")
-	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalWanted {
+	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalNeeded {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
 	other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Hash, "warnings", checkbox(t, body, "warnings"))

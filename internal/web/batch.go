@@ -93,7 +93,7 @@ func (s *Site) batchPage(v *request) error {
 	p.Given = b.Approval.State == ledger.ApprovalGiven && b.Approval.By != b.CreatedBy
 	p.Hands = slices.ContainsFunc(hands, v.may)
 	p.Record = b.Approval.State != ledger.NoApproval
-	if b.Approval.State == ledger.ApprovalWanted && !b.Canceled {
+	if b.Approval.State == ledger.ApprovalNeeded && !b.Canceled {
 		p.Steps = steps(2)
 		if err = s.addWaiting(v, p); err != nil {
 			return err

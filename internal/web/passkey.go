@@ -190,7 +190,7 @@ func (s *Site) recordClonedPasskey(v *request, f ledger.Factor) error {
 	}
 	s.keepTrace(v.ctx(), ledger.AuditEvent{From: v.from(), What: "passkey-copied", Of: a.Name, Note: f.Name})
 	_, err = s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
-		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: a passkey of " + a.Name + " may have been copied",
+		Kind: ledger.NotifyAccess, Subject: "a passkey of " + a.Name + " may have been copied",
 		Body: "The passkey \"" + f.Name + "\" of " + a.Name + " was used from " + v.from() +
 			" with a use counter that went back, so a copy may exist. The sign-in was refused.\n" + a.Name +
 			" must remove that passkey under Security and add another one.\n",

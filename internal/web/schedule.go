@@ -504,7 +504,7 @@ func (s *Site) runSchedule(v *request) error {
 		return asBadRequest(err)
 	default:
 		b, err := s.Ledger.Batch(v.ctx(), f.Batch)
-		if f.Batch != "" && err == nil && b.Approval.State == ledger.ApprovalWanted {
+		if f.Batch != "" && err == nil && b.Approval.State == ledger.ApprovalNeeded {
 			v.flash("ok", "The schedule ran. Its batch waits for approval; nothing is sent before.")
 		} else {
 			v.flash("ok", "The schedule ran. The orders are being placed.")

@@ -232,7 +232,7 @@ func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	if len(ran) != 1 {
 		t.Fatalf("%+v", ran)
 	}
-	if b, err := s.Ledger.Batch(t.Context(), ran[0].Batch); err != nil || b.Approval.State != ledger.ApprovalWanted {
+	if b, err := s.Ledger.Batch(t.Context(), ran[0].Batch); err != nil || b.Approval.State != ledger.ApprovalNeeded {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
 }
@@ -303,7 +303,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 		acts[0].By != v.name {
 		t.Fatalf("ran %+v, batches %+v, acts %+v", ran, batches, acts)
 	}
-	if batches[0].Approval.State != ledger.ApprovalWanted {
+	if batches[0].Approval.State != ledger.ApprovalNeeded {
 		t.Errorf("%+v", batches[0].Approval)
 	}
 	_, body = v.get("/seasons/de/fire")

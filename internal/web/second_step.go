@@ -179,7 +179,7 @@ func (s *Site) beginSession(v *request, a ledger.Account, by arrival) error {
 // in on the worst of days, or should not.
 func (s *Site) notifyBreakGlass(v *request, a ledger.Account) error {
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
-		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
+		Kind: ledger.NotifyAccess, Subject: "the break-glass account " + a.Name + " signed in",
 		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() +
 			").\nIf no one in your firm expects this, disable the account now: importer accounts disable \"" + a.Name +
 			"\"\n",

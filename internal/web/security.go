@@ -343,7 +343,7 @@ func (s *Site) replaceCodes(v *request) error {
 // notifyOwner notifies of a change in how an account signs in.
 func (s *Site) notifyOwner(v *request, what string) error {
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
-		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
+		Kind: ledger.NotifyAccess, Subject: "sign-in of " + v.who() + " changed",
 		Body: text.Capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +
 			" did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",
 	})

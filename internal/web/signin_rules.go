@@ -68,7 +68,7 @@ func (s *Site) changeSignIn(v *request) error {
 	}
 	if weaker := before.SecondFactor && !rules.SecondFactor || !before.TrustProvider && rules.TrustProvider; weaker {
 		if _, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
-			Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the sign-in rules were weakened",
+			Kind: ledger.NotifyAccess, Subject: "the sign-in rules were weakened",
 			Body: text.Capital(note) + " from now on. " + v.who() + " changed it, from " + v.from() + ".\n",
 		}); err != nil {
 			return err

@@ -127,7 +127,7 @@ func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class stri
 		return "Canceled, " + number(c[filing.Uncertain]) + " uncertain", "uncertain"
 	case b.Canceled && left == 0:
 		return "Canceled", "canceled"
-	case b.Approval.State == ledger.ApprovalWanted && left > 0:
+	case b.Approval.State == ledger.ApprovalNeeded && left > 0:
 		return "Waiting for approval", "waiting"
 	case moves && h.Left > 0:
 		return "Placing, " + timeLeft(h.Left), "running"

@@ -72,7 +72,7 @@ func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "/a
 
 // Waits reports whether it was submitted and waits for approval.
 func (p *sheetPage) Waits() bool {
-	return p.Batch != nil && p.Batch.Open && !p.Batch.Canceled && p.Batch.Approval.State == ledger.ApprovalWanted
+	return p.Batch != nil && p.Batch.Open && !p.Batch.Canceled && p.Batch.Approval.State == ledger.ApprovalNeeded
 }
 
 // viewCookie remembers that a person reads rows as a form, not as a grid.
