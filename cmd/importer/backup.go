@@ -131,7 +131,7 @@ func describe(s backup.Summary) string {
 		form = "encrypted"
 	}
 	return fmt.Sprintf("%s, %s, %s, as of %s, schema %d, %s", countOf(int(s.Batches), "batch", "batches"),
-		count(s.Rows, "row"), count(s.Purchases, "purchase"), localTimeSeconds(s.At), s.Schema, form)
+		count(s.Rows, "row"), count(s.Purchases, "purchase"), localTimeZone(s.At), s.Schema, form)
 }
 
 // sayKeys warns of sealed values that the file alone does not open.
@@ -245,7 +245,7 @@ func (a *app) restore(ctx context.Context, name string, f restoreFlags) error {
 	}
 	s := archive.Header.Snapshot
 	a.say("Backup of %s, made by %s. It takes the place of the ledger %s (%s). A ledger "+
-		"that is there is kept.", localTimeSeconds(s.At),
+		"that is there is kept.", localTimeZone(s.At),
 		archive.Header.Program, chosen.Name, chosen.Path)
 	a.say("Orders placed after the backup are not in it. Nothing is sent until you resolve its rows.")
 	if !f.yes {
@@ -330,7 +330,7 @@ func (a *app) showRestored(done backup.Restored, asJSON bool) error {
   3. importer resolve
   4. When every file of that time is here: importer resolve restored --end-check
 Or follow the steps on the page, under Restore.
-`, localTimeSeconds(done.At))
+`, localTimeZone(done.At))
 	return nil
 }
 

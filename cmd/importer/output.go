@@ -25,6 +25,9 @@ func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04")
 // localTimeSeconds is a time to the second.
 func localTimeSeconds(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
+// localTimeZone is a time to the second with its zone, for a person who enters it again.
+func localTimeZone(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
+
 // list prints items as a table, or as JSON lines.
 type list[T any] struct {
 	empty   string // what is printed instead of an empty table

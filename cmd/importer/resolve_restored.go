@@ -51,7 +51,7 @@ every spreadsheet of that time was submitted again, --end-check ends this.
 Processes that are still running have already recorded what they sent in the
 last hour. If the backup is not older, and no other process can have sent an order
 since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.`,
-		Example: `  importer resolve restored --since "2026-03-01 02:00"
+		Example: `  importer resolve restored --since 2026-03-01T02:00:00Z
   importer resolve restored --status
   importer resolve restored b7k2 --row 17 --row 18
   importer resolve restored b7k2 --not-ordered
@@ -68,9 +68,9 @@ since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.
 			case len(args) == 1 && (f.endCheck || f.status):
 				return usage("--end-check and --status are about the whole ledger: leave the batch out")
 			}
-			since, err := parseSince(f.since, time.Now())
+			since, err := resolve.ParseSince(f.since, time.Local, time.Now())
 			if err != nil {
-				return err
+				return usage("--since %q is %w", f.since, err)
 			}
 			return a.withResolver(c.Context(), first(args), "restored", func(r *resolver) error {
 				r.yes = f.yes
@@ -89,7 +89,7 @@ since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.
 		},
 	}
 	c.Flags().StringVar(&f.since, "since", "",
-		`the time of the backup, such as "2026-03-01 14:30" (default: what importer restore read, or the last known `+
+		`the time of the backup, in local time, such as "2026-03-01 14:30", or in UTC: 2026-03-01T14:30:00Z (default: what importer restore read, or the last known `+
 			`order)`)
 	c.Flags().IntSliceVar(&f.rows, "row", nil, "mark only this row of the batch; repeat it for several")
 	c.Flags().BoolVar(&f.nothingSent, "nothing-sent", false, "resume sending and mark no row as uncertain")
@@ -101,28 +101,6 @@ since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.
 	c.MarkFlagsMutuallyExclusive("status", "nothing-sent", "not-ordered", "end-check", "since")
 	c.MarkFlagsMutuallyExclusive("status", "nothing-sent", "not-ordered", "end-check", "row")
 	return c
-}
-
-// sinceLayouts are the ways to write a time. It is local unless it names a zone.
-var sinceLayouts = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05",
-	"2006-01-02T15:04", time.DateOnly}
-
-// parseSince reads a time in the past; the zero time for "".
-func parseSince(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range sinceLayouts {
-		at, err := time.ParseInLocation(layout, text, time.Local)
-		switch {
-		case err != nil:
-		case at.After(now):
-			return at, usage("--since %s is in the future", text)
-		default:
-			return at, nil
-		}
-	}
-	return time.Time{}, usage("--since %q is not a time: write 2026-03-01 14:30 or 2026-03-01T14:30:00Z", text)
 }
 
 // markUncertain marks ready rows as uncertain that may have been sent without a
@@ -145,7 +123,7 @@ func (r *resolver) markUncertain(ctx context.Context, numbers []int, since time.
 	}
 	if !restoration.BackupAt.IsZero() && restoration.Halted.Reason != filing.NoHalt {
 		r.say("Files that were submitted after the backup of %s are not here. Submit them again before you continue: "+
-			"their rows are marked, too.", localTimeSeconds(restoration.BackupAt))
+			"their rows are marked, too.", localTimeZone(restoration.BackupAt))
 	}
 	if rows == 0 {
 		fmt.Fprintln(r.out, "No ready rows left to mark as uncertain.")
@@ -242,7 +220,7 @@ func (r *resolver) sayResumed(ctx context.Context) error {
 func (r *resolver) showCheck(s *resolve.RestoreCheck) {
 	if len(s.Rows) > 0 {
 		r.say("Batch %s (%s): %s may have been sent since %s. %s will be reserved.", s.Batch.ID, s.Batch.File,
-			count(len(s.Rows), "ready row"), localTimeSeconds(s.Since), s.Reserves().Dollars())
+			count(len(s.Rows), "ready row"), localTimeZone(s.Since), s.Reserves().Dollars())
 	}
 	if s.Checked > 0 {
 		r.say("Batch %s: %s already checked. Not changed.", s.Batch.ID, countOf(s.Checked, "row was", "rows were"))
@@ -253,7 +231,7 @@ func (r *resolver) showCheck(s *resolve.RestoreCheck) {
 	if s.Resolved > 0 {
 		r.say("Batch %s: %s already resolved for a backup of %s. Not changed. For a later backup, give its time "+
 			"with --since.", s.Batch.ID, countOf(s.Resolved, "row was", "rows were"),
-			localTimeSeconds(s.ResolvedSince))
+			localTimeZone(s.ResolvedSince))
 	}
 }
 
@@ -297,7 +275,7 @@ func (r *resolver) resumeSending(ctx context.Context) error {
 		return err
 	}
 	r.say("The ledger went back in time. Noticed %s: %s.\nRunning processes have recorded the orders they sent "+
-		"in the hour before that.", localTimeSeconds(halted.Since), halted.Note)
+		"in the hour before that.", localTimeZone(halted.Since), halted.Note)
 	if len(ready) > 0 {
 		r.warn([]string{"Ready rows will be sent. If a process that has ended already sent one, it is bought twice. " +
 			"To mark such rows as uncertain instead: importer resolve restored"})
@@ -327,8 +305,8 @@ func (r *resolver) showRestored(ctx context.Context) error {
 		return err
 	case restored:
 		fmt.Fprintf(r.out, "Backup of %s, restored %s by %s from %s (generation %s).\n",
-			localTimeSeconds(last.BackupAt),
-			localTimeSeconds(last.At), legible(last.By), legible(last.File), last.Generation)
+			localTimeZone(last.BackupAt),
+			localTimeZone(last.At), legible(last.By), legible(last.File), last.Generation)
 		fmt.Fprintln(r.out, "Orders placed between these times are not in the ledger.")
 	case halted.Reason != filing.HaltRestored:
 		fmt.Fprintln(r.out, "The ledger was not restored from a backup.")

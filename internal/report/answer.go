@@ -69,7 +69,7 @@ var verdicts = map[filing.Result]verdict{
 	},
 	filing.Placing: {
 		meaning: "Being sent when this file was written",
-		advice:  "Being sent when this file was written. Write the results again to see the answer.",
+		advice:  "Being sent when this file was written. Download the results again to see the result.",
 	},
 	filing.Skipped: {
 		meaning: "Not sent: a repeat, or already covered",

@@ -11,7 +11,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// styles are the colours of the results.
+// styles are the colors of the results.
 var styles = map[filing.Result]sheet.StyleID{
 	filing.Placed:    sheet.StyleOK,
 	filing.Exists:    sheet.StyleOK,

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -19,26 +18,19 @@ type restoreForm struct {
 	Error string
 }
 
-// sinceForms are the ways to write a moment. It is one of UTC unless it says
-// otherwise: a server does not know its reader's zone.
-var sinceForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05",
-	"2006-01-02T15:04", time.DateOnly}
-
 var errSince = errors.New("enter the time of the backup in UTC, such as 2026-03-01 02:00")
 
+// parseSince reads a time of UTC unless it says otherwise: a server does not know its
+// reader's zone.
 func parseSince(text string) (time.Time, error) {
-	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "UTC"))
-	for _, form := range sinceForms {
-		at, err := time.Parse(form, text)
-		switch {
-		case err != nil:
-		case at.After(time.Now()):
-			return at, errors.New("this time is in the future; enter the time of the backup")
-		default:
-			return at, nil
-		}
+	at, err := resolve.ParseSince(text, time.UTC, time.Now())
+	switch {
+	case errors.Is(err, resolve.ErrFuture):
+		return at, errors.New("this time is in the future; enter the time of the backup")
+	case err != nil, at.IsZero():
+		return at, errSince
 	}
-	return time.Time{}, errSince
+	return at, nil
 }
 
 // restoreForm lists what may have been sent, where the address asks for it.
