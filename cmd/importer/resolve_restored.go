@@ -89,8 +89,8 @@ since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.
 		},
 	}
 	c.Flags().StringVar(&f.since, "since", "",
-		`the time of the backup, in local time, such as "2026-03-01 14:30", or in UTC: 2026-03-01T14:30:00Z (default: what importer restore read, or the last known `+
-			`order)`)
+		`the time of the backup, in local time, such as "2026-03-01 14:30", or in UTC: 2026-03-01T14:30:00Z `+
+			`(default: what importer restore read, or the last known order)`)
 	c.Flags().IntSliceVar(&f.rows, "row", nil, "mark only this row of the batch; repeat it for several")
 	c.Flags().BoolVar(&f.nothingSent, "nothing-sent", false, "resume sending and mark no row as uncertain")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")

@@ -7,7 +7,7 @@ import (
 )
 
 // Download is where a document can be had for the next hour. The link needs no
-// key: whoever has it has the document. Source: spec section 8 for the hour.
+// key: anyone with the link can read the document. Source: spec section 8 for the hour.
 type Download struct {
 	URL       string
 	Name      string    // of the file; empty where the filing service does not say

@@ -8,8 +8,8 @@ import (
 const magicLinkPath = "/auth/magic-link"
 
 // MagicLink returns a URL that signs the user into the company's dashboard for
-// seven days. Whoever has it is that user: it is shown to the operator, and
-// written only where the operator asks for it. Source: spec section 5, rule 4.
+// seven days. Anyone with the link acts as that user: it is shown to the operator
+// only, and written only where the operator asks for it. Source: spec section 5, rule 4.
 func (c *Client) MagicLink(ctx context.Context, userID, companyID string) (string, error) {
 	body := struct {
 		UserID    string `json:"userId"`

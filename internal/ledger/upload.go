@@ -259,7 +259,7 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 	return nil
 }
 
-// Edit changes what is corrected in a sheet, whoever has changed it since:
+// Edit changes the corrections of an upload, also after concurrent changes:
 // change gets the sheet as it is now, inside the transaction, and returns its
 // edits, and what the audit log notes of the change. The batch that was
 // prepared of it stays until DropPrepared. Edit returns the sheet as it was, in

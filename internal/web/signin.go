@@ -29,7 +29,7 @@ const sessionLife = 7 * 24 * time.Hour
 type entrance struct {
 	To, Name string
 	Wrong    string
-	Empty    bool   // there is no account with a password yet, and this is the computer of whoever starts
+	Empty    bool   // no account has a password yet, and the browser runs on the server's computer
 	Provider string // the host of the sign-in provider; "" for none
 	Away     bool   // the provider could not be reached when it was asked last
 	Only     bool   // passwords sign in break-glass accounts only
