@@ -363,7 +363,13 @@ func (c *Copy) setSequences(ctx context.Context) error {
 func (l *Ledger) HaltRestored(ctx context.Context, s *Snapshot, r *Restore) error {
 	note := fmt.Sprintf("it was restored from a backup of %s", s.At.UTC().Format("2006-01-02 15:04 MST"))
 	r.BackupAt = s.At
-	if err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+	audited := WithAudit(ctx, AuditEvent{
+		By:   r.By,
+		From: r.Host,
+		What: "restore",
+		Note: fmt.Sprintf("%s, a backup of %s", filepath.Base(r.File), s.At.UTC().Format("2006-01-02 15:04 MST")),
+	})
+	if err := l.change(audited, func(tx *sql.Tx, c *control) error {
 		c.haltRestored(note)
 		r.Generation = strings.ToLower(rand.Text()[:12])
 		l.generation = r.Generation
