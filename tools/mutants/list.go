@@ -688,6 +688,22 @@ var mutants = []mutant{
 		harm:  "Everything that was placed after the backup is bought again.",
 	},
 	{
+		name:  "a row of a restored ledger is sent unchecked",
+		file:  "internal/ledger/decide.go",
+		pkg:   ledgerTests,
+		tests: "TestRestoredRowsAreHeld|TestRowsSubmittedAfterTheRestoreAreHeld|TestRestoredTwice",
+		edits: []edit{{"	if g.c.checkGeneration != \"\" && s.checked != g.c.checkGeneration {", "	if false {"}},
+		harm:  "A spreadsheet that was submitted after the backup is bought again by whoever submits it once more.",
+	},
+	{
+		name:  "a check counts after the next restore",
+		file:  "internal/ledger/decide.go",
+		pkg:   ledgerTests,
+		tests: "TestRestoredTwice",
+		edits: []edit{{" && s.checked != g.c.checkGeneration {", " && s.checked == \"\" {"}},
+		harm:  "A row that was placed between two restores is bought again.",
+	},
+	{
 		name:  "an intent in a file that was replaced is sent",
 		file:  "internal/ledger/restorecheck.go",
 		pkg:   ledgerTests,
