@@ -333,9 +333,11 @@ func (r *resolver) showRestored(ctx context.Context) error {
 		return err
 	}
 	if halted.Reason == filing.HaltRestored {
-		fmt.Fprintln(
-			r.out, "Nothing is sent. Submit again what was submitted after the backup, then: importer resolve "+
-				"restored")
+		next := "Submit again what was submitted after the backup, then"
+		if unchecked == 0 {
+			next = "No row is left to check. To send orders again"
+		}
+		fmt.Fprintln(r.out, "Nothing is sent. "+next+": importer resolve restored")
 		return nil
 	}
 	switch {

@@ -17,6 +17,8 @@ type backupFacts struct {
 	Last   *ledger.Backup // the newest that there is; nil for none
 	Failed *ledger.Backup // the newest attempt, where it failed
 	Late   bool           // the newest is older than two scheduled ones
+
+	Restored bool // the ledger comes from a backup
 }
 
 // recentBackups is how many attempts are looked at.
@@ -30,6 +32,10 @@ func (s *Site) loadBackups(ctx context.Context) (f backupFacts, err error) {
 	case err == nil:
 		f.Last = &last
 	case !errors.Is(err, ledger.ErrNotFound):
+		return f, err
+	}
+	_, err = s.Ledger.Restores().Last(ctx)
+	if f.Restored = err == nil; !f.Restored && !errors.Is(err, ledger.ErrNotFound) {
 		return f, err
 	}
 	all, err := s.Ledger.Backups().List(ctx, recentBackups)

@@ -25,12 +25,16 @@ func TestRestoredLedgerOnThePage(t *testing.T) {
 	v, o, p := s.as(ledger.Roles...), s.as(ledger.Operator), s.as(ledger.Preparer)
 	_, body := v.get("/restore")
 	v.wants(body, "never restored from a backup", "importer restore FILE")
+	_, body = v.get("/settings")
+	v.wants(body, "Restore a backup")
 	path, body := v.sheet("a.csv", doubtfulClients)
 	batch := v.submit(path, body)
 	s.restoreLedger()
 
+	_, body = o.get("/settings")
+	o.wants(body, "Steps after the restore")
 	_, body = o.get("/")
-	o.wants(body, "Nothing is sent", `href="/restore"`)
+	o.wants(body, "so nothing is sent", `href="/restore"`)
 	_, body = o.get("/restore")
 	o.wants(body, "Restored from a backup", "by <bdi>olga</bdi> on <bdi>desk</bdi>", "/backups/one.backup",
 		"Check 3 rows that may have been ordered", "Send orders again?", "it is bought a second time",
