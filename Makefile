@@ -41,7 +41,7 @@ lint: ## gofmt, vet, golangci-lint (.golangci.yml); the first run builds the lin
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	$(GOLANGCI_LINT) run ./...
-	for module in browser containers deploy mutants oidc release; do (cd tools/$$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
+	for module in browser containers dashboard deploy mutants oidc release; do (cd tools/$$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
 
 .PHONY: bench
 bench: ## measure the figures of docs/reference.md (some minutes)
