@@ -380,7 +380,58 @@ func (g *groupWriter) free(s *rowState, p *purchase) {
 	g.freed = append(g.freed, record{text("key", p.key), number("row", s.id)})
 	if g.purchases[p.key] == p {
 		delete(g.purchases, p.key)
+		// The key of a row that somebody decided may have been a rival's before.
+		if slices.ContainsFunc(s.attempts, func(a filing.Attempt) bool { return a.Decision != "" }) {
+			g.disputed = append(g.disputed, p.key)
+		}
 	}
+}
+
+// returnLost gives the keys that were freed back to the rows that had lost them: their
+// orders are open, and another order of the same would be bought twice. Of several
+// rows the first that had the key gets it. It runs before the intents of the group.
+func (g *groupWriter) returnLost() error {
+	disputed := make(map[filing.Key]bool)
+	for _, key := range g.disputed {
+		disputed[key] = g.purchases[key] == nil
+	}
+	g.disputed = nil
+	if len(disputed) == 0 {
+		return nil
+	}
+	if err := g.db.execAll(g.ctx, g.tx,
+		statement{"mark purchases as not bought", writeUnbought, keyRecords(g.unbought)},
+		statement{"release claims", writeFreed, g.freed},
+	); err != nil {
+		return err
+	}
+	// One pass over the purchases: decisions of people are rare, and keys that are lost
+	// rarer.
+	var returned []record
+	rows, err := g.tx.QueryContext(g.ctx,
+		`SELECT p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number
+			FROM purchases p JOIN rows o ON o.id = p.row
+			WHERE p.bought = 0 AND p.key LIKE '%`+keyLost+`%' ORDER BY p.at, p.key`)
+	err = each(rows, err, func(scan func(...any) error) error {
+		p := new(purchase)
+		if err := scan(&p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch, &p.number); err != nil || !disputed[p.base()] {
+			return err
+		}
+		disputed[p.base()] = false
+		returned = append(returned, record{text("lost", p.key), text("key", p.base())})
+		if s := g.rows[p.row]; s != nil {
+			if at := slices.IndexFunc(s.claims, func(q *purchase) bool { return q.key == p.key }); at >= 0 {
+				p = s.claims[at]
+			}
+		}
+		p.key = p.base()
+		g.purchases[p.key] = p
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("find the rows that lost a key: %w", err)
+	}
+	return wrap("return lost claims", g.db.exec(g.ctx, g.tx, writeReturned, returned))
 }
 
 // regain gives the row the key that it lost to a rival, for the row bought it, too:

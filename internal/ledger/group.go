@@ -39,6 +39,7 @@ type groupWriter struct {
 	unbought []filing.Key // keys that a decision had marked as bought and that an answer says were never ordered
 	known    []record
 	freed    []record
+	disputed []filing.Key // of those, the keys that another row may have lost
 	ended    []record
 	entries  []record
 	items    []record
@@ -135,6 +136,9 @@ func (g *groupWriter) write(group []*transition) error {
 			}
 			t.err = g.recordOutcome(o, t.unsent)
 		}
+	}
+	if err := g.returnLost(); err != nil {
+		return err
 	}
 	for _, t := range group {
 		switch {
@@ -466,7 +470,8 @@ const (
 	writeLost     = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
 		SELECT v.key, v.row, p.product, p.cover, p.year, p.why, p.at, 0
 		{{v,}} purchases p WHERE p.key = v.base ON CONFLICT (key) DO NOTHING`
-	writeMoved = `UPDATE purchases
+	writeReturned = `UPDATE purchases SET key = v.key {{v}} WHERE purchases.key = v.lost`
+	writeMoved    = `UPDATE purchases
 		SET row = v.row, product = v.product, cover = v.cover, year = v.year, why = v.why, at = v.at, bought = 1
 		{{v}} WHERE purchases.key = v.key`
 	writeKnown = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin)
@@ -494,6 +499,9 @@ const (
 
 // writeAll writes the changes that the group decided.
 func (g *groupWriter) writeAll() error {
+	if err := g.returnLost(); err != nil {
+		return err
+	}
 	changed := make([]record, len(g.changed))
 	fields := make(record, 0, len(g.changed)*len(rowStateColumns))
 	for i, s := range g.changed {

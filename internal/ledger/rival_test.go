@@ -502,3 +502,56 @@ func TestALostKeyAndARepetition(t *testing.T) {
 		}
 	})
 }
+
+// A key that a row loses, because another row turns out to have bought what it stands
+// for, goes back to it when that turns out to be wrong: its own order is still open,
+// and a third row waits for it.
+func TestALostKeyIsReturned(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		f := report("", "")
+		f.Request.Product = filing.Formation
+		f.Request.Order = filing.Order{UserID: "user_1", FilingState: "DE", RegisteredAgent: &filing.RegisteredAgentItem{},
+			Formation: &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}}}
+		r1 := s.add(l, "a", f)[0]
+		try := s.send(l, r1)
+		refused := outcome(s.row(l, r1.ID), try, filing.Refused)
+		refused.Claims = intent(s.row(l, r1.ID)).Claims
+		s.answer(l, r1, filing.NoAnswer)
+		s.want(l, r1, filing.Uncertain, cost)
+
+		r2 := s.add(l, "b", agentOrder("comp_9"))[0]
+		try = s.send(l, r2)
+		late := outcome(s.row(l, r2.ID), try, filing.Accepted)
+		lost := outcome(s.row(l, r2.ID), try, filing.NoAnswer)
+		lost.Repeatable, late.Repeatable = false, false
+		s.must(l.RecordOutcome(ctx, lost))
+		s.want(l, r2, filing.Uncertain, cost)
+
+		order := r1.Request.Order
+		s.must(l.Resolutions().MarkFormed(ctx, r1.ID, 0, []string{"order_f", "order_g"}, "comp_9",
+			ledger.FormedClaims(&order, "comp_9"), "seen"))
+		s.want(l, r1, filing.Placed, 0)
+		s.want(l, r2, filing.Uncertain, cost)
+		s.must(l.Audit(ctx))
+		s.must(l.RecordOutcome(ctx, refused))
+		s.want(l, r1, filing.Uncertain, cost)
+		s.must(l.Resolutions().MarkNotPlaced(ctx, r1.ID, 0, "it was refused"))
+		s.must(l.Audit(ctx))
+
+		r3 := s.add(l, "c", agentOrder("comp_9"))[0]
+		begun := s.begin(l, intent(s.row(l, r3.ID)))
+		if begun.Try != 0 || len(begun.Taken) != 1 || begun.Taken[0].Row != r2.ID || begun.Taken[0].Bought {
+			s.Errorf("row 2 is uncertain, and row 3 orders the same: %+v", begun)
+		}
+		s.must(l.RecordOutcome(ctx, late))
+		s.want(l, r2, filing.Placed, 0)
+		if begun := s.begin(l, intent(s.row(l, r3.ID))); begun.Try != 0 || !begun.Taken[0].Bought {
+			s.Errorf("row 2 has bought it: %+v", begun)
+		}
+		if m := s.row(l, r2.ID).Message; strings.Contains(m, "twice") {
+			s.Error(m)
+		}
+		s.must(l.Audit(ctx))
+	})
+}
