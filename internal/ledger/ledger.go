@@ -82,6 +82,21 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	_ = KeepPrivate(c.Dir) // the caller reports files of another user
+	l := newLedger(c)
+	if err := l.connect(ctx, c.DatabaseURL); err != nil {
+		return nil, err
+	}
+	if err := l.join(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.sealCompanyLists(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// newLedger is a ledger that is not connected yet.
+func newLedger(c Config) *Ledger {
 	l := &Ledger{&database{
 		dir:          c.Dir,
 		clock:        newClock(c),
@@ -105,20 +120,20 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if l.lease == 0 {
 		l.lease = 30 * time.Second
 	}
-	if err := l.connect(ctx, c.DatabaseURL); err != nil {
-		return nil, err
-	}
+	return l
+}
+
+// join enlists the process with a connected ledger, and begins to commit.
+func (l *Ledger) join(ctx context.Context) error {
 	if err := errors.Join(l.loadCommits(), l.loadGeneration(ctx), l.enlist(ctx)); err != nil {
 		l.disconnect()
-		return nil, err
+		l.unlock()
+		return err
 	}
 	l.stopped.Add(2)
 	go l.commitGroups()
 	go l.keepLease()
-	if err := l.sealCompanyLists(ctx); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
+	return nil
 }
 
 // Repeatable reports whether an order may be sent again after an attempt whose
@@ -130,11 +145,15 @@ func (db *database) connect(ctx context.Context, databaseURL string) (err error)
 	defer func() {
 		if err != nil {
 			db.disconnect()
+			db.unlock()
 		}
 	}()
 	if databaseURL == "" {
 		db.dialect = sqlite
 		db.writeLock = newWriteLock(db.dir)
+		if err := db.takeLock(); err != nil {
+			return err
+		}
 		if err := db.createFile(); err != nil {
 			return err
 		}
@@ -162,13 +181,15 @@ func (db *database) connect(ctx context.Context, databaseURL string) (err error)
 }
 
 // createFile makes the SQLite file for its owner alone. SQLite gives its log and
-// its index the mode of the file.
+// its index the mode of the file. The file is the one that followFile compares with:
+// one that takes its place from now on is noticed, whichever a connection opens.
 func (db *database) createFile() error {
 	file, err := os.OpenFile(db.path(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the ledger: %w", err)
 	}
-	return file.Close()
+	db.file, err = file.Stat()
+	return errors.Join(err, file.Close())
 }
 
 // migrate runs what is missing, one process at a time.

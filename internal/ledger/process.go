@@ -41,27 +41,12 @@ type Process struct {
 
 // enlist adds this process to the membership.
 func (db *database) enlist(ctx context.Context) error {
-	host, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("find the name of this machine: %w", err)
+	if db.ownerLock == nil {
+		if err := db.takeLock(); err != nil {
+			return err
+		}
 	}
-	id := rand.Text()[:12]
-	path, err := filepath.Abs(filepath.Join(db.dir, "locks", id))
-	if err != nil {
-		return fmt.Errorf("find the folder of the lock file: %w", err)
-	}
-	db.ownerLock = flock.New(path)
-	if held, err := db.ownerLock.TryLock(); err != nil || !held {
-		return fmt.Errorf("lock %s: held %v: %w", path, held, err)
-	}
-	db.owner = Process{
-		ID:      id,
-		Host:    host,
-		PID:     os.Getpid(),
-		Timeout: db.timeout,
-		lock:    path,
-	}
-	err = db.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+	err := db.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
 		if err := db.setClock(ctx, tx, c); err != nil {
 			return err
 		}
@@ -71,6 +56,34 @@ func (db *database) enlist(ctx context.Context) error {
 	if err != nil {
 		db.unlock()
 		return err
+	}
+	return nil
+}
+
+// takeLock gives the process its id and locks the file of that name. A process that
+// opens an SQLite file does so before it opens it: from then on the file is in use,
+// and no restore takes it away.
+func (db *database) takeLock() error {
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("find the name of this machine: %w", err)
+	}
+	id := rand.Text()[:12]
+	path, err := filepath.Abs(filepath.Join(db.dir, "locks", id))
+	if err != nil {
+		return fmt.Errorf("find the folder of the lock file: %w", err)
+	}
+	lock := flock.New(path)
+	if held, err := lock.TryLock(); err != nil || !held {
+		return fmt.Errorf("lock %s: held %v: %w", path, held, err)
+	}
+	db.ownerLock = lock
+	db.owner = Process{
+		ID:      id,
+		Host:    host,
+		PID:     os.Getpid(),
+		Timeout: db.timeout,
+		lock:    path,
 	}
 	return nil
 }
@@ -230,8 +243,12 @@ func (db *database) retire() error {
 }
 
 func (db *database) unlock() {
+	if db.ownerLock == nil {
+		return
+	}
 	_ = db.ownerLock.Unlock()
 	_ = os.Remove(db.ownerLock.Path())
+	db.ownerLock = nil
 }
 
 // alive reports whether the owner may still be at work, now at the database. On
