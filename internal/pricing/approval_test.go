@@ -29,6 +29,8 @@ func report(number int, company string, result filing.Result) ledger.Row {
 
 // An approver reads a proposal while someone else works on the batch. The approval
 // covers what the approver saw; rows that became ready meanwhile were not seen.
+//
+//nolint:gocognit // one approval, told in its order
 func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 	for name, change := range map[string]func(context.Context, *ledger.Ledger, []ledger.Row) error{
 		"nothing": nil,

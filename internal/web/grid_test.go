@@ -534,6 +534,8 @@ func reviewedNames(t *testing.T, rows []gridRow) string {
 
 // Names are confirmed as they were reviewed. A row that names another company by
 // then is a conflict, even where the group still has it.
+//
+//nolint:gocognit // two people at one list, told in its order
 func TestGridConfirmsNamesThatWereShown(t *testing.T) {
 	const ids, renamed, elsewhere = 0, 1, 2
 	for name, c := range map[string]struct {
