@@ -101,6 +101,10 @@ func run(ctx context.Context, args []string) error {
 // with their sizes. Builds take compiled packages from the build cache, but those of
 // this machine's platform are compiled twice: its second build has a cache of its own.
 func check(ctx context.Context, root string, twice, once []string) error {
+	commit, err := output(ctx, root, nil, "git", "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
 	work, err := os.MkdirTemp("", "release-")
 	if err != nil {
 		return err
@@ -109,7 +113,8 @@ func check(ctx context.Context, root string, twice, once []string) error {
 	var sums [2]map[string]string
 	began := time.Now()
 	for i, name := range []string{"a", "another/clone"} {
-		s, err := buildClone(ctx, root, filepath.Join(work, name), filepath.Join(work, fmt.Sprintf("out%d", i)), twice,
+		clone, out := filepath.Join(work, name), filepath.Join(work, fmt.Sprintf("out%d", i))
+		s, err := buildClone(ctx, root, commit, clone, out, twice,
 			func(s *snapshot) {
 				if i > 0 {
 					s.cache = filepath.Join(work, "cache")
@@ -135,16 +140,28 @@ func check(ctx context.Context, root string, twice, once []string) error {
 	if len(once) == 0 {
 		return nil
 	}
-	s, err := buildClone(ctx, root, filepath.Join(work, "once"), filepath.Join(work, "out"), once, nil)
+	s, err := buildClone(ctx, root, commit, filepath.Join(work, "once"), filepath.Join(work, "out"), once, nil)
 	if err != nil {
 		return err
 	}
 	return printSizes(s.out)
 }
 
-// buildClone builds a snapshot of a new clone.
-func buildClone(ctx context.Context, root, clone, out string, only []string, set func(*snapshot)) (*snapshot, error) {
-	if _, err := output(ctx, root, nil, "git", "clone", "-q", root, clone); err != nil {
+// cloneCommit clones a commit, which need not be the newest: the checkout can move on
+// between two builds.
+func cloneCommit(ctx context.Context, root, commit, clone string) error {
+	if _, err := output(ctx, root, nil, "git", "clone", "-q", "--no-checkout", root, clone); err != nil {
+		return err
+	}
+	_, err := output(ctx, clone, nil, "git", "checkout", "-q", "--detach", commit)
+	return err
+}
+
+// buildClone builds a snapshot of a commit in a new clone.
+func buildClone(
+	ctx context.Context, root, commit, clone, out string, only []string, set func(*snapshot),
+) (*snapshot, error) {
+	if err := cloneCommit(ctx, root, commit, clone); err != nil {
 		return nil, err
 	}
 	s, err := newSnapshot(ctx, clone, out, only)

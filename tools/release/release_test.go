@@ -225,6 +225,31 @@ func TestSBOM(t *testing.T) {
 	}
 }
 
+// Both builds are of one commit, also if there is a newer one by the second.
+func TestCloneCommit(t *testing.T) {
+	root, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
+	git := func(dir string, args ...string) string {
+		t.Helper()
+		out, err := output(t.Context(), dir, nil, "git", append([]string{
+			"-c", "user.name=a", "-c", "user.email=a@example.com",
+		}, args...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	git(root, "init", "-q")
+	git(root, "commit", "-q", "--allow-empty", "-m", "first")
+	first := git(root, "rev-parse", "HEAD")
+	git(root, "commit", "-q", "--allow-empty", "-m", "second")
+	if err := cloneCommit(t.Context(), root, first, clone); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(clone, "rev-parse", "HEAD"); got != first {
+		t.Errorf("the clone is at %s, want %s", got, first)
+	}
+}
+
 // Builds that differ in a byte, or in a file, are told apart.
 func TestCompare(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
