@@ -39,9 +39,13 @@ type figure struct {
 	rows    int
 	took    time.Duration
 	cpu     time.Duration // of the workers, together
+	servers time.Duration // processor time of PostgreSQL and Redis
 }
 
 func (f figure) rate() float64 { return float64(f.rows) / f.took.Seconds() }
+
+// perRow is a processor time in milliseconds a row.
+func (f figure) perRow(d time.Duration) float64 { return d.Seconds() * 1000 / float64(f.rows) }
 
 // bound is the rate that the orders in flight allow.
 func (f figure) bound() float64 { return float64(f.workers*rateFlying) / f.answer.Seconds() }
@@ -62,7 +66,8 @@ func BenchmarkFleet(b *testing.B) {
 				}
 				b.ReportMetric(f.rate(), "rows/s")
 				b.ReportMetric(f.rate()/f.bound(), "of-bound")
-				b.ReportMetric(f.cpu.Seconds()*1000/float64(f.rows), "worker-cpu-ms/row")
+				b.ReportMetric(f.perRow(f.cpu), "worker-cpu-ms/row")
+				b.ReportMetric(f.perRow(f.servers), "servers-cpu-ms/row")
 				figures = append(figures, f)
 			})
 		}
@@ -124,6 +129,7 @@ func measure(b *testing.B, bin string, f *figure) {
 		}
 	}
 	time.Sleep(time.Second) // the workers come to rest
+	before := postgres.processorTime() + redis.processorTime()
 	began := time.Now()
 	must(l.OpenBatch(b.Context(), "a"))
 	// Looking at the table all the time would be a load of its own.
@@ -139,6 +145,7 @@ func measure(b *testing.B, bin string, f *figure) {
 		left = f.rows - counts[filing.Placed]
 	}
 	f.took, f.cpu = time.Since(began), 0
+	f.servers = postgres.processorTime() + redis.processorTime() - before
 	for _, m := range machines {
 		if status := m.end(syscall.SIGTERM); status != exitDone {
 			b.Errorf("%s: exit status %d", m.name, status)
@@ -151,7 +158,7 @@ func measure(b *testing.B, bin string, f *figure) {
 }
 
 var figureColumns = []string{"answer_ms", "workers", "in_flight", "rows", "seconds", "rows_per_second",
-	"bound_rows_per_second", "worker_cpu_ms_per_row", "processors"}
+	"bound_rows_per_second", "worker_cpu_ms_per_row", "processors", "servers_cpu_ms_per_row"}
 
 func writeFigures(figures []figure) error {
 	var text strings.Builder
@@ -162,7 +169,7 @@ func writeFigures(figures []figure) error {
 			strconv.FormatInt(f.answer.Milliseconds(), 10), strconv.Itoa(f.workers),
 			strconv.Itoa(f.workers * rateFlying), strconv.Itoa(f.rows),
 			fmt.Sprintf("%.2f", f.took.Seconds()), fmt.Sprintf("%.0f", f.rate()), fmt.Sprintf("%.0f", f.bound()),
-			fmt.Sprintf("%.2f", f.cpu.Seconds()*1000/float64(f.rows)), strconv.Itoa(runtime.NumCPU()),
+			fmt.Sprintf("%.2f", f.perRow(f.cpu)), strconv.Itoa(runtime.NumCPU()), fmt.Sprintf("%.2f", f.perRow(f.servers)),
 		})
 	}
 	w.Flush()

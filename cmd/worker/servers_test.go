@@ -69,6 +69,31 @@ func (s *server) stop(by os.Signal) {
 	}
 }
 
+// processorTime is what the server and its processes have used so far, as Linux's /proc
+// says; 0 elsewhere.
+func (s *server) processorTime() time.Duration {
+	const ticks = 10 * time.Millisecond // USER_HZ is 100 on all of Linux's ports that Go has
+	read := func(pid string, fields ...int) (used time.Duration) {
+		stat, _ := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+		_, after, _ := strings.Cut(string(stat), ") ") // the name before may have spaces
+		all := strings.Fields(after)
+		for _, i := range fields {
+			if i < len(all) {
+				n, _ := strconv.ParseInt(all[i], 10, 64)
+				used += time.Duration(n) * ticks
+			}
+		}
+		return used
+	}
+	pid := strconv.Itoa(s.cmd.Process.Pid)
+	used := read(pid, 11, 12, 13, 14) // its own, and that of children that have ended
+	children, _ := os.ReadFile(filepath.Join("/proc", pid, "task", pid, "children"))
+	for _, child := range strings.Fields(string(children)) {
+		used += read(child, 11, 12)
+	}
+	return used
+}
+
 // needServers skips a test of real servers where nobody asked for such tests, and
 // fails it where they have to run.
 func needServers(tb testing.TB) (postgres string) {

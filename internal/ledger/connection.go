@@ -37,6 +37,12 @@ const durable = `CASE WHEN current_setting('synchronous_commit') NOT IN ('on', '
 // connected is the key under which a connection keeps when it was made.
 const connected = "connected"
 
+// byIndex keeps a session to the indexes. Without statistics, which PostgreSQL makes
+// once a table has grown, it takes tables for small, and the plan that it keeps for a
+// statement reads all the rows or orders of a season for each group. A small table
+// without an index then looks dear, and must not be compiled for.
+const byIndex = `set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`
+
 // openPostgres makes a pool whose connections end when the other end is silent.
 // One that was silent speaks for all that are as old: they are not used again.
 func openPostgres(databaseURL string) (*sql.DB, error) {
@@ -64,7 +70,7 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 			// A statement, for poolers refuse to start with settings that they do not know.
 			_, err := c.Exec(
 				ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), `,
-					unended.Milliseconds())+durable)
+					unended.Milliseconds())+byIndex+`, `+durable)
 			return err
 		}),
 		stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {

@@ -190,19 +190,23 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 		return nil, nil
 	}
 	in, args := among(l.dialect, ids, toMillis(l.now()))
-	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+
-		` AND r.id `+in+`) ORDER BY r.priority, r.id`, args...)
+	// The rows first: PostgreSQL would go through all that are ready instead.
+	return l.page(ctx, `r.id IN (
+			WITH asked AS MATERIALIZED (SELECT id, batch, result, waits, due FROM rows WHERE id `+in+`)
+			SELECT r.id FROM asked r JOIN batches b ON b.id = r.batch WHERE `+sendable+`)
+		ORDER BY r.priority, r.id`, args...)
 }
 
 // Sendable lists the ids of rows that may be sent now: some of every batch, so
 // that a small one is not stuck behind a large one, and not more than limit.
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
+	// Not EXISTS, for which PostgreSQL would read all ready rows.
 	rows, err := l.readPrepared(ctx,
 		`SELECT b.id FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
 			AND ($1 = '' OR b.id = $1)
-			AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '')
+			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '' LIMIT 1) IS NOT NULL
 			ORDER BY b.created_at`, only)
 	batches, err := collect(rows, err, scanOne[string])
 	if err != nil {
