@@ -16,6 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // restoredOrders is how many orders the test below places.
@@ -88,6 +89,47 @@ func TestRestoredInTheMiddleOfARun(t *testing.T) {
 		}
 		d.sameBooks()
 	})
+}
+
+// A ledger that was restored, and resolved, goes back in time once more, by a copied
+// file: a row that was resolved for the first restore and sent after it is checked again.
+func TestARolledBackLedgerIsCheckedAgain(t *testing.T) {
+	d := newDesk(t)
+	list := filepath.Join(d.dir, "roster.csv")
+	text := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n" +
+		"comp_1,LLC,DE,FL,2026,ana@harborlight.example\n"
+	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 402, Times: 1})
+	d.do(exitStopped, "run", list, "--yes")
+	file := filepath.Join(d.dir, "first.backup")
+	d.do(exitDone, "backup", file)
+	d.do(exitDone, "restore", file, "--yes")
+	d.do(exitDone, "resolve", "restored", "--yes")
+	d.batch = d.list()[0].Batch
+	d.do(exitDone, "resolve", "mark", d.batch+":2", "not-placed", "--yes")
+	ledgerFile := filepath.Join(sandboxLedger(d.env["FILING_DATA_DIR"]), "ledger.db")
+	before, err := os.ReadFile(ledgerFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.do(exitDone, "run", list, "--yes")
+
+	for _, beside := range []string{"-wal", "-shm"} {
+		if err := os.Remove(ledgerFile + beside); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(ledgerFile, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.do(exitStopped, "run", list, "--yes")
+	d.do(exitDone, "resolve", "restored", "--yes")
+	d.do(exitUncertain, "run", list, "--yes")
+	if b := d.service.Books(); len(b.Orders) != 1 {
+		t.Errorf("%d orders for one company", len(b.Orders))
+	}
 }
 
 // start starts a command as a process of its own.

@@ -120,13 +120,16 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 }
 
 // ListAssumedSent returns the rows of a batch that were ever assumed sent, with
-// the latest assumed time.
+// the latest assumed time. In a ledger that is found to be restored it has only those
+// that were assumed since: what was resolved before may have been sent afterwards, and
+// the ledger does not know it.
 func (l Resolutions) ListAssumedSent(ctx context.Context, batch string) (map[int64]time.Time, error) {
 	rows := make(map[int64]time.Time)
 	found, err := l.read.QueryContext(ctx,
 		`SELECT a.row, MAX(a.started_at)
 			FROM rows r JOIN attempts a ON a.row = r.id
 			WHERE r.batch = $1 AND a.owner = $2
+			AND a.ended_at >= (SELECT restored_at FROM control WHERE id = 1)
 			GROUP BY a.row`, batch, assumedOwner)
 	err = each(found, err, func(scan func(...any) error) error {
 		var row, since int64

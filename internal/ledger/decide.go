@@ -705,7 +705,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
-	if g.c.checkGeneration != "" && s.checked != g.c.checkGeneration {
+	if g.c.checkGeneration != "" && s.checked != g.c.checkMark() {
 		s.blockedOn, s.message = blockedOnCheck, "held: the ledger was restored from a backup, and the row may have "+
 			"been ordered before. Check it on the page under Restore, or with importer resolve restored "+s.batch
 		g.touch(s)

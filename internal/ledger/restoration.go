@@ -96,10 +96,18 @@ func (r *Restore) record(ctx context.Context, tx *sql.Tx, now int64) error {
 	return err
 }
 
+// checkMark is what Row.checked is for a row that was checked in this generation, and
+// since the ledger last went back in time: what was checked before may have been sent
+// afterwards.
+func (c *control) checkMark() string { return c.checkGeneration + " " + c.lineage }
+
+// checkMarkSQL is checkMark of the control row k.
+const checkMarkSQL = `k.check_generation || ' ' || k.lineage`
+
 // uncheckedRows selects the rows that are held until they are checked, or will be as
 // soon as their turn comes.
 const uncheckedRows = `FROM control k, rows r JOIN batches b ON b.id = r.batch
-	WHERE k.id = 1 AND k.check_generation <> '' AND r.checked <> k.check_generation AND r.result = 'ready'
+	WHERE k.id = 1 AND k.check_generation <> '' AND r.checked <> ` + checkMarkSQL + ` AND r.result = 'ready'
 	AND b.open = 1 AND b.canceled = 0`
 
 // Unchecked counts the rows of a batch, or of all batches for "", that are not sent
@@ -152,9 +160,9 @@ type RestoredBatch struct {
 func (l Restores) Batches(ctx context.Context) ([]RestoredBatch, error) {
 	rows, err := l.read.QueryContext(ctx, `SELECT b.id, b.file, q.fresh, q.unchecked, q.ready, q.uncertain, q.placing
 		FROM (SELECT r.batch, CASE WHEN MIN(r.id) > MAX(s.last_row) THEN 1 ELSE 0 END AS fresh,
-				SUM(CASE WHEN r.result = 'ready' AND k.check_generation <> '' AND r.checked <> k.check_generation
+				SUM(CASE WHEN r.result = 'ready' AND k.check_generation <> '' AND r.checked <> `+checkMarkSQL+`
 					THEN 1 ELSE 0 END) AS unchecked,
-				SUM(CASE WHEN r.result = 'ready' AND (k.check_generation = '' OR r.checked = k.check_generation)
+				SUM(CASE WHEN r.result = 'ready' AND (k.check_generation = '' OR r.checked = `+checkMarkSQL+`)
 					THEN 1 ELSE 0 END) AS ready,
 				SUM(CASE WHEN r.result = 'uncertain' THEN 1 ELSE 0 END) AS uncertain,
 				SUM(CASE WHEN r.result = 'placing' THEN 1 ELSE 0 END) AS placing
@@ -184,7 +192,7 @@ func (l Restores) MarkNotOrdered(ctx context.Context, batch string, rows int) er
 			return fmt.Errorf("%w: it has %d rows to check now", ErrStale, n)
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE rows SET checked = $2, `+unheld+`
-			WHERE batch = $1 AND result NOT IN ('placing', 'uncertain')`, batch, c.checkGeneration); err != nil {
+			WHERE batch = $1 AND result NOT IN ('placing', 'uncertain')`, batch, c.checkMark()); err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c)
@@ -203,9 +211,9 @@ func (db *database) markChecked(ctx context.Context, tx *sql.Tx, c *control, ids
 	}
 	rows := make([]record, len(ids))
 	for i, id := range ids {
-		rows[i] = record{number("id", id), text("generation", c.checkGeneration)}
+		rows[i] = record{number("id", id), text("mark", c.checkMark())}
 	}
-	return db.exec(ctx, tx, `UPDATE rows SET checked = v.generation {{v}} WHERE rows.id = v.id`, rows)
+	return db.exec(ctx, tx, `UPDATE rows SET checked = v.mark {{v}} WHERE rows.id = v.id`, rows)
 }
 
 // EndCheck ends the check: a person says that the orders of all spreadsheets are known
