@@ -73,11 +73,22 @@ func New(c Config) *Notifier {
 // ErrKind is returned for a word that is not a kind of notification.
 var ErrKind = errors.New("not a kind of notification")
 
-// ParseKinds parses kinds separated by commas; "" and "all" are all kinds.
+// formerKinds are names of kinds in the settings of older versions.
+var formerKinds = map[ledger.NotificationKind]ledger.NotificationKind{
+	"approval-wanted": ledger.NotifyApprovalNeeded,
+	"not-approved":    ledger.NotifyRejected,
+}
+
+// ParseKinds parses kinds separated by commas; "" and "all" are all kinds. Former names
+// stand for the present ones.
 func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 	var kinds []ledger.NotificationKind
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' }) {
-		switch kind := ledger.NotificationKind(word); {
+		kind := ledger.NotificationKind(word)
+		if present, ok := formerKinds[kind]; ok {
+			kind = present
+		}
+		switch {
 		case word == "all":
 			return ledger.NotificationKinds, nil
 		case !slices.Contains(ledger.NotificationKinds, kind):

@@ -25,3 +25,7 @@ CREATE TABLE restores (
 -- restore, or has resolved it.
 ALTER TABLE control ADD COLUMN check_generation TEXT NOT NULL DEFAULT '';
 ALTER TABLE rows ADD COLUMN checked TEXT NOT NULL DEFAULT '';
+
+-- Notifications that are still to be sent have the kinds' present names.
+UPDATE notices SET kind = 'approval-needed' WHERE kind = 'approval-wanted';
+UPDATE notices SET kind = 'rejected' WHERE kind = 'not-approved';
