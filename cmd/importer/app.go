@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -28,6 +29,8 @@ type app struct {
 	clicked bool                // it was started by a double click
 	env     *config.Environment // of the open ledger; nil before
 	paint   painter
+
+	unsaved jobs.Unsaved // the answers that a worker of this command could not record
 }
 
 func newApp(in io.Reader, out, err io.Writer, getenv func(string) string) *app {
@@ -47,7 +50,7 @@ func (a *app) printError(err error) {
 	if text, ok := explainStorage(err); ok {
 		err = errors.New(text)
 	} else if isDatabaseDown(err) && ledger.IsOfDatabase(err) {
-		err = errors.New(explainOutage(err))
+		err = errors.New(a.explainOutage(err))
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.paint.red("importer:"), err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -55,7 +56,37 @@ func isDatabaseDown(err error) bool {
 }
 
 // explainOutage says what a person can do while the database is down.
-func explainOutage(err error) string {
-	return fmt.Sprintf("the database is not responding: %s. Everything that was done is recorded. Run the same "+
-		"command again later: it resumes, and orders nothing twice", ledger.DownText(err))
+func (a *app) explainOutage(err error) string {
+	recorded := "Everything that was done is recorded"
+	if len(a.unsaved.Answers) > 0 {
+		recorded = "Everything else that was done is recorded"
+	}
+	return fmt.Sprintf("the database is not responding: %s. %s. Run the same command again later: it resumes, and "+
+		"orders nothing twice", ledger.DownText(err), recorded)
+}
+
+// stopWorker stops a worker, and names the answers that it could not record: the
+// order ids are nowhere else.
+func (a *app) stopWorker(w *jobs.Worker) {
+	w.Stop()
+	a.unsaved = w.Unsaved()
+	answers := a.unsaved.Answers
+	if len(answers) == 0 {
+		return
+	}
+	a.say("%s of the filing service could not be recorded in the database:", count(len(answers), "answer"))
+	for _, u := range answers {
+		what := "no order id"
+		if orders := u.Orders(); len(orders) > 0 {
+			what = strings.Join(orders, ", ")
+		}
+		a.say("  row %d of batch %s: %s", u.Number, u.Batch, what)
+	}
+	if a.unsaved.File == "" {
+		a.say("Write them down: they could not be saved in the data folder either (%v). When the database responds, "+
+			"resolve these rows with importer resolve.", a.unsaved.Err)
+		return
+	}
+	a.say("They are saved in %s. The next importer or worker that starts with this data folder records them.",
+		a.unsaved.File)
 }

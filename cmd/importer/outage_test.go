@@ -6,11 +6,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,4 +181,149 @@ func TestARunOutlivesItsConnections(t *testing.T) {
 		t.Errorf("%v\n%s", err, content)
 	}
 	t.Logf("%d cuts; it said:\n%s", n, said.String())
+}
+
+// relay passes connections on to a database until it is cut.
+type relay struct {
+	net.Listener
+	target string
+
+	mu    sync.Mutex
+	down  bool
+	conns []net.Conn
+}
+
+func newRelay(t *testing.T, target string) *relay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{Listener: l, target: target}
+	t.Cleanup(func() {
+		l.Close()
+		r.set(true)
+	})
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			r.pass(c)
+		}
+	}()
+	return r
+}
+
+func (r *relay) pass(c net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	to, err := net.Dial("tcp", r.target)
+	if err != nil || r.down {
+		c.Close()
+		if err == nil {
+			to.Close()
+		}
+		return
+	}
+	r.conns = append(r.conns, c, to)
+	go func() { _, _ = io.Copy(to, c); to.Close() }()
+	go func() { _, _ = io.Copy(c, to); c.Close() }()
+}
+
+// set cuts all connections, or lets new ones through.
+func (r *relay) set(down bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down = down; !down {
+		return
+	}
+	for _, c := range r.conns {
+		c.Close()
+	}
+	r.conns = nil
+}
+
+// A run that gives up on the database names the answers that it holds, and keeps them
+// for the next run: their order ids are nowhere else.
+func TestAnAnswerOutlivesTheDatabase(t *testing.T) {
+	server := os.Getenv("TEST_DATABASE_URL")
+	if server == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("TEST_DATABASE_URL is not set: on CI this test must run")
+		}
+		t.Skip("TEST_DATABASE_URL is not set")
+	}
+	var database *relay
+	// The order is in, and the database goes before its answer is out.
+	service := sandbox.New(sandbox.Config{OpeningBalance: 1e9, AutoSeed: true})
+	defer service.Close()
+	serving := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		service.Handler().ServeHTTP(answer, r)
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/orders") {
+			database.set(true)
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	defer serving.Close()
+	place, err := url.Parse(ledgertest.Schema(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	database = newRelay(t, place.Host)
+	place.Host = database.Addr().String()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "companies.csv")
+	if err := os.WriteFile(file, []byte("Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func() (error, string) {
+		var out, said bytes.Buffer
+		a := newApp(nil, &out, &said, func(name string) string {
+			return map[string]string{
+				"FILING_BASE_URL": serving.URL + "/v1", "FILING_API_KEY": "sk_test_outage", "FILING_DATA_DIR": dir,
+				"DATABASE_URL": place.String(), "WORKER_CONCURRENCY": "1", "FILING_TIMEOUT": "1s",
+				"FILING_SEAL_KEY": strings.Repeat("5ea1", 16),
+			}[name]
+		})
+		err := a.run(t.Context(), file, runFlags{yes: true, patience: time.Second})
+		if err != nil {
+			a.printError(err)
+		}
+		return err, out.String() + said.String()
+	}
+	err, said := run()
+	items := service.Books().Items()
+	if err == nil || len(items) != 1 {
+		t.Fatalf("%v, %d orders:\n%s", err, len(items), said)
+	}
+	kept, _ := filepath.Glob(filepath.Join(dir, "unrecorded-*.json"))
+	if len(kept) != 1 {
+		t.Fatalf("the answer is kept in %v", kept)
+	}
+	for _, want := range []string{"1 answer of the filing service could not be recorded", "row 2 of batch ", items[0].ID,
+		kept[0], "Everything else that was done is recorded"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+	if info, err := os.Stat(kept[0]); err != nil || info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		t.Errorf("%v %v", info, err)
+	}
+
+	database.set(false)
+	if err, said := run(); err != nil || !strings.Contains(said, "1  placed") || strings.Contains(said, "uncertain") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "unrecorded-*")); len(left) != 0 {
+		t.Errorf("the answer is recorded, and %v is left", left)
+	}
+	if n := len(service.Books().Orders); n != 1 {
+		t.Errorf("%d orders", n)
+	}
 }

@@ -520,7 +520,7 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 		return err
 	})
 	if err != nil {
-		worker.Stop()
+		r.stopWorker(worker)
 		return jobs.Outcome{}, err
 	}
 	// The worker goes on by itself once the database is back.
@@ -533,7 +533,7 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 		r.say("\nInterrupted. Waiting for answers to orders already sent. Ctrl-C again ends now; that is safe, " +
 			"but these orders may become uncertain.")
 	}
-	worker.Stop()
+	r.stopWorker(worker)
 	stop()
 	return ending, err
 }

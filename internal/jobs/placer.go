@@ -46,6 +46,8 @@ type placer struct {
 	now      func() time.Time
 	log      *slog.Logger
 	tracer   *tracing.Tracer // nil for none
+
+	unrecorded *unrecordedFile
 }
 
 // place sends the row's order once, unless the ledger or a look-up says
@@ -262,7 +264,6 @@ func (p *placer) recordAnswer(row ledger.Row, order *filing.Order, claims []ledg
 		Cost:       quote.Total,
 		Repeatable: p.ledger.Repeatable(order),
 		Exhausted:  row.Attempts+1 >= maxAttempts,
-		Explain:    func(s filing.RowState) string { return messageFor(a, s, order, notes) },
 		Due:        p.now().Add(retryAfter(a, row.Attempts)),
 	}
 	switch a.Kind {
@@ -275,38 +276,53 @@ func (p *placer) recordAnswer(row ledger.Row, order *filing.Order, claims []ledg
 	if order.Formation != nil && a.CompanyID != "" {
 		out.Company, out.Known = a.CompanyID, ledger.FormedClaims(order, a.CompanyID)
 	}
-	return p.recordOutcome(row, out)
+	return p.keepOutcome(&Unrecorded{row.Batch, row.Number, out, order, notes})
 }
 
-// recordOutcome records an outcome in the ledger, and tries until it succeeds: the
-// answer exists only here.
+// recordOutcome records an outcome with its own message.
 func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
+	return p.keepOutcome(&Unrecorded{Batch: row.Batch, Number: row.Number, Outcome: out})
+}
+
+// keepOutcome records an outcome in the ledger, and tries until it succeeds. The
+// answer exists only here, so it is kept in the data folder until the ledger has it.
+func (p *placer) keepOutcome(u *Unrecorded) error {
 	var result filing.Result // "" where nothing new was recorded
-	explain := out.Explain
+	out, kept := u.Outcome, false
 	out.Explain = func(s filing.RowState) string {
 		result = s.Next()
-		if explain == nil {
-			return out.Message
-		}
-		return explain(s)
+		return u.explain(s)
 	}
 	tries := retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
 	return retry.Do(context.Background(), tries, func() (final bool, err error) {
 		err = p.ledger.RecordOutcome(context.Background(), out)
-		about := []any{"batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", out.Try, "answer",
+		about := []any{"batch", u.Batch, "row", u.Number, "row_id", out.Row, "attempt", out.Try, "answer",
 			out.Answer.Kind,
 			"orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
 		if out.Answer.Detail != "" {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
-			p.tracer.SetResult(row.ID, string(result), out.Try)
+			if kept {
+				p.unrecorded.remove(&out)
+			}
+			p.tracer.SetResult(out.Row, string(result), out.Try)
 			p.logAnswer(out.Answer, append(about, "result", result))
 			return true, nil
 		}
+		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrTransition) ||
+			errors.Is(err, ledger.ErrGeneration) {
+			p.log.Error("answer refused by the ledger", append(about, "err", err)...)
+			return true, err
+		}
 		p.log.Error("recording an answer failed, retrying", append(about, "err", err)...)
-		return errors.Is(err, ledger.ErrClosed) || errors.Is(err, ledger.ErrNotFound) ||
-			errors.Is(err, ledger.ErrTransition), err
+		if !kept {
+			kept = true
+			if err := p.unrecorded.add(*u); err != nil {
+				p.log.Error("keeping an answer failed", append(about, "err", err)...)
+			}
+		}
+		return errors.Is(err, ledger.ErrClosed), err
 	})
 }
 

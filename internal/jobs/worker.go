@@ -114,7 +114,9 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		slots:    make(chan struct{}, c.Concurrency),
 		throttle: c.Throttle,
 		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.state, c.Now),
-		tracer:   tracing.From(ctx),
+
+		unrecorded: newUnrecordedFile(c.Ledger),
+		tracer:     tracing.From(ctx),
 	}
 	if err := w.sweep(w.ctx); err != nil {
 		w.cancel()
@@ -141,7 +143,8 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	return w, nil
 }
 
-// Stop sends no more orders, waits for the answers that are out and records them.
+// Stop sends no more orders, waits for the answers that are out and records them. For
+// those that it could not record, see Unsaved.
 func (w *Worker) Stop() {
 	w.cancel()
 	late := time.After(w.drainTimeout)
@@ -159,7 +162,15 @@ func (w *Worker) Stop() {
 	case <-late:
 	}
 	w.crew.end()
+	unsaved := w.Unsaved()
+	for _, u := range unsaved.Answers {
+		w.log.Error("answer not recorded", "batch", u.Batch, "row", u.Number, "row_id", u.Outcome.Row,
+			"attempt", u.Outcome.Try, "answer", u.Outcome.Answer.Kind, "orders", u.Orders(), "file", unsaved.File)
+	}
 }
+
+// Unsaved returns the answers that the database does not have yet.
+func (w *Worker) Unsaved() Unsaved { return w.placer.unrecorded.list() }
 
 // handle places the rows of a chunk that may still be sent: they are resolved side
 // by side and sent as slots come free. Every outcome is in the ledger when handle
@@ -271,6 +282,9 @@ func (w *Worker) sweep(ctx context.Context) error {
 // the page sweep before they show or change a batch, so that a row that may have
 // been bought never passes for unsent.
 func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
+	if err := replayUnrecorded(ctx, l, log); err != nil {
+		return err
+	}
 	orphans, err := l.Fleet().Orphans(ctx)
 	if err != nil {
 		return err

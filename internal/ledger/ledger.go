@@ -136,6 +136,9 @@ func (l *Ledger) join(ctx context.Context) error {
 	return nil
 }
 
+// Dir is the data folder: what one process keeps there, the next one finds.
+func (l *Ledger) Dir() string { return l.dir }
+
 // Repeatable reports whether an order may be sent again after an attempt whose
 // outcome is not known.
 func (l *Ledger) Repeatable(o *filing.Order) bool { return o.Repeatable(l.repeatAgents) }

@@ -39,6 +39,9 @@ type Process struct {
 	lock string // path of the file the living process keeps locked
 }
 
+// ID identifies this process among all that ever opened the ledger.
+func (l Fleet) ID() string { return l.owner.ID }
+
 // enlist adds this process to the membership.
 func (db *database) enlist(ctx context.Context) error {
 	if db.ownerLock == nil {

@@ -70,7 +70,7 @@ type Outcome struct {
 	Exhausted  bool       // the row has no more attempts of its own accord
 	Cost       money.Cost // of the whole attempt
 
-	Explain func(filing.RowState) string // returns the row's message for its new state; nil for Message
+	Explain func(filing.RowState) string `json:"-"` // returns the row's message for its new state; nil for Message
 	Message string
 	Items   []Item       // what was made, at its price; of a 409 the item that is there, at the price of an order
 	Company string       // the id of the company that the attempt made
