@@ -282,22 +282,21 @@ func TestAnAnswerOutlivesTheDatabase(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func() (error, string) {
-		var out, said bytes.Buffer
-		a := newApp(nil, &out, &said, func(name string) string {
+	run := func() (said string, err error) {
+		var out, messages bytes.Buffer
+		a := newApp(nil, &out, &messages, func(name string) string {
 			return map[string]string{
 				"FILING_BASE_URL": serving.URL + "/v1", "FILING_API_KEY": "sk_test_outage", "FILING_DATA_DIR": dir,
 				"DATABASE_URL": place.String(), "WORKER_CONCURRENCY": "1", "FILING_TIMEOUT": "1s",
 				"FILING_SEAL_KEY": strings.Repeat("5ea1", 16),
 			}[name]
 		})
-		err := a.run(t.Context(), file, runFlags{yes: true, patience: time.Second})
-		if err != nil {
+		if err = a.run(t.Context(), file, runFlags{yes: true, patience: time.Second}); err != nil {
 			a.printError(err)
 		}
-		return err, out.String() + said.String()
+		return out.String() + messages.String(), err
 	}
-	err, said := run()
+	said, err := run()
 	items := service.Books().Items()
 	if err == nil || len(items) != 1 {
 		t.Fatalf("%v, %d orders:\n%s", err, len(items), said)
@@ -306,7 +305,8 @@ func TestAnAnswerOutlivesTheDatabase(t *testing.T) {
 	if len(kept) != 1 {
 		t.Fatalf("the answer is kept in %v", kept)
 	}
-	for _, want := range []string{"1 answer of the filing service could not be recorded", "row 2 of batch ", items[0].ID,
+	for _, want := range []string{"1 answer of the filing service could not be recorded", "row 2 of batch ",
+		items[0].ID,
 		kept[0], "Everything else that was done is recorded"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it does not say %q:\n%s", want, said)
@@ -317,7 +317,7 @@ func TestAnAnswerOutlivesTheDatabase(t *testing.T) {
 	}
 
 	database.set(false)
-	if err, said := run(); err != nil || !strings.Contains(said, "1  placed") || strings.Contains(said, "uncertain") {
+	if said, err := run(); err != nil || !strings.Contains(said, "1  placed") || strings.Contains(said, "uncertain") {
 		t.Errorf("%v\n%s", err, said)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "unrecorded-*")); len(left) != 0 {

@@ -74,7 +74,8 @@ func (f *unrecordedFile) add(u Unrecorded) error {
 func (f *unrecordedFile) remove(o *ledger.Outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.all = slices.DeleteFunc(f.all, func(u Unrecorded) bool { return u.Outcome.Row == o.Row && u.Outcome.Try == o.Try })
+	f.all = slices.DeleteFunc(f.all,
+		func(u Unrecorded) bool { return u.Outcome.Row == o.Row && u.Outcome.Try == o.Try })
 	f.err = f.write()
 }
 

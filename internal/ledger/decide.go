@@ -414,7 +414,8 @@ func (g *groupWriter) returnLost() error {
 			WHERE p.bought = 0 AND p.key LIKE '%`+keyLost+`%' ORDER BY p.at, p.key`)
 	err = each(rows, err, func(scan func(...any) error) error {
 		p := new(purchase)
-		if err := scan(&p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch, &p.number); err != nil || !disputed[p.base()] {
+		err := scan(&p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch, &p.number)
+		if err != nil || !disputed[p.base()] {
 			return err
 		}
 		disputed[p.base()] = false

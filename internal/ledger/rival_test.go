@@ -511,8 +511,12 @@ func TestALostKeyIsReturned(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		f := report("", "")
 		f.Request.Product = filing.Formation
-		f.Request.Order = filing.Order{UserID: "user_1", FilingState: "DE", RegisteredAgent: &filing.RegisteredAgentItem{},
-			Formation: &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}}}
+		f.Request.Order = filing.Order{
+			UserID:          "user_1",
+			FilingState:     "DE",
+			RegisteredAgent: &filing.RegisteredAgentItem{},
+			Formation:       &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}},
+		}
 		r1 := s.add(l, "a", f)[0]
 		try := s.send(l, r1)
 		refused := outcome(s.row(l, r1.ID), try, filing.Refused)
