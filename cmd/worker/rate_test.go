@@ -169,7 +169,8 @@ func writeFigures(figures []figure) error {
 			strconv.FormatInt(f.answer.Milliseconds(), 10), strconv.Itoa(f.workers),
 			strconv.Itoa(f.workers * rateFlying), strconv.Itoa(f.rows),
 			fmt.Sprintf("%.2f", f.took.Seconds()), fmt.Sprintf("%.0f", f.rate()), fmt.Sprintf("%.0f", f.bound()),
-			fmt.Sprintf("%.2f", f.perRow(f.cpu)), strconv.Itoa(runtime.NumCPU()), fmt.Sprintf("%.2f", f.perRow(f.servers)),
+			fmt.Sprintf("%.2f", f.perRow(f.cpu)), strconv.Itoa(runtime.NumCPU()),
+			fmt.Sprintf("%.2f", f.perRow(f.servers)),
 		})
 	}
 	w.Flush()

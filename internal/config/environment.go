@@ -96,7 +96,8 @@ var Variables = []Variable{
 	{"OTEL_SERVICE_NAME", "", "the name of the process in traces; default: bulkfiling-importer and bulkfiling-worker"},
 	{"OTEL_RESOURCE_ATTRIBUTES", "", "more about the process, for traces: deployment.environment.name=production,…"},
 	{"OTEL_…", "", "also the other OTEL_EXPORTER_OTLP_… variables (TRACES_ENDPOINT, COMPRESSION, TIMEOUT, " +
-		"CERTIFICATE, CLIENT_CERTIFICATE, CLIENT_KEY), OTEL_BSP_…, OTEL_SPAN_… and OTEL_SDK_DISABLED; of the environment alone, " +
+		"CERTIFICATE, CLIENT_CERTIFICATE, CLIENT_KEY), OTEL_BSP_…, OTEL_SPAN_… and OTEL_SDK_DISABLED; " +
+		"of the environment alone, " +
 		"not of the settings file"},
 	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, " +
 		"FILING_BACKUP_PASSPHRASE_FILE, " +

@@ -41,8 +41,8 @@ const (
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyDueSoon, NotifyWeeklySummary, NotifyAccess, NotifyBackup, NotifyApprovalNeeded, NotifyApproved,
-	NotifySentBack, NotifyRejected}
+	NotifySchedule, NotifyDueSoon, NotifyWeeklySummary, NotifyAccess, NotifyBackup, NotifyApprovalNeeded,
+	NotifyApproved, NotifySentBack, NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.
 type Notification struct {

@@ -246,7 +246,8 @@ func testNotificationIsClaimedUntilTheLeaseEnds(s *store) {
 		s.Errorf("it is not of that kind: %v, %v", ok, err)
 	}
 	first := claim(a, true)
-	if first.Subject != "Bulkfiling: fired" || first.Body != "at noon" || first.Path != "/schedule" || first.Tries != 1 {
+	if first.Subject != "Bulkfiling: fired" || first.Body != "at noon" || first.Path != "/schedule" ||
+		first.Tries != 1 {
 		s.Errorf("%+v", first)
 	}
 	claim(b, false)
@@ -280,7 +281,8 @@ func testNotificationIsClaimedUntilTheLeaseEnds(s *store) {
 		s.Errorf("given up %d, %v", n, err)
 	}
 	claim(b, false)
-	if all, err := a.Notifications().List(ctx, 2); err != nil || len(all) != 2 || all[1].Subject != "Bulkfiling: again" {
+	if all, err := a.Notifications().List(ctx, 2); err != nil || len(all) != 2 ||
+		all[1].Subject != "Bulkfiling: again" {
 		s.Errorf("%+v, %v", all, err)
 	}
 	if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, ""); err != nil ||

@@ -206,7 +206,8 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 		`SELECT b.id FROM batches b
 			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
 			AND ($1 = '' OR b.id = $1)
-			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '' LIMIT 1) IS NOT NULL
+			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = ''
+				LIMIT 1) IS NOT NULL
 			ORDER BY b.created_at`, only)
 	batches, err := collect(rows, err, scanOne[string])
 	if err != nil {

@@ -460,7 +460,8 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		pass(time.Hour)
 		away.want(t)
 		here.want(t, "two")
-		if tries := strings.Count(log.String(), "kind="+string(ledger.NotifySchedule)) - before; tries < 50 || tries > 150 {
+		if tries := strings.Count(log.String(), "kind="+string(ledger.NotifySchedule)) - before; tries < 50 ||
+			tries > 150 {
 			t.Errorf("tried %d times", tries)
 		}
 		if strings.Count(log.String(), "notifications dropped") != 1 {

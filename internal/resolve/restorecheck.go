@@ -52,16 +52,11 @@ func (s *Service) CheckRestore(ctx context.Context, b ledger.Batch, numbers []in
 	if !b.Open {
 		return nil, fmt.Errorf("batch %s: %w", b.ID, ErrNotSubmitted)
 	}
-	c := &RestoreCheck{Batch: b, Since: since}
-	if since.IsZero() {
-		var err error
-		if c.Since, err = s.Ledger.Resolutions().LastSent(ctx); err != nil {
-			return nil, err
-		}
-		if c.Since.IsZero() {
-			c.Since = b.CreatedAt
-		}
+	from, err := s.firstUnknown(ctx, b, since)
+	if err != nil {
+		return nil, err
 	}
+	c := &RestoreCheck{Batch: b, Since: from}
 	before, err := s.Ledger.Resolutions().ListAssumedSent(ctx, b.ID)
 	if err != nil {
 		return nil, err
@@ -111,6 +106,19 @@ func (s *Service) CheckRestore(ctx context.Context, b ledger.Batch, numbers []in
 		}
 	}
 	return c, nil
+}
+
+// firstUnknown is when the first order of a batch can have been sent that the ledger does
+// not know: since, where that is known.
+func (s *Service) firstUnknown(ctx context.Context, b ledger.Batch, since time.Time) (time.Time, error) {
+	if !since.IsZero() {
+		return since, nil
+	}
+	last, err := s.Ledger.Resolutions().LastSent(ctx)
+	if err == nil && last.IsZero() {
+		last = b.CreatedAt
+	}
+	return last, err
 }
 
 // Marked counts what became of the rows of a RestoreCheck.

@@ -125,7 +125,8 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 // page of another mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
-	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Dearer, p.OutOfFunds))
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Dearer,
+		p.OutOfFunds))
 	return hex.EncodeToString(sum[:4])
 }
 

@@ -64,7 +64,8 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case errors.Is(err, ErrNoSecret):
 		if times := rc.unchecked.count(); times > 0 {
-			rc.log.Warn("webhook delivery refused: no signing secret", "err", err, "address", r.RemoteAddr, "times", times)
+			rc.log.Warn("webhook delivery refused: no signing secret", "err", err, "address", r.RemoteAddr,
+				"times", times)
 		}
 		again(w, "no signing secret is known yet")
 		return
