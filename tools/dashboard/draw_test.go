@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"html/template"
 	"math"
@@ -51,23 +52,11 @@ func draw(t *testing.T, b board, answers map[int][]answer, from, to time.Time) {
 	chromium(t, page.Bytes(), picture)
 }
 
-const pageText = `<!doctype html><meta charset=utf-8><style>
-body{margin:0;padding:12px 16px;background:#f4f5f5;font:12px/1.3 system-ui,sans-serif;color:#24292e}
-h1{font-size:17px;margin:0 0 2px}p{margin:0 0 8px;color:#5a6169}
-main{display:grid;grid-template-columns:repeat(24,1fr);grid-auto-rows:22px;gap:4px}
-section{background:#fff;border:1px solid #dfe1e4;border-radius:2px;padding:4px 8px;overflow:hidden;display:flex;flex-direction:column;min-width:0}
-section.row{background:none;border:0;padding:2px 0;font-weight:600;font-size:13px}
-h2{font-size:12px;margin:0 0 2px;font-weight:600;white-space:nowrap}
-.figures{display:flex;gap:10px;flex:1;align-items:center;justify-content:space-evenly;flex-wrap:wrap}
-.figures div{text-align:center;line-height:1.1}.figures b{font-weight:500;font-size:24px}.figures small{display:block;color:#5a6169}
-.many b{font-size:14px}svg{flex:1;min-height:0;width:100%;display:block}
-.key{display:flex;flex-wrap:wrap;gap:1px 10px;font-size:11px;color:#3a4046}.key i{display:inline-block;width:9px;height:3px;margin-right:4px;vertical-align:middle}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:3px 6px;border-bottom:1px solid #eee;font-size:11px}
-</style><h1>{{.Title}}</h1><p>A rendering of the dashboard’s queries, not Grafana itself: the answers of Prometheus’ engine
-on the metrics of two workers that placed 900 rows in {{.Seconds}} seconds on a sandbox.</p><main>
-{{range .Panels}}<section class="{{.Type}}" style="{{.CSS}}"><h2>{{.Title}}</h2>{{.Body}}</section>{{end}}</main>`
+//go:embed picture.html
+var pageText string
 
-var colors = []string{"#3274d9", "#56a64b", "#e0752d", "#a352cc", "#c4162a", "#1f9e9e", "#b8930b", "#6e7681", "#d64a8b", "#7fb2ff"}
+var colors = []string{"#3274d9", "#56a64b", "#e0752d", "#a352cc", "#c4162a", "#1f9e9e", "#b8930b", "#6e7681",
+	"#d64a8b", "#7fb2ff"}
 
 var named = map[string]string{"green": "#37872d", "red": "#c4162a"}
 
@@ -140,77 +129,103 @@ func unit(of string, v float64) string {
 	return short
 }
 
-// graph draws lines, or areas on top of each other where the panel stacks them.
-func graph(p panel, answers []answer, from, to time.Time) template.HTML {
-	const width, height, left = 600.0, 150.0, 64.0
-	type curve struct {
-		name   string
-		low    []float64
-		values []float64
-	}
-	var curves []curve
-	stacked := p.FieldConfig.Defaults.Custom.Stacking.Mode == "normal"
+// curve is a line of a graph: from low, which is 0 unless the panel stacks its lines.
+type curve struct {
+	name        string
+	low, values []float64
+}
+
+// curves returns the lines of a panel, and the highest value of them.
+func curves(answers []answer, stacked bool) (all []curve, top float64) {
 	var sum []float64
-	top := 0.0
 	for _, a := range answers {
 		for _, l := range a.lines {
-			c := curve{legend(a.of, l), make([]float64, len(l.values)), slices.Clone(l.values)}
 			if sum == nil {
 				sum = make([]float64, len(l.values))
 			}
-			for i, v := range c.values {
-				if stacked {
-					c.low[i] = sum[i]
-					if !math.IsNaN(v) {
-						sum[i] += v
-					}
-					c.values[i] = sum[i]
-				}
-				if !math.IsNaN(c.values[i]) {
-					top = max(top, c.values[i])
+			c := curve{legend(a.of, l), make([]float64, len(l.values)), slices.Clone(l.values)}
+			if stacked {
+				c.stackOn(sum)
+			}
+			for _, v := range c.values {
+				if !math.IsNaN(v) {
+					top = max(top, v)
 				}
 			}
-			curves = append(curves, c)
+			all = append(all, c)
 		}
 	}
+	return all, top
+}
+
+// stackOn puts the line on the sum of those below it, and adds it to the sum.
+func (c *curve) stackOn(sum []float64) {
+	for i, v := range c.values {
+		c.low[i] = sum[i]
+		if !math.IsNaN(v) {
+			sum[i] += v
+		}
+		c.values[i] = sum[i]
+	}
+}
+
+// The size of a graph, in units of its picture; the values stand left of it.
+const graphWidth, graphHeight, graphLeft = 600.0, 150.0, 64.0
+
+// graph draws lines, or areas on top of each other where the panel stacks them.
+func graph(p panel, answers []answer, from, to time.Time) template.HTML {
+	stacked := p.FieldConfig.Defaults.Custom.Stacking.Mode == "normal"
+	all, top := curves(answers, stacked)
 	top = max(top*1.08, 1e-9)
 	if p.FieldConfig.Defaults.Unit == "short" && top < 1.2 {
 		top = 1.2
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, `<svg viewBox="0 0 %g %g" preserveAspectRatio="none">`, width, height+14)
+	fmt.Fprintf(&text, `<svg viewBox="0 0 %g %g" preserveAspectRatio="none">`, graphWidth, graphHeight+14)
 	for i := range 4 {
-		y := height - height*float64(i)/3.3
-		fmt.Fprintf(&text, `<path d="M%g %.1fH%g" stroke="#e6e8ea"/><text x="%g" y="%.1f" font-size="10" text-anchor="end" fill="#5a6169">%s</text>`,
-			left, y, width, left-5, max(y+3, 9), template.HTMLEscapeString(unit(p.FieldConfig.Defaults.Unit, round(top*float64(i)/3.3))))
+		y := graphHeight - graphHeight*float64(i)/3.3
+		value := unit(p.FieldConfig.Defaults.Unit, round(top*float64(i)/3.3))
+		fmt.Fprintf(&text, `<path d="M%g %.1fH%g" stroke="#e6e8ea"/>`, graphLeft, y, graphWidth)
+		fmt.Fprintf(&text, `<text x="%g" y="%.1f" font-size="10" text-anchor="end" fill="#5a6169">%s</text>`,
+			graphLeft-5, max(y+3, 9), template.HTMLEscapeString(value))
 	}
 	for i := range 4 {
 		at := from.Add(to.Sub(from) * time.Duration(i) / 3)
 		anchor := []string{"start", "middle", "middle", "end"}[i]
 		fmt.Fprintf(&text, `<text x="%.1f" y="%g" font-size="10" text-anchor="%s" fill="#5a6169">%s</text>`,
-			left+(width-left)*float64(i)/3, height+12, anchor, fmt.Sprintf("%.0f s", at.Sub(from).Seconds()))
+			graphLeft+(graphWidth-graphLeft)*float64(i)/3, graphHeight+12, anchor,
+			fmt.Sprintf("%.0f s", at.Sub(from).Seconds()))
 	}
 	key := ""
-	for i, c := range curves {
+	for i, c := range all {
 		color := colors[i%len(colors)]
-		x := func(i int) float64 { return left + (width-left)*float64(i)/float64(max(1, len(c.values)-1)) }
-		path, back, pen := "", "", "M"
-		for i, v := range c.values {
-			if math.IsNaN(v) {
-				pen = "M"
-				continue
-			}
-			path += fmt.Sprintf("%s%.1f %.1f", pen, x(i), height-height*v/top)
-			back = fmt.Sprintf("L%.1f %.1f", x(i), height-height*c.low[i]/top) + back
-			pen = "L"
+		line, area := c.paths(top)
+		if stacked && line != "" {
+			fmt.Fprintf(&text, `<path d="%s" fill="%s" fill-opacity=".3"/>`, area, color)
 		}
-		if stacked && path != "" {
-			fmt.Fprintf(&text, `<path d="%s%sZ" fill="%s" fill-opacity=".3"/>`, path, back, color)
-		}
-		fmt.Fprintf(&text, `<path d="%s" fill="none" stroke="%s" stroke-width="1.5" vector-effect="non-scaling-stroke"/>`, path, color)
+		fmt.Fprintf(&text, `<path d="%s" fill="none" stroke="%s" stroke-width="1.5" `+
+			`vector-effect="non-scaling-stroke"/>`, line, color)
 		key += `<span><i style="background:` + color + `"></i>` + template.HTMLEscapeString(c.name) + `</span>`
 	}
 	return template.HTML(text.String() + `</svg><div class="key">` + key + `</div>`)
+}
+
+// paths are the line of a curve, and the area between it and what it stands on.
+func (c *curve) paths(top float64) (line, area string) {
+	x := func(i int) float64 {
+		return graphLeft + (graphWidth-graphLeft)*float64(i)/float64(max(1, len(c.values)-1))
+	}
+	back, pen := "", "M"
+	for i, v := range c.values {
+		if math.IsNaN(v) {
+			pen = "M"
+			continue
+		}
+		line += fmt.Sprintf("%s%.1f %.1f", pen, x(i), graphHeight-graphHeight*v/top)
+		back = fmt.Sprintf("L%.1f %.1f", x(i), graphHeight-graphHeight*c.low[i]/top) + back
+		pen = "L"
+	}
+	return line, line + back + "Z"
 }
 
 func round(v float64) float64 {
