@@ -22,7 +22,7 @@ type restoredFlags struct {
 	nothingSent bool
 	notOrdered  bool
 	endCheck    bool
-	status      bool
+	listOnly    bool
 	yes         bool
 }
 
@@ -65,7 +65,7 @@ since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.
 				return usage("--row needs a batch")
 			case len(args) == 0 && f.notOrdered:
 				return usage("--not-ordered needs a batch")
-			case len(args) == 1 && (f.endCheck || f.status):
+			case len(args) == 1 && (f.endCheck || f.listOnly):
 				return usage("--end-check and --status are about the whole ledger: leave the batch out")
 			}
 			since, err := resolve.ParseSince(f.since, time.Local, time.Now())
@@ -75,7 +75,7 @@ since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.
 			return a.withResolver(c.Context(), first(args), "restored", func(r *resolver) error {
 				r.yes = f.yes
 				switch {
-				case f.status:
+				case f.listOnly:
 					return r.showRestored(c.Context())
 				case f.nothingSent:
 					return r.resumeSending(c.Context())
@@ -97,7 +97,7 @@ since, --nothing-sent resumes sending, keeps the rows ready, and ends the check.
 	c.Flags().BoolVar(&f.notOrdered, "not-ordered", false,
 		"no row of the batch was ordered between the backup and the restore: keep them ready")
 	c.Flags().BoolVar(&f.endCheck, "end-check", false, "do not hold rows that are submitted from now on")
-	c.Flags().BoolVar(&f.status, "status", false, "list the batches and the next steps, and change nothing")
+	c.Flags().BoolVar(&f.listOnly, "status", false, "list the batches and the next steps, and change nothing")
 	c.MarkFlagsMutuallyExclusive("status", "nothing-sent", "not-ordered", "end-check", "since")
 	c.MarkFlagsMutuallyExclusive("status", "nothing-sent", "not-ordered", "end-check", "row")
 	return c

@@ -444,7 +444,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 			_, err := s.Notifications().Add(ctx, ledger.Notification{Kind: ledger.NotifySchedule, Subject: subject})
 			s.must(err)
 		}
-		keep("x: one")
+		keep("one")
 		pass(time.Hour)
 		here.want(t, "one")
 		away.set(nil)
@@ -454,7 +454,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 
 		before := strings.Count(log.String(), "kind="+string(ledger.NotifySchedule))
 		away.set(errors.New("no route"))
-		keep("x: two")
+		keep("two")
 		pass(giveUp + time.Hour)
 		away.set(nil)
 		pass(time.Hour)
