@@ -18,7 +18,7 @@ const memoryShare = 0.85
 // machine can always spare.
 const (
 	garbagePercent = 400
-	spareMemory    = 400 << 20
+	spareMemory    = 200 << 20
 )
 
 // SpendMemory lets a process spend memory to save processor time. GOGC and GOMEMLIMIT
