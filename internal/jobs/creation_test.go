@@ -556,7 +556,7 @@ func (f *firm) killed(batch string, when func() bool) {
 // uncertain, and no company comes to be twice.
 func TestKilledWhileCreating(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{Latency: 60 * time.Millisecond})
+	f := newHouse(t, servers{}, sandbox.Config{Latency: 300 * time.Millisecond})
 	l := f.openLedger()
 	var all []*filing.Request
 	for i := range 30 {
