@@ -85,7 +85,8 @@ func TestDashboardIsWhole(t *testing.T) {
 	ids := make(map[int]bool)
 	taken := make(map[[2]int]string)
 	for _, p := range b.Panels {
-		if p.ID == 0 || ids[p.ID] || p.Title == "" || p.GridPos.X+p.GridPos.W > 24 || p.GridPos.W < 1 || p.GridPos.H < 1 {
+		if p.ID == 0 || ids[p.ID] || p.Title == "" || p.GridPos.X+p.GridPos.W > 24 || p.GridPos.W < 1 ||
+			p.GridPos.H < 1 {
 			t.Errorf("panel %d, %q, at %+v", p.ID, p.Title, p.GridPos)
 		}
 		ids[p.ID] = true
@@ -98,7 +99,8 @@ func TestDashboardIsWhole(t *testing.T) {
 				taken[at] = p.Title
 			}
 		}
-		if (p.Type == "row") != (len(p.Targets) == 0) || !slices.Contains([]string{"row", "stat", "timeseries", "table"}, p.Type) {
+		if (p.Type == "row") != (len(p.Targets) == 0) ||
+			!slices.Contains([]string{"row", "stat", "timeseries", "table"}, p.Type) {
 			t.Errorf("%q, a %s, has %d queries", p.Title, p.Type, len(p.Targets))
 		}
 		refs := make(map[string]bool)

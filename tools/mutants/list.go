@@ -692,15 +692,15 @@ var mutants = []mutant{
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
 		tests: "TestRestoredRowsAreHeld|TestRowsSubmittedAfterTheRestoreAreHeld|TestRestoredTwice",
-		edits: []edit{{"	if g.c.checkGeneration != \"\" && s.checked != g.c.checkGeneration {", "	if false {"}},
-		harm:  "A spreadsheet that was submitted after the backup is bought again by whoever submits it once more.",
+		edits: []edit{{"	if g.c.checkGeneration != \"\" && s.checked != g.c.checkMark() {", "	if false {"}},
+		harm:  "A spreadsheet that was submitted after the backup is bought again by the next person who submits it.",
 	},
 	{
 		name:  "a check counts after the next restore",
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
 		tests: "TestRestoredTwice",
-		edits: []edit{{" && s.checked != g.c.checkGeneration {", " && s.checked == \"\" {"}},
+		edits: []edit{{" && s.checked != g.c.checkMark() {", " && s.checked == \"\" {"}},
 		harm:  "A row that was placed between two restores is bought again.",
 	},
 	{
@@ -756,7 +756,7 @@ var mutants = []mutant{
 		file:  "internal/jobs/placer.go",
 		pkg:   jobsTests,
 		tests: "TestAnswerIsRecordedOnceTheLedgerIsBack",
-		edits: []edit{{"			errors.Is(err, ledger.ErrTransition), err\n", "			true, err\n"}},
+		edits: []edit{{"return errors.Is(err, ledger.ErrClosed), err\n", "return true, err\n"}},
 		harm:  "An order that was made is reported as uncertain, or is sent again.",
 	},
 	{
