@@ -116,7 +116,11 @@ func TestRollingUpgrade(t *testing.T) {
 		}
 		old := []*process{u.worker(false), u.worker(false)}
 		for _, p := range old {
-			p.metric("bulkfiling_orders_in_flight 4")
+			p.await("it has orders out", func() bool {
+				_, body := p.get("/metrics")
+				return strings.Contains(body, "\nbulkfiling_orders_in_flight ") &&
+					!strings.Contains(body, "\nbulkfiling_orders_in_flight 0\n")
+			})
 		}
 		young := u.worker(true)
 		for _, p := range old {
