@@ -67,7 +67,7 @@ oidc: ## prove the sign-in with a certified OpenID provider; needs Node.js 20 an
 
 .PHONY: containers
 containers: ## build the image and prove the compose file in a container engine; needs root and Debian's docker.io (see deploy/README.md)
-	$(GO) -C tools/containers test -count=1 -v -timeout 25m .
+	$(GO) -C tools/containers test -count=1 -v -timeout 35m .
 
 .PHONY: hostile
 hostile: ## measure memory and processor time of checking hostile spreadsheets
