@@ -30,7 +30,7 @@ amount was subtracted when it was reserved.`,
 				if err := l.Audit(c.Context()); err != nil {
 					return err
 				}
-				return a.printBook(c, l, last)
+				return a.printBalance(c, l, last)
 			})
 		},
 	}
@@ -38,7 +38,7 @@ amount was subtracted when it was reserved.`,
 	return c
 }
 
-func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
+func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {
 	book, err := l.Balance(c.Context())
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 		{"reserved", -book.Reserved}, {"available", book.Available()},
 	} {
 		text := line.amount.Dollars()
-		if line.name == "available" && !book.Declared {
+		if line.name == "available" && !book.HasDeposit {
 			text = "not known: no deposit is recorded"
 		}
 		fmt.Fprintf(table, "%s\t%s\t\n", line.name, text)
@@ -116,7 +116,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 			amount = "(" + e.Amount.Dollars() + ")" // it was subtracted when it was reserved
 		}
 		balance := e.after.Dollars()
-		if !book.Declared {
+		if !book.HasDeposit {
 			balance = "-"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%12s\t%12s\t%s\n", localTimeSeconds(e.At), report.EntryText(e.Kind), amount,
@@ -166,7 +166,7 @@ service. An adjustment before the first deposit counts from that deposit on.`,
 				switch {
 				case err != nil:
 					return err
-				case !book.Declared:
+				case !book.HasDeposit:
 					fmt.Fprintf(
 						a.out, "%s recorded. It counts after the first deposit. Until then, the recorded "+
 							"balance limits "+

@@ -270,7 +270,7 @@ func advice(h jobs.Hold, batch string, book ledger.Balance) string {
 		jobs.HeldForCost:    "To approve it: importer approve " + batch + ".",
 		jobs.HeldForWorker:  "Start a worker, or run the file again.",
 	}[h.Reason]
-	if h.Reason == jobs.HeldForFunds && !book.Declared {
+	if h.Reason == jobs.HeldForFunds && !book.HasDeposit {
 		todo = "Add funds at the filing service, then run: importer resume " + batch + "."
 	}
 	if h.Reason == jobs.HeldForRate && !h.Until.IsZero() {

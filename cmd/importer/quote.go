@@ -62,7 +62,7 @@ func (a *app) showQuote(q pricing.BatchQuote, balance ledger.Balance) {
 
 // sayFunds prints the available balance, if one is recorded.
 func (a *app) sayFunds(q pricing.BatchQuote, balance ledger.Balance) {
-	if !balance.Declared {
+	if !balance.HasDeposit {
 		return
 	}
 	a.say("  available %s", balance.Available().Dollars())

@@ -104,7 +104,7 @@ func (r *resolver) warn(warnings []string) {
 // balanceChange describes what changed between two readings of the balance.
 func balanceChange(before, after ledger.Balance) string {
 	available := "available not known (no deposit recorded)"
-	if after.Declared {
+	if after.HasDeposit {
 		available = fmt.Sprintf("available %s -> %s", before.Available().Dollars(), after.Available().Dollars())
 	}
 	spent := after.Posted - before.Posted

@@ -28,12 +28,12 @@ import (
 // fleetFlying is how many orders each worker of the proof may have in flight.
 const fleetFlying = 16
 
-// proof is a whole fleet: four workers as processes, each behind wires of its
+// proof is a whole fleet: four workers as processes, each behind proxies of its
 // own, one Redis, one PostgreSQL, and the service.
 type proof struct {
 	*fleet
 	random   *rand.Rand
-	ledger   *ledger.Ledger // the test's own way in, past every wire
+	ledger   *ledger.Ledger // the test's own way in, past every proxy
 	sql      *sql.DB        // the same
 	quoter   *pricing.Rates
 	redis    *server
@@ -318,7 +318,7 @@ func TestOutOfReachInTheMiddleOfATransaction(t *testing.T) {
 			`SELECT COUNT(*) FROM pg_stat_activity
 			WHERE state = 'idle in transaction' AND clock_timestamp() - state_change > interval '0.1 s'`).Scan(&n)
 		if err == nil && n == 0 {
-			m.database.mend()
+			m.database.reconnect()
 			err = errors.New("it is not")
 		}
 		return err
@@ -333,7 +333,7 @@ func TestForgottenConnections(t *testing.T) {
 	p.fill("a", 3000)
 	m := p.machines[0]
 	m.start()
-	for _, w := range []*wire{m.database, m.queue, m.service} {
+	for _, w := range []*faultProxy{m.database, m.queue, m.service} {
 		p.eventually("it places", p.orders(fleetFlying))
 		w.forget()
 		began := time.Now()
@@ -412,7 +412,7 @@ var blows = []blow{
 	{"a worker's way to the database is slow", 1, func(p *proof) {
 		w := p.any().database
 		w.slow(30 * time.Millisecond)
-		p.later(3*time.Second, w.mend)
+		p.later(3*time.Second, w.reconnect)
 	}},
 	{"a worker's connections to the service are forgotten", 1, func(p *proof) { p.any().service.forget() }},
 	{"a worker's connections to Redis are forgotten", 1, func(p *proof) { p.any().queue.forget() }},
@@ -460,14 +460,14 @@ func (p *proof) away(how sandbox.Outage) {
 	p.later(p.upTo(2*time.Second), func() { p.service.SetOutage(sandbox.OutageNone) })
 }
 
-func (p *proof) sever(w *wire) {
+func (p *proof) sever(w *faultProxy) {
 	w.cut()
-	p.later(p.upTo(4*time.Second), w.mend)
+	p.later(p.upTo(4*time.Second), w.reconnect)
 }
 
-func (p *proof) stall(w *wire, d time.Duration) {
+func (p *proof) stall(w *faultProxy, d time.Duration) {
 	w.stall()
-	p.later(d, w.mend)
+	p.later(d, w.reconnect)
 }
 
 // empty takes all the money away, until somebody was refused for it.
@@ -537,7 +537,7 @@ func (p *proof) comeBack() {
 		if m.away {
 			p.Logf("%5d orders: %s is back", len(p.service.Books().Orders), m.name)
 			m.away = false
-			m.database.mend()
+			m.database.reconnect()
 		}
 	}
 }
@@ -551,8 +551,8 @@ func (p *proof) calm() {
 	p.service.ClearFaults()
 	p.service.SetOutage(sandbox.OutageNone)
 	for _, m := range p.machines {
-		for _, w := range []*wire{m.service, m.queue, m.database} {
-			w.mend()
+		for _, w := range []*faultProxy{m.service, m.queue, m.database} {
+			w.reconnect()
 		}
 	}
 	p.eventually("the fleet is told of the money", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })

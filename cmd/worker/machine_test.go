@@ -16,7 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/nettest"
 )
 
-// machine is where one worker of a fleet runs after another: its wires to what
+// machine is where one worker of a fleet runs after another: its proxies to what
 // it needs, and a folder.
 type machine struct {
 	tb      testing.TB
@@ -28,7 +28,7 @@ type machine struct {
 	vars    []string
 	started int
 
-	service, queue, database *wire
+	service, queue, database *faultProxy
 
 	worker *exec.Cmd
 	ended  chan struct{}
@@ -48,9 +48,9 @@ func newMachine(tb testing.TB, name string, far bool, service, queue, database s
 		dir:      tb.TempDir(),
 		logs:     tb.ArtifactDir(),
 		messages: make(map[string]int),
-		service:  lay(tb, service),
-		queue:    lay(tb, queue),
-		database: lay(tb, database),
+		service:  startFaultProxy(tb, service),
+		queue:    startFaultProxy(tb, queue),
+		database: startFaultProxy(tb, database),
 	}
 	m.vars = append([]string{
 		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + m.dir, "FILING_DATA_DIR=" + m.dir,
@@ -62,7 +62,7 @@ func newMachine(tb testing.TB, name string, far bool, service, queue, database s
 	return m
 }
 
-// past leads the worker past its wires, where a measurement wants none.
+// past leads the worker past its proxies, where a measurement wants none.
 func (m *machine) past(service, queue, database string) {
 	m.vars = append(m.vars, "FILING_BASE_URL=http://"+service+"/v1", "DATABASE_URL="+databaseURL(database),
 		"REDIS_URL=redis://"+queue+"/0")

@@ -19,7 +19,7 @@ type Reader interface {
 
 // Balance is the sums of the recorded deposits, adjustments and orders.
 type Balance struct {
-	Declared    bool // a deposit was recorded; otherwise the funds are unknown
+	HasDeposit  bool // a deposit was recorded; otherwise the funds are unknown
 	Deposits    money.Cents
 	Adjustments money.Cents
 	Posted      money.Cents
@@ -46,5 +46,5 @@ func (b Balance) Estimated() bool { return b.Certainty >= money.Estimated }
 // funds while the recorded balance has some. The filing service has no way to
 // read its balance, so only a person can say which of the two is right.
 func (b Balance) Contradicts(reason filing.Halt) bool {
-	return reason == filing.HaltFunds && b.Declared && b.Available() > 0
+	return reason == filing.HaltFunds && b.HasDeposit && b.Available() > 0
 }

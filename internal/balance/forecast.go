@@ -60,7 +60,7 @@ type DueCount struct {
 // first, then the rows in the order of the spreadsheet.
 func LoadForecast(ctx context.Context, r Reader, orders []Order) (Forecast, error) {
 	b, err := r.Balance(ctx)
-	if err != nil || !b.Declared {
+	if err != nil || !b.HasDeposit {
 		return Forecast{}, err
 	}
 	available := b.Available()

@@ -18,7 +18,7 @@ func (r recorded) Balance(context.Context) (balance.Balance, error) { return bal
 func TestForecast(t *testing.T) {
 	orders := []balance.Order{{Priority: balance.Undated, Row: 1, Cost: 100}, {Priority: 2, Row: 2, Cost: 100},
 		{Priority: 1, Row: 4, Cost: 100}, {Priority: 1, Row: 3, Cost: 100}}
-	f, err := balance.LoadForecast(t.Context(), recorded{Declared: true, Deposits: 250, Reserved: 50}, orders)
+	f, err := balance.LoadForecast(t.Context(), recorded{HasDeposit: true, Deposits: 250, Reserved: 50}, orders)
 	if err != nil || f.Short != 2 || f.ShortBy != 200 || fmt.Sprint(f.ShortDue) != "[{1970-01-03 1} { 1}]" {
 		t.Errorf("%+v, %v", f, err)
 	}

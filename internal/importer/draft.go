@@ -29,21 +29,21 @@ const (
 //
 // It is not for concurrent use. The caller closes it.
 type Draft struct {
-	options  Options // without edits
-	file     *sheet.File
-	im       *Import // of the present edits
-	checker  *checker
-	base     []sheet.Row // of the sheet that is read, as the file has them
-	first    int         // the index in base of the first row below the header
-	rows     []DraftRow  // those below the header; rows[i] is base[first+i]
-	scratch  draft       // of the row that is being checked
-	orders   map[key][]int32
-	creates  int // ready rows that create their company
-	edits    []Edit
-	excluded Exclusions
-	records  map[string]filing.Company // that were looked up, by reference
-	refused  map[int]string            // why rows were refused before, by their number in that batch
-	size     int64
+	options   Options // without edits
+	file      *sheet.File
+	im        *Import // of the present edits
+	checker   *checker
+	base      []sheet.Row // of the sheet that is read, as the file has them
+	first     int         // the index in base of the first row below the header
+	rows      []DraftRow  // those below the header; rows[i] is base[first+i]
+	scratch   draft       // of the row that is being checked
+	rowsByKey map[key][]int32
+	creates   int // ready rows that create their company
+	edits     []Edit
+	excluded  Exclusions
+	records   map[string]filing.Company // that were looked up, by reference
+	refused   map[int]string            // why rows were refused before, by their number in that batch
+	size      int64
 }
 
 // DraftRow is a row of a Draft. It is valid until the next change.
@@ -86,7 +86,7 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 		size:     int64(len(content)),
 	}
 	d.options.Sheet, d.options.ours = o.Sheet, nil
-	if err := d.use(im); err != nil {
+	if err := d.load(im); err != nil {
 		im.Close()
 		return nil, hideInError(err)
 	}
@@ -96,9 +96,9 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 // Close closes the file.
 func (d *Draft) Close() error { return d.file.Close() }
 
-// use reads the sheet of an Import, unless it is held already, and checks all
+// load reads the sheet of an Import, unless it is held already, and checks all
 // of its rows.
-func (d *Draft) use(im *Import) error {
+func (d *Draft) load(im *Import) error {
 	if d.base == nil || d.im.sheet != im.sheet {
 		base, size, err := readBase(im)
 		if err != nil {
@@ -106,10 +106,10 @@ func (d *Draft) use(im *Import) error {
 		}
 		d.base, d.size = base, d.size+size
 	}
-	if err := checkPlaces(im, d.base); err != nil {
+	if err := checkEditedRows(im, d.base); err != nil {
 		return err
 	}
-	d.adopt(im)
+	d.setImport(im)
 	d.first = 0
 	for d.first < len(d.base) && d.base[d.first].Number <= im.layout.row {
 		d.first++
@@ -117,14 +117,14 @@ func (d *Draft) use(im *Import) error {
 	return d.checkAll()
 }
 
-// adopt checks rows as an Import does from here on.
-func (d *Draft) adopt(im *Import) {
+// setImport checks rows as an Import does from here on.
+func (d *Draft) setImport(im *Import) {
 	d.im, d.checker = im, im.newChecker()
 	d.checker.suggests, d.checker.named = true, d.namedStates()
 }
 
-// checkPlaces refuses edits of rows that the sheet does not have.
-func checkPlaces(im *Import, base []sheet.Row) error {
+// checkEditedRows refuses edits of rows that the sheet does not have.
+func checkEditedRows(im *Import, base []sheet.Row) error {
 	over := im.edits.of(im.sheet)
 	if over == nil {
 		return nil
@@ -304,18 +304,18 @@ func (d *Draft) Set(edits []Edit, excluded Exclusions) (changed []int, err error
 		for row := range touched {
 			delete(over.rows, row)
 			for _, e := range rows[row] {
-				e.Column = d.placed(over, e)
+				e.Column = d.columnOfEdit(over, e)
 				over.rows[row] = append(over.rows[row], e)
 			}
 		}
 	}
 	d.edits, d.excluded = edits, excluded
 	d.im.options.Edits, d.im.options.Excluded = edits, excluded
-	return d.recheck(slices.Sorted(maps.Keys(touched)))
+	return d.recheckRows(slices.Sorted(maps.Keys(touched)))
 }
 
-// placed returns the column of an edit of the sheet that is read.
-func (d *Draft) placed(over *overlay, e Edit) int {
+// columnOfEdit returns the column of an edit of the sheet that is read.
+func (d *Draft) columnOfEdit(over *overlay, e Edit) int {
 	if e.Column >= 0 {
 		return e.Column
 	}
@@ -391,17 +391,17 @@ func (d *Draft) recognize(edits []Edit, excluded Exclusions, touched map[int]str
 		return nil, hideInError(err)
 	}
 	if next.sheet == d.im.sheet {
-		if err := checkPlaces(next, d.base); err != nil {
+		if err := checkEditedRows(next, d.base); err != nil {
 			return nil, hideInError(err)
 		}
 	}
 	same := d.im.readsAs(next)
 	d.edits, d.excluded = edits, excluded
 	if same {
-		d.adopt(next)
-		return d.recheck(slices.Sorted(maps.Keys(touched)))
+		d.setImport(next)
+		return d.recheckRows(slices.Sorted(maps.Keys(touched)))
 	}
-	if err := d.use(next); err != nil {
+	if err := d.load(next); err != nil {
 		return nil, hideInError(err)
 	}
 	changed := make([]int, len(d.rows))
@@ -467,9 +467,9 @@ func (d *Draft) checkRow(i int) {
 	}
 }
 
-// finish ends the check of a row: it is compared with the record of its company,
+// finishRow ends the check of a row: it is compared with the record of its company,
 // and forgets its request.
-func (d *Draft) finish(r *DraftRow) {
+func (d *Draft) finishRow(r *DraftRow) {
 	if record, known := d.records[r.Ref]; known && r.Ref != "" {
 		r.ServiceName = record.LegalName
 		if r.Result == filing.Ready && r.Request != nil {
@@ -490,7 +490,7 @@ func (d *Draft) SetRefused(refused map[int]string) {
 	}
 	for i := range d.rows {
 		if r := &d.rows[i]; refused[d.im.numberOf(r.Cells)] != "" {
-			d.again(i)
+			d.recheckRow(i)
 		}
 	}
 }
@@ -550,9 +550,9 @@ func (im *Import) columnNamedIn(why string) *binding {
 	return found
 }
 
-// again checks a row again, and whether it repeats another. It does not change
+// recheckRow checks a row again, and whether it repeats another. It does not change
 // what the row orders.
-func (d *Draft) again(i int) {
+func (d *Draft) recheckRow(i int) {
 	r := &d.rows[i]
 	if d.creates > 0 && r.creates {
 		return // its ID came from another row
@@ -561,7 +561,7 @@ func (d *Draft) again(i int) {
 	if first, repeated := d.repeats(r, int32(i)); repeated {
 		d.im.skipRepeat(&r.Row, first, nil)
 	}
-	d.finish(r)
+	d.finishRow(r)
 }
 
 // compare adds what differs between a ready row and the filing service's record
@@ -592,7 +592,7 @@ func (d *Draft) checkAll() error {
 	} else {
 		d.rows = d.rows[:n]
 	}
-	d.orders, d.creates = make(map[key][]int32, len(d.rows)), 0
+	d.rowsByKey, d.creates = make(map[key][]int32, len(d.rows)), 0
 	final := d.im.newFinalPass()
 	final.namesakes.read, final.namesakes.named = true, make(map[string][]namesake)
 	if d.im.mapping.binding(companyID) != nil && d.im.mapping.binding(legalName) != nil {
@@ -611,19 +611,19 @@ func (d *Draft) checkAll() error {
 		}
 		if r.orders = r.orders && r.Result != filing.Invalid; r.orders {
 			for _, k := range r.keys {
-				if all := d.orders[k]; len(all) == 0 || all[len(all)-1] != int32(i) {
-					d.orders[k] = append(all, int32(i))
+				if all := d.rowsByKey[k]; len(all) == 0 || all[len(all)-1] != int32(i) {
+					d.rowsByKey[k] = append(all, int32(i))
 				}
 			}
 		}
-		d.finish(r)
+		d.finishRow(r)
 	}
 	final.note()
 	return nil
 }
 
-// recheck checks rows again, and those that repeat what they ordered or order.
-func (d *Draft) recheck(numbers []int) (changed []int, err error) {
+// recheckRows checks rows again, and those that repeat what they ordered or order.
+func (d *Draft) recheckRows(numbers []int) (changed []int, err error) {
 	again := make(map[int]struct{}, len(numbers))
 	creates := d.creates // below, of the rows as they are now
 	for _, number := range numbers {
@@ -635,7 +635,7 @@ func (d *Draft) recheck(numbers []int) (changed []int, err error) {
 		r := &d.rows[i]
 		for _, k := range r.keys {
 			if r.orders {
-				d.forget(k, int32(i), again)
+				d.removeOrder(k, int32(i), again)
 			}
 		}
 		creates -= oneIf(r.creates)
@@ -643,7 +643,7 @@ func (d *Draft) recheck(numbers []int) (changed []int, err error) {
 		creates += oneIf(r.creates)
 		for _, k := range r.keys {
 			if r.orders {
-				d.enter(k, int32(i), again)
+				d.addOrder(k, int32(i), again)
 			}
 		}
 	}
@@ -655,7 +655,7 @@ func (d *Draft) recheck(numbers []int) (changed []int, err error) {
 	changed = make([]int, len(all))
 	for n, i := range all {
 		changed[n] = d.rows[i].Number
-		d.again(i)
+		d.recheckRow(i)
 	}
 	return changed, nil
 }
@@ -680,36 +680,36 @@ func (d *Draft) repeats(r *DraftRow, i int32) (first int, repeated bool) {
 	}
 	seen := make(firstRows, len(r.keys))
 	for _, k := range r.keys {
-		if earliest := d.orders[k]; len(earliest) > 0 && earliest[0] < i {
+		if earliest := d.rowsByKey[k]; len(earliest) > 0 && earliest[0] < i {
 			seen[k] = int32(d.rows[earliest[0]].Number)
 		}
 	}
 	return seen.of(r.keys, r.Number)
 }
 
-// enter notes that a row orders a key, and has the others that do checked again.
-func (d *Draft) enter(k key, i int32, again map[int]struct{}) {
-	all := d.orders[k]
+// addOrder notes that a row orders a key, and has the others that do checked again.
+func (d *Draft) addOrder(k key, i int32, again map[int]struct{}) {
+	all := d.rowsByKey[k]
 	if at, found := slices.BinarySearch(all, i); !found {
 		all = slices.Insert(all, at, i)
 	}
-	d.orders[k] = all
+	d.rowsByKey[k] = all
 	for _, other := range all {
 		again[int(other)] = struct{}{}
 	}
 }
 
-// forget is the opposite of enter.
-func (d *Draft) forget(k key, i int32, again map[int]struct{}) {
-	all := d.orders[k]
+// removeOrder is the opposite of addOrder.
+func (d *Draft) removeOrder(k key, i int32, again map[int]struct{}) {
+	all := d.rowsByKey[k]
 	if at, found := slices.BinarySearch(all, i); found {
 		all = slices.Delete(all, at, at+1)
 	}
 	if len(all) == 0 {
-		delete(d.orders, k)
+		delete(d.rowsByKey, k)
 		return
 	}
-	d.orders[k] = all
+	d.rowsByKey[k] = all
 	for _, other := range all {
 		again[int(other)] = struct{}{}
 	}
@@ -737,7 +737,7 @@ func (d *Draft) SetRecords(records map[string]filing.Company) (changed []int) {
 			continue
 		}
 		changed = append(changed, r.Number)
-		d.again(i)
+		d.recheckRow(i)
 	}
 	return changed
 }

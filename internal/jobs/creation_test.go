@@ -81,7 +81,7 @@ func (f *firm) made(i int) (filing.Company, bool) {
 // them is for the one that was made. A later batch finds it too.
 func TestCompanyIsCreatedOnce(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newHouse(t, on, sandbox.Config{Latency: 2 * time.Millisecond})
+		f := newEnvironment(t, on, sandbox.Config{Latency: 2 * time.Millisecond})
 		l := f.openLedger()
 		const companies = 8
 		var all []*filing.Request
@@ -158,7 +158,7 @@ func (f *firm) wantDescribed(i int, id string) {
 // What the request of a creation has no field for follows it, once, also where
 // many rows describe the company.
 func TestACompanyIsDescribedAfterItsCreation(t *testing.T) {
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
 	var all []*filing.Request
 	for n := range 3 {
@@ -182,7 +182,7 @@ func TestACompanyIsDescribedAfterItsCreation(t *testing.T) {
 // name of two users is two companies.
 func TestCompaniesOfUsers(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.service.AddUser(sandbox.User{ID: "user_1", Email: "ana0@example.com"})
 	l := f.openLedger()
 	byEmail, byID, other, stranger := everything(0)[0], everything(0)[4], everything(0)[4], everything(0)[4]
@@ -219,7 +219,7 @@ func TestUncertainCreation(t *testing.T) {
 			t.Parallel()
 			c.Endpoint = "POST /companies"
 			c.Nth = 1
-			f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{c}})
+			f := newEnvironment(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{c}})
 			l := f.openLedger()
 			f.add(l, "a", everything(0)...)
 			if end := f.run(l, "a", patient); end.Reason != jobs.Finished || end.Behind != 4 {
@@ -294,7 +294,7 @@ func (f *firm) uncertainCreation(l *ledger.Ledger, batch string) ledger.Row {
 // settles no order in doubt.
 func TestResolveCreationByItsKind(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{
+	f := newEnvironment(t, servers{}, sandbox.Config{
 		Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /companies", Nth: 1},
 			{Kind: sandbox.FaultReset, Nth: 1}},
 	})
@@ -332,7 +332,7 @@ func TestCreationRefused(t *testing.T) {
 	for _, status := range []int{400, 409} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			f := newHouse(t, servers{}, sandbox.Config{
+			f := newEnvironment(t, servers{}, sandbox.Config{
 				Faults: []sandbox.Fault{
 					{Kind: sandbox.FaultStatus, Status: status, Endpoint: "POST /companies", Nth: 1},
 				},
@@ -366,7 +366,7 @@ func TestCreationPutOff(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{
+			f := newEnvironment(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{
 				Kind:       sandbox.FaultStatus,
 				Status:     status,
 				Endpoint:   "POST /companies",
@@ -390,7 +390,7 @@ func TestCreationPutOff(t *testing.T) {
 // A refused key stops creations as it stops orders.
 func TestCreationWithARefusedKey(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{
+	f := newEnvironment(t, servers{}, sandbox.Config{
 		Faults: []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: 401, Endpoint: "POST /companies", Times: 1}},
 	})
 	l := f.openLedger()
@@ -410,7 +410,7 @@ func TestCreationWithARefusedKey(t *testing.T) {
 func TestNoCreationWhilePausedForFunds(t *testing.T) {
 	t.Parallel()
 	const reported = priceReport + feeLLC
-	f := newHouse(t, servers{}, sandbox.Config{OpeningBalance: reported, AutoSeed: true})
+	f := newEnvironment(t, servers{}, sandbox.Config{OpeningBalance: reported, AutoSeed: true})
 	l := f.openLedger()
 	f.add(l, "reports", requests(2, report)...)
 	if end := f.run(l, "reports", patient); end.Reason != jobs.OutOfFunds {
@@ -452,7 +452,7 @@ func TestNoCreationWhilePausedForFunds(t *testing.T) {
 // creation uncertain, whichever process finds out.
 func TestCrashWhileCreating(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newHouse(t, on, sandbox.Config{})
+		f := newEnvironment(t, on, sandbox.Config{})
 		l := f.openLedger()
 		rows := everything(0)
 		for _, r := range rows {
@@ -522,7 +522,7 @@ func work(args []string) {
 	check(err)
 	quoterDir, err := os.MkdirTemp(dir, "")
 	check(err)
-	quoter, err := houseQuoter(quoterDir)
+	quoter, err := environmentQuoter(quoterDir)
 	check(err)
 	queue, err := jobs.OpenQueue("")
 	check(err)
@@ -556,7 +556,7 @@ func (f *firm) killed(batch string, when func() bool) {
 // uncertain, and no company comes to be twice.
 func TestKilledWhileCreating(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{Latency: 300 * time.Millisecond})
+	f := newEnvironment(t, servers{}, sandbox.Config{Latency: 300 * time.Millisecond})
 	l := f.openLedger()
 	var all []*filing.Request
 	for i := range 30 {

@@ -219,7 +219,7 @@ func costText(c ledger.CostIncrease) string {
 }
 
 func shortText(rows int, b ledger.Balance) string {
-	if !b.Declared {
+	if !b.HasDeposit {
 		return "Insufficient funds for " + text.Count(rows, "row") + "."
 	}
 	return fmt.Sprintf("Insufficient funds for %s: %s is available.", text.Count(rows, "row"),

@@ -46,7 +46,7 @@ func (f *firm) incomplete() {
 // questions, and each of them once.
 func TestLookUpOnlyAsks(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{Latency: time.Millisecond})
+	f := newEnvironment(t, servers{}, sandbox.Config{Latency: time.Millisecond})
 	f.incomplete()
 	f.service.AddUser(sandbox.User{Email: "bo@example.com", PhoneNumber: "+12125550100"})
 	f.service.AddUser(sandbox.User{Email: "taken@example.com", Elsewhere: true})

@@ -327,7 +327,7 @@ func TestConflictAfterAnUncertainAnswer(t *testing.T) {
 		{"it was not, and somebody else had asked for the EIN", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newHouse(t, servers{}, sandbox.Config{
+			f := newEnvironment(t, servers{}, sandbox.Config{
 				Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, After: c.after, Nth: 1}},
 			})
 			f.service.AddUser(sandbox.User{ID: "user_1"})

@@ -294,7 +294,7 @@ func TestStopWaitsWithoutTheQueue(t *testing.T) {
 // The registered agent that came with a formation is not bought again for the
 // company once it has an id.
 func TestAgentOfAFormedCompanyIsBought(t *testing.T) {
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
 	f.add(l, "a", formation(0))
 	f.run(l, "a", patient)

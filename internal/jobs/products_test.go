@@ -45,7 +45,7 @@ func orderAgent(o *filing.Order) { o.RegisteredAgent = &filing.RegisteredAgentIt
 // Source: spec section 4, Billing rules and rules 6 and 8.
 func TestWhatEachProductCosts(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{ShuffleItems: true})
+	f := newEnvironment(t, servers{}, sandbox.Config{ShuffleItems: true})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
 	type line = map[filing.Product]money.Cents
 	expedite := func(state filing.State, agent bool) func(*filing.Order) {
@@ -185,7 +185,7 @@ func TestWhatEachProductCosts(t *testing.T) {
 // Nothing is bought, and the row says so.
 func TestEINThatIsThere(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
 	f.service.AddCompany(sandbox.Company{ID: "comp_0", UserID: "user_1", EIN: "12-3456789"})
 	f.service.AddCompany(sandbox.Company{ID: "comp_1", UserID: "user_1", EINRequested: true})
@@ -215,7 +215,7 @@ func TestEINThatIsThere(t *testing.T) {
 // A 409 for the qualification leaves the agent, which is ordered alone.
 func TestAgentOfAQualificationThatIsThere(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
 	f.service.AddCompany(sandbox.Company{
 		ID:             "comp_0",
@@ -259,7 +259,7 @@ func TestAgentOfAQualificationThatIsThere(t *testing.T) {
 // it was bought: by itself, or with the formation of the company.
 func TestAgentThatIsActive(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
 	f.service.AddCompany(sandbox.Company{ID: "comp_0", UserID: "user_1", EntityType: "LLC", FormationState: "DE"})
 	l := f.openLedger()
@@ -314,7 +314,7 @@ func TestAgentThatIsActive(t *testing.T) {
 // The number travels in the order alone, and is never asked back.
 func TestNumberIsSentOnce(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{AutoSeed: true})
+	f := newEnvironment(t, servers{}, sandbox.Config{AutoSeed: true})
 	l := f.openLedger()
 	f.add(l, "a", existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }),
 		of(formation(1), func(o *filing.Order) { o.EIN = einItem() }))
@@ -336,7 +336,7 @@ func TestNumberIsSentOnce(t *testing.T) {
 // sent without it.
 func TestNumberSealedWithAnotherKey(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{AutoSeed: true})
+	f := newEnvironment(t, servers{}, sandbox.Config{AutoSeed: true})
 	l := f.openLedger()
 	f.add(l, "a", existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }))
 	f.must(l.Close())
@@ -355,7 +355,7 @@ func TestNumberSealedWithAnotherKey(t *testing.T) {
 // person decides, and the money stays held.
 func TestNumberOfAnUncertainRowSealedWithAnotherKey(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{AutoSeed: true})
+	f := newEnvironment(t, servers{}, sandbox.Config{AutoSeed: true})
 	l := f.openLedger()
 	request := existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() })
 	f.add(l, "a", request)
@@ -455,7 +455,7 @@ func (f *firm) resolveAll(l *ledger.Ledger, batch string) {
 func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 	t.Parallel()
 	const formations, eins, qualifications, bundles = 80, 60, 60, 40
-	f := newHouse(t, servers{}, sandbox.Config{Latency: 10 * time.Millisecond, Seed: 11, ShuffleItems: true})
+	f := newEnvironment(t, servers{}, sandbox.Config{Latency: 10 * time.Millisecond, Seed: 11, ShuffleItems: true})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
 	all := formationsOfAllKinds(formations)
 	conflicts := make(map[string]bool) // companies of which the service has something already

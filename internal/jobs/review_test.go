@@ -82,7 +82,7 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 		for _, looked := range []bool{true, false} {
 			t.Run(ref, func(t *testing.T) {
 				t.Parallel()
-				f := newHouse(t, servers{}, sandbox.Config{})
+				f := newEnvironment(t, servers{}, sandbox.Config{})
 				f.onRecord("comp_702", "lakeshore-holdings", "Lakeshore Holdings LLC", "LLC", "DE")
 				l := f.openLedger()
 				f.add(l, "b", everyProduct(ref, "Smith & Daughters 702 LLC")...)
@@ -113,7 +113,7 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 // are told at the cell, before.
 func TestTheRightCompanyIsSent(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
 	f.onRecord("comp_1", "", "Harbor Light Bakery, L.L.C.", "LLC", "DE")
 	f.onRecord("comp_2", "", "Lakeshore Holdings LLC", "LLC", "DE")
@@ -153,7 +153,7 @@ func TestTheRightCompanyIsSent(t *testing.T) {
 // whose name was seen, and no other that it becomes later.
 func TestNamesAreAccepted(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
 	l := f.openLedger()
 	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
@@ -180,7 +180,7 @@ func TestNamesAreAccepted(t *testing.T) {
 // remembered of it does not hold it back for ever.
 func TestACorrectedRecordReleasesTheRow(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
 	l := f.openLedger()
 	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
@@ -198,7 +198,7 @@ func TestACorrectedRecordReleasesTheRow(t *testing.T) {
 // than before.
 func TestRetryComparesAgain(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
 	l := f.openLedger()
 	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
@@ -219,7 +219,7 @@ func TestRetryComparesAgain(t *testing.T) {
 // the service says it.
 func TestQualifiedAtHome(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "NY")
 	l := f.openLedger()
 	at := existing(1, filing.ForeignQualification, func(o *filing.Order) {
@@ -239,7 +239,7 @@ func TestQualifiedAtHome(t *testing.T) {
 // name: it is not created again, and no second agent is ordered for it.
 func TestAFormedCompanyIsKnown(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
 	formed := formation(0)
 	f.add(l, "formation", formed)
@@ -257,7 +257,7 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 	}
 	f.add(l, "reports", later)
 	f.compare(l, "reports", false)
-	quoter, err := houseQuoter(f.TempDir())
+	quoter, err := environmentQuoter(f.TempDir())
 	f.must(err)
 	quote, err := pricing.QuoteBatch(f.Context(), l, quoter, "reports")
 	f.must(err)
@@ -280,7 +280,7 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 // is told, a row that means it is not a new company.
 func TestACompanyFormedByHandIsKnown(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{
+	f := newEnvironment(t, servers{}, sandbox.Config{
 		Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /orders", After: true, Nth: 1}},
 	})
 	l := f.openLedger()
@@ -325,7 +325,7 @@ func TestACompanyLookedUpIsKnown(t *testing.T) {
 	for _, compared := range []bool{true, false} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			f := newHouse(t, servers{}, sandbox.Config{})
+			f := newEnvironment(t, servers{}, sandbox.Config{})
 			f.onRecord("comp_1", "", "Larkspur 7 LLC", "LLC", "DE")
 			l := f.openLedger()
 			f.add(l, "a", called(report(1), "comp_1", "Larkspur 7"))
@@ -350,7 +350,7 @@ func TestACompanyLookedUpIsKnown(t *testing.T) {
 // a warning before the approval; a number that differs is not.
 func TestNearNamesAreAWarning(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{})
+	f := newEnvironment(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_9", "", "Café Río Inc.", "CORP", "WY")
 	l := f.openLedger()
 	named := func(name string) *filing.Request {

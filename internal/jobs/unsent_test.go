@@ -83,7 +83,7 @@ func TestRowsRestWhileTheSingleOrderIsOut(t *testing.T) {
 // The same where the filing service fails for creations of companies alone.
 func TestRowsRestWhileCreationsFail(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{AutoSeed: true, Faults: []sandbox.Fault{
+	f := newEnvironment(t, servers{}, sandbox.Config{AutoSeed: true, Faults: []sandbox.Fault{
 		{Kind: sandbox.FaultStatus, Status: 500, Endpoint: "POST /companies"},
 	}})
 	var all []*filing.Request

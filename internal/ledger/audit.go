@@ -11,8 +11,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// ErrBook is returned by Audit for a ledger that contradicts itself.
-var ErrBook = errors.New("the ledger contradicts itself")
+// ErrInconsistent is returned by Audit for a ledger that contradicts itself.
+var ErrInconsistent = errors.New("the ledger contradicts itself")
 
 // AuditReport is what an audit has looked at and found.
 type AuditReport struct {
@@ -28,7 +28,7 @@ const maxWrong = 20
 func (l *Ledger) Audit(ctx context.Context) error {
 	report, err := l.Verify(ctx)
 	if err == nil && len(report.Wrong) > 0 {
-		err = fmt.Errorf("%w: %s", ErrBook, strings.Join(report.Wrong, "; "))
+		err = fmt.Errorf("%w: %s", ErrInconsistent, strings.Join(report.Wrong, "; "))
 	}
 	return err
 }

@@ -23,7 +23,7 @@ func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 		return Balance{}, err
 	}
 	b := Balance{
-		Declared:    c.declared,
+		HasDeposit:  c.declared,
 		Deposits:    c.deposits,
 		Adjustments: c.adjustments,
 		Posted:      c.posted,

@@ -31,7 +31,7 @@ func TestBalanceAddsUp(t *testing.T) {
 		s.answer(l, rows[1], filing.Refused)
 		s.send(l, rows[2])
 		want := ledger.Balance{
-			Declared:    true,
+			HasDeposit:  true,
 			Deposits:    50000,
 			Adjustments: -500,
 			Posted:      cost,
@@ -81,7 +81,7 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 				s.send(l, rows[1])
 				s.must(l.Audit(s.Context()))
 				s.exec(spoil)
-				if err := l.Audit(s.Context()); !errors.Is(err, ledger.ErrBook) {
+				if err := l.Audit(s.Context()); !errors.Is(err, ledger.ErrInconsistent) {
 					s.Error(err)
 				}
 				s.config.Dir, s.config.DatabaseURL = s.TempDir(), "" // the rest is not to be audited
@@ -96,13 +96,13 @@ func TestAnAdjustmentDeclaresNothing(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.must(l.Adjust(ctx, -cost, "fee of the bank"))
-		if b := s.book(l); b.Declared || b.Adjustments != -cost {
+		if b := s.book(l); b.HasDeposit || b.Adjustments != -cost {
 			s.Errorf("%+v", b)
 		}
 		rows := s.add(l, "a", reports("a", 3)...)
 		s.place(l, rows[0])
 		s.must(l.RecordDeposit(ctx, 3*cost, ""))
-		if b := s.book(l); !b.Declared || b.Available() != cost {
+		if b := s.book(l); !b.HasDeposit || b.Available() != cost {
 			s.Errorf("%+v, available %s", b, b.Available())
 		}
 		s.place(l, rows[1])

@@ -555,7 +555,7 @@ func (w *world) check(t *rapid.T) {
 	w.checkPurchases(w.checkRows(now))
 	w.checkAnswers(now)
 	w.checkTwice(now)
-	if book.Declared {
+	if book.HasDeposit {
 		w.checkBlocked(now, book.Available())
 	}
 	w.before = now

@@ -237,7 +237,7 @@ func (c *CountedTry) Succeed(ctx context.Context) error {
 		if one.scope.name != byAddress.name {
 			continue
 		}
-		if err := c.ledger.takeBack(ctx, one); err != nil {
+		if err := c.ledger.revertFailure(ctx, one); err != nil {
 			return err
 		}
 	}
@@ -272,15 +272,15 @@ func (l Accounts) ForgetFailures(ctx context.Context, t Try) error {
 // TakeBack says that the try was not made.
 func (c *CountedTry) TakeBack(ctx context.Context) error {
 	for _, one := range c.counters {
-		if err := c.ledger.takeBack(ctx, one); err != nil {
+		if err := c.ledger.revertFailure(ctx, one); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeBack counts one failure less, and unlocks what that one has locked.
-func (l Accounts) takeBack(ctx context.Context, c counter) error {
+// revertFailure counts one failure less, and unlocks what that one has locked.
+func (l Accounts) revertFailure(ctx context.Context, c counter) error {
 	_, err := l.exclusively(withoutAudit(ctx),
 		`UPDATE failures SET count = count - 1, until = CASE WHEN count = $2 THEN 0 ELSE until END
 		WHERE hash = $1 AND count > 0`, c.hash, c.count)

@@ -182,7 +182,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	for state, n := range r.batches {
 		set(batches, float64(n), state)
 	}
-	set(declared, boolValue(r.book.Declared))
+	set(declared, boolValue(r.book.HasDeposit))
 	set(atLeast, boolValue(r.book.Unsure()))
 	for kind, amount := range map[string]money.Cents{
 		"deposits": r.book.Deposits, "adjustments": r.book.Adjustments, "posted": r.book.Posted,
@@ -190,7 +190,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	} {
 		set(dollars, float64(amount)/100, kind)
 	}
-	if r.book.Declared {
+	if r.book.HasDeposit {
 		set(dollars, float64(r.book.Available())/100, "available")
 	}
 	for _, reason := range []filing.Halt{filing.HaltFunds, filing.HaltKey, filing.HaltRate, filing.HaltRestored,

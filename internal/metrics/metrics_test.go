@@ -217,7 +217,7 @@ func TestEveryLookUpIsCountedByItsOutcome(t *testing.T) {
 func TestFleetIsReadFromTheLedger(t *testing.T) {
 	s := newStanding()
 	s.book = ledger.Balance{
-		Declared:    true,
+		HasDeposit:  true,
 		Deposits:    1000_00,
 		Adjustments: -50,
 		Posted:      300_25,
@@ -342,7 +342,7 @@ func TestABatchThatIsOpenedIsCountedAnew(t *testing.T) {
 // The names and helps follow what Prometheus recommends.
 func TestNamesFollowTheConventions(t *testing.T) {
 	s := newStanding()
-	s.book.Declared = true
+	s.book.HasDeposit = true
 	r := metrics.NewRegistry()
 	r.MustRegister(metrics.Observe(&answering{}), metrics.NewFleet(s, s, breaker("closed"), queue{}))
 	problems, err := testutil.GatherAndLint(r)

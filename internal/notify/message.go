@@ -76,7 +76,7 @@ func (w writer) fundsBack(ctx context.Context) (ledger.Notification, error) {
 // available describes the recorded balance; the filing service reports none.
 func (w writer) available(ctx context.Context) (string, error) {
 	book, err := w.ledger.Balance(ctx)
-	if err != nil || !book.Declared {
+	if err != nil || !book.HasDeposit {
 		return "not known, no deposit is recorded", err
 	}
 	available := book.Available().Dollars() + " of the recorded balance"

@@ -29,7 +29,7 @@ func (r recorded) Balance(context.Context) (balance.Balance, error) { return bal
 // deposit the result is zero.
 func LoadFunds(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (f Funds, err error) {
 	book, err := l.Balance(ctx)
-	if err != nil || !book.Declared {
+	if err != nil || !book.HasDeposit {
 		return f, err
 	}
 	orders, err := l.PendingOrders(ctx, b.ID)

@@ -15,7 +15,7 @@ import (
 type Headline struct {
 	Counts     ledger.Counts
 	Short      int           // ready rows that the balance does not cover
-	Dearer     int           // ready rows that wait for an approval of their cost
+	Increased  int           // ready rows that wait for an approval of their cost
 	Held       string        // why none of the other rows is sent, in two or three words; "" where they are
 	Left       time.Duration // until those are sent; 0 where that is not known
 	Exceptions int           // placed rows with a filing that stopped
@@ -35,7 +35,7 @@ func (h Headline) String() string {
 		}
 	}
 	add(c[filing.Exists], "ordered before")
-	short, dearer, left := h.Short, h.Dearer, h.Moving()
+	short, dearer, left := h.Short, h.Increased, h.Moving()
 	switch h.Held {
 	case "":
 		words := "to go"
@@ -74,7 +74,7 @@ const (
 
 // Moving counts the rows that are sent, or would be if nothing held the batch.
 func (h Headline) Moving() int {
-	return h.Counts[filing.Ready] + h.Counts[filing.Placing] - h.Short - h.Dearer
+	return h.Counts[filing.Ready] + h.Counts[filing.Placing] - h.Short - h.Increased
 }
 
 // Spell is a duration in words: "40 seconds", "2 hours 5 minutes".

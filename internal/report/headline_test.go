@@ -25,7 +25,7 @@ func TestHeadline(t *testing.T) {
 		"0 of 9 placed, 9 waiting for funds": {
 			Counts: counts(0, 9, 0, 0), Short: 4, Held: "waiting for funds"},
 		"1 of 9 placed, 8 waiting for approval": {
-			Counts: counts(1, 8, 0, 0), Dearer: 2, Held: "waiting for approval"},
+			Counts: counts(1, 8, 0, 0), Increased: 2, Held: "waiting for approval"},
 		"0 of 9 placed, 9 waiting (no worker)": {Counts: counts(0, 9, 0, 0), Held: "no worker"},
 		"2 of 5 placed, 1 ordered before, 1 skipped, 1 canceled": {Counts: ledger.Counts{
 			filing.Placed: 2, filing.Exists: 1, filing.Skipped: 1, filing.Canceled: 1}},

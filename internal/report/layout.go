@@ -14,8 +14,8 @@ import (
 // layout is which of the input's columns are written, and how.
 type layout struct {
 	columns []column
-	inputs  int                // the input's columns, those left out included
-	answers [answerColumns]int // the longest text of each answer, in characters
+	inputs  int                    // the input's columns, those left out included
+	answers [resultColumnCount]int // the longest text of each answer, in characters
 }
 
 // column is one of the input's columns.
@@ -85,7 +85,7 @@ func answersIn(b ledger.Batch) []int {
 		}
 	}
 	for first := len(names) - 1; first >= 0; first-- {
-		if names[first] != answerNames[colResult] {
+		if names[first] != resultColumnNames[colResult] {
 			continue
 		}
 		if ours := answersFrom(names, first); ours != nil {
@@ -96,11 +96,11 @@ func answersIn(b ledger.Batch) []int {
 	// Message columns at its end is a result column; otherwise each run would add
 	// one more.
 	last := len(names) - 1
-	if last > 0 && names[last] == filing.FoldName(rowHeader) && names[last-1] == answerNames[colMessage] {
+	if last > 0 && names[last] == filing.FoldName(rowHeader) && names[last-1] == resultColumnNames[colMessage] {
 		return []int{last - 1, last} // the row's number stands behind the message
 	}
-	if last >= 0 && names[last] == answerNames[colMessage] &&
-		(b.Sheet == attentionSheet || last > 0 && names[last-1] == answerNames[colMessage]) {
+	if last >= 0 && names[last] == resultColumnNames[colMessage] &&
+		(b.Sheet == attentionSheet || last > 0 && names[last-1] == resultColumnNames[colMessage]) {
 		return []int{last}
 	}
 	return nil
@@ -111,10 +111,10 @@ func answersIn(b ledger.Batch) []int {
 // where it is no Result of ours.
 func answersFrom(names []string, first int) []int {
 	var ours []int
-	var found [answerColumns]bool
+	var found [resultColumnCount]bool
 	next := 0
 	for i := first; i < len(names); i++ {
-		if at := slices.Index(answerNames[next:], names[i]); at >= 0 {
+		if at := slices.Index(resultColumnNames[next:], names[i]); at >= 0 {
 			ours, found[next+at], next = append(ours, i), true, next+at+1
 		}
 	}
@@ -124,8 +124,8 @@ func answersFrom(names []string, first int) []int {
 	return ours
 }
 
-// answerNames are resultColumns as they are compared.
-var answerNames = func() (names []string) {
+// resultColumnNames are resultColumns as they are compared.
+var resultColumnNames = func() (names []string) {
 	for _, name := range resultColumns {
 		names = append(names, filing.FoldName(name))
 	}
@@ -183,8 +183,8 @@ const (
 
 func fit(chars, most int) float64 { return float64(min(max(chars+button, minWidth), most)) }
 
-// answerWidths are the widths of the result columns.
-func (l *layout) answerWidths() (widths []float64) {
+// resultColumnWidths are the widths of the result columns.
+func (l *layout) resultColumnWidths() (widths []float64) {
 	for col, chars := range l.answers {
 		most := maxWidth
 		if col == colMessage {

@@ -94,7 +94,7 @@ func (o *original) place(answers []int) bool {
 	o.graft = sheet.Graft{
 		Sheet:   o.sheet,
 		First:   first,
-		Last:    max(first+o.Added+int(answerColumns), used) - 1,
+		Last:    max(first+o.Added+int(resultColumnCount), used) - 1,
 		Header:  o.HeaderRow,
 		Replace: map[int]map[int]sheet.Cell{},
 	}
@@ -143,15 +143,15 @@ func (p *projection) sheetName(name string) string {
 // is not in the file.
 const answersSheet = "bulkfiling answers"
 
-// beginAnswers begins the columns that are added to the sheet of the input, and
+// beginResultColumns begins the columns that are added to the sheet of the input, and
 // returns what adds the result of a row.
-func (p *projection) beginAnswers(book *sheet.Workbook) (func(*ledger.Row, []sheet.Cell) error, error) {
+func (p *projection) beginResultColumns(book *sheet.Workbook) (func(*ledger.Row, []sheet.Cell) error, error) {
 	c := p.copy
 	widths := make([]float64, c.graft.First, c.graft.Last+1)
 	for i := range c.Added {
 		widths = append(widths, fit(p.columnAt(c.Width+i).width, maxWidth))
 	}
-	w, err := book.Sheet(answersSheet, sheet.SheetOptions{Widths: append(widths, p.layout.answerWidths()...)})
+	w, err := book.Sheet(answersSheet, sheet.SheetOptions{Widths: append(widths, p.layout.resultColumnWidths()...)})
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (o *overview) sums() []sum {
 				" uncertain or being sent; may have been spent"},
 		{"Still needed", amount(s.Needed), "for " + text.Count(s.Counts[filing.Ready], "ready row")},
 	}
-	if !o.book.Declared {
+	if !o.book.HasDeposit {
 		return append(sums, sum{"Funds available", sheet.Str("unknown").WithStyle(sheet.StyleGrey),
 			"no deposit is recorded; to record one: importer deposit AMOUNT"})
 	}

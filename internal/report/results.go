@@ -39,7 +39,7 @@ func mediumOf(path string) medium {
 
 func (p *projection) resultsOptions() sheet.SheetOptions {
 	return sheet.SheetOptions{
-		Widths:        append(p.layout.widths(), p.layout.answerWidths()...),
+		Widths:        append(p.layout.widths(), p.layout.resultColumnWidths()...),
 		HeaderRows:    1,
 		HeaderColumns: 1,
 		AutoFilter:    true,
@@ -76,10 +76,10 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 }
 
 // answers are the cells of the result columns.
-func (p *projection) answers(row *ledger.Row, to medium) [answerColumns]sheet.OutCell {
+func (p *projection) answers(row *ledger.Row, to medium) [resultColumnCount]sheet.OutCell {
 	text := message(row, to)
 	cost := sheet.OutCell{}
-	if moved(row.Result) {
+	if costCounts(row.Result) {
 		cost = costCell(row)
 		if to == inCSV && !row.Cost.IsKnown() {
 			text += " Cost: " + costText(row) + "."

@@ -159,7 +159,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 // beginResults begins the sheet of the results, and returns what adds a row to it.
 func (p *projection) beginResults(book *sheet.Workbook) (func(*ledger.Row, []sheet.Cell) error, error) {
 	if p.copy != nil {
-		return p.beginAnswers(book)
+		return p.beginResultColumns(book)
 	}
 	results, err := book.Sheet(resultsSheet, p.resultsOptions())
 	if err != nil {

@@ -147,7 +147,7 @@ func season() book {
 			CreatedAt: noon,
 			Columns:   []string{"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date"},
 		},
-		funds: ledger.Balance{Declared: true, Deposits: 100000, Posted: 27500, Reserved: 60000},
+		funds: ledger.Balance{HasDeposit: true, Deposits: 100000, Posted: 27500, Reserved: 60000},
 		rows: rows(filed, least, invalid,
 			row(5, filing.Rejected, dollars(225)), row(6, filing.Uncertain, dollars(300)),
 			row(7, filing.Ready, dollars(200)),

@@ -218,7 +218,7 @@ func (s *Scheduler) summarizeWeek(ctx context.Context, now time.Time) error {
 		return err
 	}
 	available := "unknown, no deposit is recorded"
-	if book.Declared {
+	if book.HasDeposit {
 		available = book.Available().Dollars()
 	}
 	lines := []string{"Action needed:"}
@@ -279,7 +279,7 @@ func (s *Scheduler) listActions(ctx context.Context) ([]string, error) {
 	switch short := book.Missing(queued.Amount); {
 	case halt.Reason == filing.HaltFunds && rows > 0:
 		add(rows, "row waits for funds at the filing service", "rows wait for funds at the filing service")
-	case book.Declared && rows > 0 && short > 0:
+	case book.HasDeposit && rows > 0 && short > 0:
 		all = append(all, fmt.Sprintf("  %s; the balance is short by %s",
 			text.CountOf(rows, "row is queued", "rows are queued"), short.Dollars()))
 	}

@@ -201,7 +201,7 @@ func (f *actionFacts) fundsActions(v *request) []action {
 		n, a.Note = f.rows, jobs.FleetHold(f.fleet.halted).Text
 	}
 	a.Text = count(n, "order") + " " + plural(n, "waits", "wait") + " for funds"
-	if short := f.fleet.balance.Missing(f.queued.Amount); f.fleet.balance.Declared && short > 0 {
+	if short := f.fleet.balance.Missing(f.queued.Amount); f.fleet.balance.HasDeposit && short > 0 {
 		a.Text += ", short by " + money.Cost{Amount: short, Certainty: f.queued.Certainty}.String()
 	}
 	if !v.may(ledger.Operator) {

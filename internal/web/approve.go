@@ -43,19 +43,19 @@ func (s *Site) approvers(v *request, batch string) (a approvers, err error) {
 	return a, err
 }
 
-// again are the rows of a batch that wait for an approval of their own.
-type again struct {
+// costApproval are the rows of a batch that wait for an approval of their own.
+type costApproval struct {
 	approvers
-	Dearer ledger.CostIncrease
-	More   bool // they cost more than was approved
+	Increase ledger.CostIncrease
+	More     bool // they cost more than was approved
 }
 
-func (s *Site) again(v *request, batch string, c ledger.CostIncrease) (*again, error) {
+func (s *Site) loadCostApproval(v *request, batch string, c ledger.CostIncrease) (*costApproval, error) {
 	if c.Rows == 0 {
 		return nil, nil
 	}
 	who, err := s.approvers(v, batch)
-	return &again{who, c, c.Approved > 0 && c.Cost.Amount > c.Approved}, err
+	return &costApproval{who, c, c.Approved > 0 && c.Cost.Amount > c.Approved}, err
 }
 
 // flashMayNotApprove tells a reader who may not approve that a second person must.

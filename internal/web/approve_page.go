@@ -37,7 +37,7 @@ type approvalPage struct {
 	Summary pricing.Summary
 	Problem string // why there is no cost
 	Plan    string // names what is approved
-	Book    ledger.Balance
+	Balance ledger.Balance
 	Funds   pricing.Funds
 	Excluded
 	Warnings jobs.Warnings
@@ -47,11 +47,11 @@ type approvalPage struct {
 	Changes  []string // of the cost since the batch was submitted
 	People   int      // how many have to approve it
 	approvers
-	Waits    bool       // waiting for approval
-	SendBack bool       // there is a draft to send it back to
-	Again    *again     // the rows that need a new approval of their cost; nil for none
-	Charged  money.Cost // so far, of a batch that was approved
-	Expected money.Cost // charged, reserved and still to come
+	Waits    bool          // waiting for approval
+	SendBack bool          // there is a draft to send it back to
+	Again    *costApproval // the rows that need a new approval of their cost; nil for none
+	Charged  money.Cost    // so far, of a batch that was approved
+	Expected money.Cost    // charged, reserved and still to come
 	Similar  map[string]string
 }
 
@@ -135,7 +135,7 @@ func (s *Site) draftApproval(v *request) error {
 	if err != nil {
 		return err
 	}
-	p, to, err := s.draftPage(v, u)
+	p, to, err := s.loadDraftPage(v, u, shownWarnings)
 	if err != nil {
 		return err
 	}
@@ -148,9 +148,10 @@ func (s *Site) draftApproval(v *request) error {
 // patience is how long a page waits for the cost of a spreadsheet that is being read.
 const patience = 1500 * time.Millisecond
 
-// draftPage makes the page of a draft's cost, or returns the path of the page to open
+// loadDraftPage loads the page of a draft's cost, or returns the path of the page to open
 // instead.
-func (s *Site) draftPage(v *request, u ledger.Upload) (p *approvalPage, to string, err error) {
+func (s *Site) loadDraftPage(v *request, u ledger.Upload,
+	warningLimit int) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
 	if now := s.queue.prepare(u); now != nil {
 		select {
@@ -190,11 +191,11 @@ func (s *Site) draftPage(v *request, u ledger.Upload) (p *approvalPage, to strin
 	if p.History, err = s.Ledger.Approvals().DraftHistory(ctx, u.ID); err != nil {
 		return nil, "", err
 	}
-	return p, "", s.fillApproval(v, p)
+	return p, "", s.fillApproval(v, p, warningLimit)
 }
 
 // fillApproval adds the parts that drafts and batches have in common.
-func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
+func (s *Site) fillApproval(v *request, p *approvalPage, warningLimit int) (err error) {
 	ctx := v.ctx()
 	p.Summary = p.Quote.Summary()
 	counts, err := s.Ledger.Counts(ctx, p.Batch.ID)
@@ -210,13 +211,13 @@ func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 	if p.Held, err = s.Ledger.CountHeldBack(ctx, p.Batch.ID); err != nil {
 		return err
 	}
-	if p.Book, err = s.Ledger.Balance(ctx); err != nil {
+	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
 		return err
 	}
 	if p.Funds, err = pricing.LoadFunds(ctx, s.Ledger, p.Batch); err != nil {
 		return err
 	}
-	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, p.Batch, shownWarnings); err != nil {
+	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, p.Batch, warningLimit); err != nil {
 		return err
 	}
 	if p.People, err = s.Ledger.Approvals().ApproversNeeded(ctx, p.Batch.ID); err != nil {
@@ -236,7 +237,7 @@ func (s *Site) batchApproval(v *request) error {
 	if err != nil {
 		return err
 	}
-	p, to, err := s.approvalOf(v, b)
+	p, to, err := s.loadApprovalPage(v, b, shownWarnings)
 	if err != nil {
 		return err
 	}
@@ -246,9 +247,10 @@ func (s *Site) batchApproval(v *request) error {
 	return v.show("approve.html", "Approve "+b.File, p)
 }
 
-// approvalOf makes the page of a batch's approval, or returns the path of the page to
+// loadApprovalPage loads the page of a batch's approval, or returns the path of the page to
 // open instead.
-func (s *Site) approvalOf(v *request, b ledger.Batch) (p *approvalPage, to string, err error) {
+func (s *Site) loadApprovalPage(v *request, b ledger.Batch,
+	warningLimit int) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
 	if b.Applied() {
 		return nil, "/batches/" + b.Corrects + "/approve", nil
@@ -283,7 +285,7 @@ func (s *Site) approvalOf(v *request, b ledger.Batch) (p *approvalPage, to strin
 	if p.Changes, err = changesSince(p.History, p.Quote); err != nil {
 		return nil, "", err
 	}
-	if err := s.fillApproval(v, p); err != nil {
+	if err := s.fillApproval(v, p, warningLimit); err != nil {
 		return nil, "", err
 	}
 	if p.Waits {
@@ -309,7 +311,7 @@ func (s *Site) approvalOf(v *request, b ledger.Batch) (p *approvalPage, to strin
 	}
 	dearer, err := s.Ledger.Approvals().CostIncrease(ctx, b.ID)
 	if err == nil {
-		p.Again, err = s.again(v, b.ID, dearer)
+		p.Again, err = s.loadCostApproval(v, b.ID, dearer)
 	}
 	return p, "", err
 }

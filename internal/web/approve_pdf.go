@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -24,7 +23,7 @@ func (s *Site) draftApprovalFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	p, to, err := s.draftPage(v, u)
+	p, to, err := s.loadDraftPage(v, u, filedWarnings)
 	if err != nil {
 		return err
 	}
@@ -37,7 +36,7 @@ func (s *Site) batchApprovalFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	p, to, err := s.approvalOf(v, b)
+	p, to, err := s.loadApprovalPage(v, b, filedWarnings)
 	if err != nil {
 		return err
 	}
@@ -45,15 +44,12 @@ func (s *Site) batchApprovalFile(v *request) error {
 }
 
 // sendApprovalFile sends a page as a PDF file, or redirects to its address.
-func (s *Site) sendApprovalFile(v *request, p *approvalPage, to, of string) (err error) {
+func (s *Site) sendApprovalFile(v *request, p *approvalPage, to, of string) error {
 	if p == nil {
 		if page, there := strings.CutSuffix(to, "/approve"); there {
 			to = page + "/approval.pdf"
 		}
 		return v.redirect(to)
-	}
-	if p.Warnings, err = jobs.ListWarnings(v.ctx(), s.Ledger, p.Batch, filedWarnings); err != nil {
-		return err
 	}
 	firms, err := s.Ledger.Organizations().List(v.ctx())
 	if err != nil {
@@ -309,7 +305,7 @@ func (f approvalPaper) sums() {
 	if p.Summary.Missing != "" {
 		f.paragraph("", "State fees not known: %s. They are charged in addition.", p.Summary.Missing)
 	}
-	if !p.Book.Declared {
+	if !p.Balance.HasDeposit {
 		f.pair("Balance now", "unknown")
 		f.paragraph("", "No deposit is recorded. The filing service reports it if funds are insufficient.")
 		return
@@ -349,7 +345,7 @@ func (f approvalPaper) decision() {
 		f.paragraph("",
 			"The approval covers exactly these orders at this cost. If either changes first, nothing is sent.")
 	case p.Again != nil:
-		c := p.Again.Dearer
+		c := p.Again.Increase
 		if p.Again.More {
 			f.paragraph("", "The cost of %s is now %s. Approved: %s.", count(c.Rows, "row"), c.Cost,
 				c.Approved.Dollars())

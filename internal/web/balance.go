@@ -25,7 +25,7 @@ var balanceRoutes = []route{
 
 // balancePage is the recorded balance.
 type balancePage struct {
-	Book    ledger.Balance
+	Balance ledger.Balance
 	Wrong   string         // why the entries do not add up
 	Halt    string         // the fleet halt for insufficient funds
 	Against string         // that the filing service disagrees
@@ -53,7 +53,7 @@ type balancePage struct {
 }
 
 // Left is what remains after the queued rows.
-func (p *balancePage) Left() money.Cents { return p.Book.Available() - p.Queued.Amount }
+func (p *balancePage) Left() money.Cents { return p.Balance.Available() - p.Queued.Amount }
 
 // entryForm is a deposit or an adjustment, as it was typed.
 type entryForm struct {
@@ -72,10 +72,10 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 	ctx := v.ctx()
 	p := &balancePage{Form: form}
 	var err error
-	if p.Book, err = s.Ledger.Balance(ctx); err != nil {
+	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
 		return err
 	}
-	if err := s.Ledger.Audit(ctx); errors.Is(err, ledger.ErrBook) {
+	if err := s.Ledger.Audit(ctx); errors.Is(err, ledger.ErrInconsistent) {
 		p.Wrong = err.Error()
 	} else if err != nil {
 		return err
@@ -85,14 +85,14 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 		return err
 	}
 	if halt.Reason == filing.HaltFunds {
-		p.Halt, p.Against = jobs.FleetHold(halt).Text, report.DisagreeText(halt, p.Book)
+		p.Halt, p.Against = jobs.FleetHold(halt).Text, report.DisagreeText(halt, p.Balance)
 		p.Asking = !halt.Until.After(s.Ledger.Now())
 	}
 	if p.Rows, p.Queued, err = s.Ledger.Backlog(ctx); err != nil {
 		return err
 	}
-	if p.Book.Declared {
-		p.Short = p.Book.Missing(p.Queued.Amount)
+	if p.Balance.HasDeposit {
+		p.Short = p.Balance.Missing(p.Queued.Amount)
 		if err := s.showHistory(v, p); err != nil {
 			return err
 		}
@@ -152,8 +152,8 @@ func (s *Site) showHistory(v *request, p *balancePage) error {
 		return err
 	}
 	p.Pace = hour[0].Posted
-	if p.Short > 0 && p.Pace > 0 && p.Book.Available() > 0 {
-		p.Lasts = lasting(time.Duration(float64(p.Book.Available()) / float64(p.Pace) * float64(time.Hour)))
+	if p.Short > 0 && p.Pace > 0 && p.Balance.Available() > 0 {
+		p.Lasts = lasting(time.Duration(float64(p.Balance.Available()) / float64(p.Pace) * float64(time.Hour)))
 	}
 	return nil
 }
@@ -374,13 +374,13 @@ func (s *Site) confirmEntry(v *request, d entryForm) error {
 	p.After = p.Before
 	if d.Kind == string(ledger.Deposit) {
 		p.After.Deposits += d.cents
-		p.After.Declared = true
-		p.First = !p.Before.Declared
+		p.After.HasDeposit = true
+		p.First = !p.Before.HasDeposit
 	} else {
 		p.After.Adjustments += d.cents
-		p.DoesNotCount = !p.Before.Declared
+		p.DoesNotCount = !p.Before.HasDeposit
 	}
-	if p.After.Declared {
+	if p.After.HasDeposit {
 		p.Short = p.After.Missing(p.Queued.Amount)
 	}
 	return v.show("confirm-entry.html", text.Capital(d.Kind), p)
@@ -396,7 +396,7 @@ func (s *Site) fundsText(v *request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !book.Declared {
+	if !book.HasDeposit {
 		return "It counts from the first deposit on. Until then, no order is held back.", nil
 	}
 	text := book.Available().Dollars() + " is available."

@@ -42,11 +42,11 @@ type balanceFilter struct {
 const (
 	kindMoney    = ""         // what changes the balance
 	kindAll      = "all"      // released reservations, too
-	kindDeclared = "declared" // deposits and adjustments
+	kindDeposits = "declared" // deposits and adjustments
 )
 
 // entryKinds are the kinds of lines to choose from.
-var entryKinds = []choice{{kindMoney, "All that change the balance"}, {kindDeclared, "Deposits and adjustments"},
+var entryKinds = []choice{{kindMoney, "All that change the balance"}, {kindDeposits, "Deposits and adjustments"},
 	{string(ledger.Posted), "Charged"}, {string(ledger.Reserve), "Reserved"},
 	{string(ledger.Voided), "Released, nothing charged"}, {kindAll, "All"}}
 
@@ -76,7 +76,7 @@ func (s *Site) balanceFilter(v *request) (*balanceFilter, error) {
 	switch f.Kind {
 	case kindMoney:
 		f.query.Kinds = []ledger.EntryKind{ledger.Deposit, ledger.Adjustment, ledger.Posted, ledger.Reserve}
-	case kindDeclared:
+	case kindDeposits:
 		f.query.Kinds = []ledger.EntryKind{ledger.Deposit, ledger.Adjustment}
 	case string(ledger.Posted), string(ledger.Reserve), string(ledger.Voided):
 		f.query.Kinds = []ledger.EntryKind{ledger.EntryKind(f.Kind)}
@@ -311,7 +311,7 @@ func (s *Site) writeLines(ctx context.Context, path string, f *balanceFilter, zo
 			return err
 		}
 		for _, l := range described {
-			if err := file.Row(lineCells(l, zone, book.Declared)...); err != nil {
+			if err := file.Row(lineCells(l, zone, book.HasDeposit)...); err != nil {
 				return fmt.Errorf("write the entries of the balance: %w", err)
 			}
 		}

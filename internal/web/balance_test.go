@@ -29,7 +29,7 @@ func TestDeposit(t *testing.T) {
 	v.wants(body, "unknown", "No deposit is recorded", "No entries yet")
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "$2,500.50", "note", "wire <b>")
 	v.wants(body, "Record a deposit of $2,500.50?", "This is the first deposit", "wire &lt;b&gt;")
-	if s.book().Declared {
+	if s.book().HasDeposit {
 		t.Fatal("entered before it was confirmed")
 	}
 	sure := []string{"once", hidden(body, "once"), "kind", hidden(body, "kind"), "amount", hidden(body, "amount"),

@@ -32,19 +32,19 @@ type batchPage struct {
 	Panel   *panel
 	Mark    string // of what the page was made for: see mark
 	Steps   []step
-	Waits   bool   // an approval is waited for
-	People  int    // how many have to approve it
-	Orders  int    // that wait for it
-	Amount  string // what they cost
-	Record  bool   // there is an approval to look at
-	Again   *again // rows that wait for an approval of their own
-	Given   bool   // a second person approved it
-	Hands   bool   // the reader may pause it
-	Left    int    // rows that are not answered yet
-	Back    int    // rows that a cancellation takes back, as far as is known
-	Stay    int    // rows that it cannot
-	Refused int    // rows that may be tried again
-	Correct int    // rows that a correction can help
+	Waits   bool          // an approval is waited for
+	People  int           // how many have to approve it
+	Orders  int           // that wait for it
+	Amount  string        // what they cost
+	Record  bool          // there is an approval to look at
+	Again   *costApproval // rows that wait for an approval of their own
+	Given   bool          // a second person approved it
+	Hands   bool          // the reader may pause it
+	Left    int           // rows that are not answered yet
+	Back    int           // rows that a cancellation takes back, as far as is known
+	Stay    int           // rows that it cannot
+	Refused int           // rows that may be tried again
+	Correct int           // rows that a correction can help
 	List    *rowList
 	Similar map[string]string // ids of people whose names look like another's
 }
@@ -81,7 +81,7 @@ func (s *Site) batchPage(v *request) error {
 	if p.Similar, err = s.similarNames(v); err != nil {
 		return err
 	}
-	if p.Again, err = s.again(v, b.ID, p.Panel.Dearer); err != nil {
+	if p.Again, err = s.loadCostApproval(v, b.ID, p.Panel.Increase); err != nil {
 		return err
 	}
 	c := p.Panel.Counts
@@ -125,7 +125,7 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 // page of another mark has to be reloaded.
 func mark(p *panel) string {
 	b := p.Batch
-	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Dearer,
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Increase,
 		p.OutOfFunds))
 	return hex.EncodeToString(sum[:4])
 }
@@ -140,9 +140,9 @@ type panel struct {
 	Filings  ledger.Filings
 	Statuses []filingStatus
 	Stack    stack
-	Book     ledger.Balance
+	Balance  ledger.Balance
 	Holds    []hold
-	Dearer   ledger.CostIncrease // rows that cost more than was approved
+	Increase ledger.CostIncrease // rows that cost more than was approved
 	Later    int                 // rows that could not be sent and are tried again
 	Due      time.Time           // when the first of them is
 	Done     bool                // every row is answered
@@ -196,8 +196,8 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 		Progress: st.Progress,
 		Filings:  orders.filings,
 		Later:    orders.unfinished.Later,
-		Book:     facts.Balance,
-		Dearer:   facts.Increase,
+		Balance:  facts.Balance,
+		Increase: facts.Increase,
 	}
 	if p.Later > 0 {
 		p.Due = time.UnixMilli(orders.unfinished.NextDue)
@@ -225,7 +225,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	}
 	for _, h := range st.Holds {
 		p.Holds = append(p.Holds, adviseHold(h, facts))
-		p.OutOfFunds = p.OutOfFunds || (h.Reason == jobs.HeldForFunds && !facts.Balance.Declared)
+		p.OutOfFunds = p.OutOfFunds || (h.Reason == jobs.HeldForFunds && !facts.Balance.HasDeposit)
 	}
 	return p, nil
 }
@@ -239,7 +239,7 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 	case jobs.HeldForApproval:
 		shown.Do = "No order is placed before an approver approves it."
 	case jobs.HeldForFunds:
-		if !facts.Balance.Declared {
+		if !facts.Balance.HasDeposit {
 			shown.Do = addFunds
 			break
 		}

@@ -17,9 +17,9 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// reading is how an upload is read: the options of the importer, as the ledger
+// readOptions are how an upload is read: the options of the importer, as the ledger
 // keeps them with it.
-type reading struct {
+type readOptions struct {
 	Product filing.Product    `json:"product,omitempty"`
 	State   filing.State      `json:"state,omitempty"`
 	Year    string            `json:"filingYear,omitempty"`
@@ -35,16 +35,16 @@ type reading struct {
 	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
 }
 
-// said returns what a column was mapped to.
-func (r *reading) said(c importer.ColumnSurvey) (ours string, said bool) {
+// mappedField returns what a column was mapped to.
+func (r *readOptions) mappedField(c importer.ColumnSurvey) (ours string, said bool) {
 	if ours, said = r.Map[c.Map]; !said && c.Header != "" {
 		ours, said = r.Map[c.Header]
 	}
 	return ours, said
 }
 
-func readingOf(u ledger.Upload) (reading, error) {
-	var r reading
+func readOptionsOf(u ledger.Upload) (readOptions, error) {
+	var r readOptions
 	if len(u.Options) == 0 {
 		return r, nil
 	}
@@ -78,7 +78,7 @@ func (s *Site) surveyUpload(v *request) (*sheetPage, error) {
 		return nil, err
 	}
 	p := &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
-	if p.Reading, err = readingOf(u); err != nil {
+	if p.Reading, err = readOptionsOf(u); err != nil {
 		return nil, err
 	}
 	corrected, err := correctionsOf(u)
@@ -93,7 +93,7 @@ func (s *Site) surveyUpload(v *request) (*sheetPage, error) {
 	shown := p.Survey.Columns[:min(len(p.Survey.Columns), maxColumns)]
 	p.More = len(p.Survey.Columns) - len(shown)
 	for _, c := range shown {
-		ours, mapped := p.Reading.said(c)
+		ours, mapped := p.Reading.mappedField(c)
 		p.Columns = append(p.Columns, surveyedColumn{ColumnSurvey: c, Mapped: mapped, Chosen: ours})
 	}
 	return p, nil
@@ -149,8 +149,8 @@ func (p *sheetPage) MappedColumns() (n int) {
 	return n
 }
 
-// Doubts counts the columns that are not used but may be ours.
-func (p *sheetPage) Doubts() (n int) {
+// UnconfirmedColumns counts the columns that are not used but may be ours.
+func (p *sheetPage) UnconfirmedColumns() (n int) {
 	for _, c := range p.Columns {
 		if c.Suggest != "" && !c.Mapped {
 			n++
@@ -170,7 +170,7 @@ func (p *sheetPage) Headless() bool {
 
 // options returns the options of an upload for the importer.
 func options(u ledger.Upload) (importer.Options, error) {
-	r, err := readingOf(u)
+	r, err := readOptionsOf(u)
 	if err != nil {
 		return importer.Options{}, err
 	}
@@ -220,14 +220,14 @@ func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 	if err != nil {
 		return err
 	}
-	r := reading{Map: m.Columns, Kept: m.CreatedBy, Checked: true}
+	r := readOptions{Map: m.Columns, Kept: m.CreatedBy, Checked: true}
 	if s.queue.understands(ctx, u, r) != nil {
 		return nil // it names a column that there was once
 	}
-	return s.changeReading(ctx, u, r)
+	return s.saveReadOptions(ctx, u, r)
 }
 
-func (s *Site) changeReading(ctx context.Context, u ledger.Upload, r reading) error {
+func (s *Site) saveReadOptions(ctx context.Context, u ledger.Upload, r readOptions) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("keep the options: %w", err)
@@ -247,11 +247,11 @@ func (s *Site) changeColumnMapping(v *request) error {
 	if err != nil {
 		return err
 	}
-	r, err := parseReading(v.r.PostForm)
+	r, err := parseReadOptions(v.r.PostForm)
 	if err != nil {
 		return err
 	}
-	was, err := readingOf(u)
+	was, err := readOptionsOf(u)
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (s *Site) changeColumnMapping(v *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.changeReading(ctx, u, r); err != nil {
+	if err := s.saveReadOptions(ctx, u, r); err != nil {
 		return err
 	}
 	if suggested {
@@ -289,9 +289,9 @@ func (s *Site) changeColumnMapping(v *request) error {
 	return v.redirect("/sheets/" + u.ID)
 }
 
-// parseReading reads a form, except for its columns.
-func parseReading(form url.Values) (reading, error) {
-	r := reading{
+// parseReadOptions reads a form, except for its columns.
+func parseReadOptions(form url.Values) (readOptions, error) {
+	r := readOptions{
 		Product: filing.Product(form.Get("product")),
 		State:   filing.State(form.Get("state")),
 		Year:    strings.TrimSpace(form.Get("year")),
@@ -316,7 +316,7 @@ func parseReading(form url.Values) (reading, error) {
 // that the form leaves out keeps its earlier mapping, unless another sheet was
 // chosen: that one has other columns. It reports whether a suggestion was
 // pressed, rather than the form sent.
-func (r *reading) mapColumns(form url.Values, columns []importer.ColumnSurvey, was reading) (suggested bool) {
+func (r *readOptions) mapColumns(form url.Values, columns []importer.ColumnSurvey, was readOptions) (suggested bool) {
 	if r.Sheet != was.Sheet {
 		was.Map = nil
 	}
@@ -328,7 +328,7 @@ func (r *reading) mapColumns(form url.Values, columns []importer.ColumnSurvey, w
 			chosen, said, suggested = []string{use}, true, true
 		}
 		said = said && r.Sheet == was.Sheet
-		before, mapped := was.said(c)
+		before, mapped := was.mappedField(c)
 		name := c.Map
 		if r.HeaderRow != was.HeaderRow {
 			name = c.Letter + ":" + c.Letter // its header is another now, and the column the same

@@ -185,7 +185,7 @@ func (s *Site) correctLarge(v *request, cells []gridCell) (saved int, err error)
 	if err != nil {
 		return 0, err
 	}
-	s.queue.changed(u.ID, after.Batch)
+	s.queue.scheduleRestart(u.ID, after.Batch)
 	return len(cells), nil
 }
 
@@ -215,9 +215,9 @@ func shownEdits(edits []importer.Edit) []correction {
 	return all
 }
 
-// takeBack takes one correction back, or all of them.
-func (s *Site) takeBack(v *request) error {
-	u, c, err := s.theCorrections(v)
+// undoCorrection takes one correction back, or all of them.
+func (s *Site) undoCorrection(v *request) error {
+	u, c, err := s.findCorrections(v)
 	if err != nil {
 		return err
 	}
@@ -232,12 +232,12 @@ func (s *Site) takeBack(v *request) error {
 		note = shownEdits(c.Edits)[i].Where + " undone"
 		c.Edits = slices.Delete(c.Edits, i, i+1)
 	}
-	return s.keepCorrections(v, u, c, note, "Undone. The value from your file is used again.")
+	return s.saveCorrections(v, u, c, note, "Undone. The value from your file is used again.")
 }
 
-// theCorrections finds the upload that a form corrects, and its corrections so
+// findCorrections finds the upload that a form corrects, and its corrections so
 // far.
-func (s *Site) theCorrections(v *request) (ledger.Upload, corrections, error) {
+func (s *Site) findCorrections(v *request) (ledger.Upload, corrections, error) {
 	u, err := s.findUnchanged(v)
 	if err != nil {
 		return u, corrections{}, err
@@ -246,9 +246,9 @@ func (s *Site) theCorrections(v *request) (ledger.Upload, corrections, error) {
 	return u, c, err
 }
 
-// keepCorrections puts c in place of an upload's corrections. note is for the
+// saveCorrections puts c in place of an upload's corrections. note is for the
 // audit log, said for who did it.
-func (s *Site) keepCorrections(v *request, u ledger.Upload, c corrections, note, said string) (err error) {
+func (s *Site) saveCorrections(v *request, u ledger.Upload, c corrections, note, said string) (err error) {
 	if u.Edits, err = json.Marshal(c); err != nil {
 		return fmt.Errorf("keep the corrections: %w", err)
 	}

@@ -109,7 +109,7 @@ func (s *Site) correctBatch(v *request) error {
 		return nothingToCorrect(v, b, err)
 	}
 	o := importer.OptionsOf(b)
-	r := reading{
+	r := readOptions{
 		Product: o.Product,
 		State:   o.State,
 		Year:    o.FilingYear,
@@ -119,7 +119,7 @@ func (s *Site) correctBatch(v *request) error {
 	if u.Edits, err = json.Marshal(kept); err != nil {
 		return fmt.Errorf("keep the refusals: %w", err)
 	}
-	if err := s.changeReading(v.ctx(), u, r); err != nil {
+	if err := s.saveReadOptions(v.ctx(), u, r); err != nil {
 		return err
 	}
 	v.flash("note", "These are the rows of %s that need attention, as a new upload. Correct rows with a filing "+

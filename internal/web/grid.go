@@ -148,7 +148,7 @@ func (s *Site) gridRows(v *request) error {
 	var page gridPage
 	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
 		d := h.draft
-		s.queue.ensure(u)
+		s.queue.prepareIfIdle(u)
 		page = gridPage{Version: h.version, Counts: countRows(d), From: q.from, State: s.gridState(u)}
 		page.Columns = gridColumnsOf(d)
 		groups := groupProblems(d)
@@ -169,7 +169,7 @@ func (s *Site) gridRows(v *request) error {
 // useDraft calls f with the draft of the request's upload. What keeps it from
 // being read is the reader's to correct.
 func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) error {
-	err := s.drafts.use(v.ctx(), v.r.PathValue("sheet"), f)
+	err := s.drafts.withDraft(v.ctx(), v.r.PathValue("sheet"), f)
 	format := new(sheet.FormatError)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):

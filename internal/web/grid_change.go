@@ -270,10 +270,10 @@ func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEdit
 	now := time.Now().UTC()
 	ctx := v.withAudit("correct", u.File, "")
 	after, err := s.Ledger.Uploads().Edit(ctx, u.ID, func(u ledger.Upload) ([]byte, string, error) {
-		if string(u.Options) != h.reading {
+		if string(u.Options) != h.options {
 			return nil, "", ledger.ErrStale // it is read in another way now
 		}
-		if err := h.follow(u); err != nil {
+		if err := h.applyEdits(u); err != nil {
 			return nil, "", err
 		}
 		edits, err := e.make(u, now, change)
@@ -287,7 +287,7 @@ func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEdit
 		return err
 	}
 	h.version = after.Version
-	s.queue.changed(u.ID, after.Batch)
+	s.queue.scheduleRestart(u.ID, after.Batch)
 	return nil
 }
 

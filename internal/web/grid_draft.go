@@ -27,8 +27,8 @@ type draftCache struct {
 }
 
 const (
-	maxDraftsHeld  = 512 << 20
-	recalledAtOnce = 5000 // rows whose companies are recalled before the first answer
+	maxDraftsHeld   = 512 << 20
+	companiesAtOnce = 5000 // rows whose companies are recalled before the first answer
 )
 
 // heldDraft is a draft with the version of the upload that it has. mu is held while
@@ -39,7 +39,7 @@ type heldDraft struct {
 	used    time.Time // guarded by the cache
 	mu      sync.Mutex
 	draft   *importer.Draft
-	reading string // the options of the upload
+	options string // the options of the upload
 	version int
 	learned int  // how often records of companies were added
 	closed  bool // it is held no longer
@@ -47,9 +47,9 @@ type heldDraft struct {
 
 func newDraftCache(s *Site) *draftCache { return &draftCache{site: s, of: make(map[string]*heldDraft)} }
 
-// use calls f with the draft of an upload in its present version, or a later one.
+// withDraft calls f with the draft of an upload in its present version, or a later one.
 // No one else uses the draft meanwhile.
-func (c *draftCache) use(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
+func (c *draftCache) withDraft(ctx context.Context, id string, f func(*heldDraft, ledger.Upload) error) error {
 	for {
 		u, err := c.site.Ledger.Uploads().Find(ctx, id)
 		if err != nil {
@@ -59,7 +59,7 @@ func (c *draftCache) use(ctx context.Context, id string, f func(*heldDraft, ledg
 		if err != nil {
 			return err
 		}
-		again, err := h.with(u, func() error { return f(h, u) })
+		again, err := h.withVersion(u, func() error { return f(h, u) })
 		if !again {
 			return err
 		}
@@ -67,22 +67,22 @@ func (c *draftCache) use(ctx context.Context, id string, f func(*heldDraft, ledg
 	}
 }
 
-// with calls f when the draft has the version of the upload. again reports that the
+// withVersion calls f when the draft has the version of the upload. again reports that the
 // draft is outdated, and must be read again.
-func (h *heldDraft) with(u ledger.Upload, f func() error) (again bool, err error) {
+func (h *heldDraft) withVersion(u ledger.Upload, f func() error) (again bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.version < u.Version && h.reading != string(u.Options) {
+	if h.closed || h.version < u.Version && h.options != string(u.Options) {
 		return true, nil
 	}
-	if err := h.follow(u); err != nil {
+	if err := h.applyEdits(u); err != nil {
 		return false, err
 	}
 	return false, f()
 }
 
-// follow brings the draft to the version of the upload.
-func (h *heldDraft) follow(u ledger.Upload) error {
+// applyEdits brings the draft to the version of the upload.
+func (h *heldDraft) applyEdits(u ledger.Upload) error {
 	if u.Version <= h.version {
 		return nil
 	}
@@ -112,10 +112,10 @@ func (c *draftCache) find(ctx context.Context, u ledger.Upload) (*heldDraft, err
 		h, err := c.read(context.WithoutCancel(ctx), u)
 		if err == nil {
 			c.hold(h)
-			if h.draft.Len() <= recalledAtOnce {
-				c.recall(c.site.queue.ctx, u.ID)
+			if h.draft.Len() <= companiesAtOnce {
+				c.addKnownCompanies(c.site.queue.ctx, u.ID)
 			} else {
-				c.site.queue.running.Go(func() { c.recall(c.site.queue.ctx, u.ID) })
+				c.site.queue.running.Go(func() { c.addKnownCompanies(c.site.queue.ctx, u.ID) })
 			}
 		}
 		return h, err
@@ -150,11 +150,11 @@ func (c *draftCache) read(ctx context.Context, u ledger.Upload) (*heldDraft, err
 		return nil, err
 	}
 	d.SetRefused(kept.Refused)
-	return &heldDraft{upload: u.ID, size: d.Size(), draft: d, reading: string(u.Options), version: u.Version}, nil
+	return &heldDraft{upload: u.ID, size: d.Size(), draft: d, options: string(u.Options), version: u.Version}, nil
 }
 
-// recall gives the draft what is known of its companies from earlier look-ups.
-func (c *draftCache) recall(ctx context.Context, upload string) {
+// addKnownCompanies gives the draft what is known of its companies from earlier look-ups.
+func (c *draftCache) addKnownCompanies(ctx context.Context, upload string) {
 	c.mu.Lock()
 	h := c.of[upload]
 	c.mu.Unlock()
@@ -171,11 +171,11 @@ func (c *draftCache) recall(ctx context.Context, upload string) {
 		}
 		return
 	}
-	c.learn(upload, known)
+	c.addRecords(upload, known)
 }
 
-// learn gives records of companies to the draft of an upload, if it is held.
-func (c *draftCache) learn(upload string, records map[string]filing.Company) {
+// addRecords gives records of companies to the draft of an upload, if it is held.
+func (c *draftCache) addRecords(upload string, records map[string]filing.Company) {
 	c.mu.Lock()
 	h := c.of[upload]
 	c.mu.Unlock()

@@ -73,8 +73,8 @@ func (s *Site) gridSnapshots(id string) func(context.Context) (snapshot, error) 
 	var last gridLive
 	return func(ctx context.Context) (snapshot, error) {
 		var now gridLive
-		err := s.drafts.use(ctx, id, func(h *heldDraft, u ledger.Upload) error {
-			s.queue.ensure(u)
+		err := s.drafts.withDraft(ctx, id, func(h *heldDraft, u ledger.Upload) error {
+			s.queue.prepareIfIdle(u)
 			now = gridLive{
 				Version: gridVersion{h.version, h.learned},
 				State:   s.gridState(u),

@@ -64,7 +64,7 @@ func TestTextsThatAreNone(t *testing.T) {
 		url.Values{"name": {strings.Repeat("n", 100_000)}, "password": {"x"}}); status != http.StatusForbidden {
 		t.Errorf("an endless name of somebody: %d", status)
 	}
-	if b, err := s.Ledger.Balance(t.Context()); err != nil || b.Declared {
+	if b, err := s.Ledger.Balance(t.Context()); err != nil || b.HasDeposit {
 		t.Errorf("%+v, %v", b, err)
 	}
 }

@@ -69,11 +69,11 @@ type prepareQueue struct {
 	batches singleflight.Group // by batch: two uploads may make the same one
 	looks   singleflight.Group // by upload and version
 
-	mu      sync.Mutex
-	of      map[string]*preparation // by upload
-	resting map[string]*time.Timer  // uploads that were changed a moment ago
-	asked   map[string]*askedRecords
-	surveys map[string]*importer.Survey
+	mu              sync.Mutex
+	of              map[string]*preparation // by upload
+	pendingRestarts map[string]*time.Timer  // uploads that were changed a moment ago
+	records         map[string]*recordCache
+	surveys         map[string]*importer.Survey
 }
 
 // preparation is one version of an upload on its way.
@@ -111,21 +111,21 @@ const readAtOnce = 2
 func newPrepareQueue(s *Site) *prepareQueue {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &prepareQueue{
-		site:    s,
-		ctx:     ctx,
-		cancel:  cancel,
-		room:    make(chan struct{}, readAtOnce),
-		of:      make(map[string]*preparation),
-		resting: make(map[string]*time.Timer),
-		asked:   make(map[string]*askedRecords),
-		surveys: make(map[string]*importer.Survey),
+		site:            s,
+		ctx:             ctx,
+		cancel:          cancel,
+		room:            make(chan struct{}, readAtOnce),
+		of:              make(map[string]*preparation),
+		pendingRestarts: make(map[string]*time.Timer),
+		records:         make(map[string]*recordCache),
+		surveys:         make(map[string]*importer.Survey),
 	}
 }
 
 func (p *prepareQueue) close() {
 	p.cancel()
 	p.mu.Lock()
-	for _, t := range p.resting {
+	for _, t := range p.pendingRestarts {
 		t.Stop()
 	}
 	p.mu.Unlock()
@@ -225,7 +225,7 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 	if err != nil {
 		return fmt.Errorf("keep the quote: %w", err)
 	}
-	p.site.drafts.recall(ctx, u.ID)
+	p.site.drafts.addKnownCompanies(ctx, u.ID)
 	err = p.site.Ledger.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
 		// It was changed or deleted in the meantime: no one needs this version.
@@ -322,7 +322,7 @@ func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 
 // lookups say how companies are looked up.
 type lookups struct {
-	records  *askedRecords
+	records  *recordCache
 	lookedUp func(done, total int) // gets the progress
 }
 
@@ -380,7 +380,7 @@ func (s *Site) lookUpCompanies(ctx context.Context, batch string, l *lookups) er
 	if err != nil {
 		return err
 	}
-	l.records.use(client)
+	l.records.setService(client)
 	// The records wait for the throttle where they ask.
 	if err := jobs.LookUp(ctx, l.records, s.Ledger, nil, s.Concurrency, batch, l.lookedUp); err != nil {
 		return err
@@ -455,7 +455,7 @@ func (p *prepareQueue) verify(ctx context.Context, u ledger.Upload) error {
 }
 
 // understands checks the column mapping of an upload.
-func (p *prepareQueue) understands(ctx context.Context, u ledger.Upload, r reading) (err error) {
+func (p *prepareQueue) understands(ctx context.Context, u ledger.Upload, r readOptions) (err error) {
 	if u.Options, err = json.Marshal(r); err != nil {
 		return fmt.Errorf("keep the options: %w", err)
 	}

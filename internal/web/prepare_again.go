@@ -6,18 +6,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// restsFor is how long an upload stays unchanged before it is prepared again.
-const restsFor = time.Second
+// restartDelay is how long an upload stays unchanged before it is prepared again.
+const restartDelay = time.Second
 
-// changed drops the preparation of a changed upload, and starts another one when no
-// change followed for restsFor.
-func (p *prepareQueue) changed(upload, batch string) {
+// scheduleRestart drops the preparation of a changed upload, and starts another one when no
+// change followed for restartDelay.
+func (p *prepareQueue) scheduleRestart(upload, batch string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
@@ -33,16 +34,16 @@ func (p *prepareQueue) changed(upload, batch string) {
 			}
 		})
 	}
-	if t := p.resting[upload]; t != nil {
+	if t := p.pendingRestarts[upload]; t != nil {
 		t.Stop()
 	}
-	p.resting[upload] = time.AfterFunc(restsFor, func() { p.rested(upload) })
+	p.pendingRestarts[upload] = time.AfterFunc(restartDelay, func() { p.restart(upload) })
 }
 
-// rested prepares an upload that is not being changed any more.
-func (p *prepareQueue) rested(upload string) {
+// restart prepares an upload that is not being changed any more.
+func (p *prepareQueue) restart(upload string) {
 	p.mu.Lock()
-	delete(p.resting, upload)
+	delete(p.pendingRestarts, upload)
 	p.mu.Unlock()
 	if p.ctx.Err() != nil {
 		return
@@ -53,10 +54,10 @@ func (p *prepareQueue) rested(upload string) {
 	}
 }
 
-// ensure prepares an upload that is neither prepared nor being changed.
-func (p *prepareQueue) ensure(u ledger.Upload) {
+// prepareIfIdle prepares an upload that is neither prepared nor being changed.
+func (p *prepareQueue) prepareIfIdle(u ledger.Upload) {
 	p.mu.Lock()
-	_, rests := p.resting[u.ID]
+	_, rests := p.pendingRestarts[u.ID]
 	p.mu.Unlock()
 	if !rests {
 		p.prepare(u)
@@ -73,43 +74,46 @@ func (p *prepareQueue) current(u ledger.Upload) *preparation {
 	return nil
 }
 
-// askedRecords are the answers of the filing service for one upload. While it is
-// being edited, no company is asked for twice.
-type askedRecords struct {
-	queue  *prepareQueue
-	upload string
+// recordCache holds the companies of one upload as the filing service has them. While
+// the upload is being edited, no company is asked for twice.
+type recordCache struct {
+	queue     *prepareQueue
+	upload    string
+	companies *cache.Cache[string, companyAnswer]
 
-	mu        sync.Mutex
-	service   jobs.Records
-	companies map[string]askedCompany
-	fresh     map[string]filing.Company // not yet in the draft
-	flushed   time.Time
+	mu      sync.Mutex
+	service jobs.Records
+	fresh   map[string]filing.Company // not yet in the draft
+	flushed time.Time
 }
 
-// askedCompany is an answer about a company.
-type askedCompany struct {
+// companyAnswer is an answer about a company.
+type companyAnswer struct {
 	company filing.Company
 	err     error // that it does not exist
-	at      time.Time
 }
 
 const (
-	askedFor     = 10 * time.Minute       // how long an answer counts
-	askedUploads = 16                     // whose answers are kept
-	flushEvery   = 300 * time.Millisecond // into the draft
+	recordTTL  = 10 * time.Minute       // how long an answer counts
+	cachedOf   = 16                     // uploads whose answers are kept
+	flushEvery = 300 * time.Millisecond // into the draft
 )
 
 // recordsOf returns the answers for an upload.
-func (p *prepareQueue) recordsOf(upload string) *askedRecords {
+func (p *prepareQueue) recordsOf(upload string) *recordCache {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.asked[upload]
+	r := p.records[upload]
 	if r == nil {
-		if len(p.asked) >= askedUploads {
-			clear(p.asked)
+		if len(p.records) >= cachedOf {
+			clear(p.records)
 		}
-		r = &askedRecords{queue: p, upload: upload, companies: make(map[string]askedCompany)}
-		p.asked[upload] = r
+		r = &recordCache{
+			queue:     p,
+			upload:    upload,
+			companies: cache.New[string](cache.Options[companyAnswer]{TTL: cache.For(recordTTL)}),
+		}
+		p.records[upload] = r
 	}
 	return r
 }
@@ -119,45 +123,58 @@ func (p *prepareQueue) recordsOf(upload string) *askedRecords {
 func (p *prepareQueue) forgetRecords(upload string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.asked, upload)
+	delete(p.records, upload)
 }
 
-// use sets the source of the answers.
-func (r *askedRecords) use(service jobs.Records) {
+// setService sets the source of the answers.
+func (r *recordCache) setService(service jobs.Records) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.service = service
 }
 
-// Company returns the record of a company.
-func (r *askedRecords) Company(ctx context.Context, ref string) (filing.Company, error) {
+func (r *recordCache) source() jobs.Records {
 	r.mu.Lock()
-	known, asked := r.companies[ref]
-	service := r.service
-	r.mu.Unlock()
-	if asked && time.Since(known.at) < askedFor {
+	defer r.mu.Unlock()
+	return r.service
+}
+
+// Company returns the record of a company.
+func (r *recordCache) Company(ctx context.Context, ref string) (filing.Company, error) {
+	if known, ok := r.companies.Peek(ref); ok {
 		return known.company, known.err
 	}
 	if err := r.wait(ctx); err != nil {
 		return filing.Company{}, err
 	}
-	c, err := service.Company(ctx, ref)
-	if err == nil || errors.Is(err, filingapi.ErrNotFound) {
-		r.keep(ref, askedCompany{c, err, time.Now()})
+	service := r.source()
+	a, err := r.companies.Get(ctx, ref, func(ctx context.Context) (companyAnswer, error) {
+		// A preparation that ends leaves its question to the next one; the queue does not.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(r.queue.ctx, cancel)()
+		c, err := service.Company(ctx, ref)
+		switch {
+		case err == nil:
+			r.addFresh(ref, c)
+		case !errors.Is(err, filingapi.ErrNotFound):
+			return companyAnswer{}, err
+		}
+		return companyAnswer{c, err}, nil
+	})
+	if err != nil {
+		return filing.Company{}, err
 	}
-	return c, err
+	return a.company, a.err
 }
 
-// keep keeps an answer, and gives those of the last moment to the draft.
-func (r *askedRecords) keep(ref string, a askedCompany) {
+// addFresh gives the answers of the last moment to the draft, with one more.
+func (r *recordCache) addFresh(ref string, c filing.Company) {
 	r.mu.Lock()
-	r.companies[ref] = a
-	if a.err == nil {
-		if r.fresh == nil {
-			r.fresh = make(map[string]filing.Company)
-		}
-		r.fresh[ref] = a.company
+	if r.fresh == nil {
+		r.fresh = make(map[string]filing.Company)
 	}
+	r.fresh[ref] = c
 	due := time.Since(r.flushed) >= flushEvery
 	if due {
 		r.flushed = time.Now()
@@ -169,28 +186,26 @@ func (r *askedRecords) keep(ref string, a askedCompany) {
 }
 
 // flush gives the answers that are new to the draft.
-func (r *askedRecords) flush() {
+func (r *recordCache) flush() {
 	r.mu.Lock()
 	fresh := r.fresh
 	r.fresh = nil
 	r.mu.Unlock()
 	if len(fresh) > 0 {
-		r.queue.site.drafts.learn(r.upload, fresh)
+		r.queue.site.drafts.addRecords(r.upload, fresh)
 	}
 }
 
 // User returns a user.
-func (r *askedRecords) User(ctx context.Context, ref string) (filing.User, error) {
-	r.mu.Lock()
-	service := r.service
-	r.mu.Unlock()
+func (r *recordCache) User(ctx context.Context, ref string) (filing.User, error) {
+	service := r.source()
 	if err := r.wait(ctx); err != nil {
 		return filing.User{}, err
 	}
 	return service.User(ctx, ref)
 }
 
-func (r *askedRecords) wait(ctx context.Context) error {
+func (r *recordCache) wait(ctx context.Context) error {
 	if t := r.queue.site.Throttle; t != nil {
 		return t.Wait(ctx)
 	}

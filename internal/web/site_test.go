@@ -741,7 +741,7 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	const content = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
 	u, err := s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"}, strings.NewReader(content))
 	s.must(err)
-	s.must(s.changeReading(ctx, u, reading{User: "bob@example.com"}))
+	s.must(s.saveReadOptions(ctx, u, readOptions{User: "bob@example.com"}))
 	now := newPreparation(ctx, u.Version)
 	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 0 {

@@ -92,7 +92,7 @@ func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, e
 	st.Headline = report.Headline{
 		Counts:     f.Counts,
 		Short:      f.Short,
-		Dearer:     facts.Increase.Rows,
+		Increased:  facts.Increase.Rows,
 		Exceptions: exceptions,
 	}
 	// Where all rows wait for funds or for an approval, what comes after that does
@@ -137,7 +137,7 @@ func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class stri
 		return text.Capital(h.Held), "paused"
 	case h.Short > 0:
 		return "Waiting for funds", "paused"
-	case h.Dearer > 0:
+	case h.Increased > 0:
 		return "Waiting for approval", "waiting"
 	case left > 0:
 		return "Placing", "running"

@@ -345,7 +345,7 @@ func (s *Site) resolveRow(v *request) error {
 // availableText is the available balance, if deposits are recorded.
 func (s *Site) availableText(v *request) (string, error) {
 	book, err := s.Ledger.Balance(v.ctx())
-	if err != nil || !book.Declared {
+	if err != nil || !book.HasDeposit {
 		return "", err
 	}
 	return " " + book.Available().Dollars() + " is available now.", nil

@@ -31,7 +31,7 @@ var sheetRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: (*Site).columnsPage},
 	{pattern: "POST /sheets/{sheet}/reading", may: preparer, serve: (*Site).changeColumnMapping},
 	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
-	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).takeBack},
+	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).undoCorrection},
 	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAgain},
 	{pattern: "POST /sheets/{sheet}/hand-in", may: preparer, serve: (*Site).submit},
 	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: (*Site).deleteUpload},
@@ -41,7 +41,7 @@ var sheetRoutes = []route{
 // sheetPage is the page of an upload.
 type sheetPage struct {
 	Upload   ledger.Upload
-	Reading  reading
+	Reading  readOptions
 	Survey   *importer.Survey
 	Problem  string // why it cannot be read as a sheet of filings
 	Products []filing.Product
@@ -56,7 +56,7 @@ type sheetPage struct {
 	Counts   ledger.Counts
 	Quote    *quoted
 	Warnings jobs.Warnings // of the rows that would be sent
-	Book     ledger.Balance
+	Balance  ledger.Balance
 	Short    money.Cents           // the shortage of the balance
 	Second   bool                  // a second person has to approve
 	Edits    []correction          // what was typed over its cells
@@ -144,7 +144,7 @@ func (s *Site) sheetPage(v *request) error {
 		p.Problem = p.Survey.Err.Error()
 		return v.show("upload.html", u.File, p)
 	}
-	if p.Doubts() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
+	if p.UnconfirmedColumns() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
 		return v.redirect("/sheets/" + u.ID + "/columns")
 	}
 	v.chooseView(p)
@@ -204,11 +204,11 @@ func (s *Site) showPrepared(v *request, p *sheetPage) error {
 	if p.Counts, err = s.Ledger.Counts(ctx, b.ID); err != nil {
 		return err
 	}
-	if p.Book, err = s.Ledger.Balance(ctx); err != nil {
+	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
 		return err
 	}
-	if p.Book.Declared {
-		p.Short = p.Book.Missing(p.Quote.Total.Amount)
+	if p.Balance.HasDeposit {
+		p.Short = p.Balance.Missing(p.Quote.Total.Amount)
 	}
 	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, b, shownWarnings); err != nil {
 		return err

@@ -43,8 +43,8 @@ const (
 	feeFQ       = 200_25
 )
 
-// newHouse is a firm that orders every product.
-func newHouse(t *testing.T, on servers, c sandbox.Config) *firm {
+// newEnvironment is a firm that orders every product.
+func newEnvironment(t *testing.T, on servers, c sandbox.Config) *firm {
 	f := &firm{T: t, servers: on, dir: t.TempDir()}
 	c.Fees, c.ExpeditedService = charges, expedited
 	if c.OpeningBalance == 0 {
@@ -54,13 +54,13 @@ func newHouse(t *testing.T, on servers, c sandbox.Config) *firm {
 	server := httptest.NewServer(f.record(f.service.Handler()))
 	t.Cleanup(server.Close)
 	f.url = server.URL + "/v1"
-	quoter, err := houseQuoter(t.TempDir())
+	quoter, err := environmentQuoter(t.TempDir())
 	f.must(err)
 	f.patch = func(c *jobs.Config) { c.Quoter = quoter }
 	return f
 }
 
-func houseQuoter(dir string) (*pricing.Rates, error) {
+func environmentQuoter(dir string) (*pricing.Rates, error) {
 	var prices []filing.Price
 	for _, p := range sandbox.DefaultPrices() {
 		prices = append(prices, filing.Price{

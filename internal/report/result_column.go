@@ -27,7 +27,7 @@ const (
 	colAttempts
 	colUpdatedAt
 	colSubscription
-	answerColumns // how many there are
+	resultColumnCount // how many there are
 )
 
 // verdict is what a result means to the person who reads it.
@@ -94,7 +94,7 @@ func message(row *ledger.Row, to medium) string {
 	if news := ExceptionText(row.Items); news != "" {
 		text = news + " " + text
 	}
-	if news := standingText(row); uncovered(row) && row.Result == filing.Skipped {
+	if news := coverageText(row); uncovered(row) && row.Result == filing.Skipped {
 		text = news
 	} else if news != "" {
 		text = news + " " + text
@@ -143,9 +143,9 @@ func ExceptionText(items []ledger.Item) string {
 // subscription that no longer covers it.
 func uncovered(row *ledger.Row) bool { return row.CoveredBy != nil && row.CoveredBy.Lapsed != "" }
 
-// standingText warns about a filing that will not happen: it was canceled, or the
+// coverageText warns about a filing that will not happen: it was canceled, or the
 // subscription that should bring it has lapsed.
-func standingText(row *ledger.Row) string {
+func coverageText(row *ledger.Row) string {
 	var texts []string
 	for _, i := range row.Items {
 		if filing.IsCanceled(i.FilingStatus) {
@@ -170,8 +170,8 @@ func hasException(row *ledger.Row) bool {
 		func(i ledger.Item) bool { return filing.IsException(i.Exception, i.FilingStatus) })
 }
 
-// moved reports whether the row's cost is money that is spent or reserved.
-func moved(r filing.Result) bool {
+// costCounts reports whether the row's cost is money that is spent or reserved.
+func costCounts(r filing.Result) bool {
 	return r == filing.Placed || r == filing.Uncertain || r == filing.Placing
 }
 
