@@ -382,7 +382,7 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 		Scheme:   page.Scheme,
 		Host:     page.Host,
 		Path:     strings.TrimSuffix(page.Path, "/") + "/enter",
-		RawQuery: url.Values{"ticket": {secret}}.Encode(),
+		RawQuery: url.Values{"link": {secret}}.Encode(),
 	}
 	_, err = fmt.Fprintln(a.out, link.String())
 	return err

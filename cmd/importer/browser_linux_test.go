@@ -125,8 +125,8 @@ func followOpened(t *testing.T, opened string) {
 			continue
 		}
 		argument, _, _ := strings.Cut(string(content), "\n")
-		link := regexp.MustCompile(`http://[^"]+/enter\?ticket=[^"]+`).FindString(string(content))
-		if link == "" || strings.Contains(argument, "ticket") {
+		link := regexp.MustCompile(`http://[^"]+/enter\?link=[^"]+`).FindString(string(content))
+		if link == "" || strings.Contains(argument, "link=") {
 			t.Fatalf("opened: %s", content)
 		}
 		answer, err := http.Get(link)

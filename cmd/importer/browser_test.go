@@ -9,7 +9,7 @@ import (
 // Each system opens the browser with its own command. On macOS and Linux other users
 // see its arguments: the sign-in link is not among them.
 func TestOpenCommand(t *testing.T) {
-	const link = "http://127.0.0.1:8080/enter?ticket=secret"
+	const link = "http://127.0.0.1:8080/enter?link=secret"
 	for _, c := range []struct {
 		goos, address string
 		args          []string

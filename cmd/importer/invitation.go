@@ -104,7 +104,7 @@ func findOwner(ctx context.Context, l *ledger.Ledger) (ledger.Account, error) {
 }
 
 // linkPath is the path of a one-time sign-in link.
-func linkPath(secret string) string { return "/enter?" + url.Values{"ticket": {secret}}.Encode() }
+func linkPath(secret string) string { return "/enter?" + url.Values{"link": {secret}}.Encode() }
 
 // writeLink writes a link to a new file that only the user can read.
 func writeLink(path, link string) error {

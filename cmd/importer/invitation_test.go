@@ -39,7 +39,7 @@ func TestTheLinkOfAStart(t *testing.T) {
 		return in
 	}
 	valid := func(in invitation) bool {
-		_, secret, _ := strings.Cut(in.link, "ticket=")
+		_, secret, _ := strings.Cut(in.link, "link=")
 		_, err := l.Accounts().FindSignInLink(context.Background(), secret)
 		if err != nil && !errors.Is(err, ledger.ErrSignInLink) {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestTheLinkOfAStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := invite(false)
-	if first.file != file || strings.Contains(first.text, "ticket") || !strings.Contains(first.text, file) ||
+	if first.file != file || strings.Contains(first.text, "link=") || !strings.Contains(first.text, file) ||
 		valid(seen) {
 		t.Errorf("without a terminal: %+v", first)
 	}

@@ -96,13 +96,7 @@ func TestAnOutageInWords(t *testing.T) {
 //
 //nolint:gocognit // one run, told in its order
 func TestARunOutlivesItsConnections(t *testing.T) {
-	server := os.Getenv("TEST_DATABASE_URL")
-	if server == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("TEST_DATABASE_URL is not set: on CI this test must run")
-		}
-		t.Skip("TEST_DATABASE_URL is not set")
-	}
+	server := ledgertest.Server(t)
 	const rows = 60
 	service := sandbox.New(sandbox.Config{OpeningBalance: 1e9, AutoSeed: true, Latency: 150 * time.Millisecond})
 	defer service.Close()
@@ -248,13 +242,7 @@ func (r *relay) set(down bool) {
 // A run that gives up on the database names the answers that it holds, and keeps them
 // for the next run: their order ids are nowhere else.
 func TestAnAnswerOutlivesTheDatabase(t *testing.T) {
-	server := os.Getenv("TEST_DATABASE_URL")
-	if server == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("TEST_DATABASE_URL is not set: on CI this test must run")
-		}
-		t.Skip("TEST_DATABASE_URL is not set")
-	}
+	server := ledgertest.Server(t)
 	var database *relay
 	// The order is in, and the database goes before its answer is out.
 	service := sandbox.New(sandbox.Config{OpeningBalance: 1e9, AutoSeed: true})

@@ -70,11 +70,11 @@ func pageText(t *testing.T, p *page, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket, err := p.ledger.Accounts().MakeSignInLink(t.Context(), account.ID, time.Minute)
+	secret, err := p.ledger.Accounts().MakeSignInLink(t.Context(), account.ID, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	entered, err := browser.PostForm(front.URL+"/enter", url.Values{"ticket": {ticket}})
+	entered, err := browser.PostForm(front.URL+"/enter", url.Values{"link": {secret}})
 	if err != nil {
 		t.Fatal(err)
 	}

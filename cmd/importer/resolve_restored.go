@@ -141,7 +141,7 @@ func (r *resolver) markUncertain(ctx context.Context, numbers []int, since time.
 	}
 	failed := 0
 	for _, s := range checks {
-		did, err := r.service.MarkUncertain(withAudit(ctx, "doubt", s.Batch.ID, ""), s)
+		did, err := r.service.MarkUncertain(withAudit(ctx, "mark-uncertain", s.Batch.ID, ""), s)
 		if err != nil {
 			return fmt.Errorf("%w. Run the same command again to continue", err)
 		}

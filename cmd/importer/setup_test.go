@@ -82,7 +82,7 @@ func newDesktop(t *testing.T, vars ...string) *desktop {
 			}
 			d.client = http.Client{Jar: jar, Timeout: patience}
 			t.Cleanup(d.client.CloseIdleConnections)
-			d.post("/enter", "ticket", at.Query().Get("ticket"))
+			d.post("/enter", "link", at.Query().Get("link"))
 			return d
 		}
 	}
@@ -102,7 +102,7 @@ func (d *desktop) answer(r *http.Response, err error) (body, at string) {
 		d.Fatal(err)
 	}
 	if r.Request.URL.Path == "/enter" && r.Request.Method == http.MethodGet {
-		return d.post("/enter", "ticket", r.Request.URL.Query().Get("ticket"))
+		return d.post("/enter", "link", r.Request.URL.Query().Get("link"))
 	}
 	return string(content), r.Request.URL.Path
 }

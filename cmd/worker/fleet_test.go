@@ -479,7 +479,7 @@ func (p *proof) empty() {
 		time.Sleep(20 * time.Millisecond) // between two looks
 	}
 	p.service.Deposit(books.Balance)
-	if p.random.IntN(2) == 0 { // else whoever probes finds out
+	if p.random.IntN(2) == 0 { // otherwise the next probe finds it
 		p.eventually("the fleet is told of the money", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
 	}
 }

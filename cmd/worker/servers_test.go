@@ -31,7 +31,7 @@ type server struct {
 	name     string
 	addr     string
 	command  []string
-	as       *syscall.Credential // nil: as whoever runs the test
+	as       *syscall.Credential // nil: as the user who runs the test
 	answers  func(context.Context) error
 	cmd      *exec.Cmd
 	messages strings.Builder

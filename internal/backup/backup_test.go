@@ -308,7 +308,7 @@ func TestBackupOfAWrongLedger(t *testing.T) {
 	if err := json.Unmarshal(all[manifestName], &m); err != nil {
 		t.Fatal(err)
 	}
-	// Whoever changes the rows and the manifest alike is found out by the audit.
+	// A change of the rows and the manifest alike is found by the audit.
 	for i, p := range m.Parts {
 		if strings.Contains(p.Name, "-entries-") {
 			all[p.Name] = bytes.Replace(all[p.Name], []byte("12345"), []byte("99999"), 1)

@@ -1,6 +1,9 @@
 package filing
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Product is the kind of a row of a sheet, and of one item of an order. The values are those of the --product flag.
 type Product string
@@ -22,6 +25,15 @@ const CompanyRecord Product = "company"
 
 // Products lists all products in the order help texts show them.
 var Products = []Product{AnnualReport, AgentChange, RegisteredAgent, Formation, EIN, ForeignQualification}
+
+// JoinProducts joins the values of products, with a separator.
+func JoinProducts(products []Product, separator string) string {
+	values := make([]string, len(products))
+	for i, p := range products {
+		values[i] = string(p)
+	}
+	return strings.Join(values, separator)
+}
 
 // Valid reports whether p is one of Products.
 func (p Product) Valid() bool { return slices.Contains(Products, p) }

@@ -2,7 +2,6 @@ package importer
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
@@ -48,15 +47,6 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	}
 	slices.Sort(mains)
 	return "", l.severalProducts(mains, o)
-}
-
-// joinProducts lists products, separated by commas.
-func joinProducts(products []filing.Product) string {
-	names := make([]string, len(products))
-	for i, p := range products {
-		names[i] = string(p)
-	}
-	return strings.Join(names, ", ")
 }
 
 // productSigns are the hints that the columns give of the product.

@@ -98,7 +98,7 @@ func (l *layout) noProduct(o *Options) error {
 	}
 	return &sheet.FormatError{
 		Reason: filing.HideSSNs(reason),
-		Remedy: text.Capital(o.remedyText(chooseProduct, joinProducts(filing.Products))) + ". " + l.lacking(known, o),
+		Remedy: text.Capital(o.remedyText(chooseProduct, filing.JoinProducts(filing.Products, ", "))) + ". " + l.lacking(known, o),
 	}
 }
 
@@ -181,6 +181,6 @@ func (l *layout) severalProducts(mains []filing.Product, o *Options) error {
 	}
 	return &sheet.FormatError{
 		Reason: "the columns fit several products: " + strings.Join(speaks, ", "),
-		Remedy: text.Capital(o.remedyText(chooseProduct, joinProducts(mains))),
+		Remedy: text.Capital(o.remedyText(chooseProduct, filing.JoinProducts(mains, ", "))),
 	}
 }

@@ -172,7 +172,7 @@ func WriteTemplate(product filing.Product, path string) error {
 	t, ok := templates[product]
 	if !ok {
 		return fmt.Errorf("there is no template for %q: there are those of %s", string(product),
-			joinProducts(Templates()))
+			filing.JoinProducts(Templates(), ", "))
 	}
 	book, err := sheet.Create(path)
 	if err != nil {

@@ -112,7 +112,7 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 		if charged := f.service.Books().Charged; charged != companies*costOfEverything {
 			t.Errorf("%d was charged, want %d", charged, companies*costOfEverything)
 		}
-		f.settled(l, "a")
+		f.checkAgainstBooks(l, "a")
 
 		next := everything(0)[2]
 		next.Order.FilingState, next.Order.AnnualReport.RegisteredAgent = "NV", supplied("NV")
@@ -122,7 +122,7 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 		if n := f.posts("/v1/companies"); n != companies {
 			t.Errorf("a later batch created %d more", n-companies)
 		}
-		f.settled(l, "a", "b")
+		f.checkAgainstBooks(l, "a", "b")
 	})
 }
 
@@ -175,7 +175,7 @@ func TestACompanyIsDescribedAfterItsCreation(t *testing.T) {
 	if n := f.service.Books().Requests["PATCH /companies/{id}"]; n != 1 {
 		t.Errorf("%d updates were sent", n)
 	}
-	f.settled(l, "a")
+	f.checkAgainstBooks(l, "a")
 }
 
 // A user that exists is found, and its company is created for it; one company
@@ -204,7 +204,7 @@ func TestCompaniesOfUsers(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	f.settled(l, "a")
+	f.checkAgainstBooks(l, "a")
 }
 
 // A creation without a trustworthy answer is left to a person: nothing is sent
@@ -240,7 +240,7 @@ func TestUncertainCreation(t *testing.T) {
 				t.Errorf("%+v, %v", book, err)
 			}
 			f.resolveCreation(l, row, c.After)
-			f.settled(l, "a", "b")
+			f.checkAgainstBooks(l, "a", "b")
 		})
 	}
 }
@@ -320,7 +320,7 @@ func TestResolveCreationByItsKind(t *testing.T) {
 	f.must(l.Resolutions().MarkNotPlaced(t.Context(), order.ID, 0, "not there"))
 	f.run(l, "a", patient)
 	f.run(l, "b", patient)
-	f.settled(l, "a", "b")
+	f.checkAgainstBooks(l, "a", "b")
 	if n := f.posts("/v1/companies"); n != 3 {
 		t.Errorf("%d creations were sent, want 3", n)
 	}
@@ -355,7 +355,7 @@ func TestCreationRefused(t *testing.T) {
 			if n := f.posts("/v1/companies"); n != 2 {
 				t.Errorf("%d creations were sent, want 2", n)
 			}
-			f.settled(l, "a")
+			f.checkAgainstBooks(l, "a")
 		})
 	}
 }
@@ -382,7 +382,7 @@ func TestCreationPutOff(t *testing.T) {
 			if n := f.posts("/v1/companies"); n > 2 {
 				t.Errorf("%d creations were sent, want 2", n)
 			}
-			f.settled(l, "a")
+			f.checkAgainstBooks(l, "a")
 		})
 	}
 }
@@ -402,7 +402,7 @@ func TestCreationWithARefusedKey(t *testing.T) {
 	f.must(l.Fleet().RecordKeyAccepted(t.Context()))
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: 5})
-	f.settled(l, "a")
+	f.checkAgainstBooks(l, "a")
 }
 
 // While the organization is paused for funds no company is created. When its
@@ -445,7 +445,7 @@ func TestNoCreationWhilePausedForFunds(t *testing.T) {
 	if n := f.posts("/v1/companies"); n != 6 {
 		t.Errorf("%d companies were created, want 6", n)
 	}
-	f.settled(l, "reports", "new")
+	f.checkAgainstBooks(l, "reports", "new")
 }
 
 // A process that dies between the intent to create and the answer leaves the
@@ -487,7 +487,7 @@ func TestCrashWhileCreating(t *testing.T) {
 		f.must(l.Resolutions().MarkNotPlaced(t.Context(), row.ID, 0, "not there"))
 		f.run(l, "a", patient)
 		f.want(l, "a", ledger.Counts{filing.Placed: 5})
-		f.settled(l, "a")
+		f.checkAgainstBooks(l, "a")
 	})
 }
 
@@ -576,10 +576,10 @@ func TestKilledWhileCreating(t *testing.T) {
 	if creations == 0 || len(uncertain) > flying {
 		t.Errorf("%d rows are uncertain, %d of them creations", len(uncertain), creations)
 	}
-	f.settleByTheBooks(l, uncertain)
+	f.resolveByTheBooks(l, uncertain)
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: len(all)})
-	f.settled(l, "a")
+	f.checkAgainstBooks(l, "a")
 	made := make(map[string]bool)
 	for _, r := range f.rows(l, "a") {
 		made[r.Company] = true
@@ -589,8 +589,8 @@ func TestKilledWhileCreating(t *testing.T) {
 	}
 }
 
-// settleByTheBooks does what a person with an eye on the dashboard does.
-func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
+// resolveByTheBooks does what a person with an eye on the dashboard does.
+func (f *firm) resolveByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 	f.Helper()
 	books := f.service.Books()
 	for _, r := range uncertain {

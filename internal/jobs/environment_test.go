@@ -90,11 +90,11 @@ func environmentQuoter(dir string) (*pricing.Rates, error) {
 	return pricing.NewRates(book, fees), nil
 }
 
-// settled holds the ledger against the service's books row by row: every placed
+// checkAgainstBooks holds the ledger against the service's books row by row: every placed
 // row's orders are in the books under its own company, each order is of one row,
 // and what each company was charged is what its rows cost, to the cent. Nothing
-// may be in doubt any more.
-func (f *firm) settled(l *ledger.Ledger, batches ...string) {
+// may be uncertain any more.
+func (f *firm) checkAgainstBooks(l *ledger.Ledger, batches ...string) {
 	f.Helper()
 	books := f.soundBooks(l)
 	charged, spent := make(map[string]money.Cents), make(map[string]money.Cents)
@@ -109,7 +109,7 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 	}
 	for _, batch := range batches {
 		for _, r := range f.rows(l, batch) {
-			spent[r.Company] += f.settledRow(r, bought, known)
+			spent[r.Company] += f.checkRowAgainstBooks(r, bought, known)
 		}
 	}
 	for company, cents := range charged {
@@ -131,9 +131,9 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 	}
 }
 
-// settledRow checks one row against the orders in the books, by their ids, and
+// checkRowAgainstBooks checks one row against the orders in the books, by their ids, and
 // returns what it cost.
-func (f *firm) settledRow(r ledger.Row, bought map[string]string, known map[string]bool) money.Cents {
+func (f *firm) checkRowAgainstBooks(r ledger.Row, bought map[string]string, known map[string]bool) money.Cents {
 	f.Helper()
 	if r.Reserved != 0 {
 		f.Errorf("row %d of %s is %s and holds %s", r.Number, r.Batch, r.Result, r.Reserved)

@@ -97,7 +97,7 @@ func (s *everyOrders) PlaceOrder(ctx context.Context, o *filing.Order) filing.An
 }
 
 // A worker that is stopped while its orders are out gives its task back to the
-// queue; whoever gets it finds the intents, and sends nothing twice.
+// queue; the worker that gets it finds the intents, and sends nothing twice.
 func TestRedeliveredAfterShutdown(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})

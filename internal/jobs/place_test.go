@@ -366,7 +366,7 @@ func TestConflictAfterAnUncertainAnswer(t *testing.T) {
 				t.Error("the agent was never ordered, and the row says placed")
 			}
 			if c.after {
-				f.settled(l, "a")
+				f.checkAgainstBooks(l, "a")
 			}
 		})
 	}

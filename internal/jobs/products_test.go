@@ -178,7 +178,7 @@ func TestWhatEachProductCosts(t *testing.T) {
 			t.Errorf("%s: %q, %s", c.name, r.Company, r.Message)
 		}
 	}
-	f.settled(l, "a")
+	f.checkAgainstBooks(l, "a")
 }
 
 // "EIN already exists" and "already requested" are told apart for the reader.
@@ -209,7 +209,7 @@ func TestEINThatIsThere(t *testing.T) {
 	if n := f.posts("/v1/orders"); n != 3 {
 		t.Errorf("%d orders were sent, want 3", n)
 	}
-	f.settled(l, "a")
+	f.checkAgainstBooks(l, "a")
 }
 
 // A 409 for the qualification leaves the agent, which is ordered alone.
@@ -252,7 +252,7 @@ func TestAgentOfAQualificationThatIsThere(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	f.settled(l, "a")
+	f.checkAgainstBooks(l, "a")
 }
 
 // Agent service that the ledger knows to be active is not ordered again, however
@@ -308,7 +308,7 @@ func TestAgentThatIsActive(t *testing.T) {
 				f.posts("/v1/orders")-sent, c.result, c.cost, got.Message)
 		}
 	}
-	f.settled(l, "first", "later 0", "later 1", "later 2", "later 3", "later 4", "later 5", "later 6", "later 7")
+	f.checkAgainstBooks(l, "first", "later 0", "later 1", "later 2", "later 3", "later 4", "later 5", "later 6", "later 7")
 }
 
 // The number travels in the order alone, and is never asked back.
@@ -444,7 +444,7 @@ func (f *firm) resolveAll(l *ledger.Ledger, batch string) {
 		}
 		f.Logf("%d rows are uncertain", len(uncertain))
 		f.service.ClearFaults() // the person's own look-ups get answers
-		f.settleByTheBooks(l, uncertain)
+		f.resolveByTheBooks(l, uncertain)
 		f.run(l, batch, patient)
 	}
 }
@@ -542,7 +542,7 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 	f.run(l, "a", patient)
 	f.resolveAll(l, "a")
 	f.want(l, "a", ledger.Counts{filing.Placed: len(all)})
-	f.settled(l, "a", "there")
+	f.checkAgainstBooks(l, "a", "there")
 	books := f.service.Books()
 	t.Logf("%d rows, %d orders, %d requests, %v", len(all), len(books.Orders), f.posts("/v1/orders"), books.Faults)
 }

@@ -103,7 +103,7 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 				for _, r := range f.rows(l, "b") {
 					f.wantConfirmation(r, want, "Lakeshore Holdings LLC")
 				}
-				f.settled(l, "b")
+				f.checkAgainstBooks(l, "b")
 			})
 		}
 	}

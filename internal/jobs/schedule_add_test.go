@@ -164,7 +164,7 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 		s.CompanyList == first.Schedule.CompanyList {
 		t.Errorf("%+v", s)
 	}
-	// Whoever has seen the season before that is too late, and changes nothing.
+	// A change that is based on the season before that is refused as stale.
 	if _, err := schedule.Update(f.Context(), l, again.Schedule, "roster-3.csv",
 		[]byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
 		t.Error(err)

@@ -121,7 +121,7 @@ func TestPaceAfterAClockSetBack(t *testing.T) {
 	}
 }
 
-// Whoever gives up waiting gets the context's error, and leaves the turn.
+// A caller that gives up waiting gets the context's error, and leaves the turn.
 func TestPaceGivesUp(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // Warning is a remark about a cell of a row that is sent all the same.
@@ -70,30 +71,21 @@ func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first i
 
 func warningAt(b ledger.Batch, row ledger.Row, f ledger.Fault) Warning {
 	w := Warning{Row: row.Number, Column: f.Header, Message: f.Message}
-	sheet, column, number := b.Sheet, f.Column, row.Number
+	tab, column, number := b.Sheet, f.Column, row.Number
 	if p := f.Elsewhere; p != nil {
-		sheet, column, number = p.Sheet, p.Column, p.Row
+		tab, column, number = p.Sheet, p.Column, p.Row
 	} else if column >= 0 && column < len(b.Columns) {
 		w.Column = b.Columns[column]
 	}
 	switch {
 	case column < 0:
 		w.Where = fmt.Sprintf("row %d", number)
-	case sheet == "":
-		w.Where = cellName(column, number)
+	case tab == "":
+		w.Where = sheet.CellName(column, number)
 	default:
-		w.Where = sheet + "!" + cellName(column, number)
+		w.Where = tab + "!" + sheet.CellName(column, number)
 	}
 	return w
-}
-
-// cellName is the name of a cell, such as C7; column counts from 0.
-func cellName(column, row int) string {
-	name := ""
-	for n := column + 1; n > 0; n = (n - 1) / 26 {
-		name = string(rune('A'+(n-1)%26)) + name
-	}
-	return fmt.Sprintf("%s%d", name, row)
 }
 
 // Text is the warning on one line.

@@ -95,7 +95,7 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 		number("status", 0),
 		text("message", why),
 		text("detail", ""),
-		text("products", joinProducts(productsOf(in.Claims))),
+		text("products", filing.JoinProducts(productsOf(in.Claims), ",")),
 		flag("creates", in.Creating),
 		number("repeatable", 0),
 		text("made", ""),

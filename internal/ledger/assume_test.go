@@ -23,9 +23,9 @@ func (s *store) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) [
 	return said
 }
 
-// A row that is supposed to have been sent is uncertain: it holds its money,
-// whatever the book has, it holds its purchase, and nobody sends it. Whoever
-// settles it does so as ever.
+// A row that is assumed to have been sent is uncertain: it reserves its money,
+// even beyond the balance, its purchase is reserved too, and no one sends it. It is
+// resolved like any other.
 func TestAssumeSent(t *testing.T) { onBothDatabases(t, testAssumeSent) }
 
 func testAssumeSent(s *store) {

@@ -67,7 +67,7 @@ type proxy struct {
 	armed  atomic.Bool
 }
 
-// newProxy leads whoever opens the store from now on through it.
+// newProxy starts a proxy that every later connection of the store goes through.
 func newProxy(s *store) *proxy {
 	u, err := url.Parse(s.config.DatabaseURL)
 	s.must(err)

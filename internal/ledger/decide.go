@@ -206,7 +206,7 @@ func (g *groupWriter) end(s *rowState, a filing.Attempt, owner string, o *Outcom
 		number("status", o.Answer.Status),
 		text("message", o.Answer.Message),
 		text("detail", o.Answer.Detail),
-		text("products", joinProducts(a.Products)),
+		text("products", filing.JoinProducts(a.Products, ",")),
 		flag("creates", a.Creates),
 		flag("repeatable", a.Repeatable),
 		text("made", madeText(a.Purchases)),
@@ -241,7 +241,7 @@ func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purch
 				text("decision", a.Decision),
 				text("over", a.DecidedOver),
 				text("made", madeText(a.Purchases)),
-				text("products", joinProducts(a.Products)),
+				text("products", filing.JoinProducts(a.Products, ",")),
 				flag("creates", a.Creates),
 			})
 		}
@@ -274,7 +274,7 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 	s.uncertain = state.Unconfirmed
 	s.creating = slices.Contains(state.Open, filing.CompanyRecord) || next == filing.Placing && s.creating
 	if next != filing.Placing { // an order in flight stays as it was sent
-		s.dropped = joinProducts(dropped(next, state))
+		s.dropped = filing.JoinProducts(dropped(next, state), ",")
 	}
 	g.move(s, next)
 	g.postDifference(s, state, open, cost)
@@ -601,14 +601,6 @@ func productsOf(claims []Claim) []filing.Product {
 		products = append(products, c.Product)
 	}
 	return products
-}
-
-func joinProducts(products []filing.Product) string {
-	texts := make([]string, len(products))
-	for i, p := range products {
-		texts[i] = string(p)
-	}
-	return strings.Join(texts, ",")
 }
 
 func titles(products []filing.Product) string {

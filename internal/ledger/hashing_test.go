@@ -105,7 +105,7 @@ func TestKnownBrowsersHaveTheirShare(t *testing.T) {
 	})
 }
 
-// Two hash at once, never more; whoever goes away while waiting leaves nothing.
+// Two hash at once, never more; a caller that stops waiting leaves nothing.
 func TestHashingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newHashQueue()

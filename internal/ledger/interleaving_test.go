@@ -321,7 +321,7 @@ func (w *world) outcome(t *rapid.T, s *sent) ledger.Outcome {
 	return out
 }
 
-func (w *world) settled(s *sent, out ledger.Outcome) {
+func (w *world) noteOrders(s *sent, out ledger.Outcome) {
 	if out.Answer.Kind == filing.Accepted {
 		for _, i := range out.Items {
 			w.told[i.OrderID] = s
@@ -329,10 +329,10 @@ func (w *world) settled(s *sent, out ledger.Outcome) {
 	}
 }
 
-func (w *world) settle(t *rapid.T, s *sent, l *ledger.Ledger) {
+func (w *world) recordAnswer(t *rapid.T, s *sent, l *ledger.Ledger) {
 	out := w.outcome(t, s)
 	w.must(l.RecordOutcome(w.Context(), out))
-	w.settled(s, out)
+	w.noteOrders(s, out)
 	if rapid.IntRange(0, 5).Draw(t, "twice") == 0 {
 		w.must(l.RecordOutcome(w.Context(), out)) // the reply to the first commit was lost
 	}
@@ -355,7 +355,7 @@ func (w *world) take(t *rapid.T, dead bool) *sent {
 
 func (w *world) answer(t *rapid.T) {
 	s := w.take(t, false)
-	w.settle(t, s, w.processes[s.process])
+	w.recordAnswer(t, s, w.processes[s.process])
 }
 
 // late is the answer to a process that was given up for dead.
@@ -363,7 +363,7 @@ func (w *world) late(t *rapid.T) {
 	s := w.take(t, true)
 	// A repetition may be under way; the order's fate is what it was.
 	_, l := w.any(t)
-	w.settle(t, s, l)
+	w.recordAnswer(t, s, l)
 }
 
 // together is an answer, late or not, in one group with the intent of a row.
@@ -382,7 +382,7 @@ func (w *world) together(t *rapid.T) {
 	flying.Wait()
 	w.must(settling)
 	w.must(beginning)
-	w.settled(s, out)
+	w.noteOrders(s, out)
 	w.begun(t, row, in, s.process, begun)
 }
 
@@ -520,7 +520,7 @@ func (w *world) end(t *rapid.T) {
 	for len(w.flying) > 0 {
 		s := w.flying[0]
 		w.flying = w.flying[1:]
-		w.settle(t, s, w.processes[s.process])
+		w.recordAnswer(t, s, w.processes[s.process])
 		w.check(t)
 	}
 	w.sweepBy(t, l)

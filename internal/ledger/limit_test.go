@@ -65,8 +65,8 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 	})
 }
 
-// Where a second person has to approve, whoever asked does not approve a higher
-// cost either.
+// Where a second person has to approve, the person who asked does not approve a
+// higher cost either.
 func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()

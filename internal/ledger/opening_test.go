@@ -9,17 +9,24 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// A process may be suspended at any moment of its opening, and a person may replace
-// the file meanwhile. What it does afterwards is in the file that everybody sees.
-func TestTheFileIsReplacedWhileAProcessOpensIt(t *testing.T) {
-	dir, ctx := t.TempDir(), t.Context()
-	first, err := Open(ctx, Config{Dir: dir})
+// newLedgerFile creates a ledger that no process has open, and returns its folder.
+func newLedgerFile(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	l, err := Open(t.Context(), Config{Dir: dir})
 	if err == nil {
-		err = first.Close()
+		err = l.Close()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// A process may be suspended at any moment of its opening, and a person may replace
+// the file meanwhile. What it does afterwards is in the file that everyone sees.
+func TestTheFileIsReplacedWhileAProcessOpensIt(t *testing.T) {
+	dir, ctx := newLedgerFile(t), t.Context()
 	path := filepath.Join(dir, "ledger.db")
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -58,17 +65,10 @@ func remove(path string) error {
 	return nil
 }
 
-// A process that is opening the file has it in use from its first step on: nobody
+// A process that is opening the file has it in use from its first step on: no one
 // restores another ledger into its place.
 func TestAProcessThatOpensTheFileUsesIt(t *testing.T) {
-	dir, ctx := t.TempDir(), t.Context()
-	first, err := Open(ctx, Config{Dir: dir})
-	if err == nil {
-		err = first.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, ctx := newLedgerFile(t), t.Context()
 	l := newLedger(Config{Dir: dir})
 	if err := l.connect(ctx, ""); err != nil {
 		t.Fatal(err)

@@ -136,8 +136,8 @@ func (s *store) imported(l *ledger.Ledger, id, by string) {
 	s.must(l.PrepareBatch(s.Context(), id))
 }
 
-// Whoever made a link for another account counts as one person with it until somebody
-// else vouches for the owner: a first password, and a sign-in with it, show nothing.
+// The maker of a link for another account counts as one person with it until a third
+// person vouches for the owner: a first password, and a sign-in with it, show nothing.
 func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
@@ -319,8 +319,8 @@ func TestASecondFactorOfAnUnvouchedAccountShowsNothing(t *testing.T) {
 	})
 }
 
-// Whoever is notified is told of a link that somebody else makes for a new account,
-// and of a role that lets money out; not of other roles, or of one's own link.
+// Notifications tell of a link that someone else makes for a new account, and of a
+// role that lets money out; not of other roles, or of one's own link.
 func TestNewApproversAreReported(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
@@ -362,8 +362,8 @@ func TestNewApproversAreReported(t *testing.T) {
 	})
 }
 
-// A link for an account that has a password only resets it. Its owner and whoever
-// is notified are told; older links, and by its use all sessions, end.
+// A link for an account that has a password only resets it. Its owner and the
+// notifications tell of it; older links, and by its use all sessions, end.
 func TestALinkResetsAPassword(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
@@ -404,7 +404,7 @@ func TestALinkResetsAPassword(t *testing.T) {
 		}
 
 		link = byOtto()
-		s.must(l.Accounts().SetPassword(ctx, ana.ID, password)) // whoever sets it
+		s.must(l.Accounts().SetPassword(ctx, ana.ID, password)) // it does not matter who sets it
 		_, err = l.Accounts().FindSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrSignInLink)
 		link = byOtto()

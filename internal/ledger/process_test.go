@@ -83,7 +83,7 @@ func TestKilledProcess(t *testing.T) {
 		s.killed()
 		s.want(l, rows[0], filing.Placing, cost)
 		s.want(l, rows[1], filing.Placed, 0)
-		for range 2 { // whoever looked first may have died before it settled anything
+		for range 2 { // the first to look may have died before it changed anything
 			for _, l := range []*ledger.Ledger{l, other} {
 				orphans, err := l.Fleet().Orphans(s.Context())
 				if err != nil || len(orphans) != 1 || orphans[0].ID != rows[0].ID || orphans[0].Request == nil {

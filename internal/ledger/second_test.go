@@ -191,8 +191,8 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 	})
 }
 
-// Whoever gave a season a company list takes part in what is made from it, also
-// where somebody else brings it back, or the season was removed meanwhile.
+// The person who gave a season a company list takes part in what is made from it, also
+// where someone else brings it back, or the season was removed meanwhile.
 func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		s.config.SealKey = strings.Repeat("0a", 32) // company lists over a shared database want a given one

@@ -180,7 +180,7 @@ func TestSignInLink(t *testing.T) {
 	})
 }
 
-// A link signs in once, whoever is first.
+// A link signs in once: the first of many.
 func TestSignInLinkIsUsedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ledgers := []*ledger.Ledger{s.open(), s.open()}

@@ -43,8 +43,8 @@ func (s *store) owner(l *ledger.Ledger, name string) ledger.Account {
 	return a
 }
 
-// Whoever fails is made to wait, by name and address, whether the name is known
-// or not, and by all servers together.
+// After failures, a name and an address have to wait, whether the name is known or
+// not, at all servers together.
 func TestFailuresToSignInWait(t *testing.T) { onBothDatabases(t, testFailuresToSignInWait) }
 
 func testFailuresToSignInWait(s *store) {
@@ -127,7 +127,7 @@ func TestStrangersDoNotLockTheOwnerOut(t *testing.T) {
 		if got := s.try(l, ledger.Try{Name: "ana", From: "2001:db8:1::7", Browser: cookie}, password); got != "in" {
 			s.Error(got)
 		}
-		// Whoever has the browser itself is throttled there, and so is a session.
+		// Attempts in the known browser itself are throttled, and so is a session.
 		for range 5 {
 			s.try(l, ledger.Try{Name: "ana", Browser: cookie}, "wrong")
 		}

@@ -237,8 +237,8 @@ func TestASecondPerson(t *testing.T) {
 	})
 }
 
-// Where the firm wants a second person, whoever first asked for the approval of a
-// batch is not the one to give it, however often its plan changes.
+// Where the firm wants a second person, the person who first asked for the approval
+// of a batch is not the one to give it, however often its plan changes.
 func TestASecondPersonForASchedule(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()

@@ -28,6 +28,20 @@ func OnBoth(t *testing.T, suite func(t *testing.T, database string)) {
 	t.Run("PostgreSQL", func(t *testing.T) { suite(t, Schema(t, server)) })
 }
 
+// Server returns the address of the PostgreSQL server that TEST_DATABASE_URL names.
+// Without one, the test is skipped; on CI it fails.
+func Server(tb testing.TB) string {
+	tb.Helper()
+	server := os.Getenv("TEST_DATABASE_URL")
+	if server == "" && os.Getenv("CI") != "" {
+		tb.Fatal("TEST_DATABASE_URL is not set: on CI this test must run")
+	}
+	if server == "" {
+		tb.Skip("TEST_DATABASE_URL is not set")
+	}
+	return server
+}
+
 // Schema makes an empty place on a server, which goes with the test.
 func Schema(tb testing.TB, server string) string {
 	tb.Helper()

@@ -487,7 +487,7 @@ func TestWhatIsNotWantedIsNotTold(t *testing.T) {
 	})
 }
 
-// Whoever switches notifications on is not told of every batch of years past.
+// Notifications that are switched on do not begin with every batch of years past.
 func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
@@ -579,7 +579,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		s.must(s.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		time.Sleep(2 * every)
 		box.take()
-		byPaul := ledger.WithAudit(ctx, ledger.AuditEvent{By: "paul", What: "hand-in"})
+		byPaul := ledger.WithAudit(ctx, ledger.AuditEvent{By: "paul", What: "submit"})
 		_, err = s.CreateBatch(byPaul, ledger.Batch{ID: "b", File: "b.xlsx", Product: filing.AnnualReport,
 			CreatedBy: "paul"})
 		s.must(err)

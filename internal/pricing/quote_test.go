@@ -160,7 +160,7 @@ func TestAnExpeditedChargeThatIsNotKnownIsNotZero(t *testing.T) {
 	}
 }
 
-func TestWhoeverQualifiesIsForeignAndWhoeverFormsIsAtHome(t *testing.T) {
+func TestQualificationIsForeignAndFormationIsAtHome(t *testing.T) {
 	q := quoter(t, "product,state,entityType,amount,company\n"+
 		"foreign-qualification,CA,,1,domestic\nforeign-qualification,CA,,2,foreign\n"+
 		"formation,CA,,3,domestic\nformation,CA,,4,foreign\n"+

@@ -34,13 +34,13 @@ func (o *overview) facts() []fact {
 		facts = append(facts, fact{"Options", o.batch.Options})
 	}
 	facts = append(facts, fact{"Batch", o.batch.ID}, fact{"State", o.state()})
-	read := moment(o.batch.CreatedAt)
+	read := text.UTC(o.batch.CreatedAt)
 	if o.batch.CreatedBy != "" {
 		read += " by " + o.batch.CreatedBy
 	}
 	facts = append(facts, fact{"Read", read})
 	if !o.changed.IsZero() {
-		facts = append(facts, fact{"Last change", moment(o.changed)})
+		facts = append(facts, fact{"Last change", text.UTC(o.changed)})
 	}
 	return facts
 }
@@ -140,9 +140,6 @@ func productTitle(p filing.Product) string {
 	}
 	return strings.ToUpper(title[:1]) + title[1:]
 }
-
-// moment is a time for a reader, always in UTC and always saying so.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 const overviewSheet = "Summary"
 

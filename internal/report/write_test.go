@@ -365,7 +365,7 @@ func TestNeedsAttentionIsFitToBeFedBack(t *testing.T) {
 	}
 }
 
-// Whoever reads the sheet as filings must find none, and no header either.
+// Read as filings, the sheet has none, and no header either.
 func TestNeedsAttentionWithoutRowsIsOneFriendlyLine(t *testing.T) {
 	b := season()
 	b.rows = rows(ledger.Row{Number: 2, Result: filing.Uncertain, Cells: cells(text("comp_1"))})

@@ -34,8 +34,8 @@ var corpusExceptions = map[string]string{
 	"frictionless/wide.csv":                  "9,074 columns are possible",
 }
 
-// The index speaks of a whole importer. These errors are for whoever gives the
-// cells a meaning.
+// meaningErrors are errors of the corpus's index that this package does not find:
+// they are those of an importer, which knows what cells mean.
 var meaningErrors = []string{"no rows", "no data rows", "required columns", "naming the duplicates", "as above"}
 
 // expectation is what the index of the corpus says of a file.

@@ -124,8 +124,8 @@ func TestPasskeySignsIn(t *testing.T) {
 	}
 }
 
-// Whoever is not verified by the authenticator does not sign in by it, and may
-// pass as a second factor.
+// A passkey whose authenticator does not verify the user does not sign in by itself,
+// and is good as a second factor.
 func TestUnverifiedPasskeyIsASecondFactorOnly(t *testing.T) {
 	p := passkeys(t, site)
 	d, ana := newDevice(site, "A1",

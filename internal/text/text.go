@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -116,3 +117,6 @@ func (e Examples) Summary() string {
 	}
 	return list
 }
+
+// UTC writes a time for a file, whose readers are in several time zones.
+func UTC(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

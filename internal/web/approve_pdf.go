@@ -63,7 +63,7 @@ func (s *Site) sendApprovalFile(v *request, p *approvalPage, to, of string) erro
 		if err := p.writePDF(path, text.List(names), s.Settings.Mode); err != nil {
 			return err
 		}
-		return s.fetched(v, of, "cost and approval (PDF)")
+		return s.recordDownload(v, of, "cost and approval (PDF)")
 	})
 }
 
@@ -133,9 +133,6 @@ type approvalPaper struct {
 	p *approvalPage
 }
 
-// moment is a moment as a file states it, which has no reader's time zone.
-func moment(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 UTC") }
-
 // person is a name, with the account's id where the name is mistaken for another's.
 func (f approvalPaper) person(name string) string {
 	if id := f.p.Similar[name]; id != "" {
@@ -181,22 +178,22 @@ func (f approvalPaper) head(firm, mode string) {
 		if e := p.Submitted(); e != nil {
 			at = e.At
 		}
-		f.pair("Submitted by", f.person(p.By())+", "+moment(at))
+		f.pair("Submitted by", f.person(p.By())+", "+text.UTC(at))
 	} else {
-		f.pair("Uploaded by", f.person(p.Draft.CreatedBy)+", "+moment(p.Draft.CreatedAt))
+		f.pair("Uploaded by", f.person(p.Draft.CreatedBy)+", "+text.UTC(p.Draft.CreatedAt))
 	}
 	switch a := p.Batch.Approval; {
 	case p.Draft != nil:
 	case a.HasFirst():
-		f.pair("First approval", f.person(a.First)+", "+moment(a.FirstAt)+". One more approval is needed.")
+		f.pair("First approval", f.person(a.First)+", "+text.UTC(a.FirstAt)+". One more approval is needed.")
 	case a.By != "":
 		if a.First != "" {
-			f.pair("First approval", f.person(a.First)+", "+moment(a.FirstAt))
+			f.pair("First approval", f.person(a.First)+", "+text.UTC(a.FirstAt))
 		}
-		f.pair("Approved by", f.person(a.By)+", "+moment(a.At))
+		f.pair("Approved by", f.person(a.By)+", "+text.UTC(a.At))
 	}
 	if p.Batch.Canceled && p.Batch.CanceledBy != "" {
-		f.pair("Canceled by", f.person(p.Batch.CanceledBy)+", "+moment(p.Batch.CanceledAt))
+		f.pair("Canceled by", f.person(p.Batch.CanceledBy)+", "+text.UTC(p.Batch.CanceledAt))
 	}
 	f.pair("Orders", number(p.Orders))
 	f.pair("Plan", p.Plan)
@@ -405,7 +402,7 @@ func (f approvalPaper) history() {
 
 // step is a step of the approval in words, its comment below.
 func (f approvalPaper) step(e ledger.ApprovalEvent) string {
-	line := f.person(e.By) + " " + stepText(e) + ", " + moment(e.At)
+	line := f.person(e.By) + " " + stepText(e) + ", " + text.UTC(e.At)
 	if e.Comment != "" {
 		line += "\n“" + e.Comment + "”"
 	}

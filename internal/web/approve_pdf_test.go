@@ -131,7 +131,7 @@ func TestApprovalFile(t *testing.T) {
 	batch := v.submit(path, page)
 	a.post("/batches/"+batch+"/send-back", "comment", "Проверьте (comp_1) \\ ещё раз.")
 	_, page = v.get(path + "/approve")
-	_, _ = v.post(path+"/hand-in", "version", hidden(page, "version"), "plan", hidden(page, "plan"))
+	_, _ = v.post(path+"/submit", "version", hidden(page, "version"), "plan", hidden(page, "plan"))
 	b, err := s.Ledger.Batch(t.Context(), "")
 	s.must(err)
 	lines = a.approvalFile("/batches/" + b.ID + "/approval.pdf")

@@ -172,7 +172,7 @@ func TestSentBack(t *testing.T) {
 	if ids, err := s.Ledger.Sendable(t.Context(), "", 10); err != nil || len(ids) != 0 {
 		t.Errorf("sendable: %v, %v", ids, err)
 	}
-	_, body = asker.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report",
+	_, body = asker.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report",
 		"visible-only", "1")
 	body = asker.prepared(path, body)
 	asker.wants(body, "Leave out &lt;Ada&gt;.")

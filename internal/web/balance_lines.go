@@ -268,7 +268,7 @@ func (s *Site) balanceFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.fetched(v, f.Batch, "balance"); err != nil {
+	if err := s.recordDownload(v, f.Batch, "balance"); err != nil {
 		return err
 	}
 	name := "balance"

@@ -150,8 +150,8 @@ func TestTheServiceContradictsTheBook(t *testing.T) {
 	v.wants(body, "the two disagree", "Correct the balance")
 }
 
-// Warnings stand beside the quote, and whoever hands in, and whoever approves, has
-// to confirm that they were checked.
+// Warnings are listed beside the quote. The preparer and the approver each confirm
+// that they reviewed them.
 func TestWarningsAreConfirmed(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
@@ -162,15 +162,15 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	_, body = v.get(path + "/approve")
 	v.wants(body, "Ohio asks no annual report of an LLC", "D2", "I reviewed 1 warning (row 2)",
 		`href="`+path+`?show=notes#rows"`)
-	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
+	_, after := v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	v.wants(after, "confirms that you reviewed 1 warning")
 	confirmed := checkbox(t, body, "warnings")
 	for _, other := range []string{"1", confirmed[:len(confirmed)-1] + "x"} { // as many, and not these
-		_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
+		_, after = v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
 			"warnings", other)
 		v.wants(after, "Nothing was sent. The warnings changed since you reviewed them")
 	}
-	_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
+	_, after = v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
 		"warnings", confirmed)
 	v.wants(after, "Nothing is sent before it is approved")
 	b, err := s.Ledger.Batch(t.Context(), "")

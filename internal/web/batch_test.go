@@ -139,8 +139,8 @@ func TestBatchHolds(t *testing.T) {
 	}
 }
 
-// Whoever watches is sent the panel at once and when it moves, and is told when
-// the page is another one.
+// An open page gets the panel at once and when it changes, and is told when the
+// page is another one.
 func TestBatchLive(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
@@ -181,7 +181,7 @@ func TestBatchLive(t *testing.T) {
 }
 
 // The tabs above the rows follow the batch: each can be found, also one that is
-// empty yet, and whoever watches is told how many rows it has.
+// empty yet, and an open page is told how many rows it has.
 func TestTabsFollowTheBatch(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)

@@ -439,7 +439,7 @@ func (s *Site) calendarFile(v *request) error {
 	for i, e := range entries {
 		plain[i] = e.Entry
 	}
-	if err := s.fetched(v, "", "calendar"); err != nil {
+	if err := s.recordDownload(v, "", "calendar"); err != nil {
 		return err
 	}
 	return v.download(fmt.Sprintf("due-%s-to-%s.csv", a.From, a.To), func(path string) error {

@@ -262,7 +262,7 @@ func (s *Site) changeColumnMapping(v *request) error {
 	}
 	// The next upload is recognized by its headers, where the importer finds them.
 	keep := r.Keep && survey.Shape != "" && r.HeaderRow == 0
-	ctx := v.withAudit("read", u.File, readNote(keep))
+	ctx := v.withAudit("change-mapping", u.File, mappingNote(keep))
 	switch {
 	case keep && len(r.Map) > 0:
 		headers := make([]string, len(survey.Columns))
@@ -351,8 +351,8 @@ func (r *readOptions) mapColumns(form url.Values, columns []importer.ColumnSurve
 	return suggested
 }
 
-// readNote is the audit log's note about a changed column mapping.
-func readNote(keep bool) string {
+// mappingNote is the audit log's note about a changed column mapping.
+func mappingNote(keep bool) string {
 	if keep {
 		return "column mapping changed and saved for these headers"
 	}

@@ -54,7 +54,7 @@ func TestHiddenRowsAreTold(t *testing.T) {
 	}
 	path, _ := v.sheet("june.xlsx", content)
 	v.wants(v.page(path+"/columns"), "Skip hidden rows")
-	_, body := v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product",
+	_, body := v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "product",
 		"annual-report",
 		"visible-only", "1")
 	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out",
@@ -99,7 +99,7 @@ func TestReadingIsRefused(t *testing.T) {
 	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\n")
 	for field, value := range map[string]string{"year": "26", "user": "Ana", "product": "tax", "column-0": "Firm",
 		"state": "Delaware Bay"} {
-		status, answer := v.post(path+"/reading", "version", hidden(body, "version"), field, value)
+		status, answer := v.post(path+"/columns", "version", hidden(body, "version"), field, value)
 		if status != http.StatusUnprocessableEntity || !strings.Contains(answer, "Nothing was changed") {
 			t.Errorf("%s %q: %d\n%s", field, value, status, answer)
 		}
@@ -119,7 +119,7 @@ func TestCorrectionsStayOnTheirSheet(t *testing.T) {
 		[][]string{{"June"}, header, {"comp_1", "ana@example.com", "DE", "26"}},
 		[][]string{{"July"}, header, {"comp_1", "ana@example.com", "DE", "2025"}}))
 	read := func(name string) string {
-		_, body = v.post(path+"/reading", "version", hidden(body, "version"), "sheet", name)
+		_, body = v.post(path+"/columns", "version", hidden(body, "version"), "sheet", name)
 		for strings.Contains(body, "data-live=") {
 			_, body = v.get(path)
 		}
@@ -159,7 +159,7 @@ func TestSheetHandedInBefore(t *testing.T) {
 	other, _ := w.sheet("a.csv", content)
 	_, otherBody := w.get(other + "/approve")
 	batch := v.submit(path, body)
-	_, answer := w.post(other+"/hand-in", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan"))
+	_, answer := w.post(other+"/submit", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan"))
 	w.wants(answer, "already submitted", "Nothing was ordered twice")
 	_, again := w.sheet("a.csv", content)
 	w.wants(again, "was submitted before", `href="/batches/`+batch+`"`)
@@ -182,7 +182,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	read := func(path, body string, fields ...string) string {
 		t.Helper()
-		status, body := v.post(path+"/reading", append([]string{"version", hidden(body, "version")}, fields...)...)
+		status, body := v.post(path+"/columns", append([]string{"version", hidden(body, "version")}, fields...)...)
 		if status != http.StatusOK {
 			t.Fatalf("%d\n%s", status, body)
 		}
@@ -210,7 +210,7 @@ func TestColumnsByTheirLetters(t *testing.T) {
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year")
 	v.wants(body, "Continue to approval: 1 order", "headers in row 2")
 	v.wants(v.page(path+"/columns"), `<option value="2" selected>Row 2: Mandant`)
-	status, answer := v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "header-row", "99")
+	status, answer := v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "header-row", "99")
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("%d\n%s", status, answer)
 	}
@@ -255,18 +255,18 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 	if n := strings.Count(body, "<option"); n > 700 {
 		t.Errorf("%d options", n)
 	}
-	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "use-2", "Filing State", "column-1",
+	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "use-2", "Filing State", "column-1",
 		"User Email", "product", "annual-report")
 	v.wants(body, "Match your columns", "Check 1 column.", `value="Filing State"`, "Chosen")
-	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0",
+	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "column-1", "User Email", "column-2", "Filing State", "column-3", "Filing Year", "column-4",
 		"", "column-5", "")
 	v.wants(v.prepared(path, body), "Continue to approval: 2 orders")
 	v.wants(v.page(path+"/columns"), `name="column-4" list="our-fields" value=""`, `name="use-4"`)
 
-	// What is read is left out when its field is emptied, and whoever may not
-	// prepare is not asked.
-	_, body = v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product",
+	// What is read is left out when its field is emptied, and an
+	// approver is not asked.
+	_, body = v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "product",
 		"annual-report", "column-1", "", "column-2", "Filing State", "user", "ana@example.com")
 	v.wants(v.prepared(path, body), "Continue to approval: 2 orders")
 	v.wants(v.page(path+"/columns"), `name="column-1" list="our-fields" value=""`)

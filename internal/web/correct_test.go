@@ -40,7 +40,7 @@ func TestCorrectOnce(t *testing.T) {
 	}
 	v.wants(body, "opened these rows before")
 	path := "/sheets/" + uploads[0].ID
-	v.settled(path)
+	v.waitPrepared(path)
 	page := v.grid(path, "?show=all")
 	row := page.Rows[len(page.Rows)-1].Row // that of comp_3
 	year := -1
@@ -50,7 +50,7 @@ func TestCorrectOnce(t *testing.T) {
 		}
 	}
 	v.change(path, fmt.Sprintf(`{"id":"%%s","cells":[{"row":%d,"column":%d,"text":"2026"}]}`, row, year))
-	body = v.settled(path)
+	body = v.waitPrepared(path)
 	_, waits := v.get("/batches/" + batch + "/rows/4")
 	v.wants(waits, "A correction of this row is not approved yet.")
 	v.submit(path, body)

@@ -37,8 +37,8 @@ var downloadRoutes = []route{
 	{pattern: "POST /batches/{batch}/correct", may: preparer, serve: (*Site).correctBatch},
 }
 
-// fetched records a download in the audit log.
-func (s *Site) fetched(v *request, of, what string) error {
+// recordDownload records a download in the audit log.
+func (s *Site) recordDownload(v *request, of, what string) error {
 	return s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
@@ -55,7 +55,7 @@ func (s *Site) results(v *request) error {
 		return err
 	}
 	ending := filepath.Ext(v.r.URL.Path)
-	if err := s.fetched(v, b.ID, "results"+ending); err != nil {
+	if err := s.recordDownload(v, b.ID, "results"+ending); err != nil {
 		return err
 	}
 	return v.download(baseName(b.File)+".results"+ending, func(path string) error {
@@ -74,7 +74,7 @@ func (s *Site) attention(v *request) error {
 		if err := report.WriteAttention(v.ctx(), s.Ledger, b.ID, path); err != nil {
 			return err
 		}
-		return s.fetched(v, b.ID, "needs-attention workbook")
+		return s.recordDownload(v, b.ID, "needs-attention workbook")
 	})
 	return nothingToCorrect(v, b, err)
 }
@@ -252,7 +252,7 @@ func (s *Site) document(v *request) error {
 		return &httpError{http.StatusBadGateway, "The document could not be downloaded",
 			"The filing service's link to this document is blocked. Ask an operator to check the server log."}
 	}
-	if err := s.fetched(v, b.ID, "document "+item.ID); err != nil {
+	if err := s.recordDownload(v, b.ID, "document "+item.ID); err != nil {
 		return err
 	}
 	if s.leadsTo(to) {
@@ -360,7 +360,7 @@ func (s *Site) documents(v *request) error {
 		return fmt.Errorf("make room for documents: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if err := s.fetched(v, b.ID, count(len(items), "document")); err != nil {
+	if err := s.recordDownload(v, b.ID, count(len(items), "document")); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", mimeOf(".zip"))

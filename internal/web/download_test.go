@@ -261,7 +261,7 @@ func TestCorrectBatch(t *testing.T) {
 	s.place()
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", strings.Replace(someClients, "Filing State", "Sitz", 1))
-	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-2",
+	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-2",
 		"Filing State")
 	for range 100 {
 		if !strings.Contains(body, "data-live=") {

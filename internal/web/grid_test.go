@@ -57,8 +57,8 @@ func (v *visitor) grid(path, query string) gridPage {
 	return page
 }
 
-// settled waits until an upload is prepared in its present version.
-func (v *visitor) settled(path string) string {
+// waitPrepared waits until an upload is prepared in its present version.
+func (v *visitor) waitPrepared(path string) string {
 	v.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if page := v.grid(path, "?limit=1"); page.Cost.Ready {
@@ -215,7 +215,7 @@ func TestGridExcludes(t *testing.T) {
 	if r := done.Rows[0]; !r.Excluded || r.Result != filing.Skipped || r.Message != "Excluded by "+v.name {
 		t.Fatalf("%+v", r)
 	}
-	v.settled(path)
+	v.waitPrepared(path)
 	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
 	s.must(err)
 	rows, _, err := s.Ledger.ListRows(t.Context(), ledger.RowQuery{Batch: u.Batch, Limit: 10})
@@ -484,7 +484,7 @@ func TestGridNames(t *testing.T) {
 	}
 	path, _ := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
 		"comp_1,Quite Another Name LLC,a@example.com,DE,2026\ncomp_2,Still Another Name Inc.,a@example.com,DE,2026\n")
-	v.settled(path)
+	v.waitPrepared(path)
 	page := v.grid(path, "")
 	if r := page.Rows[0]; !r.NameDiffers || r.ServiceName == "" || r.Result != filing.Invalid {
 		t.Fatalf("%+v", r)
@@ -511,7 +511,7 @@ func TestGridNames(t *testing.T) {
 	if confirmed.Rows != 2 || confirmed.Severity != importer.Warning || strings.Contains(confirmed.Message, "comp_") {
 		t.Errorf("%+v", confirmed)
 	}
-	body := v.settled(path)
+	body := v.waitPrepared(path)
 	v.wants(body, "2 cells corrected")
 	if again := s.service.Books().Requests["GET /companies/{id}"]; again != asked {
 		t.Errorf("the companies were asked for again: %v", s.service.Books().Requests)
@@ -557,11 +557,11 @@ func TestGridConfirmsNamesThatWereShown(t *testing.T) {
 			}
 			path, _ := ana.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
 				"comp_1,Quite Another Name LLC,a@example.com,DE,2026\ncomp_2,Yonder Brook Inc.,a@example.com,DE,2026\n")
-			ana.settled(path)
+			ana.waitPrepared(path)
 			page := ana.grid(path, "")
 			g := groupOf(t, page.Groups, "Name differs at the filing service")
 			ben.change(path, fmt.Sprintf(`{"id":"%%s","cells":[{"row":3,"column":%d,"text":%q}]}`, c.column, c.text))
-			ben.settled(path)
+			ben.waitPrepared(path)
 			if now := ben.grid(path, "").Rows[1]; !now.NameDiffers {
 				t.Fatalf("row 3 is not in the group: %+v", now)
 			}
@@ -665,7 +665,7 @@ func TestExclusionsStayOnTheirSheet(t *testing.T) {
 	path, _ := v.sheet("a.xlsx", s.workbook(nil, tabs...))
 	read := func(sheet string) {
 		t.Helper()
-		_, body := v.post(path+"/reading", "version", hidden(v.page(path+"/columns"), "version"), "product",
+		_, body := v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "product",
 			"annual-report", "sheet", sheet)
 		v.prepared(path, body)
 	}
@@ -704,7 +704,7 @@ func TestGridFormationState(t *testing.T) {
 	path, _ := v.sheet("a.csv", "Company ID,Legal Name,Formation State,User Email,Filing State,Filing Year\n"+
 		"comp_1,Acme LLC,FL,a@example.com,DE,2026\ncomp_2,Acme LLC,DE,a@example.com,DE,2026\n"+
 		"comp_3,Acme LLC,TX,a@example.com,DE,2026\n")
-	v.settled(path)
+	v.waitPrepared(path)
 	page := v.grid(path, "?show=warnings")
 	if page.Counts.Warnings != 2 || page.Total != 2 || page.Counts.Errors != 0 {
 		t.Fatalf("%+v", page.Counts)

@@ -64,7 +64,7 @@ const maxForm = 4 << 20
 // answer finds out who asks, refuses what they may not, and serves the rest.
 func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 	v := &request{site: s, w: w, r: r, asked: rt}
-	err := v.recognise()
+	err := v.loadSession()
 	if err == nil {
 		err = v.allowed(rt)
 	}
@@ -93,8 +93,8 @@ func (s *Site) serve(rt route, v *request) error {
 	return err
 }
 
-// recognise finds the session of the request.
-func (v *request) recognise() error {
+// loadSession finds the session of the request.
+func (v *request) loadSession() error {
 	cookie, err := v.r.Cookie(v.site.cookieName(sessionCookie))
 	if err != nil || cookie.Value == "" {
 		return nil

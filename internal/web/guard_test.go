@@ -79,8 +79,8 @@ func (v *visitor) beginSession(account string) {
 	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: v.cookieName(sessionCookie), Value: secret, Path: "/"}})
 }
 
-// Whoever types a wrong password too often waits, and no one else does: neither
-// the owner in a browser that is known, nor the owner who is signed in.
+// Only the browser that types a wrong password too often waits: not the owner in a
+// browser that is known, nor the owner who is signed in.
 func TestTooManyPasswords(t *testing.T) {
 	s := newSite(t)
 	owner := s.as(ledger.Operator)
@@ -118,7 +118,7 @@ func TestTooManyPasswords(t *testing.T) {
 	// A reset with a link ends the wait where it is done.
 	link, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), account.ID, time.Hour)
 	s.must(err)
-	stranger.send("/enter", url.Values{"ticket": {link}, "password": {right}, "again": {right}})
+	stranger.send("/enter", url.Values{"link": {link}, "password": {right}, "again": {right}})
 	if status := signIn(stranger, right); status != http.StatusOK {
 		t.Errorf("after a reset: %d", status)
 	}
@@ -167,7 +167,7 @@ func TestAddedPersonGetsALink(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
 	_, body := v.post("/settings/accounts", "once", "O1", "name", "Ana", "role", "preparer")
-	v.wants(body, "/enter?ticket=")
+	v.wants(body, "/enter?link=")
 	_, body = v.post("/settings/accounts", "once", "O1", "name", "Leo")
 	v.wants(body, "This was already done")
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{Of: "ana"})
@@ -227,17 +227,17 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
 	s.must(s.Ledger.AuditLog().Record(t.Context(), ledger.AuditEvent{ID: "M1", By: v.name, What: "upload"}))
-	v.post(path+"/reading", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
+	v.post(path+"/columns", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "keep", "1")
 	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 0 {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	v.post(path+"/reading", "once", "M2", "version", hidden(body, "version"), "product", "annual-report", "column-0",
+	v.post(path+"/columns", "once", "M2", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "keep", "1")
 	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 1 {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "read"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "change-mapping"})
 	s.must(err)
 	if len(acts) != 1 || !strings.Contains(acts[0].Note, "saved for these headers") {
 		t.Errorf("%+v", acts)
@@ -281,8 +281,8 @@ func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 	}
 }
 
-// Whoever comes while too many wait is told when to come back, and nothing of
-// the file is kept.
+// An upload while too many wait is refused with the time to come back, and nothing
+// of the file is kept.
 func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
@@ -348,10 +348,10 @@ func TestWhoConfirmsAnOwner(t *testing.T) {
 	ana := s.member("ana", ledger.Operator)
 	_, body := ana.post("/settings/accounts", "name", "leo", "role", "approver")
 	follow := func(body string, fields url.Values) string {
-		_, rest, _ := strings.Cut(html.UnescapeString(body), "/enter?ticket=")
+		_, rest, _ := strings.Cut(html.UnescapeString(body), "/enter?link=")
 		secret, _, _ := strings.Cut(rest, `"`)
 		secret, _, _ = strings.Cut(secret, "<")
-		fields.Set("ticket", secret)
+		fields.Set("link", secret)
 		_, body = s.nobody().send("/enter", fields)
 		return body
 	}
@@ -363,7 +363,7 @@ func TestWhoConfirmsAnOwner(t *testing.T) {
 	_, body = ana.get("/settings")
 	ana.wants(body, "importer accounts vouch leo")
 	if strings.Contains(body, "Confirm account<") {
-		t.Error("whoever made the link is offered to confirm the account")
+		t.Error("the maker of the link is offered to confirm the account")
 	}
 	bo := s.member("bo", ledger.Operator)
 	_, body = ana.get("/settings")

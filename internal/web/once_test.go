@@ -167,7 +167,7 @@ func (w *walk) link(v *visitor, name string) string {
 	account, err := w.Ledger.Accounts().Find(w.Context(), name)
 	w.must(err)
 	_, body := v.post("/settings/accounts/" + account.ID + "/link")
-	_, link, found := strings.Cut(body, "/enter?ticket=")
+	_, link, found := strings.Cut(body, "/enter?link=")
 	if !found {
 		w.Fatalf("no link\n%s", body)
 	}
@@ -179,7 +179,7 @@ func (w *walk) link(v *visitor, name string) string {
 func (w *walk) enters(secret, password string) *visitor {
 	w.Helper()
 	v := w.nobody()
-	v.send("/enter", url.Values{"ticket": {secret}, "password": {password}, "again": {password}})
+	v.send("/enter", url.Values{"link": {secret}, "password": {password}, "again": {password}})
 	return v
 }
 
@@ -209,8 +209,8 @@ func (w *walk) sentBack(batch string, v *visitor) {
 var ways = []way{
 	{
 		name: "upload",
-		uses: []string{"POST /sheets", "POST /sheets/{sheet}/reading", "POST /sheets/{sheet}/quote",
-			"POST /sheets/{sheet}/hand-in",
+		uses: []string{"POST /sheets", "POST /sheets/{sheet}/columns", "POST /sheets/{sheet}/quote",
+			"POST /sheets/{sheet}/submit",
 			"POST /batches/{batch}/approve", "POST /batches/{batch}/pause", "POST /batches/{batch}/resume",
 			"POST /settings/firm", "POST /balance/ask"},
 		one: func(w *walk) { w.submits(w.one, "comp_1") },
@@ -261,7 +261,7 @@ var ways = []way{
 			w.one.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"2026","was":"26"}]}`)
 			w.one.json(path+"/grid/undo", `{"id":"%s"}`, nil)
 			w.one.json(path+"/grid/redo", `{"id":"%s"}`, nil)
-			w.helper.submit(path, w.helper.settled(path))
+			w.helper.submit(path, w.helper.waitPrepared(path))
 		},
 	},
 	{
@@ -492,7 +492,7 @@ var noWay = map[string]string{
 	"POST /browsers/{browser}/forget":           "forgets a browser",
 	"POST /sign-in/second":                      "proves who somebody is, beyond a password",
 	"POST /sign-in/second/challenge":            "asks for a proof",
-	"POST /sign-in/passkey":                     "signs in whoever holds the passkey",
+	"POST /sign-in/passkey":                     "signs in the holder of the passkey",
 	"POST /sign-in/passkey/challenge":           "asks for a passkey",
 	"POST /security/confirm":                    "proves who somebody is once more",
 	"POST /security/confirm/challenge":          "asks for a proof",

@@ -258,21 +258,21 @@ func TestBreakGlass(t *testing.T) {
 	s.must(err)
 	link, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), bare.ID, flowLife)
 	s.must(err)
-	if status, _ := s.nobody().send("/enter", url.Values{"ticket": {link}}); status != http.StatusForbidden {
+	if status, _ := s.nobody().send("/enter", url.Values{"link": {link}}); status != http.StatusForbidden {
 		t.Errorf("a link of somebody else: %d", status)
 	}
-	if status, _ := s.nobody().get("/enter?ticket=" + link); status != http.StatusForbidden {
+	if status, _ := s.nobody().get("/enter?link=" + link); status != http.StatusForbidden {
 		t.Errorf("the page of a link of somebody else: %d", status)
 	}
 	if _, err := s.Ledger.Accounts().FindSignInLink(t.Context(), link); err != nil {
 		t.Errorf("a link that was refused is used up: %v", err)
 	}
 	if status, body := ana.post("/settings/accounts/" + bare.ID + "/link"); status != http.StatusUnprocessableEntity ||
-		strings.Contains(body, "ticket=") {
+		strings.Contains(body, "enter?link=") {
 		t.Errorf("a link that is of no use: %d", status)
 	}
 	if status, body := ana.post("/settings/accounts/" + mustAccount(s, "vault").ID +
-		"/link"); status != http.StatusOK || !strings.Contains(body, "ticket=") {
+		"/link"); status != http.StatusOK || !strings.Contains(body, "enter?link=") {
 		t.Errorf("a link for a break-glass account: %d", status)
 	}
 	if status, _ := ana.post("/settings/accounts", "name", "somebody", "role",

@@ -79,7 +79,7 @@ func (s *Site) markUncertain(v *request) error {
 	}
 	note := fmt.Sprintf("%s may have been sent since %s", count(len(found.Rows), "row"),
 		since.Format("2006-01-02 15:04 UTC"))
-	did, err := v.resolver().MarkUncertain(v.withAudit("doubt", b.ID, note), found)
+	did, err := v.resolver().MarkUncertain(v.withAudit("mark-uncertain", b.ID, note), found)
 	if err != nil {
 		return err
 	}

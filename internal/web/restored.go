@@ -123,7 +123,7 @@ func (s *Site) markAllUncertain(v *request) error {
 		return err
 	}
 	only := v.r.PostForm.Get("batch") // "" for all
-	ctx := v.withAudit("doubt", only, "may have been ordered "+last.Window())
+	ctx := v.withAudit("mark-uncertain", only, "may have been ordered "+last.Window())
 	var all resolve.Marked
 	for _, b := range batches {
 		if b.Unchecked == 0 || only != "" && b.ID != only {

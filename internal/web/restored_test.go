@@ -99,7 +99,7 @@ func TestRestoredLedgerOnThePage(t *testing.T) {
 	for _, a := range acts {
 		said = append(said, a.What)
 	}
-	if text := strings.Join(said, " "); !strings.Contains(text, "end-check not-ordered doubt end-restored") {
+	if text := strings.Join(said, " "); !strings.Contains(text, "end-check not-ordered mark-uncertain end-restored") {
 		t.Errorf("the audit log has %s", text)
 	}
 }

@@ -243,7 +243,7 @@ func TestASecondStepEndsWithItsPassword(t *testing.T) {
 	}
 }
 
-// Whoever watches a page goes on while their session has a role for it.
+// An open page is updated while its session has a role for it.
 func TestWatchersNeedTheirRole(t *testing.T) {
 	s := newSite(t)
 	a, err := s.Ledger.Accounts().Add(t.Context(), "leo", []ledger.Role{ledger.Auditor})
@@ -440,7 +440,7 @@ func TestPasskeys(t *testing.T) {
 	_ = boss
 }
 
-// The flow of an app belongs to whoever has begun it.
+// Only the person who began to set up an app can finish it.
 func TestAppOfSomebodyElse(t *testing.T) {
 	s := newSite(t)
 	ana, leo := s.member("ana", ledger.Operator), s.member("leo", ledger.Operator)

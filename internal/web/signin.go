@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -79,7 +80,8 @@ func (s *Site) signIn(v *request) error {
 // enterPage shows whom a one-time link is for. It does not use it up: programs
 // that look at links before their reader does would.
 func (s *Site) enterPage(v *request) error {
-	secret := v.r.URL.Query().Get("ticket")
+	ask := v.r.URL.Query()
+	secret := cmp.Or(ask.Get("link"), ask.Get("ticket")) // links of earlier versions say ticket
 	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return errSignInLink
@@ -113,7 +115,7 @@ var errSignInLink = &httpError{http.StatusGone, "This link no longer works",
 		"computer, start importer serve again to get a new link."}
 
 func (s *Site) enter(v *request) error {
-	secret := v.r.PostForm.Get("ticket")
+	secret := v.r.PostForm.Get("link")
 	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if err == nil {
 		// A link that is refused stays as it is.

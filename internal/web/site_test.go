@@ -148,11 +148,11 @@ func (s *testSite) as(roles ...ledger.Role) *visitor {
 	name := "person" + string(rune('a'-1+s.people))
 	account, err := s.Ledger.Accounts().Add(s.Context(), name, roles)
 	s.must(err)
-	ticket, err := s.Ledger.Accounts().MakeSignInLink(s.Context(), account.ID, time.Hour)
+	secret, err := s.Ledger.Accounts().MakeSignInLink(s.Context(), account.ID, time.Hour)
 	s.must(err)
 	v := s.nobody()
 	v.name = account.Name
-	if status, body := v.send("/enter", url.Values{"ticket": {ticket}}); status != http.StatusOK {
+	if status, body := v.send("/enter", url.Values{"link": {secret}}); status != http.StatusOK {
 		s.Fatalf("sign in: %d\n%s", status, body)
 	}
 	if _, body := v.get("/"); !isSignedIn(body) {
@@ -293,7 +293,7 @@ func (v *visitor) page(path string) string {
 func (v *visitor) submit(path, _ string) string {
 	v.Helper()
 	_, form := v.get(path + "/approve")
-	_, after := v.post(path+"/hand-in", "version", hidden(form, "version"), "plan", hidden(form, "plan"))
+	_, after := v.post(path+"/submit", "version", hidden(form, "version"), "plan", hidden(form, "plan"))
 	b, err := v.Ledger.Batch(v.Context(), "")
 	v.must(err)
 	if !b.Open {
@@ -515,7 +515,7 @@ func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 	}
 }
 
-// Every page that changes something is a POST, whoever may send it.
+// Every page that changes something is a POST, for every role.
 func TestOpenRoutes(t *testing.T) {
 	open := map[string]bool{
 		"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true,
@@ -621,7 +621,7 @@ func TestTheWayOfASheet(t *testing.T) {
 	}
 	_, body = v.post(path+"/edits", "cell-3-3", "2026", "was-cell-3-3", "27")
 	body = v.prepared(path, body)
-	if status, _ := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan",
+	if status, _ := v.post(path+"/submit", "version", hidden(body, "version"), "plan",
 		"0000"); status != http.StatusOK {
 		t.Errorf("another plan: %d", status)
 	}
@@ -661,7 +661,7 @@ func TestKeptMapping(t *testing.T) {
 	const head = "Mandant,Sitz,Jahr,Kontakt\n"
 	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
 	v.wants(body, "cannot be read yet", "Mandant")
-	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0",
+	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
 	v.wants(v.prepared(path, body), "Continue to approval: 1 order")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
@@ -681,7 +681,7 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	read := func(fields ...string) string {
 		t.Helper()
 		version := hidden(v.page(path+"/columns"), "version")
-		_, body := v.post(path+"/reading", slices.Concat([]string{"version", version}, fields, right)...)
+		_, body := v.post(path+"/columns", slices.Concat([]string{"version", version}, fields, right)...)
 		return v.prepared(path, body)
 	}
 	read("column-3", "User Name", "keep", "1")

@@ -140,7 +140,7 @@ func (s *Site) recordDenied(v *request, t *httpError) {
 // who is signed in.
 func (s *Site) recordDenial(v *request, reason string) {
 	if !v.signedIn {
-		_ = v.recognise() // a request that is refused early may have a session
+		_ = v.loadSession() // a request that is refused early may have a session
 	}
 	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
 		v.from())

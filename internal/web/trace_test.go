@@ -221,7 +221,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		post("/password", "present", typed, "password", right, "again", right))
 	step("account added", map[string]any{"account": a.ID}, func() {
 		_, body := owner.post("/settings/accounts", "name", "Leo", "role", "preparer")
-		_, link, _ := strings.Cut(body, "/enter?ticket=")
+		_, link, _ := strings.Cut(body, "/enter?link=")
 		link, _, _ = strings.Cut(link, "<")
 		secrets = append(secrets, link)
 	})
@@ -229,18 +229,18 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 	s.must(err)
 	step("sign-in link made", map[string]any{"account": a.ID, "object": leo.ID}, func() {
 		_, body := owner.post("/settings/accounts/" + leo.ID + "/link")
-		_, link, _ := strings.Cut(body, "/enter?ticket=")
+		_, link, _ := strings.Cut(body, "/enter?link=")
 		link, _, _ = strings.Cut(link, "<")
 		secrets = append(secrets, link)
 	})
-	ticket, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), leo.ID, time.Hour)
+	secret, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), leo.ID, time.Hour)
 	s.must(err)
-	secrets = append(secrets, ticket)
+	secrets = append(secrets, secret)
 	guest := s.nobody()
 	step("signed in", map[string]any{"account": leo.ID},
-		func() { guest.send("/enter", url.Values{"ticket": {ticket}}) })
-	guest.send("/enter", url.Values{"ticket": {ticket}})
-	guest.get("/enter?ticket=" + ticket)
+		func() { guest.send("/enter", url.Values{"link": {secret}}) })
+	guest.send("/enter", url.Values{"link": {secret}})
+	guest.get("/enter?link=" + secret)
 	at, err := url.Parse(s.url)
 	s.must(err)
 	for _, c := range append(guest.client.Jar.Cookies(at), owner.client.Jar.Cookies(at)...) {
@@ -345,8 +345,8 @@ func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 	v.wants(body, "<bdi>"+v.name+`</bdi> <small class="id">`+a.ID)
 }
 
-// Whoever may not approve because a second person has to is refused like anybody
-// else: with a line of the log.
+// A person who may not approve because a second person has to is refused like
+// everyone without the role: with a line of the log.
 func TestOwnApprovalIsADenial(t *testing.T) {
 	s, book := loggedSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))

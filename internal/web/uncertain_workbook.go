@@ -24,7 +24,7 @@ func (s *Site) decisionSheet(v *request) error {
 		for _, o := range orders {
 			o.NoDashboard = "not requested"
 		}
-		return s.fetched(v, v.r.PathValue("batch"), count(len(orders), "uncertain row"))
+		return s.recordDownload(v, v.r.PathValue("batch"), count(len(orders), "uncertain row"))
 	})
 }
 

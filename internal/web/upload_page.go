@@ -27,13 +27,15 @@ var sheetRoutes = []route{
 	{pattern: "POST /sheets", may: preparer, serve: (*Site).addUpload, upload: true},
 	{pattern: "GET /sheets/{sheet}", may: viewer, serve: (*Site).sheetPage},
 	{pattern: "GET /sheets/{sheet}/live", may: viewer, serve: (*Site).sheetLive},
+	{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: (*Site).highlightedSheet},
+	// the same at its address in earlier versions
 	{pattern: "GET /sheets/{sheet}/marked", may: exporter, serve: (*Site).highlightedSheet},
 	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: (*Site).columnsPage},
-	{pattern: "POST /sheets/{sheet}/reading", may: preparer, serve: (*Site).changeColumnMapping},
+	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: (*Site).changeColumnMapping},
 	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
 	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).undoCorrection},
 	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAgain},
-	{pattern: "POST /sheets/{sheet}/hand-in", may: preparer, serve: (*Site).submit},
+	{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: (*Site).submit},
 	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: (*Site).deleteUpload},
 	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).downloadTemplate},
 }
@@ -389,7 +391,7 @@ func (s *Site) submitUpload(v *request) error {
 			q.TotalText())
 		return v.redirect("/sheets/" + u.ID + "/approve")
 	}
-	waits, err := s.Ledger.Approvals().Submit(v.withAudit("hand-in", u.Batch,
+	waits, err := s.Ledger.Approvals().Submit(v.withAudit("submit", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u, q.Plan, v.who())
 	if errors.Is(err, ledger.ErrSubmitted) {
 		return v.alreadySubmitted(u.Batch)
@@ -432,7 +434,7 @@ func (s *Site) deleteUpload(v *request) error {
 	if submitted {
 		note = "batch " + u.Batch + " stays"
 	}
-	err = s.Ledger.Uploads().Delete(v.withAudit("drop", u.File, note), u.ID)
+	err = s.Ledger.Uploads().Delete(v.withAudit("delete-upload", u.File, note), u.ID)
 	if errors.Is(err, ledger.ErrSubmitted) {
 		return errDeleteSubmitted
 	}
@@ -486,7 +488,7 @@ func (s *Site) highlightedSheet(v *request) error {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return badRequest("%s has no cells with errors to highlight.", u.File)
 		}
-		return s.fetched(v, u.ID, "spreadsheet with errors highlighted")
+		return s.recordDownload(v, u.ID, "spreadsheet with errors highlighted")
 	})
 }
 

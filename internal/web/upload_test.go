@@ -195,7 +195,7 @@ func TestAChangeWhileItIsSubmitted(t *testing.T) {
 		},
 		"the column mapping": func(v *visitor, path string, _ ledger.Upload) {
 			_, form := v.get(path + "?view=form")
-			if status, after := v.post(path+"/reading", "version", hidden(form, "version"), "product", "annual-report",
+			if status, after := v.post(path+"/columns", "version", hidden(form, "version"), "product", "annual-report",
 				"visible-only", "1"); status != http.StatusOK {
 				t.Errorf("%d\n%s", status, after)
 			}
@@ -230,7 +230,7 @@ func submitsWhile(t *testing.T, second bool, change func(colleague *visitor, pat
 	s.must(err)
 	then := func() { change(colleague, path, u) }
 	meanwhile.Store(&then)
-	status, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
+	status, after := v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	if status != http.StatusConflict {
 		t.Errorf("%d", status)
 	}

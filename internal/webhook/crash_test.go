@@ -138,8 +138,8 @@ func post(client *http.Client, url, body, signature string) int {
 	return got.StatusCode
 }
 
-// What was answered with 200 is applied by whoever comes next, though the
-// process that stored it died before it could.
+// An event that was answered with 200 is applied by the next process if the one
+// that stored it dies first.
 func TestKilledBetweenStoreAndApply(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()

@@ -172,7 +172,7 @@ func (d *deployment) startServe() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.link = regexp.MustCompile(`/enter\?ticket=\S+`).FindString(string(content))
+	d.link = regexp.MustCompile(`/enter\?link=\S+`).FindString(string(content))
 }
 
 // restart stops serve while it works and starts it again on the same address.

@@ -269,7 +269,7 @@ func (w *workflow) readSheet() {
 	if got := p.figure("Needs attention"); got != "1" {
 		w.Errorf("%q rows to correct after two are corrected\n%s", got, p.state())
 	}
-	marked := p.fetch(p.at() + "/marked")
+	marked := p.fetch(p.at() + "/highlighted")
 	workbook(w.T, marked)
 }
 
@@ -669,7 +669,7 @@ func (w *workflow) hideNumbers() {
 	p.wantText("hidden")
 	p.open(at)
 	p.waitPrepared()
-	workbook(w.T, p.fetch(p.at()+"/marked"))
+	workbook(w.T, p.fetch(p.at()+"/highlighted"))
 	p.write(fmt.Sprintf("#cell-3-%d", number), "123-45-6789")
 	p.send("Save corrections")
 	p.waitPrepared()
@@ -732,7 +732,7 @@ func (w *workflow) checkRecords() {
 	if strings.Contains(eval[string](p, `document.documentElement.outerHTML`), "sk_test_browser") {
 		w.Error("the settings show the key")
 	}
-	for _, act := range []string{"deposit", "approve", "hand-in", "upload", "correct", "resolve", "account-add",
+	for _, act := range []string{"deposit", "approve", "submit", "upload", "correct", "resolve", "account-add",
 		"download", "sign-in"} {
 		p.open("/audit?what=" + act)
 		if n := eval[int](p, `document.querySelectorAll("tbody tr").length`); n == 0 {

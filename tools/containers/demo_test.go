@@ -166,7 +166,7 @@ func (e *engine) signIn(name string) *http.Client {
 	said := e.said(e.importer("accounts", "add", name, "--role", "operator,approver,preparer", "--url", page))
 	link, err := url.Parse(said[strings.LastIndexByte(said, '\n')+1:]) // it is the last line
 	e.must(err)
-	form := url.Values{"ticket": {link.Query().Get("ticket")}}
+	form := url.Values{"link": {link.Query().Get("link")}}
 	request, err := http.NewRequest(http.MethodPost, page+link.Path, strings.NewReader(form.Encode()))
 	e.must(err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -46,7 +46,7 @@ var troubles = []trouble{
 	{alert: "BulkfilingStalled", severity: "warning", grow: stopped},
 	{alert: "BulkfilingServiceUnavailable", severity: "warning",
 		grow: map[string]float64{accepted: 0, `bulkfiling_orders_total{class="not-sent"}`: 5}},
-	{alert: "BulkfilingAnswersInDoubt", severity: "warning",
+	{alert: "BulkfilingUnconfirmedOrders", severity: "warning",
 		grow: map[string]float64{`bulkfiling_orders_total{class="server-error"}`: 2}},
 	{alert: "BulkfilingManyRefusals", severity: "warning",
 		grow: map[string]float64{`bulkfiling_orders_total{class="refused"}`: 12}},

@@ -235,7 +235,7 @@ func soundSecrets(p *types.Project, s types.ServiceConfig) error {
 	return nil
 }
 
-// The time-out of a request < the drain < the grace of whoever kills.
+// The timeout of a request < the drain < the grace period of the container.
 func TestComposeLetsWorkersDrain(t *testing.T) {
 	worker := demo(t).Services["worker"]
 	timeout, err := time.ParseDuration(*worker.Environment["FILING_TIMEOUT"])

@@ -377,7 +377,7 @@ class Rows extends EventTarget {
     on("cost", (cost) => this.accept({ cost }));
     on("gone", () => this.emit("gone"));
     this.source.addEventListener("error", () => {
-      this.deaf();
+      this.stopListening();
       this.waits = Math.min((this.waits ?? 0) + 1, 5);
       this.timer = setTimeout(() => { this.listen(); this.refresh(); }, 1000 * 2 ** (this.waits - 1));
     });
@@ -396,7 +396,7 @@ class Rows extends EventTarget {
     }, this.state?.busy ? 1000 : 5000);
   }
 
-  deaf() {
+  stopListening() {
     clearTimeout(this.polling);
     this.polling = 0;
     clearTimeout(this.timer);

@@ -225,11 +225,11 @@ function Fix(root, small = false) {
       make("th", { scope: "row", className: "num", textContent: row.row }), make("td", { textContent: row.name }), make("td", { textContent: row.serviceName }))));
     const head = make("tr", {}, ...["Row", "In your spreadsheet", "At the filing service"].map((text) => make("th", { scope: "col", textContent: text })));
     const reviewed = make("input", { type: "checkbox" });
-    const yes = button(`Confirm all ${plural(list.length, "name")}`, async () => {
+    const submit = button(`Confirm all ${plural(list.length, "name")}`, async () => {
       dialog.close();
       await applyFix(group, 0, list.map(({ row, company, name, serviceName }) => ({ row, company, name, serviceName })));
     }, { className: "primary", disabled: true });
-    reviewed.addEventListener("change", () => { yes.disabled = !reviewed.checked; });
+    reviewed.addEventListener("change", () => { submit.disabled = !reviewed.checked; });
     const scroll = make("div", { className: "scroll fix-names", tabIndex: 0 }, make("table", {}, make("thead", {}, head), body));
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Names that differ");
@@ -237,7 +237,7 @@ function Fix(root, small = false) {
       make("p", { textContent: "If a name is another company, the Company ID in the row is wrong. Cancel and correct it." }),
       scroll,
       make("label", { className: "check" }, reviewed, make("span", { textContent: `I reviewed ${list.length === 1 ? "this name" : `all ${list.length.toLocaleString("en")} names`}` })),
-    ], [yes]);
+    ], [submit]);
   }
 
   // Dialogs
@@ -281,15 +281,15 @@ function Fix(root, small = false) {
     return at ? table.getColumns()[at.cell].index : undefined;
   };
 
-  // live shows what a dialog would change while it is filled in.
-  function live(dialog, bulk, yes, word) {
+  // showPreview shows what a dialog would change while it is filled in.
+  function showPreview(dialog, bulk, submit, word) {
     const found = make("p", { className: "fix-found" });
     found.setAttribute("role", "status");
     let last = 0;
     const look = async () => {
       const now = ++last;
       const what = bulk();
-      yes.disabled = true;
+      submit.disabled = true;
       if (!what) {
         found.textContent = "";
         return;
@@ -304,8 +304,8 @@ function Fix(root, small = false) {
       found.textContent = answer.cells
         ? `${plural(answer.cells, "cell")}: ${some}${answer.cells > 3 ? ", …" : ""} Errors ${answer.errorsBefore.toLocaleString("en")} → ${answer.errorsAfter.toLocaleString("en")}.`
         : "No cell would change.";
-      yes.disabled = !answer.cells;
-      yes.textContent = answer.cells ? `${word} ${plural(answer.cells, "cell")}` : word;
+      submit.disabled = !answer.cells;
+      submit.textContent = answer.cells ? `${word} ${plural(answer.cells, "cell")}` : word;
     };
     let wait;
     dialog.addEventListener("input", () => {
@@ -334,12 +334,12 @@ function Fix(root, small = false) {
     const bulk = () => (from.value === "" ? null : {
       op: "replace", ...chosenColumn(select), find: from.value, replace: to.value, whole: entire.checked, case: exact.checked,
     });
-    const yes = button("Replace", () => change(dialog, bulk), { className: "primary" });
+    const submit = button("Replace", () => change(dialog, bulk), { className: "primary" });
     const content = make("div", { className: "fix-fields" }, field("Column", select), field("Find", from), field("Replace with", to),
       make("label", { className: "check" }, entire, make("span", { textContent: "Whole cell" })),
       make("label", { className: "check" }, exact, make("span", { textContent: "Match upper and lower case" })));
-    const dialog = open("Find and replace", [content], [yes]);
-    content.append(live(dialog, bulk, yes, "Replace in"));
+    const dialog = open("Find and replace", [content], [submit]);
+    content.append(showPreview(dialog, bulk, submit, "Replace in"));
     (find === undefined ? from : to).focus();
   }
 
@@ -354,10 +354,10 @@ function Fix(root, small = false) {
     const bulk = () => ({
       op: "set", ...chosenColumn(select), text: value.value, show: scope.value === "selected" ? "all" : scope.value, rows: scope.value === "selected" ? selected : null,
     });
-    const yes = button("Set", () => change(dialog, bulk), { className: "primary" });
+    const submit = button("Set", () => change(dialog, bulk), { className: "primary" });
     const content = make("div", { className: "fix-fields" }, field("Column", select), field("Value", value), field("Rows", scope));
-    const dialog = open("Set a column", [content], [yes]);
-    content.append(live(dialog, bulk, yes, "Set"));
+    const dialog = open("Set a column", [content], [submit]);
+    content.append(showPreview(dialog, bulk, submit, "Set"));
     value.focus();
   }
 
@@ -366,13 +366,13 @@ function Fix(root, small = false) {
       const box = make("input", { type: "checkbox", checked: !hidden.has(c.index), value: c.index });
       return make("label", { className: "check" }, box, make("span", { textContent: c.header || `Column ${letter(c.index)}` }));
     });
-    const yes = button("Show", () => {
+    const submit = button("Show", () => {
       hidden = new Set(all("input:not(:checked)", dialog).map((box) => Number(box.value)));
       stored("hidden", [...hidden]);
       dialog.close();
       if (table) setColumns();
     }, { className: "primary" });
-    const dialog = open("Columns", [make("div", { className: "fix-columns" }, ...boxes)], [yes]);
+    const dialog = open("Columns", [make("div", { className: "fix-columns" }, ...boxes)], [submit]);
   }
 
   async function changesDialog() {
@@ -990,7 +990,7 @@ function Fix(root, small = false) {
   // Place
 
   addEventListener("pagehide", () => {
-    rows.deaf();
+    rows.stopListening();
     if (!table) return;
     const at = table.getActiveCell();
     stored("place", { view: rows.view, top: table.getViewport().top, row: at && rows.index[at.row]?.row, cell: at?.cell });
@@ -1003,7 +1003,7 @@ function Fix(root, small = false) {
   let away;
   document.addEventListener("visibilitychange", () => {
     clearTimeout(away);
-    if (document.hidden) away = setTimeout(() => rows.deaf(), 30_000);
+    if (document.hidden) away = setTimeout(() => rows.stopListening(), 30_000);
     else if (!rows.source && !rows.polling) {
       rows.listen();
       rows.refresh();

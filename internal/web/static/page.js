@@ -528,20 +528,20 @@ function size(bytes) {
 
 function ask(button) {
   const dialog = make("dialog", {}, make("p", { id: "ask", textContent: button.dataset.confirm }));
-  const yes = make("button", { type: "button", className: `${button.className} primary`, textContent: button.textContent.trim() });
-  const no = make("button", { type: "button", textContent: "Cancel" });
+  const confirm = make("button", { type: "button", className: `${button.className} primary`, textContent: button.textContent.trim() });
+  const cancel = make("button", { type: "button", textContent: "Cancel" });
   dialog.setAttribute("aria-labelledby", "ask");
-  dialog.append(make("div", { className: "actions" }, no, yes));
+  dialog.append(make("div", { className: "actions" }, cancel, confirm));
   document.body.append(dialog);
-  no.addEventListener("click", () => dialog.close());
-  yes.addEventListener("click", () => {
+  cancel.addEventListener("click", () => dialog.close());
+  confirm.addEventListener("click", () => {
     dialog.close();
     button.dataset.confirmed = "";
     button.form.requestSubmit(button);
   });
   dialog.addEventListener("close", () => { dialog.remove(); button.focus(); });
   dialog.showModal();
-  no.focus();
+  cancel.focus();
 }
 
 // A form is sent once: its buttons are disabled until the next page loads, and the pressed one shows
