@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -58,48 +60,79 @@ func (s *Schedule) MakeDue(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	b.File = filepath.Join(s.Dir, s.fileName(b))
-	made, err := s.write(ctx, b.File)
+	made, err := s.write(ctx, b)
 	b.Bytes, b.Commits = made.Bytes, made.Commits
-	if err != nil {
+	after := context.WithoutCancel(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return false, s.Ledger.Backups().Forget(after, b.ID) // the process ends in order: nothing has failed
+	case err != nil:
 		b.Failure = err.Error()
-		ctx := context.WithoutCancel(ctx)
-		return false, errors.Join(err, s.Ledger.Backups().End(ctx, b), s.tellFailed(ctx, err))
+		return false, errors.Join(err, s.Ledger.Backups().End(after, b), s.tellFailed(after, err))
 	}
-	if err := errors.Join(s.Ledger.Backups().End(context.WithoutCancel(ctx), b), s.tellGood(ctx, b)); err != nil {
+	if err := errors.Join(s.Ledger.Backups().End(after, b), s.tellGood(ctx, b)); err != nil {
 		return true, err
 	}
 	s.Log.Info("backup written", "file", b.File, "bytes", b.Bytes, "commits", b.Commits)
-	return true, s.tidy()
+	return true, s.tidy(after)
 }
 
-func (s *Schedule) write(ctx context.Context, file string) (Summary, error) {
+// write makes the file of a backup, and renews the record of it meanwhile.
+func (s *Schedule) write(ctx context.Context, b ledger.Backup) (Summary, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return Summary{}, fmt.Errorf("create the folder of backups: %w", err)
 	}
-	return Write(ctx, s.Ledger, file, s.Passphrase)
+	renewals, stop := context.WithCancel(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() { s.renew(renewals, b.ID) })
+	defer renewing.Wait()
+	defer stop()
+	return Write(ctx, s.Ledger, b.File, s.Passphrase)
+}
+
+func (s *Schedule) renew(ctx context.Context, id string) {
+	tick := time.NewTicker(ledger.BackupRenewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.Ledger.Backups().Renew(ctx, id); err != nil && ctx.Err() == nil {
+			s.Log.Warn("backup not renewed", "err", err)
+		}
+	}
 }
 
 // ending is how the files of a schedule end, by the time and the id of the backup.
-var ending = regexp.MustCompile(`^-\d{8}T\d{6}Z-[A-Z0-9]{12}\.backup$`)
+var ending = regexp.MustCompile(`^-\d{8}T\d{6}Z-([A-Z0-9]{12})\.backup$`)
 
 // fileName names the file of a backup: names sort by time.
 func (s *Schedule) fileName(b ledger.Backup) string {
 	return s.Name + "-" + b.StartedAt.UTC().Format("20060102T150405Z") + "-" + b.ID + ".backup"
 }
 
-// tidy deletes the oldest backups of this schedule. Other files are not touched.
-func (s *Schedule) tidy() error {
+// tidy deletes the oldest backups of this ledger. Other files are not touched, and neither
+// are those of another ledger with the same name.
+func (s *Schedule) tidy(ctx context.Context) error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		return fmt.Errorf("delete old backups: %w", err)
 	}
-	var own []string
+	ids := make(map[string]string) // by file
 	for _, e := range entries {
 		rest, is := strings.CutPrefix(e.Name(), s.Name)
-		if is && e.Type().IsRegular() && ending.MatchString(rest) {
-			own = append(own, e.Name())
+		if found := ending.FindStringSubmatch(rest); is && e.Type().IsRegular() && found != nil {
+			ids[e.Name()] = found[1]
 		}
 	}
+	recorded, err := s.Ledger.Backups().SelectOwn(ctx, slices.Collect(maps.Values(ids)))
+	if err != nil {
+		return fmt.Errorf("delete old backups: %w", err)
+	}
+	maps.DeleteFunc(ids, func(_, id string) bool { return !recorded[id] })
+	own := slices.Collect(maps.Keys(ids))
 	slices.Sort(own)
 	var errs []error
 	for _, name := range own[:max(len(own)-s.Keep, 0)] {

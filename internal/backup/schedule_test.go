@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -143,5 +144,71 @@ func TestSchedule(t *testing.T) {
 		}
 		made(1)
 		told("works again", "failed")
+
+		// A process dies while it makes one: another waits until it is known to be dead.
+		pass(6 * time.Hour)
+		if _, due, err := all[0].Ledger.Backups().BeginDue(ctx, ledger.Backup{File: dir}, 6*time.Hour); err != nil || !due {
+			t.Fatalf("due %t, %v", due, err)
+		}
+		made(0)
+		pass(2 * time.Minute)
+		made(0) // the attempt of the dead one counts as failed
+		pass(15 * time.Minute)
+		made(1)
+
+		// A stop in order fails nothing: the next process makes it at once.
+		pass(6 * time.Hour)
+		if is, err := all[0].MakeDue(stopAtFirstPart(t, dir)); is || err != nil {
+			t.Errorf("made %t, %v", is, err)
+		}
+		told("works again", "failed")
+		made(1)
 	})
+}
+
+// stopAtFirstPart returns a context that ends once a backup in dir is begun. The key of
+// the backup takes longer than that to make.
+func stopAtFirstPart(t *testing.T, dir string) context.Context {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	cheap := workFactor
+	workFactor = 17
+	t.Cleanup(func() { workFactor = cheap })
+	go func() {
+		for ctx.Err() == nil {
+			if parts, _ := filepath.Glob(filepath.Join(dir, ".backup-*.part")); len(parts) > 0 {
+				stop()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return ctx
+}
+
+// Ledgers of one name, such as two firms', may have one folder: each keeps its own.
+func TestScheduleKeepsTheBackupsOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	var all []*Schedule
+	for range 3 {
+		l := fill(t, ledger.Location{Dir: t.TempDir()})
+		all = append(all, &Schedule{
+			Ledger: l,
+			Name:   "bulkfiling",
+			Dir:    dir,
+			Every:  time.Millisecond,
+			Keep:   1,
+			Log:    slog.New(slog.DiscardHandler),
+		})
+	}
+	for range 2 {
+		for _, s := range all {
+			time.Sleep(2 * time.Millisecond)
+			if made, err := s.MakeDue(t.Context()); err != nil || !made {
+				t.Fatal(made, err)
+			}
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.backup")); len(left) != 3 {
+		t.Errorf("three ledgers keep one backup each, and %d are left", len(left))
+	}
 }

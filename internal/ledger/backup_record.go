@@ -29,9 +29,9 @@ type Backup struct {
 	Failure   string // why there is none
 }
 
-// backupLimit is how long a backup takes at most: one that is not recorded after that
-// has died with its process.
-const backupLimit = 6 * time.Hour
+// BackupRenewal is how often a process that makes a backup says so: one that has not for
+// three times as long has died.
+const BackupRenewal = 20 * time.Second
 
 // retryBackup is how long a failed backup waits at most for the next try.
 const retryBackup = 15 * time.Minute
@@ -46,20 +46,26 @@ func (l Backups) Begin(ctx context.Context, b Backup) (Backup, error) {
 }
 
 // BeginDue records a scheduled backup, unless the last one is younger than every or
-// another process is making one. Of a whole fleet one process makes it.
+// another process is making one. Of a whole fleet one process makes it, and calls Renew
+// every BackupRenewal until End or Forget.
 func (l Backups) BeginDue(ctx context.Context, b Backup, every time.Duration) (Backup, bool, error) {
 	due := false
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE backups SET ended_at = $1, failure = $2
+			WHERE scheduled = 1 AND ended_at = 0 AND alive_at <= $3`,
+			c.now, "the process that made it ended", c.now-3*BackupRenewal.Milliseconds()); err != nil {
+			return err
+		}
 		var last, failed, making int64
 		if err := tx.QueryRowContext(ctx, `SELECT
 				COALESCE(MAX(CASE WHEN ended_at <> 0 AND failure = '' THEN started_at ELSE 0 END), 0),
 				COALESCE(MAX(CASE WHEN failure <> '' THEN started_at ELSE 0 END), 0),
-				COALESCE(MAX(CASE WHEN ended_at = 0 THEN started_at ELSE 0 END), 0)
+				COALESCE(SUM(CASE WHEN ended_at = 0 THEN 1 ELSE 0 END), 0)
 			FROM backups WHERE scheduled = 1`).Scan(&last, &failed, &making); err != nil {
 			return err
 		}
 		again := min(every, retryBackup).Milliseconds()
-		due = last+every.Milliseconds() <= c.now && failed+again <= c.now && making+backupLimit.Milliseconds() <= c.now
+		due = last+every.Milliseconds() <= c.now && failed+again <= c.now && making == 0
 		if !due {
 			return nil
 		}
@@ -74,8 +80,8 @@ func (l Backups) BeginDue(ctx context.Context, b Backup, every time.Duration) (B
 func insertBackup(ctx context.Context, tx *sql.Tx, c *control, b Backup) (Backup, error) {
 	b.ID, b.StartedAt = rand.Text()[:12], fromMillis(c.now)
 	b.Host, _ = os.Hostname()
-	_, err := tx.ExecContext(ctx, `INSERT INTO backups (id, started_at, host, file, encrypted, scheduled)
-		VALUES ($1,$2,$3,$4,$5,$6)`, b.ID, c.now, b.Host, b.File, boolInt(b.Encrypted), boolInt(b.Scheduled))
+	_, err := tx.ExecContext(ctx, `INSERT INTO backups (id, started_at, alive_at, host, file, encrypted, scheduled)
+		VALUES ($1,$2,$2,$3,$4,$5,$6)`, b.ID, c.now, b.Host, b.File, boolInt(b.Encrypted), boolInt(b.Scheduled))
 	return b, err
 }
 
@@ -87,6 +93,36 @@ func (l Backups) End(ctx context.Context, b Backup) error {
 			WHERE id = $1`, b.ID, c.now, b.File, b.Bytes, b.Commits, b.Failure)
 		return err
 	}))
+}
+
+// Renew says that a scheduled backup is still being made.
+func (l Backups) Renew(ctx context.Context, id string) error {
+	return wrap("record the backup", l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+		_, err := tx.ExecContext(ctx, `UPDATE backups SET alive_at = $2 WHERE id = $1`, id, c.now)
+		return err
+	}))
+}
+
+// Forget removes the record of a backup that was given up: the next one is due at once.
+func (l Backups) Forget(ctx context.Context, id string) error {
+	return wrap("remove the record of the backup", l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM backups WHERE id = $1 AND ended_at = 0`, id)
+		return err
+	}))
+}
+
+// SelectOwn returns those of the ids that are scheduled backups of this ledger.
+func (l Backups) SelectOwn(ctx context.Context, ids []string) (own map[string]bool, err error) {
+	own = make(map[string]bool)
+	in, args := among(l.dialect, ids)
+	rows, err := l.read.QueryContext(ctx, `SELECT id FROM backups WHERE scheduled = 1 AND id `+in, args...)
+	err = each(rows, err, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		own[id] = true
+		return err
+	})
+	return own, wrap("find the backups of the ledger", err)
 }
 
 // List lists the latest backups, the newest first.

@@ -76,7 +76,7 @@ func among[T ~int64 | ~string](d dialect, values []T, before ...any) (string, []
 	if d.together {
 		return fmt.Sprintf("= ANY($%d)", len(before)+1), append(slices.Clone(before), plain(values))
 	}
-	text, err := json.Marshal(values)
+	text, err := json.Marshal(plain(values))
 	if err != nil {
 		panic(err) // numbers and texts can always be written
 	}
@@ -95,7 +95,7 @@ func plain[T ~int64 | ~string](values []T) any {
 	}
 	texts := make([]string, len(values))
 	for i, v := range values {
-		texts[i] = reflect.ValueOf(v).String()
+		texts[i] = storable(reflect.ValueOf(v).String()) // inside JSON it is not cleaned later
 	}
 	return texts
 }

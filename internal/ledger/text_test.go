@@ -98,3 +98,19 @@ func itemTexts(r ledger.Row) (texts []string) {
 	}
 	return texts
 }
+
+// A text is found as it is stored, also among others.
+func TestAnyTextIsFoundAmongOthers(t *testing.T) {
+	texts := []string{`a"b`, `a\b`, "a\u2028b", "a<b>&", "null", "[]", "", "1e3", "a\nb", "a\u0301", "nul\x00x",
+		"bad\xff\xfeutf8"}
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		for _, text := range texts {
+			s.must(l.Companies().Remember(s.Context(), text, filing.Company{ID: "comp " + text}))
+		}
+		found, err := l.Companies().Find(s.Context(), texts)
+		if s.must(err); len(found) != len(texts) {
+			s.Errorf("found %d of %d: %v", len(found), len(texts), found)
+		}
+	})
+}
