@@ -30,10 +30,11 @@ func (a *app) resolveRestoredCommand() *cobra.Command {
 	var f restoredFlags
 	c := &cobra.Command{
 		Use:   "restored [BATCH]",
-		Short: "Resume after the ledger was restored from a backup",
+		Short: "Resume after the ledger was restored or went back in time",
 		Long: `After a restore, orders that were sent since the backup look unsent. Sent again,
-they would be bought twice. The ledger notices that it went back in time, and all
-processes stop sending orders.
+they would be bought twice. The same goes for a fail-over of the database that lost
+commits, and for a file that was copied back. The ledger notices that it went back in
+time, and all processes stop sending orders.
 
 --status lists the batches and what to do next, and changes nothing. Submit again what
 was submitted after the backup. Then restored marks every ready row as uncertain,
@@ -44,8 +45,8 @@ again is safe.
 If you know that no order of a BATCH was placed between the backup and the restore,
 --not-ordered keeps its rows ready.
 
-After importer restore, rows that are submitted later are held, too: their orders may have
-been placed before the restore. Check them with the same command and the BATCH. When
+Rows that are submitted later are held, too: their orders may have been placed before the
+restore. Check them with the same command and the BATCH. When
 every spreadsheet of that time was submitted again, --end-check ends this.
 
 Processes that are still running have already recorded what they sent in the
@@ -303,13 +304,16 @@ func (r *resolver) showRestored(ctx context.Context) error {
 	switch {
 	case err != nil && !errors.Is(err, ledger.ErrNotFound):
 		return err
+	case restored && !last.FromBackup():
+		fmt.Fprintf(r.out, "The ledger went back in time, as was found %s.\n", localTimeZone(last.At))
+		fmt.Fprintf(r.out, "Orders placed %s are not in the ledger.\n", last.Window())
 	case restored:
 		fmt.Fprintf(r.out, "Backup of %s, restored %s by %s from %s (generation %s).\n",
 			localTimeZone(last.BackupAt),
 			localTimeZone(last.At), legible(last.By), legible(last.File), last.Generation)
 		fmt.Fprintln(r.out, "Orders placed between these times are not in the ledger.")
 	case halted.Reason != filing.HaltRestored:
-		fmt.Fprintln(r.out, "The ledger was not restored from a backup.")
+		fmt.Fprintln(r.out, "The ledger never went back in time.")
 		return nil
 	}
 	all, err := r.ledger.Restores().Batches(ctx)
@@ -325,7 +329,7 @@ func (r *resolver) showRestored(ctx context.Context) error {
 		unchecked += b.Unchecked
 		mark := ""
 		if b.New {
-			mark = "not in the backup"
+			mark = "submitted since"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\n", b.ID, legible(b.File), b.Unchecked, b.Uncertain, b.Ready, mark)
 	}
@@ -333,7 +337,7 @@ func (r *resolver) showRestored(ctx context.Context) error {
 		return err
 	}
 	if halted.Reason == filing.HaltRestored {
-		next := "Submit again what was submitted after the backup, then"
+		next := "Submit again what was submitted since then. After that"
 		if unchecked == 0 {
 			next = "No row is left to check. To send orders again"
 		}
@@ -356,7 +360,7 @@ func (r *resolver) showRestored(ctx context.Context) error {
 func (r *resolver) markNotOrdered(ctx context.Context) error {
 	last, err := r.ledger.Restores().Last(ctx)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return errors.New("the ledger was not restored from a backup: there is nothing to check")
+		return errors.New("the ledger never went back in time: there is nothing to check")
 	}
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -95,12 +96,7 @@ func TestRestoredInTheMiddleOfARun(t *testing.T) {
 // file: a row that was resolved for the first restore and sent after it is checked again.
 func TestARolledBackLedgerIsCheckedAgain(t *testing.T) {
 	d := newDesk(t)
-	list := filepath.Join(d.dir, "roster.csv")
-	text := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n" +
-		"comp_1,LLC,DE,FL,2026,ana@harborlight.example\n"
-	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	list := d.roster("roster.csv", "comp_1")
 	d.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 402, Times: 1})
 	d.do(exitStopped, "run", list, "--yes")
 	file := filepath.Join(d.dir, "first.backup")
@@ -109,26 +105,86 @@ func TestARolledBackLedgerIsCheckedAgain(t *testing.T) {
 	d.do(exitDone, "resolve", "restored", "--yes")
 	d.batch = d.list()[0].Batch
 	d.do(exitDone, "resolve", "mark", d.batch+":2", "not-placed", "--yes")
-	ledgerFile := filepath.Join(sandboxLedger(d.env["FILING_DATA_DIR"]), "ledger.db")
-	before, err := os.ReadFile(ledgerFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	goBack := d.keepLedger()
 	d.do(exitDone, "run", list, "--yes")
 
-	for _, beside := range []string{"-wal", "-shm"} {
-		if err := os.Remove(ledgerFile + beside); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(ledgerFile, before, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	goBack()
 	d.do(exitStopped, "run", list, "--yes")
 	d.do(exitDone, "resolve", "restored", "--yes")
 	d.do(exitUncertain, "run", list, "--yes")
 	if b := d.service.Books(); len(b.Orders) != 1 {
 		t.Errorf("%d orders for one company", len(b.Orders))
+	}
+}
+
+// A ledger file that was copied back holds not only the rows that are ready in it: a
+// rejected row may have been placed since, and so may a spreadsheet that it lacks.
+func TestARolledBackLedgerHoldsWhatItLacks(t *testing.T) {
+	d := newDesk(t)
+	rejected, lost := d.roster("rejected.csv", "comp_1"), d.roster("lost.csv", "comp_2")
+	d.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Times: 1})
+	var made struct{ Batch string }
+	out := strings.TrimSpace(d.do(exitCorrect, "run", rejected, "--yes", "--json"))
+	if err := json.Unmarshal([]byte(out[strings.LastIndex(out, "\n")+1:]), &made); err != nil {
+		t.Fatal(err)
+	}
+	batch := made.Batch
+	goBack := d.keepLedger()
+	d.do(exitDone, "retry", batch)
+	d.do(exitDone, "run", rejected, "--yes")
+	d.do(exitDone, "run", lost, "--yes")
+
+	goBack()
+	for _, of := range []string{rejected, lost} { // they alone would give it away
+		if err := os.Remove(strings.TrimSuffix(of, ".csv") + ".results.xlsx"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.do(exitStopped, "run", lost, "--yes")
+	d.do(exitDone, "resolve", "restored", "--yes")
+	d.do(exitDone, "retry", batch)
+	d.do(exitStopped, "run", rejected, "--yes")
+	d.do(exitUncertain, "run", lost, "--yes")
+	d.do(exitDone, "resolve", "restored", batch, "--yes")
+	d.do(exitUncertain, "run", rejected, "--yes")
+	d.do(exitDone, "resolve", "restored", "--end-check", "--yes")
+	d.do(exitDone, "run", d.roster("new.csv", "comp_3"), "--yes")
+	if b := d.service.Books(); len(b.Orders) != 3 {
+		t.Errorf("%d orders for three companies", len(b.Orders))
+	}
+}
+
+// roster writes a spreadsheet of one company.
+func (d *desk) roster(name, company string) string {
+	d.Helper()
+	file := filepath.Join(d.dir, name)
+	text := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n" +
+		company + ",LLC,DE,FL,2026,ana@harborlight.example\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		d.Fatal(err)
+	}
+	return file
+}
+
+// keepLedger reads the ledger's file, while no process has it open. The function that it
+// returns puts it back.
+func (d *desk) keepLedger() (putBack func()) {
+	d.Helper()
+	file := filepath.Join(sandboxLedger(d.env["FILING_DATA_DIR"]), "ledger.db")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return func() {
+		d.Helper()
+		for _, beside := range []string{"-wal", "-shm"} {
+			if err := os.Remove(file + beside); err != nil && !errors.Is(err, os.ErrNotExist) {
+				d.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(file, before, 0o600); err != nil {
+			d.Fatal(err)
+		}
 	}
 }
 

@@ -626,7 +626,7 @@ func (r *filingRun) explainOutcome(ending jobs.Outcome) {
 			howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.Unchecked:
 		r.say("%s. To check them: importer resolve restored %s",
-			r.paint.yellow("The ledger was restored from a backup, "+
+			r.paint.yellow("The ledger was restored or went back in time, "+
 				"and some rows may have been ordered before. They were not sent"), r.batch.ID)
 	case jobs.CostsMore:
 		r.say("%s: %s", r.paint.yellow("Some rows cost more than approved and were not sent"),

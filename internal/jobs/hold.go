@@ -58,7 +58,7 @@ var holdWords = map[HoldReason]string{
 	HeldByRedis:     "queue down",
 	HeldByPause:     "paused",
 	HeldForApproval: "waiting for approval",
-	HeldForCheck:    "check after the restore",
+	HeldForCheck:    "check after a restore",
 	HeldForCost:     "waiting for approval",
 	HeldForBalance:  "waiting for funds",
 	HeldForRow:      "waiting for another row",
@@ -206,7 +206,7 @@ func workersHold(processes []ledger.Process) Hold {
 }
 
 func uncheckedText(rows int) string {
-	return "The ledger was restored from a backup, and " + text.CountOf(rows, "row", "rows") +
+	return "The ledger was restored or went back in time, and " + text.CountOf(rows, "row", "rows") +
 		" may have been ordered before. Not sent until checked."
 }
 

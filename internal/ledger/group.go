@@ -129,6 +129,9 @@ func (g *groupWriter) write(group []*transition) error {
 		if t.outcome != nil {
 			if s := g.rows[t.outcome.Row]; s != nil && t.outcome.Try > s.tries && g.c.restoredAt == 0 {
 				g.c.haltRestored(fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id))
+				if err := g.db.beginCheck(g.ctx, g.tx, g.c); err != nil {
+					return err
+				}
 			}
 			o := t.outcome
 			if t.unsent && g.db.restoreDetector.wasRestored(g.c) {

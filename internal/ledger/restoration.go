@@ -13,7 +13,9 @@ import (
 // the orders of rows that were ready at the backup, and not those of spreadsheets that
 // were submitted later. Each row is therefore held until it is checked: a person says
 // that it was not ordered meanwhile, or it becomes uncertain and is resolved. That goes
-// for every row that is not there yet, too, until a person ends the check.
+// for every row that is not there yet, too, until a person ends the check. A ledger that
+// went back in time in another way, such as a fail-over that lost commits, is checked the
+// same.
 
 // blockedOnCheck is rowState.blockedOn of a row that is held until it is checked.
 const blockedOnCheck = "restored"
@@ -21,7 +23,8 @@ const blockedOnCheck = "restored"
 // ErrUnchecked is returned where rows are left that were not checked after a restore.
 var ErrUnchecked = errors.New("rows are left that may have been ordered before the restore")
 
-// Restores are the restores of the ledger from backups.
+// Restores are the times when the ledger went back in time: by a restore from a backup, or
+// in another way.
 type Restores struct{ *database }
 
 // Restores returns the Restores of the ledger's database.
@@ -29,12 +32,12 @@ func (l *Ledger) Restores() Restores { return Restores{l.database} }
 
 // Restore is one of them.
 type Restore struct {
-	Generation   string // that began with it
+	Generation   string // that began with it, or an id of its own where none did
 	At           time.Time
-	By           string
+	By           string // nobody, where it was not restored by this program
 	Host         string
-	File         string
-	BackupAt     time.Time
+	File         string    // of the backup; "" where it was not restored by this program
+	BackupAt     time.Time // or the last change that is known from before
 	LastRow      int64    // the highest id of the rows that the backup has
 	Uncertain    int      // rows that were being sent at the backup
 	Schedules    []string // that were paused
@@ -43,6 +46,9 @@ type Restore struct {
 	CheckEndedAt time.Time
 	CheckEndedBy string
 }
+
+// FromBackup reports whether this program restored the ledger from a backup.
+func (r *Restore) FromBackup() bool { return r.File != "" }
 
 // Resumed reports whether orders are sent again.
 func (r *Restore) Resumed() bool { return !r.ResumedAt.IsZero() }
@@ -59,13 +65,12 @@ func (r *Restore) Window() string {
 const restoreColumns = `generation, restored_at, restored_by, host, file, backup_at, last_row, uncertain, schedules,
 	resumed_at, resumed_by, check_ended_at, check_ended_by`
 
-// Last returns the restore that the ledger comes from; ErrNotFound where it comes from
-// none.
+// Last returns when the ledger last went back in time; ErrNotFound where it never did.
 func (l Restores) Last(ctx context.Context) (r Restore, err error) {
 	var at, backupAt, resumed, ended int64
 	var schedules string
 	err = l.read.QueryRowContext(ctx, `SELECT `+restoreColumns+` FROM restores
-		WHERE generation = (SELECT generation FROM control WHERE id = 1)`).
+		ORDER BY restored_at DESC LIMIT 1`).
 		Scan(&r.Generation, &at, &r.By, &r.Host, &r.File, &backupAt, &r.LastRow, &r.Uncertain, &schedules, &resumed,
 			&r.ResumedBy, &ended, &r.CheckEndedBy)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -88,12 +93,42 @@ func (r *Restore) record(ctx context.Context, tx *sql.Tx, now int64) error {
 	if _, err := tx.ExecContext(ctx, `INSERT INTO restores (generation, restored_at, restored_by, host, file, backup_at,
 			last_row, uncertain, schedules)
 		SELECT $1, $2, $3, $4, $5, $6, COALESCE(MAX(id), 0),
-			COALESCE(SUM(CASE WHEN result = 'placing' THEN 1 ELSE 0 END), 0), $7
+			COALESCE(SUM(CASE WHEN result = 'placing' AND $5 <> '' THEN 1 ELSE 0 END), 0), $7
 		FROM rows`, r.Generation, now, r.By, r.Host, r.File, toMillis(r.BackupAt), string(schedules)); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE control SET check_generation = $1`, r.Generation)
 	return err
+}
+
+// beginCheck begins the check of a ledger that went back in time without a restore from a
+// backup: by a fail-over that lost commits, or a file that was copied. A check that is
+// not ended goes on in it, from the time that it began with.
+func (db *database) beginCheck(ctx context.Context, tx *sql.Tx, c *control) error {
+	r := Restore{Generation: c.lineage}
+	var known int64
+	var schedules string
+	err := tx.QueryRowContext(ctx, `SELECT backup_at, schedules FROM restores WHERE generation = $1 AND $1 <> ''`,
+		c.checkGeneration).Scan(&known, &schedules)
+	switch {
+	case err == nil:
+		if err := json.Unmarshal([]byte(schedules), &r.Schedules); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE restores SET check_ended_at = $2 WHERE generation = $1`,
+			c.checkGeneration, c.now); err != nil {
+			return err
+		}
+	case errors.Is(err, sql.ErrNoRows):
+		if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(updated_at), 0) FROM rows`).Scan(&known); err != nil {
+			return err
+		}
+	default:
+		return err
+	}
+	r.BackupAt = fromMillis(known)
+	c.checkGeneration = r.Generation
+	return wrap("begin the check of the ledger's rows", r.record(ctx, tx, c.now))
 }
 
 // checkMark is what Row.checked is for a row that was checked in this generation, and
@@ -166,7 +201,7 @@ func (l Restores) Batches(ctx context.Context) ([]RestoredBatch, error) {
 					THEN 1 ELSE 0 END) AS ready,
 				SUM(CASE WHEN r.result = 'uncertain' THEN 1 ELSE 0 END) AS uncertain,
 				SUM(CASE WHEN r.result = 'placing' THEN 1 ELSE 0 END) AS placing
-			FROM control k LEFT JOIN restores s ON s.generation = k.generation, rows r
+			FROM control k LEFT JOIN restores s ON s.generation = k.check_generation, rows r
 			WHERE k.id = 1 AND r.result IN ('ready', 'uncertain', 'placing')
 			GROUP BY r.batch) AS q JOIN batches b ON b.id = q.batch
 		WHERE b.open = 1 AND b.canceled = 0 OR q.uncertain > 0
@@ -260,7 +295,7 @@ func (l Restores) NothingOrdered(ctx context.Context) error {
 // endRestored ends the halt of a ledger that went back in time.
 func (c *control) endRestored(ctx context.Context, tx *sql.Tx) error {
 	c.restoredAt, c.restoredNote = 0, ""
-	_, err := tx.ExecContext(ctx, `UPDATE restores SET resumed_at = $2, resumed_by = $3
-		WHERE generation = $1 AND resumed_at = 0`, c.generation, c.now, auditPerson(ctx))
+	_, err := tx.ExecContext(ctx, `UPDATE restores SET resumed_at = $1, resumed_by = $2
+		WHERE resumed_at = 0`, c.now, auditPerson(ctx))
 	return err
 }

@@ -204,6 +204,9 @@ func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known m
 	}
 	if n := known[c.lineage]; n > c.commits {
 		c.haltRestored(fmt.Sprintf("it holds %d commits and had %d", c.commits, n))
+		if err := db.beginCheck(ctx, tx, c); err != nil {
+			return err
+		}
 	}
 	if !db.restoreDetector.isSuspect(c) {
 		return nil
@@ -315,8 +318,8 @@ func (db *database) outdated(c *control) Halted {
 }
 
 // EndRestored lets orders be sent again after the ledger went back in time: a
-// person has dealt with the rows that may have been sent meanwhile. After a restore from
-// a backup, rows that are not checked stay held.
+// person has looked at the rows that may have been sent meanwhile. Those that are not
+// checked stay held.
 func (l Fleet) EndRestored(ctx context.Context) error {
 	return l.change(ctx, func(tx *sql.Tx, c *control) error { return c.endRestored(ctx, tx) })
 }

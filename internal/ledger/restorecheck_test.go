@@ -95,6 +95,11 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		}
 		s.must(one.Fleet().EndRestored(ctx))
 		s.exec(`UPDATE control SET settling_until = 0`)
+		// No process that runs has sent it, and one that ended may have: a person says.
+		if begun := s.begin(two, intent(rows[5])); !begun.Unchecked {
+			s.Errorf("%+v", begun)
+		}
+		s.must(one.Restores().MarkNotOrdered(ctx, rows[5].Batch, 1))
 		s.send(two, rows[5])
 		s.answer(two, rows[5], filing.Accepted)
 		if n := s.sweep(late); n != 0 {

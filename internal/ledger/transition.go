@@ -42,7 +42,7 @@ type Begun struct {
 	Halted Halted // the fleet may not send now
 	Short  bool   // the available funds do not cover it: the row waits for funds
 	Dearer bool   // it costs more than was approved: the row waits for a new approval
-	// Unchecked: the ledger was restored from a backup, and the row waits until it is
+	// Unchecked: the ledger was restored or went back in time, and the row waits until it is
 	// checked.
 	Unchecked bool
 	Lost      bool // the row may not be sent: sent by another process or since it was read, canceled, paused

@@ -14,7 +14,7 @@ import (
 )
 
 // The page leads through what has to be done after the ledger was restored from a
-// backup, in its order. Nothing on it is sent before the last steps.
+// backup, or went back in time in another way, in its order. Nothing on it is sent before the last steps.
 
 var restoredRoutes = []route{
 	{pattern: "GET /restore", may: viewer, serve: (*Site).restored},
@@ -26,7 +26,7 @@ var restoredRoutes = []route{
 
 // restoredPage is what the page shows.
 type restoredPage struct {
-	Restore   *ledger.Restore // nil for a ledger that was not restored by this program
+	Restore   *ledger.Restore // nil for a ledger that never went back in time
 	Halted    bool            // nothing is sent
 	Note      string          // why
 	Batches   []ledger.RestoredBatch
@@ -113,7 +113,7 @@ func (s *Site) markAllUncertain(v *request) error {
 	}
 	last, err := s.Ledger.Restores().Last(v.ctx())
 	if errors.Is(err, ledger.ErrNotFound) {
-		return badRequest("The ledger was not restored from a backup. Nothing was changed.")
+		return badRequest("The ledger never went back in time. Nothing was changed.")
 	}
 	if err != nil {
 		return err

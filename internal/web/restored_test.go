@@ -79,7 +79,7 @@ func TestRestoredLedgerOnThePage(t *testing.T) {
 	path, body = v.sheet("b.csv", strings.ReplaceAll(doubtfulClients, "comp_", "comp_9"))
 	second := v.submit(path, body)
 	_, body = o.get("/restore")
-	o.wants(body, "not in the backup", "Submitted since the restore: 1 batch")
+	o.wants(body, "submitted since", "Submitted since: 1 batch")
 	_, body = o.post("/restore/batches/"+second+"/not-ordered", "rows", "3", "sure", "1")
 	o.wants(body, "Marked as not ordered: 3 rows")
 	_, body = o.post("/restore/end-check", "sure", "1")
