@@ -147,7 +147,8 @@ func TestSchedule(t *testing.T) {
 
 		// A process dies while it makes one: another waits until it is known to be dead.
 		pass(6 * time.Hour)
-		if _, due, err := all[0].Ledger.Backups().BeginDue(ctx, ledger.Backup{File: dir}, 6*time.Hour); err != nil || !due {
+		_, due, err := all[0].Ledger.Backups().BeginDue(ctx, ledger.Backup{File: dir}, 6*time.Hour)
+		if err != nil || !due {
 			t.Fatalf("due %t, %v", due, err)
 		}
 		made(0)

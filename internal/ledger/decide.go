@@ -699,8 +699,9 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{Taken: taken}, nil
 	}
 	if g.c.checkGeneration != "" && s.checked != g.c.checkMark() {
-		s.blockedOn, s.message = blockedOnCheck, "held: the ledger lacks orders that were sent before it was restored, "+
-			"and the row may be one of them. Check it on the page under Restore, or with importer resolve restored "+s.batch
+		s.blockedOn = blockedOnCheck
+		s.message = "held: the ledger lacks orders that were sent before it was restored, and the row may be one " +
+			"of them. Check it on the page under Restore, or with importer resolve restored " + s.batch
 		g.touch(s)
 		return Begun{Unchecked: true}, nil
 	}

@@ -38,9 +38,9 @@ type Restore struct {
 	Host         string
 	File         string    // of the backup; "" where it was not restored by this program
 	BackupAt     time.Time // or the last change that is known from before
-	LastRow      int64    // the highest id of the rows that the backup has
-	Uncertain    int      // rows that were being sent at the backup
-	Schedules    []string // that were paused
+	LastRow      int64     // the highest id of the rows that the backup has
+	Uncertain    int       // rows that were being sent at the backup
+	Schedules    []string  // that were paused
 	ResumedAt    time.Time
 	ResumedBy    string
 	CheckEndedAt time.Time

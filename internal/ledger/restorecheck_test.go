@@ -203,7 +203,7 @@ func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
 		s.want(l, rows[1], filing.Ready, 0)
 
 		// The same with nothing else lost: nothing has to halt.
-		s.must(l.Fleet().EndRestored(s.Context()))
+		s.must(l.Restores().NothingOrdered(s.Context()))
 		place.Keep()
 		next(place.Restore)
 		if begun, err := l.Begin(s.Context(), intent(rows[1])); err == nil || begun.Try != 0 {
