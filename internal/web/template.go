@@ -157,7 +157,9 @@ type asset struct {
 	content   []byte
 }
 
-var assets = mustRead()
+// assets are the static files by name. They are read when a page first names one:
+// most commands show none.
+var assets = sync.OnceValue(mustRead)
 
 func mustRead() map[string]asset {
 	all := make(map[string]asset)
@@ -180,7 +182,7 @@ func mustRead() map[string]asset {
 // staticPath names a static file with its content, so that a browser keeps it
 // until there is another.
 func staticPath(name string) (string, error) {
-	a, ok := assets[name]
+	a, ok := assets()[name]
 	if !ok {
 		return "", fmt.Errorf("there is no static file %s", name)
 	}
@@ -195,7 +197,7 @@ var gridScripts = []string{
 }
 
 func serveStatic(w http.ResponseWriter, r *http.Request) {
-	a, ok := assets[r.PathValue("name")]
+	a, ok := assets()[r.PathValue("name")]
 	if !ok {
 		http.NotFound(w, r)
 		return
