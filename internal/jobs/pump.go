@@ -10,26 +10,56 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// pumpPause is how often the pump looks when nothing wakes it.
-const pumpPause = 100 * time.Millisecond
+// pumpPause is how often the pump looks when nothing wakes it; idlePause, while there
+// is nothing that time alone would change. A commit of this process wakes it at once;
+// idlePause is how late it sees a commit of another one.
+const (
+	pumpPause = 100 * time.Millisecond
+	idlePause = time.Second
+)
 
 // pumpLoop keeps the queue supplied. It has no state that matters: it remembers
 // for a moment what it enqueued, to spare Redis the repetition, so that a flushed
 // Redis costs a moment.
 func (w *Worker) pumpLoop() {
 	defer w.loops.Done()
-	tick := time.NewTicker(pumpPause)
-	defer tick.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var committed <-chan struct{} // since the pump found nothing to do; nil while it has something
 	for {
-		if err := w.pump(w.ctx); err != nil {
+		next := w.ledger.Fleet().NextCommit()
+		idle, err := w.pump(w.ctx, committed)
+		if err != nil {
 			w.report("pump", err)
+		}
+		switch {
+		case !idle:
+			committed = nil
+			timer.Reset(pumpPause)
+		case !isOpen(committed):
+			committed = next
+			fallthrough
+		default:
+			timer.Reset(idlePause)
 		}
 		select {
 		case <-w.ctx.Done():
 			return
-		case <-tick.C:
+		case <-timer.C:
+		case <-committed:
 		case <-w.wake:
+			committed = nil
 		}
+	}
+}
+
+// isOpen reports whether there is a channel that has not been closed.
+func isOpen(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return false
+	default:
+		return c != nil
 	}
 }
 
@@ -155,19 +185,21 @@ type stuckChunk struct {
 	losses int
 }
 
-// pump puts the rows that may be sent now on the queue.
-func (w *Worker) pump(ctx context.Context) error {
+// pump puts the rows that may be sent now on the queue. It reports whether nothing is
+// to be done before the ledger's next commit; committed is closed where there was one
+// since it last reported so, and nil where it did not.
+func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool, err error) {
 	now := w.now()
 	if w.queue.health.idle(now) {
 		w.noteWrite(ctx, w.queue.probe(ctx))
 	}
 	if down, _ := w.queue.health.downFor(now); down > 0 {
 		w.logHold(ctx, w.Hold())
-		return nil
+		return false, nil
 	}
 	halted, err := w.ledger.Fleet().Halt(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	w.state.setHalt(now, halted)
 	limit := w.chunks.limit()
@@ -178,19 +210,25 @@ func (w *Worker) pump(ctx context.Context) error {
 	hold, blocked := w.state.hold(now)
 	w.logHold(ctx, hold)
 	if blocked {
-		return nil
+		return false, nil
+	}
+	if isOpen(committed) {
+		return true, w.logBatches(ctx, now)
 	}
 	pending, err := w.queue.countPending(ctx)
 	if err != nil {
 		w.noteWrite(ctx, err)
-		return nil
+		return false, nil
+	}
+	if pending > 0 {
+		w.queue.gate.open()
 	}
 	if pending > w.handlers/2 {
-		return nil // a handler that becomes free finds a chunk
+		return false, nil // a handler that becomes free finds a chunk
 	}
 	ids, err := w.ledger.Sendable(ctx, w.batch, limit)
 	if err != nil {
-		return err
+		return false, err
 	}
 	chunks := make(map[int64][]int64)
 	var order []int64
@@ -204,14 +242,21 @@ func (w *Worker) pump(ctx context.Context) error {
 	w.chunks.forgetOthers(chunks)
 	maps.DeleteFunc(w.stuck, func(chunk int64, _ stuckChunk) bool { return chunks[chunk] == nil })
 	if len(order) == 0 {
-		return w.logBatches(ctx, now)
+		if pending == 0 {
+			later, err := w.ledger.HasReady(ctx, w.batch)
+			if err != nil {
+				return false, err
+			}
+			idle = !later
+		}
+		return idle, w.logBatches(ctx, now)
 	}
 	w.idleSince = time.Time{}
 	if pending == 0 && len(ids) >= w.chunks.limit() {
 		w.chunks.grow()
 	}
 	w.noteWrite(ctx, w.enqueueChunks(ctx, order, chunks, pending, now))
-	return nil
+	return false, nil
 }
 
 // enqueueChunks puts chunks on the queue. Its errors are those of Redis.

@@ -41,6 +41,7 @@ type Queue struct {
 	clock    sync.WaitGroup
 	hosts    string // for its errors
 	health   redisHealth
+	gate     *dequeueGate
 }
 
 // OpenQueue connects to redisURL (see parseRedis for its forms) or, where it is
@@ -61,7 +62,7 @@ func OpenQueue(redisURL string) (*Queue, error) {
 // NewQueue is OpenQueue without a connection: calls fail while the server is down,
 // and work once it is up.
 func NewQueue(redisURL string) (*Queue, error) {
-	q := &Queue{stop: make(chan struct{})}
+	q := &Queue{stop: make(chan struct{}), gate: newDequeueGate()}
 	options := newOptions()
 	if redisURL == "" {
 		var err error
@@ -78,6 +79,7 @@ func NewQueue(redisURL string) (*Queue, error) {
 	}
 	logging.Disable() // it would write to the terminal; errors are returned as well
 	q.redis, q.hosts = redis.NewUniversalClient(options), strings.Join(options.Addrs, ", ")
+	q.redis.AddHook(q.gate)
 	q.client = asynq.NewClientFromRedisClient(q.redis)
 	return q, nil
 }
@@ -140,6 +142,7 @@ func (q *Queue) enqueue(ctx context.Context, membership string, chunk int64, los
 	case err != nil:
 		return false, fmt.Errorf("enqueue rows of chunk %d: %w", chunk, err)
 	}
+	q.gate.open()
 	return true, nil
 }
 

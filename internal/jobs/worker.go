@@ -125,10 +125,13 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.server = asynq.NewServerFromRedisClient(c.Queue.redis, asynq.Config{
 		Concurrency:       w.handlers,
 		Queues:            map[string]int{queueName: 1},
-		TaskCheckInterval: 50 * time.Millisecond, // a first row waits so long; an idle worker asks so often
-		ShutdownTimeout:   c.DrainTimeout,
-		Logger:            asynqLogger{c.Log},
-		LogLevel:          asynq.WarnLevel,
+		TaskCheckInterval: 50 * time.Millisecond, // while the queue runs dry; see dequeueGate
+		// No task is scheduled, retried or kept, so these have nothing to do.
+		DelayedTaskCheckInterval: time.Minute,
+		JanitorInterval:          time.Minute,
+		ShutdownTimeout:          c.DrainTimeout,
+		Logger:                   asynqLogger{c.Log},
+		LogLevel:                 asynq.WarnLevel,
 		// Not w.ctx: the server does not wait for handlers whose context has ended,
 		// and Stop has to wait for the answers that are out.
 		BaseContext: func() context.Context { return context.WithoutCancel(ctx) },
@@ -149,7 +152,9 @@ func (w *Worker) Stop() {
 	w.cancel()
 	late := time.After(w.drainTimeout)
 	w.loops.Wait()
+	left := w.queue.gate.leave()
 	w.server.Shutdown()
+	left()
 	// The server drops a task whose lease or time has run out, such as when Redis
 	// is down; its orders are out all the same.
 	recorded := make(chan struct{})

@@ -219,6 +219,7 @@ func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	if err != nil {
 		return Halted{}, err
 	}
+	l.restoreDetector.observe(c.lineage, c.commits)
 	now := c.now
 	switch {
 	case c.schema > l.schema:

@@ -42,6 +42,7 @@ type restoreDetector struct {
 	own      map[string]bool  // the lineages in which this process committed, in its generation
 	restored bool             // the lineage changed while this process lived
 	changed  bool             // since the numbers were saved
+	next     chan struct{}    // closed with the next commit; nil where nobody waits for it
 	attempts map[attempt]*pastAttempt
 	order    []attempt // the oldest first
 }
@@ -74,7 +75,21 @@ func (h *restoreDetector) observe(lineage string, number int64) {
 	}
 	if number > h.numbers[lineage] {
 		h.numbers[lineage], h.changed = number, true
+		if h.next != nil {
+			close(h.next)
+			h.next = nil
+		}
 	}
+}
+
+// nextCommit returns a channel that is closed when a higher commit number is seen.
+func (h *restoreDetector) nextCommit() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.next == nil {
+		h.next = make(chan struct{})
+	}
+	return h.next
 }
 
 // committed records a commit of this process.
@@ -178,6 +193,10 @@ func (l Fleet) Commits() (lineage string, number int64) {
 	defer l.restoreDetector.mu.Unlock()
 	return l.restoreDetector.lineage, l.restoreDetector.numbers[l.restoreDetector.lineage]
 }
+
+// NextCommit returns a channel that is closed when this process next commits, or next
+// sees that another one has: Halt, a lease's renewal and a commit of its own tell it.
+func (l Fleet) NextCommit() <-chan struct{} { return l.restoreDetector.nextCommit() }
 
 // RecordCommit records a commit that another process has seen.
 func (l Fleet) RecordCommit(lineage string, number int64) {

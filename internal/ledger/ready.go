@@ -1,0 +1,22 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+)
+
+// HasReady reports whether a row may be sent now or later without another commit: it
+// is ready, waits for nothing but its time, and its batch is not held. Of all batches,
+// or of an only one.
+func (l *Ledger) HasReady(ctx context.Context, only string) (has bool, err error) {
+	err = l.read.QueryRowContext(ctx,
+		`SELECT COUNT(*) > 0 FROM batches b
+			WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
+			AND ($1 = '' OR b.id = $1)
+			AND (SELECT r.id FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = ''
+				LIMIT 1) IS NOT NULL`, only).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("look for rows to send: %w", err)
+	}
+	return has, nil
+}
