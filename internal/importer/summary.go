@@ -98,7 +98,8 @@ func (l *layout) noProduct(o *Options) error {
 	}
 	return &sheet.FormatError{
 		Reason: filing.HideSSNs(reason),
-		Remedy: text.Capital(o.remedyText(chooseProduct, filing.JoinProducts(filing.Products, ", "))) + ". " + l.lacking(known, o),
+		Remedy: text.Capital(o.remedyText(chooseProduct, filing.JoinProducts(filing.Products, ", "))) + ". " +
+			l.lacking(known, o),
 	}
 }
 

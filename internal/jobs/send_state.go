@@ -120,10 +120,10 @@ func (s *sendState) observeLookup(now time.Time, err error) {
 	switch {
 	case errors.Is(err, filingapi.ErrKeyRefused):
 		s.recordFailure(now)
-		s.setTold(HeldForKey, now)
+		s.setReported(HeldForKey, now)
 	case errors.Is(err, filingapi.ErrBusy):
 		s.recordFailure(now)
-		s.setTold(HeldForRate, now)
+		s.setReported(HeldForRate, now)
 	case errors.Is(err, filingapi.ErrUnavailable):
 		s.recordUnsent(now)
 	case err == nil, errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused),
@@ -132,7 +132,7 @@ func (s *sendState) observeLookup(now time.Time, err error) {
 	}
 }
 
-func (s *sendState) setTold(reason HoldReason, now time.Time) {
+func (s *sendState) setReported(reason HoldReason, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ownHold = newHold(reason, "")

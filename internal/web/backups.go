@@ -26,7 +26,7 @@ const recentBackups = 20
 
 // loadBackups reads the last backup and the last failure.
 func (s *Site) loadBackups(ctx context.Context) (f backupFacts, err error) {
-	f = backupFacts{Dir: s.Settings.BackupDir, Every: apart(s.Settings.BackupEvery), Keep: s.Settings.BackupKeep}
+	f = backupFacts{Dir: s.Settings.BackupDir, Every: intervalText(s.Settings.BackupEvery), Keep: s.Settings.BackupKeep}
 	last, err := s.Ledger.Backups().Last(ctx)
 	switch {
 	case err == nil:
@@ -81,8 +81,8 @@ func (f *actionFacts) backupActions(v *request) []action {
 	return []action{a}
 }
 
-// apart shows how far apart backups are: 6h, 90m.
-func apart(every time.Duration) string {
+// intervalText shows how far apart backups are: 6h, 90m.
+func intervalText(every time.Duration) string {
 	text := strings.TrimSuffix(every.String(), "0s")
 	if every%time.Hour == 0 {
 		text = strings.TrimSuffix(text, "0m")
