@@ -224,30 +224,43 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 	return a.sayWarnings(ctx, l, b, "importer results "+b.ID+" -o FILE")
 }
 
-// sayWhoPlaces says what a submitted batch waits for. file is the spreadsheet for
-// importer run; "" if there is none.
+// sayWhoPlaces says what a submitted batch waits for, or that its orders are being
+// placed. file is the spreadsheet for importer run; "" if there is none.
 func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
-	processes, err := l.Fleet().Processes(ctx)
+	b, err := l.Batch(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	progress, err := l.Progress(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	facts, err := jobs.LoadBatchFacts(ctx, l, b, progress)
 	if err != nil {
 		return err
 	}
 	// A run places only the orders of its own batch.
-	placed := slices.ContainsFunc(processes,
+	placed := slices.ContainsFunc(facts.Processes,
 		func(p ledger.Process) bool { return p.Alive && p.Places && p.What != "run" })
-	b, err = l.Batch(ctx, b.ID)
-	if err != nil {
-		return err
+	if b.Approval.State == ledger.ApprovalNeeded {
+		a.say("The batch is waiting for approval: %s", howToApprove(ctx, l, b.ID))
+		return nil
+	}
+	held := false
+	for _, h := range facts.Holds() {
+		if h.Reason != jobs.HeldForWorker {
+			a.say("%s%s", a.paint.yellow(h.Text), advice(h, b.ID, facts.Balance))
+			held = true
+		}
 	}
 	instead := ""
 	if file != "" {
 		instead = ", or order from here: importer run " + file
 	}
 	switch {
-	case b.Approval.State == ledger.ApprovalNeeded:
-		a.say("The batch is waiting for approval: %s", howToApprove(ctx, l, b.ID))
 	case !placed:
 		a.say("%s. Start one with: worker%s", a.paint.yellow("No worker is running, so nothing is sent yet"), instead)
-	default:
+	case !held:
 		a.say("The workers are placing the orders. To follow them: importer status %s --watch", b.ID)
 	}
 	return nil

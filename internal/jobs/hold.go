@@ -206,7 +206,7 @@ func workersHold(processes []ledger.Process) Hold {
 }
 
 func uncheckedText(rows int) string {
-	return "The ledger was restored or went back in time, and " + text.CountOf(rows, "row", "rows") +
+	return "The ledger was restored or went back in time, and " + text.Count(rows, "row") +
 		" may have been ordered before. Not sent until checked."
 }
 

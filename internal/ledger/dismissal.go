@@ -42,6 +42,21 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 	return nil
 }
 
+// CountPendingCorrections counts the dismissed rows of a batch that are also in a
+// correction: rows that are ready in it are ordered when it is approved.
+func (l *Ledger) CountPendingCorrections(ctx context.Context, batch string) (n int, err error) {
+	err = l.read.QueryRowContext(ctx,
+		`SELECT COUNT(DISTINCT was.number) FROM rows was
+			JOIN batches b ON b.corrects = was.batch AND `+pendingCorrection+`
+			JOIN rows r ON r.batch = b.id AND r.corrects = was.number AND r.result <> 'skipped'
+			WHERE was.batch = $1 AND was.result = 'skipped' AND was.message LIKE $2`, batch, Dismissed+"%").Scan(&n)
+	return n, wrap("count the corrections of batch "+batch, err)
+}
+
+// pendingCorrection is the condition that a batch b with corrections has not taken the
+// place of what it corrects, and may.
+const pendingCorrection = `(b.open = 0 OR b.approval = 'wanted') AND b.canceled = 0`
+
 // RowPlace is where a row is.
 type RowPlace struct {
 	Batch  string
@@ -57,8 +72,7 @@ func (l *Ledger) FindCorrection(ctx context.Context, b Batch, r Row) (at RowPlac
 	}
 	err = l.read.QueryRowContext(ctx,
 		`SELECT b.id, r.number FROM batches b JOIN rows r ON r.batch = b.id
-			WHERE b.corrects = $1 AND r.corrects = $2 AND (b.open = 0 OR b.approval = 'wanted') AND b.canceled = 0
-				AND r.result <> 'skipped'
+			WHERE b.corrects = $1 AND r.corrects = $2 AND `+pendingCorrection+` AND r.result <> 'skipped'
 			ORDER BY b.created_at DESC LIMIT 1`, b.ID, r.Number).Scan(&at.Batch, &at.Number)
 	if errors.Is(err, sql.ErrNoRows) {
 		return RowPlace{}, false, false, nil

@@ -27,7 +27,15 @@ func TestDismissedRows(t *testing.T) {
 		})
 		s.must(err)
 		s.must(l.AddRows(ctx, "fixes", []ledger.Row{fix(2, 3, "comp_3", filing.Ready)}))
+		pendingCorrections := func(want int) {
+			s.Helper()
+			if n, err := l.CountPendingCorrections(ctx, "whole"); err != nil || n != want {
+				s.Errorf("%d dismissed rows have corrections, %v; want %d", n, err, want)
+			}
+		}
+		pendingCorrections(0) // none is dismissed
 		s.must(l.DismissRows(ctx, "whole", "Paula", 2))
+		pendingCorrections(1)
 		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Skipped, 4: filing.Skipped})
 		dismissed, err := l.RowNumbered(ctx, "whole", 3)
 		if s.must(err); !strings.HasPrefix(dismissed.Message, ledger.Dismissed+"Paula: wrong") {
@@ -43,6 +51,7 @@ func TestDismissedRows(t *testing.T) {
 			t.Errorf("%+v, pending %t, %t, %v", at, pending, ok, err)
 		}
 		s.must(l.OpenBatch(ctx, "fixes"))
+		pendingCorrections(0)
 		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Skipped})
 		at, ok, err = l.FindCorrected(ctx, "whole", 3)
 		if err != nil || !ok || at != (ledger.RowPlace{Batch: "fixes", Number: 2}) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -73,8 +74,23 @@ func (s *Site) dismissRows(v *request) error {
 		return err
 	}
 	s.summaries.forget(b.ID)
-	v.flash("ok", "Dismissed %s. Nothing is ordered for them, and they are skipped in the results.", count(n, "row"))
+	corrected, err := s.Ledger.CountPendingCorrections(v.ctx(), b.ID)
+	if err != nil {
+		return err
+	}
+	v.flash("ok", "%s", dismissedText(n, corrected))
 	return v.redirect("/batches/" + b.ID)
+}
+
+// dismissedText says what is ordered for dismissed rows. Some may also be in a
+// correction that someone has opened, which takes their places when it is approved.
+func dismissedText(rows, corrected int) string {
+	text := fmt.Sprintf("Dismissed %s. The results show %s as skipped", count(rows, "row"), plural(rows, "it", "them"))
+	if corrected == 0 {
+		return text + ", and nothing is ordered."
+	}
+	return fmt.Sprintf("%s. A correction of %s is still open: what is ready in it is ordered when it is approved.", text,
+		count(corrected, "dismissed row"))
 }
 
 // retryBatch lets what the service refused be sent again.

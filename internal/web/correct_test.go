@@ -77,7 +77,7 @@ func TestDismissRows(t *testing.T) {
 		t.Errorf("another number of rows than was seen: %d", status)
 	}
 	_, body = v.post("/batches/"+batch+"/dismiss", "rows", "2")
-	v.wants(body, "Dismissed 2 rows.")
+	v.wants(body, "Dismissed 2 rows. The results show them as skipped, and nothing is ordered.")
 	if _, body = v.get("/"); strings.Contains(body, "attention") && strings.Contains(body, "Correct 2 rows") {
 		t.Errorf("they still need action:\n%s", body)
 	}
@@ -92,5 +92,22 @@ func TestDismissRows(t *testing.T) {
 	v.post("/batches/" + batch + "/retry")
 	if counts, err = s.Ledger.Counts(t.Context(), batch); err != nil || counts[filing.Skipped] != 2 {
 		t.Errorf("%v, %v", counts, err)
+	}
+}
+
+// Where a correction of dismissed rows is open, the page does not say that nothing is
+// ordered for them: it may be.
+func TestDismissRowsWithAnOpenCorrection(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	batch := s.refused(v)
+	v.post("/batches/" + batch + "/correct")
+	uploads, err := s.Ledger.Uploads().List(t.Context())
+	s.must(err)
+	v.waitPrepared("/sheets/" + uploads[0].ID)
+	_, body := v.post("/batches/"+batch+"/dismiss", "rows", "2")
+	v.wants(body, "A correction of 2 dismissed rows is still open: what is ready in it is ordered when it is approved.")
+	if strings.Contains(body, "nothing is ordered") {
+		t.Errorf("the page says that nothing is ordered:\n%s", body)
 	}
 }
