@@ -27,6 +27,16 @@ type Purchase struct {
 	Product Product    `json:"product"`
 	OrderID string     `json:"order,omitempty"` // empty where the service never named it
 	Cost    money.Cost `json:"cost"`
+	Parts   CostParts  `json:"parts,omitzero"`
+}
+
+// CostParts are the parts of a purchase's cost, and what the filing service asks for it
+// from customers of its own. The zero value says that they are not known apart: a
+// person or an event told of the purchase.
+type CostParts struct {
+	Service money.Cost `json:"service"` // the filing service's fee
+	State   money.Cost `json:"state"`   // passed on to the state
+	Retail  money.Cost `json:"retail"`
 }
 
 // Decision states the outcome of an attempt whose answer is missing. It comes

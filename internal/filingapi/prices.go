@@ -1,6 +1,7 @@
 package filingapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,6 +77,7 @@ func (c *Client) Prices(ctx context.Context) ([]filing.Price, error) {
 	prices := make([]filing.Price, len(list))
 	for i, p := range list {
 		prices[i] = p.Price
+		prices[i].Retail = cmp.Or(p.RetailAmount, p.DefaultAmount)
 	}
 	return prices, nil
 }

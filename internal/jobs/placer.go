@@ -270,7 +270,8 @@ func (p *placer) recordAnswer(row ledger.Row, order *filing.Order, claims []ledg
 	case filing.Accepted:
 		out.Items = matchItems(order, a, quote)
 	case filing.HasItem:
-		out.Items = []ledger.Item{{Product: a.Has, Cost: costOf(quote, a.Has)}}
+		cost, parts := costOf(quote, a.Has)
+		out.Items = []ledger.Item{{Product: a.Has, Cost: cost, Parts: parts}}
 		out.Due = time.Time{}
 	}
 	if order.Formation != nil && a.CompanyID != "" {
@@ -396,20 +397,20 @@ func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []led
 	}
 	for i := range made {
 		if made[i].Product != "" {
-			made[i].Cost = costOf(quote, made[i].Product)
+			made[i].Cost, made[i].Parts = costOf(quote, made[i].Product)
 		}
 	}
 	return made
 }
 
-// costOf is the quoted cost of one product.
-func costOf(quote pricing.Quote, p filing.Product) money.Cost {
+// costOf is the quoted cost of one product, with its parts.
+func costOf(quote pricing.Quote, p filing.Product) (money.Cost, filing.CostParts) {
 	for _, line := range quote.Lines {
 		if line.Product == p {
-			return line.Cost()
+			return line.Cost(), filing.CostParts{Service: line.Wholesale, State: line.StateFee, Retail: line.Retail}
 		}
 	}
-	return money.Cost{}
+	return money.Cost{}, filing.CostParts{}
 }
 
 func orderIDs(items []filing.Item) []string {

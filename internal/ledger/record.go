@@ -112,6 +112,7 @@ type Item struct {
 	Exception          int    // why the filing stands still until a person corrects it; 0 for nothing
 	ExceptionNote      string // the service's words about it
 	Cost               money.Cost
+	Parts              filing.CostParts // of the cost; set by the answer alone
 }
 
 // Counts is how many rows of a batch are in each state.

@@ -89,14 +89,14 @@ func (o *Outcome) bought() []filing.Purchase {
 	case o.Answer.Kind == filing.Accepted:
 		for _, i := range o.Items {
 			if i.Product != "" && i.OrderID != "" {
-				all = append(all, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: i.Cost})
+				all = append(all, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: i.Cost, Parts: i.Parts})
 			}
 		}
 	case o.Answer.Kind == filing.HasItem:
 		there := filing.Purchase{Product: o.Answer.Has}
 		for _, i := range o.Items {
 			if i.Product == o.Answer.Has {
-				there.Cost = i.Cost
+				there.Cost, there.Parts = i.Cost, i.Parts
 			}
 		}
 		all = append(all, there)

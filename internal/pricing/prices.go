@@ -48,6 +48,7 @@ const maxAmount = money.Cents(1_000_000_00)
 // PriceBook is what the service charges for each item, in cents.
 type PriceBook struct {
 	wholesale map[item]money.Cents
+	retail    map[item]money.Cents // what the organization asks of its customers
 }
 
 // ErrPriceTypes says that a price list and FILING_PRICE_TYPES do not settle what
@@ -63,7 +64,10 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 	if err != nil {
 		return nil, err
 	}
-	book := &PriceBook{wholesale: make(map[item]money.Cents, len(priceTypes))}
+	book := &PriceBook{
+		wholesale: make(map[item]money.Cents, len(priceTypes)),
+		retail:    make(map[item]money.Cents, len(priceTypes)),
+	}
 	for _, known := range priceTypes {
 		names, overridden := known.names, false
 		if name, ok := named[known.item]; ok {
@@ -80,7 +84,7 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 				ErrPriceTypes, known.item, types(prices))
 		}
 		for _, p := range found {
-			cents, err := wholesale(p)
+			cents, err := parseAmount(p.WholesaleAmount)
 			if err != nil {
 				continue // unknown, as if it were not in the list
 			}
@@ -91,6 +95,9 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 					ErrPriceTypes, known.item, types(found), known.item)
 			}
 			book.wholesale[known.item] = cents
+			if asked, err := parseAmount(p.Retail); err == nil {
+				book.retail[known.item] = asked
+			}
 		}
 	}
 	return book, nil
@@ -123,9 +130,9 @@ func parseOverrides(text string) (map[item]string, error) {
 	return named, nil
 }
 
-// wholesale reads an amount in dollars. Assumption: the unit is not shown.
-func wholesale(p filing.Price) (money.Cents, error) {
-	cents, err := money.Parse(p.WholesaleAmount)
+// parseAmount reads an amount in dollars. Assumption: the unit is not shown.
+func parseAmount(text string) (money.Cents, error) {
+	cents, err := money.Parse(text)
 	if err == nil && (cents < 0 || cents > maxAmount) {
 		err = money.ErrAmount
 	}
@@ -134,6 +141,12 @@ func wholesale(p filing.Price) (money.Cents, error) {
 
 func (b *PriceBook) price(i item) money.Cost {
 	cents, ok := b.wholesale[i]
+	return money.Cost{Amount: cents, Certainty: unless(ok)}
+}
+
+// retailPrice is what the organization asks of its customers for an item.
+func (b *PriceBook) retailPrice(i item) money.Cost {
+	cents, ok := b.retail[i]
 	return money.Cost{Amount: cents, Certainty: unless(ok)}
 }
 

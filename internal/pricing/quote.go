@@ -21,6 +21,7 @@ type Line struct {
 	Wholesale money.Cost // what the service charges, with the service charge of an expedited formation
 	StateFee  money.Cost // what the state charges, passed on at cost
 	Of        *StateFee  // whose fee that is; nil where the product has none
+	Retail    money.Cost // what the service asks of its own customers, without the state's fee
 	Free      string     // why the service charges nothing for it; "" where it charges
 }
 
@@ -68,11 +69,12 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts, active fu
 		fee, of := q.fees.fee(c, o.FilingState, company, year)
 		line.StateFee, line.Of = fee, &of
 	}
+	price := func(i item) { line.Wholesale, line.Retail = q.prices.price(i), q.prices.retailPrice(i) }
 	switch p {
 	case filing.Formation:
-		line.Wholesale = q.prices.price(tier1)
+		price(tier1)
 		if o.EIN != nil {
-			line.Wholesale = q.prices.price(tier2)
+			price(tier2)
 		}
 		state(formationFee, 0)
 		if o.Formation.Expedited {
@@ -80,24 +82,24 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts, active fu
 			line.StateFee = money.Cost{Amount: fee, Certainty: unless(offered)}
 			line.Of = &StateFee{State: o.FilingState, EntityType: company.EntityType, Note: "expedited"}
 			charge, _ := q.fees.fee(expeditedService, o.FilingState, company, 0)
-			line.Wholesale = sum(line.Wholesale, charge)
+			line.Wholesale, line.Retail = sum(line.Wholesale, charge), sum(line.Retail, charge)
 		}
 	case filing.AnnualReport:
-		line.Wholesale = q.prices.price(annualReport)
+		price(annualReport)
 		year, _ := strconv.Atoi(o.AnnualReport.FilingYear) // which the rules have read
 		state(annualReportFee, year)
 	case filing.ForeignQualification:
-		line.Wholesale = q.prices.price(foreignQualification)
+		price(foreignQualification)
 		state(foreignQualificationFee, 0)
 	case filing.EIN:
 		if o.Formation == nil { // else it is part of tier 2
-			line.Wholesale = q.prices.price(ein)
+			price(ein)
 		} else {
 			line.Free = "included in the formation"
 		}
 	case filing.RegisteredAgent, filing.AgentChange:
 		if active == nil || !active(o.FilingState) {
-			line.Wholesale = q.prices.price(registeredAgent)
+			price(registeredAgent)
 		} else {
 			line.Free = "no charge, the agent is active"
 		}
