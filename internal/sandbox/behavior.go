@@ -338,9 +338,10 @@ func sum(items []Item) (total int64) {
 // chargeFiled charges an item that is paid when it is filed. The
 // caller holds s.mu.
 func (s *Service) chargeFiled(item *Item) {
-	s.balance -= item.owed
-	s.charged += item.owed
-	item.owed = 0
+	if item.owed != 0 {
+		s.postItem(ChargePosting, item, item.Price+item.Service, item.Fee)
+		item.owed = 0
+	}
 }
 
 // refund refunds a canceled item. The caller holds s.mu.
@@ -349,8 +350,7 @@ func (s *Service) refund(item *Item) {
 	item.owed = 0
 	if s.behavior[RefundCanceled] && !item.refunded {
 		item.refunded = true
-		s.balance += paid
-		s.charged -= paid
+		s.postItem(RefundPosting, item, paid, 0)
 	}
 }
 

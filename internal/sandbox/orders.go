@@ -360,7 +360,8 @@ func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, tot
 		}
 		if s.behavior[ChargeWhenFiled] && item.Product != registeredAgent {
 			item.owed = item.Amount()
-			total -= item.owed
+		} else {
+			s.postItem(ChargePosting, item, item.Price+item.Service, item.Fee)
 		}
 		s.scheduleStep(item)
 	}
@@ -368,8 +369,6 @@ func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, tot
 		rec.Agents[req.state] = OtherAgent
 	}
 	s.orders = append(s.orders, o)
-	s.balance -= total
-	s.charged += total
 	return o
 }
 

@@ -156,6 +156,7 @@ type Service struct {
 	balance  int64
 	deposits int64
 	charged  int64
+	postings []Posting
 
 	users         map[string]*User // by id
 	usersByEmail  map[string]*User // lower case
@@ -316,8 +317,7 @@ func (s *Service) SetKeys(keys ...string) {
 func (s *Service) Deposit(cents int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.balance += cents
-	s.deposits += cents
+	s.addPosting(Posting{Kind: DepositPosting, Cents: cents})
 }
 
 // endpoint is one row of the table of section 4.
