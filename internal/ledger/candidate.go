@@ -350,14 +350,20 @@ func (a *applier) giveOrphanOrder(c *control, d possibleOwner, s orphanEvent) er
 // an id waits for the event that names it.
 func (g *groupWriter) recordPlaced(s *rowState, orderIDs []string, of map[string]filing.Product, message string) {
 	state := filing.Fold(s.attempts, filing.AttemptLimits{})
-	g.recordPlacedAs(s, orderIDs, of, state.Open, nil, message)
+	g.recordPlacedAs(s, orderIDs, of, state.Open, nil, s.expectedCost(), message)
 }
 
-// recordPlacedAs decides it where the products that are left to have an order are known
-// otherwise, and something besides is known to be made.
+// expectedCost is what an order of the row costs where nothing but its reservation is
+// known.
+func (s *rowState) expectedCost() money.Cost {
+	return money.Cost{Amount: s.reserved, Certainty: s.cost.Certainty}
+}
+
+// recordPlacedAs decides it where the products that are left to have an order, or their
+// cost, are known otherwise, and something besides is known to be made.
 func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[string]filing.Product,
 	left []filing.Product,
-	besides []filing.Purchase, message string) {
+	besides []filing.Purchase, cost money.Cost, message string) {
 	left = slices.Clone(left)
 	take := func(p filing.Product) bool {
 		at := slices.Index(left, p)
@@ -383,10 +389,7 @@ func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[stri
 		items = append(items, Item{Product: p})
 	}
 	made := slices.Clone(besides)
-	cost := money.Cost{
-		Amount:    s.reserved,
-		Certainty: s.cost.Certainty,
-	} // The whole reservation is booked on the first item.
+	// The whole cost is booked on the first item.
 	for _, i := range items {
 		if i.Product != "" {
 			made = append(made, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: cost})

@@ -103,8 +103,8 @@ func (c *BeforeChange) Value(key any) any {
 // lives.
 func ReleaseLock(l *Ledger) error { return l.ownerLock.Unlock() }
 
-// Statements counts the statements that are kept, or are to be.
-func (l *Ledger) Statements() int {
+// PreparedStatements counts the statements that are kept, or are to be.
+func (l *Ledger) PreparedStatements() int {
 	s := &l.statements
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ func TestStatementsAreParsedOnce(t *testing.T) {
 				_, err := l.Row(ctx, row.ID)
 				s.must(err)
 			}
-			return l.Statements()
+			return l.PreparedStatements()
 		}
 		place("a")
 		if first, later := place("b"), place("c"); later > first {
