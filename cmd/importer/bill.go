@@ -126,7 +126,7 @@ func (a *app) bill(ctx context.Context, l *ledger.Ledger, f billFlags) error {
 	if file.path == "" {
 		file.path = f.defaultName(format)
 	}
-	if err := file.check(); err != nil {
+	if err := errors.Join(file.check(), mayReplace(ctx, l, file.path)); err != nil {
 		return err
 	}
 	made, waiting, err := l.Bills().Create(withAudit(ctx, "bill", string(o.Month), billNote(f)), o, true)
@@ -438,6 +438,23 @@ func (f *billFile) workbook(bills []billing.Bill) ([]byte, error) {
 	return os.ReadFile(file.Name())
 }
 
+// mayReplace returns an error for a file that this program did not write, or that was
+// changed since.
+func mayReplace(ctx context.Context, l *ledger.Ledger, path string) error {
+	hash, err := sheet.HashFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if ours, err := l.IsResults(ctx, hash); err != nil || !ours {
+		return errors.Join(err, fmt.Errorf("%s was not written by this program, or was changed since. It was not replaced. "+
+			"Name another file with -o", path))
+	}
+	return nil
+}
+
 // replaceOurs writes a file, in place of one that this program wrote.
 func replaceOurs(ctx context.Context, l *ledger.Ledger, path string, content []byte) error {
 	before, err := os.ReadFile(path)
@@ -448,14 +465,8 @@ func replaceOurs(ctx context.Context, l *ledger.Ledger, path string, content []b
 	case bytes.Equal(before, content):
 		return nil
 	default:
-		hash, err := sheet.HashFile(path)
-		if err != nil {
+		if err := mayReplace(ctx, l, path); err != nil {
 			return err
-		}
-		if ours, err := l.IsResults(ctx, hash); err != nil || !ours {
-			return errors.Join(err, fmt.Errorf(
-				"%s was not written by this program, or was changed since. It was not replaced. Name another file with -o",
-				path))
 		}
 	}
 	if err := sheet.WriteFile(path, content); err != nil {

@@ -274,13 +274,7 @@ func (p *purchaseReader) loadFacts(f *billFacts, rows []Row, in string, args []a
 				return err
 			}},
 		{`SELECT row, client, matter, bill_to, reference, origin FROM row_clients WHERE row ` + in,
-			func(scan func(...any) error) error {
-				var row int64
-				var c billing.Client
-				err := scan(&row, &c.Name, &c.Matter, &c.BillTo, &c.Reference, &c.Origin)
-				f.clients[row] = c
-				return err
-			}},
+			scanRowClient(f.clients)},
 		{`SELECT row, MAX(at) FROM entries WHERE kind = 'post' AND amount > 0 AND row ` + in + ` GROUP BY row`,
 			func(scan func(...any) error) error {
 				var row, at int64

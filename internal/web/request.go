@@ -171,6 +171,7 @@ var sections = []struct {
 	{"/companies", "Companies", []string{"/companies/"}},
 	{"/seasons", "Schedules", []string{"/seasons/", "/calendar"}},
 	{"/balance", "Balance", []string{"/balance/"}},
+	{"/bills", "Bills", []string{"/bills/"}},
 	{"/settings", "Settings", []string{"/settings/", "/fleet", "/audit"}},
 }
 
