@@ -258,6 +258,7 @@ func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 		instead = ", or order from here: importer run " + file
 	}
 	switch {
+	case facts.Halted.Reason == filing.HaltRestored: // a worker sends nothing before that ends
 	case !placed:
 		a.say("%s. Start one with: worker%s", a.paint.yellow("No worker is running, so nothing is sent yet"), instead)
 	case !held:
