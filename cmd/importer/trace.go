@@ -15,8 +15,8 @@ func (a *app) logger(level slog.Level) (*slog.Logger, error) {
 	return slog.New(logs.NewHandler(a.err, format, level)), err
 }
 
-// startTracer starts the traces that the environment asks for; nil for none. What is
-// wrong there keeps nobody from ordering.
+// startTracer starts the traces that the environment asks for; nil for none. A
+// wrong variable is a warning: orders do not depend on traces.
 func (a *app) startTracer(ctx context.Context, log *slog.Logger) *tracing.Tracer {
 	tracer, err := tracing.Start(ctx, tracing.Config{
 		Getenv:  a.getenv,

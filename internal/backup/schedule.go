@@ -29,12 +29,12 @@ type Schedule struct {
 	Log        *slog.Logger
 }
 
-// look is how often a schedule looks whether a backup is due.
-const look = 30 * time.Second
+// checkInterval is how often a schedule looks whether a backup is due.
+const checkInterval = 30 * time.Second
 
 // Run makes backups until ctx ends.
 func (s *Schedule) Run(ctx context.Context) {
-	tick := time.NewTicker(min(look, s.Every/4))
+	tick := time.NewTicker(min(checkInterval, s.Every/4))
 	defer tick.Stop()
 	for {
 		if _, err := s.MakeDue(ctx); err != nil && ctx.Err() == nil {
@@ -49,7 +49,7 @@ func (s *Schedule) Run(ctx context.Context) {
 }
 
 // MakeDue makes a backup if one is due, and deletes those beyond the number that is
-// kept. What failed is recorded in the ledger, and people are told once until a backup
+// kept. What failed is recorded in the ledger, and people are notified once until a backup
 // succeeds. It reports whether one was made.
 func (s *Schedule) MakeDue(ctx context.Context) (bool, error) {
 	b, due, err := s.Ledger.Backups().BeginDue(ctx, ledger.Backup{
@@ -68,13 +68,13 @@ func (s *Schedule) MakeDue(ctx context.Context) (bool, error) {
 		return false, s.Ledger.Backups().Forget(after, b.ID) // the process ends in order: nothing has failed
 	case err != nil:
 		b.Failure = err.Error()
-		return false, errors.Join(err, s.Ledger.Backups().End(after, b), s.tellFailed(after, err))
+		return false, errors.Join(err, s.Ledger.Backups().End(after, b), s.notifyFailed(after, err))
 	}
-	if err := errors.Join(s.Ledger.Backups().End(after, b), s.tellGood(ctx, b)); err != nil {
+	if err := errors.Join(s.Ledger.Backups().End(after, b), s.notifyRecovered(ctx, b)); err != nil {
 		return true, err
 	}
 	s.Log.Info("backup written", "file", b.File, "bytes", b.Bytes, "commits", b.Commits)
-	return true, s.tidy(after)
+	return true, s.deleteOldBackups(after)
 }
 
 // write makes the file of a backup, and renews the record of it meanwhile.
@@ -113,9 +113,9 @@ func (s *Schedule) fileName(b ledger.Backup) string {
 	return s.Name + "-" + b.StartedAt.UTC().Format("20060102T150405Z") + "-" + b.ID + ".backup"
 }
 
-// tidy deletes the oldest backups of this ledger. Other files are not touched, and neither
+// deleteOldBackups deletes the oldest backups of this ledger. Other files are not touched, and neither
 // are those of another ledger with the same name.
-func (s *Schedule) tidy(ctx context.Context) error {
+func (s *Schedule) deleteOldBackups(ctx context.Context) error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		return fmt.Errorf("delete old backups: %w", err)
@@ -145,8 +145,8 @@ func (s *Schedule) tidy(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tellFailed tells people that a backup failed, once until one succeeds.
-func (s *Schedule) tellFailed(ctx context.Context, why error) error {
+// notifyFailed tells people that a backup failed, once until one succeeds.
+func (s *Schedule) notifyFailed(ctx context.Context, why error) error {
 	host, _ := os.Hostname()
 	_, err := s.Ledger.Notifications().Add(ctx, ledger.Notification{
 		Kind:    ledger.NotifyBackup,
@@ -160,8 +160,8 @@ func (s *Schedule) tellFailed(ctx context.Context, why error) error {
 	return err
 }
 
-// tellGood tells those who were told of a failure that backups are made again.
-func (s *Schedule) tellGood(ctx context.Context, b ledger.Backup) error {
+// notifyRecovered tells those who were told of a failure that backups are made again.
+func (s *Schedule) notifyRecovered(ctx context.Context, b ledger.Backup) error {
 	_, err := s.Ledger.Notifications().Add(ctx, ledger.Notification{
 		Kind:    ledger.NotifyBackup,
 		Ends:    true,

@@ -28,11 +28,11 @@ func (s Confirmed) String() string {
 func ApplyEvents(ctx context.Context, l *ledger.Ledger) ([]Confirmed, error) {
 	var all []Confirmed
 	for {
-		done, settled, err := l.Events().Apply(ctx)
+		done, resolved, err := l.Events().Apply(ctx)
 		if err != nil || done == 0 {
 			return all, err
 		}
-		for _, s := range settled {
+		for _, s := range resolved {
 			row, err := l.Row(ctx, s.Row)
 			if err != nil {
 				return all, err

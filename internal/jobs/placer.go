@@ -193,7 +193,7 @@ func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order
 // no more rows uncertain than there were orders in flight. What it returns says
 // why nothing was sent.
 func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer,
-	settle func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
+	recordAnswer func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
 	if !p.state.mayOrder(p.now()) {
 		return begun, nil
 	}
@@ -231,14 +231,14 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	answer := filing.Answer{Kind: filing.NoAnswer, Message: "sending was interrupted"}
 	ctx, span := p.tracer.StartAttempt(ctx, intent.Row, begun.Try, began)
 	defer func() {
-		span.Answered(string(answer.Kind), answer.Kind == filing.Accepted || answer.Kind == filing.HasItem)
+		span.SetAnswer(string(answer.Kind), answer.Kind == filing.Accepted || answer.Kind == filing.HasItem)
 		switch answer.Kind {
 		case filing.KeyRefused, filing.NoFunds, filing.Busy:
 			// It halts the fleet: the slot's next order must find the halt recorded.
 		default:
 			release()
 		}
-		err = errors.Join(err, settle(begun.Try, answer))
+		err = errors.Join(err, recordAnswer(begun.Try, answer))
 		span.End()
 	}()
 	if !p.ledger.Fleet().MaySend() {

@@ -49,7 +49,7 @@ func (p *placer) firstAttempt(row int64) time.Time {
 }
 
 // traceBatch writes the span of a batch where no row of it is left to place. It is
-// called when this process has put down the last row that it had of the batch.
+// called when this process works on no other row of the batch.
 func traceBatch(t *tracing.Tracer, l *ledger.Ledger, batch string) {
 	ctx, cancel := context.WithTimeout(context.Background(), traceTimeout)
 	defer cancel()

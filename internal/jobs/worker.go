@@ -326,7 +326,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			return fmt.Errorf("sweep row %d of batch %s: %w", row.Number, row.Batch, err)
 		}
 		if t := tracing.From(ctx); t != nil && err == nil {
-			t.Swept(tracedRow(&row.Row), row.UpdatedAt, row.Tries, string(a.Kind), string(result))
+			t.WriteSwept(tracedRow(&row.Row), row.UpdatedAt, row.Tries, string(a.Kind), string(result))
 			traceBatch(t, l, row.Batch)
 		}
 		log.Warn("row swept", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", row.Tries)

@@ -12,7 +12,7 @@ type Attention struct {
 	NewEvents     int // stored, and not yet looked at
 	UnknownEvents int // of orders that are in no row
 	Approvals     int // batches that wait for approval
-	Uncertain     int // rows that only a person or an event can settle
+	Uncertain     int // rows that only a person or an event can resolve
 }
 
 // Attention counts what waits.

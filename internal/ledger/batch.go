@@ -309,7 +309,7 @@ const (
 
 // CancelBatch takes back every row that was not sent and returns their number.
 // Rows at the service follow when they come back unsent. Rows with an
-// uncertain attempt become uncertain: sending them again, which would settle
+// uncertain attempt become uncertain: sending them again, which would resolve
 // them, could buy what is no longer wanted.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {

@@ -22,7 +22,7 @@ import (
 // the filing service made. It names the product and the time, and little else:
 // the spec does not show whether it names the company.
 //
-// It settles a row without a person only if no other match is possible: see
+// It resolves a row without a person only if no other match is possible: see
 // certain; the order fits no other row, the row fits no other order, and no
 // answer that could name the same order is still out. Anything less is shown to
 // a person as a possible order.
@@ -42,7 +42,7 @@ const (
 	quiet = 3 * time.Second
 )
 
-// ResolvedByEvent is an uncertain row that an event settled without a person.
+// ResolvedByEvent is an uncertain row that an event resolved without a person.
 type ResolvedByEvent struct {
 	Event, Order string
 	Row          int64
@@ -63,7 +63,7 @@ type possibleOwner struct {
 	assumed      bool  // the begin of the attempt is assumed: it may be days long
 	main         bool  // the product is what the row is about: its agent's order alone tells little
 	// its answer may still come, or it has one and was sent twice: it keeps
-	// others from being settled
+	// others from being resolved
 	open     bool
 	nameless int64 // the item that has no order id yet; 0 where the row has no items
 }
@@ -209,7 +209,7 @@ type match struct {
 }
 
 // findCertain finds the orphan orders that can only belong to one row. It reads
-// without a lock: a match is checked again under the lock before it is settled.
+// without a lock: a match is checked again under the lock before it is resolved.
 func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]match, error) {
 	var rows []possibleOwner
 	for _, query := range []string{readUncertain, readNameless} {
@@ -219,7 +219,7 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 		}
 		rows = append(rows, more...)
 	}
-	// Only rows sent lately can be settled by an event, and only by one that
+	// Only rows sent lately can be resolved by an event, and only by one that
 	// came since.
 	latest := now - namedEvidenceFor.Milliseconds()
 	oldest := now
@@ -273,7 +273,7 @@ func (db *database) findCertain(ctx context.Context, q querier, now int64) ([]ma
 
 // resolveByEvents resolves the rows that orphan events fit, each in a change of
 // its own: one that fails does not affect the others.
-func (db *database) resolveByEvents(ctx context.Context) (settled []ResolvedByEvent, err error) {
+func (db *database) resolveByEvents(ctx context.Context) (resolved []ResolvedByEvent, err error) {
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
 	if err != nil {
 		return nil, fmt.Errorf("find the orders of uncertain rows: %w", err)
@@ -302,7 +302,7 @@ func (db *database) resolveByEvents(ctx context.Context) (settled []ResolvedByEv
 			err = errors.Join(err, fmt.Errorf("resolve row %d by the event %s: %w", m.row.row, m.order.event, failed))
 			continue
 		}
-		settled = append(settled, ResolvedByEvent{
+		resolved = append(resolved, ResolvedByEvent{
 			Event:  m.order.event,
 			Order:  m.order.order,
 			Row:    m.row.row,
@@ -310,7 +310,7 @@ func (db *database) resolveByEvents(ctx context.Context) (settled []ResolvedByEv
 			Number: m.row.number,
 		})
 	}
-	return settled, err
+	return resolved, err
 }
 
 // giveOrphanOrder gives an orphan order to a row.

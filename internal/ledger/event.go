@@ -216,7 +216,7 @@ const maxApplied = 500
 // Apply applies a group of new events; done is how many there were. It also
 // resolves uncertain rows by orphan events. Several processes may call it at
 // once.
-func (l Events) Apply(ctx context.Context) (done int, settled []ResolvedByEvent, err error) {
+func (l Events) Apply(ctx context.Context) (done int, resolved []ResolvedByEvent, err error) {
 	ctx = withoutAudit(ctx)
 	var idle bool
 	err = l.read.QueryRowContext(ctx,
@@ -240,7 +240,7 @@ func (l Events) Apply(ctx context.Context) (done int, settled []ResolvedByEvent,
 		return 0, nil, fmt.Errorf("apply events: %w", err)
 	}
 	if done < maxApplied {
-		settled, err = l.resolveByEvents(ctx)
+		resolved, err = l.resolveByEvents(ctx)
 		if renewed, failed := l.takeRenewals(ctx); failed != nil {
 			err = errors.Join(err, failed)
 		} else {
@@ -250,7 +250,7 @@ func (l Events) Apply(ctx context.Context) (done int, settled []ResolvedByEvent,
 	if err != nil {
 		err = fmt.Errorf("apply events: %w", err)
 	}
-	return done + len(settled), settled, err
+	return done + len(resolved), resolved, err
 }
 
 // applyGroup applies one group of new events, or the one event seq.

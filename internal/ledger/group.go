@@ -201,12 +201,12 @@ func (g *groupWriter) touch(s *rowState) {
 
 // readAll reads the rows, claims, purchases and events that the group touches.
 func (g *groupWriter) readAll(group []*transition) error {
-	var rows, settled, keys, covers, events []record
+	var rows, answered, keys, covers, events []record
 	for _, t := range group {
 		switch {
 		case t.outcome != nil:
 			rows = append(rows, record{number("id", t.outcome.Row)})
-			settled = append(settled, record{number("id", t.outcome.Row)})
+			answered = append(answered, record{number("id", t.outcome.Row)})
 		case t.event != nil:
 			events = append(events, record{text("id", t.event.ID)})
 		case t.deferral != nil:
@@ -264,7 +264,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 		return fmt.Errorf("read the rows of a group: %w", err)
 	}
 	err = g.db.queryAll(g.ctx, g.tx, g.addPurchase,
-		statement{"read the claims of a group", readClaims, settled},
+		statement{"read the claims of a group", readClaims, answered},
 		statement{"read the purchases of a group", readPurchases, keys},
 		statement{"read the subscriptions of a group", selectCovers + coversNow(g.now), covers})
 	if err != nil {

@@ -51,7 +51,7 @@ type PriceBook struct {
 	retail    map[item]money.Cents // what the organization asks of its customers
 }
 
-// ErrPriceTypes says that a price list and FILING_PRICE_TYPES do not settle what
+// ErrPriceTypes says that a price list and FILING_PRICE_TYPES do not determine what
 // an item costs.
 var ErrPriceTypes = errors.New("FILING_PRICE_TYPES")
 

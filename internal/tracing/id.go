@@ -38,15 +38,15 @@ func (i ids) context() trace.SpanContext {
 	})
 }
 
-// wanted is the key of the ids that a root span is to have.
-type wanted struct{}
+// rootIDsKey is the key of the ids of a root span.
+type rootIDsKey struct{}
 
 // generator gives a root span the ids that its context wants, and other spans random
 // ones.
 type generator struct{}
 
 func (generator) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	if of, ok := ctx.Value(wanted{}).(ids); ok {
+	if of, ok := ctx.Value(rootIDsKey{}).(ids); ok {
 		return of.trace, of.span
 	}
 	var of ids

@@ -25,10 +25,10 @@ type settings struct {
 	tls      *tls.Config
 }
 
-// On reports whether the variables ask for traces: an endpoint is set, or the exporter
+// Enabled reports whether the variables ask for traces: an endpoint is set, or the exporter
 // by its name. OpenTelemetry's own default, to send traces to this machine, is not
 // followed.
-func On(getenv func(string) string) bool {
+func Enabled(getenv func(string) string) bool {
 	env := trimmed(getenv)
 	if off, _ := strconv.ParseBool(env("OTEL_SDK_DISABLED")); off {
 		return false
@@ -97,15 +97,16 @@ func readSettings(getenv func(string) string) (settings, error) {
 func parseHeaders(name, headers string) (http.Header, error) {
 	all := make(http.Header)
 	for pair := range strings.SplitSeq(headers, ",") {
-		key, v, found := strings.Cut(strings.TrimSpace(pair), "=")
-		if pair == "" {
+		if strings.TrimSpace(pair) == "" {
 			continue
 		}
+		key, v, found := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
 		text, err := url.PathUnescape(strings.TrimSpace(v))
 		if !found || key == "" || err != nil {
 			return nil, fmt.Errorf("%s must be headers such as name=value,name=value", name)
 		}
-		all.Set(strings.TrimSpace(key), text)
+		all.Set(key, text)
 	}
 	return all, nil
 }

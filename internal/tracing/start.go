@@ -29,7 +29,7 @@ const shutdownTimeout = 3 * time.Second
 // once. What is wrong in the variables is an error, after which everything but traces
 // works.
 func Start(ctx context.Context, c Config) (*Tracer, error) {
-	if !On(c.Getenv) {
+	if !Enabled(c.Getenv) {
 		return nil, nil
 	}
 	s, err := readSettings(c.Getenv)

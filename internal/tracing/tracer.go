@@ -21,16 +21,16 @@ type Tracer struct {
 	log      *slog.Logger
 
 	mu      sync.Mutex
-	rows    map[int64]*RowSpan  // in hand
-	batches map[string]int      // rows in hand, by batch
-	began   map[int64]time.Time // of rows that were in hand and have no result yet
+	rows    map[int64]*RowSpan  // that this process works on
+	batches map[string]int      // how many of these rows each batch has
+	began   map[int64]time.Time // of rows that it worked on and that have no result yet
 }
 
 // maxBegan limits what is remembered of rows that wait.
 const maxBegan = 10_000
 
-// inContext is the key of a scope.
-type inContext struct{}
+// scopeKey is the key of a scope.
+type scopeKey struct{}
 
 // scope is what a context knows of traces: the tracer, and the attempt that a request
 // belongs to.
@@ -44,12 +44,12 @@ func With(ctx context.Context, t *Tracer) context.Context {
 	if t == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, inContext{}, &scope{tracer: t})
+	return context.WithValue(ctx, scopeKey{}, &scope{tracer: t})
 }
 
 // From returns the tracer of a context; nil for none.
 func From(ctx context.Context) *Tracer {
-	if s, ok := ctx.Value(inContext{}).(*scope); ok {
+	if s, ok := ctx.Value(scopeKey{}).(*scope); ok {
 		return s.tracer
 	}
 	return nil
@@ -58,7 +58,7 @@ func From(ctx context.Context) *Tracer {
 // root starts a root span with the ids of its name.
 func (t *Tracer) root(ctx context.Context, name string, of ids, options ...trace.SpanStartOption) (
 	context.Context, trace.Span) {
-	return t.tracer.Start(context.WithValue(ctx, wanted{}, of), name, append(options, trace.WithNewRoot())...)
+	return t.tracer.Start(context.WithValue(ctx, rootIDsKey{}, of), name, append(options, trace.WithNewRoot())...)
 }
 
 // InBatch returns a context whose requests belong to the batch: the look-ups before its
@@ -112,15 +112,15 @@ func (r Row) attributes() []attribute.KeyValue {
 	return []attribute.KeyValue{keyBatch.String(r.Batch), keyRow.Int(r.Number), keyRowID.Int64(r.ID)}
 }
 
-// RowSpan is the span of a row while a process has it in hand. A nil *RowSpan does
+// RowSpan is the span of a row while this process works on it. A nil *RowSpan does
 // nothing.
 type RowSpan struct {
-	tracer *Tracer
-	row    Row
-	span   trace.Span
-	hands  int    // how often the row is in hand at once
-	result string // "" while it has none
-	tries  int
+	tracer  *Tracer
+	row     Row
+	span    trace.Span
+	holders int    // goroutines that work on the row at once
+	result  string // "" while it has none
+	tries   int
 }
 
 // StartRow begins the span of a row. began asks when its first attempt was, and is
@@ -140,16 +140,16 @@ func (t *Tracer) StartRow(ctx context.Context, r Row, began func() time.Time) (c
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ctx = context.WithValue(ctx, inContext{}, &scope{tracer: t})
+	ctx = context.WithValue(ctx, scopeKey{}, &scope{tracer: t})
 	if s := t.rows[r.ID]; s != nil {
-		s.hands++
+		s.holders++
 		return trace.ContextWithSpan(ctx, s.span), s
 	}
 	ctx, span := t.root(ctx, "row", rowIDs(r.Batch, r.Number),
 		trace.WithTimestamp(since),
 		trace.WithLinks(trace.Link{SpanContext: batchIDs(r.Batch).context()}),
 		trace.WithAttributes(append(r.attributes(), keyProduct.String(r.Product))...))
-	s := &RowSpan{tracer: t, row: r, span: span, hands: 1, tries: r.Tries}
+	s := &RowSpan{tracer: t, row: r, span: span, holders: 1, tries: r.Tries}
 	t.rows[r.ID] = s
 	t.batches[r.Batch]++
 	if _, known := t.began[r.ID]; !known && len(t.began) < maxBegan {
@@ -158,8 +158,8 @@ func (t *Tracer) StartRow(ctx context.Context, r Row, began func() time.Time) (c
 	return ctx, s
 }
 
-// SetResult notes the result that was recorded for a row in hand, and its attempts. An
-// empty result is that nothing new was recorded.
+// SetResult notes the result that was recorded for a row that this process works on, and
+// its attempts. An empty result is that nothing new was recorded.
 func (t *Tracer) SetResult(row int64, result string, tries int) {
 	if t == nil {
 		return
@@ -171,8 +171,8 @@ func (t *Tracer) SetResult(row int64, result string, tries int) {
 	}
 }
 
-// End puts the row down. It writes the span if the row has a result that lasts, and
-// reports whether that was the last row of its batch that this process has in hand.
+// End ends the work on the row. It writes the span if the row has a result that lasts,
+// and then reports whether this process works on no other row of the batch.
 func (s *RowSpan) End() (last bool) {
 	if s == nil {
 		return false
@@ -180,7 +180,7 @@ func (s *RowSpan) End() (last bool) {
 	t := s.tracer
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s.hands--; s.hands > 0 {
+	if s.holders--; s.holders > 0 {
 		return false
 	}
 	delete(t.rows, s.row.ID)
@@ -219,11 +219,11 @@ func (t *Tracer) StartAttempt(ctx context.Context, row int64, try int, began tim
 	t.mu.Unlock()
 	ctx, span := t.tracer.Start(ctx, "attempt", trace.WithTimestamp(began), trace.WithAttributes(about...))
 	span.AddEvent("intent recorded")
-	return context.WithValue(ctx, inContext{}, &scope{tracer: t, before: try - 1}), &AttemptSpan{span}
+	return context.WithValue(ctx, scopeKey{}, &scope{tracer: t, before: try - 1}), &AttemptSpan{span}
 }
 
-// Answered notes the answer, before it is recorded.
-func (s *AttemptSpan) Answered(answer string, accepted bool) {
+// SetAnswer notes the answer, before it is recorded.
+func (s *AttemptSpan) SetAnswer(answer string, accepted bool) {
 	if s == nil {
 		return
 	}
@@ -242,15 +242,15 @@ func (s *AttemptSpan) End() {
 	}
 }
 
-// Swept writes the spans of an attempt, and of its row, whose process ended before it
+// WriteSwept writes the spans of an attempt, and of its row, whose process ended before it
 // recorded an answer.
-func (t *Tracer) Swept(r Row, began time.Time, try int, answer, result string) {
+func (t *Tracer) WriteSwept(r Row, began time.Time, try int, answer, result string) {
 	if t == nil {
 		return
 	}
 	ctx, row := t.StartRow(context.Background(), r, func() time.Time { return began })
 	_, attempt := t.StartAttempt(ctx, r.ID, try, began)
-	attempt.Answered(answer, false)
+	attempt.SetAnswer(answer, false)
 	attempt.End()
 	t.SetResult(r.ID, result, try)
 	row.End()
@@ -262,7 +262,7 @@ type RequestSpan struct{ span trace.Span }
 // StartRequest begins the span of a request, where ctx has a row or a batch that it
 // belongs to. route returns the template of its path.
 func StartRequest(ctx context.Context, method, path string, route func(path string) string) *RequestSpan {
-	s, ok := ctx.Value(inContext{}).(*scope)
+	s, ok := ctx.Value(scopeKey{}).(*scope)
 	if !ok || !trace.SpanContextFromContext(ctx).IsValid() {
 		return nil
 	}

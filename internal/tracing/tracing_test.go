@@ -59,7 +59,7 @@ func place(ctx context.Context, t *tracing.Tracer, r tracing.Row) {
 	ctx, attempt := t.StartAttempt(ctx, r.ID, 1, time.Now())
 	request = tracing.StartRequest(ctx, "POST", "/orders", func(string) string { return "/orders" })
 	request.End(201, "", true)
-	attempt.Answered("accepted", true)
+	attempt.SetAnswer("accepted", true)
 	t.SetResult(r.ID, "placed", 1)
 	attempt.End()
 	span.End()
@@ -84,7 +84,7 @@ func TestOffCostsNothing(t *testing.T) {
 		t.Errorf("a row allocates %.0f times without traces", allocations)
 	}
 	off.EndBatch(tracing.Batch{})
-	off.Swept(row, time.Now(), 1, "no-answer", "uncertain")
+	off.WriteSwept(row, time.Now(), 1, "no-answer", "uncertain")
 	off.Shutdown()
 }
 
@@ -102,7 +102,7 @@ func TestSpans(t *testing.T) {
 	c := tracingtest.Start(t)
 	tracer, said := start(t, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT":    c.URL + "/",
-		"OTEL_EXPORTER_OTLP_HEADERS":     "authorization=Bearer%20abc, x-tenant=7",
+		"OTEL_EXPORTER_OTLP_HEADERS":     "authorization=Bearer%20abc , x-tenant = 7, ",
 		"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
 	})
 	place(t.Context(), tracer, row)
@@ -168,7 +168,7 @@ func TestARowThatWaits(t *testing.T) {
 	ctx, span := first.StartRow(t.Context(), row, never)
 	ctx, attempt := first.StartAttempt(ctx, row.ID, 1, began)
 	tracing.StartRequest(ctx, "POST", "/orders", func(string) string { return "/orders" }).End(402, "", true)
-	attempt.Answered("no-funds", false)
+	attempt.SetAnswer("no-funds", false)
 	first.SetResult(row.ID, "ready", 1)
 	attempt.End()
 	span.End()
@@ -180,7 +180,7 @@ func TestARowThatWaits(t *testing.T) {
 	ctx, span = second.StartRow(t.Context(), again, func() time.Time { return began })
 	ctx, attempt = second.StartAttempt(ctx, row.ID, 2, time.Now())
 	tracing.StartRequest(ctx, "POST", "/orders", func(string) string { return "/orders" }).End(0, "connection", true)
-	attempt.Answered("no-answer", false)
+	attempt.SetAnswer("no-answer", false)
 	second.SetResult(row.ID, "uncertain", 2)
 	attempt.End()
 	// The same row twice in hand is one span.
