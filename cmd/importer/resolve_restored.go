@@ -236,21 +236,11 @@ func (r *resolver) showCheck(s *resolve.RestoreCheck) {
 	}
 }
 
-// showMarked prints what became of the rows of a batch.
+// showMarked prints how many rows of a batch are uncertain now, and which are not.
 func (r *resolver) showMarked(s *resolve.RestoreCheck, did resolve.Marked) {
 	fmt.Fprintf(r.out, "Batch %s: %s marked as uncertain.\n", s.Batch.ID, count(did.Uncertain, "row"))
-	for _, left := range []struct {
-		rows int
-		why  string
-	}{
-		{did.Bought, "not changed: bought before, so no order can have been sent"},
-		{did.Waiting, "not changed: another uncertain row has the same purchase and decides for both"},
-		{did.Absent, "not changed: the filing service has no such company or user, so no order can have been sent"},
-		{did.Gone, "not changed: no longer ready"},
-	} {
-		if left.rows > 0 {
-			fmt.Fprintf(r.out, "  %s %s\n", count(left.rows, "row"), left.why)
-		}
+	for _, unchanged := range did.Unchanged() {
+		fmt.Fprintf(r.out, "  %s\n", unchanged)
 	}
 	for _, why := range did.Failed {
 		fmt.Fprintf(r.out, "  %s\n", why)

@@ -16,6 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // ErrNotSubmitted is returned for a batch of which nothing can have been sent
@@ -139,6 +140,24 @@ func (m *Marked) Add(o Marked) {
 	m.Absent += o.Absent
 	m.Gone += o.Gone
 	m.Failed = append(m.Failed, o.Failed...)
+}
+
+// Unchanged says which rows were not marked as uncertain and why, a sentence each.
+func (m *Marked) Unchanged() (all []string) {
+	for _, left := range []struct {
+		rows int
+		why  string
+	}{
+		{m.Bought, "ordered before, so no order can have been sent"},
+		{m.Waiting, "another uncertain row has the same order and decides for both"},
+		{m.Absent, "the filing service has no such company or user, so no order can have been sent"},
+		{m.Gone, "no longer ready"},
+	} {
+		if left.rows > 0 {
+			all = append(all, fmt.Sprintf("%s not changed: %s.", text.CountOf(left.rows, "row was", "rows were"), left.why))
+		}
+	}
+	return all
 }
 
 // MarkUncertain makes the rows of a check uncertain. It asks the service only

@@ -148,21 +148,12 @@ func (s *Site) markAllUncertain(v *request) error {
 	return v.redirect(restoredAnchor)
 }
 
-// markedText says what became of rows that may have been ordered.
+// markedText says how many rows that may have been ordered are uncertain now.
 func markedText(did resolve.Marked) (kind, format, said string) {
 	kind, said = "ok", fmt.Sprintf("%s now uncertain and not sent before they are resolved.",
 		isAre(did.Uncertain, "row"))
-	for _, left := range []struct {
-		rows int
-		why  string
-	}{
-		{did.Bought, "unchanged: ordered before"}, {did.Waiting, "unchanged: another uncertain row has the same order"},
-		{did.Absent, "unchanged: the filing service has no such company or user"},
-		{did.Gone, "unchanged: no longer ready"},
-	} {
-		if left.rows > 0 {
-			said += fmt.Sprintf(" %s %s.", count(left.rows, "row"), left.why)
-		}
+	for _, unchanged := range did.Unchanged() {
+		said += " " + unchanged
 	}
 	if n := len(did.Failed); n > 0 {
 		kind = "bad"
