@@ -10,10 +10,12 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
 
 func (a *app) balanceCommand() *cobra.Command {
-	var last int
+	var last, days int
+	var forecast, asJSON bool
 	c := &cobra.Command{
 		Use:   "balance",
 		Short: "Show the recorded balance and its entries",
@@ -22,11 +24,24 @@ available = deposits + adjustments - charged - reserved. The filing service does
 report its balance, so the recorded balance is as right as the recorded deposits.
 
 Each entry has its sign and the balance after it. A charge changes nothing: its
-amount was subtracted when it was reserved.`,
-		Example: "  importer balance\n  importer balance --last 0",
+amount was subtracted when it was reserved.
+
+--forecast shows what the runs of the schedules will cost in the next days, and how much
+to have available by when. Queued rows are needed first. Rows that cannot be filed yet
+are left out.`,
+		Example: "  importer balance\n  importer balance --last 0\n  importer balance --forecast --days 120",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if !forecast && (asJSON || c.Flags().Changed("days")) {
+				return usage("--days and --json need --forecast")
+			}
+			if days < 1 || days > schedule.MaxForecastDays {
+				return usage("--days must be a number from 1 to %d", schedule.MaxForecastDays)
+			}
 			return a.withLedgerToList(c.Context(), "No balance is recorded", func(l *ledger.Ledger) error {
+				if forecast {
+					return a.printForecast(c.Context(), l, days, asJSON)
+				}
 				if err := l.Audit(c.Context()); err != nil {
 					return err
 				}
@@ -35,6 +50,10 @@ amount was subtracted when it was reserved.`,
 		},
 	}
 	c.Flags().IntVar(&last, "last", 20, "how many entries to print, newest first; 0 for all")
+	c.Flags().BoolVar(&forecast, "forecast", false, "show what the schedules will cost, and when")
+	c.Flags().IntVar(&days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each run of the forecast, and a last one for all")
+	c.MarkFlagsMutuallyExclusive("forecast", "last")
 	return c
 }
 

@@ -135,15 +135,20 @@ func (s *Scheduler) reportRun(ctx context.Context, run *ledger.Run, plan *Plan) 
 // Plan returns what a run would do now, and writes nothing. Where the filing
 // service cannot be asked for its prices, the cost is not known.
 func (s *Scheduler) Plan(ctx context.Context, schedule ledger.Schedule, run ledger.Run) (*Plan, error) {
-	var quoter pricing.Quoter
-	if s.c.Quoter != nil {
-		var err error
-		if quoter, err = s.c.Quoter(ctx); err != nil {
-			s.c.Log.Info("prices not loaded", "err", err)
-			quoter = nil
-		}
+	return s.plan(ctx, schedule, run, s.loadQuoter(ctx))
+}
+
+// loadQuoter loads the prices of the filing service; nil where they cannot be had.
+func (s *Scheduler) loadQuoter(ctx context.Context) pricing.Quoter {
+	if s.c.Quoter == nil {
+		return nil
 	}
-	return s.plan(ctx, schedule, run, quoter)
+	quoter, err := s.c.Quoter(ctx)
+	if err != nil {
+		s.c.Log.Info("prices not loaded", "err", err)
+		return nil
+	}
+	return quoter
 }
 
 // planUnpriced is Plan without a request to the filing service: the cost is not
@@ -158,6 +163,10 @@ func (s *Scheduler) plan(ctx context.Context, schedule ledger.Schedule, run ledg
 	if err != nil {
 		return nil, err
 	}
+	return s.planOf(ctx, rc, quoter)
+}
+
+func (s *Scheduler) planOf(ctx context.Context, rc *runContext, quoter pricing.Quoter) (*Plan, error) {
 	selected, planner, err := s.prepare(ctx, rc, quoter)
 	if err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ type Scheduler struct {
 	lists     *cache.Cache[string, *CompanyList] // for pages and plans; a run that buys reads its own
 	calendars *cache.Cache[string, Calendar]
 	problems  *cache.Cache[string, *Problem] // nil for none
+	forecasts *cache.Cache[string, plannedRuns]
 }
 
 const (
@@ -80,6 +81,11 @@ func New(c Config) *Scheduler {
 			TTL:  cache.For(listTTL),
 			Max:  maxListRows,
 			Cost: func(c Calendar) int { return len(c.Due) + len(c.Rest) },
+		}),
+		forecasts: cache.New[string](cache.Options[plannedRuns]{
+			TTL:  cache.For(listTTL),
+			Max:  maxListRows,
+			Cost: func(p plannedRuns) int { return 1 + len(p.runs) },
 		}),
 		problems: cache.New[string](cache.Options[*Problem]{TTL: cache.For(problemsTTL), Max: maxTimes}),
 	}

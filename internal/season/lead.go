@@ -171,3 +171,21 @@ func (l Lead) Ready(r CompanyList, after, on Date) []Entry {
 	slices.SortStableFunc(ready, EarliestFirst)
 	return ready
 }
+
+// Report is a row's report that is due on a day.
+type Report struct {
+	Row int
+	Due Date
+}
+
+// RunDays returns the day on which each report comes into its window: the day of the run
+// that files it. They are the reports that are due in the years from first to last.
+func (l Lead) RunDays(r CompanyList, first, last int) map[Report]Date {
+	days := make(map[Report]Date)
+	for year := first; year <= last; year++ {
+		for _, o := range l.openings(r, year) {
+			days[Report{o.Row.Number, o.Due.Date}] = o.on
+		}
+	}
+	return days
+}

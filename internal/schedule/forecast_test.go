@@ -1,0 +1,180 @@
+package schedule_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/season"
+)
+
+// forecastList falls due on two days of the year in Delaware, and in Florida.
+const forecastList = `Company ID,Legal Name,Filing State,User ID,Entity Type,Formation State
+comp_1,Ada LLC,DE,user_1,LLC,DE
+comp_2,Bea Inc.,DE,user_1,CORP,DE
+comp_3,Cal LLC,FL,user_1,LLC,FL
+comp_4,Dot Inc.,DE,user_1,CORP,DE
+comp_5,Eve LLC,DE,,LLC,DE
+`
+
+// forecasting is a scheduler with a clock and prices.
+type forecasting struct {
+	*testing.T
+	*ledger.Ledger
+	*schedule.Scheduler
+	now    time.Time
+	quoter pricing.Quoter
+}
+
+func newForecasting(t *testing.T, now time.Time) *forecasting {
+	t.Helper()
+	f := &forecasting{T: t, now: now}
+	clock := func() time.Time { return f.now }
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir(), SealKey: sealKey, Clock: clock,
+		Lease: 1000 * 24 * time.Hour})
+	f.must(err)
+	t.Cleanup(func() { l.Close() })
+	prices, err := pricing.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")
+	f.must(err)
+	f.Ledger, f.quoter = l, pricing.NewRates(prices, pricing.BuiltinFees())
+	f.Scheduler = schedule.New(schedule.Config{
+		Ledger: l,
+		Now:    clock,
+		Quoter: func(context.Context) (pricing.Quoter, error) { return f.quoter, nil },
+	})
+	f.must(l.Calendars().SetZone(t.Context(), "America/New_York"))
+	return f
+}
+
+func (f *forecasting) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *forecasting) add(name, list string, o schedule.Options) {
+	f.Helper()
+	o.Zone = "America/New_York"
+	_, err := schedule.Add(f.Context(), f.Ledger, schedule.NewSchedule{
+		Name:    name,
+		File:    name + ".csv",
+		Content: []byte(list),
+		By:      "Ana",
+		Options: o,
+	})
+	f.must(err)
+}
+
+func (f *forecasting) forecast(days int) *schedule.Forecast {
+	f.Helper()
+	all, err := f.Forecast(f.Context(), days)
+	f.must(err)
+	return all
+}
+
+// runs describes the runs of a forecast.
+func runs(all []schedule.RunCost) (lines []string) {
+	for _, r := range all {
+		lines = append(lines, fmt.Sprintf("%s %s %d %s needed %s short %s", r.Date, r.Schedule, r.Orders, r.Cost,
+			r.Needed, r.Short))
+	}
+	return lines
+}
+
+// The forecast has the orders and the cost that the runs then have, on their days.
+func TestForecastIsWhatTheRunsDo(t *testing.T) {
+	start := time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC)
+	f := newForecasting(t, start)
+	f.add("due", forecastList, schedule.Options{Due: "30 days before", FilingYear: "this"})
+	f.add("whole", strings.ReplaceAll(forecastList, "comp_", "comp_9"),
+		schedule.Options{At: "0 6 15 3 *", FilingYear: "this", State: "FL"})
+	all := f.forecast(200)
+	if len(all.Runs) < 4 {
+		t.Fatalf("%q", runs(all.Runs))
+	}
+	type total struct {
+		orders int
+		cost   money.Cents
+	}
+	want := make(map[string]total)
+	for _, r := range all.Runs {
+		want[r.Schedule+"@"+r.Date.String()] = total{r.Orders, r.Cost.Amount}
+		if !r.Cost.IsKnown() == (r.Cost.Certainty == money.Known) {
+			t.Errorf("%+v", r)
+		}
+	}
+	got := make(map[string]total)
+	for day := start; day.Before(start.AddDate(0, 0, 201)); day = day.AddDate(0, 0, 1) {
+		f.now = day
+		f.must(f.RunDue(t.Context()))
+	}
+	for _, name := range []string{"due", "whole"} {
+		made, err := f.Schedules().ListRuns(t.Context(), name)
+		f.must(err)
+		for _, run := range made {
+			plan, err := schedule.DecodePlan(run)
+			f.must(err)
+			if plan.Filings > 0 {
+				got[run.ID] = total{plan.Filings, plan.Cost}
+			}
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the runs did\n%v\nand the forecast was\n%v", got, want)
+	}
+}
+
+// The forecast says what to have available by when, with what is queued first.
+func TestForecastText(t *testing.T) {
+	f := newForecasting(t, time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC))
+	says := func(want string) {
+		t.Helper()
+		if got := f.forecast(200).Text(); !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	says("The schedules place no order until Jul 29, 2027.")
+	f.add("due", forecastList, schedule.Options{Due: "30 days before", FilingYear: "this"})
+	says("The balance is unknown: no deposit is recorded.")
+	all := f.forecast(200)
+	first, last := all.Runs[0], all.Runs[len(all.Runs)-1]
+	f.must(f.RecordDeposit(t.Context(), first.Needed-100, ""))
+	says(fmt.Sprintf("available by %s: $1.00 more than now. Until %s you need", first.Date.American(),
+		last.Date.American()))
+	f.must(f.RecordDeposit(t.Context(), last.Needed, ""))
+	says("The balance covers all orders until Jul 29, 2027: about " + money.Cents(last.Needed).Dollars() + " of ")
+	if short := f.forecast(200).FirstShort(); short != nil {
+		t.Errorf("%+v", short)
+	}
+	if last.LeftOut+first.LeftOut != 1 {
+		t.Errorf("the row with an error is left out: %+v", all.Runs)
+	}
+}
+
+// A forecast looks ahead for some days, and says which schedules it cannot plan.
+func TestForecastOfBrokenSchedules(t *testing.T) {
+	f := newForecasting(t, time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC))
+	for _, days := range []int{0, -1, 367} {
+		if _, err := f.Forecast(t.Context(), days); !errors.Is(err, schedule.ErrForecastDays) {
+			t.Errorf("%d days: %v", days, err)
+		}
+	}
+	f.add("due", forecastList, schedule.Options{Due: "30 days before", FilingYear: "this"})
+	near := f.forecast(5)
+	if len(near.Runs) != 0 || near.To != (season.Date{Year: 2027, Month: 1, Day: 15}) {
+		t.Errorf("%+v", near)
+	}
+	f.quoter = nil
+	if far := f.forecast(200); len(far.Runs) == 0 {
+		t.Errorf("%+v", far)
+	}
+}
