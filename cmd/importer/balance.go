@@ -52,7 +52,7 @@ are left out.`,
 	c.Flags().IntVar(&last, "last", 20, "how many entries to print, newest first; 0 for all")
 	c.Flags().BoolVar(&forecast, "forecast", false, "show what the schedules will cost, and when")
 	c.Flags().IntVar(&days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each run of the forecast, and a last one for all")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line for each run of the forecast, and a last one for all")
 	c.MarkFlagsMutuallyExclusive("forecast", "last")
 	return c
 }

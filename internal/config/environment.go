@@ -64,8 +64,10 @@ var Variables = []Variable{
 	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
-		"bought-twice, season, due-soon, weekly-summary, access, backup, approval-needed, approved, sent-back, " +
-		"rejected"},
+		"bought-twice, season, due-soon, funds-needed, low-balance, weekly-summary, access, backup, " +
+		"approval-needed, approved, sent-back, rejected"},
+	{"FILING_BALANCE_LOW", "", "the available balance, in dollars, below which people are notified, such as 5000; " +
+		"default: none"},
 	{"FILING_BACKUP_DIR", "", "the folder for the scheduled backups of importer serve, as a full path; default: none"},
 	{"FILING_BACKUP_EVERY", "1d", "the time between scheduled backups, such as 6h or 1d"},
 	{"FILING_BACKUP_KEEP", "14", "how many scheduled backups to keep; older ones are deleted"},
@@ -122,6 +124,7 @@ type Environment struct {
 	SetPricePath  string
 	Downloads     network.Downloads // the hosts that documents may come from
 	Backups       Backups
+	LowBalance    money.Cents // people are notified when less is available; 0 for never
 	SignIn        SignIn      // the sign-in provider of the page
 	Ledger        string      // the value of --ledger; empty for the organization's own ledger
 	Warn          func(error) // receives warnings about the data folder; may be nil
@@ -186,6 +189,9 @@ func (l layers) read() (Environment, error) {
 		return e, fmt.Errorf("DOCUMENT_HOSTS: %w", err)
 	}
 	if e.SignIn, err = readSignIn(value); err != nil {
+		return e, err
+	}
+	if e.LowBalance, err = readLowBalance(value); err != nil {
 		return e, err
 	}
 	if e.Backups, err = readBackups(value); err != nil {

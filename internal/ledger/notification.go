@@ -26,6 +26,10 @@ const (
 	NotifyTwice      NotificationKind = "bought-twice" // two purchases of one filing: one is to be refunded
 	NotifySchedule   NotificationKind = "season"       // a schedule ran, or failed; added by the process that runs it
 	NotifyDueSoon    NotificationKind = "due-soon"     // filings fall due that are not placed
+	// the schedules will need more than is available
+	NotifyFundsNeeded NotificationKind = "funds-needed"
+	// less is available than the firm wants to have, or enough again
+	NotifyLowBalance NotificationKind = "low-balance"
 	// actions needed, orders placed, money and due dates, each Monday
 	NotifyWeeklySummary NotificationKind = "weekly-summary"
 	// a link to reset a password was made or used; the approval policy was weakened
@@ -41,7 +45,7 @@ const (
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyDueSoon, NotifyWeeklySummary, NotifyAccess, NotifyBackup, NotifyApprovalNeeded,
+	NotifySchedule, NotifyDueSoon, NotifyFundsNeeded, NotifyLowBalance, NotifyWeeklySummary, NotifyAccess, NotifyBackup, NotifyApprovalNeeded,
 	NotifyApproved, NotifySentBack, NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.

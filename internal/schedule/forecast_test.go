@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,5 +177,66 @@ func TestForecastOfBrokenSchedules(t *testing.T) {
 	f.quoter = nil
 	if far := f.forecast(200); len(far.Runs) == 0 {
 		t.Errorf("%+v", far)
+	}
+}
+
+// People are told 60, 30 and 7 days before the money for the schedules is short, once
+// each, and not once it suffices.
+func TestFundsAreRemindedOf(t *testing.T) {
+	f := newForecasting(t, time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC))
+	f.add("due", strings.ReplaceAll(forecastList, "CORP", "LLC"),
+		schedule.Options{Due: "30 days before", FilingYear: "this"})
+	f.must(f.RecordDeposit(t.Context(), 100_00, ""))
+	var told []string
+	for range 150 {
+		for range 2 {
+			f.must(f.Remind(t.Context()))
+		}
+		f.now = f.now.AddDate(0, 0, 1)
+		list, err := f.Notifications().List(t.Context(), 1000)
+		f.must(err)
+		told = nil
+		for _, n := range list {
+			if n.Kind == ledger.NotifyFundsNeeded {
+				told = append(told, n.At.Format("01-02 ")+n.Subject)
+			}
+		}
+		if len(told) == 3 {
+			f.must(f.RecordDeposit(t.Context(), 5000_00, ""))
+		}
+	}
+	want := []string{
+		"03-25 Bulkfiling: $63.75 more needed by Apr 1, 2027",
+		"03-02 Bulkfiling: $63.75 more needed by Apr 1, 2027",
+		"01-31 Bulkfiling: $63.75 more needed by Apr 1, 2027",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
+	}
+}
+
+// A balance below what the firm wants to have is told of once, and its end, too.
+func TestLowBalanceIsToldOf(t *testing.T) {
+	f := newForecasting(t, time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC))
+	s := schedule.New(schedule.Config{Ledger: f.Ledger, Low: 500_00})
+	for _, deposit := range []money.Cents{600_00, -200_00, -100_00, 300_00} {
+		f.must(f.Adjust(t.Context(), deposit, "as the statement says"))
+		if deposit == 600_00 {
+			f.must(f.RecordDeposit(t.Context(), 1, ""))
+		}
+		for range 2 {
+			f.must(s.CompareBalance(t.Context()))
+		}
+	}
+	list, err := f.Notifications().List(t.Context(), 10)
+	f.must(err)
+	var told []string
+	for _, n := range list {
+		told = append(told, n.Subject)
+	}
+	want := []string{"Bulkfiling: the balance is no longer low: $600.01 available",
+		"Bulkfiling: low balance: $400.01 available"}
+	if !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
 	}
 }

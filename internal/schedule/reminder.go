@@ -40,6 +40,9 @@ func (s *Scheduler) Remind(ctx context.Context) error {
 	if err := s.remindOfDueDates(ctx, season.DateOf(now)); err != nil {
 		return fmt.Errorf("remind of due dates: %w", err)
 	}
+	if err := s.remindOfFunds(ctx, season.DateOf(now)); err != nil {
+		return fmt.Errorf("remind of the funds that are needed: %w", err)
+	}
 	if err := s.summarizeWeek(ctx, now); err != nil {
 		return fmt.Errorf("summarize the week: %w", err)
 	}
@@ -96,8 +99,7 @@ type dueDay struct {
 func byDay(entries []CalendarEntry, today season.Date) (days []dueDay) {
 	for _, e := range entries {
 		if n := len(days); n == 0 || days[n-1].date != e.Due.Date {
-			left := int(midnight(e.Due.Date).Sub(midnight(today)) / (24 * time.Hour))
-			days = append(days, dueDay{date: e.Due.Date, days: left})
+			days = append(days, dueDay{date: e.Due.Date, days: daysUntil(e.Due.Date, today)})
 		}
 		day := &days[len(days)-1]
 		day.entries = append(day.entries, e)
@@ -106,19 +108,23 @@ func byDay(entries []CalendarEntry, today season.Date) (days []dueDay) {
 }
 
 // reminder identifies the reminder of a day, so many days before it.
-func (d dueDay) reminder() ledger.Pending {
+func (d dueDay) reminder() ledger.Pending { return reminderOf(ledger.NotifyDueSoon, d.date, d.days) }
+
+// reminderOf identifies the reminder of something on a day, some days before it.
+func reminderOf(kind ledger.NotificationKind, on season.Date, left int) ledger.Pending {
 	before := remindBefore[len(remindBefore)-1]
 	for _, days := range remindBefore {
-		if d.days <= days {
+		if left <= days {
 			before = days
 			break
 		}
 	}
-	return ledger.Pending{
-		Kind: ledger.NotifyDueSoon,
-		Ref:  midnight(d.date).Unix() / (24 * 60 * 60),
-		Mark: int64(before),
-	}
+	return ledger.Pending{Kind: kind, Ref: midnight(on).Unix() / (24 * 60 * 60), Mark: int64(before)}
+}
+
+// daysUntil is how many days a day is after another.
+func daysUntil(on, today season.Date) int {
+	return int(midnight(on).Sub(midnight(today)) / (24 * time.Hour))
 }
 
 // remindOfDueDates writes one message about all due dates that came within 60, 30 or
