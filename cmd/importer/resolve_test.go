@@ -138,14 +138,19 @@ type desk struct {
 }
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{TB: t, dir: t.TempDir()}
-	d.service = sandbox.New(sandbox.Config{
-		Keys:           []string{scriptKey},
+	return newDeskAt(t, sandbox.Config{
 		OpeningBalance: 1_000_000,
 		AutoSeed:       true,
 		Seed:           1,
 		Latency:        150 * time.Millisecond,
 	})
+}
+
+// newDeskAt is a desk at a sandbox of one's own.
+func newDeskAt(t *testing.T, cfg sandbox.Config) *desk {
+	d := &desk{TB: t, dir: t.TempDir()}
+	cfg.Keys = []string{scriptKey}
+	d.service = sandbox.New(cfg)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -103,6 +103,9 @@ func (m *matcher) match() {
 // assign gives a line its slot. A second charge of a slot repeats the first.
 func (m *matcher) assign(i int, at slot) {
 	m.of[i] = at
+	if order := m.statement.Lines[i].OrderID; order != "" {
+		m.byOrder[order] = at // its other lines follow
+	}
 	if m.statement.Lines[i].Kind != Charge {
 		return
 	}
@@ -139,6 +142,10 @@ func (m *matcher) companySlots(line *Line) []slot {
 // matchCompany matches a line by its company, state, product, year, amount and date.
 func (m *matcher) matchCompany(i int) {
 	line := &m.statement.Lines[i]
+	if at, found := m.byOrder[line.OrderID]; found && line.OrderID != "" {
+		m.assign(i, at)
+		return
+	}
 	named := m.companySlots(line)
 	if len(named) > 0 {
 		m.ours = true
