@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -131,6 +134,9 @@ func (a *app) reconcile(ctx context.Context, l *ledger.Ledger, path string, f re
 		}
 	}
 	if changes && (f.yes || !f.json) {
+		if err := keepStatement(ctx, l, path, statement, o); err != nil {
+			return err
+		}
 		if plan, err = a.applyPlan(ctx, l, service, plan, f); err != nil {
 			return err
 		}
@@ -150,6 +156,24 @@ func (a *app) readStatement(path string, o reconcile.Options) (*reconcile.Statem
 	}
 	defer file.Close()
 	return reconcile.ReadStatement(file, o)
+}
+
+// keepStatement keeps the file of a statement: it is the evidence of what follows.
+func keepStatement(ctx context.Context, l *ledger.Ledger, path string, s *reconcile.Statement, o reconcile.Options) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != s.Hash {
+		return fmt.Errorf("%s has changed while it was read. Nothing was changed", path)
+	}
+	return l.Statements().KeepFile(ctx, ledger.StatementFile{
+		Hash:    s.Hash,
+		Name:    s.File,
+		Content: content,
+		Options: o,
+		KeptBy:  currentUser(),
+	})
 }
 
 // applyPlan carries a plan out and says what it did.

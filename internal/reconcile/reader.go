@@ -23,7 +23,7 @@ type Options struct {
 	Complete bool              // the statement has every charge of the period
 
 	// Recall returns the mapping that was kept for a header of this shape; nil for none.
-	Recall func(shape string) map[string]string
+	Recall func(shape string) map[string]string `json:"-"`
 }
 
 // headRows is how many rows of a sheet are searched for its header.
