@@ -154,7 +154,8 @@ func (m *Marked) Unchanged() (all []string) {
 		{m.Gone, "no longer ready"},
 	} {
 		if left.rows > 0 {
-			all = append(all, fmt.Sprintf("%s not changed: %s.", text.CountOf(left.rows, "row was", "rows were"), left.why))
+			all = append(all, fmt.Sprintf("%s not changed: %s.", text.CountOf(left.rows, "row was", "rows were"),
+				left.why))
 		}
 	}
 	return all
@@ -175,7 +176,7 @@ func (s *Service) MarkUncertain(ctx context.Context, c *RestoreCheck) (Marked, e
 		case errors.Is(err, filingapi.ErrNotFound):
 			did.Absent++
 		case err != nil:
-			did.Failed = append(did.Failed, fmt.Sprintf("row %d: %v", row.Number, err))
+			did.Failed = append(did.Failed, fmt.Sprintf("row %d of batch %s: %v", row.Number, c.Batch.ID, err))
 		default:
 			intents = append(intents, jobs.IntentFor(row, c.Batch, user, company))
 		}

@@ -27,8 +27,8 @@ func (v *request) download(name string, write func(path string) error) error {
 		return fmt.Errorf("open a download: %w", err)
 	}
 	defer content.Close()
-	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
-		return fmt.Errorf("wait for a download: %w", err)
+	if err := v.extendDeadline(); err != nil {
+		return err
 	}
 	h := v.w.Header()
 	h.Set("Content-Type", mimeOf(name))

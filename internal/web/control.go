@@ -89,7 +89,8 @@ func dismissedText(rows, corrected int) string {
 	if corrected == 0 {
 		return text + ", and nothing is ordered."
 	}
-	return fmt.Sprintf("%s. A correction of %s is still open: what is ready in it is ordered when it is approved.", text,
+	return fmt.Sprintf("%s. A correction of %s is still open: what is ready in it is ordered when it is approved.",
+		text,
 		count(corrected, "dismissed row"))
 }
 

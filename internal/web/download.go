@@ -309,7 +309,7 @@ func (s *Site) passOn(v *request, links documents.Links, item documents.Item) er
 		return fmt.Errorf("open a document: %w", err)
 	}
 	defer content.Close()
-	if err := v.patience(); err != nil {
+	if err := v.extendDeadline(); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "application/octet-stream") // to be saved, and shown by nothing of ours
@@ -326,14 +326,6 @@ func (s *Site) save(ctx context.Context, dir string, links documents.Links, item
 		return err
 	}
 	return errors.Join(folder.Save(ctx, items, done), folder.Close())
-}
-
-// patience is how long what is being sent may take from now on.
-func (v *request) patience() error {
-	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
-		return fmt.Errorf("wait for a download: %w", err)
-	}
-	return nil
 }
 
 // documents gives all documents of a batch as they are fetched, one after the
@@ -418,7 +410,7 @@ func (p *parcel) send(o documents.Outcome) error {
 		return fmt.Errorf("send the document %s: %w", o.ID, err)
 	}
 	defer content.Close()
-	if err := p.patience(); err != nil {
+	if err := p.extendDeadline(); err != nil {
 		return err
 	}
 	var n int64

@@ -250,6 +250,16 @@ func (v *request) flashes() []flashMessage {
 	return said
 }
 
+// extendDeadline gives the answer more time than other pages have: what is looked up at
+// the filing service, or downloaded, may take minutes.
+func (v *request) extendDeadline() error {
+	err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute))
+	if err != nil {
+		return fmt.Errorf("extend the deadline of the answer: %w", err)
+	}
+	return nil
+}
+
 // redirect sends the browser to another page of this site.
 func (v *request) redirect(path string) error {
 	http.Redirect(v.w, v.r, path, http.StatusSeeOther)

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -63,8 +62,8 @@ func (s *Site) markUncertain(v *request) error {
 	if err != nil {
 		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
-	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
-		return fmt.Errorf("wait for what is looked up: %w", err)
+	if err := v.extendDeadline(); err != nil {
+		return err
 	}
 	found, err := v.resolver().CheckRestore(v.ctx(), b, nil, since)
 	if errors.Is(err, resolve.ErrNotSubmitted) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -108,8 +107,8 @@ const restoredAnchor = "/restore#rows"
 // markAllUncertain makes every row uncertain that may have been ordered: those of all
 // batches, the oldest first, which has the purchase.
 func (s *Site) markAllUncertain(v *request) error {
-	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
-		return fmt.Errorf("wait for what is looked up: %w", err)
+	if err := v.extendDeadline(); err != nil {
+		return err
 	}
 	last, err := s.Ledger.Restores().Last(v.ctx())
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -152,6 +151,9 @@ func (s *Site) markAllUncertain(v *request) error {
 func markedText(did resolve.Marked) (kind, format, said string) {
 	kind, said = "ok", fmt.Sprintf("%s now uncertain and not sent before they are resolved.",
 		isAre(did.Uncertain, "row"))
+	if did.Uncertain == 0 {
+		kind, said = "note", "No row was marked as uncertain."
+	}
 	for _, unchanged := range did.Unchanged() {
 		said += " " + unchanged
 	}

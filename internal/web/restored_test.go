@@ -75,6 +75,8 @@ func TestRestoredLedgerOnThePage(t *testing.T) {
 	if book := s.book(); book.Reserved == 0 {
 		t.Errorf("%+v", book)
 	}
+	_, body = o.post("/restore/mark-uncertain", "batch", batch)
+	o.wants(body, "No row was marked as uncertain.")
 
 	path, body = v.sheet("b.csv", strings.ReplaceAll(doubtfulClients, "comp_", "comp_9"))
 	second := v.submit(path, body)

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
@@ -33,8 +32,8 @@ func (s *Site) decisionSheet(v *request) error {
 func (s *Site) linkedSheet(v *request) error {
 	return s.giveDecisions(v, func(orders []*resolve.UncertainOrder) error {
 		// A link for each company and user takes its time.
-		if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
-			return fmt.Errorf("wait for the links: %w", err)
+		if err := v.extendDeadline(); err != nil {
+			return err
 		}
 		if err := v.resolver().LinkDashboards(v.ctx(), orders); err != nil {
 			return err
@@ -222,8 +221,8 @@ func (s *Site) resolveByWorkbook(v *request) error {
 	if len(p.Plan.Problems) > 0 || p.Name != form.Get("plan") || confirmation(p.Objections) != form.Get("anyway") {
 		return s.showDecisions(v, &decisions)
 	}
-	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
-		return fmt.Errorf("wait for the settlements: %w", err)
+	if err := v.extendDeadline(); err != nil {
+		return err
 	}
 	var done []*resolve.Resolution
 	quicker := 0
