@@ -244,9 +244,8 @@ func (a *app) restore(ctx context.Context, name string, f restoreFlags) error {
 		return err
 	}
 	s := archive.Header.Snapshot
-	a.say("Backup of %s, made by %s. It takes the place of the ledger %s (%s). A ledger "+
-		"that is there is kept.", localTimeZone(s.At),
-		archive.Header.Program, chosen.Name, chosen.Path)
+	a.say("Backup of %s, made by %s. It replaces the ledger %s (%s). If that ledger exists, it is kept beside it.",
+		localTimeZone(s.At), archive.Header.Program, chosen.Name, chosen.Path)
 	a.say("Orders placed after the backup are not in it. Nothing is sent until you resolve its rows.")
 	if !f.yes {
 		if err := a.confirm(ctx, "Restore it?", "Nothing was changed."); err != nil {

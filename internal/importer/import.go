@@ -148,7 +148,8 @@ func (o Options) beginOn(f *sheet.File, m *matcher) (*Import, error) {
 
 func (o *Options) check() error {
 	if o.Product != "" && !o.Product.Valid() {
-		return fmt.Errorf("there is no product %q: it is one of %s", o.Product, filing.JoinProducts(filing.Products, ", "))
+		return fmt.Errorf("there is no product %q: it is one of %s", o.Product,
+			filing.JoinProducts(filing.Products, ", "))
 	}
 	if err := new(HeaderRow).Set(o.HeaderRow.String()); err != nil {
 		return err

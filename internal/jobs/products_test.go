@@ -308,7 +308,8 @@ func TestAgentThatIsActive(t *testing.T) {
 				f.posts("/v1/orders")-sent, c.result, c.cost, got.Message)
 		}
 	}
-	f.checkAgainstBooks(l, "first", "later 0", "later 1", "later 2", "later 3", "later 4", "later 5", "later 6", "later 7")
+	f.checkAgainstBooks(l, "first", "later 0", "later 1", "later 2", "later 3", "later 4", "later 5", "later 6",
+		"later 7")
 }
 
 // The number travels in the order alone, and is never asked back.

@@ -336,6 +336,12 @@ func (w *Worker) logHold(ctx context.Context, hold Hold) {
 	if hold.needsPerson() {
 		level = slog.LevelError
 	}
-	w.log.Log(ctx, level, "orders held", "reason", hold.Reason, "text", hold.Text, "since", hold.Since,
-		"until", hold.Until)
+	about := []any{"reason", hold.Reason, "text", hold.Text}
+	if !hold.Since.IsZero() {
+		about = append(about, "since", hold.Since)
+	}
+	if !hold.Until.IsZero() {
+		about = append(about, "until", hold.Until)
+	}
+	w.log.Log(ctx, level, "orders held", about...)
 }

@@ -45,7 +45,8 @@ const (
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyDueSoon, NotifyFundsNeeded, NotifyLowBalance, NotifyWeeklySummary, NotifyAccess, NotifyBackup, NotifyApprovalNeeded,
+	NotifySchedule, NotifyDueSoon, NotifyFundsNeeded, NotifyLowBalance, NotifyWeeklySummary, NotifyAccess,
+	NotifyBackup, NotifyApprovalNeeded,
 	NotifyApproved, NotifySentBack, NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.
