@@ -44,54 +44,67 @@ type WaitLimits struct {
 	Funds   bool          // wait without a limit, also for funds
 }
 
+// costlyLook is how long a look at a batch takes that is not worth it for each commit.
+const costlyLook = 5 * time.Millisecond
+
 // Await returns when nothing more of the batch can be placed for now: it is
 // finished, or only waiting would help. The worker runs until it is stopped.
 func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
+	committed := w.ledger.Fleet().NextCommit() // nil while only the tick counts
 	for {
 		select {
 		case <-ctx.Done():
 			return Outcome{Reason: Interrupted}, nil
+		case <-committed:
 		case <-tick.C:
 		}
-		end, err := w.outcome(ctx, batch, p)
+		began := time.Now()
+		committed = w.ledger.Fleet().NextCommit()
+		end, more, err := w.outcome(ctx, batch, p)
 		if ctx.Err() != nil {
 			return Outcome{Reason: Interrupted}, nil
 		}
 		if err != nil || end.Reason != "" {
 			return end, err
 		}
+		if more || time.Since(began) > costlyLook {
+			committed = nil // commits are many, or the batch is large
+		}
 	}
 }
 
-func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (Outcome, error) {
+// outcome returns how a batch has ended, with no reason if it has not, and whether
+// more of its rows can be sent now.
+func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end Outcome, sendable bool, err error) {
 	halted, err := w.ledger.Fleet().Halt(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, false, err
 	}
-	end := w.haltOutcome(halted, p)
+	end = w.haltOutcome(halted, p)
 	if end.Reason == "" {
 		// The common case, many times a run: there is more to send.
 		more, err := w.ledger.Sendable(ctx, batch, 1)
 		if err != nil || len(more) > 0 {
-			return Outcome{}, err
+			return Outcome{}, err == nil, err
 		}
 	}
 	left, err := w.ledger.Unfinished(ctx, batch)
 	switch {
 	case err != nil:
-		return Outcome{}, err
+		return Outcome{}, false, err
 	case left.Placing > 0:
-		return Outcome{}, nil // answers are out: they may change anything
+		return Outcome{}, false, nil // answers are out: they may change anything
 	case end.Reason == LedgerHalted && left.Sendable+left.Later+left.Funds+left.Keys+left.Checks > 0:
-		return end, nil
+		return end, false, nil
 	case end.Reason != "" && left.Sendable+left.Later > 0:
-		return end, nil // rows that wait for these are held as they are
+		return end, false, nil // rows that wait for these are held as they are
 	case left.Sendable+left.Later+left.Moving > 0:
-		return Outcome{}, nil
+		return Outcome{}, false, nil
 	}
-	return w.restOutcome(ctx, batch, left, p)
+	end, err = w.restOutcome(ctx, batch, left, p)
+	return end, false, err
 }
 
 // haltOutcome is the outcome that a hold of this process amounts to, if any.

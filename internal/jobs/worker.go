@@ -125,7 +125,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.server = asynq.NewServerFromRedisClient(c.Queue.redis, asynq.Config{
 		Concurrency:       w.handlers,
 		Queues:            map[string]int{queueName: 1},
-		TaskCheckInterval: 50 * time.Millisecond, // while the queue runs dry; see dequeueGate
+		TaskCheckInterval: 2 * time.Millisecond, // the dequeueGate waits while the queue is empty
 		// No task is scheduled, retried or kept, so these have nothing to do.
 		DelayedTaskCheckInterval: time.Minute,
 		JanitorInterval:          time.Minute,
