@@ -29,10 +29,14 @@ func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 		Posted:      c.posted,
 		Reserved:    c.reserved,
 	}
-	err = l.read.QueryRowContext(ctx,
-		`SELECT CASE WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty >= 2 OR certainty >= 2 AND `+weighs+`) THEN 2
-		WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty = 1 OR certainty = 1 AND `+weighs+
-			`) THEN 1 ELSE 0 END`).Scan(&b.Certainty)
+	b.Certainty, err = l.certainty.get(c, func() (certainty money.Certainty, err error) {
+		err = l.read.QueryRowContext(ctx,
+			`SELECT CASE WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty >= 2 OR certainty >= 2 AND `+weighs+
+				`) THEN 2
+			WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty = 1 OR certainty = 1 AND `+weighs+
+				`) THEN 1 ELSE 0 END`).Scan(&certainty)
+		return certainty, err
+	})
 	if err != nil {
 		return b, fmt.Errorf("read the balance: %w", err)
 	}

@@ -36,6 +36,8 @@ type database struct {
 	tolerance    money.Cents
 	editLimit    int // bytes of the edits of a sheet
 
+	certainty derived[money.Certainty] // of the balance
+
 	statements  statements
 	transitions chan *transition
 	stop        chan struct{}

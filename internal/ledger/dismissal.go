@@ -70,10 +70,7 @@ func (l *Ledger) FindCorrection(ctx context.Context, b Batch, r Row) (at RowPlac
 		at.Batch == b.Corrects {
 		return at, false, true, nil
 	}
-	err = l.read.QueryRowContext(ctx,
-		`SELECT b.id, r.number FROM batches b JOIN rows r ON r.batch = b.id
-			WHERE b.corrects = $1 AND r.corrects = $2 AND `+pendingCorrection+` AND r.result <> 'skipped'
-			ORDER BY b.created_at DESC LIMIT 1`, b.ID, r.Number).Scan(&at.Batch, &at.Number)
+	err = l.read.QueryRowContext(ctx, selectOpenCorrection, b.ID, r.Number).Scan(&at.Batch, &at.Number)
 	if errors.Is(err, sql.ErrNoRows) {
 		return RowPlace{}, false, false, nil
 	}
@@ -87,10 +84,7 @@ func (l *Ledger) FindCorrection(ctx context.Context, b Batch, r Row) (at RowPlac
 // FindCorrected finds the row whose place a corrected row has taken; ok is false
 // where the row is as it was first sent.
 func (l *Ledger) FindCorrected(ctx context.Context, batch string, number int) (at RowPlace, ok bool, err error) {
-	err = l.read.QueryRowContext(ctx,
-		`SELECT b.id, r.number FROM batches b JOIN rows r ON r.batch = b.id
-			WHERE b.corrects = $1 AND r.result = 'skipped' AND r.message = $2
-			ORDER BY r.updated_at DESC LIMIT 1`, batch, fmt.Sprintf(wasCorrected, number, batch)).
+	err = l.read.QueryRowContext(ctx, selectCorrected, batch, fmt.Sprintf(wasCorrected, number, batch)).
 		Scan(&at.Batch, &at.Number)
 	if errors.Is(err, sql.ErrNoRows) {
 		return RowPlace{}, false, nil
@@ -115,3 +109,14 @@ func (l *Ledger) FindWaitingCorrection(ctx context.Context, of string) (batch st
 	}
 	return batch, true, nil
 }
+
+// The correction of a row is looked for in the batches of corrections, of which there
+// are few: SQLite obeys the order of a CROSS JOIN, and would read all rows otherwise.
+const (
+	selectOpenCorrection = `SELECT b.id, r.number FROM batches b CROSS JOIN rows r
+		WHERE r.batch = b.id AND b.corrects = $1 AND r.corrects = $2 AND ` + pendingCorrection + ` AND r.result <> 'skipped'
+		ORDER BY b.created_at DESC LIMIT 1`
+	selectCorrected = `SELECT b.id, r.number FROM batches b CROSS JOIN rows r
+		WHERE r.batch = b.id AND b.corrects = $1 AND r.result = 'skipped' AND r.message = $2
+		ORDER BY r.updated_at DESC LIMIT 1`
+)

@@ -155,3 +155,33 @@ func SQLiteText(query string, fields ...string) string {
 	}
 	return sqlite.expand(query, r, 0)
 }
+
+// PlansOfViews are the plans by which SQLite reads what the pages and an idle worker
+// ask for again and again.
+func (l *Ledger) PlansOfViews(ctx context.Context) (map[string][]string, error) {
+	warned, warnedArgs := (&RowQuery{Batch: "b", Warned: true}).condition(l.dialect)
+	exceptions, exceptionArgs := (&RowQuery{Batch: "b", Exceptions: true}).condition(l.dialect)
+	plans := make(map[string][]string)
+	for _, q := range []struct {
+		name, query string
+		args        []any
+	}{
+		{"rows in flight", `SELECT r.id, r.cells FROM rows r WHERE ` + arePlacing, nil},
+		{"backlog", selectBacklog, nil},
+		{"open correction", selectOpenCorrection, []any{"b", 2}},
+		{"corrected", selectCorrected, []any{"b", "m"}},
+		{"warned", `SELECT COUNT(*) FROM rows r WHERE ` + warned, warnedArgs},
+		{"exceptions", `SELECT COUNT(*) FROM rows r WHERE ` + exceptions, exceptionArgs},
+	} {
+		rows, err := l.read.QueryContext(ctx, `EXPLAIN QUERY PLAN `+q.query, q.args...)
+		plan, err := collect(rows, err, func(scan func(...any) error) (line string, err error) {
+			var id, parent, unused int
+			return line, scan(&id, &parent, &unused, &line)
+		})
+		if err != nil {
+			return nil, err
+		}
+		plans[q.name] = plan
+	}
+	return plans, nil
+}

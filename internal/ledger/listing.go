@@ -66,9 +66,11 @@ func (q *RowQuery) condition(d dialect) (string, []any) {
 		where = append(where, `r.faults <> ''`)
 	}
 	if q.Warned {
-		where = append(where, `r.faults LIKE '%"w":true%'`) // a text of a fault has its quotes escaped
+		// A text of a fault has its quotes escaped.
+		where = append(where, `r.faults <> '' AND r.faults LIKE '%"w":true%'`)
 	}
 	if q.Exceptions {
+		where[0] = `r.batch || '' = $1` // or SQLite would read the index of the whole batch
 		where = append(where, `r.id IN (SELECT i.row FROM items i WHERE i.exception <> 0)`)
 	}
 	if q.Before {

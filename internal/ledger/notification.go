@@ -401,12 +401,17 @@ func (l Notifications) List(ctx context.Context, limit int) ([]Notification, err
 	return all, wrap("list notices", err)
 }
 
+// selectBacklog reads the ready rows in two parts, each with an index of its own.
+const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
+	FROM (SELECT batch, cost, certainty FROM rows WHERE result = 'ready' AND waits = ''
+		UNION ALL
+		SELECT batch, cost, certainty FROM rows WHERE result = 'ready' AND waits <> '') AS r
+	CROSS JOIN batches b
+	WHERE b.id = r.batch AND b.open = 1`
+
 // Backlog is what waits to be placed: rows, and their cost as far as it is known.
 func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
-	err = l.read.QueryRowContext(ctx,
-		`SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
-			FROM rows r JOIN batches b ON b.id = r.batch
-			WHERE r.result = 'ready' AND b.open = 1`).Scan(&rows, &cost.Amount, &cost.Certainty)
+	err = l.read.QueryRowContext(ctx, selectBacklog).Scan(&rows, &cost.Amount, &cost.Certainty)
 	return rows, cost, wrap("sum up what waits", err)
 }
 

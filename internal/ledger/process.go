@@ -422,6 +422,10 @@ type Orphan struct {
 	Due time.Time // until then the filing service may still be processing its order
 }
 
+// arePlacing selects the rows in flight, with a plus, or SQLite would read all rows in
+// the order of their ids.
+const arePlacing = `r.result = 'placing' ORDER BY +r.id`
+
 // Orphans lists the placing rows whose process is gone, and removes dead
 // processes that have no placing row left.
 func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
@@ -429,7 +433,7 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 	// is gone. The other way round, a process that has just begun would be
 	// missed.
 	var placing []Row
-	for row, err := range l.rows(ctx, `r.result = 'placing' ORDER BY r.id`) {
+	for row, err := range l.rows(ctx, arePlacing) {
 		if err != nil {
 			return nil, err
 		}

@@ -16,9 +16,9 @@ import (
 // a word for any other, and counts bytes.
 func TestEstimateAgrees(t *testing.T) {
 	withoutDates := []func(match.Matcher) bool{matching.FilterDateSepMatcher, matching.FilterDateWithoutSepMatcher}
-	parts := []string{"password", "Dragon", "sunSHINE", "qwerty", "zxcVBN", "p4ssw0rd", "m0nkey", "aaaa", "abcd", "4321",
-		"x", "Q", "7", "#", " ", "-", "heron", "noon", "battery", "Zimmer", "vkq", "GRAY", "seven", "l1ght", "northwind",
-		"asdf", "LMNOP", "jEnniFer", "9", "Smith", "$tar", "789456"}
+	parts := []string{"password", "Dragon", "sunSHINE", "qwerty", "zxcVBN", "p4ssw0rd", "m0nkey", "aaaa", "abcd",
+		"4321", "x", "Q", "7", "#", " ", "-", "heron", "noon", "battery", "Zimmer", "vkq", "GRAY", "seven", "l1ght",
+		"northwind", "asdf", "LMNOP", "jEnniFer", "9", "Smith", "$tar", "789456"}
 	random := rand.New(rand.NewPCG(1, 2))
 	weak := 0
 	for range 3000 {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -75,9 +74,7 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
 		return err
 	}
-	if err := s.Ledger.Audit(ctx); errors.Is(err, ledger.ErrInconsistent) {
-		p.Wrong = err.Error()
-	} else if err != nil {
+	if p.Wrong, err = s.audited.load(ctx); err != nil {
 		return err
 	}
 	halt, err := s.Ledger.Fleet().Halt(ctx)

@@ -84,6 +84,7 @@ type Site struct {
 	watched     *seats // pages that are watched
 	uploads     *seats // files on their way in
 	summaries   *summaryCache
+	audited     *verdicts
 	traces      *traces
 	meters      meters
 	index       *searchIndex
@@ -102,7 +103,8 @@ func New(c Config) *Site {
 		broadcaster: newBroadcaster(),
 		watched:     newSeats(watchedEach, watchedAll),
 		uploads:     newSeats(uploadsEach, uploadsAll),
-		summaries:   newSummaryCache(c.Ledger),
+		summaries:   newSummaryCache(ledgerSource{c.Ledger}),
+		audited:     newVerdicts(c.Ledger),
 		traces:      newTraces(),
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
 		feeds:       newFeedAccess(),

@@ -13,9 +13,23 @@ import (
 
 // slowSource sums up a batch in a second, and counts how often.
 type slowSource struct {
-	mu     sync.Mutex
-	reads  map[string]int
-	counts ledger.Counts
+	mu      sync.Mutex
+	reads   map[string]int
+	counts  ledger.Counts
+	version string
+}
+
+func (s *slowSource) Version(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version, nil
+}
+
+// commit is one of any rows.
+func (s *slowSource) commit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version += "+"
 }
 
 func (s *slowSource) read(what string) {
@@ -66,13 +80,19 @@ func TestSummaryIsShared(t *testing.T) {
 			}
 		}
 		wants(1, 1)
+		time.Sleep(50 * time.Second) // nothing is committed
 		wants(1, 1)
+		source.commit()
+		wants(2, 2)
+		source.commit()
+		wants(2, 2)
 		time.Sleep(11 * time.Second) // ten times the second that the figures took
-		wants(2, 1)
-		time.Sleep(40 * time.Second) // 25 times the two that the orders took
 		wants(3, 2)
-		cache.forget("b")
+		source.commit()
+		time.Sleep(40 * time.Second) // 25 times the two that the orders took
 		wants(4, 3)
+		cache.forget("b")
+		wants(5, 4)
 	})
 }
 
@@ -88,10 +108,12 @@ func TestFiguresOfMovingRows(t *testing.T) {
 			}
 		}
 		wants(1)
+		source.commit()
 		wants(1)
 		time.Sleep(11 * time.Second)
 		source.counts = ledger.Counts{filing.Placed: 1}
 		wants(2)
+		source.commit()
 		time.Sleep(90 * time.Second)
 		wants(2)
 		time.Sleep(20 * time.Second)
