@@ -125,7 +125,8 @@ var userPackages = []string{"cmd/importer", "internal/config", "internal/web", "
 	"internal/importer", "internal/filing", "internal/ledger", "internal/resolve", "internal/schedule",
 	"internal/pricing",
 	"internal/balance", "internal/notify", "internal/documents", "internal/sheet", "internal/jobs",
-	"internal/filingapi"}
+	"internal/filingapi", "internal/backup", "internal/billing", "internal/reconcile", "internal/season",
+	"internal/sandbox", "internal/signin", "internal/tracing", "internal/webhook", "cmd/worker"}
 
 // userTexts are the other files that users and operators read.
 var userTexts = []string{"*.md", "docs/*.md", "docs/decisions/*.md", "deploy/*.md", "deploy/prometheus/rules.yml",
@@ -172,6 +173,23 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestWordsInEveryForm holds the patterns to whole words: a longer form is not hidden
+// by a shorter one that begins it.
+func TestWordsInEveryForm(t *testing.T) {
+	for body, found := range map[string]int{
+		"settle, settled; settling": 3,
+		"handed it over":            1,
+		"cannot settlement":         0,
+		"unsettled":                 0,
+	} {
+		hits := make(map[string][]string)
+		collect(hits, "x", "x/y.go", []text{{body: body}})
+		if len(hits["x"]) != found {
+			t.Errorf("%q: %q", body, hits["x"])
+		}
+	}
+}
+
 // text is a piece of text with the place where it begins: a line, and for a
 // workbook the cell.
 type text struct {
@@ -181,7 +199,7 @@ type text struct {
 
 var compiled = func() (all []*regexp.Regexp) {
 	for _, r := range replacements {
-		all = append(all, regexp.MustCompile(`(?i)(`+strings.ReplaceAll(r.pattern, " ", `[\s*]+`)+`)`))
+		all = append(all, regexp.MustCompile(`(?i)\b(`+strings.ReplaceAll(r.pattern, " ", `[\s*]+`)+`)\b`))
 	}
 	return all
 }()

@@ -131,7 +131,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	w.registry.MustRegister(observed, metrics.NewFleet(l, l.Fleet(), client, queue))
 
 	ask := w.env.PriceSource(l, client)
-	quoter, err := await(ctx, w, "the service's prices", isServiceDown,
+	quoter, err := await(ctx, w, "the filing service's prices", isServiceDown,
 		func() (pricing.Quoter, error) { return ask(ctx) })
 	if err != nil {
 		return err

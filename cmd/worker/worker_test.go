@@ -266,7 +266,7 @@ func TestWaitsForTheService(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 0)
 	p := f.start(nil)
-	p.ready(503, `"phase":"waits for the service's prices"`)
+	p.ready(503, `"phase":"waits for the filing service's prices"`)
 	p.metric("bulkfiling_worker_placing 0")
 	shut := f.open()
 	p.ready(200, `"checks":{"lease":"ok","ledger":"ok","queue":"ok"}`)
@@ -294,7 +294,7 @@ func TestARefusedKeyShowsAtTheStart(t *testing.T) {
 	}))
 	t.Cleanup(operator.Close)
 	p := f.start([]string{"FILING_NOTIFY=" + operator.URL, "FILING_NOTIFY_ON=key"})
-	p.ready(503, `"phase":"waits for the service's prices"`)
+	p.ready(503, `"phase":"waits for the filing service's prices"`)
 	l := f.ledger()
 	t.Cleanup(func() { l.Close() })
 	halted := func(reason filing.Halt) {

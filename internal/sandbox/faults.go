@@ -199,7 +199,7 @@ func (s *Service) isOut(w http.ResponseWriter) bool {
 	s.mu.Unlock()
 	switch o {
 	case Outage503:
-		write(w, answer{http.StatusServiceUnavailable, s.errorBody("The service is down for maintenance", nil)})
+		write(w, answer{http.StatusServiceUnavailable, s.errorBody("The filing service is down for maintenance", nil)})
 	case OutageRefuse:
 		reset(w)
 	}
