@@ -313,7 +313,8 @@ func (a *app) listBills(bills []billing.Bill) error {
 		case b.ID == "":
 			name = "-"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%12s\t%s\n", name, legible(b.To()), legible(cmp.Or(b.Matter, "-")), b.Month,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%12s\t%s\n", name, legible(b.To()), legible(cmp.Or(b.Matter, "-")),
+			b.Month,
 			cmp.Or(b.Dated, "-"), b.LineCount, b.Total.Dollars(), cmp.Or(b.ID, "-"))
 	}
 	return table.Flush()
@@ -449,8 +450,9 @@ func mayReplace(ctx context.Context, l *ledger.Ledger, path string) error {
 		return err
 	}
 	if ours, err := l.IsResults(ctx, hash); err != nil || !ours {
-		return errors.Join(err, fmt.Errorf("%s was not written by this program, or was changed since. It was not replaced. "+
-			"Name another file with -o", path))
+		return errors.Join(
+			err, fmt.Errorf("%s was not written by this program, or was changed since. It was not replaced. "+
+				"Name another file with -o", path))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/billing"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
@@ -65,35 +67,39 @@ changes: what changes later becomes a credit or a further bill.`,
 			if all != (len(ids) == 0) {
 				return usage("%s takes the IDs of drafts, or --all", c.CommandPath())
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				if all {
-					drafts, err := l.Bills().List(c.Context(), ledger.BillQuery{Drafts: true})
-					if err != nil {
-						return err
-					}
-					for _, b := range drafts {
-						ids = append(ids, b.ID)
-					}
-				}
-				for _, id := range ids {
-					b, err := l.Bills().Issue(withAudit(c.Context(), "bill-issue", id, ""), id)
-					if errors.Is(err, ledger.ErrNotFound) {
-						return fmt.Errorf("there is no draft %s; to list the drafts: importer bill list", id)
-					}
-					if err != nil {
-						return err
-					}
-					fmt.Fprintf(a.out, "%s issued to %s: %s\n", b.Name(), legible(b.To()), b.Total.Dollars())
-				}
-				if len(ids) == 0 {
-					a.say("There are no drafts.")
-				}
-				return nil
-			})
+			return a.withLedger(c.Context(),
+				func(l *ledger.Ledger) error { return a.issueDrafts(c.Context(), l, ids, all) })
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "issue all drafts")
 	return c
+}
+
+// issueDrafts issues the drafts with the IDs, or all.
+func (a *app) issueDrafts(ctx context.Context, l *ledger.Ledger, ids []string, all bool) error {
+	if all {
+		drafts, err := l.Bills().List(ctx, ledger.BillQuery{Drafts: true})
+		if err != nil {
+			return err
+		}
+		for _, b := range drafts {
+			ids = append(ids, b.ID)
+		}
+	}
+	for _, id := range ids {
+		b, err := l.Bills().Issue(withAudit(ctx, "bill-issue", id, ""), id)
+		if errors.Is(err, ledger.ErrNotFound) {
+			return fmt.Errorf("there is no draft %s; to list the drafts: importer bill list", id)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s issued to %s: %s\n", b.Name(), legible(b.To()), b.Total.Dollars())
+	}
+	if len(ids) == 0 {
+		a.say("There are no drafts.")
+	}
+	return nil
 }
 
 func (a *app) billDiscardCommand() *cobra.Command {
@@ -122,10 +128,45 @@ func (a *app) billDiscardCommand() *cobra.Command {
 	}
 }
 
+// settingsFlags are the changes of importer bill settings.
+type settingsFlags struct {
+	rule, estimated string
+	terms           int
+	accounts        map[string]string
+}
+
+// apply changes the settings as the flags say, and reports whether there are any.
+func (f *settingsFlags) apply(c *cobra.Command, s *ledger.BillingSettings) (changed bool, err error) {
+	if c.Flags().Changed("rule") {
+		changed = true
+		if s.Rule, err = billing.ParseRule(f.rule); err != nil {
+			return false, usage("--rule: %w", err)
+		}
+	}
+	if c.Flags().Changed("bill-estimated") {
+		changed = true
+		if f.estimated != "yes" && f.estimated != "no" {
+			return false, usage("--bill-estimated is yes or no")
+		}
+		s.Estimated = f.estimated == "yes"
+	}
+	if c.Flags().Changed("terms") {
+		changed = true
+		if s.Terms = f.terms; f.terms < 0 || f.terms > 365 {
+			return false, usage("--terms is a number of days up to 365")
+		}
+	}
+	for name, value := range f.accounts {
+		changed = true
+		if err := s.Accounts.Set(name, value); err != nil {
+			return false, usage("--account: %w", err)
+		}
+	}
+	return changed, nil
+}
+
 func (a *app) billSettingsCommand() *cobra.Command {
-	var rule, estimated string
-	var terms int
-	var accounts map[string]string
+	var f settingsFlags
 	c := &cobra.Command{
 		Use:   "settings",
 		Short: "Show or change how the firm bills",
@@ -135,42 +176,22 @@ none (as charged), a percentage on top such as 15%, a fixed fee for each filing 
 State fees are always passed on as charged.
 
 --account sets the accounts and names in the files for accounting programs.`,
-		Example: "  importer bill settings --rule 15%\n  importer bill settings --account serviceFees=4010 --account tax=\"Tax Exempt\"",
-		Args:    cobra.NoArgs,
+		Example: "  importer bill settings --rule 15%\n  importer bill settings --account serviceFees=4010 " +
+			"--account tax=\"Tax Exempt\"",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				s, err := l.Bills().Settings(c.Context())
 				if err != nil {
 					return err
 				}
-				changed := false
-				if c.Flags().Changed("rule") {
-					changed = true
-					if s.Rule, err = billing.ParseRule(rule); err != nil {
-						return usage("--rule: %w", err)
-					}
-				}
-				if c.Flags().Changed("bill-estimated") {
-					changed = true
-					if estimated != "yes" && estimated != "no" {
-						return usage("--bill-estimated is yes or no")
-					}
-					s.Estimated = estimated == "yes"
-				}
-				if c.Flags().Changed("terms") {
-					changed = true
-					if s.Terms = terms; terms < 0 || terms > 365 {
-						return usage("--terms is a number of days up to 365")
-					}
-				}
-				for name, value := range accounts {
-					changed = true
-					if err := s.Accounts.Set(name, value); err != nil {
-						return usage("--account: %w", err)
-					}
+				changed, err := f.apply(c, &s)
+				if err != nil {
+					return err
 				}
 				if changed {
-					if err := l.Bills().SetSettings(withAudit(c.Context(), "bill-settings", "", s.Words()), s); err != nil {
+					if err := l.Bills().SetSettings(withAudit(c.Context(), "bill-settings", "", s.Words()),
+						s); err != nil {
 						return err
 					}
 				}
@@ -182,10 +203,10 @@ State fees are always passed on as charged.
 			})
 		},
 	}
-	c.Flags().StringVar(&rule, "rule", "", "what clients pay as service fees: none, retail, 15%, or 25.00")
-	c.Flags().StringVar(&estimated, "bill-estimated", "", "yes or no: bill estimated costs, marked as estimates")
-	c.Flags().IntVar(&terms, "terms", 0, "days until a bill is due")
-	c.Flags().StringToStringVar(&accounts, "account", nil, "an account or a name: --account serviceFees=4000")
+	c.Flags().StringVar(&f.rule, "rule", "", "what clients pay as service fees: none, retail, 15%, or 25.00")
+	c.Flags().StringVar(&f.estimated, "bill-estimated", "", "yes or no: bill estimated costs, marked as estimates")
+	c.Flags().IntVar(&f.terms, "terms", 0, "days until a bill is due")
+	c.Flags().StringToStringVar(&f.accounts, "account", nil, "an account or a name: --account serviceFees=4000")
 	return c
 }
 
@@ -220,42 +241,48 @@ The recorded balance does not change: record a refund there with importer deposi
 				return usage("say why with --reason")
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				b, err := l.Batch(c.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				row, err := l.RowNumbered(c.Context(), b.ID, number)
-				if err != nil {
-					return err
-				}
-				purchases, err := l.Bills().Purchases(c.Context(), []int64{row.ID})
-				if err != nil {
-					return err
-				}
-				var found []billing.Purchase
-				for _, p := range purchases {
-					if p.Purchase != nil && (product == "" || string(p.Key.Product) == product) {
-						found = append(found, *p.Purchase)
-					}
-				}
-				switch {
-				case len(found) == 0:
-					return fmt.Errorf("row %d of batch %s has no such charge", number, b.ID)
-				case len(found) > 1:
-					return usage("row %d has several charges: name one with --product", number)
-				}
-				ctx := withAudit(c.Context(), "bill-cost", b.ID,
-					fmt.Sprintf("row %d, %s: %s, it was %s; %s", number, found[0].Product.Title(), cost.Dollars(),
-						found[0].Cost, reason))
-				if err := l.Bills().RecordCost(ctx, found[0].Key, cost, reason); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.out, "Recorded: %s of row %d cost %s.\n", found[0].Product.Title(), number, cost.Dollars())
-				return nil
+				return a.recordCost(c.Context(), l, args[0], number, filing.Product(product), cost, reason)
 			})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why the cost is another one")
 	c.Flags().StringVar(&product, "product", "", "which of several orders of the row")
 	return c
+}
+
+// recordCost records what an order of a row cost in truth. Product names one of several;
+// "" for the only one.
+func (a *app) recordCost(ctx context.Context, l *ledger.Ledger, batch string, number int, product filing.Product,
+	cost money.Cents, reason string) error {
+	b, err := l.Batch(ctx, batch)
+	if err != nil {
+		return err
+	}
+	row, err := l.RowNumbered(ctx, b.ID, number)
+	if err != nil {
+		return err
+	}
+	purchases, err := l.Bills().Purchases(ctx, []int64{row.ID})
+	if err != nil {
+		return err
+	}
+	var found []billing.Purchase
+	for _, p := range purchases {
+		if p.Purchase != nil && (product == "" || p.Key.Product == product) {
+			found = append(found, *p.Purchase)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return fmt.Errorf("row %d of batch %s has no such charge", number, b.ID)
+	case len(found) > 1:
+		return usage("row %d has several charges: name one with --product", number)
+	}
+	what := found[0].Product.Title()
+	note := fmt.Sprintf("row %d, %s: %s, it was %s; %s", number, what, cost.Dollars(), found[0].Cost, reason)
+	if err := l.Bills().RecordCost(withAudit(ctx, "bill-cost", b.ID, note), found[0].Key, cost, reason); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Recorded: %s of row %d cost %s.\n", what, number, cost.Dollars())
+	return nil
 }

@@ -54,6 +54,9 @@ var notOrdering = map[string]string{
 	"bill discard":           "deletes a draft of a bill",
 	"bill issue":             "issues a bill",
 	"bill settings":          "says how bills are made",
+	"clients rename":         "says under which name a client is billed",
+	"clients rule":           "says what a client pays",
+	"clients assign":         "says whom rows are billed to",
 	"reconcile":              "compares a statement, and marks rows as placed",
 	"accounts disable":       "keeps an account out",
 	"accounts enable":        "lets an account in by its own password",
@@ -88,7 +91,7 @@ func leaves(c *cobra.Command) []string {
 // looking are the names of commands that only show something.
 var looking = []string{"list", "show", "status", "results", "batches", "events", "documents", "audit", "verify",
 	"version", "calendar", "get", "links", "prices", "org",
-	"accounts", "companies", "notify", "season", "subscriptions", "users", "webhooks"}
+	"accounts", "clients", "companies", "notify", "season", "subscriptions", "users", "webhooks"}
 
 // Every command is on a way to an order that the script walks, or is known to be on
 // none.

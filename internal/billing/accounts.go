@@ -38,7 +38,8 @@ func (a *Accounts) fields() []struct {
 		name string
 		at   *string
 	}{
-		{"receivable", &a.Receivable}, {"serviceFees", &a.ServiceFees}, {"stateFees", &a.StateFees}, {"costs", &a.Costs},
+		{"receivable", &a.Receivable}, {"serviceFees", &a.ServiceFees}, {"stateFees", &a.StateFees},
+		{"costs", &a.Costs},
 		{"prepaid", &a.Prepaid}, {"tax", &a.Tax}, {"vendor", &a.Vendor}, {"firm", &a.Firm},
 	}
 }

@@ -221,7 +221,8 @@ func (c *Candidate) lines(rule Rule) []Line {
 func compareLines(a, b Line) int {
 	return cmp.Or(
 		cmp.Compare(a.Purchase.Row, b.Purchase.Row),
-		cmp.Compare(slices.Index(filing.Products, a.Purchase.Product), slices.Index(filing.Products, b.Purchase.Product)),
+		cmp.Compare(slices.Index(filing.Products, a.Purchase.Product),
+			slices.Index(filing.Products, b.Purchase.Product)),
 		cmp.Compare(a.Purchase.Ordinal, b.Purchase.Ordinal),
 		cmp.Compare(slices.Index(Kinds, a.Kind), slices.Index(Kinds, b.Kind)),
 		cmp.Compare(a.Revision, b.Revision),

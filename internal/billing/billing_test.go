@@ -253,7 +253,8 @@ func TestFormats(t *testing.T) {
 		{billing.XeroBills, [][]string{
 			{"*ContactName", "*InvoiceNumber", "*InvoiceDate", "*DueDate", "Description", "*Quantity", "*UnitAmount",
 				"*AccountCode", "*TaxType"},
-			{"Filing service", "FILINGS-2026-03", "03/31/2026", "03/31/2026", "Filings for =cmd|' /C calc'!A0, INV-00001",
+			{"Filing service", "FILINGS-2026-03", "03/31/2026", "03/31/2026",
+				"Filings for =cmd|' /C calc'!A0, INV-00001",
 				"1", "325.00", "5000", "Tax Exempt"},
 			{"Filing service", "FILINGS-2026-03", "03/31/2026", "03/31/2026", "Filings for Quay, \"Group\", INV-00002",
 				"1", "-10.50", "5000", "Tax Exempt"},
@@ -267,7 +268,8 @@ func TestFormats(t *testing.T) {
 				"annual report 2026, DE, Harbor Light LLC: state fee; PO 4711", "1", "300.00", "300.00", "03/10/2026"},
 		}},
 		{billing.QuickBooksBills, [][]string{
-			{"*BillNo", "*Supplier", "*BillDate", "*DueDate", "Terms", "Memo", "*Account", "LineDescription", "*LineAmount",
+			{"*BillNo", "*Supplier", "*BillDate", "*DueDate", "Terms", "Memo", "*Account", "LineDescription",
+				"*LineAmount",
 				"Billable", "Customer"},
 			{"FILINGS-2026-03", "Filing service", "03/31/2026", "03/31/2026", "", "", "5000",
 				"Filings for =cmd|' /C calc'!A0, INV-00001", "325.00", "HasBeenBilled", "'=cmd|' /C calc'!A0"},

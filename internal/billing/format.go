@@ -40,8 +40,13 @@ var formats = []struct {
 	{format: CSV, ending: ".csv", about: "one line per bill line, with everything known of it", write: writeCSV},
 	{format: QuickBooks, ending: ".csv", about: "QuickBooks Online, import of invoices", perFile: 100,
 		write: writeQuickBooks, withoutMore: true},
-	{format: QuickBooksBills, ending: ".csv", about: "QuickBooks Online, import of bills: what you owe the filing service",
-		write: writeQuickBooksBills, payable: true},
+	{
+		format:  QuickBooksBills,
+		ending:  ".csv",
+		about:   "QuickBooks Online, import of bills: what you owe the filing service",
+		write:   writeQuickBooksBills,
+		payable: true,
+	},
 	{format: Xero, ending: ".csv", about: "Xero, import of sales invoices", perFile: 500, write: writeXero},
 	{format: XeroBills, ending: ".csv", about: "Xero, import of bills: what you owe the filing service",
 		write: writeXeroBills, payable: true},
@@ -267,7 +272,8 @@ func writeQuickBooks(bills []Bill, _ Accounts) ([]byte, error) {
 	var records [][]string
 	for _, b := range bills {
 		for _, l := range b.Lines {
-			records = append(records, []string{b.Name(), cell(b.To()), usDate(b.Dated), usDate(b.Due), "", cell(b.Matter),
+			records = append(records, []string{b.Name(), cell(b.To()), usDate(b.Dated), usDate(b.Due), "",
+				cell(b.Matter),
 				l.Kind.Title(), cell(l.Description()), "1", l.Amount.String(), l.Amount.String(),
 				l.PostedAt.UTC().Format("01/02/2006")})
 		}
@@ -281,7 +287,8 @@ func writeQuickBooksBills(bills []Bill, a Accounts) ([]byte, error) {
 	var records [][]string
 	for _, o := range payables(bills) {
 		for _, l := range o.lines {
-			records = append(records, []string{"FILINGS-" + o.month, cell(a.Vendor), usDate(o.date), usDate(o.date), "", "",
+			records = append(records, []string{"FILINGS-" + o.month, cell(a.Vendor), usDate(o.date), usDate(o.date),
+				"", "",
 				a.Costs, cell(l.text), l.amount.String(), "HasBeenBilled", cell(l.client)})
 		}
 	}

@@ -14,6 +14,7 @@ func WriteXLSX(path string, bills []Bill) error {
 		return err
 	}
 	defer book.Abort()
+	book.Stable = true
 	if err := addBills(book, bills); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -180,7 +180,8 @@ var billContradictions = []struct{ what, query string }{
 	{"a correction has nothing that it corrects",
 		`SELECT l.bill, l.product || ' of row ' || CAST(l.row AS TEXT) FROM bill_lines l
 			WHERE l.revision > 0 AND NOT EXISTS (SELECT 1 FROM bill_lines f WHERE f.row = l.row
-				AND f.product = l.product AND f.ordinal = l.ordinal AND f.kind = l.kind AND f.revision = l.revision - 1)`},
+				AND f.product = l.product AND f.ordinal = l.ordinal AND f.kind = l.kind
+				AND f.revision = l.revision - 1)`},
 	{"the numbers of bills have a gap",
 		`SELECT b.id, CAST(b.number AS TEXT) FROM bills b WHERE b.number > 1
 			AND NOT EXISTS (SELECT 1 FROM bills p WHERE p.number = b.number - 1)`},

@@ -18,7 +18,8 @@ import (
 // known from elsewhere.
 const unbilledRows = `SELECT r.id FROM rows r
 	LEFT JOIN (SELECT row, SUM(cost) AS cost FROM bill_lines GROUP BY row) b ON b.row = r.id
-	WHERE r.id > $1 AND (r.spent <> COALESCE(b.cost, 0) OR r.id IN (SELECT row FROM purchase_costs))
+	WHERE r.id > $1 AND (r.spent <> COALESCE(b.cost, 0) OR r.id IN (SELECT row FROM purchase_costs)
+		OR r.id IN (SELECT row FROM statement_adjustments WHERE row <> 0))
 	ORDER BY r.id LIMIT $2`
 
 // candidates reads the purchases of which something may be to be billed, each with the
@@ -78,6 +79,13 @@ type billFacts struct {
 	costs    map[billing.Key]money.Cents
 	clients  map[int64]billing.Client
 	posted   map[int64]int64
+	stated   map[int64]*statedCost
+}
+
+// statedCost is what statements of the filing service say of a row.
+type statedCost struct {
+	adjusted money.Cents            // what the adjustments of the row add to the balance
+	orders   map[string]money.Cents // what each of its orders was charged
 }
 
 type postedItem struct {
@@ -191,9 +199,6 @@ func (p *purchaseReader) purchasesOf(r *Row, name string, client billing.Client,
 		if b.Product == filing.AnnualReport && r.Request != nil && r.Request.Order.AnnualReport != nil {
 			one.Year = r.Request.Order.AnnualReport.FilingYear
 		}
-		if truth, known := facts.costs[one.Key]; known {
-			one.Correct(truth)
-		}
 		at := facts.posted[r.ID]
 		for _, i := range facts.items[r.ID] {
 			if i.product == b.Product && (i.order == b.OrderID || b.OrderID == "") {
@@ -204,7 +209,47 @@ func (p *purchaseReader) purchasesOf(r *Row, name string, client billing.Client,
 		one.PostedAt = fromMillis(at)
 		all = append(all, one)
 	}
+	if stated := facts.stated[r.ID]; stated != nil && len(all) > 0 {
+		stated.correct(all, r.Spent.Amount-stated.adjusted)
+	}
+	for i := range all {
+		if truth, known := facts.costs[all[i].Key]; known {
+			all[i].Correct(truth)
+		}
+	}
 	return all
+}
+
+// correct gives the purchases of a row the costs that a statement has. Where it does not
+// tell them apart, the difference belongs to those whose cost was an estimate, the
+// first ones first.
+func (c *statedCost) correct(all []billing.Purchase, total money.Cents) {
+	var sum, apart money.Cents
+	complete := true
+	for _, p := range all {
+		charged, found := c.orders[p.OrderID]
+		complete = complete && found && p.OrderID != ""
+		sum, apart = sum+p.Cost.Amount, apart+charged
+	}
+	if complete && apart == total {
+		for i := range all {
+			all[i].Correct(c.orders[all[i].OrderID])
+		}
+		return
+	}
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(boolInt(all[a].Cost.IsKnown()), boolInt(all[b].Cost.IsKnown()))
+	})
+	left := total - sum
+	for _, i := range order {
+		cost := max(all[i].Cost.Amount+left, 0)
+		left -= cost - all[i].Cost.Amount
+		all[i].Correct(cost)
+	}
 }
 
 // productOf is the main product of a row.
@@ -227,7 +272,8 @@ func (p *purchaseReader) loadLines(ids []int64) (map[int64][]billedLine, error) 
 	all := make(map[int64][]billedLine)
 	in, args := among(p.dialect, ids)
 	rows, err := p.Bills.read.QueryContext(p.ctx, `SELECT b.client, b.bill_to, b.matter, `+lineColumns+`
-		FROM bill_lines l JOIN bills b ON b.id = l.bill WHERE l.row `+in+` ORDER BY l.row, l.revision, l.bill, l.position`,
+		FROM bill_lines l JOIN bills b ON b.id = l.bill WHERE l.row `+in+
+		` ORDER BY l.row, l.revision, l.bill, l.position`,
 		args...)
 	err = each(rows, err, func(scan func(...any) error) (err error) {
 		var l billedLine
@@ -249,6 +295,13 @@ func (p *purchaseReader) loadFacts(f *billFacts, rows []Row, in string, args []a
 	f.costs = make(map[billing.Key]money.Cents)
 	f.clients = make(map[int64]billing.Client)
 	f.posted = make(map[int64]int64)
+	f.stated = make(map[int64]*statedCost)
+	stated := func(row int64) *statedCost {
+		if f.stated[row] == nil {
+			f.stated[row] = &statedCost{orders: make(map[string]money.Cents)}
+		}
+		return f.stated[row]
+	}
 	for _, load := range []struct {
 		query string
 		add   func(scan func(...any) error) error
@@ -275,6 +328,23 @@ func (p *purchaseReader) loadFacts(f *billFacts, rows []Row, in string, args []a
 			}},
 		{`SELECT row, client, matter, bill_to, reference, origin FROM row_clients WHERE row ` + in,
 			scanRowClient(f.clients)},
+		{`SELECT row, order_id, CAST(SUM(amount) AS BIGINT) FROM statement_lines WHERE counts = 1 AND row ` + in +
+			` GROUP BY row, order_id`, func(scan func(...any) error) error {
+			var row int64
+			var order string
+			var amount money.Cents
+			err := scan(&row, &order, &amount)
+			stated(row).orders[order] = -amount
+			return err
+		}},
+		{`SELECT row, CAST(SUM(amount) AS BIGINT) FROM statement_adjustments WHERE row ` + in + ` GROUP BY row`,
+			func(scan func(...any) error) error {
+				var row int64
+				var amount money.Cents
+				err := scan(&row, &amount)
+				stated(row).adjusted = amount
+				return err
+			}},
 		{`SELECT row, MAX(at) FROM entries WHERE kind = 'post' AND amount > 0 AND row ` + in + ` GROUP BY row`,
 			func(scan func(...any) error) error {
 				var row, at int64

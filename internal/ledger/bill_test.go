@@ -3,10 +3,13 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/bulkfiling/bulkfiling/internal/billing"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -72,7 +75,8 @@ func testBillEachPurchaseOnce(s *store) {
 	for _, b := range bills {
 		got = append(got, fmt.Sprintf("%s %s %s %s %d", b.Name(), b.Client, b.Month, b.Total, len(b.Lines)))
 	}
-	want := "INV-00001 comp_a3 2026-03 75.00 1\nINV-00002 Larkspur 2026-03 75.00 1\nINV-00003 Quay Group 2026-03 150.00 2"
+	want := "INV-00001 comp_a3 2026-03 75.00 1\nINV-00002 Larkspur 2026-03 75.00 1\nINV-00003 Quay Group " +
+		"2026-03 150.00 2"
 	if text := strings.Join(got, "\n"); text != want {
 		s.Errorf("got\n%s\nwant\n%s", text, want)
 	}
@@ -239,5 +243,170 @@ func testAuditOfBills(s *store) {
 			s.Errorf("after %s: %v", c.change, err)
 		}
 		s.exec(c.undo)
+	}
+}
+
+// For any history of orders, answers, decisions, statements and bills, what all bills
+// pass on and what is not billed add up to what was posted, corrected by what is known
+// from elsewhere.
+func TestBillsAddUpToWhatWasPosted(t *testing.T) { onBothDatabases(t, testBillsAddUpToWhatWasPosted) }
+
+func testBillsAddUpToWhatWasPosted(s *store) {
+	l := s.open()
+	ctx := s.Context()
+	batch := 0
+	rapid.Check(s.T, func(t *rapid.T) {
+		batch++
+		id := fmt.Sprintf("h%d", batch)
+		rows := s.addFor(l, id, rapid.SliceOfN(rapid.SampledFrom([]string{"Quay", "Larkspur", ""}), 1, 5).Draw(t,
+			"clients")...)
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			r := s.row(l, rapid.SampledFrom(rows).Draw(t, "row").ID)
+			key := billing.Key{Row: r.ID, Product: filing.AnnualReport}
+			switch step := rapid.SampledFrom([]string{"send", "answer", "decide", "cost", "statement", "bill", "draft",
+				"discard", "wait"}).Draw(t, "step"); {
+			case step == "send" && r.Result == filing.Ready:
+				s.begin(l, intent(r))
+			case step == "answer" && (r.Result == filing.Placing || r.Tries > 0 && r.Result == filing.Placed):
+				class := rapid.SampledFrom([]filing.AnswerKind{filing.Accepted, filing.NoAnswer,
+					filing.Refused}).Draw(t, "answer")
+				s.must(l.RecordOutcome(ctx, outcome(r, r.Tries, class)))
+			case step == "decide" && r.Result == filing.Uncertain:
+				s.must(l.Resolutions().MarkPlaced(ctx, r.ID, r.Tries, []string{fmt.Sprintf("order_%d_%s", r.ID, id)},
+					"seen"))
+			case step == "cost":
+				s.must(l.Bills().RecordCost(ctx, key, money.Cents(rapid.IntRange(0, 200_00).Draw(t, "cost")),
+					"a person"))
+			case step == "bill", step == "draft":
+				_, _, err := l.Bills().Create(ctx, ledger.BillOptions{}, step == "bill")
+				s.must(err)
+			case step == "discard":
+				drafts, err := l.Bills().List(ctx, ledger.BillQuery{Drafts: true})
+				s.must(err)
+				if len(drafts) > 0 {
+					s.must(l.Bills().Discard(ctx, rapid.SampledFrom(drafts).Draw(t, "draft").ID))
+				}
+			case step == "wait":
+				s.pass(10 * time.Second)
+			}
+		}
+		var truth money.Cents
+		purchases, err := l.Bills().Purchases(ctx, s.allRows(l))
+		s.must(err)
+		var recorded money.Cents
+		for _, c := range purchases {
+			if c.Purchase != nil {
+				recorded += c.Purchase.Cost.Amount
+			}
+		}
+		truth = s.book(l).Posted + s.corrections(l)
+		if recorded != truth {
+			t.Fatalf("the purchases cost %s, and %s was posted and corrected", recorded, truth)
+		}
+		proposed, waiting, err := l.Bills().Propose(ctx, ledger.BillOptions{})
+		s.must(err)
+		sum := s.billed(l)
+		for _, b := range proposed {
+			sum += b.Cost()
+		}
+		for _, w := range waiting {
+			sum += w.Cost.Amount
+		}
+		if sum != truth {
+			t.Fatalf("billed and unbilled are %s, and %s was posted", sum, truth)
+		}
+	})
+}
+
+// allRows are the ids of all rows.
+func (s *store) allRows(l *ledger.Ledger) (ids []int64) {
+	s.Helper()
+	batches, err := l.Batches(s.Context())
+	s.must(err)
+	for _, b := range batches {
+		for _, r := range s.rows(l, b.ID) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// corrections are what true costs differ from what was posted, read beside the ledger.
+func (s *store) corrections(l *ledger.Ledger) (sum money.Cents) {
+	s.Helper()
+	rows, err := s.sql().QueryContext(s.Context(), `SELECT c.cost - r.spent FROM purchase_costs c
+		JOIN rows r ON r.id = c.row WHERE r.spent <> 0`)
+	s.must(err)
+	defer rows.Close()
+	for rows.Next() {
+		var difference money.Cents
+		s.must(rows.Scan(&difference))
+		sum += difference
+	}
+	s.must(rows.Err())
+	return sum
+}
+
+// A statement says what each order of a row was charged; where it says so for the row
+// alone, the difference belongs to the estimate.
+func TestBillAfterAStatement(t *testing.T) { onBothDatabases(t, testBillAfterAStatement) }
+
+func testBillAfterAStatement(s *store) {
+	l := s.open()
+	rows := s.addFor(l, "a", "Quay", "Quay")
+	for i := range rows {
+		r := s.row(l, rows[i].ID)
+		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+		try := s.send(l, r)
+		out := outcome(r, try, filing.Accepted)
+		out.Items[0].Cost = money.Cost{Amount: 60_00, Certainty: money.Estimated}
+		out.Items[1] = ledger.Item{
+			Product:   filing.RegisteredAgent,
+			OrderType: "registered_agent",
+			OrderID:   fmt.Sprintf("agent_%d", r.ID),
+			Cost:      money.Cost{Amount: 15_00},
+		}
+		out.Items = out.Items[:2]
+		s.must(l.RecordOutcome(s.Context(), out))
+	}
+	if _, waiting := s.bill(l, ledger.BillOptions{}); len(waiting) != 2 {
+		s.Fatalf("%d wait", len(waiting))
+	}
+	s.exec(`INSERT INTO statements (hash, file, sheet, from_at, to_at, complete, opening, opening_known, closing,
+			closing_known, missing, rest, proof, reconciled_at, reconciled_by)
+		VALUES ('h', 'march.csv', '', 0, 0, 1, 0, 0, 0, 0, 0, 0, '{}', 1, 'ana')`)
+	line := func(number int, row int64, order string, amount money.Cents) {
+		s.exec(`INSERT INTO statement_lines (statement, number, cell, at, kind, amount, order_id, company_id,
+				company, state,
+				product, year, text, part, note, row, entry, counts)
+			VALUES ('h', $1, '', 1, 'charge', $2, $3, '', '', '', '', '', '', 'agree', '', $4, 0, 1)`, number,
+			-int64(amount),
+			order, row)
+	}
+	adjust := func(seq int, row int64, amount money.Cents) {
+		s.exec(`INSERT INTO statement_adjustments (statement, seq, number, row, reason, amount, entry, note, at)
+			VALUES ('h', $1, 0, $2, 'amount', $3, 0, '', 1)`, seq, row, int64(amount))
+	}
+	report := s.row(l, rows[0].ID).Items[0].OrderID
+	line(1, rows[0].ID, report, 71_00)
+	line(2, rows[0].ID, fmt.Sprintf("agent_%d", rows[0].ID), 14_00)
+	adjust(1, rows[0].ID, -10_00) // 85.00 in place of 75.00
+	line(3, rows[1].ID, "", 70_00)
+	adjust(2, rows[1].ID, 5_00)
+	if _, waiting := s.bill(l, ledger.BillOptions{}); len(waiting) != 0 {
+		s.Fatalf("%+v waits", waiting)
+	}
+	costs := make(map[string]money.Cents)
+	bills, err := l.Bills().List(s.Context(), ledger.BillQuery{Lines: true})
+	s.must(err)
+	for _, b := range bills {
+		for _, bl := range b.Lines {
+			costs[fmt.Sprint(bl.Number, " ", bl.Purchase.Product)] += bl.Cost
+		}
+	}
+	want := map[string]money.Cents{"2 annual-report": 71_00, "2 registered-agent": 14_00, "3 annual-report": 55_00,
+		"3 registered-agent": 15_00}
+	if !maps.Equal(costs, want) {
+		s.Errorf("billed %v, want %v", costs, want)
 	}
 }

@@ -119,7 +119,8 @@ func (l Clients) Save(ctx context.Context, c BillingClient) error {
 		kind, value = c.Rule.Stored()
 	}
 	return wrap("save the client "+c.Name, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO clients (folded, name, number, rule, rule_value, changed_by, changed_at)
+		_, err := tx.ExecContext(
+			ctx, `INSERT INTO clients (folded, name, number, rule, rule_value, changed_by, changed_at)
 			VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (folded) DO UPDATE SET name = excluded.name,
 				number = excluded.number, rule = excluded.rule, rule_value = excluded.rule_value,
 				changed_by = excluded.changed_by, changed_at = excluded.changed_at`,

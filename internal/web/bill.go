@@ -124,7 +124,8 @@ func (s *Site) showBills(v *request, status int, wrong string) error {
 		return err
 	}
 	p.addUnbilled(proposed, waiting)
-	if p.Drafts, err = bills.List(ctx, ledger.BillQuery{Month: filter.Month, Client: filter.key, Drafts: true}); err != nil {
+	if p.Drafts, err = bills.List(ctx,
+		ledger.BillQuery{Month: filter.Month, Client: filter.key, Drafts: true}); err != nil {
 		return err
 	}
 	before, _ := strconv.Atoi(ask.Get("before"))
@@ -235,7 +236,8 @@ func (s *Site) makeBills(v *request) error {
 	if issue {
 		what = "bill"
 	}
-	made, _, err := s.Ledger.Bills().Create(v.withAudit(what, string(filter.Month), filter.Client), filter.options(), issue)
+	made, _, err := s.Ledger.Bills().Create(v.withAudit(what, string(filter.Month), filter.Client),
+		filter.options(), issue)
 	if errors.Is(err, ledger.ErrDone) {
 		err = nil
 	}
@@ -362,7 +364,8 @@ func (s *Site) billFile(v *request) error {
 		return err
 	}
 	if len(files) > 1 {
-		return v.download(name+".zip", func(path string) error { return writeParts(path, name, format.Ending(), files) })
+		return v.download(name+".zip",
+			func(path string) error { return writeParts(path, name, format.Ending(), files) })
 	}
 	return v.download(name+format.Ending(), func(path string) error { return os.WriteFile(path, files[0], 0o600) })
 }

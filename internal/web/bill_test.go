@@ -78,7 +78,8 @@ func TestBills(t *testing.T) {
 		t.Errorf("%d lines of %s, bills %+v", len(lines), total, bills)
 	}
 	for _, format := range billing.Formats() {
-		if status, body := reader.get("/bills/file?format=" + string(format)); status != http.StatusOK || len(body) < 100 {
+		if status, body := reader.get("/bills/file?format=" + string(format)); status != http.StatusOK ||
+			len(body) < 100 {
 			t.Errorf("%s: %d, %d bytes", format, status, len(body))
 		}
 	}
