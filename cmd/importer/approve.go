@@ -216,8 +216,8 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 		a.sayQuote(*p.Quote)
 	}
 	available := "not known"
-	if p.Book.HasDeposit {
-		available = p.Book.Available().Dollars()
+	if p.Balance.HasDeposit {
+		available = p.Balance.Available().Dollars()
 	}
 	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Counts), p.TotalText(),
 		available, p.Hash)

@@ -139,10 +139,10 @@ func (l *Ledger) RowNumbered(ctx context.Context, batch string, number int) (Row
 
 // EntryQuery selects entries of the balance.
 type EntryQuery struct {
-	Declared bool  // only deposits and adjustments
-	Row      int64 // only those of a row; 0 for all
-	Before   int64 // only older ones than this entry; 0 for the newest
-	Limit    int
+	DepositsOnly bool  // only deposits and adjustments
+	Row          int64 // only those of a row; 0 for all
+	Before       int64 // only older ones than this entry; 0 for the newest
+	Limit        int
 }
 
 // List lists selected entries of the balance, the newest first.
@@ -152,7 +152,7 @@ func (l Entries) List(ctx context.Context, q EntryQuery) ([]Entry, error) {
 		args = append(args, v)
 		where = append(where, condition+"$"+strconv.Itoa(len(args)))
 	}
-	if q.Declared {
+	if q.DepositsOnly {
 		where = append(where, `e.kind IN ('deposit', 'adjustment')`)
 	}
 	if q.Row != 0 {

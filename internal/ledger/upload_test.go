@@ -354,7 +354,7 @@ func TestHistory(t *testing.T) {
 		if !slices.Equal(available, []money.Cents{10000, 9500, 9500, 9501}) {
 			s.Error(available)
 		}
-		entries, err := l.Entries().List(ctx, ledger.EntryQuery{Declared: true, Limit: 2})
+		entries, err := l.Entries().List(ctx, ledger.EntryQuery{DepositsOnly: true, Limit: 2})
 		if s.must(err); len(entries) != 2 || entries[0].Note != "c" {
 			s.Error(entries)
 		}

@@ -17,12 +17,12 @@ import (
 
 // Proposal is a batch that waits for approval, as it would be placed now.
 type Proposal struct {
-	Batch  ledger.Batch
-	Counts ledger.Counts
-	Hash   string // of the orders and their cost: see ApprovalHash
-	Total  money.Cost
-	Book   ledger.Balance
-	Quote  *BatchQuote // the last one; nil where none was stored
+	Batch   ledger.Batch
+	Counts  ledger.Counts
+	Hash    string // of the orders and their cost: see ApprovalHash
+	Total   money.Cost
+	Balance ledger.Balance
+	Quote   *BatchQuote // the last one; nil where none was stored
 }
 
 // TotalText is the cost for people. Where a state fee is missing, it says whose.
@@ -62,7 +62,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	if p.Counts, err = l.Counts(ctx, p.Batch.ID); err != nil {
 		return p, err
 	}
-	if p.Book, err = l.Balance(ctx); err != nil {
+	if p.Balance, err = l.Balance(ctx); err != nil {
 		return p, err
 	}
 	switch q, found, err := LoadBatchQuote(ctx, l, p.Batch.ID); {
