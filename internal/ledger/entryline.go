@@ -63,8 +63,16 @@ type LineSums struct {
 }
 
 // selectLines has one record for each line, with the balance after it. The balance
-// is summed over all lines, before any is left out.
-const selectLines = `WITH lines AS (
+// is summed over all lines, before any is left out. selectSums leaves the balance out,
+// for which all lines would have to be sorted.
+const (
+	selectLines = beginLines + `CAST(SUM(amount) OVER (ORDER BY last) AS BIGINT) AS balance FROM lines)
+	`
+	selectSums = beginLines + `0 AS balance FROM lines)
+	`
+)
+
+const beginLines = `WITH lines AS (
 		SELECT MAX(id) AS last, MAX(at) AS at, MIN(at) AS since, MAX(row) AS row, COUNT(*) AS entries,
 			CAST(SUM(CASE kind WHEN 'deposit' THEN amount WHEN 'adjustment' THEN amount
 				WHEN 'reserve' THEN -amount WHEN 'void' THEN amount ELSE 0 END) AS BIGINT) AS amount,
@@ -77,9 +85,7 @@ const selectLines = `WITH lines AS (
 		GROUP BY row, CASE WHEN row = 0 THEN id ELSE 0 END),
 	running AS (
 		SELECT lines.*, CASE WHEN plain <> '' THEN plain WHEN reserved <> 0 THEN 'reserve'
-				WHEN charged <> 0 THEN 'post' ELSE 'void' END AS kind,
-			CAST(SUM(amount) OVER (ORDER BY last) AS BIGINT) AS balance FROM lines)
-	`
+				WHEN charged <> 0 THEN 'post' ELSE 'void' END AS kind, `
 
 // condition is the query without Before and Limit.
 func (q *LineQuery) condition(d dialect) (string, []any) {
@@ -163,9 +169,13 @@ func (l Entries) Lines(ctx context.Context, q LineQuery) iter.Seq2[EntryLine, er
 // SumLines sums the selected lines.
 func (l Entries) SumLines(ctx context.Context, q LineQuery) (LineSums, error) {
 	where, args := q.condition(l.dialect)
+	from := ` FROM running e WHERE `
+	if q.Batch != "" || strings.TrimSpace(q.Search) != "" {
+		from = fromRunning
+	}
 	var s LineSums
-	err := l.read.QueryRowContext(ctx, selectLines+`SELECT COUNT(*), CAST(COALESCE(SUM(e.charged), 0) AS BIGINT),
-		CAST(COALESCE(SUM(e.reserved), 0) AS BIGINT), CAST(COALESCE(SUM(e.amount), 0) AS BIGINT)`+fromRunning+where,
+	err := l.read.QueryRowContext(ctx, selectSums+`SELECT COUNT(*), CAST(COALESCE(SUM(e.charged), 0) AS BIGINT),
+		CAST(COALESCE(SUM(e.reserved), 0) AS BIGINT), CAST(COALESCE(SUM(e.amount), 0) AS BIGINT)`+from+where,
 		args...).Scan(&s.Lines, &s.Charged, &s.Reserved, &s.Amount)
 	return s, wrap("sum the entries of the balance", err)
 }
