@@ -146,47 +146,73 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 	if f.FromError+f.ToError != "" {
 		return nil
 	}
-	if p.Batches, err = s.Ledger.Entries().ListBatches(ctx, shownBatches); err != nil {
+	version, err := s.Ledger.Fleet().Version(ctx)
+	if err != nil {
 		return err
 	}
+	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
+	found, err := s.entries.Get(ctx, version+" "+f.path("", "before", strconv.FormatInt(before, 10)),
+		func(ctx context.Context) (foundEntries, error) { return s.findEntries(ctx, f, before) })
+	if err != nil {
+		return err
+	}
+	p.Batches, p.Sums, p.Released = slices.Clip(found.batches), found.sums, found.released
 	if f.Batch != "" && !slices.ContainsFunc(p.Batches, func(b ledger.BatchOfEntries) bool { return b.ID == f.Batch }) {
 		p.Batches = append(p.Batches, ledger.BatchOfEntries{ID: f.Batch, File: "batch " + f.Batch})
 	}
-	if p.Sums, err = s.Ledger.Entries().SumLines(ctx, f.query); err != nil {
-		return err
+	if f.Kind == kindMoney {
+		all := *f
+		all.Kind = kindAll
+		p.ShowReleased = all.path("/balance") + "#entries"
+	}
+	lines := found.lines
+	if len(lines) > linesOnPage {
+		lines = lines[:linesOnPage]
+		p.Older = f.path("/balance", "before", strconv.FormatInt(lines[linesOnPage-1].Last, 10)) + "#entries"
+	}
+	if before > 0 {
+		p.Newest = f.path("/balance") + "#entries"
+	}
+	p.CSV = f.path("/balance.csv")
+	p.Lines, err = s.describeLines(ctx, lines)
+	return err
+}
+
+// foundEntries is what a filter of the balance selects.
+type foundEntries struct {
+	batches  []ledger.BatchOfEntries
+	sums     ledger.LineSums
+	released int
+	lines    []ledger.EntryLine // one more than a page shows where there are more
+}
+
+// findEntries reads what a filter selects, which takes the database seconds for a
+// hundred thousand orders.
+func (s *Site) findEntries(ctx context.Context, f *balanceFilter, before int64) (found foundEntries, err error) {
+	if found.batches, err = s.Ledger.Entries().ListBatches(ctx, shownBatches); err != nil {
+		return found, err
+	}
+	if found.sums, err = s.Ledger.Entries().SumLines(ctx, f.query); err != nil {
+		return found, err
 	}
 	if f.Kind == kindMoney {
 		released := f.query
 		released.Kinds = []ledger.EntryKind{ledger.Voided}
 		sums, err := s.Ledger.Entries().SumLines(ctx, released)
 		if err != nil {
-			return err
+			return found, err
 		}
-		p.Released = sums.Lines
-		all := *f
-		all.Kind = kindAll
-		p.ShowReleased = all.path("/balance") + "#entries"
+		found.released = sums.Lines
 	}
 	q := f.query
-	q.Before, _ = strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
-	q.Limit = linesOnPage + 1
-	var lines []ledger.EntryLine
+	q.Before, q.Limit = before, linesOnPage+1
 	for line, err := range s.Ledger.Entries().Lines(ctx, q) {
 		if err != nil {
-			return err
+			return found, err
 		}
-		lines = append(lines, line)
+		found.lines = append(found.lines, line)
 	}
-	if len(lines) > linesOnPage {
-		lines = lines[:linesOnPage]
-		p.Older = f.path("/balance", "before", strconv.FormatInt(lines[linesOnPage-1].Last, 10)) + "#entries"
-	}
-	if q.Before > 0 {
-		p.Newest = f.path("/balance") + "#entries"
-	}
-	p.CSV = f.path("/balance.csv")
-	p.Lines, err = s.describeLines(ctx, lines)
-	return err
+	return found, nil
 }
 
 // describeLines adds the companies of lines, and the entries of orders that were

@@ -85,6 +85,7 @@ type Site struct {
 	uploads     *seats // files on their way in
 	summaries   *summaryCache
 	audited     *verdicts
+	entries     *cache.Cache[string, foundEntries] // by the ledger's version and the filter
 	traces      *traces
 	meters      meters
 	index       *searchIndex
@@ -105,6 +106,7 @@ func New(c Config) *Site {
 		uploads:     newSeats(uploadsEach, uploadsAll),
 		summaries:   newSummaryCache(ledgerSource{c.Ledger}),
 		audited:     newVerdicts(c.Ledger),
+		entries:     cache.New[string](cache.Options[foundEntries]{TTL: unlessInstant, Max: maxFoundEntries}),
 		traces:      newTraces(),
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
 		feeds:       newFeedAccess(),

@@ -67,6 +67,8 @@ const (
 	instant       = 10 * time.Millisecond
 	maxSummaries  = 200
 	maxSummaryAge = time.Hour
+
+	maxFoundEntries = 50
 )
 
 func newSummaryCache(source summarySource) *summaryCache {
