@@ -40,7 +40,8 @@ func TestStart(t *testing.T) {
 		}
 		packages, all = packages+1, all+bytes
 		if bytes > mostOfPackage {
-			t.Errorf("package %s allocates %d bytes before main begins, at most %d are expected", m[1], bytes, mostOfPackage)
+			t.Errorf("package %s allocates %d bytes before main begins, at most %d are expected", m[1], bytes,
+				mostOfPackage)
 		}
 	}
 	if packages < 50 {

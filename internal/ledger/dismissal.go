@@ -114,7 +114,8 @@ func (l *Ledger) FindWaitingCorrection(ctx context.Context, of string) (batch st
 // are few: SQLite obeys the order of a CROSS JOIN, and would read all rows otherwise.
 const (
 	selectOpenCorrection = `SELECT b.id, r.number FROM batches b CROSS JOIN rows r
-		WHERE r.batch = b.id AND b.corrects = $1 AND r.corrects = $2 AND ` + pendingCorrection + ` AND r.result <> 'skipped'
+		WHERE r.batch = b.id AND b.corrects = $1 AND r.corrects = $2 AND ` + pendingCorrection + `
+			AND r.result <> 'skipped'
 		ORDER BY b.created_at DESC LIMIT 1`
 	selectCorrected = `SELECT b.id, r.number FROM batches b CROSS JOIN rows r
 		WHERE r.batch = b.id AND b.corrects = $1 AND r.result = 'skipped' AND r.message = $2
