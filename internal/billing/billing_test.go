@@ -152,16 +152,7 @@ func TestLinesAddUpToTheCost(t *testing.T) {
 					t.Fatalf("the bill says %s in %d lines", b.Total, b.LineCount)
 				}
 			}
-			var cost, amount money.Cents
-			places := make(map[billing.Line]bool)
-			for _, l := range billed {
-				cost, amount = cost+l.Cost, amount+l.Amount
-				place := billing.Line{Purchase: l.Purchase, Kind: l.Kind, Revision: l.Revision}
-				if places[place] {
-					t.Fatalf("two lines have the place %v", place)
-				}
-				places[place] = true
-			}
+			cost, amount := sumOnce(t, billed)
 			switch {
 			case now == nil && (cost != 0 || amount != 0):
 				t.Fatalf("a purchase that is gone is billed at %s for %s", amount, cost)
@@ -175,6 +166,20 @@ func TestLinesAddUpToTheCost(t *testing.T) {
 			}
 		}
 	})
+}
+
+// sumOnce adds up lines, no two of which have one place.
+func sumOnce(t *rapid.T, billed []billing.Line) (cost, amount money.Cents) {
+	places := make(map[billing.Line]bool)
+	for _, l := range billed {
+		cost, amount = cost+l.Cost, amount+l.Amount
+		place := billing.Line{Purchase: l.Purchase, Kind: l.Kind, Revision: l.Revision}
+		if places[place] {
+			t.Fatalf("two lines have the place %v", place)
+		}
+		places[place] = true
+	}
+	return cost, amount
 }
 
 func TestWhatWaits(t *testing.T) {

@@ -230,40 +230,41 @@ func CorrectLines(p *Purchase, billed []Line, rule Rule) (lines []Line) {
 		}
 	}
 	for _, kind := range Kinds {
-		var cost, amount money.Cents
-		var last *Line
-		next := 0
-		for i := range billed {
-			if billed[i].Kind == kind {
-				cost, amount = cost+billed[i].Cost, amount+billed[i].Amount
-				last, next = &billed[i], max(next, billed[i].Revision+1)
-			}
-		}
-		target := targets[kind]
-		if target.cost == cost && (!gone || amount == 0) {
-			continue
-		}
-		of := part{kind: kind, cost: target.cost - cost, amount: target.cost - cost}
-		if kind == ServiceFee {
-			of.amount = rule.ServiceFee(target.cost, model.Parts.Retail) - rule.ServiceFee(cost, model.Parts.Retail)
-		}
-		if gone || target.cost == 0 {
-			of.amount = -amount
-		}
-		if of.cost == 0 && of.amount == 0 {
+		of, next, billedBefore := difference(kind, targets[kind], billed, rule, model.Parts.Retail)
+		if of.cost == 0 && (!gone || of.amount == 0) {
 			continue
 		}
 		line := model.line(of, next)
 		if p == nil {
 			line = gonelike(billed[0], of, next)
 		}
-		if last == nil { // a part that cost nothing before: its first line
+		if !billedBefore { // a part that cost nothing before: its first line
 			line.Revision = 0
 		}
 		line.Estimated = p != nil && p.estimates(kind)
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// difference is what is to be billed of a kind beyond its lines, and the revision of the
+// line that does. What costs nothing any more is credited as it was billed.
+func difference(kind Kind, target part, billed []Line, rule Rule, retail money.Cost) (of part, next int, found bool) {
+	var cost, amount money.Cents
+	for i := range billed {
+		if billed[i].Kind == kind {
+			cost, amount = cost+billed[i].Cost, amount+billed[i].Amount
+			next, found = max(next, billed[i].Revision+1), true
+		}
+	}
+	of = part{kind: kind, cost: target.cost - cost, amount: target.cost - cost}
+	switch {
+	case target.cost == 0:
+		of.amount = -amount
+	case kind == ServiceFee:
+		of.amount = rule.ServiceFee(target.cost, retail) - rule.ServiceFee(cost, retail)
+	}
+	return of, next, found
 }
 
 // knows reports whether the parts of the cost are known apart.

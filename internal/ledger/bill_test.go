@@ -261,34 +261,7 @@ func testBillsAddUpToWhatWasPosted(s *store) {
 		rows := s.addFor(l, id, rapid.SliceOfN(rapid.SampledFrom([]string{"Quay", "Larkspur", ""}), 1, 5).Draw(t,
 			"clients")...)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
-			r := s.row(l, rapid.SampledFrom(rows).Draw(t, "row").ID)
-			key := billing.Key{Row: r.ID, Product: filing.AnnualReport}
-			switch step := rapid.SampledFrom([]string{"send", "answer", "decide", "cost", "statement", "bill", "draft",
-				"discard", "wait"}).Draw(t, "step"); {
-			case step == "send" && r.Result == filing.Ready:
-				s.begin(l, intent(r))
-			case step == "answer" && (r.Result == filing.Placing || r.Tries > 0 && r.Result == filing.Placed):
-				class := rapid.SampledFrom([]filing.AnswerKind{filing.Accepted, filing.NoAnswer,
-					filing.Refused}).Draw(t, "answer")
-				s.must(l.RecordOutcome(ctx, outcome(r, r.Tries, class)))
-			case step == "decide" && r.Result == filing.Uncertain:
-				s.must(l.Resolutions().MarkPlaced(ctx, r.ID, r.Tries, []string{fmt.Sprintf("order_%d_%s", r.ID, id)},
-					"seen"))
-			case step == "cost":
-				s.must(l.Bills().RecordCost(ctx, key, money.Cents(rapid.IntRange(0, 200_00).Draw(t, "cost")),
-					"a person"))
-			case step == "bill", step == "draft":
-				_, _, err := l.Bills().Create(ctx, ledger.BillOptions{}, step == "bill")
-				s.must(err)
-			case step == "discard":
-				drafts, err := l.Bills().List(ctx, ledger.BillQuery{Drafts: true})
-				s.must(err)
-				if len(drafts) > 0 {
-					s.must(l.Bills().Discard(ctx, rapid.SampledFrom(drafts).Draw(t, "draft").ID))
-				}
-			case step == "wait":
-				s.pass(10 * time.Second)
-			}
+			s.stepOfBills(t, l, id, rows)
 		}
 		var truth money.Cents
 		purchases, err := l.Bills().Purchases(ctx, s.allRows(l))
@@ -316,6 +289,39 @@ func testBillsAddUpToWhatWasPosted(s *store) {
 			t.Fatalf("billed and unbilled are %s, and %s was posted", sum, truth)
 		}
 	})
+}
+
+// stepOfBills does something to a row or to bills.
+func (s *store) stepOfBills(t *rapid.T, l *ledger.Ledger, id string, rows []ledger.Row) {
+	ctx := s.Context()
+	r := s.row(l, rapid.SampledFrom(rows).Draw(t, "row").ID)
+	key := billing.Key{Row: r.ID, Product: filing.AnnualReport}
+	switch step := rapid.SampledFrom([]string{"send", "answer", "decide", "cost", "statement", "bill", "draft",
+		"discard", "wait"}).Draw(t, "step"); {
+	case step == "send" && r.Result == filing.Ready:
+		s.begin(l, intent(r))
+	case step == "answer" && (r.Result == filing.Placing || r.Tries > 0 && r.Result == filing.Placed):
+		class := rapid.SampledFrom([]filing.AnswerKind{filing.Accepted, filing.NoAnswer,
+			filing.Refused}).Draw(t, "answer")
+		s.must(l.RecordOutcome(ctx, outcome(r, r.Tries, class)))
+	case step == "decide" && r.Result == filing.Uncertain:
+		s.must(l.Resolutions().MarkPlaced(ctx, r.ID, r.Tries, []string{fmt.Sprintf("order_%d_%s", r.ID, id)},
+			"seen"))
+	case step == "cost":
+		s.must(l.Bills().RecordCost(ctx, key, money.Cents(rapid.IntRange(0, 200_00).Draw(t, "cost")),
+			"a person"))
+	case step == "bill", step == "draft":
+		_, _, err := l.Bills().Create(ctx, ledger.BillOptions{}, step == "bill")
+		s.must(err)
+	case step == "discard":
+		drafts, err := l.Bills().List(ctx, ledger.BillQuery{Drafts: true})
+		s.must(err)
+		if len(drafts) > 0 {
+			s.must(l.Bills().Discard(ctx, rapid.SampledFrom(drafts).Draw(t, "draft").ID))
+		}
+	case step == "wait":
+		s.pass(10 * time.Second)
+	}
 }
 
 // allRows are the ids of all rows.
