@@ -145,13 +145,7 @@ func TestLinesAddUpToTheCost(t *testing.T) {
 			if len(waiting) > 0 {
 				t.Fatalf("%v waits", waiting)
 			}
-			for _, b := range bills {
-				billed = append(billed, b.Lines...)
-				client = billing.Client{Name: b.Client}
-				if b.Total != b.Sum() || b.LineCount != len(b.Lines) {
-					t.Fatalf("the bill says %s in %d lines", b.Total, b.LineCount)
-				}
-			}
+			billed, client = addLines(t, billed, bills, client)
 			cost, amount := sumOnce(t, billed)
 			switch {
 			case now == nil && (cost != 0 || amount != 0):
@@ -166,6 +160,19 @@ func TestLinesAddUpToTheCost(t *testing.T) {
 			}
 		}
 	})
+}
+
+// addLines adds the lines of new bills, whose totals must be theirs.
+func addLines(t *rapid.T, billed []billing.Line, bills []billing.Bill, client billing.Client) ([]billing.Line,
+	billing.Client) {
+	for _, b := range bills {
+		billed = append(billed, b.Lines...)
+		client = billing.Client{Name: b.Client}
+		if b.Total != b.Sum() || b.LineCount != len(b.Lines) {
+			t.Fatalf("the bill says %s in %d lines", b.Total, b.LineCount)
+		}
+	}
+	return billed, client
 }
 
 // sumOnce adds up lines, no two of which have one place.
