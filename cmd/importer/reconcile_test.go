@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -128,6 +129,26 @@ func (h *history) run() {
 		h.Errorf("%+v, then %+v", first, second)
 	}
 	h.unchanged(sandbox.Layouts[h.rand.IntN(3)])
+	h.resolveRest()
+}
+
+// resolveRest marks what a complete statement lacks as not placed, and sends it again:
+// each order is bought once.
+func (h *history) resolveRest() {
+	h.Helper()
+	tomorrow := time.Now().UTC().Add(24 * time.Hour).Format(time.DateOnly)
+	_, out := h.any("reconcile", h.statement(sandbox.PlainLayout), "--complete", "--to", tomorrow, "--not-placed", "--yes",
+		"--json")
+	if !strings.Contains(out, `"uncertain":0}`) {
+		h.Fatal(out)
+	}
+	h.service.Deposit(50_000_00)
+	h.do(exitDone, "deposit", "50000")
+	h.any("run", h.list, "--yes")
+	if books := h.service.Books(); len(books.Duplicates()) > 0 {
+		h.Errorf("bought twice: %v", books.Duplicates())
+	}
+	h.reconcile(sandbox.PlainLayout)
 }
 
 // live lets things happen at the filing service that the ledger does not see.

@@ -521,6 +521,20 @@ func (l Statements) insertAdjustments(ctx context.Context, tx *sql.Tx, c *contro
 			number("at", now),
 		})
 	}
+	for _, entry := range p.Opened {
+		seq++
+		adjustments = append(adjustments, record{
+			text("statement", p.Statement.Hash),
+			number("seq", seq),
+			number("number", 0),
+			number("row", 0),
+			text("reason", reconcile.OpeningDiffer),
+			number("amount", 0),
+			number("entry", entry),
+			text("note", "Part of the opening balance"),
+			number("at", now),
+		})
+	}
 	for len(adjustments) > 0 {
 		some := min(len(entries), linesAtOnce)
 		if err := l.exec(ctx, tx, `INSERT INTO entries (at, kind, amount, note) SELECT v.at, v.kind, v.amount, v.note {{v}}`,

@@ -127,7 +127,7 @@ type RecordedAdjustment struct {
 // ListAdjustments lists the entries that a statement led to, in their order.
 func (l Statements) ListAdjustments(ctx context.Context, hash string, limit int) ([]RecordedAdjustment, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT reason, amount, note, at FROM statement_adjustments WHERE statement = $1 ORDER BY seq LIMIT $2`, hash, limit)
+		`SELECT reason, amount, note, at FROM statement_adjustments WHERE statement = $1 AND amount <> 0 ORDER BY seq LIMIT $2`, hash, limit)
 	all, err := collect(rows, err, func(scan func(...any) error) (RecordedAdjustment, error) {
 		var a RecordedAdjustment
 		var at int64

@@ -104,6 +104,7 @@ type Plan struct {
 	Settlements []Settlement
 	Adjustments []Adjustment
 	Moves       []Move
+	Opened      []int64 // the entries of recorded deposits that the opening balance has
 	Missing     []*Purchase
 	NotPlaced   []*Purchase // uncertain, and the complete statement lacks them
 	Uncertain   []*Purchase // left: with those of NotPlaced
@@ -441,17 +442,25 @@ func (p *planner) planSettlement(at int, lines []int, charged money.Cents) {
 
 // planMissing finds the purchases that the statement should have and lacks.
 func (p *planner) planMissing() {
+	settles, unclear := make(map[*Purchase]bool), make(map[int]bool)
+	for _, s := range p.Settlements {
+		settles[s.Purchase] = true
+	}
+	for _, fits := range p.unclear {
+		for _, at := range fits {
+			unclear[at.purchase] = true
+		}
+	}
 	for at := range p.book.Purchases {
 		purchase := &p.book.Purchases[at]
 		seen := len(p.lines[at]) > 0
 		switch {
 		case purchase.IsUncertain():
-			settles := slices.ContainsFunc(p.Settlements, func(s Settlement) bool { return s.Purchase == purchase })
-			if settles {
+			if settles[purchase] {
 				continue
 			}
 			p.Uncertain = append(p.Uncertain, purchase)
-			if p.Statement.Complete && !seen && !purchase.Creating && !p.mayBe(at) && p.Statement.ended(purchase.At) &&
+			if p.Statement.Complete && !seen && !purchase.Creating && !unclear[at] && p.Statement.ended(purchase.At) &&
 				p.Statement.ended(purchase.Ended) {
 				p.NotPlaced = append(p.NotPlaced, purchase)
 			}
@@ -470,16 +479,6 @@ func (p *planner) planMissing() {
 			}
 		}
 	}
-}
-
-// mayBe reports whether an unclear line may be about a purchase.
-func (p *planner) mayBe(at int) bool {
-	for _, fits := range p.unclear {
-		if slices.ContainsFunc(fits, func(s slot) bool { return s.purchase == at }) {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *planner) count() {

@@ -74,10 +74,20 @@ func (p *planner) prove() {
 	for _, part := range parts {
 		rest -= part.Amount
 	}
-	deposits := p.inTransit(since)
-	if !first && deposits.Count > 0 || rest != 0 && deposits.Amount == rest {
-		parts = append(parts, deposits)
-		rest -= deposits.Amount
+	var end time.Time // of its last day; zero where the statement has no dates
+	if !p.Statement.To.IsZero() {
+		end = p.Statement.To.Add(24 * time.Hour)
+		if after, _ := p.inTransit(end, time.Time{}); after.Count > 0 {
+			parts = append(parts, after)
+			rest -= after.Amount
+		}
+	}
+	switch within, _ := p.inTransit(since, end); {
+	case within.Count > 0 && (!first || rest != 0 && within.Amount == rest):
+		parts = append(parts, within)
+		rest -= within.Amount
+	case first && proof.Known:
+		_, p.Opened = p.inTransit(time.Time{}, end)
 	}
 	for _, part := range parts {
 		if part.Count > 0 {
@@ -132,17 +142,20 @@ func (p *planner) later() Part {
 	return Part{What: "On later statements", Amount: -p.book.Later, Count: p.book.LaterLines}
 }
 
-// inTransit are the deposits that are recorded, and on no statement.
-func (p *planner) inTransit(since time.Time) Part {
-	part := Part{What: "Deposits that are recorded, and on no statement yet"}
+// inTransit are the deposits that were recorded in a time, and that are on no statement.
+func (p *planner) inTransit(from, end time.Time) (part Part, entries []int64) {
+	part.What = "Deposits that are recorded, and on no statement yet"
 	matched := make(map[int64]bool)
 	for _, entry := range p.Entries {
 		matched[entry] = true
 	}
 	for i := range p.book.Deposits {
-		if d := &p.book.Deposits[i]; !matched[d.Entry] && !d.At.Before(since) {
-			part.add(-d.Amount, "recorded on %s", d.At.Format(time.DateOnly))
+		d := &p.book.Deposits[i]
+		if matched[d.Entry] || d.At.Before(from) || !end.IsZero() && !d.At.Before(end) {
+			continue
 		}
+		entries = append(entries, d.Entry)
+		part.add(-d.Amount, "recorded on %s", d.At.Format(time.DateOnly))
 	}
-	return part
+	return part, entries
 }
