@@ -92,7 +92,8 @@ func (f *reconcileFlags) options(ctx context.Context, l *ledger.Ledger) (o recon
 	case !o.From.IsZero() && !o.To.IsZero() && o.To.Before(o.From):
 		return o, usage("--to %s is before --from %s", f.to, f.from)
 	case f.notPlaced && !f.complete:
-		return o, usage("--not-placed goes with --complete: only a complete statement shows that an order was not placed")
+		return o, usage(
+			"--not-placed goes with --complete: only a complete statement shows that an order was not placed")
 	}
 	o.Recall = func(shape string) map[string]string {
 		m, err := l.Uploads().FindMapping(ctx, shape)
@@ -159,7 +160,8 @@ func (a *app) readStatement(path string, o reconcile.Options) (*reconcile.Statem
 }
 
 // keepStatement keeps the file of a statement: it is the evidence of what follows.
-func keepStatement(ctx context.Context, l *ledger.Ledger, path string, s *reconcile.Statement, o reconcile.Options) error {
+func keepStatement(ctx context.Context, l *ledger.Ledger, path string, s *reconcile.Statement,
+	o reconcile.Options) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -239,7 +241,8 @@ func (a *app) markNotPlaced(ctx context.Context, l *ledger.Ledger, p *reconcile.
 			a.say("%s %s", a.paint.yellow("Left uncertain:"), strings.Join(decided.Objections, " "))
 			continue
 		}
-		note := fmt.Sprintf("row %d is not on the complete statement %s (SHA-256 %.12s)", o.Row.Number, p.Statement.File,
+		note := fmt.Sprintf("row %d is not on the complete statement %s (SHA-256 %.12s)", o.Row.Number,
+			p.Statement.File,
 			p.Statement.Hash)
 		said, err := service.Resolve(withAudit(ctx, "resolve", o.Row.Batch, note), decided)
 		if err != nil {
@@ -378,17 +381,20 @@ func lineText(p *reconcile.Plan, i int) string {
 // showUncertain lists the uncertain orders that are left.
 func (a *app) showUncertain(p *reconcile.Plan) {
 	if len(p.NotPlaced) > 0 {
-		fmt.Fprintf(a.out, "\n%s not on this complete statement, which speaks for not placed. An order that is marked as "+
-			"not placed is sent again. Check each, then:\n", countOf(len(p.NotPlaced), "uncertain order is",
-			"uncertain orders are"))
+		fmt.Fprintf(
+			a.out, "\n%s not on this complete statement, which speaks for not placed. An order that is marked as "+
+				"not placed is sent again. Check each, then:\n", countOf(len(p.NotPlaced), "uncertain order is",
+				"uncertain orders are"))
 		for _, purchase := range p.NotPlaced[:min(len(p.NotPlaced), shownLines)] {
-			fmt.Fprintf(a.out, "  importer resolve mark %s:%d not-placed    # %s, %s\n", purchase.Batch, purchase.Number,
+			fmt.Fprintf(a.out, "  importer resolve mark %s:%d not-placed    # %s, %s\n", purchase.Batch,
+				purchase.Number,
 				purchase.What(), purchase.Name())
 		}
 		a.sayMore(len(p.NotPlaced))
 	}
 	if n := len(p.Uncertain) - len(p.NotPlaced); n > 0 {
-		fmt.Fprintf(a.out, "\n%s: importer resolve\n", countOf(n, "more order stays uncertain", "more orders stay uncertain"))
+		fmt.Fprintf(a.out, "\n%s: importer resolve\n",
+			countOf(n, "more order stays uncertain", "more orders stay uncertain"))
 	}
 }
 

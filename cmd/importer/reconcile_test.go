@@ -55,7 +55,8 @@ func newHistory(t *testing.T, database string, seed uint64) *history {
 	h := &history{rand: rand.New(rand.NewPCG(seed, 7)), database: database, made: make(map[string]bool)}
 	cfg := sandbox.Config{OpeningBalance: 50_000_00, AutoSeed: true, Seed: seed}
 	var list strings.Builder
-	list.WriteString("Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,Order Agent,User Email\n")
+	list.WriteString(
+		"Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,Order Agent,User Email\n")
 	for i := range 6 + h.rand.IntN(10) {
 		c := sandbox.Company{
 			ID:             fmt.Sprintf("comp_h%d", i),
@@ -137,7 +138,8 @@ func (h *history) run() {
 func (h *history) resolveRest() {
 	h.Helper()
 	tomorrow := time.Now().UTC().Add(24 * time.Hour).Format(time.DateOnly)
-	_, out := h.any("reconcile", h.statement(sandbox.PlainLayout), "--complete", "--to", tomorrow, "--not-placed", "--yes",
+	_, out := h.any("reconcile", h.statement(sandbox.PlainLayout), "--complete", "--to", tomorrow, "--not-placed",
+		"--yes",
 		"--json")
 	if !strings.Contains(out, `"uncertain":0}`) {
 		h.Fatal(out)
@@ -162,7 +164,8 @@ func (h *history) live() {
 		}
 	}
 	for range h.rand.IntN(3) {
-		h.service.Charge("", fmt.Sprintf("Foreign %d Corp", h.rand.IntN(9)), "TX", "formation", int64(1+h.rand.IntN(9_999)))
+		h.service.Charge("", fmt.Sprintf("Foreign %d Corp", h.rand.IntN(9)), "TX", "formation",
+			int64(1+h.rand.IntN(9_999)))
 	}
 	if h.rand.IntN(3) == 0 {
 		h.service.Deposit(int64(1 + h.rand.IntN(90_000)))
@@ -222,7 +225,8 @@ func (h *history) agrees(layout sandbox.Layout, out string) {
 	h.must(err)
 	books := h.service.Books()
 	if recorded := b.Deposits + b.Adjustments - b.Posted; recorded != money.Cents(books.Balance) {
-		h.Fatalf("%s: the recorded balance is %s, and the books have %s\n%s", layout, recorded, money.Cents(books.Balance),
+		h.Fatalf("%s: the recorded balance is %s, and the books have %s\n%s", layout, recorded,
+			money.Cents(books.Balance),
 			out)
 	}
 	made := make(map[string]bool)
@@ -239,14 +243,16 @@ func (h *history) agrees(layout sandbox.Layout, out string) {
 				want = filing.Placed
 			}
 			if r.Result != want {
-				h.Fatalf("%s: row %d of %s is %s, want %s: %s\n%s", layout, r.Number, r.CompanyRef(), r.Result, want, r.Message,
+				h.Fatalf("%s: row %d of %s is %s, want %s: %s\n%s", layout, r.Number, r.CompanyRef(), r.Result, want,
+					r.Message,
 					out)
 			}
 			if r.Result != filing.Placed || layout == sandbox.InvoiceLayout {
 				continue
 			}
 			for _, i := range r.Items {
-				if !slices.ContainsFunc(books.Items(), func(o sandbox.Item) bool { return o.ID == i.OrderID }) && i.OrderID != "" {
+				if !slices.ContainsFunc(books.Items(), func(o sandbox.Item) bool { return o.ID == i.OrderID }) &&
+					i.OrderID != "" {
 					h.Errorf("%s: row %d has the order %q", layout, r.Number, i.OrderID)
 				}
 			}
@@ -269,6 +275,7 @@ func (h *history) unchanged(layout sandbox.Layout) {
 	before := entries()
 	h.reconcile(layout)
 	if after := entries(); !slices.Equal(before, after) {
-		h.Fatalf("%s once more: %d entries, then %d: %+v", layout, len(before), len(after), after[min(len(before), len(after)):])
+		h.Fatalf("%s once more: %d entries, then %d: %+v", layout, len(before), len(after),
+			after[min(len(before), len(after)):])
 	}
 }

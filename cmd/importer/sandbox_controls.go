@@ -51,8 +51,9 @@ type sandboxRequest struct {
 	flags               func(*cobra.Command)
 	path                string                                                // below /admin
 	body                func(c *cobra.Command, args []string) (fields, error) // nil only shows something
-	save                func(args []string, answer sandboxAnswer) error       // what it writes to a file; nil for nothing
-	say                 func(a *app, answer sandboxAnswer)
+	save                func(args []string,
+		answer sandboxAnswer) error // what it writes to a file; nil for nothing
+	say func(a *app, answer sandboxAnswer)
 }
 
 func (a *app) sandboxControls() []*cobra.Command {

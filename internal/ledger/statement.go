@@ -183,7 +183,8 @@ func (l Statements) loadCharged(ctx context.Context, _ *reconcile.Statement, b *
 	for i := range b.Purchases {
 		at[b.Purchases[i].Row] = &b.Purchases[i]
 	}
-	rows, err := l.read.QueryContext(ctx, `SELECT row, COUNT(*), CAST(SUM(CASE counts WHEN 1 THEN amount ELSE 0 END) AS BIGINT)
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT row, COUNT(*), CAST(SUM(CASE counts WHEN 1 THEN amount ELSE 0 END) AS BIGINT)
 		FROM statement_lines WHERE row <> 0 GROUP BY row`)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var row, amount int64
@@ -227,7 +228,8 @@ func (l Statements) loadDeposits(ctx context.Context, _ *reconcile.Statement, b 
 // loadStored loads the lines of the same days, and all lines of the same file. A line
 // without a day is always among them.
 func (l Statements) loadStored(ctx context.Context, s *reconcile.Statement, b *reconcile.Book) error {
-	rows, err := l.read.QueryContext(ctx, `SELECT statement, number, at, kind, amount, order_id, company_id, company, state,
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT statement, number, at, kind, amount, order_id, company_id, company, state,
 			product, row, part
 		FROM statement_lines
 		WHERE counts = 1 AND (at = 0 OR at >= $1 AND at < $2) OR statement = $3 ORDER BY statement, number`,
@@ -235,7 +237,8 @@ func (l Statements) loadStored(ctx context.Context, s *reconcile.Statement, b *r
 	b.Stored, err = collect(rows, err, func(scan func(...any) error) (reconcile.StoredLine, error) {
 		var line reconcile.StoredLine
 		var at int64
-		err := scan(&line.Statement, &line.Number, &at, &line.Kind, &line.Amount, &line.OrderID, &line.CompanyID, &line.Company,
+		err := scan(&line.Statement, &line.Number, &at, &line.Kind, &line.Amount, &line.OrderID, &line.CompanyID,
+			&line.Company,
 			&line.State, &line.Product, &line.Row, &line.Group)
 		line.At = statementTime(at)
 		return line, err
@@ -268,7 +271,8 @@ func statementTime(at int64) time.Time {
 
 func (l Statements) loadKnown(ctx context.Context, s *reconcile.Statement, b *reconcile.Book) error {
 	var since int64
-	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(from_at), 0) FROM statements`).Scan(&b.Version, &since)
+	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(from_at), 0) FROM statements`).Scan(&b.Version,
+		&since)
 	if err != nil {
 		return err
 	}
@@ -324,7 +328,8 @@ func (l Statements) Settle(ctx context.Context, s reconcile.Settlement) error {
 		}
 		maps.Copy(of, s.Products)
 		state := filing.Fold(row.attempts, filing.AttemptLimits{})
-		g.recordPlacedAs(row, s.OrderIDs, of, state.Open, nil, money.Cost{Amount: s.Amount, Certainty: money.Known}, s.Why)
+		g.recordPlacedAs(row, s.OrderIDs, of, state.Open, nil,
+			money.Cost{Amount: s.Amount, Certainty: money.Known}, s.Why)
 		return nil
 	})
 	for _, decided := range []error{ErrTransition, ErrStale, ErrCreating, ErrOrderTaken, ErrDone} {
@@ -351,7 +356,8 @@ func (l Statements) Record(ctx context.Context, p *reconcile.Plan, by string) er
 			return err
 		}
 		seq := 0
-		if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(seq), 0) FROM statement_adjustments WHERE statement = $1`,
+		if err := tx.QueryRowContext(ctx,
+			`SELECT COALESCE(MAX(seq), 0) FROM statement_adjustments WHERE statement = $1`,
 			p.Statement.Hash).Scan(&seq); err != nil {
 			return err
 		}
@@ -389,7 +395,8 @@ func (l Statements) verifyPlan(ctx context.Context, tx *sql.Tx, p *reconcile.Pla
 			var now money.Cents
 			err := scan(&row.id, &row.number, &row.batch, &now)
 			if err == nil && now != spent[row.id] {
-				err = fmt.Errorf("%w: %s cost %s, and costs %s now", ErrStale, row.seenFrom(""), spent[row.id].Dollars(),
+				err = fmt.Errorf("%w: %s cost %s, and costs %s now", ErrStale, row.seenFrom(""),
+					spent[row.id].Dollars(),
 					now.Dollars())
 			}
 			return err
@@ -409,7 +416,8 @@ func insertStatement(ctx context.Context, tx *sql.Tx, p *reconcile.Plan, proof, 
 		ON CONFLICT (hash) DO UPDATE SET complete = excluded.complete, missing = excluded.missing, rest = excluded.rest,
 			proof = excluded.proof`,
 		s.Hash, s.File, s.Sheet, statementDay(s.From), statementDay(s.To), boolInt(s.Complete), int64(s.Opening.Amount),
-		boolInt(s.Opening.Known), int64(s.Closing.Amount), boolInt(s.Closing.Known), len(p.Missing), int64(p.Proof.Rest), proof,
+		boolInt(s.Opening.Known), int64(s.Closing.Amount), boolInt(s.Closing.Known), len(p.Missing),
+		int64(p.Proof.Rest), proof,
 		toMillis(now), by)
 	return err
 }
@@ -423,7 +431,8 @@ func (l Statements) insertLines(ctx context.Context, tx *sql.Tx, p *reconcile.Pl
 	s := p.Statement
 	var records []record
 	flush := func() error {
-		err := l.exec(ctx, tx, `INSERT INTO statement_lines (statement, number, cell, at, kind, amount, order_id, company_id,
+		err := l.exec(
+			ctx, tx, `INSERT INTO statement_lines (statement, number, cell, at, kind, amount, order_id, company_id,
 				company, state, product, year, text, part, note, row, entry, counts)
 			SELECT v.statement, v.number, v.cell, v.at, v.kind, v.amount, v.order_id, v.company_id, v.company, v.state, v.product,
 				v.year, v.text, v.part, v.note, v.row, v.entry, v.counts {{v}}`, records)
@@ -470,7 +479,8 @@ func (l Statements) insertLines(ctx context.Context, tx *sql.Tx, p *reconcile.Pl
 	}
 	var moves []record
 	for _, m := range p.Moves {
-		moves = append(moves, record{text("statement", m.Statement), number("number", m.Number), number("row", m.Purchase.Row)})
+		moves = append(moves, record{text("statement", m.Statement), number("number", m.Number),
+			number("row", m.Purchase.Row)})
 	}
 	return l.execAll(ctx, tx,
 		statement{"move lines", `UPDATE statement_lines SET row = v.row {{v}}
@@ -496,7 +506,8 @@ func (l Statements) insertAdjustments(ctx context.Context, tx *sql.Tx, c *contro
 		}
 		if a.Deposit {
 			c.deposits, c.declared = c.deposits+a.Amount, true
-			if err := tx.QueryRowContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4) RETURNING id`,
+			if err := tx.QueryRowContext(ctx,
+				`INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4) RETURNING id`,
 				now, string(Deposit), int64(a.Amount), a.Note).Scan(&entry); err != nil {
 				return err
 			}
@@ -537,13 +548,15 @@ func (l Statements) insertAdjustments(ctx context.Context, tx *sql.Tx, c *contro
 	}
 	for len(adjustments) > 0 {
 		some := min(len(entries), linesAtOnce)
-		if err := l.exec(ctx, tx, `INSERT INTO entries (at, kind, amount, note) SELECT v.at, v.kind, v.amount, v.note {{v}}`,
+		if err := l.exec(
+			ctx, tx, `INSERT INTO entries (at, kind, amount, note) SELECT v.at, v.kind, v.amount, v.note {{v}}`,
 			entries[:some]); err != nil {
 			return err
 		}
 		entries = entries[some:]
 		some = min(len(adjustments), linesAtOnce)
-		if err := l.exec(ctx, tx, `INSERT INTO statement_adjustments (statement, seq, number, row, reason, amount, entry, note, at)
+		if err := l.exec(
+			ctx, tx, `INSERT INTO statement_adjustments (statement, seq, number, row, reason, amount, entry, note, at)
 			SELECT v.statement, v.seq, v.number, v.row, v.reason, v.amount, v.entry, v.note, v.at {{v}}`,
 			adjustments[:some]); err != nil {
 			return err

@@ -50,7 +50,8 @@ func (l Statements) KeepFile(ctx context.Context, f StatementFile) error {
 func (l Statements) FindFile(ctx context.Context, hash string) (StatementFile, error) {
 	f := StatementFile{Hash: hash}
 	var options []byte
-	err := l.read.QueryRowContext(ctx, `SELECT file, content, options, kept_by FROM statement_files WHERE hash = $1`, hash).
+	err := l.read.QueryRowContext(ctx, `SELECT file, content, options, kept_by FROM statement_files WHERE hash = $1`,
+		hash).
 		Scan(&f.Name, &f.Content, &options, &f.KeptBy)
 	if errors.Is(err, sql.ErrNoRows) {
 		return f, ErrNotFound
@@ -87,7 +88,8 @@ func (l Statements) ListStatements(ctx context.Context, limit int) ([]Reconciled
 		s := ReconciledStatement{Counts: make(map[string]int)}
 		var from, to, reconciled int64
 		var complete, known int
-		err := scan(&s.Hash, &s.File, &from, &to, &complete, &s.Missing, &s.Closing.Amount, &known, &s.Rest, &reconciled, &s.By,
+		err := scan(&s.Hash, &s.File, &from, &to, &complete, &s.Missing, &s.Closing.Amount, &known, &s.Rest,
+			&reconciled, &s.By,
 			&s.Adjusted)
 		s.From, s.To, s.At = statementTime(from), statementTime(to), fromMillis(reconciled)
 		s.Complete, s.Closing.Known = complete != 0, known != 0
@@ -103,7 +105,8 @@ func (l Statements) ListStatements(ctx context.Context, limit int) ([]Reconciled
 	}
 	in, args := among(l.dialect, hashes)
 	counts, err := l.read.QueryContext(ctx,
-		`SELECT statement, part, COUNT(*) FROM statement_lines WHERE statement `+in+` GROUP BY statement, part`, args...)
+		`SELECT statement, part, COUNT(*) FROM statement_lines WHERE statement `+in+` GROUP BY statement, part`,
+		args...)
 	err = each(counts, err, func(scan func(...any) error) error {
 		var hash string
 		var group reconcile.Group

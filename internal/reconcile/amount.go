@@ -43,7 +43,8 @@ func parseAmount(text string) (money.Cents, error) {
 
 // dateForms are the forms of dates in a text. A date with slashes has the month first.
 var dateForms = []string{
-	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04", time.DateOnly,
+	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04",
+	time.DateOnly,
 	"1/2/2006", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04 PM", "1/2/2006 3:04:05 PM", "1/2/06", "1-2-2006",
 	"Jan 2, 2006", "Jan 2 2006", "January 2, 2006", "January 2 2006", "2 Jan 2006", "2 January 2006", "2-Jan-2006",
 	"2-Jan-06", "2006/01/02", "20060102", "Mon, 02 Jan 2006", "Jan 2, 2006 3:04 PM",
@@ -62,7 +63,13 @@ func parseDate(text string) (time.Time, bool) {
 
 // fault is the error of a cell of the statement.
 func (r *reader) fault(cell, reason, remedy string) error {
-	return &sheet.FormatError{File: r.File, Sheet: r.Sheet, Cell: cell, Reason: reason, Remedy: remedy}
+	return &sheet.FormatError{
+		File:   r.File,
+		Sheet:  r.Sheet,
+		Cell:   cell,
+		Reason: reason,
+		Remedy: remedy,
+	}
 }
 
 // nothingChanged ends what a refusal says.

@@ -41,7 +41,8 @@ var wordings = []struct {
 }{
 	{dateColumn, []string{
 		"date", "posteddate", "postingdate", "dateposted", "posted", "postedon", "postedat", "transactiondate",
-		"chargedate", "chargedat", "chargedon", "timestamp", "datetime", "invoicedate", "orderdate", "created", "createdat",
+		"chargedate", "chargedat", "chargedon", "timestamp", "datetime", "invoicedate", "orderdate", "created",
+		"createdat",
 		"createdon", "time", "effectivedate", "valuedate", "bookingdate", "day",
 	}},
 	{orderColumn, []string{
@@ -51,34 +52,41 @@ var wordings = []struct {
 	}},
 	{typeColumn, []string{"type", "transactiontype", "kind", "entrytype", "linetype", "entry", "transtype"}},
 	{descriptionColumn, []string{
-		"description", "details", "detail", "memo", "narrative", "particulars", "lineitem", "item", "text", "notes", "note",
+		"description", "details", "detail", "memo", "narrative", "particulars", "lineitem", "item", "text", "notes",
+		"note",
 	}},
 	{companyIDColumn, []string{"companyid", "companyno", "companynumber", "entityid", "compid", "company#"}},
 	{companyColumn, []string{
-		"company", "companyname", "legalname", "entity", "entityname", "businessname", "business", "client", "clientname",
+		"company", "companyname", "legalname", "entity", "entityname", "businessname", "business", "client",
+		"clientname",
 		"customer", "customername", "name",
 	}},
 	{stateColumn, []string{"state", "filingstate", "jurisdiction", "st"}},
 	{productColumn, []string{
-		"product", "productname", "producttype", "ordertype", "service", "servicename", "servicetype", "filing", "filingtype",
+		"product", "productname", "producttype", "ordertype", "service", "servicename", "servicetype", "filing",
+		"filingtype",
 		"products", "sku",
 	}},
 	{yearColumn, []string{"filingyear", "reportyear", "year", "period", "forperiod"}},
 	{amountColumn, []string{
-		"amount", "netamount", "net", "totalamount", "linetotal", "lineamount", "total", "charge", "charges", "value", "sum",
+		"amount", "netamount", "net", "totalamount", "linetotal", "lineamount", "total", "charge", "charges",
+		"value", "sum",
 		"amountcharged", "totalcharge", "totalcharged", "price", "cost",
 	}},
 	{debitColumn, []string{
 		"debit", "debits", "withdrawal", "withdrawals", "moneyout", "paidout", "debitamount", "out", "dr",
 	}},
 	{creditColumn, []string{
-		"credit", "credits", "moneyin", "paidin", "creditamount", "payments", "payment", "deposits", "deposit", "in", "cr",
+		"credit", "credits", "moneyin", "paidin", "creditamount", "payments", "payment", "deposits", "deposit",
+		"in", "cr",
 	}},
 	{balanceColumn, []string{
-		"balance", "runningbalance", "accountbalance", "balanceafter", "availablebalance", "prepaidbalance", "newbalance",
+		"balance", "runningbalance", "accountbalance", "balanceafter", "availablebalance", "prepaidbalance",
+		"newbalance",
 	}},
 	{serviceFeeColumn, []string{
-		"servicefee", "servicefees", "serviceprice", "servicecharge", "filingservicefee", "processingfee", "ourfee", "subtotal",
+		"servicefee", "servicefees", "serviceprice", "servicecharge", "filingservicefee", "processingfee", "ourfee",
+		"subtotal",
 	}},
 	{stateFeeColumn, []string{
 		"statefee", "statefees", "governmentfee", "governmentfees", "govfee", "govtfee", "filingfee", "statutoryfee",
@@ -208,11 +216,13 @@ var specials = map[special][]string{
 		"balancebroughtforward", "broughtforward", "balancecarriedforward", "startbalance",
 	},
 	closingRow: {
-		"closingbalance", "newbalance", "endingbalance", "closing", "currentbalance", "finalbalance", "balance", "endbalance",
+		"closingbalance", "newbalance", "endingbalance", "closing", "currentbalance", "finalbalance", "balance",
+		"endbalance",
 		"balancedue", "availablebalance",
 	},
 	totalRow: {
-		"total", "totals", "grandtotal", "sum", "subtotal", "totalcharges", "totalcharged", "totaldue", "amountdue", "totalamount",
+		"total", "totals", "grandtotal", "sum", "subtotal", "totalcharges", "totalcharged", "totaldue", "amountdue",
+		"totalamount",
 		"nettotal", "net",
 	},
 }
@@ -266,6 +276,7 @@ var (
 	years       = regexp.MustCompile(`\b20\d\d\b`)
 	stateCodes  = regexp.MustCompile(`\b[A-Z]{2}\b`)
 	separators  = regexp.MustCompile(`\s*(?:[,;|/:()]|\s[-–—]\s)\s*`)
-	periodWords = regexp.MustCompile(`(?i)\s+(?:to|through|until|thru)\s+|\s[-–—]\s|\b(?:statement period|period|from|for|between|and)\b:?`)
+	periodWords = regexp.MustCompile(
+		`(?i)\s+(?:to|through|until|thru)\s+|\s[-–—]\s|\b(?:statement period|period|from|for|between|and)\b:?`)
 	foreignCash = regexp.MustCompile(`€|£|¥|\b(?i:EUR|EUROS?|GBP|CAD|AUD|CHF|JPY|MXN)\b`)
 )

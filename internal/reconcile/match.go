@@ -224,7 +224,8 @@ func (m *matcher) nearest(line *Line, fits []slot) (best slot, sure bool) {
 	for _, at := range fits {
 		p := &m.book.Purchases[at.purchase]
 		open = open || p.Items[at.item].Open
-		if !line.At.IsZero() && p.At.After(m.book.Purchases[best.purchase].At) && !p.At.After(line.At.Add(24*time.Hour)) {
+		if !line.At.IsZero() && p.At.After(m.book.Purchases[best.purchase].At) &&
+			!p.At.After(line.At.Add(24*time.Hour)) {
 			best = at
 		}
 	}
@@ -267,12 +268,7 @@ func (m *matcher) matchStored() {
 		exact[k] = append(exact[k], i)
 	}
 	if len(same) > 0 {
-		for i := range m.statement.Lines {
-			if at, ok := same[m.statement.Lines[i].Number]; ok {
-				m.known[i] = at
-				m.adopt(i, &m.book.Stored[at])
-			}
-		}
+		m.matchSame(same)
 		return
 	}
 	used := make(map[int]bool)
@@ -314,6 +310,16 @@ func (m *matcher) matchStored() {
 	}
 }
 
+// matchSame gives each line the stored line of its number.
+func (m *matcher) matchSame(same map[int]int) {
+	for i := range m.statement.Lines {
+		if at, ok := same[m.statement.Lines[i].Number]; ok {
+			m.known[i] = at
+			m.adopt(i, &m.book.Stored[at])
+		}
+	}
+}
+
 // adopt gives a line the purchase that it has as a stored line.
 func (m *matcher) adopt(i int, s *StoredLine) {
 	if s.Row == 0 || m.rowOf(i) == s.Row {
@@ -349,7 +355,9 @@ func dayOf(at time.Time) string {
 // state differs.
 func sameLine(l *Line, s *StoredLine) bool {
 	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
-	return !(differ(l.OrderID, s.OrderID) || differ(l.CompanyID, s.CompanyID) || differ(string(l.State), string(s.State)) ||
+	return !(differ(l.OrderID, s.OrderID) || differ(l.CompanyID, s.CompanyID) ||
+		differ(string(l.State), string(s.State)) ||
 		differ(filing.FoldLegalName(l.Company), filing.FoldLegalName(s.Company)) ||
-		l.Product != "" && s.Product != "" && !sameProduct(l.Product, s.Product) || (l.Kind == Deposit) != (s.Kind == Deposit))
+		l.Product != "" && s.Product != "" && !sameProduct(l.Product, s.Product) ||
+		(l.Kind == Deposit) != (s.Kind == Deposit))
 }

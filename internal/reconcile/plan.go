@@ -388,7 +388,8 @@ func (p *planner) learnFee(purchase *Purchase, i int) {
 		Source:     p.source(i),
 	}
 	if !slices.ContainsFunc(p.Fees, func(f Fee) bool {
-		return f.Product == fee.Product && f.State == fee.State && f.EntityType == fee.EntityType && f.Amount == fee.Amount
+		return f.Product == fee.Product && f.State == fee.State && f.EntityType == fee.EntityType &&
+			f.Amount == fee.Amount
 	}) {
 		p.Fees = append(p.Fees, fee)
 	}
@@ -414,7 +415,8 @@ func (p *planner) planSettlement(at int, lines []int, charged money.Cents) {
 	}
 	var left []string
 	for i, item := range purchase.Items {
-		if agent := sameProduct(item.Product, filing.RegisteredAgent); item.Open && !shown[i] && (!agent || len(shown) == 0) {
+		if agent := sameProduct(item.Product, filing.RegisteredAgent); item.Open && !shown[i] &&
+			(!agent || len(shown) == 0) {
 			left = append(left, item.Product.Title())
 		}
 	}
@@ -429,7 +431,8 @@ func (p *planner) planSettlement(at int, lines []int, charged money.Cents) {
 	}
 	p.group(lines, Settle, "")
 	s.Amount = max(charged-purchase.Spent.Amount, 0)
-	s.Why = fmt.Sprintf("placed according to the statement %s (SHA-256 %.12s): %s", p.source(s.Lines[0]), p.Statement.Hash,
+	s.Why = fmt.Sprintf("placed according to the statement %s (SHA-256 %.12s): %s", p.source(s.Lines[0]),
+		p.Statement.Hash,
 		s.Amount.Dollars())
 	if s.Amount != purchase.Reserved {
 		for _, i := range s.Lines {
@@ -473,7 +476,8 @@ func (p *planner) planMissing() {
 					Line:     -1,
 					Purchase: purchase,
 					Amount:   purchase.Recorded(),
-					Note: fmt.Sprintf("Not charged: %s, %s, %s (recorded %s; %s is complete)", purchase.What(), purchase.Name(),
+					Note: fmt.Sprintf("Not charged: %s, %s, %s (recorded %s; %s is complete)", purchase.What(),
+						purchase.Name(),
 						purchase.Ref(), purchase.Recorded().Dollars(), p.Statement.File),
 				})
 			}

@@ -169,7 +169,8 @@ func (r *reader) proveBalances() error {
 	}
 	if !r.marks[closingRow].Known {
 		r.marks[closingRow] = mark{
-			Balance{r.raw[newest].balance.Amount, true}, sheet.CellName(r.heading.at[balanceColumn], r.raw[newest].row), true,
+			Balance{r.raw[newest].balance.Amount, true},
+			sheet.CellName(r.heading.at[balanceColumn], r.raw[newest].row), true,
 		}
 	}
 	return nil
@@ -255,8 +256,9 @@ func (r *reader) proveClosing(inverted bool) error {
 		opening.Amount, closing.Amount = -opening.Amount, -closing.Amount
 	}
 	if opening.Known && closing.Known && opening.Amount+sum != closing.Amount {
-		return r.fault(closing.cell, fmt.Sprintf("the closing balance is %s, and the opening balance of %s and the lines add "+
-			"up to %s", closing.Amount.Dollars(), opening.Amount.Dollars(), (opening.Amount+sum).Dollars()),
+		return r.fault(
+			closing.cell, fmt.Sprintf("the closing balance is %s, and the opening balance of %s and the lines add "+
+				"up to %s", closing.Amount.Dollars(), opening.Amount.Dollars(), (opening.Amount+sum).Dollars()),
 			"The statement's own sum is wrong, or lines are missing. "+nothingChanged)
 	}
 	switch {

@@ -133,7 +133,8 @@ func (r *reader) chooseSheet(f *sheet.File) error {
 	case len(found) == 0:
 		return &sheet.FormatError{
 			File: r.File,
-			Reason: "no header of a statement was found in the first 30 rows: a column of amounts, and a column of orders, " +
+			Reason: "no header of a statement was found in the first 30 rows: a column of amounts, and a column " +
+				"of orders, " +
 				"companies or descriptions",
 			Remedy: "Name the columns with --map \"Their header=Our column\". Our columns are: " + columnNames(),
 		}
@@ -238,7 +239,8 @@ func (r *reader) readHead() error {
 				continue
 			}
 			if foreignCash.MatchString(cell.Text) && cell.Kind == sheet.Text {
-				return r.fault(sheet.CellName(at, row.Number), fmt.Sprintf("%q: the statement is not in US dollars", cell.Text),
+				return r.fault(sheet.CellName(at, row.Number),
+					fmt.Sprintf("%q: the statement is not in US dollars", cell.Text),
 					"Ask the filing service for a statement in US dollars. "+nothingChanged)
 			}
 			if kind := specialOf(strings.TrimRight(cell.Text, ": ")); kind == openingRow || kind == closingRow {
@@ -352,25 +354,31 @@ func (r *reader) specialRow(row *sheet.Row) (bool, error) {
 	switch {
 	case kind == openingRow, kind == closingRow:
 		return true, r.readMark(row, kind, first+1)
-	case kind == totalRow && r.cell(row, dateColumn) == row.Cells[first].Text, kind == totalRow && r.cell(row, dateColumn) == "":
-		t := total{row: row.Number, before: len(r.Lines), sums: make(map[column]money.Cents)}
-		for _, c := range []column{amountColumn, debitColumn, creditColumn} {
-			at, ok := r.heading.at[c]
-			if !ok {
-				continue
-			}
-			sum, known, err := r.amountOf(row, at)
-			if err != nil {
-				return false, err
-			}
-			if known {
-				t.sums[c] = sum
-			}
-		}
-		r.totals = append(r.totals, t)
-		return true, nil
+	case kind == totalRow && r.cell(row, dateColumn) == row.Cells[first].Text,
+		kind == totalRow && r.cell(row, dateColumn) == "":
+		return true, r.readTotal(row)
 	}
 	return false, nil
+}
+
+// readTotal reads a row of totals.
+func (r *reader) readTotal(row *sheet.Row) error {
+	t := total{row: row.Number, before: len(r.Lines), sums: make(map[column]money.Cents)}
+	for _, c := range []column{amountColumn, debitColumn, creditColumn} {
+		at, ok := r.heading.at[c]
+		if !ok {
+			continue
+		}
+		sum, known, err := r.amountOf(row, at)
+		if err != nil {
+			return err
+		}
+		if known {
+			t.sums[c] = sum
+		}
+	}
+	r.totals = append(r.totals, t)
+	return nil
 }
 
 // readRow reads a row behind the header.
@@ -471,10 +479,12 @@ func (r *reader) describe(row *sheet.Row, line *Line, raw *rawLine) {
 			line.Product = productOf(text)
 		}
 	}
-	if found := stateCodes.FindAllString(about, -1); line.State == "" && len(found) == 1 && filing.State(found[0]).Known() {
+	if found := stateCodes.FindAllString(about, -1); line.State == "" && len(found) == 1 &&
+		filing.State(found[0]).Known() {
 		line.State = filing.State(strings.Clone(found[0]))
 	}
-	if line.Year = r.text(years.FindString(r.cell(row, yearColumn))); line.Year == "" && line.Product == filing.AnnualReport {
+	if line.Year = r.text(years.FindString(r.cell(row, yearColumn))); line.Year == "" &&
+		line.Product == filing.AnnualReport {
 		line.Year = r.text(years.FindString(about + " " + product))
 	}
 	if line.Company == "" && line.CompanyID == "" && about != "" {

@@ -41,19 +41,24 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		"euros in a cell":   {"Order ID,Amount\norder_1,€25.00\n", reconcile.Options{}, "B2", "not in US dollars"},
 		"euros by a column": {"Order ID,Amount,Currency\norder_1,-25,EUR\n", reconcile.Options{}, "C2", "EUR"},
-		"euros in a title":  {"All amounts in EUR\nOrder ID,Amount\norder_1,-25\n", reconcile.Options{}, "A1", "US dollars"},
+		"euros in a title": {"All amounts in EUR\nOrder ID,Amount\norder_1,-25\n", reconcile.Options{}, "A1",
+			"US dollars"},
 		"euros in a header": {"Order ID,Amount (€)\norder_1,-25\n", reconcile.Options{}, "B1", "US dollars"},
-		"not an amount":     {"Order ID,Amount\norder_1,-25.00\norder_2,n/a\n", reconcile.Options{}, "B3", `"n/a" is not an amount`},
-		"fractions":         {"Order ID,Amount\norder_1,25.005\n", reconcile.Options{}, "B2", "not an amount"},
-		"a comma":           {"Order ID;Amount\norder_1;25,00\n", reconcile.Options{}, "B2", "not an amount"},
-		"no amount":         {"Order ID,Amount\norder_1,\n", reconcile.Options{}, "B2", "no amount"},
-		"not a date":        {"Date,Order ID,Amount\n31/03/2026,order_1,-25\n", reconcile.Options{}, "A2", "not a date"},
-		"a wrong total":     {"Order ID,Amount\norder_1,-25\norder_2,-25\nTotal,-51\n", reconcile.Options{}, "B4", "add up to -$50.00"},
+		"not an amount": {"Order ID,Amount\norder_1,-25.00\norder_2,n/a\n", reconcile.Options{}, "B3",
+			`"n/a" is not an amount`},
+		"fractions":  {"Order ID,Amount\norder_1,25.005\n", reconcile.Options{}, "B2", "not an amount"},
+		"a comma":    {"Order ID;Amount\norder_1;25,00\n", reconcile.Options{}, "B2", "not an amount"},
+		"no amount":  {"Order ID,Amount\norder_1,\n", reconcile.Options{}, "B2", "no amount"},
+		"not a date": {"Date,Order ID,Amount\n31/03/2026,order_1,-25\n", reconcile.Options{}, "A2", "not a date"},
+		"a wrong total": {"Order ID,Amount\norder_1,-25\norder_2,-25\nTotal,-51\n", reconcile.Options{}, "B4",
+			"add up to -$50.00"},
 		"a wrong total of debits": {
-			"Order ID,Debit,Credit\norder_1,25,\norder_2,,5\nTotal,25,6\n", reconcile.Options{}, "C4", "add up to $5.00",
+			"Order ID,Debit,Credit\norder_1,25,\norder_2,,5\nTotal,25,6\n", reconcile.Options{}, "C4",
+			"add up to $5.00",
 		},
 		"a wrong closing balance": {
-			"Type,Order ID,Amount\nopening balance,,100\ncharge,order_1,-25\nclosing balance,,70\n", reconcile.Options{}, "C4",
+			"Type,Order ID,Amount\nopening balance,,100\ncharge,order_1,-25\nclosing balance,,70\n",
+			reconcile.Options{}, "C4",
 			"add up to $75.00",
 		},
 		"a wrong running balance": {
@@ -92,7 +97,8 @@ func TestReadLayouts(t *testing.T) {
 			"x,order_2,,5.00,816.25\nTop-up,,,500.00,\"$1,316.25\"\n",
 		"parentheses": "Title\n\nReference,Details,Net (USD)\norder_1,Annual report,(163.75)\norder_2,EIN,(25.00)\n" +
 			"order_2,EIN refund,5.00\n,Deposit,500.00\n",
-		"order ids in the text": "Details,Amount\nAnnual report order_1,-163.75\nEIN order_2,-25\nRefund of order_2,5\nACH,500\n",
+		"order ids in the text": "Details,Amount\nAnnual report order_1,-163.75\nEIN order_2,-25\nRefund of " +
+			"order_2,5\nACH,500\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := read(t, content, reconcile.Options{})
@@ -167,15 +173,18 @@ func TestPlanGroups(t *testing.T) {
 		},
 		"charged twice": {
 			"2026-03-02,order_1,,,,-25.00\n2026-03-02,order_1,,,,-25.00\n", false,
-			[]reconcile.Purchase{report(1, "order_1", "2026-03-02")}, reconcile.Counts{Lines: 2, Agree: 1, Differ: 1}, -25_00, 0,
+			[]reconcile.Purchase{report(1, "order_1", "2026-03-02")}, reconcile.Counts{Lines: 2, Agree: 1, Differ: 1},
+			-25_00, 0,
 		},
 		"refunded": {
 			"2026-03-02,order_1,,,,-25.00\n2026-03-09,order_1,,,,25.00\n", false,
-			[]reconcile.Purchase{report(1, "order_1", "2026-03-02")}, reconcile.Counts{Lines: 2, Agree: 1, Differ: 1}, 25_00, 0,
+			[]reconcile.Purchase{report(1, "order_1", "2026-03-02")}, reconcile.Counts{Lines: 2, Agree: 1, Differ: 1},
+			25_00, 0,
 		},
 		"another amount, and not ours": {
 			"2026-03-02,order_1,,,,-30.00\n2026-03-02,order_9,Else LLC,TX,EIN,-7.00\n", false,
-			[]reconcile.Purchase{report(1, "order_1", "2026-03-02")}, reconcile.Counts{Lines: 2, Differ: 1, Foreign: 1}, -12_00, 0,
+			[]reconcile.Purchase{report(1, "order_1", "2026-03-02")},
+			reconcile.Counts{Lines: 2, Differ: 1, Foreign: 1}, -12_00, 0,
 		},
 		"not charged": {
 			"2026-03-02,order_1,,,,-25.00\n", true,
@@ -193,11 +202,13 @@ func TestPlanGroups(t *testing.T) {
 		},
 		"charged before it was sent": {
 			"2026-03-02,order_5,Harbor 1 LLC,FL,annual_report,-25.00\n", false,
-			[]reconcile.Purchase{report(1, "", "2026-03-09")}, reconcile.Counts{Lines: 1, Foreign: 1, Uncertain: 1}, -25_00, 0,
+			[]reconcile.Purchase{report(1, "", "2026-03-09")}, reconcile.Counts{Lines: 1, Foreign: 1, Uncertain: 1},
+			-25_00, 0,
 		},
 		"another state": {
 			"2026-03-02,order_5,Harbor 1 LLC,DE,annual_report,-25.00\n", false,
-			[]reconcile.Purchase{report(1, "", "2026-03-02")}, reconcile.Counts{Lines: 1, Foreign: 1, Uncertain: 1}, -25_00, 0,
+			[]reconcile.Purchase{report(1, "", "2026-03-02")}, reconcile.Counts{Lines: 1, Foreign: 1, Uncertain: 1},
+			-25_00, 0,
 		},
 		"not on a complete statement": {
 			"2026-03-02,order_1,,,,-25.00\n2026-03-09,order_1,,,,0.00\n", true,
@@ -216,7 +227,8 @@ func TestPlanGroups(t *testing.T) {
 				t.Fatal(err)
 			}
 			if p.Counts != test.want || p.Adjusted() != test.adjusted || len(p.NotPlaced) != test.notPlaced {
-				t.Errorf("%+v, adjusted by %s, %d not placed; want %+v, %s, %d", p.Counts, p.Adjusted(), len(p.NotPlaced),
+				t.Errorf("%+v, adjusted by %s, %d not placed; want %+v, %s, %d", p.Counts, p.Adjusted(),
+					len(p.NotPlaced),
 					test.want, test.adjusted, test.notPlaced)
 			}
 		})

@@ -67,7 +67,8 @@ func (s *Service) Apply(ctx context.Context, p *Plan) (*Plan, error) {
 	}
 	c := done.Counts
 	note := fmt.Sprintf("%s (SHA-256 %.12s): %d lines, %d agree, %d differ, %d not ours, %d not charged, %d resolved; "+
-		"adjusted by %s", p.Statement.File, p.Statement.Hash, c.Lines, c.Agree, c.Differ, c.Foreign, c.Missing, c.Settled,
+		"adjusted by %s", p.Statement.File, p.Statement.Hash, c.Lines, c.Agree, c.Differ, c.Foreign, c.Missing,
+		c.Settled,
 		done.Adjusted().Dollars())
 	return done, s.Store.Record(s.Audit(ctx, "reconcile", p.Statement.File, note), done, s.By)
 }

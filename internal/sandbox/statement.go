@@ -237,7 +237,8 @@ func (s *Service) workbookStatement() ([]byte, error) {
 			description = "Refund: " + description
 		}
 		line := []string{
-			day(p.At), text(description), text(p.OrderID), text(p.party()), text(p.State), text(""), text(""), amount(balance),
+			day(p.At), text(description), text(p.OrderID), text(p.party()), text(p.State), text(""), text(""),
+			amount(balance),
 		}
 		if p.Cents < 0 {
 			debit -= p.Cents
@@ -321,11 +322,13 @@ func (w *rowWriter) workbook() ([]byte, error) {
 				`/styles" Target="styles.xml"/></Relationships>`,
 		},
 		{
-			"xl/styles.xml", `<styleSheet ` + main + `><fonts count="1"><font/></fonts><fills count="1"><fill/></fills>` +
+			"xl/styles.xml", `<styleSheet ` + main +
+				`><fonts count="1"><font/></fonts><fills count="1"><fill/></fills>` +
 				`<borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3">` +
 				`<xf/><xf numFmtId="4" applyNumberFormat="1"/><xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>`,
 		},
-		{"xl/worksheets/sheet1.xml", `<worksheet ` + main + `><sheetData>` + w.xml.String() + `</sheetData></worksheet>`},
+		{"xl/worksheets/sheet1.xml", `<worksheet ` + main + `><sheetData>` + w.xml.String() +
+			`</sheetData></worksheet>`},
 	}
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

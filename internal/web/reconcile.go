@@ -138,7 +138,13 @@ func (s *Site) reconciler(v *request) *reconcile.Service {
 		Store: s.Ledger.Statements(),
 		By:    v.who(),
 		Audit: func(ctx context.Context, what, of, note string) context.Context {
-			act := ledger.AuditEvent{By: v.who(), From: v.from(), What: what, Of: of, Note: note}
+			act := ledger.AuditEvent{
+				By:   v.who(),
+				From: v.from(),
+				What: what,
+				Of:   of,
+				Note: note,
+			}
 			if n++; v.once != "" {
 				act.ID = fmt.Sprintf("%s-%d", v.once, n)
 			}
@@ -194,7 +200,13 @@ func (s *Site) loadStatement(v *request) (*statementPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &statementPage{Plan: plan, Hash: f.Hash, Changes: plan.Changes(), Parts: groupsOf(plan), Does: doesOf(plan)}
+	p := &statementPage{
+		Plan:    plan,
+		Hash:    f.Hash,
+		Changes: plan.Changes(),
+		Parts:   groupsOf(plan),
+		Does:    doesOf(plan),
+	}
 	p.Recorded, err = s.Ledger.Statements().ListAdjustments(v.ctx(), f.Hash, groupShown)
 	var text strings.Builder
 	for _, settlement := range plan.Settlements {
@@ -214,7 +226,8 @@ var groupTexts = map[reconcile.Group][2]string{
 	reconcile.Foreign: {"Charged and not ours", "No order in this ledger. Each line becomes an adjustment."},
 	reconcile.Missing: {"Ours and not charged", "Placed in the period, and not on the statement."},
 	reconcile.Settle:  {"Resolves an uncertain order", "Marked as placed at the amount of the statement."},
-	reconcile.Unclear: {"Not decided yet", "May be an uncertain order, or one whose answer is not here yet. Nothing is recorded."},
+	reconcile.Unclear: {"Not decided yet",
+		"May be an uncertain order, or one whose answer is not here yet. Nothing is recorded."},
 }
 
 // groupsOf sorts the lines of a plan into their groups.
@@ -247,7 +260,8 @@ func groupsOf(plan *reconcile.Plan) []statementGroup {
 		if p := plan.Purchases[i]; p != nil && line.Company == "" {
 			about += ", " + p.Name()
 		}
-		add(g, statementLine{Cell: line.Cell, About: about, Note: plan.Notes[i], Amount: line.Amount}, plan.Purchases[i])
+		add(g, statementLine{Cell: line.Cell, About: about, Note: plan.Notes[i], Amount: line.Amount},
+			plan.Purchases[i])
 	}
 	for _, purchase := range plan.Missing {
 		add(reconcile.Missing, statementLine{Amount: purchase.Recorded()}, purchase)
@@ -293,7 +307,8 @@ func (s *Site) reconcileStatement(v *request) error {
 		v.flash("note", "%s is reconciled already. Nothing was changed.", p.Statement.File)
 		return v.redirect(at)
 	case v.r.PostForm.Get("plan") != p.Fingerprint:
-		v.flash("warn", "The ledger has changed since you opened the page. Nothing was changed. Check the groups again.")
+		v.flash("warn", "The ledger has changed since you opened the page. Nothing was changed. Check the "+
+			"groups again.")
 		return v.redirect(at)
 	}
 	done, err := s.reconciler(v).Apply(v.ctx(), p.Plan)
@@ -305,6 +320,7 @@ func (s *Site) reconcileStatement(v *request) error {
 		return err
 	}
 	v.flash("ok", "%s is reconciled. %s resolved, %s recorded, %s in all.", done.Statement.File,
-		count(done.Counts.Settled, "uncertain order"), count(len(done.Adjustments), "adjustment"), done.Adjusted().Dollars())
+		count(done.Counts.Settled, "uncertain order"), count(len(done.Adjustments), "adjustment"),
+		done.Adjusted().Dollars())
 	return v.redirect(at)
 }

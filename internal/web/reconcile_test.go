@@ -39,7 +39,8 @@ func TestReconciliation(t *testing.T) {
 
 	plan := between(t, body, `name="plan" value="`, `"`)
 	_, body = v.post(at+"/reconcile", "plan", plan)
-	v.wants(body, "march.xlsx is reconciled. 1 uncertain order resolved, 2 adjustments recorded", "Nothing is left to record")
+	v.wants(body, "march.xlsx is reconciled. 1 uncertain order resolved, 2 adjustments recorded",
+		"Nothing is left to record")
 	s.want(rows[0].ID, filing.Placed)
 	b, err := s.Ledger.Balance(t.Context())
 	s.must(err)
