@@ -44,7 +44,6 @@ type history struct {
 	rand     *rand.Rand
 	database string
 	list     string
-	agents   bool // some companies have an active agent, which costs nothing
 	made     map[string]bool
 }
 

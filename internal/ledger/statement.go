@@ -42,7 +42,8 @@ func (l Statements) LoadBook(ctx context.Context, s *reconcile.Statement) (*reco
 }
 
 // chargeable selects the rows that a statement may charge.
-const chargeable = `(r.result IN ('placed', 'uncertain', 'placing') OR r.spent <> 0 OR r.result = 'ready' AND r.doubt <> 0)`
+const chargeable = `(r.result IN ('placed', 'uncertain', 'placing') OR r.spent <> 0
+	OR r.result = 'ready' AND r.doubt <> 0)`
 
 func (l Statements) loadPurchases(ctx context.Context, _ *reconcile.Statement, b *reconcile.Book) error {
 	whole := &Ledger{database: l.database}
@@ -149,7 +150,8 @@ func purchaseOf(r *Row, open []filing.Product) reconcile.Purchase {
 func (l Statements) loadOpenItems(ctx context.Context) (map[int64][]filing.Product, error) {
 	open := make(map[int64][]filing.Product)
 	rows, err := l.read.QueryContext(ctx, `SELECT p.row, p.product FROM purchases p JOIN rows r ON r.id = p.row
-		WHERE p.bought = 0 AND p.product <> 'company' AND r.result IN ('uncertain', 'placing', 'ready') ORDER BY p.row, p.key`)
+		WHERE p.bought = 0 AND p.product <> 'company' AND r.result IN ('uncertain', 'placing', 'ready')
+		ORDER BY p.row, p.key`)
 	return open, each(rows, err, func(scan func(...any) error) error {
 		var row int64
 		var product filing.Product
@@ -167,8 +169,8 @@ type sending struct{ first, last time.Time }
 func (l Statements) loadSent(ctx context.Context) (map[int64]sending, error) {
 	sent := make(map[int64]sending)
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT row, MIN(started_at), MAX(CASE WHEN ended_at > started_at THEN ended_at ELSE started_at END) FROM attempts
-			WHERE class NOT IN ('not-sent', 'busy', 'no-funds', 'key-refused') GROUP BY row`)
+		`SELECT row, MIN(started_at), MAX(CASE WHEN ended_at > started_at THEN ended_at ELSE started_at END)
+			FROM attempts WHERE class NOT IN ('not-sent', 'busy', 'no-funds', 'key-refused') GROUP BY row`)
 	return sent, each(rows, err, func(scan func(...any) error) error {
 		var row, first, last int64
 		err := scan(&row, &first, &last)
@@ -434,8 +436,8 @@ func (l Statements) insertLines(ctx context.Context, tx *sql.Tx, p *reconcile.Pl
 		err := l.exec(
 			ctx, tx, `INSERT INTO statement_lines (statement, number, cell, at, kind, amount, order_id, company_id,
 				company, state, product, year, text, part, note, row, entry, counts)
-			SELECT v.statement, v.number, v.cell, v.at, v.kind, v.amount, v.order_id, v.company_id, v.company, v.state, v.product,
-				v.year, v.text, v.part, v.note, v.row, v.entry, v.counts {{v}}`, records)
+			SELECT v.statement, v.number, v.cell, v.at, v.kind, v.amount, v.order_id, v.company_id, v.company, v.state,
+				v.product, v.year, v.text, v.part, v.note, v.row, v.entry, v.counts {{v}}`, records)
 		records = records[:0]
 		return err
 	}

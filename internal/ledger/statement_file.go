@@ -39,7 +39,8 @@ func (l Statements) KeepFile(ctx context.Context, f StatementFile) error {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO statement_files (hash, file, content, options, kept_at, kept_by)
-			VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT (hash) DO UPDATE SET options = excluded.options, kept_at = excluded.kept_at`,
+			VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT (hash) DO UPDATE
+			SET options = excluded.options, kept_at = excluded.kept_at`,
 			f.Hash, f.Name, f.Content, string(options), toMillis(now), f.KeptBy)
 		return err
 	})
@@ -130,7 +131,8 @@ type RecordedAdjustment struct {
 // ListAdjustments lists the entries that a statement led to, in their order.
 func (l Statements) ListAdjustments(ctx context.Context, hash string, limit int) ([]RecordedAdjustment, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT reason, amount, note, at FROM statement_adjustments WHERE statement = $1 AND amount <> 0 ORDER BY seq LIMIT $2`, hash, limit)
+		`SELECT reason, amount, note, at FROM statement_adjustments WHERE statement = $1 AND amount <> 0
+			ORDER BY seq LIMIT $2`, hash, limit)
 	all, err := collect(rows, err, func(scan func(...any) error) (RecordedAdjustment, error) {
 		var a RecordedAdjustment
 		var at int64

@@ -355,9 +355,12 @@ func dayOf(at time.Time) string {
 // state differs.
 func sameLine(l *Line, s *StoredLine) bool {
 	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
-	return !(differ(l.OrderID, s.OrderID) || differ(l.CompanyID, s.CompanyID) ||
-		differ(string(l.State), string(s.State)) ||
-		differ(filing.FoldLegalName(l.Company), filing.FoldLegalName(s.Company)) ||
-		l.Product != "" && s.Product != "" && !sameProduct(l.Product, s.Product) ||
-		(l.Kind == Deposit) != (s.Kind == Deposit))
+	switch {
+	case differ(l.OrderID, s.OrderID), differ(l.CompanyID, s.CompanyID), differ(string(l.State), string(s.State)),
+		differ(filing.FoldLegalName(l.Company), filing.FoldLegalName(s.Company)),
+		l.Product != "" && s.Product != "" && !sameProduct(l.Product, s.Product),
+		(l.Kind == Deposit) != (s.Kind == Deposit):
+		return false
+	}
+	return true
 }

@@ -87,14 +87,14 @@ func TestReadRefuses(t *testing.T) {
 func TestReadLayouts(t *testing.T) {
 	want := []money.Cents{-163_75, -25_00, 5_00, 500_00}
 	for name, content := range map[string]string{
-		"charges are negative": "Order ID,Type,Amount\norder_1,charge,-163.75\norder_2,charge,-25.00\norder_2,refund,5\n" +
-			",deposit,500\n",
-		"charges are positive": "Order ID,Type,Amount\norder_1,charge,163.75\norder_2,charge,25.00\norder_2,refund,-5\n" +
-			",deposit,-500\n",
+		"charges are negative": "Order ID,Type,Amount\norder_1,charge,-163.75\norder_2,charge,-25.00\n" +
+			"order_2,refund,5\n,deposit,500\n",
+		"charges are positive": "Order ID,Type,Amount\norder_1,charge,163.75\norder_2,charge,25.00\n" +
+			"order_2,refund,-5\n,deposit,-500\n",
 		"nothing is negative": "Order ID,Type,Amount\norder_1,charge,163.75\norder_2,charge,25.00\norder_2,refund,5\n" +
 			",deposit,500\n",
-		"debit and credit": "Our ref,Order,Debit,Credit,Balance\nx,order_1,\"$163.75\",,\"$836.25\"\nx,order_2,25.00,,811.25\n" +
-			"x,order_2,,5.00,816.25\nTop-up,,,500.00,\"$1,316.25\"\n",
+		"debit and credit": "Our ref,Order,Debit,Credit,Balance\nx,order_1,\"$163.75\",,\"$836.25\"\n" +
+			"x,order_2,25.00,,811.25\nx,order_2,,5.00,816.25\nTop-up,,,500.00,\"$1,316.25\"\n",
 		"parentheses": "Title\n\nReference,Details,Net (USD)\norder_1,Annual report,(163.75)\norder_2,EIN,(25.00)\n" +
 			"order_2,EIN refund,5.00\n,Deposit,500.00\n",
 		"order ids in the text": "Details,Amount\nAnnual report order_1,-163.75\nEIN order_2,-25\nRefund of " +

@@ -324,8 +324,9 @@ func (w *rowWriter) workbook() ([]byte, error) {
 		{
 			"xl/styles.xml", `<styleSheet ` + main +
 				`><fonts count="1"><font/></fonts><fills count="1"><fill/></fills>` +
-				`<borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3">` +
-				`<xf/><xf numFmtId="4" applyNumberFormat="1"/><xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>`,
+				`<borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>` +
+				`<cellXfs count="3"><xf/><xf numFmtId="4" applyNumberFormat="1"/>` +
+				`<xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>`,
 		},
 		{"xl/worksheets/sheet1.xml", `<worksheet ` + main + `><sheetData>` + w.xml.String() +
 			`</sheetData></worksheet>`},
