@@ -198,17 +198,17 @@ func (s *Service) invoiceStatement() ([]byte, error) {
 	}
 	var total int64
 	for _, p := range s.postings {
-		line := []string{p.party(), p.State, "", p.Year, p.At.UTC().Format("01/02/2006"), "", "", decimal(-p.Cents)}
+		cells := []string{p.party(), p.State, "", p.Year, p.At.UTC().Format("01/02/2006"), "", "", decimal(-p.Cents)}
 		switch p.Kind {
 		case DepositPosting:
-			line[0], line[2] = "", "Payment received"
+			cells[0], cells[2] = "", "Payment received"
 		case RefundPosting:
-			line[2] = title(p.Product) + " (refund)"
+			cells[2] = title(p.Product) + " (refund)"
 		case ChargePosting:
-			line[2], line[5], line[6] = title(p.Product), decimal(p.Price), decimal(p.Fee)
+			cells[2], cells[5], cells[6] = title(p.Product), decimal(p.Price), decimal(p.Fee)
 		}
 		total -= p.Cents
-		lines = append(lines, line)
+		lines = append(lines, cells)
 	}
 	lines = append(lines, []string{"Total", "", "", "", "", "", "", decimal(total)},
 		[]string{"New balance", "", "", "", "", "", "", decimal(-s.balance)})
