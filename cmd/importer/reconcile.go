@@ -219,9 +219,9 @@ func (a *app) applyPlan(ctx context.Context, l *ledger.Ledger, service *reconcil
 // markNotPlaced marks the uncertain orders that a complete statement lacks as not
 // placed. It leaves those that an event speaks for.
 func (a *app) markNotPlaced(ctx context.Context, l *ledger.Ledger, p *reconcile.Plan) error {
-	lacks := make(map[int64]bool)
+	lacks := make(map[int64]int) // the attempt that the statement lacks
 	for _, purchase := range p.NotPlaced {
-		lacks[purchase.Row] = true
+		lacks[purchase.Row] = purchase.Try
 	}
 	orders, err := resolve.ListUncertain(ctx, l, "")
 	if err != nil {
@@ -233,8 +233,8 @@ func (a *app) markNotPlaced(ctx context.Context, l *ledger.Ledger, p *reconcile.
 		By:     currentUser() + " with importer reconcile " + p.Statement.File,
 	}
 	for _, o := range orders {
-		if !lacks[o.Row.ID] {
-			continue
+		if try, ok := lacks[o.Row.ID]; !ok || o.Row.Tries != try {
+			continue // a later attempt is uncertain for reasons of its own
 		}
 		decided := o.NotPlaced()
 		if len(decided.Objections) > 0 {

@@ -26,6 +26,10 @@ func (l *Ledger) Statements() Statements { return Statements{l.database} }
 func (l Statements) LoadBook(ctx context.Context, s *reconcile.Statement) (*reconcile.Book, error) {
 	b := &reconcile.Book{Companies: make(map[string]string)}
 	whole := &Ledger{database: l.database}
+	var err error
+	if b.Version, err = statementVersion(ctx, l.read); err != nil {
+		return nil, fmt.Errorf("count what statements led to: %w", err)
+	}
 	balance, err := whole.Balance(ctx)
 	if err != nil {
 		return nil, err
@@ -272,13 +276,13 @@ func statementTime(at int64) time.Time {
 }
 
 func (l Statements) loadKnown(ctx context.Context, s *reconcile.Statement, b *reconcile.Book) error {
+	var n int
 	var since int64
-	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(from_at), 0) FROM statements`).Scan(&b.Version,
-		&since)
+	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(from_at), 0) FROM statements`).Scan(&n, &since)
 	if err != nil {
 		return err
 	}
-	if b.Version > 0 {
+	if n > 0 {
 		b.Since = statementTime(since)
 		if since == 0 {
 			b.Since = time.Unix(0, 1).UTC() // without dates: everything comes after it
@@ -374,14 +378,23 @@ func (l Statements) Record(ctx context.Context, p *reconcile.Plan, by string) er
 	return wrap("record the statement", err)
 }
 
+// statementVersion changes with everything that a statement adds and with every deposit:
+// two plans from one version are never both carried out, even of the same statement.
+func statementVersion(ctx context.Context, q querier) (version int, err error) {
+	err = q.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM statements) + (SELECT COUNT(*) FROM statement_lines)
+		+ (SELECT COUNT(*) FROM statement_adjustments) + (SELECT COUNT(*) FROM entries WHERE kind = 'deposit')`).
+		Scan(&version)
+	return version, err
+}
+
 // verifyPlan verifies that the plan was made from the present state of the ledger.
 func (l Statements) verifyPlan(ctx context.Context, tx *sql.Tx, p *reconcile.Plan) error {
-	var version int
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM statements`).Scan(&version); err != nil {
+	version, err := statementVersion(ctx, tx)
+	if err != nil {
 		return err
 	}
 	if version != p.Book.Version {
-		return fmt.Errorf("%w: another statement was reconciled in the meantime", ErrStale)
+		return fmt.Errorf("%w: a statement was reconciled in the meantime, or a deposit was recorded", ErrStale)
 	}
 	spent := make(map[int64]money.Cents)
 	for _, a := range p.Adjustments {

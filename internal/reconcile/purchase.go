@@ -114,7 +114,7 @@ type Book struct {
 	Later      money.Cents // what the lines of later days add to the balance
 	LaterLines int
 	Known      *Known            // of the same file; nil where it was not reconciled
-	Version    int               // how many statements are reconciled
+	Version    int               // counts what statements added, and the deposits
 	Companies  map[string]string // company ids of orders that events report, by order id
 }
 
