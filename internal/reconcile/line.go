@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -89,6 +90,17 @@ func (s *Statement) SumOf(kind Kind) (sum money.Cents) {
 func (s *Statement) covers(at time.Time) bool {
 	day := at.UTC().Truncate(24 * time.Hour)
 	return !s.From.IsZero() && !day.Before(s.From) && !day.After(s.To)
+}
+
+// zones is how far the days of a statement without times may lie behind those of UTC:
+// the filing service's are those of a time zone of the United States.
+const zones = 12 * time.Hour
+
+// begun reports whether the statement has what was ordered at a moment of its first day:
+// in another time zone it may still have been the day before.
+func (s *Statement) begun(at time.Time) bool {
+	timed := slices.ContainsFunc(s.Lines, func(l Line) bool { return !l.At.Equal(l.At.Truncate(24 * time.Hour)) })
+	return timed || !at.Before(s.From.Add(zones))
 }
 
 // ended reports whether the statement was complete for a moment: where its period is

@@ -24,7 +24,8 @@ type matcher struct {
 	of        []slot            // of each line; purchase is none for a foreign one
 	known     []int             // the stored line that each line is, by index; none for a new one
 	repeated  map[int]int       // lines that repeat another's charge, to that line
-	unclear   map[int][]slot    // lines that may be one of several uncertain orders
+	unclear   map[int][]slot    // lines that may be one of several uncertain orders, or something else
+	possible  map[int]bool      // purchases that a line fits and need not be about, by index
 	folded    map[string]string
 	byRow     map[int64]int
 	ours      bool // a line names an order or a company of ours
@@ -41,6 +42,7 @@ func newMatcher(s *Statement, b *Book) *matcher {
 		known:     make([]int, len(s.Lines)),
 		repeated:  make(map[int]int),
 		unclear:   make(map[int][]slot),
+		possible:  make(map[int]bool),
 		folded:    make(map[string]string),
 	}
 	for i := range b.Purchases {
@@ -146,14 +148,15 @@ func (m *matcher) matchCompany(i int) {
 		m.assign(i, at)
 		return
 	}
-	named := m.companySlots(line)
-	if len(named) > 0 {
-		m.ours = true
-	}
 	var fits []slot
-	for _, at := range named {
+	for _, at := range m.companySlots(line) {
+		if !m.sameCompany(line, at) {
+			continue
+		}
+		m.ours = true
 		if m.fits(line, at) {
 			fits = append(fits, at)
+			m.possible[at.purchase] = true
 		}
 	}
 	if line.Kind == Charge {
@@ -168,11 +171,29 @@ func (m *matcher) matchCompany(i int) {
 		return
 	}
 	best, sure := m.nearest(line, fits)
-	if !sure {
+	if !sure || line.Kind == Charge && !m.isEvidence(line, best) {
 		m.unclear[i] = fits
 		return
 	}
 	m.assign(i, best)
+}
+
+// isEvidence reports whether a charge that fits an open item is for it: it names the
+// product, or has its price. Anything else of the company may be charged, too.
+func (m *matcher) isEvidence(line *Line, at slot) bool {
+	p := &m.book.Purchases[at.purchase]
+	return !p.Items[at.item].Open || line.Product != "" || line.Charged() == m.expected(p)
+}
+
+// sameCompany reports whether the ids of two companies differ nowhere: several companies
+// may have one name.
+func (m *matcher) sameCompany(line *Line, at slot) bool {
+	theirs := line.CompanyID
+	if theirs == "" && line.OrderID != "" {
+		theirs = m.book.Companies[line.OrderID]
+	}
+	ours := m.book.Purchases[at.purchase].CompanyID
+	return theirs == "" || ours == "" || theirs == ours
 }
 
 // fits reports whether a line can be about an item: nothing that both state differs.

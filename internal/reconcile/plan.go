@@ -185,6 +185,10 @@ func (p *planner) planLines() {
 		case len(fits) > 0:
 			p.Groups[i] = Unclear
 			p.Notes[i] = fmt.Sprintf("fits several orders, such as %s", p.book.Purchases[fits[0].purchase].Ref())
+			if len(fits) == 1 {
+				p.Notes[i] = fmt.Sprintf("may be %s, and names neither its product nor its cost",
+					p.book.Purchases[fits[0].purchase].Ref())
+			}
 		case line.Kind != Deposit:
 			p.Groups[i] = Foreign
 			p.adjustForeign(i)
@@ -293,7 +297,7 @@ func (p *planner) planPurchases() {
 		case purchase.IsPending():
 			p.group(lines, Unclear, "the answer to "+purchase.Ref()+" is still out")
 		case purchase.IsUncertain():
-			p.planSettlement(at, lines, charged)
+			p.planSettlement(at, lines, charged, purchase.Spent.Amount-adjusted)
 		default:
 			p.comparePurchase(purchase, lines, charged, purchase.Spent.Amount-adjusted)
 		}
@@ -398,7 +402,10 @@ func (p *planner) learnFee(purchase *Purchase, i int) {
 // planSettlement settles an uncertain order if the statement charges every item that is
 // open. The registered agent of an order may cost nothing, and a statement need not
 // have a line for it.
-func (p *planner) planSettlement(at int, lines []int, charged money.Cents) {
+//
+// Recorded is what the ledger has of the items that were placed before: where the
+// statement shows these alone, they are compared like those of any purchase.
+func (p *planner) planSettlement(at int, lines []int, charged, recorded money.Cents) {
 	purchase := &p.book.Purchases[at]
 	shown := make(map[int]bool) // open items with a charge
 	s := Settlement{Purchase: purchase, Products: make(map[string]filing.Product)}
@@ -413,6 +420,14 @@ func (p *planner) planSettlement(at int, lines []int, charged money.Cents) {
 			}
 		}
 	}
+	var paid, refunded money.Cents
+	for _, i := range lines {
+		if charged := p.Statement.Lines[i].Charged(); charged < 0 {
+			refunded -= charged
+		} else {
+			paid += charged
+		}
+	}
 	var left []string
 	for i, item := range purchase.Items {
 		if agent := sameProduct(item.Product, filing.RegisteredAgent); item.Open && !shown[i] &&
@@ -421,8 +436,14 @@ func (p *planner) planSettlement(at int, lines []int, charged money.Cents) {
 		}
 	}
 	switch {
+	case len(shown) == 0 && slices.ContainsFunc(lines, func(i int) bool { return purchase.Items[p.of[i].item].Open }):
+		p.group(lines, Unclear, "refunds "+purchase.Ref()+", and the statement has no charge for it")
+		return
 	case len(shown) == 0:
-		p.group(lines, Agree, "")
+		p.comparePurchase(purchase, lines, charged, recorded)
+		return
+	case paid == 0 && purchase.Reserved > 0:
+		p.group(lines, Unclear, "nothing is charged: check whether "+purchase.Ref()+" was placed")
 		return
 	case len(left) > 0:
 		p.group(lines, Unclear, fmt.Sprintf("%s ordered %s, too, and the statement does not show it", purchase.Ref(),
@@ -434,9 +455,14 @@ func (p *planner) planSettlement(at int, lines []int, charged money.Cents) {
 	s.Why = fmt.Sprintf("placed according to the statement %s (SHA-256 %.12s): %s", p.source(s.Lines[0]),
 		p.Statement.Hash,
 		s.Amount.Dollars())
+	note := fmt.Sprintf("reserved %s", purchase.Reserved.Dollars())
+	if refunded > 0 {
+		refund := refunded.Dollars() + " was refunded: check whether the filing goes on"
+		s.Why, note = s.Why+"; "+refund, note+"; "+refund
+	}
 	if s.Amount != purchase.Reserved {
 		for _, i := range s.Lines {
-			p.Notes[i] = fmt.Sprintf("reserved %s", purchase.Reserved.Dollars())
+			p.Notes[i] = note
 			p.learnFee(purchase, i)
 		}
 	}
@@ -445,14 +471,9 @@ func (p *planner) planSettlement(at int, lines []int, charged money.Cents) {
 
 // planMissing finds the purchases that the statement should have and lacks.
 func (p *planner) planMissing() {
-	settles, unclear := make(map[*Purchase]bool), make(map[int]bool)
+	settles := make(map[*Purchase]bool)
 	for _, s := range p.Settlements {
 		settles[s.Purchase] = true
-	}
-	for _, fits := range p.unclear {
-		for _, at := range fits {
-			unclear[at.purchase] = true
-		}
 	}
 	for at := range p.book.Purchases {
 		purchase := &p.book.Purchases[at]
@@ -463,7 +484,8 @@ func (p *planner) planMissing() {
 				continue
 			}
 			p.Uncertain = append(p.Uncertain, purchase)
-			if p.Statement.Complete && !seen && !purchase.Creating && !unclear[at] && p.Statement.ended(purchase.At) &&
+			if p.Statement.Complete && !seen && !purchase.Creating && !p.possible[at] &&
+				p.Statement.begun(purchase.At) && p.Statement.ended(purchase.At) &&
 				p.Statement.ended(purchase.Ended) {
 				p.NotPlaced = append(p.NotPlaced, purchase)
 			}

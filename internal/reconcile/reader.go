@@ -502,13 +502,20 @@ func (r *reader) describe(row *sheet.Row, line *Line, raw *rawLine) {
 			line.StateFee, line.HasFee = fee, true
 		}
 	}
+	raw.words = kindOf(line, kind, whole)
+}
+
+// kindOf is what the words of a line say it is; "" for nothing. A payment for an order is
+// a charge.
+func kindOf(line *Line, kind, whole string) Kind {
 	ordered := line.OrderID != "" || line.Product != ""
 	switch {
 	case refundWords.MatchString(whole):
-		raw.words = Refund
-	case depositWords.MatchString(kind), !ordered && depositWords.MatchString(whole):
-		raw.words = Deposit
+		return Refund
+	case line.OrderID == "" && depositWords.MatchString(kind), !ordered && depositWords.MatchString(whole):
+		return Deposit
 	case ordered, chargeWords.MatchString(whole):
-		raw.words = Charge
+		return Charge
 	}
+	return ""
 }
