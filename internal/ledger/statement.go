@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -36,7 +37,8 @@ func (l Statements) LoadBook(ctx context.Context, s *reconcile.Statement) (*reco
 	}
 	b.Balance = balance
 	for _, load := range []func(context.Context, *reconcile.Statement, *reconcile.Book) error{
-		l.loadPurchases, l.loadCharged, l.loadDeposits, l.loadStored, l.loadKnown, l.loadOrderCompanies,
+		l.loadPurchases, l.loadDismissed, l.loadCharged, l.loadDeposits, l.loadStored, l.loadKnown,
+		l.loadOrderCompanies,
 	} {
 		if err := load(ctx, s, b); err != nil {
 			return nil, fmt.Errorf("load what a statement is compared with: %w", err)
@@ -165,6 +167,91 @@ func (l Statements) loadOpenItems(ctx context.Context) (map[int64][]filing.Produ
 		}
 		return err
 	})
+}
+
+// loadDismissed loads the attempts without an answer that a person marked as not placed:
+// of each row the last one.
+func (l Statements) loadDismissed(ctx context.Context, _ *reconcile.Statement, b *reconcile.Book) error {
+	type attempt struct {
+		try            int
+		started, ended int64
+		products       []filing.Product
+	}
+	last := make(map[int64]attempt)
+	found, err := l.read.QueryContext(ctx, `SELECT a.row, a.try, a.started_at, a.ended_at, a.products FROM attempts a
+		WHERE a.decision = 'not-placed' AND a.creates = 0 AND a.class IN ('unreadable', 'no-answer', 'server-error')
+		ORDER BY a.row, a.try`)
+	err = each(found, err, func(scan func(...any) error) error {
+		var row int64
+		var a attempt
+		var products string
+		err := scan(&row, &a.try, &a.started, &a.ended, &products)
+		a.products = splitProducts(products)
+		last[row] = a
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var rows []Row
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(last)), pageSize) {
+		in, args := among(l.dialect, some)
+		page, err := l.page(ctx, `r.id `+in+` ORDER BY r.id`, args...)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			r := &page[i]
+			a := last[r.ID]
+			p := purchaseOf(r, nil)
+			p.Items, p.Try, p.Result = nil, a.try, filing.Uncertain
+			p.Spent, p.Reserved = money.Cost{}, r.Cost.Amount
+			p.At, p.Ended = fromMillis(a.started), fromMillis(max(a.started, a.ended))
+			for _, product := range a.products {
+				p.Items = append(p.Items, reconcile.Item{Product: product, Open: true})
+			}
+			b.Dismissed = append(b.Dismissed, p)
+			rows = append(rows, Row{ID: r.ID, Company: r.Company, Request: r.Request})
+		}
+	}
+	at := 0
+	return (&Ledger{database: l.database}).nameCompanies(ctx, rows, func(_ int64, c filing.Company) {
+		p := &b.Dismissed[at]
+		p.Company, p.CompanyID = cmp.Or(p.Company, c.LegalName), cmp.Or(p.CompanyID, c.ID)
+		at++
+	})
+}
+
+// settleLate records the acceptance of an attempt that was marked as not placed, as if
+// its answer came late: the row is placed, whatever became of it meanwhile.
+func (l Statements) settleLate(ctx context.Context, s reconcile.Settlement) error {
+	rows, err := l.page(ctx, `r.id = $1`, s.Purchase.Row)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 || rows[0].Request == nil {
+		return ErrNotFound
+	}
+	batches, err := l.batches(ctx, `WHERE id = $1`, rows[0].Batch)
+	if err != nil {
+		return err
+	}
+	order := rows[0].Request.Order
+	order.CompanyID = s.Purchase.CompanyID
+	product, cost := s.Purchase.Items[0].Product, money.Cost{Amount: s.Amount, Certainty: money.Known}
+	out := Outcome{
+		Row:     s.Purchase.Row,
+		Try:     s.Purchase.Try,
+		Answer:  filing.Answer{Kind: filing.Accepted},
+		Cost:    cost,
+		Message: "placed: " + s.Why,
+		Items:   []Item{{Product: product, OrderID: s.OrderIDs[0], Cost: cost}},
+	}
+	for i := range batches {
+		out.Claims = slices.DeleteFunc(ClaimsOf(&order, batches[i].Repetition()),
+			func(c Claim) bool { return c.Product != product })
+	}
+	return (&Ledger{database: l.database}).RecordOutcome(ctx, out)
 }
 
 // sending is when a row was first sent, and when its last attempt ended.
@@ -320,10 +407,13 @@ func (l Statements) loadOrderCompanies(ctx context.Context, s *reconcile.Stateme
 	return err
 }
 
-// Settle resolves an uncertain row as placed, at the amount that a statement shows. It
-// returns an error that reconcile.IsDecided recognizes where the row is decided
-// meanwhile.
+// Settle resolves an uncertain row as placed, at the amount that a statement shows, or
+// one that was marked as not placed. It returns reconcile.ErrDecided where the row is
+// decided meanwhile.
 func (l Statements) Settle(ctx context.Context, s reconcile.Settlement) error {
+	if s.Late {
+		return l.settleLate(ctx, s)
+	}
 	err := l.resolve(ctx, s.Purchase.Row, s.Purchase.Try, nil, func(g *groupWriter, row *rowState) error {
 		if row.creating {
 			return ErrCreating

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -29,6 +30,19 @@ func (s *store) plan(l *ledger.Ledger, content string, complete bool) *reconcile
 	return p
 }
 
+// reconcile carries a plan out.
+func (s *store) reconcile(l *ledger.Ledger, p *reconcile.Plan) *reconcile.Plan {
+	s.Helper()
+	service := &reconcile.Service{
+		Store: l.Statements(),
+		By:    "Ben",
+		Audit: func(ctx context.Context, _, _, _ string) context.Context { return ctx },
+	}
+	done, err := service.Apply(s.Context(), p)
+	s.must(err)
+	return done
+}
+
 // Of two processes that reconcile one statement at once, one records what it lacks.
 func TestOneStatementIsReconciledByOne(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
@@ -54,4 +68,54 @@ func TestOneStatementIsReconciledByOne(t *testing.T) {
 		}
 		s.must(l.Audit(s.Context()))
 	})
+}
+
+// A row that a person marked as not placed, and that a statement charges all the same, is
+// placed, whether it was sent again or not; where it was, it says that it was bought twice.
+func TestStatementChargesWhatWasMarkedAsNotPlaced(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		onBothDatabases(t, func(s *store) {
+			l := s.open()
+			row := s.add(l, "a", report("comp_1", "2026"))[0]
+			s.send(l, row)
+			s.answer(l, row, filing.NoAnswer)
+			s.must(l.Resolutions().MarkNotPlaced(s.Context(), row.ID, 0, "not on the dashboard, says Ana"))
+			content := "Date,Order ID,Company ID,Product,Amount\n" + s.clock().UTC().Format(time.DateOnly) +
+				",order_late,comp_1,annual_report,-31.00\n"
+			bought := 1
+			if again {
+				s.send(l, s.row(l, row.ID))
+				s.answer(l, row, filing.Accepted)
+				order := s.row(l, row.ID).Items[0]
+				content += s.clock().UTC().Format(time.DateOnly) + "," + order.OrderID + ",comp_1,annual_report,-" +
+					order.Cost.Amount.String() + "\n"
+				bought = 2
+			}
+			p := s.plan(l, content, false)
+			if len(p.Settlements) != 1 || !p.Settlements[0].Late || p.Groups[0] != reconcile.Settle ||
+				!strings.Contains(p.Notes[0], "marked as not placed") {
+				s.Fatalf("%+v %v %q", p.Settlements, p.Groups, p.Notes)
+			}
+			done := s.reconcile(l, p)
+			if done.Counts.Settled != 1 || len(done.Adjustments) > 0 {
+				s.Errorf("%+v %+v", done.Counts, done.Adjustments)
+			}
+			got := s.row(l, row.ID)
+			if got.Result != filing.Placed || len(got.Items) != bought ||
+				strings.Contains(got.Message, "bought twice") != again {
+				s.Errorf("%s, %d items: %s", got.Result, len(got.Items), got.Message)
+			}
+			if begun := s.begin(l, intent(got)); begun.Try != 0 {
+				s.Errorf("sent again: %+v", begun)
+			}
+			other := s.add(l, "b", report("comp_1", "2026"))
+			if begun := s.begin(l, intent(s.row(l, other[0].ID))); len(begun.Taken) == 0 {
+				s.Errorf("sent by another row: %+v", begun)
+			}
+			if p := s.plan(l, content, false); p.Changes() {
+				s.Errorf("once more: %+v %+v", p.Settlements, p.Adjustments)
+			}
+			s.must(l.Audit(s.Context()))
+		})
+	}
 }

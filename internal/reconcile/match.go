@@ -196,6 +196,42 @@ func (m *matcher) sameCompany(line *Line, at slot) bool {
 	return theirs == "" || ours == "" || theirs == ours
 }
 
+// lateDays is how long after its attempt an order that was marked as not placed may be
+// charged. A later charge is that of another order.
+const lateDays = 7 * 24 * time.Hour
+
+// matchDismissed finds the foreign charges, by index, that are orders which a person
+// marked as not placed.
+func (m *matcher) matchDismissed() map[int]*Purchase {
+	if len(m.book.Dismissed) == 0 {
+		return nil
+	}
+	d := newMatcher(m.statement, &Book{Purchases: m.book.Dismissed, Companies: m.book.Companies})
+	late := make(map[int]*Purchase)
+	for i := range m.statement.Lines {
+		line := &m.statement.Lines[i]
+		d.of[i] = slot{none, 0}
+		if m.of[i].purchase != none || m.known[i] != none || len(m.unclear[i]) > 0 || line.Kind != Charge {
+			continue
+		}
+		d.matchCompany(i)
+		at := d.of[i].purchase
+		if at == none && len(d.unclear[i]) > 0 {
+			at = d.unclear[i][0].purchase
+		}
+		if at == none || line.At.IsZero() || line.At.After(d.book.Purchases[at].Ended.Add(lateDays)) {
+			continue
+		}
+		late[i], m.ours = &d.book.Purchases[at], true
+		if d.of[i].purchase == none {
+			several := d.book.Purchases[at]
+			several.CompanyID = "" // a person decides
+			late[i] = &several
+		}
+	}
+	return late
+}
+
 // fits reports whether a line can be about an item: nothing that both state differs.
 func (m *matcher) fits(line *Line, at slot) bool {
 	p := &m.book.Purchases[at.purchase]

@@ -38,6 +38,7 @@ type Settlement struct {
 	Products map[string]filing.Product // of the order ids
 	Amount   money.Cents               // what the open items were charged
 	Lines    []int                     // their indexes
+	Late     bool                      // it was marked as not placed before
 	Why      string
 }
 
@@ -120,6 +121,7 @@ type Plan struct {
 func NewPlan(s *Statement, b *Book, settled map[int64]bool) (*Plan, error) {
 	m := newMatcher(s, b)
 	m.match()
+	late := m.matchDismissed()
 	if !m.ours && slices.ContainsFunc(s.Lines, func(l Line) bool { return l.Kind == Charge }) && b.Known == nil {
 		return nil, fmt.Errorf("%w: none of the %d lines of %s names an order or a company of this ledger. %s. To use "+
 			"another ledger, name it with --ledger", ErrOtherAccount, len(s.Lines), s.File, nothingChanged)
@@ -136,6 +138,7 @@ func NewPlan(s *Statement, b *Book, settled map[int64]bool) (*Plan, error) {
 			Notes:     make([]string, len(s.Lines)),
 			stored:    make([]bool, len(s.Lines)),
 		},
+		late:    late,
 		settled: settled,
 		lines:   make(map[int][]int),
 	}
@@ -152,8 +155,9 @@ func NewPlan(s *Statement, b *Book, settled map[int64]bool) (*Plan, error) {
 type planner struct {
 	*matcher
 	*Plan
-	settled map[int64]bool
-	lines   map[int][]int // the lines of each purchase, by their indexes
+	late    map[int]*Purchase // of foreign charges: what was marked as not placed
+	settled map[int64]bool    // nil where nothing was carried out yet
+	lines   map[int][]int     // the lines of each purchase, by their indexes
 }
 
 // source names a line for a person who looks for it in the file.
@@ -189,11 +193,38 @@ func (p *planner) planLines() {
 				p.Notes[i] = fmt.Sprintf("may be %s, and names neither its product nor its cost",
 					p.book.Purchases[fits[0].purchase].Ref())
 			}
+		case p.late[i] != nil:
+			p.planLate(i, p.late[i])
 		case line.Kind != Deposit:
 			p.Groups[i] = Foreign
 			p.adjustForeign(i)
 		}
 	}
+}
+
+// planLate has an order placed that was marked as not placed, and that is charged all
+// the same: like an answer that comes late, the charge outweighs what was decided.
+// Without an order id, and for what the line does not name alone, a person decides.
+func (p *planner) planLate(i int, purchase *Purchase) {
+	line := &p.Statement.Lines[i]
+	p.Purchases[i], p.Groups[i] = purchase, Unclear
+	p.Notes[i] = purchase.Ref() + " was marked as not placed, and is charged all the same"
+	if line.OrderID == "" || purchase.CompanyID == "" || len(purchase.Items) != 1 || p.settled != nil ||
+		line.Charged() == 0 {
+		p.Notes[i] += ": cancel it before it is sent again, and check the dashboard"
+		return
+	}
+	p.Groups[i] = Settle
+	p.Settlements = append(p.Settlements, Settlement{
+		Purchase: purchase,
+		OrderIDs: []string{line.OrderID},
+		Products: map[string]filing.Product{line.OrderID: purchase.Items[0].Product},
+		Amount:   line.Charged(),
+		Lines:    []int{i},
+		Late:     true,
+		Why: fmt.Sprintf("marked as not placed, and charged all the same according to the statement %s "+
+			"(SHA-256 %.12s): %s", p.source(i), p.Statement.Hash, line.Charged().Dollars()),
+	})
 }
 
 func (p *planner) adjustForeign(i int) {
@@ -448,6 +479,10 @@ func (p *planner) planSettlement(at int, lines []int, charged, recorded money.Ce
 	case len(left) > 0:
 		p.group(lines, Unclear, fmt.Sprintf("%s ordered %s, too, and the statement does not show it", purchase.Ref(),
 			strings.Join(left, " and ")))
+		return
+	}
+	if p.settled != nil { // it could not be carried out
+		p.group(lines, Unclear, purchase.Ref()+" has changed in the meantime")
 		return
 	}
 	p.group(lines, Settle, "")

@@ -107,6 +107,7 @@ type StoredLine struct {
 // Book is what the ledger knows when a statement is compared with it.
 type Book struct {
 	Purchases  []Purchase
+	Dismissed  []Purchase // attempts that a person marked as not placed
 	Deposits   []RecordedDeposit
 	Stored     []StoredLine // of the days of the statement
 	Since      time.Time    // the first day of all reconciled statements; zero before the first

@@ -14,7 +14,8 @@ var ErrDecided = errors.New("the order is decided already")
 type Store interface {
 	// LoadBook loads what a statement is compared with.
 	LoadBook(ctx context.Context, s *Statement) (*Book, error)
-	// Settle resolves an uncertain order as placed. It returns ErrDecided.
+	// Settle resolves an order as placed that is uncertain, or that was marked as not
+	// placed. It returns ErrDecided.
 	Settle(ctx context.Context, s Settlement) error
 	// Record records a statement, its lines and its adjustments.
 	Record(ctx context.Context, p *Plan, by string) error
