@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -158,5 +159,24 @@ func TestUncertainRowWithAPlacedItem(t *testing.T) {
 		if p.Adjusted() != want.adjusted || p.Counts.Uncertain != 1 || len(p.Settlements) > 0 {
 			t.Errorf("%q: %+v, %s", lines, p.Counts, p.Adjusted().Dollars())
 		}
+	}
+}
+
+// Two accounts of one firm have companies of the same names: a statement that names orders,
+// and none of those that were placed in its days, is of the other account.
+func TestStatementOfAnotherAccountWithOurCompanies(t *testing.T) {
+	const lines = "Date,Order ID,Company,State,Product,Amount\n" +
+		"2026-03-02,order_8,Harbor 1 LLC,FL,annual_report,-25.00\n" +
+		"2026-03-31,order_9,Harbor 2 LLC,FL,annual_report,-25.00\n"
+	_, err := plan(t, lines, reconcile.Options{}, report(1, "", "2026-03-02"), report(2, "order_2", "2026-03-10"))
+	if !errors.Is(err, reconcile.ErrOtherAccount) {
+		t.Error(err)
+	}
+	for _, at := range []string{"2026-03-02", "2026-03-31", "2026-02-20"} {
+		p, err := plan(t, lines, reconcile.Options{}, report(1, "", "2026-03-02"), report(2, "order_2", at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		group(t, p, 0, reconcile.Settle)
 	}
 }

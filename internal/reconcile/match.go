@@ -19,6 +19,7 @@ type matcher struct {
 	statement *Statement
 	book      *Book
 	byOrder   map[string]slot
+	named     map[string]bool   // order ids that the ledger knows
 	byCompany map[string][]slot // by company id, and by folded name
 	taken     map[slot]int      // the line that has the slot, by index
 	of        []slot            // of each line; purchase is none for a foreign one
@@ -36,6 +37,7 @@ func newMatcher(s *Statement, b *Book) *matcher {
 		statement: s,
 		book:      b,
 		byOrder:   make(map[string]slot),
+		named:     make(map[string]bool),
 		byCompany: make(map[string][]slot),
 		taken:     make(map[slot]int),
 		of:        make([]slot, len(s.Lines)),
@@ -50,7 +52,7 @@ func newMatcher(s *Statement, b *Book) *matcher {
 		for j, item := range p.Items {
 			at := slot{i, j}
 			if item.OrderID != "" {
-				m.byOrder[item.OrderID] = at
+				m.byOrder[item.OrderID], m.named[item.OrderID] = at, true
 			}
 			if p.CompanyID != "" {
 				m.byCompany[p.CompanyID] = append(m.byCompany[p.CompanyID], at)
@@ -100,6 +102,32 @@ func (m *matcher) match() {
 		}
 	}
 	m.matchStored()
+}
+
+// lacksOurs counts the placed orders that the statement should name and does not, where
+// it names others and none that is ours: 0 for a statement of this account. An order of
+// its first or last day may be on another statement.
+func (m *matcher) lacksOurs() (lacks int) {
+	names := false
+	for i := range m.statement.Lines {
+		line := &m.statement.Lines[i]
+		if line.OrderID == "" || line.Kind != Charge {
+			continue
+		}
+		if names = true; m.named[line.OrderID] {
+			return 0
+		}
+	}
+	for i := range m.book.Purchases {
+		p := &m.book.Purchases[i]
+		inside := m.statement.covers(p.At.AddDate(0, 0, -1)) && m.statement.covers(p.At.AddDate(0, 0, 1))
+		if names && inside && p.Recorded() != 0 && slices.ContainsFunc(p.Items, func(item Item) bool {
+			return item.OrderID != ""
+		}) {
+			lacks++
+		}
+	}
+	return lacks
 }
 
 // assign gives a line its slot. A second charge of a slot repeats the first.

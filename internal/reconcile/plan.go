@@ -126,6 +126,11 @@ func NewPlan(s *Statement, b *Book, settled map[int64]bool) (*Plan, error) {
 		return nil, fmt.Errorf("%w: none of the %d lines of %s names an order or a company of this ledger. %s. To use "+
 			"another ledger, name it with --ledger", ErrOtherAccount, len(s.Lines), s.File, nothingChanged)
 	}
+	if n := m.lacksOurs(); n > 0 && b.Known == nil {
+		return nil, fmt.Errorf("%w: %s names the orders of its charges, and none of them is in this ledger, which has "+
+			"%d of its own in the days between. Companies may have the same names in both. %s. To use another ledger, "+
+			"name it with --ledger", ErrOtherAccount, s.File, n, nothingChanged)
+	}
 	p := &planner{
 		matcher: m,
 		Plan: &Plan{
