@@ -465,10 +465,10 @@ func sheetClient(b Batch, cells []byte) (c billing.Client) {
 }
 
 // mergeClients puts what was entered beside a row over what the row says. A default
-// counts only where the row names no client.
+// client counts only where the row names none.
 func mergeClients(own, entered billing.Client) billing.Client {
 	if entered.Origin == billing.FromDefault && own.Name != "" {
-		return own
+		entered.Name = ""
 	}
 	merged := billing.Client{
 		Name:      cmp.Or(entered.Name, own.Name),

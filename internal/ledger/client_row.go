@@ -103,8 +103,12 @@ func (l Clients) Assign(ctx context.Context, rows []int64, c billing.Client) (ch
 	return changed, wrap("change the client of rows", err)
 }
 
-// assign writes whom rows are billed to. An empty text leaves what was entered before.
+// assign writes whom rows are billed to. An empty text leaves what was entered before,
+// and an empty client leaves where the client is known from.
 func (l Clients) assign(ctx context.Context, tx *sql.Tx, rows []int64, c billing.Client, origin billing.Origin) error {
+	if c.Name == "" {
+		origin = billing.FromNowhere
+	}
 	records := make([]record, len(rows))
 	for i, row := range rows {
 		records[i] = record{
@@ -126,7 +130,8 @@ func (l Clients) assign(ctx context.Context, tx *sql.Tx, rows []int64, c billing
 			matter = CASE WHEN excluded.matter = '' THEN row_clients.matter ELSE excluded.matter END,
 			bill_to = CASE WHEN excluded.bill_to = '' THEN row_clients.bill_to ELSE excluded.bill_to END,
 			reference = CASE WHEN excluded.reference = '' THEN row_clients.reference ELSE excluded.reference END,
-			origin = excluded.origin, changed_by = excluded.changed_by, changed_at = excluded.changed_at`,
+			origin = CASE WHEN excluded.client = '' THEN row_clients.origin ELSE excluded.origin END,
+			changed_by = excluded.changed_by, changed_at = excluded.changed_at`,
 		records); err != nil || c.Name == "" {
 		return err
 	}
@@ -174,9 +179,9 @@ func (l Clients) SetDefault(ctx context.Context, batch, client string) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO row_clients (row, client, origin, changed_by, changed_at)
 			SELECT r.id, $2, 'default', $3, $4 FROM rows r WHERE r.batch = $1
 				AND NOT EXISTS (SELECT 1 FROM bill_lines l WHERE l.row = r.id)
-			ON CONFLICT (row) DO UPDATE SET client = excluded.client, changed_by = excluded.changed_by,
-				changed_at = excluded.changed_at
-			WHERE row_clients.origin = 'default'`, batch, client, auditPerson(ctx), toMillis(l.now()))
+			ON CONFLICT (row) DO UPDATE SET client = excluded.client, origin = excluded.origin,
+				changed_by = excluded.changed_by, changed_at = excluded.changed_at
+			WHERE row_clients.origin = 'default' OR row_clients.client = ''`, batch, client, auditPerson(ctx), toMillis(l.now()))
 		if err != nil {
 			return err
 		}
