@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -111,6 +112,14 @@ func (r *reader) chooseSheet(f *sheet.File) error {
 		if h == nil {
 			continue
 		}
+		if h.isOurs() {
+			return &sheet.FormatError{
+				File:   r.File,
+				Sheet:  info.Name,
+				Reason: "this is a file of results or bills from this program, not a statement of the filing service",
+				Remedy: "Download the statement from the filing service. " + nothingChanged,
+			}
+		}
 		found = append(found, info.Name)
 		if len(found) == 1 {
 			r.Sheet, r.heading, r.head = info.Name, h, head
@@ -140,7 +149,47 @@ func (r *reader) chooseSheet(f *sheet.File) error {
 		}
 	}
 	r.Headers, r.Shape = r.heading.headers, shapeOf(r.heading.headers)
+	return r.checkMapping()
+}
+
+// checkMapping refuses a mapping of a column that the header does not have: it was
+// misspelled, and its amounts would be left out.
+func (r *reader) checkMapping() error {
+	for _, theirs := range slices.Sorted(maps.Keys(r.options.Map)) {
+		one := map[string]string{theirs: ""}
+		found := false
+		for at, header := range r.Headers {
+			_, mapped := mappedTo(one, header, at)
+			found = found || mapped
+		}
+		if !found {
+			return &sheet.FormatError{
+				File:  r.File,
+				Sheet: r.Sheet,
+				Reason: fmt.Sprintf("--map names the column %q, which the header in row %d does not have", theirs,
+					r.heading.row),
+				Remedy: "Name a column by its header or its letters. " + nothingChanged,
+			}
+		}
+	}
 	return nil
+}
+
+// ourHeaders are columns that together stand only in files that this program writes:
+// the results of a batch, and the bills. Their costs are those of the ledger. Taken for a
+// statement, they would charge every order a second time.
+var ourHeaders = [][]string{{"Result", "Order IDs", "Attempts"}, {"Bill", "Type", "Client", "Matter"}}
+
+// isOurs reports whether this program wrote the sheet of the header.
+func (h *heading) isOurs() bool {
+	return slices.ContainsFunc(ourHeaders, func(ours []string) bool {
+		for _, header := range ours {
+			if !slices.Contains(h.headers, header) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // shapeOf names a header, whatever the width and the case of its texts.
