@@ -382,7 +382,7 @@ func lineText(p *reconcile.Plan, i int) string {
 func (a *app) showUncertain(p *reconcile.Plan) {
 	if len(p.NotPlaced) > 0 {
 		fmt.Fprintf(
-			a.out, "\n%s not on this complete statement, which speaks for not placed. An order that is marked as "+
+			a.out, "\n%s not on this complete statement, so probably not placed. An order that you mark as "+
 				"not placed is sent again. Check each, then:\n", countOf(len(p.NotPlaced), "uncertain order is",
 				"uncertain orders are"))
 		for _, purchase := range p.NotPlaced[:min(len(p.NotPlaced), shownLines)] {
@@ -395,6 +395,10 @@ func (a *app) showUncertain(p *reconcile.Plan) {
 	if n := len(p.Uncertain) - len(p.NotPlaced); n > 0 {
 		fmt.Fprintf(a.out, "\n%s: importer resolve\n",
 			countOf(n, "more order stays uncertain", "more orders stay uncertain"))
+		if s := p.Statement; s.Complete && !s.Stated {
+			fmt.Fprintf(a.out, "An order of the last day, %s, may be on the next statement. If this one covers the "+
+				"whole day, name its period with --from and --to.\n", s.To.Format(time.DateOnly))
+		}
 	}
 }
 

@@ -388,7 +388,10 @@ func (p *planner) comparePurchase(purchase *Purchase, lines []int, charged, reco
 		case p.Statement.Lines[i].Kind == Refund:
 			p.Notes[i] = "refunded"
 		default:
-			p.Notes[i] = fmt.Sprintf("recorded as %s", recorded.Dollars())
+			p.Notes[i] = "recorded as " + recorded.Dollars()
+			if n := len(purchase.Items); n > 1 {
+				p.Notes[i] += fmt.Sprintf(" for %d orders", n)
+			}
 			p.learnFee(purchase, i)
 		}
 		if !slices.Contains(what, p.Notes[i]) {

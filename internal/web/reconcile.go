@@ -222,8 +222,8 @@ func (s *Site) loadStatement(v *request) (*statementPage, error) {
 // groupTexts are the title of each group, and what becomes of it.
 var groupTexts = map[reconcile.Group][2]string{
 	reconcile.Agree:   {"Agree", "The statement and the ledger have the same amount."},
-	reconcile.Differ:  {"Amount differs", "Each difference becomes an adjustment."},
-	reconcile.Foreign: {"Charged and not ours", "No order in this ledger. Each line becomes an adjustment."},
+	reconcile.Differ:  {"Amount differs", "Each difference is an adjustment of the balance."},
+	reconcile.Foreign: {"Charged and not ours", "No order in this ledger. Each line is an adjustment of the balance."},
 	reconcile.Missing: {"Ours and not charged", "Placed in the period, and not on the statement."},
 	reconcile.Settle:  {"Resolves an uncertain order", "Marked as placed at the amount of the statement."},
 	reconcile.Unclear: {"Not decided yet",
