@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,8 @@ pay as service fees.
 
 Each filing is billed once. Run the same command again to get the same file. What
 changes after a bill is issued, such as a refund or a filing that turns out not to be
-placed, becomes a credit with the next bills. Issued bills never change.
+placed, becomes a credit with the next bills. Issued bills never change. If a filing on
+a draft changes, discard the draft and make it again.
 
 Without --format, bill shows what is not billed and changes nothing. A filing whose
 cost is an estimate waits until the cost is known: importer reconcile compares it with
@@ -111,7 +113,7 @@ func (a *app) bill(ctx context.Context, l *ledger.Ledger, f billFlags) error {
 			return usage("-o needs --format")
 		}
 		if !f.draft {
-			return a.showUnbilled(ctx, l, o, f.asJSON)
+			return a.showUnbilled(ctx, l, o, f.client, f.asJSON)
 		}
 		return a.makeDrafts(ctx, l, o, f.asJSON)
 	}
@@ -145,27 +147,84 @@ func (a *app) bill(ctx context.Context, l *ledger.Ledger, f billFlags) error {
 	if err != nil {
 		return err
 	}
-	paths, err := file.write(ctx, l, bills, settings.Accounts)
-	if err != nil {
-		return err
+	if len(bills)+len(drafts)+len(selected(waiting, o)) == 0 {
+		if err := knowsClient(ctx, l, f.client, o.Client, waiting); err != nil {
+			return err
+		}
+	}
+	var paths []string
+	if len(bills) > 0 {
+		if paths, err = file.write(ctx, l, bills, settings.Accounts); err != nil {
+			return err
+		}
 	}
 	sums := sumBills(bills, selected(waiting, o), drafts)
 	if f.asJSON {
 		return a.printBillsJSON(bills, sums)
 	}
+	a.sayBilled(bills, len(made), sums, format)
+	for _, path := range paths {
+		fmt.Fprintf(a.out, "%s\n", path)
+	}
+	a.sayWaiting(selected(waiting, o), drafts)
+	return nil
+}
+
+// sayBilled says what was issued, and what the file lacks.
+func (a *app) sayBilled(bills []billing.Bill, made int, sums billSums, format billing.Format) {
 	for _, b := range bills {
 		if format.LeavesOutCredits() && b.Total < 0 {
 			a.say("%s is not in the file: QuickBooks Online imports no credits. Enter a credit memo of %s for %s.",
 				b.Name(), (-b.Total).Dollars(), legible(b.To()))
 		}
 	}
-	fmt.Fprintf(a.out, "%s issued now. %s with %s, %s in all:\n", count(len(made), "bill"), count(sums.Bills, "bill"),
-		count(sums.Lines, "line"), sums.Total.Dollars())
-	for _, path := range paths {
-		fmt.Fprintf(a.out, "%s\n", path)
+	if len(bills) == 0 {
+		fmt.Fprintln(a.out, "Nothing to bill. No file was written.")
+		return
 	}
-	a.sayWaiting(selected(waiting, o), drafts)
-	return nil
+	fmt.Fprintf(a.out, "%s issued now. %s with %s, %s in all:\n", count(made, "bill"), count(sums.Bills, "bill"),
+		count(sums.Lines, "line"), sums.Total.Dollars())
+}
+
+// knowsClient returns an error for a client whom nothing is or was billed to: a name
+// that was misspelled has no bills either.
+func knowsClient(ctx context.Context, l *ledger.Ledger, name, key string, waiting []billing.Waiting) error {
+	if name == "" {
+		return nil
+	}
+	recorded, err := l.Clients().List(ctx)
+	if err != nil {
+		return err
+	}
+	bills, err := l.Bills().List(ctx, ledger.BillQuery{})
+	if err != nil {
+		return err
+	}
+	names := make(map[string]string)
+	for _, w := range waiting {
+		names[w.ClientKey] = w.Client.Name
+	}
+	for _, b := range bills {
+		names[b.ClientKey] = b.Client
+	}
+	for _, c := range recorded {
+		names[c.Key] = c.Name
+	}
+	if _, known := names[key]; known {
+		return nil
+	}
+	var near []string
+	for other, name := range names {
+		if strings.Contains(other, key) || strings.Contains(key, other) {
+			near = append(near, name)
+		}
+	}
+	slices.Sort(near)
+	text := "To list the clients: importer bill"
+	if len(near) > 0 {
+		text = "Did you mean " + strings.Join(near[:min(len(near), 3)], ", ") + "?"
+	}
+	return usage("--client: no filing is billed to %q. %s", name, text)
 }
 
 // billNote is the note of the audit event.
@@ -202,7 +261,12 @@ type billSums struct {
 }
 
 func sumBills(bills []billing.Bill, waiting []billing.Waiting, drafts []billing.Bill) billSums {
-	s := billSums{Bills: len(bills), Unbilled: len(waiting)}
+	s := billSums{Bills: len(bills)}
+	for _, w := range waiting {
+		if w.Because != billing.WaitsForDraft { // the drafts have it
+			s.Unbilled++
+		}
+	}
 	for _, b := range bills {
 		s.Lines += b.LineCount
 		s.Total += b.Total
@@ -263,12 +327,13 @@ func (a *app) printBillsJSON(bills []billing.Bill, sums billSums) error {
 }
 
 // showUnbilled shows what the next bills would be; it changes nothing.
-func (a *app) showUnbilled(ctx context.Context, l *ledger.Ledger, o ledger.BillOptions, asJSON bool) error {
-	proposed, waiting, err := l.Bills().Propose(ctx, o)
+func (a *app) showUnbilled(ctx context.Context, l *ledger.Ledger, o ledger.BillOptions, client string,
+	asJSON bool) error {
+	proposed, all, err := l.Bills().Propose(ctx, o)
 	if err != nil {
 		return err
 	}
-	waiting = selected(waiting, o)
+	waiting := selected(all, o)
 	made, err := l.Bills().List(ctx, ledger.BillQuery{Month: o.Month, Client: o.Client})
 	if err != nil {
 		return err
@@ -285,6 +350,11 @@ func (a *app) showUnbilled(ctx context.Context, l *ledger.Ledger, o ledger.BillO
 		return a.printBillsJSON(append(issued, proposed...), sumBills(append(issued, proposed...), waiting, drafts))
 	}
 	sums := sumBills(issued, nil, nil)
+	if len(made)+len(proposed)+len(waiting) == 0 {
+		if err := knowsClient(ctx, l, client, o.Client, all); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(a.out, "Issued: %s, %s\n", count(sums.Bills, "bill"), sums.Total.Dollars())
 	if len(proposed) == 0 {
 		fmt.Fprintln(a.out, "Nothing to bill now.")
@@ -323,16 +393,24 @@ func (a *app) listBills(bills []billing.Bill) error {
 // sayWaiting says what is left unbilled, and why.
 func (a *app) sayWaiting(waiting []billing.Waiting, drafts []billing.Bill) {
 	var cost money.Cost
-	n := 0
+	n, changed := 0, 0
 	for _, w := range waiting {
-		if w.Because != "" {
+		switch w.Because {
+		case billing.WaitsForCost:
 			n++
 			cost, _ = cost.Plus(w.Cost)
+		case billing.WaitsForDraft:
+			changed++
 		}
 	}
 	if n > 0 {
-		a.say("%s not billed, %s: the cost is not known for certain. Compare it with the statement of the filing "+
-			"service, or bill estimates with --include-estimated.", countOf(n, "filing is", "filings are"), cost)
+		a.say("%s not billed, %s: the cost is not known for certain. Bill estimates with --include-estimated, or "+
+			"compare the costs with the statement of the filing service: importer reconcile FILE",
+			countOf(n, "filing is", "filings are"), cost)
+	}
+	if changed > 0 {
+		a.say("%s changed since the draft was made. Discard the draft and make it again to bill the new amount. "+
+			"If you issue the draft, the change is on the next bill.", countOf(changed, "filing has", "filings have"))
 	}
 	if len(drafts) > 0 {
 		a.say("%s not issued: importer bill issue --all, or importer bill discard ID.",

@@ -214,7 +214,7 @@ func (a *app) billCostCommand() *cobra.Command {
 	var reason, product string
 	c := &cobra.Command{
 		Use:   "cost BATCH ROW AMOUNT",
-		Short: "Record what a filing cost in truth, such as 0 after a refund",
+		Short: "Record the actual cost of a filing, such as 0 after a refund",
 		Long: `cost records what the filing service charged in the end for a placed order. A filing
 that is not billed yet is billed at this cost. For one that is billed, the next bills
 have a credit or a further charge with the difference.
@@ -250,7 +250,7 @@ The recorded balance does not change: record a refund there with importer deposi
 	return c
 }
 
-// recordCost records what an order of a row cost in truth. Product names one of several;
+// recordCost records the actual cost of an order of a row. Product names one of several;
 // "" for the only one.
 func (a *app) recordCost(ctx context.Context, l *ledger.Ledger, batch string, number int, product filing.Product,
 	cost money.Cents, reason string) error {

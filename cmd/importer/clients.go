@@ -21,10 +21,12 @@ func registerClient(c *cobra.Command, client *string) {
 
 func (a *app) clientsCommand() *cobra.Command {
 	return groupCommand("clients", "Clients whom you bill: rules, numbers, names",
-		`clients has what is recorded of the clients whom you bill. A client comes from the
-column Client of a spreadsheet, from --client, or from the page; nothing has to be
-recorded first. A row that names none is billed to the client whom its company was
-billed to before, or else to the company itself.`,
+		`clients sets what clients pay, under which name they are billed, and which rows are
+theirs. A client comes from the column Client of a spreadsheet, from --client, or from
+the page; nothing has to be recorded first. A row without a client is billed to the
+client of its company's last bill, or else to the company itself.
+
+importer bill shows the clients with something to bill.`,
 		"  importer clients list\n  importer clients rule \"Quay Group\" 15%\n  importer clients rename \"Quay "+
 			"Grp\" \"Quay Group\"",
 		a.clientsListCommand(), a.clientsRuleCommand(), a.clientsRenameCommand(), a.clientsAssignCommand())
@@ -102,7 +104,7 @@ already stay as they are.`,
 				client.Rule = billing.Rule{}
 				if !strings.EqualFold(args[1], "firm") {
 					if client.Rule, err = billing.ParseRule(args[1]); err != nil {
-						return usage("%w, or firm", err)
+						return usage("%w; or enter firm, for the rule of importer bill settings", err)
 					}
 				}
 				if c.Flags().Changed("number") {

@@ -278,3 +278,27 @@ func (h *history) unchanged(layout sandbox.Layout) {
 			after[min(len(before), len(after)):])
 	}
 }
+
+// A client whose name is misspelled is refused, and where there is nothing to bill no
+// file is written. The results of a run are no statement.
+func TestBillNamesTheClient(t *testing.T) {
+	d := newDeskAt(t, sandbox.Config{OpeningBalance: 50_000_00, AutoSeed: true})
+	list := filepath.Join(d.dir, "companies.csv")
+	content := "Company ID,Filing State,Filing Year,User Email,Client\n" +
+		"comp_1,FL,2026,ana@harborlight.example,Quay Group\n"
+	if err := os.WriteFile(list, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.do(exitDone, "run", list, "--yes")
+	d.do(exitFailed, "bill", "--client", "Quai Group")
+	out := filepath.Join(d.dir, "bills.csv")
+	d.do(exitFailed, "bill", "--client", "Quai Group", "--format", "csv", "-o", out)
+	d.do(exitDone, "bill", "--client", "QUAY GROUP")
+	d.do(exitDone, "bill", "--month", "2020-01", "--format", "csv", "-o", out)
+	if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file without bills: %v", err)
+	}
+	d.do(exitFailed, "reconcile", filepath.Join(d.dir, "companies.results.xlsx"), "--yes")
+	d.do(exitDone, "bill", "--include-estimated", "--format", "csv", "-o", out)
+	d.do(exitFailed, "reconcile", out, "--yes")
+}

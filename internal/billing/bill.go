@@ -87,6 +87,7 @@ type Candidate struct {
 	Client   Client // of the purchase, or of its lines
 	Company  string
 	Settled  bool // a draft or an issued bill has all of it
+	Drafted  bool // some of its lines are on a draft
 }
 
 // Options say which bills to make.
@@ -102,6 +103,9 @@ type Options struct {
 // Why a purchase is not billed now.
 const (
 	WaitsForCost = "its cost is not known for certain"
+	// WaitsForDraft is why a change is not billed: nothing that it corrects is issued, and
+	// the draft can still be discarded.
+	WaitsForDraft = "it has changed since its draft was made"
 )
 
 // Waiting is a purchase that is left for a later bill.
@@ -159,6 +163,8 @@ func Make(all []Candidate, o Options) (bills []Bill, waiting []Waiting) {
 			wait.Cost.Certainty = c.Purchase.Cost.Certainty
 		}
 		switch {
+		case c.Drafted:
+			wait.Because = WaitsForDraft
 		case wait.Cost.IsUnknown() && amount >= 0, !wait.Cost.IsKnown() && !o.Estimated && amount >= 0:
 			wait.Because = WaitsForCost
 		}

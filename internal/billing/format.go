@@ -36,8 +36,8 @@ var formats = []struct {
 	payable     bool // what the firm owes the filing service
 	withoutMore bool // credits are left out
 }{
-	{format: XLSX, ending: ".xlsx", about: "Excel workbook with a sheet of bills and a sheet of lines"},
-	{format: CSV, ending: ".csv", about: "one line per bill line, with everything known of it", write: writeCSV},
+	{format: XLSX, ending: ".xlsx", about: "Excel workbook: bills and lines"},
+	{format: CSV, ending: ".csv", about: "one line per bill line, with every detail", write: writeCSV},
 	{format: QuickBooks, ending: ".csv", about: "QuickBooks Online, import of invoices", perFile: 100,
 		write: writeQuickBooks, withoutMore: true},
 	{

@@ -97,6 +97,7 @@ type postedItem struct {
 type billedLine struct {
 	billing.Line
 	client, billTo, matter string
+	drafted                bool // its bill is a draft
 }
 
 func (p *purchaseReader) read(ids []int64) (all []billing.Candidate, err error) {
@@ -136,8 +137,10 @@ func (p *purchaseReader) candidatesOf(r *Row, name string, client billing.Client
 	all []billing.Candidate) {
 	billed := make(map[billing.Key][]billing.Line)
 	clients := make(map[billing.Key]billing.Client)
+	drafted := make(map[billing.Key]bool)
 	for _, l := range facts.lines[r.ID] {
 		key := l.Purchase
+		drafted[key] = drafted[key] || l.drafted
 		if billed[key] == nil { // corrections go where the first line went
 			clients[key] = billing.Client{Name: l.client, BillTo: l.billTo, Matter: l.matter}
 		}
@@ -150,6 +153,7 @@ func (p *purchaseReader) candidatesOf(r *Row, name string, client billing.Client
 			Billed:   billed[purchase.Key],
 			Client:   client,
 			Company:  name,
+			Drafted:  drafted[purchase.Key],
 		}
 		if len(c.Billed) > 0 {
 			c.Client = clients[purchase.Key]
@@ -158,7 +162,13 @@ func (p *purchaseReader) candidatesOf(r *Row, name string, client billing.Client
 		all = append(all, c)
 	}
 	for key, lines := range billed {
-		all = append(all, billing.Candidate{Key: key, Billed: lines, Client: clients[key], Company: name})
+		all = append(all, billing.Candidate{
+			Key:     key,
+			Billed:  lines,
+			Client:  clients[key],
+			Company: name,
+			Drafted: drafted[key],
+		})
 	}
 	return all
 }
@@ -271,13 +281,14 @@ func companyKeyOf(r *Row, name string) string {
 func (p *purchaseReader) loadLines(ids []int64) (map[int64][]billedLine, error) {
 	all := make(map[int64][]billedLine)
 	in, args := among(p.dialect, ids)
-	rows, err := p.Bills.read.QueryContext(p.ctx, `SELECT b.client, b.bill_to, b.matter, `+lineColumns+`
+	rows, err := p.Bills.read.QueryContext(p.ctx, `SELECT b.client, b.bill_to, b.matter,
+		CASE WHEN b.number = 0 THEN 1 ELSE 0 END, `+lineColumns+`
 		FROM bill_lines l JOIN bills b ON b.id = l.bill WHERE l.row `+in+
 		` ORDER BY l.row, l.revision, l.bill, l.position`,
 		args...)
 	err = each(rows, err, func(scan func(...any) error) (err error) {
 		var l billedLine
-		l.Line, err = scanLine(scan, &l.client, &l.billTo, &l.matter)
+		l.Line, err = scanLine(scan, &l.client, &l.billTo, &l.matter, &l.drafted)
 		all[l.Purchase.Row] = append(all[l.Purchase.Row], l)
 		return err
 	})

@@ -222,6 +222,38 @@ func testBillDrafts(s *store) {
 	}
 }
 
+// A filing that changes after its draft was made has no credit before the draft is issued:
+// a draft that is discarded then would leave a credit for nothing.
+func TestBillDraftThatChanges(t *testing.T) { onBothDatabases(t, testBillDraftThatChanges) }
+
+func testBillDraftThatChanges(s *store) {
+	l := s.open()
+	ctx := s.Context()
+	rows := s.addFor(l, "a", "Quay", "Larkspur")
+	for _, r := range rows {
+		s.place(l, r)
+	}
+	drafts, _, err := l.Bills().Create(ctx, ledger.BillOptions{}, false)
+	s.must(err)
+	for _, r := range rows {
+		key := billing.Key{Row: r.ID, Product: filing.AnnualReport}
+		s.must(l.Bills().RecordCost(ctx, key, 50_00, "the statement"))
+	}
+	bills, waiting := s.bill(l, ledger.BillOptions{})
+	if len(bills) != 0 || len(waiting) != 2 || waiting[0].Because != billing.WaitsForDraft {
+		s.Fatalf("bills %+v, waiting %+v", bills, waiting)
+	}
+	s.must(l.Bills().Discard(ctx, drafts[0].ID)) // of Larkspur
+	_, err = l.Bills().Issue(ctx, drafts[1].ID)
+	s.must(err)
+	bills, waiting = s.bill(l, ledger.BillOptions{})
+	if len(bills) != 2 || len(waiting) != 0 || bills[0].Credit || bills[0].Total != 50_00 || !bills[1].Credit ||
+		bills[1].Total != -25_00 {
+		s.Errorf("bills %+v, waiting %+v", bills, waiting)
+	}
+	s.must(l.Audit(ctx))
+}
+
 // The audit names what somebody has changed in the tables of bills.
 func TestAuditOfBills(t *testing.T) { onBothDatabases(t, testAuditOfBills) }
 

@@ -38,6 +38,7 @@ type billsPage struct {
 	Due      billTotals
 	Waiting  int        // filings whose cost is not known for certain
 	Held     money.Cost // of those
+	Changed  int        // filings that have changed since their draft was made
 	Drafts   []billing.Bill
 	Issued   []billing.Bill
 	Totals   billTotals // of the issued ones that the filter selects
@@ -218,9 +219,13 @@ func (p *billsPage) addUnbilled(proposed []billing.Bill, waiting []billing.Waiti
 	slices.SortFunc(p.Unbilled, func(a, b unbilledClient) int { return strings.Compare(a.Client, b.Client) })
 	for _, w := range waiting {
 		in := (p.Filter.Month == "" || w.Month == p.Filter.Month) && (p.Filter.key == "" || w.ClientKey == p.Filter.key)
-		if in && w.Because != "" {
+		switch {
+		case !in:
+		case w.Because == billing.WaitsForCost:
 			p.Waiting++
 			p.Held, _ = p.Held.Plus(w.Cost)
+		case w.Because == billing.WaitsForDraft:
+			p.Changed++
 		}
 	}
 }

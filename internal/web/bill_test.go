@@ -50,6 +50,9 @@ func TestBills(t *testing.T) {
 	if strings.Contains(body, "Discard draft") {
 		t.Error("an auditor is shown the way to discard a draft")
 	}
+	s.must(s.Ledger.Bills().RecordCost(t.Context(), drafts[0].Lines[0].Purchase, 100_00, "the statement"))
+	_, body = v.get("/bills")
+	v.wants(body, "1 filing changed since the draft was made", "Issue 1 bill")
 	_, body = v.post("/bills/" + drafts[0].ID + "/discard")
 	v.wants(body, "The draft is discarded", "Issue 2 bills")
 
