@@ -111,13 +111,12 @@ func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if book.Certainty == money.Estimated {
 		fmt.Fprintln(
 			a.out, "\nSome state fees are estimates, so the filing service may have charged a different amount. To "+
-				"adjust the balance:\n  importer deposit --adjust AMOUNT")
+				"compare its statement and record the differences:\n  importer reconcile FILE")
 	}
 	if book.Unsure() {
 		fmt.Fprintln(
-			a.out, "\nSome state fees are not known, so the true cost is higher than charged. To adjust the "+
-				"balance:\n  "+
-				"importer deposit --adjust AMOUNT")
+			a.out, "\nSome state fees are not known, so the actual cost is higher than charged. To "+
+				"compare the filing service's statement and record the differences:\n  importer reconcile FILE")
 	}
 	if len(entries) == 0 {
 		return nil

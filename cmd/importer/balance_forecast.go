@@ -81,8 +81,8 @@ func (a *app) printForecastText(f *schedule.Forecast) error {
 		left += run.LeftOut
 	}
 	if left > 0 {
-		fmt.Fprintf(a.out, "\n%s attention and not included. To list them: importer season show NAME\n",
-			countOf(left, "row needs", "rows need"))
+		fmt.Fprintf(a.out, "\n%s not included. To list them: importer season show NAME\n",
+			countOf(left, "row needs attention and is", "rows need attention and are"))
 	}
 	for _, p := range f.Broken {
 		a.say("Schedule %s is not included: %s", p.Schedule, p.Text)
