@@ -181,7 +181,8 @@ func (l Clients) SetDefault(ctx context.Context, batch, client string) error {
 				AND NOT EXISTS (SELECT 1 FROM bill_lines l WHERE l.row = r.id)
 			ON CONFLICT (row) DO UPDATE SET client = excluded.client, origin = excluded.origin,
 				changed_by = excluded.changed_by, changed_at = excluded.changed_at
-			WHERE row_clients.origin = 'default' OR row_clients.client = ''`, batch, client, auditPerson(ctx), toMillis(l.now()))
+			WHERE row_clients.origin = 'default' OR row_clients.client = ''`,
+			batch, client, auditPerson(ctx), toMillis(l.now()))
 		if err != nil {
 			return err
 		}
