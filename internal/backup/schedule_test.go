@@ -82,7 +82,11 @@ func TestSchedule(t *testing.T) {
 			return names
 		}
 		made(1)
+		_, commits := all[0].Ledger.Fleet().Commits()
 		made(0)
+		if _, n := all[0].Ledger.Fleet().Commits(); n != commits {
+			t.Errorf("%d commits while no backup was due", n-commits)
+		}
 		pass(6*time.Hour - time.Minute)
 		made(0)
 		mine := filepath.Join(dir, "firm-mine.backup")

@@ -47,34 +47,43 @@ func (l Backups) Begin(ctx context.Context, b Backup) (Backup, error) {
 
 // BeginDue records a scheduled backup, unless the last one is younger than every or
 // another process is making one. Of a whole fleet one process makes it, and calls Renew
-// every BackupRenewal until End or Forget.
+// every BackupRenewal until End or Forget. While none is due, nothing is written.
 func (l Backups) BeginDue(ctx context.Context, b Backup, every time.Duration) (Backup, bool, error) {
-	due := false
-	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+	c, err := l.readControl(ctx, l.read)
+	if err != nil {
+		return b, false, wrap("see whether a backup is due", err)
+	}
+	due, err := c.isBackupDue(ctx, l.read, every)
+	if err != nil || !due {
+		return b, false, wrap("see whether a backup is due", err)
+	}
+	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
+		if due, err = c.isBackupDue(ctx, tx, every); err != nil || !due {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, `UPDATE backups SET ended_at = $1, failure = $2
-			WHERE scheduled = 1 AND ended_at = 0 AND alive_at <= $3`,
-			c.now, "the process that made it ended", c.now-3*BackupRenewal.Milliseconds()); err != nil {
+			WHERE scheduled = 1 AND ended_at = 0`, c.now, "the process that made it ended"); err != nil {
 			return err
 		}
-		var last, failed, making int64
-		if err := tx.QueryRowContext(ctx, `SELECT
-				COALESCE(MAX(CASE WHEN ended_at <> 0 AND failure = '' THEN started_at ELSE 0 END), 0),
-				COALESCE(MAX(CASE WHEN failure <> '' THEN started_at ELSE 0 END), 0),
-				COALESCE(SUM(CASE WHEN ended_at = 0 THEN 1 ELSE 0 END), 0)
-			FROM backups WHERE scheduled = 1`).Scan(&last, &failed, &making); err != nil {
-			return err
-		}
-		again := min(every, retryBackup).Milliseconds()
-		due = last+every.Milliseconds() <= c.now && failed+again <= c.now && making == 0
-		if !due {
-			return nil
-		}
-		var err error
 		b.Scheduled = true
 		b, err = insertBackup(ctx, tx, c, b)
 		return err
 	})
 	return b, due, wrap("record the backup", err)
+}
+
+// isBackupDue reports whether a scheduled backup is due: the last one is old enough, the
+// last attempt did not just fail, and no living process is making one.
+func (c *control) isBackupDue(ctx context.Context, q querier, every time.Duration) (bool, error) {
+	var last, failed, making int64
+	err := q.QueryRowContext(ctx, `SELECT
+			COALESCE(MAX(CASE WHEN ended_at <> 0 AND failure = '' THEN started_at ELSE 0 END), 0),
+			COALESCE(MAX(CASE WHEN failure <> '' OR ended_at = 0 THEN started_at ELSE 0 END), 0),
+			COALESCE(MAX(CASE WHEN ended_at = 0 THEN alive_at ELSE 0 END), 0)
+		FROM backups WHERE scheduled = 1`).Scan(&last, &failed, &making)
+	again := min(every, retryBackup).Milliseconds()
+	return last+every.Milliseconds() <= c.now && failed+again <= c.now &&
+		making+3*BackupRenewal.Milliseconds() <= c.now, err
 }
 
 func insertBackup(ctx context.Context, tx *sql.Tx, c *control, b Backup) (Backup, error) {
