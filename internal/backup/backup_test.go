@@ -88,7 +88,7 @@ func TestEncryptedBackupBringsItsKey(t *testing.T) {
 	given := strings.Repeat("ab", 32)
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		file := filepath.Join(t.TempDir(), "x.backup")
-		s, err := Write(t.Context(), fill(t, ledger.Location{Dir: t.TempDir()}), file, secret.New("pass"))
+		s, err := Write(t.Context(), fill(t, ledger.Location{Dir: ledgertest.Dir(t)}), file, secret.New("pass"))
 		if err != nil || !s.Encrypted || !s.Keys || s.Rows != 1 || s.Sealed != 1 || s.Closed != 0 {
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -207,7 +207,7 @@ func pack(t *testing.T, all map[string][]byte) []byte {
 //nolint:gocognit // one table over two databases
 func TestBackupsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
-	l := fill(t, ledger.Location{Dir: t.TempDir()})
+	l := fill(t, ledger.Location{Dir: ledgertest.Dir(t)})
 	plain, sealed := filepath.Join(dir, "plain.backup"), filepath.Join(dir, "sealed.backup")
 	for file, passphrase := range map[string]string{plain: "", sealed: "pass"} {
 		if _, err := Write(t.Context(), l, file, secret.New(passphrase)); err != nil {
@@ -300,7 +300,7 @@ func TestBackupsThatAreRefused(t *testing.T) {
 func TestBackupOfAWrongLedger(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.backup")
-	if _, err := Write(t.Context(), fill(t, ledger.Location{Dir: t.TempDir()}), good, secret.Value{}); err != nil {
+	if _, err := Write(t.Context(), fill(t, ledger.Location{Dir: ledgertest.Dir(t)}), good, secret.Value{}); err != nil {
 		t.Fatal(err)
 	}
 	all := parts(t, good)
@@ -328,7 +328,7 @@ func TestBackupOfAWrongLedger(t *testing.T) {
 // A backup never replaces a file, and one that fails leaves none.
 func TestBackupLeavesOtherFiles(t *testing.T) {
 	dir := t.TempDir()
-	l := fill(t, ledger.Location{Dir: t.TempDir()})
+	l := fill(t, ledger.Location{Dir: ledgertest.Dir(t)})
 	file := filepath.Join(dir, "x.backup")
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func TestSchedule(t *testing.T) {
 			defer mu.Unlock()
 			now = now.Add(d)
 		}
-		data, dir := t.TempDir(), filepath.Join(t.TempDir(), "backups")
+		data, dir := ledgertest.Dir(t), filepath.Join(t.TempDir(), "backups")
 		var all []*Schedule
 		for range 2 {
 			l, err := ledger.Open(ctx, ledger.Config{
@@ -195,7 +195,7 @@ func TestScheduleKeepsTheBackupsOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	var all []*Schedule
 	for range 3 {
-		l := fill(t, ledger.Location{Dir: t.TempDir()})
+		l := fill(t, ledger.Location{Dir: ledgertest.Dir(t)})
 		all = append(all, &Schedule{
 			Ledger: l,
 			Name:   "bulkfiling",

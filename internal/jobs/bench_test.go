@@ -16,6 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
@@ -115,7 +116,7 @@ func benchmarkPlace(b *testing.B, redis, database string) float64 {
 	ctx := b.Context()
 	service, url := benchService(b)
 	if database != "" {
-		database = newDatabase(b, database)
+		database = ledgertest.Database(b, database)
 	}
 	l, err := ledger.Open(ctx, ledger.Config{Dir: b.TempDir(), DatabaseURL: database})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -45,7 +46,7 @@ const (
 
 // newEnvironment is a firm that orders every product.
 func newEnvironment(t *testing.T, on servers, c sandbox.Config) *firm {
-	f := &firm{T: t, servers: on, dir: t.TempDir()}
+	f := &firm{T: t, servers: on, dir: ledgertest.Dir(t)}
 	c.Fees, c.ExpeditedService = charges, expedited
 	if c.OpeningBalance == 0 {
 		c.OpeningBalance = rich

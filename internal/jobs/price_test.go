@@ -14,13 +14,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 func TestAskingForPricesTellsTheFleet(t *testing.T) {
-	f := &firm{T: t, dir: t.TempDir()}
+	f := &firm{T: t, dir: ledgertest.Dir(t)}
 	l := f.openLedger()
 	var status int
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -125,7 +125,7 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			f.must(before.Close())
 			place.Restore()
 
-			f.dir = t.TempDir()
+			f.dir = ledgertest.Dir(t)
 			after := f.openLedger()
 			f.start(after, queue)
 			f.must(after.Fleet().ProbeNow(t.Context()))

@@ -1,15 +1,14 @@
 package jobs_test
 
 import (
-	"context"
-	"crypto/rand"
-	"database/sql"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 )
 
 // servers are where a test's ledger and queue are; empty for within the process.
@@ -37,36 +36,8 @@ func onBothTransports(t *testing.T, test func(*testing.T, servers)) {
 		return
 	}
 	t.Run("PostgreSQL and Redis", func(t *testing.T) {
-		test(t, servers{newDatabase(t, database), newRedis(t, redis)})
+		test(t, servers{ledgertest.Database(t, database), newRedis(t, redis)})
 	})
-}
-
-// newDatabase makes an empty place on the server, a schema of its own, and drops
-// it after the test.
-func newDatabase(tb testing.TB, server string) string {
-	tb.Helper()
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	name := "t" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(tb.Context(), "CREATE SCHEMA "+name); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
-			tb.Error(err)
-		}
-		db.Close()
-	})
-	u, err := url.Parse(server)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", name)
-	u.RawQuery = q.Encode()
-	return u.String()
 }
 
 // redisNumber is the database of the server that these tests have to themselves.

@@ -7,12 +7,13 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 )
 
 // The warnings of the rows to be sent are counted and named at their cells.
 func TestListWarnings(t *testing.T) {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: t.TempDir()})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: ledgertest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

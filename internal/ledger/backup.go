@@ -84,12 +84,12 @@ var createTable = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
 // server may hold tables of others beside them.
 func (d dialect) tableNames() ([]string, error) {
 	var names []string
-	files, err := fs.Glob(migrations, d.migrations+"/*.sql")
+	files, err := fs.Glob(Migrations, d.migrations+"/*.sql")
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range files {
-		text, err := fs.ReadFile(migrations, file)
+		text, err := fs.ReadFile(Migrations, file)
 		if err != nil {
 			return nil, fmt.Errorf("read the migrations: %w", err)
 		}

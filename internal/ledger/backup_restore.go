@@ -722,7 +722,7 @@ func (c *Copy) Remove() error {
 
 // provider runs the migrations on a database.
 func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
-	fsys, err := fs.Sub(migrations, d.migrations)
+	fsys, err := fs.Sub(Migrations, d.migrations)
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", err)
 	}

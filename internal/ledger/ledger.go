@@ -21,8 +21,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
+// Migrations holds the schema's migrations, in a folder for each database.
+//
 //go:embed migrations
-var migrations embed.FS
+var Migrations embed.FS
 
 // Errors by name.
 var (
@@ -197,7 +199,7 @@ func (db *database) createFile() error {
 
 // migrate runs what is missing, one process at a time.
 func (db *database) migrate(ctx context.Context, databaseURL string) error {
-	fsys, err := fs.Sub(migrations, db.dialect.migrations)
+	fsys, err := fs.Sub(Migrations, db.dialect.migrations)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}

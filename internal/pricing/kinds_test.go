@@ -7,6 +7,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -93,7 +94,7 @@ func TestAQuoteNamesSomeOfWhatIsMissing(t *testing.T) {
 // The quote is stored with its batch.
 func TestTheQuoteIsStoredWithItsBatch(t *testing.T) {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: t.TempDir()})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: ledgertest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -39,7 +40,7 @@ func newForecasting(t *testing.T, now time.Time) *forecasting {
 	t.Helper()
 	f := &forecasting{T: t, now: now}
 	clock := func() time.Time { return f.now }
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir(), SealKey: sealKey, Clock: clock,
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t), SealKey: sealKey, Clock: clock,
 		Lease: 1000 * 24 * time.Hour})
 	f.must(err)
 	t.Cleanup(func() { l.Close() })
