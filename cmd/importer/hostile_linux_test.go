@@ -28,6 +28,9 @@ const hostileSample = 10
 // process of its own, and measures that: its largest size in memory, and the
 // time of all its processors.
 func TestHostileFilesCostLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures time")
+	}
 	dir := t.TempDir()
 	for i, hostile := range sheettest.Files() {
 		if os.Getenv("HOSTILE_FILES") != "all" && i%hostileSample != 0 {

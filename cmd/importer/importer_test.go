@@ -195,4 +195,4 @@ func compare(claim string, fact func(key string) (string, bool)) (ok bool, got s
 }
 
 // patience bounds every wait of the scripts, on a machine that does much else, too.
-const patience = time.Minute
+const patience = 2 * time.Minute

@@ -27,6 +27,9 @@ import (
 // that of the books to the cent, every uncertain order that the statement shows is
 // placed, and every other one is uncertain still. Once more changes nothing.
 func TestReconciledBalanceIsThatOfTheBooks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		seeds := uint64(12)
 		if database != "" || testing.Short() {

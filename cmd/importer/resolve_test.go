@@ -264,6 +264,9 @@ const lostAnswers = 20
 // not. However they are resolved, each filing is bought once, and the recorded
 // balance agrees with the filing service to the cent.
 func TestTwentyUncertainRowsAreResolvedInEachWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	for name, resolveAll := range map[string]func(*desk, []uncertainJSON){
 		"one by one":                      (*desk).resolveEach,
 		"from a workbook":                 (*desk).resolveByWorkbook,

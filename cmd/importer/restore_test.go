@@ -95,6 +95,9 @@ func TestRestoredInTheMiddleOfARun(t *testing.T) {
 // A ledger that was restored, and resolved, goes back in time once more, by a copied
 // file: a row that was resolved for the first restore and sent after it is checked again.
 func TestARolledBackLedgerIsCheckedAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	d := newDesk(t)
 	list := d.roster("roster.csv", "comp_1")
 	d.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 402, Times: 1})
@@ -120,6 +123,9 @@ func TestARolledBackLedgerIsCheckedAgain(t *testing.T) {
 // A ledger file that was copied back holds not only the rows that are ready in it: a
 // rejected row may have been placed since, and so may a spreadsheet that it lacks.
 func TestARolledBackLedgerHoldsWhatItLacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	d := newDesk(t)
 	rejected, lost := d.roster("rejected.csv", "comp_1"), d.roster("lost.csv", "comp_2")
 	d.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Times: 1})

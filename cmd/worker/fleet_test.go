@@ -561,15 +561,14 @@ func (p *proof) calm() {
 // eventually tries something again until it succeeds.
 func (p *proof) eventually(what string, try func() error) {
 	p.Helper()
-	const long = 5 * patience
-	for end := time.Now().Add(long); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		err := try()
 		if err == nil {
 			return
 		}
 		if time.Now().After(end) {
 			p.complain()
-			p.Fatalf("not within %s: %s: %v", long, what, err)
+			p.Fatalf("not within %s: %s: %v", patience, what, err)
 		}
 	}
 }

@@ -98,6 +98,9 @@ func (s *server) processorTime() time.Duration {
 // fails it where they have to run.
 func needServers(tb testing.TB) (postgres string) {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("it starts servers")
+	}
 	missing := ""
 	if os.Getenv("CI") == "" && os.Getenv("TEST_DATABASE_URL") == "" && os.Getenv("FLEET_ROWS") == "" {
 		tb.Skip("tests on real servers are not wanted: neither CI nor TEST_DATABASE_URL nor FLEET_ROWS is set")

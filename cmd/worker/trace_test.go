@@ -52,6 +52,9 @@ func (f *fleet) importer(path string, want int, vars []string, args ...string) {
 // the traces of one batch: every attempt that the ledger has, every request that the
 // filing service received, each below what it belongs to.
 func TestTracesOfABatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts several processes")
+	}
 	t.Parallel()
 	f := newFleet(t, 0)
 	f.service = sandbox.New(sandbox.Config{Keys: []string{secretKey}, OpeningBalance: 400_00, AutoSeed: true})

@@ -56,6 +56,9 @@ func TestXLSX(t *testing.T) {
 
 // LibreOffice reads the workbook as it is meant.
 func TestXLSXInLibreOffice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts LibreOffice")
+	}
 	office, err := exec.LookPath("soffice")
 	switch {
 	case err != nil && os.Getenv("CI") != "":

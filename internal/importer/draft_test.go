@@ -95,6 +95,9 @@ func draftSheet(withID bool) []byte {
 // After any edits and exclusions, in any order and undone in any order, a Draft
 // has the rows of a fresh Import with them.
 func TestDraftIsAnImport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	for name, content := range map[string][]byte{"ids": draftSheet(true), "new companies": draftSheet(false)} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { checkDraft(t, content) })

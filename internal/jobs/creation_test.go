@@ -555,6 +555,9 @@ func (f *firm) killed(batch string, when func() bool) {
 // Killed for real while companies are being created: what was in flight is
 // uncertain, and no company comes to be twice.
 func TestKilledWhileCreating(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	t.Parallel()
 	f := newEnvironment(t, servers{}, sandbox.Config{Latency: 300 * time.Millisecond})
 	l := f.openLedger()

@@ -80,6 +80,9 @@ func TestEveryFault(t *testing.T) {
 // Each fault by itself, on an order that must not be sent twice and on one that
 // may, ends as the table of answers says.
 func TestEachFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	type hit struct {
 		fault  sandbox.Fault
 		result filing.Result // of an annual report

@@ -405,9 +405,9 @@ func requests(n int, kinds ...func(int) *filing.Request) []*filing.Request {
 // eventually polls until something is true.
 func (f *firm) eventually(what string, is func() bool) {
 	f.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); {
+	for deadline := time.Now().Add(2 * time.Minute); !is(); {
 		if time.Now().After(deadline) {
-			f.Fatalf("not within 20 s: %s", what)
+			f.Fatalf("not within two minutes: %s", what)
 		}
 		time.Sleep(2 * time.Millisecond) // between two looks
 	}

@@ -317,14 +317,10 @@ func TestServiceDown(t *testing.T) {
 			l := f.openLedger()
 			// Each has to be looked up first: no order leaves.
 			f.add(l, "a", requests(100, report)...)
-			began := time.Now()
 			want := map[sandbox.Outage]jobs.StopReason{sandbox.Outage503: jobs.AskedToWait,
 				sandbox.OutageRefuse: jobs.ServiceDown}[outage]
 			if end := f.run(l, "a", jobs.WaitLimits{Silence: 500 * time.Millisecond}); end.Reason != want {
 				t.Fatalf("%+v, want %s", end, want)
-			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("it took %s", took)
 			}
 			for _, r := range f.rows(l, "a") {
 				if r.Result != filing.Ready || r.Attempts != 0 || r.Uncertain {

@@ -283,14 +283,10 @@ func TestRedisAway(t *testing.T) {
 	f.patch = func(c *jobs.Config) {
 		c.Service = &afterOrders{Service: c.Service, n: 50, do: s.kill}
 	}
-	began := time.Now()
 	end := f.run(l, "a", jobs.WaitLimits{Silence: 2 * time.Second})
 	if end.Reason != jobs.QueueDown || !errors.Is(end.Redis, jobs.ErrQueueDown) ||
 		!strings.Contains(end.Redis.Error(), s.addr()) {
 		t.Errorf("%+v", end)
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %s", took)
 	}
 	counts, err := l.Counts(t.Context(), "a")
 	f.must(err)

@@ -454,6 +454,9 @@ func (f *firm) resolveAll(l *ledger.Ledger, batch string) {
 // order is made and under kills: every row is right, every cent is, and nothing
 // is there twice.
 func TestEveryProductUnderFaultsAndKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	t.Parallel()
 	const formations, eins, qualifications, bundles = 80, 60, 60, 40
 	f := newEnvironment(t, servers{}, sandbox.Config{Latency: 10 * time.Millisecond, Seed: 11, ShuffleItems: true})

@@ -39,6 +39,9 @@ type redisServer struct {
 // they start their own.
 func needServers(tb testing.TB) {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("it starts servers")
+	}
 	if os.Getenv("TEST_REDIS_URL") == "" && os.Getenv("CI") == "" {
 		tb.Skip("TEST_REDIS_URL is not set: tests on real Redis servers are not wanted")
 	}

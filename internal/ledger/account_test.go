@@ -190,6 +190,9 @@ func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
 // An unknown name, one that is disabled and one without a password take as long
 // as one that is known.
 func TestUnknownNamesTakeAsLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures time")
+	}
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		l.HashFor(16<<10, 2)

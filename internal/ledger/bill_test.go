@@ -281,7 +281,12 @@ func testAuditOfBills(s *store) {
 // For any history of orders, answers, decisions, statements and bills, what all bills
 // pass on and what is not billed add up to what was posted, corrected by what is known
 // from elsewhere.
-func TestBillsAddUpToWhatWasPosted(t *testing.T) { onBothDatabases(t, testBillsAddUpToWhatWasPosted) }
+func TestBillsAddUpToWhatWasPosted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
+	onBothDatabases(t, testBillsAddUpToWhatWasPosted)
+}
 
 func testBillsAddUpToWhatWasPosted(s *store) {
 	l := s.open()

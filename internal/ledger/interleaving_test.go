@@ -30,6 +30,9 @@ import (
 // decision, after a cancellation, beside a rival, and in one group with its
 // intent. Rows order one item or two, and some create their company first.
 func TestInterleavings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	onBothDatabases(t, func(s *store) {
 		s.property(60, 6, 60, func(t *rapid.T) {
 			w := newWorld(s, t)

@@ -355,6 +355,9 @@ func slow(t *testing.T, pause time.Duration) string {
 // The client renews its deadline at each step; together they stay within the
 // context. All answers of this server together take twice as long.
 func TestMailStaysWithinItsContext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures time")
+	}
 	target := one(t, "smtp://"+slow(t, 900*time.Millisecond)+"/?from=a@x.test&to=b@x.test")
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()

@@ -15,6 +15,9 @@ import (
 // no date at the end of a password and none after 2025, takes a capital at the end of
 // a word for any other, and counts bytes.
 func TestEstimateAgrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	withoutDates := []func(match.Matcher) bool{matching.FilterDateSepMatcher, matching.FilterDateWithoutSepMatcher}
 	parts := []string{"password", "Dragon", "sunSHINE", "qwerty", "zxcVBN", "p4ssw0rd", "m0nkey", "aaaa", "abcd",
 		"4321", "x", "Q", "7", "#", " ", "-", "heron", "noon", "battery", "Zimmer", "vkq", "GRAY", "seven", "l1ght",

@@ -53,6 +53,9 @@ var harmless = []string{
 // TestHostileFiles reads every hostile file. What is refused names the file,
 // what is too large, and what to do.
 func TestHostileFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	for _, hostile := range sheettest.Files() {
 		t.Run(hostile.Name, func(t *testing.T) {
 			data := hostile.Bytes()
@@ -120,7 +123,7 @@ func FuzzCost(f *testing.F) {
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > maxAllocated {
 			t.Errorf("%d MB allocated (%v)", allocated>>20, err)
 		}
-		if took > 5*time.Second {
+		if took > 5*time.Second && !testing.Short() {
 			t.Errorf("%s of processor time (%v)", took, err)
 		}
 	})

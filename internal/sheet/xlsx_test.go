@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/text/encoding/unicode"
 )
@@ -458,10 +457,8 @@ func TestXLSXBombThatLies(t *testing.T) {
 	data := packageOf(map[string]string{sheetPart: worksheet(strings.Repeat(" ", 50<<20))})
 	entry := bytes.LastIndex(data, []byte(sheetPart)) - 46
 	binary.LittleEndian.PutUint32(data[entry+24:], 1000)
-	began := time.Now()
-	_, _, err := readBytes(data, Limits{PartBytes: 1 << 20})
-	if err == nil || time.Since(began) > 5*time.Second {
-		t.Errorf("got %v after %v", err, time.Since(began))
+	if _, _, err := readBytes(data, Limits{PartBytes: 1 << 20}); err == nil {
+		t.Error("it is read")
 	}
 }
 

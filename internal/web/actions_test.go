@@ -62,7 +62,7 @@ func TestActionWithoutWorker(t *testing.T) {
 	_, body = v.get("/")
 	v.wants(body, "3 orders wait: no worker is running", `href="/fleet">See workers</a>`)
 	s.place()
-	for deadline := time.Now().Add(20 * time.Second); strings.Contains(body,
+	for deadline := time.Now().Add(2 * time.Minute); strings.Contains(body,
 		"no worker is running"); _, body = v.get("/") {
 		if time.Now().After(deadline) {
 			t.Fatal("a worker runs, and the page does not say so")

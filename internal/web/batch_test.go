@@ -19,7 +19,7 @@ import (
 // answered waits until every row of a batch is answered.
 func (s *testSite) answered(batch string) ledger.Counts {
 	s.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		counts, err := s.Ledger.Counts(s.Context(), batch)
 		s.must(err)
 		if counts[filing.Ready]+counts[filing.Placing] == 0 {

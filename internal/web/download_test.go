@@ -41,7 +41,7 @@ func filed(t *testing.T, change ...func(*Config)) (s *testSite, v *visitor, batc
 // handler has come to its end: that is after its last byte.
 func (s *testSite) nothingLeft() {
 	s.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		left, err := filepath.Glob(filepath.Join(os.TempDir(), "bulkfiling-page-*"))
 		s.must(err)
 		if len(left) == 0 {

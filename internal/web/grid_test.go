@@ -60,7 +60,7 @@ func (v *visitor) grid(path, query string) gridPage {
 // waitPrepared waits until an upload is prepared in its present version.
 func (v *visitor) waitPrepared(path string) string {
 	v.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if page := v.grid(path, "?limit=1"); page.Cost.Ready {
 			_, body := v.get(path)
 			return body
@@ -617,7 +617,7 @@ func TestGridLive(t *testing.T) {
 	}()
 	next := func(want string) {
 		t.Helper()
-		for deadline := time.After(10 * time.Second); ; {
+		for deadline := time.After(2 * time.Minute); ; {
 			select {
 			case e := <-events:
 				if strings.Contains(e, want) {

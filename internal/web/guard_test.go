@@ -314,6 +314,9 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 // A file that costs more than it may is refused as it arrives, at every door,
 // and nothing of it is kept.
 func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is long")
+	}
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
 	for _, hostile := range sheettest.Files() {

@@ -88,7 +88,7 @@ func TestRestoredLedgerOnThePage(t *testing.T) {
 	o.wants(body, "New rows are sent without the check", "Done")
 	s.place()
 	counts, err := s.Ledger.Counts(t.Context(), second)
-	for end := time.Now().Add(20 * time.Second); err == nil && counts[filing.Placed] < 3 && time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); err == nil && counts[filing.Placed] < 3 && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 		counts, err = s.Ledger.Counts(t.Context(), second)
 	}

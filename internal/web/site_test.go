@@ -272,7 +272,7 @@ func (v *visitor) sheet(name, content string) (path, body string) {
 // prepared waits until an upload is prepared, and returns its page.
 func (v *visitor) prepared(path, body string) string {
 	v.Helper()
-	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") &&
+	for deadline := time.Now().Add(2 * time.Minute); strings.Contains(body, "data-live=") &&
 		time.Now().Before(deadline); {
 		_, body = v.get(path)
 	}
@@ -306,7 +306,7 @@ func (v *visitor) submit(path, _ string) string {
 // summed up at every look.
 func (v *visitor) soon(path, text string) string {
 	v.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		_, body := v.get(path)
 		if strings.Contains(body, text) {
 			return body
@@ -627,7 +627,7 @@ func TestTheWayOfASheet(t *testing.T) {
 	}
 	_, body = v.get(path)
 	batch := v.submit(path, body)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		counts, err := s.Ledger.Counts(t.Context(), batch)
 		s.must(err)
 		if counts[filing.Placed] == 2 && counts[filing.Skipped] == 1 {

@@ -57,7 +57,7 @@ func (s *testSite) row(id int64) ledger.Row {
 // becomes waits until a row has a result.
 func (s *testSite) becomes(id int64, want filing.Result) ledger.Row {
 	s.Helper()
-	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if row := s.row(id); row.Result == want {
 			return row
 		} else if time.Now().After(deadline) {
@@ -163,7 +163,7 @@ func TestStaleDecision(t *testing.T) {
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
 	_, body := other.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
 	v.wants(body, "will be sent again")
-	for deadline := time.Now().Add(15 * time.Second); s.row(rows[0].ID).Tries == rows[0].Tries ||
+	for deadline := time.Now().Add(2 * time.Minute); s.row(rows[0].ID).Tries == rows[0].Tries ||
 		s.row(rows[0].ID).Result != filing.Uncertain; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it was not sent again")

@@ -111,7 +111,7 @@ func TestScriptUploadIsPreparedAtOnce(t *testing.T) {
 	_, said := v.script("a.csv",
 		[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "U1")
 	id := strings.TrimPrefix(said["path"], "/sheets/")
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		u, err := s.Ledger.Uploads().Find(t.Context(), id)
 		s.must(err)
 		if len(u.Quote) > 0 {

@@ -188,7 +188,7 @@ func twiceInReverse(rows []ledger.Row) (told []string) {
 // deliver sends a body until it is answered, as the filing service does, and
 // returns the number of repetitions.
 func (s *store) deliver(client *http.Client, address, body, signature string, want int) (again int64) {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		switch got := post(client, address, body, signature); {
 		case got == want:
 			return again
