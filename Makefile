@@ -1,25 +1,39 @@
-# All targets need Go and make only, except `check`, which starts real servers
-# (see .ci/run), and `browser`, `containers` and `oidc`, which name their needs.
+# All targets need Go and make only, except `check` and `prove`, which start real servers
+# (see .ci/servers), and `browser`, `containers` and `oidc`, which name their needs.
 SHELL := /bin/bash
 GO    ?= go
 comma := ,
 GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+# demo, test, build and lint share these, so that each compiles what the others need, once.
+export CGO_ENABLED ?= 0
+BUILD := $(GO) build -ldflags "-s -w"
+
+# GOTEST runs go test with flags and packages; .ci/gotest also repeats what failed.
+GOTEST ?= $(GO) test
+
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## a whole run on a sandbox; needs no account, server or flag
-	@$(GO) run ./cmd/importer demo
+	@echo "Compiling, about three minutes the first time…"
+	@$(BUILD) -o bin/ ./cmd/importer
+	@bin/importer demo
 
+# Tests wait for servers and timers as much as they compute, so four packages run at once.
 .PHONY: test
-test: ## run the tests that need only Go
-	$(GO) test ./...
+test: ## run the tests, about two minutes; on PostgreSQL and Redis too with TEST_DATABASE_URL and TEST_REDIS_URL
+	$(GOTEST) -short -p 4 -timeout 20m ./...
+
+.PHONY: test-long
+test-long: ## run all tests, the long ones too
+	$(GOTEST) -p 4 -timeout 40m ./...
 
 .PHONY: build
 build: ## build bin/importer and bin/worker
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/importer ./cmd/worker
+	$(BUILD) -o bin/ ./cmd/importer ./cmd/worker
 
 .PHONY: sbom
 sbom: build ## list the modules of each binary with their hashes in bin/*.modules.json
@@ -33,15 +47,21 @@ pin-images: ## update the digests of the images from their registry; needs docke
 	done; git diff --stat Dockerfile docker-compose.yml
 
 .PHONY: race
-race: ## run the tests under the race detector
-	$(GO) test -race ./...
+race: ## run the tests of the core under the race detector; needs gcc
+	env -u TEST_DATABASE_URL -u TEST_REDIS_URL -u CI CGO_ENABLED=1 $(GO) test -race -short -p 4 -timeout 20m \
+		./internal/jobs ./internal/ledger ./internal/filingapi ./internal/webhook
 
 .PHONY: lint
 lint: ## gofmt, vet, golangci-lint (.golangci.yml); the first run builds the linter
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	$(GOLANGCI_LINT) run ./...
-	for module in browser containers dashboard deploy mutants oidc release; do (cd tools/$$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
+
+.PHONY: tools
+tools: ## vet, lint and test the modules in tools/
+	for module in browser containers dashboard deploy mutants oidc release; do \
+		(cd tools/$$module && $(GO) vet ./... && $(GOLANGCI_LINT) run ./...) || exit 1; done
+	for module in deploy dashboard mutants release; do $(GO) -C tools/$$module test -count=1 . || exit 1; done
 
 .PHONY: bench
 bench: ## measure the figures of docs/reference.md (some minutes)
@@ -56,9 +76,13 @@ bench-fleet: ## measure the rate by number of workers on real servers; writes do
 fleet: ## prove the fleet: four workers on real servers under every fault (FLEET_ROWS, FLEET_SEED)
 	FLEET_ROWS=$${FLEET_ROWS:-10000} $(GO) test -count=1 -run '^TestFleet$$' -v -timeout 15m ./cmd/worker
 
+.PHONY: accountant
+accountant: ## prove the whole way of an accountant in a real Chromium, about a minute
+	$(GO) -C tools/browser test -count=1 -run '^TestAccountant$$' -timeout 10m .
+
 .PHONY: browser
 browser: ## prove the page in a real Chromium; on a fleet too with TEST_DATABASE_URL and TEST_REDIS_URL (UPDATE_SCREENSHOTS=1)
-	$(GO) -C tools/browser test -count=1 -v -timeout 15m .
+	$(GO) -C tools/browser test -count=1 -v -timeout 25m .
 
 .PHONY: oidc
 oidc: ## prove the sign-in with a certified OpenID provider; needs Node.js 20 and npm
@@ -105,5 +129,11 @@ templates: ## generate templates/ and samples/ from the table of columns
 	$(GO) generate ./internal/importer
 
 .PHONY: check
-check: ## run what CI runs, on real servers
+check: ## run what CI runs, on real servers; at most fifteen minutes
 	.ci/run
+
+# Each is a target of its own.
+PROOFS ?= test-long fleet hostile browser oidc tools cross release-check fuzz containers
+.PHONY: prove
+prove: ## run the slow proofs, some hours; one line each (PROOFS="fleet fuzz" runs some)
+	@.ci/prove $(PROOFS)
