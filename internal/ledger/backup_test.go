@@ -153,7 +153,7 @@ func TestSnapshotIsRestoredIntoEitherDatabase(t *testing.T) {
 func TestProcessOfAnEarlierGeneration(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx := s.Context()
-		s.config.Clock, s.config.Lease = nil, 0
+		s.config.Clock = nil
 		old := s.open()
 		s.must(old.RecordDeposit(ctx, 1_000_000, ""))
 		rows := s.add(old, "a", reports("a", 6)...)

@@ -141,8 +141,8 @@ func migrate(ctx context.Context, server, name string) error {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	// Workers wait a while if the ledger was last used in another database.
-	return Exec(ctx, address, "UPDATE control SET server_started = ''")
+	// Each copy starts a lineage of its own, in a database of its own.
+	return Exec(ctx, address, "UPDATE control SET lineage = '', commits = 0, server_started = ''")
 }
 
 // withPath returns the address of another database on the server.
