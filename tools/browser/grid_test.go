@@ -19,6 +19,19 @@ type gridSession struct {
 	clicks, keys int
 }
 
+// newGridSession starts a deployment and signs its owner in. The flags are of the
+// sandbox.
+func newGridSession(t *testing.T, flags ...string) *gridSession {
+	t.Helper()
+	g := &gridSession{workflow: &workflow{T: t, browser: newBrowser(t)}}
+	g.deployment = newDeploymentOf(t, flags, false, "", "")
+	g.owner = g.join("owner", g.deployment.proxy.from)
+	g.owner.do("open the link", chromedp.Navigate(g.owner.base+g.deployment.link))
+	g.owner.until(`location.pathname === "/" && document.readyState === "complete"`)
+	g.owner.resize(1366, 768)
+	return g
+}
+
 // faultySheet has 300 rows: 80 years of two digits, 60 misspelled states, and 12
 // ZIP codes that lost their zero.
 func faultySheet(tb testing.TB) table {
@@ -80,11 +93,11 @@ func (g *gridSession) click(p *person, words string) {
 	p.press(words)
 }
 
-// pressKeys presses keys, one after the other.
+// pressKeys presses keys and counts them.
 func (g *gridSession) pressKeys(p *person, keys string, modifiers ...chromedp.Modifier) {
 	g.Helper()
 	g.keys += len([]rune(keys))
-	p.do("press "+keys, chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
+	p.pressKeys(keys, modifiers...)
 }
 
 // cell is the text of the active cell, with its address.
@@ -111,12 +124,7 @@ func (g *gridSession) wantCell(p *person, want string) {
 // An accountant fixes 152 errors of 300 rows in three clicks, types, pastes and
 // fills by keyboard alone, loses nothing, and shares the sheet with another.
 func TestGrid(t *testing.T) {
-	g := &gridSession{workflow: &workflow{T: t, browser: newBrowser(t)}}
-	g.deployment = newDeployment(t, false, "", "")
-	g.owner = g.join("owner", g.deployment.proxy.from)
-	g.owner.do("open the link", chromedp.Navigate(g.owner.base+g.deployment.link))
-	g.owner.until(`location.pathname === "/" && document.readyState === "complete"`)
-	g.owner.resize(1366, 768)
+	g := newGridSession(t)
 	for _, step := range []struct {
 		name string
 		run  func()

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 )
 
 // Names that differ are confirmed together after looking, and the approval is
@@ -28,12 +26,7 @@ func TestGridNames(t *testing.T) {
 	if err := os.WriteFile(file, []byte(companies), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := &gridSession{workflow: &workflow{T: t, browser: newBrowser(t)}}
-	g.deployment = newDeploymentOf(t, []string{"--companies", file}, false, "", "")
-	g.owner = g.join("owner", g.deployment.proxy.from)
-	g.owner.do("open the link", chromedp.Navigate(g.owner.base+g.deployment.link))
-	g.owner.until(`location.pathname === "/" && document.readyState === "complete"`)
-	g.owner.resize(1366, 768)
+	g := newGridSession(t, "--companies", file)
 	g.owner.openGrid(sheet.save(t, "names.csv"))
 	g.confirmNames()
 	g.owner.follow("Continue to approval")

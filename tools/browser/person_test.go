@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // person has a browser context with its own cookies. Errors in it fail the test.
@@ -293,14 +294,6 @@ func (p *person) check() {
 	})()`)
 }
 
-// write types into a field in place of what stands there.
-func (p *person) write(selector, text string) {
-	p.t.Helper()
-	found := `document.querySelector(` + quoted(selector) + `)`
-	eval[string](p, `(`+found+`).value = ""`)
-	p.do("write into "+selector, chromedp.SendKeys(chromedp.JSPath(found), text))
-}
-
 // choose chooses an option by its value.
 func (p *person) choose(selector, value string) {
 	p.t.Helper()
@@ -434,7 +427,7 @@ func (p *person) checkTabOrder() {
 		return all.length;
 	})()`)
 	for range n + 3 {
-		p.do("press Tab", chromedp.KeyEvent("\t"))
+		p.pressKeys(kb.Tab)
 	}
 	for _, e := range eval[[]string](p, `[...met.not].map((e) => e.outerHTML.slice(0, 120))`) {
 		p.t.Errorf("%s: %s: Tab does not reach %s", p.name, p.at(), e)

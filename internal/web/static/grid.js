@@ -617,7 +617,7 @@ function Fix(root, small = false) {
         table.editActiveCell();
         return;
       case e.key.length === 1 && !control && !e.altKey && can:
-        event.stopImmediatePropagation(); // the key itself is typed into the editor
+        // Stopping the event would make SlickGrid cancel the key, and the editor would lose its character.
         table.typedOver = true;
         table.editActiveCell();
     }
