@@ -111,7 +111,7 @@ class Rows extends EventTarget {
   place(answer) {
     this.asked.set(Math.floor(answer.from / pageRows), Promise.resolve());
     this.total = answer.total;
-    if (JSON.stringify(answer.columns) !== JSON.stringify(this.columns)) {
+    if (this.changesColumns(answer)) {
       this.columns = answer.columns;
       this.emit("columns");
     }
@@ -121,6 +121,8 @@ class Rows extends EventTarget {
     });
     this.accept(answer);
   }
+
+  changesColumns(answer) { return JSON.stringify(answer.columns) !== JSON.stringify(this.columns); }
 
   // accept stores the parts of an answer that are of the whole spreadsheet.
   accept(answer) {
@@ -140,6 +142,11 @@ class Rows extends EventTarget {
       if (!this.asked.has(n)) {
         this.asked.set(n, this.page(this.view, n * pageRows).then((answer) => {
           if (generation !== this.generation) return;
+          if (this.editing?.() && this.changesColumns(answer)) { // other columns would close the editor
+            this.asked.delete(n);
+            this.refresh();
+            return;
+          }
           this.place(answer);
           this.emit("rows", answer.rows.map((row) => row.row));
         }).catch((error) => {

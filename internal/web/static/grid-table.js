@@ -25,6 +25,7 @@ class Table extends Slick.Grid {
   }
 
   setFocus() {
+    if (this.leaving) return;
     if (this.activeCellNode?.isConnected) this.activeCellNode.focus({ preventScroll: true });
     else this.getContainerNode().querySelector(".slick-cell[tabindex='0']")?.focus({ preventScroll: true });
   }
@@ -58,6 +59,40 @@ class Table extends Slick.Grid {
     if (focused && !this.focused()) this.setFocus();
   }
 
+  // updateRowCount and makeActiveCellNormal keep an open editor. SlickGrid closes it whenever rows arrive or
+  // the table is resized, and drops what is typed.
+  updateRowCount() {
+    this.keepsEditor = Boolean(this.currentEditor) && this.activeRow < this.getDataLength();
+    try {
+      super.updateRowCount();
+    } finally {
+      this.keepsEditor = false;
+    }
+  }
+
+  makeActiveCellNormal(refocus) {
+    if (!this.keepsEditor) super.makeActiveCellNormal(refocus);
+  }
+
+  // updateAroundEditor draws the cells of the active row again, except the one with the editor.
+  updateAroundEditor() {
+    this.columns.forEach((_, cell) => { if (cell !== this.activeCell) this.updateCell(this.activeRow, cell); });
+  }
+
+  // commit ends an open edit and saves its text.
+  commit() { return this.getEditorLock().commitCurrentEdit(); }
+
+  // commitAndLeave commits an edit whose editor lost the focus to another part of the page, and leaves the
+  // focus there.
+  commitAndLeave() {
+    this.leaving = true;
+    try {
+      this.commit();
+    } finally {
+      this.leaving = false;
+    }
+  }
+
   // move goes to a cell so many rows and columns away.
   move(rows, cells) {
     const at = this.getActiveCell();
@@ -81,6 +116,7 @@ class CellEditor {
     if (column.secret) this.input.inputMode = "numeric";
     if (column.choices) this.input.setAttribute("list", column.choices);
     this.input.addEventListener("keydown", (event) => this.key(event));
+    this.input.addEventListener("blur", (event) => this.blur(event));
     args.container.append(this.input);
     this.input.focus({ preventScroll: true });
   }
@@ -108,7 +144,19 @@ class CellEditor {
     }
   }
 
-  destroy() { this.input.remove(); }
+  // blur commits the text if the focus goes to another part of the page. SlickGrid itself commits before it
+  // moves to another cell, and a window in the background changes nothing.
+  blur({ relatedTarget }) {
+    const { grid } = this.args;
+    if (this.closed || document.activeElement === this.input || grid.getContainerNode().contains(relatedTarget)) return;
+    grid.commitAndLeave();
+  }
+
+  destroy() {
+    this.closed = true;
+    this.input.remove();
+  }
+
   focus() { this.input.focus({ preventScroll: true }); }
   loadValue(row) {
     this.before = this.args.column.text(row);

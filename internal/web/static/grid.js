@@ -72,6 +72,7 @@ function Fix(root, small = false) {
   }));
 
   async function show(view) {
+    table?.commit(); // another view closes the editor
     try {
       if (await rows.open(view)) {
         announce(`${plural(rows.total, "row")}.`);
@@ -143,11 +144,10 @@ function Fix(root, small = false) {
 
   // applyFix corrects a group. Of a group of names it confirms those that were reviewed.
   async function applyFix(group, fix, names = null) {
-    const focused = document.activeElement?.closest("[data-part=groups]");
     const answer = await rows.bulk({ op: "group", group: group.key, fix, names }).catch(() => null);
     if (!answer || names && !answer.changed) return; // the conflicts say why
     const item = notice(`${answer.label || `${group.label}: ${plural(answer.changed ?? 0, "cell")} changed`}.`, "ok", answer.change);
-    if (focused || document.activeElement === document.body) {
+    if (document.activeElement === document.body || $("groups").contains(document.activeElement)) {
       ($("groups").querySelector("button.fix-button") ?? item.querySelector("button") ?? $("groups")).focus();
     }
   }
@@ -519,11 +519,23 @@ function Fix(root, small = false) {
       sort(sortCol ?? table.getColumns().find((c) => c.id === columnId), sortAsc);
     });
     table.onHeaderCellRendered.subscribe((_event, { node }) => node.setAttribute("role", "columnheader"));
-    new ResizeObserver(() => requestAnimationFrame(() => table.resizeCanvas())).observe(container);
+    new ResizeObserver(() => requestAnimationFrame(() => {
+      table.resizeCanvas();
+      if (table.getCellEditor()) table.scrollRowIntoView(table.getActiveCell().row, false);
+    })).observe(container);
+    container.addEventListener("pointerdown", holdMessage);
     document.addEventListener("copy", (event) => copy(event, false));
     document.addEventListener("cut", (event) => copy(event, true));
     document.addEventListener("paste", paste);
     table.tabStops();
+  }
+
+  // holdMessage keeps the height of the message for as long as a click may become a double click: a taller
+  // message would slide over the row that is clicked.
+  function holdMessage() {
+    root.style.setProperty("--fix-message", `${$("message").offsetHeight}px`);
+    clearTimeout(holdMessage.end);
+    holdMessage.end = setTimeout(() => root.style.removeProperty("--fix-message"), 600);
   }
 
   function rowStyle(row) {
@@ -908,6 +920,7 @@ function Fix(root, small = false) {
     table.keepFocus(() => {
       table.updateRowCount();
       table.invalidateRows(editing ? places.filter((place) => place !== at.row) : places);
+      if (editing && places.includes(at.row)) table.updateAroundEditor();
       table.render();
     });
     if (!editing && at && places.includes(at.row)) message();
@@ -989,6 +1002,7 @@ function Fix(root, small = false) {
 
   // Place
 
+  addEventListener("pagehide", () => table?.commit(), { capture: true }); // before the rows are sent
   addEventListener("pagehide", () => {
     rows.stopListening();
     if (!table) return;
