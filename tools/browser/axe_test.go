@@ -26,9 +26,14 @@ func TestAxeIsUnchanged(t *testing.T) {
 }
 
 // inaccessible lists what axe-core finds on the page, with its best practices. A
-// page that loads again meanwhile is looked at again.
-func (p *person) inaccessible() []string {
+// page that loads again meanwhile is looked at again. Only the named rules apply, or all
+// if none is named.
+func (p *person) inaccessible(rules ...string) []string {
 	p.t.Helper()
+	options := `{}`
+	if len(rules) > 0 {
+		options = `{runOnly: ` + quoted(strings.Join(rules, ",")) + `.split(",")}`
+	}
 	for range 3 {
 		query[bool](p, `window.axe !== undefined || (`+"() => {"+axeScript+"\n return true; })()")
 		query[bool](p, `(() => {
@@ -36,7 +41,7 @@ func (p *person) inaccessible() []string {
 			const sentence = (v) => v.nodes.map((n) => v.id + " (" + v.impact + "): " + n.html.slice(0, 160) + " " +
 				(n.failureSummary ?? "").replace(/\s+/g, " ").slice(0, 200));
 			if (!window.axe) return false;
-			axe.run(document).then((r) => { window.found = r.violations.flatMap(sentence); },
+			axe.run(document, `+options+`).then((r) => { window.found = r.violations.flatMap(sentence); },
 				(err) => { window.found = ["axe failed: " + err]; });
 			return true;
 		})()`)
@@ -48,9 +53,9 @@ func (p *person) inaccessible() []string {
 }
 
 // wantAccessible reports what axe-core finds on the page.
-func (p *person) wantAccessible() {
+func (p *person) wantAccessible(rules ...string) {
 	p.t.Helper()
-	if found := p.inaccessible(); len(found) > 0 {
+	if found := p.inaccessible(rules...); len(found) > 0 {
 		p.t.Errorf("%s: %s: axe-core finds\n  %s", p.name, query[string](p, `location.pathname`),
 			strings.Join(found, "\n  "))
 	}

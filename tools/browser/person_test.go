@@ -41,6 +41,8 @@ type person struct {
 	mu      sync.Mutex
 	allowed *regexp.Regexp // messages of the browser that the test provokes
 	secrets []string       // that no page may show
+
+	width, height int64 // of the window
 }
 
 // newPerson opens a window of a browser in a context of its own.
@@ -349,15 +351,41 @@ var auditScript string
 //go:embed overflow.js
 var overflowScript string
 
-// inspect checks a page: for accessibility, on a phone, in the dark, and for secrets
-// that no page may show.
+// inspected holds the kinds of elements that were inspected, by the kind of their page.
+var inspected = struct {
+	sync.Mutex
+	pages map[string]map[string]bool
+}{pages: make(map[string]map[string]bool)}
+
+//go:embed kinds.js
+var kindsScript string
+
+// identifier matches the parts of a path that differ from page to page of a kind.
+var identifier = regexp.MustCompile(`[^/]*[0-9][^/]*`)
+
+// newOn reports whether a page has a kind of element that no inspected page of its kind
+// had, and notes its kinds.
+func newOn(path string, kinds []string) bool {
+	inspected.Lock()
+	defer inspected.Unlock()
+	path = identifier.ReplaceAllString(path, "*")
+	known := inspected.pages[path]
+	if known == nil {
+		known = make(map[string]bool)
+		inspected.pages[path] = known
+	}
+	before := len(known)
+	for _, kind := range kinds {
+		known[kind] = true
+	}
+	return len(known) > before
+}
+
+// inspect looks for secrets that no page may show. A page with a kind of element that
+// was not inspected yet is also checked for accessibility, on a phone and in the dark.
 func (p *person) inspect() {
 	p.t.Helper()
 	at := query[string](p, `location.pathname`)
-	for _, wrong := range query[[]string](p, auditScript) {
-		p.t.Errorf("%s: %s: %s", p.name, at, wrong)
-	}
-	p.wantAccessible()
 	html := query[string](
 		p, `document.documentElement.outerHTML +
 			[...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
@@ -366,24 +394,39 @@ func (p *person) inspect() {
 			p.t.Errorf("%s: %s shows %s", p.name, at, secret)
 		}
 	}
+	if !newOn(at, query[[]string](p, kindsScript)) {
+		return
+	}
+	for _, wrong := range query[[]string](p, auditScript) {
+		p.t.Errorf("%s: %s: %s", p.name, at, wrong)
+	}
+	p.wantAccessible()
 	for _, width := range narrow {
-		p.resize(width, 900)
+		p.emulate(width, 900)
 		if wide := query[[]string](p, overflowScript); len(wide) > 0 {
 			p.t.Errorf("%s: %s scrolls sideways at %d: %s", p.name, at, width, strings.Join(wide, "\n  "))
 		}
 	}
-	p.resize(1280, 900)
+	p.emulate(p.width, p.height)
 	background := `[document.body, document.documentElement].map((e) => getComputedStyle(e).backgroundColor).join()`
 	light := query[string](p, background)
 	p.dark(true)
 	if dark := query[string](p, background); dark == light {
 		p.t.Errorf("%s: %s is as light in the dark: %s", p.name, at, dark)
 	}
-	p.wantAccessible()
+	p.wantAccessible("color-contrast") // the other rules do not depend on colors
 	p.dark(false)
 }
 
+// resize sets the size of the window.
 func (p *person) resize(width, height int64) {
+	p.t.Helper()
+	p.width, p.height = width, height
+	p.emulate(width, height)
+}
+
+// emulate shows the page in a window of another size for a while.
+func (p *person) emulate(width, height int64) {
 	p.t.Helper()
 	p.do("resize the window", chromedp.EmulateViewport(width, height))
 }

@@ -27,7 +27,7 @@ func (p *person) saveScreenshot(name string, width, height int64) {
 	if !p.pictures || p.t.Failed() {
 		return
 	}
-	p.resize(width, height)
+	p.emulate(width, height)
 	eval[bool](p, `(document.activeElement?.blur(), scrollTo(0, 0), true)`)
 	shown := min(float64(height), eval[float64](p, `document.documentElement.scrollHeight`))
 	content := call(p, page.CaptureScreenshot, page.CaptureScreenshotParams{
@@ -43,7 +43,7 @@ func (p *person) saveScreenshot(name string, width, height int64) {
 	if err := os.WriteFile(filepath.Join("..", "..", "docs", "page-"+name+".png"), small, 0o644); err != nil {
 		p.t.Fatal(err)
 	}
-	p.resize(1280, 900)
+	p.emulate(p.width, p.height)
 }
 
 // packed writes a picture as tightly as PNG can: with a palette where it has few
