@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -51,7 +50,7 @@ func (o *output) String() string {
 func start(t *testing.T, env []string, name string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, name: name + " " + args[0], ended: make(chan struct{})}
-	p.cmd = exec.Command(filepath.Join(commands, name), args...)
+	p.cmd = exec.Command(command(t, name), args...)
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = env, t.TempDir(), &p.output, &p.output
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
@@ -187,7 +186,7 @@ func (d *deployment) importer(args ...string) string {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
 	defer cancel()
-	c := exec.CommandContext(ctx, filepath.Join(commands, "importer"), args...)
+	c := exec.CommandContext(ctx, command(d.t, "importer"), args...)
 	c.Env, c.Dir = d.env, d.t.TempDir()
 	var out, complaints bytes.Buffer
 	c.Stdout, c.Stderr = &out, &complaints
