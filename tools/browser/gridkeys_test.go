@@ -182,17 +182,21 @@ func (g *gridSession) lastCell(column string) string {
 	g.Helper()
 	return column + eval[string](g.owner, `(() => {
 		const end = document.querySelector(".fix-table").getBoundingClientRect().bottom - 16; // a scroll bar
-		return [...document.querySelectorAll(".slick-pane-right .slick-row")]
-			.findLast((e) => e.getBoundingClientRect().bottom < end).ariaRowIndex;
+		return [...document.querySelectorAll(".slick-cell.l0")]
+			.findLast((e) => e.getBoundingClientRect().bottom < end).textContent;
 	})()`)
 }
 
-// cellAt is the middle of a visible cell. The cell's column is a single letter.
+// cellAt scrolls a cell into view and is its middle. The cell's column is a single
+// letter.
 func (p *person) cellAt(cell string) point {
 	p.t.Helper()
 	return eval[point](p, fmt.Sprintf(`(() => {
 		const column = [...document.querySelectorAll(".slick-header-column")].findIndex((e) => e.id.endsWith("c%d"));
-		const cell = document.querySelector(".slick-row[aria-rowindex='%s'] .slick-cell.l" + column);
+		const row = [...document.querySelectorAll(".slick-cell.l0")].find((e) => e.textContent === %q)
+			.closest(".slick-row").ariaRowIndex;
+		const cell = document.querySelector(".slick-row[aria-rowindex='" + row + "'] .slick-cell.l" + column);
+		cell.scrollIntoView({block: "nearest", inline: "nearest"});
 		const {left, top, width, height} = cell.getBoundingClientRect();
 		return {X: left + width / 2, Y: top + height / 2};
 	})()`, cell[0]-'A', cell[1:]))

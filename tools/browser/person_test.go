@@ -240,6 +240,20 @@ func (p *person) arrive() {
 	p.until(`!window.wasLeft && document.readyState === "complete" && document.body`)
 }
 
+// reloadUntil loads the page again until a script is true. Each load is complete before
+// the next begins.
+func (p *person) reloadUntil(script string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); !query[bool](p, "!!("+script+")"); {
+		if time.Now().After(end) {
+			p.t.Fatalf("%s: loaded the page in vain for %s\n%s", p.name, brief(script), p.state())
+		}
+		p.depart()
+		p.do("reload", chromedp.Reload())
+		p.arrive()
+	}
+}
+
 // the finds what a person would press: by the words on it, or by a CSS selector.
 func the(words string) chromedp.JSPath {
 	return chromedp.JSPath(`(() => {
