@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -288,10 +289,13 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 // keepOutcome records an outcome in the ledger, and tries until it succeeds. The
 // answer exists only here, so it is kept in the data folder until the ledger has it.
 func (p *placer) keepOutcome(u *Unrecorded) error {
-	var result filing.Result // "" where nothing new was recorded
+	// recorded holds a filing.Result, or nothing if the outcome was recorded before.
+	// It is atomic because the ledger calls Explain again, while this function reads
+	// the result, if it writes the outcome back after a restore.
+	var recorded atomic.Value
 	out, kept := u.Outcome, false
 	out.Explain = func(s filing.RowState) string {
-		result = s.Next()
+		recorded.Store(s.Next())
 		return u.explain(s)
 	}
 	tries := retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
@@ -307,6 +311,7 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 			if kept {
 				p.unrecorded.remove(&out)
 			}
+			result, _ := recorded.Load().(filing.Result)
 			p.tracer.SetResult(out.Row, string(result), out.Try)
 			p.logAnswer(out.Answer, append(about, "result", result))
 			return true, nil
