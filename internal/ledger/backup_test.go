@@ -208,6 +208,7 @@ func TestProcessOfAnEarlierGeneration(t *testing.T) {
 			s.Errorf("the answer of a lost row: %v", err)
 		}
 		s.want(fresh, other[0], filing.Ready, 0)
+		s.exec(`UPDATE control SET settling_until = 0`)
 		s.place(fresh, rows[3])
 		s.place(fresh, other[0])
 		s.must(fresh.Audit(ctx))

@@ -34,7 +34,7 @@ type control struct {
 	restoredAt       int64  // when the ledger was found to be restored; nothing is sent from then on
 	restoredNote     string
 	serverStarted    string // which start of the database server made the last change
-	restartWaitUntil int64  // no process sends before, after a restart of the server
+	restartWaitUntil int64  // no process sends before, after a restart of the server or a replacement of the file
 	changedAt        int64  // the time of the last change
 	clockBase        int64  // see clock
 
@@ -48,6 +48,10 @@ type control struct {
 
 	now    int64  // the database's time as the row was read, and locked
 	server string // which start of the server read it; empty for SQLite
+
+	// fileReplaced reports whether another SQLite file took the ledger's place since
+	// this process's last change.
+	fileReplaced bool
 }
 
 var (

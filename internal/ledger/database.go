@@ -32,6 +32,10 @@ type database struct {
 	file      os.FileInfo // the SQLite file at the ledger's path
 	reopening bool        // connections may have another file open
 
+	// committedTo is the SQLite file of the last change that this process made or
+	// found when it started. The write lock guards it.
+	committedTo os.FileInfo
+
 	repeatAgents bool
 	tolerance    money.Cents
 	editLimit    int // bytes of the edits of a sheet

@@ -127,7 +127,11 @@ func newLedger(c Config) *Ledger {
 
 // join enlists the process with a connected ledger, and begins to commit.
 func (l *Ledger) join(ctx context.Context) error {
-	if err := errors.Join(l.loadCommits(), l.loadGeneration(ctx), l.enlist(ctx)); err != nil {
+	var err error
+	if !l.dialect.together { // before loadCommits, so that a file that comes later is a new one
+		l.committedTo, err = os.Stat(l.path())
+	}
+	if err := errors.Join(err, l.loadCommits(), l.loadGeneration(ctx), l.enlist(ctx)); err != nil {
 		l.disconnect()
 		l.unlock()
 		return err
@@ -327,6 +331,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	if err != nil {
 		return err
 	}
+	c.fileReplaced = file != nil && !os.SameFile(db.committedTo, file)
 	if err := db.compare(ctx, tx, c, known); err != nil {
 		return err
 	}
@@ -348,6 +353,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 		if err := db.checkFile(file); err != nil {
 			return err
 		}
+		db.committedTo = file
 	}
 	db.restoreDetector.committed(c, db.isPast(c))
 	return nil

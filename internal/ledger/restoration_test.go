@@ -225,6 +225,7 @@ func TestMarkedBeforeTheFormerProcessEnded(t *testing.T) {
 		if begun := s.begin(former, intent(rows[2])); begun.Try != 0 {
 			s.Errorf("the former process sends: %+v", begun)
 		}
+		s.exec(`UPDATE control SET settling_until = 0`)
 		r.isHeld(rows[2])
 		if twice := s.row(r.l, rows[1].ID); len(twice.Items) != 2 || !strings.Contains(twice.Message, "bought twice") {
 			s.Errorf("%q, %+v", twice.Message, twice.Items)

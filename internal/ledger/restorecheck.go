@@ -214,13 +214,11 @@ func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known m
 	if c.lineage == "" {
 		c.lineage = newLineage()
 	}
-	if c.server != c.serverStarted {
+	if c.fileReplaced || (c.serverStarted != "" && c.server != c.serverStarted) {
 		// What the other processes remember is known one renewal of their leases later.
-		if c.serverStarted != "" {
-			c.restartWaitUntil = c.now + (db.lease / 3).Milliseconds()
-		}
-		c.serverStarted = c.server
+		c.restartWaitUntil = c.now + (db.lease / 3).Milliseconds()
 	}
+	c.serverStarted = c.server
 	if n := known[c.lineage]; n > c.commits {
 		c.haltRestored(fmt.Sprintf("it holds %d commits and had %d", c.commits, n))
 		if err := db.beginCheck(ctx, tx, c); err != nil {

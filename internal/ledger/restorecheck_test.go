@@ -202,13 +202,14 @@ func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
 		s.want(l, rows[0], filing.Placed, 0)
 		s.want(l, rows[1], filing.Ready, 0)
 
-		// The same with nothing else lost: nothing has to halt.
+		// The same with nothing else lost: nothing has to halt but for a while.
 		s.must(l.Restores().NothingOrdered(s.Context()))
 		place.Keep()
 		next(place.Restore)
 		if begun, err := l.Begin(s.Context(), intent(rows[1])); err == nil || begun.Try != 0 {
 			s.Fatalf("row %d goes out: %+v, %v", rows[1].ID, begun, err)
 		}
+		s.await(l)
 		s.place(l, rows[1])
 	})
 }
@@ -249,6 +250,32 @@ func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
 		place.Restore()
 		s.await(after)
 		s.halted(after)
+	})
+}
+
+// A process that saw none of the lost commits may be the first to find an older copy in
+// the ledger's place. It waits until the processes that saw them have compared.
+func TestReplacedLedgerSendsNothingAtOnce(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		s.config.Lease = 24 * time.Hour // no process compares by itself
+		one, two := s.open(), s.open()
+		row := s.add(two, "a", reports("a", 1)...)[0]
+		place.Keep()
+		s.await(one)
+		s.send(one, row)
+		place.Restore()
+		begun, err := two.Begin(s.Context(), intent(row))
+		if err != nil { // of the connection that broke
+			begun = s.begin(two, intent(row))
+		}
+		if begun.Halted.Reason != filing.HaltRate || begun.Halted.Until.Before(s.clock().Add(7*time.Hour)) {
+			s.Errorf("%+v", begun)
+		}
+		s.await(one)
+		s.halted(one)
+		if begun := s.begin(two, intent(row)); begun.Try != 0 {
+			s.Errorf("%+v", begun)
+		}
 	})
 }
 
