@@ -147,27 +147,30 @@ func (c *Client) BreakerState() BreakerState { return c.breaker.current() }
 
 // recovered reports whether orders may be sent. After an outage an order is
 // never the first request to find out, for it would end uncertain where the
-// service still fails: a harmless look at the organization goes first.
-func (c *Client) recovered(ctx context.Context) bool {
-	if c.breaker.requests.State() == gobreaker.StateClosed {
+// service still fails: a harmless look at the organization goes first. An order that
+// goes alone has its own look, because no other request may notice the outage.
+func (c *Client) recovered(ctx context.Context, single bool) bool {
+	if !single && c.breaker.requests.State() == gobreaker.StateClosed {
 		return true
 	}
-	c.do(ctx, http.MethodGet, organizationPath, nil)
-	return c.breaker.requests.State() == gobreaker.StateClosed
+	look := c.do(ctx, http.MethodGet, organizationPath, nil)
+	return look.err == nil && look.status < 500 && c.breaker.requests.State() == gobreaker.StateClosed
 }
 
 // once sends what must not be sent twice, where the breaker lets it through.
 func (c *Client) once(ctx context.Context, k *circuit, send func() filing.Answer) filing.Answer {
 	answer := filing.Answer{Kind: filing.NotSent, Message: errOpen.Error()}
-	done, allowed := k.allow(time.Now())
+	done, single, allowed := k.allow(time.Now())
 	if !allowed {
 		return answer
 	}
 	defer func() { done(time.Now(), answer.Kind) }()
-	if c.recovered(ctx) {
-		answer.Kind = filing.NoAnswer // until there is one, whatever happens
-		answer = send()
+	if !c.recovered(ctx, single) {
+		k.postpone(time.Now())
+		return answer
 	}
+	answer.Kind = filing.NoAnswer // until there is one, whatever happens
+	answer = send()
 	return answer
 }
 
@@ -199,19 +202,27 @@ func (k *circuit) tripLocked(now time.Time) {
 	}
 }
 
-// allow reports whether one more may be sent; if so, the caller reports to done
-// what came of it.
-func (k *circuit) allow(now time.Time) (done func(time.Time, filing.AnswerKind), allowed bool) {
+// allow reports whether one more may be sent, and whether it goes alone. If it may, the
+// caller passes its answer to done.
+func (k *circuit) allow(now time.Time) (done func(time.Time, filing.AnswerKind), single, allowed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
 	case k.wait == 0:
-		return k.recordParallel, true
+		return k.recordParallel, false, true
 	case k.out || now.Before(k.next):
-		return nil, false
+		return nil, true, false
 	}
 	k.out = true
-	return k.recordSingle, true
+	return k.recordSingle, true, true
+}
+
+// postpone makes the next single request wait as long as this one did, because the
+// service still fails.
+func (k *circuit) postpone(now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.next = now.Add(k.wait)
 }
 
 // recordParallel counts the answer to one request among others.

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -525,6 +526,41 @@ func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A service that answers everything with 503 leaves uncertain only the orders that were
+// sent before the order breaker opened. Each order that the open breaker admits has a
+// harmless request before it.
+func TestAServiceThatAnswersEverything503(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		down.Store(true)
+		c := client(t, filingapi.Config{
+			BaseURL: "https://api.example.com/v1",
+			Transport: transport(func(r *http.Request) (*http.Response, error) {
+				status, body := 200, `{"items":[{"orderId":"order_1"}]}`
+				if down.Load() {
+					status, body = 503, `{"error":"down for maintenance"}`
+				}
+				return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+			}),
+		})
+		count := func(orders int) map[filing.AnswerKind]int {
+			became := make(map[filing.AnswerKind]int)
+			for range orders {
+				became[c.PlaceOrder(t.Context(), report()).Kind]++
+				time.Sleep(time.Second)
+			}
+			return became
+		}
+		if became := count(600); became[filing.ServerError] != 10 || became[filing.NotSent] != 590 {
+			t.Errorf("of 600 orders during the outage: %v", became)
+		}
+		down.Store(false)
+		if became := count(10); became[filing.Accepted] < 8 || became[filing.ServerError] != 0 {
+			t.Errorf("of 10 orders after the outage: %v", became)
+		}
+	})
 }
 
 // failingService answers every call after 100 milliseconds, orders among them only
