@@ -18,6 +18,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	claim := ledger.Claim{Product: filing.CompanyRecord, Key: company.Key()}
 	begun, err := p.attempt(ctx, ledger.Intent{
 		Row:      row.ID,
+		Of:       row.InBatch(),
 		Tries:    row.Tries,
 		Claims:   []ledger.Claim{claim},
 		Creating: true,
@@ -35,7 +36,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	if err != nil {
 		return err
 	}
-	err = p.ledger.Defer(ctx, ledger.Deferral{Row: row.ID, Next: filing.Ready, Wait: taken.Claim.Key,
+	err = p.ledger.Defer(ctx, ledger.Deferral{Row: row.ID, Of: row.InBatch(), Next: filing.Ready, Wait: taken.Claim.Key,
 		Message: fmt.Sprintf("its company is being created by %s: this row waits for it", rowRef(row, holder))})
 	if errors.Is(err, ledger.ErrTransition) {
 		return nil

@@ -9,7 +9,7 @@ import (
 // with now: its order without the dropped items, or the creation of its company
 // where companyID is empty and the row describes one.
 func IntentFor(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Intent {
-	in := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: companyID, Cost: row.Cost}
+	in := ledger.Intent{Row: row.ID, Of: row.InBatch(), Tries: row.Tries, Company: companyID, Cost: row.Cost}
 	if companyID == "" && row.Request.CreatesCompany() {
 		in.Creating = true
 		in.Claims = []ledger.Claim{

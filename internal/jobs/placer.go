@@ -125,6 +125,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	notes []string) (done bool, err error) {
 	intent := ledger.Intent{
 		Row:     row.ID,
+		Of:      row.InBatch(),
 		Tries:   row.Tries,
 		Company: order.CompanyID,
 		Claims:  ledger.ClaimsOf(order, again),
@@ -294,6 +295,7 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 	// the result, if it writes the outcome back after a restore.
 	var recorded atomic.Value
 	out, kept := u.Outcome, false
+	out.Of = ledger.BatchRow{Batch: u.Batch, Number: u.Number}
 	out.Explain = func(s filing.RowState) string {
 		recorded.Store(s.Next())
 		return u.explain(s)
@@ -436,7 +438,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 	}
 	where := rowRef(row, holder)
 	t := taken[0]
-	deferral := ledger.Deferral{Row: row.ID}
+	deferral := ledger.Deferral{Row: row.ID, Of: row.InBatch()}
 	switch {
 	case t.Covers:
 		if err := p.ledger.Subscriptions().RecordCoverage(ctx, ledger.Coverage{
@@ -534,7 +536,13 @@ func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err erro
 	case errors.Is(failed.err, filingapi.ErrBusy):
 		return p.ledger.Fleet().RecordBusy(ctx, failed.after)
 	}
-	deferral := ledger.Deferral{Row: row.ID, Next: failed.next, Message: failed.message, Wait: failed.wait}
+	deferral := ledger.Deferral{
+		Row:     row.ID,
+		Of:      row.InBatch(),
+		Next:    failed.next,
+		Message: failed.message,
+		Wait:    failed.wait,
+	}
 	if failed.next == filing.Ready {
 		deferral.Due = p.now().Add(failed.after)
 	}

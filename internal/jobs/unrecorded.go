@@ -185,6 +185,7 @@ func replay(ctx context.Context, l *ledger.Ledger, owner string, u Unrecorded, l
 	}
 	out := u.Outcome
 	out.Owner, out.Explain = owner, u.explain
+	out.Of = ledger.BatchRow{Batch: u.Batch, Number: u.Number}
 	switch err := l.RecordOutcome(ctx, out); {
 	case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrGeneration):
 		log.Error("answer kept, the ledger refuses it", append(about, "err", err)...)

@@ -306,6 +306,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		var result filing.Result
 		out := ledger.Outcome{
 			Row:        row.ID,
+			Of:         row.InBatch(),
 			Try:        row.Tries,
 			Owner:      row.Owner,
 			Answer:     a,

@@ -75,7 +75,7 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	switch {
 	case !ok:
 		return Begun{}, ErrNotFound
-	case s.result != filing.Ready || s.tries != in.Tries:
+	case !s.isAt(in.Of), s.result != filing.Ready || s.tries != in.Tries:
 		return Begun{Lost: true}, nil
 	case !s.result.CanBecome(filing.Uncertain):
 		return Begun{}, fmt.Errorf("%w: %s to %s", ErrTransition, s.result, filing.Uncertain)
@@ -160,7 +160,7 @@ func (l Resolutions) LastSent(ctx context.Context) (time.Time, error) {
 func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, orderIDs []string,
 	company filing.Company,
 	known []Claim, why string) error {
-	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
+	return l.resolve(ctx, l.of, row, try, known, func(g *groupWriter, s *rowState) error {
 		if supposed, err := g.isAssumedSent(s); err != nil || !supposed || !s.creating {
 			return errors.Join(ErrCreating, err)
 		}

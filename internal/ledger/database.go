@@ -97,7 +97,10 @@ type (
 	// Organizations are those that the API keys of the ledger's orders belong to.
 	Organizations struct{ *database }
 	// Resolutions are a person's decisions on what became of an attempt.
-	Resolutions struct{ *database }
+	Resolutions struct {
+		*database
+		of BatchRow // the row that the decisions are for; any row if it is zero
+	}
 	// Schedules place the filings of company lists when they are due.
 	Schedules struct{ *database }
 	// SealKeys are the keys that seal secrets.
@@ -151,7 +154,7 @@ func (l *Ledger) Notifications() Notifications { return Notifications{l.database
 func (l *Ledger) Organizations() Organizations { return Organizations{l.database} }
 
 // Resolutions returns the Resolutions of the ledger's database.
-func (l *Ledger) Resolutions() Resolutions { return Resolutions{l.database} }
+func (l *Ledger) Resolutions() Resolutions { return Resolutions{database: l.database} }
 
 // Schedules returns the Schedules of the ledger's database.
 func (l *Ledger) Schedules() Schedules { return Schedules{l.database} }

@@ -19,7 +19,7 @@ import (
 // moves the row to the state that follows from them.
 func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	s, ok := g.rows[o.Row]
-	if !ok {
+	if !ok || (!s.isAt(o.Of) && g.db.restoreDetector.wasRestored(g.c)) { // without a restore, a correction moved it
 		return ErrNotFound
 	}
 	if o.Answer.Kind == "" {
@@ -634,11 +634,17 @@ func (g *groupWriter) addEntry(kind EntryKind, amount money.Cents, row int64, no
 	}
 }
 
+// errLost is an ErrTransition: another row has the id of the row that was read.
+var errLost = fmt.Errorf("%w: the row is not the one that was read", ErrTransition)
+
 // deferRow commits a Deferral.
 func (g *groupWriter) deferRow(a *Deferral) error {
 	s, ok := g.rows[a.Row]
-	if !ok {
+	switch {
+	case !ok:
 		return ErrNotFound
+	case !s.isAt(a.Of):
+		return errLost
 	}
 	if s.result != filing.Ready {
 		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
@@ -679,6 +685,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	switch {
 	case !ok:
 		return Begun{}, ErrNotFound
+	case !s.isAt(in.Of):
+		return Begun{Lost: true}, nil
 	case !g.leased:
 		return Begun{}, fmt.Errorf("the lease of this process has run out")
 	case s.result != filing.Ready || s.tries != in.Tries || s.blockedOn != "" || s.due > g.now, s.paused || s.canceled:

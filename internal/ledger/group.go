@@ -95,6 +95,9 @@ type rowState struct {
 	touched          bool
 }
 
+// isAt reports whether the row comes from there.
+func (s *rowState) isAt(b BatchRow) bool { return b == BatchRow{} || b == BatchRow{s.batch, s.number} }
+
 type purchase struct {
 	key     filing.Key
 	row     int64

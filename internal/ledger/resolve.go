@@ -19,6 +19,13 @@ var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 // since, ErrStale is returned: the later attempt is uncertain for reasons of
 // its own.
 
+// For returns the Resolutions of a row as it was read. They return ErrTransition if the
+// ledger went back in time since and gave the id of the row to another one.
+func (l Resolutions) For(row Row) Resolutions {
+	l.of = row.InBatch()
+	return l
+}
+
 // MarkPlaced resolves an uncertain row as placed: a person has seen that the orders
 // exist. Its reservation is posted.
 func (l Resolutions) MarkPlaced(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
@@ -32,9 +39,9 @@ func (l Resolutions) MarkFormed(ctx context.Context, row int64, try int, orderID
 	return l.resolvePlaced(ctx, row, try, orderIDs, company, known, why)
 }
 
-func (db *database) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string,
+func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string,
 	known []Claim, why string) error {
-	return db.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
+	return l.resolve(ctx, l.of, row, try, known, func(g *groupWriter, s *rowState) error {
 		if s.creating {
 			return ErrCreating
 		}
@@ -85,7 +92,7 @@ var ErrCreating = errors.New("the creation of the company is uncertain: enter th
 // MarkCreated resolves a row whose company's creation was uncertain: a person has
 // seen that the company exists. Rows that wait for it are unblocked.
 func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
-	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
+	return l.resolve(ctx, l.of, row, try, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
 			return fmt.Errorf("%w: its order is uncertain, not its company", ErrTransition)
 		}
@@ -101,18 +108,21 @@ func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, compan
 // MarkNotPlaced resolves an uncertain row as not placed: its reservation is
 // released and it may be sent again.
 func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, try int, why string) error {
-	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
+	return l.resolve(ctx, l.of, row, try, nil, func(g *groupWriter, s *rowState) error {
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
 		s.counted = 0
 		return endNotification(ctx, g.tx, NotifyBatch, s.batch) // the batch will end once more
 	})
 }
 
-func (db *database) resolve(ctx context.Context, row int64, try int, known []Claim,
+func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int, known []Claim,
 	decide func(*groupWriter, *rowState) error) error {
 	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := db.newGroupWriter(ctx, tx, c, toMillis(db.now()))
 		err := g.resolve(row, known, func(s *rowState) error {
+			if !s.isAt(of) {
+				return errLost
+			}
 			if try != 0 && s.tries != try {
 				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
 			}
@@ -206,6 +216,8 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 		switch {
 		case !ok:
 			return ErrNotFound
+		case !s.isAt(l.of):
+			return errLost
 		case s.result == filing.Placed && s.company == company:
 			return nil
 		case s.result != filing.Placed || s.company != "":

@@ -128,7 +128,8 @@ func (h *restoreDetector) wasRestored(c *control) bool {
 
 // remember keeps the attempts of a group that is about to be committed. An answer
 // stays as it is: a sweep that read the row before the answer takes the attempt for
-// one that was not sent, and the ledger ignores it.
+// one that was not sent, and the ledger ignores it. An answer for a row that the ledger
+// lost is kept as well, because its spreadsheet may be uploaded again.
 func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,9 +142,9 @@ func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 			a := attempt{t.intent.Row, t.begun.Try}
 			h.attempts[a] = &pastAttempt{intent: *t.intent, at: at}
 			h.order = append(h.order, a)
-		case t.outcome != nil && t.err == nil && !t.unsent:
+		case t.outcome != nil && (t.err == nil || errors.Is(t.err, ErrNotFound)) && !t.unsent:
 			r := h.attempts[attempt{t.outcome.Row, t.outcome.Try}]
-			if r != nil && (r.outcome == nil || r.outcome.Answer.Kind.Lost()) {
+			if r != nil && r.intent.Of == t.outcome.Of && (r.outcome == nil || r.outcome.Answer.Kind.Lost()) {
 				r.outcome, r.at = t.outcome, at
 			}
 		}
@@ -294,7 +295,7 @@ func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
 func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error {
 	s, ok := g.rows[r.intent.Row]
 	try := r.intent.Tries + 1
-	if !ok || recorded[attempt{r.intent.Row, try}] {
+	if !ok || !s.isAt(r.intent.Of) || recorded[attempt{r.intent.Row, try}] {
 		return nil // its whole batch is lost, or nothing of it is
 	}
 	if s.tries < try && s.result == filing.Ready {

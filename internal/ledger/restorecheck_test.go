@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/reconcile"
 )
 
 // onRestorable runs a suite on a ledger that can be taken back in time.
@@ -298,6 +300,110 @@ func TestCommitSeenByAnotherProcess(t *testing.T) {
 		elsewhere.Fleet().RecordCommit(lineage, number)
 		s.must(elsewhere.Fleet().ProbeNow(s.Context()))
 		s.halted(elsewhere)
+	})
+}
+
+// A row that was submitted after the ledger lost another one may get its id. The orders
+// and answers of the lost row are not those of the new one.
+func TestIDOfALostRow(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		ctx := s.Context()
+		one := s.open()
+		s.add(one, "a", reports("a", 1)...)
+		place.Keep()
+		s.await(one)
+		lost := s.add(one, "lost", reports("b", 3)...)
+		intentOf := func(r ledger.Row) ledger.Intent {
+			in := intent(r)
+			in.Of = r.InBatch()
+			return in
+		}
+		begun := s.begin(one, intentOf(lost[0]))
+		s.begin(one, intentOf(lost[1]))
+		answered := outcome(lost[1], 1, filing.Accepted)
+		answered.Of = lost[1].InBatch()
+		s.must(one.RecordOutcome(ctx, answered))
+		place.Restore()
+		s.await(one)
+		s.halted(one)
+		s.must(one.Fleet().EndRestored(ctx))
+		s.exec(`UPDATE control SET settling_until = 0`)
+
+		found := s.add(one, "new", reports("c", 3)...)
+		if found[0].ID != lost[0].ID {
+			s.Fatalf("row %d got the id %d", lost[0].ID, found[0].ID)
+		}
+		late := outcome(lost[0], begun.Try, filing.Accepted)
+		late.Of = lost[0].InBatch()
+		if err := one.RecordOutcome(ctx, late); !errors.Is(err, ledger.ErrNotFound) {
+			s.Errorf("the answer to a lost row: %v", err)
+		}
+		if begun := s.begin(one, intentOf(lost[2])); !begun.Lost {
+			s.Errorf("an order of a lost row goes out as row %d: %+v", found[2].ID, begun)
+		}
+		wrong := ledger.Deferral{Row: lost[2].ID, Of: lost[2].InBatch(), Next: filing.Rejected, Message: "not found"}
+		if err := one.Defer(ctx, wrong); !errors.Is(err, ledger.ErrTransition) {
+			s.Errorf("what was looked up for a lost row: %v", err)
+		}
+		s.must(one.Fleet().ProbeNow(ctx))
+		for _, r := range found {
+			s.want(one, r, filing.Ready, 0)
+		}
+
+		again := s.begin(one, intentOf(found[1]))
+		doubt := outcome(found[1], again.Try, filing.NoAnswer)
+		doubt.Of = found[1].InBatch()
+		s.must(one.RecordOutcome(ctx, doubt))
+		of, id, by := one.Resolutions().For(lost[1]), lost[1].ID, "seen by ana"
+		for what, decide := range map[string]func() error{
+			"not placed": func() error { return of.MarkNotPlaced(ctx, id, again.Try, by) },
+			"placed":     func() error { return of.MarkPlaced(ctx, id, again.Try, []string{"order_x"}, by) },
+			"a company":  func() error { return of.NameCompany(ctx, id, "comp_x", nil, by) },
+			"a statement": func() error {
+				return one.Statements().Settle(ctx, reconcile.Settlement{Purchase: &reconcile.Purchase{
+					Row: id, Batch: lost[1].Batch, Number: lost[1].Number, Try: again.Try}})
+			},
+		} {
+			if err := decide(); !errors.Is(err, ledger.ErrTransition) {
+				s.Errorf("a decision on a lost row, %s: %v", what, err)
+			}
+		}
+		s.want(one, found[1], filing.Uncertain, 7500)
+	})
+}
+
+// An order is answered after the ledger lost its row. The spreadsheet is uploaded again,
+// and the ledger goes back in time once more: the process still has the answer, and the
+// row does not stay in flight.
+func TestAnswerToALostRowThatIsUploadedAgain(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		ctx := s.Context()
+		l := s.open()
+		s.add(l, "a", reports("a", 1)...)
+		place.Keep()
+		s.await(l)
+		lost := s.add(l, "lost", reports("b", 1)...)[0]
+		in := intent(lost)
+		in.Of = lost.InBatch()
+		answer := outcome(lost, s.begin(l, in).Try, filing.Accepted)
+		answer.Of = lost.InBatch()
+		place.Restore()
+		s.await(l)
+		s.halted(l)
+		if err := l.RecordOutcome(ctx, answer); !errors.Is(err, ledger.ErrNotFound) {
+			s.Fatal(err)
+		}
+		if again := s.add(l, "lost", reports("b", 1)...)[0]; again.ID != lost.ID {
+			s.Fatalf("row %d got the id %d", lost.ID, again.ID)
+		}
+		place.Keep()
+		s.await(l)
+		s.must(l.RecordDeposit(ctx, 1, ""))
+		place.Restore()
+		s.await(l)
+		s.halted(l)
+		s.must(l.Fleet().ProbeNow(ctx))
+		s.want(l, lost, filing.Placed, 0)
 	})
 }
 

@@ -414,7 +414,8 @@ func (l Statements) Settle(ctx context.Context, s reconcile.Settlement) error {
 	if s.Late {
 		return l.settleLate(ctx, s)
 	}
-	err := l.resolve(ctx, s.Purchase.Row, s.Purchase.Try, nil, func(g *groupWriter, row *rowState) error {
+	of := BatchRow{s.Purchase.Batch, s.Purchase.Number}
+	err := l.resolve(ctx, of, s.Purchase.Row, s.Purchase.Try, nil, func(g *groupWriter, row *rowState) error {
 		if row.creating {
 			return ErrCreating
 		}

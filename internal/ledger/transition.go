@@ -28,13 +28,24 @@ const (
 // first byte of the order is sent.
 type Intent struct {
 	Row    int64
-	Tries  int // Row.Tries as it was read: an order made from an older reading is Lost
+	Of     BatchRow // the row as it was read; not compared if it is zero
+	Tries  int      // Row.Tries as it was read: an order made from an older reading is Lost
 	Claims []Claim
 	Cost   money.Cost
 
 	Company  string // the company's id, where it is known
 	Creating bool   // the attempt creates the company; the order comes after
 }
+
+// BatchRow is where a row comes from. A ledger that went back in time gives the ids of
+// the rows that it lost to other rows, and this tells them apart.
+type BatchRow struct {
+	Batch  string
+	Number int
+}
+
+// InBatch returns where the row comes from.
+func (r *Row) InBatch() BatchRow { return BatchRow{r.Batch, r.Number} }
 
 // Begun is the result of Begin: the attempt that began, or why none did.
 type Begun struct {
@@ -60,6 +71,7 @@ type Taken struct {
 // Outcome is the result of an attempt.
 type Outcome struct {
 	Row    int64
+	Of     BatchRow `json:"-"` // the row as it was sent; not compared if it is zero
 	Try    int
 	Owner  string // the process that began the attempt; "" for this one
 	Answer filing.Answer
@@ -114,6 +126,7 @@ type MadeCompany struct {
 // cannot, be sent.
 type Deferral struct {
 	Row     int64
+	Of      BatchRow      // the row as it was read; not compared if it is zero
 	Next    filing.Result // Exists, Skipped, Rejected; Ready with Wait or Due
 	Message string
 	Wait    filing.Key // wait until this key is bought or free
@@ -187,10 +200,13 @@ func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 
 // RecordOutcome commits the outcome of an attempt.
 func (l *Ledger) RecordOutcome(ctx context.Context, out Outcome) error {
-	if err := l.submit(ctx, &transition{outcome: &out}); err != nil {
+	err := l.submit(ctx, &transition{outcome: &out})
+	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrTransition) || errors.Is(err, ErrGeneration) {
+		l.out.removeAttempt(attempt{out.Row, out.Try}) // a repetition would be refused, too
+	}
+	if err != nil {
 		return fmt.Errorf("commit the outcome of row %d: %w", out.Row, err)
 	}
-	l.out.removeAttempt(attempt{out.Row, out.Try})
 	return nil
 }
 

@@ -297,10 +297,11 @@ func (r *Resolution) contradicts(e ledger.Event) string {
 // Resolve records a resolution, and says what that did to the row.
 func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	row := &r.Order.Row
+	decisions := s.Ledger.Resolutions().For(*row)
 	by := s.by()
 	switch {
 	case !r.IsPlaced():
-		if err := s.Ledger.Resolutions().MarkNotPlaced(ctx, row.ID, row.Tries,
+		if err := decisions.MarkNotPlaced(ctx, row.ID, row.Tries,
 			"marked as not placed by "+by+"; it may be sent again"); err != nil {
 			return "", err
 		}
@@ -308,18 +309,18 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	case row.Creating && len(r.OrderIDs) > 0:
 		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.company.ID, row.Reserved.Dollars()),
-			s.Ledger.Resolutions().MarkAssumedPlaced(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
+			decisions.MarkAssumedPlaced(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
 				ledger.FormedClaims(&row.Request.Order, r.company.ID),
 				"marked as placed by "+by+"; the new company is "+r.company.ID)
 	case row.Creating:
 		return fmt.Sprintf("Row %d is ready again for the company %s. Its order will be sent.", row.Number,
 				r.company.ID),
-			s.Ledger.Resolutions().MarkCreated(ctx, row.ID, row.Tries, r.company,
+			decisions.MarkCreated(ctx, row.ID, row.Tries, r.company,
 				"the company was found as "+r.company.ID+" by "+by)
 	case r.CompanyID != "":
 		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.CompanyID, row.Reserved.Dollars()),
-			s.Ledger.Resolutions().MarkFormed(ctx, row.ID, row.Tries, r.OrderIDs, r.CompanyID,
+			decisions.MarkFormed(ctx, row.ID, row.Tries, r.OrderIDs, r.CompanyID,
 				ledger.FormedClaims(&row.Request.Order, r.CompanyID),
 				"marked as placed by "+by+"; the new company is "+r.CompanyID)
 	}
@@ -329,7 +330,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 			" The company that was formed is not known yet: importer resolve mark %s:%d placed --company COMPANY_ID",
 			row.Batch, row.Number)
 	}
-	return said, s.Ledger.Resolutions().MarkPlaced(ctx, row.ID, row.Tries, r.OrderIDs, "marked as placed by "+by)
+	return said, decisions.MarkPlaced(ctx, row.ID, row.Tries, r.OrderIDs, "marked as placed by "+by)
 }
 
 // by says who resolves, and when.
@@ -352,7 +353,7 @@ func (s *Service) NameCompany(ctx context.Context, row ledger.Row, company strin
 		return "", err
 	}
 	return fmt.Sprintf("The company of row %d is %s.", row.Number, found.ID),
-		s.Ledger.Resolutions().NameCompany(ctx, row.ID, found.ID, ledger.FormedClaims(order, found.ID),
+		s.Ledger.Resolutions().For(row).NameCompany(ctx, row.ID, found.ID, ledger.FormedClaims(order, found.ID),
 			"placed; the new company is "+found.ID+", entered by "+s.by())
 }
 

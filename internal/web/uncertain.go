@@ -279,6 +279,19 @@ func (s *Site) showOneUncertain(v *request, status int, d *uncertainRow) error {
 		&uncertainPage{Rows: []*uncertainRow{d}, One: true, Total: 1})
 }
 
+// errOtherRow answers a form for a row that the ledger lost when it went back in time.
+// Another row may have its id now.
+var errOtherRow = &httpError{http.StatusConflict, "The ledger has changed since this page was opened",
+	"The form is for another row. Nothing was saved. Open Uncertain again, and check the row there."}
+
+// formOf returns errOtherRow unless the form was made for the row.
+func (v *request) formOf(row ledger.Row) error {
+	if v.r.PostForm.Get("of") != fmt.Sprint(row.Batch, " ", row.Number) {
+		return errOtherRow
+	}
+	return nil
+}
+
 // resolveRow resolves a row as a person decided.
 func (s *Site) resolveRow(v *request) error {
 	form := v.r.PostForm
@@ -299,6 +312,9 @@ func (s *Site) resolveRow(v *request) error {
 	case resolve.NotPlaced:
 	default:
 		return errForm
+	}
+	if err := v.formOf(row); err != nil {
+		return err
 	}
 	if d == nil || form.Get("tries") != strconv.Itoa(row.Tries) {
 		return s.alreadyResolved(v, row, r)
@@ -459,6 +475,9 @@ func (s *Site) did(v *request, what, of string) (bool, error) {
 // anyone who has it, so it is requested only when needed and never stored.
 func (s *Site) dashboard(v *request) error {
 	row, d, err := s.findUncertain(v)
+	if err == nil {
+		err = v.formOf(row)
+	}
 	if err != nil {
 		return err
 	}
@@ -500,6 +519,9 @@ func (s *Site) nameCompany(v *request) error {
 		return errNoPage
 	}
 	row, err := s.Ledger.Row(v.ctx(), id)
+	if err == nil {
+		err = v.formOf(row)
+	}
 	if err != nil {
 		return err
 	}

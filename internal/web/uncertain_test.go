@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -70,8 +71,12 @@ func rowPath(r ledger.Row) string { return fmt.Sprintf("/uncertain/rows/%d", r.I
 
 // decide is the form of a settlement of a row as it stands in r.
 func decide(r ledger.Row, word string, fields ...string) []string {
-	return append([]string{"tries", fmt.Sprint(r.Tries), "decision", word, "to", "/uncertain"}, fields...)
+	return append([]string{"of", rowName(r), "tries", fmt.Sprint(r.Tries), "decision", word, "to", "/uncertain"},
+		fields...)
 }
+
+// rowName names a row to a form.
+func rowName(r ledger.Row) string { return fmt.Sprint(r.Batch, " ", r.Number) }
 
 const doubtfulClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n" +
 	"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n" +
@@ -110,6 +115,18 @@ func TestSettle(t *testing.T) {
 			decide(rows[0], "placed", "order-0", c.order)...); status != c.status || !strings.Contains(body, c.says) ||
 			strings.Contains(body, "<b>12") {
 			t.Errorf("%s: %d\n%s", c.name, status, body)
+		}
+	}
+	lost := rows[0]
+	lost.Batch = "lost"
+	for path, form := range map[string][]string{
+		rowPath(rows[0]):              decide(lost, "not placed"),
+		rowPath(rows[0]) + "/link":    {"of", rowName(lost)},
+		rowPath(rows[0]) + "/company": {"of", rowName(lost), "company", "comp_1"},
+	} {
+		if status, body := v.post(path, form...); status != http.StatusConflict ||
+			!strings.Contains(body, "The form is for another row") {
+			t.Errorf("%s of a row that had the id before: %d\n%s", path, status, body)
 		}
 	}
 	if status, _ := v.post(rowPath(rows[0]), decide(rows[0], "leave")...); status != http.StatusForbidden {
@@ -273,7 +290,8 @@ func TestDashboardLink(t *testing.T) {
 	if got := s.service.Books().Requests["POST /auth/magic-link"]; got != links {
 		t.Errorf("%d links were asked for by looking", got-links)
 	}
-	r, err := http.NewRequest(http.MethodPost, s.url+rowPath(rows[0])+"/link", http.NoBody)
+	r, err := http.NewRequest(http.MethodPost, s.url+rowPath(rows[0])+"/link",
+		strings.NewReader(url.Values{"of": {rowName(rows[0])}}.Encode()))
 	s.must(err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer, err := v.client.Do(r)
@@ -291,7 +309,7 @@ func TestDashboardLink(t *testing.T) {
 		t.Errorf("%+v, %v", acts, err)
 	}
 	s.service.SetDown(true)
-	if status, body := v.post(rowPath(rows[0]) + "/link"); status != http.StatusBadGateway {
+	if status, body := v.post(rowPath(rows[0])+"/link", "of", rowName(rows[0])); status != http.StatusBadGateway {
 		t.Errorf("%d\n%s", status, body)
 	}
 }
