@@ -30,7 +30,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	if unsent && !current {
 		return nil // the attempt is recorded as ended
 	}
-	a := g.attemptOf(s, o, current)
+	a := g.attemptOf(s, o, owner, current)
 	before := *a
 	bought, foreign := g.ownOrders(s, o)
 	news := false
@@ -105,26 +105,44 @@ func (o *Outcome) explain(state filing.RowState, foreign map[string]rowRef, batc
 
 // attemptOf returns the attempt of an outcome. One that the ledger does not
 // know was begun by a process that saw a later state: the ledger was restored.
-// If another attempt has its number by now, it gets the negative number.
-func (g *groupWriter) attemptOf(s *rowState, o *Outcome, current bool) *filing.Attempt {
+func (g *groupWriter) attemptOf(s *rowState, o *Outcome, owner string, current bool) *filing.Attempt {
 	if s.result == filing.Placing {
 		g.addPresentAttempt(s)
 	}
 	try := o.Try
-	switch {
-	case current:
-	case s.result == filing.Placing && s.tries <= try:
-		try = -try
-	default:
-		s.tries = max(s.tries, try)
+	if !current {
+		try = s.numberOf(try, owner)
 	}
+	s.addSender(try, owner)
 	if a := s.find(try); a != nil {
 		return a
 	}
+	s.tries = max(s.tries, try)
 	s.counted++
 	s.attempts = append(s.attempts, filing.Attempt{Try: try, Products: productsOf(o.Claims), Creates: o.Creates})
 	return &s.attempts[len(s.attempts)-1]
 }
+
+// numberOf returns the number that an attempt of a process has in the row. If another
+// process, or a person who assumed an attempt after a restore, has used the number, the
+// attempt gets a negative one: the outcome of one order says nothing about the other.
+func (s *rowState) numberOf(try int, owner string) int {
+	if s.senders[try] == owner {
+		return try
+	}
+	inFlight := s.result == filing.Placing && s.tries <= try
+	if inFlight || s.senders[try] != "" || s.senders[-try] == owner {
+		try = -try
+	}
+	for s.senders[try] != "" && s.senders[try] != owner {
+		try -= renumbered
+	}
+	return try
+}
+
+// renumbered is the distance between the negative numbers of attempts that had the same
+// number. It is higher than the number of any attempt.
+const renumbered = 1_000_000
 
 // addPresentAttempt adds the present attempt of a placing row, which is recorded only
 // when it ends.
@@ -132,6 +150,14 @@ func (g *groupWriter) addPresentAttempt(s *rowState) {
 	if s.find(s.tries) == nil {
 		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.inFlight(), Creates: s.creating})
 	}
+}
+
+// addSender records which process an attempt belongs to.
+func (s *rowState) addSender(try int, owner string) {
+	if s.senders == nil {
+		s.senders = make(map[int]string)
+	}
+	s.senders[try] = owner
 }
 
 func (s *rowState) find(try int) *filing.Attempt {

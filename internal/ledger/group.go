@@ -92,6 +92,7 @@ type rowState struct {
 	checked          string // the generation in which it was checked; see restoration.go
 	claims           []*purchase
 	attempts         []filing.Attempt // all known ones, with the present one
+	senders          map[int]string   // the processes of the attempts that have ended, by their numbers
 	touched          bool
 }
 
@@ -341,7 +342,7 @@ const (
 	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id`
 	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key`
 	readPurchasesBy = `SELECT DISTINCT 0, ` + readPurchase + `p.key = v.key`
-	readAttempts    = `SELECT DISTINCT a.row, a.try, a.class, a.products, a.creates, a.repeatable, a.made,
+	readAttempts    = `SELECT DISTINCT a.row, a.try, a.owner, a.class, a.products, a.creates, a.repeatable, a.made,
 			a.ordered, a.decision, a.decided_over
 		{{v,}} attempts a WHERE a.row = v.row`
 	readOrders = `SELECT v.order_id, r.id, r.batch, r.number {{v,}} items i JOIN rows r ON r.id = i.row
@@ -397,8 +398,8 @@ func (g *groupWriter) addRowState(scan func(...any) error) error {
 func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	var row int64
 	var a filing.Attempt
-	var products, made string
-	if err := scan(&row, &a.Try, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
+	var owner, products, made string
+	if err := scan(&row, &a.Try, &owner, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
 		&a.DecidedOver); err != nil {
 		return err
 	}
@@ -406,6 +407,7 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	if slices.ContainsFunc(s.attempts, func(b filing.Attempt) bool { return b.Try == a.Try }) {
 		return nil // the row is twice in the group
 	}
+	s.addSender(a.Try, owner)
 	a.Products = splitProducts(products)
 	if products == "" || products == everything {
 		a.Products = s.claimed()

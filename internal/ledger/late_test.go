@@ -149,3 +149,36 @@ func TestEventLongAfterACrash(t *testing.T) {
 		s.want(l, rows[0], filing.Uncertain, cost)
 	})
 }
+
+// Processes that did not know of each other began attempts of the same number. Each is an
+// attempt of its own, in any order of the answers.
+func TestAnswersToAttemptsOfOneNumber(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		row := s.add(l, "a", report("comp_1", "2026"))[0]
+		s.place(l, row)
+		for _, a := range []struct {
+			owner string
+			kind  filing.AnswerKind
+		}{
+			{"p", filing.Accepted},
+			{"q", filing.NoAnswer},
+			{"r", filing.Accepted},
+			{"q", filing.Accepted},
+			{"p", filing.NoAnswer},
+		} {
+			o := outcome(row, 1, a.kind)
+			o.Owner = a.owner
+			for i := range o.Items {
+				o.Items[i].OrderID = "order_" + a.owner
+			}
+			s.must(l.RecordOutcome(s.Context(), o))
+		}
+		if r := s.want(l, row, filing.Placed, 0); r.Spent.Amount != 4*cost {
+			s.Errorf("%s: %s", r.Spent, r.Message)
+		}
+		if attempts, err := l.Attempts(s.Context(), row.ID); err != nil || len(attempts) != 4 {
+			s.Errorf("%+v, %v", attempts, err)
+		}
+	})
+}

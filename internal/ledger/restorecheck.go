@@ -275,15 +275,15 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 	return nil
 }
 
-// recorded returns the attempts whose answers the ledger has.
+// recorded returns the attempts of this process whose answers the ledger has.
 func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
 	rows := make([]record, len(some))
 	for i, r := range some {
-		rows[i] = record{number("id", r.intent.Row)}
+		rows[i] = record{number("id", r.intent.Row), text("owner", g.db.owner.ID)}
 	}
 	all := make(map[attempt]bool)
-	err := g.db.query(g.ctx, g.tx, `SELECT a.row, a.try {{v,}} attempts a WHERE a.row = v.id AND a.class <> '`+
-		string(filing.NoAnswer)+`'`, rows, func(scan func(...any) error) error {
+	err := g.db.query(g.ctx, g.tx, fmt.Sprintf(`SELECT a.row, ABS(a.try) %% %d {{v,}} attempts a
+		WHERE a.row = v.id AND a.owner = v.owner AND a.class <> '%s'`, renumbered, filing.NoAnswer), rows, func(scan func(...any) error) error {
 		var a attempt
 		err := scan(&a.row, &a.try)
 		all[a] = true

@@ -110,6 +110,69 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 	})
 }
 
+// A suspended process has bought something that the ledger lost. A person says that nothing
+// was ordered, and another process buys the same in an attempt of the same number. The
+// first purchase is not lost: the row has bought it twice.
+func TestWrittenBackBesideAnotherAttemptOfItsNumber(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		ctx := s.Context()
+		one, two := s.open(), s.open()
+		row := s.add(one, "a", report("comp_1", "2026"))[0]
+		place.Keep()
+		s.await(one)
+		s.await(two)
+		s.place(one, row)
+		s.must(two.Fleet().ProbeNow(ctx))
+		place.Restore()
+		s.await(two)
+		s.halted(two)
+		s.must(two.Fleet().EndRestored(ctx))
+		s.exec(`UPDATE control SET settling_until = 0`)
+		s.must(two.Restores().MarkNotOrdered(ctx, "a", 1))
+		bought := outcome(row, s.send(two, row), filing.Accepted)
+		bought.Items[0].OrderID = "order_of_two"
+		s.must(two.RecordOutcome(ctx, bought))
+		s.want(two, row, filing.Placed, 0)
+		s.await(one)
+		s.must(one.Fleet().ProbeNow(ctx))
+		if r := s.want(two, row, filing.Placed, 0); r.Spent.Amount != 2*cost ||
+			!strings.Contains(r.Message, "bought twice") {
+			s.Errorf("%s: %s", r.Spent, r.Message)
+		}
+	})
+}
+
+// The answer to a lost attempt comes while an earlier attempt of the row is in flight, and
+// gets the negative number. Later outcomes of the same attempt find it there, such as that
+// of a sweep that read the ledger before it went back in time.
+func TestLateAnswerToAnAttemptThatIsKnown(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		one, two := s.open(), s.open()
+		row := s.add(one, "a", agentOrder("comp_x"))[0]
+		s.send(one, row)
+		place.Keep()
+		s.await(one)
+		s.await(two)
+		s.answer(one, row, filing.NoAnswer)
+		try := s.send(two, row)
+		sent := s.row(two, row.ID)
+		place.Restore()
+		s.await(two)
+		s.must(two.RecordOutcome(s.Context(), outcome(sent, try, filing.Accepted)))
+		s.await(one)
+		s.must(one.Fleet().ProbeNow(s.Context()))
+		s.want(two, row, filing.Placed, 0)
+		swept := outcome(sent, try, filing.NoAnswer)
+		s.must(one.RecordOutcome(s.Context(), swept))
+		s.must(two.RecordOutcome(s.Context(), outcome(sent, try, filing.Accepted)))
+		s.want(two, row, filing.Placed, 0)
+		attempts, err := two.Attempts(s.Context(), row.ID)
+		if s.must(err); len(attempts) != 2 || attempts[0].Try != -try || attempts[1].Try != 1 {
+			s.Errorf("%+v", attempts)
+		}
+	})
+}
+
 // hooked lets a test act at the next reading of the database's clock: within a
 // change, or in the middle of a sweep.
 func (s *store) hooked() (next func(do func())) {
