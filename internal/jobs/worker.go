@@ -14,6 +14,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
@@ -310,6 +311,8 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Try:        row.Tries,
 			Owner:      row.Owner,
 			Answer:     a,
+			Claims:     row.Claims,
+			Cost:       money.Cost{Amount: row.Reserved},
 			Creates:    row.Creating,
 			Repeatable: l.Repeatable(&order) && !row.Creating,
 			Due:        row.Due,

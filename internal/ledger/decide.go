@@ -383,6 +383,8 @@ func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Cla
 			g.giveKey(s, c, s.tries)
 		case slices.Contains(state.Open, c.Product) && g.purchases[c.Key] == nil:
 			g.claim(s, c)
+		case slices.Contains(state.Open, c.Product): // after a restore, a rival has the key
+			g.claim(s, c.lostBy(s.id))
 		}
 	}
 	for _, product := range state.Duplicates {
@@ -517,7 +519,7 @@ func (g *groupWriter) giveKey(s *rowState, c Claim, try int) {
 // it, and a second purchase is recognized as one.
 func (g *groupWriter) loseKey(p *purchase) {
 	lost := *p
-	lost.key += filing.Key(fmt.Sprintf("%s%d", keyLost, p.row))
+	lost.key = lostKey(p.key, p.row)
 	g.lost = append(g.lost, claimed{&lost, record{
 		text("key", lost.key),
 		number("row", p.row),
@@ -533,6 +535,17 @@ const (
 	keyLost = "|lost|" // and the row: a rival turned out to have bought it
 	keyTwin = "|twin|" // and the row and its try: bought twice
 )
+
+// lostKey is the key under which a row keeps what a rival has the key of.
+func lostKey(key filing.Key, row int64) filing.Key {
+	return key + filing.Key(fmt.Sprintf("%s%d", keyLost, row))
+}
+
+// lostBy returns the claim as the row keeps it while a rival has its key.
+func (c Claim) lostBy(row int64) Claim {
+	c.Key = lostKey(c.Key, row)
+	return c
+}
 
 // base returns the key of the purchase that p is recorded beside, or its own key.
 func (p *purchase) base() filing.Key {

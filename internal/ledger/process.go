@@ -419,7 +419,8 @@ func (o *Outcome) forgotten() *Outcome {
 // Orphan is a placing row whose process is gone.
 type Orphan struct {
 	Row
-	Due time.Time // until then the filing service may still be processing its order
+	Claims []Claim   // those of the attempt, because a ledger that goes back in time may lose it
+	Due    time.Time // until then the filing service may still be processing its order
 }
 
 // arePlacing selects the rows in flight, with a plus, or SQLite would read all rows in
@@ -472,12 +473,39 @@ func (l Fleet) Orphans(ctx context.Context) ([]Orphan, error) {
 			}
 		case o.Alive:
 		case !listed:
-			orphans = append(orphans, Orphan{r, r.UpdatedAt.Add(unlistedTimeout)})
+			orphans = append(orphans, Orphan{Row: r, Due: r.UpdatedAt.Add(unlistedTimeout)})
 		default:
-			orphans = append(orphans, Orphan{r, l.quiet(r, o)})
+			orphans = append(orphans, Orphan{Row: r, Due: l.quiet(r, o)})
+		}
+	}
+	for i := range orphans {
+		if orphans[i].Claims, err = l.claimsInFlight(ctx, &orphans[i].Row); err != nil {
+			return nil, err
 		}
 	}
 	return orphans, nil
+}
+
+// claimsInFlight returns the claims of the order of a placing row.
+func (db *database) claimsInFlight(ctx context.Context, r *Row) (claims []Claim, err error) {
+	s := rowState{dropped: filing.JoinProducts(r.Dropped, ","), creating: r.Creating}
+	of := make(map[filing.Product]Claim)
+	rows, err := db.read.QueryContext(ctx, `SELECT key, product, cover, year, why, bought FROM purchases
+		WHERE row = $1 ORDER BY key DESC`, r.ID) // the key itself comes after those that are made of it
+	err = each(rows, err, func(scan func(...any) error) error {
+		var p purchase
+		var why string
+		err := scan(&p.key, &p.product, &p.cover, &p.year, &why, &p.bought)
+		s.claims = append(s.claims, &p)
+		of[p.product] = Claim{Product: p.product, Key: p.base(), Cover: p.cover, Year: p.year, Why: why}
+		return err
+	})
+	for _, product := range s.inFlight() {
+		if c, ok := of[product]; ok {
+			claims = append(claims, c)
+		}
+	}
+	return claims, wrap("read the claims of a row in flight", err)
 }
 
 // unlistedTimeout is the assumed time-out of a process that is not listed.

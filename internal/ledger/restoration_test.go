@@ -274,3 +274,53 @@ func TestNothingOrdered(t *testing.T) {
 		}
 	})
 }
+
+// former runs a test on a ledger that was restored while a process from before the restore
+// waits for the answer to the order of the first row.
+func former(t *testing.T, n int, test func(s *store, before, after *ledger.Ledger, rows []ledger.Row)) {
+	onBothDatabases(t, func(s *store) {
+		ctx := s.Context()
+		// A process that renews its lease would write back what it knows too early.
+		s.config.Clock, s.config.Lease = nil, time.Hour
+		before := s.open()
+		s.must(before.RecordDeposit(ctx, 1_000_000, ""))
+		var same []ledger.Row
+		for range n {
+			same = append(same, report("comp_1", "2026"))
+		}
+		rows := s.add(before, "a", same...)
+		c, err := export(ctx, before, nil)
+		s.must(err)
+		s.send(before, rows[0])
+		s.silence(before)
+		c.load(s, ledger.Location{Dir: s.config.Dir, DatabaseURL: s.config.DatabaseURL})
+		after := s.open()
+		s.must(after.Fleet().EndRestored(ctx))
+		s.exec(`UPDATE control SET settling_until = 0`)
+		test(s, before, after, rows)
+		s.must(after.Audit(ctx))
+		_ = before.Close()
+	})
+}
+
+// A row whose order the restore lost is marked as placed while another row has the key. It
+// gets the key, and the other row is not sent.
+func TestPlacedBesideARivalOfARestore(t *testing.T) {
+	former(t, 2, func(s *store, before, after *ledger.Ledger, rows []ledger.Row) {
+		for _, b := range s.suppose(after, s.clock(), s.row(after, rows[1].ID)) {
+			if b.Try == 0 {
+				s.Fatalf("%+v", b)
+			}
+		}
+		s.must(before.RecordOutcome(s.Context(), outcome(rows[0], 1, filing.NoAnswer)))
+		s.want(after, rows[0], filing.Uncertain, cost)
+		s.must(after.Resolutions().MarkPlaced(s.Context(), rows[0].ID, 0, []string{"order_x"}, "Ana saw it"))
+		s.must(after.Audit(s.Context()))
+		s.must(after.Resolutions().MarkNotPlaced(s.Context(), rows[1].ID, 0, "Ana looked"))
+		s.must(after.Fleet().EndRestored(s.Context()))
+		s.exec(`UPDATE control SET settling_until = 0`)
+		if begun := s.begin(after, intent(s.row(after, rows[1].ID))); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+			s.Errorf("it is bought again: %+v", begun)
+		}
+	})
+}

@@ -251,7 +251,11 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 		g := db.newGroupWriter(ctx, tx, c, c.now)
 		var group []*transition
 		for i := range some {
-			group = append(group, &transition{intent: &some[i].intent})
+			in := some[i].intent
+			for _, c := range in.Claims { // a rival may have the key
+				in.Claims = append(slices.Clip(in.Claims), c.lostBy(in.Row))
+			}
+			group = append(group, &transition{intent: &in})
 			if some[i].outcome != nil {
 				group = append(group, &transition{outcome: some[i].outcome})
 			}
@@ -301,10 +305,10 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 	if s.tries < try && s.result == filing.Ready {
 		// Another row may have the key by now: the answer says whose it is.
 		in := r.intent
-		in.Claims = nil
-		for _, claim := range r.intent.Claims {
-			if p, held := g.purchases[claim.Key]; !held || p.row == s.id {
-				in.Claims = append(in.Claims, claim)
+		in.Claims = slices.Clone(in.Claims)
+		for i, claim := range in.Claims {
+			if p, held := g.purchases[claim.Key]; held && p.row != s.id {
+				in.Claims[i] = claim.lostBy(s.id)
 			}
 		}
 		s.tries = r.intent.Tries

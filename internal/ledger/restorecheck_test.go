@@ -10,6 +10,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/reconcile"
 )
 
@@ -213,6 +214,75 @@ func TestSweepBesideAnAnswerThatTheLedgerLoses(t *testing.T) {
 		s.await(l)
 		s.halted(l)
 		s.want(l, row, filing.Placed, 0)
+	})
+}
+
+// A process finds an orphaned attempt just before the ledger goes back in time and loses the
+// attempt. The attempt may have bought what it ordered: the row is uncertain, with the key
+// and the money of its order.
+func TestOrphanOfALedgerThatWentBackInTime(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		one, two := s.open(), s.open()
+		rows := s.add(one, "a", report("comp_1", "2026"), report("comp_1", "2026"))
+		place.Keep()
+		s.await(one)
+		s.await(two)
+		s.send(two, rows[0])
+		s.must(two.Close())
+		orphans, err := one.Fleet().Orphans(s.Context())
+		if s.must(err); len(orphans) != 1 {
+			s.Fatalf("%+v", orphans)
+		}
+		place.Restore()
+		s.await(one)
+		s.halted(one)
+		s.want(one, rows[0], filing.Ready, 0)
+		s.must(one.RecordOutcome(s.Context(), ledger.Outcome{
+			Row:     rows[0].ID,
+			Of:      rows[0].InBatch(),
+			Try:     orphans[0].Tries,
+			Owner:   orphans[0].Owner,
+			Answer:  filing.Answer{Kind: filing.NoAnswer},
+			Claims:  orphans[0].Claims,
+			Cost:    money.Cost{Amount: orphans[0].Reserved},
+			Message: "its process ended",
+		}))
+		s.want(one, rows[0], filing.Uncertain, cost)
+		s.must(one.Fleet().EndRestored(s.Context()))
+		s.exec(`UPDATE control SET settling_until = 0`)
+		if begun := s.begin(one, intent(rows[1])); len(begun.Taken) != 1 {
+			s.Errorf("another row may buy it: %+v", begun)
+		}
+	})
+}
+
+// A row is written back while another row has its key, and its process crashes before the
+// answer. What the row ordered is still known.
+func TestOrphanThatWasWrittenBackBesideARival(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		one, two := s.open(), s.open()
+		rows := s.add(one, "a", report("comp_1", "2026"), report("comp_1", "2026"))
+		s.lost(two, rows[1])
+		place.Keep()
+		s.await(one)
+		s.await(two)
+		s.must(two.Resolutions().MarkNotPlaced(s.Context(), rows[1].ID, 0, "not there"))
+		s.send(one, rows[0])
+		place.Restore()
+		s.await(one)
+		s.want(one, rows[0], filing.Placing, cost)
+		s.must(one.Close()) // without the answer
+		s.await(two)
+		orphans, err := two.Fleet().Orphans(s.Context())
+		if s.must(err); len(orphans) != 1 {
+			s.Fatalf("%+v", orphans)
+		}
+		o := outcome(orphans[0].Row, orphans[0].Tries, filing.NoAnswer)
+		o.Claims = orphans[0].Claims
+		s.must(two.RecordOutcome(s.Context(), o))
+		s.want(two, rows[0], filing.Uncertain, cost)
+		s.must(two.Resolutions().MarkNotPlaced(s.Context(), rows[1].ID, 0, "not there"))
+		s.must(two.Resolutions().MarkPlaced(s.Context(), rows[0].ID, 0, []string{"order_7"}, "there"))
 	})
 }
 
