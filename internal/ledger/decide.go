@@ -771,6 +771,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		g.short = true
 		return Begun{Short: true}, nil
 	}
+	in.unconfirmed = s.uncertain
 	g.reserve(s, in)
 	s.owner, s.message, s.due = g.db.owner.ID, "", 0
 	if g.c.halt == filing.HaltFunds {

@@ -284,6 +284,9 @@ func (g *groupWriter) readAll(group []*transition) error {
 func (g *groupWriter) readFacts(group []*transition) error {
 	var earlier, keys, orders []record
 	for _, t := range group {
+		if in := t.intent; in != nil && in.unconfirmed { // it is written back: see addLostAttempt
+			earlier = append(earlier, record{number("row", in.Row)})
+		}
 		o := t.outcome
 		if o == nil || g.rows[o.Row] == nil {
 			continue

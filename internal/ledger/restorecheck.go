@@ -312,6 +312,9 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 			}
 		}
 		s.tries = r.intent.Tries
+		if in.unconfirmed && !s.uncertain {
+			g.addLostAttempt(s, productsOf(r.intent.Claims))
+		}
 		g.reserve(s, &in)
 		s.message, s.due, s.blockedOn, s.uncertain = "sent before the ledger went back in time; the answer is "+
 			"not known", 0, "", false
@@ -326,6 +329,28 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 		return nil
 	}
 	return err
+}
+
+// lostOwner stands for the process of a lost attempt.
+const lostOwner = "lost"
+
+// addLostAttempt adds the attempt before the one that is written back. It may have bought
+// what that one ordered, and its process has ended, so a 409 to the later attempt shows
+// the row's own purchase.
+func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
+	try := s.tries
+	if s.senders[try] != "" { // an attempt since the restore has its number
+		for try = -try; s.senders[try] != ""; {
+			try -= renumbered
+		}
+	}
+	a := filing.Attempt{Try: try, Products: products, Kind: filing.NoAnswer}
+	s.addSender(try, lostOwner)
+	s.attempts = append(s.attempts, a)
+	g.end(s, a, lostOwner, &Outcome{Answer: filing.Answer{
+		Kind:    a.Kind,
+		Message: "sent before the ledger went back in time, by a process that has ended",
+	}})
 }
 
 // restored returns the halt of a ledger that went back in time.

@@ -111,6 +111,57 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 	})
 }
 
+// The process of an order crashes, and the repetition of the order is answered that the
+// company has the item. The ledger loses both attempts. The living process knows that there
+// was an attempt before its own, which bought the item.
+func TestLostAttemptBeforeOneThatIsWrittenBack(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		one, two := s.open(), s.open()
+		row := s.add(one, "a", agentOrder("comp_x"))[0]
+		place.Keep()
+		s.await(one)
+		s.await(two)
+		s.send(one, row)
+		s.answer(one, row, filing.NoAnswer)
+		s.must(one.Close())
+		s.send(two, row)
+		s.answer(two, row, filing.HasItem)
+		s.want(two, row, filing.Placed, 0)
+		place.Restore()
+		s.await(two)
+		s.halted(two)
+		s.want(two, row, filing.Placed, 0)
+	})
+}
+
+// After a restore, a person assumed an attempt and decided on it. It has the number of the
+// lost attempt, which stays apart and makes the row uncertain.
+func TestLostAttemptBesideADecidedOne(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		one, two, three := s.open(), s.open(), s.open()
+		row := s.add(one, "a", agentOrder("comp_x"))[0]
+		place.Keep()
+		s.await(one)
+		s.await(two)
+		s.await(three)
+		s.send(one, row)
+		s.answer(one, row, filing.NoAnswer)
+		s.must(one.Close())
+		s.send(two, row)
+		s.answer(two, row, filing.NotSent)
+		place.Restore()
+		s.await(three)
+		s.suppose(three, s.clock(), s.row(three, row.ID))
+		s.must(three.Resolutions().MarkNotPlaced(s.Context(), row.ID, 1, "not there"))
+		s.await(two)
+		s.want(two, row, filing.Uncertain, cost)
+		attempts, err := two.Attempts(s.Context(), row.ID)
+		if s.must(err); len(attempts) != 3 || attempts[0].Try != -1 {
+			s.Errorf("%+v", attempts)
+		}
+	})
+}
+
 // A suspended process has bought something that the ledger lost. A person says that nothing
 // was ordered, and another process buys the same in an attempt of the same number. The
 // first purchase is not lost: the row has bought it twice.

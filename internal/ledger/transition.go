@@ -35,6 +35,10 @@ type Intent struct {
 
 	Company  string // the company's id, where it is known
 	Creating bool   // the attempt creates the company; the order comes after
+
+	// unconfirmed reports whether an earlier attempt may have bought what this one
+	// orders. Begin sets it.
+	unconfirmed bool
 }
 
 // BatchRow is where a row comes from. A ledger that went back in time gives the ids of
