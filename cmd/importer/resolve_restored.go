@@ -403,6 +403,9 @@ func (r *resolver) endCheck(ctx context.Context) error {
 	if errors.Is(err, ledger.ErrUnchecked) {
 		return errors.New("rows are left to check: importer resolve restored --status. Nothing was changed")
 	}
+	if errors.Is(err, ledger.ErrUncertainCompany) {
+		return fmt.Errorf("%w. Nothing was changed", err)
+	}
 	if err != nil {
 		return err
 	}

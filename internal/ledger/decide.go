@@ -77,6 +77,12 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 		}
 	}
 	g.follow(s, state, o.Claims, o.Cost, message)
+	if o.Creates && s.result == filing.Ready && s.senders[s.tries] == assumedOwner {
+		// The company was created in the time that the ledger lost. So its order may have
+		// been sent then, too, and a person checks it.
+		s.checked = ""
+		g.uncheck = append(g.uncheck, record{number("id", s.id)})
+	}
 	for _, c := range o.Known {
 		if len(state.Bought) > 0 {
 			g.giveKey(s, c, o.Try)

@@ -53,6 +53,7 @@ type groupWriter struct {
 	notes    []record          // notes to add to other rows' messages
 	unnamed  []record          // order ids to remove from rows
 	unreport []record          // rows whose state is reported again
+	uncheck  []record          // rows to check again after a restore
 	orders   map[string]rowRef // whose the order ids of this group are
 }
 
@@ -492,6 +493,7 @@ const (
 		SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}}
 		WHERE rows.id = v.id`
 	writeUnnamed  = `DELETE FROM items WHERE (row, order_id) IN (SELECT v.row, v.order_id {{v}})`
+	writeUncheck  = `UPDATE rows SET checked = '' {{v}} WHERE rows.id = v.id`
 	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
 		SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
@@ -549,6 +551,7 @@ func (g *groupWriter) writeAll() error {
 		{"move claims to other rows", writeMoved, g.moved},
 		{"record purchases under further keys", writeKnown, g.known},
 		{"add notes to other rows", writeNotes, g.notes},
+		{"hold rows for the check", writeUncheck, g.uncheck},
 	} {
 		if err := g.db.exec(g.ctx, g.tx, s.query, s.records); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)

@@ -23,6 +23,11 @@ const blockedOnCheck = "restored"
 // ErrUnchecked is returned where rows are left that were not checked after a restore.
 var ErrUnchecked = errors.New("rows are left that may have been ordered before the restore")
 
+// ErrUncertainCompany is returned if the check would end before the answer to an assumed
+// creation of a company, whose order is to check afterwards.
+var ErrUncertainCompany = errors.New("rows are left whose company may have been created before the restore: " +
+	"resolve them on the page under Uncertain, or with importer resolve")
+
 // Restores are the times when the ledger went back in time: by a restore from a backup, or
 // in another way.
 type Restores struct{ *database }
@@ -253,7 +258,8 @@ func (db *database) markChecked(ctx context.Context, tx *sql.Tx, c *control, ids
 
 // EndCheck ends the check: a person says that the orders of all spreadsheets are known
 // that were submitted between the backup and the restore. It returns ErrUnchecked while
-// rows are held.
+// rows are held, and ErrUncertainCompany while an assumed creation of a company is
+// uncertain.
 func (l Restores) EndCheck(ctx context.Context) error {
 	return wrap("end the check of new orders", l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var n int
@@ -262,6 +268,14 @@ func (l Restores) EndCheck(ctx context.Context) error {
 		}
 		if n > 0 {
 			return ErrUnchecked
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r
+			JOIN attempts a ON a.row = r.id AND a.try = r.tries
+			WHERE r.result = 'uncertain' AND r.creating = 1 AND a.owner = $1`, assumedOwner).Scan(&n); err != nil {
+			return err
+		}
+		if n > 0 {
+			return ErrUncertainCompany
 		}
 		return l.endCheck(ctx, tx, c)
 	}))

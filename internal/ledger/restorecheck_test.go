@@ -225,6 +225,70 @@ func TestLateAnswerToAnAttemptThatIsKnown(t *testing.T) {
 	})
 }
 
+// creationOf is the intent to create the company One of a row.
+func creationOf(row ledger.Row) ledger.Intent {
+	return ledger.Intent{
+		Row:      row.ID,
+		Creating: true,
+		Claims:   []ledger.Claim{{Product: filing.CompanyRecord, Key: "company|One"}},
+	}
+}
+
+// createdBy is the outcome of that attempt: the company is comp_1.
+func createdBy(in ledger.Intent, try int) ledger.Outcome {
+	return ledger.Outcome{
+		Row:     in.Row,
+		Try:     try,
+		Creates: true,
+		Claims:  in.Claims,
+		Company: "comp_1",
+		Answer:  filing.Answer{Kind: filing.Accepted, CompanyID: "comp_1"},
+		Made:    &ledger.MadeCompany{Ref: "company|One", Record: filing.Company{ID: "comp_1"}},
+	}
+}
+
+// A person assumes that the company of a row was created, and the answer to the creation
+// comes late. It says nothing about the order, so the row is held once more.
+func TestAssumedCreationIsAnsweredLate(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		ctx, l := s.Context(), s.open()
+		forming := report("", "2026")
+		forming.Request.Company.Sheet.LegalName = "One"
+		row := s.add(l, "a", forming)[0]
+		place.Keep()
+		s.await(l)
+		in := creationOf(row)
+		created := createdBy(in, s.begin(l, in).Try)
+		for range 10 { // more commits than the next process makes before it compares
+			s.must(l.RecordDeposit(ctx, 1, ""))
+		}
+		lineage, commits := l.Fleet().Commits()
+		place.Restore()
+		elsewhere := s.open()
+		elsewhere.Fleet().RecordCommit(lineage, commits)
+		s.await(elsewhere)
+		said, err := elsewhere.Resolutions().AssumeSent(ctx, []ledger.Intent{in}, s.clock(), "says Ana")
+		if s.must(err); said[0].Try != 1 {
+			s.Fatalf("%+v", said)
+		}
+		if err := elsewhere.Restores().EndCheck(ctx); !errors.Is(err, ledger.ErrUncertainCompany) {
+			s.Errorf("the check is ended: %v", err)
+		}
+		if err := l.RecordOutcome(ctx, created); err != nil { // of the connection that broke
+			s.must(l.RecordOutcome(ctx, created))
+		}
+		got := s.row(elsewhere, row.ID)
+		if got.Result != filing.Ready || got.Company != "comp_1" {
+			s.Fatalf("%+v", got)
+		}
+		s.must(elsewhere.Fleet().EndRestored(ctx))
+		s.exec(`UPDATE control SET settling_until = 0`)
+		if begun := s.begin(elsewhere, intent(got)); !begun.Unchecked {
+			s.Errorf("its order goes out: %+v", begun)
+		}
+	})
+}
+
 // hooked lets a test act at the next reading of the database's clock: within a
 // change, or in the middle of a sweep.
 func (s *store) hooked() (next func(do func())) {

@@ -227,6 +227,11 @@ func (s *Site) endRestoreCheck(v *request) error {
 		return &httpError{http.StatusConflict, "Rows are left to check",
 			"First mark the rows in step 3 as uncertain or as not ordered. Nothing was changed."}
 	}
+	if errors.Is(err, ledger.ErrUncertainCompany) {
+		return &httpError{http.StatusConflict, "Companies are uncertain",
+			"Rows are left whose company may have been created before the restore. First resolve them under " +
+				"Uncertain. Nothing was changed."}
+	}
 	if err != nil {
 		return err
 	}
