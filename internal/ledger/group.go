@@ -194,6 +194,11 @@ func (g *groupWriter) remember(f *fact) {
 
 func (g *groupWriter) move(s *rowState, next filing.Result) {
 	s.result = next
+	// What the row was blocked on would end later and erase its message. Only a person
+	// ends the wait for an approval, also after an answer that leaves the row uncertain.
+	if next != filing.Ready && (next != filing.Uncertain || s.blockedOn != blockedOnApproval) {
+		s.blockedOn = ""
+	}
 	g.touch(s)
 }
 

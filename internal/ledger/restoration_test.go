@@ -97,6 +97,23 @@ func (r *checked) isHeldFor(batch string, want int) {
 	}
 }
 
+// Another row has bought what a held row orders. The held row keeps its message when the
+// rows of its batch are marked as not ordered.
+func TestHeldRowIsThereAlready(t *testing.T) {
+	onBackedUp(t, func(r *checked, rows []ledger.Row) {
+		c := r.backup()
+		r.restore(c)
+		r.isHeld(rows[1])
+		const message = "bought before in batch b"
+		row := r.row(r.l, rows[1].ID)
+		r.must(r.l.Defer(r.Context(), ledger.Deferral{Row: row.ID, Next: filing.Exists, Message: message}))
+		r.must(r.notOrdered("a", 4))
+		if row := r.row(r.l, row.ID); row.Result != filing.Exists || row.Message != message {
+			r.Errorf("row %d is %s: %q", row.Number, row.Result, row.Message)
+		}
+	})
+}
+
 // What was submitted after the backup is held when it is submitted again, by anybody, for
 // as long as a person has not ended the check; and so is a batch that the backup has and
 // that was submitted after it, and a row that was canceled at the backup.
