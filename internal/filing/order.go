@@ -1,7 +1,9 @@
 package filing
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -102,6 +104,12 @@ func (o *Order) Products() []Product {
 		p = append(p, o.agentProduct())
 	}
 	return p
+}
+
+// CompareProducts compares products by their positions in Order.Products.
+func CompareProducts(a, b Product) int {
+	order := []Product{Formation, AnnualReport, ForeignQualification, EIN, RegisteredAgent, AgentChange}
+	return cmp.Compare(slices.Index(order, a), slices.Index(order, b))
 }
 
 func (o *Order) agentProduct() Product {

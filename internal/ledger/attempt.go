@@ -18,7 +18,8 @@ type Attempt struct {
 	Status    int // HTTP; 0 where none came
 	Message   string
 	Detail    string // what the network itself said, where the message is in plain words
-	Supposed  bool   // no process recorded it: a person assumes that the row was sent, at some time from StartedAt on
+	Products  []filing.Product
+	Supposed  bool // no process recorded it: a person assumes that the row was sent, at some time from StartedAt on
 }
 
 // Attempts lists the attempts of a row that have ended, the oldest first.
@@ -53,12 +54,17 @@ func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Atte
 }
 
 const attemptColumns = `try, started_at, ended_at, class, status, message, detail, CASE WHEN owner = '` +
-	assumedOwner + `' THEN 1 ELSE 0 END`
+	assumedOwner + `' THEN 1 ELSE 0 END, products`
 
 func scanAttempt(scan func(...any) error, before ...any) (Attempt, error) {
 	var a Attempt
 	var started, ended int64
-	err := scan(append(before, &a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Detail, &a.Supposed)...)
+	var products string
+	err := scan(append(before, &a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Detail, &a.Supposed,
+		&products)...)
+	if products != everything {
+		a.Products = splitProducts(products)
+	}
 	a.StartedAt, a.EndedAt = fromMillis(started), fromMillis(ended)
 	return a, err
 }

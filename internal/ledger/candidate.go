@@ -364,7 +364,7 @@ func (s *rowState) expectedCost() money.Cost {
 func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[string]filing.Product,
 	left []filing.Product,
 	besides []filing.Purchase, cost money.Cost, message string) {
-	left = slices.Clone(left)
+	left = slices.SortedFunc(slices.Values(left), filing.CompareProducts) // as the page lists them
 	take := func(p filing.Product) bool {
 		at := slices.Index(left, p)
 		if at >= 0 {

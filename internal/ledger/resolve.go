@@ -19,6 +19,10 @@ var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 // since, ErrStale is returned: the later attempt is uncertain for reasons of
 // its own.
 
+// ErrTooManyOrders is returned for more order ids than the row has items that may have
+// been ordered.
+var ErrTooManyOrders = errors.New("there are more order IDs than items that may have been ordered")
+
 // For returns the Resolutions of a row as it was read. They return ErrTransition if the
 // ledger went back in time since and gave the id of the row to another one.
 func (l Resolutions) For(row Row) Resolutions {
@@ -44,6 +48,10 @@ func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orde
 	return l.resolve(ctx, l.of, row, try, known, func(g *groupWriter, s *rowState) error {
 		if s.creating {
 			return ErrCreating
+		}
+		open := filing.Fold(s.attempts, filing.AttemptLimits{}).Open
+		if len(orderIDs) > len(open) {
+			return fmt.Errorf("%w: %d for %d", ErrTooManyOrders, len(orderIDs), len(open))
 		}
 		of, err := g.productsOf(s, orderIDs)
 		if err != nil {

@@ -33,15 +33,19 @@ func testResolve(s *store) {
 		s.Fatal(none, err)
 	}
 
-	s.must(l.Resolutions().MarkPlaced(ctx, rows[0].ID, 0, []string{"order_1", "order_2"},
-		"seen on the dashboard by Ana"))
+	if err := l.Resolutions().MarkPlaced(ctx, rows[0].ID, 0, []string{"order_1", "order_2"}, "seen"); !errors.Is(err,
+		ledger.ErrTooManyOrders) {
+		s.Error(err)
+	}
+	s.want(l, rows[0], filing.Uncertain, cost)
+	s.must(l.Resolutions().MarkPlaced(ctx, rows[0].ID, 0, []string{"order_1"}, "seen on the dashboard by Ana"))
 	r := s.want(l, rows[0], filing.Placed, 0)
-	if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport ||
+	if len(r.Items) != 1 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport ||
 		r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
 		s.Errorf("%+v", r)
 	}
 	// An order that is another row's is a slip of the pen.
-	if err := l.Resolutions().MarkPlaced(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err,
+	if err := l.Resolutions().MarkPlaced(ctx, rows[1].ID, 0, []string{"order_1"}, ""); !errors.Is(err,
 		ledger.ErrOrderTaken) {
 		s.Error(err)
 	}
@@ -162,6 +166,31 @@ func TestNameCompany(t *testing.T) {
 		rival := s.add(l, "b", report("comp_9", "2026"))[0]
 		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
 			s.Errorf("%+v", begun)
+		}
+	})
+}
+
+// Order IDs belong to the items in the order in which the page lists them, whatever the
+// order of the claims.
+func TestOrderIDsInTheOrderOfTheItems(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.must(l.RecordDeposit(s.Context(), 1_000_000, ""))
+		both := reports("a", 1)
+		both[0].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+		r := s.add(l, "a", both...)[0]
+		try := s.send(l, r)
+		lost := outcome(s.row(l, r.ID), try, filing.NoAnswer)
+		lost.Repeatable = false
+		slices.Reverse(lost.Claims)
+		s.must(l.RecordOutcome(s.Context(), lost))
+		s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, try, []string{"order_report", "order_agent"}, "there"))
+		got := make(map[filing.Product]string)
+		for _, i := range s.row(l, r.ID).Items {
+			got[i.Product] = i.OrderID
+		}
+		if got[filing.AnnualReport] != "order_report" || got[filing.RegisteredAgent] != "order_agent" {
+			s.Errorf("%v", got)
 		}
 	})
 }

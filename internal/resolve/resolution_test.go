@@ -34,6 +34,9 @@ var (
 func TestWhatIsWrongWithAResolution(t *testing.T) {
 	creating := uncertain(annual)
 	creating.Row.Creating = true
+	without := uncertain(annual) // its attempt left out what another row had bought
+	without.Row.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+	without.Attempts[0].Products = []filing.Product{filing.AnnualReport}
 	for name, c := range map[string]struct {
 		s     Resolution
 		field Field
@@ -53,6 +56,8 @@ func TestWhatIsWrongWithAResolution(t *testing.T) {
 			OrderIDsField, "entered twice"},
 		"more ids than items": {Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1", "order_2"}},
 			OrderIDsField, "2 order IDs are too many"},
+		"an id of what was left out": {Resolution{Order: without, OrderIDs: []string{"order_1", "order_2"}},
+			OrderIDsField, "2 order IDs are too many: the row ordered annual report, FL 2026"},
 		"an order of a creation": {Resolution{Order: creating, OrderIDs: []string{"order_1"}}, OrderIDsField,
 			"the creation of the company is uncertain"},
 		"a company of a report": {Resolution{

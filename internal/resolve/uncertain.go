@@ -211,10 +211,17 @@ func (o *UncertainOrder) CompanyText() string {
 	return strings.TrimSpace(ref + "  " + o.Company)
 }
 
-// Products lists the items that were sent: one order each.
+// Products lists the items that were sent, one order each. An attempt leaves out what
+// another row has bought. The creation of a company does not say what its order asks for.
 func (o *UncertainOrder) Products() []filing.Product {
-	return slices.DeleteFunc(o.Row.Request.Order.Products(),
-		func(p filing.Product) bool { return slices.Contains(o.Row.Dropped, p) })
+	var sent []filing.Product
+	for _, a := range o.Sent() {
+		sent = append(sent, a.Products...)
+	}
+	sent = slices.DeleteFunc(sent, func(p filing.Product) bool { return p == filing.CompanyRecord })
+	return slices.DeleteFunc(o.Row.Request.Order.Products(), func(p filing.Product) bool {
+		return slices.Contains(o.Row.Dropped, p) || (len(sent) > 0 && !slices.Contains(sent, p))
+	})
 }
 
 // TakesOrderIDs reports whether order ids can be recorded for the row. A row

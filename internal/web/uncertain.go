@@ -437,7 +437,7 @@ func faultText(err error) (text string, field resolve.Field, other error) {
 	switch {
 	case errors.As(err, &fault):
 		return sentence(fault.Message), fault.Field, nil
-	case errors.Is(err, ledger.ErrOrderTaken):
+	case errors.Is(err, ledger.ErrOrderTaken), errors.Is(err, ledger.ErrTooManyOrders):
 		return sentence(err.Error()), resolve.OrderIDsField, nil
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
 		return "", "", &httpError{http.StatusBadGateway, "The filing service does not respond",
