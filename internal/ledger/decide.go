@@ -250,10 +250,16 @@ func (g *groupWriter) end(s *rowState, a filing.Attempt, owner string, o *Outcom
 // to the state that follows. Made are the purchases that a decision for placed
 // names.
 func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purchase, message string) {
+	g.decideOn(s, func(*filing.Attempt) bool { return true }, d, made, message)
+}
+
+// decideOn is decide for those open attempts that match.
+func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, d filing.Decision,
+	made []filing.Purchase, message string) {
 	last := -1
 	for i := range s.attempts {
 		a := &s.attempts[i]
-		if state := filing.Fold([]filing.Attempt{*a}, filing.AttemptLimits{}); len(state.Open) == 0 {
+		if state := filing.Fold([]filing.Attempt{*a}, filing.AttemptLimits{}); len(state.Open) == 0 || !matches(a) {
 			continue
 		}
 		if a.Kind != filing.Accepted {

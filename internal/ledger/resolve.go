@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -98,7 +99,8 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 var ErrCreating = errors.New("the creation of the company is uncertain: enter the company's id")
 
 // MarkCreated resolves a row whose company's creation was uncertain: a person has
-// seen that the company exists. Rows that wait for it are unblocked.
+// seen that the company exists. Rows that wait for it are unblocked. An order of the row
+// that was written back after a restore stays uncertain.
 func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
 	return l.resolve(ctx, l.of, row, try, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
@@ -107,7 +109,11 @@ func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, compan
 		if err := g.rememberCreated(s, company); err != nil {
 			return err
 		}
-		g.decide(s, filing.DecidedPlaced, []filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
+		creates := func(a *filing.Attempt) bool {
+			return a.Creates || slices.Contains(a.Products, filing.CompanyRecord)
+		}
+		g.decideOn(s, creates, filing.DecidedPlaced,
+			[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
 		s.counted = 0
 		return nil
 	})

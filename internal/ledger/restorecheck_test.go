@@ -247,6 +247,41 @@ func createdBy(in ledger.Intent, try int) ledger.Outcome {
 	}
 }
 
+// An order is written back to a row that was assumed to have been sent. The person who then
+// finds the row's company was not asked about the order, so it stays uncertain.
+func TestCompanyFoundBesideAnOrderThatIsWrittenBack(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		one, two := s.open(), s.open()
+		forming := report("", "2026")
+		forming.Request.Company.Sheet.LegalName = "One"
+		row := s.add(one, "a", forming)[0]
+		place.Keep()
+		s.await(two)
+		s.send(two, row)
+		s.answer(two, row, filing.NoAnswer)
+		place.Restore()
+		s.await(one)
+		creation := creationOf(row)
+		creation.Cost = money.Cost{Amount: cost}
+		said, err := one.Resolutions().AssumeSent(s.Context(), []ledger.Intent{creation}, s.clock(), "")
+		if s.must(err); said[0].Try != 1 {
+			s.Fatalf("%+v", said)
+		}
+		s.await(two)
+		r := s.row(one, row.ID)
+		attempts, err := one.Attempts(s.Context(), row.ID)
+		if err != nil || len(attempts) != 2 || r.Result != filing.Uncertain {
+			s.Fatalf("%s: %+v, %v", r.Result, attempts, err)
+		}
+		s.must(one.Resolutions().MarkCreated(s.Context(), row.ID, r.Tries, filing.Company{ID: "comp_1"}, "found"))
+		if got := s.row(one, row.ID); got.Result != filing.Uncertain || got.Company != "comp_1" || got.Creating {
+			s.Errorf("%+v", got)
+		}
+		s.must(one.Resolutions().MarkNotPlaced(s.Context(), row.ID, r.Tries, "no order"))
+		s.want(one, row, filing.Ready, 0)
+	})
+}
+
 // A person assumes that the company of a row was created, and the answer to the creation
 // comes late. It says nothing about the order, so the row is held once more.
 func TestAssumedCreationIsAnsweredLate(t *testing.T) {

@@ -313,10 +313,11 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 				ledger.FormedClaims(&row.Request.Order, r.company.ID),
 				"marked as placed by "+by+"; the new company is "+r.company.ID)
 	case row.Creating:
-		return fmt.Sprintf("Row %d is ready again for the company %s. Its order will be sent.", row.Number,
-				r.company.ID),
-			decisions.MarkCreated(ctx, row.ID, row.Tries, r.company,
-				"the company was found as "+r.company.ID+" by "+by)
+		if err := decisions.MarkCreated(ctx, row.ID, row.Tries, r.company,
+			"the company was found as "+r.company.ID+" by "+by); err != nil {
+			return "", err
+		}
+		return s.created(ctx, row, r.company.ID)
 	case r.CompanyID != "":
 		return fmt.Sprintf("Row %d is marked as placed; its company is %s. %s of its reservation is spent.",
 				row.Number, r.CompanyID, row.Reserved.Dollars()),
@@ -331,6 +332,19 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 			row.Batch, row.Number)
 	}
 	return said, decisions.MarkPlaced(ctx, row.ID, row.Tries, r.OrderIDs, "marked as placed by "+by)
+}
+
+// created says what became of a row whose company was found.
+func (s *Service) created(ctx context.Context, row *ledger.Row, company string) (string, error) {
+	now, err := s.Ledger.Row(ctx, row.ID)
+	switch {
+	case err != nil:
+		return "", err
+	case now.Result == filing.Uncertain:
+		return fmt.Sprintf("Row %d: the company is %s. An order of the row is still uncertain: resolve it, too.",
+			row.Number, company), nil
+	}
+	return fmt.Sprintf("Row %d is ready again for the company %s. Its order will be sent.", row.Number, company), nil
 }
 
 // by says who resolves, and when.
