@@ -520,6 +520,39 @@ func TestBothOrdersOfOneRow(t *testing.T) {
 	})
 }
 
+// A row whose filing another row has bought takes over the time of the filing's status. An
+// earlier event that arrives late sets neither of them back.
+func TestALateEventOfAFilingOfTwoRows(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx, began := s.open(), s.Context(), s.clock()
+		rows := s.add(l, "a", reports("a", 2)...)
+		s.place(l, rows[0])
+		order := orderOf(s.row(l, rows[0].ID))
+		s.tell(l, "evt_2", order, "annual_report", "pending", began.Add(-time.Minute))
+		s.apply(l)
+		s.must(l.Defer(ctx, ledger.Deferral{
+			Row:     rows[1].ID,
+			Next:    filing.Exists,
+			Message: "bought before",
+			Items:   s.row(l, rows[0].ID).Items,
+		}))
+		s.tell(l, "evt_1", order, "annual_report", "submitted", began.Add(-2*time.Minute))
+		s.apply(l)
+		for _, r := range rows {
+			if i := s.row(l, r.ID).Items[0]; i.OrderID != order || i.FilingStatus != "pending" {
+				s.Errorf("row %d: %+v", r.Number, i)
+			}
+		}
+		s.tell(l, "evt_3", order, "annual_report", "filed", began)
+		s.apply(l)
+		for _, r := range rows {
+			if i := s.row(l, r.ID).Items[0]; i.FilingStatus != filing.FiledStatus {
+				s.Errorf("row %d: %+v", r.Number, i)
+			}
+		}
+	})
+}
+
 // An agent's order is no evidence for the report beside it: it may be the agent
 // that came with a formation of somebody else.
 func TestAnAgentIsNoEvidenceOfAReport(t *testing.T) {

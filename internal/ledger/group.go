@@ -502,10 +502,16 @@ const (
 	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
 		SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
+	// A status that is taken over from the row that bought the filing is as old as it is
+	// there, so that an earlier event does not set it back.
 	writeItems = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date,
-			subscription_status, exception, exception_note, cost, certainty, created_at)
+			subscription_status, exception, exception_note, cost, certainty, created_at, told_at, subscription_at)
 		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost,
-			v.certainty, v.at
+			v.certainty, v.at,
+			CASE WHEN v.order_id = '' OR v.status = '' THEN 0 ELSE COALESCE((SELECT MAX(i.told_at) FROM items i
+				WHERE i.order_id = v.order_id AND i.filing_status = v.status), 0) END,
+			CASE WHEN v.order_id = '' OR v.subscription = '' THEN 0 ELSE COALESCE((SELECT MAX(i.subscription_at)
+				FROM items i WHERE i.order_id = v.order_id AND i.subscription_status = v.subscription), 0) END
 		{{v}} WHERE v.order_id = ''
 		OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
 	nameItems = `UPDATE items
