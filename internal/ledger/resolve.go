@@ -68,7 +68,8 @@ func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orde
 }
 
 // productsOf returns the products of order ids, as far as events name them. It
-// returns ErrOrderTaken for an id of another row.
+// returns ErrOrderTaken for an id of another row. A row that exists names the order of the
+// row that bought it, which may be this one.
 func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]filing.Product, error) {
 	of := make(map[string]filing.Product)
 	for _, id := range orderIDs {
@@ -76,7 +77,7 @@ func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]fil
 		var batch string
 		err := g.tx.QueryRowContext(g.ctx,
 			`SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row
-				WHERE i.order_id = $1 AND i.row <> $2 LIMIT 1`, id, s.id).Scan(&number, &batch)
+				WHERE i.order_id = $1 AND i.row <> $2 AND r.result <> 'exists' LIMIT 1`, id, s.id).Scan(&number, &batch)
 		if err == nil {
 			return nil, fmt.Errorf("%w: %s is the order of row %d of batch %s", ErrOrderTaken, id, number, batch)
 		}

@@ -282,6 +282,32 @@ func TestCompanyFoundBesideAnOrderThatIsWrittenBack(t *testing.T) {
 	})
 }
 
+// A row that exists names the order of the row that bought it. If the ledger lost that
+// purchase, the order can still be entered for the row that bought it.
+func TestOrderOfALostPurchaseThatAnotherRowNames(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		one, two := s.open(), s.open()
+		buyer := s.add(one, "a", report("comp_x", "2026"))[0]
+		later := s.add(one, "b", report("comp_x", "2026"))[0]
+		s.send(one, buyer)
+		s.answer(one, buyer, filing.NoAnswer)
+		place.Keep()
+		s.await(two)
+		s.must(two.Resolutions().MarkPlaced(s.Context(), buyer.ID, 0, []string{"order_1"}, "seen"))
+		if begun := s.begin(two, intent(later)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+			s.Fatalf("%+v", begun)
+		}
+		named := s.row(two, buyer.ID).Items
+		place.Restore()
+		s.await(two)
+		s.want(two, buyer, filing.Uncertain, cost)
+		s.must(two.Defer(s.Context(), ledger.Deferral{Row: later.ID, Next: filing.Exists, Items: named}))
+		s.want(two, later, filing.Exists, 0)
+		s.must(two.Resolutions().MarkPlaced(s.Context(), buyer.ID, 0, []string{"order_1"}, "seen"))
+		s.want(two, buyer, filing.Placed, 0)
+	})
+}
+
 // A person assumes that the company of a row was created, and the answer to the creation
 // comes late. It says nothing about the order, so the row is held once more.
 func TestAssumedCreationIsAnsweredLate(t *testing.T) {
