@@ -324,8 +324,12 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 	return rows, nil
 }
 
-// cancelBatch cancels a batch and its rows that were not sent, which say why.
+// cancelBatch cancels a batch and its rows that were not sent, which say why. It returns
+// ErrUnchecked if rows may have been sent before the ledger was restored.
 func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why string) (rows int, err error) {
+	if err := db.requireChecked(ctx, tx, batch); err != nil {
+		return 0, err
+	}
 	if _, err := tx.ExecContext(ctx,
 		`UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`,
 		batch, auditPerson(ctx), toMillis(db.now())); err != nil {

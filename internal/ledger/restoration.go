@@ -21,7 +21,8 @@ import (
 const blockedOnCheck = "restored"
 
 // ErrUnchecked is returned where rows are left that were not checked after a restore.
-var ErrUnchecked = errors.New("rows are left that may have been ordered before the restore")
+var ErrUnchecked = errors.New("rows are left that may have been ordered before the restore: " +
+	"check them on the page under Restore, or with importer resolve restored")
 
 // ErrUncertainCompany is returned if the check would end before the answer to an assumed
 // creation of a company, whose order is to check afterwards.
@@ -243,6 +244,17 @@ func (l Restores) MarkNotOrdered(ctx context.Context, batch string, rows int) er
 // unheld lets the rows go on that were held for the check.
 const unheld = `message = CASE waits WHEN '` + blockedOnCheck + `' THEN '' ELSE message END,
 	waits = CASE waits WHEN '` + blockedOnCheck + `' THEN '' ELSE waits END`
+
+// requireChecked returns ErrUnchecked if rows of a batch are not checked: a canceled row
+// says that it was not sent.
+func (db *database) requireChecked(ctx context.Context, tx *sql.Tx, batch string) error {
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) `+uncheckedRows+` AND r.batch = $1`, batch).Scan(&n)
+	if err == nil && n > 0 {
+		err = ErrUnchecked
+	}
+	return err
+}
 
 // markChecked notes that rows were checked: they are uncertain now, or were.
 func (db *database) markChecked(ctx context.Context, tx *sql.Tx, c *control, ids ...int64) error {

@@ -165,6 +165,21 @@ func TestRowsSubmittedAfterTheRestoreAreHeld(t *testing.T) {
 	})
 }
 
+// A row that may have been sent is not canceled: it would say that it was not sent.
+func TestUncheckedRowsAreNotCanceled(t *testing.T) {
+	onBackedUp(t, func(r *checked, rows []ledger.Row) {
+		r.restore(r.backup())
+		if _, err := r.l.CancelBatch(r.Context(), "a"); !errors.Is(err, ledger.ErrUnchecked) {
+			r.Errorf("the batch is canceled: %v", err)
+		}
+		r.isHeld(rows[1])
+		r.must(r.notOrdered("a", 5))
+		if n, err := r.l.CancelBatch(r.Context(), "a"); err != nil || n != 5 {
+			r.Errorf("%d rows are canceled, %v", n, err)
+		}
+	})
+}
+
 // A row that was checked after one restore is held again after the next one, whether the
 // backup is newer than the check or older.
 func TestRestoredTwice(t *testing.T) {

@@ -434,6 +434,8 @@ func (s *Site) answerRefusal(v *request, b ledger.Batch, err error) (answered bo
 	case errors.Is(err, ledger.ErrNoComment):
 		return true, badRequest("Enter a comment of at most 1,000 characters, so that the preparer knows what to " +
 			"change. Nothing was changed.")
+	case errors.Is(err, ledger.ErrUnchecked):
+		return true, errUncheckedRows
 	case errors.Is(err, ledger.ErrNoApprovalNeeded):
 		v.flash("note", "This batch no longer waits for approval. Nothing was changed.")
 	case errors.Is(err, ledger.ErrApproveBatchFirst):

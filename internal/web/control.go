@@ -1,10 +1,13 @@
 package web
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // pauseBatch keeps the rest of a batch back.
@@ -36,6 +39,11 @@ func (s *Site) resumeBatch(v *request) error {
 	return v.redirect("/batches/" + b.ID)
 }
 
+// errUncheckedRows is the answer to canceling rows that may have been ordered.
+var errUncheckedRows = &httpError{http.StatusConflict, "Rows are left to check",
+	"Rows of this batch may have been ordered before the restore. First check them under Restore. " +
+		"Nothing was changed."}
+
 // cancelBatch cancels the rows that were not sent.
 func (s *Site) cancelBatch(v *request) error {
 	b, err := s.findBatch(v)
@@ -43,6 +51,9 @@ func (s *Site) cancelBatch(v *request) error {
 		return err
 	}
 	n, err := s.Ledger.CancelBatch(v.withAudit("cancel", b.ID, ""), b.ID)
+	if errors.Is(err, ledger.ErrUnchecked) {
+		return errUncheckedRows
+	}
 	if err != nil {
 		return err
 	}
