@@ -7,6 +7,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Only an uncertain row is resolved, either way, and its money goes with it.
@@ -192,5 +193,31 @@ func TestOrderIDsInTheOrderOfTheItems(t *testing.T) {
 		if got[filing.AnnualReport] != "order_report" || got[filing.RegisteredAgent] != "order_agent" {
 			s.Errorf("%v", got)
 		}
+	})
+}
+
+// A row is marked as placed with the order of one of its two items. The other one may have
+// cost nothing, so the row's cost is an estimate.
+func TestPlacedInPartIsAnEstimate(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		two := reports("a", 2)
+		for i := range two {
+			two[i].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+		}
+		rows := s.add(l, "a", two...)
+		for i, ids := range [][]string{{"order_1"}, {"order_2", "order_3"}} {
+			s.send(l, rows[i])
+			s.answer(l, rows[i], filing.NoAnswer)
+			s.must(l.Resolutions().MarkPlaced(s.Context(), rows[i].ID, 0, ids, "seen"))
+			want := money.Cost{Amount: rows[i].Cost.Amount}
+			if len(ids) == 1 {
+				want.Certainty = money.Estimated
+			}
+			if got := s.want(l, rows[i], filing.Placed, 0); len(got.Items) != 2 || got.Spent != want {
+				t.Errorf("with %v: %+v, %+v", ids, got.Spent, got.Items)
+			}
+		}
+		s.must(l.Audit(s.Context()))
 	})
 }
