@@ -300,7 +300,8 @@ func TestBackupsThatAreRefused(t *testing.T) {
 func TestBackupOfAWrongLedger(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.backup")
-	if _, err := Write(t.Context(), fill(t, ledger.Location{Dir: ledgertest.Dir(t)}), good, secret.Value{}); err != nil {
+	l := fill(t, ledger.Location{Dir: ledgertest.Dir(t)})
+	if _, err := Write(t.Context(), l, good, secret.Value{}); err != nil {
 		t.Fatal(err)
 	}
 	all := parts(t, good)

@@ -73,6 +73,10 @@ func (d *resolver) resolveUser(ctx context.Context, ref filing.UserRef) (string,
 	// A row without a name to create the user with fails for itself alone.
 	flight := fmt.Sprintf("user %s, named %t", ref.Ref(), ref.Name != "")
 	found, err, _ := d.flights.Do(flight, func() (any, error) {
+		// A look-up that ended before this one began may have found the user.
+		if u, known := d.knownUser(ref.Ref()); known {
+			return u.ID, nil
+		}
 		u, err := d.findOrCreateUser(ctx, ref)
 		if err != nil {
 			return nil, err
