@@ -240,6 +240,18 @@ func (f *lookup) cacheCompany(ref string, c filing.Company) {
 	f.companies[ref] = c
 }
 
+// cacheMissing keeps a company that was read from the ledger, and returns the one in
+// memory: a company that another row cached meanwhile is newer and stays.
+func (f *lookup) cacheMissing(ref string, c filing.Company) filing.Company {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known, ok := f.companies[ref]; ok {
+		return known
+	}
+	f.companies[ref] = c
+	return c
+}
+
 // ask sends a request through a look-up slot and the throttle, and records whether
 // the filing service answered.
 func ask[T any](ctx context.Context, f *lookup, call func() (T, error)) (T, error) {

@@ -152,8 +152,7 @@ func (d *resolver) findNamed(ctx context.Context, row *ledger.Row,
 	case n.Company.ID == "":
 		return filing.Company{}, formationError(row, n, described.FormationKey())
 	}
-	d.cacheCompany(string(key), n.Company)
-	return n.Company, nil
+	return d.cacheMissing(string(key), n.Company), nil
 }
 
 // sendDescription sends the columns of a created company that the request of its
@@ -161,20 +160,17 @@ func (d *resolver) findNamed(ctx context.Context, row *ledger.Row,
 // ended before that was remembered.
 // Source: spec section 2, create-company request fields; section 4, PATCH.
 func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c filing.Company) (filing.Company, error) {
-	patch := filing.Company{}
-	if c.StructureType == "" {
-		patch.StructureType = sheet.StructureType
-	}
-	if c.TaxElection == "" {
-		patch.TaxElection = sheet.TaxElection
-	}
-	if c.FiscalEndMonth == "" {
-		patch.FiscalEndMonth = sheet.FiscalEndMonth
-	}
-	if patch.StructureType == "" && patch.TaxElection == "" && patch.FiscalEndMonth == "" {
+	if _, lacks := descriptionFor(sheet, c); !lacks {
 		return c, nil
 	}
 	described, err, _ := d.flights.Do("describe "+c.ID, func() (any, error) {
+		if now, known := d.knownCompany(key); known { // another row may have sent it
+			c = now
+		}
+		patch, lacks := descriptionFor(sheet, c)
+		if !lacks {
+			return c, nil
+		}
 		_, err := ask(ctx, d.lookup, func() (filing.Company, error) {
 			return d.service.UpdateCompany(ctx, c.ID, patch)
 		})
@@ -190,6 +186,21 @@ func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c fil
 		return c, err
 	}
 	return described.(filing.Company), nil
+}
+
+// descriptionFor returns what the spreadsheet says of a company that the filing service
+// does not have yet, and whether there is any.
+func descriptionFor(sheet, c filing.Company) (patch filing.Company, lacks bool) {
+	if c.StructureType == "" {
+		patch.StructureType = sheet.StructureType
+	}
+	if c.TaxElection == "" {
+		patch.TaxElection = sheet.TaxElection
+	}
+	if c.FiscalEndMonth == "" {
+		patch.FiscalEndMonth = sheet.FiscalEndMonth
+	}
+	return patch, patch.StructureType != "" || patch.TaxElection != "" || patch.FiscalEndMonth != ""
 }
 
 // completeFacts sends the company's entity type and formation state from the
