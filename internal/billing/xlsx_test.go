@@ -57,7 +57,7 @@ func TestXLSX(t *testing.T) {
 // LibreOffice reads the workbook as it is meant.
 func TestXLSXInLibreOffice(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it starts LibreOffice")
+		t.Skip("skipping a test in LibreOffice in short mode")
 	}
 	office, err := exec.LookPath("soffice")
 	switch {

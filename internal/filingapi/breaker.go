@@ -147,8 +147,8 @@ func (c *Client) BreakerState() BreakerState { return c.breaker.current() }
 
 // recovered reports whether orders may be sent. After an outage an order is
 // never the first request to find out, for it would end uncertain where the
-// service still fails: a harmless look at the organization goes first. An order that
-// goes alone has its own look, because no other request may notice the outage.
+// service still fails: a harmless look at the organization goes first. A single
+// trial order has a look of its own, because no other request may detect the outage.
 func (c *Client) recovered(ctx context.Context, single bool) bool {
 	if !single && c.breaker.requests.State() == gobreaker.StateClosed {
 		return true
@@ -202,8 +202,8 @@ func (k *circuit) tripLocked(now time.Time) {
 	}
 }
 
-// allow reports whether one more may be sent, and whether it goes alone. If it may, the
-// caller passes its answer to done.
+// allow reports whether a request may be sent and whether it is a single trial. Callers
+// pass the answer to done.
 func (k *circuit) allow(now time.Time) (done func(time.Time, filing.AnswerKind), single, allowed bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

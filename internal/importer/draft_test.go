@@ -96,7 +96,7 @@ func draftSheet(withID bool) []byte {
 // has the rows of a fresh Import with them.
 func TestDraftIsAnImport(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	for name, content := range map[string][]byte{"ids": draftSheet(true), "new companies": draftSheet(false)} {
 		t.Run(name, func(t *testing.T) {

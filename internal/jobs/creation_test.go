@@ -556,7 +556,7 @@ func (f *firm) killed(batch string, when func() bool) {
 // uncertain, and no company comes to be twice.
 func TestKilledWhileCreating(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	t.Parallel()
 	f := newEnvironment(t, servers{}, sandbox.Config{Latency: 300 * time.Millisecond})

@@ -81,7 +81,7 @@ func TestEveryFault(t *testing.T) {
 // may, ends as the table of answers says.
 func TestEachFault(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	type hit struct {
 		fault  sandbox.Fault

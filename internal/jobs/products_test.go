@@ -455,7 +455,7 @@ func (f *firm) resolveAll(l *ledger.Ledger, batch string) {
 // is there twice.
 func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	t.Parallel()
 	const formations, eins, qualifications, bundles = 80, 60, 60, 40

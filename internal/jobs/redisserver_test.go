@@ -40,7 +40,7 @@ type redisServer struct {
 func needServers(tb testing.TB) {
 	tb.Helper()
 	if testing.Short() {
-		tb.Skip("it starts servers")
+		tb.Skip("skipping a test on servers in short mode")
 	}
 	if os.Getenv("TEST_REDIS_URL") == "" && os.Getenv("CI") == "" {
 		tb.Skip("TEST_REDIS_URL is not set: tests on real Redis servers are not wanted")

@@ -191,7 +191,7 @@ func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
 // as one that is known.
 func TestUnknownNamesTakeAsLong(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures time")
+		t.Skip("skipping a test of time in short mode")
 	}
 	onBothDatabases(t, func(s *store) {
 		l := s.open()

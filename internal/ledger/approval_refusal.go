@@ -209,8 +209,8 @@ func (db *database) dropDrafts(ctx context.Context, tx *sql.Tx, batch string) er
 
 // RejectCosts cancels the rows of a batch that wait for a new approval, as they were
 // looked at; the other rows go on. It returns ErrNoComment, ErrChanged where other
-// rows wait by now, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst and
-// ErrNotFound.
+// rows wait by now, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst,
+// ErrUnchecked and ErrNotFound.
 func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostIncrease, by, reason string) error {
 	reason, err := checkComment(reason)
 	if err != nil {
@@ -218,6 +218,9 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 	}
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
+			return err
+		}
+		if err := l.requireChecked(ctx, tx, batch); err != nil {
 			return err
 		}
 		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{

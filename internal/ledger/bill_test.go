@@ -283,7 +283,7 @@ func testAuditOfBills(s *store) {
 // from elsewhere.
 func TestBillsAddUpToWhatWasPosted(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	onBothDatabases(t, testBillsAddUpToWhatWasPosted)
 }

@@ -97,7 +97,7 @@ type rowState struct {
 	touched          bool
 }
 
-// isAt reports whether the row comes from there.
+// isAt reports whether the row is b, or b is zero.
 func (s *rowState) isAt(b BatchRow) bool { return b == BatchRow{} || b == BatchRow{s.batch, s.number} }
 
 type purchase struct {
@@ -132,7 +132,8 @@ func (g *groupWriter) write(group []*transition) error {
 	}
 	for _, t := range group {
 		if t.outcome != nil {
-			if s := g.rows[t.outcome.Row]; s != nil && t.outcome.Try > s.tries && g.c.restoredAt == 0 {
+			s := g.rows[t.outcome.Row]
+			if s != nil && s.isAt(t.outcome.Of) && t.outcome.Try > s.tries && g.c.restoredAt == 0 {
 				g.c.haltRestored(fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id))
 				if err := g.db.beginCheck(g.ctx, g.tx, g.c); err != nil {
 					return err

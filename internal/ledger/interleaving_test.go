@@ -31,7 +31,7 @@ import (
 // intent. Rows order one item or two, and some create their company first.
 func TestInterleavings(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	onBothDatabases(t, func(s *store) {
 		s.property(60, 6, 60, func(t *rapid.T) {

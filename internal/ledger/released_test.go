@@ -235,7 +235,7 @@ func toPostgres(ctx context.Context, t *testing.T, dir, database string) {
 //nolint:gocognit // one ledger of each schema, told in its order
 func TestLedgersOfReleasedSchemas(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	for _, version := range releasedSchemas {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {

@@ -24,8 +24,8 @@ const blockedOnCheck = "restored"
 var ErrUnchecked = errors.New("rows are left that may have been ordered before the restore: " +
 	"check them on the page under Restore, or with importer resolve restored")
 
-// ErrUncertainCompany is returned if the check would end before the answer to an assumed
-// creation of a company, whose order is to check afterwards.
+// ErrUncertainCompany means that an assumed creation of a company is unresolved, so the
+// check cannot end: the order for that company has to be checked afterwards.
 var ErrUncertainCompany = errors.New("rows are left whose company may have been created before the restore: " +
 	"resolve them on the page under Uncertain, or with importer resolve")
 
@@ -245,8 +245,8 @@ func (l Restores) MarkNotOrdered(ctx context.Context, batch string, rows int) er
 const unheld = `message = CASE waits WHEN '` + blockedOnCheck + `' THEN '' ELSE message END,
 	waits = CASE waits WHEN '` + blockedOnCheck + `' THEN '' ELSE waits END`
 
-// requireChecked returns ErrUnchecked if rows of a batch are not checked: a canceled row
-// says that it was not sent.
+// requireChecked returns ErrUnchecked if a batch has unchecked rows. Canceling would
+// record them as not sent.
 func (db *database) requireChecked(ctx context.Context, tx *sql.Tx, batch string) error {
 	var n int
 	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) `+uncheckedRows+` AND r.batch = $1`, batch).Scan(&n)

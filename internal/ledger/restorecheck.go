@@ -140,8 +140,10 @@ func (h *restoreDetector) remember(group []*transition, at time.Duration) {
 		switch {
 		case t.intent != nil && t.begun.Try != 0:
 			a := attempt{t.intent.Row, t.begun.Try}
+			if h.attempts[a] == nil { // a lost row may have had the same id
+				h.order = append(h.order, a)
+			}
 			h.attempts[a] = &pastAttempt{intent: *t.intent, at: at}
-			h.order = append(h.order, a)
 		case t.outcome != nil && (t.err == nil || errors.Is(t.err, ErrNotFound)) && !t.unsent:
 			r := h.attempts[attempt{t.outcome.Row, t.outcome.Try}]
 			if r != nil && r.intent.Of == t.outcome.Of && (r.outcome == nil || r.outcome.Answer.Kind.Lost()) {

@@ -116,6 +116,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 // was an attempt before its own, which bought the item.
 func TestLostAttemptBeforeOneThatIsWrittenBack(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		one, two := s.open(), s.open()
 		row := s.add(one, "a", agentOrder("comp_x"))[0]
 		place.Keep()
@@ -138,6 +139,7 @@ func TestLostAttemptBeforeOneThatIsWrittenBack(t *testing.T) {
 // lost attempt, which stays apart and makes the row uncertain.
 func TestLostAttemptBesideADecidedOne(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		one, two, three := s.open(), s.open(), s.open()
 		row := s.add(one, "a", agentOrder("comp_x"))[0]
 		place.Keep()
@@ -167,6 +169,7 @@ func TestLostAttemptBesideADecidedOne(t *testing.T) {
 // first purchase is not lost: the row has bought it twice.
 func TestWrittenBackBesideAnotherAttemptOfItsNumber(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		ctx := s.Context()
 		one, two := s.open(), s.open()
 		row := s.add(one, "a", report("comp_1", "2026"))[0]
@@ -251,6 +254,7 @@ func createdBy(in ledger.Intent, try int) ledger.Outcome {
 // finds the row's company was not asked about the order, so it stays uncertain.
 func TestCompanyFoundBesideAnOrderThatIsWrittenBack(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		one, two := s.open(), s.open()
 		forming := report("", "2026")
 		forming.Request.Company.Sheet.LegalName = "One"
@@ -312,6 +316,7 @@ func TestOrderOfALostPurchaseThatAnotherRowNames(t *testing.T) {
 // comes late. It says nothing about the order, so the row is held once more.
 func TestAssumedCreationIsAnsweredLate(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		ctx, l := s.Context(), s.open()
 		forming := report("", "2026")
 		forming.Request.Company.Sheet.LegalName = "One"

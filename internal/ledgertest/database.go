@@ -1,4 +1,4 @@
-// Package ledgertest gives tests a database each.
+// Package ledgertest provides each test with its own database.
 package ledgertest
 
 import (
@@ -20,10 +20,10 @@ import (
 
 // OnBoth runs a suite on SQLite and, if TEST_DATABASE_URL names a server, on
 // PostgreSQL. On CI the server must be there. The suite receives the DatabaseURL of
-// ledger.Config: a ledger of its own whose tables are ready.
+// ledger.Config: a separate, migrated ledger.
 func OnBoth(t *testing.T, suite func(t *testing.T, database string)) { onBoth(t, Database, suite) }
 
-// OnBothEmpty is OnBoth with a place that has no tables yet.
+// OnBothEmpty is like OnBoth, but without tables.
 func OnBothEmpty(t *testing.T, suite func(t *testing.T, database string)) { onBoth(t, Schema, suite) }
 
 func onBoth(t *testing.T, place func(testing.TB, string) string, suite func(t *testing.T, database string)) {
@@ -52,16 +52,18 @@ func Server(tb testing.TB) string {
 	return server
 }
 
-// Database creates a PostgreSQL ledger whose tables are ready, and drops it after the
-// test. Copying a template costs a twentieth of running the migrations.
+// Database creates a migrated PostgreSQL ledger, and drops it after the test. Copying a
+// template takes a fraction of the time of the migrations.
 func Database(tb testing.TB, server string) string {
 	tb.Helper()
 	from, err := template(tb.Context(), server)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	name := "t" + strings.ToLower(rand.Text())
-	exec(tb, server, "CREATE DATABASE "+name+" TEMPLATE "+from+" STRATEGY file_copy")
+	name := "ledger_test_" + strings.ToLower(rand.Text())
+	if err := Exec(tb.Context(), server, "CREATE DATABASE "+name+" TEMPLATE "+from+" STRATEGY file_copy"); err != nil {
+		tb.Fatal(err)
+	}
 	tb.Cleanup(func() { exec(tb, server, "DROP DATABASE "+name+" WITH (FORCE)") })
 	address, err := withPath(server, name)
 	if err != nil {
@@ -97,7 +99,6 @@ func template(ctx context.Context, server string) (string, error) {
 		return "", err
 	}
 	defer conn.Close()
-	// The lock ends with the connection.
 	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock(hashtext($1))", name); err != nil {
 		return "", err
 	}
@@ -141,7 +142,7 @@ func migrate(ctx context.Context, server, name string) error {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	// Each copy starts a lineage of its own, in a database of its own.
+	// Clear the lineage so that each copy starts a new one.
 	return Exec(ctx, address, "UPDATE control SET lineage = '', commits = 0, server_started = ''")
 }
 

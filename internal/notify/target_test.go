@@ -356,7 +356,7 @@ func slow(t *testing.T, pause time.Duration) string {
 // context. All answers of this server together take twice as long.
 func TestMailStaysWithinItsContext(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures time")
+		t.Skip("skipping a test of time in short mode")
 	}
 	target := one(t, "smtp://"+slow(t, 900*time.Millisecond)+"/?from=a@x.test&to=b@x.test")
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

@@ -16,7 +16,7 @@ import (
 // a word for any other, and counts bytes.
 func TestEstimateAgrees(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	withoutDates := []func(match.Matcher) bool{matching.FilterDateSepMatcher, matching.FilterDateWithoutSepMatcher}
 	parts := []string{"password", "Dragon", "sunSHINE", "qwerty", "zxcVBN", "p4ssw0rd", "m0nkey", "aaaa", "abcd",

@@ -54,7 +54,7 @@ var harmless = []string{
 // what is too large, and what to do.
 func TestHostileFiles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	for _, hostile := range sheettest.Files() {
 		t.Run(hostile.Name, func(t *testing.T) {

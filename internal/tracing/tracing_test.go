@@ -286,7 +286,7 @@ func TestSampler(t *testing.T) {
 // limited time, and the log says what is lost.
 func TestReceiverThatDoesNotAnswer(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	for name, make := range map[string]func(*tracingtest.Collector) string{
 		"hangs":   func(c *tracingtest.Collector) string { c.Hang(); return c.URL },

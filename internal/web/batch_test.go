@@ -125,7 +125,7 @@ func TestBatchHolds(t *testing.T) {
 			s.must(s.Ledger.RecordDeposit(t.Context(), c.deposit, ""))
 		}
 		s.place()
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(
+		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(
 			deadline); time.Sleep(20 * time.Millisecond) {
 			if h, err := s.Ledger.Fleet().Halt(t.Context()); err != nil || h.Reason != filing.NoHalt {
 				break

@@ -40,9 +40,9 @@ func (s *Site) resumeBatch(v *request) error {
 }
 
 // errUncheckedRows is the answer to canceling rows that may have been ordered.
-var errUncheckedRows = &httpError{http.StatusConflict, "Rows are left to check",
-	"Rows of this batch may have been ordered before the restore. First check them under Restore. " +
-		"Nothing was changed."}
+var errUncheckedRows = &httpError{http.StatusConflict, "Some rows need checking",
+	"Some rows in this batch may have been ordered before the restore. Nothing was changed. " +
+		"Check them under Restore first."}
 
 // cancelBatch cancels the rows that were not sent.
 func (s *Site) cancelBatch(v *request) error {

@@ -315,7 +315,7 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 // and nothing of it is kept.
 func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)

@@ -561,7 +561,7 @@ func TestEveryRouteIsOnAKnownWay(t *testing.T) {
 // any way; with a second person it is sent.
 func TestNobodyPlacesAlone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	for name, policy := range map[string]ledger.Policy{
 		"everything":  {Second: true},

@@ -228,9 +228,9 @@ func (s *Site) endRestoreCheck(v *request) error {
 			"First mark the rows in step 3 as uncertain or as not ordered. Nothing was changed."}
 	}
 	if errors.Is(err, ledger.ErrUncertainCompany) {
-		return &httpError{http.StatusConflict, "Companies are uncertain",
-			"Rows are left whose company may have been created before the restore. First resolve them under " +
-				"Uncertain. Nothing was changed."}
+		return &httpError{http.StatusConflict, "Some companies are uncertain",
+			"The companies of some rows may have been created before the restore. Nothing was changed. " +
+				"Resolve these rows under Uncertain first."}
 	}
 	if err != nil {
 		return err

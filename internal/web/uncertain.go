@@ -282,7 +282,7 @@ func (s *Site) showOneUncertain(v *request, status int, d *uncertainRow) error {
 // errOtherRow answers a form for a row that the ledger lost when it went back in time.
 // Another row may have its id now.
 var errOtherRow = &httpError{http.StatusConflict, "The ledger has changed since this page was opened",
-	"The form is for another row. Nothing was saved. Open Uncertain again, and check the row there."}
+	"This form no longer matches the row. Nothing was saved. Reopen Uncertain and check the row."}
 
 // formOf returns errOtherRow unless the form was made for the row.
 func (v *request) formOf(row ledger.Row) error {

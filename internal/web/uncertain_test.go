@@ -125,7 +125,7 @@ func TestSettle(t *testing.T) {
 		rowPath(rows[0]) + "/company": {"of", rowName(lost), "company", "comp_1"},
 	} {
 		if status, body := v.post(path, form...); status != http.StatusConflict ||
-			!strings.Contains(body, "The form is for another row") {
+			!strings.Contains(body, "This form no longer matches the row") {
 			t.Errorf("%s of a row that had the id before: %d\n%s", path, status, body)
 		}
 	}

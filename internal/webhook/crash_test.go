@@ -163,7 +163,7 @@ func TestKilledBetweenStoreAndApply(t *testing.T) {
 		defer stop()
 		_, applier := webhook.Handler(l.Events(), nil, discard)
 		go applier.Run(ctx)
-		for deadline := time.Now().Add(10 * time.Second); s.rows(l)[0].Items[0].FilingStatus != "filed" &&
+		for deadline := time.Now().Add(2 * time.Minute); s.rows(l)[0].Items[0].FilingStatus != "filed" &&
 			time.Now().Before(deadline); {
 			time.Sleep(5 * time.Millisecond) // between two looks
 		}
