@@ -1,12 +1,11 @@
-# All targets need Go and make only, except `check` and `prove`, which start real servers
-# (see .ci/servers), and `browser`, `containers` and `oidc`, which name their needs.
+# Most targets need only Go and make. The help text of each other target says what it needs.
 SHELL := /bin/bash
 GO    ?= go
 comma := ,
 GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-# demo, test, build and lint share these, so that each compiles what the others need, once;
-# with -trimpath a second clone compiles nothing that the first one has.
+# demo, test, build and lint share these flags, and so their compiled packages. With
+# -trimpath, clones share them too.
 export CGO_ENABLED ?= 0
 export GOFLAGS += -trimpath
 BUILD := $(GO) build -ldflags "-s -w"
@@ -21,17 +20,17 @@ help: ## list the targets
 .PHONY: demo
 demo: ## a whole run on a sandbox; needs no account, server or flag
 	@echo "Compiling, about three minutes the first time…"
-	@$(BUILD) -o bin/ ./cmd/importer
+	@$(BUILD) -buildvcs=false -o bin/ ./cmd/importer
 	@bin/importer demo
 
-# Tests wait for servers and timers as much as they compute, so four packages run at once.
+# Tests spend much of their time waiting, so run four packages at once.
 .PHONY: test
-test: ## run the tests, about two minutes; on PostgreSQL and Redis too with TEST_DATABASE_URL and TEST_REDIS_URL
+test: ## run the tests, two minutes once compiled; on PostgreSQL and Redis too with TEST_DATABASE_URL and TEST_REDIS_URL
 	$(GOTEST) -short -p 4 -timeout 20m ./...
 
 .PHONY: test-long
 test-long: ## run all tests, the long ones too
-	$(GOTEST) -p 4 -timeout 40m ./...
+	$(GOTEST) -p 2 -skip '^TestFleet$$' -timeout 40m ./...
 
 .PHONY: build
 build: ## build bin/importer and bin/worker
@@ -48,14 +47,19 @@ pin-images: ## update the digests of the images from their registry; needs docke
 		sed -i "s|$$image|$${image%@*}@$$digest|" Dockerfile docker-compose.yml; \
 	done; git diff --stat Dockerfile docker-compose.yml
 
-# SQLite and Lua are translated C and an interpreter: instrumented, they take five times as
-# long, and they are not ours.
+# UNINSTRUMENTED is third-party code that is slow under the race detector. Skipping it makes
+# the ledger's tests five times faster.
 UNINSTRUMENTED := modernc.org/sqlite/lib modernc.org/libc github.com/yuin/gopher-lua
 .PHONY: race
 race: ## run the tests of the core under the race detector; needs gcc
-	env -u TEST_DATABASE_URL -u TEST_REDIS_URL -u CI CGO_ENABLED=1 $(GO) test -race -short -p 4 -timeout 20m \
+	env -u TEST_DATABASE_URL -u TEST_REDIS_URL -u CI CGO_ENABLED=1 $(GOTEST) -race -short -p 4 -timeout 20m \
 		$(UNINSTRUMENTED:%='-gcflags=%=-race=false') \
 		./internal/jobs ./internal/ledger ./internal/filingapi ./internal/webhook
+
+.PHONY: race-long
+race-long: ## run all tests under the race detector; needs gcc
+	env -u TEST_DATABASE_URL -u TEST_REDIS_URL -u CI CGO_ENABLED=1 $(GOTEST) -race -p 2 -timeout 60m \
+		$(UNINSTRUMENTED:%='-gcflags=%=-race=false') -skip '^(TestHostile.*)$$' ./internal/... ./cmd/...
 
 .PHONY: lint
 lint: ## gofmt, vet, golangci-lint (.golangci.yml); the first run builds the linter
@@ -79,12 +83,12 @@ bench-fleet: ## measure the rate by number of workers on real servers; writes do
 	FLEET_ROWS=1 FLEET_FIGURES=1 $(GO) test -run '^$$' -bench Fleet -benchtime 1x -timeout 20m ./cmd/worker
 
 .PHONY: fleet
-fleet: ## prove the fleet: four workers on real servers under every fault (FLEET_ROWS, FLEET_SEED)
+fleet: ## prove the fleet: four workers under every fault (FLEET_ROWS, FLEET_SEED); needs PostgreSQL and redis-server
 	FLEET_ROWS=$${FLEET_ROWS:-10000} $(GO) test -count=1 -run '^TestFleet$$' -v -timeout 15m ./cmd/worker
 
 .PHONY: accountant
-accountant: ## prove the whole way of an accountant in a real Chromium, about a minute
-	$(GO) -C tools/browser test -count=1 -run '^TestAccountant$$' -timeout 10m .
+accountant: ## prove an accountant's whole workflow in a real Chromium, which it needs, in about a minute
+	cd tools/browser && $(GOTEST) -count=1 -run '^TestAccountant$$' -timeout 10m ./...
 
 .PHONY: browser
 browser: ## prove the page in a real Chromium; on a fleet too with TEST_DATABASE_URL and TEST_REDIS_URL (UPDATE_SCREENSHOTS=1)
@@ -135,11 +139,11 @@ templates: ## generate templates/ and samples/ from the table of columns
 	$(GO) generate ./internal/importer
 
 .PHONY: check
-check: ## run what CI runs, on real servers; at most fifteen minutes
+check: ## run what CI runs, about 15 minutes; installs Debian packages as root
 	.ci/run
 
-# Each is a target of its own.
-PROOFS ?= test-long fleet hostile browser oidc tools cross release-check fuzz containers
+# Each proof is also a make target.
+PROOFS ?= test-long race-long fleet hostile browser oidc tools cross release-check fuzz containers
 .PHONY: prove
 prove: ## run the slow proofs, some hours; one line each (PROOFS="fleet fuzz" runs some)
 	@.ci/prove $(PROOFS)

@@ -29,7 +29,7 @@ const hostileSample = 10
 // time of all its processors.
 func TestHostileFilesCostLittle(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures time")
+		t.Skip("skipping a test of time in short mode")
 	}
 	dir := t.TempDir()
 	for i, hostile := range sheettest.Files() {

@@ -28,7 +28,7 @@ import (
 // placed, and every other one is uncertain still. Once more changes nothing.
 func TestReconciledBalanceIsThatOfTheBooks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		seeds := uint64(12)

@@ -265,7 +265,7 @@ const lostAnswers = 20
 // balance agrees with the filing service to the cent.
 func TestTwentyUncertainRowsAreResolvedInEachWay(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	for name, resolveAll := range map[string]func(*desk, []uncertainJSON){
 		"one by one":                      (*desk).resolveEach,

@@ -30,7 +30,7 @@ const restoredOrders = 320
 // of the ledger agree to the cent.
 func TestRestoredInTheMiddleOfARun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it places hundreds of orders")
+		t.Skip("skipping a test of hundreds of orders in short mode")
 	}
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		d := newDesk(t)
@@ -96,7 +96,7 @@ func TestRestoredInTheMiddleOfARun(t *testing.T) {
 // file: a row that was resolved for the first restore and sent after it is checked again.
 func TestARolledBackLedgerIsCheckedAgain(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	d := newDesk(t)
 	list := d.roster("roster.csv", "comp_1")
@@ -124,7 +124,7 @@ func TestARolledBackLedgerIsCheckedAgain(t *testing.T) {
 // rejected row may have been placed since, and so may a spreadsheet that it lacks.
 func TestARolledBackLedgerHoldsWhatItLacks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is long")
+		t.Skip("skipping a long test in short mode")
 	}
 	d := newDesk(t)
 	rejected, lost := d.roster("rejected.csv", "comp_1"), d.roster("lost.csv", "comp_2")

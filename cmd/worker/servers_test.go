@@ -99,7 +99,7 @@ func (s *server) processorTime() time.Duration {
 func needServers(tb testing.TB) (postgres string) {
 	tb.Helper()
 	if testing.Short() {
-		tb.Skip("it starts servers")
+		tb.Skip("skipping a test on servers in short mode")
 	}
 	missing := ""
 	if os.Getenv("CI") == "" && os.Getenv("TEST_DATABASE_URL") == "" && os.Getenv("FLEET_ROWS") == "" {

@@ -53,7 +53,7 @@ func (f *fleet) importer(path string, want int, vars []string, args ...string) {
 // filing service received, each below what it belongs to.
 func TestTracesOfABatch(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it starts several processes")
+		t.Skip("skipping a test of several processes in short mode")
 	}
 	t.Parallel()
 	f := newFleet(t, 0)

@@ -93,7 +93,7 @@ func (u *upgraded) query(query string) (n int) {
 //nolint:gocognit // one upgrade, told in its order
 func TestRollingUpgrade(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds the worker")
+		t.Skip("skipping a test that builds the worker in short mode")
 	}
 	t.Parallel()
 	next := buildNext(t)

@@ -612,7 +612,7 @@ func TestHelpNamesWhatThereIs(t *testing.T) {
 // The seal and the ledger stay in the data folder; nothing is written elsewhere.
 func TestWritesOnlyIntoTheDataFolder(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it starts several processes")
+		t.Skip("skipping a test of several processes in short mode")
 	}
 	t.Parallel()
 	f := newFleet(t, 0)
