@@ -365,7 +365,8 @@ func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[stri
 	left []filing.Product,
 	besides []filing.Purchase, cost money.Cost, message string) {
 	left = slices.SortedFunc(slices.Values(left), filing.CompareProducts) // as the page lists them
-	if len(orderIDs) < len(left) {                                        // the items without an id may have cost nothing
+	if len(orderIDs) < len(left) {
+		// The items without an id may have cost nothing.
 		cost.Certainty = max(cost.Certainty, money.Estimated)
 	}
 	take := func(p filing.Product) bool {

@@ -77,18 +77,23 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 		}
 	}
 	g.follow(s, state, o.Claims, o.Cost, message)
-	if o.Creates && s.result == filing.Ready && s.senders[s.tries] == assumedOwner {
-		// The company was created in the time that the ledger lost. So its order may have
-		// been sent then, too, and a person checks it.
-		s.checked = ""
-		g.uncheck = append(g.uncheck, record{number("id", s.id)})
-	}
+	g.holdLateCreation(s, o)
 	for _, c := range o.Known {
 		if len(state.Bought) > 0 {
 			g.giveKey(s, c, o.Try)
 		}
 	}
 	return nil
+}
+
+// holdLateCreation holds a row for the check if its company was created in the time that
+// the ledger lost. Its order may have been sent in that time, too.
+func (g *groupWriter) holdLateCreation(s *rowState, o *Outcome) {
+	if !o.Creates || s.result != filing.Ready || s.senders[s.tries] != assumedOwner {
+		return
+	}
+	s.checked = ""
+	g.uncheck = append(g.uncheck, record{number("id", s.id)})
 }
 
 // explain returns the message of a row of batch after the outcome. Foreign are the
