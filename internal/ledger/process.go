@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -239,10 +240,10 @@ func (db *database) retire() error {
 			ctx, `DELETE FROM owners WHERE id = $1
 				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, db.owner.ID)
 	}
-	if err != nil {
-		return fmt.Errorf("retire process %s: %w", db.owner.ID, err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil // The lease ends by itself. A connection may have been lost without a word.
 	}
-	return db.saveCommits()
+	return errors.Join(wrap("retire process "+db.owner.ID, err), db.saveCommits())
 }
 
 func (db *database) unlock() {
