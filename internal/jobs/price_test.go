@@ -173,6 +173,7 @@ func TestARowThatWaitsForApprovalIsLogged(t *testing.T) {
 	if r := f.rows(l, "a")[0]; r.BlockedOn != "approval" || !strings.Contains(r.Message, "waiting for approval") {
 		t.Errorf("%+v", r)
 	}
+	w.Stop() // the line follows the commit
 	if said.count(`msg="row waits for approval" batch=a row=2`) != 1 {
 		t.Errorf("%q", said.lines)
 	}
