@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,12 +86,6 @@ func (f *fleet) fill(rows int) {
 	f.Helper()
 	l := f.ledger()
 	defer l.Close()
-	f.fillInto(l, rows)
-}
-
-// fillInto puts the batch into a ledger.
-func (f *fleet) fillInto(l *ledger.Ledger, rows int) {
-	f.Helper()
 	must := func(err error) {
 		f.Helper()
 		if err != nil {
@@ -151,14 +146,8 @@ type process struct {
 // start runs a worker with more variables, and ends it with the test.
 func (f *fleet) start(vars []string, args ...string) *process {
 	f.Helper()
-	return f.startAs(os.Args[0], vars, args...)
-}
-
-// startAs starts a worker of some version.
-func (f *fleet) startAs(bin string, vars []string, args ...string) *process {
-	f.Helper()
 	p := &process{T: f.T, listen: nettest.Free(), ended: make(chan struct{})}
-	p.cmd = exec.Command(bin, append([]string{"--listen", p.listen}, args...)...)
+	p.cmd = exec.Command(os.Args[0], append([]string{"--listen", p.listen}, args...)...)
 	p.cmd.Env = append([]string{
 		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "FILING_BASE_URL=" + f.base + "/v1",
 		"FILING_API_KEY=" + secretKey,
@@ -430,6 +419,43 @@ func (f *fleet) settled() int {
 		f.Errorf("%v in the ledger, %d orders in the service's books", counts, len(books.Orders))
 	}
 	return counts[filing.Placed]
+}
+
+// A newer version that migrates the ledger stops a running worker: in-flight orders are
+// recorded, nothing more is sent, and the log says what to do.
+func TestWorkerStopsForANewerSchema(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 500*time.Millisecond)
+	f.open()
+	f.fill(100)
+	p := f.start(nil, "--concurrency", "6")
+	p.metric("bulkfiling_orders_in_flight 6")
+	files, err := filepath.Glob(filepath.Join(f.dir, "accounts", "*", "ledger.db"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	db, err := sql.Open("sqlite", "file:"+files[0]+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	change := func(by string) {
+		if _, err := db.ExecContext(t.Context(), `UPDATE control SET schema_version = schema_version `+by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("+ 1")
+	p.exits(exitFailed)
+	change("- 1")
+	if n := f.settled(); n == 100 {
+		t.Error("all rows were placed: the worker did not stop")
+	}
+	for _, words := range []string{`"msg":"worker outdated"`, `"msg":"worker draining"`, `"msg":"worker stopped"`,
+		"the ledger was prepared by a newer version", "use that version or a newer one"} {
+		if !strings.Contains(p.said(), words) {
+			t.Errorf("the log does not have %s", words)
+		}
+	}
 }
 
 func TestSecondSignalEndsItAtOnce(t *testing.T) {

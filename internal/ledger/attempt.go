@@ -62,9 +62,7 @@ func scanAttempt(scan func(...any) error, before ...any) (Attempt, error) {
 	var products string
 	err := scan(append(before, &a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Detail, &a.Supposed,
 		&products)...)
-	if products != everything {
-		a.Products = splitProducts(products)
-	}
+	a.Products = splitProducts(products)
 	a.StartedAt, a.EndedAt = fromMillis(started), fromMillis(ended)
 	return a, err
 }

@@ -84,7 +84,7 @@ var createTable = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
 // server may hold tables of others beside them.
 func (d dialect) tableNames() ([]string, error) {
 	var names []string
-	files, err := fs.Glob(Migrations, d.migrations+"/*.sql")
+	files, err := fs.Glob(Migrations, "migrations/*.sql")
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/folder"
@@ -718,18 +717,6 @@ func (c *Copy) Remove() error {
 		errs = append(errs, os.RemoveAll(c.place.Dir))
 	}
 	return wrap("remove what is left of the copy", errors.Join(errs...))
-}
-
-// provider runs the migrations on a database.
-func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
-	fsys, err := fs.Sub(Migrations, d.migrations)
-	if err != nil {
-		return nil, fmt.Errorf("read the migrations: %w", err)
-	}
-	// Migrations that were made side by side run in either order.
-	p, err := goose.NewProvider(d.goose, db, fsys, goose.WithGoMigrations(goMigrations...),
-		goose.WithAllowOutofOrder(true))
-	return p, wrap("read the migrations", err)
 }
 
 // Owner returns whose orders the ledger at a location holds: its mode and

@@ -382,7 +382,7 @@ func (f *billFacts) addAttempt(scan func(...any) error, rows map[int64]*Row) err
 		return err
 	}
 	a.Products = splitProducts(products)
-	if made != "" && made != everything {
+	if made != "" {
 		if err := json.Unmarshal([]byte(made), &a.Purchases); err != nil {
 			return fmt.Errorf("read what attempt %d of row %d bought: %w", a.Try, row, err)
 		}

@@ -2,10 +2,8 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/base64"
 	"iter"
-	"time"
 )
 
 // SynchronousCommit is how a connection to a server waits for its commits.
@@ -109,42 +107,6 @@ func (l *Ledger) PreparedStatements() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.ready) + len(s.wanted) + len(s.reads)
-}
-
-// MigrateTo makes an SQLite ledger of an older schema: it runs the migrations up to a
-// version.
-func MigrateTo(ctx context.Context, db *sql.DB, version int64) error {
-	p, err := sqlite.provider(db)
-	if err == nil {
-		_, err = p.UpTo(ctx, version)
-	}
-	return err
-}
-
-// SnapshotOf reads an SQLite ledger of any schema as it is, without migrating it.
-func SnapshotOf(ctx context.Context, db *sql.DB, row func(table int, values []any) error) (*Snapshot, error) {
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback()
-	s := &Snapshot{Database: "sqlite", At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
-	rows, err := tx.QueryContext(ctx, `SELECT DISTINCT version_id FROM goose_db_version WHERE version_id > 0`)
-	if s.Migrations, err = collect(rows, err, func(scan func(...any) error) (v int64, err error) {
-		err = scan(&v)
-		return v, err
-	}); err != nil {
-		return nil, err
-	}
-	if s.Tables, err = sqlite.listTables(ctx, tx); err != nil {
-		return nil, err
-	}
-	for i, t := range s.Tables {
-		if err := exportTable(ctx, tx, t, func(values []any) error { return row(i, values) }); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
 }
 
 // SQLiteText is SQLite's text of a query over records with these fields.

@@ -419,20 +419,10 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	}
 	s.addSender(a.Try, owner)
 	a.Products = splitProducts(products)
-	if products == "" || products == everything {
+	if products == "" {
 		a.Products = s.claimed()
 	}
-	switch made {
-	case "":
-	case everything: // as an earlier version kept it: the row says what it cost
-		for i, p := range a.Products {
-			purchase := filing.Purchase{Product: p}
-			if i == 0 {
-				purchase.Cost = s.spent
-			}
-			a.Purchases = append(a.Purchases, purchase)
-		}
-	default:
+	if made != "" {
 		if err := json.Unmarshal([]byte(made), &a.Purchases); err != nil {
 			return fmt.Errorf("read what attempt %d of row %d bought: %w", a.Try, row, err)
 		}
@@ -440,9 +430,6 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	s.attempts = append(s.attempts, a)
 	return nil
 }
-
-// everything stands for all products of a row in attempts of an earlier version.
-const everything = "*"
 
 // addPurchase adds a purchase: one that holds a key, or one whose subscription
 // may cover a claim.

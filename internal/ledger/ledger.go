@@ -3,10 +3,8 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,11 +18,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
-
-// Migrations holds the schema's migrations, in a folder for each database.
-//
-//go:embed migrations
-var Migrations embed.FS
 
 // Errors by name.
 var (
@@ -90,9 +83,6 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	}
 	if err := l.join(ctx); err != nil {
 		return nil, err
-	}
-	if err := l.sealCompanyLists(ctx); err != nil {
-		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
@@ -203,13 +193,9 @@ func (db *database) createFile() error {
 
 // migrate runs what is missing, one process at a time.
 func (db *database) migrate(ctx context.Context, databaseURL string) error {
-	fsys, err := fs.Sub(Migrations, db.dialect.migrations)
-	if err != nil {
-		return fmt.Errorf("read the migrations: %w", err)
-	}
-	// Migrations that were made side by side run in either order.
-	options := []goose.ProviderOption{goose.WithGoMigrations(goMigrations...), goose.WithAllowOutofOrder(true)}
 	conn := db.write
+	var options []goose.ProviderOption
+	var err error
 	if databaseURL == "" {
 		guard := flock.New(filepath.Join(db.dir, "locks", "migrate"))
 		if _, err := guard.TryLockContext(ctx, 10*time.Millisecond); err != nil {
@@ -225,9 +211,9 @@ func (db *database) migrate(ctx context.Context, databaseURL string) error {
 		defer conn.Close()
 		options = append(options, goose.WithSessionLocker(migrationLock{}))
 	}
-	provider, err := goose.NewProvider(db.dialect.goose, conn, fsys, options...)
+	provider, err := db.dialect.provider(conn, options...)
 	if err != nil {
-		return fmt.Errorf("read the migrations: %w", err)
+		return err
 	}
 	if err := db.refuseUnknown(ctx, provider); err != nil {
 		return err

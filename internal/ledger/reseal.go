@@ -64,7 +64,7 @@ var sealedColumns = []sealedColumn{
 		table:  "rosters",
 		column: "content",
 		keys:   []string{"hash"},
-		where:  "sealed = 1",
+		where:  "1 = 1",
 		blob:   true,
 		page:   1,
 		place:  func(k []any) []byte { return fmt.Appendf(nil, "roster|%s", k...) },
@@ -296,54 +296,6 @@ func (c *sealedColumn) replace(ctx context.Context, tx *sql.Tx, v sealedValue, f
 		query += fmt.Sprintf(` AND %s = $%d`, k, len(args))
 	}
 	return affected(tx.ExecContext(ctx, query, args...))
-}
-
-// sealCompanyLists seals the company lists that an earlier version has kept as they
-// were, one in a transaction. Where several machines share a database it waits for
-// one that was given their key: a key of this machine would close the lists to all
-// others.
-func (db *database) sealCompanyLists(ctx context.Context) error {
-	if db.dialect.together && db.sealing.given == "" {
-		return nil
-	}
-	sealed := 0
-	for {
-		var hash string
-		var content []byte
-		err := db.read.QueryRowContext(ctx,
-			`SELECT hash, content FROM rosters WHERE sealed = 0 ORDER BY hash LIMIT 1`).Scan(&hash, &content)
-		if errors.Is(err, sql.ErrNoRows) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("seal the company lists: %w", err)
-		}
-		keys, err := db.sealer()
-		if err != nil {
-			return fmt.Errorf("seal the company lists: %w", err)
-		}
-		_, err = db.exclusively(withoutAudit(ctx),
-			`UPDATE rosters SET content = $2, sealed = 1 WHERE hash = $1 AND sealed = 0`, hash,
-			keys.Seal(nil, nil, content, companyListPlace(hash)))
-		if err != nil {
-			return fmt.Errorf("seal the company list %s: %w", hash, err)
-		}
-		sealed++
-	}
-	if sealed == 0 || db.dialect.together {
-		return nil
-	}
-	// The file and its log still have the pages of before. They are rewritten,
-	// once; where another process reads all the while they stay, and go as
-	// their space is used again.
-	if err := db.writeLock.lock(); err != nil {
-		return err
-	}
-	defer db.writeLock.unlock()
-	for _, query := range []string{`VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
-		_, _ = db.write.ExecContext(ctx, query)
-	}
-	return nil
 }
 
 // Count is what is known of the keys: how many there are, and the file that

@@ -97,8 +97,8 @@ func (l Schedules) addCompanyList(ctx context.Context, r CompanyList) (hash stri
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
 	}
 	_, err = l.exclusively(withoutAudit(ctx),
-		`INSERT INTO rosters (hash, file, content, sealed, created_by, created_at)
-			VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
+		`INSERT INTO rosters (hash, file, content, created_by, created_at)
+			VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
 		hash, r.File, keys.Seal(nil, nil, r.Content, companyListPlace(hash)), r.CreatedBy, toMillis(l.now()))
 	if err != nil {
 		return "", fmt.Errorf("save the company list %s: %w", r.File, err)
@@ -113,14 +113,14 @@ func companyListPlace(hash string) []byte { return []byte("roster|" + hash) }
 // ErrSealed.
 func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
 	r := CompanyList{Hash: hash}
-	var at, sealed int64
+	var at int64
 	err := l.read.QueryRowContext(ctx,
-		`SELECT file, content, sealed, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File,
-		&r.Content, &sealed, &r.CreatedBy, &at)
+		`SELECT file, content, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File,
+		&r.Content, &r.CreatedBy, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
-	if err == nil && sealed != 0 {
+	if err == nil {
 		var keys keyring
 		if keys, err = l.sealer(); err == nil {
 			r.Content, err = keys.Open(nil, nil, r.Content, companyListPlace(hash))

@@ -2,13 +2,49 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
+
+// Migrations holds the schema: one file, and a further one for each change after the
+// first release. Both databases run the same files; see dialect.words.
+//
+//go:embed migrations/*.sql
+var Migrations embed.FS
+
+// provider returns the migrations for a database.
+func (d dialect) provider(db *sql.DB, options ...goose.ProviderOption) (*goose.Provider, error) {
+	files, err := Migrations.ReadDir("migrations")
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	var all []*goose.Migration
+	for _, f := range files {
+		version, err := goose.NumericComponent(f.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read the migrations: %w", err)
+		}
+		text, err := Migrations.ReadFile("migrations/" + f.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read the migrations: %w", err)
+		}
+		statements := strings.NewReplacer(d.words...).Replace(string(text))
+		all = append(all, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, statements)
+			return err
+		}}, nil))
+	}
+	p, err := goose.NewProvider(d.goose, db, nil,
+		append(options, goose.WithGoMigrations(all...), goose.WithDisableGlobalRegistry(true))...)
+	return p, wrap("read the migrations", err)
+}
 
 // ErrNewer is returned for a ledger that a newer version of the program has
 // prepared: this one does not know what it would have to observe.

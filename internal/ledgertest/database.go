@@ -76,7 +76,7 @@ func Database(tb testing.TB, server string) string {
 // for the migrations, shared by all test processes, and left on the server.
 func template(ctx context.Context, server string) (string, error) {
 	hash := sha256.New()
-	files, err := fs.Glob(ledger.Migrations, "migrations/postgres/*.sql")
+	files, err := fs.Glob(ledger.Migrations, "migrations/*.sql")
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,936 @@
+-- Times are Unix milliseconds, money is cents, flags are 0 or 1, and documents are JSON
+-- text, so both databases hold the same values. The words in double braces differ
+-- between the databases; see dialect.words.
+
+CREATE TABLE batches (
+    id          TEXT PRIMARY KEY,
+    file        TEXT NOT NULL,
+    sheet       TEXT NOT NULL,
+    product     TEXT NOT NULL,
+    options     TEXT NOT NULL,
+    again       TEXT NOT NULL DEFAULT '',
+    created_by  TEXT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    -- The batch that this one corrects.
+    corrects    TEXT NOT NULL DEFAULT '',
+    -- The last quote, as JSON: the approver sees what the preparer saw.
+    quote       TEXT NOT NULL DEFAULT '',
+    asked_by    TEXT NOT NULL DEFAULT '',
+    columns     TEXT NOT NULL,
+    -- The field of the service that each column was read as.
+    fields      TEXT NOT NULL DEFAULT '',
+    -- The headers of the sheet of officers.
+    officers    TEXT NOT NULL DEFAULT '',
+    rows        BIGINT NOT NULL DEFAULT 0,
+    open        INTEGER NOT NULL DEFAULT 0,
+    paused      INTEGER NOT NULL DEFAULT 0,
+    canceled    INTEGER NOT NULL DEFAULT 0,
+    canceled_by TEXT NOT NULL DEFAULT '',
+    canceled_at BIGINT NOT NULL DEFAULT 0,
+    owner       TEXT NOT NULL,
+    -- Whether the batch waits for approval, and the plan that was approved.
+    approval    TEXT NOT NULL DEFAULT '',
+    plan        TEXT NOT NULL DEFAULT '',
+    approved_by TEXT NOT NULL DEFAULT '',
+    approved_at BIGINT NOT NULL DEFAULT 0,
+    -- A prepared batch is complete and waits for approval: any process may open it.
+    prepared    INTEGER NOT NULL DEFAULT 0,
+    -- Whether a second person must approve.
+    second      INTEGER NOT NULL DEFAULT 0,
+    two         INTEGER NOT NULL DEFAULT 0,
+    first_by    TEXT NOT NULL DEFAULT '',
+    first_at    BIGINT NOT NULL DEFAULT 0,
+    first_plan  TEXT NOT NULL DEFAULT ''
+);
+
+CREATE TABLE rows (
+    id                 {{identity}},
+    batch              TEXT NOT NULL REFERENCES batches (id),
+    number             BIGINT NOT NULL,
+    -- Lower numbers go first; 0 if unknown.
+    priority           BIGINT NOT NULL DEFAULT 0,
+    -- The number of the row that this one corrects.
+    corrects           BIGINT NOT NULL DEFAULT 0,
+    cells              TEXT NOT NULL,
+    faults             TEXT NOT NULL DEFAULT '',
+    request            TEXT NOT NULL DEFAULT '',
+    -- The ID of the company once known; creating is 1 while its creation is in flight or
+    -- uncertain.
+    company            TEXT NOT NULL DEFAULT '',
+    creating           INTEGER NOT NULL DEFAULT 0,
+    result             TEXT NOT NULL,
+    message            TEXT NOT NULL DEFAULT '',
+    -- cost is expected for what is left to order, held is reserved for it, spent was
+    -- charged, and approved is the limit for the whole row: -1 if no cost was approved.
+    -- Certainty is 0 known, 1 estimated, 2 unknown in part, so MAX gives that of a SUM.
+    cost               BIGINT NOT NULL DEFAULT 0,
+    certainty          INTEGER NOT NULL DEFAULT 2,
+    held               BIGINT NOT NULL DEFAULT 0,
+    spent              BIGINT NOT NULL DEFAULT 0,
+    spent_certainty    INTEGER NOT NULL DEFAULT 0,
+    approved           BIGINT NOT NULL DEFAULT -1,
+    approved_certainty INTEGER NOT NULL DEFAULT 0,
+    quoted             INTEGER NOT NULL DEFAULT 0,
+    attempts           BIGINT NOT NULL DEFAULT 0,
+    tries              BIGINT NOT NULL DEFAULT 0,
+    doubt              INTEGER NOT NULL DEFAULT 0,
+    dropped            TEXT NOT NULL DEFAULT '',
+    owner              TEXT NOT NULL DEFAULT '',
+    due                BIGINT NOT NULL DEFAULT 0,
+    waits              TEXT NOT NULL DEFAULT '',
+    updated_at         BIGINT NOT NULL,
+    -- The generation in which the row was checked after a restore.
+    checked            TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX rows_placing ON rows (owner) WHERE result = 'placing';
+CREATE INDEX rows_uncertain ON rows (id) WHERE result = 'uncertain';
+CREATE INDEX rows_doubt ON rows (id) WHERE doubt <> 0;
+-- Read every few seconds to see whether a batch has ended.
+CREATE INDEX rows_held_up ON rows (batch) WHERE waits <> '';
+CREATE INDEX rows_ready ON rows (batch, priority, id) WHERE result = 'ready' AND waits = '';
+CREATE INDEX rows_waiting ON rows (waits, priority, id) WHERE waits <> '';
+CREATE INDEX rows_of_batch ON rows (batch, number, id);
+-- Rows in flight are in neither index, so placing writes none of them.
+CREATE INDEX rows_at_rest ON rows (batch, result, number, id)
+    WHERE result IN ('invalid', 'skipped', 'exists', 'rejected', 'uncertain', 'canceled');
+CREATE INDEX rows_faulty ON rows (batch, number, id) WHERE faults <> '';
+CREATE INDEX rows_short_by_cost ON rows (cost, id) WHERE waits = 'funds' AND waits <> '' AND doubt = 0;
+
+-- Officers that a workbook lists on a sheet of their own, by the row they belong to.
+CREATE TABLE officers (
+    batch  TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    listed BIGINT NOT NULL,
+    cells  TEXT NOT NULL,
+    PRIMARY KEY (batch, number, listed)
+);
+
+-- Sealed Social Security numbers, kept until the order of their row is decided.
+CREATE TABLE secrets (
+    batch  TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    sealed TEXT NOT NULL,
+    PRIMARY KEY (batch, number)
+);
+
+-- The sealed spreadsheets that results are written into.
+CREATE TABLE originals (
+    batch  TEXT NOT NULL,
+    part   BIGINT NOT NULL,
+    sealed {{bytes}} NOT NULL,
+    PRIMARY KEY (batch, part)
+);
+
+-- One business key, one purchase: the primary key is the guard.
+CREATE TABLE purchases (
+    key     TEXT PRIMARY KEY,
+    row     BIGINT NOT NULL REFERENCES rows (id),
+    product TEXT NOT NULL,
+    cover   TEXT NOT NULL DEFAULT '',
+    year    INTEGER NOT NULL DEFAULT 0,
+    bought  INTEGER NOT NULL DEFAULT 0,
+    why     TEXT NOT NULL DEFAULT '',
+    at      BIGINT NOT NULL,
+    -- A second purchase of the same: the row that owns the key.
+    twin    BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX purchases_of_row ON purchases (row);
+CREATE INDEX purchases_cover ON purchases (cover) WHERE cover <> '';
+CREATE INDEX purchases_twin ON purchases (row) WHERE twin <> 0;
+
+-- What each attempt ordered, what it bought, and what a person decided about it. The
+-- result of a row is a function of its attempts. Products are separated by commas.
+CREATE TABLE attempts (
+    row          BIGINT NOT NULL REFERENCES rows (id),
+    try          BIGINT NOT NULL,
+    owner        TEXT NOT NULL,
+    started_at   BIGINT NOT NULL,
+    ended_at     BIGINT NOT NULL DEFAULT 0,
+    class        TEXT NOT NULL DEFAULT '',
+    status       INTEGER NOT NULL DEFAULT 0,
+    message      TEXT NOT NULL DEFAULT '',
+    -- What the network reported, where message is in plain words.
+    detail       TEXT NOT NULL DEFAULT '',
+    products     TEXT NOT NULL DEFAULT '',
+    creates      INTEGER NOT NULL DEFAULT 0,
+    repeatable   INTEGER NOT NULL DEFAULT 0,
+    made         TEXT NOT NULL DEFAULT '',
+    ordered      INTEGER NOT NULL DEFAULT 0,
+    decision     TEXT NOT NULL DEFAULT '',
+    decided_over TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (row, try)
+);
+CREATE INDEX attempts_doubt ON attempts (ended_at, row) WHERE class IN ('unreadable', 'no-answer', 'server-error');
+
+CREATE TABLE items (
+    id                  {{identity}},
+    row                 BIGINT NOT NULL REFERENCES rows (id),
+    product             TEXT NOT NULL,
+    order_type          TEXT NOT NULL,
+    order_id            TEXT NOT NULL,
+    filing_status       TEXT NOT NULL DEFAULT '',
+    filing_date         TEXT NOT NULL DEFAULT '',
+    subscription_status TEXT NOT NULL DEFAULT '',
+    cost                BIGINT NOT NULL DEFAULT 0,
+    created_at          BIGINT NOT NULL,
+    -- exception is the code of a filing exception; told_at is the time of the last event.
+    exception           BIGINT NOT NULL DEFAULT 0,
+    exception_note      TEXT NOT NULL DEFAULT '',
+    told_at             BIGINT NOT NULL DEFAULT 0,
+    certainty           INTEGER NOT NULL DEFAULT 2,
+    -- The time of the last event about the subscription.
+    subscription_at     BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX items_of_row ON items (row);
+CREATE INDEX items_order ON items (order_id);
+CREATE INDEX items_nameless ON items (row) WHERE order_id = '';
+CREATE INDEX items_exception ON items (row) WHERE exception <> 0;
+
+CREATE TABLE entries (
+    id     {{identity}},
+    at     BIGINT NOT NULL,
+    kind   TEXT NOT NULL,
+    amount BIGINT NOT NULL,
+    row    BIGINT NOT NULL DEFAULT 0,
+    note   TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX entries_of_row ON entries (row);
+CREATE INDEX entries_at ON entries (at);
+
+-- The one row that every writer locks: sums of the balance, and what halts the fleet.
+CREATE TABLE control (
+    id               INTEGER PRIMARY KEY CHECK (id = 1),
+    mode             TEXT NOT NULL DEFAULT '',
+    declared         INTEGER NOT NULL DEFAULT 0,
+    deposits         BIGINT NOT NULL DEFAULT 0,
+    adjustments      BIGINT NOT NULL DEFAULT 0,
+    posted           BIGINT NOT NULL DEFAULT 0,
+    reserved         BIGINT NOT NULL DEFAULT 0,
+    paused           TEXT NOT NULL DEFAULT '',
+    paused_note      TEXT NOT NULL DEFAULT '',
+    paused_at        BIGINT NOT NULL DEFAULT 0,
+    probe_at         BIGINT NOT NULL DEFAULT 0,
+    probe_row        BIGINT NOT NULL DEFAULT 0,
+    probe_wait       BIGINT NOT NULL DEFAULT 0,
+    hold_until       BIGINT NOT NULL DEFAULT 0,
+    hold_wait        BIGINT NOT NULL DEFAULT 0,
+    -- Commits are numbered within a lineage, so that a process notices a ledger that went
+    -- back in time. While restored_at is set, nothing is sent. Nothing is sent before
+    -- settling_until after the database server was restarted (server_started).
+    commits          BIGINT NOT NULL DEFAULT 0,
+    lineage          TEXT NOT NULL DEFAULT '',
+    restored_at      BIGINT NOT NULL DEFAULT 0,
+    restored_note    TEXT NOT NULL DEFAULT '',
+    server_started   TEXT NOT NULL DEFAULT '',
+    settling_until   BIGINT NOT NULL DEFAULT 0,
+    -- The highest migration and the program that ran it: a program that does not know it
+    -- sends nothing more.
+    schema_version   BIGINT NOT NULL DEFAULT 0,
+    written_by       TEXT NOT NULL DEFAULT '',
+    -- The time of the last change. The clock of an SQLite ledger is clock_base plus the
+    -- machine's uptime, in milliseconds, because nobody sets that.
+    changed_at       BIGINT NOT NULL DEFAULT 0,
+    clock_base       BIGINT NOT NULL DEFAULT 0,
+    -- A restore begins a new generation: a process that opened an earlier one sends
+    -- nothing more. It continues the lineage restored_lineage at backup_at, and rows up to
+    -- restored_rows are the same in both.
+    generation       TEXT NOT NULL DEFAULT '',
+    restored_lineage TEXT NOT NULL DEFAULT '',
+    restored_rows    BIGINT NOT NULL DEFAULT 0,
+    backup_at        BIGINT NOT NULL DEFAULT 0,
+    -- While set, a row is sent only if it was checked in that generation.
+    check_generation TEXT NOT NULL DEFAULT ''
+);
+
+-- Running processes.
+CREATE TABLE owners (
+    id         TEXT PRIMARY KEY,
+    host       TEXT NOT NULL,
+    pid        BIGINT NOT NULL,
+    lock       TEXT NOT NULL,
+    started_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    -- The kind of process, and whether it places orders.
+    what       TEXT NOT NULL DEFAULT '',
+    places     INTEGER NOT NULL DEFAULT 1,
+    -- The time-out of its requests, in milliseconds: after its death the service may work
+    -- on one for as long.
+    timeout    BIGINT NOT NULL DEFAULT 0
+);
+
+CREATE TABLE companies (
+    ref    TEXT PRIMARY KEY,
+    record TEXT NOT NULL,
+    at     BIGINT NOT NULL
+);
+
+CREATE TABLE users (
+    ref    TEXT PRIMARY KEY,
+    record TEXT NOT NULL,
+    at     BIGINT NOT NULL
+);
+
+-- Rows that order nothing because a subscription covers them, until its renewal is seen.
+CREATE TABLE coverage (
+    batch  TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    cover  TEXT NOT NULL,
+    year   BIGINT NOT NULL,
+    opened BIGINT NOT NULL,
+    at     BIGINT NOT NULL,
+    PRIMARY KEY (batch, number)
+);
+CREATE INDEX coverage_cover ON coverage (cover);
+
+-- Events of the filing service. Each is stored once, as received, before it is read.
+CREATE TABLE events (
+    seq                 {{identity}},
+    id                  TEXT NOT NULL,
+    type                TEXT NOT NULL DEFAULT '',
+    created_at          BIGINT NOT NULL DEFAULT 0,
+    received_at         BIGINT NOT NULL,
+    order_id            TEXT NOT NULL DEFAULT '',
+    order_type          TEXT NOT NULL DEFAULT '',
+    product             TEXT NOT NULL DEFAULT '',
+    filing_status       TEXT NOT NULL DEFAULT '',
+    filing_date         TEXT NOT NULL DEFAULT '',
+    filing_type         TEXT NOT NULL DEFAULT '',
+    exception           BIGINT NOT NULL DEFAULT 0,
+    exception_note      TEXT NOT NULL DEFAULT '',
+    document_id         TEXT NOT NULL DEFAULT '',
+    document_type       TEXT NOT NULL DEFAULT '',
+    company_id          TEXT NOT NULL DEFAULT '',
+    filing_state        TEXT NOT NULL DEFAULT '',
+    filing_year         TEXT NOT NULL DEFAULT '',
+    body                TEXT NOT NULL,
+    state               TEXT NOT NULL,
+    row                 BIGINT NOT NULL DEFAULT 0,
+    note                TEXT NOT NULL DEFAULT '',
+    subscription_status TEXT NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX events_id ON events (id);
+CREATE INDEX events_new ON events (seq) WHERE state = 'new';
+CREATE INDEX events_unknown ON events (received_at) WHERE state = 'unknown';
+CREATE INDEX events_order ON events (order_id);
+
+CREATE TABLE documents (
+    key         TEXT PRIMARY KEY,
+    id          TEXT NOT NULL DEFAULT '',
+    type        TEXT NOT NULL DEFAULT '',
+    order_id    TEXT NOT NULL,
+    event       TEXT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    received_at BIGINT NOT NULL
+);
+CREATE INDEX documents_order ON documents (order_id);
+
+-- Webhook endpoints with their sealed signing secrets.
+CREATE TABLE endpoints (
+    id         TEXT PRIMARY KEY,
+    url        TEXT NOT NULL DEFAULT '',
+    sealed     TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
+-- Notifications, each sent once by the whole fleet.
+CREATE TABLE notices (
+    id         {{identity}},
+    kind       TEXT NOT NULL,
+    batch      TEXT NOT NULL DEFAULT '',
+    subject    TEXT NOT NULL DEFAULT '',
+    body       TEXT NOT NULL DEFAULT '',
+    at         BIGINT NOT NULL,
+    lasts      INTEGER NOT NULL DEFAULT 0,
+    due        BIGINT NOT NULL,
+    tries      BIGINT NOT NULL DEFAULT 0,
+    told       TEXT NOT NULL DEFAULT '',
+    failure    TEXT NOT NULL DEFAULT '',
+    -- Email addresses beside the configured targets, and the page that it is about.
+    recipients TEXT NOT NULL DEFAULT '',
+    path       TEXT NOT NULL DEFAULT ''
+);
+-- A lasting condition is notified once until it ends.
+CREATE UNIQUE INDEX notices_lasting ON notices (kind, batch) WHERE lasts = 1;
+CREATE INDEX notices_due ON notices (due) WHERE due <> 0;
+CREATE INDEX notices_of_batch ON notices (kind, batch, at);
+
+-- The rows and items that a notification was about, each at a mark: the number of the
+-- uncertain attempt, or the exception code.
+CREATE TABLE told (
+    kind   TEXT NOT NULL,
+    ref    BIGINT NOT NULL,
+    mark   BIGINT NOT NULL,
+    notice BIGINT NOT NULL,
+    PRIMARY KEY (kind, ref, mark)
+);
+
+-- Sealed company lists, by the SHA-256 of their content.
+CREATE TABLE rosters (
+    hash       TEXT PRIMARY KEY,
+    file       TEXT NOT NULL,
+    content    {{bytes}} NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
+CREATE TABLE seasons (
+    name       TEXT PRIMARY KEY,
+    roster     TEXT NOT NULL REFERENCES rosters (hash),
+    options    TEXT NOT NULL,
+    schedule   TEXT NOT NULL,
+    approval   INTEGER NOT NULL DEFAULT 0,
+    paused     INTEGER NOT NULL DEFAULT 0,
+    since      BIGINT NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    -- Counts changes; a change must name the version that it was made on.
+    version    BIGINT NOT NULL DEFAULT 1
+);
+
+-- Runs of schedules. The ID consists of the schedule and the due time, so any number of
+-- workers creates one batch.
+CREATE TABLE firings (
+    id       TEXT PRIMARY KEY,
+    season   TEXT NOT NULL,
+    due      BIGINT NOT NULL,
+    roster   TEXT NOT NULL,
+    missed   BIGINT NOT NULL DEFAULT 0,
+    owner    TEXT NOT NULL,
+    began_at BIGINT NOT NULL,
+    ended_at BIGINT NOT NULL DEFAULT 0,
+    state    TEXT NOT NULL,
+    batch    TEXT NOT NULL DEFAULT '',
+    plan     TEXT NOT NULL DEFAULT '',
+    note     TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX firings_of_season ON firings (season, due);
+
+-- The company lists that a schedule has had, and since when.
+CREATE TABLE season_rosters (
+    season  TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    roster  TEXT NOT NULL,
+    since   BIGINT NOT NULL,
+    PRIMARY KEY (season, version)
+);
+
+-- Names are folded; roles are words separated by spaces.
+CREATE TABLE accounts (
+    id              TEXT PRIMARY KEY,
+    name            TEXT NOT NULL,
+    roles           TEXT NOT NULL,
+    disabled        INTEGER NOT NULL DEFAULT 0,
+    password        TEXT NOT NULL DEFAULT '',
+    created_at      BIGINT NOT NULL,
+    signed_in_at    BIGINT NOT NULL DEFAULT 0,
+    -- Who made the links that the credentials came through, a JSON list of names.
+    behind          TEXT NOT NULL DEFAULT '',
+    link_by         TEXT NOT NULL DEFAULT '',
+    link_at         BIGINT NOT NULL DEFAULT 0,
+    link_used_at    BIGINT NOT NULL DEFAULT 0,
+    -- The provider that manages the account and its roles; empty for a local account.
+    managed_by      TEXT NOT NULL DEFAULT '',
+    -- Signs in by password even if all others must use the provider.
+    break_glass     INTEGER NOT NULL DEFAULT 0,
+    unvouched_since BIGINT NOT NULL DEFAULT 0,
+    -- The largest amount that the account may approve; 0 for any.
+    approve_up_to   BIGINT NOT NULL DEFAULT 0,
+    email           TEXT NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX accounts_name ON accounts (name);
+
+-- Sessions, by the SHA-256 of their secret.
+CREATE TABLE sessions (
+    hash           TEXT PRIMARY KEY,
+    account        TEXT NOT NULL REFERENCES accounts (id),
+    origin         TEXT NOT NULL,
+    created_at     BIGINT NOT NULL,
+    seen_at        BIGINT NOT NULL,
+    ends_at        BIGINT NOT NULL,
+    factor         TEXT NOT NULL DEFAULT '',
+    -- When the person last proved who they are.
+    confirmed_at   BIGINT NOT NULL DEFAULT 0,
+    -- The sealed ID token, to sign out at the provider.
+    provider_token TEXT NOT NULL DEFAULT '',
+    agent          TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX sessions_of_account ON sessions (account);
+
+-- One-time sign-in links, by the SHA-256 of their secret, and who made them.
+CREATE TABLE sign_in_links (
+    hash       TEXT PRIMARY KEY,
+    id         TEXT NOT NULL,
+    account    TEXT NOT NULL REFERENCES accounts (id),
+    made_by    TEXT NOT NULL,
+    behind     TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    ends_at    BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX sign_in_links_id ON sign_in_links (id);
+CREATE INDEX sign_in_links_of_account ON sign_in_links (account);
+
+-- People as a sign-in provider knows them: an issuer and a subject never change.
+CREATE TABLE identities (
+    issuer      TEXT NOT NULL,
+    subject     TEXT NOT NULL,
+    account     TEXT NOT NULL REFERENCES accounts (id),
+    name        TEXT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    used_at     BIGINT NOT NULL,
+    -- When the person was unlinked; 0 if linked. They get no second account.
+    unlinked_at BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX identities_of_account ON identities (account);
+
+-- Sign-ins and enrollments in progress. Their data is sealed, and each is used once.
+CREATE TABLE flows (
+    hash    TEXT PRIMARY KEY,
+    kind    TEXT NOT NULL,
+    data    TEXT NOT NULL,
+    ends_at BIGINT NOT NULL,
+    origin  TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX flows_end ON flows (ends_at);
+CREATE INDEX flows_of_origin ON flows (origin);
+
+-- Second factors and passkeys.
+CREATE TABLE factors (
+    id         TEXT PRIMARY KEY,
+    account    TEXT NOT NULL REFERENCES accounts (id),
+    kind       TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    credential TEXT NOT NULL DEFAULT '',
+    data       TEXT NOT NULL,
+    last       BIGINT NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL,
+    used_at    BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX factors_of_account ON factors (account);
+CREATE UNIQUE INDEX factors_credential ON factors (credential) WHERE credential <> '';
+
+-- Recovery codes, by their SHA-256.
+CREATE TABLE recovery_codes (
+    account TEXT NOT NULL REFERENCES accounts (id),
+    hash    TEXT NOT NULL,
+    PRIMARY KEY (account, hash)
+);
+
+-- Browsers that an account signed in with, by the SHA-256 of their cookie.
+CREATE TABLE known_browsers (
+    hash       TEXT PRIMARY KEY,
+    account    TEXT NOT NULL REFERENCES accounts (id),
+    network    TEXT NOT NULL,
+    agent      TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    used_at    BIGINT NOT NULL
+);
+CREATE INDEX known_browsers_of_account ON known_browsers (account);
+
+-- Failures to sign in, by the SHA-256 of the name and address.
+CREATE TABLE failures (
+    hash   TEXT PRIMARY KEY,
+    count  BIGINT NOT NULL,
+    until  BIGINT NOT NULL,
+    at     BIGINT NOT NULL,
+    origin TEXT NOT NULL
+);
+CREATE INDEX failures_at ON failures (at);
+
+CREATE TABLE sign_in_rules (
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    second_factor  INTEGER NOT NULL DEFAULT 0,
+    trust_provider INTEGER NOT NULL DEFAULT 0
+);
+
+-- Secret addresses for calendar programs, by the SHA-256 of the secret.
+CREATE TABLE calendar_feeds (
+    hash       TEXT PRIMARY KEY,
+    id         TEXT NOT NULL,
+    account    TEXT NOT NULL REFERENCES accounts (id),
+    created_at BIGINT NOT NULL,
+    used_at    BIGINT NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX calendar_feeds_id ON calendar_feeds (id);
+CREATE INDEX calendar_feeds_of_account ON calendar_feeds (account);
+
+-- The audit log. The client chooses the ID, so a repeated request is recorded once.
+CREATE TABLE acts (
+    seq    {{identity}},
+    id     TEXT NOT NULL,
+    at     BIGINT NOT NULL,
+    person TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    what   TEXT NOT NULL,
+    object TEXT NOT NULL,
+    note   TEXT NOT NULL
+);
+CREATE UNIQUE INDEX acts_id ON acts (id);
+CREATE INDEX acts_of_object ON acts (object, seq);
+
+-- Who took part in a batch, and may not approve it. The object is the ID of a batch,
+-- "upload ID", or "season NAME HASH" with the hash of the company list.
+CREATE TABLE contributors (
+    object TEXT NOT NULL,
+    person TEXT NOT NULL,
+    part   TEXT NOT NULL,
+    PRIMARY KEY (object, person)
+);
+
+CREATE TABLE approval_policy (
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    second         INTEGER NOT NULL DEFAULT 0,
+    from_cents     BIGINT NOT NULL DEFAULT 0,
+    products       TEXT NOT NULL DEFAULT '',
+    terminal       INTEGER NOT NULL DEFAULT 0,
+    changed_by     TEXT NOT NULL DEFAULT '',
+    changed_at     BIGINT NOT NULL DEFAULT 0,
+    -- From which amount two people approve; 0 for never.
+    two_from_cents BIGINT NOT NULL DEFAULT 0
+);
+
+-- The steps of an approval. The object is the ID of a batch, or "upload ID" after it was
+-- sent back.
+CREATE TABLE approval_history (
+    id        {{identity}},
+    object    TEXT NOT NULL,
+    at        BIGINT NOT NULL,
+    person    TEXT NOT NULL,
+    what      TEXT NOT NULL,
+    comment   TEXT NOT NULL DEFAULT '',
+    plan      TEXT NOT NULL DEFAULT '',
+    orders    BIGINT NOT NULL DEFAULT 0,
+    cents     BIGINT NOT NULL DEFAULT 0,
+    certainty INTEGER NOT NULL DEFAULT 0,
+    quote     TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX approval_history_of ON approval_history (object, id);
+
+-- Spreadsheets that are not submitted yet. They may hold Social Security numbers, so
+-- content and edits are sealed.
+CREATE TABLE uploads (
+    id         TEXT PRIMARY KEY,
+    file       TEXT NOT NULL,
+    size       BIGINT NOT NULL,
+    hash       TEXT NOT NULL,
+    options    TEXT NOT NULL DEFAULT '',
+    edits      TEXT NOT NULL DEFAULT '',
+    version    BIGINT NOT NULL DEFAULT 1,
+    batch      TEXT NOT NULL DEFAULT '',
+    quote      TEXT NOT NULL DEFAULT '',
+    created_by TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    -- A spreadsheet whose batch waits for approval is kept unchanged, so that the batch can
+    -- be sent back.
+    submitted  INTEGER NOT NULL DEFAULT 0,
+    -- A second person must approve whatever the policy says, since one sent it back.
+    second     INTEGER NOT NULL DEFAULT 0,
+    two        INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX uploads_of_batch ON uploads (batch);
+
+CREATE TABLE upload_parts (
+    upload TEXT NOT NULL,
+    part   BIGINT NOT NULL,
+    sealed {{bytes}} NOT NULL,
+    at     BIGINT NOT NULL,
+    PRIMARY KEY (upload, part)
+);
+
+-- Column mappings that people chose, for the next spreadsheet with the same headers.
+CREATE TABLE mappings (
+    shape      TEXT PRIMARY KEY,
+    headers    TEXT NOT NULL,
+    columns    TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
+-- SHA-256 of the results written as CSV: a file with another hash was changed since.
+CREATE TABLE written (
+    hash TEXT PRIMARY KEY,
+    at   BIGINT NOT NULL
+);
+
+-- The organization whose orders the ledger holds, as the filing service reports it. If
+-- it reports none, unnamed is a hash of the API key and address that a person confirmed.
+CREATE TABLE organizations (
+    created   TEXT NOT NULL,
+    domain    TEXT NOT NULL,
+    subdomain TEXT NOT NULL,
+    unnamed   TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    at        BIGINT NOT NULL,
+    PRIMARY KEY (created, domain, subdomain, unnamed)
+);
+
+-- Where people reach the page, for links in notifications.
+CREATE TABLE page_address (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    address TEXT NOT NULL
+);
+
+-- The firm's time zone; empty for that of each schedule.
+CREATE TABLE firm_zone (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    zone       TEXT NOT NULL DEFAULT '',
+    changed_by TEXT NOT NULL DEFAULT '',
+    changed_at BIGINT NOT NULL DEFAULT 0
+);
+
+-- Backups, the failed ones included. ended_at is 0 while one runs.
+CREATE TABLE backups (
+    id         TEXT PRIMARY KEY,
+    started_at BIGINT NOT NULL,
+    ended_at   BIGINT NOT NULL DEFAULT 0,
+    host       TEXT NOT NULL,
+    file       TEXT NOT NULL,
+    bytes      BIGINT NOT NULL DEFAULT 0,
+    commits    BIGINT NOT NULL DEFAULT 0,
+    encrypted  INTEGER NOT NULL DEFAULT 0,
+    scheduled  INTEGER NOT NULL DEFAULT 0,
+    failure    TEXT NOT NULL DEFAULT '',
+    alive_at   BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX backups_started ON backups (started_at);
+
+-- Restores from a backup. Orders between backup_at and restored_at are not in it.
+CREATE TABLE restores (
+    generation     TEXT PRIMARY KEY,
+    restored_at    BIGINT NOT NULL,
+    restored_by    TEXT NOT NULL,
+    host           TEXT NOT NULL,
+    file           TEXT NOT NULL,
+    backup_at      BIGINT NOT NULL,
+    -- The highest row ID in the backup.
+    last_row       BIGINT NOT NULL,
+    -- Rows that were in flight at the backup.
+    uncertain      BIGINT NOT NULL,
+    -- The schedules that were paused: a JSON array.
+    schedules      TEXT NOT NULL,
+    resumed_at     BIGINT NOT NULL DEFAULT 0,
+    resumed_by     TEXT NOT NULL DEFAULT '',
+    check_ended_at BIGINT NOT NULL DEFAULT 0,
+    check_ended_by TEXT NOT NULL DEFAULT ''
+);
+
+-- The companies of submitted rows, found by words of their name, by ID and by client.
+-- Derived from the rows after a batch is submitted.
+CREATE TABLE search_companies (
+    key    TEXT{{bytewise}} PRIMARY KEY,
+    id     TEXT NOT NULL DEFAULT '',
+    name   TEXT NOT NULL,
+    folded TEXT{{bytewise}} NOT NULL,
+    client TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX search_companies_name ON search_companies (folded, key);
+
+CREATE TABLE search_words (
+    word    TEXT{{bytewise}} NOT NULL,
+    company TEXT{{bytewise}} NOT NULL,
+    PRIMARY KEY (word, company)
+);
+CREATE INDEX search_words_company ON search_words (company, word);
+
+CREATE TABLE search_rows (
+    row     BIGINT PRIMARY KEY,
+    company TEXT{{bytewise}} NOT NULL,
+    client  TEXT NOT NULL DEFAULT '',
+    named   INTEGER NOT NULL DEFAULT 1
+);
+CREATE INDEX search_rows_company ON search_rows (company, row);
+CREATE INDEX search_rows_client ON search_rows (client, row) WHERE client <> '';
+CREATE INDEX search_rows_unnamed ON search_rows (row) WHERE named = 0;
+
+CREATE TABLE search_clients (
+    folded TEXT PRIMARY KEY,
+    name   TEXT NOT NULL
+);
+
+-- Batches whose rows are all indexed.
+CREATE TABLE search_batches (
+    batch TEXT PRIMARY KEY,
+    at    BIGINT NOT NULL
+);
+
+-- Clients by their folded name. A merged or renamed client leads to another one.
+CREATE TABLE clients (
+    folded     TEXT PRIMARY KEY,
+    name       TEXT NOT NULL,
+    merged     TEXT NOT NULL DEFAULT '',
+    number     TEXT NOT NULL DEFAULT '',
+    rule       TEXT NOT NULL DEFAULT '',
+    rule_value BIGINT NOT NULL DEFAULT 0,
+    changed_by TEXT NOT NULL DEFAULT '',
+    changed_at BIGINT NOT NULL DEFAULT 0
+);
+
+-- A row's client where its own columns do not say, or a person changed it.
+CREATE TABLE row_clients (
+    row        BIGINT PRIMARY KEY,
+    client     TEXT NOT NULL DEFAULT '',
+    matter     TEXT NOT NULL DEFAULT '',
+    bill_to    TEXT NOT NULL DEFAULT '',
+    reference  TEXT NOT NULL DEFAULT '',
+    origin     TEXT NOT NULL,
+    changed_by TEXT NOT NULL DEFAULT '',
+    changed_at BIGINT NOT NULL
+);
+
+-- The last client of each company, for rows that name none.
+CREATE TABLE company_clients (
+    company    TEXT PRIMARY KEY,
+    client     TEXT NOT NULL,
+    changed_by TEXT NOT NULL DEFAULT '',
+    changed_at BIGINT NOT NULL
+);
+
+-- Bills: drafts have the number 0; numbers of issued ones have no gaps.
+CREATE TABLE bills (
+    id         TEXT PRIMARY KEY,
+    number     BIGINT NOT NULL DEFAULT 0,
+    credit     INTEGER NOT NULL DEFAULT 0,
+    client     TEXT NOT NULL,
+    folded     TEXT NOT NULL,
+    client_id  TEXT NOT NULL DEFAULT '',
+    bill_to    TEXT NOT NULL DEFAULT '',
+    matter     TEXT NOT NULL DEFAULT '',
+    month      TEXT NOT NULL,
+    dated      TEXT NOT NULL DEFAULT '',
+    due        TEXT NOT NULL DEFAULT '',
+    total      BIGINT NOT NULL,
+    lines      BIGINT NOT NULL,
+    created_by TEXT NOT NULL DEFAULT '',
+    created_at BIGINT NOT NULL,
+    issued_by  TEXT NOT NULL DEFAULT '',
+    issued_at  BIGINT NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX bills_number ON bills (number) WHERE number <> 0;
+CREATE INDEX bills_of_client ON bills (folded, month);
+CREATE INDEX bills_of_month ON bills (month, number);
+
+CREATE TABLE bill_lines (
+    bill      TEXT NOT NULL REFERENCES bills (id),
+    position  BIGINT NOT NULL,
+    row       BIGINT NOT NULL,
+    product   TEXT NOT NULL,
+    ordinal   BIGINT NOT NULL DEFAULT 0,
+    kind      TEXT NOT NULL,
+    revision  BIGINT NOT NULL DEFAULT 0,
+    cost      BIGINT NOT NULL,
+    amount    BIGINT NOT NULL,
+    estimated INTEGER NOT NULL DEFAULT 0,
+    batch     TEXT NOT NULL,
+    number    BIGINT NOT NULL,
+    order_id  TEXT NOT NULL DEFAULT '',
+    company   TEXT NOT NULL DEFAULT '',
+    state     TEXT NOT NULL DEFAULT '',
+    year      TEXT NOT NULL DEFAULT '',
+    reference TEXT NOT NULL DEFAULT '',
+    posted_at BIGINT NOT NULL,
+    PRIMARY KEY (bill, position)
+);
+-- A purchase is billed once. Corrections count up.
+CREATE UNIQUE INDEX bill_lines_once ON bill_lines (row, product, ordinal, kind, revision);
+
+-- Costs known from elsewhere than the order.
+CREATE TABLE purchase_costs (
+    row        BIGINT NOT NULL,
+    product    TEXT NOT NULL,
+    ordinal    BIGINT NOT NULL DEFAULT 0,
+    cost       BIGINT NOT NULL,
+    source     TEXT NOT NULL,
+    changed_by TEXT NOT NULL DEFAULT '',
+    changed_at BIGINT NOT NULL,
+    PRIMARY KEY (row, product, ordinal)
+);
+
+CREATE TABLE billing_settings (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    rule       TEXT NOT NULL DEFAULT 'none',
+    rule_value BIGINT NOT NULL DEFAULT 0,
+    estimated  INTEGER NOT NULL DEFAULT 0,
+    terms      BIGINT NOT NULL DEFAULT 30,
+    accounts   TEXT NOT NULL DEFAULT '',
+    changed_by TEXT NOT NULL DEFAULT '',
+    changed_at BIGINT NOT NULL DEFAULT 0
+);
+
+-- Reconciled statements, by the SHA-256 of their file.
+CREATE TABLE statements (
+    hash          TEXT PRIMARY KEY,
+    file          TEXT NOT NULL,
+    sheet         TEXT NOT NULL,
+    from_at       BIGINT NOT NULL,
+    to_at         BIGINT NOT NULL,
+    complete      INTEGER NOT NULL,
+    opening       BIGINT NOT NULL,
+    opening_known INTEGER NOT NULL,
+    closing       BIGINT NOT NULL,
+    closing_known INTEGER NOT NULL,
+    missing       BIGINT NOT NULL,
+    -- What was left unexplained.
+    rest          BIGINT NOT NULL,
+    proof         TEXT NOT NULL,
+    reconciled_at BIGINT NOT NULL,
+    reconciled_by TEXT NOT NULL
+);
+CREATE INDEX statements_reconciled ON statements (reconciled_at);
+
+-- Lines of statements.
+CREATE TABLE statement_lines (
+    statement  TEXT NOT NULL REFERENCES statements (hash),
+    number     BIGINT NOT NULL,
+    cell       TEXT NOT NULL,
+    at         BIGINT NOT NULL,
+    kind       TEXT NOT NULL,
+    amount     BIGINT NOT NULL,
+    order_id   TEXT NOT NULL,
+    company_id TEXT NOT NULL,
+    company    TEXT NOT NULL,
+    state      TEXT NOT NULL,
+    product    TEXT NOT NULL,
+    year       TEXT NOT NULL,
+    text       TEXT NOT NULL,
+    part       TEXT NOT NULL,
+    note       TEXT NOT NULL,
+    row        BIGINT NOT NULL,
+    entry      BIGINT NOT NULL,
+    counts     INTEGER NOT NULL,
+    PRIMARY KEY (statement, number)
+);
+CREATE INDEX statement_lines_at ON statement_lines (at);
+CREATE INDEX statement_lines_row ON statement_lines (row) WHERE row <> 0;
+CREATE INDEX statement_lines_entry ON statement_lines (entry) WHERE entry <> 0;
+
+-- Entries that a statement led to.
+CREATE TABLE statement_adjustments (
+    statement TEXT NOT NULL REFERENCES statements (hash),
+    seq       BIGINT NOT NULL,
+    number    BIGINT NOT NULL,
+    row       BIGINT NOT NULL,
+    reason    TEXT NOT NULL,
+    amount    BIGINT NOT NULL,
+    entry     BIGINT NOT NULL,
+    note      TEXT NOT NULL,
+    at        BIGINT NOT NULL,
+    PRIMARY KEY (statement, seq)
+);
+CREATE INDEX statement_adjustments_row ON statement_adjustments (row) WHERE row <> 0;
+
+-- Files of statements.
+CREATE TABLE statement_files (
+    hash    TEXT PRIMARY KEY,
+    file    TEXT NOT NULL,
+    content {{bytes}} NOT NULL,
+    options TEXT NOT NULL,
+    kept_at BIGINT NOT NULL,
+    kept_by TEXT NOT NULL
+);
+
+INSERT INTO control (id) VALUES (1);
+INSERT INTO approval_policy (id) VALUES (1);
+INSERT INTO sign_in_rules (id) VALUES (1);
+INSERT INTO firm_zone (id) VALUES (1);
+INSERT INTO billing_settings (id) VALUES (1);
