@@ -130,8 +130,8 @@ var userPackages = []string{"cmd/importer", "internal/config", "internal/web", "
 
 // userTexts are the other files that users and operators read.
 var userTexts = []string{"*.md", "docs/*.md", "docs/decisions/*.md", "deploy/*.md", "deploy/prometheus/rules.yml",
-	"deploy/grafana/dashboards/*.json", "deploy/helm/bulkfiling/values.yaml",
-	"deploy/helm/bulkfiling/templates/NOTES.txt", "deploy/kubernetes/*.yaml", "deploy/fleet.env.example",
+	"deploy/grafana/dashboards/*.json",
+	"deploy/kubernetes/*.yaml", "deploy/fleet.env.example",
 	"docker-compose.yml", "templates/*.xlsx",
 	"samples/*.xlsx", "samples/*.csv"}
 

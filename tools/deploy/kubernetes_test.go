@@ -9,9 +9,7 @@ import (
 	"testing"
 	"time"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -29,13 +27,6 @@ var kinds = map[string]func() any{
 	"v1 Service":                         func() any { return new(corev1.Service) },
 	"apps/v1 Deployment":                 func() any { return new(appsv1.Deployment) },
 	"policy/v1 PodDisruptionBudget":      func() any { return new(policyv1.PodDisruptionBudget) },
-	"v1 Pod":                             func() any { return new(corev1.Pod) },
-	"networking.k8s.io/v1 Ingress":       func() any { return new(networkingv1.Ingress) },
-	"autoscaling/v2 HorizontalPodAutoscaler": func() any {
-		return new(autoscalingv2.HorizontalPodAutoscaler)
-	},
-	"monitoring.coreos.com/v1 PodMonitor":     func() any { return new(monitoringv1.PodMonitor) },
-	"monitoring.coreos.com/v1 PrometheusRule": func() any { return new(monitoringv1.PrometheusRule) },
 }
 
 // decode reads a manifest into the type of the API, and refuses any field that
