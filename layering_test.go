@@ -22,7 +22,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/logs"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
-	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // module is the prefix of the packages' import paths.
@@ -42,8 +41,7 @@ var imports = map[string][]string{
 	"internal/sheet":      {},
 	"internal/nettest":    {},
 	"internal/sheettest":  {},
-	"internal/filingapi":  {"filing", "money", "network", "tracing"},
-	"internal/tracing":    {"logs", "network"},
+	"internal/filingapi":  {"filing", "money", "network"},
 	"internal/balance":    {"filing", "money", "season"},
 	"internal/billing":    {"filing", "money", "sheet"},
 	"internal/ledger":     {"balance", "billing", "filing", "money", "network", "password", "reconcile", "season"},
@@ -56,18 +54,17 @@ var imports = map[string][]string{
 	"internal/season":     {"filing", "money"},
 	"internal/schedule":   {"balance", "filing", "importer", "ledger", "money", "pricing", "season", "sheet"},
 	"internal/jobs": {"filing", "filingapi", "pricing", "ledger", "network", "importer",
-		"season", "sheet", "money", "tracing"},
-	"internal/password":            {},
-	"internal/metrics":             {"filing", "filingapi", "ledger", "jobs", "money"},
-	"internal/sandbox":             {},
-	"internal/webhook":             {"filing", "ledger"},
-	"internal/network":             {},
-	"internal/signin":              {"network"},
-	"internal/signin/signintest":   {},
-	"internal/tracing/tracingtest": {},
-	"internal/documents":           {"filingapi", "ledger", "network", "sheet"},
-	"internal/notify":              {"filing", "ledger", "money", "network"},
-	"internal/resolve":             {"filing", "filingapi", "jobs", "ledger", "money"},
+		"season", "sheet", "money"},
+	"internal/password":          {},
+	"internal/metrics":           {"filing", "filingapi", "ledger", "jobs", "money"},
+	"internal/sandbox":           {},
+	"internal/webhook":           {"filing", "ledger"},
+	"internal/network":           {},
+	"internal/signin":            {"network"},
+	"internal/signin/signintest": {},
+	"internal/documents":         {"filingapi", "ledger", "network", "sheet"},
+	"internal/notify":            {"filing", "ledger", "money", "network"},
+	"internal/resolve":           {"filing", "filingapi", "jobs", "ledger", "money"},
 	"internal/web": {"billing", "documents", "pricing", "filing", "filingapi", "importer", "jobs", "ledger",
 		"money", "network", "reconcile", "report", "resolve", "schedule", "season", "sheet", "signin"},
 	"internal/config": {"filing", "money", "filingapi", "pricing", "ledger", "jobs", "logs", "network", "notify",
@@ -77,9 +74,9 @@ var imports = map[string][]string{
 		"ledger",
 		"logs", "metrics", "money",
 		"network", "notify", "reconcile", "report", "resolve", "sandbox", "schedule", "season", "sheet", "signin",
-		"samples", "tracing", "web", "webhook"},
+		"samples", "web", "webhook"},
 	"cmd/worker": {"pricing", "config", "filing", "filingapi", "jobs", "ledger", "logs", "metrics", "network", "sheet",
-		"tracing", "webhook"},
+		"webhook"},
 }
 
 func TestLayering(t *testing.T) {
@@ -134,7 +131,6 @@ var generated = []struct {
 	{"docs/assumptions.md", "assumptions", assumptionTable},
 	{"docs/reference.md", "environment", environmentTable},
 	{"docs/reference.md", "log-attributes", logAttributeTable},
-	{"docs/reference.md", "span-attributes", spanAttributeTable},
 	{"docs/reference.md", "packages", packageTable},
 	{"docs/reference.md", "imports", importGraph},
 	{"docs/columns.md", "columns", importer.ColumnTable},
@@ -322,15 +318,6 @@ func logAttributeTable() string {
 	b.WriteString("| attribute | |\n|---|---|\n")
 	for _, n := range logs.Names {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", n.Name, n.Meaning)
-	}
-	return b.String()
-}
-
-func spanAttributeTable() string {
-	var b strings.Builder
-	b.WriteString("| attribute | of | |\n|---|---|---|\n")
-	for _, a := range tracing.Attributes {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", a.Name, a.Spans, a.Meaning)
 	}
 	return b.String()
 }

@@ -126,7 +126,7 @@ var userPackages = []string{"cmd/importer", "internal/config", "internal/web", "
 	"internal/pricing",
 	"internal/balance", "internal/notify", "internal/documents", "internal/sheet", "internal/jobs",
 	"internal/filingapi", "internal/backup", "internal/billing", "internal/reconcile", "internal/season",
-	"internal/sandbox", "internal/signin", "internal/tracing", "internal/webhook", "cmd/worker"}
+	"internal/sandbox", "internal/signin", "internal/webhook", "cmd/worker"}
 
 // userTexts are the other files that users and operators read.
 var userTexts = []string{"*.md", "docs/*.md", "docs/decisions/*.md", "deploy/*.md", "deploy/prometheus/rules.yml",

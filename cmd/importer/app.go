@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/logs"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
@@ -76,6 +78,12 @@ func explainStorage(err error) (string, bool) {
 
 // say prints a line beside the results.
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+
+// logger writes log lines of a level and above to stderr.
+func (a *app) logger(level slog.Level) (*slog.Logger, error) {
+	format, err := config.LogFormat(a.getenv, logs.Text)
+	return slog.New(logs.NewHandler(a.err, format, level)), err
+}
 
 // environment reads the configuration.
 func (a *app) environment() (config.Environment, error) {

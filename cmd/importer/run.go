@@ -21,7 +21,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
-	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // runFlags are the options of run beyond those of reading a sheet.
@@ -179,10 +178,7 @@ func (r *filingRun) openAndRun(ctx context.Context, do func(context.Context) err
 		stopNotifying, err = r.env.SendNotifications(ctx, r.ledger, r.log)
 	}
 	if err == nil {
-		tracer := r.startTracer(ctx, r.log)
-		r.log = tracer.Logger(r.log)
-		err = do(tracing.With(ctx, tracer))
-		tracer.Shutdown()
+		err = do(ctx)
 		stopNotifying()
 	}
 	if closing := r.ledger.Close(); err == nil {
@@ -203,7 +199,6 @@ func (r *filingRun) placeBatch(ctx context.Context) error {
 	if err := r.importFile(ctx); err != nil {
 		return err
 	}
-	ctx = tracing.From(ctx).InBatch(ctx, r.batch.ID)
 	if err := r.applyCorrections(ctx); err != nil {
 		return err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
-	"github.com/bulkfiling/bulkfiling/internal/tracing"
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
@@ -82,9 +81,7 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 				log.Warn("all clients behind the proxy share one address, so wrong passwords slow down " +
 					"every sign-in; set --trust-proxy")
 			}
-			tracer := a.startTracer(c.Context(), log)
-			defer tracer.Shutdown()
-			return a.servePages(tracing.With(c.Context(), tracer), s, tracer.Logger(log))
+			return a.servePages(c.Context(), s, log)
 		},
 	}
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to listen on")

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
-	"github.com/bulkfiling/bulkfiling/internal/tracing"
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
@@ -83,19 +81,6 @@ func (w *worker) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer stop()
-	tracer, err := tracing.Start(ctx, tracing.Config{
-		Getenv:  os.Getenv,
-		Service: "bulkfiling-worker",
-		Version: metrics.ReadBuild().Version,
-		Log:     w.log,
-	})
-	if err != nil {
-		w.log.Warn("traces off", "err", err)
-	}
-	defer tracer.Shutdown()
-	w.log = tracer.Logger(w.log)
-	ctx = tracing.With(ctx, tracer)
-
 	if err := w.chooseLedger(ctx, client); err != nil {
 		return err
 	}

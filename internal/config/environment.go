@@ -86,24 +86,8 @@ var Variables = []Variable{
 		"break-glass)"},
 	{"PUBLIC_URL", "", "the address of the page, for the links of importer accounts and for the sign-in provider"},
 	{"FILING_LOG_FORMAT", "", "the format of log lines, json or text; default: json for worker, text for importer"},
-	{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "turns traces on: the address of an OpenTelemetry receiver (OTLP over HTTP), " +
-		"such as http://collector:4318; default: no traces"},
-	{"OTEL_EXPORTER_OTLP_HEADERS", "", "headers for the receiver, such as its key: authorization=Bearer%20…; " +
-		"separated by commas"},
-	{"OTEL_TRACES_EXPORTER", "", "otlp turns traces on, also without an address (then http://localhost:4318); none " +
-		"turns them off"},
-	{"OTEL_TRACES_SAMPLER", "parentbased_always_on", "which rows to trace: for one in ten, traceidratio with " +
-		"OTEL_TRACES_SAMPLER_ARG"},
-	{"OTEL_TRACES_SAMPLER_ARG", "", "the share of rows for traceidratio: 0.1"},
-	{"OTEL_SERVICE_NAME", "", "the name of the process in traces; default: bulkfiling-importer and bulkfiling-worker"},
-	{"OTEL_RESOURCE_ATTRIBUTES", "", "more about the process, for traces: deployment.environment.name=production,…"},
-	{"OTEL_…", "", "also the other OTEL_EXPORTER_OTLP_… variables (TRACES_ENDPOINT, COMPRESSION, TIMEOUT, " +
-		"CERTIFICATE, CLIENT_CERTIFICATE, CLIENT_KEY), OTEL_BSP_…, OTEL_SPAN_… and OTEL_SDK_DISABLED; " +
-		"of the environment alone, " +
-		"not of the settings file"},
 	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, " +
-		"FILING_BACKUP_PASSPHRASE_FILE, " +
-		"OIDC_CLIENT_SECRET_FILE, OTEL_EXPORTER_OTLP_HEADERS_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files " +
+		"FILING_BACKUP_PASSPHRASE_FILE, OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files " +
 		"with these secrets"},
 }
 

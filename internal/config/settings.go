@@ -66,11 +66,7 @@ func below(folder string, path ...string) string {
 
 // fileVariables are the secrets that can also be files.
 var fileVariables = []string{"FILING_API_KEY", "FILING_SEAL_KEY", "FILING_WEBHOOK_SECRET", "FILING_NOTIFY",
-	"FILING_BACKUP_PASSPHRASE", "OIDC_CLIENT_SECRET", "OTEL_EXPORTER_OTLP_HEADERS", "DATABASE_URL", "REDIS_URL"}
-
-// ofEnvironment reports whether a variable is read from the environment alone: those of
-// OpenTelemetry, which its SDK reads by itself.
-func ofEnvironment(variable string) bool { return strings.HasPrefix(variable, "OTEL_") }
+	"FILING_BACKUP_PASSPHRASE", "OIDC_CLIENT_SECRET", "DATABASE_URL", "REDIS_URL"}
 
 // settingOf is the key of a variable in the settings file.
 func settingOf(variable string) string {
@@ -81,14 +77,11 @@ func settingOf(variable string) string {
 var settingVariables = sync.OnceValue(func() map[string]string {
 	all := make(map[string]string)
 	for _, v := range Variables {
-		if !strings.Contains(v.Name, "…") && !ofEnvironment(v.Name) {
+		if !strings.Contains(v.Name, "…") {
 			all[settingOf(v.Name)] = v.Name
 		}
 	}
 	for _, name := range fileVariables {
-		if ofEnvironment(name) {
-			continue
-		}
 		all[settingOf(name)+"_file"] = name + "_FILE"
 	}
 	return all

@@ -116,15 +116,11 @@ func TestSettingsErrors(t *testing.T) {
 	}
 }
 
-// Every variable is a setting, under one name; those of OpenTelemetry are none.
+// Every variable is a setting, under one name.
 func TestEveryVariableIsASetting(t *testing.T) {
 	all := settingVariables()
 	for _, v := range Variables {
-		want := v.Name
-		if ofEnvironment(want) {
-			want = ""
-		}
-		if !strings.Contains(v.Name, "…") && all[settingOf(v.Name)] != want {
+		if !strings.Contains(v.Name, "…") && all[settingOf(v.Name)] != v.Name {
 			t.Errorf("%s is the setting of %q", v.Name, all[settingOf(v.Name)])
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/bulkfiling/bulkfiling/internal/network"
-	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // Limiter paces requests, usually for the whole fleet.
@@ -268,9 +267,7 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 	}
 	o := outcome{err: errors.New("the request was abandoned")}
 	defer func() { done(o.health(ctx)) }()
-	span := tracing.StartRequest(ctx, method, path, routeOf)
 	o = c.roundTrip(ctx, method, path, body)
-	span.End(o.status, o.errorClass(), o.written)
 	c.noteError(ctx, o)
 	c.keepBody(ctx, o)
 	return o

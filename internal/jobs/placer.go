@@ -18,7 +18,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 	"github.com/bulkfiling/bulkfiling/internal/text"
-	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // Service is what the placer needs of the filing service.
@@ -46,7 +45,6 @@ type placer struct {
 	throttle Throttle
 	now      func() time.Time
 	log      *slog.Logger
-	tracer   *tracing.Tracer // nil for none
 
 	unrecorded *unrecordedFile
 }
@@ -55,8 +53,6 @@ type placer struct {
 // otherwise. The only errors are the ledger's: everything that the filing service
 // does is an answer.
 func (p *placer) place(ctx context.Context, row ledger.Row, again string) error {
-	ctx, end := p.traceRow(ctx, &row)
-	defer end()
 	userID, company, err := p.resolver.resolve(ctx, &row)
 	if m := (*mismatchError)(nil); errors.As(err, &m) {
 		return p.holdBack(ctx, row, m)
@@ -217,7 +213,6 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	if p.throttle.Wait(ctx) != nil || !p.state.mayOrder(p.now()) {
 		return begun, nil
 	}
-	began := time.Now()
 	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)
 	if err != nil || begun.Try == 0 {
 		if begun.Halted.Reason != filing.NoHalt {
@@ -231,9 +226,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	// answer is there: an answer that is not recorded yet is not in flight any more,
 	// and a crash in between is swept like any other.
 	answer := filing.Answer{Kind: filing.NoAnswer, Message: "sending was interrupted"}
-	ctx, span := p.tracer.StartAttempt(ctx, intent.Row, begun.Try, began)
 	defer func() {
-		span.SetAnswer(string(answer.Kind), answer.Kind == filing.Accepted || answer.Kind == filing.HasItem)
 		switch answer.Kind {
 		case filing.KeyRefused, filing.NoFunds, filing.Busy:
 			// It halts the fleet: the slot's next order must find the halt recorded.
@@ -241,7 +234,6 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 			release()
 		}
 		err = errors.Join(err, recordAnswer(begun.Try, answer))
-		span.End()
 	}()
 	if !p.ledger.Fleet().MaySend() {
 		answer = filing.Answer{
@@ -314,7 +306,6 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 				p.unrecorded.remove(&out)
 			}
 			result, _ := recorded.Load().(filing.Result)
-			p.tracer.SetResult(out.Row, string(result), out.Try)
 			p.logAnswer(out.Answer, append(about, "result", result))
 			return true, nil
 		}
@@ -475,10 +466,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 		}
 		return false, &duplicateItemError{t.Claim.Product, note}
 	}
-	if err := p.deferRow(ctx, deferral); err != nil {
-		return true, err
-	}
-	return true, nil
+	return true, p.deferRow(ctx, deferral)
 }
 
 // coveredBy says which subscription covers a report.
@@ -546,10 +534,17 @@ func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err erro
 	if failed.next == filing.Ready {
 		deferral.Due = p.now().Add(failed.after)
 	}
-	if err := p.deferRow(ctx, deferral); err != nil {
-		return err
+	return p.deferRow(ctx, deferral)
+}
+
+// deferRow records a decision about a row that is not sent. If another process was
+// faster, its decision counts.
+func (p *placer) deferRow(ctx context.Context, d ledger.Deferral) error {
+	err := p.ledger.Defer(ctx, d)
+	if errors.Is(err, ledger.ErrTransition) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // messageFor is the message of a row in the results: what happened and what to do.

@@ -394,7 +394,6 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatchError)
 	}
 	p.log.Warn("row held back", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "company", m.record.ID,
 		"rule", m.differences[0].Rule) // the message has the names
-	p.tracer.SetResult(row.ID, string(filing.Invalid), row.Tries)
 	return p.ledger.KeepReview(ctx, b.ID,
 		[]ledger.Reviewed{{Row: row.ID, Result: filing.Invalid, Message: m.Error(), Faults: faults}})
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
-	"github.com/bulkfiling/bulkfiling/internal/tracing"
 )
 
 // Config sets a worker up.
@@ -117,7 +116,6 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.state, c.Now),
 
 		unrecorded: newUnrecordedFile(c.Ledger),
-		tracer:     tracing.From(ctx),
 	}
 	if err := w.sweep(w.ctx); err != nil {
 		w.cancel()
@@ -304,7 +302,6 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Kind:    filing.NoAnswer,
 			Message: "the process that sent it ended, or lost its connection, before it recorded the answer",
 		}
-		var result filing.Result
 		out := ledger.Outcome{
 			Row:        row.ID,
 			Of:         row.InBatch(),
@@ -318,7 +315,6 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Due:        row.Due,
 			Exhausted:  row.Attempts >= maxAttempts,
 			Explain: func(s filing.RowState) string {
-				result = s.Next()
 				if row.Creating {
 					return uncertainCreation(a)
 				}
@@ -328,10 +324,6 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		err := l.RecordOutcome(ctx, out)
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("sweep row %d of batch %s: %w", row.Number, row.Batch, err)
-		}
-		if t := tracing.From(ctx); t != nil && err == nil {
-			t.WriteSwept(tracedRow(&row.Row), row.UpdatedAt, row.Tries, string(a.Kind), string(result))
-			traceBatch(t, l, row.Batch)
 		}
 		log.Warn("row swept", "batch", row.Batch, "row", row.Number, "row_id", row.ID, "attempt", row.Tries)
 	}

@@ -44,17 +44,10 @@ func NewHandler(w io.Writer, f Format, level slog.Level) slog.Handler {
 // Name is the name of an attribute of log lines, as the documentation shows it.
 type Name struct{ Name, Meaning string }
 
-// The names of what log lines and traces share.
-const (
-	Batch   = "batch"
-	Row     = "row"
-	TraceID = "trace_id"
-)
-
 // Names lists the names of all attributes.
 var Names = []Name{
-	{Batch, "the ID of the batch"},
-	{Row, "the row's number in the spreadsheet"},
+	{"batch", "the ID of the batch"},
+	{"row", "the row's number in the spreadsheet"},
 	{"row_id", "the row's ID in the ledger"},
 	{"attempt", "the number of the row's attempt"},
 	{"answer", "the answer to the attempt, such as accepted, no-answer or no-funds"},
@@ -62,7 +55,6 @@ var Names = []Name{
 	{"order", "the ID of an order"},
 	{"orders", "the IDs of the orders that were made"},
 	{"company", "the ID of the company"},
-	{TraceID, "the trace of the row, or of the batch, if traces are on"},
 	{"cost", "what the row costs now"},
 	{"approved", "what was approved for it"},
 	{"rule", "the rule that holds the row back"},
@@ -118,5 +110,4 @@ var Names = []Name{
 	{"signal", "the signal that stops it"},
 	{"changes", "the number of changed prices"},
 	{"examples", "the names of changed prices"},
-	{"spans", "the number of spans"},
 }

@@ -221,9 +221,6 @@ func soundSecrets(p *types.Project, s types.ServiceConfig) error {
 			return fmt.Errorf("the secret %s of the demo: %w", used.Source, err)
 		}
 		name := strings.ToUpper(used.Source) + "_FILE"
-		if used.Source == "otel_headers" {
-			name = "OTEL_EXPORTER_OTLP_HEADERS_FILE"
-		}
 		want := "/run/secrets/" + used.Source
 		if filepath.Base(p.Secrets[used.Source].File) == "nothing" {
 			want = ""
