@@ -119,7 +119,7 @@ func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "importer",
 		Short: "Order business filings in bulk from a spreadsheet",
-		Long: `importer reads a spreadsheet of companies (XLSX, XLS, ODS or CSV), checks every row, shows
+		Long: `importer reads a spreadsheet of companies (XLSX or CSV), checks every row, shows
 the cost, submits each filing exactly once, and writes the results back next to
 each row.
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"archive/zip"
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"os"
@@ -124,23 +122,6 @@ func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 		content = append(content, text...)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), content, 0o644))
-}
-
-// writeZIP makes an archive of empty parts:
-//
-//	zip roster.ods content.xml
-func writeZIP(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: zip FILE part...")
-	}
-	var content bytes.Buffer
-	archive := zip.NewWriter(&content)
-	for _, part := range args[1:] {
-		_, err := archive.Create(part)
-		ts.Check(err)
-	}
-	ts.Check(archive.Close())
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), content.Bytes(), 0o644))
 }
 
 // jsonLast holds the last line of a file against claims:

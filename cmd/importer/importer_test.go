@@ -61,7 +61,6 @@ func TestScript(t *testing.T) {
 			"tell":      tell,
 			"uncertain": uncertainRow,
 			"xlsx":      writeXLSX,
-			"zip":       writeZIP,
 		},
 	})
 }

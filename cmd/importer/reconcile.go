@@ -35,7 +35,7 @@ func (a *app) reconcileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reconcile FILE",
 		Short: "Compare the filing service's statement with the ledger",
-		Long: `reconcile reads a statement of the filing service (XLSX, XLS, ODS or CSV, in any
+		Long: `reconcile reads a statement of the filing service (XLSX or CSV, in any
 layout) and matches its lines with the ledger: by order ID, then by company, state,
 product, amount and date. It shows five groups: lines that agree, amounts that differ,
 charges that are not ours, orders of ours that were not charged, and uncertain orders

@@ -48,7 +48,7 @@ type scheduleFlags struct {
 // register adds the flags that say how a company list is read.
 func (f *scheduleFlags) register(c *cobra.Command) {
 	o := &f.options
-	c.Flags().StringVar(&f.list, "roster", "", "the company list: an XLSX, XLS, ODS or CSV file")
+	c.Flags().StringVar(&f.list, "roster", "", "the company list: an XLSX or CSV file")
 	c.Flags().StringVar(&f.product, "product", "", "the product (default: detected from the columns)")
 	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
 	c.Flags().StringVar(&o.FilingYear, "filing-year", "",

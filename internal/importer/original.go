@@ -48,9 +48,6 @@ func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) e
 			o.At = append(o.At, at)
 		}
 	}
-	if f := im.file.Format(); f != sheet.CSV && f != sheet.XLSX {
-		o.Form = "." + string(f)
-	}
 	file, err := os.CreateTemp("", "bulkfiling-original-")
 	if err != nil {
 		return fmt.Errorf("copy the spreadsheet: %w", err)

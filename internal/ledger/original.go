@@ -22,8 +22,7 @@ type Original struct {
 	Added     int    `json:"added,omitempty"` // columns of the batch that corrections added behind those
 	// of each column with a header, its column in the batch, or -1; nil where
 	// they are the same
-	At   []int  `json:"at,omitempty"`
-	Form string `json:"form,omitempty"` // of the file, if the copy is in another: ".ods"
+	At []int `json:"at,omitempty"`
 
 	Content []byte `json:"-"`
 }

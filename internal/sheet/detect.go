@@ -69,8 +69,12 @@ func detect(file io.ReaderAt, size int64) (Format, error) {
 		}
 	}
 	switch {
-	case isCompound(head), bytes.HasPrefix(head, []byte("\x09\x08\x10\x00\x00\x06")): // or its stream alone
-		return XLS, nil
+	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
+		return "", compoundError(io.NewSectionReader(file, 0, size))
+	case bytes.HasPrefix(head, []byte("\x09\x08\x10\x00\x00\x06")): // the stream alone, without a container
+		return "", errXLS
+	case bytes.Contains(head[:min(len(head), 256)], []byte(odsType)):
+		return "", errODS
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return XLSX, nil
 	}
@@ -86,6 +90,18 @@ func readHead(file io.ReaderAt, size int64) ([]byte, error) {
 	return head[:n], nil
 }
 
+// remedyXLSX is the remedy for workbooks of other formats.
+const remedyXLSX = "Open it in Excel or LibreOffice and save it as .xlsx"
+
+var (
+	errXLS = &FormatError{Reason: "this is an Excel 97-2003 workbook (.xls)", Remedy: remedyXLSX}
+	errODS = &FormatError{Reason: "this is an OpenDocument spreadsheet (.ods)", Remedy: remedyXLSX}
+)
+
+// odsType is the content of the first part of an OpenDocument spreadsheet, which
+// is not compressed. The templates of spreadsheets add to it.
+const odsType = "mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
+
 // compoundStreams are the names of streams by which a compound file (OLE2) is
 // told. The directory that holds them may lie anywhere in the file, and may be
 // broken, so the names alone are looked for.
@@ -98,15 +114,15 @@ var compoundStreams = []struct {
 		Remedy: "Open it in Excel, remove the password under File > Info > Protect Workbook > Encrypt with " +
 			"Password, and save it",
 	}},
+	{"Workbook", errXLS},
 	{"WordDocument", notASheet("a Word document")},
 	{"PowerPoint Document", notASheet("a PowerPoint presentation")},
 	{"Book", notASheet("a workbook of Excel 95 or older")},
 	{"BOOK", notASheet("a workbook of Excel 95 or older")},
 }
 
-// compoundError returns the error for a compound file that is no workbook; known
-// reports whether it is of a kind that people take for one.
-func compoundError(r io.Reader) (known bool, err error) {
+// compoundError says what a compound file is.
+func compoundError(r io.Reader) error {
 	found := len(compoundStreams)
 	buf := make([]byte, headBytes)
 	kept := 0
@@ -125,9 +141,9 @@ func compoundError(r io.Reader) (known bool, err error) {
 		kept = copy(buf, window[len(window)-64:]) // a name may lie across two windows
 	}
 	if found < len(compoundStreams) {
-		return true, compoundStreams[found].err
+		return compoundStreams[found].err
 	}
-	return false, notASheet("an old Office document (or a damaged one)")
+	return notASheet("an old Office document (or a damaged one)")
 }
 
 func utf16le(s string) []byte {
@@ -148,8 +164,8 @@ var packages = []struct {
 	{"index/document.iwa", "an Apple Numbers document"},
 	{"index.zip", "an Apple Numbers document"},
 	{"index.xml", "an Apple iWork document"},
-	{"content.xml", "an OpenDocument file without a spreadsheet"},
-	{"meta-inf/manifest.xml", "an OpenDocument file without a spreadsheet"},
+	{"content.xml", "an OpenDocument file (.ods, .odt)"},
+	{"meta-inf/manifest.xml", "an OpenDocument file (.ods, .odt)"},
 	{"meta-inf/manifest.mf", "a Java archive"},
 }
 

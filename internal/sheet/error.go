@@ -32,7 +32,9 @@ func (e *FormatError) Error() string {
 		place = append(place, "cell "+e.Cell)
 	}
 	text := e.Reason + "."
-	if len(place) > 0 {
+	if what, ok := strings.CutPrefix(text, "this is "); ok && len(place) == 1 {
+		text = place[0] + " is " + what
+	} else if len(place) > 0 {
 		text = strings.Join(place, ", ") + ": " + text
 	}
 	if e.Remedy != "" {

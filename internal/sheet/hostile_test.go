@@ -46,7 +46,6 @@ var harmless = []string{
 	"styles-fonts.xlsx", "content-types.xlsx", "comments.xlsx", "theme.xlsx", "merged-cells-60MB.xlsx",
 	"headers-different.xlsx",
 	"workbook-many-sheets.xlsx", "officers.xlsx", "officers-long.xlsx", "officers-shared.xlsx", "properties.xlsx",
-	"xls-texts-empty.xls",
 	"columns-each-row.csv", "rows-different.csv", "lines-empty.csv",
 }
 

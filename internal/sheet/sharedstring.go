@@ -89,15 +89,10 @@ func (b *stringTableBuilder) add(s *scanner) (err error) {
 	if b.raw, err = s.richText(b.raw[:0], b.limits.CellBytes); err != nil {
 		return err
 	}
-	return b.addText(unescape(b.raw))
-}
-
-// addText adds a text.
-func (b *stringTableBuilder) addText(raw []byte) error {
 	if len(b.table.ends) == b.limits.Strings {
 		return tooLarge("its list of texts has", fmt.Sprintf("%d entries", b.limits.Strings), remedyTrim)
 	}
-	b.text = appendClean(b.text[:0], raw)
+	b.text = appendClean(b.text[:0], unescape(b.raw))
 	b.unreadable = b.unreadable || bytes.ContainsRune(b.text, utf8.RuneError)
 	if b.page.Len()+len(b.text) > stringPageBytes {
 		b.turnPage()

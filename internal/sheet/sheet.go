@@ -1,6 +1,6 @@
-// Package sheet reads the cells of XLSX, XLS, ODS and CSV files together with
-// their coordinates, and writes XLSX and CSV, also into a copy of a file that it
-// has read. It knows nothing about the meaning of the cells.
+// Package sheet reads the cells of XLSX and CSV files together with their
+// coordinates, and writes XLSX and CSV, also into a copy of a workbook that it has
+// read. It knows nothing about the meaning of the cells.
 //
 // Reading is streamed: a million rows need no more memory than a hundred, apart
 // from the shared strings of an XLSX, which are kept in one compact table. The
@@ -142,8 +142,6 @@ type Format string
 const (
 	CSV  Format = "csv" // and its kin, whatever the delimiter
 	XLSX Format = "xlsx"
-	XLS  Format = "xls" // of Excel 97 to 2003
-	ODS  Format = "ods" // of OpenDocument, as LibreOffice writes it
 )
 
 // Info describes a sheet.
@@ -235,12 +233,9 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 		return err
 	}
 	f.format = format
-	switch format {
-	case XLSX:
+	if format == XLSX {
 		f.body, err = openPackage(f, file, size, limits)
-	case XLS:
-		f.body, err = openXLS(f, file, size, limits)
-	default:
+	} else {
 		f.body, err = openCSV(f, file, size, limits)
 	}
 	return err

@@ -53,10 +53,6 @@ func openPackage(owner *File, file io.ReaderAt, size int64, limits Limits) (body
 	}
 	main, err := w.findMain()
 	if err != nil {
-		if mimetype := w.mimetype(); isODS(w.parts, mimetype) {
-			owner.format = ODS
-			return openODS(w)
-		}
 		return nil, err
 	}
 	w.main = main
@@ -64,20 +60,6 @@ func openPackage(owner *File, file io.ReaderAt, size int64, limits Limits) (body
 		return nil, err
 	}
 	return w, nil
-}
-
-// mimetype is what an OpenDocument file says of itself.
-func (w *workbook) mimetype() string {
-	if w.parts["mimetype"] == nil {
-		return ""
-	}
-	content, err := w.open("mimetype", w.limits.PartBytes, nil)
-	if err != nil {
-		return ""
-	}
-	defer content.Close()
-	text, _ := io.ReadAll(io.LimitReader(content, 100))
-	return string(text)
 }
 
 func openArchive(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbook, error) {

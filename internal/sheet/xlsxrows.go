@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // sheetSource reads the rows of one sheet of a workbook.
@@ -29,19 +30,16 @@ type sheetSource struct {
 
 func (s *sheetSource) close() error { return s.content.Close() }
 
-func (s *sheetSource) fill(b *Block) error { return fillBlock(b, s.part, &s.watch, s.fillRows) }
-
-// fillBlock fills a block with rows of a part of a zip file while the watch runs. Its
-// error is io.EOF only where no rows are left.
-func fillBlock(b *Block, part string, w *watch, fillRows func(*Block) error) error {
-	w.start()
-	defer w.stop()
-	err := fillRows(b)
+// fill fills a block with rows. Its error is io.EOF only if no rows are left.
+func (s *sheetSource) fill(b *Block) error {
+	s.watch.start()
+	defer s.watch.stop()
+	err := s.fillRows(b)
 	if err == io.EOF && len(b.Rows) > 0 {
 		return nil
 	}
 	if err != nil && err != io.EOF {
-		return partError(part, err)
+		return partError(s.part, err)
 	}
 	return err
 }
@@ -405,8 +403,18 @@ func (b *Block) setScratch(scratch []byte, start, at int, kind Kind) {
 	b.patches = append(b.patches, patch{at, start, len(scratch)})
 }
 
+// setText sets a cell to a text with its white space made plain.
 func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
-	setText(s.owner, b, at, text, kind)
+	start := len(b.scratch)
+	scratch := appendClean(b.scratch, text)
+	if len(scratch) == start {
+		b.cells[at] = Cell{}
+		return
+	}
+	if bytes.ContainsRune(scratch[start:], utf8.RuneError) {
+		s.owner.note(noteUnreadable)
+	}
+	b.setScratch(scratch, start, at, kind)
 }
 
 // setNumber sets a cell to the number, date or digits that a person sees. It is

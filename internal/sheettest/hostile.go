@@ -549,7 +549,7 @@ func Files() []File {
 		}),
 		csv("json", func() []byte { return bytes.Repeat([]byte("["), MaxBytes) }),
 	}
-	return append(append(files, odsFiles()...), xlsFiles()...)
+	return files
 }
 
 // sheets are parts of a workbook with so many sheets, each with rows that may be filings.

@@ -68,7 +68,7 @@ func TestUploads(t *testing.T) {
 	p.until(`document.querySelectorAll(".uploads .done").length === 3 &&
 		document.querySelectorAll(".uploads .refused").length === 3`)
 	p.allowMessages("")
-	p.wantText("this is a PDF document", "the file is damaged", "empty.csv is empty")
+	p.wantText("is a PDF document", "the file is damaged", "empty.csv is empty")
 	if at := p.at(); at != "/" {
 		t.Errorf("after several the page is %s", at)
 	}
