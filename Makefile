@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 GO    ?= go
 comma := ,
+GORELEASER    ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.17.0
 GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # demo, test, build and lint share these flags, and so their compiled packages. With
@@ -36,10 +37,6 @@ test-long: ## run all tests, the long ones too
 build: ## build bin/importer and bin/worker
 	$(BUILD) -o bin/ ./cmd/importer ./cmd/worker
 
-.PHONY: sbom
-sbom: build ## list the modules of each binary with their hashes in bin/*.modules.json
-	for binary in importer worker; do $(GO) version -m -json bin/$$binary > bin/$$binary.modules.json || exit 1; done
-
 .PHONY: pin-images
 pin-images: ## update the digests of the images from their registry; needs docker
 	@for image in $$(grep -hoE '(image:|FROM) +[^ ]+@sha256:[0-9a-f]{64}' Dockerfile docker-compose.yml | sed -E 's/^[^ ]+ +//'); do \
@@ -69,9 +66,14 @@ lint: ## gofmt, vet, golangci-lint (.golangci.yml); the first run builds the lin
 
 .PHONY: tools
 tools: ## vet, lint and test the modules in tools/
-	for module in browser containers dashboard deploy mutants oidc release; do \
+	for module in browser containers deploy oidc; do \
 		(cd tools/$$module && $(GO) vet ./... && $(GOLANGCI_LINT) run ./...) || exit 1; done
-	for module in deploy dashboard mutants release; do $(GO) -C tools/$$module test -count=1 . || exit 1; done
+	$(GO) -C tools/deploy test -count=1 .
+
+.PHONY: rules
+rules: ## check and test the alerts of deploy/prometheus; needs promtool (Debian's prometheus)
+	promtool check rules deploy/prometheus/rules.yml
+	promtool test rules deploy/prometheus/rules_test.yml
 
 .PHONY: bench
 bench: ## measure the figures of docs/reference.md (some minutes)
@@ -107,10 +109,6 @@ containers: ## build the image and prove the compose file in a container engine;
 hostile: ## measure memory and processor time of checking hostile spreadsheets
 	HOSTILE_FILES=all $(GO) test -count=1 -run '^TestHostileFilesCostLittle$$' -v ./cmd/importer
 
-.PHONY: mutants
-mutants: ## put bugs into the core one at a time, each of which a test must find; writes docs/mutants.md
-	$(GO) -C tools/mutants run .
-
 .PHONY: fuzz
 fuzz: ## fuzz each reader for half a minute
 	$(GO) test -run '^$$' -fuzz FuzzCSV -fuzztime 30s ./internal/sheet
@@ -125,14 +123,23 @@ cross: ## vet the programs and their tests for Windows and macOS (CROSS_TARGETS=
 	for platform in $(subst $(comma), ,$(CROSS_TARGETS)); do \
 		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 $(GO) vet -trimpath ./... || exit 1; done
 
-.PHONY: release-check
-release-check: ## build a release of .goreleaser.yaml twice and compare the bytes (RELEASE_TARGETS=linux/amd64,… RELEASE_ONCE=…)
-	$(GO) -C tools/release run . check -targets "$(RELEASE_TARGETS)" -once "$(RELEASE_ONCE)"
+.PHONY: release
+release: ## publish the release of the current tag (.goreleaser.yaml); needs GITHUB_TOKEN and syft (RELEASE="release --snapshot" publishes nothing)
+	$(GORELEASER) $(or $(RELEASE),release) --clean
 
-.PHONY: release-extras
-release-extras: ## write the man pages, completions and licenses of a release into .release (goreleaser does)
-	$(GO) -C tools/release run . extras
-	$(GO) -C tools/release build -o ../../.release/bin/release .
+.PHONY: release-check
+release-check: ## check .goreleaser.yaml
+	$(GORELEASER) check
+
+# go mod vendor copies the license files of every module beside its packages.
+.PHONY: licenses
+licenses: ## collect the licenses of all modules in .release/licenses (goreleaser does)
+	rm -rf .release
+	$(GO) mod vendor -o .release/licenses
+	find .release/licenses -type f ! -iregex '.*/\(un\)?\(licen[sc]e\|copying\|notice\|patents\)[^/]*' -delete
+	find .release/licenses -name '*.go' -delete
+	cp "$$($(GO) env GOROOT)/LICENSE" .release/licenses/Go-LICENSE
+	find internal -name LICENSE -exec cp --parents {} .release/licenses \;
 
 .PHONY: templates
 templates: ## generate templates/ and samples/ from the table of columns
@@ -143,7 +150,7 @@ check: ## run what CI runs, about 15 minutes; installs Debian packages as root
 	.ci/run
 
 # Each proof is also a make target.
-PROOFS ?= test-long race-long fleet hostile browser oidc tools cross release-check fuzz containers
+PROOFS ?= test-long race-long fleet hostile browser oidc tools rules cross release-check fuzz containers
 .PHONY: prove
 prove: ## run the slow proofs, some hours; one line each (PROOFS="fleet fuzz" runs some)
 	@.ci/prove $(PROOFS)

@@ -1,5 +1,5 @@
-// Package bulkfiling_test holds the tree to its layering, its documents to the
-// code, and its texts to the words of the product.
+// Package bulkfiling_test compares the imports with their table, and the documents
+// with the code.
 package bulkfiling_test
 
 import (
@@ -355,4 +355,13 @@ func TestSecurityPageNamesWhatExists(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
 }

@@ -169,9 +169,6 @@ You can run any command again safely. It resumes where it stopped.`,
 	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())
 	add("ledger", a.backupCommand(), a.restoreCommand())
 	add("try", a.demoCommand(), a.sandboxCommand(), a.versionCommand())
-	for _, more := range releaseCommands {
-		root.AddCommand(more(a))
-	}
 	setHelp(root)
 	return root
 }

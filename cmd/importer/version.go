@@ -43,10 +43,6 @@ func (v versionLine) String() string {
 	return text + v.Go + " " + v.Platform
 }
 
-// releaseCommands are commands of a build for a release, which has what no user
-// needs.
-var releaseCommands []func(*app) *cobra.Command
-
 func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{

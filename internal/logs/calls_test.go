@@ -141,35 +141,6 @@ func TestEveryCallUsesTheNames(t *testing.T) {
 	}
 }
 
-// What the test above finds in a source.
-func TestKeysAreFound(t *testing.T) {
-	const source = `package p
-func f() {
-	w.log.Info("x", "a", 1, "b", 2)
-	p.Log.Log(ctx, level, "x", "c", 3)
-	about := []any{"d", 4}
-	about = append(about, "e", 5)
-	w.report("step", err, "f", 6)
-	log.With("g", 7)
-	other.Info("x", "not", 8)
-	append(names, "not")
-}`
-	file, err := parser.ParseFile(token.NewFileSet(), "p.go", source, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found string
-	ast.Inspect(file, func(n ast.Node) bool {
-		for _, key := range keysOf(n) {
-			found += strings.Trim(key.(*ast.BasicLit).Value, `"`)
-		}
-		return true
-	})
-	if found != "abcdefg" {
-		t.Errorf("found %q", found)
-	}
-}
-
 // Both formats write the same attributes, and nothing else is a format.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
