@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -111,12 +112,12 @@ func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if book.Certainty == money.Estimated {
 		fmt.Fprintln(
 			a.out, "\nSome state fees are estimates, so the filing service may have charged a different amount. To "+
-				"compare its statement and record the differences:\n  importer reconcile FILE")
+				"record a difference:\n  importer deposit --adjust --note REASON -- AMOUNT")
 	}
 	if book.Unsure() {
 		fmt.Fprintln(
 			a.out, "\nSome state fees are not known, so the actual cost is higher than charged. To "+
-				"compare the filing service's statement and record the differences:\n  importer reconcile FILE")
+				"record the difference:\n  importer deposit --adjust --note REASON -- AMOUNT")
 	}
 	if len(entries) == 0 {
 		return nil
@@ -158,7 +159,7 @@ were charged is subtracted from it. Record everything that was ever paid in, or
 record the present balance and correct the difference with --adjust.
 
 --adjust corrects the recorded balance, up or down, to agree with the filing
-service. An adjustment before the first deposit counts from that deposit on.`,
+service, and needs a reason as its --note. An adjustment before the first deposit counts from that deposit on.`,
 		Example: "  importer deposit 2500\n  importer deposit --adjust --note \"state fee in MA\" -- -12.50",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -176,8 +177,12 @@ service. An adjustment before the first deposit counts from that deposit on.`,
 				if adjust {
 					enter, what = l.Adjust, "adjust"
 				}
-				if err := enter(withAudit(c.Context(), what, "", strings.TrimSpace(amount.Dollars()+" "+note)), amount,
-					note); err != nil {
+				err := enter(withAudit(c.Context(), what, "", strings.TrimSpace(amount.Dollars()+" "+note)), amount,
+					note)
+				if errors.Is(err, ledger.ErrReason) {
+					return usage("%w: --note", err)
+				}
+				if err != nil {
 					return err
 				}
 				book, err := l.Balance(c.Context())
@@ -196,9 +201,9 @@ service. An adjustment before the first deposit counts from that deposit on.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&note, "note", "", "a note for the entry")
+	c.Flags().StringVar(&note, "note", "", "a note for the entry; the reason for an adjustment")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usage("%w. Write a negative amount after two dashes: importer deposit --adjust -- -12.50", err)
+		return usage("%w. Write a negative amount after two dashes: importer deposit --adjust --note REASON -- -12.50", err)
 	})
 	c.Flags().BoolVar(&adjust, "adjust", false, "record an adjustment instead of a deposit; can be negative")
 	return c

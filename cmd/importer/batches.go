@@ -251,7 +251,7 @@ func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.
 	text := report.DisagreeText(halted, book)
 	if text != "" {
 		text += ". Check the balance at the filing service, then record the difference: importer deposit --adjust " +
-			"-- AMOUNT (-" + book.Available().String() + " if nothing is left there)"
+			"--note REASON -- AMOUNT (-" + book.Available().String() + " if nothing is left there)"
 	}
 	return text, nil
 }

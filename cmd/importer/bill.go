@@ -42,9 +42,7 @@ placed, becomes a credit with the next bills. Issued bills never change. If a fi
 a draft changes, discard the draft and make it again.
 
 Without --format, bill shows what is not billed and changes nothing. A filing whose
-cost is an estimate waits until the cost is known: importer reconcile compares it with
-the statement of the filing service. --include-estimated bills it now, marked as an
-estimate.
+cost is an estimate waits until the cost is known. --include-estimated bills it now, marked as an estimate.
 
 Formats:
 ` + formatList(),
@@ -404,8 +402,7 @@ func (a *app) sayWaiting(waiting []billing.Waiting, drafts []billing.Bill) {
 		}
 	}
 	if n > 0 {
-		a.say("%s not billed, %s: the cost is not known for certain. Bill estimates with --include-estimated, or "+
-			"compare the costs with the statement of the filing service: importer reconcile FILE",
+		a.say("%s not billed, %s: the cost is not known for certain. Bill estimates with --include-estimated",
 			countOf(n, "filing is", "filings are"), cost)
 	}
 	if changed > 0 {

@@ -42,12 +42,6 @@ var ownExits = map[string]map[int]string{
 	"importer check":          {exitDone: "no errors", exitCorrect: "some rows need correction"},
 	"importer resolve import": {exitCorrect: "some decisions need correction; nothing was changed"},
 	"importer documents":      {exitStopped: "some documents could not be fetched; rerun to retry"},
-	"importer reconcile": {
-		exitDone:      "the statement and the ledger agree",
-		exitCorrect:   "differences are left that need a person",
-		exitStopped:   "declined; nothing was changed",
-		exitUncertain: "",
-	},
 	"importer audit verify": {
 		exitDone:   "the ledger is consistent",
 		exitFailed: "the ledger is not consistent, or cannot be read",

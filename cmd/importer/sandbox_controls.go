@@ -34,8 +34,6 @@ type sandboxAnswer struct {
 	// Behaviors lists the ones that are on.
 	Behaviors []string
 	CompanyID string
-	OrderID   string
-	Statement []byte
 	EIN       string
 	Faults    []struct {
 		Name, Endpoint, CompanyID string
@@ -51,9 +49,7 @@ type sandboxRequest struct {
 	flags               func(*cobra.Command)
 	path                string                                                // below /admin
 	body                func(c *cobra.Command, args []string) (fields, error) // nil only shows something
-	save                func(args []string,
-		answer sandboxAnswer) error // what it writes to a file; nil for nothing
-	say func(a *app, answer sandboxAnswer)
+	say                 func(a *app, answer sandboxAnswer)
 }
 
 func (a *app) sandboxControls() []*cobra.Command {
@@ -78,11 +74,6 @@ func (a *app) sandboxControls() []*cobra.Command {
 			var answer sandboxAnswer
 			if err := json.Unmarshal(raw, &answer); err != nil {
 				return fmt.Errorf("%s is not a sandbox: %w", at, err)
-			}
-			if request.save != nil {
-				if err := request.save(args, answer); err != nil {
-					return err
-				}
 			}
 			request.say(a, answer)
 			return nil
@@ -170,51 +161,6 @@ var sandboxRequests = []sandboxRequest{
 			return fields{"amount": json.Number(amount.String())}, err
 		},
 		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "The balance is $%s.\n", answer.Balance) },
-	},
-	{
-		use:     "charge AMOUNT",
-		short:   "Charge an order that a person placed on the dashboard",
-		args:    cobra.ExactArgs(1),
-		example: "  importer sandbox charge 163.75 --company \"Harbor Light LLC\" --state FL --product annual_report",
-		flags: func(c *cobra.Command) {
-			c.Flags().String("company", "", "the ID or the name of its company")
-			c.Flags().String("state", "", "its filing state")
-			c.Flags().String("product", "", "its product (default annual_report)")
-		},
-		path: "charge",
-		body: func(c *cobra.Command, args []string) (fields, error) {
-			amount, err := money.Parse(args[0])
-			return fields{"amount": json.Number(amount.String())}.with(c, "company", "company").with(c, "state",
-				"state").with(c, "product", "product"), err
-		},
-		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Charged: %s.\n", answer.OrderID) },
-	},
-	{
-		use:     "correct ORDER AMOUNT",
-		short:   "Charge an order a further amount, or refund a negative one",
-		args:    cobra.ExactArgs(2),
-		example: "  importer sandbox correct order_4be8 12.50\n  importer sandbox correct order_4be8 -- -163.75",
-		path:    "correct",
-		body: func(_ *cobra.Command, args []string) (fields, error) {
-			amount, err := money.Parse(args[1])
-			return fields{"orderId": args[0], "amount": json.Number(amount.String())}, err
-		},
-		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Corrected: %s.\n", answer.OrderID) },
-	},
-	{
-		use:     "statement FILE",
-		short:   "Write a statement of the prepaid account",
-		args:    cobra.ExactArgs(1),
-		example: "  importer sandbox statement march.csv\n  importer sandbox statement march.xlsx --layout workbook",
-		flags: func(c *cobra.Command) {
-			c.Flags().String("layout", string(sandbox.PlainLayout), "plain (CSV), workbook (XLSX) or invoice (CSV)")
-		},
-		path: "statement",
-		body: func(c *cobra.Command, _ []string) (fields, error) {
-			return fields{"layout": c.Flags().Lookup("layout").Value.String()}, nil
-		},
-		save: func(args []string, answer sandboxAnswer) error { return os.WriteFile(args[0], answer.Statement, 0o600) },
-		say:  func(a *app, _ sandboxAnswer) { fmt.Fprintln(a.out, "The statement is written.") },
 	},
 	{
 		use:   "fault [KIND[:after]]",

@@ -15,7 +15,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/nettest"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -51,10 +50,6 @@ func serviceOf(ts *testscript.TestScript) *service { return ts.Value(serviceKey{
 //	sandbox company harbor-light-llc COMPANY
 //	sandbox behavior slow-agents
 //	sandbox ein comp_1 12-3456789
-//	sandbox charge 25.00 'Other LLC' FL annual_report
-//	sandbox correct ORDER -25.00
-//	sandbox statement plain march.csv
-//	sandbox agrees
 //	sandbox objected '4 set price 1'
 func sandboxControl(ts *testscript.TestScript, neg bool, args []string) {
 	s := serviceOf(ts)
@@ -88,28 +83,6 @@ func sandboxControl(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	case "ein":
 		ts.Check(s.SetEIN(args[0], args[1]))
-	case "charge":
-		company := ""
-		if strings.HasPrefix(args[1], "comp_") {
-			company, args[1] = args[1], ""
-		}
-		s.Charge(company, args[1], args[2], args[3], int64(parseMoney(ts, args[0])))
-	case "correct":
-		ts.Check(s.Correct(args[0], int64(parseMoney(ts, args[1]))))
-	case "statement":
-		content, err := s.Statement(sandbox.Layout(args[0]))
-		ts.Check(err)
-		ts.Check(os.WriteFile(ts.MkAbs(args[1]), content, 0o600))
-	case "agrees":
-		l, err := ledger.Open(context.Background(), ledger.Config{Dir: ts.Getenv("LEDGER")})
-		ts.Check(err)
-		defer l.Close()
-		ts.Check(l.Audit(context.Background()))
-		b, err := l.Balance(context.Background())
-		ts.Check(err)
-		if recorded, books := b.Deposits+b.Adjustments-b.Posted, money.Cents(s.Books().Balance); recorded != books {
-			ts.Fatalf("the recorded balance is %s, and the books have %s", recorded, books)
-		}
 	case "down":
 		s.SetOutage(sandbox.Outage503)
 	case "refuse":

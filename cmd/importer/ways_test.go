@@ -57,7 +57,6 @@ var notOrdering = map[string]string{
 	"clients rename":         "says under which name a client is billed",
 	"clients rule":           "says what a client pays",
 	"clients assign":         "says whom rows are billed to",
-	"reconcile":              "compares a statement; --not-placed resolves rows as resolve mark does",
 	"accounts disable":       "keeps an account out",
 	"accounts enable":        "lets an account in by its own password",
 	"companies create":       "creates a company at the filing service, orders no filing",

@@ -40,7 +40,7 @@ type CostParts struct {
 }
 
 // Decision states the outcome of an attempt whose answer is missing. It comes
-// from a person, an event or a statement, and an answer outweighs it.
+// from a person or an event, and an answer outweighs it.
 type Decision string
 
 // The decisions on an attempt.

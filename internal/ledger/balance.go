@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // ErrAmount is returned for a deposit that is not positive.
 var ErrAmount = errors.New("a deposit must be more than zero; use an adjustment to lower the recorded balance")
+
+// ErrReason is returned for an adjustment without a reason.
+var ErrReason = errors.New("an adjustment needs a reason")
 
 // weighs selects rows for which money is reserved.
 const weighs = `(result IN ('placing', 'uncertain') OR held > 0)`
@@ -58,10 +62,13 @@ func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note str
 }
 
 // Adjust records a difference between the recorded balance and the filing
-// service's, up or down. Before the first deposit it blocks nothing, and counts
-// from then on.
-func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, note string) error {
-	return l.addEntry(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount })
+// service's, up or down, and its reason. Before the first deposit it blocks nothing,
+// and counts from then on. It returns ErrReason if the reason is blank.
+func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return ErrReason
+	}
+	return l.addEntry(ctx, Adjustment, amount, reason, func(c *control) { c.adjustments += amount })
 }
 
 func (db *database) addEntry(ctx context.Context, kind EntryKind, amount money.Cents, note string,

@@ -42,7 +42,7 @@ func TestEarliestDueFirst(t *testing.T) {
 		sendable(4)
 		s.must(l.RecordDeposit(ctx, cost, ""))
 		sendable(4, 2)
-		s.must(l.Adjust(ctx, 10*cost, ""))
+		s.must(l.Adjust(ctx, 10*cost, "found"))
 		sendable(4, 2, 0)
 		for _, i := range []int{4, 2, 0} {
 			s.place(l, rows[i])

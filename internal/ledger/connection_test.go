@@ -147,7 +147,7 @@ func TestConnectionBreaksAtADeposit(t *testing.T) {
 		wire.breakAtCommit()
 		s.must(behind.RecordDeposit(act(), 5000, ""))
 		wire.breakAtCommit()
-		s.must(behind.Adjust(act(), -100, ""))
+		s.must(behind.Adjust(act(), -100, "a fee"))
 		s.must(behind.RecordDeposit(act(), 5000, "")) // another one
 		if b := s.book(l); b.Deposits != 10_000 || b.Adjustments != -100 {
 			s.Errorf("%+v", b)

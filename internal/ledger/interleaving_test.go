@@ -439,7 +439,7 @@ func (w *world) money(t *rapid.T) {
 	if amount > 0 {
 		w.must(l.RecordDeposit(w.Context(), amount, ""))
 	} else {
-		w.must(l.Adjust(w.Context(), amount, ""))
+		w.must(l.Adjust(w.Context(), amount, "a fee"))
 	}
 	w.deposits += amount
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
-	"github.com/bulkfiling/bulkfiling/internal/reconcile"
 )
 
 // onRestorable runs a suite on a ledger that can be taken back in time.
@@ -673,10 +672,6 @@ func TestIDOfALostRow(t *testing.T) {
 			"not placed": func() error { return of.MarkNotPlaced(ctx, id, again.Try, by) },
 			"placed":     func() error { return of.MarkPlaced(ctx, id, again.Try, []string{"order_x"}, by) },
 			"a company":  func() error { return of.NameCompany(ctx, id, "comp_x", nil, by) },
-			"a statement": func() error {
-				return one.Statements().Settle(ctx, reconcile.Settlement{Purchase: &reconcile.Purchase{
-					Row: id, Batch: lost[1].Batch, Number: lost[1].Number, Try: again.Try}})
-			},
 		} {
 			if err := decide(); !errors.Is(err, ledger.ErrTransition) {
 				s.Errorf("a decision on a lost row, %s: %v", what, err)

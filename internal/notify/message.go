@@ -58,7 +58,7 @@ func (w writer) fundsOut(ctx context.Context, reportable ledger.Reportable) (led
 	next := "Add funds at the filing service, then record the deposit: importer deposit AMOUNT"
 	if book.Contradicts(reportable.Halt) {
 		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then " +
-			"record the difference: importer deposit --adjust -- AMOUNT\n" + next
+			"record the difference: importer deposit --adjust --note REASON -- AMOUNT\n" + next
 	}
 	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", text.Count(rows, "row"), cost, available),
 		next)

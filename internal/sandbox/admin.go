@@ -31,9 +31,6 @@ func (s *Service) handleAdmin(mux *http.ServeMux) {
 		"POST /admin/ein":              s.adminEIN,
 		"POST /admin/subscription":     s.adminSubscription,
 		"POST /admin/renew":            s.adminRenew,
-		"POST /admin/charge":           s.adminCharge,
-		"POST /admin/correct":          s.adminCorrect,
-		"POST /admin/statement":        s.adminStatement,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.control(w, r, do) })
 	}
@@ -328,58 +325,4 @@ func (s *Service) adminTestDelivery(c *call) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"eventId": s.TestDelivery(c.request.Context()).ID}, nil
-}
-
-// adminCharge charges an order that a person placed on the dashboard.
-func (s *Service) adminCharge(c *call) (any, error) {
-	company, _ := c.body.maybeText("company")
-	state, _ := c.body.maybeText("state")
-	product, given := c.body.maybeText("product")
-	if !given {
-		product = annualReport
-	}
-	cents, given := c.body.maybeDollars("amount")
-	if !given || cents <= 0 {
-		c.body.fail("amount", "must be an amount in dollars, more than 0")
-	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
-		return nil, err
-	}
-	id, name := company, ""
-	if !strings.HasPrefix(company, "comp_") {
-		id, name = "", company
-	}
-	return map[string]any{"orderId": s.Charge(id, name, state, product, cents)}, nil
-}
-
-// adminCorrect charges an order a further amount, or refunds a negative one.
-func (s *Service) adminCorrect(c *call) (any, error) {
-	orderID := c.body.text("orderId")
-	cents, given := c.body.maybeDollars("amount")
-	if !given || cents == 0 {
-		c.body.fail("amount", "must be an amount in dollars; a negative one is refunded")
-	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
-		return nil, err
-	}
-	if err := s.Correct(orderID, cents); err != nil {
-		return nil, err
-	}
-	return map[string]any{"orderId": orderID}, nil
-}
-
-// adminStatement writes the books as a statement.
-func (s *Service) adminStatement(c *call) (any, error) {
-	layout := Layout(c.body.text("layout"))
-	if !slices.Contains(Layouts, layout) {
-		c.body.fail("layout", "must be plain, workbook or invoice")
-	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
-		return nil, err
-	}
-	content, err := s.Statement(layout)
-	return map[string]any{"statement": content}, err
 }

@@ -339,7 +339,7 @@ func sum(items []Item) (total int64) {
 // caller holds s.mu.
 func (s *Service) chargeFiled(item *Item) {
 	if item.owed != 0 {
-		s.postItem(ChargePosting, item, item.Price+item.Service, item.Fee)
+		s.charge(item.Amount())
 		item.owed = 0
 	}
 }
@@ -350,7 +350,7 @@ func (s *Service) refund(item *Item) {
 	item.owed = 0
 	if s.behavior[RefundCanceled] && !item.refunded {
 		item.refunded = true
-		s.postItem(RefundPosting, item, paid, 0)
+		s.charge(-paid)
 	}
 }
 

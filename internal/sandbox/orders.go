@@ -361,7 +361,7 @@ func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, tot
 		if s.behavior[ChargeWhenFiled] && item.Product != registeredAgent {
 			item.owed = item.Amount()
 		} else {
-			s.postItem(ChargePosting, item, item.Price+item.Service, item.Fee)
+			s.charge(item.Amount())
 		}
 		s.scheduleStep(item)
 	}

@@ -156,7 +156,6 @@ type Service struct {
 	balance  int64
 	deposits int64
 	charged  int64
-	postings []Posting
 
 	users         map[string]*User // by id
 	usersByEmail  map[string]*User // lower case
@@ -317,7 +316,15 @@ func (s *Service) SetKeys(keys ...string) {
 func (s *Service) Deposit(cents int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.addPosting(Posting{Kind: DepositPosting, Cents: cents})
+	s.balance += cents
+	s.deposits += cents
+}
+
+// charge takes cents from the prepaid balance, or refunds a negative amount. The caller
+// holds s.mu.
+func (s *Service) charge(cents int64) {
+	s.balance -= cents
+	s.charged += cents
 }
 
 // endpoint is one row of the table of section 4.

@@ -221,7 +221,7 @@ func TestLowBalanceIsToldOf(t *testing.T) {
 	f := newForecasting(t, time.Date(2027, 1, 10, 15, 0, 0, 0, time.UTC))
 	s := schedule.New(schedule.Config{Ledger: f.Ledger, Low: 500_00})
 	for _, deposit := range []money.Cents{600_00, -200_00, -100_00, 300_00} {
-		f.must(f.Adjust(t.Context(), deposit, "as the statement says"))
+		f.must(f.Adjust(t.Context(), deposit, "found"))
 		if deposit == 600_00 {
 			f.must(f.RecordDeposit(t.Context(), 1, ""))
 		}

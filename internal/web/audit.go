@@ -39,7 +39,6 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"dashboard", "Opened a dashboard link"},
 	{"denied", "Permission denied"},
 	{"deposit", "Recorded a deposit"},
-	{"reconcile", "Reconciled a statement"},
 	{"adjust", "Recorded an adjustment"},
 	{"end-restored", "Resumed sending after a restore"},
 	{"end-check", "Stopped the check of new rows after a restore"},

@@ -302,7 +302,10 @@ func (d *entryForm) read() bool {
 	case d.cents > maxEntry || d.cents < -maxEntry:
 		d.AmountError = "More than a billion dollars. Check the amount."
 	}
-	if len([]rune(d.Note)) > maxNote {
+	switch {
+	case d.Kind == string(ledger.Adjustment) && strings.TrimSpace(d.Note) == "":
+		d.NoteError = "Enter the reason for the adjustment."
+	case len([]rune(d.Note)) > maxNote:
 		d.NoteError = fmt.Sprintf("Enter at most %d characters.", maxNote)
 	}
 	return d.AmountError == "" && d.NoteError == ""

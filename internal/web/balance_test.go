@@ -45,7 +45,7 @@ func TestDeposit(t *testing.T) {
 	if err != nil || len(acts) != 1 || acts[0].By != v.name || !strings.Contains(acts[0].Note, "$2,500.50") {
 		t.Errorf("%+v, %v", acts, err)
 	}
-	_, body = v.post("/balance/entries", "kind", "adjustment", "amount", "-0.50", "sure", "1")
+	_, body = v.post("/balance/entries", "kind", "adjustment", "amount", "-0.50", "note", "a fee", "sure", "1")
 	v.wants(body, "Recorded the adjustment of -$0.50", "$2,500.00 is available")
 	_, body = v.get("/balance?kind=declared")
 	v.wants(body, "-$0.50", "+$2,500.50", ">$2,500.00</td>")
@@ -63,6 +63,7 @@ func TestNoDeposit(t *testing.T) {
 		{"deposit", "-5", "", "more than $0.00"},
 		{"deposit", "99999999999999", "", "billion dollars"},
 		{"adjustment", "0", "", "cannot be $0.00"},
+		{"adjustment", "5", " ", "Enter the reason"},
 		{"deposit", "5", strings.Repeat("x", 301), "at most 300"},
 	} {
 		status, body := v.post("/balance/entries", "kind", c.kind, "amount", c.amount, "note", c.note, "sure", "1")
@@ -102,7 +103,7 @@ func TestShortfallOfANegativeBalance(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 10_00, ""))
-	s.must(s.Ledger.Adjust(t.Context(), -110_00, ""))
+	s.must(s.Ledger.Adjust(t.Context(), -110_00, "a fee"))
 	v.submit(v.sheet("a.csv", someClients))
 	_, queued, err := s.Ledger.Backlog(t.Context())
 	s.must(err)

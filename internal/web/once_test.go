@@ -519,9 +519,6 @@ var noWay = map[string]string{
 	"POST /seasons/{season}/remove":      "removes a schedule",
 	"POST /settings/notices":             "sends a test message",
 	"POST /balance/entries":              "money: what waits for approval is not sent for it",
-	"POST /reconciliation":               "compares a statement with the ledger",
-	"POST /reconciliation/{statement}/reconcile": "money, and uncertain rows that are marked as placed: nothing is " +
-		"sent for it",
 	"POST /uncertain/rows/{row}/link":      "asks for the address of a dashboard",
 	"POST /settings/mappings/{shape}/drop": "forgets how columns are read",
 	"POST /uncertain/rows/{row}/company": "names the company of a row that was placed; rows " +

@@ -170,7 +170,7 @@ var sections = []struct {
 	{"/", "Home", []string{"/batches/", "/sheets/", "/uncertain", "/restore"}},
 	{"/companies", "Companies", []string{"/companies/"}},
 	{"/seasons", "Schedules", []string{"/seasons/", "/calendar"}},
-	{"/balance", "Balance", []string{"/balance/", "/reconciliation"}},
+	{"/balance", "Balance", []string{"/balance/"}},
 	{"/bills", "Bills", []string{"/bills/"}},
 	{"/settings", "Settings", []string{"/settings/", "/fleet", "/audit"}},
 }

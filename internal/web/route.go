@@ -36,7 +36,7 @@ var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRo
 	sheetRoutes, gridRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes,
 	accountRoutes, sessionRoutes, setupRoutes, balanceRoutes, forecastRoutes, batchRoutes, approvalRoutes, rowRoutes,
 	downloadRoutes, approvalFileRoutes, uncertainRoutes, restoredRoutes, searchRoutes, companyRoutes, designRoutes,
-	billRoutes, reconcileRoutes)
+	billRoutes)
 
 // mux serves the table.
 func (s *Site) mux() *http.ServeMux {
