@@ -19,6 +19,7 @@ require (
 	github.com/go-webauthn/webauthn v0.18.1
 	github.com/gocarina/gocsv v0.0.0-20240520201108-78e41c74b4b1
 	github.com/gofrs/flock v0.13.1
+	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510
 	github.com/hibiken/asynq v0.26.0
 	github.com/inconshreveable/mousetrap v1.1.0
 	github.com/jackc/pgx/v5 v5.12.0

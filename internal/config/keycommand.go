@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/google/shlex"
 	"golang.org/x/term"
 
 	"github.com/bulkfiling/bulkfiling/internal/secret"
@@ -61,94 +60,17 @@ func parseCommandSetting(value any) ([]string, error) {
 	return words, nil
 }
 
-// splitCommand splits a command into its words, at spaces that are not quoted. No
-// shell runs it, so that nothing in it is expanded: what only a shell understands
-// is an error. Within ' ' everything is itself, and within " " everything except \"
-// and \\. Elsewhere a backslash quotes the character after it. On Windows, where
-// paths have backslashes, they are always themselves.
-func splitCommand(text string) ([]string, error) { return splitCommandFor(runtime.GOOS, text) }
-
-func splitCommandFor(goos, text string) ([]string, error) {
-	s := splitter{backslash: goos != "windows"}
-	for _, r := range text {
-		if err := s.read(r); err != nil {
-			return nil, err
-		}
-	}
+// splitCommand splits a command into words as a shell does. No shell runs it, so
+// that nothing in it is expanded.
+func splitCommand(text string) ([]string, error) {
+	words, err := shlex.Split(text)
 	switch {
-	case s.quote != 0:
-		return nil, fmt.Errorf("has a quotation mark (%c) without its end", s.quote)
-	case s.escaped:
-		return nil, errors.New("ends with a backslash")
-	}
-	s.end()
-	if len(s.words) == 0 || s.words[0] == "" {
+	case err != nil:
+		return nil, fmt.Errorf("cannot be split into words: %w", err)
+	case len(words) == 0 || words[0] == "":
 		return nil, errors.New("names no command")
 	}
-	return s.words, nil
-}
-
-// joinCommand is the value of the settings file for a command: a text where its
-// words need no quotes, else the list of them.
-func joinCommand(words []string) any {
-	text := strings.Join(words, " ")
-	if again, err := splitCommand(text); err == nil && slices.Equal(again, words) {
-		return text
-	}
-	list := make([]any, len(words))
-	for i, w := range words {
-		list[i] = w
-	}
-	return list
-}
-
-// splitter is the state of splitCommand between two characters.
-type splitter struct {
-	backslash bool // a backslash quotes the next character
-	words     []string
-	word      strings.Builder
-	began     bool // a word that can be empty, such as ''
-	quote     rune // ' or " where one is open; 0 elsewhere
-	escaped   bool // the last character was a backslash
-}
-
-func (s *splitter) end() {
-	if s.began {
-		s.words = append(s.words, s.word.String())
-	}
-	s.word.Reset()
-	s.began = false
-}
-
-func (s *splitter) add(r rune) {
-	s.began = true
-	s.word.WriteRune(r)
-}
-
-func (s *splitter) read(r rune) error {
-	switch {
-	case s.escaped:
-		if s.quote == '"' && r != '"' && r != '\\' {
-			s.add('\\')
-		}
-		s.escaped = false
-		s.add(r)
-	case r == '\\' && s.quote != '\'' && s.backslash:
-		s.escaped, s.began = true, true
-	case s.quote != 0 && r == s.quote:
-		s.quote = 0
-	case s.quote != 0:
-		s.add(r)
-	case r == '\'' || r == '"':
-		s.quote, s.began = r, true
-	case r == ' ' || r == '\t' || r == '\n' || r == '\r':
-		s.end()
-	case strings.ContainsRune("|&;<>$`()", r):
-		return fmt.Errorf("has %c, but no shell runs it: quote it, or name the shell, such as sh -c '…'", r)
-	default:
-		s.add(r)
-	}
-	return nil
+	return words, nil
 }
 
 // printed are the keys that commands printed. A command runs once in a process: it

@@ -278,7 +278,7 @@ func SaveService(path string, s Service) error {
 	case s.KeyFile != "":
 		want["api_key_file"] = s.KeyFile
 	case len(s.KeyCommand) > 0:
-		want[keyCommand] = joinCommand(s.KeyCommand)
+		want[keyCommand] = s.KeyCommand
 	default:
 		want["api_key"] = s.Key.Reveal()
 	}
@@ -340,7 +340,7 @@ func sameExcept(before, after *settings, changed map[string]any) bool {
 	}
 	key := before.key
 	if command, is := changed[keyCommand]; is {
-		key, _ = parseCommandSetting(command) // an error leaves no words, and they differ
+		key, _ = command.([]string) // nil if the file has no command now
 	}
 	return slices.Equal(after.key, key)
 }
