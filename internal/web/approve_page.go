@@ -53,6 +53,7 @@ type approvalPage struct {
 	Charged  money.Cost    // so far, of a batch that was approved
 	Expected money.Cost    // charged, reserved and still to come
 	Similar  map[string]string
+	Firms    []string // the names of the organization, for the printed page
 }
 
 // Excluded counts the rows of the spreadsheet that are not ordered.
@@ -135,7 +136,7 @@ func (s *Site) draftApproval(v *request) error {
 	if err != nil {
 		return err
 	}
-	p, to, err := s.loadDraftPage(v, u, shownWarnings)
+	p, to, err := s.loadDraftPage(v, u)
 	if err != nil {
 		return err
 	}
@@ -150,8 +151,7 @@ const patience = 1500 * time.Millisecond
 
 // loadDraftPage loads the page of a draft's cost, or returns the path of the page to open
 // instead.
-func (s *Site) loadDraftPage(v *request, u ledger.Upload,
-	warningLimit int) (p *approvalPage, to string, err error) {
+func (s *Site) loadDraftPage(v *request, u ledger.Upload) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
 	if now := s.queue.prepare(u); now != nil {
 		select {
@@ -191,13 +191,23 @@ func (s *Site) loadDraftPage(v *request, u ledger.Upload,
 	if p.History, err = s.Ledger.Approvals().DraftHistory(ctx, u.ID); err != nil {
 		return nil, "", err
 	}
-	return p, "", s.fillApproval(v, p, warningLimit)
+	return p, "", s.fillApproval(v, p)
 }
 
+// printedWarnings is how many warnings the page lists, and so its printed record.
+const printedWarnings = 500
+
 // fillApproval adds the parts that drafts and batches have in common.
-func (s *Site) fillApproval(v *request, p *approvalPage, warningLimit int) (err error) {
+func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 	ctx := v.ctx()
 	p.Summary = p.Quote.Summary()
+	firms, err := s.Ledger.Organizations().List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, firm := range firms {
+		p.Firms = append(p.Firms, firm.Label())
+	}
 	counts, err := s.Ledger.Counts(ctx, p.Batch.ID)
 	if err != nil {
 		return err
@@ -217,7 +227,7 @@ func (s *Site) fillApproval(v *request, p *approvalPage, warningLimit int) (err 
 	if p.Funds, err = pricing.LoadFunds(ctx, s.Ledger, p.Batch); err != nil {
 		return err
 	}
-	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, p.Batch, warningLimit); err != nil {
+	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, p.Batch, printedWarnings); err != nil {
 		return err
 	}
 	if p.People, err = s.Ledger.Approvals().ApproversNeeded(ctx, p.Batch.ID); err != nil {
@@ -237,7 +247,7 @@ func (s *Site) batchApproval(v *request) error {
 	if err != nil {
 		return err
 	}
-	p, to, err := s.loadApprovalPage(v, b, shownWarnings)
+	p, to, err := s.loadApprovalPage(v, b)
 	if err != nil {
 		return err
 	}
@@ -249,8 +259,7 @@ func (s *Site) batchApproval(v *request) error {
 
 // loadApprovalPage loads the page of a batch's approval, or returns the path of the page to
 // open instead.
-func (s *Site) loadApprovalPage(v *request, b ledger.Batch,
-	warningLimit int) (p *approvalPage, to string, err error) {
+func (s *Site) loadApprovalPage(v *request, b ledger.Batch) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
 	if b.Applied() {
 		return nil, "/batches/" + b.Corrects + "/approve", nil
@@ -285,7 +294,7 @@ func (s *Site) loadApprovalPage(v *request, b ledger.Batch,
 	if p.Changes, err = changesSince(p.History, p.Quote); err != nil {
 		return nil, "", err
 	}
-	if err := s.fillApproval(v, p, warningLimit); err != nil {
+	if err := s.fillApproval(v, p); err != nil {
 		return nil, "", err
 	}
 	if p.Waits {

@@ -41,12 +41,14 @@ func TestApproval(t *testing.T) {
 	asker.wants(body, "so someone else must approve it. Nothing was sent.")
 
 	people := []*visitor{s.as(ledger.Approver), s.as(ledger.Approver)}
-	said := make([]string, len(people))
+	pages, said := make([]string, len(people)), make([]string, len(people))
+	for i, p := range people {
+		_, pages[i] = p.get("/batches/" + batch + "/approve")
+		p.wants(pages[i], `id="approve"`, "3 orders")
+	}
 	var both sync.WaitGroup
 	for i, p := range people {
-		_, body := p.get("/batches/" + batch + "/approve")
-		p.wants(body, `id="approve"`, "3 orders")
-		both.Go(func() { _, said[i] = p.post("/batches/"+batch+"/approve", "plan", hidden(body, "plan")) })
+		both.Go(func() { _, said[i] = p.post("/batches/"+batch+"/approve", "plan", hidden(pages[i], "plan")) })
 	}
 	both.Wait()
 	b, err := s.Ledger.Batch(t.Context(), batch)
@@ -131,10 +133,11 @@ func TestTheApprovalPage(t *testing.T) {
 	if n := strings.Count(body, `"primary`) + strings.Count(body, ` primary"`); n != 1 {
 		t.Errorf("%d primary buttons", n)
 	}
+	v.wants(body, "data-print", "Uploaded by", q.Plan)
 	batch := v.submit(path, body)
 	a := s.as(ledger.Approver)
 	_, body = a.get("/batches/" + batch + "/approve")
-	a.wants(body, append(said, "Approve 2 orders, "+sum.Amount(), "Send back…", "Reject…")...)
+	a.wants(body, append(said, "Batch "+batch, "Approve 2 orders, "+sum.Amount(), "Send back…", "Reject…")...)
 	if n := strings.Count(body, `"primary`) + strings.Count(body, ` primary"`); n != 1 {
 		t.Errorf("%d primary buttons", n)
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
 )
 
-// Names that differ are confirmed together after looking, and the approval is
-// downloaded as a PDF.
+// Names that differ are confirmed together after looking. The approval can be printed.
 func TestGridNames(t *testing.T) {
 	sheet := reports("n", 30)
 	companies := "id,legalName,entityType,formationState\n"
@@ -31,10 +31,10 @@ func TestGridNames(t *testing.T) {
 	g.confirmNames()
 	g.owner.follow("Continue to approval")
 	g.owner.until(`document.querySelector("#submit")`)
-	path := eval[string](g.owner, `new URL([...document.querySelectorAll("a[download]")]
-		.find((a) => a.textContent === "Download PDF").href).pathname`)
-	if pdf := g.owner.fetch(path); !strings.HasPrefix(string(pdf), "%PDF-") {
-		t.Errorf("%s is no PDF: %.60q", path, pdf)
+	call(g.owner, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	if eval[bool](g.owner, `document.querySelector("#submit").checkVisibility() ||
+		!document.querySelector(".print-only").checkVisibility()`) {
+		t.Error("the printed approval has buttons, or lacks its batch and plan")
 	}
 }
 

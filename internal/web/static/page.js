@@ -613,6 +613,7 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("click", (event) => {
   all("details.confirm[open]").forEach((d) => { if (!d.contains(event.target)) shut(d, false); });
+  if (event.target.closest?.("[data-print]")) print();
   if (event.target.closest?.("[data-close]")) shut(event.target.closest("details"), true);
 });
 
