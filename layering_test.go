@@ -64,7 +64,7 @@ var imports = map[string][]string{
 	"internal/documents":         {"filingapi", "ledger", "network", "sheet"},
 	"internal/notify":            {"filing", "ledger", "money", "network"},
 	"internal/resolve":           {"filing", "filingapi", "jobs", "ledger", "money"},
-	"internal/web": {"billing", "documents", "pricing", "filing", "filingapi", "importer", "jobs", "ledger",
+	"internal/web": {"backup", "billing", "documents", "pricing", "filing", "filingapi", "importer", "jobs", "ledger",
 		"money", "network", "report", "resolve", "schedule", "season", "sheet", "signin"},
 	"internal/config": {"filing", "money", "filingapi", "pricing", "ledger", "jobs", "logs", "network", "notify",
 		"schedule", "signin"},

@@ -55,7 +55,7 @@ listed. Neither are commands that only show something or write files.`,
 			})
 		},
 	}
-	c.AddCommand(a.auditVerifyCommand(), a.rotateSealKeyCommand())
+	c.AddCommand(a.auditVerifyCommand())
 	c.Flags().StringVar(&q.Of, "of", "",
 		"only changes to this batch (or the beginning of its ID), schedule, or account")
 	c.Flags().StringVar(&q.By, "by", "", "only changes by this person")

@@ -2,351 +2,119 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/bulkfiling/bulkfiling/internal/backup"
-	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/secret"
 )
 
-// backupLine is what backup and restore print with --json.
-type backupLine struct {
-	File      string    `json:"file"`
-	At        time.Time `json:"at"` // of the ledger in the file
-	Schema    int64     `json:"schema"`
-	Commits   int64     `json:"commits"`
-	Batches   int64     `json:"batches"`
-	Rows      int       `json:"rows"`
-	Purchases int       `json:"purchases"`
-	Bytes     int64     `json:"bytes"`
-	Encrypted bool      `json:"encrypted"`
-	SealKey   bool      `json:"sealKey"` // the sealing key is in the file
-
-	Uncertain *int     `json:"uncertain,omitempty"` // restore: rows that were being sent at the backup
-	Kept      string   `json:"kept,omitempty"`      // restore: where the former ledger is
-	Schedules []string `json:"pausedSchedules,omitempty"`
-}
-
-func lineOf(s backup.Summary) backupLine {
-	return backupLine{
-		File:      s.File,
-		At:        s.At,
-		Schema:    s.Schema,
-		Commits:   s.Commits,
-		Batches:   s.Batches,
-		Rows:      s.Rows,
-		Purchases: s.Purchases,
-		Bytes:     s.Bytes,
-		Encrypted: s.Encrypted,
-		SealKey:   s.Keys,
-	}
-}
-
 func (a *app) backupCommand() *cobra.Command {
-	var encrypt, asJSON bool
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write the whole ledger to one file",
-		Long: `backup writes the ledger to a new file while workers and the page keep running, reads
-the file back, and checks it like importer audit verify. The file is the same for SQLite
-and PostgreSQL, and restore reads it into either.
+		Short: "Copy the ledger to a new file, and verify the copy",
+		Long: `backup copies an SQLite ledger to a new file while workers and the page keep running,
+and checks the copy like importer audit verify. importer serve writes one every day: see
+FILING_BACKUP_DIR. For PostgreSQL use pg_dump.
 
-In the file: batches, rows, orders, the balance, companies, uploads, spreadsheets,
-schedules, events, accounts, and settings of the firm. Not in the file: sessions, sign-in
-links, documents that were downloaded, the settings file, and API keys.
-
-Social Security numbers, uploads, and signing secrets stay sealed in the file. An
-encrypted backup includes the sealing key of the data folder. An unencrypted one does
-not: keep a copy of sealing.key in another place. FILING_SEAL_KEY is never included.
-
-With FILING_BACKUP_PASSPHRASE every backup is encrypted. --encrypt asks for a
-passphrase. A lost passphrase cannot be recovered. To decrypt a file without this
-program: age --decrypt FILE | tar xz`,
-		Example: `  importer backup ledger.backup --encrypt
-  FILING_BACKUP_PASSPHRASE_FILE=/run/secrets/backup importer backup /backups/ledger.backup --json`,
-		Args: oneFile,
+Social Security numbers, uploads, and signing secrets stay sealed in the file. The key is
+not in it: keep a copy of sealing.key or FILING_SEAL_KEY in another place.`,
+		Example: "  importer backup /backups/ledger.db",
+		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedgerUnchanged(c.Context(), func(l *ledger.Ledger) error {
-				return a.backup(c.Context(), l, args[0], encrypt, asJSON)
+				file, err := backup.Write(c.Context(), l, args[0])
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "Backup written and verified: %s (%s).\n", args[0], describeCopy(file))
+				return nil
 			})
 		},
 	}
-	c.Flags().BoolVar(&encrypt, "encrypt", false, "ask for a passphrase, and encrypt the backup with it")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON line")
-	return c
 }
 
-func (a *app) backup(ctx context.Context, l *ledger.Ledger, name string, encrypt, asJSON bool) error {
-	file, err := filepath.Abs(name)
-	if err != nil {
-		return err
-	}
-	if _, err := os.Lstat(file); err == nil {
-		return fmt.Errorf("%s: %w; name another one", name, backup.ErrExists)
-	}
-	passphrase := a.env.Backups.Passphrase
-	if passphrase.IsEmpty() && encrypt {
-		if passphrase, err = a.askPassphrase(ctx, "Passphrase: ", "Repeat the passphrase: "); err != nil {
-			return err
-		}
-	}
-	b, err := l.Backups().Begin(withAudit(ctx, "backup", "", filepath.Base(file)), ledger.Backup{
-		File:      file,
-		Encrypted: !passphrase.IsEmpty(),
-	})
-	if err != nil {
-		return err
-	}
-	s, err := backup.Write(ctx, l, file, passphrase)
-	if err != nil {
-		b.Failure = err.Error()
-		return errors.Join(err, l.Backups().End(context.WithoutCancel(ctx), b))
-	}
-	b.Bytes, b.Commits = s.Bytes, s.Commits
-	if err := l.Backups().End(context.WithoutCancel(ctx), b); err != nil {
-		return err
-	}
-	a.sayKeys(s)
-	if asJSON {
-		return json.NewEncoder(a.out).Encode(lineOf(s))
-	}
-	fmt.Fprintf(a.out, "Backup written and checked: %s (%s).\n", name, describe(s))
-	return nil
+// describeCopy says what is in a copy of a ledger.
+func describeCopy(c ledger.Copy) string {
+	return fmt.Sprintf("%s, %s, as of %s", count(c.Rows, "row"), count(c.Purchases, "purchase"), localTimeZone(c.At))
 }
-
-// describe says what is in a backup.
-func describe(s backup.Summary) string {
-	form := "not encrypted"
-	if s.Encrypted {
-		form = "encrypted"
-	}
-	return fmt.Sprintf("%s, %s, %s, as of %s, schema %d, %s", countOf(int(s.Batches), "batch", "batches"),
-		count(s.Rows, "row"), count(s.Purchases, "purchase"), localTimeZone(s.At), s.Schema, form)
-}
-
-// sayKeys warns of sealed values that the file alone does not open.
-func (a *app) sayKeys(s backup.Summary) {
-	if s.Sealed > s.Closed && !s.Keys {
-		a.say("%s The sealing key is not in the backup, and without it %s not open after a restore: Social Security "+
-			"numbers, uploads, company lists, and signing secrets. Keep a copy of sealing.key or FILING_SEAL_KEY in "+
-			"another place, or encrypt the backup.", a.paint.yellow("Warning:"),
-			countOf(s.Sealed-s.Closed, "sealed value does", "sealed values do"))
-	}
-	if s.Closed > 0 {
-		a.say("%s %s already lost: no key here opens them.", a.paint.yellow("Warning:"),
-			countOf(s.Closed, "sealed value is", "sealed values are"))
-	}
-}
-
-// askPassphrase asks for a passphrase without showing it, once for each question.
-func (a *app) askPassphrase(ctx context.Context, questions ...string) (secret.Value, error) {
-	var none secret.Value
-	if !a.terminal(a.in) {
-		return none, errors.New(
-			"stdin is not a terminal; set FILING_BACKUP_PASSPHRASE or FILING_BACKUP_PASSPHRASE_FILE")
-	}
-	fd := int(a.in.(*os.File).Fd())
-	before, err := term.MakeRaw(fd) // Ctrl-C at any moment restores it: it is read as a key
-	if err != nil {
-		return none, fmt.Errorf("read the passphrase: %w", err)
-	}
-	defer term.Restore(fd, before)
-	terminal := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{a.in, a.err}, "")
-	var typed string
-	for i, question := range questions {
-		line, err := readTyped(ctx, func() (string, error) { return terminal.ReadPassword(question) })
-		switch {
-		case ctx.Err() != nil || errors.Is(err, io.EOF):
-			fmt.Fprint(a.err, "\r\n")
-			return none, &status{code: exitInterrupted, err: errInterrupted}
-		case err != nil:
-			return none, fmt.Errorf("read the passphrase: %w", err)
-		case line == "":
-			return none, errors.New("the passphrase is empty")
-		case i > 0 && line != typed:
-			return none, errors.New("the passphrases differ")
-		}
-		typed = line
-	}
-	return secret.New(typed), nil
-}
-
-// restoreFlags are the options of restore.
-type restoreFlags struct{ yes, json, withoutKeys bool }
 
 func (a *app) restoreCommand() *cobra.Command {
-	var f restoreFlags
+	var yes bool
 	c := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Replace the ledger with the one of a backup; nothing is sent until you resolve its rows",
-		Long: `restore reads a backup into a new ledger, checks it, and puts it in the place of the
-current one. The current ledger is kept: in a folder before_restore_… of the data folder,
-or in a PostgreSQL schema of that name. If anything fails, nothing is changed. Stop every
-worker, serve and run first.
+		Short: "Replace the ledger with a backup; nothing is sent until you have checked it",
+		Long: `restore verifies a backup and puts it in the place of the current ledger, which is kept
+in a folder before_restore_… of the data folder. Stop every worker, serve and run first.
+For PostgreSQL use pg_restore, then importer resolve restored --since TIME.
 
 Orders that were placed after the backup are not in it. Sent again, they would be bought
-twice. So the restored ledger starts halted: nothing is sent, rows that were being sent
-at the backup are uncertain, and schedules are paused. A process that was running before
-the restore can no longer send orders.
-
-Next: submit again every file that was submitted after the backup, then run
-importer resolve restored. It marks the ready rows as uncertain. Events, the dashboard,
-or you resolve them. Files that are submitted later are held until you check them. The
-page leads through the same steps under Restore.`,
-		Example: `  importer restore ledger.backup
-  importer restore ledger.backup --yes --json
-  importer resolve restored`,
-		Args: oneFile,
-		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], f) },
+twice. So nothing is sent, schedules are paused, and everybody signs in again. Next:
+importer resolve restored.`,
+		Example: "  importer restore /backups/ledger.db\n  importer resolve restored",
+		Args:    oneFile,
+		RunE:    func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], yes) },
 	}
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	c.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON line")
-	c.Flags().BoolVar(&f.withoutKeys, "without-seal-key", false,
-		"restore although no key opens some sealed values, which are lost")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
 
-func (a *app) restore(ctx context.Context, name string, f restoreFlags) error {
+func (a *app) restore(ctx context.Context, name string, yes bool) error {
 	env, err := a.environment()
 	if err != nil {
 		return err
 	}
-	archive, err := a.openBackup(ctx, name, env.Backups.Passphrase)
-	if err != nil {
-		return err
+	if env.DatabaseURL != "" {
+		return ledger.ErrServer
 	}
-	defer archive.Close()
 	chosen, err := a.chooseLedger(ctx, &env)
 	if err != nil {
 		return err
 	}
-	at, err := env.Location()
-	if err != nil {
-		return err
-	}
-	if err := a.checkOwner(ctx, archive, env, at); err != nil {
-		return err
-	}
-	if err := ledger.CheckUnused(ctx, at); err != nil {
-		return err
-	}
-	s := archive.Header.Snapshot
-	a.say("Backup of %s, made by %s. It replaces the ledger %s (%s). If that ledger exists, it is kept beside it.",
-		localTimeZone(s.At), archive.Header.Program, chosen.Name, chosen.Path)
-	a.say("Orders placed after the backup are not in it. Nothing is sent until you resolve its rows.")
-	if !f.yes {
-		if err := a.confirm(ctx, "Restore it?", "Nothing was changed."); err != nil {
+	host, _ := os.Hostname() // empty if it is not known
+	audited := ledger.WithAudit(ctx, ledger.AuditEvent{
+		By:   currentUser(),
+		From: host,
+		What: "restore",
+		Note: filepath.Base(name),
+	})
+	kept, err := backup.Restore(audited, name, env.LedgerDir(), func(c ledger.Copy) error {
+		if err := c.CheckOwner(env.Owner()); err != nil {
 			return err
 		}
-	}
-	file, err := filepath.Abs(name)
-	if err != nil {
-		return err
-	}
-	host, _ := os.Hostname() // empty if it is not known
-	done, err := backup.Restore(ctx, archive, at, f.withoutKeys,
-		ledger.Restore{By: currentUser(), Host: host, File: file})
-	switch {
-	case errors.Is(err, backup.ErrKeys):
-		return fmt.Errorf("%w. Put the key that sealed them behind the current one in sealing.key or FILING_SEAL_KEY, "+
-			"or accept the loss with --without-seal-key. Nothing was changed", err)
-	case err != nil:
-		return fmt.Errorf("%w. Nothing was changed", err)
-	}
-	done.File = name
-	return a.showRestored(done, f.json)
-}
-
-// openBackup opens a backup, and asks for its passphrase if there is none.
-func (a *app) openBackup(ctx context.Context, name string, passphrase secret.Value) (*backup.Archive, error) {
-	encrypted, err := backup.IsEncrypted(name)
-	if err != nil {
-		return nil, err
-	}
-	if encrypted && passphrase.IsEmpty() {
-		if passphrase, err = a.askPassphrase(ctx, "Passphrase: "); err != nil {
-			return nil, err
+		a.say("Backup: %s. It replaces the ledger %s (%s).", describeCopy(c), chosen.Name, chosen.Path)
+		a.say("Orders placed after the backup are not in it. Nothing is sent until you have checked its rows.")
+		if yes {
+			return nil
 		}
-	}
-	return backup.Open(name, passphrase)
-}
-
-// checkOwner refuses a backup of another filing account than that of the ledger.
-func (a *app) checkOwner(ctx context.Context, archive *backup.Archive, env config.Environment,
-	at ledger.Location) error {
-	mode, known := env.Owner()
-	if err := archive.Header.Snapshot.CheckOwner(mode, known); err != nil {
-		return fmt.Errorf("%w. Nothing was changed", err)
-	}
-	mode, known, err := ledger.Owner(ctx, at)
+		return a.confirm(ctx, "Restore it?", "Nothing was changed.")
+	})
 	if err != nil {
-		a.say("%s The current ledger cannot be read (%v). It is kept as it is.", a.paint.yellow("Warning:"), err)
-		return nil
+		return fmt.Errorf("%s: %w. Nothing was changed", name, err)
 	}
-	if err := archive.Header.Snapshot.CheckOwner(mode, known); err != nil {
-		return fmt.Errorf("%w. Nothing was changed", err)
+	fmt.Fprintln(a.out, "Restored.")
+	if kept != "" {
+		fmt.Fprintf(a.out, "The former ledger is kept: %s\n", kept)
 	}
+	fmt.Fprintln(a.out, "Nothing is sent. Next: importer resolve restored")
 	return nil
 }
 
-func (a *app) showRestored(done backup.Restored, asJSON bool) error {
-	if done.Closed > 0 {
-		a.say("%s %s lost: no key opens them.", a.paint.yellow("Warning:"),
-			countOf(done.Closed, "sealed value is", "sealed values are"))
-	}
-	if asJSON {
-		line := lineOf(done.Summary)
-		line.Uncertain, line.Kept, line.Schedules = &done.Uncertain, done.Kept, done.Schedules
-		return json.NewEncoder(a.out).Encode(line)
-	}
-	fmt.Fprintf(a.out, "Restored: %s.\n", describe(done.Summary))
-	if done.Kept != "" {
-		fmt.Fprintf(a.out, "The former ledger is kept: %s\n", done.Kept)
-	}
-	if done.Uncertain > 0 {
-		fmt.Fprintf(a.out, "%s being sent at the backup and %s uncertain now.\n",
-			countOf(done.Uncertain, "row was", "rows were"), countOf(done.Uncertain, "is", "are"))
-	}
-	for _, name := range done.Schedules {
-		fmt.Fprintf(a.out, "Schedule %s is paused.\n", name)
-	}
-	fmt.Fprintf(a.out, `Nothing is sent. Next:
-  1. Submit again every file that was submitted after %s: importer submit FILE
-  2. importer resolve restored
-  3. importer resolve
-  4. When every file of that time is here: importer resolve restored --end-check
-Or follow the steps on the page, under Restore.
-`, localTimeZone(done.At))
-	return nil
-}
-
-// makeBackups makes the scheduled backups, if a folder is set for them.
-func (p *page) makeBackups(ctx context.Context) {
-	b := p.env.Backups
-	if b.Dir == "" || p.sample != nil {
+// backUp writes the daily backups of an SQLite ledger.
+func (p *page) backUp(ctx context.Context) {
+	dir := p.env.BackupDir()
+	if dir == "" || p.sample != nil {
 		return
 	}
-	s := backup.Schedule{
-		Ledger:     p.ledger,
-		Name:       p.env.LedgerName(),
-		Dir:        b.Dir,
-		Every:      b.Every,
-		Keep:       b.Keep,
-		Passphrase: b.Passphrase,
-		Log:        p.log,
+	daily := backup.Daily{
+		Ledger: p.ledger,
+		Name:   p.env.LedgerName(),
+		Dir:    dir,
+		Keep:   p.env.Backups.Keep,
+		Log:    p.log,
 	}
-	s.Run(ctx)
+	daily.Run(ctx)
 }

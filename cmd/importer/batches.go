@@ -266,7 +266,6 @@ func advice(h jobs.Hold, batch string, book ledger.Balance) string {
 		jobs.HeldForKey:     "Correct FILING_API_KEY and run again.",
 		jobs.HeldForRestore: "To continue, " + report.AfterRestore + ".",
 		jobs.HeldByPause:    "To resume it: importer resume " + batch + ".",
-		jobs.HeldForCheck:   "To check them: importer resolve restored " + batch + ".",
 		jobs.HeldForCost:    "To approve it: importer approve " + batch + ".",
 		jobs.HeldForWorker:  "Start a worker, or run the file again.",
 	}[h.Reason]

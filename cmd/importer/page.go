@@ -209,9 +209,8 @@ func (p *page) settings() (web.Settings, error) {
 		Groups:   p.env.SignIn.Groups(),
 		Claim:    p.env.SignIn.Claim,
 
-		BackupDir:   p.env.Backups.Dir,
-		BackupEvery: p.env.Backups.Every,
-		BackupKeep:  p.env.Backups.Keep,
+		BackupDir:  p.env.BackupDir(),
+		BackupName: p.env.LedgerName(),
 	}
 	if p.env.DatabaseURL != "" {
 		s.Database = "PostgreSQL"

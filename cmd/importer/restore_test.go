@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
@@ -32,64 +31,61 @@ func TestRestoredInTheMiddleOfARun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipping a test of hundreds of orders in short mode")
 	}
-	ledgertest.OnBoth(t, func(t *testing.T, database string) {
-		d := newDesk(t)
-		d.service.Deposit(100_000_00)
-		d.env["DATABASE_URL"], d.env["WORKER_CONCURRENCY"] = database, "16"
-		list := filepath.Join(d.dir, "roster.csv")
-		text := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"
-		for i := range restoredOrders {
-			text += fmt.Sprintf("comp_%d,LLC,DE,FL,2026,ana@harborlight.example\n", i+1)
-		}
-		if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		d.do(exitDone, "deposit", "100000")
+	d := newDesk(t)
+	d.service.Deposit(100_000_00)
+	d.env["WORKER_CONCURRENCY"] = "16"
+	list := filepath.Join(d.dir, "roster.csv")
+	text := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"
+	for i := range restoredOrders {
+		text += fmt.Sprintf("comp_%d,LLC,DE,FL,2026,ana@harborlight.example\n", i+1)
+	}
+	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.do(exitDone, "deposit", "100000")
 
-		running := d.start("run", list, "--yes")
-		d.ordered(60)
-		file := filepath.Join(d.dir, "half.backup")
-		d.do(exitDone, "backup", file)
-		d.ordered(160)
-		d.do(exitFailed, "restore", file, "--yes") // the process has the ledger open
-		if err := running.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = running.Wait()
-		if database != "" {
-			d.silence(database)
-		}
-		d.do(exitDone, "restore", file, "--yes")
-		sent := len(d.service.Books().Orders)
-		if sent < 160 || sent >= restoredOrders {
-			t.Fatalf("%d orders", sent)
-		}
+	running := d.start("run", list, "--yes")
+	d.ordered(60)
+	file := filepath.Join(d.dir, "half.db")
+	d.do(exitDone, "backup", file)
+	d.ordered(160)
+	d.do(exitFailed, "restore", file, "--yes") // the process has the ledger open
+	if err := running.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = running.Wait()
+	d.do(exitDone, "restore", file, "--yes")
+	sent := len(d.service.Books().Orders)
+	if sent < 160 || sent >= restoredOrders {
+		t.Fatalf("%d orders", sent)
+	}
 
-		d.do(exitUncertain, "run", list, "--yes") // those that were being sent at the backup
-		d.do(exitDone, "resolve", "restored", "--yes")
-		d.do(exitUncertain, "run", list, "--yes")
-		if n := len(d.service.Books().Orders); n != sent {
-			t.Fatalf("%d orders after the restore, and %d before", n, sent)
-		}
-		all := d.list()
-		if len(all) < restoredOrders-160 {
-			t.Fatalf("%d rows are uncertain", len(all))
-		}
-		d.batch = all[0].Batch
-		path := filepath.Join(d.dir, "uncertain.xlsx")
-		d.do(exitDone, "resolve", "export", d.batch, "--no-links", "-o", path)
-		if err := decide(path, d.word); err != nil {
-			t.Fatal(err)
-		}
-		d.do(exitDone, "resolve", "import", path, "--yes")
-		d.do(exitDone, "run", list, "--yes")
+	d.do(exitUncertain, "run", list, "--yes") // those that were being sent at the backup
+	d.do(exitDone, "resolve", "restored", "--yes")
+	d.do(exitUncertain, "run", list, "--yes")
+	if n := len(d.service.Books().Orders); n != sent {
+		t.Fatalf("%d orders after the restore, and %d before", n, sent)
+	}
+	all := d.list()
+	if len(all) < restoredOrders-160 {
+		t.Fatalf("%d rows are uncertain", len(all))
+	}
+	d.batch = all[0].Batch
+	path := filepath.Join(d.dir, "uncertain.xlsx")
+	d.do(exitDone, "resolve", "export", d.batch, "--no-links", "-o", path)
+	if err := decide(path, d.word); err != nil {
+		t.Fatal(err)
+	}
+	d.do(exitDone, "resolve", "import", path, "--yes")
+	d.do(exitStopped, "run", list, "--yes")
+	d.do(exitDone, "resolve", "restored", "--end", "--yes")
+	d.do(exitDone, "run", list, "--yes")
 
-		books := d.service.Books()
-		if len(books.Duplicates()) > 0 || len(books.Orders) != restoredOrders {
-			t.Errorf("%d orders, bought twice: %v", len(books.Orders), books.Duplicates())
-		}
-		d.sameBooks()
-	})
+	books := d.service.Books()
+	if len(books.Duplicates()) > 0 || len(books.Orders) != restoredOrders {
+		t.Errorf("%d orders, bought twice: %v", len(books.Orders), books.Duplicates())
+	}
+	d.sameBooks()
 }
 
 // A ledger that was restored, and resolved, goes back in time once more, by a copied
@@ -102,12 +98,13 @@ func TestARolledBackLedgerIsCheckedAgain(t *testing.T) {
 	list := d.roster("roster.csv", "comp_1")
 	d.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 402, Times: 1})
 	d.do(exitStopped, "run", list, "--yes")
-	file := filepath.Join(d.dir, "first.backup")
+	file := filepath.Join(d.dir, "first.db")
 	d.do(exitDone, "backup", file)
 	d.do(exitDone, "restore", file, "--yes")
 	d.do(exitDone, "resolve", "restored", "--yes")
 	d.batch = d.list()[0].Batch
 	d.do(exitDone, "resolve", "mark", d.batch+":2", "not-placed", "--yes")
+	d.do(exitDone, "resolve", "restored", "--end", "--yes")
 	goBack := d.keepLedger()
 	d.do(exitDone, "run", list, "--yes")
 
@@ -147,13 +144,13 @@ func TestARolledBackLedgerHoldsWhatItLacks(t *testing.T) {
 		}
 	}
 	d.do(exitStopped, "run", lost, "--yes")
-	d.do(exitDone, "resolve", "restored", "--yes")
 	d.do(exitDone, "retry", batch)
 	d.do(exitStopped, "run", rejected, "--yes")
+	d.do(exitFailed, "resolve", "restored", "--end", "--yes")
+	d.do(exitDone, "resolve", "restored", "--yes")
 	d.do(exitUncertain, "run", lost, "--yes")
-	d.do(exitDone, "resolve", "restored", batch, "--yes")
 	d.do(exitUncertain, "run", rejected, "--yes")
-	d.do(exitDone, "resolve", "restored", "--end-check", "--yes")
+	d.do(exitDone, "resolve", "restored", "--end", "--yes")
 	d.do(exitDone, "run", d.roster("new.csv", "comp_3"), "--yes")
 	if b := d.service.Books(); len(b.Orders) != 3 {
 		t.Errorf("%d orders for three companies", len(b.Orders))
@@ -227,21 +224,11 @@ func (d *desk) ordered(n int) {
 	}
 }
 
-// silence waits until a killed process counts as dead for a database that cannot see
-// its machine: its lease has run out. The lease is moved, not the clock.
-func (d *desk) silence(database string) {
-	d.Helper()
-	if err := ledgertest.Exec(d.Context(), database, `UPDATE owners SET expires_at = 0`); err != nil {
-		d.Fatal(err)
-	}
-}
-
 // sameBooks compares the orders of the filing service with those of the ledger.
 func (d *desk) sameBooks() {
 	d.Helper()
 	l, err := ledger.Open(d.Context(), ledger.Config{
-		Dir:         ledgerDir(d.env),
-		DatabaseURL: d.env["DATABASE_URL"],
+		Dir: sandboxLedger(d.env["FILING_DATA_DIR"]),
 	})
 	if err != nil {
 		d.Fatal(err)
@@ -279,12 +266,4 @@ func (d *desk) sameBooks() {
 	if err = errors.Join(err); err != nil {
 		d.Error(err)
 	}
-}
-
-// ledgerDir is the folder of the ledger, or that of its locks for a database.
-func ledgerDir(env map[string]string) string {
-	if env["DATABASE_URL"] != "" {
-		return env["FILING_DATA_DIR"]
-	}
-	return sandboxLedger(env["FILING_DATA_DIR"])
 }

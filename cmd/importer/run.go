@@ -621,10 +621,6 @@ func (r *filingRun) explainOutcome(ending jobs.Outcome) {
 	case jobs.NotApproved:
 		r.say("%s: %s", r.paint.yellow("The batch is waiting for approval"),
 			howToApprove(context.Background(), r.ledger, r.batch.ID))
-	case jobs.Unchecked:
-		r.say("%s. To check them: importer resolve restored %s",
-			r.paint.yellow("The ledger was restored or went back in time, "+
-				"and some rows may have been ordered before. They were not sent"), r.batch.ID)
 	case jobs.CostsMore:
 		r.say("%s: %s", r.paint.yellow("Some rows cost more than approved and were not sent"),
 			howToApprove(context.Background(), r.ledger, r.batch.ID))

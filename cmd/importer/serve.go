@@ -271,7 +271,7 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener 
 	running.Go(func() { applier.Run(beside) })
 	running.Go(func() { p.site.Tidy(beside) })
 	running.Go(func() { p.runSchedules(working) })
-	running.Go(func() { p.makeBackups(working) })
+	running.Go(func() { p.backUp(working) })
 	running.Go(func() { p.placeOrders(working) })
 	ended := make(chan error, 1)
 	go func() {

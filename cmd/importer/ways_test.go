@@ -39,7 +39,6 @@ var notOrdering = map[string]string{
 	"resolve import":         "resolves rows as resolve mark does",
 	"resolve restored":       "sends less: orders that may have been sent are not sent again",
 	"deposit":                "money: a batch that waits for approval is not sent",
-	"audit rotate-seal-key":  "seals numbers with another key",
 	"balance":                "money: a batch that waits for approval is not sent",
 	"pause":                  "sends less",
 	"season pause":           "sends less",

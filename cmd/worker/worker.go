@@ -167,7 +167,7 @@ func (w *worker) awaitEnd(ctx context.Context, l *ledger.Ledger) error {
 		case <-tick.C:
 		}
 		// A ledger that does not answer may come back: that is the health checks' business.
-		if err := l.Fleet().IsCurrent(ctx); errors.Is(err, ledger.ErrNewer) || errors.Is(err, ledger.ErrGeneration) {
+		if err := l.Fleet().IsCurrent(ctx); errors.Is(err, ledger.ErrNewer) {
 			w.log.Error("worker outdated", "err", err)
 			return err
 		}

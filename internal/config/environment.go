@@ -68,11 +68,9 @@ var Variables = []Variable{
 		"approval-needed, approved, sent-back, rejected"},
 	{"FILING_BALANCE_LOW", "", "the available balance, in dollars, below which people are notified, such as 5000; " +
 		"default: none"},
-	{"FILING_BACKUP_DIR", "", "the folder for the scheduled backups of importer serve, as a full path; default: none"},
-	{"FILING_BACKUP_EVERY", "1d", "the time between scheduled backups, such as 6h or 1d"},
-	{"FILING_BACKUP_KEEP", "14", "how many scheduled backups to keep; older ones are deleted"},
-	{"FILING_BACKUP_PASSPHRASE", "", "the passphrase that encrypts every backup and opens it again; default: " +
-		"backups are not encrypted, and importer backup --encrypt asks"},
+	{"FILING_BACKUP_DIR", "", "the folder for the daily backups of an SQLite ledger by importer serve, as a full path; " +
+		"default: backups, beside the ledger"},
+	{"FILING_BACKUP_KEEP", "14", "how many daily backups to keep; 0 for none"},
 	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) for the page, such as " +
 		"https://login.example.com; default: none"},
 	{"OIDC_CLIENT_ID", "", "the ID of this application at the sign-in provider"},

@@ -66,7 +66,7 @@ func below(folder string, path ...string) string {
 
 // fileVariables are the secrets that can also be files.
 var fileVariables = []string{"FILING_API_KEY", "FILING_SEAL_KEY", "FILING_WEBHOOK_SECRET", "FILING_NOTIFY",
-	"FILING_BACKUP_PASSPHRASE", "OIDC_CLIENT_SECRET", "DATABASE_URL", "REDIS_URL"}
+	"OIDC_CLIENT_SECRET", "DATABASE_URL", "REDIS_URL"}
 
 // settingOf is the key of a variable in the settings file.
 func settingOf(variable string) string {

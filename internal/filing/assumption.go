@@ -44,7 +44,7 @@ var Assumptions = []Assumption{
 			"filing does not exist",
 		Override: "`--again` orders a canceled filing again",
 		Where:    "internal/filing/event.go",
-		Sandbox:  "importer sandbox do advance all=true status=canceled",
+		Sandbox:  "importer sandbox advance --status canceled",
 	},
 	{
 		NotShown: "price types other than `ein`",
@@ -146,7 +146,7 @@ var Assumptions = []Assumption{
 		Taken:    "it does while it is active, its filing is not canceled, and an event named it in the last 400 days",
 		Override: "`importer subscriptions ORDER --status S`, `--again`",
 		Where:    "internal/ledger/subscription.go",
-		Sandbox:  "importer sandbox do subscription all=true status=past_due",
+		Sandbox:  "importer sandbox subscription",
 	},
 	{
 		NotShown: "how renewals are announced and charged",
@@ -154,7 +154,7 @@ var Assumptions = []Assumption{
 			"the recorded balance",
 		Override: "`importer subscriptions ORDER --renews BATCH:ROW`, `importer deposit --adjust`",
 		Where:    "internal/ledger/subscription.go",
-		Sandbox:  "importer sandbox --behavior event-details",
+		Sandbox:  "importer sandbox renew, --behavior event-details",
 	},
 	{
 		NotShown: "redirects",
@@ -291,14 +291,14 @@ var Assumptions = []Assumption{
 		NotShown: "what 463 to 465 mean each, and how an exception shows",
 		Taken:    "one meaning; a code, or a status with `exception` in it",
 		Where:    "internal/filing/exception.go",
-		Sandbox:  "importer sandbox do exception all=true",
+		Sandbox:  "importer sandbox exception",
 	},
 	{
 		NotShown: "which time orders two events of a filing, and which status follows filed",
 		Taken: "`createdAt`, then the later status of the sequence; filed is the last. An event dated more than a " +
 			"minute in the future counts from its arrival",
 		Where:   "internal/ledger/event.go",
-		Sandbox: "importer sandbox do redeliver all=true reverse=true",
+		Sandbox: "importer sandbox redeliver --reverse",
 	},
 	{
 		NotShown: "webhook signature",

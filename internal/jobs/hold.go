@@ -29,7 +29,6 @@ const (
 	HeldByRedis     HoldReason = "redis"   // the queue is down
 	HeldByPause     HoldReason = "paused"
 	HeldForApproval HoldReason = "approval"
-	HeldForCheck    HoldReason = "unchecked" // after a restore from a backup
 	HeldForCost     HoldReason = "cost"      // more than was approved
 	HeldForBalance  HoldReason = "balance"   // the recorded balance does not cover the rows
 	HeldForRow      HoldReason = "row"       // which orders the same filing
@@ -58,7 +57,6 @@ var holdWords = map[HoldReason]string{
 	HeldByRedis:     "queue down",
 	HeldByPause:     "paused",
 	HeldForApproval: "waiting for approval",
-	HeldForCheck:    "check after a restore",
 	HeldForCost:     "waiting for approval",
 	HeldForBalance:  "waiting for funds",
 	HeldForRow:      "waiting for another row",
@@ -118,7 +116,6 @@ type BatchFacts struct {
 	Progress  ledger.Progress
 	Halted    ledger.Halted
 	Balance   ledger.Balance
-	Unchecked int                 // rows that may have been ordered before the ledger was restored
 	Increase  ledger.CostIncrease // of rows that cost more than was approved
 	Processes []ledger.Process
 }
@@ -134,9 +131,6 @@ func LoadBatchFacts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, p led
 		return f, err
 	}
 	if f.Increase, err = l.Approvals().CostIncrease(ctx, b.ID); err != nil {
-		return f, err
-	}
-	if f.Unchecked, err = l.Restores().Unchecked(ctx, b.ID); err != nil {
 		return f, err
 	}
 	f.Processes, err = l.Fleet().Processes(ctx)
@@ -169,9 +163,6 @@ func (f *BatchFacts) Holds() []Hold {
 	if worker.Reason != "" && worker.Reason != HeldForWorker && halt.Reason == "" {
 		holds = append(holds, worker)
 	}
-	if f.Unchecked > 0 && halt.Reason != HeldForRestore {
-		holds = append(holds, Hold{Reason: HeldForCheck, Text: uncheckedText(f.Unchecked)})
-	}
 	if f.Increase.Rows > 0 {
 		holds = append(holds, Hold{Reason: HeldForCost, Text: costText(f.Increase)})
 	}
@@ -179,7 +170,7 @@ func (f *BatchFacts) Holds() []Hold {
 		holds = append(holds, Hold{Reason: HeldForBalance, Text: shortText(p.Short, f.Balance)})
 	}
 	// As long as others are sent, the row that is waited for may be among them.
-	if behind := p.Waiting - p.Short - f.Increase.Rows - f.Unchecked; behind > 0 && p.Waiting == left {
+	if behind := p.Waiting - p.Short - f.Increase.Rows; behind > 0 && p.Waiting == left {
 		holds = append(holds, Hold{Reason: HeldForRow, Text: behindText(behind)})
 	}
 	if worker.Reason == HeldForWorker {
@@ -203,11 +194,6 @@ func workersHold(processes []ledger.Process) Hold {
 		}
 	}
 	return hold
-}
-
-func uncheckedText(rows int) string {
-	return "The ledger was restored or went back in time, and " + text.Count(rows, "row") +
-		" may have been ordered before. Not sent until checked."
 }
 
 func costText(c ledger.CostIncrease) string {
@@ -303,7 +289,7 @@ func (w *Worker) logBatches(ctx context.Context, now time.Time) error {
 // ofBatch reports whether the hold concerns the rows of one batch.
 func (h Hold) ofBatch() bool {
 	switch h.Reason {
-	case HeldByPause, HeldForApproval, HeldForCheck, HeldForCost, HeldForBalance, HeldForRow:
+	case HeldByPause, HeldForApproval, HeldForCost, HeldForBalance, HeldForRow:
 		return true
 	}
 	return false

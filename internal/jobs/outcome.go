@@ -31,7 +31,6 @@ const (
 	AskedToWait StopReason = "asked to wait" // for longer than WaitLimits.Silence
 	Paused      StopReason = "paused"        // by a person
 	NotApproved StopReason = "not approved"  // nothing is sent before an approval
-	Unchecked   StopReason = "not checked"   // rows wait for the check after a restore
 	CostsMore   StopReason = "costs more"    // what is left costs more than was approved
 	Interrupted StopReason = "interrupted"
 
@@ -96,7 +95,7 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end O
 		return Outcome{}, false, err
 	case left.Placing > 0:
 		return Outcome{}, false, nil // answers are out: they may change anything
-	case end.Reason == LedgerHalted && left.Sendable+left.Later+left.Funds+left.Keys+left.Checks > 0:
+	case end.Reason == LedgerHalted && left.Sendable+left.Later+left.Funds+left.Keys > 0:
 		return end, false, nil
 	case end.Reason != "" && left.Sendable+left.Later > 0:
 		return end, false, nil // rows that wait for these are held as they are
@@ -139,8 +138,6 @@ func (w *Worker) restOutcome(ctx context.Context, batch string, left ledger.Unfi
 		return Outcome{}, nil
 	case left.Funds > 0:
 		return Outcome{Reason: OutOfFunds, Short: left.Funds, Behind: left.Keys}, nil
-	case left.Checks > 0:
-		return Outcome{Reason: Unchecked, Behind: left.Keys}, nil
 	case left.Dearer > 0:
 		return Outcome{Reason: CostsMore, Behind: left.Keys}, nil
 	case left.Keys > 0:

@@ -309,8 +309,7 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 			p.logAnswer(out.Answer, append(about, "result", result))
 			return true, nil
 		}
-		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrTransition) ||
-			errors.Is(err, ledger.ErrGeneration) {
+		if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrTransition) {
 			p.log.Error("answer refused by the ledger", append(about, "err", err)...)
 			return true, err
 		}

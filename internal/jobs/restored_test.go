@@ -71,7 +71,7 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 		if counts[filing.Placed] != out || counts[filing.Ready] != all-out || out < kept+lost {
 			t.Errorf("%v of %d orders sent", counts, out)
 		}
-		f.must(one.Restores().NothingOrdered(t.Context()))
+		f.must(one.Restores().EndUnsent(t.Context()))
 		for _, w := range []*jobs.Worker{first, second} {
 			if end := f.await(w, "a", jobs.WaitLimits{Silence: time.Minute}); end.Reason != jobs.Finished {
 				t.Fatalf("%+v", end)

@@ -187,7 +187,7 @@ func replay(ctx context.Context, l *ledger.Ledger, owner string, u Unrecorded, l
 	out.Owner, out.Explain = owner, u.explain
 	out.Of = ledger.BatchRow{Batch: u.Batch, Number: u.Number}
 	switch err := l.RecordOutcome(ctx, out); {
-	case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrGeneration):
+	case errors.Is(err, ledger.ErrTransition):
 		log.Error("answer kept, the ledger refuses it", append(about, "err", err)...)
 		return false, nil
 	case err != nil:

@@ -48,9 +48,6 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 			if err := g.writeAll(); err != nil {
 				return err
 			}
-			if err := l.markChecked(ctx, tx, c, g.rowsOf(filing.Uncertain)...); err != nil {
-				return err
-			}
 			return l.ration(ctx, tx, c) // less is available for others
 		})
 		if err != nil {
@@ -58,16 +55,6 @@ func (l Resolutions) AssumeSent(ctx context.Context, intents []Intent, since tim
 		}
 	}
 	return all, nil
-}
-
-// rowsOf returns the rows that the group brings to a state.
-func (g *groupWriter) rowsOf(result filing.Result) (ids []int64) {
-	for _, s := range g.changed {
-		if s.result == result {
-			ids = append(ids, s.id)
-		}
-	}
-	return ids
 }
 
 func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, error) {
@@ -84,7 +71,7 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 		return Begun{Taken: taken}, nil
 	}
 	g.reserve(s, in)
-	s.message, s.due, s.blockedOn, s.uncertain = why, 0, "", false
+	s.message, s.due, s.blockedOn, s.uncertain, s.checkedAt = why, 0, "", false, g.c.checkTime()
 	g.ended = append(g.ended, record{
 		number("row", s.id),
 		number("try", s.tries),
@@ -117,41 +104,6 @@ func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 		return false, fmt.Errorf("read the uncertain attempt: %w", err)
 	}
 	return owner == assumedOwner, nil
-}
-
-// ListAssumedSent returns the rows of a batch that were ever assumed sent, with
-// the latest assumed time. In a ledger that is found to be restored it has only those
-// that were assumed since: what was resolved before may have been sent afterwards, and
-// the ledger does not know it.
-func (l Resolutions) ListAssumedSent(ctx context.Context, batch string) (map[int64]time.Time, error) {
-	rows := make(map[int64]time.Time)
-	found, err := l.read.QueryContext(ctx,
-		`SELECT a.row, MAX(a.started_at)
-			FROM rows r JOIN attempts a ON a.row = r.id
-			WHERE r.batch = $1 AND a.owner = $2
-			AND a.ended_at >= (SELECT restored_at FROM control WHERE id = 1)
-			GROUP BY a.row`, batch, assumedOwner)
-	err = each(found, err, func(scan func(...any) error) error {
-		var row, since int64
-		err := scan(&row, &since)
-		rows[row] = fromMillis(since)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the rows of batch %s that are assumed to be sent: %w", batch, err)
-	}
-	return rows, nil
-}
-
-// LastSent returns when the last ended attempt began: orders that the ledger
-// does not know were sent later. It is zero if nothing was sent.
-func (l Resolutions) LastSent(ctx context.Context) (time.Time, error) {
-	var at int64
-	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(started_at), 0) FROM attempts WHERE owner <> $1`,
-		assumedOwner).Scan(&at); err != nil {
-		return time.Time{}, fmt.Errorf("find the last attempt: %w", err)
-	}
-	return fromMillis(at), nil
 }
 
 // MarkAssumedPlaced resolves a row that was assumed sent: a person has seen

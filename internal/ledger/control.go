@@ -33,6 +33,7 @@ type control struct {
 	lineage          string // within which they are numbered: a new one begins where the ledger was found restored
 	restoredAt       int64  // when the ledger was found to be restored; nothing is sent from then on
 	restoredNote     string
+	restoredFrom     int64  // the last change before the time that the ledger lacks
 	serverStarted    string // which start of the database server made the last change
 	restartWaitUntil int64  // no process sends before, after a restart of the server or a replacement of the file
 	changedAt        int64  // the time of the last change
@@ -40,11 +41,6 @@ type control struct {
 
 	schema    int64 // the highest migration of the tables, and who ran it
 	writtenBy string
-
-	// of the last restore from a backup; see generation.go
-	generation, restoredLineage string
-	restoredRows, backupAt      int64
-	checkGeneration             string // rows are held until they are checked in it; "" for none
 
 	now    int64  // the database's time as the row was read, and locked
 	server string // which start of the server read it; empty for SQLite
@@ -91,6 +87,7 @@ func (c *control) fields() record {
 		textAt("lineage", &c.lineage),
 		numberAt("restored_at", &c.restoredAt),
 		textAt("restored_note", &c.restoredNote),
+		numberAt("restored_from", &c.restoredFrom),
 		textAt("server_started", &c.serverStarted),
 		numberAt("settling_until", &c.restartWaitUntil),
 		numberAt("changed_at", &c.changedAt),
@@ -109,13 +106,9 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 		}
 	}
 	var c control
-	into := c.fields().targets(&c.schema, &c.writtenBy, &c.generation, &c.restoredLineage, &c.restoredRows,
-		&c.backupAt, &c.checkGeneration, &c.now, &c.server)
+	into := c.fields().targets(&c.schema, &c.writtenBy, &c.now, &c.server)
 	err := queryRow(ctx, `SELECT c.*, `+db.clock.column()+`, `+db.dialect.server+`
-		FROM (SELECT `+controlColumns+`, schema_version, written_by, generation, restored_lineage, restored_rows,
-				backup_at, check_generation
-			FROM control WHERE id = 1`+lock+
-		`) AS c`).Scan(into...)
+		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+`) AS c`).Scan(into...)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
 	}
@@ -228,8 +221,6 @@ func (l Fleet) Halt(ctx context.Context) (Halted, error) {
 	switch {
 	case c.schema > l.schema:
 		return l.outdated(c), nil
-	case l.isPast(c):
-		return c.past(), nil
 	case c.restoredAt != 0:
 		return c.restored(), nil
 	case c.halt != filing.NoHalt:

@@ -24,8 +24,7 @@ type database struct {
 	now             func() time.Time // the database's time
 	lease           time.Duration
 	timeout         time.Duration
-	schema          int64  // the highest migration that this program knows
-	generation      string // of the ledger as this process opened it
+	schema          int64 // the highest migration that this program knows
 	restoreDetector restoreDetector
 
 	following sync.Mutex
@@ -103,8 +102,6 @@ type (
 	}
 	// Schedules place the filings of company lists when they are due.
 	Schedules struct{ *database }
-	// SealKeys are the keys that seal secrets.
-	SealKeys struct{ *database }
 	// Subscriptions are those that an order opens: each renews a filing every year.
 	Subscriptions struct{ *database }
 	// Uploads are spreadsheets that wait to be placed, and the column mappings.
@@ -158,9 +155,6 @@ func (l *Ledger) Resolutions() Resolutions { return Resolutions{database: l.data
 
 // Schedules returns the Schedules of the ledger's database.
 func (l *Ledger) Schedules() Schedules { return Schedules{l.database} }
-
-// SealKeys returns the SealKeys of the ledger's database.
-func (l *Ledger) SealKeys() SealKeys { return SealKeys{l.database} }
 
 // Subscriptions returns the Subscriptions of the ledger's database.
 func (l *Ledger) Subscriptions() Subscriptions { return Subscriptions{l.database} }

@@ -92,8 +92,7 @@ func (g *groupWriter) holdLateCreation(s *rowState, o *Outcome) {
 	if !o.Creates || s.result != filing.Ready || s.senders[s.tries] != assumedOwner {
 		return
 	}
-	s.checked = ""
-	g.uncheck = append(g.uncheck, record{number("id", s.id)})
+	s.checkedAt = 0
 }
 
 // explain returns the message of a row of batch after the outcome. Foreign are the
@@ -761,13 +760,6 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	}
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
-	}
-	if g.c.checkGeneration != "" && s.checked != g.c.checkMark() {
-		s.blockedOn = blockedOnCheck
-		s.message = "held: the ledger lacks orders that were sent before it was restored, and the row may be one " +
-			"of them. Check it on the page under Restore, or with importer resolve restored " + s.batch
-		g.touch(s)
-		return Begun{Unchecked: true}, nil
 	}
 	if !in.Creating && s.dearer(in.Cost, g.db.tolerance) {
 		s.blockedOn = blockedOnApproval

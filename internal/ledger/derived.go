@@ -28,10 +28,10 @@ func (d *derived[T]) get(c *control, compute func() (T, error)) (T, error) {
 	return d.value, nil
 }
 
-// version names a state of the ledger: it differs after each commit, and after a
-// restore.
+// version names a state of the ledger: it differs after each commit, and if the ledger
+// went back in time.
 func (c *control) version() string {
-	return fmt.Sprintf("%s %s %d", c.lineage, c.generation, c.commits)
+	return fmt.Sprintf("%s %d", c.lineage, c.commits)
 }
 
 // Version names the present state of the ledger: what was computed from its rows is

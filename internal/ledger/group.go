@@ -53,7 +53,6 @@ type groupWriter struct {
 	notes    []record          // notes to add to other rows' messages
 	unnamed  []record          // order ids to remove from rows
 	unreport []record          // rows whose state is reported again
-	uncheck  []record          // rows to check again after a restore
 	orders   map[string]rowRef // whose the order ids of this group are
 }
 
@@ -90,7 +89,7 @@ type rowState struct {
 	batch            string
 	number           int
 	paused, canceled bool
-	checked          string // the generation in which it was checked; see restoration.go
+	checkedAt        int64 // when the row was last checked after the ledger went back in time
 	claims           []*purchase
 	attempts         []filing.Attempt // all known ones, with the present one
 	senders          map[int]string   // the processes of the attempts that have ended, by their numbers
@@ -123,10 +122,6 @@ func (p *purchase) ref() rowRef { return rowRef{p.row, p.batch, p.number} }
 // write applies the group. Outcomes come first: they release money and keys for
 // the intents beside them.
 func (g *groupWriter) write(group []*transition) error {
-	group, err := g.admit(group)
-	if err != nil {
-		return err
-	}
 	if err := g.readAll(group); err != nil {
 		return err
 	}
@@ -134,8 +129,8 @@ func (g *groupWriter) write(group []*transition) error {
 		if t.outcome != nil {
 			s := g.rows[t.outcome.Row]
 			if s != nil && s.isAt(t.outcome.Of) && t.outcome.Try > s.tries && g.c.restoredAt == 0 {
-				g.c.haltRestored(fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id))
-				if err := g.db.beginCheck(g.ctx, g.tx, g.c); err != nil {
+				note := fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id)
+				if err := g.c.haltRestored(g.ctx, g.tx, note, g.c.changedAt); err != nil {
 					return err
 				}
 			}
@@ -364,7 +359,7 @@ var (
 	rowStateColumns = (&rowState{}).appendFields(nil)
 	readRowStates   = `SELECT ` + rowStateColumns.names("r.") + `,
 			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
-			OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled, r.checked
+			OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
 		{{v,}} rows r JOIN batches b ON b.id = r.batch WHERE r.id = v.id`
 	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + ` {{v}} WHERE rows.id = v.id`
 )
@@ -390,6 +385,7 @@ func (s *rowState) appendFields(r record) record {
 		numberAt("due", &s.due),
 		textAt("waits", &s.blockedOn),
 		numberAt("updated_at", &s.since),
+		numberAt("checked_at", &s.checkedAt),
 	)
 }
 
@@ -397,7 +393,7 @@ func (g *groupWriter) addRowState(scan func(...any) error) error {
 	s := &rowState{}
 	g.scratch = s.appendFields(g.scratch[:0])
 	if err := scan(g.scratch.targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.number, &s.paused,
-		&s.canceled, &s.checked)...); err != nil {
+		&s.canceled)...); err != nil {
 		return err
 	}
 	g.rows[s.id] = s
@@ -486,7 +482,6 @@ const (
 		SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}}
 		WHERE rows.id = v.id`
 	writeUnnamed  = `DELETE FROM items WHERE (row, order_id) IN (SELECT v.row, v.order_id {{v}})`
-	writeUncheck  = `UPDATE rows SET checked = '' {{v}} WHERE rows.id = v.id`
 	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
 		SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
@@ -550,7 +545,6 @@ func (g *groupWriter) writeAll() error {
 		{"move claims to other rows", writeMoved, g.moved},
 		{"record purchases under further keys", writeKnown, g.known},
 		{"add notes to other rows", writeNotes, g.notes},
-		{"hold rows for the check", writeUncheck, g.uncheck},
 	} {
 		if err := g.db.exec(g.ctx, g.tx, s.query, s.records); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)

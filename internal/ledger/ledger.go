@@ -121,7 +121,7 @@ func (l *Ledger) join(ctx context.Context) error {
 	if !l.dialect.together { // before loadCommits, so that a file that comes later is a new one
 		l.committedTo, err = os.Stat(l.path())
 	}
-	if err := errors.Join(err, l.loadCommits(), l.loadGeneration(ctx), l.enlist(ctx)); err != nil {
+	if err := errors.Join(err, l.loadCommits(), l.enlist(ctx)); err != nil {
 		l.disconnect()
 		l.unlock()
 		return err
@@ -274,9 +274,6 @@ func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error)
 		if c.schema > db.schema {
 			return newer(c.schema, db.schema, c.writtenBy)
 		}
-		if db.isPast(c) {
-			return ErrGeneration
-		}
 		return f(tx, c)
 	})
 }
@@ -341,7 +338,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 		}
 		db.committedTo = file
 	}
-	db.restoreDetector.committed(c, db.isPast(c))
+	db.restoreDetector.committed(c)
 	return nil
 }
 

@@ -73,19 +73,19 @@ func TestAProcessThatOpensTheFileUsesIt(t *testing.T) {
 	if err := l.connect(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckUnused(ctx, Location{Dir: dir}); !errors.Is(err, ErrInUse) {
+	if err := CheckUnused(dir); !errors.Is(err, ErrInUse) {
 		t.Errorf("a ledger that is being opened counts as unused: %v", err)
 	}
 	if err := l.join(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckUnused(ctx, Location{Dir: dir}); !errors.Is(err, ErrInUse) {
+	if err := CheckUnused(dir); !errors.Is(err, ErrInUse) {
 		t.Errorf("an open ledger counts as unused: %v", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckUnused(ctx, Location{Dir: dir}); err != nil {
+	if err := CheckUnused(dir); err != nil {
 		t.Errorf("a closed ledger is in use: %v", err)
 	}
 }
@@ -99,7 +99,7 @@ func TestAFailedOpeningUsesNothing(t *testing.T) {
 	if _, err := Open(t.Context(), Config{Dir: dir}); err == nil {
 		t.Fatal("it opened")
 	}
-	if err := CheckUnused(t.Context(), Location{Dir: dir}); err != nil {
+	if err := CheckUnused(dir); err != nil {
 		t.Error(err)
 	}
 }

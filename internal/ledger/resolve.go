@@ -115,7 +115,7 @@ func (l Resolutions) MarkCreated(ctx context.Context, row int64, try int, compan
 		}
 		g.decideOn(s, creates, filing.DecidedPlaced,
 			[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
-		s.counted = 0
+		s.counted, s.checkedAt = 0, 0 // the order for the company may have been sent, too
 		return nil
 	})
 }
@@ -141,6 +141,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 			if try != 0 && s.tries != try {
 				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
 			}
+			s.checkedAt = c.checkTime()
 			if err := decide(g, s); err != nil || s.result != filing.Ready {
 				return err
 			}
@@ -150,7 +151,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 			}
 			return err
 		})
-		if err = errors.Join(err, db.markChecked(ctx, tx, c, row)); err != nil {
+		if err != nil {
 			return err
 		}
 		return db.ration(ctx, tx, c)

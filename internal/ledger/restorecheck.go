@@ -2,498 +2,162 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"sync"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// A ledger goes back in time when a stand-by takes over that lacks the last
-// commits, or when a backup is restored while processes run: orders sent since
-// look unsent, and would be placed again. Commits are therefore numbered, and
-// every process remembers the highest number that it has seen. A process that
-// finds a lower one halts the fleet until a person ends the halt. Every living
-// process then writes back what it knows of the attempts that the ledger lost.
+// A ledger that went back in time lacks the orders that were sent since: those rows look
+// unsent. Nothing is sent, from no batch, until a person has ended the check. During the
+// check each ready row becomes uncertain and is resolved, and lost spreadsheets are
+// submitted again so that their rows are checked, too.
 
-// Memory of what this process sent: long enough for a database that is away for
-// a while, and small enough to carry along.
-const (
-	rememberFor = time.Hour
-	rememberMax = 20000
-)
+// ErrUnchecked means that the batch, or the ledger, has rows that are not checked.
+var ErrUnchecked = errors.New("rows are left that may have been ordered before the ledger went back in time: " +
+	"check them with importer resolve restored")
 
-// restoreDetector remembers the ledger's commits and this process's attempts.
-type restoreDetector struct {
-	mu       sync.Mutex
-	numbers  map[string]int64 // the highest commit seen, by lineage
-	lineage  string           // of the last commit
-	opened   string           // the lineage in which this process opened the ledger
-	own      map[string]bool  // the lineages in which this process committed, in its generation
-	restored bool             // the lineage changed while this process lived
-	changed  bool             // since the numbers were saved
-	next     chan struct{}    // closed with the next commit; nil where nobody waits for it
-	attempts map[attempt]*pastAttempt
-	order    []attempt // the oldest first
+// ErrUncertainCompany means that the creation of a company is uncertain. Once it is
+// resolved as created, its row has an order to check.
+var ErrUncertainCompany = errors.New("rows are left whose company may have been created: " +
+	"resolve them on the page under Uncertain, or with importer resolve")
+
+// RestoreCheck is the state of the check.
+type RestoreCheck struct {
+	// Halted is the zero value if no check is in progress.
+	Halted Halted
+	// Since is the time of the last commit that the ledger still has.
+	Since time.Time
 }
 
-// pastAttempt is an attempt that this process began.
-type pastAttempt struct {
-	intent  Intent
-	outcome *Outcome // nil while it is out
-	at      time.Duration
+// Restores checks a ledger that went back in time.
+type Restores struct{ *database }
+
+// Restores returns the Restores of the ledger's database.
+func (l *Ledger) Restores() Restores { return Restores{l.database} }
+
+// Check returns the state of the check.
+func (l Restores) Check(ctx context.Context) (RestoreCheck, error) {
+	c, err := l.readControl(ctx, l.read)
+	if err != nil || c.restoredAt == 0 {
+		return RestoreCheck{}, err
+	}
+	return RestoreCheck{Halted: c.restored(), Since: fromMillis(c.restoredFrom)}, nil
 }
 
-// highest returns the highest commit seen, by lineage, as of before a reading of
-// the control row.
-func (h *restoreDetector) highest() map[string]int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	numbers := make(map[string]int64, len(h.numbers))
-	for lineage, n := range h.numbers {
-		numbers[lineage] = n
-	}
-	return numbers
+// Begin begins the check of a ledger that went back in time unnoticed, to its state at
+// since.
+func (l Restores) Begin(ctx context.Context, since time.Time) error {
+	return wrap("begin the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
+		return c.haltRestored(ctx, tx, "a person said so", toMillis(since))
+	}))
 }
 
-// observe records a commit number.
-func (h *restoreDetector) observe(lineage string, number int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.numbers == nil {
-		h.numbers = make(map[string]int64)
-	}
-	if number > h.numbers[lineage] {
-		h.numbers[lineage], h.changed = number, true
-		if h.next != nil {
-			close(h.next)
-			h.next = nil
-		}
-	}
-}
+// uncheckedRows selects the rows that may have been sent without a record in the ledger. A
+// batch that waits for approval may have been approved since.
+const uncheckedRows = `r.result = 'ready' AND r.checked_at < (SELECT restored_at FROM control WHERE id = 1)
+	AND r.batch IN (SELECT id FROM batches WHERE (open = 1 OR prepared = 1) AND canceled = 0)`
 
-// nextCommit returns a channel that is closed when a higher commit number is seen.
-func (h *restoreDetector) nextCommit() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.next == nil {
-		h.next = make(chan struct{})
-	}
-	return h.next
-}
-
-// committed records a commit of this process.
-func (h *restoreDetector) committed(c *control, past bool) {
-	h.observe(c.lineage, c.commits)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !past {
-		if h.own == nil {
-			h.own = make(map[string]bool)
-		}
-		h.own[c.lineage] = true
-	}
-	h.restored = h.restored || (h.lineage != "" && h.lineage != c.lineage)
-	h.lineage = c.lineage
-}
-
-// isSuspect reports whether the ledger's lineage differs from that of this
-// process's last commit: another process found the ledger restored.
-func (h *restoreDetector) isSuspect(c *control) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.lineage != "" && h.lineage != c.lineage
-}
-
-// wasRestored reports whether the ledger went back in time while this process
-// lived: its rows may be in states from before what this process did.
-func (h *restoreDetector) wasRestored(c *control) bool {
-	if h.isSuspect(c) {
-		return true
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.restored
-}
-
-// remember keeps the attempts of a group that is about to be committed. An answer
-// stays as it is: a sweep that read the row before the answer takes the attempt for
-// one that was not sent, and the ledger ignores it. An answer for a row that the ledger
-// lost is kept as well, because its spreadsheet may be uploaded again.
-func (h *restoreDetector) remember(group []*transition, at time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.attempts == nil {
-		h.attempts = make(map[attempt]*pastAttempt)
-	}
-	for _, t := range group {
-		switch {
-		case t.intent != nil && t.begun.Try != 0:
-			a := attempt{t.intent.Row, t.begun.Try}
-			if h.attempts[a] == nil { // a lost row may have had the same id
-				h.order = append(h.order, a)
-			}
-			h.attempts[a] = &pastAttempt{intent: *t.intent, at: at}
-		case t.outcome != nil && (t.err == nil || errors.Is(t.err, ErrNotFound)) && !t.unsent:
-			r := h.attempts[attempt{t.outcome.Row, t.outcome.Try}]
-			if r != nil && r.intent.Of == t.outcome.Of && (r.outcome == nil || r.outcome.Answer.Kind.Lost()) {
-				r.outcome, r.at = t.outcome, at
-			}
-		}
-	}
-	for len(h.order) > 0 {
-		r := h.attempts[h.order[0]]
-		if len(h.order) <= rememberMax && (r.outcome == nil || at-r.at < rememberFor) {
-			break
-		}
-		delete(h.attempts, h.order[0])
-		h.order = h.order[1:]
-	}
-}
-
-// forget removes the attempts that a group began whose commit failed: none of their
-// orders is sent. Answers stay, for they are known all the same.
-func (h *restoreDetector) forget(group []*transition) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, t := range group {
-		if t.intent == nil || t.begun.Try == 0 {
-			continue
-		}
-		a := attempt{t.intent.Row, t.begun.Try}
-		if r := h.attempts[a]; r != nil && r.outcome == nil {
-			delete(h.attempts, a)
-			h.order = slices.DeleteFunc(h.order, func(o attempt) bool { return o == a })
-		}
-	}
-}
-
-// list returns the remembered attempts, the oldest first.
-func (h *restoreDetector) list() []pastAttempt {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := make([]pastAttempt, 0, len(h.order))
-	for _, a := range h.order {
-		all = append(all, *h.attempts[a])
-	}
-	return all
-}
-
-// Commits returns the ledger's lineage and the highest commit that this process
-// knows of.
-func (l Fleet) Commits() (lineage string, number int64) {
-	l.restoreDetector.mu.Lock()
-	defer l.restoreDetector.mu.Unlock()
-	return l.restoreDetector.lineage, l.restoreDetector.numbers[l.restoreDetector.lineage]
-}
-
-// NextCommit returns a channel that is closed when this process next commits, or next
-// sees that another one has: Halt, a lease's renewal and a commit of its own tell it.
-func (l Fleet) NextCommit() <-chan struct{} { return l.restoreDetector.nextCommit() }
-
-// RecordCommit records a commit that another process has seen.
-func (l Fleet) RecordCommit(lineage string, number int64) {
-	if lineage != "" {
-		l.restoreDetector.observe(lineage, number)
-	}
-}
-
-// newLineage makes the name of a new numbering of commits.
-func newLineage() string { return rand.Text()[:16] }
-
-// compare compares the control row with what this process remembers of it: known
-// is the highest commit by lineage, as of before the row was read.
-func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known map[string]int64) error {
-	if c.lineage == "" {
-		c.lineage = newLineage()
-	}
-	if c.fileReplaced || (c.serverStarted != "" && c.server != c.serverStarted) {
-		// What the other processes remember is known one renewal of their leases later.
-		c.restartWaitUntil = c.now + (db.lease / 3).Milliseconds()
-	}
-	c.serverStarted = c.server
-	if n := known[c.lineage]; n > c.commits {
-		c.haltRestored(fmt.Sprintf("it holds %d commits and had %d", c.commits, n))
-		if err := db.beginCheck(ctx, tx, c); err != nil {
-			return err
-		}
-	}
-	if !db.restoreDetector.isSuspect(c) {
-		return nil
-	}
-	return db.writeBack(ctx, tx, c)
-}
-
-// haltRestored halts the fleet because the ledger lacks commits. Every process
-// notices by the new lineage.
-func (c *control) haltRestored(note string) {
-	c.restoredAt, c.restoredNote, c.lineage = c.now, note, newLineage()
-}
-
-// writeBack writes the attempts that the ledger lost and this process knows:
-// each is uncertain again, and an answered one is resolved by its answer.
-func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
-	all, err := db.keepOwn(ctx, tx, c, db.restoreDetector.list())
-	if err != nil {
-		return err
-	}
-	for len(all) > 0 {
-		some := all[:min(maxGroup, len(all))]
-		all = all[len(some):]
-		g := db.newGroupWriter(ctx, tx, c, c.now)
-		var group []*transition
-		for i := range some {
-			in := some[i].intent
-			for _, c := range in.Claims { // a rival may have the key
-				in.Claims = append(slices.Clip(in.Claims), c.lostBy(in.Row))
-			}
-			group = append(group, &transition{intent: &in})
-			if some[i].outcome != nil {
-				group = append(group, &transition{outcome: some[i].outcome})
-			}
-		}
-		if err := g.readAll(group); err != nil {
-			return err
-		}
-		recorded, err := g.recorded(some)
+// Unchecked lists the unchecked rows, those of the oldest batch first, because it has the
+// purchase.
+func (l Restores) Unchecked(ctx context.Context) (all []Row, err error) {
+	for row, err := range l.rows(ctx, uncheckedRows+` ORDER BY r.id`) {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, r := range some {
-			if err := g.writeBack(r, recorded); err != nil {
-				return fmt.Errorf("write back what row %d was sent: %w", r.intent.Row, err)
-			}
-		}
-		if err := g.writeAll(); err != nil {
-			return err
-		}
+		all = append(all, row)
 	}
-	return nil
+	return all, nil
 }
 
-// recorded returns the attempts of this process whose answers the ledger has.
-func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
-	rows := make([]record, len(some))
-	for i, r := range some {
-		rows[i] = record{number("id", r.intent.Row), text("owner", g.db.owner.ID)}
-	}
-	all := make(map[attempt]bool)
-	err := g.db.query(g.ctx, g.tx, fmt.Sprintf(`SELECT a.row, ABS(a.try) %% %d {{v,}} attempts a
-		WHERE a.row = v.id AND a.owner = v.owner AND a.class <> '%s'`, renumbered, filing.NoAnswer), rows,
-		func(scan func(...any) error) error {
-			var a attempt
-			err := scan(&a.row, &a.try)
-			all[a] = true
-			return err
-		})
-	return all, wrap("read which answers the ledger has", err)
+// MarkChecked marks ready rows as checked: nothing of them was sent.
+func (l Restores) MarkChecked(ctx context.Context, ids ...int64) error {
+	return wrap("mark rows as checked", l.change(ctx, func(tx *sql.Tx, c *control) error {
+		rows := make([]record, len(ids))
+		for i, id := range ids {
+			rows[i] = record{number("id", id), number("at", c.checkTime())}
+		}
+		return l.exec(ctx, tx, `UPDATE rows SET checked_at = v.at {{v}} WHERE rows.id = v.id`, rows)
+	}))
 }
 
-func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error {
-	s, ok := g.rows[r.intent.Row]
-	try := r.intent.Tries + 1
-	if !ok || !s.isAt(r.intent.Of) || recorded[attempt{r.intent.Row, try}] {
-		return nil // its whole batch is lost, or nothing of it is
-	}
-	if s.tries < try && s.result == filing.Ready {
-		// Another row may have the key by now: the answer says whose it is.
-		in := r.intent
-		in.Claims = slices.Clone(in.Claims)
-		for i, claim := range in.Claims {
-			if p, held := g.purchases[claim.Key]; held && p.row != s.id {
-				in.Claims[i] = claim.lostBy(s.id)
+// End ends the check: a person says that every spreadsheet that was submitted since is in
+// the ledger again. It returns ErrUnchecked and ErrUncertainCompany.
+func (l Restores) End(ctx context.Context) error {
+	return wrap("end the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
+		for _, left := range []struct {
+			rows string
+			err  error
+		}{
+			{uncheckedRows, ErrUnchecked},
+			{`r.result = '` + string(filing.Uncertain) + `' AND r.creating = 1`, ErrUncertainCompany},
+		} {
+			var n int
+			if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE `+left.rows).Scan(&n); err != nil {
+				return err
+			}
+			if n > 0 {
+				return left.err
 			}
 		}
-		s.tries = r.intent.Tries
-		if in.unconfirmed && !s.uncertain {
-			g.addLostAttempt(s, productsOf(r.intent.Claims))
-		}
-		g.reserve(s, &in)
-		s.message, s.due, s.blockedOn, s.uncertain = "sent before the ledger went back in time; the answer is "+
-			"not known", 0, "", false
-		s.owner, s.since = g.db.owner.ID, g.now
-		g.move(s, filing.Placing)
-	}
-	if r.outcome == nil {
-		return nil // the answer is still out
-	}
-	err := g.recordOutcome(r.outcome, false)
-	if errors.Is(err, ErrTransition) {
+		c.endRestored()
 		return nil
+	}))
+}
+
+// EndUnsent ends the check and keeps every row ready: a person says that no order was sent
+// that the ledger lacks.
+func (l Restores) EndUnsent(ctx context.Context) error {
+	return wrap("end the check of the restored ledger", l.change(ctx, func(_ *sql.Tx, c *control) error {
+		c.endRestored()
+		return nil
+	}))
+}
+
+// requireChecked returns ErrUnchecked if a batch has unchecked rows. Canceling would
+// record them as not sent.
+func (db *database) requireChecked(ctx context.Context, tx *sql.Tx, batch string) error {
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE r.batch = $1 AND `+uncheckedRows, batch).Scan(&n)
+	if err == nil && n > 0 {
+		err = ErrUnchecked
 	}
 	return err
 }
 
-// lostOwner stands for the process of a lost attempt.
-const lostOwner = "lost"
-
-// addLostAttempt adds the attempt before the one that is written back. It may have bought
-// what that one ordered, and its process has ended, so a 409 to the later attempt shows
-// the row's own purchase.
-func (g *groupWriter) addLostAttempt(s *rowState, products []filing.Product) {
-	try := s.tries
-	if s.senders[try] != "" { // an attempt since the restore has its number
-		for try = -try; s.senders[try] != ""; {
-			try -= renumbered
-		}
+// haltRestored halts the fleet because the ledger lacks commits. Every process notices by
+// the new lineage. A check in progress starts anew, from the time that it began with.
+// Schedules are paused, because a run that the ledger lacks looks due.
+func (c *control) haltRestored(ctx context.Context, tx *sql.Tx, note string, from int64) error {
+	if c.restoredAt == 0 {
+		c.restoredFrom = from
 	}
-	a := filing.Attempt{Try: try, Products: products, Kind: filing.NoAnswer}
-	s.addSender(try, lostOwner)
-	s.attempts = append(s.attempts, a)
-	g.end(s, a, lostOwner, &Outcome{Answer: filing.Answer{
-		Kind:    a.Kind,
-		Message: "sent before the ledger went back in time, by a process that has ended",
-	}})
+	c.restoredAt, c.restoredNote, c.lineage = c.now, note, newLineage()
+	_, err := tx.ExecContext(ctx, `UPDATE seasons SET paused = 1`)
+	return wrap("pause the schedules", err)
 }
+
+// checkTime is the time of a check that happens now. The clock may be behind restoredAt.
+func (c *control) checkTime() int64 { return max(c.now, c.restoredAt) }
+
+func (c *control) endRestored() { c.restoredAt, c.restoredNote, c.restoredFrom = 0, "", 0 }
 
 // restored returns the halt of a ledger that went back in time.
 func (c *control) restored() Halted {
 	return Halted{Reason: filing.HaltRestored, Note: c.restoredNote, Since: fromMillis(c.restoredAt)}
 }
 
-// outdated returns the halt of a process whose ledger was migrated by a newer
-// version.
+// outdated returns the halt of a process whose ledger was migrated by a newer version.
 func (db *database) outdated(c *control) Halted {
 	return Halted{Reason: filing.HaltVersion, Note: newer(c.schema, db.schema, c.writtenBy).Error()}
 }
 
-// EndRestored lets orders be sent again after the ledger went back in time: a
-// person has looked at the rows that may have been sent meanwhile. Those that are not
-// checked stay held.
-func (l Fleet) EndRestored(ctx context.Context) error {
-	return l.change(ctx, func(tx *sql.Tx, c *control) error { return c.endRestored(ctx, tx) })
-}
-
-// look compares the ledger with what this process remembers. It waits for other
-// writers only if they differ.
-func (db *database) look(ctx context.Context) error {
-	if !db.dialect.together {
-		if _, err := db.followFile(); err != nil {
-			return err
-		}
+// IsCurrent returns ErrNewer if this process may only record the answers to its orders.
+func (l Fleet) IsCurrent(ctx context.Context) error {
+	c, err := l.readControl(ctx, l.read)
+	if err == nil && c.schema > l.schema {
+		err = newer(c.schema, l.schema, c.writtenBy)
 	}
-	known := db.restoreDetector.highest()
-	c, err := db.readControl(ctx, db.read)
-	if err != nil {
-		return err
-	}
-	db.restoreDetector.observe(c.lineage, c.commits)
-	if known[c.lineage] <= c.commits && !db.restoreDetector.isSuspect(c) && c.server == c.serverStarted {
-		return nil
-	}
-	return db.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
-}
-
-// maxIdle is how many idle connections a pool of an SQLite file keeps, as
-// database/sql does by itself.
-const maxIdle = 2
-
-// followFile reopens the SQLite file if another file has taken its place: writes
-// to the old one would be lost. A connection that is in use at that moment has the
-// old file open. So each connection serves one use, and none is kept, until there
-// was a moment at which none was in use.
-func (db *database) followFile() (os.FileInfo, error) {
-	db.following.Lock()
-	defer db.following.Unlock()
-	file, err := os.Stat(db.path())
-	if err != nil {
-		return nil, fmt.Errorf("the ledger's file has gone while it is open: %w", err)
-	}
-	pools := []*sql.DB{db.write, db.read}
-	switch {
-	case db.file != nil && !os.SameFile(db.file, file):
-		db.statements.forget()
-		db.reopening = true
-		for _, pool := range pools {
-			pool.SetMaxIdleConns(0)
-			pool.SetConnMaxLifetime(time.Nanosecond) // also for who waits for a connection
-		}
-	case db.reopening && db.write.Stats().InUse == 0 && db.read.Stats().InUse == 0:
-		db.reopening = false
-		for _, pool := range pools {
-			pool.SetConnMaxLifetime(0)
-			pool.SetMaxIdleConns(maxIdle)
-		}
-	}
-	db.file = file
-	return file, nil
-}
-
-// checkFile returns an error if another file has taken the place of the one that a
-// change was committed to: the change is lost with it, or is in the new file if the
-// change began just in time. An order whose intent it was is not sent.
-func (db *database) checkFile(committedTo os.FileInfo) error {
-	file, err := os.Stat(db.path())
-	if err == nil && !os.SameFile(committedTo, file) {
-		err = errors.New("the ledger's file was replaced during the commit")
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", errCommit, err)
-	}
-	return nil
-}
-
-// path is where the SQLite file is.
-func (db *database) path() string { return filepath.Join(db.dir, "ledger.db") }
-
-// The highest commits are kept in a file beside the ledger, too: a process that
-// starts finds there what those before it have seen.
-
-const commitsFile = "commits.json"
-
-// loadCommits reads the numbers that processes of this data folder have seen.
-func (db *database) loadCommits() error {
-	content, err := os.ReadFile(filepath.Join(db.dir, commitsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the numbers of the last commits: %w", err)
-	}
-	var numbers map[string]int64
-	if json.Unmarshal(content, &numbers) != nil {
-		return nil // a machine that lost its power left it half written: it is not needed
-	}
-	for lineage, n := range numbers {
-		db.restoreDetector.observe(lineage, n)
-	}
-	return nil
-}
-
-// saveCommits saves the numbers if they have changed.
-func (db *database) saveCommits() error {
-	db.restoreDetector.mu.Lock()
-	changed := db.restoreDetector.changed
-	db.restoreDetector.changed = false
-	db.restoreDetector.mu.Unlock()
-	if !changed {
-		return nil
-	}
-	guard := flock.New(filepath.Join(db.dir, "locks", "commits"))
-	if err := guard.Lock(); err != nil {
-		return fmt.Errorf("wait to save the number of the last commit: %w", err)
-	}
-	defer guard.Unlock()
-	if err := db.loadCommits(); err != nil { // what the others have saved
-		return err
-	}
-	content, err := json.Marshal(db.restoreDetector.highest())
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(db.dir, commitsFile)
-	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
-		return fmt.Errorf("save the number of the last commit: %w", err)
-	}
-	return os.Rename(path+".new", path)
+	return err
 }

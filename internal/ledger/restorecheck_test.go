@@ -3,752 +3,249 @@ package ledger_test
 import (
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// onRestorable runs a suite on a ledger that can be taken back in time.
-func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
-	ledgertest.OnBothRestorable(t, func(t *testing.T, r *ledgertest.Restorable) {
-		s := &store{
-			T:      t,
-			config: ledger.Config{Dir: r.Dir, DatabaseURL: r.Database, RepeatAgents: true, Lease: 30 * time.Second},
-		}
-		suite(s, r)
-		if err := s.open().Audit(t.Context()); err != nil {
-			t.Error(err)
-		}
+// restored opens a ledger of 6 rows whose first row is placed, does what lost says, and
+// takes the ledger back to before that. No process knows of the lost orders.
+func restored(t *testing.T, lost func(s *store, l *ledger.Ledger, rows []ledger.Row),
+	check func(s *store, l *ledger.Ledger, rows []ledger.Row)) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		l := s.open()
+		s.must(l.RecordDeposit(s.Context(), 1_000_000, ""))
+		rows := s.add(l, "a", reports("a", 6)...)
+		s.place(l, rows[0])
+		place.Keep()
+		s.await(l)
+		lost(s, l, rows)
+		s.must(l.Close())
+		place.Restore()
+		l = s.open()
+		s.halted(l)
+		check(s, l, rows)
 	})
 }
 
-// halted waits until the ledger can be reached, and checks that it is halted.
-func (s *store) halted(l *ledger.Ledger) {
+// unchecked compares the number of rows to check.
+func (s *store) unchecked(l *ledger.Ledger, want int) []ledger.Row {
 	s.Helper()
-	h, err := l.Fleet().Halt(s.Context())
-	if err != nil {
-		h, err = l.Fleet().Halt(s.Context()) // the connection that broke is not used again
+	rows, err := l.Restores().Unchecked(s.Context())
+	if s.must(err); len(rows) != want {
+		s.Errorf("%d rows to check, want %d", len(rows), want)
 	}
-	if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "commits") {
-		s.Fatalf("%+v", h)
-	}
+	return rows
 }
 
-// A ledger that went back in time under living processes sends nothing before a
-// person ends that, and gets back what the processes know.
-func TestLedgerThatWentBackInTime(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		ctx := s.Context()
-		one, two := s.open(), s.open()
-		rows := s.add(one, "a", append(reports("a", 6), agentOrder("comp_x"))...)
-		s.must(one.RecordDeposit(ctx, 100_000, ""))
-		s.place(one, rows[0])
-		place.Keep()
-		s.await(one)
-		s.await(two)
-		s.place(one, rows[1])
-		s.send(one, rows[2]) // whose answer is out
-		s.place(two, rows[3])
-		s.send(two, rows[4])
-		s.answer(two, rows[4], filing.NoAnswer)
-		s.send(two, rows[6])
-		s.answer(two, rows[6], filing.NoAnswer)
-		s.send(two, rows[6])
-		s.answer(two, rows[6], filing.Accepted)
-		place.Restore()
+// endCheck ends the check, and lets orders be sent at once.
+func (s *store) endCheck(l *ledger.Ledger) {
+	s.Helper()
+	s.must(l.Restores().End(s.Context()))
+	s.exec(`UPDATE control SET settling_until = 0`)
+}
 
-		for _, l := range []*ledger.Ledger{one, two} {
-			for _, r := range []ledger.Row{rows[1], rows[2], rows[3], rows[4], rows[5], rows[6]} {
-				begun, err := l.Begin(ctx, intent(r))
-				for tries := 0; err != nil && tries < 20; tries++ { // its connections have to break first
-					begun, err = l.Begin(ctx, intent(r))
-				}
-				if s.must(err); begun.Try != 0 {
-					s.Fatalf("row %d goes out: %+v", r.ID, begun)
-				}
+// During the check nothing is sent and no unchecked row is canceled. The check covers lost
+// spreadsheets that are submitted again, canceled rows that are revived, and batches that
+// waited for approval.
+func TestRestores_End(t *testing.T) {
+	restored(t, func(s *store, l *ledger.Ledger, rows []ledger.Row) {
+		s.place(l, rows[1])
+		s.place(l, s.add(l, "lost", reports("lost", 2)...)[0])
+	}, func(s *store, l *ledger.Ledger, rows []ledger.Row) {
+		ctx := s.Context()
+		again := s.add(l, "lost", reports("lost", 2)...)
+		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "draft", File: "draft.csv", Product: filing.AnnualReport})
+		s.must(err)
+		draft := reports("draft", 1)
+		draft[0].Number = 2
+		s.must(l.AddRows(ctx, "draft", draft))
+		s.must(l.PrepareBatch(ctx, "draft"))
+		for _, row := range []ledger.Row{rows[1], again[0]} {
+			if begun := s.begin(l, intent(s.row(l, row.ID))); begun.Halted.Reason != filing.HaltRestored {
+				s.Errorf("row %d is sent: %+v", row.ID, begun)
 			}
 		}
-		s.halted(one)
-		s.must(one.RecordDeposit(ctx, 1, ""))
-		s.must(two.Fleet().ProbeNow(ctx))
-		s.must(two.Fleet().RecordKeyAccepted(ctx))
-		s.halted(two)
+		if _, err := l.CancelBatch(ctx, "a"); !errors.Is(err, ledger.ErrUnchecked) {
+			s.Errorf("the batch is canceled: %v", err)
+		}
+		if err := l.Restores().End(ctx); !errors.Is(err, ledger.ErrUnchecked) {
+			s.Errorf("the check ends: %v", err)
+		}
+		state, err := l.Restores().Check(ctx)
+		s.must(err)
+		all := s.unchecked(l, 5+2+1)
+		for _, begun := range s.suppose(l, state.Since, all[:len(all)-1]...) {
+			if begun.Try == 0 {
+				s.Errorf("%+v", begun)
+			}
+		}
+		s.must(l.Restores().MarkChecked(ctx, all[len(all)-1].ID))
+		s.unchecked(l, 0)
 
-		s.want(one, rows[0], filing.Placed, 0)
-		s.want(one, rows[1], filing.Placed, 0)
-		s.want(one, rows[2], filing.Placing, cost)
-		s.want(one, rows[3], filing.Placed, 0)
-		s.want(one, rows[4], filing.Uncertain, cost)
-		s.want(one, rows[5], filing.Ready, 0)
-		if r := s.want(one, rows[6], filing.Placed, 0); r.Tries != 2 {
-			s.Errorf("%d tries of the row that was sent twice", r.Tries)
+		s.must(l.Resolutions().MarkPlaced(ctx, rows[1].ID, 0, []string{"order_1"}, "Ana saw it"))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[2].ID, 0, "Ana looked"))
+		if begun := s.begin(l, intent(s.row(l, rows[2].ID))); begun.Halted.Reason != filing.HaltRestored {
+			s.Errorf("a resolved row is sent during the check: %+v", begun)
 		}
-		s.answer(one, rows[2], filing.Accepted)
-		s.want(two, rows[2], filing.Placed, 0)
-
-		late := s.open() // a process that starts meanwhile
-		if begun := s.begin(late, intent(rows[5])); begun.Halted.Reason != filing.HaltRestored {
-			s.Errorf("%+v", begun)
-		}
-		s.must(one.Fleet().EndRestored(ctx))
-		s.exec(`UPDATE control SET settling_until = 0`)
-		// No process that runs has sent it, and one that ended may have: a person says.
-		if begun := s.begin(two, intent(rows[5])); !begun.Unchecked {
-			s.Errorf("%+v", begun)
-		}
-		s.must(one.Restores().MarkNotOrdered(ctx, rows[5].Batch, 1))
-		s.send(two, rows[5])
-		s.answer(two, rows[5], filing.Accepted)
-		if n := s.sweep(late); n != 0 {
-			s.Errorf("%d orphans", n)
-		}
+		s.unchecked(l, 0)
+		s.endCheck(l)
+		s.place(l, s.row(l, rows[2].ID))
+		s.want(l, rows[1], filing.Placed, 0)
+		s.want(l, rows[3], filing.Uncertain, cost)
+		s.place(l, s.add(l, "free", reports("free", 1)...)[0])
 	})
 }
 
-// The process of an order crashes, and the repetition of the order is answered that the
-// company has the item. The ledger loses both attempts. The living process knows that there
-// was an attempt before its own, which bought the item.
-func TestLostAttemptBeforeOneThatIsWrittenBack(t *testing.T) {
+// The creation of a company is uncertain in the restored ledger. The company exists, so
+// its order may have been sent as well.
+func TestRestores_EndAfterCreation(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
-		one, two := s.open(), s.open()
-		row := s.add(one, "a", agentOrder("comp_x"))[0]
-		place.Keep()
-		s.await(one)
-		s.await(two)
-		s.send(one, row)
-		s.answer(one, row, filing.NoAnswer)
-		s.must(one.Close())
-		s.send(two, row)
-		s.answer(two, row, filing.HasItem)
-		s.want(two, row, filing.Placed, 0)
-		place.Restore()
-		s.await(two)
-		s.halted(two)
-		s.want(two, row, filing.Placed, 0)
-	})
-}
-
-// After a restore, a person assumed an attempt and decided on it. It has the number of the
-// lost attempt, which stays apart and makes the row uncertain.
-func TestLostAttemptBesideADecidedOne(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
-		one, two, three := s.open(), s.open(), s.open()
-		row := s.add(one, "a", agentOrder("comp_x"))[0]
-		place.Keep()
-		s.await(one)
-		s.await(two)
-		s.await(three)
-		s.send(one, row)
-		s.answer(one, row, filing.NoAnswer)
-		s.must(one.Close())
-		s.send(two, row)
-		s.answer(two, row, filing.NotSent)
-		place.Restore()
-		s.await(three)
-		s.suppose(three, s.clock(), s.row(three, row.ID))
-		s.must(three.Resolutions().MarkNotPlaced(s.Context(), row.ID, 1, "not there"))
-		s.await(two)
-		s.want(two, row, filing.Uncertain, cost)
-		attempts, err := two.Attempts(s.Context(), row.ID)
-		if s.must(err); len(attempts) != 3 || attempts[0].Try != -1 {
-			s.Errorf("%+v", attempts)
-		}
-	})
-}
-
-// A suspended process has bought something that the ledger lost. A person says that nothing
-// was ordered, and another process buys the same in an attempt of the same number. The
-// first purchase is not lost: the row has bought it twice.
-func TestWrittenBackBesideAnotherAttemptOfItsNumber(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
-		ctx := s.Context()
-		one, two := s.open(), s.open()
-		row := s.add(one, "a", report("comp_1", "2026"))[0]
-		place.Keep()
-		s.await(one)
-		s.await(two)
-		s.place(one, row)
-		s.must(two.Fleet().ProbeNow(ctx))
-		place.Restore()
-		s.await(two)
-		s.halted(two)
-		s.must(two.Fleet().EndRestored(ctx))
-		s.exec(`UPDATE control SET settling_until = 0`)
-		s.must(two.Restores().MarkNotOrdered(ctx, "a", 1))
-		bought := outcome(row, s.send(two, row), filing.Accepted)
-		bought.Items[0].OrderID = "order_of_two"
-		s.must(two.RecordOutcome(ctx, bought))
-		s.want(two, row, filing.Placed, 0)
-		s.await(one)
-		s.must(one.Fleet().ProbeNow(ctx))
-		if r := s.want(two, row, filing.Placed, 0); r.Spent.Amount != 2*cost ||
-			!strings.Contains(r.Message, "bought twice") {
-			s.Errorf("%s: %s", r.Spent, r.Message)
-		}
-	})
-}
-
-// The answer to a lost attempt comes while an earlier attempt of the row is in flight, and
-// gets the negative number. Later outcomes of the same attempt find it there, such as that
-// of a sweep that read the ledger before it went back in time.
-func TestLateAnswerToAnAttemptThatIsKnown(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		one, two := s.open(), s.open()
-		row := s.add(one, "a", agentOrder("comp_x"))[0]
-		s.send(one, row)
-		place.Keep()
-		s.await(one)
-		s.await(two)
-		s.answer(one, row, filing.NoAnswer)
-		try := s.send(two, row)
-		sent := s.row(two, row.ID)
-		place.Restore()
-		s.await(two)
-		s.must(two.RecordOutcome(s.Context(), outcome(sent, try, filing.Accepted)))
-		s.await(one)
-		s.must(one.Fleet().ProbeNow(s.Context()))
-		s.want(two, row, filing.Placed, 0)
-		swept := outcome(sent, try, filing.NoAnswer)
-		s.must(one.RecordOutcome(s.Context(), swept))
-		s.must(two.RecordOutcome(s.Context(), outcome(sent, try, filing.Accepted)))
-		s.want(two, row, filing.Placed, 0)
-		attempts, err := two.Attempts(s.Context(), row.ID)
-		if s.must(err); len(attempts) != 2 || attempts[0].Try != -try || attempts[1].Try != 1 {
-			s.Errorf("%+v", attempts)
-		}
-	})
-}
-
-// creationOf is the intent to create the company One of a row.
-func creationOf(row ledger.Row) ledger.Intent {
-	return ledger.Intent{
-		Row:      row.ID,
-		Creating: true,
-		Claims:   []ledger.Claim{{Product: filing.CompanyRecord, Key: "company|One"}},
-	}
-}
-
-// createdBy is the outcome of that attempt: the company is comp_1.
-func createdBy(in ledger.Intent, try int) ledger.Outcome {
-	return ledger.Outcome{
-		Row:     in.Row,
-		Try:     try,
-		Creates: true,
-		Claims:  in.Claims,
-		Company: "comp_1",
-		Answer:  filing.Answer{Kind: filing.Accepted, CompanyID: "comp_1"},
-		Made:    &ledger.MadeCompany{Ref: "company|One", Record: filing.Company{ID: "comp_1"}},
-	}
-}
-
-// An order is written back to a row that was assumed to have been sent. The person who then
-// finds the row's company was not asked about the order, so it stays uncertain.
-func TestCompanyFoundBesideAnOrderThatIsWrittenBack(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
-		one, two := s.open(), s.open()
-		forming := report("", "2026")
-		forming.Request.Company.Sheet.LegalName = "One"
-		row := s.add(one, "a", forming)[0]
-		place.Keep()
-		s.await(two)
-		s.send(two, row)
-		s.answer(two, row, filing.NoAnswer)
-		place.Restore()
-		s.await(one)
-		creation := creationOf(row)
-		creation.Cost = money.Cost{Amount: cost}
-		said, err := one.Resolutions().AssumeSent(s.Context(), []ledger.Intent{creation}, s.clock(), "")
-		if s.must(err); said[0].Try != 1 {
-			s.Fatalf("%+v", said)
-		}
-		s.await(two)
-		r := s.row(one, row.ID)
-		attempts, err := one.Attempts(s.Context(), row.ID)
-		if err != nil || len(attempts) != 2 || r.Result != filing.Uncertain {
-			s.Fatalf("%s: %+v, %v", r.Result, attempts, err)
-		}
-		s.must(one.Resolutions().MarkCreated(s.Context(), row.ID, r.Tries, filing.Company{ID: "comp_1"}, "found"))
-		if got := s.row(one, row.ID); got.Result != filing.Uncertain || got.Company != "comp_1" || got.Creating {
-			s.Errorf("%+v", got)
-		}
-		s.must(one.Resolutions().MarkNotPlaced(s.Context(), row.ID, r.Tries, "no order"))
-		s.want(one, row, filing.Ready, 0)
-	})
-}
-
-// A row that exists names the order of the row that bought it. If the ledger lost that
-// purchase, the order can still be entered for the row that bought it.
-func TestOrderOfALostPurchaseThatAnotherRowNames(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		one, two := s.open(), s.open()
-		buyer := s.add(one, "a", report("comp_x", "2026"))[0]
-		later := s.add(one, "b", report("comp_x", "2026"))[0]
-		s.send(one, buyer)
-		s.answer(one, buyer, filing.NoAnswer)
-		place.Keep()
-		s.await(two)
-		s.must(two.Resolutions().MarkPlaced(s.Context(), buyer.ID, 0, []string{"order_1"}, "seen"))
-		if begun := s.begin(two, intent(later)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
-			s.Fatalf("%+v", begun)
-		}
-		named := s.row(two, buyer.ID).Items
-		place.Restore()
-		s.await(two)
-		s.want(two, buyer, filing.Uncertain, cost)
-		s.must(two.Defer(s.Context(), ledger.Deferral{Row: later.ID, Next: filing.Exists, Items: named}))
-		s.want(two, later, filing.Exists, 0)
-		s.must(two.Resolutions().MarkPlaced(s.Context(), buyer.ID, 0, []string{"order_1"}, "seen"))
-		s.want(two, buyer, filing.Placed, 0)
-	})
-}
-
-// A person assumes that the company of a row was created, and the answer to the creation
-// comes late. It says nothing about the order, so the row is held once more.
-func TestAssumedCreationIsAnsweredLate(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing compares
 		ctx, l := s.Context(), s.open()
 		forming := report("", "2026")
 		forming.Request.Company.Sheet.LegalName = "One"
 		row := s.add(l, "a", forming)[0]
-		place.Keep()
-		s.await(l)
 		in := creationOf(row)
-		created := createdBy(in, s.begin(l, in).Try)
-		for range 10 { // more commits than the next process makes before it compares
-			s.must(l.RecordDeposit(ctx, 1, ""))
-		}
-		lineage, commits := l.Fleet().Commits()
-		place.Restore()
-		elsewhere := s.open()
-		elsewhere.Fleet().RecordCommit(lineage, commits)
-		s.await(elsewhere)
-		said, err := elsewhere.Resolutions().AssumeSent(ctx, []ledger.Intent{in}, s.clock(), "says Ana")
-		if s.must(err); said[0].Try != 1 {
-			s.Fatalf("%+v", said)
-		}
-		if err := elsewhere.Restores().EndCheck(ctx); !errors.Is(err, ledger.ErrUncertainCompany) {
-			s.Errorf("the check is ended: %v", err)
-		}
-		if err := l.RecordOutcome(ctx, created); err != nil { // of the connection that broke
-			s.must(l.RecordOutcome(ctx, created))
-		}
-		got := s.row(elsewhere, row.ID)
-		if got.Result != filing.Ready || got.Company != "comp_1" {
-			s.Fatalf("%+v", got)
-		}
-		s.must(elsewhere.Fleet().EndRestored(ctx))
-		s.exec(`UPDATE control SET settling_until = 0`)
-		if begun := s.begin(elsewhere, intent(got)); !begun.Unchecked {
-			s.Errorf("its order goes out: %+v", begun)
-		}
-	})
-}
-
-// hooked lets a test act at the next reading of the database's clock: within a
-// change, or in the middle of a sweep.
-func (s *store) hooked() (next func(do func())) {
-	s.now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	s.config.Lease = 24 * time.Hour // nothing renews it, and so nothing else reads the clock
-	var hook atomic.Pointer[func()]
-	s.config.Clock = func() time.Time {
-		if do := hook.Swap(nil); do != nil {
-			(*do)()
-		}
-		return s.clock()
-	}
-	return func(do func()) { hook.Store(&do) }
-}
-
-// A sweep that read a row before its answer finds nothing out any more, and calls
-// the attempt unsent. The ledger has the answer by then, and so does the memory of
-// it: a ledger that goes back in time gets the answer back, and not the sweep's
-// guess.
-func TestSweepBesideAnAnswerThatTheLedgerLoses(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		next := s.hooked()
-		l := s.open()
-		row := s.add(l, "a", reports("a", 1)...)[0]
-		place.Keep()
-		s.await(l)
-		s.send(l, row)
-		answered := false
-		next(func() { // the sweep has read the rows, and asks which processes live
-			s.answer(l, row, filing.Accepted)
-			answered = true
-		})
-		if n := s.sweep(l); n != 0 || !answered {
-			s.Fatalf("%d orphans; answered: %v", n, answered)
-		}
-		s.want(l, row, filing.Placed, 0)
-		place.Restore()
-		s.await(l)
-		s.halted(l)
-		s.want(l, row, filing.Placed, 0)
-	})
-}
-
-// A process finds an orphaned attempt just before the ledger goes back in time and loses the
-// attempt. The attempt may have bought what it ordered: the row is uncertain, with the key
-// and the money of its order.
-func TestOrphanOfALedgerThatWentBackInTime(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		one, two := s.open(), s.open()
-		rows := s.add(one, "a", report("comp_1", "2026"), report("comp_1", "2026"))
-		place.Keep()
-		s.await(one)
-		s.await(two)
-		s.send(two, rows[0])
-		s.must(two.Close())
-		orphans, err := one.Fleet().Orphans(s.Context())
-		if s.must(err); len(orphans) != 1 {
-			s.Fatalf("%+v", orphans)
-		}
-		place.Restore()
-		s.await(one)
-		s.halted(one)
-		s.want(one, rows[0], filing.Ready, 0)
-		s.must(one.RecordOutcome(s.Context(), ledger.Outcome{
-			Row:     rows[0].ID,
-			Of:      rows[0].InBatch(),
-			Try:     orphans[0].Tries,
-			Owner:   orphans[0].Owner,
-			Answer:  filing.Answer{Kind: filing.NoAnswer},
-			Claims:  orphans[0].Claims,
-			Cost:    money.Cost{Amount: orphans[0].Reserved},
-			Message: "its process ended",
-		}))
-		s.want(one, rows[0], filing.Uncertain, cost)
-		s.must(one.Fleet().EndRestored(s.Context()))
-		s.exec(`UPDATE control SET settling_until = 0`)
-		if begun := s.begin(one, intent(rows[1])); len(begun.Taken) != 1 {
-			s.Errorf("another row may buy it: %+v", begun)
-		}
-	})
-}
-
-// A row is written back while another row has its key, and its process crashes before the
-// answer. What the row ordered is still known.
-func TestOrphanThatWasWrittenBackBesideARival(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		one, two := s.open(), s.open()
-		rows := s.add(one, "a", report("comp_1", "2026"), report("comp_1", "2026"))
-		s.lost(two, rows[1])
-		place.Keep()
-		s.await(one)
-		s.await(two)
-		s.must(two.Resolutions().MarkNotPlaced(s.Context(), rows[1].ID, 0, "not there"))
-		s.send(one, rows[0])
-		place.Restore()
-		s.await(one)
-		s.want(one, rows[0], filing.Placing, cost)
-		s.must(one.Close()) // without the answer
-		s.await(two)
-		orphans, err := two.Fleet().Orphans(s.Context())
-		if s.must(err); len(orphans) != 1 {
-			s.Fatalf("%+v", orphans)
-		}
-		o := outcome(orphans[0].Row, orphans[0].Tries, filing.NoAnswer)
-		o.Claims = orphans[0].Claims
-		s.must(two.RecordOutcome(s.Context(), o))
-		s.want(two, rows[0], filing.Uncertain, cost)
-		s.must(two.Resolutions().MarkNotPlaced(s.Context(), rows[1].ID, 0, "not there"))
-		s.must(two.Resolutions().MarkPlaced(s.Context(), rows[0].ID, 0, []string{"order_7"}, "there"))
-	})
-}
-
-// A process remembers for an hour what it sent. A row that it was sending when an
-// older copy was made may have been bought: it is not called unsent.
-func TestRestoredRowThatItsProcessHasForgotten(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		s.hooked()
-		l := s.open()
-		rows := s.add(l, "a", reports("a", 2)...)
-		s.send(l, rows[0])
-		place.Keep()
-		s.await(l)
-		s.answer(l, rows[0], filing.Accepted)
-		s.pass(2 * time.Hour)
-		s.place(l, rows[1]) // from then on the first is forgotten
-		place.Restore()
-		s.await(l)
-		s.halted(l)
-		s.want(l, rows[1], filing.Placed, 0)
-		s.sweep(l)
-		s.want(l, rows[0], filing.Uncertain, cost)
-	})
-}
-
-// An SQLite file that is replaced while an intent is written: the commit goes to
-// the file that is gone. The order is not sent, and the row is as the new file has
-// it.
-func TestFileIsReplacedWhileAnIntentIsWritten(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		if place.Database != "" {
-			return // a server ends its connections
-		}
-		next := s.hooked()
-		l := s.open()
-		rows := s.add(l, "a", reports("a", 2)...)
-		place.Keep()
-		s.place(l, rows[0])
-		replaced := false
-		next(func() { // the transaction has begun
-			place.Restore()
-			replaced = true
-		})
-		begun, err := l.Begin(s.Context(), intent(rows[1]))
-		if err == nil || begun.Try != 0 || !replaced {
-			s.Fatalf("row %d goes out: %+v, %v; replaced: %v", rows[1].ID, begun, err, replaced)
-		}
-		if begun := s.begin(l, intent(rows[1])); begun.Halted.Reason != filing.HaltRestored {
-			s.Errorf("%+v", begun)
-		}
-		s.halted(l)
-		s.want(l, rows[0], filing.Placed, 0)
-		s.want(l, rows[1], filing.Ready, 0)
-
-		// The same with nothing else lost: nothing has to halt but for a while.
-		s.must(l.Restores().NothingOrdered(s.Context()))
-		place.Keep()
-		next(place.Restore)
-		if begun, err := l.Begin(s.Context(), intent(rows[1])); err == nil || begun.Try != 0 {
-			s.Fatalf("row %d goes out: %+v, %v", rows[1].ID, begun, err)
-		}
-		s.await(l)
-		s.place(l, rows[1])
-	})
-}
-
-// await makes a ledger notice that its connections were broken.
-func (s *store) await(l *ledger.Ledger) {
-	s.Helper()
-	for tries := 0; ; tries++ {
-		if err := l.Fleet().ProbeNow(s.Context()); err == nil || tries > 20 {
-			s.must(err)
-			s.exec(`UPDATE control SET settling_until = 0`)
-			return
-		}
-	}
-}
-
-// A process that starts on a ledger older than those before it have seen finds
-// that out by the number that they have left in the data folder.
-func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		before := s.open()
-		rows := s.add(before, "a", reports("a", 3)...)
-		place.Keep()
-		s.await(before)
-		s.place(before, rows[0])
-		s.must(before.Close())
-		place.Restore()
-		after := s.open()
-		s.halted(after)
-		if begun := s.begin(after, intent(rows[0])); begun.Halted.Reason != filing.HaltRestored {
-			s.Errorf("%+v", begun)
-		}
-		s.must(after.Fleet().EndRestored(s.Context()))
-		if h, err := s.open().Fleet().Halt(s.Context()); err != nil || h.Reason == filing.HaltRestored {
-			s.Errorf("found restored once more: %+v, %v", h, err)
-		}
-		// The same backup once more.
-		place.Restore()
-		s.await(after)
-		s.halted(after)
-	})
-}
-
-// A process that saw none of the lost commits may be the first to find an older copy in
-// the ledger's place. It waits until the processes that saw them have compared.
-func TestReplacedLedgerSendsNothingAtOnce(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		s.config.Lease = 24 * time.Hour // no process compares by itself
-		one, two := s.open(), s.open()
-		row := s.add(two, "a", reports("a", 1)...)[0]
-		place.Keep()
-		s.await(one)
-		s.send(one, row)
-		place.Restore()
-		begun, err := two.Begin(s.Context(), intent(row))
-		if err != nil { // of the connection that broke
-			begun = s.begin(two, intent(row))
-		}
-		if begun.Halted.Reason != filing.HaltRate || begun.Halted.Until.Before(s.clock().Add(7*time.Hour)) {
-			s.Errorf("%+v", begun)
-		}
-		s.await(one)
-		s.halted(one)
-		if begun := s.begin(two, intent(row)); begun.Try != 0 {
-			s.Errorf("%+v", begun)
-		}
-	})
-}
-
-// What another machine has seen counts as well.
-func TestCommitSeenByAnotherProcess(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		before := s.open()
-		row := s.add(before, "a", reports("a", 1)...)[0]
-		place.Keep()
-		s.await(before)
-		s.place(before, row)
-		lineage, number := before.Fleet().Commits()
-		s.must(before.Close())
-		place.Restore()
-		s.config.Dir = s.TempDir()
-		if s.config.DatabaseURL == "" {
-			return // its folder goes with it
-		}
-		elsewhere := s.open()
-		elsewhere.Fleet().RecordCommit(lineage, number)
-		s.must(elsewhere.Fleet().ProbeNow(s.Context()))
-		s.halted(elsewhere)
-	})
-}
-
-// A row that was submitted after the ledger lost another one may get its id. The orders
-// and answers of the lost row are not those of the new one.
-func TestIDOfALostRow(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		ctx := s.Context()
-		one := s.open()
-		s.add(one, "a", reports("a", 1)...)
-		place.Keep()
-		s.await(one)
-		lost := s.add(one, "lost", reports("b", 3)...)
-		intentOf := func(r ledger.Row) ledger.Intent {
-			in := intent(r)
-			in.Of = r.InBatch()
-			return in
-		}
-		begun := s.begin(one, intentOf(lost[0]))
-		s.begin(one, intentOf(lost[1]))
-		answered := outcome(lost[1], 1, filing.Accepted)
-		answered.Of = lost[1].InBatch()
-		s.must(one.RecordOutcome(ctx, answered))
-		place.Restore()
-		s.await(one)
-		s.halted(one)
-		s.must(one.Fleet().EndRestored(ctx))
-		s.exec(`UPDATE control SET settling_until = 0`)
-
-		found := s.add(one, "new", reports("c", 3)...)
-		if found[0].ID != lost[0].ID {
-			s.Fatalf("row %d got the id %d", lost[0].ID, found[0].ID)
-		}
-		late := outcome(lost[0], begun.Try, filing.Accepted)
-		late.Of = lost[0].InBatch()
-		if err := one.RecordOutcome(ctx, late); !errors.Is(err, ledger.ErrNotFound) {
-			s.Errorf("the answer to a lost row: %v", err)
-		}
-		if begun := s.begin(one, intentOf(lost[2])); !begun.Lost {
-			s.Errorf("an order of a lost row goes out as row %d: %+v", found[2].ID, begun)
-		}
-		wrong := ledger.Deferral{Row: lost[2].ID, Of: lost[2].InBatch(), Next: filing.Rejected, Message: "not found"}
-		if err := one.Defer(ctx, wrong); !errors.Is(err, ledger.ErrTransition) {
-			s.Errorf("what was looked up for a lost row: %v", err)
-		}
-		s.must(one.Fleet().ProbeNow(ctx))
-		for _, r := range found {
-			s.want(one, r, filing.Ready, 0)
-		}
-
-		again := s.begin(one, intentOf(found[1]))
-		doubt := outcome(found[1], again.Try, filing.NoAnswer)
-		doubt.Of = found[1].InBatch()
-		s.must(one.RecordOutcome(ctx, doubt))
-		of, id, by := one.Resolutions().For(lost[1]), lost[1].ID, "seen by ana"
-		for what, decide := range map[string]func() error{
-			"not placed": func() error { return of.MarkNotPlaced(ctx, id, again.Try, by) },
-			"placed":     func() error { return of.MarkPlaced(ctx, id, again.Try, []string{"order_x"}, by) },
-			"a company":  func() error { return of.NameCompany(ctx, id, "comp_x", nil, by) },
-		} {
-			if err := decide(); !errors.Is(err, ledger.ErrTransition) {
-				s.Errorf("a decision on a lost row, %s: %v", what, err)
-			}
-		}
-		s.want(one, found[1], filing.Uncertain, 7500)
-	})
-}
-
-// An order is answered after the ledger lost its row. The spreadsheet is uploaded again,
-// and the ledger goes back in time once more: the process still has the answer, and the
-// row does not stay in flight.
-func TestAnswerToALostRowThatIsUploadedAgain(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		ctx := s.Context()
-		l := s.open()
-		s.add(l, "a", reports("a", 1)...)
-		place.Keep()
-		s.await(l)
-		lost := s.add(l, "lost", reports("b", 1)...)[0]
-		in := intent(lost)
-		in.Of = lost.InBatch()
-		answer := outcome(lost, s.begin(l, in).Try, filing.Accepted)
-		answer.Of = lost.InBatch()
-		place.Restore()
-		s.await(l)
-		s.halted(l)
-		if err := l.RecordOutcome(ctx, answer); !errors.Is(err, ledger.ErrNotFound) {
-			s.Fatal(err)
-		}
-		if again := s.add(l, "lost", reports("b", 1)...)[0]; again.ID != lost.ID {
-			s.Fatalf("row %d got the id %d", lost.ID, again.ID)
-		}
+		out := createdBy(in, s.begin(l, in).Try)
+		out.Answer.Kind = filing.NoAnswer
+		s.must(l.RecordOutcome(ctx, out))
 		place.Keep()
 		s.await(l)
 		s.must(l.RecordDeposit(ctx, 1, ""))
+		s.must(l.Close())
+		place.Restore()
+		l = s.open()
+		s.halted(l)
+		if err := l.Restores().End(ctx); !errors.Is(err, ledger.ErrUncertainCompany) {
+			s.Errorf("the check ends: %v", err)
+		}
+		s.must(l.Resolutions().MarkCreated(ctx, row.ID, 0, filing.Company{ID: "comp_1"}, "Ana saw it"))
+		if err := l.Restores().End(ctx); !errors.Is(err, ledger.ErrUnchecked) {
+			s.Errorf("its order is sent: %v", err)
+		}
+		s.unchecked(l, 1)
+	})
+}
+
+// A row that was checked is checked again if the ledger goes back in time once more.
+func TestRestores_Twice(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		place.Keep()
+		s.await(l)
+		s.place(l, rows[0])
+		s.must(l.Close())
+		place.Restore()
+		l = s.open()
+		s.halted(l)
+		s.must(l.Restores().MarkChecked(s.Context(), rows[0].ID, rows[1].ID))
+		s.endCheck(l)
+		s.place(l, rows[1])
 		place.Restore()
 		s.await(l)
 		s.halted(l)
-		s.must(l.Fleet().ProbeNow(ctx))
-		s.want(l, lost, filing.Placed, 0)
+		s.unchecked(l, 1) // rows[0]: this process has written rows[1] back
 	})
 }
 
-// An answer to an attempt that the ledger does not know can only mean the same.
-func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
+// A person begins the check of a ledger that nobody saw going back in time.
+func TestRestores_Begin(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		l := s.open()
+		ctx, l := s.Context(), s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
-		_ = l.RecordOutcome(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
-		h, err := l.Fleet().Halt(s.Context())
-		if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "attempt 1 of row 1") {
-			t.Errorf("%+v", h)
+		since := s.clock().Add(-time.Hour)
+		s.must(l.Restores().Begin(ctx, since))
+		state, err := l.Restores().Check(ctx)
+		if s.must(err); !state.Since.Equal(since) || state.Halted.Reason != filing.HaltRestored {
+			s.Errorf("%+v", state)
 		}
-		if begun := s.begin(s.open(), intent(rows[1])); begun.Halted.Reason != filing.HaltRestored {
-			t.Errorf("%+v", begun)
+		s.unchecked(l, 2)
+		if begun := s.begin(l, intent(rows[0])); begun.Halted.Reason != filing.HaltRestored {
+			s.Errorf("%+v", begun)
+		}
+		s.must(l.Restores().EndUnsent(ctx))
+		s.place(l, rows[0])
+		if state, err := l.Restores().Check(ctx); err != nil || state.Halted.Reason != filing.NoHalt {
+			s.Errorf("%+v, %v", state, err)
 		}
 	})
 }
 
-// After a start of the database server nothing is sent for a while: a process
-// that knows more than the ledger says so meanwhile.
-func TestNothingIsSentAtOnceAfterTheServerStarted(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		if s.config.DatabaseURL == "" {
-			return // it has no server
+// An event of an order whose row is lost resolves that row when its spreadsheet is
+// submitted again and its rows are marked as uncertain.
+func TestRestores_EventsOfLostRows(t *testing.T) {
+	restored(t, func(s *store, l *ledger.Ledger, _ []ledger.Row) {
+		s.place(l, s.add(l, "lost", reports("lost", 2)...)[0])
+	}, func(s *store, l *ledger.Ledger, _ []ledger.Row) {
+		at := time.Now()
+		s.tell(l, "evt_1", "order_lost", "annual_report", "submitted", at, "companyId", "comp_lost0",
+			"filingState", "DE")
+		again := s.add(l, "lost", reports("lost", 2)...)
+		s.suppose(l, at.Add(-time.Hour), s.row(l, again[0].ID), s.row(l, again[1].ID))
+		if settled := s.apply(l); len(settled) != 1 || settled[0].Row != again[0].ID {
+			s.Errorf("%+v", settled)
 		}
-		l := s.open()
-		row := s.add(l, "a", reports("a", 1)...)[0]
-		s.exec(`UPDATE control SET server_started = 'before'`)
-		begun := s.begin(l, intent(row))
-		if begun.Halted.Reason != filing.HaltRate ||
-			!begun.Halted.Until.Equal(s.clock().Add(8*time.Hour)) { // a third of the lease
-			s.Fatalf("%+v", begun)
+		if row := s.want(l, again[0], filing.Placed, 0); len(row.Items) != 1 || row.Items[0].OrderID != "order_lost" {
+			s.Errorf("%+v", row.Items)
 		}
-		s.pass(8 * time.Hour)
-		s.send(l, row)
-		s.answer(l, row, filing.Accepted)
+		s.want(l, again[1], filing.Uncertain, cost)
 	})
+}
+
+// Copies of an SQLite ledger are complete, are verified, and are put back halted.
+func TestReplace(t *testing.T) {
+	s := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+	ctx, l := s.Context(), s.open()
+	rows := s.add(l, "a", reports("a", 2)...)
+	s.place(l, rows[0])
+	file := t.TempDir() + "/copy.db"
+	s.must(l.CopyTo(ctx, file))
+	if c, err := ledger.VerifyCopy(ctx, file); err != nil || c.Rows != 2 || c.Purchases != 1 || c.At.IsZero() {
+		t.Errorf("%+v, %v", c, err)
+	}
+	s.place(l, rows[1])
+	if _, err := ledger.Replace(ctx, s.config.Dir, file); !errors.Is(err, ledger.ErrInUse) {
+		t.Errorf("an open ledger is replaced: %v", err)
+	}
+	s.must(l.Close())
+	kept, err := ledger.Replace(ctx, s.config.Dir, file)
+	s.must(err)
+	if c, err := ledger.VerifyCopy(ctx, kept+"/ledger.db"); err != nil || c.Purchases != 2 {
+		t.Errorf("the kept ledger: %+v, %v", c, err)
+	}
+	l = s.open()
+	if h, err := l.Fleet().Halt(ctx); err != nil || h.Reason != filing.HaltRestored ||
+		!strings.Contains(h.Note, "restored from a backup of") {
+		t.Errorf("%+v, %v", h, err)
+	}
+	s.unchecked(l, 1)
+	s.suppose(l, time.Now().Add(-time.Hour), s.row(l, rows[1].ID))
+	s.unchecked(l, 0)
+	s.must(l.Restores().End(ctx))
+	s.must(l.Audit(ctx))
+}
+
+// A file that is no complete ledger is refused.
+func TestVerifyCopy_Refuses(t *testing.T) {
+	s := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+	s.must(s.open().Close())
+	for what, spoil := range map[string]string{
+		"a newer schema":  `INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`,
+		"a missing table": `DROP TABLE purchases`,
+	} {
+		l := s.open()
+		spoilt := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+		file := spoilt.config.Dir + "/ledger.db"
+		s.must(l.CopyTo(s.Context(), file))
+		s.must(l.Close())
+		spoilt.exec(spoil)
+		if _, err := ledger.VerifyCopy(s.Context(), file); !errors.Is(err, ledger.ErrCopy) &&
+			!errors.Is(err, ledger.ErrNewer) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }

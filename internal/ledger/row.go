@@ -243,7 +243,6 @@ type Unfinished struct {
 	Placing  int
 	Funds    int // wait for money
 	Keys     int // wait for another row's purchase to be decided
-	Checks   int // wait until they are checked after a restore
 	Dearer   int // cost more than was approved, and wait for a new approval
 	Moving   int // those of them whose other row is at the service, or in this batch and on its way there
 }
@@ -258,9 +257,7 @@ func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, erro
 			COALESCE(MIN(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN r.due END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'placing' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'funds' THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits > 'funds' AND r.waits <> 'restored'
-				THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'restored' THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits > 'funds' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'approval' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> ''
 			AND EXISTS (SELECT 1 FROM purchases p JOIN rows h ON h.id = p.row WHERE p.key = substr(r.waits, 5)
@@ -270,7 +267,7 @@ func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, erro
 		FROM rows r JOIN batches b ON b.id = r.batch
 		WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`,
 		toMillis(l.now()), batch).
-		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Checks, &u.Dearer, &u.Moving)
+		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Dearer, &u.Moving)
 	if err != nil {
 		return u, fmt.Errorf("count the unfinished rows of batch %s: %w", batch, err)
 	}

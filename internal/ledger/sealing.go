@@ -19,8 +19,7 @@ import (
 )
 
 // A sealed value says which key sealed it: sealMark, the key's id, then the nonce
-// and what AES-GCM makes of the value. Values of earlier versions begin with the
-// nonce; each key is tried on them.
+// and the output of AES-GCM.
 const (
 	sealMark   = "BFS1"
 	keyIDBytes = 8
@@ -54,66 +53,37 @@ func (k keyring) Open(_, nonce, sealed, place []byte) ([]byte, error) {
 			}
 		}
 	}
-	for i := range k {
-		if value, err := k[i].aead.Open(nil, nonce, sealed, place); err == nil {
-			return value, nil
-		}
-	}
 	return nil, ErrSealed
 }
 
-// sealing is where a process has its keys from.
+// sealing holds the keys of a process.
 type sealing struct {
-	given string // the keys, where they were given; empty for the file
-	path  string // of the file
+	// given holds the keys of FILING_SEAL_KEY. If it is empty, they are in the file at path.
+	given string
+	path  string
 
 	mu   sync.Mutex
 	keys keyring
-	file os.FileInfo // the file that the keys were read from
 }
 
-// sealer returns the keys, creating the key file at its first use. A file that
-// was changed since, as by a rotation, is read again.
+// sealer returns the keys. It creates the key file at its first use.
 func (db *database) sealer() (keyring, error) {
 	s := &db.sealing
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.given != "" {
-		if s.keys != nil {
-			return s.keys, nil
-		}
-		var err error
-		s.keys, err = parseKeys(s.given)
-		return s.keys, err
-	}
-	info, err := os.Stat(s.path)
-	switch {
-	case s.keys != nil && (err != nil || sameFile(s.file, info)):
+	if s.keys != nil {
 		return s.keys, nil
-	case errors.Is(err, fs.ErrNotExist):
-		info = nil
-	case err != nil:
-		return nil, fmt.Errorf("read the sealing key: %w", err)
 	}
-	text, err := keyFile(s.path)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := parseKeys(text)
-	if err != nil {
-		return nil, err
-	}
-	if info == nil { // it was made just now
-		if info, err = os.Stat(s.path); err != nil {
-			return nil, fmt.Errorf("read the sealing key: %w", err)
+	text := s.given
+	if text == "" {
+		var err error
+		if text, err = keyFile(s.path); err != nil {
+			return nil, err
 		}
 	}
-	s.keys, s.file = keys, info
-	return keys, nil
-}
-
-func sameFile(a, b os.FileInfo) bool {
-	return a != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+	var err error
+	s.keys, err = parseKeys(text)
+	return s.keys, err
 }
 
 // parseKeys reads keys that blanks, commas or lines part.
@@ -141,44 +111,36 @@ func parseKeys(text string) (keyring, error) {
 	return keys, nil
 }
 
-// keyFile reads the keys, or makes one. Two processes at once agree on one: the
-// file appears whole under its name, or not at all.
+// keyFile reads the keys, or makes one. Two processes at once agree on one key, because
+// the complete file appears under its name, or none does.
 func keyFile(path string) (string, error) {
 	content, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return content, err
 	}
-	err = writeKeys(path, newKey()+"\n", func(fresh string) error {
-		if err := os.Link(fresh, path); !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		return nil // another process was quicker: its key it is
-	})
-	if err != nil {
+	if err := makeKey(path); err != nil {
 		return "", fmt.Errorf("make the sealing key: %w", err)
 	}
 	return readKey(path)
 }
 
-func newKey() string {
+// makeKey writes a new key to a file that only its owner can read, unless the file exists.
+func makeKey(path string) error {
 	raw := make([]byte, 32)
 	rand.Read(raw)
-	return hex.EncodeToString(raw)
-}
-
-// writeKeys writes keys to a file beside the one that they are for, which only
-// its owner can read, and has it put in place.
-func writeKeys(path, content string, put func(fresh string) error) error {
 	fresh, err := os.CreateTemp(filepath.Dir(path), sealKeyFile+".*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(fresh.Name())
-	_, err = fresh.WriteString(content)
+	_, err = fresh.WriteString(hex.EncodeToString(raw) + "\n")
 	if err = errors.Join(err, fresh.Chmod(0o600), fresh.Sync(), fresh.Close()); err != nil {
 		return err
 	}
-	return put(fresh.Name())
+	if err := os.Link(fresh.Name(), path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil // another process was faster
 }
 
 func readKey(path string) (string, error) {

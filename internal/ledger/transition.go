@@ -15,9 +15,8 @@ import (
 // waits when the last commit ends: no transition waits for others to join it.
 const maxGroup = 512
 
-// The values of rowState.blockedOn: a ready row waits for funds, for the
-// approval of a higher cost, for the check after a restore (blockedOnCheck), or, with
-// the key behind the prefix, for another row's purchase.
+// The values of rowState.blockedOn: a ready row waits for funds, for the approval of a
+// higher cost, or, with the key behind the prefix, for another row's purchase.
 const (
 	blockedOnApproval = "approval"
 	blockedOnFunds    = "funds"
@@ -57,11 +56,8 @@ type Begun struct {
 	Halted Halted // the fleet may not send now
 	Short  bool   // the available funds do not cover it: the row waits for funds
 	Dearer bool   // it costs more than was approved: the row waits for a new approval
-	// Unchecked: the ledger was restored or went back in time, and the row waits until it is
-	// checked.
-	Unchecked bool
-	Lost      bool // the row may not be sent: sent by another process or since it was read, canceled, paused
-	Taken     []Taken
+	Lost   bool   // the row may not be sent: sent by another process or since it was read, canceled, paused
+	Taken  []Taken
 }
 
 // Taken is a purchase that another row has made, or is about to make.
@@ -205,7 +201,7 @@ func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 // RecordOutcome commits the outcome of an attempt.
 func (l *Ledger) RecordOutcome(ctx context.Context, out Outcome) error {
 	err := l.submit(ctx, &transition{outcome: &out})
-	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrTransition) || errors.Is(err, ErrGeneration) {
+	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrTransition) {
 		l.out.removeAttempt(attempt{out.Row, out.Try}) // a repetition would be refused, too
 	}
 	if err != nil {

@@ -57,8 +57,7 @@ func Brief(r ledger.Row) string {
 }
 
 // AfterRestore is what to do about a ledger that went back in time.
-const AfterRestore = "mark the rows that may have been sent since as uncertain and resume: importer resolve " +
-	"restored (or, if no process that has ended can have sent any, importer resolve restored --nothing-sent)"
+const AfterRestore = "run importer resolve restored and follow its steps"
 
 // DisagreeText says that the filing service refused an order for insufficient
 // funds although the recorded balance covers it; "" if the two agree. Callers add

@@ -37,7 +37,6 @@ type actionFacts struct {
 	faults  []schedule.Problem
 	due     schedule.Uncovered
 	backups backupFacts
-	check   int // rows that may have been ordered before the ledger was restored
 }
 
 // The facts are kept for a few seconds where they take long to load: every page
@@ -69,16 +68,11 @@ func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
 			f.short += f.at[b.ID].Short
 		}
 	}
-	if f.backups, err = s.loadBackups(ctx); err != nil {
+	if f.backups, err = s.loadBackups(); err != nil {
 		return f, err
 	}
 	if f.fleet, err = s.loadFleet(ctx); err != nil {
 		return f, err
-	}
-	if f.fleet.checking {
-		if f.check, err = s.Ledger.Restores().Unchecked(ctx, ""); err != nil {
-			return f, err
-		}
 	}
 	if f.short > 0 || f.fleet.halted.Reason == filing.HaltFunds || !f.fleet.sends() {
 		if f.rows, f.queued, err = s.Ledger.Backlog(ctx); err != nil {
@@ -120,6 +114,10 @@ func (s *Site) listActions(v *request) ([]action, error) {
 		f.scheduleActions(v)), nil
 }
 
+// restoredSteps says how to end the check of a ledger that went back in time.
+const restoredSteps = "Submit the spreadsheets of that time again, then run importer resolve restored on the server " +
+	"and follow its steps."
+
 // haltActions are for what stops every batch and only an operator can end.
 func (f *actionFacts) haltActions(v *request) []action {
 	if !v.may(ledger.Operator) {
@@ -130,18 +128,9 @@ func (f *actionFacts) haltActions(v *request) []action {
 	case filing.HaltKey:
 		a.Note, a.Button, a.Path = "Nothing is sent until the API key is corrected.", "Correct the API key", "/settings"
 	case filing.HaltRestored:
-		a.Button, a.Path = "Open the steps", "/restore"
+		a.Note, a.Button, a.Path = restoredSteps, "Uncertain rows", "/uncertain"
 	default:
-		if f.check == 0 {
-			return nil
-		}
-		a = action{
-			Class:  "uncertain",
-			Text:   count(f.check, "row") + " may have been ordered before the ledger was restored",
-			Note:   "Not sent until checked.",
-			Button: "Check rows",
-			Path:   restoredAnchor,
-		}
+		return nil
 	}
 	return []action{a}
 }

@@ -254,8 +254,7 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 		shown.Class, shown.Path, shown.Name = "bad", "/settings", "Settings"
 		shown.Do = "Nothing is sent, and no row is lost. An operator must correct the API key."
 	case jobs.HeldForRestore:
-		shown.Class, shown.Path, shown.Name = "bad", "/restore", "Open the steps"
-		shown.Do = "An operator has to check the rows that may have been ordered since."
+		shown.Class, shown.Do = "bad", "An operator has to check the rows that may have been ordered since. "+restoredSteps
 	case jobs.HeldForVersion:
 		shown.Class = "bad"
 	case jobs.HeldForRate, jobs.HeldByBreaker:
@@ -263,8 +262,6 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 	case jobs.HeldByRedis:
 		shown.Class, shown.Path, shown.Name = "bad", "/fleet", "Workers"
 		shown.Do = "No row is lost. Sending starts again automatically when Redis is back."
-	case jobs.HeldForCheck:
-		shown.Do, shown.Path, shown.Name = "An operator has to check them.", restoredAnchor, "Check rows"
 	case jobs.HeldForCost:
 		shown.Do = "No order is placed for them before an approver approves the cost."
 	case jobs.HeldForRow:

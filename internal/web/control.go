@@ -42,7 +42,7 @@ func (s *Site) resumeBatch(v *request) error {
 // errUncheckedRows is the answer to canceling rows that may have been ordered.
 var errUncheckedRows = &httpError{http.StatusConflict, "Some rows need checking",
 	"Some rows in this batch may have been ordered before the restore. Nothing was changed. " +
-		"Check them under Restore first."}
+		"An operator has to check them first: importer resolve restored."}
 
 // cancelBatch cancels the rows that were not sent.
 func (s *Site) cancelBatch(v *request) error {

@@ -126,7 +126,7 @@ func (s *Site) settings(v *request) error {
 	if p.Endpoints, err = s.Ledger.Endpoints().List(ctx); err != nil {
 		return err
 	}
-	if p.Backups, err = s.loadBackups(ctx); err != nil {
+	if p.Backups, err = s.loadBackups(); err != nil {
 		return err
 	}
 	events, err := s.Ledger.Events().List(ctx, "", 1)

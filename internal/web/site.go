@@ -62,9 +62,8 @@ type Settings struct {
 	Groups   []string // the groups of the sign-in provider that have roles, as GROUP=ROLE
 	Claim    string   // of the provider, that names the groups
 
-	BackupDir   string        // of scheduled backups; "" for none
-	BackupEvery time.Duration // between them
-	BackupKeep  int
+	BackupDir  string // folder of daily backups; "" for none
+	BackupName string // beginning of their file names
 }
 
 // NotificationTarget is a target of notifications, and the result of a test.

@@ -28,7 +28,6 @@ type fleetFacts struct {
 	halted    ledger.Halted
 	balance   ledger.Balance
 	processes []ledger.Process
-	checking  bool // rows are held until they are checked: the ledger was restored
 }
 
 func (s *Site) loadFleet(ctx context.Context) (f fleetFacts, err error) {
@@ -36,9 +35,6 @@ func (s *Site) loadFleet(ctx context.Context) (f fleetFacts, err error) {
 		return f, err
 	}
 	if f.balance, err = s.Ledger.Balance(ctx); err != nil {
-		return f, err
-	}
-	if f.checking, err = s.Ledger.Restores().Checking(ctx); err != nil {
 		return f, err
 	}
 	f.processes, err = s.Ledger.Fleet().Processes(ctx)
@@ -75,12 +71,6 @@ func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, e
 		Halted:    fleet.halted,
 		Balance:   fleet.balance,
 		Processes: fleet.processes,
-	}
-	if fleet.checking && f.Counts[filing.Ready] > 0 {
-		var err error
-		if facts.Unchecked, err = s.Ledger.Restores().Unchecked(ctx, b.ID); err != nil {
-			return batchStatus{}, facts, err
-		}
 	}
 	if f.Waiting > f.Short {
 		var err error

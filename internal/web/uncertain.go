@@ -29,7 +29,6 @@ var uncertainRoutes = []route{
 	{pattern: "POST /uncertain/batches/{batch}/linked", may: operator, serve: (*Site).linkedSheet},
 	{pattern: "POST /uncertain/batches/{batch}/sheet", may: operator, serve: (*Site).checkWorkbook, upload: true},
 	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: (*Site).resolveByWorkbook},
-	{pattern: "POST /uncertain/batches/{batch}/mark-uncertain", may: operator, serve: (*Site).markUncertain},
 }
 
 // uncertainPage lists the rows that only a person or an event can resolve.
@@ -49,7 +48,6 @@ type uncertainPage struct {
 	More     int          // of them that are not listed
 	Back     string       // this page
 
-	Restore *restoreForm // of the batch; nil where it is of no use
 }
 
 // uncertainRow is an uncertain order as the page shows it, with its forms.
@@ -160,11 +158,6 @@ func (s *Site) uncertain(v *request) error {
 	}
 	p.More = max(0, len(p.Unnamed)-unnamedOnPage)
 	p.Unnamed = p.Unnamed[:len(p.Unnamed)-p.More]
-	if p.Batch != nil && v.may(ledger.Operator) {
-		if p.Restore, err = s.restoreForm(v, *p.Batch); err != nil {
-			return err
-		}
-	}
 	return v.show("uncertain.html", "Uncertain rows", p)
 }
 

@@ -389,23 +389,23 @@ func unescaped(text string) string {
 		"&").Replace(text)
 }
 
-// After a restored backup the ready rows of a batch are made uncertain.
-func TestSupposeOnThePage(t *testing.T) {
+// While a restored ledger is checked, the page says that nothing is sent, and its unchecked
+// rows are not canceled.
+func TestRestoredLedger(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Roles...)
 	path, body := v.sheet("a.csv", doubtfulClients)
 	batch := v.submit(path, body)
-	_, body = v.get("/uncertain?batch=" + batch)
-	v.wants(body, "No uncertain rows", "restored from a backup")
-	_, body = v.get("/uncertain?batch=" + batch + "&since=yesterday")
-	v.wants(body, "Enter the time of the backup")
-	_, body = v.get("/uncertain?batch=" + batch + "&since=2026-03-01+02:00")
-	v.wants(body, "3 ready rows")
-	_, body = v.post("/uncertain/batches/"+batch+"/mark-uncertain", "since", "2026-03-01 02:00")
-	v.wants(body, "3 rows are now uncertain", "May have been sent since 2026-03-01 02:00 UTC")
-	if book := s.book(); book.Reserved == 0 {
-		t.Errorf("%+v", book)
+	if err := s.Ledger.Restores().Begin(t.Context(), time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
 	}
-	_, body = v.post("/uncertain/batches/"+batch+"/mark-uncertain", "since", "2026-03-01 02:00")
-	v.wants(body, "No ready rows are left")
+	_, body = v.get("/")
+	v.wants(body, "The ledger went back in time", "run importer resolve restored on the server")
+	_, body = v.get("/batches/" + batch)
+	v.wants(body, "An operator has to check the rows that may have been ordered since")
+	status, body := v.post("/batches/" + batch + "/cancel")
+	v.wants(body, "may have been ordered before the restore")
+	if status != http.StatusConflict {
+		t.Errorf("canceled: %d", status)
+	}
 }

@@ -79,8 +79,8 @@ CREATE TABLE rows (
     due                BIGINT NOT NULL DEFAULT 0,
     waits              TEXT NOT NULL DEFAULT '',
     updated_at         BIGINT NOT NULL,
-    -- The generation in which the row was checked after a restore.
-    checked            TEXT NOT NULL DEFAULT ''
+    -- When the row was last checked after the ledger went back in time.
+    checked_at         BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX rows_placing ON rows (owner) WHERE result = 'placing';
 CREATE INDEX rows_uncertain ON rows (id) WHERE result = 'uncertain';
@@ -216,11 +216,13 @@ CREATE TABLE control (
     hold_wait        BIGINT NOT NULL DEFAULT 0,
     -- Commits are numbered within a lineage, so that a process notices a ledger that went
     -- back in time. While restored_at is set, nothing is sent. Nothing is sent before
-    -- settling_until after the database server was restarted (server_started).
+    -- settling_until after the database server was restarted (server_started). Orders since
+    -- restored_from may be missing.
     commits          BIGINT NOT NULL DEFAULT 0,
     lineage          TEXT NOT NULL DEFAULT '',
     restored_at      BIGINT NOT NULL DEFAULT 0,
     restored_note    TEXT NOT NULL DEFAULT '',
+    restored_from    BIGINT NOT NULL DEFAULT 0,
     server_started   TEXT NOT NULL DEFAULT '',
     settling_until   BIGINT NOT NULL DEFAULT 0,
     -- The highest migration and the program that ran it: a program that does not know it
@@ -230,16 +232,7 @@ CREATE TABLE control (
     -- The time of the last change. The clock of an SQLite ledger is clock_base plus the
     -- machine's uptime, in milliseconds, because nobody sets that.
     changed_at       BIGINT NOT NULL DEFAULT 0,
-    clock_base       BIGINT NOT NULL DEFAULT 0,
-    -- A restore begins a new generation: a process that opened an earlier one sends
-    -- nothing more. It continues the lineage restored_lineage at backup_at, and rows up to
-    -- restored_rows are the same in both.
-    generation       TEXT NOT NULL DEFAULT '',
-    restored_lineage TEXT NOT NULL DEFAULT '',
-    restored_rows    BIGINT NOT NULL DEFAULT 0,
-    backup_at        BIGINT NOT NULL DEFAULT 0,
-    -- While set, a row is sent only if it was checked in that generation.
-    check_generation TEXT NOT NULL DEFAULT ''
+    clock_base       BIGINT NOT NULL DEFAULT 0
 );
 
 -- Running processes.
@@ -677,42 +670,6 @@ CREATE TABLE firm_zone (
     zone       TEXT NOT NULL DEFAULT '',
     changed_by TEXT NOT NULL DEFAULT '',
     changed_at BIGINT NOT NULL DEFAULT 0
-);
-
--- Backups, the failed ones included. ended_at is 0 while one runs.
-CREATE TABLE backups (
-    id         TEXT PRIMARY KEY,
-    started_at BIGINT NOT NULL,
-    ended_at   BIGINT NOT NULL DEFAULT 0,
-    host       TEXT NOT NULL,
-    file       TEXT NOT NULL,
-    bytes      BIGINT NOT NULL DEFAULT 0,
-    commits    BIGINT NOT NULL DEFAULT 0,
-    encrypted  INTEGER NOT NULL DEFAULT 0,
-    scheduled  INTEGER NOT NULL DEFAULT 0,
-    failure    TEXT NOT NULL DEFAULT '',
-    alive_at   BIGINT NOT NULL DEFAULT 0
-);
-CREATE INDEX backups_started ON backups (started_at);
-
--- Restores from a backup. Orders between backup_at and restored_at are not in it.
-CREATE TABLE restores (
-    generation     TEXT PRIMARY KEY,
-    restored_at    BIGINT NOT NULL,
-    restored_by    TEXT NOT NULL,
-    host           TEXT NOT NULL,
-    file           TEXT NOT NULL,
-    backup_at      BIGINT NOT NULL,
-    -- The highest row ID in the backup.
-    last_row       BIGINT NOT NULL,
-    -- Rows that were in flight at the backup.
-    uncertain      BIGINT NOT NULL,
-    -- The schedules that were paused: a JSON array.
-    schedules      TEXT NOT NULL,
-    resumed_at     BIGINT NOT NULL DEFAULT 0,
-    resumed_by     TEXT NOT NULL DEFAULT '',
-    check_ended_at BIGINT NOT NULL DEFAULT 0,
-    check_ended_by TEXT NOT NULL DEFAULT ''
 );
 
 -- The companies of submitted rows, found by words of their name, by ID and by client.

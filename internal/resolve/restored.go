@@ -1,0 +1,212 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+)
+
+// Marked counts the results of MarkRestored.
+type Marked struct {
+	Uncertain int
+	// Unsent counts rows of which nothing can have been sent: another row has their
+	// purchase, or the service knows no such company or user.
+	Unsent int
+	// Failed says which rows could not be checked, and why.
+	Failed []string
+}
+
+// MarkRestored makes unchecked rows of a ledger that went back in time uncertain: they may
+// have been sent since. It asks the service only about rows that name their company or
+// their user otherwise than by ID.
+func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since time.Time) (Marked, error) {
+	var did Marked
+	p, err := s.loadParties(ctx, rows)
+	if err != nil {
+		return did, err
+	}
+	batches := make(map[string]ledger.Batch)
+	var intents []ledger.Intent
+	var unsent []int64
+	for _, row := range rows {
+		b, ok := batches[row.Batch]
+		if !ok {
+			if b, err = s.Ledger.Batch(ctx, row.Batch); err != nil {
+				return did, err
+			}
+			batches[row.Batch] = b
+		}
+		user, company, err := p.of(row)
+		switch {
+		case errors.Is(err, filingapi.ErrNotFound):
+			unsent = append(unsent, row.ID)
+		case err != nil:
+			did.Failed = append(did.Failed, fmt.Sprintf("row %d of batch %s: %v", row.Number, row.Batch, err))
+		default:
+			intents = append(intents, jobs.IntentFor(row, b, user, company))
+		}
+	}
+	why := fmt.Sprintf("may have been sent since %s and is missing in the ledger, according to %s on %s. Check the "+
+		"company's dashboard, then resolve the row on the page under Uncertain or with importer resolve; it is not "+
+		"sent before that", since.UTC().Format("2006-01-02 15:04 MST"), s.By,
+		time.Now().UTC().Format("2006-01-02 15:04 MST"))
+	for len(intents) > 0 {
+		said, err := s.Ledger.Resolutions().AssumeSent(ctx, intents, since, why)
+		if err != nil {
+			return did, err
+		}
+		var again []ledger.Intent
+		for i, begun := range said {
+			switch {
+			case begun.Try > 0:
+				did.Uncertain++
+			case begun.Lost: // no longer ready
+			default:
+				if rest, left := without(intents[i], begun.Taken[0]); left {
+					again = append(again, rest)
+				} else {
+					unsent = append(unsent, intents[i].Row)
+				}
+			}
+		}
+		intents = again
+	}
+	did.Unsent = len(unsent)
+	return did, s.Ledger.Restores().MarkChecked(ctx, unsent...)
+}
+
+// without returns what may have been sent of an order of which another row has an
+// item. Of a company that another row creates every row may have sent its order.
+func without(in ledger.Intent, t ledger.Taken) (rest ledger.Intent, left bool) {
+	if !in.Creating && (!t.Bought || t.Covers || len(in.Claims) < 2 || t.Claim.Product == filing.Formation) {
+		return in, false
+	}
+	in.Claims = slices.DeleteFunc(slices.Clone(in.Claims), func(c ledger.Claim) bool { return c.Key == t.Claim.Key })
+	return in, true
+}
+
+// parties are the ids of users and companies by the references of rows.
+type parties struct {
+	users     map[string]filing.User
+	companies map[string]filing.Company
+	errs      map[string]error // of what could not be looked up, by reference
+}
+
+// of returns the ids that a row's purchases are known by. The user matters only
+// where there is no company yet.
+func (p *parties) of(row ledger.Row) (user, company string, err error) {
+	r := row.Request
+	if ref := r.Company.Ref; r.Order.Formation == nil && ref != "" {
+		if filing.IsCompanyID(ref) {
+			return r.User.ID, ref, nil
+		}
+		return r.User.ID, p.companies[ref].ID, p.errs[ref]
+	}
+	user = r.User.ID
+	if user == "" {
+		if err := p.errs[r.User.Ref()]; err != nil {
+			return "", "", err
+		}
+		user = p.users[r.User.Ref()].ID
+	}
+	if r.CreatesCompany() {
+		company = p.companies[string(r.Company.Sheet.ForUser(user).Key())].ID
+	}
+	return user, company, nil
+}
+
+// loadParties finds the users and companies of rows in the ledger, or else at the
+// service.
+func (s *Service) loadParties(ctx context.Context, rows []ledger.Row) (*parties, error) {
+	users, companies := make(map[string]bool), make(map[string]bool)
+	for _, row := range rows {
+		r := row.Request
+		switch ref := r.Company.Ref; {
+		case r.Order.Formation == nil && ref != "":
+			if !filing.IsCompanyID(ref) {
+				companies[ref] = true
+			}
+		case r.User.ID == "":
+			users[r.User.Ref()] = true
+		}
+	}
+	p := &parties{errs: make(map[string]error)}
+	var err error
+	if p.users, err = s.Ledger.Companies().FindUsers(ctx, slices.Sorted(maps.Keys(users))); err != nil {
+		return nil, err
+	}
+	if p.companies, err = s.Ledger.Companies().Find(ctx, slices.Sorted(maps.Keys(companies))); err != nil {
+		return nil, err
+	}
+	if err := s.lookUpMissing(ctx, p, users, companies); err != nil {
+		return nil, err
+	}
+	keys := make(map[string]bool)
+	for _, row := range rows {
+		if user, _, err := p.of(row); err == nil && row.Request.CreatesCompany() {
+			keys[string(row.Request.Company.Sheet.ForUser(user).Key())] = true
+		}
+	}
+	made, err := s.Ledger.Companies().Find(ctx, slices.Sorted(maps.Keys(keys)))
+	maps.Copy(p.companies, made)
+	return p, err
+}
+
+// lookUpMissing asks the service for those that the ledger does not know.
+func (s *Service) lookUpMissing(ctx context.Context, p *parties, users, companies map[string]bool) error {
+	maps.DeleteFunc(users, func(ref string, _ bool) bool { _, known := p.users[ref]; return known })
+	maps.DeleteFunc(companies, func(ref string, _ bool) bool { _, known := p.companies[ref]; return known })
+	if len(users)+len(companies) == 0 {
+		return nil
+	}
+	client, err := s.Client()
+	if err != nil {
+		for ref := range users {
+			p.errs[ref] = err
+		}
+		for ref := range companies {
+			p.errs[ref] = err
+		}
+		return nil
+	}
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(linksAtOnce)
+	for ref := range users {
+		group.Go(func() error {
+			user, err := client.User(ctx, ref)
+			if err == nil {
+				err = s.Ledger.Companies().RememberUser(ctx, ref, user)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			p.users[ref], p.errs[ref] = user, err
+			return nil
+		})
+	}
+	for ref := range companies {
+		group.Go(func() error {
+			company, err := client.Company(ctx, ref)
+			if err == nil {
+				err = s.Ledger.Companies().Remember(ctx, ref, company)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			p.companies[ref], p.errs[ref] = company, err
+			return nil
+		})
+	}
+	group.Wait()
+	return context.Cause(ctx)
+}
