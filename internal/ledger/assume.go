@@ -71,7 +71,7 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 		return Begun{Taken: taken}, nil
 	}
 	g.reserve(s, in)
-	s.message, s.due, s.blockedOn, s.uncertain, s.checkedAt = why, 0, "", false, g.c.checkTime()
+	s.message, s.due, s.blockedOn, s.uncertain = why, 0, "", false
 	g.ended = append(g.ended, record{
 		number("row", s.id),
 		number("try", s.tries),

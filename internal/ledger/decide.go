@@ -77,22 +77,12 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 		}
 	}
 	g.follow(s, state, o.Claims, o.Cost, message)
-	g.holdLateCreation(s, o)
 	for _, c := range o.Known {
 		if len(state.Bought) > 0 {
 			g.giveKey(s, c, o.Try)
 		}
 	}
 	return nil
-}
-
-// holdLateCreation holds a row for the check if its company was created in the time that
-// the ledger lost. Its order may have been sent in that time, too.
-func (g *groupWriter) holdLateCreation(s *rowState, o *Outcome) {
-	if !o.Creates || s.result != filing.Ready || s.senders[s.tries] != assumedOwner {
-		return
-	}
-	s.checkedAt = 0
 }
 
 // explain returns the message of a row of batch after the outcome. Foreign are the

@@ -164,6 +164,10 @@ func TestRestores_Begin(t *testing.T) {
 			s.Errorf("%+v", state)
 		}
 		s.unchecked(l, 2)
+		s.must(l.Restores().Begin(ctx, s.clock()))
+		if again, err := l.Restores().Check(ctx); err != nil || !again.Since.Equal(since) {
+			s.Errorf("it begins again at %s, %v", again.Since, err)
+		}
 		if begun := s.begin(l, intent(rows[0])); begun.Halted.Reason != filing.HaltRestored {
 			s.Errorf("%+v", begun)
 		}
