@@ -43,7 +43,6 @@ func TestScript(t *testing.T) {
 			"edit":      editSheet,
 			"exits":     exits,
 			"fees":      sandboxFees,
-			"fill":      fill,
 			"helps":     helps,
 			"interrupt": interrupt,
 			"jsonlast":  jsonLast,

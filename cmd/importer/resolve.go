@@ -24,15 +24,12 @@ Without a subcommand, resolve lists the uncertain rows.`,
 		Example: `  importer resolve
   importer resolve b7k2
   importer resolve mark b7k2:17 placed --order order_81
-  importer resolve mark b7k2:17 not-placed
-  importer resolve export b7k2 -o uncertain.xlsx
-  importer resolve import uncertain.xlsx`,
+  importer resolve mark b7k2:17 not-placed`,
 		Args: atMostOne,
 		RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, a.resolveMarkCommand(), a.resolveExportCommand(), a.resolveImportCommand(),
-		a.resolveRestoredCommand())
+	c.AddCommand(list, a.resolveMarkCommand(), a.resolveRestoredCommand())
 	return c
 }
 

@@ -169,9 +169,7 @@ func (r *resolver) advise(batch string, rows []*resolve.UncertainOrder) {
 				"placed: it is sent next.")
 	}
 	if len(rows) > 1 {
-		fmt.Fprintln(r.out, "Or resolve all rows in a spreadsheet:")
-		fmt.Fprintf(r.out, "  importer resolve export %s -o uncertain.xlsx\n", batch)
-		fmt.Fprintln(r.out, "  importer resolve import uncertain.xlsx")
+		fmt.Fprintln(r.out, "Or resolve many rows at once on the page, under Uncertain.")
 	}
 }
 

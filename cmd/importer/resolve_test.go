@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,13 +16,10 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/xuri/excelize/v2"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
-	"github.com/bulkfiling/bulkfiling/internal/report"
-	"github.com/bulkfiling/bulkfiling/internal/resolve"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -72,60 +68,6 @@ func keepEvent(ctx context.Context, dir, order, orderType, status, company strin
 	}
 	_, err = l.Events().Keep(ctx, e, body)
 	return errors.Join(err, l.Close())
-}
-
-// fill writes into a row of a sheet of decisions, by the row's number and the
-// columns' headers:
-//
-//	fill uncertain.xlsx 2 Decision=placed 'Order IDs=order_81'
-func fill(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 3 {
-		ts.Fatalf("usage: fill FILE.xlsx ROW COLUMN=VALUE...")
-	}
-	number, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	ts.Check(decide(ts.MkAbs(args[0]), func(row int, _ string) map[string]string {
-		if row != number {
-			return nil
-		}
-		values := make(map[string]string)
-		for _, arg := range args[2:] {
-			column, value, _ := strings.Cut(arg, "=")
-			values[column] = value
-		}
-		return values
-	}))
-}
-
-// decide fills a workbook of uncertain rows in, as a person would with another
-// program: word says what to write, by header, for a row and its company.
-func decide(path string, word func(row int, company string) map[string]string) error {
-	book, err := excelize.OpenFile(path)
-	if err != nil {
-		return err
-	}
-	defer book.Close()
-	rows, err := book.GetRows(report.UncertainSheet)
-	if err != nil {
-		return err
-	}
-	for i, row := range rows[1:] {
-		number, err := strconv.Atoi(row[0])
-		if err != nil {
-			return err
-		}
-		company, _, _ := strings.Cut(row[slices.Index(rows[0], "Company")], " ")
-		for column, value := range word(number, company) {
-			cell, err := excelize.CoordinatesToCellName(1+slices.Index(rows[0], column), i+2)
-			if err != nil {
-				return err
-			}
-			if err := book.SetCellValue(report.UncertainSheet, cell, value); err != nil {
-				return err
-			}
-		}
-	}
-	return book.Save()
 }
 
 // desk is a person at the command, with a sandbox for a service.
@@ -247,16 +189,6 @@ func (d *desk) oneByOne(row int, company string) {
 	d.do(exitDone, args...)
 }
 
-func (d *desk) word(_ int, company string) map[string]string {
-	if id := d.order(company); id != "" {
-		return map[string]string{
-			string(resolve.DecisionField): string(resolve.Placed),
-			string(resolve.OrderIDsField): id,
-		}
-	}
-	return map[string]string{string(resolve.DecisionField): string(resolve.NotPlaced)}
-}
-
 // lostAnswers is how many answers the test below loses.
 const lostAnswers = 20
 
@@ -269,8 +201,6 @@ func TestTwentyUncertainRowsAreResolvedInEachWay(t *testing.T) {
 	}
 	for name, resolveAll := range map[string]func(*desk, []uncertainJSON){
 		"one by one":                      (*desk).resolveEach,
-		"from a workbook":                 (*desk).resolveByWorkbook,
-		"from a CSV":                      (*desk).resolveByCSV,
 		"by events that name the company": (*desk).resolveByEvents,
 		"by events that a person accepts": (*desk).resolveByAcceptedEvents,
 	} {
@@ -330,55 +260,6 @@ func (d *desk) resolveEach(all []uncertainJSON) {
 	for _, row := range all {
 		d.oneByOne(row.Row, row.Company)
 	}
-}
-
-func (d *desk) resolveByWorkbook([]uncertainJSON) {
-	path := filepath.Join(d.dir, "uncertain.xlsx")
-	d.do(exitDone, "resolve", "export", d.batch, "-o", path)
-	if err := decide(path, d.word); err != nil {
-		d.Fatal(err)
-	}
-	before := d.book()
-	d.do(exitFailed, "resolve", "import", path)                // stdin is no terminal to ask at
-	d.do(exitFailed, "resolve", "export", d.batch, "-o", path) // the decisions would be lost
-	if after := d.book(); after != before {
-		d.Errorf("without a confirmation the balance went from %+v to %+v", before, after)
-	}
-	d.do(exitDone, "resolve", "import", path, "--yes")
-	resolved := d.book()
-	d.do(exitDone, "run", filepath.Join(d.dir, "roster.csv"), "--yes")
-	sent := d.book()
-	d.do(exitDone, "resolve", "import", path, "--yes")
-	if again := d.book(); again != sent || resolved.Reserved != 0 {
-		d.Errorf("the same file again took the balance from %+v to %+v", sent, again)
-	}
-}
-
-func (d *desk) resolveByCSV([]uncertainJSON) {
-	path := filepath.Join(d.dir, "uncertain.csv")
-	d.do(exitDone, "resolve", "export", d.batch, "-o", path)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		d.Fatal(err)
-	}
-	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff")))).ReadAll()
-	if err != nil {
-		d.Fatal(err)
-	}
-	for _, row := range rows[1:] {
-		company, _, _ := strings.Cut(row[slices.Index(rows[0], "Company")], " ")
-		for column, value := range d.word(0, company) {
-			row[slices.Index(rows[0], column)] = value
-		}
-	}
-	var text bytes.Buffer
-	if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
-		d.Fatal(err)
-	}
-	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-		d.Fatal(err)
-	}
-	d.do(exitDone, "resolve", "import", path, "--yes")
 }
 
 func (d *desk) resolveByEvents(all []uncertainJSON) {

@@ -71,12 +71,7 @@ func TestRestoredInTheMiddleOfARun(t *testing.T) {
 		t.Fatalf("%d rows are uncertain", len(all))
 	}
 	d.batch = all[0].Batch
-	path := filepath.Join(d.dir, "uncertain.xlsx")
-	d.do(exitDone, "resolve", "export", d.batch, "--no-links", "-o", path)
-	if err := decide(path, d.word); err != nil {
-		t.Fatal(err)
-	}
-	d.do(exitDone, "resolve", "import", path, "--yes")
+	d.resolveEach(all)
 	d.do(exitStopped, "run", list, "--yes")
 	d.do(exitDone, "resolve", "restored", "--end", "--yes")
 	d.do(exitDone, "run", list, "--yes")

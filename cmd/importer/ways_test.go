@@ -35,8 +35,6 @@ var notOrdering = map[string]string{
 	"backup":                 "reads the ledger",
 	"restore":                "replaces the ledger: a person who can do it has the database",
 	"resolve":                "lists rows",
-	"resolve export":         "writes a spreadsheet",
-	"resolve import":         "resolves rows as resolve mark does",
 	"resolve restored":       "sends less: orders that may have been sent are not sent again",
 	"deposit":                "money: a batch that waits for approval is not sent",
 	"balance":                "money: a batch that waits for approval is not sent",

@@ -4,61 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Decision is what a person wrote beside one row of a decision sheet. Nothing of
-// it is checked.
+// Decision is a person's decision on one uncertain row. Nothing of it is checked.
 type Decision struct {
-	Line      int    // of the sheet, from 1
-	Batch     string // the row's batch
-	Row       int    // the row's number in its batch; 0 where there is no number
-	Attempt   int    // the uncertain attempt; 0 where there is no number
-	Word      string // as it was written
+	Row       int // the number of the row in its batch
+	Attempt   int // the uncertain attempt
+	Verdict   Verdict
 	OrderIDs  []string
 	CompanyID string
 }
 
-// Verdict is what a person decides on a row.
+// Verdict is what a person decides on a row. It is empty if the row stays uncertain.
 type Verdict string
 
-// The verdicts, as the decision sheet's list offers them. An empty cell is Leave.
+// The verdicts.
 const (
 	Placed    Verdict = "placed"
 	NotPlaced Verdict = "not placed"
-	Leave     Verdict = "leave"
 )
 
-// Verdicts are all of them, in the order of the list.
-var Verdicts = []Verdict{Placed, NotPlaced, Leave}
-
-// Verdict reads the word of a decision. It is empty for a word that is none of
-// the Verdicts.
-func (d Decision) Verdict() Verdict {
-	word := filing.FoldName(d.Word)
-	for _, v := range Verdicts {
-		if filing.FoldName(string(v)) == word {
-			return v
-		}
-	}
-	if strings.TrimSpace(d.Word) == "" {
-		return Leave
-	}
-	return ""
-}
-
-// Problem is what is wrong with a field of a decision.
+// Problem is an error in a field of a decision.
 type Problem struct {
-	Decision Decision
-	Field    Field
-	Text     string
+	Row   int
+	Field Field
+	Text  string
 }
 
-// Plan is what a sheet of decisions comes to.
+// Plan is the effect of decisions.
 type Plan struct {
 	Resolutions []*Resolution
 	Left        int      // rows without a decision
@@ -66,10 +43,9 @@ type Plan struct {
 	Problems    []Problem
 
 	orders map[int]*UncertainOrder // by row number
-	rows   map[int]ledger.Row      // of the batch, those that are decided on
-	owners map[string]ledger.Row   // of the order ids that are given
-	seen   map[int]int             // the line that decides on a row
-	given  map[string]int          // the line that gives an order id
+	rows   map[int]ledger.Row      // rows of the batch that have a decision
+	owners map[string]ledger.Row   // by order ID
+	given  map[string]int          // row numbers by order ID in the decisions
 }
 
 // Plan checks the decisions on a batch against each other and against the ledger.
@@ -78,7 +54,6 @@ func (s *Service) Plan(ctx context.Context, batch string, decisions []Decision) 
 		orders: make(map[int]*UncertainOrder),
 		rows:   make(map[int]ledger.Row),
 		owners: make(map[string]ledger.Row),
-		seen:   make(map[int]int),
 		given:  make(map[string]int),
 	}
 	orders, err := ListUncertain(ctx, s.Ledger, batch)
@@ -99,7 +74,7 @@ func (s *Service) Plan(ctx context.Context, batch string, decisions []Decision) 
 		}
 		var fault *Fault
 		if err := s.findCompany(ctx, r); errors.As(err, &fault) {
-			p.problem(decision, fault.Field, "%s", fault.Message)
+			p.problem(decision.Row, fault.Field, "%s", fault.Message)
 			continue
 		} else if err != nil {
 			return nil, err
@@ -152,54 +127,39 @@ func (p *Plan) loadRows(ctx context.Context, l *ledger.Ledger, batch string, dec
 	return nil
 }
 
-// problem adds what is wrong with a field of a decision.
-func (p *Plan) problem(d Decision, field Field, format string, args ...any) {
-	p.Problems = append(p.Problems, Problem{d, field, fmt.Sprintf(format, args...)})
+func (p *Plan) problem(row int, field Field, format string, args ...any) {
+	p.Problems = append(p.Problems, Problem{row, field, fmt.Sprintf(format, args...)})
 }
 
 func (p *Plan) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// check turns a decision into a resolution: nil where there is nothing to
-// resolve, or where something is wrong with it.
+// check turns a decision into a resolution. It returns nil if there is nothing to resolve
+// or the decision has a problem.
 func (p *Plan) check(batch string, d Decision) *Resolution {
-	before := len(p.Problems)
-	verdict := d.Verdict()
 	switch {
-	case verdict == "":
-		p.problem(d, DecisionField, "%q is not a decision: enter placed, not placed, or leave", d.Word)
+	case d.Verdict == "" && (len(d.OrderIDs) > 0 || d.CompanyID != ""):
+		p.problem(d.Row, DecisionField, "choose placed, or remove the ID")
 		return nil
-	case d.Word == "" && (len(d.OrderIDs) > 0 || d.CompanyID != ""):
-		p.problem(d, DecisionField, "enter a decision beside the ID")
-		return nil
-	case verdict == Leave:
+	case d.Verdict == "":
 		p.Left++
+		return nil
+	case d.Verdict != Placed && d.Verdict != NotPlaced:
+		p.problem(d.Row, DecisionField, "%q is not a decision: choose placed or not placed", d.Verdict)
 		return nil
 	}
 	row, known := p.rows[d.Row]
-	first, twice := p.seen[d.Row]
-	switch {
-	case d.Batch != batch:
-		p.problem(d, BatchField, "the row belongs to batch %q, not to %s", d.Batch, batch)
-	case !known:
-		p.problem(d, RowField, "batch %s has no such row", batch)
-	case twice:
-		p.problem(d, RowField, "row %d already has a decision in line %d", d.Row, first)
-	case d.Attempt <= 0:
-		p.problem(d, AttemptField,
-			"restore the number of the attempt: it shows which attempt the decision is about")
-	}
-	if len(p.Problems) > before {
+	if !known {
+		p.problem(d.Row, RowField, "batch %s has no such row", batch)
 		return nil
 	}
-	p.seen[d.Row] = d.Line
 	order := p.orders[d.Row]
 	switch {
 	case row.Result != filing.Uncertain || row.Tries != d.Attempt || order == nil:
-		p.checkResolved(d, verdict, row)
+		p.checkResolved(d, row)
 		return nil
-	case verdict == NotPlaced:
+	case d.Verdict == NotPlaced:
 		return p.checkNotPlaced(d, order)
 	}
 	return p.checkPlaced(d, order)
@@ -207,27 +167,27 @@ func (p *Plan) check(batch string, d Decision) *Resolution {
 
 // checkResolved checks a decision on a row, or an attempt, that is resolved
 // already: the same decision as before is fine.
-func (p *Plan) checkResolved(d Decision, verdict Verdict, row ledger.Row) {
+func (p *Plan) checkResolved(d Decision, row ledger.Row) {
 	switch {
-	case verdict == NotPlaced &&
+	case d.Verdict == NotPlaced &&
 		(row.Tries > d.Attempt || row.Result == filing.Ready || row.Result == filing.Canceled):
 		p.note("Row %d was already marked as not placed and is now %s.", d.Row, row.Result)
 	case row.Result == filing.Uncertain:
-		p.problem(d, AttemptField, "the row was sent again after this sheet was written: download a new sheet")
-	case verdict == Placed && IsRecorded(row, d.OrderIDs, d.CompanyID):
+		p.problem(d.Row, DecisionField, "the row was sent again meanwhile: look at it again")
+	case d.Verdict == Placed && IsRecorded(row, d.OrderIDs, d.CompanyID):
 		p.note("Row %d was already resolved this way.", d.Row)
 	default:
-		p.problem(d, DecisionField, "row %d is no longer uncertain: it is %s", d.Row, row.Result)
+		p.problem(d.Row, DecisionField, "row %d is no longer uncertain: it is %s", d.Row, row.Result)
 	}
 }
 
 // checkNotPlaced checks that no id stands beside a row that was not placed.
 func (p *Plan) checkNotPlaced(d Decision, o *UncertainOrder) *Resolution {
 	if len(d.OrderIDs) > 0 {
-		p.problem(d, OrderIDsField, "remove the order ID, or change the decision to placed")
+		p.problem(d.Row, OrderIDsField, "remove the order ID, or change the decision to placed")
 	}
 	if d.CompanyID != "" {
-		p.problem(d, CompanyIDField, "remove the company ID, or change the decision to placed")
+		p.problem(d.Row, CompanyIDField, "remove the company ID, or change the decision to placed")
 	}
 	if len(d.OrderIDs) > 0 || d.CompanyID != "" {
 		return nil
@@ -243,27 +203,27 @@ func (p *Plan) checkPlaced(d Decision, o *UncertainOrder) *Resolution {
 		first, twice := p.given[id]
 		owner, taken := p.owners[id]
 		switch {
-		case twice && first == d.Line:
-			continue // written twice in one cell
+		case twice && first == d.Row:
+			continue // entered twice in one field
 		case twice:
-			p.problem(d, OrderIDsField, "%s is already entered in line %d: an order belongs to one row",
+			p.problem(d.Row, OrderIDsField, "%s is already entered for row %d: an order belongs to one row",
 				id, first)
 		case taken:
-			p.problem(d, OrderIDsField,
+			p.problem(d.Row, OrderIDsField,
 				"%s is the order of row %d of batch %s: an order belongs to one row", id, owner.Number,
 				owner.Batch)
 		}
-		p.given[id] = d.Line
+		p.given[id] = d.Row
 		r.OrderIDs = append(r.OrderIDs, id)
 	}
 	var fault *Fault
 	switch creating := o.Row.Creating; {
 	case creating && r.CompanyID == "":
-		p.problem(d, CompanyIDField, "enter the ID of the company that was created (comp_…)")
+		p.problem(d.Row, CompanyIDField, "enter the ID of the company that was created (comp_…)")
 	case !creating && len(r.OrderIDs) == 0:
-		p.problem(d, OrderIDsField, "enter the order ID (order_…)")
+		p.problem(d.Row, OrderIDsField, "enter the order ID (order_…)")
 	case errors.As(r.fault(), &fault):
-		p.problem(d, fault.Field, "%s", fault.Message)
+		p.problem(d.Row, fault.Field, "%s", fault.Message)
 	}
 	if len(p.Problems) > before {
 		return nil

@@ -90,7 +90,7 @@ func notCompanyID(id string) *Fault {
 	return &Fault{CompanyIDField, fmt.Sprintf("%q is not a company ID. Company IDs begin with comp_", id)}
 }
 
-// Field is a part of a decision. A decision sheet has a column of that name.
+// Field is a part of a decision.
 type Field string
 
 // The fields of a decision.
@@ -99,8 +99,6 @@ const (
 	DecisionField  Field = "Decision"
 	OrderIDsField  Field = "Order IDs"
 	CompanyIDField Field = "Company ID"
-	AttemptField   Field = "Attempt" // tells one uncertain attempt of a row from a later one
-	BatchField     Field = "Batch"
 )
 
 // Fault is an error of one field of a resolution.

@@ -187,12 +187,10 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 		} {
 			batch, id := fmt.Sprint("b", i), fmt.Sprint("order_", i)
 			order := uncertainFormation(t, l, batch)
-			wantPlan(t, service, c.says, Decision{
-				Line:      2,
-				Batch:     batch,
+			wantPlan(t, service, batch, c.says, Decision{
 				Row:       2,
 				Attempt:   1,
-				Word:      "placed",
+				Verdict:   Placed,
 				OrderIDs:  []string{id},
 				CompanyID: c.company,
 			})
@@ -224,15 +222,15 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 
 // wantPlan plans a decision. Its problem has the given text; without a text there
 // is none, and a resolution.
-func wantPlan(t *testing.T, service *Service, says string, d Decision) {
+func wantPlan(t *testing.T, service *Service, batch, says string, d Decision) {
 	t.Helper()
-	p, err := service.Plan(t.Context(), d.Batch, []Decision{d})
+	p, err := service.Plan(t.Context(), batch, []Decision{d})
 	if err != nil {
 		t.Fatalf("%s: %v", d.CompanyID, err)
 	}
 	if said := fmt.Sprint(p.Problems); (says == "") != (len(p.Problems) == 0) || !strings.Contains(said, says) ||
 		(len(p.Resolutions) == 1) != (says == "") {
-		t.Errorf("%s in a sheet: %q, %d resolutions", d.CompanyID, said, len(p.Resolutions))
+		t.Errorf("%s: %q, %d resolutions", d.CompanyID, said, len(p.Resolutions))
 	}
 }
 

@@ -76,10 +76,8 @@ func TestBatchPage(t *testing.T) {
 	if strings.Contains(body, ">Pause batch<") || strings.Contains(body, "<script>alert") {
 		t.Error("it can be paused, or a name became markup")
 	}
-	for _, path := range []string{"/batches/" + batch[:4], "/uncertain/batches/" + batch[:4] + "/sheet"} {
-		if status, _ := v.get(path); status != http.StatusNotFound {
-			t.Errorf("a part of an id: %s: %d", path, status)
-		}
+	if status, _ := v.get("/batches/" + batch[:4]); status != http.StatusNotFound {
+		t.Errorf("a part of an ID: %d", status)
 	}
 	orders := s.orders(batch)
 	s.tell(s.service.Raise(t.Context(), orders[0], 482))

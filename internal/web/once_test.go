@@ -358,8 +358,8 @@ var ways = []way{
 	},
 	{
 		name: "a row marked as not placed",
-		uses: []string{"POST /uncertain/rows/{row}", "POST /uncertain/batches/{batch}/linked",
-			"POST /uncertain/batches/{batch}/sheet", "POST /uncertain/batches/{batch}/resolve"},
+		uses: []string{"POST /uncertain/rows/{row}", "POST /uncertain/batches/{batch}/check",
+			"POST /uncertain/batches/{batch}/resolve"},
 		before: func(w *walk) {
 			w.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset})
 			w.submits(w.one, "comp_1")

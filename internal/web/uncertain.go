@@ -25,10 +25,8 @@ var uncertainRoutes = []route{
 	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).resolveRow},
 	{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: (*Site).dashboard},
 	{pattern: "POST /uncertain/rows/{row}/company", may: operator, serve: (*Site).nameCompany},
-	{pattern: "GET /uncertain/batches/{batch}/sheet", may: exporter, serve: (*Site).decisionSheet},
-	{pattern: "POST /uncertain/batches/{batch}/linked", may: operator, serve: (*Site).linkedSheet},
-	{pattern: "POST /uncertain/batches/{batch}/sheet", may: operator, serve: (*Site).checkWorkbook, upload: true},
-	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: (*Site).resolveByWorkbook},
+	{pattern: "POST /uncertain/batches/{batch}/check", may: operator, serve: (*Site).checkDecisions},
+	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: (*Site).resolveRows},
 }
 
 // uncertainPage lists the rows that only a person or an event can resolve.
@@ -39,14 +37,15 @@ type uncertainPage struct {
 	Total    int
 	Reserved money.Cents
 	Tabs     tabs
-	Sheets   []ledger.UncertainBatch // that can be resolved with a workbook
-	From     int
-	To       int
-	First    string
-	Next     string
-	Unnamed  []ledger.Row // formations without a company ID
-	More     int          // of them that are not listed
-	Back     string       // this page
+	// Bulk are the rows of the batch that can be resolved at once.
+	Bulk    []*resolve.UncertainOrder
+	From    int
+	To      int
+	First   string
+	Next    string
+	Unnamed []ledger.Row // formations without a company ID
+	More    int          // of them that are not listed
+	Back    string       // this page
 
 }
 
@@ -153,6 +152,11 @@ func (s *Site) uncertain(v *request) error {
 	for _, d := range p.Rows {
 		d.Back = p.Back
 	}
+	if p.Batch != nil && total > 1 && v.may(ledger.Operator) {
+		if p.Bulk, _, err = resolve.ListUncertainPage(ctx, s.Ledger, id, 0, maxDecisions); err != nil {
+			return err
+		}
+	}
 	if p.Unnamed, err = s.Ledger.Resolutions().UnnamedFormations(ctx, id); err != nil {
 		return err
 	}
@@ -169,7 +173,6 @@ func (p *uncertainPage) countByBatch(batches []ledger.UncertainBatch, id string)
 		all += b.Rows
 		if id == "" || b.Batch == id {
 			p.Reserved += b.Reserved
-			p.Sheets = append(p.Sheets, b)
 		}
 		p.Tabs.Tabs = append(p.Tabs.Tabs,
 			tab{

@@ -1,12 +1,11 @@
 package web
 
 import (
-	"archive/zip"
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/resolve"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -314,57 +312,45 @@ func TestDashboardLink(t *testing.T) {
 	}
 }
 
-// The workbook is downloaded, completed, checked, and resolves its rows; an error
-// in it resolves none.
-func TestSettleByWorkbook(t *testing.T) {
+// Decisions on many rows are checked, shown, and resolve the rows; one with an error
+// resolves none.
+func TestResolveManyRows(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Roles...)
 	s.place()
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	before := s.book()
 	at := "/uncertain/batches/" + batch
-	_, body := v.get(at + "/sheet")
-	if workbook, err := zip.NewReader(strings.NewReader(body), int64(len(body))); err != nil ||
-		len(workbook.File) == 0 || strings.Contains(body, "/dashboard/") {
-		t.Fatalf("no workbook: %v", err)
-	}
-	fill := func(decisions ...string) []byte {
-		var file bytes.Buffer
-		fmt.Fprintf(&file, "%s,%s,%s,%s,%s,%s\n", resolve.RowField, resolve.DecisionField, resolve.OrderIDsField,
-			resolve.CompanyIDField, resolve.AttemptField, resolve.BatchField)
+	_, body := v.get("/uncertain?batch=" + batch)
+	v.wants(body, "Resolve many rows at once", "Show the effect")
+	decide := func(rest string, decisions ...string) (int, string) {
+		form := []string{"rest", rest}
 		for i, d := range decisions {
+			n := strconv.Itoa(rows[i].Number)
 			word, id, _ := strings.Cut(d, " as ")
-			fmt.Fprintf(&file, "%d,%s,%s,,%d,%s\n", rows[i].Number, word, id, rows[i].Tries, batch)
+			form = append(form, "row", n, "attempt-"+n, strconv.Itoa(rows[i].Tries), "decision-"+n, word, "orders-"+n, id)
 		}
-		return file.Bytes()
-	}
-	for name, content := range map[string][]byte{"photo.xlsx": []byte("\x89PNG"), "other.csv": []byte("a,b\n1,2\n"),
-		"none.txt": fill("placed")} {
-		if status, body, _ := v.upload(at+"/sheet", name, content); status != 422 ||
-			!strings.Contains(body, "No row was resolved") && name != "none.txt" {
-			t.Errorf("%s: %d\n%s", name, status, body)
-		}
-	}
-	if status, _, _ := v.upload(at+"/sheet", "large.csv",
-		bytes.Repeat([]byte("x"), maxDecisions+maxFields+1)); status != http.StatusRequestEntityTooLarge {
-		t.Errorf("too large: %d", status)
+		return v.post(at+"/check", form...)
 	}
 	first := s.bought("comp_1")[0]
-	status, body, _ := v.upload(at+"/sheet", "<u>.csv", fill("placed as "+first, "placed", "perhaps"))
-	v.wants(body, "Correct 2 cells", "C3", "B4", "&lt;u&gt;.csv")
+	status, body := decide("", "placed as "+first, "placed", "perhaps")
+	v.wants(body, "No row was resolved", "correct 2 fields", fmt.Sprintf("Row %d, Order IDs", rows[1].Number),
+		fmt.Sprintf("Row %d, Decision", rows[2].Number))
 	if status != 422 {
 		t.Errorf("%d", status)
 	}
-	_, body, _ = v.upload(at+"/sheet", "filled.csv", fill("placed as "+first, "not placed", "leave"))
-	v.wants(body, "Resolve 2 rows from", "charged</small>", "marked as placed: "+first, "marked as not placed",
+	if _, body = decide("not placed", "placed as "+first, "not placed", ""); !strings.Contains(body, "Resolve 3 rows") {
+		t.Error("rows without a decision stay uncertain")
+	}
+	_, body = decide("", "placed as "+first, "not placed", "")
+	v.wants(body, "Resolve 2 rows?", "charged</small>", "marked as placed: "+first, "marked as not placed",
 		"&lt;script&gt;")
 	if book := s.book(); book != before {
 		t.Errorf("looking changed the book: %+v", book)
 	}
-	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once",
-		"workbook"}
+	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once", "many"}
 	_, shown := v.post(at+"/resolve", form[:2]...)
-	v.wants(shown, "Resolve 2 rows from") // not the plan that was looked at
+	v.wants(shown, "Resolve 2 rows?") // not the plan that was looked at
 	_, body = v.post(at+"/resolve", form...)
 	v.wants(body, "Resolved 2 rows: 1 placed, "+rows[0].Reserved.Dollars()+" charged; 1 not placed, "+
 		rows[1].Reserved.Dollars()+" released")
@@ -378,9 +364,6 @@ func TestSettleByWorkbook(t *testing.T) {
 	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch}); err != nil ||
 		len(acts) != 2 {
 		t.Errorf("%+v, %v", acts, err)
-	}
-	if status, _ := v.post(at + "/linked"); status != http.StatusOK {
-		t.Errorf("with links: %d", status)
 	}
 }
 
