@@ -57,6 +57,18 @@ func HideSSNsInID(text string) string { return hide(text, true, starred) }
 // is not allowed: "clients xxx-xx-1120.xlsx".
 func HideSSNsInName(name string) string { return hide(name, false, "xxx-xx-") }
 
+// FindSSNs returns the byte offsets between which the numbers stand that HideSSNs
+// hides, or HideSSNsInID if isID.
+func FindSSNs(text string, isID bool) (spans [][2]int) {
+	if !mayHoldSSN(text) {
+		return nil
+	}
+	for _, f := range findSSNs(text, isID) {
+		spans = append(spans, [2]int{f.start, f.end})
+	}
+	return spans
+}
+
 // starred stands for the five digits that are not shown.
 const starred = "***-**-"
 

@@ -1,24 +1,21 @@
 package importer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// Results are written into the spreadsheet itself. Record stores a copy of it
-// with the batch, without Social Security numbers: those are erased when an order
-// is placed, and the content of an upload is deleted with it.
-
-// maxOriginalRows is how many rows a sheet may have for its results to be written
-// into it. The results of a longer one are a table.
-const maxOriginalRows = 20_000
+// Results are written into the workbook itself. Record stores a copy of it with the
+// batch, without Social Security numbers: those are erased when an order is placed,
+// and the content of an upload is deleted with it. Of a CSV it stores the delimiter.
 
 // originalStore stores the spreadsheet of a batch. *ledger.Ledger implements it.
 type originalStore interface {
@@ -31,6 +28,9 @@ func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) e
 	store, ok := to.(originalStore)
 	if !ok || im.options.Run != nil {
 		return nil
+	}
+	if delimiter := im.file.Delimiter(); delimiter != 0 {
+		return store.SaveOriginal(ctx, batch, ledger.Original{Delimiter: string(delimiter)}, strings.NewReader(""))
 	}
 	o := ledger.Original{Sheet: im.sheet, HeaderRow: im.layout.row, Width: len(im.layout.headings)}
 	if over := im.edits.of(im.sheet); over != nil {
@@ -48,38 +48,25 @@ func (im *Import) saveOriginal(ctx context.Context, to Recorder, batch string) e
 			o.At = append(o.At, at)
 		}
 	}
-	file, err := os.CreateTemp("", "bulkfiling-original-")
-	if err != nil {
-		return fmt.Errorf("copy the spreadsheet: %w", err)
-	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	err = im.writeMasked(ctx, file, &o)
-	var format *sheet.FormatError
-	if errors.Is(err, sheet.ErrNoCopy) || errors.As(err, &format) {
+	content, err := im.copyMasked(ctx, &o)
+	if errors.Is(err, sheet.ErrNoCopy) {
 		return nil
 	}
 	if err != nil {
-		return err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("copy the spreadsheet: %w", err)
 	}
-	return store.SaveOriginal(ctx, batch, o, file)
+	return store.SaveOriginal(ctx, batch, o, bytes.NewReader(content))
 }
 
-// writeMasked writes the file without Social Security numbers.
-func (im *Import) writeMasked(ctx context.Context, w io.Writer, o *ledger.Original) error {
-	rows := 0
+// copyMasked copies the workbook without Social Security numbers.
+func (im *Import) copyMasked(ctx context.Context, o *ledger.Original) ([]byte, error) {
 	others := map[string][]string{} // the headers that say what the columns of another sheet hold
 	mask := sheet.Masking{
-		Text: filing.HideSSNs,
+		Sheet: im.sheet,
+		Find:  filing.FindSSNs,
 		Row: func(name string, row *sheet.Row) ([]sheet.Cell, error) {
 			switch {
 			case name == im.sheet:
-				if rows++; rows > maxOriginalRows+im.layout.row {
-					return nil, sheet.ErrNoCopy
-				}
 				o.Used = max(o.Used, len(row.Cells))
 				if row.Number <= im.layout.row { // "SSN" is the name of a column
 					return hideUnder(new([]string), row.Cells), ctx.Err()
@@ -99,7 +86,7 @@ func (im *Import) writeMasked(ctx context.Context, w io.Writer, o *ledger.Origin
 			return name != im.sheet && (name == attentionSheet || name == summarySheet || name == sheet.PropertiesSheet)
 		}
 	}
-	return im.file.WriteCopy(w, mask)
+	return im.file.Copy(mask)
 }
 
 const summarySheet = "Summary"

@@ -12,10 +12,11 @@ import (
 // maxOriginal bounds the spreadsheet that is kept with a batch.
 const maxOriginal = 64 << 20
 
-// Original is the spreadsheet of a batch, which its results are written into, and
-// how its columns became those of the batch.
+// Original is the workbook of a batch, which its results are written into, and
+// how its columns became those of the batch. Of a CSV it is the delimiter alone.
 type Original struct {
-	Sheet     string `json:"sheet,omitempty"` // that was read; "" for a CSV
+	Delimiter string `json:"delimiter,omitempty"`
+	Sheet     string `json:"sheet,omitempty"` // that was read
 	HeaderRow int    `json:"headerRow"`       // 0 for none
 	Width     int    `json:"width"`           // columns with a header
 	Used      int    `json:"used"`            // columns with a cell

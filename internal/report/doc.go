@@ -4,12 +4,12 @@
 //
 // # The workbook
 //
-// The results are written into the spreadsheet of the batch itself: a copy of it,
+// The results are written into the workbook of the batch itself: a copy of it,
 // without Social Security numbers, is stored with the batch. Its sheets, title
 // rows, styles and formulas stay; the result columns follow the last column that
 // is used, at the rows of the input, and corrected cells have their new values.
-// A batch without such a copy has a table on a sheet Results: one of an earlier
-// version, of a schedule, with a sheet of officers, or of more than 20,000 rows.
+// A batch without such a copy has a table on a sheet Results: one of a CSV, of a
+// schedule, with a sheet of officers, or of more than 200,000 cells.
 //
 // Needs Attention holds the rows that a correction can help, in the input's own
 // columns, so that it can be corrected and fed back. Summary holds the counts, the

@@ -7,21 +7,22 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// original is the spreadsheet of the batch, which the results are written into.
+// original is the workbook of the batch, which the results are written into.
 type original struct {
 	ledger.Original
 	file  *sheet.File
 	sheet string
 	rows  map[int][]sheet.Cell // its cells, by row number
-	graft sheet.Graft
+	first int                  // the first column of the results
 }
 
-// originals is a ledger that keeps the spreadsheets of batches.
+// originals is a ledger that keeps the workbooks of batches.
 type originals interface {
 	LoadOriginal(ctx context.Context, batch string) (*ledger.Original, error)
 }
@@ -30,14 +31,13 @@ type originals interface {
 // is wider has a stray cell.
 const maxFirst = 2000
 
-// openOriginal opens the spreadsheet of the batch, if the results can be written
-// into it. It leaves the batch without one if there is none, as for batches that
-// an earlier version has recorded, if it is of the other kind, and if its columns
-// are not those of the batch in the same order.
+// openOriginal opens the workbook of the batch, if the results can be written into
+// it. It leaves the batch without one if none was stored, and if its columns are not
+// those of the batch in the same order.
 func (p *projection) openOriginal(ctx context.Context, l Ledger, to medium) error {
 	from, ok := l.(originals)
-	if !ok || p.batch.Officers != nil {
-		return nil // a corrected workbook has the officers of its own rows alone
+	if !ok {
+		return nil
 	}
 	o, err := from.LoadOriginal(ctx, p.batch.ID)
 	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrSealed) {
@@ -46,12 +46,16 @@ func (p *projection) openOriginal(ctx context.Context, l Ledger, to medium) erro
 	if err != nil {
 		return err
 	}
+	p.delimiter = o.Delimiter
+	if to == inCSV || o.Delimiter != "" || p.batch.Officers != nil {
+		return nil // a corrected workbook has the officers of its own rows alone
+	}
 	file, err := sheet.OpenReader(p.batch.File, bytes.NewReader(o.Content), int64(len(o.Content)), sheet.Limits{})
 	if err != nil {
 		return fmt.Errorf("open the spreadsheet of batch %s: %w", p.batch.ID, err)
 	}
 	c := &original{Original: *o, file: file, sheet: o.Sheet}
-	if (file.Format() == sheet.CSV) != (to == inCSV) || !c.place(answersIn(p.batch)) {
+	if !c.place(answersIn(p.batch)) {
 		return file.Close()
 	}
 	if err := c.read(); err != nil {
@@ -72,33 +76,25 @@ func (p *projection) closeOriginal() {
 // those of an earlier answer, which must be the last.
 func (o *original) place(answers []int) bool {
 	used := max(o.Used, o.Width)
-	first := used
+	o.first = used
 	for i := used - 1; i >= 0 && slices.Contains(answers, o.Column(i)); i-- {
-		first = i
+		o.first = i
 	}
-	for i := range first {
+	for i := range o.first {
 		if slices.Contains(answers, o.Column(i)) {
 			return false // other columns follow the earlier answer
 		}
 	}
-	if o.HeaderRow < 1 || first > maxFirst || o.At != nil && o.Used > o.Width {
+	if o.HeaderRow < 1 || o.first > maxFirst || o.At != nil && o.Used > o.Width {
 		return false
 	}
-	if o.file.Format() != sheet.CSV &&
-		!slices.ContainsFunc(o.file.Sheets(), func(s sheet.Info) bool { return s.Name == o.sheet }) {
-		if o.sheet = sheet.SafeName(o.sheet); !slices.ContainsFunc(o.file.Sheets(),
-			func(s sheet.Info) bool { return s.Name == o.sheet }) {
-			return false
-		}
+	has := func(name string) bool {
+		return slices.ContainsFunc(o.file.Sheets(), func(s sheet.Info) bool { return s.Name == name })
 	}
-	o.graft = sheet.Graft{
-		Sheet:   o.sheet,
-		First:   first,
-		Last:    max(first+o.Added+int(resultColumnCount), used) - 1,
-		Header:  o.HeaderRow,
-		Replace: map[int]map[int]sheet.Cell{},
+	if !has(o.sheet) {
+		o.sheet = sheet.SafeName(o.sheet)
 	}
-	return true
+	return has(o.sheet)
 }
 
 // read reads the cells of the sheet.
@@ -124,13 +120,15 @@ func (o *original) read() error {
 }
 
 // sheetName returns the name of one of our sheets: another than those of the
-// spreadsheet.
+// workbook.
 func (p *projection) sheetName(name string) string {
 	if p.copy == nil {
 		return name
 	}
 	taken := func(name string) bool {
-		return slices.ContainsFunc(p.copy.file.Sheets(), func(s sheet.Info) bool { return s.Name == name })
+		return slices.ContainsFunc(p.copy.file.Sheets(), func(s sheet.Info) bool {
+			return strings.EqualFold(s.Name, name)
+		})
 	}
 	free := name
 	for n := 2; taken(free); n++ {
@@ -139,70 +137,43 @@ func (p *projection) sheetName(name string) string {
 	return free
 }
 
-// answersSheet is the name of the sheet whose cells go into that of the input. It
-// is not in the file.
-const answersSheet = "bulkfiling answers"
-
-// beginResultColumns begins the columns that are added to the sheet of the input, and
+// beginResultColumns adds the columns of the results to the sheet of the input, and
 // returns what adds the result of a row.
 func (p *projection) beginResultColumns(book *sheet.Workbook) (func(*ledger.Row, []sheet.Cell) error, error) {
 	c := p.copy
-	widths := make([]float64, c.graft.First, c.graft.Last+1)
+	columns := sheet.AddedColumns{Sheet: c.sheet, Header: c.HeaderRow, First: c.first, Last: max(c.Used, c.Width) - 1}
 	for i := range c.Added {
-		widths = append(widths, fit(p.columnAt(c.Width+i).width, maxWidth))
+		column := p.columnAt(c.Width + i)
+		columns.Names = append(columns.Names, column.header)
+		columns.Widths = append(columns.Widths, fit(column.width, maxWidth))
 	}
-	w, err := book.Sheet(answersSheet, sheet.SheetOptions{Widths: append(widths, p.layout.resultColumnWidths()...)})
-	if err != nil {
-		return nil, err
-	}
-	skipTo := func(number int) error {
-		for w.Rows() < number-1 {
-			if err := w.Row(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := skipTo(c.HeaderRow); err != nil {
-		return nil, err
-	}
-	head := make([]sheet.OutCell, c.graft.First)
-	for _, name := range p.addedHeaders() {
-		head = append(head, sheet.Str(name).WithStyle(sheet.StyleHeader))
-	}
-	if err := w.Row(head...); err != nil {
+	columns.Names = append(columns.Names, resultColumns...)
+	columns.Widths = append(columns.Widths, p.layout.resultColumnWidths()...)
+	if err := book.AddColumns(columns); err != nil {
 		return nil, err
 	}
 	return func(row *ledger.Row, cells []sheet.Cell) error {
 		if row.Number <= c.HeaderRow {
 			return fmt.Errorf("row %d is not below the header of its sheet", row.Number)
 		}
-		if err := skipTo(row.Number); err != nil {
+		if err := p.writeChanges(book, row.Number, cells); err != nil {
 			return err
 		}
-		p.noteChanges(row.Number, cells)
-		p.cells = append(p.cells[:0], make([]sheet.OutCell, c.graft.First)...)
+		p.cells = p.cells[:0]
 		for i := range c.Added {
 			p.cells = append(p.cells, sheet.CopyOf(p.columnAt(c.Width+i).of(cells)))
 		}
 		answers := p.answers(row, inWorkbook)
 		p.cells = append(p.cells, answers[:]...)
-		return w.Row(p.cells...)
+		return book.SetCells(c.sheet, row.Number, c.first, p.cells...)
 	}, nil
-}
-
-// addedHeaders are the headers of the columns that are added to the sheet: those
-// that corrections added, and the result columns.
-func (p *projection) addedHeaders() []string {
-	var names []string
-	for i := range p.copy.Added {
-		names = append(names, p.columnAt(p.copy.Width+i).header)
-	}
-	return append(names, resultColumns...)
 }
 
 // columnAt returns a column of the batch by its position.
 func (p *projection) columnAt(index int) *column {
+	if index < len(p.layout.columns) && p.layout.columns[index].index == index {
+		return &p.layout.columns[index] // those of most batches are at their positions
+	}
 	for i := range p.layout.columns {
 		if p.layout.columns[i].index == index {
 			return &p.layout.columns[i]
@@ -211,12 +182,12 @@ func (p *projection) columnAt(index int) *column {
 	return &column{index: index}
 }
 
-// noteChanges notes the cells of a row that are not those of the spreadsheet:
+// writeChanges writes the cells of a row that are not those of the workbook:
 // corrected ones.
-func (p *projection) noteChanges(number int, cells []sheet.Cell) {
+func (p *projection) writeChanges(book *sheet.Workbook, number int, cells []sheet.Cell) error {
 	c := p.copy
 	given := c.rows[number]
-	for i := range c.graft.First {
+	for i := range c.first {
 		at := c.Column(i)
 		if at < 0 {
 			continue
@@ -225,25 +196,16 @@ func (p *projection) noteChanges(number int, cells []sheet.Cell) {
 		if i < len(given) {
 			have = given[i]
 		}
-		want := p.columnOf(at).of(cells)
+		want := p.columnAt(at).of(cells)
 		if want.Text == have.Text {
 			continue
 		}
 		want.Kind = kindOf(want, have)
-		if c.graft.Replace[number] == nil {
-			c.graft.Replace[number] = map[int]sheet.Cell{}
+		if err := book.Correct(c.sheet, number, i, want); err != nil {
+			return err
 		}
-		c.graft.Replace[number][i] = want
 	}
-}
-
-// columnOf is columnAt without a search: the columns of most batches are at their
-// positions.
-func (p *projection) columnOf(index int) *column {
-	if index < len(p.layout.columns) && p.layout.columns[index].index == index {
-		return &p.layout.columns[index]
-	}
-	return p.columnAt(index)
+	return nil
 }
 
 // kindOf is the kind of a corrected cell. What is typed is text; a number that is
@@ -256,51 +218,4 @@ func kindOf(want, have sheet.Cell) sheet.Kind {
 		return sheet.Number
 	}
 	return sheet.Text
-}
-
-// writeIntoCSV writes the results behind the rows of the CSV itself.
-func (p *projection) writeIntoCSV(ctx context.Context, l Ledger, path string) error {
-	c := p.copy
-	answers := map[int][]string{c.HeaderRow: p.addedHeaders()}
-	var more [][]string
-	err := eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
-		if err := p.count(row); err != nil {
-			return err
-		}
-		p.noteChanges(row.Number, cells)
-		var added []string
-		for i := range c.Added {
-			added = append(added, p.columnAt(c.Width+i).of(cells).Text)
-		}
-		for _, cell := range p.answers(row, inCSV) {
-			added = append(added, cell.Text)
-		}
-		if _, found := c.rows[row.Number]; found {
-			answers[row.Number] = added
-			return nil
-		}
-		fields := make([]string, c.graft.First)
-		for i, cell := range c.graft.Replace[row.Number] {
-			fields[i] = cell.Text
-		}
-		more = append(more, append(fields, added...))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.file.SaveCSV(path, sheet.CSVEdit{
-		First: c.graft.First,
-		Row: func(number int, _ []string) sheet.CSVRow {
-			change := sheet.CSVRow{Added: answers[number]}
-			for i, cell := range c.graft.Replace[number] {
-				if change.Replace == nil {
-					change.Replace = map[int]string{}
-				}
-				change.Replace[i] = cell.Text
-			}
-			return change
-		},
-		More: func() [][]string { return more },
-	})
 }

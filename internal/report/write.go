@@ -3,7 +3,9 @@ package report
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -75,7 +77,10 @@ type projection struct {
 	summary Summary
 	changed time.Time // when a row last changed
 	cells   []sheet.OutCell
-	copy    *original // that the results are written into; nil for a table
+	// copy is the workbook that the results are written into, or nil.
+	copy *original
+	// delimiter is that of the batch's CSV, or "".
+	delimiter string
 }
 
 // count takes a row into the figures.
@@ -86,21 +91,29 @@ func (p *projection) count(row *ledger.Row) error {
 	return p.summary.add(row)
 }
 
+// signedNumber matches what begins like a formula and is a number: "-5.50".
+var signedNumber = regexp.MustCompile(`^[-+][0-9.,]+$`)
+
 func (p *projection) writeCSV(ctx context.Context, l Ledger, path string) error {
-	if p.copy != nil {
-		return p.writeIntoCSV(ctx, l, path)
-	}
 	file, err := sheet.CreateCSV(path)
 	if err != nil {
 		return err
 	}
 	defer file.Abort()
+	if p.delimiter != "" {
+		file.Delimiter, _ = utf8.DecodeRuneInString(p.delimiter)
+	}
 	if err := file.Row(p.header(resultColumns...)...); err != nil {
 		return err
 	}
 	err = eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
 		if err := p.count(row); err != nil {
 			return err
+		}
+		for i, cell := range cells {
+			if signedNumber.MatchString(cell.Text) {
+				cells[i].Kind = sheet.Number
+			}
 		}
 		return file.Row(p.result(row, cells, inCSV)...)
 	})
@@ -111,7 +124,7 @@ func (p *projection) writeCSV(ctx context.Context, l Ledger, path string) error 
 }
 
 func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) error {
-	book, err := sheet.Create(path)
+	book, err := p.create(path)
 	if err != nil {
 		return err
 	}
@@ -150,10 +163,15 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err := attention.writeOrigin(ctx, l); err != nil {
 		return err
 	}
-	if p.copy != nil {
-		return book.SaveInto(p.copy.file, p.copy.graft)
-	}
 	return book.Save()
+}
+
+// create creates the workbook, with the sheets of the input if it has been stored.
+func (p *projection) create(path string) (*sheet.Workbook, error) {
+	if p.copy != nil {
+		return sheet.CreateFrom(path, p.copy.file)
+	}
+	return sheet.Create(path)
 }
 
 // beginResults begins the sheet of the results, and returns what adds a row to it.

@@ -194,9 +194,7 @@ func endsWithCR(text string) bool {
 
 func (c *csvBody) sheets() []Info { return []Info{{Visible: true}} }
 
-func (c *csvBody) rows(sheet string) (source, error) { return c.records(sheet) }
-
-func (c *csvBody) records(sheet string) (*csvSource, error) {
+func (c *csvBody) rows(sheet string) (source, error) {
 	if sheet != "" {
 		return nil, noSheet(sheet)
 	}
@@ -245,8 +243,6 @@ type csvSource struct {
 	tally        tally
 	watch        watch
 	buf          []byte
-
-	onRecord func(number int, raw []byte, fields []string) // nil for none
 }
 
 func (s *csvSource) close() error { return nil }
@@ -299,9 +295,6 @@ func (s *csvSource) record(b *Block) error {
 		}
 	}
 	s.width = len(fields)
-	if s.onRecord != nil {
-		s.onRecord(row.Number, s.tape.between(s.tape.origin+start, s.tape.origin+s.csv.InputOffset()), fields)
-	}
 	for i, field := range fields {
 		if len(field) > s.limits.CellBytes {
 			return &FormatError{

@@ -16,6 +16,10 @@ import (
 // letters beyond ASCII begins with a byte order mark; without it Excel garbles
 // them.
 type CSVFile struct {
+	// Delimiter stands between the fields. It is a comma unless it is changed before
+	// the first row.
+	Delimiter rune
+
 	path  string
 	file  *atomicFile
 	buf   *bufio.Writer
@@ -29,7 +33,7 @@ func CreateCSV(path string) (*CSVFile, error) {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
 	buf := bufio.NewWriterSize(file, 64<<10)
-	return &CSVFile{path: path, file: file, buf: buf, ascii: true}, nil
+	return &CSVFile{path: path, file: file, buf: buf, Delimiter: ',', ascii: true}, nil
 }
 
 // Row writes the next row.
@@ -41,7 +45,7 @@ func (f *CSVFile) Row(cells ...OutCell) error {
 		}
 		f.ascii = f.ascii && isASCII(text)
 		if i > 0 {
-			f.buf.WriteByte(',')
+			f.buf.WriteRune(f.Delimiter)
 		}
 		f.field(text, len(cells) == 1)
 	}
@@ -53,7 +57,7 @@ func (f *CSVFile) Row(cells ...OutCell) error {
 // follows one for a cell of its own, and perhaps for a formula.
 func (f *CSVFile) field(text string, alone bool) {
 	plain := text != "" || !alone // a line of nothing is no row
-	if plain = plain && !strings.ContainsAny(text, ",;\t|\"\r\n") && text != `\.`; plain {
+	if plain = plain && !strings.ContainsAny(text, ",;\t|\"\r\n") && !strings.ContainsRune(text, f.Delimiter) && text != `\.`; plain {
 		first, _ := utf8.DecodeRuneInString(text)
 		plain = text == "" || !unicode.IsSpace(first)
 	}

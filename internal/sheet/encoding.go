@@ -19,24 +19,12 @@ type charset struct {
 	name    string
 	bom     int64 // bytes of byte order mark in front
 	decoder func() *encoding.Decoder
-	encoder func() *encoding.Encoder
 }
 
 var (
 	utf16LE = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	utf16BE = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 )
-
-// encodable returns a letter that the encoding has: the letter, or a question
-// mark.
-func (c charset) encodable(r rune) rune {
-	if c.name == "Windows-1252" {
-		if _, ok := charmap.Windows1252.EncodeRune(r); !ok {
-			return '?'
-		}
-	}
-	return r
-}
 
 // reader reads the text of a file as UTF-8.
 func (c charset) reader(file io.ReaderAt, size int64) io.Reader {
@@ -54,9 +42,9 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		return charset{name: "UTF-8", bom: 3}, nil
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
-		return charset{name: "UTF-16", bom: 2, decoder: utf16LE.NewDecoder, encoder: utf16LE.NewEncoder}, nil
+		return charset{name: "UTF-16", bom: 2, decoder: utf16LE.NewDecoder}, nil
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return charset{name: "UTF-16", bom: 2, decoder: utf16BE.NewDecoder, encoder: utf16BE.NewEncoder}, nil
+		return charset{name: "UTF-16", bom: 2, decoder: utf16BE.NewDecoder}, nil
 	}
 	// Text in UTF-16 without a mark has a zero beside nearly every letter,
 	// always on the same side.
@@ -69,9 +57,9 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	pairs := len(head) / 2
 	switch {
 	case zeros[1] > pairs/2 && zeros[0] < pairs/20+1:
-		return charset{name: "UTF-16", decoder: utf16LE.NewDecoder, encoder: utf16LE.NewEncoder}, nil
+		return charset{name: "UTF-16", decoder: utf16LE.NewDecoder}, nil
 	case zeros[0] > pairs/2 && zeros[1] < pairs/20+1:
-		return charset{name: "UTF-16", decoder: utf16BE.NewDecoder, encoder: utf16BE.NewEncoder}, nil
+		return charset{name: "UTF-16", decoder: utf16BE.NewDecoder}, nil
 	}
 	valid, invalid, err := countSequences(io.NewSectionReader(file, 0, size))
 	if err != nil {
@@ -84,11 +72,7 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	if invalid == 0 || valid > 0 && valid >= invalid {
 		return charset{name: "UTF-8"}, nil
 	}
-	return charset{
-		name:    "Windows-1252",
-		decoder: charmap.Windows1252.NewDecoder,
-		encoder: charmap.Windows1252.NewEncoder,
-	}, nil
+	return charset{name: "Windows-1252", decoder: charmap.Windows1252.NewDecoder}, nil
 }
 
 // countSequences counts the multi-byte characters of UTF-8 and the runs of

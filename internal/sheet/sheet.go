@@ -272,6 +272,14 @@ func (f *File) Content() io.Reader { return io.NewSectionReader(f.bytes, 0, f.si
 // Format returns the format of the file.
 func (f *File) Format() Format { return f.format }
 
+// Delimiter returns what stands between the fields of a CSV; 0 for a workbook.
+func (f *File) Delimiter() rune {
+	if body, ok := f.body.(*csvBody); ok {
+		return body.comma
+	}
+	return 0
+}
+
 // Sheets lists the sheets with cells, in the order of their tabs. A CSV has one
 // with an empty name.
 func (f *File) Sheets() []Info {

@@ -37,6 +37,14 @@ type Workbook struct {
 	charts []Chart
 	lists  [][]string // the values of long drop-downs, a column each
 	styles map[look]int
+
+	from *File // that the workbook began with, or nil
+
+	// Of the sheet with added columns: its name, its merged cells, its last column
+	// and its last row.
+	extended      string
+	merged        []mergedCells
+	right, bottom int
 }
 
 // Create creates a workbook. It is written to a temporary file beside its
@@ -99,7 +107,7 @@ func (w *Workbook) Sheet(name string, options SheetOptions) (*Writer, error) {
 }
 
 func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
-	if len(w.sheets) == 0 {
+	if len(w.sheets) == 0 && w.from == nil {
 		if err := w.book.SetSheetName("Sheet1", name); err != nil {
 			return nil, err
 		}
@@ -489,18 +497,17 @@ func (w *Workbook) finish() error {
 	if err := w.writeLists(); err != nil {
 		return err
 	}
-	active := -1
-	for i, s := range w.sheets {
-		if s.options.Hidden {
-			continue
-		}
+	if w.from == nil {
+		active := slices.IndexFunc(w.sheets, func(s *Writer) bool { return !s.options.Hidden })
 		if active < 0 {
-			active = i
-			w.book.SetActiveSheet(i)
+			return fmt.Errorf("all its sheets are hidden")
 		}
+		w.book.SetActiveSheet(active)
 	}
-	if active < 0 {
-		return fmt.Errorf("all its sheets are hidden")
+	if w.extended != "" {
+		if err := w.book.SetSheetDimension(w.extended, "A1:"+CellName(w.right, w.bottom)); err != nil {
+			return err
+		}
 	}
 	for _, s := range w.sheets {
 		if s.options.Hidden {

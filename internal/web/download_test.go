@@ -232,7 +232,7 @@ func TestLeadsTo(t *testing.T) {
 // Results and the rows that need attention are downloads with harmless names.
 func TestDownloads(t *testing.T) {
 	s, v, batch := filed(t)
-	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "Company ID,",
+	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID,",
 		"attention.xlsx": "PK"} {
 		r, err := http.NewRequest(http.MethodGet, s.url+"/batches/"+batch+"/"+path, nil)
 		s.must(err)
