@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -29,13 +28,12 @@ there. Roles:
 Every role can view and download the work of all clients. An account without a role
 sees only its own sessions.
 
-Passwords are stored as argon2id hashes, one-time sign-in links as SHA-256 hashes.`,
-		"  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer "+
-			"accounts link ana --for 30m\n  importer accounts password ana",
-		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true),
-		a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsBreakGlassCommand(),
-		a.accountsResetFactorsCommand(), a.accountsLinkCommand(),
-		a.accountsLinksCommand(), a.accountsVouchCommand())
+People sign in with a one-time link, a passkey that they add on the page, or their
+company account (OIDC_ISSUER). Links are stored as SHA-256 hashes.`,
+		"  importer accounts add ana@example.com --role operator --url https://filings.example.com\n  importer "+
+			"accounts link ana@example.com --for 30m",
+		a.accountsAddCommand(), a.accountsListCommand(), a.accountsLinkCommand(), a.accountsRolesCommand(),
+		a.accountsDisableCommand(true), a.accountsDisableCommand(false))
 }
 
 func (a *app) accountsListCommand() *cobra.Command {
@@ -64,30 +62,31 @@ func (a *app) listAccounts(all []ledger.Account, asJSON bool) error {
 		ID         string        `json:"id"`
 		Name       string        `json:"name"`
 		Roles      []ledger.Role `json:"roles"`
+		Email      string        `json:"email,omitempty"`
 		Disabled   bool          `json:"disabled"`
-		Password   bool          `json:"password"` // whether there is one
+		Passkey    bool          `json:"passkey"` // whether there is one
 		CreatedAt  time.Time     `json:"createdAt"`
 		SignedInAt time.Time     `json:"signedInAt,omitzero"`
 	}
 	return list[ledger.Account]{
 		empty:   "No accounts yet. To add one: importer accounts add NAME --role operator",
-		columns: "NAME\tROLES\tPASSWORD\tSIGNED IN\tSTATE",
+		columns: "NAME\tROLES\tPASSKEY\tSIGNED IN\tSTATE",
 		cells: func(account ledger.Account) []any {
-			signedIn, password, state := "never", "no", "enabled"
+			signedIn, passkey, state := "never", "no", "enabled"
 			if !account.SignedInAt.IsZero() {
 				signedIn = localTime(account.SignedInAt)
 			}
-			if account.HasPassword {
-				password = "yes"
+			if account.HasPasskey {
+				passkey = "yes"
 			}
 			if account.Disabled {
 				state = "disabled"
 			}
-			return []any{legible(account.Name), roleText(account.Roles), password, signedIn, state}
+			return []any{legible(account.Name), roleText(account.Roles), passkey, signedIn, state}
 		},
 		line: func(account ledger.Account) any {
-			return line{account.ID, account.Name, append([]ledger.Role{}, account.Roles...), account.Disabled,
-				account.HasPassword, account.CreatedAt, account.SignedInAt}
+			return line{account.ID, account.Name, append([]ledger.Role{}, account.Roles...), account.Email,
+				account.Disabled, account.HasPasskey, account.CreatedAt, account.SignedInAt}
 		},
 	}.print(a, all, asJSON)
 }
@@ -127,12 +126,14 @@ func (a *app) accountsAddCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Add an account and print its one-time sign-in link",
-		Long: `add adds an account without a password and prints a one-time sign-in link. With the
-link, the owner signs in and sets a password. Pass it on with care: it is not shown
-again. Without --url and PUBLIC_URL, only the path below the page's address is
-printed. For another link: importer accounts link`,
-		Example: "  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  " +
-			"importer accounts add leo --role approver",
+		Long: `add adds an account and prints its first one-time sign-in link. Pass it on with care:
+it is not shown again. Without --url and PUBLIC_URL, only the path below the page's
+address is printed. For another link: importer accounts link
+
+NAME is a name or an email address. If serve has a mail server (FILING_NOTIFY), people
+whose account has an address get further links by email from the sign-in page.`,
+		Example: "  importer accounts add ana@example.com --role operator --role preparer --url " +
+			"https://filings.example.com\n  importer accounts add leo --role approver",
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
 			roles, err := parseRoles(words)
@@ -150,11 +151,6 @@ printed. For another link: importer accounts link`,
 					return err
 				}
 				fmt.Fprintf(a.out, "Account %s was added with the roles %s.\n", account.Name, roleText(account.Roles))
-				if a.env.SignIn.Only {
-					a.say("OIDC_ONLY is set, so no sign-in link was made. To make it a break-glass account: importer "+
-						"accounts password %q, then importer accounts break-glass %q", account.Name, account.Name)
-					return nil
-				}
 				if err := a.makeLink(c.Context(), l, account, page, linkLife); err != nil {
 					return fmt.Errorf(
 						"the account was added, but its sign-in link was not made: %w. To make one: importer "+
@@ -258,68 +254,6 @@ func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
 	})
 }
 
-func (a *app) accountsPasswordCommand() *cobra.Command {
-	var stdin bool
-	c := a.accountCommand(&cobra.Command{
-		Use:   "password NAME",
-		Short: "Set an account's password and sign it out everywhere",
-		Long: `password asks for a password twice without showing it, or reads it from stdin. A
-password needs at least 12 characters. As on the page, common passwords, patterns,
-and names of people, the firm, or this product are refused.`,
-		Example: "  importer accounts password ana\n  importer accounts password ana --stdin < password.txt",
-	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account) error {
-		read := a.askPassword
-		if stdin {
-			read = a.readPassword
-		}
-		password, err := read(ctx)
-		if err != nil {
-			return err
-		}
-		if at := a.pageHost(); at != "" {
-			l.Accounts().RefuseInPasswords(at)
-		}
-		audited := withAudit(ctx, "account-password", account.Name, "")
-		if err := l.Accounts().SetPassword(audited, account.ID, password); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.out, "The password of %s was set.\n", account.Name)
-		return nil
-	})
-	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from stdin")
-	return c
-}
-
-// readPassword reads a password, the only line of stdin. It can have spaces.
-func (a *app) readPassword(ctx context.Context) (string, error) {
-	const longest = 4096
-	content, err := readTyped(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longest+1)) })
-	password := strings.TrimRight(string(content), "\r\n")
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("read the password: %w", err)
-	case len(content) > longest || strings.ContainsAny(password, "\r\n"):
-		return "", errors.New("read the password: stdin has more than one line")
-	}
-	return password, nil
-}
-
-// askPassword asks for a password twice, without an echo.
-func (a *app) askPassword(ctx context.Context) (string, error) {
-	if !a.terminal(a.in) {
-		return "", errors.New("stdin is not a terminal; use --stdin to read the password from it")
-	}
-	lines, err := a.askLines(ctx, typedLine{ask: "Password: ", hidden: true},
-		typedLine{ask: "Repeat the password: ", hidden: true})
-	if err != nil {
-		return "", fmt.Errorf("read the password: %w", err)
-	}
-	if lines[0] != lines[1] {
-		return "", errors.New("the two passwords differ")
-	}
-	return lines[0], nil
-}
-
 // The default and the longest validity of a link.
 const (
 	linkLife = 24 * time.Hour
@@ -345,26 +279,11 @@ func (a *app) pageAddress(asked string) (*url.URL, error) {
 	return page, nil
 }
 
-// pageHost is the host of PUBLIC_URL; empty if it is not set.
-func (a *app) pageHost() string {
-	page, err := a.pageAddress("")
-	if err != nil {
-		return ""
-	}
-	return page.Hostname()
-}
-
 // makeLink creates a one-time sign-in link for an account and prints it. It cannot
 // be shown again.
 func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Account, page *url.URL,
 	life time.Duration) error {
-	if a.env.SignIn.Only && !account.BreakGlass {
-		return fmt.Errorf(
-			"%s cannot use a sign-in link: with OIDC_ONLY, only break-glass accounts sign in with a password or "+
-				"link (importer "+
-				"accounts break-glass %q)", account.Name, account.Name)
-	}
-	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name, linkNote(account, life)),
+	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name, "for "+life.String()),
 		account.ID, life)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return fmt.Errorf("account %s is disabled. To enable it: importer accounts enable %q", account.Name,
@@ -373,96 +292,10 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 	if err != nil {
 		return err
 	}
-	what := "One-time sign-in link for %[2]s, valid until %[1]s:"
-	if account.HasPassword {
-		what = "One-time link for %[2]s to reset the password, valid until %[1]s. %[2]s will be notified:"
-	}
-	a.say(what, time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
-	link := url.URL{
-		Scheme:   page.Scheme,
-		Host:     page.Host,
-		Path:     strings.TrimSuffix(page.Path, "/") + "/enter",
-		RawQuery: url.Values{"link": {secret}}.Encode(),
-	}
-	_, err = fmt.Fprintln(a.out, link.String())
+	a.say("One-time sign-in link for %s, valid until %s:", account.Name,
+		time.Now().Add(life).Format("2006-01-02 15:04"))
+	_, err = fmt.Fprintln(a.out, strings.TrimSuffix(page.String(), "/")+linkPath(secret))
 	return err
-}
-
-// linkNote is the note of the audit log about a link.
-func linkNote(account ledger.Account, life time.Duration) string {
-	if account.HasPassword {
-		return "to reset the password, for " + life.String()
-	}
-	return "to sign in, for " + life.String()
-}
-
-// accountsLinksCommand lists the open links, or revokes one.
-func (a *app) accountsLinksCommand() *cobra.Command {
-	var revoke string
-	c := &cobra.Command{
-		Use:     "links",
-		Short:   "List or revoke open sign-in links",
-		Example: "  importer accounts links\n  importer accounts links --revoke LMZQ4D7KAXEW",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				if revoke == "" {
-					return a.listLinks(c.Context(), l)
-				}
-				err := l.Accounts().RevokeSignInLink(withAudit(c.Context(), "account-link-revoke", revoke, ""), revoke)
-				if errors.Is(err, ledger.ErrNotFound) {
-					return fmt.Errorf("there is no open link %s (importer accounts links shows them)", revoke)
-				}
-				if err == nil {
-					fmt.Fprintf(a.out, "The link %s was revoked.\n", revoke)
-				}
-				return err
-			})
-		},
-	}
-	c.Flags().StringVar(&revoke, "revoke", "", "revoke this link")
-	return c
-}
-
-func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
-	links, err := l.Accounts().ListSignInLinks(ctx)
-	if err != nil {
-		return err
-	}
-	if len(links) == 0 {
-		fmt.Fprintln(a.out, "There are no open sign-in links.")
-		return nil
-	}
-	return list[ledger.SignInLink]{
-		columns: "LINK\tFOR\tTO\tMADE BY\tUNTIL",
-		cells: func(link ledger.SignInLink) []any {
-			to := "sign in"
-			if link.Resets {
-				to = "reset the password"
-			}
-			return []any{link.ID, legible(link.Account), to, legible(link.MadeBy), localTime(link.EndsAt)}
-		},
-	}.print(a, links, false)
-}
-
-func (a *app) accountsVouchCommand() *cobra.Command {
-	return a.accountCommand(&cobra.Command{
-		Use:   "vouch NAME",
-		Short: "Confirm that the owner of an account set its password",
-		Long: `vouch confirms that the owner of an account set its password. Until then, the
-account and the person who made its sign-in link count as one person for approvals:
-neither can approve the other's uploads. Another operator can confirm the account in
-the settings of the page. If there is only one operator, use this command. Ask the
-owner first, in person or by phone.`,
-		Example: "  importer accounts vouch leo",
-	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account) error {
-		if err := l.Accounts().VouchFor(withAudit(ctx, "account-vouch", account.Name, ""),
-			account.ID); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.out, "Confirmed: %s set the password of this account.\n", account.Name)
-		return nil
-	})
 }
 
 func (a *app) accountsLinkCommand() *cobra.Command {
@@ -470,12 +303,13 @@ func (a *app) accountsLinkCommand() *cobra.Command {
 	var life time.Duration
 	c := &cobra.Command{
 		Use:   "link NAME",
-		Short: "Make a one-time link to sign in or to reset a password",
-		Long: `link prints a link that works once. For an account without a password, it signs the
-owner in. For an account with a password, it only sets a new one: the owner is
-notified and all sessions end. Older links of the account stop working. Pass it on
-with care: it is not shown again. Without --url and PUBLIC_URL, only the path below
-the page's address is printed.`,
+		Short: "Make a one-time sign-in link",
+		Long: `link prints a link that signs in the owner of an account once. Older links of the
+account stop working. Pass it on with care: it is not shown again. Without --url and
+PUBLIC_URL, only the path below the page's address is printed.
+
+You and the account count as one person for approvals until its owner signs in with a
+passkey or a company account.`,
 		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana " +
 			"--for 30m",
 		Args: one("account name (importer accounts list shows them)"),

@@ -69,8 +69,8 @@ func (a *app) clickedOn(args []string) bool {
 	return true
 }
 
-// openBrowser opens the browser at the sign-in link, or at the page where its person
-// has a password. It returns the function that removes what it left.
+// openBrowser opens the browser at the sign-in link, or at the page if there is
+// none. It returns the function that removes what it left.
 func (a *app) openBrowser(ctx context.Context, p *page, in invitation) (remove func(), err error) {
 	remove = func() {}
 	address := in.page

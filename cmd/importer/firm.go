@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,15 +69,9 @@ func (f policyFlags) apply(p *ledger.Policy) error {
 }
 
 // changeFirm changes what the flags name.
-func (a *app) changeFirm(ctx context.Context, l *ledger.Ledger, policy policyFlags, approvals []approvalLimit,
-	forget string) error {
+func (a *app) changeFirm(ctx context.Context, l *ledger.Ledger, policy policyFlags, forget string) error {
 	if policy.any() {
 		if err := a.changePolicy(ctx, l, policy); err != nil {
-			return err
-		}
-	}
-	for _, one := range approvals {
-		if err := one.set(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -90,13 +83,12 @@ func (a *app) changeFirm(ctx context.Context, l *ledger.Ledger, policy policyFla
 
 func (a *app) firmCommand() *cobra.Command {
 	var policy policyFlags
-	var limits []string
 	var forget string
 	c := &cobra.Command{
 		Use:   "firm",
-		Short: "Show or change the approval policy, approval limits, and the saved column mappings",
-		Long: `firm shows which orders need a second person's approval, or two, what each person may
-approve, and the saved column mappings. A saved mapping is used for the next spreadsheet with the same headers.
+		Short: "Show or change the approval policy and the saved column mappings",
+		Long: `firm shows which orders need a second person's approval, or two, and the saved column
+mappings. A saved mapping is used for the next spreadsheet with the same headers.
 
 The second person is an approver who did not upload or correct the spreadsheet,
 submit it, change the company list, or have rows sent again. The policy applies to
@@ -104,32 +96,25 @@ the page and to schedules. With --approve-terminal yes it also applies to run,
 submit, retry, and resolve. Batches that already wait keep waiting when the policy
 changes.
 
-With --two-approvers-from, batches that cost at least this much need two such people.
-With --approve-up-to, a person approves no batch that costs more, or whose cost is not
-known.`,
+With --two-approvers-from, batches that cost at least this much need two such people.`,
 		Example: `  importer firm
   importer firm --second-person yes
   importer firm --approve-from 5000 --approve-products annual-report,formation
   importer firm --two-approvers-from 25000
-  importer firm --approve-up-to ben=10000 --approve-up-to cat=any
   importer firm --forget 4be1`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := policy.apply(new(ledger.Policy)); err != nil {
 				return err
 			}
-			approvals, err := parseLimits(limits)
-			if err != nil {
-				return err
-			}
 			over := func(ctx context.Context, do func(*ledger.Ledger) error) error {
 				return a.withLedgerToList(ctx, "No firm settings yet", do)
 			}
-			if policy.any() || len(approvals) > 0 {
+			if policy.any() {
 				over = a.withAnyLedger
 			}
 			return over(c.Context(), func(l *ledger.Ledger) error {
-				if err := a.changeFirm(c.Context(), l, policy, approvals, forget); err != nil {
+				if err := a.changeFirm(c.Context(), l, policy, forget); err != nil {
 					return err
 				}
 				return a.showFirm(c.Context(), l)
@@ -141,8 +126,6 @@ known.`,
 	c.Flags().StringVar(&policy.from, "approve-from", "", "only batches that cost at least this much; 0 for all")
 	c.Flags().StringVar(&policy.two, "two-approvers-from", "",
 		"batches that cost at least this much need two approvers; never for none")
-	c.Flags().StringArrayVar(&limits, "approve-up-to", nil,
-		"what a person may approve at most, as NAME=AMOUNT; NAME=any for no limit; repeatable")
 	c.Flags().StringVar(&policy.products, "approve-products", "",
 		"only batches of these products, separated by commas; all for every product")
 	c.Flags().StringVar(&policy.terminal, "approve-terminal", "", "yes: also orders from the command line")
@@ -174,50 +157,6 @@ func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags)
 	return nil
 }
 
-// approvalLimit is what a person may approve at most; 0 for any amount.
-type approvalLimit struct {
-	name string
-	upTo money.Cents
-}
-
-func parseLimits(words []string) (all []approvalLimit, err error) {
-	for _, word := range words {
-		cut := strings.LastIndexByte(word, '=')
-		if cut < 1 {
-			return nil, usage("--approve-up-to takes NAME=AMOUNT, such as ben=10000, or ben=any")
-		}
-		limit := approvalLimit{name: word[:cut]}
-		if amount := word[cut+1:]; amount != "any" {
-			if limit.upTo, err = money.Parse(amount); err != nil || limit.upTo <= 0 {
-				return nil, usage("--approve-up-to %s: %q must be an amount, such as 10000, or any", limit.name, amount)
-			}
-		}
-		all = append(all, limit)
-	}
-	return all, nil
-}
-
-// set records the limit. Where messages to the person go stays as it is.
-func (a approvalLimit) set(ctx context.Context, l *ledger.Ledger) error {
-	account, err := l.Accounts().Find(ctx, a.name)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("there is no account %s (importer accounts list)", a.name)
-	}
-	if err != nil {
-		return err
-	}
-	ctx = withAudit(ctx, "account-approvals", account.Name, limitText(a.upTo))
-	return l.Accounts().SetApprovals(ctx, account.ID, a.upTo, account.Email)
-}
-
-// limitText is what a person may approve, for people.
-func limitText(upTo money.Cents) string {
-	if upTo == 0 {
-		return "any amount"
-	}
-	return "up to " + upTo.Dollars()
-}
-
 // deleteMapping deletes the column mapping whose name begins with name.
 func deleteMapping(ctx context.Context, l *ledger.Ledger, name string) error {
 	all, err := l.Uploads().ListMappings(ctx)
@@ -243,15 +182,6 @@ func (a *app) showFirm(ctx context.Context, l *ledger.Ledger) error {
 	}
 	words := policy.Words()
 	fmt.Fprintf(a.out, "%s%s.\n", strings.ToUpper(words[:1]), words[1:])
-	accounts, err := l.Accounts().List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, one := range accounts {
-		if one.ApproveUpTo > 0 {
-			fmt.Fprintf(a.out, "%s may approve %s.\n", legible(one.Name), limitText(one.ApproveUpTo))
-		}
-	}
 	mappings, err := l.Uploads().ListMappings(ctx)
 	if err != nil {
 		return err

@@ -43,13 +43,6 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 	if p.public != nil {
 		base = p.public.String()
 	}
-	if p.env.SignIn.Only { // a link would not work
-		return invitation{
-			text: fmt.Sprintf(
-				"The page is at %s/. Sign in with your company account. Break-glass accounts sign in with their "+
-					"passwords", base),
-		}, nil
-	}
 	if !p.local {
 		accounts, err := p.ledger.Accounts().List(ctx)
 		if err != nil {
@@ -68,9 +61,9 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 	if err != nil {
 		return invitation{}, err
 	}
-	if account.HasPassword { // a link would only reset it
+	if account.ManagedBy != "" { // a link would not work
 		return invitation{
-			text: fmt.Sprintf("The page is at %s/. Sign in as %s", base, account.Name),
+			text: fmt.Sprintf("The page is at %s/. Sign in with your company account", base),
 			page: base + "/",
 		}, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -56,30 +55,32 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	}
 	p.scheduler = s.env.Scheduler(l, p.client, log)
 	c := web.Config{
-		Ledger:       l,
-		Service:      p.service,
-		Ask:          p.ask,
-		Seasons:      p.scheduler,
-		Concurrency:  s.env.Concurrency,
-		Public:       s.public,
-		Local:        p.local,
-		TLS:          s.cert != "" || s.public != nil && s.public.Scheme == "https",
-		Proxies:      s.proxies,
-		Downloads:    s.env.Downloads,
-		MaxUpload:    s.maxUpload << 20,
-		Version:      readVersion().Version,
-		Log:          log,
-		TestNotices:  p.testNotices,
-		Depth:        p.depth,
-		Throttle:     s.env.Throttle(p.queue),
-		ProviderOnly: s.env.SignIn.Only,
+		Ledger:      l,
+		Service:     p.service,
+		Ask:         p.ask,
+		Seasons:     p.scheduler,
+		Concurrency: s.env.Concurrency,
+		Public:      s.public,
+		Local:       p.local,
+		TLS:         s.cert != "" || s.public != nil && s.public.Scheme == "https",
+		Proxies:     s.proxies,
+		Downloads:   s.env.Downloads,
+		MaxUpload:   s.maxUpload << 20,
+		Version:     readVersion().Version,
+		Log:         log,
+		TestNotices: p.testNotices,
+		Depth:       p.depth,
+		Throttle:    s.env.Throttle(p.queue),
 	}
+	targets, err := s.env.NotifyTargets()
+	if err != nil {
+		return nil, err
+	}
+	c.Mail = notify.Mailer(targets)
 	if c.Provider, err = s.env.SignIn.Provider(s.public, web.ProviderCallback); err != nil {
 		return nil, err
 	}
-	if err := p.checkProvider(ctx, c.Provider); err != nil {
-		return nil, err
-	}
+	p.checkProvider(ctx, c.Provider)
 	if p.local {
 		c.Port = addr.(*net.TCPAddr).Port
 	}
@@ -120,31 +121,18 @@ func (p *page) untilLeaving(site http.Handler) http.Handler {
 
 // checkProvider logs problems with the sign-in provider. It does not wait: the page
 // also starts while the provider is down.
-func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) error {
+func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) {
 	if provider == nil {
-		return nil
+		return
 	}
 	if len(p.env.SignIn.Roles) == 0 {
 		p.log.Warn("no group of the sign-in provider has a role; set OIDC_ROLES")
-	}
-	if p.env.SignIn.Only {
-		accounts, err := p.ledger.Accounts().List(ctx)
-		if err != nil {
-			return err
-		}
-		usable := func(a ledger.Account) bool { return a.BreakGlass && a.HasPassword && a.May(ledger.Operator) }
-		if !slices.ContainsFunc(accounts, usable) {
-			p.log.Warn(
-				"no break-glass account: sign-in is impossible while the sign-in provider is down; see importer " +
-					"accounts break-glass")
-		}
 	}
 	go func() {
 		if err := provider.Reach(ctx); err != nil && ctx.Err() == nil {
 			p.log.Warn("sign-in provider unavailable", "provider", provider.Issuer(), "err", err)
 		}
 	}()
-	return nil
 }
 
 // openQueue opens the queue. The page starts and stays up while Redis is down, and

@@ -78,8 +78,7 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 			config.LimitMemory(log)
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
 			if s.public != nil && !s.proxies.Any() {
-				log.Warn("all clients behind the proxy share one address, so wrong passwords slow down " +
-					"every sign-in; set --trust-proxy")
+				log.Warn("all clients behind the proxy share one address in logs and sessions; set --trust-proxy")
 			}
 			return a.servePages(c.Context(), s, log)
 		},

@@ -107,11 +107,11 @@ func (p *page) nextLink(ctx context.Context, env *config.Environment, by string)
 	return next, errors.Join(err, l.Close())
 }
 
-// ownLink is a one-time link for the owner of this computer; home where they sign in
-// with a password.
+// ownLink is a one-time link for the owner of this computer; home if they sign in with
+// a company account.
 func ownLink(ctx context.Context, l *ledger.Ledger) (string, error) {
 	account, err := findOwner(ctx, l)
-	if err != nil || account.HasPassword {
+	if err != nil || account.ManagedBy != "" {
 		return "/", err
 	}
 	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name,

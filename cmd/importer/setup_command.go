@@ -211,11 +211,11 @@ func (s *serviceSetup) enterAtTerminal(ctx context.Context, service, saved confi
 		if saved.BaseURL != "" {
 			question = fmt.Sprintf("Address of the filing service [%s]: ", saved.BaseURL)
 		}
-		typed, err := s.askLines(ctx, typedLine{ask: question})
+		typed, err := s.askLine(ctx, question, false)
 		if err != nil {
 			return service, err
 		}
-		service.BaseURL = cmp.Or(strings.TrimSpace(typed[0]), saved.BaseURL)
+		service.BaseURL = cmp.Or(strings.TrimSpace(typed), saved.BaseURL)
 	}
 	if service.BaseURL = filingapi.CompleteAddress(service.BaseURL); service.BaseURL == "" {
 		return service, errors.New("no address was entered; nothing was saved")
@@ -228,11 +228,11 @@ func (s *serviceSetup) enterAtTerminal(ctx context.Context, service, saved confi
 	if keep {
 		question = "API key (hidden; Enter keeps the saved key): "
 	}
-	typed, err := s.askLines(ctx, typedLine{ask: question, hidden: true})
+	typed, err := s.askLine(ctx, question, true)
 	if err != nil {
 		return service, err
 	}
-	key := strings.TrimSpace(typed[0])
+	key := strings.TrimSpace(typed)
 	switch {
 	case key == "" && keep:
 		service.Key, service.KeyFile, service.KeyCommand = saved.Key, saved.KeyFile, saved.KeyCommand

@@ -19,7 +19,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -46,7 +45,6 @@ type desktop struct {
 // newDesktop starts serve as for someone who has never used it.
 func newDesktop(t *testing.T, vars ...string) *desktop {
 	t.Helper()
-	ledger.TestUseCheapPasswords(t)
 	home := t.TempDir()
 	env := map[string]string{"HOME": home}
 	for i := 0; i < len(vars); i += 2 {

@@ -80,8 +80,6 @@ var Variables = []Variable{
 	{"OIDC_GROUPS_CLAIM", "groups",
 		"the claim with a user's groups; dots for nested claims: realm_access.roles"},
 	{"OIDC_SCOPES", "openid profile email", "the scopes to request, separated by spaces"},
-	{"OIDC_ONLY", "", "1 allows passwords, links, and passkeys only for break-glass accounts (importer accounts " +
-		"break-glass)"},
 	{"PUBLIC_URL", "", "the address of the page, for the links of importer accounts and for the sign-in provider"},
 	{"FILING_LOG_FORMAT", "", "the format of log lines, json or text; default: json for worker, text for importer"},
 	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, " +

@@ -19,7 +19,6 @@ type SignIn struct {
 	Claim  string // names the groups
 	Roles  signin.GroupRoles
 	Scopes []string
-	Only   bool   // passwords sign in break-glass accounts only
 	Public string // PUBLIC_URL
 
 	secret secret.Value
@@ -51,13 +50,10 @@ func readSignIn(value func(string) string) (SignIn, error) {
 	if s.Roles, err = signin.ParseGroupRoles(value("OIDC_ROLES"), names); err != nil {
 		return s, fmt.Errorf("OIDC_ROLES: %w", err)
 	}
-	if s.Only, err = readSwitch("OIDC_ONLY", value); err != nil {
-		return s, err
-	}
 	if s.Issuer == "" {
-		if s.Only || s.Client != "" {
+		if s.Client != "" {
 			return s, errors.New("OIDC_ISSUER is not set: set it to the address of the sign-in provider, or remove " +
-				"OIDC_CLIENT_ID and OIDC_ONLY")
+				"OIDC_CLIENT_ID")
 		}
 		return s, nil
 	}

@@ -21,14 +21,14 @@ func TestSignInVariables(t *testing.T) {
 	e, err := read(map[string]string{
 		"OIDC_ISSUER": "https://login.example.com/tenant", "OIDC_CLIENT_ID": "bulkfiling",
 		"OIDC_CLIENT_SECRET_FILE": file,
-		"OIDC_ROLES":              "filing-approvers=approver,filing-ops=operator", "OIDC_ONLY": "1",
-		"OIDC_SCOPES": "openid groups",
+		"OIDC_ROLES":              "filing-approvers=approver,filing-ops=operator",
+		"OIDC_SCOPES":             "openid groups",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := e.SignIn
-	if s.Claim != "groups" || !s.Only || len(s.Roles) != 2 || len(s.Scopes) != 2 || s.secret.Reveal() != "s3cret" ||
+	if s.Claim != "groups" || len(s.Roles) != 2 || len(s.Scopes) != 2 || s.secret.Reveal() != "s3cret" ||
 		s.Groups()[1] != "filing-ops=operator" {
 		t.Errorf("%v", s.Groups())
 	}
@@ -48,14 +48,12 @@ func TestSignInVariables(t *testing.T) {
 		t.Errorf("%v, %v", p, err)
 	}
 	for name, bad := range map[string]map[string]string{
-		"no client":          {"OIDC_ISSUER": "https://x.test"},
-		"no issuer":          {"OIDC_CLIENT_ID": "x"},
-		"without a provider": {"OIDC_ONLY": "1"},
-		"in the clear":       {"OIDC_ISSUER": "http://x.test", "OIDC_CLIENT_ID": "x"},
-		"no address":         {"OIDC_ISSUER": "x", "OIDC_CLIENT_ID": "x"},
-		"a query":            {"OIDC_ISSUER": "https://x.test?a=b", "OIDC_CLIENT_ID": "x"},
-		"an unknown role":    {"OIDC_ISSUER": "https://x.test", "OIDC_CLIENT_ID": "x", "OIDC_ROLES": "a=king"},
-		"neither":            {"OIDC_ISSUER": "https://x.test", "OIDC_CLIENT_ID": "x", "OIDC_ONLY": "perhaps"},
+		"no client":       {"OIDC_ISSUER": "https://x.test"},
+		"no issuer":       {"OIDC_CLIENT_ID": "x"},
+		"in the clear":    {"OIDC_ISSUER": "http://x.test", "OIDC_CLIENT_ID": "x"},
+		"no address":      {"OIDC_ISSUER": "x", "OIDC_CLIENT_ID": "x"},
+		"a query":         {"OIDC_ISSUER": "https://x.test?a=b", "OIDC_CLIENT_ID": "x"},
+		"an unknown role": {"OIDC_ISSUER": "https://x.test", "OIDC_CLIENT_ID": "x", "OIDC_ROLES": "a=king"},
 	} {
 		if _, err := read(bad); err == nil || !strings.Contains(err.Error(), "OIDC_") {
 			t.Errorf("%s: %v", name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -14,8 +15,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
-
-	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // Errors of accounts.
@@ -23,8 +22,8 @@ var (
 	// ErrAccount is returned for an account that cannot be as it is wanted: its
 	// name is taken or is none, or there is no such role.
 	ErrAccount = errors.New("the account is not valid")
-	// ErrManaged is returned for a role, a password or a link of an account that
-	// the sign-in provider manages.
+	// ErrManaged is returned for a role or a link of an account that the sign-in
+	// provider manages.
 	ErrManaged = errors.New(
 		"the sign-in provider manages the account: its groups say what it may do, and it signs in there")
 	// ErrLastOperator is returned for a change that would leave no one who may
@@ -49,33 +48,25 @@ var Roles = []Role{Preparer, Approver, Operator, Auditor}
 
 // Account is a person who may sign in.
 type Account struct {
-	ID          string
-	Name        string // folded
-	Roles       []Role
-	Disabled    bool
-	HasPassword bool
-	HasFactor   bool   // an authenticator app or a passkey
-	ManagedBy   string // the issuer of the sign-in provider that says its roles; empty for a local account
-	BreakGlass  bool   // signs in by its password when all others have to use the provider
-	CreatedAt   time.Time
-	SignedInAt  time.Time // the last time; zero for never
-
-	ApproveUpTo money.Cents // batches that cost more it does not approve; 0 for no limit
-	Email       string      // where messages to its owner go; "" for the name, where that is an address
+	ID         string
+	Name       string // folded
+	Roles      []Role
+	Disabled   bool
+	HasPasskey bool
+	ManagedBy  string // the issuer of the sign-in provider that says its roles; empty for a local account
+	CreatedAt  time.Time
+	SignedInAt time.Time // the last time; zero for never
+	Email      string    // where links and messages to its owner go; "" for nowhere
+	LinkMakers []string  // others through whose links it signed in last
 }
 
-// MailTo is where messages to the account's owner go; "" for nowhere.
-func (a Account) MailTo() string {
-	if a.Email == "" && isEmail(a.Name) {
-		return a.Name
+// addressIn is a name that is one email address and nothing else; "" if it is not.
+func addressIn(name string) string {
+	at, err := mail.ParseAddress(name)
+	if err != nil || at.Address != name || strings.ContainsFunc(name, unicode.IsSpace) {
+		return ""
 	}
-	return a.Email
-}
-
-// isEmail reports whether a text is one email address and nothing else.
-func isEmail(text string) bool {
-	at, err := mail.ParseAddress(text)
-	return err == nil && at.Address == text && !strings.ContainsFunc(text, unicode.IsSpace)
+	return name
 }
 
 // May reports whether the account has a role, and is not disabled.
@@ -118,16 +109,20 @@ func roleWords(roles []Role) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-const accountColumns = `a.id, a.name, a.roles, a.disabled, a.password <> '',
-		EXISTS (SELECT 1 FROM factors f WHERE f.account = a.id), a.managed_by, a.break_glass, a.created_at,
-		a.signed_in_at, a.approve_up_to, a.email`
+const accountColumns = `a.id, a.name, a.roles, a.disabled,
+		EXISTS (SELECT 1 FROM passkeys p WHERE p.account = a.id), a.managed_by, a.created_at, a.signed_in_at, a.email,
+		a.link_makers`
 
 func scanAccount(scan func(...any) error) (Account, error) {
 	var a Account
-	var roles string
+	var roles, makers string
 	var created, signedIn int64
-	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPassword, &a.HasFactor, &a.ManagedBy, &a.BreakGlass,
-		&created, &signedIn, &a.ApproveUpTo, &a.Email); err != nil {
+	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPasskey, &a.ManagedBy, &created, &signedIn, &a.Email,
+		&makers); err != nil {
+		return Account{}, err
+	}
+	var err error
+	if a.LinkMakers, err = names(makers); err != nil {
 		return Account{}, err
 	}
 	for r := range strings.FieldsSeq(roles) {
@@ -141,7 +136,8 @@ func scanAccount(scan func(...any) error) (Account, error) {
 // neither is taken for the other.
 func newAccountID() string { return "A" + rand.Text()[:11] }
 
-// Add adds an account without a password. It returns ErrAccount.
+// Add adds an account. Mail to an account whose name is an email address goes there.
+// It returns ErrAccount.
 func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, error) {
 	words, err := roleWords(roles)
 	if err != nil {
@@ -167,6 +163,9 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 			a.ID, a.Name, words, toMillis(a.CreatedAt)))
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: the name is taken", ErrAccount)
+		}
+		if email := addressIn(a.Name); err == nil && email != "" {
+			err = l.setEmail(ctx, tx, a, email)
 		}
 		if err != nil {
 			return err
@@ -215,38 +214,53 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 	return nil
 }
 
-// SetApprovals says what an account may approve at most, 0 for any amount, and where
-// messages to its owner go, "" for its name where that is an address. A higher limit
-// is reported like a role that lets money out. It returns ErrNotFound and ErrAccount.
-func (l Accounts) SetApprovals(ctx context.Context, id string, upTo money.Cents, email string) error {
-	email = strings.TrimSpace(email)
-	switch {
-	case upTo < 0:
-		return fmt.Errorf("%w: an approval limit is 0 or more", ErrAccount)
-	case email != "" && !isEmail(email):
+// SetEmail sets where links and messages to the owner of an account go, "" for
+// nowhere. The firm is notified of an address that another person changes. It returns
+// ErrNotFound and ErrAccount.
+func (l Accounts) SetEmail(ctx context.Context, id, email string) error {
+	if email = folded(email); email != addressIn(email) {
 		return fmt.Errorf("%w: %q is not an email address", ErrAccount, email)
 	}
-	return wrap("change what account "+id+" may approve", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	return wrap("change the address of account "+id, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		a, err := l.account(ctx, tx, id)
-		if err != nil {
+		if err != nil || a.Email == email {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET approve_up_to = $2, email = $3 WHERE id = $1`, a.ID,
-			upTo, email); err != nil {
+		if err := l.setEmail(ctx, tx, a, email); err != nil {
 			return err
 		}
-		if !a.May(Approver) || a.ApproveUpTo == 0 || upTo > 0 && upTo <= a.ApproveUpTo {
+		by := person(auditPerson(ctx))
+		if by == a.Name || a.Email == "" {
 			return nil
 		}
-		limit := "any amount"
-		if upTo > 0 {
-			limit = "up to " + upTo.Dollars()
-		}
-		by := nameOr(auditPerson(ctx))
-		return l.addAccessNotification(ctx, tx, a.Name+" may approve "+limit,
-			fmt.Sprintf("%s changed what %s may approve.\nFrom now on: %s.\nBefore: up to %s.\nWho changed what: "+
-				"importer audit\n", by, a.Name, limit, a.ApproveUpTo.Dollars()))
+		return l.addAccessNotification(ctx, tx, "the email address of "+a.Name+" was changed",
+			fmt.Sprintf("%s changed where sign-in links for %s are mailed.\nIf no one in your firm expects this, "+
+				"disable the account now: importer accounts disable %q\n", nameOr(by), a.Name, a.Name))
 	}))
+}
+
+// setEmail records the address of an account and for whom its setter stands: a link
+// that is mailed there is in their hands.
+func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email string) error {
+	var taken bool
+	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM accounts WHERE email = $1 AND id <> $2 AND $1 <> ''`,
+		email, a.ID).Scan(&taken); err != nil {
+		return err
+	}
+	if taken {
+		return fmt.Errorf("%w: another account has the address %s", ErrAccount, email)
+	}
+	makers, err := standsFor(ctx, tx, person(auditPerson(ctx)))
+	if err != nil {
+		return err
+	}
+	words, err := json.Marshal(makers)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE accounts SET email = $2, email_by = $3 WHERE id = $1`, a.ID, email,
+		string(words))
+	return err
 }
 
 // requireAnotherOperator returns ErrLastOperator where no account but id may change
@@ -262,12 +276,11 @@ func (l Accounts) requireAnotherOperator(ctx context.Context, tx *sql.Tx, id str
 	return nil
 }
 
-// endSignIns deletes the sessions, links and known browsers of an account.
+// endSignIns deletes the sessions and links of an account.
 func endSignIns(ctx context.Context, tx *sql.Tx, account string) error {
 	for _, query := range []string{
 		`DELETE FROM sessions WHERE account = $1`,
 		`DELETE FROM sign_in_links WHERE account = $1`,
-		`DELETE FROM known_browsers WHERE account = $1`,
 	} {
 		if _, err := tx.ExecContext(ctx, query, account); err != nil {
 			return err
@@ -279,7 +292,7 @@ func endSignIns(ctx context.Context, tx *sql.Tx, account string) error {
 // reportRoles adds a notification of granted roles that may spend money.
 func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
 	var granted []string
-	for _, r := range wantsFactor {
+	for _, r := range []Role{Approver, Operator} {
 		if slices.Contains(after, r) && !slices.Contains(before, r) {
 			granted = append(granted, string(r))
 		}

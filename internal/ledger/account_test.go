@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -34,7 +33,7 @@ func TestAccountsAreKnownByFoldedName(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		ana := s.account(l, "  Ana  Müller ", ledger.Operator, ledger.Preparer, ledger.Operator)
 		if ana.Name != "ana müller" || !slices.Equal(ana.Roles, []ledger.Role{ledger.Preparer, ledger.Operator}) ||
-			ana.HasPassword || ana.Disabled || !ana.CreatedAt.Equal(s.clock()) || !ana.SignedInAt.IsZero() {
+			ana.HasPasskey || ana.Disabled || !ana.CreatedAt.Equal(s.clock()) || !ana.SignedInAt.IsZero() {
 			s.Errorf("%+v", ana)
 		}
 		for _, name := range []string{ana.ID, "ana müller", "ANA MÜLLER",
@@ -98,121 +97,37 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 	})
 }
 
-// signIn signs in and wants it to fail so.
-func (s *store) signIn(l *ledger.Ledger, name, password string, want error) {
-	s.Helper()
-	a, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: name, From: "192.0.2.1"}, password)
-	s.wantErr(err, want)
-	if (err == nil) != (a.ID != "") {
-		s.Errorf("%+v beside %v", a, err)
-	}
-}
-
-const password = "correct horse battery"
-
-func (s *store) cheap() *ledger.Ledger {
-	s.Helper()
-	l := s.open()
-	l.HashFor(64, 1)
-	return l
-}
-
-func TestSignIn(t *testing.T) {
+// Links and messages go to the address of an account: its name if that is one, or what
+// an operator sets. No two accounts have one address, and the firm is told of a change.
+func TestSetEmail(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.cheap()
-		ana := s.account(l, "Ana")
-		s.signIn(l, "ana", "", ledger.ErrSignIn) // no password is no empty one
-		s.exec(`INSERT INTO organizations (created, domain, subdomain, unnamed, name, at)
-			VALUES ('', 'northwind.com', '', '', 'Northwind LLC', 0)`)
-		l.Accounts().RefuseInPasswords("filings.example.com")
-		for _, weak := range []string{"", "elevenchars", "password1234", "Ana at Northwind", "bulkfiling ana!",
-			"ana.example.com", strings.Repeat("xk", 501)} {
-			s.wantErr(l.Accounts().SetPassword(ctx, ana.ID, weak), ledger.ErrWeak)
-		}
-		s.wantErr(l.Accounts().SetPassword(ctx, "nobody", password), ledger.ErrNotFound)
-		s.must(l.Accounts().SetPassword(ctx, ana.ID, password+" f\u00fcr"))
-		if a, err := l.Accounts().Find(ctx, ana.ID); err != nil || !a.HasPassword {
-			s.Errorf("%+v, %v", a, err)
-		}
-		s.signIn(l, " ANA ", password+" fu\u0308r", nil) // as another keyboard composes it
-		s.signIn(l, "ana", password, ledger.ErrSignIn)
-		s.signIn(l, ana.ID, password+" f\u00fcr", ledger.ErrSignIn) // an id is no name
-		s.signIn(l, "nobody", password, ledger.ErrSignIn)
-		s.signIn(l, "", "", ledger.ErrSignIn)
-		s.signIn(l, "ana", strings.Repeat("x", 1<<20), ledger.ErrSignIn)
-
-		s.account(l, "bo")
-		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
-		s.signIn(l, "ana", password+" f\u00fcr", ledger.ErrSignIn)
-	})
-}
-
-// A password is hashed anew, when it is there to be hashed, once that is meant
-// to cost something else.
-func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.cheap()
-		ana := s.account(l, "ana")
-		s.must(l.Accounts().SetPassword(s.Context(), ana.ID, password))
-		stored := func() (encoded string) {
+		ctx, l := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "boss", What: "account-roles"}), s.open()
+		ana, leo := s.account(l, "Ana@Example.com", ledger.Preparer), s.account(l, "leo", ledger.Preparer)
+		email := func(a ledger.Account) string {
 			s.Helper()
-			s.must(s.sql().QueryRowContext(s.Context(), `SELECT password FROM accounts`).Scan(&encoded))
-			return encoded
+			a, err := l.Accounts().Find(ctx, a.ID)
+			s.must(err)
+			return a.Email
 		}
-		first := stored()
-		if !strings.HasPrefix(first, "$argon2id$v=19$m=64,t=1,p=1$") || strings.Contains(first, password) {
-			s.Fatal(first)
+		if email(ana) != "ana@example.com" || email(leo) != "" {
+			s.Errorf("%q, %q", email(ana), email(leo))
 		}
-		s.signIn(l, "ana", password, nil)
-		if stored() != first {
-			s.Error("it was hashed anew for nothing")
+		for _, bad := range []string{"leo", "Leo <leo@example.com>", "a@b, c@d", "ANA@example.com"} {
+			s.wantErr(l.Accounts().SetEmail(ctx, leo.ID, bad), ledger.ErrAccount)
 		}
-		l.HashFor(128, 2)
-		s.signIn(l, "ana", password+"!", ledger.ErrSignIn)
-		if stored() != first {
-			s.Error("a wrong password changed something")
+		_, err := l.Accounts().Add(ctx, "ana@example.com", nil)
+		s.wantErr(err, ledger.ErrAccount)
+		s.must(l.Accounts().SetEmail(ctx, leo.ID, " Leo@Example.com "))
+		if n := s.count(`SELECT COUNT(*) FROM notices`); n != 0 || email(leo) != "leo@example.com" {
+			s.Errorf("%d notices of the first address, %q", n, email(leo))
 		}
-		s.signIn(l, "ana", password, nil)
-		if again := stored(); !strings.HasPrefix(again, "$argon2id$v=19$m=128,t=2,p=1$") {
-			s.Error(again)
+		s.must(l.Accounts().SetEmail(ctx, leo.ID, "evil@example.com"))
+		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 1 {
+			s.Errorf("%d notices of another address", n)
 		}
-		s.signIn(l, "ana", password, nil)
-
-		s.exec(`UPDATE accounts SET password = 'plain'`)
-		if _, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: "ana", From: "192.0.2.1"},
-			password); err == nil ||
-			errors.Is(err, ledger.ErrSignIn) {
-			s.Errorf("a hash that nobody can read: %v", err)
-		}
-	})
-}
-
-// An unknown name, one that is disabled and one without a password take as long
-// as one that is known.
-func TestUnknownNamesTakeAsLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipping a test of time in short mode")
-	}
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		l.HashFor(16<<10, 2)
-		ana := s.account(l, "ana")
-		s.must(l.Accounts().SetPassword(s.Context(), ana.ID, password))
-		s.account(l, "bo")
-		quickest := make(map[string]time.Duration)
-		for range 4 {
-			for _, name := range []string{"ana", "bo", "nobody"} {
-				began := time.Now()
-				s.signIn(l, name, "wrong", ledger.ErrSignIn)
-				if took := time.Since(began); quickest[name] == 0 || took < quickest[name] {
-					quickest[name] = took
-				}
-			}
-		}
-		for _, name := range []string{"bo", "nobody"} {
-			if quickest[name] < quickest["ana"]/3 {
-				s.Errorf("%s took %s, ana %s", name, quickest[name], quickest["ana"])
-			}
+		s.must(l.Accounts().SetEmail(ctx, leo.ID, ""))
+		if email(leo) != "" {
+			s.Error(email(leo))
 		}
 	})
 }

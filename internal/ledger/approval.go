@@ -355,7 +355,7 @@ func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, plan, b
 		return false, err
 	}
 	if people == 0 {
-		return true, db.withinLimit(ctx, tx, batch, by)
+		return true, nil
 	}
 	if err := db.mayApprove(ctx, tx, batch, by); err != nil {
 		return false, err

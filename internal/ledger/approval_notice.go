@@ -69,7 +69,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 	}
 	var to []string
 	for _, one := range accounts {
-		if !one.May(Approver) || one.MailTo() == "" {
+		if !one.May(Approver) || one.Email == "" {
 			continue
 		}
 		switch err := db.mayApprove(context.WithValue(ctx, terminalKey{}, nil), tx, batch, one.Name); {
@@ -77,7 +77,7 @@ func (db *database) notifyApprovalNeeded(ctx context.Context, tx *sql.Tx, batch 
 		case err != nil:
 			return err
 		default:
-			to = append(to, one.MailTo())
+			to = append(to, one.Email)
 		}
 	}
 	what, who := file, nameOr(a.AskedBy)+" submitted "+file
@@ -162,8 +162,8 @@ func (db *database) mailTo(ctx context.Context, q querier, name string) ([]strin
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case a.Disabled || a.MailTo() == "":
+	case a.Disabled || a.Email == "":
 		return nil, nil
 	}
-	return []string{a.MailTo()}, nil
+	return []string{a.Email}, nil
 }

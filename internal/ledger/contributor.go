@@ -17,7 +17,7 @@ import (
 // A person takes part in what a batch orders by uploading it, changing it, having
 // it sent again, or making the company list behind it. Under the approval policy
 // none of them approves it, and neither does anybody through whose sign-in link one
-// of them, or the approver, has the present credentials.
+// of them, or the approver, signed in.
 
 // Part is what a person contributed to a batch's orders.
 type Part string
@@ -49,12 +49,9 @@ type SecondError struct {
 	By     string // who may not; "" if not known by name
 	Part   Part   // what they, or Other, did; "" where they may approve nothing
 	Other  string // someone else who did it
-	Linked string // who has the present credentials through a link of By or of Other
+	Linked string // who signed in through a link of By or of Other
 	Typed  bool   // a command asks, and the policy covers commands: an approver signs in to the page
 	First  bool   // they approved it already, as the first of two
-
-	Limit money.Cents // what By may approve at most, where that is the reason
-	Cost  money.Cost  // and what the batch costs
 }
 
 // Is makes it ErrSecondPerson.
@@ -76,27 +73,25 @@ func (e *SecondError) say(who, has, does string) string {
 		return "the policy covers commands, so an approver signs in to the page and approves it there"
 	case e.First:
 		return who + " " + has + " approved it already"
-	case e.Limit > 0:
-		return fmt.Sprintf("%s may approve up to %s, and the batch costs %s", who, e.Limit.Dollars(), e.Cost)
 	case e.Part == "":
 		return fmt.Sprintf("%s %s not have an account with the role approver", who, does)
 	case e.Other == "":
 		return who + " " + partWords[e.Part]
 	case e.Linked == e.By:
-		return fmt.Sprintf("%s made the link with which %s signed in or set the password, and %s %s", e.Other, who,
+		return fmt.Sprintf("%s made the link with which %s signed in, and %s %s", e.Other, who,
 			e.Other, partWords[e.Part])
 	}
-	return fmt.Sprintf("%s made the link with which %s signed in or set the password, and %s %s", who, e.Linked,
+	return fmt.Sprintf("%s made the link with which %s signed in, and %s %s", who, e.Linked,
 		e.Linked, partWords[e.Part])
 }
 
 // person is a name as contributors have it.
 func person(name string) string { return cmp.Or(folded(name), name) }
 
-// behind lists through whose links an account has its credentials.
-func behind(ctx context.Context, q querier, name string) ([]string, error) {
+// linkMakers lists others through whose links an account signed in last.
+func linkMakers(ctx context.Context, q querier, name string) ([]string, error) {
 	var words string
-	err := q.QueryRowContext(ctx, `SELECT behind FROM accounts WHERE name = $1`, person(name)).Scan(&words)
+	err := q.QueryRowContext(ctx, `SELECT link_makers FROM accounts WHERE name = $1`, person(name)).Scan(&words)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -120,7 +115,7 @@ func contribute(ctx context.Context, tx *sql.Tx, object, by string, part Part) e
 	if by == "" {
 		return nil
 	}
-	linked, err := behind(ctx, tx, by)
+	linked, err := linkMakers(ctx, tx, by)
 	if err != nil {
 		return err
 	}
@@ -265,32 +260,6 @@ func (db *database) batchCost(ctx context.Context, q querier, batch, corrects st
 	return cost, wrap("sum up batch "+batch, err)
 }
 
-// withinLimit returns a *SecondError where a batch costs more than a person may
-// approve. A cost that is not known is more than any limit. Someone without an
-// account has no limit: where a second person is needed, they may not approve.
-func (db *database) withinLimit(ctx context.Context, q querier, batch, by string) error {
-	var limit money.Cents
-	err := q.QueryRowContext(ctx, `SELECT approve_up_to FROM accounts WHERE name = $1`, person(by)).Scan(&limit)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && limit == 0 {
-		return nil
-	}
-	var corrects string
-	if err == nil {
-		err = q.QueryRowContext(ctx, `SELECT corrects FROM batches WHERE id = $1`, batch).Scan(&corrects)
-	}
-	if err != nil {
-		return fmt.Errorf("read what %s may approve: %w", by, err)
-	}
-	cost, err := db.batchCost(ctx, q, batch, corrects)
-	if err != nil {
-		return err
-	}
-	if cost.Amount > limit || cost.IsUnknown() {
-		return &SecondError{By: by, Limit: limit, Cost: cost}
-	}
-	return nil
-}
-
 // ordering are the results of rows that order something, or did.
 const ordering = `'ready', 'placing', 'placed', 'uncertain', 'canceled', 'rejected'`
 
@@ -335,10 +304,6 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 	if err != nil {
 		return fmt.Errorf("read the account of %s: %w", by, err)
 	}
-	linked, err := behind(ctx, q, name)
-	if err != nil {
-		return err
-	}
 	parts := make(map[string]Part)
 	rows, err := q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1 ORDER BY person`, batch)
 	err = each(rows, err, func(scan func(...any) error) error {
@@ -361,12 +326,12 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 	case takesPart:
 		return &SecondError{By: by, Part: part}
 	}
-	for _, maker := range linked {
+	for _, maker := range a.LinkMakers {
 		if part, takesPart := parts[maker]; takesPart && !strings.HasPrefix(string(part), string(PartLink)) {
 			return &SecondError{By: by, Part: part, Other: maker, Linked: by}
 		}
 	}
-	return db.withinLimit(ctx, q, batch, by)
+	return nil
 }
 
 // Barred says why a person may not approve what waits in a batch; nil if they
@@ -378,8 +343,6 @@ func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, 
 	}
 	if people > 0 {
 		err = l.mayApprove(ctx, l.read, batch, by)
-	} else {
-		err = l.withinLimit(ctx, l.read, batch, by)
 	}
 	if err == nil && people > 1 {
 		err = l.notFirst(ctx, batch, by)

@@ -50,11 +50,7 @@ type database struct {
 
 	sealing sealing
 
-	hashing hashing
-	hashers *hashQueue
-	onAct   atomic.Pointer[func(AuditEvent)]
-
-	contextWords atomic.Pointer[[]string]
+	onAct atomic.Pointer[func(AuditEvent)]
 
 	owner       Process
 	ownerLock   *flock.Flock
@@ -65,8 +61,8 @@ type database struct {
 
 // The types over one database.
 type (
-	// Accounts are who may sign in to the page, and how: passwords, sessions,
-	// sign-in links, factors, identities at a provider, known browsers.
+	// Accounts are who may sign in to the page, and how: sessions, sign-in links,
+	// passkeys, and identities at a provider.
 	Accounts struct{ *database }
 	// Approvals are who approves a batch and its cost, and the policy that says who may.
 	Approvals struct{ *database }

@@ -17,11 +17,6 @@ func SynchronousCommit(ctx context.Context, databaseURL string) (setting string,
 	return setting, err
 }
 
-// HashFor makes passwords cost what a test can wait for.
-func (l *Ledger) HashFor(memoryKiB, passes uint32) {
-	l.hashing = hashing{memory: memoryKiB, time: passes, lanes: 1}
-}
-
 // Approve gives the approval of a plan that a test named, whatever the rows hold. It
 // returns ErrAnotherApprover where another person has to approve it, too.
 func (l Approvals) Approve(ctx context.Context, batch, plan, by string) error {

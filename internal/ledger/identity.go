@@ -145,6 +145,7 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 	if a.Name == "" {
 		return Account{}, fmt.Errorf("%w: no name is free", ErrAccount)
 	}
+	a.Email = addressIn(a.Name)
 	if err := insertIdentity(ctx, tx, p.Issuer, p.Subject, a.ID, shown, now); err != nil {
 		return Account{}, err
 	}
@@ -167,9 +168,9 @@ func insertManaged(ctx context.Context, tx *sql.Tx, a Account, base, words strin
 			continue
 		}
 		added, err := affected(tx.ExecContext(ctx,
-			`INSERT INTO accounts (id, name, roles, created_at, managed_by)
-				VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
-			a.ID, name, words, toMillis(a.CreatedAt), a.ManagedBy))
+			`INSERT INTO accounts (id, name, roles, created_at, managed_by, email)
+				VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT (name) DO NOTHING`,
+			a.ID, name, words, toMillis(a.CreatedAt), a.ManagedBy, addressIn(name)))
 		if err != nil || added == 1 {
 			return name, err
 		}
@@ -268,45 +269,4 @@ func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identit
 		return i, err
 	})
 	return all, wrap("list the identities of account "+account, err)
-}
-
-// SignInRules are the firm's rules of signing in.
-type SignInRules struct {
-	SecondFactor  bool // approvers and operators have no role in a session without one
-	TrustProvider bool // the sign-in provider checks a second factor, whether it says so or not
-}
-
-// LoadSignInRules reads the firm's rules of signing in.
-func (l Accounts) LoadSignInRules(ctx context.Context) (r SignInRules, err error) {
-	err = l.read.QueryRowContext(ctx,
-		`SELECT second_factor, trust_provider FROM sign_in_rules WHERE id = 1`).Scan(&r.SecondFactor, &r.TrustProvider)
-	return r, wrap("read the rules of signing in", err)
-}
-
-// SetSignInRules changes the firm's rules of signing in. They hold at once, in
-// sessions that have begun, too.
-func (l Accounts) SetSignInRules(ctx context.Context, r SignInRules) error {
-	return wrap("change the rules of signing in", l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `UPDATE sign_in_rules SET second_factor = $1, trust_provider = $2 WHERE id = 1`,
-			boolInt(r.SecondFactor), boolInt(r.TrustProvider))
-		return err
-	}))
-}
-
-// SetBreakGlass makes an account one that signs in by its password when all
-// others have to use the provider, or takes that back. It returns ErrNotFound,
-// and ErrAccount for an account that the provider manages.
-func (l Accounts) SetBreakGlass(ctx context.Context, id string, on bool) error {
-	return wrap("change account "+id, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		a, err := l.account(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		if on && a.ManagedBy != "" {
-			return fmt.Errorf("%w: the sign-in provider manages %s, and a break-glass account works without it",
-				ErrAccount, a.Name)
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE accounts SET break_glass = $2 WHERE id = $1`, a.ID, boolInt(on))
-		return err
-	}))
 }

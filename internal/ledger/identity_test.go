@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -30,7 +31,7 @@ func testArrive(s *store) {
 	}
 	a, created := arrive("1", ledger.Approver)
 	if !created || a.ID == local.ID || a.Name != "ana@example.com" || a.ManagedBy != "https://id.example" ||
-		!a.May(ledger.Approver) || a.HasPassword {
+		!a.May(ledger.Approver) || a.Email != a.Name {
 		s.Errorf("%+v, %v", a, created)
 	}
 	again, created := arrive("1", ledger.Operator)
@@ -102,7 +103,7 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 // provider is linked once.
 func TestLinkedAccount(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.cheap()
+		ctx, l := s.Context(), s.open()
 		ana, leo := s.account(l, "ana", ledger.Operator), s.account(l, "leo")
 		person := ledger.Arrival{
 			Issuer:  "i",
@@ -144,16 +145,10 @@ func TestLinkedAccount(t *testing.T) {
 			s.Errorf("%+v, %v", managed, err)
 		}
 		s.wantErr(l.Accounts().UnlinkIdentity(ctx, managed.ID, "i", "t"), ledger.ErrNotFound)
-		s.wantErr(l.Accounts().SetBreakGlass(ctx, managed.ID, true), ledger.ErrAccount)
 		s.wantErr(l.Accounts().Change(ctx, managed.ID, ledger.Roles, false), ledger.ErrManaged)
-		s.wantErr(l.Accounts().SetPassword(ctx, managed.ID, "seven gray herons at noon"), ledger.ErrManaged)
+		_, err = l.Accounts().MakeSignInLink(ctx, managed.ID, time.Hour)
+		s.wantErr(err, ledger.ErrManaged)
 		s.must(l.Accounts().Change(ctx, managed.ID, managed.Roles, true))
-		s.must(l.Accounts().SetBreakGlass(ctx, ana.ID, true))
-		if a, err := l.Accounts().Find(ctx, "ana"); err != nil || !a.BreakGlass {
-			s.Errorf("%+v, %v", a, err)
-		}
-		s.must(l.Accounts().SetBreakGlass(ctx, "ana", false))
-		s.wantErr(l.Accounts().SetBreakGlass(ctx, "nobody", true), ledger.ErrNotFound)
 	})
 }
 

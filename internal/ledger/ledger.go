@@ -101,8 +101,6 @@ func newLedger(c Config) *Ledger {
 		transitions:  make(chan *transition, maxGroup),
 		stop:         make(chan struct{}),
 		committed:    make(chan struct{}),
-		hashing:      hashingOf(),
-		hashers:      newHashQueue(),
 	}}
 	l.now = l.clock.now
 	l.sealing.given, l.sealing.path = c.SealKey, filepath.Join(c.Dir, sealKeyFile)

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -33,26 +32,19 @@ type Session struct {
 	EndsAt    time.Time // whatever happens
 	From      string    // the address it was begun from
 	Agent     string    // the family of the browser it was begun in
-
-	Factor FactorKind // how its second factor was checked; empty for not at all
-	// ConfirmedAt is when its holder proved last who they are; zero for not since
-	// the session began.
-	ConfirmedAt time.Time
-	// Lacks are the roles that the account has and the session has not: the
-	// firm wants a second factor for them, and it has none.
-	Lacks []Role
 }
 
-// Proof is what a session was begun by, beyond who it is.
-type Proof struct {
-	Factor        FactorKind
-	ProviderToken string // the ID token of the sign-in provider; empty for none
+// SignIn is how a session begins.
+type SignIn struct {
+	Life          time.Duration
+	From          string // the address
 	Agent         string // the family of the browser
-	Confirmed     bool   // its holder has just proved who they are, in the session before it
+	ProviderToken string // the ID token of the sign-in provider, if it signed the person in
+	OwnWay        bool   // by a passkey or the sign-in provider, not by a link
 }
 
-// wantsFactor are the roles for which the firm may want a second factor.
-var wantsFactor = []Role{Approver, Operator}
+// publicID is how many characters of the hash of a session's secret name it.
+const publicID = 16
 
 // newSecret makes the secret of a session or a link, and what is kept of it.
 func newSecret() (secret, hash string) {
@@ -71,18 +63,11 @@ func hashed(secret string) string {
 
 // BeginSession signs an account in and returns the session's secret, for its
 // holder alone. It returns ErrNotFound, and ErrSession for a disabled account.
-func (l Accounts) BeginSession(ctx context.Context, account string, life time.Duration,
-	from string) (secret string, err error) {
-	return l.BeginProvenSession(ctx, account, life, from, Proof{})
-}
-
-// BeginProvenSession is BeginSession after a second factor or a sign-in provider.
-func (l Accounts) BeginProvenSession(ctx context.Context, account string, life time.Duration, from string,
-	proof Proof) (secret string, err error) {
+func (l Accounts) BeginSession(ctx context.Context, account string, in SignIn) (secret string, err error) {
 	secret, hash := newSecret()
 	token := ""
-	if proof.ProviderToken != "" {
-		if token, err = l.sealText(sessionPlace(hash), proof.ProviderToken); err != nil {
+	if in.ProviderToken != "" {
+		if token, err = l.sealText(sessionPlace(hash), in.ProviderToken); err != nil {
 			return "", err
 		}
 	}
@@ -95,23 +80,19 @@ func (l Accounts) BeginProvenSession(ctx context.Context, account string, life t
 			return ErrSession
 		}
 		now := l.now()
-		confirmed := time.Time{}
-		if proof.Confirmed {
-			confirmed = now
-		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, toMillis(now),
 			toMillis(now.Add(-sessionIdle))); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx,
-			`INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token,
-					agent, confirmed_at)
-				VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8,$9)`,
-			hash, a.ID, from, toMillis(now), toMillis(now.Add(life)), string(proof.Factor), token, proof.Agent,
-			toMillis(confirmed)); err != nil {
-			return err
+		if in.OwnWay {
+			if err := clearLinkMakers(ctx, tx, a); err != nil {
+				return err
+			}
 		}
-		if err := provenCredentials(ctx, tx, a.ID, proof.Factor); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, provider_token, agent)
+				VALUES ($1,$2,$3,$4,$4,$5,$6,$7)`,
+			hash, a.ID, in.From, toMillis(now), toMillis(now.Add(in.Life)), token, in.Agent); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, toMillis(now))
@@ -127,16 +108,14 @@ func (l Accounts) BeginProvenSession(ctx context.Context, account string, life t
 // returns ErrSession.
 func (l Accounts) FindSession(ctx context.Context, secret string) (Session, error) {
 	var s Session
-	var created, seen, ends, confirmed int64
-	var wanted bool
+	var created, seen, ends int64
 	var err error
 	s.Account, err = scanAccount(func(dest ...any) error {
 		return l.read.QueryRowContext(ctx,
-			`SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent, s.factor,
-					s.confirmed_at, (SELECT second_factor FROM sign_in_rules WHERE id = 1)
+			`SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent
 				FROM sessions s JOIN accounts a ON a.id = s.account
 				WHERE s.hash = $1`, hashed(secret)).
-			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Agent, &s.Factor, &confirmed, &wanted)...)
+			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Agent)...)
 	})
 	now := l.now()
 	switch {
@@ -155,12 +134,8 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 		}
 		seen = toMillis(now)
 	}
-	if wanted && s.Factor == "" && slices.ContainsFunc(wantsFactor, s.Account.May) {
-		s.Account.Roles, s.Lacks = nil, s.Account.Roles
-	}
 	s.ID = hashed(secret)[:publicID]
 	s.CreatedAt, s.SeenAt, s.EndsAt = fromMillis(created), fromMillis(seen), fromMillis(ends)
-	s.ConfirmedAt = fromMillis(confirmed)
 	return s, nil
 }
 
@@ -181,6 +156,32 @@ func (l Accounts) ProviderToken(ctx context.Context, secret string) (string, err
 }
 
 func sessionPlace(hash string) []byte { return []byte("session|" + hash) }
+
+// sealText seals a text; place binds it to where it is kept.
+func (l Accounts) sealText(place []byte, text string) (string, error) {
+	aead, err := l.sealer()
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, []byte(text), place)), nil
+}
+
+// openText opens what sealText has sealed for the same place. It returns
+// ErrSealed.
+func (l Accounts) openText(place []byte, sealed string) (string, error) {
+	aead, err := l.sealer()
+	if err != nil {
+		return "", err
+	}
+	raw, err := base64.StdEncoding.DecodeString(sealed)
+	if err == nil {
+		raw, err = aead.Open(nil, nil, raw, place)
+	}
+	if err != nil {
+		return "", ErrSealed
+	}
+	return string(raw), nil
+}
 
 // EndSession signs a session out. One that has ended already is none.
 func (l Accounts) EndSession(ctx context.Context, secret string) error {
@@ -218,32 +219,10 @@ func (l Accounts) EndSessionOf(ctx context.Context, account, id string) error {
 	return wrap("end a session", err)
 }
 
-// EndOtherSessions ends the sessions of an account but for one, and forgets its
-// known browsers but for the one that is given by its cookie. Empty secrets spare
-// nothing. It returns how many sessions ended.
-func (l Accounts) EndOtherSessions(ctx context.Context, account, secret, browser string) (ended int, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
-			hashed(secret)))
-		if err != nil {
-			return err
-		}
-		ended = int(n)
-		rows, err := tx.QueryContext(ctx, `SELECT hash FROM known_browsers WHERE account = $1`, account)
-		known, err := collect(rows, err, scanOne[string])
-		if err != nil {
-			return err
-		}
-		presented := presentedBrowsers(browser)
-		for _, hash := range known {
-			if _, ok := presented[hash]; ok {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, `DELETE FROM known_browsers WHERE hash = $1`, hash); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return ended, wrap("end the other sessions", err)
+// EndOtherSessions ends the sessions of an account but for the one of a secret; an
+// empty secret spares none. It returns how many sessions ended.
+func (l Accounts) EndOtherSessions(ctx context.Context, account, secret string) (ended int, err error) {
+	n, err := affected(l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
+		hashed(secret)))
+	return int(n), wrap("end the other sessions", err)
 }

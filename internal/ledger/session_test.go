@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 // session begins one for half a day and a bit.
 func (s *store) session(l *ledger.Ledger, a ledger.Account) string {
 	s.Helper()
-	secret, err := l.Accounts().BeginProvenSession(s.Context(), a.ID, 20*time.Hour, "192.0.2.1",
-		ledger.Proof{Agent: "Firefox on Linux"})
+	secret, err := l.Accounts().BeginSession(s.Context(), a.ID,
+		ledger.SignIn{Life: 20 * time.Hour, From: "192.0.2.1", Agent: "Firefox on Linux"})
 	s.must(err)
 	return secret
 }
@@ -50,7 +51,7 @@ func TestSession(t *testing.T) {
 		if _, err := other.Accounts().FindSession(ctx, second); err != nil {
 			s.Errorf("the other session: %v", err)
 		}
-		_, err = l.Accounts().BeginSession(ctx, "nobody", time.Hour, "")
+		_, err = l.Accounts().BeginSession(ctx, "nobody", ledger.SignIn{Life: time.Hour})
 		s.wantErr(err, ledger.ErrNotFound)
 	})
 }
@@ -97,15 +98,56 @@ func TestSessionEnds(t *testing.T) {
 	})
 }
 
+// An owner sees where the account is signed in, ends one session, and all others.
+func TestSessionsAreListedAndEnded(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana, bo := s.account(l, "ana"), s.account(l, "bo")
+		first, second, third, bos := s.session(l, ana), s.session(l, ana), s.session(l, ana), s.session(l, bo)
+		list := func(a ledger.Account, want int) []ledger.Session {
+			s.Helper()
+			all, err := l.Accounts().ListSessions(ctx, a.ID)
+			s.must(err)
+			if len(all) != want {
+				s.Errorf("%d sessions, want %d", len(all), want)
+			}
+			return all
+		}
+		for _, one := range list(ana, 3) {
+			if one.From != "192.0.2.1" || one.Agent != "Firefox on Linux" || !one.CreatedAt.Equal(s.clock()) ||
+				strings.Contains(first+second+third, one.ID) {
+				s.Errorf("%+v", one)
+			}
+		}
+		of, err := l.Accounts().FindSession(ctx, second)
+		s.must(err)
+		s.wantErr(l.Accounts().EndSessionOf(ctx, bo.ID, of.ID), ledger.ErrNotFound)
+		s.must(l.Accounts().EndSessionOf(ctx, ana.ID, of.ID))
+		_, err = l.Accounts().FindSession(ctx, second)
+		s.wantErr(err, ledger.ErrSession)
+		if n, err := l.Accounts().EndOtherSessions(ctx, ana.ID, first); err != nil || n != 1 {
+			s.Errorf("%d ended, %v", n, err)
+		}
+		list(ana, 1)
+		if _, err := l.Accounts().FindSession(ctx, first); err != nil {
+			s.Error(err)
+		}
+		if _, err := l.Accounts().FindSession(ctx, bos); err != nil {
+			s.Error(err)
+		}
+		if n, err := l.Accounts().EndOtherSessions(ctx, ana.ID, ""); err != nil || n != 1 {
+			s.Errorf("%d ended, %v", n, err)
+		}
+		s.pass(12 * time.Hour)
+		list(bo, 0)
+	})
+}
+
 func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.cheap()
+		ctx, l := s.Context(), s.open()
 		ana, bo := s.account(l, "ana"), s.account(l, "bo")
 		anas, bos := s.session(l, ana), s.session(l, bo)
-		s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
-		_, err := l.Accounts().FindSession(ctx, anas)
-		s.wantErr(err, ledger.ErrSession)
-		anas = s.session(l, ana)
 		link, err := l.Accounts().MakeSignInLink(ctx, ana.ID, time.Hour)
 		s.must(err)
 		s.must(l.Accounts().Change(ctx, ana.ID, nil, false)) // what she may do is asked at every look
@@ -126,7 +168,7 @@ func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrSignInLink)
 		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
-		_, err = l.Accounts().BeginSession(ctx, ana.ID, time.Hour, "")
+		_, err = l.Accounts().BeginSession(ctx, ana.ID, ledger.SignIn{Life: time.Hour})
 		s.wantErr(err, ledger.ErrSession)
 		_, err = l.Accounts().MakeSignInLink(ctx, ana.ID, time.Hour)
 		s.wantErr(err, ledger.ErrSignInLink)
@@ -177,6 +219,58 @@ func TestSignInLink(t *testing.T) {
 		}
 		_, err = l.Accounts().MakeSignInLink(ctx, "nobody", time.Hour)
 		s.wantErr(err, ledger.ErrNotFound)
+		revoked := makeLink()
+		open, err := l.Accounts().ListSignInLinks(ctx)
+		s.must(err)
+		s.must(l.Accounts().RevokeSignInLink(ctx, open[0].ID))
+		s.wantErr(l.Accounts().RevokeSignInLink(ctx, open[0].ID), ledger.ErrNotFound)
+		_, err = l.Accounts().FindSignInLink(ctx, revoked)
+		s.wantErr(err, ledger.ErrSignInLink)
+	})
+}
+
+// A link is mailed to the account with the name or the address that is typed, once in a
+// while if it is not used, and leaves the links that others made as they are.
+func TestMailedLink(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana := s.account(l, "ana@example.com")
+		s.account(l, "leo", ledger.Preparer)
+		gone := s.account(l, "gone@example.com", ledger.Preparer)
+		s.must(l.Accounts().Change(ctx, gone.ID, nil, true))
+		_, _, err := l.Accounts().SignInFromProvider(ctx,
+			ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"pat@example.org"}})
+		s.must(err)
+		given, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "boss"}), ana.ID, time.Hour)
+		s.must(err)
+		mail := func(name string) (string, error) {
+			a, secret, err := l.Accounts().MakeMailedLink(ctx, name, "192.0.2.1", time.Hour)
+			if err == nil && (a.ID != ana.ID || a.Email != "ana@example.com") {
+				s.Errorf("%+v", a)
+			}
+			return secret, err
+		}
+		for _, name := range []string{"", "nobody", "leo", "gone@example.com", "pat@example.org", ana.ID} {
+			_, err := mail(name)
+			s.wantErr(err, ledger.ErrSignInLink)
+		}
+		secret, err := mail(" ANA@example.com")
+		s.must(err)
+		_, err = mail("ana@example.com")
+		s.wantErr(err, ledger.ErrSignInLink)
+		_, err = l.Accounts().UseSignInLink(ctx, secret)
+		s.must(err)
+		_, err = mail("ana@example.com") // the one before is used
+		s.must(err)
+		s.pass(3 * time.Minute)
+		_, err = mail("ana@example.com")
+		s.must(err)
+		_, err = l.Accounts().UseSignInLink(ctx, given)
+		s.must(err)
+		if acts := s.acts(l, ledger.AuditQuery{Of: ana.Name, What: "account-link"}); len(acts) != 3 ||
+			acts[0].From != "192.0.2.1" {
+			s.Errorf("%+v", acts)
+		}
 	})
 }
 

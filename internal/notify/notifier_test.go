@@ -574,7 +574,7 @@ func TestApprovalsAreReported(t *testing.T) {
 		}
 		paul, err := s.Accounts().Find(ctx, "paul")
 		s.must(err)
-		s.must(s.Accounts().SetApprovals(ctx, paul.ID, 0, "paul@example.com"))
+		s.must(s.Accounts().SetEmail(ctx, paul.ID, "paul@example.com"))
 		s.must(s.Notifications().SetPageAddress(ctx, "https://filings.example.com/"))
 		s.must(s.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		time.Sleep(2 * every)

@@ -127,3 +127,15 @@ func idOf(u *url.URL) string {
 	sum := sha256.Sum256([]byte(plain.String()))
 	return hex.EncodeToString(sum[:8])
 }
+
+// Mailer sends an email to one address by the first mail server among the targets. It
+// is nil if none is a mail server.
+func Mailer(targets []*Target) func(ctx context.Context, to, subject, body string) error {
+	server := slices.IndexFunc(targets, func(t *Target) bool { return t.mailTo != nil })
+	if server < 0 {
+		return nil
+	}
+	return func(ctx context.Context, to, subject, body string) error {
+		return targets[server].mailTo(to).Send(ctx, Message{Subject: subject, Body: body})
+	}
+}

@@ -1,6 +1,5 @@
-// Package signin proves a person's identity: OpenID Connect, passkeys, and the
-// codes of authenticator apps.
+// Package signin proves a person's identity by OpenID Connect and passkeys.
 //
 // It implements the protocols and stores nothing: state between two requests is
-// returned as text, for the caller to store.
+// returned as text, for the caller to keep.
 package signin

@@ -19,8 +19,8 @@ var (
 	// ErrCloned is returned for a passkey whose signature counter went back:
 	// there may be a copy of it.
 	ErrCloned = errors.New("the passkey may have been copied")
-	// ErrNoPasskeys is returned where browsers have no passkeys: under the
-	// address of a machine, or without encryption.
+	// ErrNoPasskeys is returned for an address at which browsers have no passkeys: one
+	// of a machine, or one without encryption.
 	ErrNoPasskeys = errors.New("passkeys need an https address with a name, or http://localhost")
 )
 
@@ -59,7 +59,7 @@ func NewPasskeys(address *url.URL) (*Passkeys, error) {
 	}
 	rp, err := webauthn.New(&webauthn.Config{
 		RPID:          host,
-		RPDisplayName: product,
+		RPDisplayName: "Bulkfiling",
 		RPOrigins:     []string{address.Scheme + "://" + address.Host},
 	})
 	if err != nil {
@@ -106,8 +106,8 @@ func challenge(options any, state *webauthn.SessionData, err error) (Challenge, 
 	return Challenge{Options: shown, State: string(kept)}, nil
 }
 
-// BeginEnrollment challenges a browser to make a passkey. One that can sign in
-// without a name is preferred; those that the owner has are left out.
+// BeginEnrollment challenges a browser to make a passkey that signs in without a name
+// and verifies its user. Those that the owner has are left out.
 func (p *Passkeys) BeginEnrollment(o Owner) (Challenge, error) {
 	u, err := userOf(o)
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *Passkeys) BeginEnrollment(o Owner) (Challenge, error) {
 	return challenge(p.rp.BeginRegistration(u,
 		webauthn.WithExclusions(webauthn.Credentials(u.keys).CredentialDescriptors()),
 		webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
-			ResidentKey: protocol.ResidentKeyRequirementPreferred, UserVerification: protocol.VerificationPreferred,
+			ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired,
 		})))
 }
 
@@ -174,46 +174,14 @@ func (p *Passkeys) FinishSignIn(state, answer string, owner func(credential stri
 	if unknown != nil {
 		return Passkey{}, unknown
 	}
-	return checked(key, err)
-}
-
-// BeginCheck challenges a browser to answer by a passkey of one owner: as the
-// second factor, whose holder the authenticator need not check.
-func (p *Passkeys) BeginCheck(o Owner) (Challenge, error) {
-	u, err := userOf(o)
-	if err != nil {
-		return Challenge{}, err
-	}
-	return challenge(p.rp.BeginLogin(u, webauthn.WithUserVerification(protocol.VerificationPreferred)))
-}
-
-// FinishCheck checks the answer. It returns ErrPasskey and ErrCloned.
-func (p *Passkeys) FinishCheck(o Owner, state, answer string) (Passkey, error) {
-	u, err := userOf(o)
-	if err != nil {
-		return Passkey{}, err
-	}
-	kept, err := session(state)
-	if err != nil {
-		return Passkey{}, err
-	}
-	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer))
 	if err != nil {
 		return Passkey{}, refused(err)
 	}
-	return checked(p.rp.ValidateLogin(u, kept, parsed))
-}
-
-// checked is a passkey after its use, with its counter.
-func checked(key *webauthn.Credential, err error) (Passkey, error) {
-	if err != nil {
-		return Passkey{}, refused(err)
-	}
-	kept, err := passkeyOf(key)
+	used, err := passkeyOf(key)
 	if err == nil && key.Authenticator.CloneWarning {
 		err = ErrCloned
 	}
-	return kept, err
+	return used, err
 }
 
 func passkeyOf(key *webauthn.Credential) (Passkey, error) {

@@ -124,27 +124,29 @@ func TestPasskeySignsIn(t *testing.T) {
 	}
 }
 
-// A passkey whose authenticator does not verify the user does not sign in by itself,
-// and is good as a second factor.
-func TestUnverifiedPasskeyIsASecondFactorOnly(t *testing.T) {
-	p := passkeys(t, site)
-	d, ana := newDevice(site, "A1",
-		virtualwebauthn.AuthenticatorOptions{UserNotVerified: true}), Owner{ID: "A1", Name: "ana"}
-	kept := enroll(t, p, d, ana)
-	ana.Passkeys = []string{kept.Data}
+// A passkey whose authenticator does not verify the user is neither added nor accepted.
+func TestUnverifiedPasskeyIsRefused(t *testing.T) {
+	p, ana := passkeys(t, site), Owner{ID: "A1", Name: "ana"}
+	unverified := virtualwebauthn.AuthenticatorOptions{UserNotVerified: true}
+	begun, err := p.BeginEnrollment(ana)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.FinishEnrollment(ana, begun.State,
+		newDevice(site, "A1", unverified).register(t, begun)); !errors.Is(err, ErrPasskey) {
+		t.Errorf("an enrollment: %v", err)
+	}
+	d := newDevice(site, "A1", virtualwebauthn.AuthenticatorOptions{})
+	ana.Passkeys = []string{enroll(t, p, d, ana).Data}
 	c, err := p.BeginSignIn()
 	if err != nil {
 		t.Fatal(err)
 	}
+	unverified.UserHandle = []byte("A1")
+	d.auth = virtualwebauthn.NewAuthenticatorWithOptions(unverified)
 	if _, err := p.FinishSignIn(c.State, d.answer(t, c),
 		func(string) (Owner, error) { return ana, nil }); !errors.Is(err, ErrPasskey) {
 		t.Errorf("a sign-in: %v", err)
-	}
-	if c, err = p.BeginCheck(ana); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.FinishCheck(ana, c.State, d.answer(t, c)); err != nil {
-		t.Errorf("a second factor: %v", err)
 	}
 }
 
@@ -155,7 +157,8 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 	d := newDevice(site, "A1", virtualwebauthn.AuthenticatorOptions{})
 	kept := enroll(t, p, d, ana)
 	ana.Passkeys = []string{kept.Data}
-	c, err := p.BeginCheck(ana)
+	find := func(string) (Owner, error) { return ana, nil }
+	c, err := p.BeginSignIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,19 +176,15 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 	})
 	for name, device := range map[string]*device{"another origin": &phish, "another key": other,
 		"a forged key": &forged, "another site": &elsewhere, "nobody there": &absent} {
-		if _, err := p.FinishCheck(ana, c.State, device.answer(t, c)); !errors.Is(err, ErrPasskey) {
+		if _, err := p.FinishSignIn(c.State, device.answer(t, c), find); !errors.Is(err, ErrPasskey) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, bad := range []string{"", "{}", "null", "[]", `{"id":"x","type":"public-key"}`} {
-		if _, err := p.FinishCheck(ana, c.State, bad); !errors.Is(err, ErrPasskey) {
-			t.Errorf("%q: %v", bad, err)
-		}
 		if _, err := p.FinishEnrollment(ana, c.State, bad); !errors.Is(err, ErrPasskey) {
 			t.Errorf("enroll %q: %v", bad, err)
 		}
-		if _, err := p.FinishSignIn(c.State, bad, func(string) (Owner, error) { return ana, nil }); !errors.Is(err,
-			ErrPasskey) {
+		if _, err := p.FinishSignIn(c.State, bad, find); !errors.Is(err, ErrPasskey) {
 			t.Errorf("sign in by %q: %v", bad, err)
 		}
 	}

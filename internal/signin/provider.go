@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -257,13 +256,13 @@ type Ceremony struct {
 }
 
 // Begin makes the address to send the browser to. It returns ErrProviderAway.
-func (p *Provider) Begin(ctx context.Context, state string) (Ceremony, string, error) {
+func (p *Provider) Begin(ctx context.Context) (Ceremony, string, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
 		return Ceremony{}, "", err
 	}
-	c := Ceremony{State: state, Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
-	return c, d.config.AuthCodeURL(state, oidc.Nonce(c.Nonce), oauth2.S256ChallengeOption(c.Verifier)), nil
+	c := Ceremony{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
+	return c, d.config.AuthCodeURL(c.State, oidc.Nonce(c.Nonce), oauth2.S256ChallengeOption(c.Verifier)), nil
 }
 
 // Person is whom a provider vouches for.
@@ -272,7 +271,6 @@ type Person struct {
 	Names           []string // the best first; the address only where it is verified
 	Groups          []string
 	Roles           []string // what the groups may do here
-	SecondFactor    bool     // the provider says that it has checked one
 	IDToken         string
 }
 
@@ -284,8 +282,6 @@ type claims struct {
 	EmailVerified     verity `json:"email_verified"`
 	PreferredUsername string `json:"preferred_username"`
 	Name              string `json:"name"`
-	Methods           words  `json:"amr"`
-	Context           string `json:"acr"`
 }
 
 // verity is true as JSON or, as some providers write it, as text.
@@ -293,27 +289,6 @@ type verity bool
 
 func (v *verity) UnmarshalJSON(b []byte) error {
 	*v = string(b) == "true" || string(b) == `"true"`
-	return nil
-}
-
-// words are a list of texts, or one of them alone.
-type words []string
-
-func (w *words) UnmarshalJSON(b []byte) error {
-	var one string
-	if json.Unmarshal(b, &one) == nil {
-		*w = words{one}
-		return nil
-	}
-	var all []any
-	if err := json.Unmarshal(b, &all); err != nil {
-		return nil // neither a text nor a list: it names no one
-	}
-	for _, v := range all {
-		if text, ok := v.(string); ok {
-			*w = append(*w, text)
-		}
-	}
 	return nil
 }
 
@@ -363,13 +338,12 @@ func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (P
 		}
 	}
 	return Person{
-		Issuer:       p.c.Issuer,
-		Subject:      token.Subject,
-		Names:        names(said),
-		Groups:       groups,
-		Roles:        p.c.Roles.Of(groups),
-		SecondFactor: secondFactor(said),
-		IDToken:      raw,
+		Issuer:  p.c.Issuer,
+		Subject: token.Subject,
+		Names:   names(said),
+		Groups:  groups,
+		Roles:   p.c.Roles.Of(groups),
+		IDToken: raw,
 	}, nil
 }
 
@@ -493,20 +467,6 @@ func (p *Provider) groups(said map[string]any) ([]string, bool) {
 	return nil, false
 }
 
-// strongContexts are values of acr that stand for more than one factor.
-var strongContexts = []string{
-	"phr", "phrh", // OpenID Connect Extended Authentication Profile
-	"urn:okta:loa:2fa:any",
-	"http://schemas.openid.net/pape/policies/2007/06/multi-factor",
-	"https://refeds.org/profile/mfa",
-}
-
-// secondFactor reports whether the provider says that it has checked more than
-// one factor. A single one, however strong, is not said to be two.
-func secondFactor(c claims) bool {
-	return slices.Contains(c.Methods, "mfa") || slices.Contains(strongContexts, c.Context)
-}
-
 // SignOut makes the address at which the provider ends its own session, and sends
 // the browser back; it is empty where the provider has none, or is away.
 func (p *Provider) SignOut(ctx context.Context, idToken, back string) string {
@@ -526,17 +486,4 @@ func (p *Provider) SignOut(ctx context.Context, idToken, back string) string {
 	}
 	at.RawQuery = q.Encode()
 	return at.String()
-}
-
-// WithState sets the state in the address that Begin returned, for a caller whose
-// state is the key of the stored ceremony.
-func WithState(at, state string) string {
-	u, err := url.Parse(at)
-	if err != nil {
-		return at
-	}
-	q := u.Query()
-	q.Set("state", state)
-	u.RawQuery = q.Encode()
-	return u.String()
 }

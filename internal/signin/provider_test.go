@@ -63,7 +63,7 @@ func browse(t *testing.T, at string) url.Values {
 
 func signIn(t *testing.T, c *Provider) (Person, error) {
 	t.Helper()
-	ceremony, at, err := c.Begin(t.Context(), "state "+rand.Text())
+	ceremony, at, err := c.Begin(t.Context())
 	if err != nil {
 		return Person{}, err
 	}
@@ -73,14 +73,14 @@ func signIn(t *testing.T, c *Provider) (Person, error) {
 func TestProviderSignsIn(t *testing.T) {
 	p := signintest.New(t)
 	p.Person(map[string]any{"sub": "1", "email": "ana@example.com", "email_verified": true,
-		"preferred_username": "ana", "groups": []string{"all", "filing-ops"}, "amr": []string{"pwd", "mfa"}})
+		"preferred_username": "ana", "groups": []string{"all", "filing-ops"}})
 	c := client(p)
 	got, err := signIn(t, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Issuer != p.URL || got.Subject != "1" || !slices.Equal(got.Names, []string{"ana@example.com", "ana"}) ||
-		!slices.Equal(got.Roles, []string{"operator"}) || !got.SecondFactor || got.IDToken == "" {
+		!slices.Equal(got.Roles, []string{"operator"}) || got.IDToken == "" {
 		t.Errorf("%+v", got)
 	}
 	asked := p.Asked()[0]
@@ -144,24 +144,6 @@ func TestGroupsAndNames(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestSecondFactorOfTheProvider(t *testing.T) {
-	p := signintest.New(t)
-	for want, all := range map[bool][]map[string]any{
-		true: {{"amr": []string{"pwd", "mfa"}}, {"amr": "mfa"}, {"acr": "phr"}, {"acr": "urn:okta:loa:2fa:any"}},
-		false: {{}, {"amr": []string{"pwd"}}, {"amr": []string{"otp"}}, {"amr": []any{true, nil}},
-			{"amr": map[string]any{"mfa": true}}, {"acr": "1"}, {"acr": ""},
-			{"amr": "pwd mfa"}},
-	} {
-		for _, claims := range all {
-			claims["sub"] = "1"
-			p.Person(claims)
-			if got, err := signIn(t, client(p)); err != nil || got.SecondFactor != want {
-				t.Errorf("%v: %v, %v", claims, got.SecondFactor, err)
-			}
-		}
 	}
 }
 
@@ -278,7 +260,7 @@ func TestAnswersAreOfOneSignIn(t *testing.T) {
 	p := signintest.New(t)
 	c := client(p)
 	begin := func() (Ceremony, url.Values) {
-		ceremony, at, err := c.Begin(t.Context(), rand.Text())
+		ceremony, at, err := c.Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +353,7 @@ func TestProviderThatIsAway(t *testing.T) {
 	if _, err := signIn(t, c); err != nil || c.Away() != nil {
 		t.Errorf("when it is back: %v, %v", err, c.Away())
 	}
-	ceremony, at, err := c.Begin(t.Context(), "s")
+	ceremony, at, err := c.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

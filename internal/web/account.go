@@ -3,10 +3,8 @@ package web
 import (
 	"cmp"
 	"errors"
-	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
@@ -14,8 +12,8 @@ import (
 var accountRoutes = []route{
 	{pattern: "POST /settings/accounts", may: operator, serve: (*Site).addAccount},
 	{pattern: "POST /settings/accounts/{account}", may: operator, serve: (*Site).changeAccount},
+	{pattern: "POST /settings/accounts/{account}/email", may: operator, serve: (*Site).changeEmail},
 	{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: (*Site).makeLink},
-	{pattern: "POST /settings/accounts/{account}/vouch", may: operator, serve: (*Site).vouch},
 	{pattern: "POST /settings/links/{link}/revoke", may: operator, serve: (*Site).revokeLink},
 	{pattern: "GET /audit", may: auditor, serve: (*Site).audit},
 }
@@ -31,11 +29,6 @@ func rolesOf(v *request) []ledger.Role {
 
 func (s *Site) addAccount(v *request) error {
 	name := strings.TrimSpace(v.r.PostForm.Get("name"))
-	if s.ProviderOnly {
-		return badRequest(
-			"People are added when they first sign in with a company account. To add a break-glass account: " +
-				"importer accounts add. No one was added.")
-	}
 	account, err := s.Ledger.Accounts().Add(
 		v.withAudit("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name, rolesOf(v))
 	if errors.Is(err, ledger.ErrAccount) {
@@ -75,8 +68,23 @@ func (s *Site) changeAccount(v *request) error {
 	return v.redirect("/settings#accounts")
 }
 
-// linkLife is how long a sign-in link works.
-const linkLife = 24 * time.Hour
+// changeEmail changes where links and messages to the owner of an account go.
+func (s *Site) changeEmail(v *request) error {
+	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	email := v.r.PostForm.Get("email")
+	err = s.Ledger.Accounts().SetEmail(v.withAudit("account-email", account.Name, email), account.ID, email)
+	if errors.Is(err, ledger.ErrAccount) {
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	v.flash("ok", "%s: %s.", account.Name, cmp.Or(email, "no email address"))
+	return v.redirect("/settings#accounts")
+}
 
 func (s *Site) makeLink(v *request) error {
 	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
@@ -88,33 +96,17 @@ func (s *Site) makeLink(v *request) error {
 
 // showLink makes a one-time link and shows it, once.
 func (s *Site) showLink(v *request, a ledger.Account, said string) error {
-	if s.refuseLocal(a) == errProvider {
-		return badRequest(
-			"%s cannot use a link: only break-glass accounts sign in without a company account. No link was made.",
-			a.Name)
-	}
-	note := "to sign in"
-	if a.HasPassword {
-		note = "to reset the password"
-	}
-	secret, err := s.Ledger.Accounts().MakeSignInLink(v.withAudit("account-link", a.Name, note), a.ID, linkLife)
-	if errors.Is(err, ledger.ErrSignInLink) {
+	secret, err := s.Ledger.Accounts().MakeSignInLink(v.withAudit("account-link", a.Name, ""), a.ID, linkLife)
+	switch {
+	case errors.Is(err, ledger.ErrSignInLink):
 		return badRequest("%s is disabled and cannot sign in with a link. No link was made.", a.Name)
-	}
-	if errors.Is(err, ledger.ErrManaged) {
+	case errors.Is(err, ledger.ErrManaged):
 		return badRequest("%s signs in with a company account and needs no link. No link was made.", a.Name)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	title := "One-time sign-in link"
-	if a.HasPassword {
-		title = "Password reset link"
-	}
-	return v.show("link.html", title, struct {
-		Name, Said, Link string
-		Resets           bool
-	}{a.Name, said, s.address(v.r) + "/enter?link=" + url.QueryEscape(secret), a.HasPassword})
+	return v.show("link.html", "One-time sign-in link", struct{ Name, Said, Link string }{a.Name, said,
+		linkTo(s.address(v.r), secret)})
 }
 
 // revokeLink ends a link that someone made.
@@ -130,26 +122,6 @@ func (s *Site) revokeLink(v *request) error {
 	}
 	v.flash("ok", "The link is revoked.")
 	return v.redirect("/settings#links")
-}
-
-// vouch makes the credentials of an account count as its owner's own.
-func (s *Site) vouch(v *request) error {
-	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	err = s.Ledger.Accounts().VouchFor(v.withAudit("account-vouch", account.Name, ""), account.ID)
-	if errors.Is(err, ledger.ErrVouch) {
-		return badRequest(
-			"You made the sign-in link of %s, or signed in with a link from the same person. Another operator must "+
-				"confirm the account. If there is no other operator, run on the server: importer accounts vouch. "+
-				"Nothing was changed.", account.Name)
-	}
-	if err != nil {
-		return err
-	}
-	v.flash("ok", "The account %s is confirmed. It can approve what others uploaded.", account.Name)
-	return v.redirect("/settings#accounts")
 }
 
 // auditPage is who did what.

@@ -8,9 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -40,9 +38,6 @@ var (
 		http.StatusForbidden, "Permission denied",
 		"Nothing was changed. Your roles do not allow this. An operator can change your roles under Settings.",
 	}
-	errLacks = &httpError{http.StatusForbidden, "Add a second step first",
-		"Nothing was changed. Your firm requires a second step for your roles. Open Security and add an " +
-			"authenticator app or a passkey."}
 	errForm = &httpError{http.StatusForbidden, "The form is incomplete",
 		"Nothing was changed. The form did not arrive complete. Go back, refresh the page, and try again."}
 	errUploadedTwice = &httpError{http.StatusConflict, "This file was already uploaded",
@@ -101,23 +96,10 @@ func (s *Site) showError(v *request, err error) {
 	if errors.Is(err, context.Canceled) && v.r.Context().Err() != nil {
 		return // the client has left
 	}
-	t, often := new(httpError), new(ledger.TooMany)
-	switch {
-	case errors.As(err, &t):
+	t := new(httpError)
+	if errors.As(err, &t) {
 		s.recordDenied(v, t)
-	case errors.As(err, &often):
-		s.recordThrottled(v, "failures by "+often.Scope)
-		v.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Until(often.Until), time.Second).Seconds())))
-		t = &httpError{http.StatusTooManyRequests, "Too many sign-in attempts",
-			"No one was signed in, and nothing was changed. Wait until " + often.Until.UTC().Format("15:04 UTC") +
-				", then try again." + insteadOfWaiting[often.Scope]}
-	case errors.Is(err, ledger.ErrCrowded):
-		s.recordThrottled(v, "too many at once")
-		v.w.Header().Set("Retry-After", "5")
-		t = &httpError{http.StatusServiceUnavailable, "Too many people are signing in",
-			"Wait a few seconds, then try again. Your password was not checked, and this does not count as a " +
-				"failed attempt."}
-	default:
+	} else {
 		t = s.explain(v, err)
 	}
 	if errors.Is(err, sheet.ErrBusy) {
@@ -161,19 +143,6 @@ func (s *Site) refuseScript(v *request, t *httpError) {
 // isForPage reports whether a browser asks for a page to show.
 func (v *request) isForPage() bool {
 	return v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html")
-}
-
-// insteadOfWaiting is what helps sooner, by the scope of the failures.
-var insteadOfWaiting = map[string]string{
-	"name and address": " If you forgot your password, ask an operator for a link to reset it: the wait for the " +
-		"password ends with the reset.",
-	"name": " A browser in which you signed in before does not wait for the failures of others. An operator can " +
-		"make you a link to reset your password: the wait for the password ends with the reset.",
-	"browser": " If you forgot your password, ask an operator for a link to reset it: the wait for the password " +
-		"ends with the reset.",
-	"address": " The failures came from your network, under several names. A browser in which you signed in before " +
-		"does not wait for them.",
-	"session": " The failures were made in this session.",
 }
 
 func (s *Site) explain(v *request, err error) *httpError {

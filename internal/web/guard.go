@@ -121,9 +121,6 @@ func (v *request) allowed(rt route) error {
 			return errSignIn
 		}
 		if !rt.isFor(v.session.Account) {
-			if len(v.session.Lacks) > 0 {
-				return errLacks
-			}
 			return errRole
 		}
 	}

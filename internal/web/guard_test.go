@@ -44,7 +44,7 @@ func TestTextsThatAreNone(t *testing.T) {
 		}
 		text, _ := url.QueryUnescape(bad)
 		if status, _ := s.nobody().send("/sign-in",
-			url.Values{"name": {text}, "password": {"x"}}); status != http.StatusForbidden {
+			url.Values{"name": {text}}); status != http.StatusForbidden {
 			t.Errorf("sign in as %s: %d", bad, status)
 		}
 		if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "note",
@@ -61,83 +61,11 @@ func TestTextsThatAreNone(t *testing.T) {
 		t.Errorf("an endless name of a form: %d", status)
 	}
 	if status, _ := s.nobody().send("/sign-in",
-		url.Values{"name": {strings.Repeat("n", 100_000)}, "password": {"x"}}); status != http.StatusForbidden {
+		url.Values{"name": {strings.Repeat("n", 100_000)}}); status != http.StatusForbidden {
 		t.Errorf("an endless name of somebody: %d", status)
 	}
 	if b, err := s.Ledger.Balance(t.Context()); err != nil || b.HasDeposit {
 		t.Errorf("%+v, %v", b, err)
-	}
-}
-
-// signedIn begins a session of an account beside the sign-in page.
-func (v *visitor) beginSession(account string) {
-	v.Helper()
-	secret, err := v.Ledger.Accounts().BeginSession(v.Context(), account, time.Hour, "")
-	v.must(err)
-	at, err := url.Parse(v.url)
-	v.must(err)
-	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: v.cookieName(sessionCookie), Value: secret, Path: "/"}})
-}
-
-// Only the browser that types a wrong password too often waits: not the owner in a
-// browser that is known, nor the owner who is signed in.
-func TestTooManyPasswords(t *testing.T) {
-	s := newSite(t)
-	owner := s.as(ledger.Operator)
-	account, err := s.Ledger.Accounts().Find(t.Context(), owner.name)
-	s.must(err)
-	const right = "seven gray herons at noon"
-	s.must(s.Ledger.Accounts().SetPassword(t.Context(), account.ID, right))
-	signIn := func(v *visitor, password string) int {
-		status, _ := v.send("/sign-in", url.Values{"name": {owner.name}, "password": {password}})
-		return status
-	}
-	browser := s.nobody()
-	if status := signIn(browser, right); status != http.StatusOK {
-		t.Fatal(status)
-	}
-	at, err := url.Parse(s.url)
-	s.must(err)
-	if cookies := browser.client.Jar.Cookies(at); len(cookies) != 2 {
-		t.Errorf("%d cookies", len(cookies))
-	}
-	browser.beginSession(account.ID)
-	browser.post("/leave")
-	stranger := s.nobody()
-	for range 5 {
-		if status := signIn(stranger, "wrong"); status != http.StatusUnauthorized {
-			t.Errorf("a wrong password: %d", status)
-		}
-	}
-	if status := signIn(stranger, right); status != http.StatusTooManyRequests {
-		t.Errorf("after five of them: %d", status)
-	}
-	if status := signIn(browser, right); status != http.StatusOK {
-		t.Errorf("in the owner's browser: %d", status)
-	}
-	// A reset with a link ends the wait where it is done.
-	link, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), account.ID, time.Hour)
-	s.must(err)
-	stranger.send("/enter", url.Values{"link": {link}, "password": {right}, "again": {right}})
-	if status := signIn(stranger, right); status != http.StatusOK {
-		t.Errorf("after a reset: %d", status)
-	}
-	browser.beginSession(account.ID)
-	if status, body := browser.post("/password", "present", "wrong", "password", right+" too", "again",
-		right+" too"); status != http.StatusUnprocessableEntity {
-		t.Errorf("a wrong present password: %d\n%s", status, body)
-	}
-	if status, body := browser.post("/password", "present", right, "password", right+" too", "again",
-		right+" too"); status != http.StatusOK {
-		t.Errorf("a new password: %d\n%s", status, body)
-	}
-	browser.beginSession(account.ID)
-	for range 5 {
-		browser.post("/password", "present", "wrong", "password", right, "again", right)
-	}
-	if status, body := browser.post("/password", "present", right+" too", "password", right, "again",
-		right); status != http.StatusTooManyRequests {
-		t.Errorf("after five wrong ones: %d\n%s", status, body)
 	}
 }
 
@@ -344,35 +272,25 @@ func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// Someone whom another person has added sets a password first. The owner of an
-// account is confirmed by those alone who have no part in its link.
-func TestWhoConfirmsAnOwner(t *testing.T) {
+// An operator sees for whom an account stands that signed in by a link.
+func TestWhoMadeALink(t *testing.T) {
 	s := newSite(t)
 	ana := s.member("ana", ledger.Operator)
 	_, body := ana.post("/settings/accounts", "name", "leo", "role", "approver")
-	follow := func(body string, fields url.Values) string {
-		_, rest, _ := strings.Cut(html.UnescapeString(body), "/enter?link=")
-		secret, _, _ := strings.Cut(rest, `"`)
-		secret, _, _ = strings.Cut(secret, "<")
-		fields.Set("link", secret)
-		_, body = s.nobody().send("/enter", fields)
-		return body
+	_, rest, _ := strings.Cut(html.UnescapeString(body), "/enter?link=")
+	secret, _, _ := strings.Cut(rest, "<")
+	leo := s.nobody()
+	if _, body := leo.send("/enter", url.Values{"link": {secret}}); !isSignedIn(body) {
+		t.Errorf("not signed in\n%s", body)
 	}
-	ana.wants(follow(body, url.Values{}), "<h1>Password</h1>")
-	leo := mustAccount(s, "leo")
-	s.must(s.Ledger.Accounts().SetPassword(t.Context(), leo.ID, passPhrase))
-	_, body = ana.post("/settings/accounts/" + leo.ID + "/link")
-	follow(body, url.Values{"password": {passPhrase}, "again": {passPhrase}})
+	const note = "signed in with a link from <bdi>ana</bdi>"
 	_, body = ana.get("/settings")
-	ana.wants(body, "importer accounts vouch leo")
-	if strings.Contains(body, "Confirm account<") {
-		t.Error("the maker of the link is offered to confirm the account")
+	ana.wants(body, note)
+	_, body = leo.get("/security")
+	leo.wants(body, "You signed in with a link from <bdi>ana</bdi>")
+	_, err := s.Ledger.Accounts().BeginSession(t.Context(), "leo", ledger.SignIn{Life: time.Hour, OwnWay: true})
+	s.must(err)
+	if _, body := ana.get("/settings"); strings.Contains(body, note) {
+		t.Error("the owner signed in without a link")
 	}
-	bo := s.member("bo", ledger.Operator)
-	_, body = ana.get("/settings")
-	ana.wants(body, "Can confirm the account: <bdi>bo</bdi>")
-	_, body = bo.get("/settings")
-	bo.wants(body, "Confirm account</button>")
-	_, body = bo.post("/settings/accounts/" + leo.ID + "/vouch")
-	bo.wants(body, "The account leo is confirmed")
 }

@@ -95,10 +95,7 @@ func (f batchFilter) matches(b ledger.Batch) bool {
 }
 
 func (s *Site) home(v *request) error {
-	switch {
-	case len(v.session.Lacks) > 0:
-		return v.redirect("/security") // where they get what their roles need
-	case !v.session.Account.HasRole():
+	if !v.session.Account.HasRole() {
 		return v.redirect("/sessions") // the page of those who see nothing else
 	}
 	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20, Filter: v.batchFilter()}

@@ -175,26 +175,13 @@ func (w *walk) link(v *visitor, name string) string {
 	return html.UnescapeString(secret)
 }
 
-// enters comes by a link, and sets a password where that is asked for.
-func (w *walk) enters(secret, password string) *visitor {
+// enters comes by a link.
+func (w *walk) enters(secret string) *visitor {
 	w.Helper()
 	v := w.nobody()
-	v.send("/enter", url.Values{"link": {secret}, "password": {password}, "again": {password}})
+	v.send("/enter", url.Values{"link": {secret}})
 	return v
 }
-
-// signsIn comes with a name and a password.
-func (w *walk) signsIn(name, password string) *visitor {
-	w.Helper()
-	v := w.nobody()
-	v.send("/sign-in", url.Values{"name": {name}, "password": {password}})
-	if _, body := v.get("/"); !isSignedIn(body) {
-		w.Fatalf("%s cannot sign in\n%s", name, body)
-	}
-	return v
-}
-
-const resetPassword = "kettle-plinth-orchard"
 
 // sentBack has a person send a batch back.
 func (w *walk) sentBack(batch string, v *visitor) {
@@ -409,54 +396,43 @@ var ways = []way{
 	{
 		name: "a link for a new approver",
 		uses: []string{"POST /settings/accounts", "POST /settings/accounts/{account}",
-			"POST /settings/accounts/{account}/link", "POST /settings/accounts/{account}/vouch",
-			"POST /settings/links/{link}/revoke", "POST /enter", "POST /password"},
+			"POST /settings/accounts/{account}/link", "POST /settings/links/{link}/revoke", "POST /enter"},
 		one: func(w *walk) {
 			w.submits(w.one, "comp_1")
 			w.one.post("/settings/accounts", "name", "nobody else", "role", "approver", "role", "operator")
-			other := w.enters(w.link(w.one, "nobody else"), "")
+			other := w.enters(w.link(w.one, "nobody else"))
 			w.approves(other)
-			account, err := w.Ledger.Accounts().Find(w.Context(), "nobody else")
-			w.must(err)
-			for _, v := range []*visitor{w.one, other} {
-				v.post("/settings/accounts/" + account.ID + "/vouch")
-			}
-			w.approves(other)
-			w.submits(w.one, "comp_2")
-			other.post("/password", "password", resetPassword, "again", resetPassword)
-			w.approves(other)
+			w.submits(other, "comp_2")
+			w.approves(w.one)
 		},
 	},
 	{
-		name: "a link that resets an approver's password",
-		uses: []string{"POST /sign-in"},
+		name: "a link to an approver's account",
 		before: func(w *walk) {
 			for _, name := range []string{"vera", "otto"} {
-				a, err := w.Ledger.Accounts().Add(w.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
+				_, err := w.Ledger.Accounts().Add(w.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
 				w.must(err)
-				w.must(w.Ledger.Accounts().SetPassword(w.Context(), a.ID, "harbor-walnut-sixteen"))
 			}
 		},
 		one: func(w *walk) {
 			w.submits(w.one, "comp_1")
-			secret := w.link(w.one, "vera")
-			if _, body := w.enters(secret, "").get("/"); isSignedIn(body) {
-				w.Error("the link began a session")
-			}
-			w.enters(secret, resetPassword)
-			vera := w.signsIn("vera", resetPassword)
+			vera := w.enters(w.link(w.one, "vera"))
 			w.tries(vera)
 			// Through vera, who is no one's second person, there is no way to otto either.
-			w.enters(w.link(vera, "otto"), resetPassword)
-			w.approves(w.signsIn("otto", resetPassword))
-			for _, name := range []string{"vera", "otto"} {
-				a, err := w.Ledger.Accounts().Find(w.Context(), name)
-				w.must(err)
-				for _, v := range []*visitor{w.one, vera} {
-					v.post("/settings/accounts/" + a.ID + "/vouch")
-				}
-			}
-			w.approves(vera)
+			w.approves(w.enters(w.link(vera, "otto")))
+		},
+	},
+	{
+		name: "the address that a link is mailed to",
+		uses: []string{"POST /settings/accounts/{account}/email", "POST /sign-in"},
+		one: func(w *walk) {
+			w.submits(w.one, "comp_1")
+			vera, err := w.Ledger.Accounts().Add(w.Context(), "vera", []ledger.Role{ledger.Approver})
+			w.must(err)
+			w.one.post("/settings/accounts/"+vera.ID+"/email", "email", "one@example.com")
+			_, secret, err := w.Ledger.Accounts().MakeMailedLink(w.Context(), "vera", "", time.Hour)
+			w.must(err)
+			w.approves(w.enters(secret))
 		},
 	},
 }
@@ -475,48 +451,36 @@ func (w *walk) ready() []ledger.Row {
 
 // noWay are the routes that change something and bring no order nearer.
 var noWay = map[string]string{
-	"POST /bills":                            "makes bills for clients",
-	"POST /bills/settings":                   "says how bills are made",
-	"POST /bills/{bill}/issue":               "issues a bill",
-	"POST /bills/{bill}/discard":             "deletes a draft of a bill",
-	"POST /batches/{batch}/client":           "says whom rows are billed to",
-	"POST /setup":                            "asks the filing service whose a key is",
-	"POST /setup/save":                       "stores the operator's own key; a batch keeps its approval",
-	"POST /setup/sample":                     "starts a ledger of its own, whose orders are not real",
-	"POST /setup/sample/leave":               "ends the sample data",
-	"POST /leave":                            "ends a session",
-	"POST /sessions/others":                  "ends sessions",
-	"POST /calendar/feeds":                   "makes an address at which due dates are read",
-	"POST /calendar/feeds/{feed}/revoke":     "ends such an address",
-	"POST /calendar/zone":                    "sets the time zone of reminders",
-	"POST /sessions/{session}/end":           "ends a session",
-	"POST /browsers/{browser}/forget":        "forgets a browser",
-	"POST /sign-in/second":                   "proves who somebody is, beyond a password",
-	"POST /sign-in/second/challenge":         "asks for a proof",
-	"POST /sign-in/passkey":                  "signs in the holder of the passkey",
-	"POST /sign-in/passkey/challenge":        "asks for a passkey",
-	"POST /security/confirm":                 "proves who somebody is once more",
-	"POST /security/confirm/challenge":       "asks for a proof",
-	"POST /security/app":                     "begins an authenticator app of one's own account",
-	"POST /security/app/add":                 "adds an authenticator app to one's own account",
-	"POST /security/passkeys":                "adds a passkey to one's own account",
-	"POST /security/passkeys/challenge":      "asks for a passkey",
-	"POST /security/factors/{factor}/remove": "removes a second factor of one's own account",
-	"POST /security/recovery":                "makes recovery codes of one's own account",
-	"POST /security/provider": "links a company account: whose link the password " +
-		"came by stays",
-	"POST /security/provider/unlink": "unlinks a company account",
-	"POST /settings/sign-in":         "says who needs a second factor to sign in",
-	"POST /sheets/{sheet}/drop":      "forgets a spreadsheet",
-	"POST /settings/accounts/{account}/approvals": "says up to which amount somebody may approve: who takes part " +
-		"in a batch may not at any",
-	"POST /batches/{batch}/reject":         "cancels what waits for approval",
-	"POST /batches/{batch}/reject-costs":   "cancels rows that wait for approval",
-	"POST /seasons/{season}/remove":        "removes a schedule",
-	"POST /settings/notices":               "sends a test message",
-	"POST /balance/entries":                "money: what waits for approval is not sent for it",
-	"POST /uncertain/rows/{row}/link":      "asks for the address of a dashboard",
-	"POST /settings/mappings/{shape}/drop": "forgets how columns are read",
+	"POST /bills":                              "makes bills for clients",
+	"POST /bills/settings":                     "says how bills are made",
+	"POST /bills/{bill}/issue":                 "issues a bill",
+	"POST /bills/{bill}/discard":               "deletes a draft of a bill",
+	"POST /batches/{batch}/client":             "says whom rows are billed to",
+	"POST /setup":                              "asks the filing service whose a key is",
+	"POST /setup/save":                         "stores the operator's own key; a batch keeps its approval",
+	"POST /setup/sample":                       "starts a ledger of its own, whose orders are not real",
+	"POST /setup/sample/leave":                 "ends the sample data",
+	"POST /leave":                              "ends a session",
+	"POST /sessions/others":                    "ends sessions",
+	"POST /calendar/feeds":                     "makes an address at which due dates are read",
+	"POST /calendar/feeds/{feed}/revoke":       "ends such an address",
+	"POST /calendar/zone":                      "sets the time zone of reminders",
+	"POST /sessions/{session}/end":             "ends a session",
+	"POST /sign-in/passkey":                    "signs in the holder of the passkey",
+	"POST /sign-in/passkey/challenge":          "asks for a passkey",
+	"POST /security/passkeys":                  "adds a passkey to one's own account",
+	"POST /security/passkeys/challenge":        "asks for a passkey",
+	"POST /security/passkeys/{passkey}/remove": "removes a passkey of one's own account",
+	"POST /security/provider":                  "links a company account to one's own account",
+	"POST /security/provider/unlink":           "unlinks a company account",
+	"POST /sheets/{sheet}/drop":                "forgets a spreadsheet",
+	"POST /batches/{batch}/reject":             "cancels what waits for approval",
+	"POST /batches/{batch}/reject-costs":       "cancels rows that wait for approval",
+	"POST /seasons/{season}/remove":            "removes a schedule",
+	"POST /settings/notices":                   "sends a test message",
+	"POST /balance/entries":                    "money: what waits for approval is not sent for it",
+	"POST /uncertain/rows/{row}/link":          "asks for the address of a dashboard",
+	"POST /settings/mappings/{shape}/drop":     "forgets how columns are read",
 	"POST /uncertain/rows/{row}/company": "names the company of a row that was placed; rows " +
 		"that wait for it were approved",
 	"POST /settings/accounts/{account}/sessions/{session}/end": "ends a session",

@@ -1,10 +1,6 @@
 package web
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -27,13 +23,8 @@ var (
 	errNoProvider = &httpError{http.StatusNotFound, "Company sign-in is not set up",
 		"Ask an operator to set OIDC_ISSUER for importer serve."}
 	errAway = &httpError{http.StatusBadGateway, "The sign-in provider cannot be reached",
-		"No one was signed in. Try again in a minute. In an emergency, sign in to a break-glass account by its " +
-			"password."}
-	errAwayLocal = &httpError{
-		errAway.Status, errAway.Title,
-		"No one was signed in. Try again in a minute. If your account here has a password or a passkey, sign " +
-			"in with it.",
-	}
+		"No one was signed in. Try again in a minute. If your account here has a passkey, sign in with it. In an " +
+			"emergency, an operator adds an account on the server: importer accounts add."}
 	errDeclined = &httpError{http.StatusForbidden, "The sign-in provider did not sign you in",
 		"You declined, or the provider does not let you use this application. Try again, or ask the administrator " +
 			"of the provider."}
@@ -44,8 +35,8 @@ var (
 		"Nothing was changed. Sign in to that account. A company account stays with the first account that it was " +
 			"linked to."}
 	errExists = &httpError{http.StatusConflict, "An account with this name exists",
-		"No one was signed in. Sign in to that account with its password, then link your company account under " +
-			"Security. If it is not your account, or you cannot sign in to it, ask an operator."}
+		"No one was signed in. Sign in to that account with a link or a passkey, then link your company account " +
+			"under Security. If it is not your account, or you cannot sign in to it, ask an operator."}
 )
 
 // providerFlow is the state of a sign-in while the browser is at the provider.
@@ -55,34 +46,18 @@ type providerFlow struct {
 	Link     string // the account that is to be linked; empty for a sign-in
 }
 
-// begun makes the address to send the browser to. The state is bound to the
-// browser by a cookie, and is no way to what the cookie holds.
+// begun makes the address to send the browser to. A cookie binds its state to the
+// browser.
 func (s *Site) begun(v *request, flow providerFlow) (string, error) {
 	if s.Provider == nil {
 		return "", errNoProvider
 	}
-	ceremony, at, err := s.Provider.Begin(v.ctx(), "")
+	ceremony, at, err := s.Provider.Begin(v.ctx())
 	if err != nil {
 		return "", s.providerError(v, err)
 	}
 	flow.Ceremony = ceremony
-	data, err := json.Marshal(flow)
-	if err != nil {
-		return "", err
-	}
-	secret, err := s.Ledger.Accounts().BeginFlow(v.ctx(), ledger.FlowProvider, string(data), v.from(), flowLife)
-	if err != nil {
-		return "", err
-	}
-	v.setCookie(flowCookie(ledger.FlowProvider), secret, flowLife)
-	return signin.WithState(at, stateOf(secret)), nil
-}
-
-// stateOf derives the state from the secret of a flow.
-func stateOf(secret string) string {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("state"))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return at, s.beginFlow(v, ledger.FlowProvider, flow)
 }
 
 // toProvider sends the browser to the provider.
@@ -100,19 +75,9 @@ func (s *Site) fromProvider(v *request) error {
 		return errNoProvider
 	}
 	var flow providerFlow
-	secret := v.flow(ledger.FlowProvider)
-	data, err := s.Ledger.Accounts().TakeFlow(v.ctx(), ledger.FlowProvider, secret)
-	if errors.Is(err, ledger.ErrFlow) {
-		return errFlow
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(data), &flow)
-	}
-	if err != nil {
+	if err := s.endFlow(v, ledger.FlowProvider, &flow); err != nil {
 		return err
 	}
-	v.setCookie(flowCookie(ledger.FlowProvider), "", -1)
-	flow.Ceremony.State = stateOf(secret)
 	p, err := s.Provider.Finish(v.ctx(), flow.Ceremony, v.r.URL.Query())
 	if err != nil {
 		return s.providerError(v, err)
@@ -145,15 +110,8 @@ func (s *Site) fromProvider(v *request) error {
 	if len(p.Groups) == 0 && a.ManagedBy != "" {
 		s.Log.Warn("account without groups", "account", a.ID, "claim", s.Settings.Claim)
 	}
-	by := arrival{To: flow.To, By: "by " + s.Provider.Host(), Token: p.IDToken}
-	rules, err := s.Ledger.Accounts().LoadSignInRules(v.ctx())
-	if err != nil {
-		return err
-	}
-	if p.SecondFactor || rules.TrustProvider {
-		by.Factor = ledger.FactorProvider
-	}
-	return s.admit(v, a, by)
+	in := ledger.SignIn{Life: providerLife, ProviderToken: p.IDToken, OwnWay: true}
+	return s.admit(v, a, "by "+s.Provider.Host(), in, flow.To)
 }
 
 // providerError returns the page of a failed sign-in by the provider. The details are
@@ -162,10 +120,8 @@ func (s *Site) providerError(v *request, err error) error {
 	s.Log.Warn("provider sign-in failed", "address", v.from(), "err", err)
 	shown := errUntrusted
 	switch {
-	case errors.Is(err, signin.ErrProviderAway) && s.ProviderOnly:
-		return errAway
 	case errors.Is(err, signin.ErrProviderAway):
-		return errAwayLocal
+		return errAway
 	case errors.Is(err, signin.ErrProviderRefused):
 		shown = errDeclined
 	case !errors.Is(err, signin.ErrUntrusted):
@@ -180,8 +136,8 @@ func (s *Site) providerError(v *request, err error) error {
 // no form lead away from this site.
 func (s *Site) linkProvider(v *request) error {
 	switch {
-	case !s.confirmed(v):
-		return errConfirm
+	case !s.fresh(v):
+		return errNotFresh
 	case v.session.Account.ManagedBy != "":
 		return errManaged
 	}
@@ -198,13 +154,13 @@ func (v *request) onward(title, text, at string) error {
 }
 
 // link links a company account to the signed-in account, if that is still the one
-// that asked and its owner has confirmed it.
+// that asked.
 func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error {
 	switch {
 	case !v.signedIn || v.session.Account.ID != flow.Link:
 		return errFlow
-	case !s.confirmed(v):
-		return errConfirm
+	case !s.fresh(v):
+		return errNotFresh
 	}
 	act := ledger.AuditEvent{
 		By:   v.who(),
@@ -228,8 +184,8 @@ func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error 
 }
 
 func (s *Site) unlinkProvider(v *request) error {
-	if !s.confirmed(v) {
-		return errConfirm
+	if !s.fresh(v) {
+		return errNotFresh
 	}
 	a := v.session.Account
 	err := s.Ledger.Accounts().UnlinkIdentity(v.withAudit("provider-unlink", a.Name, ""), a.ID,

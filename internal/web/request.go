@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // request is an HTTP request with its route and session.
@@ -73,10 +71,6 @@ type navItem struct {
 // person is the reader of a page.
 type person struct {
 	Name, Roles string
-	Lacks       string // roles that wait for a second factor
-	Password    bool   // there is one
-	Factor      bool   // an authenticator app or a passkey
-	Managed     bool   // the sign-in provider manages the account
 }
 
 // may is what the reader is allowed to do; pages leave out the rest.
@@ -98,18 +92,7 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 		for i, r := range account.Roles {
 			roles[i] = string(r)
 		}
-		var lacks []string
-		for _, r := range v.session.Lacks {
-			lacks = append(lacks, string(r))
-		}
-		p.Person = person{
-			Name:     account.Name,
-			Roles:    strings.Join(roles, ", "),
-			Lacks:    strings.Join(lacks, ", "),
-			Password: account.HasPassword,
-			Factor:   account.HasFactor,
-			Managed:  account.ManagedBy != "",
-		}
+		p.Person = person{Name: account.Name, Roles: strings.Join(roles, ", ")}
 		p.Version = v.site.Version
 		p.May = may{
 			Prepare: account.May(ledger.Preparer),
@@ -129,11 +112,6 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 		if p.Actions, err = v.site.listActions(v); err != nil {
 			return err
 		}
-		news, err := v.linkNews()
-		if err != nil {
-			return err
-		}
-		p.Flash = append(p.Flash, news...)
 	}
 	var body bytes.Buffer
 	if err := templates()[name].ExecuteTemplate(&body, "base.html", p); err != nil {
@@ -143,22 +121,6 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 	v.w.WriteHeader(status)
 	_, _ = body.WriteTo(v.w) // the reader may have left
 	return nil
-}
-
-// linkNews warns the reader of a link that someone else made to reset their
-// password.
-func (v *request) linkNews() ([]flashMessage, error) {
-	n, err := v.site.Ledger.Accounts().FindLinkNotice(v.ctx(), v.session.Account.ID)
-	if err != nil || n == nil {
-		return nil, err
-	}
-	const layout = "15:04 UTC on January 2, 2006"
-	message := fmt.Sprintf("%s made a link to reset your password at %s.", text.Capital(cmp.Or(n.By, "someone")),
-		n.At.UTC().Format(layout))
-	if !n.UsedAt.IsZero() {
-		message += fmt.Sprintf(" It was used at %s.", n.UsedAt.UTC().Format(layout))
-	}
-	return []flashMessage{{"warn", message + " If you did not ask for it, tell another operator now."}}, nil
 }
 
 // sections are the pages that lead to all others, with the beginnings of the paths

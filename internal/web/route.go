@@ -20,7 +20,7 @@ type route struct {
 // Who may do what. Accounts without a role reach only their own settings.
 var (
 	anyone   []ledger.Role     // signed in or not
-	self     = []ledger.Role{} // everyone signed in, with a role or without: sessions, the password
+	self     = []ledger.Role{} // everyone signed in, with a role or without: sessions, security
 	viewer   = ledger.Roles    // read everything but the audit log
 	exporter = ledger.Roles    // download
 	auditor  = []ledger.Role{ledger.Auditor, ledger.Operator}
@@ -32,7 +32,7 @@ var (
 	hands   = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
 )
 
-var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
+var routes = slices.Concat(signInRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
 	sheetRoutes, gridRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes,
 	accountRoutes, sessionRoutes, setupRoutes, balanceRoutes, forecastRoutes, batchRoutes, approvalRoutes, rowRoutes,
 	downloadRoutes, uncertainRoutes, searchRoutes, companyRoutes, designRoutes, billRoutes)

@@ -9,7 +9,6 @@ var sessionRoutes = []route{
 	{pattern: "GET /sessions", may: self, serve: (*Site).sessions},
 	{pattern: "POST /sessions/others", may: self, serve: (*Site).endOthers},
 	{pattern: "POST /sessions/{session}/end", may: self, serve: (*Site).endSession},
-	{pattern: "POST /browsers/{browser}/forget", may: self, serve: (*Site).forgetBrowser},
 	{pattern: "GET /settings/accounts/{account}/sessions", may: auditor, serve: (*Site).sessionsOf},
 	{pattern: "POST /settings/accounts/{account}/sessions/{session}/end", may: operator, serve: (*Site).endSessionOf},
 	{pattern: "POST /settings/accounts/{account}/sessions/end", may: operator, serve: (*Site).endSessionsOf},
@@ -19,26 +18,19 @@ var sessionRoutes = []route{
 type sessionsPage struct {
 	Account  ledger.Account
 	Sessions []ledger.Session
-	Browsers []ledger.KnownBrowser
-	Lacks    []ledger.Role // that wait for a second factor
-	Own      bool          // it is the visitor's own account
-	Current  string        // the visitor's session
-	Path     string        // below which sessions are ended
+	Own      bool   // it is the visitor's own account
+	Current  string // the visitor's session
+	Path     string // below which sessions are ended
 	MayEnd   bool
 }
 
 func (s *Site) sessions(v *request) error {
 	p := sessionsPage{
 		Account: v.session.Account,
-		Lacks:   v.session.Lacks,
 		Own:     true,
 		Current: v.session.ID,
 		Path:    "/sessions",
 		MayEnd:  true,
-	}
-	var err error
-	if p.Browsers, err = s.Ledger.Accounts().ListBrowsers(v.ctx(), p.Account, v.browser()); err != nil {
-		return err
 	}
 	return s.showSessions(v, p, "Sessions")
 }
@@ -89,11 +81,11 @@ func (s *Site) endOne(v *request, a ledger.Account, to string) error {
 func (s *Site) endOthers(v *request) error {
 	a := v.session.Account
 	ctx := v.withAudit("session-end", a.Name, "all sessions but this one")
-	n, err := s.Ledger.Accounts().EndOtherSessions(ctx, a.ID, v.secret, v.browser())
+	n, err := s.Ledger.Accounts().EndOtherSessions(ctx, a.ID, v.secret)
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "%s ended, and the other browsers are removed.", count(n, "other session"))
+	v.flash("ok", "%s ended.", text.Capital(count(n, "other session")))
 	return v.redirect("/sessions")
 }
 
@@ -102,25 +94,15 @@ func (s *Site) endSessionsOf(v *request) error {
 	if err != nil {
 		return err
 	}
-	keep, browser := "", ""
+	keep := ""
 	if a.ID == v.session.Account.ID {
-		keep, browser = v.secret, v.browser()
+		keep = v.secret
 	}
 	ctx := v.withAudit("session-end", a.Name, "all sessions")
-	n, err := s.Ledger.Accounts().EndOtherSessions(ctx, a.ID, keep, browser)
+	n, err := s.Ledger.Accounts().EndOtherSessions(ctx, a.ID, keep)
 	if err != nil {
 		return err
 	}
 	v.flash("ok", "%s of %s ended.", text.Capital(count(n, "session")), a.Name)
 	return v.redirect("/settings/accounts/" + a.ID + "/sessions")
-}
-
-func (s *Site) forgetBrowser(v *request) error {
-	a := v.session.Account
-	if err := s.Ledger.Accounts().ForgetBrowser(v.withAudit("browser-forget", a.Name, ""), a.ID,
-		v.r.PathValue("browser")); err != nil {
-		return err
-	}
-	v.flash("ok", "The browser is removed. Failed sign-ins by others can now delay you there.")
-	return v.redirect("/sessions")
 }

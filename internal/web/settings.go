@@ -15,8 +15,6 @@ import (
 var settingsRoutes = []route{
 	{pattern: "GET /settings", may: viewer, serve: (*Site).settings},
 	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changePolicy},
-	{pattern: "POST /settings/accounts/{account}/approvals", may: operator, serve: (*Site).changeLimit},
-	{pattern: "POST /settings/sign-in", may: operator, serve: (*Site).changeSignIn},
 	{pattern: "POST /settings/notices", may: operator, serve: (*Site).tryNotices},
 	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).deleteMapping},
 }
@@ -35,21 +33,12 @@ type settingsPage struct {
 	Mappings  []ledger.Mapping
 	Fees      []pricing.FeeLine
 	FeesErr   string
-	Accounts  []accountLine
+	Accounts  []ledger.Account
 	Links     []ledger.SignInLink
-	SignIn    signInView
+	Provider  string // the issuer of the sign-in provider; "" for none
+	Away      bool   // it could not be reached
+	Mails     bool   // sign-in links can be mailed
 }
-
-// accountLine is an account, and through whose links it has its credentials.
-type accountLine struct {
-	ledger.Account
-	Behind   []string
-	Vouchers []string // the operators who can confirm the owner, where someone is behind the account
-	Link     bool     // a one-time link is of use to it
-}
-
-// CanVouch reports whether someone can confirm the owner.
-func (a accountLine) CanVouch(name string) bool { return slices.Contains(a.Vouchers, name) }
 
 // Chosen reports whether the policy is about a product by name.
 func (p settingsPage) Chosen(product filing.Product) bool {
@@ -73,46 +62,6 @@ func (p settingsPage) TwoFrom() string {
 		return ""
 	}
 	return p.Policy.TwoFrom.String()
-}
-
-// Approvers lists the accounts with the role.
-func (p settingsPage) Approvers() []ledger.Account {
-	var all []ledger.Account
-	for _, a := range p.Accounts {
-		if a.May(ledger.Approver) {
-			all = append(all, a.Account)
-		}
-	}
-	return all
-}
-
-// changeLimit changes what an account may approve, and where messages to its owner
-// go.
-func (s *Site) changeLimit(v *request) error {
-	a, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	form := v.r.PostForm
-	var limit money.Cents
-	note := "any amount"
-	if text := strings.TrimSpace(form.Get("up-to")); text != "" {
-		if limit, err = money.Parse(text); err != nil || limit <= 0 {
-			return badRequest("The limit is not a number of dollars. Enter it like 5000, or leave it empty for any " +
-				"amount. Nothing was changed.")
-		}
-		note = "up to " + limit.Dollars()
-	}
-	err = s.Ledger.Accounts().SetApprovals(v.withAudit("account-approvals", a.Name, note), a.ID, limit,
-		form.Get("email"))
-	if errors.Is(err, ledger.ErrAccount) {
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
-	}
-	if err != nil {
-		return err
-	}
-	v.flash("ok", "Saved: %s may approve %s.", a.Name, note)
-	return v.redirect("/settings#approvals")
 }
 
 func (s *Site) settings(v *request) error {
@@ -150,38 +99,18 @@ func (s *Site) settings(v *request) error {
 	}
 	p.Fees = fees.Lines()
 	if slices.ContainsFunc(auditor, v.may) {
-		if err := s.listAccounts(v, &p); err != nil {
+		if p.Accounts, err = s.Ledger.Accounts().List(ctx); err != nil {
 			return err
 		}
-		if p.SignIn, err = s.signInView(v, p.Accounts); err != nil {
+		if p.Links, err = s.Ledger.Accounts().ListSignInLinks(ctx); err != nil {
 			return err
 		}
+		if s.Provider != nil {
+			p.Provider, p.Away = s.Provider.Issuer(), s.Provider.Away() != nil
+		}
+		p.Mails = s.mails()
 	}
 	return v.show("settings.html", "Settings", p)
-}
-
-// listAccounts adds the accounts and their open links to the settings.
-func (s *Site) listAccounts(v *request, p *settingsPage) error {
-	accounts, err := s.Ledger.Accounts().List(v.ctx())
-	if err != nil {
-		return err
-	}
-	behind := make(map[string][]string, len(accounts))
-	for _, a := range accounts {
-		if behind[a.Name], err = s.Ledger.Accounts().ListCredentials(v.ctx(), a.ID); err != nil {
-			return err
-		}
-	}
-	for _, a := range accounts {
-		line := accountLine{Account: a, Link: s.refuseLocal(a) == nil}
-		line.Behind = slices.DeleteFunc(slices.Clone(behind[a.Name]), func(name string) bool { return name == a.Name })
-		if len(line.Behind) > 0 {
-			line.Vouchers = listVouchers(a, accounts, behind)
-		}
-		p.Accounts = append(p.Accounts, line)
-	}
-	p.Links, err = s.Ledger.Accounts().ListSignInLinks(v.ctx())
-	return err
 }
 
 func (s *Site) changePolicy(v *request) error {
@@ -257,20 +186,4 @@ func (s *Site) deleteMapping(v *request) error {
 	}
 	v.flash("ok", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 	return v.redirect("/settings")
-}
-
-// listVouchers lists the operators who can confirm the owner of an account: those
-// who did not make the link, and do not have their own credentials through a maker
-// of it.
-func listVouchers(a ledger.Account, accounts []ledger.Account, behind map[string][]string) []string {
-	involved := append(slices.Clone(behind[a.Name]), a.Name)
-	var all []string
-	for _, o := range accounts {
-		own := append(slices.Clone(behind[o.Name]), o.Name)
-		if o.May(ledger.Operator) && !slices.ContainsFunc(own,
-			func(name string) bool { return slices.Contains(involved, name) }) {
-			all = append(all, o.Name)
-		}
-	}
-	return all
 }

@@ -1,10 +1,10 @@
 package web
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"net/http"
-	"slices"
+	"net/url"
 	"strings"
 	"time"
 
@@ -14,182 +14,155 @@ import (
 
 var signInRoutes = []route{
 	{pattern: "GET /sign-in", may: anyone, serve: (*Site).signInPage},
-	{pattern: "POST /sign-in", may: anyone, serve: (*Site).signIn},
+	{pattern: "POST /sign-in", may: anyone, serve: (*Site).mailLink},
 	{pattern: "GET /enter", may: anyone, serve: (*Site).enterPage},
 	{pattern: "POST /enter", may: anyone, serve: (*Site).enter},
 	{pattern: "POST /leave", may: self, serve: (*Site).leave},
-	{pattern: "GET /password", may: self, serve: (*Site).passwordPage},
-	{pattern: "POST /password", may: self, serve: (*Site).password},
 }
 
-// sessionLife is how long someone stays signed in; the ledger ends a session
-// earlier where nothing is done in it.
-const sessionLife = 7 * 24 * time.Hour
+const (
+	// sessionLife is how long someone stays signed in; the ledger ends a session
+	// earlier if nothing is done in it.
+	sessionLife = 7 * 24 * time.Hour
+	// providerLife is the same for a session by the sign-in provider: what it says of
+	// a person is looked at once a working day.
+	providerLife = 12 * time.Hour
+	// flowLife is how long a browser has for the second half of a sign-in.
+	flowLife = 10 * time.Minute
+	// linkLife is how long a link works that an operator makes, and mailedLife one that
+	// is mailed.
+	linkLife   = 24 * time.Hour
+	mailedLife = 30 * time.Minute
+)
+
+var (
+	errSignInLink = &httpError{http.StatusGone, "This link no longer works",
+		"A link works once and expires. Ask for a new one on the sign-in page, or ask an operator. On your own " +
+			"computer, start importer serve again to get a new link."}
+	errDisabled = &httpError{http.StatusForbidden, "The account is disabled",
+		"No one was signed in. Ask an operator to enable the account."}
+	errManaged = &httpError{http.StatusForbidden, "Sign in with your company account",
+		"The sign-in provider manages this account. Go back to the sign-in page and choose your company account."}
+	errFlow = &httpError{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
+)
 
 // entrance is what the sign-in page shows.
 type entrance struct {
-	To, Name string
-	Wrong    string
-	Empty    bool   // no account has a password yet, and the browser runs on the server's computer
+	To       string
 	Provider string // the host of the sign-in provider; "" for none
 	Away     bool   // the provider could not be reached when it was asked last
-	Only     bool   // passwords sign in break-glass accounts only
 	Passkeys bool
+	Mails    bool // a link can be mailed
+	Local    bool
+	Sent     string // whom a link was asked for
 }
 
-// entrance is the sign-in page as it stands.
-func (s *Site) entrance(v *request, e entrance) entrance {
+func (s *Site) showEntrance(v *request, e entrance) error {
 	if s.Provider != nil {
-		e.Provider, e.Away, e.Only = s.Provider.Host(), s.Provider.Away() != nil, s.ProviderOnly
+		e.Provider, e.Away = s.Provider.Host(), s.Provider.Away() != nil
 	}
 	_, err := s.passkeys(v)
-	e.Passkeys = err == nil
-	return e
+	e.Passkeys, e.Mails, e.Local = err == nil, s.mails(), s.Local
+	return v.show("sign-in.html", "Sign in", e)
 }
+
+// mails reports whether links can be mailed. The host in a link must not be one that
+// a stranger chose.
+func (s *Site) mails() bool { return s.Mail != nil && (s.Public != nil || s.Local) }
 
 func (s *Site) signInPage(v *request) error {
 	to := local(v.r.URL.Query().Get("to"))
 	if v.signedIn {
 		return v.redirect(to)
 	}
-	empty := false
-	if s.Local { // elsewhere it would tell strangers
-		accounts, err := s.Ledger.Accounts().List(v.ctx())
-		if err != nil {
-			return err
-		}
-		empty = !slices.ContainsFunc(accounts, func(a ledger.Account) bool { return a.HasPassword })
-	}
-	return v.show("sign-in.html", "Sign in", s.entrance(v, entrance{To: to, Empty: empty}))
+	return s.showEntrance(v, entrance{To: to})
 }
 
-func (s *Site) signIn(v *request) error {
-	name, to := strings.TrimSpace(v.r.PostForm.Get("name")), local(v.r.PostForm.Get("to"))
-	account, err := s.Ledger.Accounts().SignIn(v.ctx(), v.try(name), v.r.PostForm.Get("password"))
-	switch {
-	case errors.Is(err, ledger.ErrSignIn):
-		s.recordFailedSignIn(v, name, "password", err)
-		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in",
-			s.entrance(v, entrance{To: to, Name: name, Wrong: "The name or password is wrong."}))
-	case err != nil:
+// mailLink mails a link to the account with a name or an address. The response and
+// its time do not tell whether there is one.
+func (s *Site) mailLink(v *request) error {
+	name := strings.TrimSpace(v.r.PostForm.Get("name"))
+	if !s.mails() {
+		return badRequest("This server sends no email. Ask an operator for a sign-in link.")
+	}
+	ctx, from, address := context.WithoutCancel(v.ctx()), v.from(), s.address(v.r)
+	s.mailing.Go(func() {
+		if err := s.sendLink(ctx, name, from, address); err != nil {
+			s.Log.Error("sign-in link not mailed", "err", err)
+		}
+	})
+	return s.showEntrance(v, entrance{To: local(v.r.PostForm.Get("to")), Sent: name})
+}
+
+func (s *Site) sendLink(ctx context.Context, name, from, address string) error {
+	a, secret, err := s.Ledger.Accounts().MakeMailedLink(ctx, name, from, mailedLife)
+	if errors.Is(err, ledger.ErrSignInLink) {
+		s.Log.Warn("no sign-in link to mail", "address", from)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	return s.admit(v, account, arrival{To: to, By: "by password"})
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return s.Mail(ctx, a.Email, "Bulkfiling: your sign-in link", "Open this link to sign in as "+a.Name+
+		". It works once, within "+text.Count(int(mailedLife.Minutes()), "minute")+".\n\n"+linkTo(address, secret)+
+		"\n\nIf you did not ask for it, ignore this email.")
 }
+
+// linkTo is the address of a one-time link.
+func linkTo(address, secret string) string { return address + "/enter?link=" + url.QueryEscape(secret) }
 
 // enterPage shows whom a one-time link is for. It does not use it up: programs
 // that look at links before their reader does would.
 func (s *Site) enterPage(v *request) error {
-	ask := v.r.URL.Query()
-	secret := cmp.Or(ask.Get("link"), ask.Get("ticket")) // links of earlier versions say ticket
+	secret := v.r.URL.Query().Get("link")
 	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return errSignInLink
 	}
-	if err == nil {
-		err = s.refuseLocal(account)
-	}
 	if err != nil {
 		return err
 	}
-	return v.showEntry(http.StatusOK, entry{Secret: secret, Name: account.Name, Resets: account.HasPassword})
+	return v.show("link-sign-in.html", "Sign in", struct{ Secret, Name string }{secret, account.Name})
 }
-
-// entry is what a one-time link shows.
-type entry struct {
-	Secret, Name string
-	Resets       bool // it sets a new password, and signs no one in
-	Wrong        string
-}
-
-func (v *request) showEntry(status int, e entry) error {
-	title := "Sign in"
-	if e.Resets {
-		title = "Set a new password"
-	}
-	return v.showStatus(status, "link-sign-in.html", title, e)
-}
-
-var errSignInLink = &httpError{http.StatusGone, "This link no longer works",
-	"A link works once and expires. Sign in with your password, or ask an operator for a new link. On your own " +
-		"computer, start importer serve again to get a new link."}
 
 func (s *Site) enter(v *request) error {
-	secret := v.r.PostForm.Get("link")
-	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
-	if err == nil {
-		// A link that is refused stays as it is.
-		if err := s.refuseLocal(account); err != nil {
-			return err
-		}
-		account, err = s.Ledger.Accounts().UseSignInLink(v.ctx(), secret)
-	}
-	switch {
-	case errors.Is(err, ledger.ErrReset):
-		return s.resetPassword(v, secret)
-	case errors.Is(err, ledger.ErrSignInLink):
-		return errSignInLink
-	case err != nil:
-		return err
-	}
-	to := "/password"
-	if s.Local {
-		own, err := s.madeOwnLink(v, account)
-		if err != nil {
-			return err
-		}
-		if own {
-			to = "/"
-		}
-	}
-	return s.admit(v, account, arrival{To: to, By: "by a link"})
-}
-
-// madeOwnLink reports whether the link that someone has just used is their own: on
-// their own computer serve makes one at each start, and they need no password.
-func (s *Site) madeOwnLink(v *request, a ledger.Account) (bool, error) {
-	makers, err := s.Ledger.Accounts().ListCredentials(v.ctx(), a.ID)
-	return !slices.ContainsFunc(makers, func(name string) bool { return name != a.Name }), err
-}
-
-// resetPassword sets the password that came with a link. It begins no session: its
-// owner signs in with all that their account asks for.
-func (s *Site) resetPassword(v *request, secret string) error {
-	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
+	account, err := s.Ledger.Accounts().UseSignInLink(v.ctx(), v.r.PostForm.Get("link"))
 	if errors.Is(err, ledger.ErrSignInLink) {
+		s.recordFailedSignIn(v, account, "link", err)
 		return errSignInLink
 	}
 	if err != nil {
 		return err
 	}
-	e := entry{Secret: secret, Name: account.Name, Resets: true}
-	fresh := v.r.PostForm.Get("password")
-	if fresh != v.r.PostForm.Get("again") {
-		e.Wrong = "The passwords do not match."
-		return v.showEntry(http.StatusUnprocessableEntity, e)
+	return s.admit(v, account, "by a link", ledger.SignIn{Life: sessionLife}, "/")
+}
+
+// admit signs in a person who has proved who they are: how is for the audit log.
+func (s *Site) admit(v *request, a ledger.Account, how string, in ledger.SignIn, to string) error {
+	if v.signedIn { // someone else was, in this browser
+		if err := s.Ledger.Accounts().EndSession(v.ctx(), v.secret); err != nil {
+			return err
+		}
 	}
+	in.From, in.Agent = v.from(), v.agent()
 	act := ledger.AuditEvent{
-		By:   account.Name,
+		By:   a.Name,
 		From: v.from(),
-		What: "account-password",
-		Of:   account.Name,
-		Note: "with a sign-in link",
+		What: "sign-in",
+		Of:   a.Name,
+		Note: how,
 	}
-	_, err = s.Ledger.Accounts().ResetPassword(ledger.WithAudit(v.ctx(), act), secret, fresh)
-	switch {
-	case errors.Is(err, ledger.ErrWeak):
-		e.Wrong = sentence(err.Error())
-		return v.showEntry(http.StatusUnprocessableEntity, e)
-	case errors.Is(err, ledger.ErrSignInLink):
-		return errSignInLink
-	case err != nil:
+	secret, err := s.Ledger.Accounts().BeginSession(ledger.WithAudit(v.ctx(), act), a.ID, in)
+	if errors.Is(err, ledger.ErrSession) {
+		return errDisabled
+	}
+	if err != nil {
 		return err
 	}
-	if err := s.Ledger.Accounts().ForgetFailures(v.ctx(), v.try(account.Name)); err != nil {
-		return err
-	}
-	v.flash("ok", "Your password is set. Sign in with it.")
-	return v.redirect("/sign-in")
+	v.setCookie(sessionCookie, secret, in.Life)
+	return v.redirect(to)
 }
 
 func (s *Site) leave(v *request) error {
@@ -201,63 +174,14 @@ func (s *Site) leave(v *request) error {
 		return err
 	}
 	v.setCookie(sessionCookie, "", -1)
+	to := local(v.r.PostForm.Get("to"))
+	if to != "/" {
+		return v.redirect("/sign-in?to=" + url.QueryEscape(to))
+	}
 	if done, err := s.signOut(v, token); done {
 		return err
 	}
 	return v.redirect("/sign-in")
-}
-
-func (s *Site) passwordPage(v *request) error {
-	switch a := v.session.Account; {
-	case a.ManagedBy != "":
-		return errManaged
-	case s.ProviderOnly && !a.BreakGlass:
-		return errProvider
-	}
-	return v.show("password.html", "Password", struct{ Has bool }{v.session.Account.HasPassword})
-}
-
-func (s *Site) password(v *request) error {
-	account, fresh := v.session.Account, v.r.PostForm.Get("password")
-	switch {
-	case account.ManagedBy != "":
-		return errManaged
-	case s.ProviderOnly && !account.BreakGlass:
-		return errProvider
-	}
-	if account.HasPassword {
-		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
-		case errors.Is(err, ledger.ErrSignIn):
-			s.recordFailedSignIn(v, account.Name, "present password", err)
-			return badRequest("Your current password is wrong. The password was not changed.")
-		case err != nil:
-			return err
-		}
-	}
-	if fresh != v.r.PostForm.Get("again") {
-		return badRequest("The new passwords do not match. The password was not changed.")
-	}
-	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
-	if err != nil {
-		return err
-	}
-	err = s.Ledger.Accounts().SetPassword(v.withAudit("account-password", account.Name, ""), account.ID, fresh)
-	if errors.Is(err, ledger.ErrWeak) {
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
-	}
-	if err != nil {
-		return err
-	}
-	v.flash("ok", "Your password is set. Your other sessions have ended.")
-	account.HasPassword = true
-	// The sessions before it have ended, this one too.
-	return s.beginSession(v, account, arrival{
-		To:     "/",
-		By:     "by a new password",
-		Factor: v.session.Factor,
-		Token:  token,
-		Ends:   v.session.EndsAt,
-	})
 }
 
 // sentence makes a sentence of an error's words.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/cache"
@@ -28,21 +29,22 @@ type Config struct {
 	Throttle    jobs.Throttle // of look-ups; nil for none
 	Concurrency int           // look-ups in flight
 	// of the queue, by asynq's states; nil where there is none to ask
-	Depth        func(context.Context) (map[string]int, error)
-	TestNotices  func(context.Context) ([]NotificationTarget, error) // sends a message to every target of notifications
-	Provider     *signin.Provider                                    // the sign-in provider; nil for none
-	ProviderOnly bool                                                // passwords sign in break-glass accounts only
-	Settings     Settings
-	Setup        *Setup            // sets up the filing service; nil where the page cannot
-	Downloads    network.Downloads // where the links of documents may lead
-	Public       *url.URL          // where people reach the site; nil: wherever it listens
-	Local        bool              // it listens on loopback, and no one is in front: other names are refused
-	Port         int               // where it listens on loopback; 0 elsewhere
-	TLS          bool              // people reach it encrypted
-	Proxies      network.Proxies   // whose word on who asks is believed
-	MaxUpload    int64             // bytes of a sheet; 0 for 64 MiB
-	Version      string
-	Log          *slog.Logger
+	Depth       func(context.Context) (map[string]int, error)
+	TestNotices func(context.Context) ([]NotificationTarget, error) // sends a message to every target of notifications
+	// Mail sends an email. It is nil if no mail server is configured.
+	Mail      func(ctx context.Context, to, subject, body string) error
+	Provider  *signin.Provider // the sign-in provider; nil for none
+	Settings  Settings
+	Setup     *Setup            // sets up the filing service; nil where the page cannot
+	Downloads network.Downloads // where the links of documents may lead
+	Public    *url.URL          // where people reach the site; nil: wherever it listens
+	Local     bool              // it listens on loopback, and no one is in front: other names are refused
+	Port      int               // where it listens on loopback; 0 elsewhere
+	TLS       bool              // people reach it encrypted
+	Proxies   network.Proxies   // whose word on who asks is believed
+	MaxUpload int64             // bytes of a sheet; 0 for 64 MiB
+	Version   string
+	Log       *slog.Logger
 }
 
 // Settings are what the environment says, without its secrets.
@@ -91,6 +93,7 @@ type Site struct {
 	actionFacts *cache.Cache[string, actionFacts]
 	checked     checkedServices
 	feeds       *feedAccess
+	mailing     sync.WaitGroup // links on their way to their mailboxes
 }
 
 // New makes a site. Close it before the ledger.
@@ -116,9 +119,6 @@ func New(c Config) *Site {
 	s.routes = s.mux()
 	s.handler = network.Compress(s.guard(s.routes))
 	s.Ledger.AuditLog().OnRecord(s.logAct)
-	if c.Public != nil {
-		s.Ledger.Accounts().RefuseInPasswords(c.Public.Hostname())
-	}
 	return s
 }
 
@@ -130,6 +130,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.Ser
 func (s *Site) Close() {
 	s.broadcaster.close()
 	s.queue.close()
+	s.mailing.Wait()
 	s.flushTraces()
 }
 

@@ -42,7 +42,6 @@ type testSite struct {
 
 func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	t.Helper()
-	ledger.TestUseCheapPasswords(t)
 	dir := ledgertest.Dir(t)
 	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir})
 	s := &testSite{T: t, dir: dir}
@@ -145,20 +144,31 @@ type visitor struct {
 func (s *testSite) as(roles ...ledger.Role) *visitor {
 	s.Helper()
 	s.people++
-	name := "person" + string(rune('a'-1+s.people))
+	return s.member("person"+string(rune('a'-1+s.people)), roles...)
+}
+
+// member adds an account and signs it in by a link.
+func (s *testSite) member(name string, roles ...ledger.Role) *visitor {
+	s.Helper()
 	account, err := s.Ledger.Accounts().Add(s.Context(), name, roles)
-	s.must(err)
-	secret, err := s.Ledger.Accounts().MakeSignInLink(s.Context(), account.ID, time.Hour)
 	s.must(err)
 	v := s.nobody()
 	v.name = account.Name
+	v.enter()
+	return v
+}
+
+// enter signs in by a link.
+func (v *visitor) enter() {
+	v.Helper()
+	secret, err := v.Ledger.Accounts().MakeSignInLink(v.Context(), v.name, time.Hour)
+	v.must(err)
 	if status, body := v.send("/enter", url.Values{"link": {secret}}); status != http.StatusOK {
-		s.Fatalf("sign in: %d\n%s", status, body)
+		v.Fatalf("sign in: %d\n%s", status, body)
 	}
 	if _, body := v.get("/"); !isSignedIn(body) {
-		s.Fatalf("not signed in on\n%s", body)
+		v.Fatalf("not signed in on\n%s", body)
 	}
-	return v
 }
 
 // isSignedIn reports whether a page is one of a person who is signed in.
@@ -430,14 +440,11 @@ func (v *visitor) refusedFromElsewhere(r route, role ledger.Role) {
 
 // ownRoutes are the routes about one's own account, for which no role is needed.
 var ownRoutes = map[string]bool{
-	"GET /{$}": true, "POST /leave": true, "GET /password": true, "POST /password": true,
+	"GET /{$}": true, "POST /leave": true,
 	"GET /sessions": true, "POST /sessions/others": true, "POST /sessions/{session}/end": true,
-	"POST /browsers/{browser}/forget": true,
-	"GET /security":                   true, "POST /security/confirm": true,
-	"POST /security/confirm/challenge": true, "POST /security/app": true, "POST /security/app/add": true,
-	"POST /security/passkeys": true, "POST /security/passkeys/challenge": true,
-	"POST /security/factors/{factor}/remove": true, "POST /security/recovery": true,
-	"POST /security/provider": true, "POST /security/provider/unlink": true,
+	"GET /security": true, "POST /security/passkeys": true, "POST /security/passkeys/challenge": true,
+	"POST /security/passkeys/{passkey}/remove": true,
+	"POST /security/provider":                  true, "POST /security/provider/unlink": true,
 }
 
 // Each role opens its pages and no others; without a role only the pages of the
@@ -519,7 +526,6 @@ func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 func TestOpenRoutes(t *testing.T) {
 	open := map[string]bool{
 		"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true,
-		"GET /sign-in/second": true, "POST /sign-in/second": true, "POST /sign-in/second/challenge": true,
 		"POST /sign-in/passkey": true, "POST /sign-in/passkey/challenge": true, "GET /sign-in/provider": true,
 		"GET /sign-in/provider/callback": true,
 		"GET /calendar/feed/{secret}":    true, // the secret is a right of its own

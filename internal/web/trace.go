@@ -3,9 +3,9 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -43,7 +43,7 @@ func (t *traces) fold(a ledger.AuditEvent, now time.Time) []ledger.AuditEvent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	due := t.ended(now)
-	key := strings.Join([]string{a.What, a.By, a.Of, a.Note, ledger.Network(a.From)}, "\x00")
+	key := strings.Join([]string{a.What, a.By, a.Of, a.Note, networkOf(a.From)}, "\x00")
 	if t.kept[key] == nil && len(t.kept) >= maxTraces {
 		key = "the rest"
 		a.Note = "and more from many addresses; the log of the server has each"
@@ -54,6 +54,24 @@ func (t *traces) fold(a ledger.AuditEvent, now time.Time) []ledger.AuditEvent {
 	}
 	t.kept[key] = &trace{act: a, at: now}
 	return append(due, a)
+}
+
+// networkOf is the part of an address that one person controls: all of an IPv4
+// address, and the /64 of an IPv6 address.
+func networkOf(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	network, err := ip.Prefix(64)
+	if err != nil {
+		return address
+	}
+	return network.String()
 }
 
 // ended deletes old traces and returns the events that count their repetitions.
@@ -100,15 +118,13 @@ func (s *Site) flushTraces() {
 var denials = map[*httpError]string{
 	errSignIn: "no session",
 	errRole:   "role",
-	errLacks:  "second factor",
 	errForm:   "form",
 	errOrigin: "origin",
 	errHost:   "host",
 
-	errConfirm:  "not confirmed",
+	errNotFresh: "no fresh sign-in",
 	errDisabled: "account disabled",
 	errManaged:  "managed by the sign-in provider",
-	errProvider: "sign-in provider only",
 	errUploads:  "too many uploads",
 }
 
@@ -155,58 +171,10 @@ func (s *Site) recordDenial(v *request, reason string) {
 	}
 }
 
-// concerned is the account that a sign-in is about. The name that was typed is
-// kept only where it is an account's: people type passwords into the wrong field.
-func (s *Site) concerned(v *request, name string) ledger.Account {
-	if v.signedIn {
-		return v.session.Account
-	}
-	a, err := s.Ledger.Accounts().Find(v.ctx(), name)
-	if err != nil || a.ID == name {
-		return ledger.Account{}
-	}
-	return a
-}
-
-// recordFailedSignIn logs a wrong password or code, and the wait that follows from it.
-func (s *Site) recordFailedSignIn(v *request, name, proof string, err error) {
-	account := s.concerned(v, name)
-	s.Log.Warn("sign-in failed", "reason", proof, "route", v.route(), "account", account.ID, "address", v.from())
-	s.keepTrace(v.ctx(), ledger.AuditEvent{
-		By:   v.who(),
-		From: v.from(),
-		What: "sign-in-failed",
-		Of:   account.Name,
-		Note: proof,
-	})
-	failed, ok := errors.AsType[*ledger.FailedTry](err)
-	if !ok || failed.Until.IsZero() {
-		return
-	}
-	s.Log.Warn("sign-in locked", "reason", "failures by "+failed.Scope, "route", v.route(), "account", account.ID,
-		"address", v.from(), "until", failed.Until)
-	s.keepTrace(v.ctx(), ledger.AuditEvent{
-		By:   v.who(),
-		From: v.from(),
-		What: "sign-in-locked",
-		Of:   account.Name,
-		Note: "failures by " + failed.Scope,
-	})
-}
-
-// recordThrottled logs a sign-in that was refused before its password was checked.
-func (s *Site) recordThrottled(v *request, reason string) {
-	account := s.concerned(v, v.r.PostForm.Get("name"))
-	s.Log.Warn("sign-in throttled", "reason", reason, "route", v.route(), "account", account.ID, "address", v.from())
-	if account.ID != "" {
-		s.keepTrace(v.ctx(), ledger.AuditEvent{
-			By:   v.who(),
-			From: v.from(),
-			What: "sign-in-throttled",
-			Of:   account.Name,
-			Note: reason,
-		})
-	}
+// recordFailedSignIn logs a proof that did not sign in, and adds an audit event.
+func (s *Site) recordFailedSignIn(v *request, a ledger.Account, proof string, err error) {
+	s.Log.Warn("sign-in failed", "reason", proof, "account", a.ID, "address", v.from(), "err", err)
+	s.keepTrace(v.ctx(), ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Of: a.Name, Note: proof})
 }
 
 // events are audit events by what the log calls them. about says that their object
@@ -216,32 +184,27 @@ var events = map[string]struct {
 	about   bool
 }{
 	"account-add":         {"account added", true},
+	"account-email":       {"email address changed", true},
 	"account-disable":     {"account disabled", true},
 	"account-enable":      {"account enabled", true},
 	"account-link":        {"sign-in link made", true},
 	"account-link-revoke": {"sign-in link revoked", false},
-	"account-password":    {"password changed", true},
 	"account-roles":       {"roles changed", true},
-	"account-vouch":       {"account vouched for", true},
-	"browser-forget":      {"browser forgotten", true},
 	"dashboard":           {"data exported", false},
 	"download":            {"data exported", false},
 	"policy":              {"policy changed", false},
 	"session-end":         {"session ended", true},
-	"factor-add":          {"second factor added", true},
-	"factor-remove":       {"second factor removed", true},
+	"passkey-add":         {"passkey added", true},
+	"passkey-remove":      {"passkey removed", true},
 	"passkey-copied":      {"passkey may have been copied", true},
 	"provider-link":       {"company account linked", true},
 	"provider-unlink":     {"company account unlinked", true},
-	"recovery-codes":      {"recovery codes made", true},
 	"sign-in":             {"signed in", true},
-	"sign-in-break-glass": {"break-glass account signed in", true},
-	"sign-in-rules":       {"rules of signing in changed", false},
 	"sign-out":            {"session ended", true},
 }
 
 // traced are the events that have a line of their own already.
-var traced = map[string]bool{"denied": true, "sign-in-failed": true, "sign-in-locked": true, "sign-in-throttled": true}
+var traced = map[string]bool{"denied": true, "sign-in-failed": true}
 
 // logAct logs an audit event: accounts by their IDs, no notes, and of the objects
 // only accounts and exports. The others may contain text that people entered.

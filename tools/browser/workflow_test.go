@@ -150,7 +150,7 @@ func (w *workflow) signIn() {
 	w.dana = w.owner // until someone else operates
 }
 
-// refuseStrangers tries the used link, a page and a wrong password without a session.
+// refuseStrangers tries the used link and a page without a session.
 func (w *workflow) refuseStrangers() {
 	stranger := w.join("stranger", w.deployment.address)
 	stranger.allowMessages("410")
@@ -161,12 +161,7 @@ func (w *workflow) refuseStrangers() {
 	if at := stranger.at(); at != "/sign-in" {
 		w.Errorf("without signing in the page is %s, want /sign-in", at)
 	}
-	stranger.allowMessages("401")
-	stranger.write("#name", "owner")
-	stranger.write("#password", "not the password")
-	stranger.follow("Sign in")
-	stranger.wantText("The name or password is wrong")
-	stranger.allowMessages("")
+	stranger.wantText("one-time sign-in link")
 }
 
 func (w *workflow) checkEmptyPage() {
@@ -182,7 +177,7 @@ func (w *workflow) checkEmptyPage() {
 		}
 	}
 	for _, path := range []string{"/uncertain", "/balance", "/seasons", "/calendar", "/fleet", "/settings",
-		"/password", "/audit", "/design"} {
+		"/security", "/audit", "/design"} {
 		p.open(path)
 	}
 }
@@ -203,11 +198,7 @@ func (w *workflow) invite(name, address string, roles ...string) *person {
 		w.Fatalf("no link: %q", link)
 	}
 	p := w.join(name, address)
-	p.signIn("/"+path, "/password")
-	const password = "Kestrel-Quartz-Tandem-71"
-	p.write("#password", password)
-	p.write("#again", password)
-	p.follow("Set password")
+	p.signIn("/"+path, "/")
 	return p
 }
 

@@ -409,26 +409,19 @@ CREATE TABLE season_rosters (
 
 -- Names are folded; roles are words separated by spaces.
 CREATE TABLE accounts (
-    id              TEXT PRIMARY KEY,
-    name            TEXT NOT NULL,
-    roles           TEXT NOT NULL,
-    disabled        INTEGER NOT NULL DEFAULT 0,
-    password        TEXT NOT NULL DEFAULT '',
-    created_at      BIGINT NOT NULL,
-    signed_in_at    BIGINT NOT NULL DEFAULT 0,
-    -- Who made the links that the credentials came through, a JSON list of names.
-    behind          TEXT NOT NULL DEFAULT '',
-    link_by         TEXT NOT NULL DEFAULT '',
-    link_at         BIGINT NOT NULL DEFAULT 0,
-    link_used_at    BIGINT NOT NULL DEFAULT 0,
+    id           TEXT PRIMARY KEY,
+    name         TEXT NOT NULL,
+    roles        TEXT NOT NULL,
+    disabled     INTEGER NOT NULL DEFAULT 0,
+    created_at   BIGINT NOT NULL,
+    signed_in_at BIGINT NOT NULL DEFAULT 0,
+    -- Others through whose links the account signed in last, a JSON list of names.
+    link_makers  TEXT NOT NULL DEFAULT '',
     -- The provider that manages the account and its roles; empty for a local account.
-    managed_by      TEXT NOT NULL DEFAULT '',
-    -- Signs in by password even if all others must use the provider.
-    break_glass     INTEGER NOT NULL DEFAULT 0,
-    unvouched_since BIGINT NOT NULL DEFAULT 0,
-    -- The largest amount that the account may approve; 0 for any.
-    approve_up_to   BIGINT NOT NULL DEFAULT 0,
-    email           TEXT NOT NULL DEFAULT ''
+    managed_by   TEXT NOT NULL DEFAULT '',
+    email        TEXT NOT NULL DEFAULT '',
+    -- Who set the address, with those through whose links they signed in.
+    email_by     TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX accounts_name ON accounts (name);
 
@@ -440,22 +433,20 @@ CREATE TABLE sessions (
     created_at     BIGINT NOT NULL,
     seen_at        BIGINT NOT NULL,
     ends_at        BIGINT NOT NULL,
-    factor         TEXT NOT NULL DEFAULT '',
-    -- When the person last proved who they are.
-    confirmed_at   BIGINT NOT NULL DEFAULT 0,
     -- The sealed ID token, to sign out at the provider.
     provider_token TEXT NOT NULL DEFAULT '',
     agent          TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX sessions_of_account ON sessions (account);
 
--- One-time sign-in links, by the SHA-256 of their secret, and who made them.
+-- One-time sign-in links, by the SHA-256 of their secret, and who made them: nobody
+-- if a link is mailed. Makers are a JSON list of names.
 CREATE TABLE sign_in_links (
     hash       TEXT PRIMARY KEY,
     id         TEXT NOT NULL,
     account    TEXT NOT NULL REFERENCES accounts (id),
     made_by    TEXT NOT NULL,
-    behind     TEXT NOT NULL,
+    makers     TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     ends_at    BIGINT NOT NULL
 );
@@ -476,65 +467,18 @@ CREATE TABLE identities (
 );
 CREATE INDEX identities_of_account ON identities (account);
 
--- Sign-ins and enrollments in progress. Their data is sealed, and each is used once.
-CREATE TABLE flows (
-    hash    TEXT PRIMARY KEY,
-    kind    TEXT NOT NULL,
-    data    TEXT NOT NULL,
-    ends_at BIGINT NOT NULL,
-    origin  TEXT NOT NULL DEFAULT ''
-);
-CREATE INDEX flows_end ON flows (ends_at);
-CREATE INDEX flows_of_origin ON flows (origin);
-
--- Second factors and passkeys.
-CREATE TABLE factors (
+-- Public keys as JSON.
+CREATE TABLE passkeys (
     id         TEXT PRIMARY KEY,
     account    TEXT NOT NULL REFERENCES accounts (id),
-    kind       TEXT NOT NULL,
     name       TEXT NOT NULL,
-    credential TEXT NOT NULL DEFAULT '',
+    credential TEXT NOT NULL,
     data       TEXT NOT NULL,
-    last       BIGINT NOT NULL DEFAULT 0,
-    created_at BIGINT NOT NULL,
-    used_at    BIGINT NOT NULL DEFAULT 0
-);
-CREATE INDEX factors_of_account ON factors (account);
-CREATE UNIQUE INDEX factors_credential ON factors (credential) WHERE credential <> '';
-
--- Recovery codes, by their SHA-256.
-CREATE TABLE recovery_codes (
-    account TEXT NOT NULL REFERENCES accounts (id),
-    hash    TEXT NOT NULL,
-    PRIMARY KEY (account, hash)
-);
-
--- Browsers that an account signed in with, by the SHA-256 of their cookie.
-CREATE TABLE known_browsers (
-    hash       TEXT PRIMARY KEY,
-    account    TEXT NOT NULL REFERENCES accounts (id),
-    network    TEXT NOT NULL,
-    agent      TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     used_at    BIGINT NOT NULL
 );
-CREATE INDEX known_browsers_of_account ON known_browsers (account);
-
--- Failures to sign in, by the SHA-256 of the name and address.
-CREATE TABLE failures (
-    hash   TEXT PRIMARY KEY,
-    count  BIGINT NOT NULL,
-    until  BIGINT NOT NULL,
-    at     BIGINT NOT NULL,
-    origin TEXT NOT NULL
-);
-CREATE INDEX failures_at ON failures (at);
-
-CREATE TABLE sign_in_rules (
-    id             INTEGER PRIMARY KEY CHECK (id = 1),
-    second_factor  INTEGER NOT NULL DEFAULT 0,
-    trust_provider INTEGER NOT NULL DEFAULT 0
-);
+CREATE INDEX passkeys_of_account ON passkeys (account);
+CREATE UNIQUE INDEX passkeys_credential ON passkeys (credential);
 
 -- Secret addresses for calendar programs, by the SHA-256 of the secret.
 CREATE TABLE calendar_feeds (
@@ -888,6 +832,5 @@ CREATE TABLE statement_files (
 
 INSERT INTO control (id) VALUES (1);
 INSERT INTO approval_policy (id) VALUES (1);
-INSERT INTO sign_in_rules (id) VALUES (1);
 INSERT INTO firm_zone (id) VALUES (1);
 INSERT INTO billing_settings (id) VALUES (1);

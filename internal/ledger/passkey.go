@@ -1,0 +1,120 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// Errors of passkeys.
+var (
+	// ErrPasskey is returned for a passkey that is not registered or was removed.
+	ErrPasskey = errors.New("the passkey is not registered here")
+	// ErrPasskeys is returned for one passkey more than an account may have.
+	ErrPasskeys = errors.New("an account has at most 10 passkeys")
+	// ErrPasskeyTaken is returned for a passkey that is registered already.
+	ErrPasskeyTaken = errors.New("the passkey is registered already")
+)
+
+// Passkey is a WebAuthn credential with which an account signs in.
+type Passkey struct {
+	ID         string
+	Account    string // its id
+	Name       string // chosen by the owner
+	Credential string // the credential id
+	Data       string // the public key and its state, as JSON
+	CreatedAt  time.Time
+	UsedAt     time.Time // zero for never
+}
+
+// maxPasskeys is how many passkeys an account may have.
+const maxPasskeys = 10
+
+const passkeyColumns = `id, account, name, credential, data, created_at, used_at`
+
+func scanPasskey(scan func(...any) error) (Passkey, error) {
+	var p Passkey
+	var created, used int64
+	err := scan(&p.ID, &p.Account, &p.Name, &p.Credential, &p.Data, &created, &used)
+	p.CreatedAt, p.UsedAt = fromMillis(created), fromMillis(used)
+	return p, err
+}
+
+// ListPasskeys lists the passkeys of an account, the oldest first.
+func (l Accounts) ListPasskeys(ctx context.Context, account string) ([]Passkey, error) {
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT `+passkeyColumns+` FROM passkeys WHERE account = $1 ORDER BY created_at, id`, account)
+	all, err := collect(rows, err, scanPasskey)
+	return all, wrap("list the passkeys of account "+account, err)
+}
+
+// FindPasskey finds a passkey by its credential id. It returns ErrPasskey.
+func (l Accounts) FindPasskey(ctx context.Context, credential string) (Passkey, error) {
+	p, err := scanPasskey(l.read.QueryRowContext(ctx,
+		`SELECT `+passkeyColumns+` FROM passkeys WHERE credential = $1`, credential).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Passkey{}, ErrPasskey
+	}
+	return p, wrap("find a passkey", err)
+}
+
+// AddPasskey adds a passkey, and ends the account's sessions other than the one
+// whose secret is given. It returns ErrPasskeys and ErrPasskeyTaken.
+func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		var n int
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM passkeys WHERE account = $1`,
+			p.Account).Scan(&n); err != nil {
+			return err
+		}
+		if n >= maxPasskeys {
+			return ErrPasskeys
+		}
+		added, err := affected(tx.ExecContext(ctx,
+			`INSERT INTO passkeys (`+passkeyColumns+`) VALUES ($1,$2,$3,$4,$5,$6,0) ON CONFLICT DO NOTHING`,
+			"K"+rand.Text()[:15], p.Account, p.Name, p.Credential, p.Data, toMillis(l.now())))
+		switch {
+		case err != nil:
+			return err
+		case added == 0:
+			return ErrPasskeyTaken
+		}
+		return endOtherSessions(ctx, tx, p.Account, session)
+	})
+	return wrap("add a passkey to account "+p.Account, err)
+}
+
+// RemovePasskey removes a passkey of an account, and ends its sessions other than
+// the one whose secret is given. It returns ErrNotFound.
+func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string) error {
+	return wrap("remove a passkey of account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id, account))
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return ErrNotFound
+		}
+		return endOtherSessions(ctx, tx, account, session)
+	}))
+}
+
+// UsePasskey records that a passkey answered the challenge of a moment, and the data
+// that the use changed, such as its signature counter. It returns ErrPasskey if the
+// passkey was used or removed since then: an answer counts once.
+func (l Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challenged time.Time) error {
+	n, err := affected(l.exclusively(withoutAudit(ctx),
+		`UPDATE passkeys SET data = $3, used_at = $4 WHERE id = $1 AND data = $2 AND used_at <= $5`, p.ID, p.Data, data,
+		toMillis(l.now()), toMillis(challenged)))
+	if err == nil && n == 0 {
+		err = ErrPasskey
+	}
+	return wrap("record the use of a passkey", err)
+}
+
+func endOtherSessions(ctx context.Context, tx *sql.Tx, account, session string) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account, hashed(session))
+	return err
+}

@@ -1,0 +1,80 @@
+package ledger_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+)
+
+// A passkey is one account's. Adding and removing one ends the other sessions.
+func TestPasskeys(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana, leo := s.account(l, "ana"), s.account(l, "leo")
+		mine, other := s.session(l, ana), s.session(l, ana)
+		ended := func(session string) {
+			s.Helper()
+			_, err := l.Accounts().FindSession(ctx, session)
+			s.wantErr(err, ledger.ErrSession)
+		}
+		s.must(l.Accounts().AddPasskey(ctx, ledger.Passkey{Account: ana.ID, Name: "Mac", Credential: "c", Data: "0"}, mine))
+		ended(other)
+		s.wantErr(l.Accounts().AddPasskey(ctx, ledger.Passkey{Account: leo.ID, Credential: "c", Data: "0"}, ""),
+			ledger.ErrPasskeyTaken)
+		if a, err := l.Accounts().Find(ctx, "ana"); err != nil || !a.HasPasskey {
+			s.Errorf("%+v, %v", a, err)
+		}
+		p, err := l.Accounts().FindPasskey(ctx, "c")
+		if err != nil || p.Account != ana.ID || p.Name != "Mac" || !p.UsedAt.IsZero() || p.CreatedAt.IsZero() {
+			s.Errorf("%+v, %v", p, err)
+		}
+		s.pass(time.Minute)
+		challenged := s.clock()
+		s.pass(time.Second)
+		s.must(l.Accounts().UsePasskey(ctx, p, "1", challenged))
+		s.wantErr(l.Accounts().UsePasskey(ctx, p, "1", s.clock()), ledger.ErrPasskey) // its data has changed
+		p.Data = "1"
+		s.wantErr(l.Accounts().UsePasskey(ctx, p, "1", challenged), ledger.ErrPasskey) // the same answer again
+		if all, err := l.Accounts().ListPasskeys(ctx, ana.ID); err != nil || len(all) != 1 || all[0].Data != "1" ||
+			!all[0].UsedAt.Equal(s.clock()) {
+			s.Errorf("%+v, %v", all, err)
+		}
+		s.wantErr(l.Accounts().RemovePasskey(ctx, leo.ID, p.ID, ""), ledger.ErrNotFound)
+		other = s.session(l, ana)
+		s.must(l.Accounts().RemovePasskey(ctx, ana.ID, p.ID, mine))
+		ended(other)
+		_, err = l.Accounts().FindPasskey(ctx, "c")
+		s.wantErr(err, ledger.ErrPasskey)
+		if _, err := l.Accounts().FindSession(ctx, mine); err != nil {
+			s.Errorf("the session that did it: %v", err)
+		}
+		for i := range 11 {
+			err = l.Accounts().AddPasskey(ctx, ledger.Passkey{Account: ana.ID, Credential: fmt.Sprint(i)}, mine)
+		}
+		s.wantErr(err, ledger.ErrPasskeys)
+	})
+}
+
+// What a browser keeps of a flow opens for its kind alone, whole, and for a while.
+func TestFlow(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		sealed, err := l.Accounts().SealFlow(ledger.FlowPasskey, "challenge", time.Minute)
+		s.must(err)
+		data, err := s.open().Accounts().OpenFlow(ledger.FlowPasskey, sealed)
+		if err != nil || data != "challenge" {
+			s.Errorf("%q, %v", data, err)
+		}
+		for _, bad := range []string{"", "x", sealed[1:], sealed[:len(sealed)-8]} {
+			_, err := l.Accounts().OpenFlow(ledger.FlowPasskey, bad)
+			s.wantErr(err, ledger.ErrFlow)
+		}
+		_, err = l.Accounts().OpenFlow(ledger.FlowEnroll, sealed)
+		s.wantErr(err, ledger.ErrFlow)
+		s.pass(time.Minute)
+		_, err = l.Accounts().OpenFlow(ledger.FlowPasskey, sealed)
+		s.wantErr(err, ledger.ErrFlow)
+	})
+}
