@@ -23,30 +23,27 @@ const (
 	maxDraftBytes = 160 << 20
 )
 
-// Draft is a file that is held in memory with the result of each row, so that an
-// edit is checked within a moment. After any edits its rows are those that an
-// Import with these edits has: both use one checker.
+// Draft is a file in memory with the result of each row. Its rows are those that an
+// Import with the same edits has: each edit checks all of them again.
 //
 // It is not for concurrent use. The caller closes it.
 type Draft struct {
-	options   Options // without edits
-	file      *sheet.File
-	im        *Import // of the present edits
-	checker   *checker
-	base      []sheet.Row // of the sheet that is read, as the file has them
-	first     int         // the index in base of the first row below the header
-	rows      []DraftRow  // those below the header; rows[i] is base[first+i]
-	scratch   draft       // of the row that is being checked
-	rowsByKey map[key][]int32
-	creates   int // ready rows that create their company
-	edits     []Edit
-	excluded  Exclusions
-	records   map[string]filing.Company // that were looked up, by reference
-	refused   map[int]string            // why rows were refused before, by their number in that batch
-	size      int64
+	options  Options // without edits
+	file     *sheet.File
+	im       *Import // of the present edits
+	checker  *checker
+	base     []sheet.Row // of the sheet that is read, as the file has them
+	first    int         // the index in base of the first row below the header
+	rows     []DraftRow  // those below the header; rows[i] is base[first+i]
+	scratch  draft       // of the row that is being checked
+	edits    []Edit
+	excluded Exclusions
+	records  map[string]filing.Company // that were looked up, by reference
+	refused  map[int]string            // why rows were refused before, by their number in that batch
+	size     int64
 }
 
-// DraftRow is a row of a Draft. It is valid until the next change.
+// DraftRow is a row of a Draft.
 type DraftRow struct {
 	Row                // without its request
 	Blank       bool   // the edits cleared all of its cells: an Import does not have it
@@ -54,9 +51,6 @@ type DraftRow struct {
 	Ref         string // the company as the sheet names it to the filing service; "" for none
 	ServiceName string // the company's name at the filing service; "" while it is not known
 	NameDiffers bool   // the row is not sent because the names differ
-
-	orders  bool // it was ready before repeats were looked for
-	creates bool // the same, and it creates its company
 }
 
 // DraftColumn is a column of a Draft.
@@ -96,8 +90,7 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 // Close closes the file.
 func (d *Draft) Close() error { return d.file.Close() }
 
-// load reads the sheet of an Import, unless it is held already, and checks all
-// of its rows.
+// load reads the sheet of an Import, unless d holds it, and checks all of its rows.
 func (d *Draft) load(im *Import) error {
 	if d.base == nil || d.im.sheet != im.sheet {
 		base, size, err := readBase(im)
@@ -109,18 +102,13 @@ func (d *Draft) load(im *Import) error {
 	if err := checkEditedRows(im, d.base); err != nil {
 		return err
 	}
-	d.setImport(im)
+	d.im, d.checker = im, im.newChecker()
+	d.checker.suggests, d.checker.named = true, d.namedStates()
 	d.first = 0
 	for d.first < len(d.base) && d.base[d.first].Number <= im.layout.row {
 		d.first++
 	}
 	return d.checkAll()
-}
-
-// setImport checks rows as an Import does from here on.
-func (d *Draft) setImport(im *Import) {
-	d.im, d.checker = im, im.newChecker()
-	d.checker.suggests, d.checker.named = true, d.namedStates()
 }
 
 // checkEditedRows refuses edits of rows that the sheet does not have.
@@ -286,129 +274,22 @@ func (d *Draft) ColumnOf(header string) int {
 	return -1
 }
 
-// Set puts edits and exclusions in place of the present ones, and checks the
-// rows that this may change. It returns the numbers of the rows of which
-// something changed, in order. After an error nothing has changed.
-func (d *Draft) Set(edits []Edit, excluded Exclusions) (changed []int, err error) {
-	rows, touched, wide := d.diff(edits, excluded)
-	over := d.im.edits.of(d.im.sheet)
-	if wide || over == nil && len(edits) > 0 {
-		return d.recognize(edits, excluded, touched)
-	}
-	for row := range touched {
-		if len(rows[row]) > 0 && !hasRow(d.base, row) {
-			return nil, hideInError(d.im.missingRow(row))
-		}
-	}
-	if over != nil {
-		for row := range touched {
-			delete(over.rows, row)
-			for _, e := range rows[row] {
-				e.Column = d.columnOfEdit(over, e)
-				over.rows[row] = append(over.rows[row], e)
-			}
-		}
-	}
-	d.edits, d.excluded = edits, excluded
-	d.im.options.Edits, d.im.options.Excluded = edits, excluded
-	return d.recheckRows(slices.Sorted(maps.Keys(touched)))
-}
-
-// columnOfEdit returns the column of an edit of the sheet that is read.
-func (d *Draft) columnOfEdit(over *overlay, e Edit) int {
-	if e.Column >= 0 {
-		return e.Column
-	}
-	w := wordings[filing.FoldName(e.Header)]
-	if at := slices.Index(over.added, columns[w.column].header); at >= 0 {
-		return over.width + at
-	}
-	return d.ColumnOf(e.Header)
-}
-
-// diff finds the rows that differ between the present edits and others, and
-// returns the others by row. wide reports that the columns may be others too:
-// cells of the first rows, of another sheet or of a column that the file does
-// not have were touched.
-func (d *Draft) diff(edits []Edit, excluded Exclusions) (rows map[int][]Edit, touched map[int]struct{},
-	wide bool) {
-	before, names := byRow(d.edits)
-	rows, others := byRow(edits)
-	head := d.im.layout.row
-	if n := len(d.im.head); n > 0 {
-		head = max(head, d.im.head[n-1].Number)
-	}
-	touched, wide = make(map[int]struct{}), !slices.Equal(names, others)
-	note := func(row int, all []Edit) {
-		touched[row] = struct{}{}
-		wide = wide || row <= head || d.im.officers != nil || slices.ContainsFunc(all,
-			func(e Edit) bool { return e.Sheet != "" && !strings.EqualFold(e.Sheet, d.im.sheet) })
-	}
-	for row, all := range rows {
-		if !slices.Equal(all, before[row]) {
-			note(row, all)
-		}
-	}
-	for row, all := range before {
-		if len(rows[row]) == 0 {
-			note(row, all)
-		}
-	}
-	was, next := d.excluded.of(d.im.sheet), excluded.of(d.im.sheet)
-	for row, by := range next {
-		if was[row] != by {
-			touched[row] = struct{}{}
-		}
-	}
-	for row := range was {
-		if next[row] == "" {
-			touched[row] = struct{}{}
-		}
-	}
-	return rows, touched, wide
-}
-
-// byRow groups edits by row. names are those of the columns that edits name, in
-// the order in which they first do.
-func byRow(edits []Edit) (rows map[int][]Edit, names []string) {
-	rows = make(map[int][]Edit, len(edits))
-	for _, e := range edits {
-		rows[e.Row] = append(rows[e.Row], e)
-		if e.Column < 0 && !slices.Contains(names, e.Header) {
-			names = append(names, e.Header)
-		}
-	}
-	return rows, names
-}
-
-// recognize reads the columns again, for edits that may change them. If they are
-// what they were, only the touched rows are checked again.
-func (d *Draft) recognize(edits []Edit, excluded Exclusions, touched map[int]struct{}) ([]int, error) {
+// Set puts edits and exclusions in place of the present ones. After an error nothing has
+// changed.
+func (d *Draft) Set(edits []Edit, excluded Exclusions) error {
 	o := d.options
 	o.Edits, o.Excluded = edits, excluded
-	next, err := o.openOn(d.file)
+	im, err := o.openOn(d.file)
 	if err != nil {
-		return nil, hideInError(err)
+		return hideInError(err)
 	}
-	if next.sheet == d.im.sheet {
-		if err := checkEditedRows(next, d.base); err != nil {
-			return nil, hideInError(err)
-		}
+	next := *d
+	next.edits, next.excluded = edits, excluded
+	if err := next.load(im); err != nil {
+		return hideInError(err)
 	}
-	same := d.im.readsAs(next)
-	d.edits, d.excluded = edits, excluded
-	if same {
-		d.setImport(next)
-		return d.recheckRows(slices.Sorted(maps.Keys(touched)))
-	}
-	if err := d.load(next); err != nil {
-		return nil, hideInError(err)
-	}
-	changed := make([]int, len(d.rows))
-	for i := range d.rows {
-		changed[i] = d.rows[i].Number
-	}
-	return changed, nil
+	*d = next
+	return nil
 }
 
 // openOn is Open for a file that is open already.
@@ -427,24 +308,6 @@ func (o Options) openOn(f *sheet.File) (*Import, error) {
 	return im, im.readLayout(m)
 }
 
-// readsAs reports whether two Imports of one file read a row in the same way.
-func (im *Import) readsAs(other *Import) bool {
-	if im.officers != nil || other.officers != nil {
-		return false
-	}
-	a, b := im.edits.of(im.sheet), other.edits.of(other.sheet)
-	var added, others []string
-	if a != nil {
-		added = a.added
-	}
-	if b != nil {
-		others = b.added
-	}
-	return im.sheet == other.sheet && im.product == other.product && im.detected == other.detected &&
-		im.layout.row == other.layout.row && slices.Equal(added, others) &&
-		reflect.DeepEqual(im.layout.headings, other.layout.headings) && reflect.DeepEqual(im.mapping, other.mapping)
-}
-
 // checkRow checks a row with its edits. Its request is in the scratch.
 func (d *Draft) checkRow(i int) {
 	r := &d.rows[i]
@@ -457,7 +320,6 @@ func (d *Draft) checkRow(i int) {
 	if r.Blank = blank; blank {
 		r.skip("The row is blank")
 	}
-	r.orders, r.creates = r.Result == filing.Ready, r.Result == filing.Ready && r.createsCompany
 	r.Name, r.Ref, r.ServiceName, r.NameDiffers = "", "", "", false
 	if b := d.im.mapping.binding(legalName); b != nil && b.index < len(r.Cells) {
 		r.Name = r.Cells[b.index].Text
@@ -485,13 +347,8 @@ func (d *Draft) finishRow(r *DraftRow) {
 // such a row has a warning: it would be sent as it was.
 func (d *Draft) SetRefused(refused map[int]string) {
 	d.refused = refused
-	if len(refused) == 0 {
-		return
-	}
-	for i := range d.rows {
-		if r := &d.rows[i]; refused[d.im.numberOf(r.Cells)] != "" {
-			d.recheckRow(i)
-		}
+	if len(refused) > 0 {
+		_ = d.checkAll() // which succeeded for these rows before
 	}
 }
 
@@ -550,20 +407,6 @@ func (im *Import) columnNamedIn(why string) *binding {
 	return found
 }
 
-// recheckRow checks a row again, and whether it repeats another. It does not change
-// what the row orders.
-func (d *Draft) recheckRow(i int) {
-	r := &d.rows[i]
-	if d.creates > 0 && r.creates {
-		return // its ID came from another row
-	}
-	d.checkRow(i)
-	if first, repeated := d.repeats(r, int32(i)); repeated {
-		d.im.skipRepeat(&r.Row, first, nil)
-	}
-	d.finishRow(r)
-}
-
 // compare adds what differs between a ready row and the filing service's record
 // of its company.
 func (d *Draft) compare(r *DraftRow, record filing.Company) {
@@ -587,12 +430,7 @@ func (d *Draft) compare(r *DraftRow, record filing.Company) {
 
 // checkAll checks all rows, in their order.
 func (d *Draft) checkAll() error {
-	if n := len(d.base) - d.first; cap(d.rows) < n {
-		d.rows = make([]DraftRow, n)
-	} else {
-		d.rows = d.rows[:n]
-	}
-	d.rowsByKey, d.creates = make(map[key][]int32, len(d.rows)), 0
+	d.rows = make([]DraftRow, len(d.base)-d.first)
 	final := d.im.newFinalPass()
 	final.namesakes.read, final.namesakes.named = true, make(map[string][]namesake)
 	if d.im.mapping.binding(companyID) != nil && d.im.mapping.binding(legalName) != nil {
@@ -604,142 +442,30 @@ func (d *Draft) checkAll() error {
 	}
 	for i := range d.rows {
 		d.checkRow(i)
-		r := &d.rows[i]
-		d.creates += oneIf(r.creates)
-		if err := final.addRow(&r.Row); err != nil {
+		if err := final.addRow(&d.rows[i].Row); err != nil {
 			return err
 		}
-		if r.orders = r.orders && r.Result != filing.Invalid; r.orders {
-			for _, k := range r.keys {
-				if all := d.rowsByKey[k]; len(all) == 0 || all[len(all)-1] != int32(i) {
-					d.rowsByKey[k] = append(all, int32(i))
-				}
-			}
-		}
-		d.finishRow(r)
+		d.finishRow(&d.rows[i])
 	}
 	final.note()
 	return nil
 }
 
-// recheckRows checks rows again, and those that repeat what they ordered or order.
-func (d *Draft) recheckRows(numbers []int) (changed []int, err error) {
-	again := make(map[int]struct{}, len(numbers))
-	creates := d.creates // below, of the rows as they are now
-	for _, number := range numbers {
-		i := d.indexOf(number)
-		if i < 0 {
-			continue // an excluded row that the file does not have, or a header
-		}
-		again[i] = struct{}{}
-		r := &d.rows[i]
-		for _, k := range r.keys {
-			if r.orders {
-				d.removeOrder(k, int32(i), again)
-			}
-		}
-		creates -= oneIf(r.creates)
-		d.checkRow(i)
-		creates += oneIf(r.creates)
-		for _, k := range r.keys {
-			if r.orders {
-				d.addOrder(k, int32(i), again)
-			}
-		}
-	}
-	if d.creates > 0 || creates > 0 {
-		// A row may be the company that another row describes without its ID.
-		return d.recheckAll()
-	}
-	all := slices.Sorted(maps.Keys(again))
-	changed = make([]int, len(all))
-	for n, i := range all {
-		changed[n] = d.rows[i].Number
-		d.recheckRow(i)
-	}
-	return changed, nil
-}
-
-// recheckAll checks all rows again.
-func (d *Draft) recheckAll() (changed []int, err error) {
-	if err := d.checkAll(); err != nil {
-		return nil, err
-	}
-	changed = make([]int, len(d.rows))
-	for i := range d.rows {
-		changed[i] = d.rows[i].Number
-	}
-	return changed, nil
-}
-
-// repeats reports whether earlier rows order all that a row orders, and the
-// first row that orders the first of it; see [firstRows].
-func (d *Draft) repeats(r *DraftRow, i int32) (first int, repeated bool) {
-	if !r.orders {
-		return 0, false
-	}
-	seen := make(firstRows, len(r.keys))
-	for _, k := range r.keys {
-		if earliest := d.rowsByKey[k]; len(earliest) > 0 && earliest[0] < i {
-			seen[k] = int32(d.rows[earliest[0]].Number)
-		}
-	}
-	return seen.of(r.keys, r.Number)
-}
-
-// addOrder notes that a row orders a key, and has the others that do checked again.
-func (d *Draft) addOrder(k key, i int32, again map[int]struct{}) {
-	all := d.rowsByKey[k]
-	if at, found := slices.BinarySearch(all, i); !found {
-		all = slices.Insert(all, at, i)
-	}
-	d.rowsByKey[k] = all
-	for _, other := range all {
-		again[int(other)] = struct{}{}
-	}
-}
-
-// removeOrder is the opposite of addOrder.
-func (d *Draft) removeOrder(k key, i int32, again map[int]struct{}) {
-	all := d.rowsByKey[k]
-	if at, found := slices.BinarySearch(all, i); found {
-		all = slices.Delete(all, at, at+1)
-	}
-	if len(all) == 0 {
-		delete(d.rowsByKey, k)
-		return
-	}
-	d.rowsByKey[k] = all
-	for _, other := range all {
-		again[int(other)] = struct{}{}
-	}
-}
-
-// SetRecords adds what the filing service has of companies, by the reference in
-// the sheet, and compares the rows with it. It returns the numbers of the rows
-// that name them.
-func (d *Draft) SetRecords(records map[string]filing.Company) (changed []int) {
+// SetRecords adds records of companies at the filing service, by the reference in the
+// sheet, and compares the rows with them. It reports whether one is new.
+func (d *Draft) SetRecords(records map[string]filing.Company) (added bool) {
 	if d.records == nil {
 		d.records = make(map[string]filing.Company, len(records))
 	}
-	fresh := make(map[string]bool, len(records))
 	for ref, record := range records {
 		if old, known := d.records[ref]; !known || !reflect.DeepEqual(old, record) {
-			d.records[ref], fresh[ref] = record, true
+			d.records[ref], added = record, true
 		}
 	}
-	if len(fresh) == 0 {
-		return nil
+	if added {
+		_ = d.checkAll() // which succeeded for these rows before
 	}
-	for i := range d.rows {
-		r := &d.rows[i]
-		if r.Ref == "" || !fresh[r.Ref] {
-			continue
-		}
-		changed = append(changed, r.Number)
-		d.recheckRow(i)
-	}
-	return changed
+	return added
 }
 
 // Refs lists the companies that rows name and whose records are not known yet.

@@ -85,7 +85,7 @@ func TestSuggestions(t *testing.T) {
 			t.Errorf("%s %q (%s): %q, want %q", c.column, c.value, rule, p.Suggest, c.want)
 		}
 		for _, text := range slices.Clone(p.Suggest) {
-			if _, err := d.Set([]Edit{{Row: 2, Column: at, Text: text}}, nil); err != nil {
+			if err := d.Set([]Edit{{Row: 2, Column: at, Text: text}}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if left := of(); left != nil && left.Rule == p.Rule && c.column != "Filing State" {

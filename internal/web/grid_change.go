@@ -358,7 +358,7 @@ func (e *gridEditor) begin() {
 // check checks the change: the draft then has it.
 func (e *gridEditor) check() error {
 	e.kept.Edits = slices.DeleteFunc(e.kept.Edits, func(edit importer.Edit) bool { return edit.Row == 0 })
-	if _, err := e.draft.Set(e.kept.Edits, e.kept.Excluded); err != nil {
+	if err := e.draft.Set(e.kept.Edits, e.kept.Excluded); err != nil {
 		return err
 	}
 	e.restorable = true
@@ -368,7 +368,7 @@ func (e *gridEditor) check() error {
 // restore takes the change out of the draft.
 func (e *gridEditor) restore() {
 	if e.restorable {
-		_, _ = e.draft.Set(e.before, e.excluded) // it had them a moment ago
+		_ = e.draft.Set(e.before, e.excluded) // it had them a moment ago
 		e.restorable = false
 	}
 }

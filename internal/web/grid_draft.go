@@ -90,7 +90,7 @@ func (h *heldDraft) applyEdits(u ledger.Upload) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.draft.Set(c.Edits, c.Excluded); err != nil {
+	if err := h.draft.Set(c.Edits, c.Excluded); err != nil {
 		return err
 	}
 	h.version = u.Version
@@ -184,7 +184,7 @@ func (c *draftCache) addRecords(upload string, records map[string]filing.Company
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.closed && len(h.draft.SetRecords(records)) > 0 {
+	if !h.closed && h.draft.SetRecords(records) {
 		h.learned++
 	}
 }
