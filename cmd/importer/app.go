@@ -162,8 +162,7 @@ You can run any command again safely. It resumes where it stopped.`,
 	add("season", a.scheduleCommands(), a.submitCommand(), a.approveCommand())
 	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.subscriptionsCommand(),
 		a.notifyCommand())
-	add("money", a.balanceCommand(), a.depositCommand(), a.billCommand(),
-		a.clientsCommand())
+	add("money", a.balanceCommand(), a.depositCommand(), a.chargesCommand())
 	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(),
 		a.webhooksCommand(), a.magicLinkCommand())
 	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())

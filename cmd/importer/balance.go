@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +18,7 @@ import (
 func (a *app) balanceCommand() *cobra.Command {
 	var last, days int
 	var forecast, asJSON bool
+	var output string
 	c := &cobra.Command{
 		Use:   "balance",
 		Short: "Show the recorded balance and its entries",
@@ -25,12 +27,13 @@ available = deposits + adjustments - charged - reserved. The filing service does
 report its balance, so the recorded balance is as right as the recorded deposits.
 
 Each entry has its sign and the balance after it. A charge changes nothing: its
-amount was subtracted when it was reserved.
+amount was subtracted when it was reserved. -o writes them to a file, one line for each
+order.
 
 --forecast shows what the runs of the schedules will cost in the next days, and how much
 to have available by when. Queued rows are needed first. Rows that cannot be filed yet
 are left out.`,
-		Example: "  importer balance\n  importer balance --last 0\n  importer balance --forecast --days 120",
+		Example: "  importer balance\n  importer balance -o entries.xlsx\n  importer balance --forecast --days 120",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !forecast && (asJSON || c.Flags().Changed("days")) {
@@ -46,6 +49,9 @@ are left out.`,
 				if err := l.Audit(c.Context()); err != nil {
 					return err
 				}
+				if output != "" {
+					return a.writeEntries(c.Context(), l, output)
+				}
 				return a.printBalance(c, l, last)
 			})
 		},
@@ -54,8 +60,24 @@ are left out.`,
 	c.Flags().BoolVar(&forecast, "forecast", false, "show what the schedules will cost, and when")
 	c.Flags().IntVar(&days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line for each run of the forecast, and a last one for all")
-	c.MarkFlagsMutuallyExclusive("forecast", "last")
+	c.Flags().StringVarP(&output, "output", "o", "", "write all entries to a file instead: .xlsx or .csv")
+	c.MarkFlagsMutuallyExclusive("forecast", "last", "output")
 	return c
+}
+
+// writeEntries writes all entries of the balance to a file.
+func (a *app) writeEntries(ctx context.Context, l *ledger.Ledger, output string) error {
+	zone, err := schedule.FirmZone(ctx, l)
+	if err != nil {
+		return err
+	}
+	err = writeOurs(ctx, l, output, func(path string) error {
+		return report.WriteEntries(ctx, l, path, ledger.LineQuery{}, zone)
+	})
+	if err == nil {
+		fmt.Fprintln(a.out, output)
+	}
+	return err
 }
 
 func (a *app) printBalance(c *cobra.Command, l *ledger.Ledger, last int) error {

@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 func (a *app) checkCommand() *cobra.Command {
 	var f sheetFlags
 	var asJSON bool
-	var output, client string
+	var output string
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "List the errors in a spreadsheet by cell; nothing is sent",
@@ -29,16 +28,10 @@ commented.`,
 			"--filing-year 2026\n  importer check companies.xlsx --json",
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			if client != "" {
-				if _, err := ledger.CheckClient(client); err != nil {
-					return usage("--client: %w", err)
-				}
-			}
 			return a.checkFile(c.Context(), args[0], output, f, asJSON)
 		},
 	}
 	f.register(c)
-	registerClient(c, &client)
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each problem, then the counts")
 	c.Flags().StringVarP(&output, "output", "o", "",
 		"write the highlighted workbook to this file (default FILE.checked.xlsx)")

@@ -26,7 +26,6 @@ import (
 // runFlags are the options of run beyond those of reading a sheet.
 type runFlags struct {
 	sheet    sheetFlags
-	client   string
 	output   string
 	yes      bool
 	asJSON   bool
@@ -60,7 +59,6 @@ and ends with exit status 3. After the approval, run the same command again.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },
 	}
 	f.sheet.register(c)
-	registerClient(c, &f.client)
 	c.Flags().StringVarP(&f.output, "output", "o", "",
 		"write the results to this file, .xlsx or .csv (default FILE.results.xlsx)")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "order without asking")
@@ -689,11 +687,6 @@ func (r *filingRun) importFile(ctx context.Context) error {
 	if r.batch, err = r.ledger.Batch(ctx, id); err != nil {
 		return err
 	}
-	if r.flags.client != "" {
-		if err := r.setClient(ctx); err != nil {
-			return err
-		}
-	}
 	r.showColumns(imp)
 	for _, note := range imp.Notes() {
 		r.say("%s", note)
@@ -710,12 +703,6 @@ func (r *filingRun) importFile(ctx context.Context) error {
 		r.say("This file was already imported as batch %s; resuming.", r.batch.ID)
 	}
 	return nil
-}
-
-// setClient bills the rows of the batch that name no client to the one of --client.
-func (r *filingRun) setClient(ctx context.Context) error {
-	return r.ledger.Clients().SetDefault(withAudit(ctx, "client", r.batch.ID, "rows without a client: "+r.flags.client),
-		r.batch.ID, r.flags.client)
 }
 
 // finishDryRun writes the results of a dry run, with the cost of every row. It

@@ -40,7 +40,6 @@ twice.`,
 		},
 	}
 	f.sheet.register(c)
-	registerClient(c, &f.client)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "submit without asking")
 	c.Flags().BoolVar(&approve, "approve", false, "wait for: importer approve BATCH")
 	f.registerAccept(c)

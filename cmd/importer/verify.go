@@ -16,8 +16,8 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 		Use:   "verify",
 		Short: "Check that the ledger is consistent; nothing is changed",
 		Long: `verify checks the ledger: every sum equals its entries, every placed order owns its
-purchase, and every purchase belongs to a row that is placed or existed before. Every
-bill equals its lines, and no filing is billed twice. It changes nothing and needs neither the network nor an API key.
+purchase, and every purchase belongs to a row that is placed or existed before. It
+changes nothing and needs neither the network nor an API key.
 
 A filing that was bought twice is named. It is recorded as it is, so it does not
 count as wrong: ask the filing service to refund one of the two.`,

@@ -43,14 +43,6 @@ var notOrdering = map[string]string{
 	"season remove":    "sends less",
 	"accounts add":     "an account has to come by a link",
 	"accounts roles":   "no one is a second person for what they submitted",
-	"bill":             "writes bills",
-	"bill cost":        "says what a placed order cost",
-	"bill discard":     "deletes a draft of a bill",
-	"bill issue":       "issues a bill",
-	"bill settings":    "says how bills are made",
-	"clients rename":   "says under which name a client is billed",
-	"clients rule":     "says what a client pays",
-	"clients assign":   "says whom rows are billed to",
 	"accounts disable": "keeps an account out",
 	"accounts enable":  "lets an account in by its own ways",
 	"companies create": "creates a company at the filing service, orders no filing",
@@ -82,9 +74,9 @@ func leaves(c *cobra.Command) []string {
 }
 
 // looking are the names of commands that only show something.
-var looking = []string{"list", "show", "status", "results", "batches", "events", "documents", "audit", "verify",
+var looking = []string{"list", "show", "status", "results", "batches", "charges", "events", "documents", "audit", "verify",
 	"version", "calendar", "get", "prices", "org",
-	"accounts", "clients", "companies", "notify", "season", "subscriptions", "users", "webhooks"}
+	"accounts", "companies", "notify", "season", "subscriptions", "users", "webhooks"}
 
 // Every command is on a way to an order that the script walks, or is known to be on
 // none.

@@ -153,5 +153,4 @@ type Price struct {
 	Name            string `json:"name"`
 	WholesaleAmount string `json:"wholesaleAmount"` // decimal dollars as they stood in the answer
 	Enabled         bool   `json:"enabled"`
-	Retail          string `json:"-"` // what the organization asks of its customers; "" where it is not known
 }

@@ -30,13 +30,11 @@ type Purchase struct {
 	Parts   CostParts  `json:"parts,omitzero"`
 }
 
-// CostParts are the parts of a purchase's cost, and what the filing service asks for it
-// from customers of its own. The zero value says that they are not known apart: a
-// person or an event told of the purchase.
+// CostParts are the parts of a purchase's cost. The zero value says that they are not
+// known apart: a person or an event told of the purchase.
 type CostParts struct {
 	Service money.Cost `json:"service"` // the filing service's fee
 	State   money.Cost `json:"state"`   // passed on to the state
-	Retail  money.Cost `json:"retail"`
 }
 
 // Decision states the outcome of an attempt whose answer is missing. It comes

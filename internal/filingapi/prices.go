@@ -1,7 +1,6 @@
 package filingapi
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +76,6 @@ func (c *Client) Prices(ctx context.Context) ([]filing.Price, error) {
 	prices := make([]filing.Price, len(list))
 	for i, p := range list {
 		prices[i] = p.Price
-		prices[i].Retail = cmp.Or(p.RetailAmount, p.DefaultAmount)
 	}
 	return prices, nil
 }

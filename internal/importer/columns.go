@@ -58,10 +58,10 @@ const (
 	orderEIN
 	orderAnnualReport
 	orderQualification
-	billingClient
-	billingMatter
+	chargeClient
+	chargeMatter
 	billTo
-	billingReference
+	chargeReference
 	businessCategory
 	businessPurpose
 	applicationReason
@@ -605,13 +605,13 @@ var columns = slices.Concat([]column{
 		about:    "yes qualifies the company in the filing state, alone or with what else the row orders.",
 		example:  "yes",
 	},
-	billingClient: billingColumn("Client", "client", "The client whom you bill for the row.", "Harbor Light",
+	chargeClient: chargeColumn("Client", "client", "The client whose charges the row belongs to.", "Harbor Light",
 		"Client Number", "Client Code", "Client ID"),
-	billingMatter: billingColumn("Matter", "matter", "The matter that you bill the row to.", "2026 annual reports",
+	chargeMatter: chargeColumn("Matter", "matter", "The client's matter that the row's charges belong to.", "2026 annual reports",
 		"Matter Number", "Matter ID", "Matter Name"),
-	billTo: billingColumn("Bill To", "billTo", "Who gets the bill.", "Harbor Light Bakery LLC", "Billed To",
+	billTo: chargeColumn("Bill To", "billTo", "Who pays for the row, listed with its charges.", "Harbor Light Bakery LLC", "Billed To",
 		"Invoice To"),
-	billingReference: billingColumn("Reference", "reference", "Your own reference, for the bill.", "PO 4711", "Ref",
+	chargeReference: chargeColumn("Reference", "reference", "Your own reference, listed with the row's charges.", "PO 4711", "Ref",
 		"Reference Number", "Our Reference", "Your Reference", "PO Number", "Purchase Order"),
 	businessCategory: func() column {
 		c := einColumn("Business Category", "businessCategory", openKind,
@@ -892,14 +892,14 @@ func agentWords(words ...string) []string {
 	return all
 }
 
-// billingColumn returns a column that is kept with its row for billing and
+// chargeColumn returns a column that is listed with the charges of its row and
 // never sent.
-func billingColumn(header, field, about, example string, aliases ...string) column {
+func chargeColumn(header, field, about, example string, aliases ...string) column {
 	return column{
 		header:     header,
 		field:      field,
 		kind:       textKind,
-		rule:       "billing." + field,
+		rule:       "charges." + field,
 		recordOnly: anyProduct,
 		unsent:     true,
 		aliases:    aliases,

@@ -504,7 +504,7 @@ type ColumnInfo struct {
 	Name     string // "Filing State"
 	About    string // one or two sentences for the person who fills it in
 	Example  string // empty for none
-	Group    string // "Company", "Addresses", "User", "Filing", "Agent", "EIN", "Billing", "Officer 1" …
+	Group    string // "Company", "Addresses", "User", "Filing", "Agent", "EIN", "Charges", "Officer 1" …
 	Required bool   // every row needs it; of the columns of the user, one
 }
 
@@ -540,7 +540,7 @@ func groupOf(id columnID) string {
 	case id >= firstOfficer:
 		return fmt.Sprintf("Officer %d", (id-firstOfficer)/officerColumnCount+1)
 	case columns[id].unsent:
-		return "Billing"
+		return "Charges"
 	case id == orderEIN, id >= businessCategory:
 		return "EIN"
 	case id == orderAgent, id == changeOfAgent, id >= agentType && id <= agentZIP:

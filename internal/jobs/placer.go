@@ -404,7 +404,7 @@ func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []led
 func costOf(quote pricing.Quote, p filing.Product) (money.Cost, filing.CostParts) {
 	for _, line := range quote.Lines {
 		if line.Product == p {
-			return line.Cost(), filing.CostParts{Service: line.Wholesale, State: line.StateFee, Retail: line.Retail}
+			return line.Cost(), filing.CostParts{Service: line.Wholesale, State: line.StateFee}
 		}
 	}
 	return money.Cost{}, filing.CostParts{}

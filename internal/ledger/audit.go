@@ -45,7 +45,7 @@ func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
 	}
 	defer tx.Rollback()
 	a := &auditor{ctx: ctx, tx: tx, report: &report}
-	for _, check := range []func() error{a.count, a.sums, a.contradictions, a.bills, a.twice} {
+	for _, check := range []func() error{a.count, a.sums, a.contradictions, a.twice} {
 		if err := check(); err != nil {
 			return report, fmt.Errorf("audit the ledger: %w", err)
 		}
@@ -154,47 +154,6 @@ func (a *auditor) contradictions() error {
 			err := scan(&batch, &number, &detail)
 			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("batch %s, row %d: %s (%s)", batch, number, c.what,
 				detail))
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.what, err)
-		}
-	}
-	return nil
-}
-
-// billContradictions are statements about bills that must find nothing: each tells the
-// bill and a detail of what is wrong.
-var billContradictions = []struct{ what, query string }{
-	{"its total is not the sum of its lines, in cents",
-		`SELECT b.id, CAST(b.total AS TEXT) FROM bills b
-			LEFT JOIN (SELECT bill, SUM(amount) AS amount, COUNT(*) AS lines FROM bill_lines GROUP BY bill) l
-				ON l.bill = b.id
-			WHERE b.total <> COALESCE(l.amount, 0) OR b.lines <> COALESCE(l.lines, 0)`},
-	{"a filing is billed twice",
-		`SELECT MAX(l.bill), l.kind || ' of row ' || CAST(l.row AS TEXT) || ', ' || l.product FROM bill_lines l
-			GROUP BY l.row, l.product, l.ordinal, l.kind, l.revision HAVING COUNT(*) > 1`},
-	{"a filing that it bills is not in the ledger",
-		`SELECT l.bill, l.product || ' of row ' || CAST(l.row AS TEXT) FROM bill_lines l
-			WHERE NOT EXISTS (SELECT 1 FROM rows r WHERE r.id = l.row)`},
-	{"a correction has nothing that it corrects",
-		`SELECT l.bill, l.product || ' of row ' || CAST(l.row AS TEXT) FROM bill_lines l
-			WHERE l.revision > 0 AND NOT EXISTS (SELECT 1 FROM bill_lines f WHERE f.row = l.row
-				AND f.product = l.product AND f.ordinal = l.ordinal AND f.kind = l.kind
-				AND f.revision = l.revision - 1)`},
-	{"the numbers of bills have a gap",
-		`SELECT b.id, CAST(b.number AS TEXT) FROM bills b WHERE b.number > 1
-			AND NOT EXISTS (SELECT 1 FROM bills p WHERE p.number = b.number - 1)`},
-}
-
-// bills checks that bills add up, and that no filing is billed twice.
-func (a *auditor) bills() error {
-	for _, c := range billContradictions {
-		rows, err := a.tx.QueryContext(a.ctx, c.query+fmt.Sprintf(` LIMIT %d`, maxWrong))
-		err = each(rows, err, func(scan func(...any) error) error {
-			var bill, detail string
-			err := scan(&bill, &detail)
-			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("bill %s: %s (%s)", bill, c.what, detail))
 			return err
 		})
 		if err != nil {

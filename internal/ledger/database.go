@@ -68,12 +68,8 @@ type (
 	Approvals struct{ *database }
 	// AuditLog is what people did.
 	AuditLog struct{ *database }
-	// Bills are the bills for clients, and what is not billed yet.
-	Bills struct{ *database }
 	// Calendars are the secret addresses of due dates, and the firm's time zone.
 	Calendars struct{ *database }
-	// Clients are whom rows are billed to.
-	Clients struct{ *database }
 	// Companies are the companies and users that the filing service has on record,
 	// by the references that rows use.
 	Companies struct{ *database }
@@ -113,14 +109,8 @@ func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
 // AuditLog returns the AuditLog of the ledger's database.
 func (l *Ledger) AuditLog() AuditLog { return AuditLog{l.database} }
 
-// Bills returns the Bills of the ledger's database.
-func (l *Ledger) Bills() Bills { return Bills{l.database} }
-
 // Calendars returns the Calendars of the ledger's database.
 func (l *Ledger) Calendars() Calendars { return Calendars{l.database} }
-
-// Clients returns the Clients of the ledger's database.
-func (l *Ledger) Clients() Clients { return Clients{l.database} }
 
 // Companies returns the Companies of the ledger's database.
 func (l *Ledger) Companies() Companies { return Companies{l.database} }

@@ -347,10 +347,10 @@ const (
 	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id`
 	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key`
 	readPurchasesBy = `SELECT DISTINCT 0, ` + readPurchase + `p.key = v.key`
-	readAttempts    = `SELECT DISTINCT a.row, a.try, a.owner, a.class, a.products, a.creates, a.repeatable, a.made,
-			a.ordered, a.decision, a.decided_over
-		{{v,}} attempts a WHERE a.row = v.row`
-	readOrders = `SELECT v.order_id, r.id, r.batch, r.number {{v,}} items i JOIN rows r ON r.id = i.row
+	foldedColumns   = `a.row, a.try, a.owner, a.class, a.products, a.creates, a.repeatable, a.made, a.ordered,
+			a.decision, a.decided_over`
+	readAttempts = `SELECT DISTINCT ` + foldedColumns + ` {{v,}} attempts a WHERE a.row = v.row`
+	readOrders   = `SELECT v.order_id, r.id, r.batch, r.number {{v,}} items i JOIN rows r ON r.id = i.row
 		WHERE i.order_id = v.order_id AND i.row <> v.row AND r.result <> 'exists'`
 	selectCovers = `SELECT 1, ` + readPurchase + `p.cover = v.cover AND p.cover <> '' AND `
 )
@@ -402,11 +402,8 @@ func (g *groupWriter) addRowState(scan func(...any) error) error {
 
 // addAttempt adds an earlier attempt to its row.
 func (g *groupWriter) addAttempt(scan func(...any) error) error {
-	var row int64
-	var a filing.Attempt
-	var owner, products, made string
-	if err := scan(&row, &a.Try, &owner, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
-		&a.DecidedOver); err != nil {
+	row, owner, a, err := scanFolded(scan)
+	if err != nil {
 		return err
 	}
 	s := g.rows[row]
@@ -414,17 +411,27 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 		return nil // the row is twice in the group
 	}
 	s.addSender(a.Try, owner)
-	a.Products = splitProducts(products)
-	if products == "" {
+	if len(a.Products) == 0 {
 		a.Products = s.claimed()
-	}
-	if made != "" {
-		if err := json.Unmarshal([]byte(made), &a.Purchases); err != nil {
-			return fmt.Errorf("read what attempt %d of row %d bought: %w", a.Try, row, err)
-		}
 	}
 	s.attempts = append(s.attempts, a)
 	return nil
+}
+
+// scanFolded reads an attempt as rows are folded from it, and who sent it.
+func scanFolded(scan func(...any) error) (row int64, owner string, a filing.Attempt, err error) {
+	var products, made string
+	if err := scan(&row, &a.Try, &owner, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
+		&a.DecidedOver); err != nil {
+		return row, owner, a, err
+	}
+	a.Products = splitProducts(products)
+	if made != "" {
+		if err := json.Unmarshal([]byte(made), &a.Purchases); err != nil {
+			return row, owner, a, fmt.Errorf("read what attempt %d of row %d bought: %w", a.Try, row, err)
+		}
+	}
+	return row, owner, a, nil
 }
 
 // addPurchase adds a purchase: one that holds a key, or one whose subscription

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/bulkfiling/bulkfiling/internal/billing"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -90,15 +89,14 @@ func (l Companies) IndexRows(ctx context.Context) (more bool, err error) {
 // readRows reads the rows of a batch behind another, as the search has them.
 func (l Companies) readRows(ctx context.Context, b Batch, after indexedRow) (all []indexedRow, err error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT id, number, cells, request, company, COALESCE(c.client, ''), COALESCE(c.origin, '')
-			FROM rows LEFT JOIN row_clients c ON c.row = rows.id WHERE batch = $1 AND (number, id) > ($2, $3)
+		`SELECT id, number, cells, request, company FROM rows WHERE batch = $1 AND (number, id) > ($2, $3)
 			ORDER BY number, id LIMIT $4`, b.ID, after.number, after.row, indexChunk)
 	client, name := slices.Index(b.Fields, clientField), slices.Index(b.Fields, nameField)
 	id := slices.Index(b.Fields, idField)
 	err = each(rows, err, func(scan func(...any) error) error {
 		r := indexedRow{named: true}
-		var cells, request, company, entered, origin string
-		if err := scan(&r.row, &r.number, &cells, &request, &company, &entered, &origin); err != nil {
+		var cells, request, company string
+		if err := scan(&r.row, &r.number, &cells, &request, &company); err != nil {
 			return err
 		}
 		texts := cellTexts(cells)
@@ -109,9 +107,6 @@ func (l Companies) readRows(ctx context.Context, b Batch, after indexedRow) (all
 			return strings.TrimSpace(texts[i])
 		}
 		r.Client, r.Name, r.ID = at(client), at(name), cmp.Or(company, at(id))
-		if entered != "" && (origin == string(billing.FromPerson) || r.Client == "") {
-			r.Client = entered
-		}
 		if request != "" {
 			var q filing.Request
 			if err := json.Unmarshal([]byte(request), &q); err != nil {
@@ -379,8 +374,8 @@ func (l *Ledger) CompanyOfRow(ctx context.Context, row int64) (key string, err e
 	return key, wrap("find the company of a row", err)
 }
 
-// cellTexts reads the texts of the cells of a row as they are kept: a text is a
-// string, and anything else is no name.
+// cellTexts reads the cells of a row as they are kept, as texts: a client's number
+// is a number, and a matter may be a date.
 func cellTexts(cells string) []string {
 	var values []json.RawMessage
 	if json.Unmarshal([]byte(cells), &values) != nil {
@@ -388,7 +383,14 @@ func cellTexts(cells string) []string {
 	}
 	texts := make([]string, len(values))
 	for i, v := range values {
-		_ = json.Unmarshal(v, &texts[i]) // a number or a date leaves it empty
+		var wrapped map[string]string
+		switch {
+		case json.Unmarshal(v, &texts[i]) == nil: // null leaves it empty
+		case json.Unmarshal(v, &wrapped) == nil:
+			texts[i] = cmp.Or(wrapped["number"], wrapped["date"])
+		default:
+			texts[i] = string(v)
+		}
 	}
 	return texts
 }

@@ -48,7 +48,6 @@ const maxAmount = money.Cents(1_000_000_00)
 // PriceBook is what the service charges for each item, in cents.
 type PriceBook struct {
 	wholesale map[item]money.Cents
-	retail    map[item]money.Cents // what the organization asks of its customers
 }
 
 // ErrPriceTypes says that a price list and FILING_PRICE_TYPES do not determine what
@@ -64,10 +63,7 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 	if err != nil {
 		return nil, err
 	}
-	book := &PriceBook{
-		wholesale: make(map[item]money.Cents, len(priceTypes)),
-		retail:    make(map[item]money.Cents, len(priceTypes)),
-	}
+	book := &PriceBook{wholesale: make(map[item]money.Cents, len(priceTypes))}
 	for _, known := range priceTypes {
 		names, overridden := known.names, false
 		if name, ok := named[known.item]; ok {
@@ -95,9 +91,6 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 					ErrPriceTypes, known.item, types(found), known.item)
 			}
 			book.wholesale[known.item] = cents
-			if asked, err := parseAmount(p.Retail); err == nil {
-				book.retail[known.item] = asked
-			}
 		}
 	}
 	return book, nil
@@ -141,12 +134,6 @@ func parseAmount(text string) (money.Cents, error) {
 
 func (b *PriceBook) price(i item) money.Cost {
 	cents, ok := b.wholesale[i]
-	return money.Cost{Amount: cents, Certainty: unless(ok)}
-}
-
-// retailPrice is what the organization asks of its customers for an item.
-func (b *PriceBook) retailPrice(i item) money.Cost {
-	cents, ok := b.retail[i]
 	return money.Cost{Amount: cents, Certainty: unless(ok)}
 }
 

@@ -21,7 +21,6 @@ type Line struct {
 	Wholesale money.Cost // what the service charges, with the service charge of an expedited formation
 	StateFee  money.Cost // what the state charges, passed on at cost
 	Of        *StateFee  // whose fee that is; nil where the product has none
-	Retail    money.Cost // what the service asks of its own customers, without the state's fee
 	Free      string     // why the service charges nothing for it; "" where it charges
 }
 
@@ -69,7 +68,7 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts, active fu
 		fee, of := q.fees.fee(c, o.FilingState, company, year)
 		line.StateFee, line.Of = fee, &of
 	}
-	price := func(i item) { line.Wholesale, line.Retail = q.prices.price(i), q.prices.retailPrice(i) }
+	price := func(i item) { line.Wholesale = q.prices.price(i) }
 	switch p {
 	case filing.Formation:
 		price(tier1)
@@ -82,7 +81,7 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts, active fu
 			line.StateFee = money.Cost{Amount: fee, Certainty: unless(offered)}
 			line.Of = &StateFee{State: o.FilingState, EntityType: company.EntityType, Note: "expedited"}
 			charge, _ := q.fees.fee(expeditedService, o.FilingState, company, 0)
-			line.Wholesale, line.Retail = sum(line.Wholesale, charge), sum(line.Retail, charge)
+			line.Wholesale = sum(line.Wholesale, charge)
 		}
 	case filing.AnnualReport:
 		price(annualReport)

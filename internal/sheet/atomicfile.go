@@ -3,7 +3,6 @@ package sheet
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -63,21 +62,4 @@ func (f *atomicFile) commit() error {
 func (f *atomicFile) abort() {
 	f.Close()
 	os.Remove(f.Name())
-}
-
-// WriteFile writes a file whole: it appears under its name when it is complete, in
-// place of what had the name.
-func WriteFile(target string, content []byte) error {
-	file, err := createAtomic(target)
-	if err != nil {
-		return fmt.Errorf("create %s: %w", target, err)
-	}
-	if _, err = file.Write(content); err == nil {
-		err = file.commit()
-	}
-	if err != nil {
-		file.abort()
-		return fmt.Errorf("write %s: %w", target, err)
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,10 +26,6 @@ const (
 
 // Workbook writes an XLSX file.
 type Workbook struct {
-	// Stable makes the same content the same file to the byte. It keeps the sheets in
-	// memory until all are written: excelize writes them in no order.
-	Stable bool
-
 	file   *atomicFile
 	book   *excelize.File
 	sheets []*Writer
@@ -623,7 +618,7 @@ func (w *Workbook) write() error {
 }
 
 func (w *Workbook) writeArchive(to io.Writer) error {
-	archive := &archiveWriter{Writer: zip.NewWriter(to), book: w, held: make(map[string]*bytes.Buffer)}
+	archive := &archiveWriter{Writer: zip.NewWriter(to), book: w}
 	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
 	return w.book.Write(io.Discard)
 }
@@ -632,39 +627,14 @@ func (w *Workbook) writeArchive(to io.Writer) error {
 type archiveWriter struct {
 	*zip.Writer
 	book *Workbook
-	held map[string]*bytes.Buffer // the sheets of a stable workbook
 }
 
 func (a *archiveWriter) Create(name string) (io.Writer, error) {
-	isSheet := strings.HasPrefix(name, "xl/worksheets/sheet")
-	if isSheet && a.book.Stable {
-		part := new(bytes.Buffer)
-		a.held[name] = part
-		return &dimensionWriter{part: part, book: a.book}, nil
-	}
-	if err := a.writeHeld(); err != nil {
-		return nil, err
-	}
 	part, err := a.Writer.Create(name)
-	if err != nil || !isSheet {
+	if err != nil || !strings.HasPrefix(name, "xl/worksheets/sheet") {
 		return part, err
 	}
 	return &dimensionWriter{part: part, book: a.book}, nil
-}
-
-// writeHeld writes the sheets that are held, by name. The other parts come after them.
-func (a *archiveWriter) writeHeld() error {
-	for _, name := range slices.Sorted(maps.Keys(a.held)) {
-		part, err := a.Writer.Create(name)
-		if err == nil {
-			_, err = part.Write(a.held[name].Bytes())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	clear(a.held)
-	return nil
 }
 
 // dimensionMark is the placeholder for the dimension of the i-th sheet.

@@ -40,7 +40,7 @@ type balancePage struct {
 
 	Filter       *balanceFilter
 	Batches      []ledger.BatchOfEntries // to choose from
-	Lines        []balanceLine           // the newest first
+	Lines        []report.EntryLine      // the newest first
 	Sums         ledger.LineSums         // of all that the filter selects
 	Released     int                     // reservations that are left out
 	ShowReleased string

@@ -2,9 +2,7 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"html/template"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,20 +11,10 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
-
-// balanceLine is a line of the list of entries.
-type balanceLine struct {
-	ledger.EntryLine
-	Company string
-	Orders  []string       // ids of its orders
-	Tries   int            // of its order
-	Entries []ledger.Entry // of an order that was tried several times, the newest first
-	Hidden  int            // older entries that Entries leaves out
-}
 
 // balanceFilter is what of the entries is asked for.
 type balanceFilter struct {
@@ -131,7 +119,6 @@ func (f *balanceFilter) path(page string, more ...string) string {
 
 const (
 	linesOnPage  = 25
-	shownEntries = 20 // of an order that was tried often
 	shownBatches = 100
 )
 
@@ -174,7 +161,7 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 		p.Newest = f.path("/balance") + "#entries"
 	}
 	p.CSV = f.path("/balance.csv")
-	p.Lines, err = s.describeLines(ctx, lines)
+	p.Lines, err = report.DescribeEntries(ctx, s.Ledger, lines)
 	return err
 }
 
@@ -215,60 +202,6 @@ func (s *Site) findEntries(ctx context.Context, f *balanceFilter, before int64) 
 	return found, nil
 }
 
-// describeLines adds the companies of lines, and the entries of orders that were
-// tried several times.
-func (s *Site) describeLines(ctx context.Context, lines []ledger.EntryLine) ([]balanceLine, error) {
-	var ids, tried []int64
-	for _, line := range lines {
-		if line.Row != 0 {
-			ids = append(ids, line.Row)
-		}
-		if line.Count > 2 { // one is reserved, then charged or released
-			tried = append(tried, line.Row)
-		}
-	}
-	rows, err := s.Ledger.RowsByID(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	names, err := s.Ledger.CompanyNames(ctx, slices.Collect(maps.Values(rows)))
-	if err != nil {
-		return nil, err
-	}
-	orders := make(map[int64][]string, len(rows))
-	for _, row := range rows {
-		if names[row.ID] == "" {
-			names[row.ID] = row.CompanyRef()
-		}
-		for _, item := range row.Items {
-			if item.OrderID != "" && !slices.Contains(orders[row.ID], item.OrderID) {
-				orders[row.ID] = append(orders[row.ID], item.OrderID)
-			}
-		}
-	}
-	entries, err := s.Ledger.Entries().ListOfRows(ctx, tried)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]balanceLine, len(lines))
-	for i, line := range lines {
-		l := balanceLine{EntryLine: line, Company: names[line.Row], Orders: orders[line.Row]}
-		for _, e := range entries[line.Row] {
-			if e.Kind == ledger.Reserve {
-				l.Tries++
-			}
-		}
-		if l.Tries > 1 {
-			l.Entries = entries[line.Row]
-			slices.Reverse(l.Entries)
-			l.Hidden = max(0, len(l.Entries)-shownEntries)
-			l.Entries = l.Entries[:len(l.Entries)-l.Hidden]
-		}
-		all[i] = l
-	}
-	return all, nil
-}
-
 // signed is an amount with its sign.
 func signed(c money.Cents) template.HTML {
 	if c > 0 {
@@ -276,9 +209,6 @@ func signed(c money.Cents) template.HTML {
 	}
 	return template.HTML(c.Dollars())
 }
-
-// describedAtOnce is how many lines get their companies at a time.
-const describedAtOnce = 500
 
 // balanceFile sends the entries that the filter selects as CSV, the oldest first,
 // so that each balance is the one before plus the amount.
@@ -304,68 +234,7 @@ func (s *Site) balanceFile(v *request) error {
 	if f.To != "" {
 		name += "-to-" + f.To
 	}
-	return v.download(name+".csv", func(path string) error { return s.writeLines(v.ctx(), path, f, zone) })
-}
-
-func (s *Site) writeLines(ctx context.Context, path string, f *balanceFilter, zone *time.Location) error {
-	book, err := s.Ledger.Balance(ctx)
-	if err != nil {
-		return err
-	}
-	file, err := sheet.CreateCSV(path)
-	if err != nil {
-		return err
-	}
-	defer file.Abort()
-	header := []string{"Date", "Time (" + f.Zone + ")", "Entry", "Company", "File", "Row", "Batch", "Order IDs", "Note",
-		"Tries", "Amount", "Balance"}
-	if err := file.Row(textCells(header)...); err != nil {
-		return err
-	}
-	q := f.query
-	q.Oldest = true
-	var lines []ledger.EntryLine // read before the companies are: a reader holds one connection at a time
-	for line, err := range s.Ledger.Entries().Lines(ctx, q) {
-		if err != nil {
-			return err
-		}
-		lines = append(lines, line)
-	}
-	for some := range slices.Chunk(lines, describedAtOnce) {
-		described, err := s.describeLines(ctx, some)
-		if err != nil {
-			return err
-		}
-		for _, l := range described {
-			if err := file.Row(lineCells(l, zone, book.HasDeposit)...); err != nil {
-				return fmt.Errorf("write the entries of the balance: %w", err)
-			}
-		}
-	}
-	return file.Save()
-}
-
-func textCells(texts []string) []sheet.OutCell {
-	cells := make([]sheet.OutCell, len(texts))
-	for i, t := range texts {
-		cells[i] = sheet.Str(t)
-	}
-	return cells
-}
-
-// lineCells returns a line of the CSV. Before the first deposit the balance is not
-// known.
-func lineCells(l balanceLine, zone *time.Location, declared bool) []sheet.OutCell {
-	at := l.At.In(zone)
-	row, tries := "", ""
-	if l.Row != 0 {
-		row, tries = strconv.Itoa(l.Number), strconv.Itoa(max(1, l.Tries))
-	}
-	cells := textCells([]string{at.Format(time.DateOnly), at.Format(time.TimeOnly), entryName(l.Kind),
-		legible(l.Company), legible(l.File), row, l.Batch, strings.Join(l.Orders, ", "), legible(l.Note), tries})
-	balance := sheet.OutCell{}
-	if declared {
-		balance = sheet.Money(int64(l.Balance))
-	}
-	return append(cells, sheet.Money(int64(l.Amount)), balance)
+	return v.download(name+".csv", func(path string) error {
+		return report.WriteEntries(v.ctx(), s.Ledger, path, f.query, zone)
+	})
 }

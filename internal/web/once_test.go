@@ -451,11 +451,6 @@ func (w *walk) ready() []ledger.Row {
 
 // noWay are the routes that change something and bring no order nearer.
 var noWay = map[string]string{
-	"POST /bills":                              "makes bills for clients",
-	"POST /bills/settings":                     "says how bills are made",
-	"POST /bills/{bill}/issue":                 "issues a bill",
-	"POST /bills/{bill}/discard":               "deletes a draft of a bill",
-	"POST /batches/{batch}/client":             "says whom rows are billed to",
 	"POST /setup":                              "asks the filing service whose a key is",
 	"POST /setup/save":                         "stores the operator's own key; a batch keeps its approval",
 	"POST /setup/sample":                       "starts a ledger of its own, whose orders are not real",

@@ -133,7 +133,7 @@ var sections = []struct {
 	{"/companies", "Companies", []string{"/companies/"}},
 	{"/seasons", "Schedules", []string{"/seasons/", "/calendar"}},
 	{"/balance", "Balance", []string{"/balance/"}},
-	{"/bills", "Bills", []string{"/bills/"}},
+	{"/charges", "Charges", nil},
 	{"/settings", "Settings", []string{"/settings/", "/fleet", "/audit"}},
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/billing"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
@@ -36,8 +35,6 @@ type rowPage struct {
 	Corrected  string // the page of the row that has taken its place
 	Pending    string // the page of a correction that is not approved
 	Before     string // the page of the row whose place it has taken
-	Client     billing.Client
-	Bills      []billing.Bill // that have a line of the row
 }
 
 // fact is something that the row was read as.
@@ -110,21 +107,6 @@ func (p rowPage) CostName() string {
 	return "Expected cost"
 }
 
-// ClientOrigin says where the row's client comes from.
-func (p rowPage) ClientOrigin() string {
-	switch p.Client.Origin {
-	case billing.FromPerson:
-		return "entered on the page"
-	case billing.FromSheet:
-		return "from the spreadsheet"
-	case billing.FromDefault:
-		return "default of the batch"
-	case billing.FromCompany:
-		return "proposed: the company was billed to this client before"
-	}
-	return "no client is named: the company itself is billed"
-}
-
 const entriesOfRow = 200
 
 func (s *Site) rowPage(v *request) error {
@@ -157,14 +139,6 @@ func (s *Site) rowPage(v *request) error {
 		return err
 	} else if key != "" {
 		p.Company = companyPath(key)
-	}
-	clients, err := s.Ledger.Clients().ClientsOf(ctx, []ledger.Row{row})
-	if err != nil {
-		return err
-	}
-	p.Client = clients[row.ID]
-	if p.Bills, err = s.Ledger.Bills().BillsOfRow(ctx, row.ID); err != nil {
-		return err
 	}
 	attempts, err := s.Ledger.Attempts(ctx, row.ID)
 	if err != nil {

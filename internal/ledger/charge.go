@@ -1,0 +1,312 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+)
+
+// Charge is an order that was charged, or an adjusted charge: what the entries of a row
+// in a month have beyond its orders, because an order turned out not to be placed.
+type Charge struct {
+	Month string // "2026-03"
+	At    time.Time
+
+	// As in the row's own columns. Clients whose names fold to the same text have one
+	// spelling.
+	Client, Matter, BillTo, Reference string
+
+	Batch   string
+	Number  int
+	Company string         // its legal name, or its ID
+	Product filing.Product // "" for an adjusted charge
+	State   string
+	Year    string
+	OrderID string
+	Cost    money.Cost
+	Parts   filing.CostParts
+
+	ref    string // names the company if Company is blank
+	folded string // the client
+}
+
+// Fees returns the two parts of the cost. It reports false if they are not known apart.
+func (c *Charge) Fees() (service, state money.Cents, ok bool) {
+	service, state = c.Parts.Service.Amount, c.Parts.State.Amount
+	return service, state, c.Parts != filing.CostParts{} && service+state == c.Cost.Amount
+}
+
+// Charges lists what was charged in a month of a time zone, or in all months for "": by
+// month, client and matter. The costs add up to the charges among the entries, also for
+// rows that are uncertain.
+func (l Entries) Charges(ctx context.Context, month string, zone *time.Location) ([]Charge, error) {
+	all, err := l.charges(ctx, month, zone)
+	if err != nil {
+		return nil, fmt.Errorf("list the charges: %w", err)
+	}
+	spellings := make(map[string]string) // the first one, by the folded name
+	for i := range all {
+		c := &all[i]
+		c.folded = cmp.Or(filing.FoldLegalName(c.Client), c.Client)
+		if _, known := spellings[c.folded]; !known {
+			spellings[c.folded] = c.Client
+		}
+		c.Client = spellings[c.folded]
+	}
+	slices.SortStableFunc(all, func(a, b Charge) int {
+		return cmp.Or(cmp.Compare(a.Month, b.Month), cmp.Compare(a.folded, b.folded), cmp.Compare(a.Matter, b.Matter))
+	})
+	return all, nil
+}
+
+// charges lists the charges in the order of their rows.
+func (l Entries) charges(ctx context.Context, month string, zone *time.Location) ([]Charge, error) {
+	r := chargeReader{database: l.database, ctx: ctx, zone: zone, to: time.Date(9999, 1, 1, 0, 0, 0, 0, zone)}
+	if month != "" {
+		var err error
+		if r.from, err = time.ParseInLocation("2006-01", month, zone); err != nil {
+			return nil, err
+		}
+		r.to = r.from.AddDate(0, 1, 0)
+	}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	refs := make(map[string]bool)
+	for i := range r.all {
+		if c := &r.all[i]; c.Company == "" {
+			refs[c.ref] = true
+		}
+	}
+	names, err := Companies(l).Find(ctx, slices.Sorted(maps.Keys(refs)))
+	for i := range r.all {
+		if c := &r.all[i]; c.Company == "" {
+			c.Company = cmp.Or(names[c.ref].LegalName, c.ref)
+		}
+	}
+	return r.all, err
+}
+
+// chargeReader reads charges in one consistent reading.
+type chargeReader struct {
+	*database
+	ctx      context.Context
+	tx       *sql.Tx
+	zone     *time.Location
+	from, to time.Time
+	all      []Charge
+}
+
+// chargedRow is a row with charges.
+type chargedRow struct {
+	id       int64
+	model    Charge // what its charges have in common
+	attempts []filing.Attempt
+	items    []chargedItem
+	posts    []post // by month
+}
+
+type chargedItem struct {
+	product filing.Product
+	order   string
+	at      time.Time
+}
+
+// post is what the entries of a row charge in a month.
+type post struct {
+	month  string
+	at     time.Time // of the last one
+	amount money.Cents
+}
+
+func (r *chargeReader) read() (err error) {
+	if r.tx, err = r.database.read.BeginTx(r.ctx, &sql.TxOptions{
+		ReadOnly:  true,
+		Isolation: sql.LevelSerializable,
+	}); err != nil {
+		return err
+	}
+	defer r.tx.Rollback()
+	for last := int64(0); ; {
+		found, err := r.tx.QueryContext(r.ctx, `SELECT r.id, r.batch, r.number, r.cells, r.request, r.company, b.fields
+			FROM rows r JOIN batches b ON b.id = r.batch WHERE r.id > $1 AND EXISTS (SELECT 1 FROM entries e
+				WHERE e.row = r.id AND e.kind = 'post' AND e.at >= $2 AND e.at < $3)
+			ORDER BY r.id LIMIT $4`, last, toMillis(r.from), toMillis(r.to), pageSize)
+		rows, err := collect(found, err, scanChargedRow)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if err := r.addFacts(rows); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			r.add(row)
+		}
+		last = rows[len(rows)-1].id
+	}
+}
+
+func scanChargedRow(scan func(...any) error) (*chargedRow, error) {
+	row := &chargedRow{}
+	m := &row.model
+	var cells, request, company, fields string
+	if err := scan(&row.id, &m.Batch, &m.Number, &cells, &request, &company, &fields); err != nil {
+		return nil, err
+	}
+	if request != "" {
+		var q filing.Request
+		if err := json.Unmarshal([]byte(request), &q); err != nil {
+			return nil, fmt.Errorf("read the request of row %d: %w", row.id, err)
+		}
+		m.Company, m.ref, m.State = q.LegalName(), q.Company.Ref, string(q.Order.FilingState)
+		if q.Order.AnnualReport != nil {
+			m.Year = q.Order.AnnualReport.FilingYear
+		}
+	}
+	m.ref = cmp.Or(m.ref, company)
+	var columns []string
+	if fields != "" {
+		if err := json.Unmarshal([]byte(fields), &columns); err != nil {
+			return nil, fmt.Errorf("read the fields of batch %s: %w", m.Batch, err)
+		}
+	}
+	texts := cellTexts(cells)
+	for field, text := range map[string]*string{
+		clientField: &m.Client,
+		"matter":    &m.Matter,
+		"billTo":    &m.BillTo,
+		"reference": &m.Reference,
+	} {
+		if i := slices.Index(columns, field); i >= 0 && i < len(texts) {
+			*text = strings.Join(strings.Fields(texts[i]), " ")
+		}
+	}
+	return row, nil
+}
+
+// addFacts adds the entries, attempts and items of rows.
+func (r *chargeReader) addFacts(rows []*chargedRow) error {
+	byID := make(map[int64]*chargedRow, len(rows))
+	ids := make([]int64, len(rows))
+	for i, row := range rows {
+		byID[row.id], ids[i] = row, row.id
+	}
+	in, args := among(r.dialect, ids)
+	for _, load := range []struct {
+		query string
+		add   func(scan func(...any) error) error
+	}{
+		{`SELECT row, at, amount FROM entries WHERE kind = 'post' AND row ` + in + ` ORDER BY id`,
+			func(scan func(...any) error) error {
+				var row, at int64
+				var p post
+				err := scan(&row, &at, &p.amount)
+				p.at = fromMillis(at)
+				byID[row].addPost(p, r.monthOf(p.at))
+				return err
+			}},
+		{`SELECT ` + foldedColumns + ` FROM attempts a WHERE a.row ` + in + ` ORDER BY a.try`,
+			func(scan func(...any) error) error {
+				row, _, a, err := scanFolded(scan)
+				if err == nil {
+					byID[row].attempts = append(byID[row].attempts, a)
+				}
+				return err
+			}},
+		{`SELECT row, product, order_id, created_at FROM items WHERE row ` + in + ` ORDER BY id`,
+			func(scan func(...any) error) error {
+				var row, at int64
+				var i chargedItem
+				err := scan(&row, &i.product, &i.order, &at)
+				i.at = fromMillis(at)
+				byID[row].items = append(byID[row].items, i)
+				return err
+			}},
+	} {
+		found, err := r.tx.QueryContext(r.ctx, load.query, args...)
+		if err := each(found, err, load.add); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *chargeReader) monthOf(at time.Time) string { return at.In(r.zone).Format("2006-01") }
+
+func (row *chargedRow) addPost(p post, month string) {
+	if n := len(row.posts); n > 0 && row.posts[n-1].month == month {
+		row.posts[n-1].at = p.at
+		row.posts[n-1].amount += p.amount
+		return
+	}
+	p.month = month
+	row.posts = append(row.posts, p)
+}
+
+// add adds the charges of a row: its orders in the months in which they were placed, and
+// the rest of what each month was charged.
+func (r *chargeReader) add(row *chargedRow) {
+	state := filing.Fold(row.attempts, filing.AttemptLimits{})
+	for _, bought := range state.Bought {
+		if bought.Product == filing.CompanyRecord && bought.Cost.IsZero() {
+			continue // the filing service charges nothing for it
+		}
+		c := row.model
+		c.Product, c.OrderID, c.Cost, c.Parts = bought.Product, bought.OrderID, bought.Cost, bought.Parts
+		c.At = row.posts[len(row.posts)-1].at
+		for _, i := range row.items {
+			if i.product == c.Product && (i.order == c.OrderID || c.OrderID == "") {
+				c.At = i.at
+				break
+			}
+		}
+		c.Month = r.monthOf(c.At)
+		at := slices.IndexFunc(row.posts, func(p post) bool { return p.month == c.Month })
+		if at < 0 { // charged in another month than it was recorded in
+			at = len(row.posts) - 1
+			c.Month, c.At = row.posts[at].month, row.posts[at].at
+		}
+		row.posts[at].amount -= c.Cost.Amount
+		r.emit(c)
+	}
+	for _, p := range row.posts {
+		if p.amount != 0 {
+			c := row.model
+			c.Month, c.At, c.Cost = p.month, p.at, money.Cost{Amount: p.amount}
+			r.emit(c)
+		}
+	}
+}
+
+// emit keeps a charge of the months that are read.
+func (r *chargeReader) emit(c Charge) {
+	if !c.At.Before(r.from) && c.At.Before(r.to) {
+		r.all = append(r.all, c)
+	}
+}
+
+// ChargeMonths lists the months of a time zone from the first charge to the last one,
+// the newest first.
+func (l Entries) ChargeMonths(ctx context.Context, zone *time.Location) (months []string, err error) {
+	var first, last sql.NullInt64
+	err = l.read.QueryRowContext(ctx, `SELECT MIN(at), MAX(at) FROM entries WHERE kind = 'post'`).Scan(&first, &last)
+	if err != nil || !first.Valid {
+		return nil, wrap("find the months of the charges", err)
+	}
+	from, to := fromMillis(first.Int64).In(zone), fromMillis(last.Int64).In(zone)
+	for month := time.Date(to.Year(), to.Month(), 1, 0, 0, 0, 0, zone); ; month = month.AddDate(0, -1, 0) {
+		months = append(months, month.Format("2006-01"))
+		if !month.After(from) {
+			return months, nil
+		}
+	}
+}

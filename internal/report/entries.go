@@ -1,0 +1,136 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/text"
+)
+
+// EntryLine is a line of the balance with what it is about.
+type EntryLine struct {
+	ledger.EntryLine
+	Company string
+	Orders  []string       // IDs of its orders
+	Tries   int            // of its order
+	Entries []ledger.Entry // of an order that was tried several times, the newest first
+	Hidden  int            // older entries that Entries leaves out
+}
+
+// DescribeEntries adds the companies of lines, and the entries of orders that were tried
+// several times.
+func DescribeEntries(ctx context.Context, l *ledger.Ledger, lines []ledger.EntryLine) ([]EntryLine, error) {
+	var ids, tried []int64
+	for _, line := range lines {
+		if line.Row != 0 {
+			ids = append(ids, line.Row)
+		}
+		if line.Count > 2 { // one is reserved, then charged or released
+			tried = append(tried, line.Row)
+		}
+	}
+	rows, err := l.RowsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	names, err := l.CompanyNames(ctx, slices.Collect(maps.Values(rows)))
+	if err != nil {
+		return nil, err
+	}
+	orders := make(map[int64][]string, len(rows))
+	for _, row := range rows {
+		if names[row.ID] == "" {
+			names[row.ID] = row.CompanyRef()
+		}
+		for _, item := range row.Items {
+			if item.OrderID != "" && !slices.Contains(orders[row.ID], item.OrderID) {
+				orders[row.ID] = append(orders[row.ID], item.OrderID)
+			}
+		}
+	}
+	entries, err := l.Entries().ListOfRows(ctx, tried)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]EntryLine, len(lines))
+	for i, line := range lines {
+		d := EntryLine{EntryLine: line, Company: names[line.Row], Orders: orders[line.Row]}
+		for _, e := range entries[line.Row] {
+			if e.Kind == ledger.Reserve {
+				d.Tries++
+			}
+		}
+		if d.Tries > 1 {
+			d.Entries = entries[line.Row]
+			slices.Reverse(d.Entries)
+			d.Hidden = max(0, len(d.Entries)-shownEntries)
+			d.Entries = d.Entries[:len(d.Entries)-d.Hidden]
+		}
+		all[i] = d
+	}
+	return all, nil
+}
+
+const (
+	shownEntries    = 20  // of an order that was tried often
+	describedAtOnce = 500 // lines get their companies at a time
+)
+
+// WriteEntries writes the entries that a query selects, the oldest first, so that each
+// balance is the one before plus the amount: as CSV if the name of the file ends in .csv,
+// and otherwise as a workbook.
+func WriteEntries(ctx context.Context, l *ledger.Ledger, path string, q ledger.LineQuery, zone *time.Location) error {
+	balance, err := l.Balance(ctx)
+	if err != nil {
+		return err
+	}
+	table, err := createTable(path, "Entries", []float64{12, 12, 14, 32, 32, 8, 18, 30, 40, 8, 14, 14},
+		"Date", "Time ("+zone.String()+")", "Entry", "Company", "File", "Row", "Batch", "Order IDs", "Note", "Tries",
+		"Amount", "Balance")
+	if err != nil {
+		return err
+	}
+	defer table.abort()
+	q.Oldest = true
+	var lines []ledger.EntryLine // read before the companies are: a reader holds one connection at a time
+	for line, err := range l.Entries().Lines(ctx, q) {
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
+	}
+	for some := range slices.Chunk(lines, describedAtOnce) {
+		described, err := DescribeEntries(ctx, l, some)
+		if err != nil {
+			return err
+		}
+		for _, d := range described {
+			if err := table.row(entryCells(d, zone, balance.HasDeposit)...); err != nil {
+				return fmt.Errorf("write the entries of the balance: %w", err)
+			}
+		}
+	}
+	return table.save()
+}
+
+// entryCells are the cells of a line. Before the first deposit the balance is not known.
+func entryCells(d EntryLine, zone *time.Location, known bool) []sheet.OutCell {
+	at := d.At.In(zone)
+	var row, tries, balance sheet.OutCell
+	if d.Row != 0 {
+		row, tries = sheet.Int(int64(d.Number)), sheet.Int(int64(max(1, d.Tries)))
+	}
+	if known {
+		balance = sheet.Money(int64(d.Balance))
+	}
+	return []sheet.OutCell{sheet.Str(at.Format(time.DateOnly)), sheet.Str(at.Format(time.TimeOnly)),
+		sheet.Str(EntryText(d.Kind)), sheet.Str(text.Line(d.Company)), sheet.Str(text.Line(d.File)), row,
+		sheet.Str(d.Batch), sheet.Str(strings.Join(d.Orders, ", ")), sheet.Str(text.Line(d.Note)), tries,
+		sheet.Money(int64(d.Amount)), balance}
+}

@@ -1,0 +1,121 @@
+package web
+
+import (
+	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/report"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
+)
+
+var chargeRoutes = []route{
+	{pattern: "GET /charges", may: viewer, serve: (*Site).charges},
+	{pattern: "GET /charges.csv", may: exporter, serve: (*Site).chargesFile},
+	{pattern: "GET /charges.xlsx", may: exporter, serve: (*Site).chargesFile},
+}
+
+// allMonths is the choice of no month.
+const allMonths = "all"
+
+const (
+	chargesOnPage = 50
+	groupsOnPage  = 100
+)
+
+// chargesPage is what was charged.
+type chargesPage struct {
+	Month, Client   string
+	Months, Clients []string // to choose from
+	Groups          []report.ChargeGroup
+	GroupCount      int
+	Total           report.ChargeGroup
+	Lines           []chargeLine
+	Pager           pager
+
+	all  []ledger.Charge // of the month and client
+	zone *time.Location
+}
+
+// chargeLine is a charge as the page shows it.
+type chargeLine struct {
+	ledger.Charge
+	Title                string
+	ServiceFee, StateFee money.Cents
+	Split                bool // the fees are known apart
+}
+
+// Query is the filter as the end of an address.
+func (p *chargesPage) Query() string {
+	return "?" + url.Values{"month": {p.Month}, "client": {p.Client}}.Encode()
+}
+
+// loadCharges loads what the address asks for: the newest month if it names none.
+func (s *Site) loadCharges(v *request) (*chargesPage, error) {
+	ask := v.r.URL.Query()
+	p := &chargesPage{Month: ask.Get("month"), Client: shortened(ask.Get("client"), maxSearch)}
+	var err error
+	if p.zone, err = schedule.FirmZone(v.ctx(), s.Ledger); err != nil {
+		return nil, err
+	}
+	if p.Months, err = s.Ledger.Entries().ChargeMonths(v.ctx(), p.zone); err != nil {
+		return nil, err
+	}
+	p.Months = append(p.Months, allMonths)
+	if p.Month == "" {
+		p.Month = p.Months[0]
+	}
+	month := p.Month
+	switch {
+	case month == allMonths:
+		month = ""
+	case !slices.Contains(p.Months, month):
+		return nil, errNoPage
+	}
+	if p.all, err = s.Ledger.Entries().Charges(v.ctx(), month, p.zone); err != nil {
+		return nil, err
+	}
+	for i := range p.all {
+		if client := p.all[i].Client; client != "" && !slices.Contains(p.Clients, client) {
+			p.Clients = append(p.Clients, client)
+		}
+	}
+	p.all = report.ChargesOf(p.Client, p.all)
+	return p, nil
+}
+
+func (s *Site) charges(v *request) error {
+	p, err := s.loadCharges(v)
+	if err != nil {
+		return err
+	}
+	p.Groups, p.Total = report.GroupCharges(p.all)
+	p.GroupCount = len(p.Groups)
+	p.Groups = p.Groups[:min(len(p.Groups), groupsOnPage)]
+	var lines []ledger.Charge
+	p.Pager, lines = paged(v, p.all, chargesOnPage)
+	for i := range lines {
+		l := chargeLine{Charge: lines[i], Title: report.ChargeTitle(&lines[i])}
+		l.ServiceFee, l.StateFee, l.Split = l.Fees()
+		p.Lines = append(p.Lines, l)
+	}
+	return v.show("charges.html", "Charges", p)
+}
+
+// chargesFile sends the charges as a file.
+func (s *Site) chargesFile(v *request) error {
+	p, err := s.loadCharges(v)
+	if err != nil {
+		return err
+	}
+	ending := filepath.Ext(v.r.URL.Path)
+	if err := s.recordDownload(v, p.Month, "charges"+ending); err != nil {
+		return err
+	}
+	return v.download("charges-"+p.Month+ending, func(path string) error {
+		return report.WriteCharges(path, p.all, p.zone)
+	})
+}
