@@ -14,7 +14,7 @@ func TestAddressesOfEarlierVersions(t *testing.T) {
 	v := s.as(ledger.Preparer, ledger.Operator)
 	path, _ := v.sheet("clients.csv",
 		"Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,QQ,2026,ana@example.com\n")
-	for _, name := range []string{"/highlighted", "/marked"} {
+	for _, name := range []string{"/highlighted"} {
 		if status, body := v.get(path + name); status != http.StatusOK || !bytes.HasPrefix([]byte(body), []byte("PK")) {
 			t.Errorf("%s: %d", name, status)
 		}

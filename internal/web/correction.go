@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -68,9 +66,6 @@ func (s *Site) correct(v *request) error {
 		}
 		return err
 	})
-	if large := (*httpError)(nil); errors.As(err, &large) && large.Status == http.StatusRequestEntityTooLarge {
-		saved, err = s.correctLarge(v, cells)
-	}
 	if err != nil {
 		return err
 	}
@@ -153,41 +148,6 @@ func savedText(saved, wrong int, conflicts []gridConflict) (kind, said string) {
 
 // backToRows is the page that a form of rows stood on, at its rows.
 func (v *request) backToRows() string { return v.back() + "#rows" }
-
-// correctLarge saves cells of a spreadsheet that is too large to be held in
-// memory. Who changes a cell last, counts.
-func (s *Site) correctLarge(v *request, cells []gridCell) (saved int, err error) {
-	u, err := s.findUpload(v)
-	if err != nil {
-		return 0, err
-	}
-	survey, err := s.queue.survey(v.ctx(), u)
-	if err != nil {
-		return 0, err
-	}
-	note := count(len(cells), "cell")
-	after, err := s.Ledger.Uploads().Edit(v.withAudit("correct", u.File, note), u.ID,
-		func(u ledger.Upload) ([]byte, string, error) {
-			c, err := correctionsOf(u)
-			if err != nil {
-				return nil, "", err
-			}
-			for _, cell := range cells {
-				e := importer.Edit{Sheet: cmp.Or(cell.Sheet, survey.Sheet), Row: cell.Row, Column: cell.Column,
-					Header: cell.Header}
-				c.Edits = slices.DeleteFunc(c.Edits, func(old importer.Edit) bool { return placeOf(old) == e })
-				e.Text = cell.Text
-				c.Edits = append(c.Edits, e)
-			}
-			edits, err := json.Marshal(c)
-			return edits, note, err
-		})
-	if err != nil {
-		return 0, err
-	}
-	s.queue.scheduleRestart(u.ID, after.Batch)
-	return len(cells), nil
-}
 
 // correction is an edit as its page shows it.
 type correction struct {

@@ -20,16 +20,16 @@ import (
 // gridRoutes serve the rows of an upload to the grid, which edits them.
 var gridRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/grid/rows", may: viewer, serve: (*Site).gridRows, json: true},
-	{pattern: "GET /sheets/{sheet}/grid/live", may: viewer, serve: (*Site).followGrid, json: true},
 	{pattern: "GET /sheets/{sheet}/grid/changes", may: viewer, serve: (*Site).gridChanges, json: true},
 	{pattern: "POST /sheets/{sheet}/grid/changes", may: preparer, serve: (*Site).changeGrid, json: true},
 	{pattern: "POST /sheets/{sheet}/grid/undo", may: preparer, serve: (*Site).undoInGrid, json: true},
-	{pattern: "POST /sheets/{sheet}/grid/redo", may: preparer, serve: (*Site).redoInGrid, json: true},
 }
 
 // gridPage is the answer to a request for rows.
 type gridPage struct {
+	// Version grows when someone changes the rows, Learned when look-ups add to them.
 	Version int          `json:"version"`
+	Learned int          `json:"learned"`
 	Counts  gridCounts   `json:"counts"`
 	Columns []gridColumn `json:"columns"`
 	Groups  []gridGroup  `json:"groups"`
@@ -149,7 +149,13 @@ func (s *Site) gridRows(v *request) error {
 	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
 		d := h.draft
 		s.queue.prepareIfIdle(u)
-		page = gridPage{Version: h.version, Counts: countRows(d), From: q.from, State: s.gridState(u)}
+		page = gridPage{
+			Version: h.version,
+			Learned: h.learned,
+			Counts:  countRows(d),
+			From:    q.from,
+			State:   s.gridState(u),
+		}
 		page.Columns = gridColumnsOf(d)
 		groups := groupProblems(d)
 		page.Groups = shownGroups(groups)
@@ -176,7 +182,7 @@ func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) err
 		return errNoSheet
 	case errors.Is(err, importer.ErrDraftTooLarge):
 		return &httpError{http.StatusRequestEntityTooLarge, "The spreadsheet is too large for the grid",
-			"Nothing was changed. Correct its errors in the list below."}
+			"Nothing was changed. Correct its errors in your file, then upload it again."}
 	case errors.As(err, &format):
 		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}

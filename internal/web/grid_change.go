@@ -76,7 +76,7 @@ type gridRequest struct {
 	Bulk    *gridBulk  `json:"bulk"`
 	Preview bool       `json:"preview"`
 	Shown   []int      `json:"shown"`
-	Change  int        `json:"change"` // to undo or redo
+	Change  int        `json:"change"` // to undo
 }
 
 type gridCell struct {
@@ -322,7 +322,7 @@ type gridEditor struct {
 	kept       corrections // what is kept with the upload; changed in place
 	change     gridChange
 	conflicts  []gridConflict
-	silent     bool                  // no change of its own is recorded: one is undone or redone
+	silent     bool                  // no change of its own is recorded: one is undone
 	of         map[importer.Edit]int // the index of each edit, by its place
 	before     []importer.Edit       // the edits of the draft
 	excluded   importer.Exclusions

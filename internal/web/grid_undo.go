@@ -38,93 +38,50 @@ func (s *Site) gridChanges(v *request) error {
 	return v.sendJSON(http.StatusOK, map[string]any{"changes": all})
 }
 
-var (
-	errNothingToUndo = badRequest("There is nothing to undo.")
-	errNothingToRedo = badRequest("There is nothing to redo.")
-)
+var errNothingToUndo = badRequest("There is nothing to undo.")
 
-func (s *Site) undoInGrid(v *request) error { return s.revert(v, true) }
-func (s *Site) redoInGrid(v *request) error { return s.revert(v, false) }
-
-// revert undoes or redoes a change.
-func (s *Site) revert(v *request, undo bool) error {
+// undoInGrid undoes a change: the one that the request names, or one's own last.
+func (s *Site) undoInGrid(v *request) error {
 	r, err := parseGridRequest(v)
 	if err != nil {
 		return err
 	}
-	return s.applyChange(v, r, func(e *gridEditor) error { return e.revert(r.Change, undo) })
+	return s.applyChange(v, r, func(e *gridEditor) error { return e.undo(r.Change) })
 }
 
-// revert undoes or redoes a change: the one with the number, or one's own last.
-// A cell that has been changed since is a conflict, and stays as it is.
-func (e *gridEditor) revert(number int, undo bool) error {
-	at := e.changeToRevert(number, undo)
-	if at < 0 && undo {
-		return errNothingToUndo
+// undo undoes the change with the number, or one's own last if it is zero. A cell that
+// has been changed since is a conflict, and stays as it is.
+func (e *gridEditor) undo(number int) error {
+	at := -1
+	for i, c := range e.kept.Changes {
+		if !c.Undone && (c.Number == number || number == 0 && c.By == e.by) {
+			at = i
+		}
 	}
 	if at < 0 {
-		return errNothingToRedo
+		return errNothingToUndo
 	}
 	e.kept.Changes = slices.Clone(e.kept.Changes)
 	c := &e.kept.Changes[at]
 	for _, cell := range c.Cells {
-		from, to := cell.Before, cell.After
-		if undo {
-			from, to = to, from
-		}
-		if now := e.edited(cell); !sameText(now, from) {
-			e.conflict(cell, to)
+		if now := e.edited(cell); !sameText(now, cell.After) {
+			e.conflict(cell, cell.Before)
 			continue
 		}
-		e.set(cell.Edit, to)
+		e.set(cell.Edit, cell.Before)
 		if e.isFull() {
 			return errManyEdits
 		}
 	}
 	for _, row := range c.Rows {
-		from, to := row.Before, row.After
-		if undo {
-			from, to = to, from
-		}
 		at := importer.RowAt{Sheet: row.Sheet, Row: row.Row}
-		if at.Sheet == "" { // of a CSV, or from before exclusions had a sheet
-			at = e.draft.Place(row.Row)
-		}
-		if e.kept.Excluded.By(at.Sheet, at.Row) == from {
-			e.excludeAt(at, to)
+		if e.kept.Excluded.By(at.Sheet, at.Row) == row.After {
+			e.excludeAt(at, row.Before)
 		}
 	}
-	c.Undone, e.silent = undo, true
+	c.Undone, e.silent = true, true
 	e.change.Number, e.change.Label = c.Number, "undone: "+c.Label
-	if !undo {
-		e.change.Label = "redone: " + c.Label
-	}
 	return nil
-}
-
-// changeToRevert is the index of the change to undo or redo; -1 for none. Without
-// a number, a change that was undone before one's last change is not redone.
-func (e *gridEditor) changeToRevert(number int, undo bool) int {
-	if number != 0 {
-		return slices.IndexFunc(e.kept.Changes,
-			func(c gridChange) bool { return c.Number == number && c.Undone != undo })
-	}
-	redo := -1
-	for i, c := range slices.Backward(e.kept.Changes) {
-		switch {
-		case c.By != e.by:
-		case !c.Undone && undo:
-			return i
-		case !c.Undone:
-			return redo
-		default:
-			redo = i
-		}
-	}
-	if undo {
-		return -1
-	}
-	return redo
 }
 
 // edited is the text of the present edit of a cell; nil for none.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -28,8 +27,6 @@ var sheetRoutes = []route{
 	{pattern: "GET /sheets/{sheet}", may: viewer, serve: (*Site).sheetPage},
 	{pattern: "GET /sheets/{sheet}/live", may: viewer, serve: (*Site).sheetLive},
 	{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: (*Site).highlightedSheet},
-	// the same at its address in earlier versions
-	{pattern: "GET /sheets/{sheet}/marked", may: exporter, serve: (*Site).highlightedSheet},
 	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: (*Site).columnsPage},
 	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: (*Site).changeColumnMapping},
 	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
@@ -66,7 +63,7 @@ type sheetPage struct {
 	Refusal  *ledger.ApprovalEvent // the batch was sent back, with this comment
 	List     *rowList
 	Grid     bool // shown as a grid to browsers with script
-	Live     bool // the grid follows changes by events; otherwise it asks
+	TooLarge bool // too large for the grid, and to be corrected here
 }
 
 // ApprovePath is the page of the next step.
@@ -87,8 +84,9 @@ func (v *request) chooseView(p *sheetPage) {
 	case "form":
 		v.setCookie(viewCookie, "form", 365*24*time.Hour)
 		return
-	case "list": // what is too large for the grid
+	case "list":
 		v.setCookie(viewCookie, p.Upload.ID, 24*time.Hour)
+		p.TooLarge = true
 		return
 	case "grid":
 		v.setCookie(viewCookie, "", -1)
@@ -96,14 +94,11 @@ func (v *request) chooseView(p *sheetPage) {
 		return
 	default:
 		c, err := v.r.Cookie(v.site.cookieName(viewCookie))
-		if err == nil && (c.Value == "form" || c.Value == p.Upload.ID) {
+		if p.TooLarge = err == nil && c.Value == p.Upload.ID; p.TooLarge || err == nil && c.Value == "form" {
 			return
 		}
 	}
 	p.Grid = true
-	_, pattern := v.site.routes.Handler(&http.Request{Method: http.MethodGet,
-		URL: &url.URL{Path: "/sheets/" + p.Upload.ID + "/grid/live"}})
-	p.Live = pattern != "/"
 }
 
 // Number is how many rows have a result.
@@ -230,7 +225,7 @@ func (s *Site) showPrepared(v *request, p *sheetPage) error {
 	}
 	p.Marked = faulty > 0
 	p.List.Version = p.Upload.Version
-	p.List.Editable = v.may(ledger.Preparer) && (p.List.Show == "problems" || p.List.Show == "notes")
+	p.List.Editable = v.may(ledger.Preparer) && !p.TooLarge && (p.List.Show == "problems" || p.List.Show == "notes")
 	return nil
 }
 

@@ -198,7 +198,9 @@ func (g *gridSession) fixByKeyboard() {
 	p.wantCount("errors", "37")
 	g.pressKeys(p, "z", chromedp.ModifierCtrl)
 	p.wantCount("errors", "39")
-	g.pressKeys(p, "y", chromedp.ModifierCtrl)
+	g.pressKeys(p, kb.ArrowDown+kb.ArrowUp)
+	g.pressKeys(p, kb.ArrowDown+kb.ArrowDown, chromedp.ModifierShift)
+	g.pressKeys(p, "d", chromedp.ModifierCtrl)
 	p.wantCount("errors", "37")
 	g.wantCell(p, "I2 2025")
 

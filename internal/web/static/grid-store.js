@@ -212,7 +212,6 @@ class Rows extends EventTarget {
   exclude(rows, out) { return this.send(out ? { exclude: rows } : { include: rows }); }
   bulk(bulk) { return this.send({ bulk }); }
   undo(change) { return this.send({ path: "/undo", change }); }
-  redo(change) { return this.send({ path: "/redo", change }); }
   preview(bulk) { return this.ask("/changes", { id: crypto.randomUUID(), version: this.version, bulk, preview: true }); }
 
   send(what) {
@@ -360,58 +359,34 @@ class Rows extends EventTarget {
 
   // Changes of other people, and what the server finds meanwhile
 
+  // listen polls: often while the server works, rarely otherwise.
   listen() {
-    if (this.source || this.polling) return;
-    if (!this.follows) {
-      this.poll();
-      return;
-    }
-    this.source = new EventSource(`${this.base}/live`);
-    const on = (name, act) => this.source.addEventListener(name, (event) => {
-      this.waits = 0;
-      let data;
-      try { data = JSON.parse(event.data); } catch { data = event.data; }
-      act?.(data);
-    });
-    on("beat");
-    on("version", (data) => {
-      const version = Number(data?.version ?? data);
-      if (version > this.version) this.refresh(version);
-    });
-    on("state", (state) => this.accept({ state: state.state ?? state, cost: state.cost }));
-    on("counts", (counts) => this.accept({ counts: counts.counts ?? counts }));
-    on("groups", (groups) => this.accept({ groups: groups.groups ?? groups }));
-    on("cost", (cost) => this.accept({ cost }));
-    on("gone", () => this.emit("gone"));
-    this.source.addEventListener("error", () => {
-      this.stopListening();
-      this.waits = Math.min((this.waits ?? 0) + 1, 5);
-      this.timer = setTimeout(() => { this.listen(); this.refresh(); }, 1000 * 2 ** (this.waits - 1));
-    });
-  }
-
-  // poll asks where there are no events: often while the server works, rarely otherwise.
-  poll() {
+    if (this.polling) return;
     this.polling = setTimeout(async () => {
       try {
         const known = this.version;
-        const { version, counts, groups, state, cost } = await this.ask(`/rows?show=all&limit=1`);
+        const { version, learned, counts, groups, state, cost } = await this.ask(`/rows?show=all&limit=1`);
         if (version > known) this.refresh(version);
-        else if (version === this.version && !this.queue.length) this.accept({ counts, groups, state, cost });
-      } catch { /* the next one may succeed */ }
-      if (this.polling) this.poll();
+        else if (version === this.version && !this.queue.length) {
+          this.accept({ counts, groups, state, cost });
+          if (learned !== this.learned) this.refresh();
+        }
+        this.learned = learned;
+      } catch (error) {
+        if (error instanceof Refusal) this.failed(error); // otherwise the next request may succeed
+      }
+      if (!this.polling) return;
+      this.polling = 0;
+      this.listen();
     }, this.state?.busy ? 1000 : 5000);
   }
 
   stopListening() {
     clearTimeout(this.polling);
     this.polling = 0;
-    clearTimeout(this.timer);
-    this.source?.close();
-    this.source = null;
   }
 
-  // refresh reloads soon: several events are one reload. Unsaved edits go first, and an open editor is left
+  // refresh reloads soon: several changes are one reload. Unsaved edits go first, and an open editor is left
   // alone. A version that an own edit has made is here already.
   refresh(version = Infinity) {
     clearTimeout(this.soon);

@@ -9,7 +9,6 @@
 function Fix(root, small = false) {
   const rows = new Rows(root.dataset.grid);
   const editable = "edit" in root.dataset;
-  rows.follows = "follow" in root.dataset;
   const $ = (name) => root.querySelector(`[data-part="${name}"]`);
   const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   const letter = (index) => (index >= 26 ? letter(Math.floor(index / 26) - 1) : "") + String.fromCharCode(65 + (index % 26));
@@ -380,9 +379,9 @@ function Fix(root, small = false) {
     if (!changes) return;
     const list = make("ol", { className: "fix-changes" }, ...[...changes].sort((a, b) => b.change - a.change).map((c) => {
       const item = make("li", {}, make("span", { textContent: `${c.label} ` }), make("small", { className: "soft", textContent: `${c.by}, ${new Date(c.at).toLocaleTimeString(undefined, { timeStyle: "short" })}${c.undone ? ", undone" : ""} ` }));
-      if (editable) item.append(button(c.undone ? "Redo" : "Undo", () => {
+      if (editable && !c.undone) item.append(button("Undo", () => {
         dialog.close();
-        (c.undone ? rows.redo(c.change) : rows.undo(c.change)).catch(() => {});
+        rows.undo(c.change).catch(() => {});
       }, { className: "quiet" }));
       return item;
     }));
@@ -612,10 +611,6 @@ function Fix(root, small = false) {
         stop();
         undo();
         return;
-      case control && (key === "y" || key === "z"):
-        stop();
-        redo();
-        return;
       case control && key === "d":
         stop();
         fillDown();
@@ -649,10 +644,9 @@ function Fix(root, small = false) {
     } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "h" && editable && !event.defaultPrevented) {
       event.preventDefault();
       replaceDialog();
-    } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && editable && !event.target.matches("input") && !event.defaultPrevented) {
+    } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !event.shiftKey && editable && !event.target.matches("input") && !event.defaultPrevented) {
       event.preventDefault();
-      if (event.shiftKey) redo();
-      else undo();
+      undo();
     }
   });
 
@@ -662,7 +656,6 @@ function Fix(root, small = false) {
   }
 
   const undo = () => rows.undo().then(announceCells("Undone"), () => {});
-  const redo = () => rows.redo().then(announceCells("Redone"), () => {});
   const announceCells = (word) => (answer) => announce(`${word}: ${plural(answer.changed ?? 0, "cell")} changed.`);
 
   // cellsOf lists the editable cells of ranges with a text each; text gets the place within the range.
@@ -957,7 +950,6 @@ function Fix(root, small = false) {
     $("set").addEventListener("click", () => setDialog());
     $("exclude").addEventListener("click", () => exclude(true));
     $("undo").addEventListener("click", undo);
-    $("redo").addEventListener("click", redo);
   }
   $("changes").addEventListener("click", changesDialog);
   $("columns").addEventListener("click", columnsDialog);
@@ -1018,7 +1010,7 @@ function Fix(root, small = false) {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(away);
     if (document.hidden) away = setTimeout(() => rows.stopListening(), 30_000);
-    else if (!rows.source && !rows.polling) {
+    else if (!rows.polling) {
       rows.listen();
       rows.refresh();
     }
