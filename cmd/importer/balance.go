@@ -225,7 +225,8 @@ service, and needs a reason as its --note. An adjustment before the first deposi
 	}
 	c.Flags().StringVar(&note, "note", "", "a note for the entry; the reason for an adjustment")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usage("%w. Write a negative amount after two dashes: importer deposit --adjust --note REASON -- -12.50", err)
+		return usage("%w. Write a negative amount after two dashes: "+
+			"importer deposit --adjust --note REASON -- -12.50", err)
 	})
 	c.Flags().BoolVar(&adjust, "adjust", false, "record an adjustment instead of a deposit; can be negative")
 	return c

@@ -83,8 +83,8 @@ func (a *app) charges(ctx context.Context, l *ledger.Ledger, month, client, outp
 			service, state = s.Dollars(), fee.Dollars()
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%12s\t%12s\t%12s\t%s\n", c.Month, legible(cmp.Or(c.Client, "-")),
-			legible(cmp.Or(c.Matter, "-")), legible(c.Company), report.ChargeTitle(c), service, state, c.Cost.Amount.Dollars(),
-			c.Cost.Certainty)
+			legible(cmp.Or(c.Matter, "-")), legible(c.Company), report.ChargeTitle(c), service, state,
+			c.Cost.Amount.Dollars(), c.Cost.Certainty)
 	}
 	fmt.Fprintf(table, "\t\t\t\t%s\t%12s\t%12s\t%12s\t%s\n", count(total.Orders, "order"), total.Service.Dollars(),
 		total.State.Dollars(), total.Cost.Amount.Dollars(), total.Cost.Certainty)

@@ -81,11 +81,40 @@ func TestCharges(t *testing.T) {
 		}
 		var want []string
 		for _, i := range []int{1, 0, 2} {
-			want = append(want, fmt.Sprintf("%s %s 17 %d annual-report order_%d_1_annual-report %s", march,
-				[]string{"Quay Group", "Larkspur", "Quay Group"}[i], rows[i].Number, rows[i].ID, money.Cents(cost).Dollars()))
+			client := []string{"Quay Group", "Larkspur", "Quay Group"}[i]
+			want = append(want, fmt.Sprintf("%s %s 17 %d annual-report order_%d_1_annual-report %s", march, client,
+				rows[i].Number, rows[i].ID, money.Cents(cost).Dollars()))
 		}
 		if !slices.Equal(got, want) {
 			s.Errorf("%q, want %q", got, want)
+		}
+	})
+}
+
+// A row of which one item was answered is uncertain, and its charge is listed with the two
+// fees, if they add up.
+func TestCharges_Uncertain(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		r := report("comp_1", "2026")
+		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+		row := s.add(l, "a", r)[0]
+		answer := outcome(row, s.send(l, row), filing.Accepted)
+		answer.Items = answer.Items[:1]
+		answer.Items[0].Cost = money.Cost{Amount: 50_00}
+		answer.Items[0].Parts = filing.CostParts{Service: money.Cost{Amount: 20_00}, State: money.Cost{Amount: 30_00}}
+		s.must(l.RecordOutcome(s.Context(), answer))
+		s.want(l, row, filing.Uncertain, cost-50_00)
+		got := s.charges(l, "")
+		if len(got) != 1 || got[0].Cost.Amount != 50_00 || got[0].Company != "comp_1" {
+			s.Fatalf("%+v", got)
+		}
+		if service, state, ok := got[0].Fees(); !ok || service != 20_00 || state != 30_00 {
+			s.Errorf("%s, %s, %t", service, state, ok)
+		}
+		got[0].Parts.State.Amount++
+		if _, _, ok := got[0].Fees(); ok {
+			s.Error("the fees do not add up")
 		}
 	})
 }
