@@ -3,7 +3,6 @@ package importer
 import (
 	"bytes"
 	"errors"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -136,29 +135,18 @@ func hasRow(base []sheet.Row, number int) bool {
 
 // readBase reads all rows of the sheet without the edits.
 func readBase(im *Import) (rows []sheet.Row, size int64, err error) {
-	r, err := im.file.Rows(im.sheet)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer r.Close()
 	const perRow, perCell = 400, 24 // bytes, with the row's result
-	for {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			return rows, size, nil
-		} else if err != nil {
-			return nil, 0, err
+	err = im.file.EachRow(im.sheet, func(row *sheet.Row) error {
+		size += perRow + perCell*int64(len(row.Cells))
+		for i := range row.Cells {
+			size += int64(len(row.Cells[i].Text))
 		}
-		for _, row := range block.Rows {
-			size += perRow + perCell*int64(len(row.Cells))
-			for i := range row.Cells {
-				size += int64(len(row.Cells[i].Text))
-			}
+		if rows = append(rows, *row); len(rows) > maxDraftRows || size > maxDraftBytes {
+			return ErrDraftTooLarge
 		}
-		if rows = append(rows, block.Rows...); len(rows) > maxDraftRows || size > maxDraftBytes {
-			return nil, 0, ErrDraftTooLarge
-		}
-	}
+		return nil
+	})
+	return rows, size, err
 }
 
 // Size is about how many bytes of memory the Draft takes.

@@ -1,9 +1,7 @@
 package importer
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -310,18 +308,10 @@ func (im *Import) eachRow(name string, fn func(*sheet.Row)) error {
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	for {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		for i := range block.Rows {
-			fn(&block.Rows[i])
-		}
-	}
+	return sheet.EachRow(r, func(row *sheet.Row) error {
+		fn(row)
+		return nil
+	})
 }
 
 // problem describes what is wrong with an orphan.

@@ -102,28 +102,16 @@ func Fingerprint(path string) (string, error) {
 }
 
 func hashRows(whole io.Writer, file *sheet.File, name string) error {
-	r, err := file.Rows(name)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		for _, row := range block.Rows {
-			fmt.Fprintf(whole, "%d", row.Number)
-			for i, cell := range row.Cells {
-				if cell.Text != "" {
-					fmt.Fprintf(whole, " %d:%q", i, cell.Text)
-				}
+	return file.EachRow(name, func(row *sheet.Row) error {
+		fmt.Fprintf(whole, "%d", row.Number)
+		for i, cell := range row.Cells {
+			if cell.Text != "" {
+				fmt.Fprintf(whole, " %d:%q", i, cell.Text)
 			}
-			fmt.Fprintln(whole)
 		}
-	}
+		fmt.Fprintln(whole)
+		return nil
+	})
 }
 
 // OrdersIn lists the orders that a results workbook names.
@@ -141,32 +129,25 @@ func OrdersIn(path string) (orders []string, err error) {
 	if o := ledger.OriginOf(properties); o != nil && o.Results != "" {
 		name = o.Results
 	}
-	r, err := file.Rows(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
 	at := -1
-	for {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			return orders, nil
-		} else if err != nil {
-			return nil, err
-		}
-		for _, row := range block.Rows {
-			if at < 0 {
-				if at = lastCell(row.Cells, resultColumns[colOrderIDs]); at < 0 {
-					return nil, nil
-				}
-				continue
+	err = file.EachRow(name, func(row *sheet.Row) error {
+		if at < 0 {
+			if at = lastCell(row.Cells, resultColumns[colOrderIDs]); at < 0 {
+				return errNoOrders
 			}
-			if at < len(row.Cells) && row.Cells[at].Text != "" {
-				orders = append(orders, strings.Split(row.Cells[at].Text, ",")...)
-			}
+		} else if at < len(row.Cells) && row.Cells[at].Text != "" {
+			orders = append(orders, strings.Split(row.Cells[at].Text, ",")...)
 		}
+		return nil
+	})
+	if errors.Is(err, errNoOrders) {
+		return nil, nil
 	}
+	return orders, err
 }
+
+// errNoOrders says that the first row of a sheet is not the header of results.
+var errNoOrders = errors.New("no results")
 
 func lastCell(cells []sheet.Cell, text string) int {
 	for i := len(cells) - 1; i >= 0; i-- {

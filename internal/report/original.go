@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -100,23 +99,10 @@ func (o *original) place(answers []int) bool {
 // read reads the cells of the sheet.
 func (o *original) read() error {
 	o.rows = map[int][]sheet.Cell{}
-	r, err := o.file.Rows(o.sheet)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for {
-		var block sheet.Block
-		if err := r.Read(&block); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-		for _, row := range block.Rows {
-			o.rows[row.Number] = row.Cells
-		}
-	}
+	return o.file.EachRow(o.sheet, func(row *sheet.Row) error {
+		o.rows[row.Number] = row.Cells
+		return nil
+	})
 }
 
 // sheetName returns the name of one of our sheets: another than those of the

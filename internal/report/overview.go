@@ -189,7 +189,6 @@ func (o *overview) write(book *sheet.Workbook, name string) error {
 		lines = append(lines, line)
 		colors = append(colors, color)
 	}
-	last := len(lines)
 	lines = append(lines,
 		[]sheet.OutCell{
 			sheet.Str("total").WithStyle(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).WithStyle(sheet.StyleBold),
@@ -218,12 +217,10 @@ func (o *overview) write(book *sheet.Workbook, name string) error {
 	}
 	book.Chart(sheet.Chart{
 		Sheet:    name,
-		Kind:     sheet.Columns,
 		Title:    "Rows by result",
 		Labels:   0,
 		Values:   1,
 		FirstRow: first,
-		LastRow:  last,
 		Colors:   colors,
 		At:       sheet.CellName(5, 3),
 		Width:    480,

@@ -9,7 +9,6 @@ import (
 	"io"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -151,7 +150,7 @@ func (c *copier) findMasks(original *File) error {
 	for _, info := range original.Sheets() {
 		masks := map[cellAddress]string{}
 		c.masks[info.Name] = masks
-		err := original.eachRow(info.Name, func(row *Row) error {
+		err := original.EachRow(info.Name, func(row *Row) error {
 			if left -= len(row.Cells); left < 0 {
 				return ErrNoCopy
 			}
@@ -172,28 +171,6 @@ func (c *copier) findMasks(original *File) error {
 		}
 	}
 	return nil
-}
-
-// eachRow calls do with each row of a sheet.
-func (f *File) eachRow(sheet string, do func(*Row) error) error {
-	r, err := f.Rows(sheet)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	var block Block
-	for {
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		for i := range block.Rows {
-			if err := do(&block.Rows[i]); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // write writes the copy.
@@ -267,18 +244,16 @@ func (c *copier) compare(original *File, copied []byte) error {
 		if c.file.names[name] != "" {
 			name = SafeName(name)
 		}
-		var rows []Row
-		err := again.eachRow(name, func(row *Row) error {
-			kept := *row
-			kept.Cells = slices.Clone(row.Cells)
-			rows = append(rows, kept)
+		var rows []*Row
+		err := again.EachRow(name, func(row *Row) error {
+			rows = append(rows, row)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		err = original.eachRow(info.Name, func(row *Row) error {
-			if len(rows) == 0 || !c.isCopy(info.Name, row, &rows[0]) {
+		err = original.EachRow(info.Name, func(row *Row) error {
+			if len(rows) == 0 || !c.isCopy(info.Name, row, rows[0]) {
 				return ErrNoCopy
 			}
 			rows = rows[1:]

@@ -66,7 +66,7 @@ func (w *Workbook) AddColumns(c AddedColumns) error {
 		right, bottom, _ := parseCellName([]byte(to))
 		w.merged = append(w.merged, mergedCells{m[0], left, top, right, bottom})
 	}
-	err = w.from.eachRow(c.Sheet, func(row *Row) error {
+	err = w.from.EachRow(c.Sheet, func(row *Row) error {
 		w.right, w.bottom = max(w.right, len(row.Cells)-1), max(w.bottom, row.Number)
 		return w.SetCells(c.Sheet, row.Number, c.First, make([]OutCell, max(len(row.Cells)-c.First, 0))...)
 	})

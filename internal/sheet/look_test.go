@@ -36,12 +36,10 @@ func TestCellsAreShownAsTheySay(t *testing.T) {
 	}
 	w.Chart(Chart{
 		Sheet:    "Sheet",
-		Kind:     Columns,
 		Title:    "Rows",
 		Labels:   0,
 		Values:   2,
 		FirstRow: 1,
-		LastRow:  3,
 		Colors:   []string{"2E7D32", "", "C0392B"},
 		At:       "F2",
 	})

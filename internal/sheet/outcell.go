@@ -15,8 +15,6 @@ type OutCell struct {
 	Money   bool   // a Number that is an amount of dollars
 	Format  string // a number format in place of the usual one of a Number or a Date
 	Comment string // a note that opens at the cell
-	Link    string // where a click on the cell leads: an http or mailto URL
-	Formula string // computed by the program that opens the file, without "="; the cell's own value is shown until then
 }
 
 // Str is a cell with text.
@@ -98,6 +96,5 @@ const (
 	StyleBad   // red
 	StyleGrey  // of no further interest
 	StyleFault // a cell with an error
-	StyleLink
 	styleCount
 )

@@ -1,10 +1,6 @@
 package sheet
 
-import (
-	"errors"
-	"fmt"
-	"io"
-)
+import "fmt"
 
 // The properties of a workbook are rows of texts that the program needs when the
 // workbook is uploaded again. They are on a very hidden sheet, which every
@@ -45,31 +41,25 @@ func (f *File) Properties() ([][]string, error) {
 	if err != nil {
 		return nil, nil // there is no such sheet
 	}
-	r := &Reader{file: f, sheet: PropertiesSheet, source: source}
-	defer r.Close()
 	var all [][]string
-	for {
-		var block Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
+	err = EachRow(&Reader{file: f, sheet: PropertiesSheet, source: source}, func(row *Row) error {
+		texts := make([]string, len(row.Cells))
+		for i, c := range row.Cells {
+			texts[i] = c.Text
 		}
-		for _, row := range block.Rows {
-			texts := make([]string, len(row.Cells))
-			for i, c := range row.Cells {
-				texts[i] = c.Text
-			}
-			all = append(all, texts)
-			if len(all) > maxProperties {
-				return nil, &FormatError{
-					File:   f.name,
-					Sheet:  PropertiesSheet,
-					Reason: fmt.Sprintf("it has more than %d rows", maxProperties),
-					Remedy: "Take the hidden sheet out of the workbook",
-				}
+		all = append(all, texts)
+		if len(all) > maxProperties {
+			return &FormatError{
+				File:   f.name,
+				Sheet:  PropertiesSheet,
+				Reason: fmt.Sprintf("it has more than %d rows", maxProperties),
+				Remedy: "Take the hidden sheet out of the workbook",
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(all) == 0 || all[0][0] != propertiesMark {
 		return nil, nil

@@ -10,6 +10,7 @@
 package sheet
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -367,3 +368,36 @@ func (r *Reader) Read(b *Block) error {
 
 // Close closes the reader.
 func (r *Reader) Close() error { return r.source.close() }
+
+// RowReader reads the rows of a sheet like a [Reader].
+type RowReader interface {
+	Read(b *Block) error
+	Close() error
+}
+
+// EachRow calls do with each row of a reader, and closes it. do may keep the row.
+func EachRow(r RowReader, do func(*Row) error) error {
+	defer r.Close()
+	for {
+		var block Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for i := range block.Rows {
+			if err := do(&block.Rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// EachRow calls do with each row of the sheet with the given name. do may keep the row.
+func (f *File) EachRow(sheet string, do func(*Row) error) error {
+	r, err := f.Rows(sheet)
+	if err != nil {
+		return err
+	}
+	return EachRow(r, do)
+}

@@ -33,7 +33,6 @@ type appearance struct {
 	bold        bool
 	size        float64
 	wrap, right bool
-	underline   bool
 	border      string
 }
 
@@ -55,7 +54,6 @@ var appearances = [styleCount]appearance{
 	StyleBad:   {fill: "FFC7CE", color: "9C0006"},
 	StyleGrey:  {color: "7F7F7F"},
 	StyleFault: {fill: "FFD966", border: "C00000"},
-	StyleLink:  {color: "0563C1", underline: true},
 }
 
 // style makes a style of the workbook the first time it is used.
@@ -68,13 +66,10 @@ func (w *Workbook) style(l look) (int, error) {
 	}
 	a := appearances[l.style]
 	style := &excelize.Style{}
-	if a.bold || a.color != "" || a.size > 0 || a.underline {
+	if a.bold || a.color != "" || a.size > 0 {
 		style.Font = &excelize.Font{Bold: a.bold, Color: a.color, Size: a.size, Family: "Calibri"}
 		if a.size == 0 {
 			style.Font.Size = 11
-		}
-		if a.underline {
-			style.Font.Underline = "single"
 		}
 	}
 	if a.fill != "" {

@@ -14,25 +14,12 @@ func Verify(name string, r io.ReaderAt, size int64) error {
 		return onlyTooLarge(err)
 	}
 	defer f.Close()
-	var block Block
 	for _, info := range f.Sheets() {
-		if err := onlyTooLarge(f.verify(info.Name, &block)); err != nil {
+		if err := onlyTooLarge(f.EachRow(info.Name, func(*Row) error { return nil })); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (f *File) verify(name string, block *Block) error {
-	r, err := f.Rows(name)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for err == nil {
-		err = r.Read(block)
-	}
-	return err
 }
 
 func onlyTooLarge(err error) error {

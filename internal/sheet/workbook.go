@@ -19,7 +19,6 @@ import (
 // Bounds of what a workbook can hold, or hold at a bearable price.
 const (
 	maxComments  = 1000  // excelize takes quadratic time for them: 40,000 take 12 s
-	maxLinks     = 1000  // likewise
 	maxCellChars = 32767 // UTF-16 units; excelize cuts silently what is longer
 	maxListChars = 255   // of a drop-down that is kept in the cell's own rule
 )
@@ -72,7 +71,6 @@ type Choice struct {
 	FirstRow int
 	LastRow  int
 	Values   []string
-	Strict   bool   // other values are refused; otherwise a warning is shown
 	Prompt   string // shown when the cell is chosen
 }
 
@@ -86,11 +84,7 @@ type Writer struct {
 	row, width int // of the last row, and of the widest
 	values     []any
 	comments   []excelize.Comment
-	links      []link
-	leftOut    int
 }
-
-type link struct{ cell, url string }
 
 // Sheet adds a sheet. Several sheets can be written alternately.
 func (w *Workbook) Sheet(name string, options SheetOptions) (*Writer, error) {
@@ -236,9 +230,6 @@ func (s *Writer) Row(cells ...OutCell) error {
 		if c.Comment != "" {
 			s.comment(CellName(i, s.row), c.Comment)
 		}
-		if c.Link != "" && len(s.links) < maxLinks {
-			s.links = append(s.links, link{CellName(i, s.row), c.Link})
-		}
 	}
 	var height []excelize.RowOpts
 	if lines > 1 {
@@ -277,13 +268,8 @@ func (s *Writer) lines(cells []OutCell) int {
 // Rows returns the number of rows written so far.
 func (s *Writer) Rows() int { return s.row }
 
-// CommentsLeftOut returns the number of comments that were not written: a sheet
-// can have 1,000. A caller with more needs a column for the rest.
-func (s *Writer) CommentsLeftOut() int { return s.leftOut }
-
 func (s *Writer) comment(cell, text string) {
 	if len(s.comments) == maxComments {
-		s.leftOut++
 		return
 	}
 	lines := 1 + len(text)/38 + strings.Count(text, "\n")
@@ -299,9 +285,6 @@ func (s *Writer) comment(cell, text string) {
 // value returns a cell as excelize expects it. In a text column even a number
 // keeps what is typed over it.
 func (w *Workbook) value(c OutCell, textColumn, top bool) (any, error) {
-	if c.Link != "" && c.Style == StylePlain {
-		c.Style = StyleLink
-	}
 	value, format := content(c)
 	if textColumn && format == asGeneral {
 		format = asText
@@ -310,14 +293,14 @@ func (w *Workbook) value(c OutCell, textColumn, top bool) (any, error) {
 	if format != asText {
 		l.custom = c.Format
 	}
-	if l == (look{}) && c.Formula == "" {
+	if l == (look{}) {
 		return value, nil
 	}
 	style, err := w.style(l)
 	if err != nil {
 		return nil, err
 	}
-	return excelize.Cell{StyleID: style, Formula: c.Formula, Value: value}, nil
+	return excelize.Cell{StyleID: style, Value: value}, nil
 }
 
 // content returns the value of a cell and its format. A number or date that a
@@ -372,83 +355,51 @@ func cut(text string) string {
 	return strings.TrimSuffix(string(utf16.Decode(units[:maxCellChars-1])), "\uFFFD") + "…"
 }
 
-// ChartKind is the form of a chart.
-type ChartKind uint8
-
-// The forms of charts.
-const (
-	Pie ChartKind = iota
-	Columns
-)
-
-// Chart shows two columns of a sheet as a picture beside them. Columns are
-// counted from 0, rows from 1.
+// Chart shows two columns of a sheet as a bar chart beside them. Columns are counted
+// from 0, rows from 1.
 type Chart struct {
-	Sheet             string
-	Kind              ChartKind
-	Title             string
-	Labels, Values    int // columns
-	FirstRow, LastRow int
-	Colors            []string // of the slices or columns, "2E7D32"; columns whose color is "" are left out
-	At                string   // the cell at its upper left corner
-	Width, Height     int      // in pixels; 480 by 290 if 0
+	Sheet          string
+	Title          string
+	Labels, Values int // columns
+	FirstRow       int
+	Colors         []string // of the bars, a row each, "2E7D32"; those without one are left out
+	At             string   // the cell at its upper left corner
+	Width, Height  int      // in pixels
 }
 
 // Chart adds a chart to a sheet.
 func (w *Workbook) Chart(c Chart) { w.charts = append(w.charts, c) }
 
 func (w *Workbook) addChart(c Chart) error {
-	reference := func(column int) string {
-		return fmt.Sprintf("%s!$%s$%d:$%[2]s$%[4]d", quoteSheet(c.Sheet), ColumnName(column), c.FirstRow, c.LastRow)
-	}
-	series := excelize.ChartSeries{
-		Categories: reference(c.Labels), Values: reference(c.Values),
-	}
-	chart := &excelize.Chart{
-		Type:         excelize.Pie,
+	return w.book.AddChart(c.Sheet, c.At, &excelize.Chart{
+		Type:         excelize.Col,
+		Series:       c.series(),
 		Title:        excelize.ChartTitle{Paragraph: []excelize.RichTextRun{{Text: c.Title}}},
-		Legend:       excelize.ChartLegend{Position: "right"},
-		Dimension:    excelize.ChartDimension{Width: 480, Height: 290},
+		Legend:       excelize.ChartLegend{Position: "bottom"},
+		Dimension:    excelize.ChartDimension{Width: uint(c.Width), Height: uint(c.Height)},
 		ShowBlanksAs: "gap",
 		PlotArea:     excelize.ChartPlotArea{ShowVal: true},
-	}
-	if c.Kind == Columns {
-		chart.Type = excelize.Col
-		chart.Legend.Position = "bottom"
-		chart.XAxis.None, chart.YAxis.None = true, true
-	}
-	if c.Width > 0 && c.Height > 0 {
-		chart.Dimension = excelize.ChartDimension{Width: uint(c.Width), Height: uint(c.Height)}
-	}
-	if c.Kind == Columns {
-		chart.Series = c.columns()
-		return w.book.AddChart(c.Sheet, c.At, chart)
-	}
-	for i, color := range c.Colors {
-		series.DataPoint = append(series.DataPoint, excelize.ChartDataPoint{
-			Index: i, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}},
-		})
-	}
-	chart.Series = []excelize.ChartSeries{series}
-	return w.book.AddChart(c.Sheet, c.At, chart)
+		XAxis:        excelize.ChartAxis{None: true},
+		YAxis:        excelize.ChartAxis{None: true},
+	})
 }
 
-// columns makes a series of each column, which is how each has its own color
-// and its name in the legend.
-func (c *Chart) columns() []excelize.ChartSeries {
+// series makes a series of each bar, which is how each has its own color and its
+// name in the legend.
+func (c *Chart) series() []excelize.ChartSeries {
 	var series []excelize.ChartSeries
-	for row := c.FirstRow; row <= c.LastRow; row++ {
+	for i, color := range c.Colors {
+		if color == "" {
+			continue
+		}
 		reference := func(column int) string {
-			return fmt.Sprintf("%s!$%s$%d", quoteSheet(c.Sheet), ColumnName(column), row)
+			return fmt.Sprintf("%s!$%s$%d", quoteSheet(c.Sheet), ColumnName(column), c.FirstRow+i)
 		}
-		one := excelize.ChartSeries{Name: reference(c.Labels), Values: reference(c.Values)}
-		if i := row - c.FirstRow; i < len(c.Colors) {
-			if c.Colors[i] == "" {
-				continue
-			}
-			one.Fill = excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{c.Colors[i]}}
-		}
-		series = append(series, one)
+		series = append(series, excelize.ChartSeries{
+			Name:   reference(c.Labels),
+			Values: reference(c.Values),
+			Fill:   excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}},
+		})
 	}
 	return series
 }
@@ -528,11 +479,6 @@ func (s *Writer) finish() error {
 			return err
 		}
 	}
-	for _, l := range s.links {
-		if err := book.SetCellHyperLink(s.name, l.cell, l.url, "External"); err != nil {
-			return err
-		}
-	}
 	if header := max(s.options.HeaderRows, 1); s.options.AutoFilter && s.row >= header && s.width > 0 {
 		all := CellName(0, header) + ":" + CellName(s.width-1, s.row)
 		if err := book.AutoFilter(s.name, all, nil); err != nil {
@@ -558,12 +504,8 @@ func (w *Workbook) validation(c Choice) *excelize.DataValidation {
 		column := ColumnName(len(w.lists) - 1)
 		rule.SetSqrefDropList(fmt.Sprintf("%s!$%s$1:$%[2]s$%[3]d", quoteSheet(listSheet), column, len(c.Values)))
 	}
-	if c.Strict {
-		rule.SetError(excelize.DataValidationErrorStyleStop, "Not in the list", "Choose one of the values in the list.")
-	} else {
-		rule.SetError(excelize.DataValidationErrorStyleWarning, "Not in the list",
-			"This value is not in the list. Keep it?")
-	}
+	rule.SetError(excelize.DataValidationErrorStyleWarning, "Not in the list",
+		"This value is not in the list. Keep it?")
 	if c.Prompt != "" {
 		rule.SetInput("", cutPrompt(c.Prompt))
 	}

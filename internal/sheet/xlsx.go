@@ -35,7 +35,6 @@ type workbook struct {
 	stringsPart string // "" if there is none
 	main        string // the part that lists the sheets
 	stylesPart  string
-	archive     []*zip.File
 	strict      bool // of the strict form of the format, whose names are others
 }
 
@@ -73,7 +72,6 @@ func openArchive(owner *File, file io.ReaderAt, size int64, limits Limits) (*wor
 	}
 	bounded.opened = true
 	w := &workbook{owner: owner, limits: limits, parts: map[string]*zip.File{}, duplicateParts: map[string]bool{}}
-	w.archive = archive.File
 	for _, part := range archive.File {
 		name := partName(part.Name)
 		if w.parts[name] != nil {

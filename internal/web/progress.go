@@ -3,8 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -102,24 +100,14 @@ func (p *prepareQueue) countRows(ctx context.Context, u ledger.Upload, now *prep
 		return
 	}
 	defer f.Close()
-	r, err := f.Rows(survey.Sheet)
-	if err != nil {
-		return
-	}
-	defer r.Close()
-	n := 0
-	for ctx.Err() == nil {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			now.total.Store(int64(n))
-			return
-		} else if err != nil {
-			return
+	n := int64(0)
+	err = f.EachRow(survey.Sheet, func(row *sheet.Row) error {
+		if row.Number > survey.HeaderRow {
+			n++
 		}
-		for i := range block.Rows {
-			if block.Rows[i].Number > survey.HeaderRow {
-				n++
-			}
-		}
+		return ctx.Err()
+	})
+	if err == nil {
+		now.total.Store(n)
 	}
 }
