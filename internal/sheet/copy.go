@@ -321,7 +321,10 @@ func (p hidingPart) Write(part []byte) (int, error) {
 		if bytes.IndexByte(part, 0) >= 0 {
 			p.archive.refused = ErrNoCopy // a text that is not in UTF-8
 		}
-		p.archive.copier.hide(part, p.name == "xl/sharedstrings.xml" || strings.HasPrefix(p.name, "xl/worksheets/"))
+		ofCells := p.name == "xl/sharedstrings.xml" || strings.HasPrefix(p.name, "xl/worksheets/")
+		if !p.archive.copier.hide(part, ofCells) {
+			p.archive.refused = ErrNoCopy
+		}
 		if ext == ".rels" {
 			part = macroRelation.ReplaceAll(part, nil)
 		}
@@ -336,9 +339,6 @@ func (p hidingPart) Write(part []byte) (int, error) {
 }
 
 var (
-	textPiece = regexp.MustCompile(`(?:>|<!\[CDATA\[)([^<]+)`)
-	// attribute matches those without a GUID.
-	attribute = regexp.MustCompile(`=(?:"([^"<>{]+)"|'([^'<>{]+)')`)
 	// nextRun matches what divides two runs of one text.
 	nextRun = regexp.MustCompile(`^</(?:\w+:)?t>\s*</(?:\w+:)?r>\s*<(?:\w+:)?r[ >]`)
 	// valueEnd matches the end of the value of a cell.
@@ -347,22 +347,64 @@ var (
 )
 
 // hide overwrites what must not be shown in a part: in its texts, also over several
-// runs, and in its attributes. The part keeps its length.
-func (c *copier) hide(part []byte, ofCells bool) {
+// runs, and in its attributes. The part keeps its length. It is false for a part with a
+// text that is too long.
+func (c *copier) hide(part []byte, ofCells bool) bool {
 	var p piece
-	for _, m := range textPiece.FindAllSubmatchIndex(part, -1) {
-		if len(bytes.TrimSpace(part[m[2]:m[3]])) == 0 {
+	for i := 0; i < len(part); {
+		end := i + indexOrEnd(part[i:], "<")
+		if len(p.text)+end-i > rowBytes {
+			return false
+		}
+		if len(bytes.TrimSpace(part[i:end])) > 0 {
+			p.add(part, i, end)
+			if rest := part[end:min(end+64, len(part))]; !nextRun.Match(rest) {
+				c.hidePiece(part, &p, ofCells, valueEnd.Match(rest))
+			}
+		}
+		i = end
+		if bytes.HasPrefix(part[i:], []byte("<![CDATA[")) {
+			if end = i + indexOrEnd(part[i:], "]]>"); end-i > rowBytes {
+				return false
+			}
+			p.add(part, i+len("<![CDATA["), end)
+			c.hidePiece(part, &p, ofCells, false)
+			i = end
 			continue
 		}
-		p.add(part, m[2], m[3])
-		if rest := part[m[3]:]; !nextRun.Match(rest) {
-			c.hidePiece(part, &p, ofCells, valueEnd.Match(rest))
+		end = i + indexOrEnd(part[i:], ">")
+		if end-i > rowBytes {
+			return false
 		}
+		c.hideAttributes(part, i, end, ofCells)
+		i = end + 1
 	}
-	for _, m := range attribute.FindAllSubmatchIndex(part, -1) {
-		p.add(part, max(m[2], m[4]), max(m[3], m[5]))
-		c.hidePiece(part, &p, ofCells, true)
+	return true
+}
+
+// hideAttributes hides in the attributes of a tag, but not in a GUID.
+func (c *copier) hideAttributes(part []byte, i, end int, ofCells bool) {
+	var p piece
+	for {
+		i += indexOrEnd(part[i:end], "=") + 2
+		if i >= end {
+			return
+		}
+		length := indexOrEnd(part[i:end], string(part[i-1]))
+		if length >= minSecret && !bytes.Contains(part[i:i+length], []byte("{")) {
+			p.add(part, i, i+length)
+			c.hidePiece(part, &p, ofCells, true)
+		}
+		i += length
 	}
+}
+
+// indexOrEnd returns where a text begins in another, or the length of the other.
+func indexOrEnd(in []byte, text string) int {
+	if i := bytes.Index(in, []byte(text)); i >= 0 {
+		return i
+	}
+	return len(in)
 }
 
 // piece is a text of a part, and where each of its bytes stands in the part.

@@ -151,7 +151,9 @@ func TestCopyRefuses(t *testing.T) {
 
 func TestAddColumns(t *testing.T) {
 	data := bookOf(t, func(f *excelize.File) {
-		for i, row := range [][]any{{"Clients"}, {"Name", "Other", "Fee"}, {"Ana", "x", 1}, {"Ben", "y", 2}, {"Cid", "z", 3}} {
+		for i, row := range [][]any{
+			{"Clients"}, {"Name", "Other", "Fee"}, {"Ana", "x", 1}, {"Ben", "y", 2}, {"Cid", "z", 3},
+		} {
 			if err := f.SetSheetRow("Sheet1", CellName(0, i+1), &row); err != nil {
 				t.Fatal(err)
 			}
@@ -213,8 +215,8 @@ func TestAddColumns(t *testing.T) {
 			t.Errorf("the table has no %s: %s", want, table)
 		}
 	}
-	for cell, want := range map[string]string{"A1": "Clients", "B3": "***", "B4": "corrected", "C5": "3", "D2": "Result",
-		"D5": "ready", "E5": "=1+1"} {
+	for cell, want := range map[string]string{"A1": "Clients", "B3": "***", "B4": "corrected", "C5": "3",
+		"D2": "Result", "D5": "ready", "E5": "=1+1"} {
 		if got, _ := f.GetCellValue("Sheet1", cell); got != want {
 			t.Errorf("%s is %q, want %q", cell, got, want)
 		}

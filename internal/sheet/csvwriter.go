@@ -57,7 +57,8 @@ func (f *CSVFile) Row(cells ...OutCell) error {
 // follows one for a cell of its own, and perhaps for a formula.
 func (f *CSVFile) field(text string, alone bool) {
 	plain := text != "" || !alone // a line of nothing is no row
-	if plain = plain && !strings.ContainsAny(text, ",;\t|\"\r\n") && !strings.ContainsRune(text, f.Delimiter) && text != `\.`; plain {
+	plain = plain && !strings.ContainsAny(text, ",;\t|\"\r\n") && !strings.ContainsRune(text, f.Delimiter)
+	if plain = plain && text != `\.`; plain {
 		first, _ := utf8.DecodeRuneInString(text)
 		plain = text == "" || !unicode.IsSpace(first)
 	}
