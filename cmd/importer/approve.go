@@ -89,14 +89,11 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		}
 	}
 	audited := withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total))
-	switch complete, err := p.Approve(audited, l, currentUser()); {
+	switch err := p.Approve(audited, l, currentUser()); {
 	case errors.Is(err, ledger.ErrChanged):
 		return a.showChanged(ctx, l, b.ID, err)
 	case err != nil:
 		return err
-	case !complete:
-		a.say("Your approval is recorded. Another approver must approve batch %s, too. Nothing was sent yet.", b.ID)
-		return nil
 	}
 	fmt.Fprintf(a.out, "Batch %s was approved by %s.\n", b.ID, currentUser())
 	return a.sayWhoPlaces(ctx, l, b, "")
@@ -168,13 +165,8 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	}
 	note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(increase.Rows, "row"), increase.Cost,
 		increase.Approved.Dollars(), increase.Plan)
-	switch complete, err := l.Approvals().GiveCostApproval(withAudit(ctx, "approve-costs", b.ID, note), b.ID,
-		increase); {
-	case err != nil:
+	if err := l.Approvals().ApproveCosts(withAudit(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
 		return err
-	case !complete:
-		a.say("Your approval is recorded. Another approver must approve it, too. Nothing was sent yet.")
-		return nil
 	}
 	a.say("Approved: %s for %s.", count(increase.Rows, "row"), increase.Cost)
 	return nil

@@ -9,13 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // policyFlags are the parts of the approval policy to change; "" changes nothing.
-type policyFlags struct{ second, from, two, products, terminal string }
+type policyFlags struct{ second, from, terminal string }
 
 func (f policyFlags) any() bool { return f != policyFlags{} }
 
@@ -40,31 +39,6 @@ func (f policyFlags) apply(p *ledger.Policy) error {
 		}
 		p.From = from
 	}
-	switch f.two {
-	case "":
-	case "never":
-		p.TwoFrom = 0
-	default:
-		from, err := money.Parse(f.two)
-		if err != nil || from <= 0 {
-			return usage("--two-approvers-from must be an amount, such as 25000, or never")
-		}
-		p.TwoFrom = from
-	}
-	switch f.products {
-	case "":
-	case "all":
-		p.Products = nil
-	default:
-		p.Products = nil
-		for word := range strings.SplitSeq(f.products, ",") {
-			product := filing.Product(strings.TrimSpace(word))
-			if !product.Valid() {
-				return usage("--approve-products: there is no product %q", product)
-			}
-			p.Products = append(p.Products, product)
-		}
-	}
 	return nil
 }
 
@@ -87,20 +61,16 @@ func (a *app) firmCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "firm",
 		Short: "Show or change the approval policy and the saved column mappings",
-		Long: `firm shows which orders need a second person's approval, or two, and the saved column
-mappings. A saved mapping is used for the next spreadsheet with the same headers.
+		Long: `firm shows which orders need a second person's approval, and the saved column mappings. A saved mapping is used for the next spreadsheet with the same headers.
 
 The second person is an approver who did not upload or correct the spreadsheet,
 submit it, change the company list, or have rows sent again. The policy applies to
 the page and to schedules. With --approve-terminal yes it also applies to run,
 submit, retry, and resolve. Batches that already wait keep waiting when the policy
-changes.
-
-With --two-approvers-from, batches that cost at least this much need two such people.`,
+changes.`,
 		Example: `  importer firm
   importer firm --second-person yes
-  importer firm --approve-from 5000 --approve-products annual-report,formation
-  importer firm --two-approvers-from 25000
+  importer firm --approve-from 5000
   importer firm --forget 4be1`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -124,10 +94,6 @@ With --two-approvers-from, batches that cost at least this much need two such pe
 	c.Flags().StringVar(&policy.second, "second-person", "",
 		"yes: orders under the policy need a second person's approval; no: they do not")
 	c.Flags().StringVar(&policy.from, "approve-from", "", "only batches that cost at least this much; 0 for all")
-	c.Flags().StringVar(&policy.two, "two-approvers-from", "",
-		"batches that cost at least this much need two approvers; never for none")
-	c.Flags().StringVar(&policy.products, "approve-products", "",
-		"only batches of these products, separated by commas; all for every product")
 	c.Flags().StringVar(&policy.terminal, "approve-terminal", "", "yes: also orders from the command line")
 	c.Flags().StringVar(&forget, "forget", "",
 		"delete this column mapping: its name or the beginning of it")
@@ -143,12 +109,11 @@ func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags)
 		return err
 	}
 	err = l.Approvals().ChangePolicy(withAudit(ctx, "policy", "", p.Words()), p)
-	if err != nil || p.Second || p.TwoFrom > 0 {
+	if err != nil || p.Second {
 		return err
 	}
 	for _, part := range []struct{ value, what string }{
-		{f.from, "The amount applies"}, {f.products, "The choice of products applies"},
-		{f.terminal, "The choice for commands applies"},
+		{f.from, "The amount applies"}, {f.terminal, "The choice for commands applies"},
 	} {
 		if part.value != "" {
 			a.say("%s only if a second person is required: importer firm --second-person yes", part.what)

@@ -127,8 +127,7 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 		if b.Approval.State == ledger.ApprovalNeeded {
 			p, err := pricing.Propose(ctx, l, func(context.Context) (pricing.Quoter, error) { return nil, nil }, b.ID)
 			ts.Check(err)
-			_, err = p.Approve(ctx, l, "vera")
-			ts.Check(err)
+			ts.Check(p.Approve(ctx, l, "vera"))
 		}
 		c, err := l.Approvals().CostIncrease(ctx, b.ID)
 		ts.Check(err)

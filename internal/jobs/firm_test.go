@@ -112,8 +112,7 @@ func (f *firm) approve(l *ledger.Ledger, batch, by string) {
 	f.Helper()
 	p, err := pricing.Propose(f.Context(), l, func(context.Context) (pricing.Quoter, error) { return nil, nil }, batch)
 	f.must(err)
-	_, err = p.Approve(f.Context(), l, by)
-	f.must(err)
+	f.must(p.Approve(f.Context(), l, by))
 }
 
 func (f *firm) openLedger() *ledger.Ledger {

@@ -636,7 +636,7 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 				err = p.Matches(hash)
 			}
 			if err == nil {
-				_, err = p.Approve(f.Context(), l, "Ana")
+				err = p.Approve(f.Context(), l, "Ana")
 			}
 			return p, err
 		}

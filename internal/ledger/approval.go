@@ -19,10 +19,6 @@ var ErrChanged = errors.New("it has changed since it was reviewed")
 // where a second person is wanted: see SecondError.
 var ErrSecondPerson = errors.New("a second person has to approve it")
 
-// ErrAnotherApprover is returned for an approval that was recorded, where another
-// person has to approve the same.
-var ErrAnotherApprover = errors.New("the approval is recorded, and another approver has to approve it, too")
-
 // ErrSubmitted is returned for a batch that is already submitted.
 var ErrSubmitted = errors.New("it is already submitted")
 
@@ -50,18 +46,8 @@ type Approval struct {
 	Hash    string // names content and cost of what is to be approved
 	AskedBy string // who submitted the batch; "" if not known by name
 	Second  bool   // it has to be the approval of a second person
-	Two     bool   // it has to be the approval of two people
 	By      string
 	At      time.Time
-
-	First     string // the first of two people, who approved FirstPlan; "" for none yet
-	FirstAt   time.Time
-	FirstPlan string
-}
-
-// HasFirst reports whether the first of two people has approved what waits now.
-func (a Approval) HasFirst() bool {
-	return a.State == ApprovalNeeded && a.First != "" && a.FirstPlan == a.Hash
 }
 
 // Request keeps the rows of a batch from being sent until a person approves the
@@ -70,11 +56,11 @@ func (a Approval) HasFirst() bool {
 // to be another person's.
 func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		people, err := l.approversNeeded(ctx, tx, batch)
+		second, err := l.needsSecond(ctx, tx, batch)
 		if err != nil {
 			return err
 		}
-		return l.askApproval(ctx, tx, batch, plan, people)
+		return l.askApproval(ctx, tx, batch, plan, second)
 	})
 	if err != nil {
 		return fmt.Errorf("ask for the approval of batch %s: %w", batch, err)
@@ -82,9 +68,9 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	return nil
 }
 
-// askApproval has a batch wait for the approval of a plan, by so many people who
-// take no part in it; 0 for anyone.
-func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, people int) error {
+// askApproval has a batch wait for the approval of a plan, by a second person or by
+// anyone.
+func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second bool) error {
 	var was Approval
 	var open bool
 	switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, second, open FROM batches WHERE id = $1`,
@@ -97,17 +83,11 @@ func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan str
 	by := auditPerson(ctx)
 	asked, err := affected(tx.ExecContext(ctx,
 		`UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
-		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END,
-		two = CASE WHEN $5 = 1 THEN 1 ELSE two END
-		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0 OR $5 = 1 AND two = 0)`, batch,
-		plan, by, boolInt(people > 0), boolInt(people > 1)))
+		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END
+		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0)`, batch, plan, by,
+		boolInt(second)))
 	if err != nil {
 		return err
-	}
-	if was.State != ApprovalNeeded || was.Hash != plan {
-		if err := clearFirstApproval(ctx, tx, batch); err != nil {
-			return err
-		}
 	}
 	// it was submitted, and approved, before; openBatch records the others
 	if open && asked > 0 && was.State != ApprovalNeeded {
@@ -135,12 +115,8 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 		case state != ApprovalNeeded:
 			return ErrNoApprovalNeeded
 		}
-		changed, err := affected(tx.ExecContext(ctx,
-			`UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2 AND plan <> $3`, batch, from, to))
-		if err != nil || changed == 0 {
-			return err
-		}
-		return clearFirstApproval(ctx, tx, batch)
+		_, err := tx.ExecContext(ctx, `UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2`, batch, from, to)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("change the plan of batch %s: %w", batch, err)
@@ -173,8 +149,7 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 		case !s.prepared:
 			return ErrImport
 		}
-		people, err := l.approversNeeded(ctx, tx, batch)
-		if waits = people > 0; err != nil {
+		if waits, err = l.needsSecond(ctx, tx, batch); err != nil {
 			return err
 		}
 		if err := gather(ctx, tx, batch); err != nil {
@@ -189,10 +164,9 @@ func (l Approvals) Submit(ctx context.Context, u Upload, plan, by string) (waits
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches
-				SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7, two = $8,
-					first_by = '', first_at = 0, first_plan = ''
+				SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7
 				WHERE id = $1`,
-			batch, state, plan, by, boolInt(waits), approver, at, boolInt(people > 1)); err != nil {
+			batch, state, plan, by, boolInt(waits), approver, at); err != nil {
 			return err
 		}
 		if waits { // its draft is kept, to send it back to
@@ -231,34 +205,31 @@ func unchangedUpload(ctx context.Context, tx *sql.Tx, u Upload) error {
 // policy wants one and none has approved it. It is what every way to an order
 // passes: whatever its maker forgot, no row of it can be sent.
 func (db *database) hold(ctx context.Context, tx *sql.Tx, batch string) error {
-	people, err := db.approversNeeded(ctx, tx, batch)
-	if err != nil || people == 0 {
+	if needed, err := db.needsSecond(ctx, tx, batch); err != nil || !needed {
 		return err
 	}
 	var a Approval
-	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second, two FROM batches WHERE id = $1`,
-		batch).Scan(&a.State, &a.Hash, &a.Second, &a.Two); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second FROM batches WHERE id = $1`,
+		batch).Scan(&a.State, &a.Hash, &a.Second); err != nil {
 		return err
 	}
-	if a.Second && (a.Two || people < 2) && a.State != NoApproval {
+	if a.Second && a.State != NoApproval {
 		return nil
 	}
-	return db.askApproval(ctx, tx, batch, a.Hash, people)
+	return db.askApproval(ctx, tx, batch, a.Hash, true)
 }
 
 // PlanHash hashes the ready rows of a batch, in the order of the input.
 type PlanHash func(ready iter.Seq2[Row, error]) (string, error)
 
-// GiveApproval approves a batch and lets it go, or reports false where a second of
-// two people has to approve it, too. The plan must be the one that is wanted, and
-// that of the rows as they are when the approval is recorded: what was retried,
-// reviewed, corrected or quoted since it was looked at, nobody has seen. Where the
-// policy wants a second person, now or when the batch was submitted, by must be one,
-// and it costs no more than by may approve. It returns ErrNotFound,
-// ErrNoApprovalNeeded, ErrNotOpen, ErrChanged, and a *SecondError.
-func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, hash PlanHash) (complete bool,
-	err error) {
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+// GiveApproval approves a batch and lets it go. The plan must be the one that is
+// wanted, and that of the rows as they are when the approval is recorded: what was
+// retried, reviewed, corrected or quoted since it was looked at, nobody has seen. If
+// the policy wants a second person, now or when the batch was submitted, by must be
+// one. It returns ErrNotFound, ErrNoApprovalNeeded, ErrNotOpen, ErrChanged, and a
+// *SecondError.
+func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, hash PlanHash) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
 		var wanted string
 		var open bool
@@ -281,11 +252,8 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		case now != plan:
 			return ErrChanged
 		}
-		if complete, err = l.signApproval(ctx, tx, batch, plan, by); err != nil {
+		if err := l.signApproval(ctx, tx, batch, by); err != nil {
 			return err
-		}
-		if !complete {
-			return l.recordStep(ctx, tx, batch, ApprovalEvent{By: by, What: StepFirstApproved, Plan: plan})
 		}
 		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{By: by, What: StepApproved, Plan: plan}); err != nil {
 			return err
@@ -293,9 +261,6 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by,
 			toMillis(l.now())); err != nil {
-			return err
-		}
-		if err := clearFirstApproval(ctx, tx, batch); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
@@ -313,9 +278,9 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
-		return false, fmt.Errorf("approve batch %s: %w", batch, err)
+		return fmt.Errorf("approve batch %s: %w", batch, err)
 	}
-	return complete, nil
+	return nil
 }
 
 // readyRows streams the ready rows of a batch in the order of the input, without
@@ -341,60 +306,21 @@ func readyRows(ctx context.Context, q querier, batch string) iter.Seq2[Row, erro
 	}
 }
 
-// signApproval approves a plan of a batch for a person, and reports whether that is
-// all it needs. It returns a *SecondError where by may not: the batch costs more
-// than by may approve, or needs a second person and by is none, or needs two and by
-// is the first of them. That it needs them is noted. A batch from before
-// contributors were recorded gets its own first.
-func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, plan, by string) (complete bool, err error) {
+// signApproval returns a *SecondError if a batch needs a second person and by is none,
+// and notes that it needs one. A batch from before contributors were recorded gets its
+// own first.
+func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, by string) error {
 	if err := gather(ctx, tx, batch); err != nil {
-		return false, err
+		return err
 	}
-	people, err := db.approversNeeded(ctx, tx, batch)
-	if err != nil {
-		return false, err
-	}
-	if people == 0 {
-		return true, nil
+	if needed, err := db.needsSecond(ctx, tx, batch); err != nil || !needed {
+		return err
 	}
 	if err := db.mayApprove(ctx, tx, batch, by); err != nil {
-		return false, err
+		return err
 	}
-	first, err := db.firstApprover(ctx, tx, batch, plan)
-	switch {
-	case err != nil:
-		return false, err
-	case people > 1 && first == person(by):
-		return false, &SecondError{By: by, First: true}
-	}
-	complete = people < 2 || first != ""
-	_, err = tx.ExecContext(
-		ctx, `UPDATE batches
-			SET second = 1, two = CASE WHEN $2 = 1 THEN 1 ELSE two END,
-				first_by = CASE WHEN $3 = 1 THEN $4 ELSE first_by END,
-				first_at = CASE WHEN $3 = 1 THEN $5 ELSE first_at END,
-				first_plan = CASE WHEN $3 = 1 THEN $6 ELSE first_plan END
-			WHERE id = $1`,
-		batch, boolInt(people > 1), boolInt(!complete), by, toMillis(db.now()), plan)
-	return complete, err
-}
-
-// firstApprover is who approved a plan of a batch as the first of two people, and
-// still may; "" for none.
-func (db *database) firstApprover(ctx context.Context, q querier, batch, plan string) (string, error) {
-	var by string
-	err := q.QueryRowContext(ctx, `SELECT first_by FROM batches WHERE id = $1 AND first_plan = $2`, batch,
-		plan).Scan(&by)
-	if errors.Is(err, sql.ErrNoRows) || by == "" {
-		return "", nil
-	}
-	if err == nil {
-		err = db.mayApprove(ctx, q, batch, by)
-	}
-	if errors.Is(err, ErrSecondPerson) {
-		return "", nil
-	}
-	return person(by), err
+	_, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch)
+	return err
 }
 
 // PendingOrders lists what the orders of a batch cost that are not sent yet, for the

@@ -15,11 +15,9 @@ type ApprovalStep string
 // The steps.
 const (
 	StepSubmitted     ApprovalStep = "submitted"
-	StepFirstApproved ApprovalStep = "approved-first" // by the first of two approvers
 	StepApproved      ApprovalStep = "approved"
 	StepSentBack      ApprovalStep = "sent-back"
 	StepRejected      ApprovalStep = "rejected"
-	StepCostsFirst    ApprovalStep = "costs-approved-first" // rows that cost more, by the first of two
 	StepCostsApproved ApprovalStep = "costs-approved"
 	StepCostsRejected ApprovalStep = "costs-rejected"
 )

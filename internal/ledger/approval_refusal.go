@@ -124,11 +124,10 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 			// Whatever the policy is by then, it needs the approval that it waited for, also
 			// where it is another batch by then because it was corrected.
 			`UPDATE uploads
-				SET second = 1, two = (SELECT b.two FROM batches b WHERE b.id = $1)
+				SET second = 1
 				WHERE batch = $1 AND submitted = 1`,
 			`UPDATE batches
-				SET open = 0, prepared = 1, approval = '', plan = '', second = 1, first_by = '', first_at = 0,
-					first_plan = ''
+				SET open = 0, prepared = 1, approval = '', plan = '', second = 1
 				WHERE id = $1`,
 		} {
 			if _, err := tx.ExecContext(ctx, query, batch); err != nil {
@@ -235,9 +234,6 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 		}
 		if _, err := l.cancelReady(ctx, tx, batch, "waits = '"+blockedOnApproval+"'",
 			refusedText(by, reason)); err != nil {
-			return err
-		}
-		if err := clearFirstApproval(ctx, tx, batch); err != nil {
 			return err
 		}
 		var a Approval

@@ -335,9 +335,6 @@ func (db *database) cancelBatch(ctx context.Context, tx *sql.Tx, batch, why stri
 		batch, auditPerson(ctx), toMillis(db.now())); err != nil {
 		return 0, err
 	}
-	if err := clearFirstApproval(ctx, tx, batch); err != nil {
-		return 0, err
-	}
 	return db.cancelReady(ctx, tx, batch, "TRUE", why)
 }
 
@@ -439,20 +436,19 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 
 const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared,
 		paused, canceled, canceled_by, canceled_at, corrects, created_by, created_at, approval, plan, asked_by,
-		second, approved_by, approved_at, two, first_by, first_at, first_plan`
+		second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
 	var columns, fields, officers string
-	var created, approved, canceled, first int64
+	var created, approved, canceled int64
 	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows,
 		&b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.CreatedBy, &created,
 		&b.Approval.State, &b.Approval.Hash, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
-		&approved, &b.Approval.Two, &b.Approval.First, &first, &b.Approval.FirstPlan); err != nil {
+		&approved); err != nil {
 		return b, err
 	}
 	b.CreatedAt, b.CanceledAt, b.Approval.At = fromMillis(created), fromMillis(canceled), fromMillis(approved)
-	b.Approval.FirstAt = fromMillis(first)
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)

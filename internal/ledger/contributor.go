@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -51,28 +49,25 @@ type SecondError struct {
 	Other  string // someone else who did it
 	Linked string // who signed in through a link of By or of Other
 	Typed  bool   // a command asks, and the policy covers commands: an approver signs in to the page
-	First  bool   // they approved it already, as the first of two
 }
 
 // Is makes it ErrSecondPerson.
 func (*SecondError) Is(target error) bool { return target == ErrSecondPerson }
 
 func (e *SecondError) Error() string {
-	return ErrSecondPerson.Error() + ": " + e.say(cmp.Or(e.By, "the person who asks"), "has", "does")
+	return ErrSecondPerson.Error() + ": " + e.say(cmp.Or(e.By, "the person who asks"), "does")
 }
 
 // ToYou says it to the person it is about.
 func (e *SecondError) ToYou() string {
-	text := e.say("you", "have", "do")
+	text := e.say("you", "do")
 	return strings.ToUpper(text[:1]) + text[1:] + ", so someone else must approve it."
 }
 
-func (e *SecondError) say(who, has, does string) string {
+func (e *SecondError) say(who, does string) string {
 	switch {
 	case e.Typed:
 		return "the policy covers commands, so an approver signs in to the page and approves it there"
-	case e.First:
-		return who + " " + has + " approved it already"
 	case e.Part == "":
 		return fmt.Sprintf("%s %s not have an account with the role approver", who, does)
 	case e.Other == "":
@@ -197,49 +192,35 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	return contribute(ctx, tx, batch, by, part)
 }
 
-// approversNeeded is how many people who take no part in a batch have to approve it
-// as it is now, by the policy as it is now: none, one or two. What needed one once
-// goes on needing it, and likewise two, also as a corrected draft.
-func (db *database) approversNeeded(ctx context.Context, q querier, batch string) (int, error) {
+// needsSecond reports whether a batch needs the approval of a person who takes no part
+// in it as it is now, by the policy as it is now. What needed one once goes on needing
+// it, also as a corrected draft.
+func (db *database) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
 	p, err := db.policy(ctx, q)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	var second, two, scheduled, joins bool
-	var product, corrects string
+	var needed, scheduled, joins bool
+	var corrects string
 	err = q.QueryRowContext(
 		ctx, `SELECT CASE WHEN b.second = 1
 				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END,
-			CASE WHEN b.two = 1
-				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.two = 1) THEN 1 ELSE 0 END,
-			b.product, b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
+			b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
 			EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.open = 0)
-		FROM batches b WHERE b.id = $1`, batch).Scan(&second, &two, &product, &corrects, &scheduled, &joins)
-	needed := int(boolInt(second) + boolInt(second && two))
+		FROM batches b WHERE b.id = $1`, batch).Scan(&needed, &corrects, &scheduled, &joins)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return 0, ErrNotFound
+		return false, ErrNotFound
 	case err != nil:
-		return 0, fmt.Errorf("read what batch %s needs: %w", batch, err)
-	case needed > 1, !p.asks(), joins, // its rows become those of a batch that is not open, and are approved with it
+		return false, fmt.Errorf("read what batch %s needs: %w", batch, err)
+	case needed, !p.Second, joins, // its rows become those of a batch that is not open, and are approved with it
 		atTerminal(ctx) && !p.Terminal && !scheduled:
 		return needed, nil
-	}
-	if covered, err := p.covers(ctx, q, filing.Product(product), batch, corrects); err != nil || !covered {
-		return needed, err
-	}
-	if p.TwoFrom == 0 && (p.From == 0 || needed > 0) {
-		return 1, nil
+	case p.From == 0:
+		return true, nil
 	}
 	cost, err := db.batchCost(ctx, q, batch, corrects)
-	return max(needed, p.people(cost)), err
-}
-
-// needsSecond reports whether a batch needs the approval of a person who takes no
-// part in it.
-func (db *database) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
-	people, err := db.approversNeeded(ctx, q, batch)
-	return people > 0, err
+	return p.Covers(cost), err
 }
 
 // batchCost is what a batch orders, or has ordered, with the batch that it corrects.
@@ -262,30 +243,6 @@ func (db *database) batchCost(ctx context.Context, q querier, batch, corrects st
 
 // ordering are the results of rows that order something, or did.
 const ordering = `'ready', 'placing', 'placed', 'uncertain', 'canceled', 'rejected'`
-
-// covers reports whether the policy is for what a batch is for, or for anything
-// else that a row of it, or of the batch that it corrects, orders.
-func (p Policy) covers(ctx context.Context, q querier, product filing.Product, batch, corrects string) (bool, error) {
-	if len(p.Products) == 0 || slices.Contains(p.Products, product) {
-		return true, nil
-	}
-	covered := false
-	rows, err := q.QueryContext(ctx,
-		`SELECT request FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND request <> ''
-		AND result IN (`+ordering+`)`, batch, corrects)
-	err = each(rows, err, func(scan func(...any) error) error {
-		var request string
-		var r filing.Request
-		if err := scan(&request); err != nil || covered {
-			return err
-		}
-		err := json.Unmarshal([]byte(request), &r)
-		covered = slices.ContainsFunc(r.Order.Products(),
-			func(one filing.Product) bool { return slices.Contains(p.Products, one) })
-		return err
-	})
-	return covered, wrap("read what batch "+batch+" orders", err)
-}
 
 // mayApprove returns a *SecondError if a person may not approve a batch as its
 // second person.
@@ -337,43 +294,15 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 // Barred says why a person may not approve what waits in a batch; nil if they
 // may.
 func (l Approvals) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
-	people, err := l.approversNeeded(ctx, l.read, batch)
-	if err != nil {
-		return nil, err
-	}
-	if people > 0 {
+	needed, err := l.needsSecond(ctx, l.read, batch)
+	if err == nil && needed {
 		err = l.mayApprove(ctx, l.read, batch, by)
-	}
-	if err == nil && people > 1 {
-		err = l.notFirst(ctx, batch, by)
 	}
 	var why *SecondError
 	if errors.As(err, &why) {
 		return why, nil
 	}
 	return nil, err
-}
-
-// notFirst returns a *SecondError where a person has approved what waits in a batch
-// as the first of two.
-func (l Approvals) notFirst(ctx context.Context, batch, by string) error {
-	var first, firstPlan, plan string
-	var state ApprovalState
-	if err := l.read.QueryRowContext(ctx, `SELECT first_by, first_plan, plan, approval FROM batches WHERE id = $1`,
-		batch).Scan(&first, &firstPlan, &plan, &state); err != nil {
-		return fmt.Errorf("read the first approval of batch %s: %w", batch, err)
-	}
-	if state != ApprovalNeeded {
-		increase, err := l.CostIncrease(ctx, batch)
-		if err != nil {
-			return err
-		}
-		plan = increase.Plan
-	}
-	if first != "" && firstPlan == plan && person(first) == person(by) {
-		return &SecondError{By: by, First: true}
-	}
-	return nil
 }
 
 // ListApprovers lists who may approve a batch as its second person, by name.
@@ -388,9 +317,6 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 			continue
 		}
 		err := l.mayApprove(ctx, l.read, batch, a.Name)
-		if err == nil {
-			err = l.notFirst(ctx, batch, a.Name)
-		}
 		switch {
 		case errors.Is(err, ErrSecondPerson):
 		case err != nil:
@@ -400,12 +326,6 @@ func (l Approvals) ListApprovers(ctx context.Context, batch string) ([]string, e
 		}
 	}
 	return all, nil
-}
-
-// ApproversNeeded is how many people who take no part in a batch have to approve it:
-// none, one or two.
-func (l Approvals) ApproversNeeded(ctx context.Context, batch string) (int, error) {
-	return l.approversNeeded(ctx, l.read, batch)
 }
 
 // NeedsSecond reports whether a batch needs the approval of a second person where
@@ -450,25 +370,20 @@ func (db *database) reapprove(ctx context.Context, tx *sql.Tx, batch string,
 	if err != nil || !released {
 		return "", "", wrap("read the state of batch "+batch, err)
 	}
-	people, err := db.approversNeeded(ctx, tx, batch)
-	if err != nil || people == 0 {
+	if needed, err := db.needsSecond(ctx, tx, batch); err != nil || !needed {
 		return "", "", err
 	}
 	if err := gather(ctx, tx, batch); err != nil {
 		return "", "", err
 	}
 	by := auditPerson(ctx)
-	// One of two people alone releases nothing.
-	if err = db.mayApprove(ctx, tx, batch, by); err == nil && people < 2 ||
-		err != nil && !errors.Is(err, ErrSecondPerson) {
+	if err = db.mayApprove(ctx, tx, batch, by); !errors.Is(err, ErrSecondPerson) {
 		return "", "", err
 	}
 	if err := contribute(ctx, tx, batch, by, part); err != nil {
 		return "", "", err
 	}
-	if _, err := tx.ExecContext(ctx,
-		`UPDATE batches SET second = 1, two = CASE WHEN $2 = 1 THEN 1 ELSE two END WHERE id = $1`, batch,
-		boolInt(people > 1)); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch); err != nil {
 		return "", "", fmt.Errorf("record that batch %s needs a second person: %w", batch, err)
 	}
 	return blockedOnApproval, fmt.Sprintf(

@@ -106,53 +106,26 @@ func unchangedCosts(ctx context.Context, tx *sql.Tx, batch string, looked CostIn
 	return err
 }
 
-// clearFirstApproval forgets who approved as the first of two: that approval counts
-// for one plan, and once.
-func clearFirstApproval(ctx context.Context, tx *sql.Tx, batch string) error {
-	_, err := tx.ExecContext(ctx,
-		`UPDATE batches SET first_by = '', first_at = 0, first_plan = '' WHERE id = $1 AND first_by <> ''`, batch)
-	return wrap("clear the first approval of batch "+batch, err)
-}
-
-// ApproveCosts approves the costs of rows, as GiveCostApproval does. It returns
-// ErrAnotherApprover where another person has to approve them, too.
+// ApproveCosts approves what the rows of a batch cost that wait for a new approval, as
+// it was looked at. It returns ErrChanged where other rows wait or one costs something
+// else since, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst, ErrNotFound,
+// and a *SecondError if another person has to approve.
 func (l Approvals) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
-	complete, err := l.GiveCostApproval(ctx, batch, looked)
-	if err == nil && !complete {
-		err = ErrAnotherApprover
-	}
-	return err
-}
-
-// GiveCostApproval approves what the rows of a batch cost that wait for a new
-// approval, as it was looked at, or reports false where a second of two people has
-// to approve it, too. It returns ErrChanged where other rows wait or one costs
-// something else since, ErrNoApprovalNeeded where none waits, ErrApproveBatchFirst,
-// ErrNotFound, and a *SecondError if another person has to approve.
-func (l Approvals) GiveCostApproval(ctx context.Context, batch string,
-	looked CostIncrease) (complete bool, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		by := auditPerson(ctx)
 		if err := unchangedCosts(ctx, tx, batch, looked); err != nil {
 			return err
 		}
-		if complete, err = l.signApproval(ctx, tx, batch, looked.Plan, by); err != nil {
+		if err := l.signApproval(ctx, tx, batch, by); err != nil {
 			return err
 		}
-		step := ApprovalEvent{
+		if err := l.recordStep(ctx, tx, batch, ApprovalEvent{
 			By:     by,
 			What:   StepCostsApproved,
 			Plan:   looked.Plan,
 			Orders: looked.Rows,
 			Cost:   looked.Cost,
-		}
-		if !complete {
-			step.What = StepCostsFirst
-		}
-		if err := l.recordStep(ctx, tx, batch, step); err != nil || !complete {
-			return err
-		}
-		if err := clearFirstApproval(ctx, tx, batch); err != nil {
+		}); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx,
@@ -164,7 +137,7 @@ func (l Approvals) GiveCostApproval(ctx context.Context, batch string,
 		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
-		return false, fmt.Errorf("approve the costs of batch %s: %w", batch, err)
+		return fmt.Errorf("approve the costs of batch %s: %w", batch, err)
 	}
-	return complete, nil
+	return nil
 }

@@ -137,80 +137,8 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 	})
 }
 
-// What one of two people approved counts once, and for the rows they looked at:
-// whatever waits later needs both again.
-func TestTwoApproversApproveTheSameCosts(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		s.approvers(l, "ben", "cat")
-		s.must(l.Approvals().ChangePolicy(s.Context(), ledger.Policy{TwoFrom: 1, Terminal: true}))
-		rows := s.quoted(l, "a", cost, cost)
-		s.must(l.Approvals().Request(s.Context(), "a", "one"))
-		s.wantErr(l.Approvals().Approve(s.Context(), "a", "one", "ben"), ledger.ErrAnotherApprover)
-		s.must(l.Approvals().Approve(s.Context(), "a", "one", "cat"))
-		s.waitsAt(l, rows[0], cost+1)
-		s.approvesWaiting(l, "a", "ben", ledger.ErrAnotherApprover)
-		s.approvesWaiting(l, "a", "ben", ledger.ErrSecondPerson)
-		s.approvesWaiting(l, "a", "cat", nil)
-		s.sendable(l, rows...)
-
-		s.waitsAt(l, rows[1], cost+1)
-		s.approvesWaiting(l, "a", "cat", ledger.ErrAnotherApprover) // ben approved another row
-		s.waitsAt(l, rows[0], cost+2)
-		s.approvesWaiting(l, "a", "ben", ledger.ErrAnotherApprover) // cat did not look at this one
-		s.sendable(l)
-		looked, err := l.Approvals().CostIncrease(s.Context(), "a")
-		s.must(err)
-		s.must(l.Approvals().RejectCosts(s.by("cat"), "a", looked, "cat", "too dear"))
-		s.noFirst(l, "a")
-	})
-}
-
-// noFirst wants no first approval kept for a batch.
-func (s *store) noFirst(l *ledger.Ledger, batch string) {
-	s.Helper()
-	b, err := l.Batch(s.Context(), batch)
-	s.must(err)
-	if a := b.Approval; a.First != "" || a.FirstPlan != "" || !a.FirstAt.IsZero() {
-		s.Errorf("a first approval is kept: %+v", a)
-	}
-}
-
-// A first approval ends with the plan it was given for, with the approval that
-// completes it, and with a rejection.
-func TestAFirstApprovalEndsWithItsPlan(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
-		s.approvers(l, "ben", "cat", "dan")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{TwoFrom: 1}))
-		for _, id := range []string{"a", "b", "c"} {
-			s.quoted(l, id, cost)
-			s.must(l.Approvals().Request(ctx, id, "one"))
-			s.wantErr(l.Approvals().Approve(ctx, id, "one", "ben"), ledger.ErrAnotherApprover)
-		}
-		s.must(l.Approvals().Request(ctx, "a", "one"))
-		if b, err := l.Batch(ctx, "a"); err != nil || b.Approval.First != "ben" {
-			s.Errorf("the same request again: %+v, %v", b.Approval, err)
-		}
-		s.must(l.Approvals().Approve(ctx, "a", "one", "cat"))
-		s.noFirst(l, "a")
-
-		s.must(l.Approvals().ChangePlan(ctx, "b", "one", "two"))
-		s.noFirst(l, "b")
-		s.must(l.Approvals().ChangePlan(ctx, "b", "two", "one"))
-		s.wantErr(l.Approvals().Approve(ctx, "b", "one", "cat"), ledger.ErrAnotherApprover)
-		s.must(l.Approvals().Request(ctx, "b", "three"))
-		s.noFirst(l, "b")
-
-		if _, err := l.Approvals().Reject(ctx, "c", "dan", "too dear"); err != nil {
-			s.Fatal(err)
-		}
-		s.noFirst(l, "c")
-	})
-}
-
-// An approval of costs where nothing waits for one is refused, and leaves the first
-// approval of a batch that waits itself as it is.
+// An approval of costs is refused where nothing waits for one, or the batch itself
+// waits.
 func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
@@ -221,9 +149,8 @@ func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
 		s.waitsAt(l, rows[0], cost+1)
 		looked, err := l.Approvals().CostIncrease(ctx, "a")
 		s.must(err)
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{TwoFrom: 1}))
+		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.must(l.Approvals().Request(ctx, "a", "one"))
-		s.wantErr(l.Approvals().Approve(ctx, "a", "one", "ben"), ledger.ErrAnotherApprover)
 		for _, c := range []ledger.CostIncrease{{}, looked} {
 			s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", c), ledger.ErrApproveBatchFirst)
 			s.wantErr(l.Approvals().RejectCosts(s.by("cat"), "a", c, "cat", "no"), ledger.ErrApproveBatchFirst)

@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -26,15 +25,10 @@ func TestPolicy(t *testing.T) {
 		if p, err := l.Approvals().Policy(ctx); err != nil || p.Second {
 			s.Errorf("%+v, %v", p, err)
 		}
-		want := ledger.Policy{
-			Second:   true,
-			From:     500_00,
-			Products: []filing.Product{filing.EIN, filing.Formation},
-			Terminal: true,
-		}
+		want := ledger.Policy{Second: true, From: 500_00, Terminal: true}
 		s.must(l.Approvals().ChangePolicy(ctx, want))
 		got, err := l.Approvals().Policy(ctx)
-		if s.must(err); got.From != want.From || !slices.Equal(got.Products, want.Products) || !got.Terminal ||
+		if s.must(err); got.From != want.From || !got.Terminal ||
 			got.ChangedBy != "ana" || got.ChangedAt.IsZero() {
 			s.Errorf("%+v", got)
 		}
@@ -47,15 +41,11 @@ func TestPolicy(t *testing.T) {
 		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 1 {
 			s.Errorf("%d notices of a weaker policy", n)
 		}
-		for _, bad := range []ledger.Policy{{From: -1}, {Products: []filing.Product{"yacht"}}} {
-			if err := l.Approvals().ChangePolicy(ctx, bad); !errors.Is(err, ledger.ErrPolicy) {
-				s.Errorf("%+v: %v", bad, err)
-			}
-		}
+		s.wantErr(l.Approvals().ChangePolicy(ctx, ledger.Policy{From: -1}), ledger.ErrPolicy)
 	})
 }
 
-// What the policy covers, by amount, product and terminal: a cost that is not known
+// What the policy covers, by amount and terminal: a cost that is not known
 // counts as above every amount.
 func TestWhatThePolicyCovers(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
@@ -73,10 +63,6 @@ func TestWhatThePolicyCovers(t *testing.T) {
 			"terminal":      {ledger.Policy{Second: true, Terminal: true}, true, true, true},
 			"at the amount": {ledger.Policy{Second: true, From: cost}, true, true, false},
 			"below it":      {ledger.Policy{Second: true, From: cost + 1}, false, true, false},
-			"product": {ledger.Policy{Second: true, Products: []filing.Product{filing.AnnualReport}}, true,
-				true, false},
-			"another product": {ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false, false,
-				false},
 		} {
 			s.must(l.Approvals().ChangePolicy(ctx, c.policy))
 			quoted, err := l.Approvals().NeedsSecond(ctx, "quoted")

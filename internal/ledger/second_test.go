@@ -239,31 +239,6 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 	})
 }
 
-// The policy's products are those that the rows order, whatever the batch is for.
-func TestThePolicyCoversAllOrdersOfARow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{
-			Second:   true,
-			Products: []filing.Product{filing.RegisteredAgent, filing.EIN},
-		}))
-		for id, want := range map[string]bool{"plain": false, "agent": true, "left-out": false} {
-			rows := reports(id, 2)
-			if id != "plain" {
-				rows[1].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
-			}
-			if id == "left-out" {
-				rows[1].Result = filing.Skipped
-			}
-			s.add(l, id, rows...)
-			b, err := l.Batch(ctx, id)
-			if s.must(err); b.Approval.Second != want {
-				s.Errorf("%s: second %v, want %v", id, b.Approval.Second, want)
-			}
-		}
-	})
-}
-
 // Nobody approves a batch before it is submitted.
 func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
 	onBothDatabases(t, func(s *store) {

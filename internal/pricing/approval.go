@@ -97,10 +97,9 @@ func (p *Proposal) Matches(hash string) error {
 	return nil
 }
 
-// Approve approves a proposal as it was shown, and lets the batch go. It reports false
-// where another person has to approve it, too. It returns ledger.ErrChanged, too, where
-// the orders are others by now than those of the proposal.
-func (p *Proposal) Approve(ctx context.Context, l *ledger.Ledger, by string) (complete bool, err error) {
+// Approve approves a proposal as it was shown, and lets the batch go. It returns
+// ledger.ErrChanged, too, where the orders are others by now than those of the proposal.
+func (p *Proposal) Approve(ctx context.Context, l *ledger.Ledger, by string) error {
 	return l.Approvals().GiveApproval(ctx, p.Batch.ID, p.Hash, by,
 		func(ready iter.Seq2[ledger.Row, error]) (string, error) {
 			hash, _, err := hashOrders(p.Batch.ID, ready)

@@ -14,9 +14,6 @@ import (
 // addWaiting adds to the page of a batch what it waits to have approved.
 func (s *Site) addWaiting(v *request, p *batchPage) (err error) {
 	p.Waits, p.Orders = true, p.Panel.Counts[filing.Ready]
-	if p.People, err = s.Ledger.Approvals().ApproversNeeded(v.ctx(), p.Batch.ID); err != nil {
-		return err
-	}
 	q, _, err := pricing.LoadBatchQuote(v.ctx(), s.Ledger, p.Batch.ID)
 	p.Amount = p.Panel.Summary.Needed.Without(q.Missing())
 	return err
@@ -89,9 +86,6 @@ func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 		count(w.Count, "warning"))
 }
 
-// oneOfTwo is said to the first of two approvers.
-const oneOfTwo = "Your approval is recorded. Another approver must approve it, too. Nothing was sent yet."
-
 // approve approves a batch as it was shown.
 func (s *Site) approve(v *request) error {
 	b, err := s.findBatch(v)
@@ -106,13 +100,12 @@ func (s *Site) approve(v *request) error {
 	// The current cost is recorded even if the approval fails: the audit event is
 	// the approval.
 	p, err := pricing.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
-	complete := true
 	if err == nil {
 		err = p.Matches(v.r.PostForm.Get("plan"))
 	}
 	if err == nil {
 		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "order"), p.Total, p.Hash)
-		if complete, err = p.Approve(v.withAudit("approve", b.ID, note), s.Ledger, v.who()); errors.Is(err,
+		if err = p.Approve(v.withAudit("approve", b.ID, note), s.Ledger, v.who()); errors.Is(err,
 			ledger.ErrChanged) { // by another person, within this request
 			p, err = pricing.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
 			err = cmp.Or(err, ledger.ErrChanged)
@@ -140,9 +133,6 @@ func (s *Site) approve(v *request) error {
 		v.flashMayNotApprove(err)
 	case err != nil:
 		return err
-	case !complete:
-		v.flash("ok", oneOfTwo)
-		return v.redirect("/batches/" + b.ID + "/approve")
 	default:
 		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(p.Counts[filing.Ready], "order"),
 			p.Total)
@@ -164,11 +154,10 @@ func (s *Site) approveCosts(v *request) error {
 		return err
 	}
 	shown, err := s.findShownIncrease(v, b.ID)
-	complete := true
 	if err == nil {
 		note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(shown.Rows, "row"), shown.Cost,
 			shown.Approved.Dollars(), shown.Plan)
-		complete, err = s.Ledger.Approvals().GiveCostApproval(v.withAudit("approve-costs", b.ID, note), b.ID, shown)
+		err = s.Ledger.Approvals().ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, shown)
 	}
 	s.summaries.forget(b.ID)
 	switch {
@@ -184,8 +173,6 @@ func (s *Site) approveCosts(v *request) error {
 		v.flashMayNotApprove(err)
 	case err != nil:
 		return err
-	case !complete:
-		v.flash("ok", oneOfTwo)
 	default:
 		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(shown.Rows, "row"), shown.Cost)
 	}

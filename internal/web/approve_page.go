@@ -45,7 +45,7 @@ type approvalPage struct {
 	Notes    []string
 	History  []ledger.ApprovalEvent
 	Changes  []string // of the cost since the batch was submitted
-	People   int      // how many have to approve it
+	Asks     bool     // a second person has to approve it
 	approvers
 	Waits    bool          // waiting for approval
 	SendBack bool          // there is a draft to send it back to
@@ -112,16 +112,12 @@ func stepText(e ledger.ApprovalEvent) string {
 	switch e.What {
 	case ledger.StepSubmitted:
 		return "submitted " + orders
-	case ledger.StepFirstApproved:
-		return "approved " + orders + ", as the first of two"
 	case ledger.StepApproved:
 		return "approved " + orders
 	case ledger.StepSentBack:
 		return "sent it back"
 	case ledger.StepRejected:
 		return "rejected it"
-	case ledger.StepCostsFirst:
-		return "approved the new cost of " + orders + ", as the first of two"
 	case ledger.StepCostsApproved:
 		return "approved the new cost of " + orders
 	case ledger.StepCostsRejected:
@@ -230,7 +226,7 @@ func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, p.Batch, printedWarnings); err != nil {
 		return err
 	}
-	if p.People, err = s.Ledger.Approvals().ApproversNeeded(ctx, p.Batch.ID); err != nil {
+	if p.Asks, err = s.Ledger.Approvals().NeedsSecond(ctx, p.Batch.ID); err != nil {
 		return err
 	}
 	if p.Season, err = schedule.LoadPlanOfBatch(ctx, s.Ledger, p.Batch.ID); err != nil {
@@ -348,19 +344,6 @@ func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
 		}
 	}
 	return nil
-}
-
-// First is the first of two people who approved the batch; "" for none.
-func (p *approvalPage) First() string {
-	last := len(p.History) - 1
-	for last > 0 && p.History[last].What != ledger.StepApproved {
-		last--
-	}
-	if last > 0 && p.History[last-1].What == ledger.StepFirstApproved &&
-		p.History[last-1].Plan == p.History[last].Plan {
-		return p.History[last-1].By
-	}
-	return ""
 }
 
 // By is who submitted the batch.

@@ -221,28 +221,6 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// Two approvers approve above the amount, each once.
-func TestTwoApprovers(t *testing.T) {
-	s, asker, batch := wantsApproval(t)
-	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true, TwoFrom: 100}))
-	first, second := s.as(ledger.Approver), s.as(ledger.Approver)
-	plan := s.plan(batch)
-	_, body := first.get("/batches/" + batch + "/approve")
-	first.wants(body, "Two approvers must approve this batch.")
-	_, after := first.post("/batches/"+batch+"/approve", "plan", plan)
-	first.wants(after, "Another approver must approve it, too", "One more approval is needed",
-		"You have approved it already")
-	_, after = first.post("/batches/"+batch+"/approve", "plan", plan)
-	first.wants(after, "You have approved it already")
-	if ids, err := s.Ledger.Sendable(t.Context(), "", 10); err != nil || len(ids) != 0 {
-		t.Errorf("sendable after one of two: %v, %v", ids, err)
-	}
-	_, after = second.post("/batches/"+batch+"/approve", "plan", plan)
-	second.wants(after, "Approved 3 orders")
-	_, body = asker.get("/batches/" + batch + "/approve")
-	asker.wants(body, first.name, second.name, "as the first of two")
-}
-
 // Operators set where links and messages to people go.
 func TestEmailIsSet(t *testing.T) {
 	s := newSite(t)

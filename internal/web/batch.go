@@ -33,7 +33,6 @@ type batchPage struct {
 	Mark    string // of what the page was made for: see mark
 	Steps   []step
 	Waits   bool          // an approval is waited for
-	People  int           // how many have to approve it
 	Orders  int           // that wait for it
 	Amount  string        // what they cost
 	Record  bool          // there is an approval to look at

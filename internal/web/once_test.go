@@ -399,7 +399,7 @@ var ways = []way{
 			"POST /settings/accounts/{account}/link", "POST /settings/links/{link}/revoke", "POST /enter"},
 		one: func(w *walk) {
 			w.submits(w.one, "comp_1")
-			w.one.post("/settings/accounts", "name", "nobody else", "role", "approver", "role", "operator")
+			w.one.post("/settings/accounts", "name", "nobody else", "role", "approver", "role", "preparer")
 			other := w.enters(w.link(w.one, "nobody else"))
 			w.approves(other)
 			w.submits(other, "comp_2")
@@ -518,7 +518,6 @@ func TestNobodyPlacesAlone(t *testing.T) {
 	for name, policy := range map[string]ledger.Policy{
 		"everything":  {Second: true},
 		"from a cent": {Second: true, From: money.Cents(1), Terminal: true},
-		"one product": {Second: true, Products: []filing.Product{filing.AnnualReport}},
 	} {
 		for _, way := range ways {
 			t.Run(fmt.Sprintf("%s, %s", way.name, name), func(t *testing.T) {

@@ -451,7 +451,7 @@ func (s *Site) previewRun(v *request) (*runPreview, error) {
 		return nil, asBadRequest(err)
 	}
 	if p.Plan != nil {
-		p.Waits = p.Waits || policy.Covers(p.Plan.Product, p.Plan.Total())
+		p.Waits = p.Waits || policy.Covers(p.Plan.Total())
 	}
 	p.Look = describeRun(p.Preview)
 	switch {

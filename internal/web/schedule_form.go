@@ -78,7 +78,7 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 	if err != nil {
 		return nil, err
 	}
-	if e.Second = policy.Covers(filing.Product(form.Get("product")), money.Cost{}); !e.Second && policy.Second {
+	if e.Second = policy.Covers(money.Cost{}); !e.Second && policy.Second {
 		e.Policy = policy.Words()
 	}
 	e.Years = []choice{{"", "from the company list"}, {"this", "the year of the due date"},

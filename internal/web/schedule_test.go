@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
@@ -248,9 +247,7 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 	}{
 		{ledger.Policy{}, false},
 		{ledger.Policy{Second: true, From: 1}, true},
-		{ledger.Policy{Second: true, Products: []filing.Product{filing.AnnualReport}}, true},
 		{ledger.Policy{Second: true, From: 10_000_000}, false},
-		{ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false},
 	} {
 		s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), c.policy))
 		if _, body := v.get("/seasons/de/fire"); strings.Contains(body, "Place 1 order</button>") == c.waits {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -25,7 +24,6 @@ type settingsPage struct {
 	Setup     bool   // the page can change the filing service
 	Address   string // where the service can send events
 	Policy    ledger.Policy
-	Products  []filing.Product
 	Endpoints []ledger.Endpoint
 	LastEvent time.Time
 	Backups   backupFacts
@@ -40,11 +38,6 @@ type settingsPage struct {
 	Mails     bool   // sign-in links can be mailed
 }
 
-// Chosen reports whether the policy is about a product by name.
-func (p settingsPage) Chosen(product filing.Product) bool {
-	return slices.Contains(p.Policy.Products, product)
-}
-
 // PolicyText is the policy as a sentence.
 func (p settingsPage) PolicyText() string { return sentence(p.Policy.Words()) }
 
@@ -56,19 +49,10 @@ func (p settingsPage) From() string {
 	return p.Policy.From.String()
 }
 
-// TwoFrom is the amount from which two people approve, as it is typed.
-func (p settingsPage) TwoFrom() string {
-	if p.Policy.TwoFrom == 0 {
-		return ""
-	}
-	return p.Policy.TwoFrom.String()
-}
-
 func (s *Site) settings(v *request) error {
 	ctx := v.ctx()
 	p := settingsPage{Settings: s.Settings, Setup: s.Setup != nil, Address: s.address(v.r) + s.Settings.HookPath}
 	var err error
-	p.Products = filing.Products
 	if p.Policy, err = s.Ledger.Approvals().Policy(ctx); err != nil {
 		return err
 	}
@@ -122,17 +106,6 @@ func (s *Site) changePolicy(v *request) error {
 			return badRequest("The amount is not a number of dollars. Enter it like 5000. Nothing was changed.")
 		}
 		policy.From = from
-	}
-	if text := strings.TrimSpace(form.Get("two-from")); text != "" {
-		from, err := money.Parse(text)
-		if err != nil || from <= 0 {
-			return badRequest("The amount for two approvers is not a number of dollars. Enter it like 25000. " +
-				"Nothing was changed.")
-		}
-		policy.TwoFrom = from
-	}
-	for _, product := range form["product"] {
-		policy.Products = append(policy.Products, filing.Product(product))
 	}
 	err := s.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
 	if errors.Is(err, ledger.ErrPolicy) {

@@ -36,11 +36,7 @@ CREATE TABLE batches (
     -- A prepared batch is complete and waits for approval: any process may open it.
     prepared    INTEGER NOT NULL DEFAULT 0,
     -- Whether a second person must approve.
-    second      INTEGER NOT NULL DEFAULT 0,
-    two         INTEGER NOT NULL DEFAULT 0,
-    first_by    TEXT NOT NULL DEFAULT '',
-    first_at    BIGINT NOT NULL DEFAULT 0,
-    first_plan  TEXT NOT NULL DEFAULT ''
+    second      INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE rows (
@@ -515,15 +511,12 @@ CREATE TABLE contributors (
 );
 
 CREATE TABLE approval_policy (
-    id             INTEGER PRIMARY KEY CHECK (id = 1),
-    second         INTEGER NOT NULL DEFAULT 0,
-    from_cents     BIGINT NOT NULL DEFAULT 0,
-    products       TEXT NOT NULL DEFAULT '',
-    terminal       INTEGER NOT NULL DEFAULT 0,
-    changed_by     TEXT NOT NULL DEFAULT '',
-    changed_at     BIGINT NOT NULL DEFAULT 0,
-    -- From which amount two people approve; 0 for never.
-    two_from_cents BIGINT NOT NULL DEFAULT 0
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    second     INTEGER NOT NULL DEFAULT 0,
+    from_cents BIGINT NOT NULL DEFAULT 0,
+    terminal   INTEGER NOT NULL DEFAULT 0,
+    changed_by TEXT NOT NULL DEFAULT '',
+    changed_at BIGINT NOT NULL DEFAULT 0
 );
 
 -- The steps of an approval. The object is the ID of a batch, or "upload ID" after it was
@@ -562,8 +555,7 @@ CREATE TABLE uploads (
     -- be sent back.
     submitted  INTEGER NOT NULL DEFAULT 0,
     -- A second person must approve whatever the policy says, since one sent it back.
-    second     INTEGER NOT NULL DEFAULT 0,
-    two        INTEGER NOT NULL DEFAULT 0
+    second     INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX uploads_of_batch ON uploads (batch);
 
