@@ -92,7 +92,10 @@ func (a *app) restore(ctx context.Context, name string, yes bool) error {
 		}
 		return a.confirm(ctx, "Restore it?", "Nothing was changed.")
 	})
-	if err != nil {
+	switch {
+	case err != nil && kept != "":
+		return fmt.Errorf("%s: %w. A copy of the former ledger is in %s. Run the same command again", name, err, kept)
+	case err != nil:
 		return fmt.Errorf("%s: %w. Nothing was changed", name, err)
 	}
 	fmt.Fprintln(a.out, "Restored.")

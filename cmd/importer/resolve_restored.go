@@ -31,7 +31,8 @@ they would be bought twice. The same goes for a fail-over of the database that l
 commits, and for a file that was copied back. The ledger notices that it went back in
 time, and nothing is sent until you end the check:
 
-  1. Submit again every spreadsheet that was submitted since. Nothing of it is sent.
+  1. Submit again every spreadsheet that was submitted since. Repeat retries and schedule
+     runs of that time. Nothing of it is sent.
   2. importer resolve restored marks every ready row as uncertain and reserves its money.
   3. Resolve these rows with importer resolve, or on the page under Uncertain.
   4. importer resolve restored --end ends the check. Orders are sent again.
@@ -126,6 +127,10 @@ func (r *resolver) markRestored(ctx context.Context, check ledger.RestoreCheck) 
 		fmt.Fprintf(r.out, "%s not changed: bought by another row, or unknown to the filing service, so no order can "+
 			"have been sent.\n", countOf(did.Unsent, "row was", "rows were"))
 	}
+	if did.Waiting > 0 {
+		fmt.Fprintf(r.out, "%s for another uncertain row that orders the same. Resolve that row, then run the same "+
+			"command again.\n", countOf(did.Waiting, "row waits", "rows wait"))
+	}
 	for _, why := range did.Failed {
 		fmt.Fprintln(r.out, why)
 	}
@@ -135,16 +140,17 @@ func (r *resolver) markRestored(ctx context.Context, check ledger.RestoreCheck) 
 			count(len(did.Failed), "row"))
 	}
 	fmt.Fprintln(r.out, "Resolve them (importer resolve), submit every lost spreadsheet again, then: "+
-		"importer resolve restored --end")
+		"importer resolve restored")
 	return nil
 }
 
 // endCheck ends the check after every row was checked.
 func (r *resolver) endCheck(ctx context.Context, check ledger.RestoreCheck) error {
-	r.warn([]string{"A spreadsheet that was submitted between " + localTimeZone(check.Since) + " and " +
-		localTimeZone(check.Halted.Since) + " and is submitted again later is bought a second time"})
+	r.warn([]string{"What was ordered between " + localTimeZone(check.Since) + " and " +
+		localTimeZone(check.Halted.Since) + " and is ordered again later is bought a second time: spreadsheets that " +
+		"are submitted again, rejected or canceled rows that are retried, schedules that run again"})
 	if !r.yes {
-		if err := r.confirm(ctx, "Were all spreadsheets of that time submitted again?",
+		if err := r.confirm(ctx, "Were all spreadsheets, retries and schedule runs of that time repeated?",
 			"Nothing was changed."); err != nil {
 			return err
 		}

@@ -46,18 +46,17 @@ func Write(ctx context.Context, l *ledger.Ledger, file string) (ledger.Copy, err
 	if err != nil {
 		return c, err
 	}
-	if err := os.Link(unfinished, file); err != nil {
-		if errors.Is(err, os.ErrExist) {
-			err = ErrExists
-		}
-		return c, fmt.Errorf("%s: %w", file, err)
+	if err := os.Rename(unfinished, file); err != nil {
+		return c, err
 	}
 	return c, folder.Sync(filepath.Dir(file))
 }
 
+const unfinishedFiles = ".ledger-*.unfinished"
+
 // newFile creates an empty file that only its owner can read.
 func newFile(dir string) (string, error) {
-	f, err := os.CreateTemp(dir, ".ledger-*.unfinished")
+	f, err := os.CreateTemp(dir, unfinishedFiles)
 	if err != nil {
 		return "", err
 	}
@@ -171,7 +170,11 @@ func (d *Daily) WriteDue(ctx context.Context) error {
 		return err
 	}
 	defer lock.Unlock()
-	if last, err := Newest(d.Dir, d.Name); err != nil || d.Ledger.Now().Sub(last) < interval {
+	unfinished, _ := filepath.Glob(filepath.Join(d.Dir, unfinishedFiles)) // of processes that were killed
+	for _, file := range unfinished {
+		_ = os.Remove(file)
+	}
+	if last, err := Newest(d.Dir, d.Name, d.Ledger.Now()); err != nil || d.Ledger.Now().Sub(last) < interval {
 		return err
 	}
 	file := filepath.Join(d.Dir, d.Name+"-"+d.Ledger.Now().UTC().Format(layout)+".db")
@@ -185,13 +188,16 @@ func (d *Daily) WriteDue(ctx context.Context) error {
 	return errors.Join(d.notify(ctx, nil), d.deleteOld())
 }
 
-// Newest returns the time of the newest backup in a folder, or zero.
-func Newest(dir, name string) (time.Time, error) {
+// Newest returns the time of the newest backup in a folder, or zero. It ignores backups
+// dated after now, which a wrong clock made.
+func Newest(dir, name string, now time.Time) (newest time.Time, err error) {
 	files, err := list(dir, name)
-	if err != nil || len(files) == 0 {
-		return time.Time{}, err
+	for _, file := range files {
+		if at, err := timeOf(filepath.Base(file), name); err == nil && !at.After(now) {
+			newest = at
+		}
 	}
-	return timeOf(filepath.Base(files[len(files)-1]), name)
+	return newest, err
 }
 
 // list returns the backups in a folder, the oldest first.
@@ -211,8 +217,9 @@ func list(dir, name string) ([]string, error) {
 
 // timeOf returns the time in a file name.
 func timeOf(file, name string) (time.Time, error) {
-	text, ok := strings.CutPrefix(strings.TrimSuffix(file, ".db"), name+"-")
-	if !ok {
+	text, ours := strings.CutPrefix(file, name+"-")
+	text, backup := strings.CutSuffix(text, ".db")
+	if !ours || !backup {
 		return time.Time{}, errors.New("no backup of " + name)
 	}
 	return time.Parse(layout, text)

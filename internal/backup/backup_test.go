@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,8 +81,11 @@ func TestDaily(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	l := open(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: func() time.Time { return now }})
 	d := backup.Daily{Ledger: l, Name: "firm", Dir: t.TempDir(), Keep: 2, Log: slog.New(slog.DiscardHandler)}
-	if err := os.WriteFile(filepath.Join(d.Dir, "other.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	others := []string{"firm-20200101T000000Z", "firm-20990101T000000Z.db", "other.db"}
+	for _, name := range append(others, ".ledger-1.unfinished") {
+		if err := os.WriteFile(filepath.Join(d.Dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for range 4 {
 		for range 2 {
@@ -94,11 +98,11 @@ func TestDaily(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"firm-20260303T090000Z.db", "firm-20260304T090000Z.db", "other.db"}
-	if names := files(t, d.Dir); len(names) != 3 || names[0] != want[0] || names[1] != want[1] || names[2] != want[2] {
+	want := []string{others[0], "firm-20260304T090000Z.db", others[1], others[2]}
+	if names := files(t, d.Dir); !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
-	last, err := backup.Newest(d.Dir, "firm")
+	last, err := backup.Newest(d.Dir, "firm", now)
 	if err != nil || !last.Equal(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC)) {
 		t.Errorf("%s, %v", last, err)
 	}

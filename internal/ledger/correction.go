@@ -68,6 +68,9 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 			return err
 		}
 	}
+	if err := db.requireChecked(ctx, tx, original); err != nil {
+		return err
+	}
 	if err := copyContributors(ctx, tx, batch, original); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (l Restores) MarkChecked(ctx context.Context, ids ...int64) error {
 }
 
 // End ends the check: a person says that every spreadsheet that was submitted since is in
-// the ledger again. It returns ErrUnchecked and ErrUncertainCompany.
+// the ledger again. It returns ErrUnchecked, ErrUncertainCompany and ErrImporting.
 func (l Restores) End(ctx context.Context) error {
 	return wrap("end the check of the restored ledger", l.change(ctx, func(tx *sql.Tx, c *control) error {
 		for _, left := range []struct {
@@ -91,7 +91,7 @@ func (l Restores) End(ctx context.Context) error {
 			err  error
 		}{
 			{uncheckedRows, ErrUnchecked},
-			{`r.result = '` + string(filing.Uncertain) + `' AND r.creating = 1`, ErrUncertainCompany},
+			{`r.result IN ('uncertain', 'placing') AND r.creating = 1`, ErrUncertainCompany},
 		} {
 			var n int
 			if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE `+left.rows).Scan(&n); err != nil {
@@ -101,9 +101,23 @@ func (l Restores) End(ctx context.Context) error {
 				return left.err
 			}
 		}
+		if err := l.requireNoImport(ctx, tx); err != nil {
+			return err
+		}
 		c.endRestored()
 		return nil
 	}))
+}
+
+// requireNoImport returns ErrImporting if a living process is submitting a spreadsheet,
+// whose rows are not there to be checked.
+func (db *database) requireNoImport(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, `SELECT owner FROM batches WHERE open = 0 AND prepared = 0 AND canceled = 0`)
+	owners, err := collect(rows, err, scanOne[string])
+	for _, owner := range owners {
+		err = errors.Join(err, db.refuseForeignImport(ctx, tx, owner))
+	}
+	return err
 }
 
 // EndUnsent ends the check and keeps every row ready: a person says that no order was sent
@@ -133,7 +147,12 @@ func (c *control) haltRestored(ctx context.Context, tx *sql.Tx, note string, fro
 	if c.restoredAt == 0 {
 		c.restoredFrom = from
 	}
-	c.restoredAt, c.restoredNote, c.lineage = c.now, note, newLineage()
+	// The clock may have been ahead when rows were checked.
+	var checked int64
+	if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(checked_at), 0) FROM rows`).Scan(&checked); err != nil {
+		return wrap("read when rows were checked", err)
+	}
+	c.restoredAt, c.restoredNote, c.lineage = max(c.now, checked+1), note, newLineage()
 	_, err := tx.ExecContext(ctx, `UPDATE seasons SET paused = 1`)
 	return wrap("pause the schedules", err)
 }

@@ -179,6 +179,51 @@ func TestRestores_Begin(t *testing.T) {
 	})
 }
 
+// The clock was ahead when rows were checked. They are checked again nevertheless.
+func TestRestores_ClockSetBack(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		s.must(l.Restores().Begin(ctx, s.clock()))
+		s.must(l.Restores().MarkChecked(ctx, rows[0].ID, rows[1].ID))
+		s.endCheck(l)
+		s.exec(`UPDATE rows SET checked_at = checked_at + 3600000`)
+		s.must(l.Restores().Begin(ctx, s.clock()))
+		s.unchecked(l, 2)
+		s.must(l.Restores().MarkChecked(ctx, rows[0].ID, rows[1].ID))
+		s.unchecked(l, 0)
+		s.endCheck(l)
+	})
+}
+
+// The check does not end while a spreadsheet is being submitted or a creation is in flight.
+func TestRestores_EndMeanwhile(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l, other := s.Context(), s.open(), s.open()
+		forming := report("", "2026")
+		forming.Request.Company.Sheet.LegalName = "One"
+		row := s.add(l, "a", forming)[0]
+		in := creationOf(row)
+		out := createdBy(in, s.begin(l, in).Try)
+		s.must(l.Restores().Begin(ctx, s.clock()))
+		if err := other.Restores().End(ctx); !errors.Is(err, ledger.ErrUncertainCompany) {
+			s.Errorf("a creation is in flight: %v", err)
+		}
+		s.must(l.RecordOutcome(ctx, out))
+		s.must(l.Restores().MarkChecked(ctx, row.ID))
+		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "late", File: "late.csv", Product: filing.AnnualReport})
+		s.must(err)
+		s.must(l.AddRows(ctx, "late", reports("late", 1)))
+		if err := other.Restores().End(ctx); !errors.Is(err, ledger.ErrImporting) {
+			s.Errorf("a spreadsheet is being submitted: %v", err)
+		}
+		s.must(l.OpenBatch(ctx, "late"))
+		if err := other.Restores().End(ctx); !errors.Is(err, ledger.ErrUnchecked) {
+			s.Errorf("its row is not checked: %v", err)
+		}
+	})
+}
+
 // An event of an order whose row is lost resolves that row when its spreadsheet is
 // submitted again and its rows are marked as uncertain.
 func TestRestores_EventsOfLostRows(t *testing.T) {

@@ -23,6 +23,9 @@ type Marked struct {
 	// Unsent counts rows of which nothing can have been sent: another row has their
 	// purchase, or the service knows no such company or user.
 	Unsent int
+	// Waiting counts rows that another uncertain row shares an item with. They stay
+	// unchecked until it is resolved.
+	Waiting int
 	// Failed says which rows could not be checked, and why.
 	Failed []string
 }
@@ -49,7 +52,7 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 		}
 		user, company, err := p.of(row)
 		switch {
-		case errors.Is(err, filingapi.ErrNotFound):
+		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
 			unsent = append(unsent, row.ID)
 		case err != nil:
 			did.Failed = append(did.Failed, fmt.Sprintf("row %d of batch %s: %v", row.Number, row.Batch, err))
@@ -73,10 +76,14 @@ func (s *Service) MarkRestored(ctx context.Context, rows []ledger.Row, since tim
 				did.Uncertain++
 			case begun.Lost: // no longer ready
 			default:
-				if rest, left := without(intents[i], begun.Taken[0]); left {
+				rest, left := without(intents[i], begun.Taken[0])
+				switch {
+				case left:
 					again = append(again, rest)
-				} else {
+				case begun.Taken[0].Bought:
 					unsent = append(unsent, intents[i].Row)
+				default:
+					did.Waiting++
 				}
 			}
 		}

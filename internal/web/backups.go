@@ -21,7 +21,7 @@ func (s *Site) loadBackups() (f backupFacts, err error) {
 	if f.Dir = s.Settings.BackupDir; f.Dir == "" {
 		return f, nil
 	}
-	f.Last, err = backup.Newest(f.Dir, s.Settings.BackupName)
+	f.Last, err = backup.Newest(f.Dir, s.Settings.BackupName, s.Ledger.Now())
 	f.Late = !f.Last.IsZero() && s.Ledger.Now().Sub(f.Last) > 48*time.Hour
 	return f, err
 }

@@ -1,0 +1,125 @@
+package resolve
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
+)
+
+// addReady adds a batch of ready rows.
+func addReady(t *testing.T, l *ledger.Ledger, requests ...filing.Request) []ledger.Row {
+	t.Helper()
+	ctx := t.Context()
+	_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b", Product: filing.AnnualReport})
+	rows := make([]ledger.Row, len(requests))
+	for i := range requests {
+		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: &requests[i]}
+	}
+	if err := errors.Join(err, l.AddRows(ctx, "b", rows), l.OpenBatch(ctx, "b"),
+		l.Restores().Begin(ctx, time.Now().Add(-time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	return mustUnchecked(t, l)
+}
+
+func mustUnchecked(t *testing.T, l *ledger.Ledger) []ledger.Row {
+	t.Helper()
+	rows, err := l.Restores().Unchecked(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// Two reports of a company may both have been sent, with the agent that both order. While
+// one is uncertain the other is not checked: without the agent it may be bought as well.
+func TestMarkRestored_SharedItem(t *testing.T) {
+	ledgertest.OnBoth(t, func(t *testing.T, database string) {
+		l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		report := func(year string) filing.Request {
+			return filing.Request{
+				Product: filing.AnnualReport,
+				User:    filing.UserRef{ID: "user_1"},
+				Company: filing.CompanyRef{Ref: "comp_1"},
+				Order: filing.Order{
+					FilingState:     "DE",
+					AnnualReport:    &filing.AnnualReportItem{FilingYear: year},
+					RegisteredAgent: &filing.RegisteredAgentItem{},
+				},
+			}
+		}
+		rows := addReady(t, l, report("2025"), report("2026"))
+		service := &Service{Ledger: l, By: "Ana"}
+		did, err := service.MarkRestored(t.Context(), rows, time.Now().Add(-time.Hour))
+		if err != nil || did.Uncertain != 1 || did.Waiting != 1 || did.Unsent != 0 {
+			t.Fatalf("%+v, %v", did, err)
+		}
+		if err := l.Resolutions().MarkPlaced(t.Context(), rows[0].ID, 0, []string{"order_1", "order_2"},
+			"Ana saw it"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Restores().End(t.Context()); !errors.Is(err, ledger.ErrUnchecked) {
+			t.Errorf("the check ends: %v", err)
+		}
+		if did, err = service.MarkRestored(t.Context(), mustUnchecked(t, l), time.Now().Add(-time.Hour)); err != nil ||
+			did.Uncertain != 1 {
+			t.Errorf("the rest of the order: %+v, %v", did, err)
+		}
+		if err := l.Restores().End(t.Context()); err != nil {
+			t.Error(err)
+		}
+		row, err := l.Row(t.Context(), rows[1].ID)
+		if err != nil || row.Result != filing.Uncertain {
+			t.Fatalf("%+v, %v", row, err)
+		}
+		begun, err := l.Begin(t.Context(), jobs.IntentFor(row, ledger.Batch{}, "user_1", "comp_1"))
+		if err != nil || begun.Try != 0 {
+			t.Errorf("it is sent: %+v, %v", begun, err)
+		}
+	})
+}
+
+// A look-up that the service refuses for good does not keep the check from ending: the row
+// cannot have been sent.
+func TestMarkRestored_RefusedLookUp(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":"invalid slug"}`, http.StatusUnprocessableEntity)
+	}))
+	defer api.Close()
+	client, err := filingapi.New(filingapi.Config{BaseURL: api.URL + "/v1", Key: "sk_test_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	rows := addReady(t, l, filing.Request{
+		Product: filing.AnnualReport,
+		User:    filing.UserRef{ID: "user_1"},
+		Company: filing.CompanyRef{Ref: "harbor light"},
+		Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+	})
+	service := &Service{Ledger: l, Client: func() (*filingapi.Client, error) { return client, nil }, By: "Ana"}
+	did, err := service.MarkRestored(t.Context(), rows, time.Now().Add(-time.Hour))
+	if err != nil || did.Unsent != 1 || len(did.Failed) != 0 {
+		t.Errorf("%+v, %v", did, err)
+	}
+	if err := l.Restores().End(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
