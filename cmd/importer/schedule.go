@@ -28,13 +28,12 @@ run, what a subscription already covers, and the cost. With --approve, each run
 waits for: importer approve`,
 		`  importer season add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
   importer season add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
-  importer season calendar all
   importer season show all`,
 		a.scheduleAddCommand(), a.scheduleListCommand(), a.scheduleShowCommand(), a.scheduleRunNowCommand(),
 		a.schedulePauseCommand("pause", "Pause a schedule", true),
 		a.schedulePauseCommand("resume", "Resume a paused schedule; runs missed while paused are skipped",
 			false),
-		a.scheduleUpdateCommand(), a.scheduleRemoveCommand(), a.scheduleCalendarCommand())
+		a.scheduleUpdateCommand(), a.scheduleRemoveCommand())
 }
 
 // scheduleFlags are the options of a schedule.

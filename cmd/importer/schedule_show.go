@@ -15,6 +15,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 func (a *app) scheduleListCommand() *cobra.Command {
@@ -71,19 +72,79 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.
 }
 
 func (a *app) scheduleShowCommand() *cobra.Command {
-	var asJSON bool
-	c := a.oneScheduleCommand("show NAME", "Show a schedule: its next runs, company lists, past runs, and plan",
-		"  importer season show florida\n  importer season show florida --json",
+	var asCSV, asJSON bool
+	c := a.oneScheduleCommand("show NAME", "Show a schedule: its next runs, past runs, plan, and due dates",
+		"  importer season show florida\n  importer season show florida --csv > due.csv",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, _ *filingapi.Client) error {
-				if asJSON {
+				switch {
+				case asCSV:
+					due, rest, err := dueDates(ctx, scheduler, s)
+					if err != nil {
+						return err
+					}
+					return season.WriteCSV(a.out, append(due, rest...))
+				case asJSON:
 					return a.showScheduleJSON(ctx, l, scheduler, s)
 				}
-				return a.showSchedule(ctx, l, scheduler, s)
+				if err := a.showSchedule(ctx, l, scheduler, s); err != nil {
+					return err
+				}
+				return a.showDueDates(ctx, scheduler, s)
 			})
 		})
+	c.Long = `show prints a schedule with the due dates of its companies in the next 12 months. A
+date that is not verified or that lacks a fact is an estimate, shown as "about".
+
+--csv prints every due date with the rule, its source, and how certain it is, then the
+companies without a due date in that time, with the reason.`
+	c.Flags().BoolVar(&asCSV, "csv", false, "print the due dates as a CSV with all details")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	c.MarkFlagsMutuallyExclusive("csv", "json")
 	return c
+}
+
+// dueDates lists what the company list of a schedule has due in the next 12 months, and
+// the companies without a due date in that time.
+func dueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Schedule) (due, rest []season.Entry,
+	err error) {
+	list, err := scheduler.LoadCompanyList(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	today := season.DateOf(time.Now())
+	due, rest = list.Calendar(today, today.AddMonths(12).AddDays(-1))
+	return due, rest, nil
+}
+
+// shownDueDates is how many due dates are printed; --csv and --json have all.
+const shownDueDates = 20
+
+func (a *app) showDueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Schedule) error {
+	due, rest, err := dueDates(ctx, scheduler, s)
+	if errors.Is(err, schedule.ErrCompanyList) { // shown instead of the next run
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "\nDue in the next 12 months: %s\n", count(len(due), "report"))
+	table := newTable(a.out)
+	for _, e := range due[:min(len(due), shownDueDates)] {
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", e.Due.When(), e.Row.Facts.State,
+			cmp.Or(e.Row.LegalName, e.Row.CompanyID), e.Row.CompanyID, e.Due.What, e.Due.Price())
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if more := len(due) - shownDueDates; more > 0 {
+		fmt.Fprintf(a.out, "  … and %d more\n", more)
+	}
+	if len(rest) > 0 {
+		fmt.Fprintf(a.out, "Nothing due in that time: %s. The reasons: importer season show %s --csv\n",
+			countOf(len(rest), "company", "companies"), s.Name)
+	}
+	return nil
 }
 
 // shownRuns is how many runs are printed; --json has all.
@@ -223,10 +284,11 @@ func (a *app) showScheduleJSON(ctx context.Context, l *ledger.Ledger, scheduler 
 	}
 	shown := struct {
 		schedule.Summary
-		Options  json.RawMessage `json:"options"`
-		Runs     []runLine       `json:"runs"`
-		NextPlan *schedule.Plan  `json:"nextPlan,omitempty"`
-	}{line, s.Options, []runLine{}, nil}
+		Options  json.RawMessage       `json:"options"`
+		Runs     []runLine             `json:"runs"`
+		NextPlan *schedule.Plan        `json:"nextPlan,omitempty"`
+		Due      []season.CalendarLine `json:"due"` // in the next 12 months
+	}{Summary: line, Options: s.Options, Runs: []runLine{}, Due: []season.CalendarLine{}}
 	runs, err := l.Schedules().ListRuns(ctx, s.Name)
 	if err != nil {
 		return err
@@ -239,6 +301,13 @@ func (a *app) showScheduleJSON(ctx context.Context, l *ledger.Ledger, scheduler 
 		if shown.NextPlan, err = scheduler.NextPlan(ctx, s); err != nil {
 			return err
 		}
+	}
+	due, _, err := dueDates(ctx, scheduler, s)
+	if err != nil && !errors.Is(err, schedule.ErrCompanyList) {
+		return err
+	}
+	for _, e := range due {
+		shown.Due = append(shown.Due, e.Line())
 	}
 	return json.NewEncoder(a.out).Encode(shown)
 }

@@ -75,7 +75,7 @@ func leaves(c *cobra.Command) []string {
 
 // looking are the names of commands that only show something.
 var looking = []string{"list", "show", "status", "results", "batches", "charges", "events", "documents", "audit",
-	"verify", "version", "calendar", "get", "prices", "org",
+	"verify", "version", "get", "prices", "org",
 	"accounts", "companies", "notify", "season", "subscriptions", "users", "webhooks"}
 
 // Every command is on a way to an order that the script walks, or is known to be on

@@ -64,7 +64,7 @@ var Variables = []Variable{
 	{"FILING_NOTIFY", "", "the targets of notifications, separated by commas: https://… (JSON), " +
 		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "the kinds of notifications: funds, key, batch, uncertain, exceptions, " +
-		"bought-twice, season, due-soon, funds-needed, low-balance, weekly-summary, access, backup, " +
+		"bought-twice, season, due-soon, funds-needed, low-balance, access, backup, " +
 		"approval-needed, approved, sent-back, rejected"},
 	{"FILING_BALANCE_LOW", "", "the available balance, in dollars, below which people are notified, such as 5000; " +
 		"default: none"},

@@ -68,8 +68,6 @@ type (
 	Approvals struct{ *database }
 	// AuditLog is what people did.
 	AuditLog struct{ *database }
-	// Calendars are the secret addresses of due dates, and the firm's time zone.
-	Calendars struct{ *database }
 	// Companies are the companies and users that the filing service has on record,
 	// by the references that rows use.
 	Companies struct{ *database }
@@ -92,7 +90,8 @@ type (
 		*database
 		of BatchRow // the row that the decisions are for; any row if it is zero
 	}
-	// Schedules place the filings of company lists when they are due.
+	// Schedules place the filings of company lists when they are due. Their reminders
+	// follow the firm's time zone.
 	Schedules struct{ *database }
 	// Subscriptions are those that an order opens: each renews a filing every year.
 	Subscriptions struct{ *database }
@@ -108,9 +107,6 @@ func (l *Ledger) Approvals() Approvals { return Approvals{l.database} }
 
 // AuditLog returns the AuditLog of the ledger's database.
 func (l *Ledger) AuditLog() AuditLog { return AuditLog{l.database} }
-
-// Calendars returns the Calendars of the ledger's database.
-func (l *Ledger) Calendars() Calendars { return Calendars{l.database} }
 
 // Companies returns the Companies of the ledger's database.
 func (l *Ledger) Companies() Companies { return Companies{l.database} }

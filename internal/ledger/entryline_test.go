@@ -1,10 +1,8 @@
 package ledger_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -121,66 +119,17 @@ func (s *store) filterLines(l *ledger.Ledger, all []ledger.EntryLine) {
 	}
 }
 
-// A calendar link is known by its secret alone, and ends when it is revoked or when
-// its owner may read nothing any more.
-func TestCalendarFeeds(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
-		ana, err := l.Accounts().Add(ctx, "ana", []ledger.Role{ledger.Approver})
-		s.must(err)
-		bob, err := l.Accounts().Add(ctx, "bob", []ledger.Role{ledger.Approver})
-		s.must(err)
-		secret, err := l.Calendars().AddFeed(ctx, ana.ID)
-		s.must(err)
-		find := func(secret string, want error) {
-			s.Helper()
-			a, err := l.Calendars().FindFeed(ctx, secret)
-			if !errors.Is(err, want) || (err == nil) != (a.ID == ana.ID) {
-				s.Errorf("%+v, %v; want %v", a, err, want)
-			}
-		}
-		find(secret, nil)
-		find("", ledger.ErrFeed)
-		find(secret[1:], ledger.ErrFeed)
-		var kept string
-		s.must(s.sql().QueryRow(`SELECT hash FROM calendar_feeds`).Scan(&kept))
-		if strings.Contains(kept, secret) {
-			s.Error("the secret is kept")
-		}
-		feeds, err := l.Calendars().ListFeeds(ctx, ana.ID)
-		if err != nil || len(feeds) != 1 || !feeds[0].UsedAt.Equal(s.clock()) {
-			s.Fatalf("%+v, %v", feeds, err)
-		}
-		if err := l.Calendars().RemoveFeed(ctx, bob.ID, feeds[0].ID); !errors.Is(err, ledger.ErrNotFound) {
-			s.Errorf("another person revoked it: %v", err)
-		}
-		s.must(l.Accounts().Change(ctx, ana.ID, ana.Roles, true))
-		find(secret, ledger.ErrFeed)
-		s.must(l.Accounts().Change(ctx, ana.ID, ana.Roles, false))
-		find(secret, nil)
-		s.must(l.Calendars().RemoveFeed(ctx, ana.ID, feeds[0].ID))
-		find(secret, ledger.ErrFeed)
-		for range 5 {
-			_, err = l.Calendars().AddFeed(ctx, ana.ID)
-			s.must(err)
-		}
-		if _, err = l.Calendars().AddFeed(ctx, ana.ID); !errors.Is(err, ledger.ErrFeeds) {
-			s.Error(err)
-		}
-	})
-}
-
 // The firm's time zone is one that exists.
 func TestFirmZone(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Calendars().SetZone(ctx, "America/Denver"))
+		s.must(l.Schedules().SetFirmZone(ctx, "America/Denver"))
 		for _, zone := range []string{"", "Local", "Mars", "../etc/passwd"} {
-			if err := l.Calendars().SetZone(ctx, zone); err == nil {
+			if err := l.Schedules().SetFirmZone(ctx, zone); err == nil {
 				s.Errorf("%q is one", zone)
 			}
 		}
-		if zone, err := l.Calendars().Zone(ctx); err != nil || zone != "America/Denver" {
+		if zone, err := l.Schedules().FirmZone(ctx); err != nil || zone != "America/Denver" {
 			s.Errorf("%q, %v", zone, err)
 		}
 	})

@@ -30,8 +30,6 @@ const (
 	NotifyFundsNeeded NotificationKind = "funds-needed"
 	// less is available than the firm wants to have, or enough again
 	NotifyLowBalance NotificationKind = "low-balance"
-	// actions needed, orders placed, money and due dates, each Monday
-	NotifyWeeklySummary NotificationKind = "weekly-summary"
 	// a link to reset a password was made or used; the approval policy was weakened
 	NotifyAccess NotificationKind = "access"
 	NotifyBackup NotificationKind = "backup" // a scheduled backup failed, or works again
@@ -45,9 +43,8 @@ const (
 // NotificationKinds lists them all.
 var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions,
 	NotifyTwice,
-	NotifySchedule, NotifyDueSoon, NotifyFundsNeeded, NotifyLowBalance, NotifyWeeklySummary, NotifyAccess,
-	NotifyBackup, NotifyApprovalNeeded,
-	NotifyApproved, NotifySentBack, NotifyRejected}
+	NotifySchedule, NotifyDueSoon, NotifyFundsNeeded, NotifyLowBalance, NotifyAccess,
+	NotifyBackup, NotifyApprovalNeeded, NotifyApproved, NotifySentBack, NotifyRejected}
 
 // Notification is a message to a person, sent once for a whole fleet.
 type Notification struct {

@@ -10,7 +10,7 @@ import (
 // compressible are the kinds of answers that get smaller. Workbooks, archives and
 // PDFs are compressed already. Events are sent one by one, and a stream that is
 // compressed would hold them back.
-var compressible = []string{"text/html", "text/css", "text/javascript", "text/plain", "text/csv", "text/calendar",
+var compressible = []string{"text/html", "text/css", "text/javascript", "text/plain", "text/csv",
 	"application/json", "application/javascript", "image/svg+xml"}
 
 // minCompressed is the size from which an answer is compressed: a smaller one fits

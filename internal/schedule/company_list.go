@@ -291,12 +291,9 @@ func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies 
 				refs = append(refs, page[i].CompanyID)
 			}
 		}
-		var known map[string]filing.Company
-		if l != nil { // nil: there is no ledger yet, and no record
-			var err error
-			if known, err = l.Companies().Find(ctx, refs); err != nil {
-				return err
-			}
+		known, err := l.Companies().Find(ctx, refs)
+		if err != nil {
+			return err
 		}
 		for i := range page {
 			sheet, row := companies[start+i], &page[i]

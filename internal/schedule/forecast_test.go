@@ -52,7 +52,7 @@ func newForecasting(t *testing.T, now time.Time) *forecasting {
 		Now:    clock,
 		Quoter: func(context.Context) (pricing.Quoter, error) { return f.quoter, nil },
 	})
-	f.must(l.Calendars().SetZone(t.Context(), "America/New_York"))
+	f.must(l.Schedules().SetFirmZone(t.Context(), "America/New_York"))
 	return f
 }
 

@@ -38,7 +38,7 @@ func (s *Scheduler) remindOfFunds(ctx context.Context, today season.Date) error 
 	return s.addReminder(ctx, ledger.Notification{
 		Kind:    ledger.NotifyFundsNeeded,
 		Path:    "/balance/forecast",
-		Pending: []ledger.Pending{reminderOf(ledger.NotifyFundsNeeded, short.Date, daysUntil(short.Date, today))},
+		Pending: []ledger.Pending{reminderOf(ledger.NotifyFundsNeeded, short.Date, short.Date.DaysSince(today))},
 	}, fmt.Sprintf("%s more needed by %s", short.Short.Dollars(), short.Date.American()), lines)
 }
 

@@ -3,7 +3,6 @@ package schedule
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -245,27 +244,3 @@ type failedFor string
 
 func (f failedFor) Error() string      { return string(f) }
 func (failedFor) Is(target error) bool { return target == ErrCompanyList }
-
-// ReadForCalendar reads a company list for a calendar, which needs no filing year.
-// It returns ErrCompanyList.
-func ReadForCalendar(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
-	today season.Date) (*CompanyList, error) {
-	if o.FilingYear == "" {
-		o.FilingYear = fmt.Sprint(today.Year)
-	}
-	return readCompanyList(ctx, l, file, content, o, today)
-}
-
-// LoadCompanyList reads the present company list of a schedule. rules, if any,
-// replace those of its options. It returns ErrCompanyList.
-func LoadCompanyList(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, rules string,
-	today season.Date) (*CompanyList, error) {
-	o, err := DecodeOptions(s)
-	if err != nil {
-		return nil, err
-	}
-	if rules != "" {
-		o.Rules = rules
-	}
-	return loadCompanyList(ctx, l, s.CompanyList, o, today)
-}

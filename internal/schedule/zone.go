@@ -12,7 +12,7 @@ import (
 // FirmZone returns the firm's time zone: the one that was chosen, or else that of
 // the most schedules, or else this machine's.
 func FirmZone(ctx context.Context, l *ledger.Ledger) (*time.Location, error) {
-	name, err := l.Calendars().Zone(ctx)
+	name, err := l.Schedules().FirmZone(ctx)
 	if err != nil {
 		return nil, err
 	}

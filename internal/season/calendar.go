@@ -2,7 +2,6 @@ package season
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 )
 
@@ -64,25 +63,4 @@ func (r CompanyList) Calendar(from, to Date) (due, rest []Entry) {
 func ByDay(a, b Entry) int {
 	return cmp.Or(EarliestFirst(a, b), cmp.Compare(a.Row.LegalName, b.Row.LegalName),
 		cmp.Compare(a.Row.Facts.State, b.Row.Facts.State))
-}
-
-// ByMonth groups entries that stand in the order of their dates, by the first
-// day of each month.
-func ByMonth(entries []Entry) iter.Seq2[Date, []Entry] {
-	return func(yield func(Date, []Entry) bool) {
-		for len(entries) > 0 {
-			month := entries[0].Due.Date
-			month.Day = 1
-			n := slices.IndexFunc(entries, func(e Entry) bool {
-				return e.Due.Date.Year != month.Year || e.Due.Date.Month != month.Month
-			})
-			if n < 0 {
-				n = len(entries)
-			}
-			if !yield(month, entries[:n:n]) {
-				return
-			}
-			entries = entries[n:]
-		}
-	}
 }

@@ -58,9 +58,6 @@ func (d Date) American() string {
 	return d.wall().Format("Jan 2, 2006")
 }
 
-// Weekday is the day of the week.
-func (d Date) Weekday() time.Weekday { return d.wall().Weekday() }
-
 // Compare orders days; no day comes before all others.
 func (d Date) Compare(o Date) int {
 	return cmp.Or(cmp.Compare(d.Year, o.Year), cmp.Compare(d.Month, o.Month), cmp.Compare(d.Day, o.Day))
@@ -72,8 +69,17 @@ func (d Date) Before(o Date) bool { return d.Compare(o) < 0 }
 // After reports whether d is a later day than o.
 func (d Date) After(o Date) bool { return d.Compare(o) > 0 }
 
+// FirstOfMonth is the first day of d's month.
+func (d Date) FirstOfMonth() Date {
+	d.Day = 1
+	return d
+}
+
 // AddDays is the day n days later, or earlier for a negative n.
 func (d Date) AddDays(n int) Date { return DateOf(d.wall().AddDate(0, 0, n)) }
+
+// DaysSince is how many days d is after o.
+func (d Date) DaysSince(o Date) int { return int(d.wall().Sub(o.wall()) / (24 * time.Hour)) }
 
 // AddMonths is the same day n months later, or the last of a shorter month.
 func (d Date) AddMonths(n int) Date { return dayIn(d.Year, d.Month+time.Month(n), d.Day) }

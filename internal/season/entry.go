@@ -2,19 +2,14 @@ package season
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 )
 
-// ErrSpan is returned for days of which the last is before the first.
-var ErrSpan = errors.New("span of days")
-
 // ParseSpan reads the first and the last day of a calendar: without a first it
-// is today, without a last a year after the first. It returns ErrSpan, with
-// both days.
+// is today, without a last a year after the first.
 func ParseSpan(from, to string, today Date) (first, last Date, err error) {
 	first = today
 	if from != "" {
@@ -29,7 +24,7 @@ func ParseSpan(from, to string, today Date) (first, last Date, err error) {
 		}
 	}
 	if last.Before(first) {
-		err = fmt.Errorf("%w: the last, %s, is before the first, %s", ErrSpan, last, first)
+		err = fmt.Errorf("the last day, %s, is before the first, %s", last, first)
 	}
 	return first, last, err
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
-var calendarRoutes = slices.Concat([]route{
+var calendarRoutes = []route{
 	{pattern: "GET /calendar", may: viewer, serve: (*Site).calendarPage},
 	{pattern: "GET /calendar.csv", may: exporter, serve: (*Site).calendarFile},
-}, feedRoutes)
+}
 
 // calendarAsk is what of the calendar is asked for.
 type calendarAsk struct {
@@ -27,7 +27,6 @@ type calendarAsk struct {
 	From, To season.Date
 	Month    season.Date // its first day; zero for the whole span
 	Rest     bool        // what has nothing due, in place of what has
-	Grid     bool        // a month as a page of a calendar
 	Today    season.Date
 }
 
@@ -40,7 +39,6 @@ func (v *request) calendarAsk() (calendarAsk, error) {
 		Season: ask.Get("season"),
 		State:  filing.State(ask.Get("state")),
 		Rest:   ask.Get("show") == "rest",
-		Grid:   ask.Get("view") == "month",
 		Today:  season.DateOf(time.Now()),
 	}
 	var err error
@@ -54,13 +52,6 @@ func (v *request) calendarAsk() (calendarAsk, error) {
 		if a.Month, err = season.ParseDate(month + "-01"); err != nil {
 			return a, err
 		}
-	}
-	if a.Grid { // the span is the month
-		if a.Month.IsZero() {
-			a.Month = a.Today
-		}
-		a.Rest, a.Month.Day = false, 1
-		a.From, a.To = a.Month, a.Month.AddMonths(1).AddDays(-1)
 	}
 	return a, nil
 }
@@ -78,11 +69,6 @@ func (a calendarAsk) path(page string) string {
 	}
 	if a.Rest {
 		ask.Set("show", "rest")
-	}
-	if a.Grid {
-		ask.Set("view", "month")
-		ask.Del("from")
-		ask.Del("to")
 	}
 	return page + "?" + ask.Encode()
 }
@@ -145,29 +131,8 @@ func (c *calendarView) chosen() []schedule.CalendarEntry {
 	case c.Ask.Month.IsZero():
 		return c.Due
 	}
-	for month, entries := range byMonth(c.Due) {
-		if month == c.Ask.Month {
-			return entries
-		}
-	}
-	return nil
-}
-
-// byMonth groups entries, which are in the order of their dates.
-func byMonth(all []schedule.CalendarEntry) func(yield func(season.Date, []schedule.CalendarEntry) bool) {
-	return func(yield func(season.Date, []schedule.CalendarEntry) bool) {
-		plain := make([]season.Entry, len(all))
-		for i, e := range all {
-			plain[i] = e.Entry
-		}
-		for month, entries := range season.ByMonth(plain) {
-			n := len(entries)
-			if !yield(month, all[:n:n]) {
-				return
-			}
-			all = all[n:]
-		}
-	}
+	return slices.DeleteFunc(slices.Clone(c.Due),
+		func(e schedule.CalendarEntry) bool { return e.Due.Date.FirstOfMonth() != c.Ask.Month })
 }
 
 // calendarPage is the calendar as it is shown.
@@ -180,31 +145,7 @@ type calendarPage struct {
 	CSV    string
 	Clear  string // the whole span
 	Error  string
-
-	Views      tabs // list or month
-	Weeks      [][]gridDay
-	Before     string // the month before, and the one after
-	After      string
-	Feeds      []ledger.CalendarFeed // of the reader
-	Zone       string                // of the firm
-	Zones      []string
-	HasTargets bool // reminders go somewhere
 }
-
-// gridDay is a day of a month's page.
-type gridDay struct {
-	Date    season.Date
-	Other   bool // it is of the month before or after
-	Today   bool
-	Past    bool
-	Entries []calendarLine // the first
-	Count   int
-	Open    int    // of these, not placed
-	Path    string // all of the day
-}
-
-// inGridDay is how many reports a day of a month's page names.
-const inGridDay = 3
 
 type calendarMonth struct {
 	Name, Path string
@@ -244,16 +185,6 @@ func (s *Site) calendarPage(v *request) error {
 		return err
 	}
 	p.CSV = a.path("/calendar.csv")
-	if err := s.loadSubscription(v, p); err != nil {
-		return err
-	}
-	p.Views = viewTabs(a)
-	if a.Grid {
-		if err := s.loadGrid(v, p); err != nil {
-			return err
-		}
-		return v.showStatus(status, "calendar.html", "Due dates", p)
-	}
 	whole := a
 	whole.Month, whole.Rest = season.Date{}, false
 	p.Clear = whole.path("/calendar")
@@ -272,94 +203,17 @@ func (s *Site) calendarPage(v *request) error {
 	return v.showStatus(status, "calendar.html", "Due dates", p)
 }
 
-// viewTabs are the forms of the calendar.
-func viewTabs(a calendarAsk) tabs {
-	list, month := a, a
-	list.Grid, month.Grid = false, true
-	if a.Grid { // the list goes back to its usual span
-		list.Month, list.From, list.To = season.Date{}, a.Today, a.Today.AddMonths(12)
-	}
-	return tabs{Label: "Form of the calendar", Tabs: []tab{
-		{Path: list.path("/calendar"), Name: "List", Current: !a.Grid},
-		{Path: month.path("/calendar"), Name: "Month", Current: a.Grid},
-	}}
-}
-
-// loadGrid arranges the reports of a month by its weeks, which begin on Sunday.
-func (s *Site) loadGrid(v *request, p *calendarPage) error {
-	a := p.Ask
-	bought, err := schedule.FindBought(v.ctx(), s.Ledger, p.Due)
-	if err != nil {
-		return err
-	}
-	byDay := make(map[season.Date]*gridDay)
-	first := a.From.AddDays(-int(a.From.Weekday()))
-	for day := first; !day.After(a.To) || day.Weekday() != time.Sunday; day = day.AddDays(1) {
-		if day.Weekday() == time.Sunday {
-			p.Weeks = append(p.Weeks, make([]gridDay, 0, 7))
-		}
-		week := &p.Weeks[len(p.Weeks)-1]
-		list := a
-		list.Grid, list.Month, list.From, list.To = false, season.Date{}, day, day
-		*week = append(*week, gridDay{
-			Date:  day,
-			Other: day.Before(a.From) || day.After(a.To),
-			Today: day == a.Today,
-			Past:  day.Before(a.Today),
-			Path:  list.path("/calendar") + "#due",
-		})
-		byDay[day] = &(*week)[len(*week)-1]
-	}
-	for i, e := range p.Due {
-		day := byDay[e.Due.Date]
-		if day == nil {
-			continue
-		}
-		line := calendarLine{e, dueStatusOf(e, bought, i, a.Today)}
-		if day.Count++; len(day.Entries) < inGridDay {
-			day.Entries = append(day.Entries, line)
-		}
-		if _, held := bought[i]; !held {
-			day.Open++
-		}
-	}
-	before, after := a, a
-	before.Month, after.Month = a.Month.AddMonths(-1), a.Month.AddMonths(1)
-	p.Before, p.After = before.path("/calendar"), after.path("/calendar")
-	return nil
-}
-
-// More is how many reports of the day are not named.
-func (d gridDay) More() int { return d.Count - len(d.Entries) }
-
-// loadSubscription loads the reader's calendar links and the zone of reminders.
-func (s *Site) loadSubscription(v *request, p *calendarPage) error {
-	var err error
-	if p.Feeds, err = s.Ledger.Calendars().ListFeeds(v.ctx(), v.session.Account.ID); err != nil {
-		return err
-	}
-	zone, err := schedule.FirmZone(v.ctx(), s.Ledger)
-	if err != nil {
-		return err
-	}
-	p.Zone, p.Zones, p.HasTargets = zone.String(), zones, len(s.Settings.Targets) > 0
-	if !slices.Contains(p.Zones, p.Zone) {
-		p.Zones = append([]string{p.Zone}, p.Zones...)
-	}
-	return nil
-}
-
 // months are those of the span, with or without something due.
 func (p *calendarPage) months() []calendarMonth {
 	counts := make(map[season.Date]int)
 	most := 1
-	for month, entries := range byMonth(p.Due) {
-		counts[month] = len(entries)
-		most = max(most, len(entries))
+	for _, e := range p.Due {
+		month := e.Due.Date.FirstOfMonth()
+		counts[month]++
+		most = max(most, counts[month])
 	}
 	var all []calendarMonth
-	first := p.Ask.From
-	first.Day = 1
+	first := p.Ask.From.FirstOfMonth()
 	for month := first; !month.After(p.Ask.To); month = month.AddMonths(1) {
 		a := p.Ask
 		a.Month, a.Rest = month, false

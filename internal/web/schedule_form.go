@@ -64,13 +64,20 @@ var zones = []string{
 	"America/Anchorage", "Pacific/Honolulu", "America/Puerto_Rico", "UTC",
 }
 
+// zonesWith are the zones to choose from if zone is the present one.
+func zonesWith(zone string) []string {
+	if slices.Contains(zones, zone) {
+		return zones
+	}
+	return append([]string{zone}, zones...)
+}
+
 func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, error) {
 	e := &scheduleForm{
 		Form:     form,
 		Errors:   make(map[string]string),
 		Products: filing.Products,
 		States:   filing.States(),
-		Zones:    zones,
 		Units:    []string{"days", "weeks", "months"},
 		MiB:      s.MaxUpload >> 20,
 	}
@@ -95,9 +102,7 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 	if own == "Etc/UTC" {
 		own = "UTC"
 	}
-	if !slices.Contains(zones, own) {
-		e.Zones = append([]string{own}, zones...)
-	}
+	e.Zones = zonesWith(own)
 	for name, value := range map[string]string{"when": aheadDue, "number": "30", "unit": "days", "which": "each",
 		"month": "1", "day": "15", "time": "06:00", "zone": own, "year": "this", "approval": "yes"} {
 		if !form.Has(name) {

@@ -442,6 +442,20 @@ func TestCalendar(t *testing.T) {
 	}
 }
 
+// The firm's time zone is one of the list, and an operator sets it.
+func TestFirmZone(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Operator)
+	_, body := v.post("/settings/zone", "zone", "America/Denver")
+	v.wants(body, "is America/Denver", "<option selected>America/Denver</option>")
+	if status, _ := v.post("/settings/zone", "zone", "Mars"); status != http.StatusUnprocessableEntity {
+		t.Error(status)
+	}
+	if _, body = s.as(ledger.Approver).get("/settings"); strings.Contains(body, "/settings/zone") {
+		t.Error("an approver sets the time zone")
+	}
+}
+
 // A company list of another filing year than the schedule files is refused with the
 // reason, its rows named, and a choice that works without the file being chosen
 // again.

@@ -9,11 +9,14 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 var settingsRoutes = []route{
 	{pattern: "GET /settings", may: viewer, serve: (*Site).settings},
 	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changePolicy},
+	{pattern: "POST /settings/zone", may: operator, serve: (*Site).setZone},
 	{pattern: "POST /settings/notices", may: operator, serve: (*Site).tryNotices},
 	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).deleteMapping},
 }
@@ -36,6 +39,8 @@ type settingsPage struct {
 	Provider  string // the issuer of the sign-in provider; "" for none
 	Away      bool   // it could not be reached
 	Mails     bool   // sign-in links can be mailed
+	Zone      string // of the firm
+	Zones     []string
 }
 
 // PolicyText is the policy as a sentence.
@@ -72,6 +77,12 @@ func (s *Site) settings(v *request) error {
 	if _, err := s.Ledger.Endpoints().Secrets(ctx); err != nil {
 		p.Secret = err.Error()
 	}
+	zone, err := schedule.FirmZone(ctx, s.Ledger)
+	if err != nil {
+		return err
+	}
+	p.Zone = zone.String()
+	p.Zones = zonesWith(p.Zone)
 	if p.Mappings, err = s.Ledger.Uploads().ListMappings(ctx); err != nil {
 		return err
 	}
@@ -116,6 +127,18 @@ func (s *Site) changePolicy(v *request) error {
 	}
 	v.flash("ok", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
 	return v.redirect("/settings#approvals")
+}
+
+func (s *Site) setZone(v *request) error {
+	zone := v.r.PostForm.Get("zone")
+	if _, err := season.LoadZone(zone); err != nil || zone == "" {
+		return badRequest("Choose a time zone from the list.")
+	}
+	if err := s.Ledger.Schedules().SetFirmZone(v.withAudit("firm-zone", zone, ""), zone); err != nil {
+		return err
+	}
+	v.flash("ok", "The time zone of the firm is %s.", zone)
+	return v.redirect("/settings#notices")
 }
 
 // tryNotices sends a test notification to every recipient.

@@ -92,7 +92,6 @@ type Site struct {
 	index       *searchIndex
 	actionFacts *cache.Cache[string, actionFacts]
 	checked     checkedServices
-	feeds       *feedAccess
 	mailing     sync.WaitGroup // links on their way to their mailboxes
 }
 
@@ -111,7 +110,6 @@ func New(c Config) *Site {
 		entries:     cache.New[string](cache.Options[foundEntries]{TTL: unlessInstant, Max: maxFoundEntries}),
 		traces:      newTraces(),
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
-		feeds:       newFeedAccess(),
 	}
 	s.queue = newPrepareQueue(s)
 	s.drafts = newDraftCache(s)

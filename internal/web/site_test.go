@@ -528,7 +528,6 @@ func TestOpenRoutes(t *testing.T) {
 		"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true,
 		"POST /sign-in/passkey": true, "POST /sign-in/passkey/challenge": true, "GET /sign-in/provider": true,
 		"GET /sign-in/provider/callback": true,
-		"GET /calendar/feed/{secret}":    true, // the secret is a right of its own
 	}
 	for _, r := range routes {
 		if (r.may == nil) != open[r.pattern] {

@@ -476,17 +476,6 @@ CREATE TABLE passkeys (
 CREATE INDEX passkeys_of_account ON passkeys (account);
 CREATE UNIQUE INDEX passkeys_credential ON passkeys (credential);
 
--- Secret addresses for calendar programs, by the SHA-256 of the secret.
-CREATE TABLE calendar_feeds (
-    hash       TEXT PRIMARY KEY,
-    id         TEXT NOT NULL,
-    account    TEXT NOT NULL REFERENCES accounts (id),
-    created_at BIGINT NOT NULL,
-    used_at    BIGINT NOT NULL DEFAULT 0
-);
-CREATE UNIQUE INDEX calendar_feeds_id ON calendar_feeds (id);
-CREATE INDEX calendar_feeds_of_account ON calendar_feeds (account);
-
 -- The audit log. The client chooses the ID, so a repeated request is recorded once.
 CREATE TABLE acts (
     seq    {{identity}},
