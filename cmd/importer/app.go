@@ -147,9 +147,8 @@ You can run any command again safely. It resumes where it stopped.`,
 	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"},
 		&cobra.Group{ID: "season", Title: "Schedules and workers:"},
 		&cobra.Group{ID: "events", Title: "After orders are placed:"}, &cobra.Group{ID: "money", Title: "Money:"},
-		&cobra.Group{ID: "service", Title: "Filing service account:"}, &cobra.Group{ID: "people", Title: "People:"},
-		&cobra.Group{ID: "ledger", Title: "The ledger:"},
-		&cobra.Group{ID: "try", Title: "Try it out:"})
+		&cobra.Group{ID: "people", Title: "People:"}, &cobra.Group{ID: "ledger", Title: "The ledger:"},
+		&cobra.Group{ID: "try", Title: "Filing service and sandbox:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -160,14 +159,11 @@ You can run any command again safely. It resumes where it stopped.`,
 	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(),
 		a.cancelCommand(), a.retryCommand(), a.resolveCommand())
 	add("season", a.scheduleCommands(), a.submitCommand(), a.approveCommand())
-	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.subscriptionsCommand(),
-		a.notifyCommand())
+	add("events", a.serveCommand(), a.documentsCommand(), a.webhooksCommand())
 	add("money", a.balanceCommand(), a.depositCommand(), a.chargesCommand())
-	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(),
-		a.webhooksCommand(), a.magicLinkCommand())
-	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())
+	add("people", a.accountsCommand(), a.auditCommand())
 	add("ledger", a.backupCommand(), a.restoreCommand())
-	add("try", a.demoCommand(), a.sandboxCommand(), a.versionCommand())
+	add("try", a.apiCommand(), a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	setHelp(root)
 	return root
 }

@@ -54,6 +54,7 @@ func TestScript(t *testing.T) {
 			"presses":   presses,
 			"sample":    copySample,
 			"sandbox":   sandboxControl,
+			"policy":    policy,
 			"second":    second,
 			"settings":  writeSettingsFile,
 			"sheet":     showSheet,

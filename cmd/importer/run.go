@@ -49,7 +49,7 @@ back next to each row. Rows with errors are never sent.
 Run the same command again after an interruption, a crash, or insufficient funds.
 It resumes where it stopped and buys nothing twice.
 
-If the approval policy covers the terminal (importer firm), run prepares the batch
+If the approval policy covers the terminal (the page Settings), run prepares the batch
 and ends with exit status 3. After the approval, run the same command again.`,
 		Example: `  importer run companies.xlsx
   importer run companies.xlsx --dry-run

@@ -27,7 +27,8 @@ type serviceSetup struct {
 	stdin      bool
 	check      bool
 	offline    bool
-	output     outputFlags
+	json       bool
+	yes        bool
 }
 
 func (a *app) setupCommand() *cobra.Command {
@@ -49,7 +50,8 @@ The command runs without a shell: it is split at spaces, words can have quotatio
 and it must print the key on one line within two minutes.
 
 --check changes nothing. It lists every setting that is in force and its source, never
-a secret, and asks the filing service whose key it is.`,
+a secret, asks the filing service whose key it is, and sends a test notification to
+each target of FILING_NOTIFY.`,
 		Example: `  importer setup
   importer setup --check
   importer setup --address api.example.com --key-command "op read op://Private/Filing/key"
@@ -68,9 +70,9 @@ a secret, and asks the filing service whose key it is.`,
 	f.StringVar(&s.keyCommand, "key-command", "", "a command that prints the API key, run at each start")
 	f.BoolVar(&s.stdin, "stdin", false, "read the API key from stdin")
 	f.BoolVar(&s.check, "check", false, "show the settings in force and their sources; change nothing")
-	f.BoolVar(&s.offline, "offline", false, "with --check: do not ask the filing service")
-	f.BoolVar(&s.output.json, "json", false, "print JSON lines")
-	f.BoolVarP(&s.output.yes, "yes", "y", false, "do not ask before another filing service is replaced")
+	f.BoolVar(&s.offline, "offline", false, "with --check: do not ask the filing service, and send no notification")
+	f.BoolVar(&s.json, "json", false, "print JSON lines")
+	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask before another filing service is replaced")
 	c.MarkFlagsMutuallyExclusive("key-file", "key-command", "stdin")
 	for _, entered := range []string{"address", "key-file", "key-command", "stdin", "yes"} {
 		c.MarkFlagsMutuallyExclusive("check", entered)
@@ -120,7 +122,7 @@ func (s *serviceSetup) setUp(ctx context.Context) error {
 	if err := config.SaveService(path, service); err != nil {
 		return err
 	}
-	if s.output.json {
+	if s.json {
 		return json.NewEncoder(s.out).Encode(setupLine{Settings: path, checkedAccount: found, Ledger: chosen.Name})
 	}
 	fmt.Fprintf(s.out, "Saved in %s.\n", path)
@@ -269,7 +271,7 @@ func (s *serviceSetup) confirmService(ctx context.Context, saved, service config
 		}
 		return s.confirm(ctx, "Allow real orders with this live key?", unchanged)
 	}
-	if saved.BaseURL == "" || saved.BaseURL == service.BaseURL || s.output.yes {
+	if saved.BaseURL == "" || saved.BaseURL == service.BaseURL || s.yes {
 		return nil
 	}
 	if !s.terminal(s.in) {

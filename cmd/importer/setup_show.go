@@ -10,6 +10,7 @@ import (
 	"runtime"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
+	"github.com/bulkfiling/bulkfiling/internal/notify"
 )
 
 // settingsReport is the last JSON line of setup --check.
@@ -17,6 +18,13 @@ type settingsReport struct {
 	Settings string `json:"settings"` // the settings file
 	Exists   bool   `json:"exists"`
 	checkedAccount
+	Notifications []targetReport `json:"notifications,omitempty"`
+	Problem       string         `json:"problem,omitempty"`
+}
+
+// targetReport is a target of notifications, and why it did not accept a test.
+type targetReport struct {
+	Target  string `json:"target"`
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -27,7 +35,7 @@ func (s *serviceSetup) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := settingsList.print(s.app, values, s.output.json); err != nil {
+	if err := settingsList.print(s.app, values, s.json); err != nil {
 		return err
 	}
 	report := settingsReport{Settings: config.SettingsPath(s.getenv)}
@@ -41,10 +49,15 @@ func (s *serviceSetup) show(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if !s.offline {
+		var failed error
+		report.Notifications, failed = s.testNotifications(ctx)
+		err = errors.Join(err, failed)
+	}
 	if err != nil {
 		report.Problem = err.Error()
 	}
-	if s.output.json {
+	if s.json {
 		return errors.Join(json.NewEncoder(s.out).Encode(report), err)
 	}
 	file := cmp.Or(report.Settings, "none: there is no home folder")
@@ -52,10 +65,42 @@ func (s *serviceSetup) show(ctx context.Context) error {
 		file += " (does not exist)"
 	}
 	fmt.Fprintf(s.out, "\nSettings file:   %s\n", file)
-	if err == nil && !s.offline {
+	if report.Address != "" {
 		fmt.Fprintf(s.out, "Filing service:  accepts the key: %s\n", report.checkedAccount)
 	}
+	for _, t := range report.Notifications {
+		fmt.Fprintf(s.out, "Notifications:   %s  %s\n", t.Target, cmp.Or(t.Problem, "accepted the test notification"))
+	}
 	return err
+}
+
+// testNotifications sends a test notification to every target of FILING_NOTIFY.
+func (s *serviceSetup) testNotifications(ctx context.Context) ([]targetReport, error) {
+	env, err := config.ReadFor(s.getenv, config.Service{})
+	if err != nil {
+		return nil, nil // showService reports it
+	}
+	if _, err := env.Notifier(nil, nil); err != nil { // reads FILING_NOTIFY_ON too
+		return nil, err
+	}
+	targets, err := env.NotifyTargets()
+	if err != nil {
+		return nil, err
+	}
+	var reports []targetReport
+	failed := 0
+	for i, err := range notify.Test(ctx, targets) {
+		report := targetReport{Target: fmt.Sprint(targets[i])}
+		if err != nil {
+			failed++
+			report.Problem = "failed: " + err.Error()
+		}
+		reports = append(reports, report)
+	}
+	if failed > 0 {
+		err = fmt.Errorf("%s did not accept the test notification", count(failed, "target"))
+	}
+	return reports, err
 }
 
 // showService reads the settings as every command does, and asks the filing service.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -218,5 +219,36 @@ func TestEnvironmentSetsUp(t *testing.T) {
 	d.wants(body, "The environment sets up the filing service")
 	if err := d.stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// setup --check sends a test notification to every target, and says which failed.
+func TestSetupCheckTestsNotifications(t *testing.T) {
+	took := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer took.Close()
+	refused := httptest.NewServer(http.NotFoundHandler())
+	defer refused.Close()
+	for _, test := range []struct{ name, targets, on, says, fails string }{
+		{"one that works", took.URL + "/hushhush", "", took.URL + "  accepted the test notification\n", ""},
+		{"one that does not", took.URL + "/hushhush, slack+" + refused.URL + "/hushhush", "",
+			"slack+" + refused.URL + "  failed: ", "1 target did not accept"},
+		{"one that is none", "nosuch://hushhush", "", "", "FILING_NOTIFY: "},
+		{"kinds that are none", took.URL, "fonds", "", "FILING_NOTIFY_ON: "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out, stderr bytes.Buffer
+			vars := map[string]string{"FILING_NOTIFY": test.targets, "FILING_NOTIFY_ON": test.on}
+			root := newApp(strings.NewReader(""), &out, &stderr,
+				func(name string) string { return vars[name] }).command()
+			root.SetArgs([]string{"setup", "--check"})
+			err := root.ExecuteContext(t.Context()) // there is no filing service
+			if err == nil || !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("%v", err)
+			}
+			said := out.String() + stderr.String() + err.Error()
+			if !strings.Contains(said, test.says) || strings.Contains(said, "hush") {
+				t.Errorf("%s", said)
+			}
+		})
 	}
 }

@@ -23,7 +23,7 @@ func (a *app) submitCommand() *cobra.Command {
 that share the ledger. It returns at once. Any machine can follow the batch.
 
 With --approve, the batch waits for: importer approve BATCH. If the approval policy
-covers the terminal (importer firm), a second person must approve it.
+covers the terminal (the page Settings), a second person must approve it.
 
 Running submit again on the same file finds the same batch and submits nothing
 twice.`,

@@ -20,7 +20,7 @@ import (
 // person alone try each of them.
 var ordering = []string{
 	"run", "submit", "approve", "resume", "retry", "cancel", "resolve mark",
-	"season add", "season update", "season run-now", "season resume", "accounts link", "firm",
+	"season add", "season update", "season run-now", "season resume", "accounts link",
 }
 
 // notOrdering are the other commands: what they do brings no order nearer, or only
@@ -45,13 +45,7 @@ var notOrdering = map[string]string{
 	"accounts roles":   "no one is a second person for what they submitted",
 	"accounts disable": "keeps an account out",
 	"accounts enable":  "lets an account in by its own ways",
-	"companies create": "creates a company at the filing service, orders no filing",
-	"companies update": "changes a company at the filing service",
-	"users create":     "creates a user at the filing service",
-	"org update":       "changes the organization at the filing service",
-	"prices set":       "changes prices at the filing service: a higher cost waits for an approval",
-	"magic-link":       "makes a link to the filing service's dashboard",
-	"notify test":      "sends a test message",
+	"api":              "is refused for orders and new companies; a higher cost waits for an approval",
 	"webhooks create":  "registers an endpoint for events",
 	"webhooks add":     "stores a signing secret",
 	"webhooks remove":  "deletes a signing secret",
@@ -74,9 +68,8 @@ func leaves(c *cobra.Command) []string {
 }
 
 // looking are the names of commands that only show something.
-var looking = []string{"list", "show", "status", "results", "batches", "charges", "events", "documents", "audit",
-	"verify", "version", "get", "prices", "org",
-	"accounts", "companies", "notify", "season", "subscriptions", "users", "webhooks"}
+var looking = []string{"list", "show", "status", "results", "batches", "charges", "documents", "audit", "verify",
+	"version", "accounts", "season", "webhooks"}
 
 // Every command is on a way to an order that the script walks, or is known to be on
 // none.
@@ -135,4 +128,18 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(l.Approvals().ApproveCosts(ctx, b.ID, c))
 		}
 	}
+}
+
+// policy changes the approval policy, as the page of the settings does:
+//
+//	policy [second] [terminal]
+func policy(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: policy [second] [terminal]")
+	}
+	l, err := ledger.Open(context.Background(), ledger.Config{Dir: ts.Getenv("LEDGER")})
+	ts.Check(err)
+	defer l.Close()
+	ts.Check(l.Approvals().ChangePolicy(context.Background(),
+		ledger.Policy{Second: slices.Contains(args, "second"), Terminal: slices.Contains(args, "terminal")}))
 }

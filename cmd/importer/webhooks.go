@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -41,15 +40,15 @@ type endpoints interface {
 }
 
 func (a *app) webhooksCreateCommand() *cobra.Command {
-	var o outputFlags
+	var yes bool
 	var address string
 	var types []string
 	var hide bool
 	c := &cobra.Command{
 		Use:   "create --url URL",
 		Short: "Register an endpoint and store its signing secret",
-		Long: `create registers an endpoint with the filing service, prints its signing secret
-once, and stores it sealed in the ledger. Register before the first order: earlier
+		Long: `create registers an endpoint with the filing service, prints the answer with the
+signing secret once, and stores the secret sealed in the ledger. Register before the first order: earlier
 events are not delivered.
 
 Running the same command again registers another endpoint, which receives every
@@ -67,21 +66,21 @@ event as well.`,
 				return err
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				return a.createEndpoint(c.Context(), client, l.Endpoints(), address, types, hide, o)
+				return a.createEndpoint(c.Context(), client, l.Endpoints(), address, types, hide, yes)
 			})
 		},
 	}
 	c.Flags().StringVar(&address, "url", "", "the https address of the endpoint")
 	c.Flags().StringSliceVar(&types, "event-type", filing.EventTypes, "the events to deliver; repeat it for several")
 	c.Flags().BoolVar(&hide, "hide-secret", false, "do not print the signing secret")
-	o.registerChange(c)
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
 
 // createEndpoint registers an endpoint. The filing service shows its secret only
 // once, so a secret that could not be stored is printed even with hide.
 func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string,
-	types []string, hide bool, o outputFlags) error {
+	types []string, hide, yes bool) error {
 	kept, err := l.List(ctx)
 	if err != nil {
 		return err
@@ -99,7 +98,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 			"%w: this machine has a different sealing key than the other machines. Set FILING_SEAL_KEY to theirs "+
 				"first", err)
 	}
-	if err := a.confirmChange(ctx, o, "A new endpoint:",
+	if err := a.confirmChange(ctx, yes, "A new endpoint:",
 		[][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?"); err != nil {
 		return err
 	}
@@ -113,19 +112,19 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	}
 	id := cmp.Or(made.ID, newEndpointID())
 	if made.Secret == "" {
-		return errors.Join(a.showRecord(o, answer),
-			&status{
-				code: exitFailed,
-				err: fmt.Errorf(
-					"the endpoint %s is registered, but the answer above has no signing secret. Once you have it: "+
-						"importer webhooks add --id %s --url %s --secret-file FILE", id, id, address),
-			})
+		fmt.Fprintf(a.out, "%s\n", answer)
+		return &status{
+			code: exitFailed,
+			err: fmt.Errorf(
+				"the endpoint %s is registered, but the answer above has no signing secret. Once you have it: "+
+					"importer webhooks add --id %s --url %s --secret-file FILE", id, id, address),
+		}
 	}
 	err = l.Set(withAudit(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
 	if hide && err == nil {
 		answer = bytes.ReplaceAll(answer, quoted(made.Secret), quoted("(kept)"))
 	}
-	err = errors.Join(a.showRecord(o, answer), err)
+	fmt.Fprintf(a.out, "%s\n", answer)
 	if err != nil {
 		return &status{
 			code: exitFailed,
@@ -164,7 +163,7 @@ func isHTTP(address string) bool {
 }
 
 func (a *app) webhooksAddCommand() *cobra.Command {
-	var o outputFlags
+	var yes bool
 	var e ledger.Endpoint
 	var file string
 	c := &cobra.Command{
@@ -183,7 +182,7 @@ if FILE is -, so that it does not show in a list of processes.`,
 			if file == "" {
 				return usage("name a file with the secret: --secret-file FILE")
 			}
-			if file == "-" && !o.yes {
+			if file == "-" && !yes {
 				return usage("--secret-file - needs --yes")
 			}
 			secret, err := a.readSecret(c.Context(), file)
@@ -192,18 +191,18 @@ if FILE is -, so that it does not show in a list of processes.`,
 			}
 			e.ID = cmp.Or(e.ID, newEndpointID())
 			return a.withAnyLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l.Endpoints(), e, secret, o) })
+				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l.Endpoints(), e, secret, yes) })
 		},
 	}
 	c.Flags().StringVar(&e.ID, "id", "", "the filing service's ID of the endpoint (default: generated)")
 	c.Flags().StringVar(&e.URL, "url", "", "the endpoint's address")
 	c.Flags().StringVar(&file, "secret-file", "", "a file with the signing secret; - for stdin")
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
 
-func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, secret string, o outputFlags) error {
-	if err := a.confirmChange(ctx, o, "Events signed with the secret of this endpoint will be accepted:",
+func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, secret string, yes bool) error {
+	if err := a.confirmChange(ctx, yes, "Events signed with the secret of this endpoint will be accepted:",
 		[][]string{{"id", e.ID}, {"url", e.URL}}, "Store its secret?"); err != nil {
 		return err
 	}
@@ -274,7 +273,7 @@ func (a *app) listEndpoints(ctx context.Context, l endpoints, asJSON bool) error
 }
 
 func (a *app) webhooksRemoveCommand() *cobra.Command {
-	var o outputFlags
+	var yes bool
 	c := &cobra.Command{
 		Use:   "remove ENDPOINT",
 		Short: "Delete the signing secret of an endpoint; its events are refused",
@@ -284,14 +283,14 @@ no way to delete an endpoint, so it keeps sending events; they are refused.`,
 		Args:    one("endpoint (importer webhooks list shows them)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l.Endpoints(), args[0], o) })
+				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l.Endpoints(), args[0], yes) })
 		},
 	}
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
 
-func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, o outputFlags) error {
+func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, yes bool) error {
 	all, err := l.List(ctx)
 	if err != nil {
 		return err
@@ -301,7 +300,7 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, o outp
 			continue
 		}
 		if err := a.confirmChange(
-			ctx, o, "The signing secret of this endpoint will be deleted, and its events refused:",
+			ctx, yes, "The signing secret of this endpoint will be deleted, and its events refused:",
 			[][]string{
 				{"id", e.ID}, {"url", e.URL},
 			}, "Delete it?"); err != nil {

@@ -57,7 +57,6 @@ var Variables = []Variable{
 	{"FILING_TIMEOUT", "30s", "the timeout of a request, including its answer"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the filing service's price names: annual-report=their_name,…"},
-	{"FILING_SET_PRICE_PATH", "/organization/prices/{type}", "the path below /v1 for importer prices set"},
 	{"DOCUMENT_HOSTS", "", "the hosts that documents can come from besides the filing service, separated by " +
 		"commas: files.example.com, files.example.com:8443, *.example.com; a host named in full can have a " +
 		"private address; default: any public host with https"},
@@ -101,7 +100,6 @@ type Environment struct {
 	Timeout       time.Duration
 	FeesFile      string
 	PriceTypes    string
-	SetPricePath  string
 	Downloads     network.Downloads // the hosts that documents may come from
 	Backups       Backups
 	LowBalance    money.Cents // people are notified when less is available; 0 for never
@@ -144,14 +142,13 @@ func Read(getenv func(string) string) (Environment, error) {
 func (l layers) read() (Environment, error) {
 	value := l.value
 	e := Environment{
-		BaseURL:      value("FILING_BASE_URL"),
-		DataDir:      value("FILING_DATA_DIR"),
-		FeesFile:     value("FILING_FEES"),
-		PriceTypes:   value("FILING_PRICE_TYPES"),
-		SetPricePath: value("FILING_SET_PRICE_PATH"),
-		binding:      new(binding),
-		kinds:        value("FILING_NOTIFY_ON"),
-		layers:       l,
+		BaseURL:    value("FILING_BASE_URL"),
+		DataDir:    value("FILING_DATA_DIR"),
+		FeesFile:   value("FILING_FEES"),
+		PriceTypes: value("FILING_PRICE_TYPES"),
+		binding:    new(binding),
+		kinds:      value("FILING_NOTIFY_ON"),
+		layers:     l,
 	}
 	if e.DataDir == "" {
 		e.DataDir, e.defaultDir = dataDir(l.getenv), true
@@ -338,12 +335,11 @@ func (e Environment) Client() (*filingapi.Client, error) {
 			"FILING_API_KEY is not set: set it to the API key, or set FILING_API_KEY_FILE to a file with the key")
 	}
 	return filingapi.New(filingapi.Config{
-		BaseURL:      e.BaseURL,
-		Key:          e.key.Reveal(),
-		Live:         e.Live,
-		Timeout:      e.Timeout,
-		Concurrency:  2 * e.Concurrency,
-		SetPricePath: e.SetPricePath,
+		BaseURL:     e.BaseURL,
+		Key:         e.key.Reveal(),
+		Live:        e.Live,
+		Timeout:     e.Timeout,
+		Concurrency: 2 * e.Concurrency,
 	})
 }
 

@@ -144,7 +144,7 @@ var Assumptions = []Assumption{
 	{
 		NotShown: "whether a subscription covers every later year",
 		Taken:    "it does while it is active, its filing is not canceled, and an event named it in the last 400 days",
-		Override: "`importer subscriptions ORDER --status S`, `--again`",
+		Override: "the status on the page of the company, `--again`",
 		Where:    "internal/ledger/subscription.go",
 		Sandbox:  "importer sandbox subscription",
 	},
@@ -152,7 +152,7 @@ var Assumptions = []Assumption{
 		NotShown: "how renewals are announced and charged",
 		Taken: "by events of a new order that name company, state and year; charged by the filing service, outside " +
 			"the recorded balance",
-		Override: "`importer subscriptions ORDER --renews BATCH:ROW`, `importer deposit --adjust`",
+		Override: "the renewal on the page of the company, `importer deposit --adjust`",
 		Where:    "internal/ledger/subscription.go",
 		Sandbox:  "importer sandbox renew, --behavior event-details",
 	},
@@ -214,11 +214,6 @@ var Assumptions = []Assumption{
 		Where:    "internal/filing/rule_ein.go",
 	},
 	{
-		NotShown: "other values of billedUsers than `admin`",
-		Taken:    "any text is sent: the filing service decides",
-		Where:    "cmd/importer/organization.go",
-	},
-	{
 		NotShown: "which countries are accepted",
 		Taken:    "any two-letter code; US if the state is a US state and no country is given",
 		Where:    "internal/filing/rule_company.go",
@@ -237,19 +232,9 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "the path of set price",
-		Taken:    "`PUT /organization/prices/{type}`",
-		Override: "`FILING_SET_PRICE_PATH=/their/path/{type}`",
-		Where:    "internal/filingapi/prices.go",
-	},
-	{
-		NotShown: "whether set price needs both of its fields",
-		Taken:    "it does: both are sent, and the unchanged one keeps its value of the price list",
-		Where:    "cmd/importer/prices.go",
-	},
-	{
-		NotShown: "the answer to set price",
-		Taken:    "any 2xx is success; the price list is read again to show the result",
-		Where:    "internal/filingapi/prices.go",
+		Taken:    "`importer api PUT /organization/prices/TYPE`; the sandbox has it there",
+		Override: "`importer api PUT` with any other path",
+		Where:    "cmd/importer/api.go",
 	},
 	{
 		NotShown: "the fields of a company's update",

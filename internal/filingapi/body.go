@@ -18,12 +18,20 @@ func KeepBody(ctx context.Context, body *json.RawMessage) context.Context {
 // keepBody copies the body of a good answer to the caller that asked for it.
 func (c *Client) keepBody(ctx context.Context, o outcome) {
 	body, asked := ctx.Value(bodyKey{}).(*json.RawMessage)
-	if !asked || o.err != nil || o.bodyErr != nil || o.status/100 != 2 {
+	if !asked || o.status/100 != 2 {
 		return
 	}
+	if line := c.line(o); line != nil {
+		*body = line
+	}
+}
+
+// line is the body of an answer as JSON on one line, without the key. It is nil if the
+// body is not JSON.
+func (c *Client) line(o outcome) json.RawMessage {
 	var line bytes.Buffer
-	if json.Compact(&line, o.body) != nil {
-		return
+	if o.err != nil || o.bodyErr != nil || json.Compact(&line, o.body) != nil {
+		return nil
 	}
-	*body = bytes.ReplaceAll(line.Bytes(), []byte(c.key), []byte("[key]"))
+	return bytes.ReplaceAll(line.Bytes(), []byte(c.key), []byte("[key]"))
 }

@@ -36,10 +36,6 @@ type Config struct {
 	Limiter     Limiter       // nil: no limit
 	Breaker     BreakerLimits
 
-	// SetPricePath is where a price is set, below /v1, with {type} in the place
-	// of its type; empty: /organization/prices/{type}.
-	SetPricePath string
-
 	// Transport replaces the client's own, in tests. Every failure of it other than
 	// a failure to dial counts as a request that was written.
 	Transport http.RoundTripper
@@ -68,8 +64,6 @@ type Client struct {
 	breaker         *orderBreaker
 	transport       http.RoundTripper
 	customTransport bool // it does not count the bytes that it wrote
-
-	setPricePath string
 
 	lastError atomic.Pointer[string] // why the last request was not answered; nil where it was
 }
@@ -113,10 +107,6 @@ func New(cfg Config) (*Client, error) {
 	if err := checkKey(cfg.Key, cfg.Live); err != nil {
 		return nil, err
 	}
-	setPricePath, err := checkSetPricePath(cfg.SetPricePath)
-	if err != nil {
-		return nil, err
-	}
 	c := &Client{
 		base:            base,
 		key:             cfg.Key,
@@ -126,8 +116,6 @@ func New(cfg Config) (*Client, error) {
 		breaker:         newOrderBreaker(cfg.Breaker),
 		transport:       cfg.Transport,
 		customTransport: cfg.Transport != nil,
-
-		setPricePath: setPricePath,
 	}
 	if c.userAgent == "" {
 		c.userAgent = "bulkfiling"

@@ -57,24 +57,6 @@ func TestNewRefuses(t *testing.T) {
 		{"a live key in the clear", filingapi.Config{BaseURL: "http://api.example.com/v1", Key: live, Live: true},
 			"use https"},
 
-		{"a path of prices without its place",
-			filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey, SetPricePath: "/prices"},
-			"FILING_SET_PRICE_PATH"},
-		{"a path of prices that is an address",
-			filingapi.Config{
-				BaseURL:      "https://api.example.com/v1",
-				Key:          testKey,
-				SetPricePath: "//b.example.com/{type}",
-			}, "FILING_SET_PRICE_PATH"},
-		{"a path of prices with a query",
-			filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey, SetPricePath: "/prices?type={type}"},
-			"FILING_SET_PRICE_PATH"},
-
-		{"not: a path of prices", filingapi.Config{
-			BaseURL:      "https://api.example.com/v1",
-			Key:          testKey,
-			SetPricePath: "/prices/{type}/retail",
-		}, ""},
 		{"not: a live key on purpose", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live, Live: true},
 			""},
 		{"not: a trailing slash", filingapi.Config{BaseURL: "https://api.example.com/filing/v1/", Key: testKey}, ""},
@@ -109,7 +91,6 @@ func calls(ctx context.Context, c *filingapi.Client) map[string]error {
 	_, errs["create"] = c.CreateUser(ctx, filing.User{Email: "ann@example.com"})
 	_, errs["prices"] = c.Prices(ctx)
 	_, errs["organization"] = c.Organization(ctx)
-	_, errs["update organization"] = c.UpdateOrganization(ctx, filingapi.OrganizationChange{ShowPrices: new(true)})
 	_, errs["magic link"] = c.MagicLink(ctx, "user_1", "comp_1")
 	_, errs["document"] = c.Document(ctx, "doc_1")
 	_, errs["endpoint"] = c.CreateEndpoint(ctx, "https://a.example.com", filing.EventTypes)
@@ -224,48 +205,12 @@ func TestLookUps(t *testing.T) {
 			func() (any, error) { return c.Organization(t.Context()) },
 			filingapi.Organization{Name: "Firm"},
 			seen{"GET", "/v1/organization", "", testKey, ""}},
-		{"change company", `{"id":"comp_1","tradeName":"Ace"}`,
+		{"any", `{"name":"Firm", "echo":"` + testKey + `"}`,
 			func() (any, error) {
-				return c.ChangeCompany(t.Context(), "comp_1", filingapi.CompanyChange{TradeName: "Ace"})
+				return c.Call(t.Context(), "PUT", "/organization/prices/ein", map[string]any{"enabled": false})
 			},
-			filing.Company{ID: "comp_1", TradeName: "Ace"},
-			seen{"PATCH", "/v1/companies/comp_1", `{"tradeName":"Ace"}`, testKey, "application/json"}},
-		{"price list", `{"prices":[{"type":"ein","name":"EIN","description":"d",` +
-			`"defaultAmount":79,"retailAmount":103.750,"wholesaleAmount":40.10,"enabled":true,"new":1}]}`,
-			func() (any, error) { return c.PriceList(t.Context()) },
-			[]filingapi.Price{
-				{
-					Price:         filing.Price{Type: "ein", Name: "EIN", WholesaleAmount: "40.10", Enabled: true},
-					Description:   "d",
-					DefaultAmount: "79",
-					RetailAmount:  "103.750",
-				},
-			},
-			seen{"GET", "/v1/organization/prices", "", testKey, ""}},
-		{"set price", ``,
-			func() (any, error) {
-				return nil, c.SetPrice(t.Context(), "formation tier/1",
-					filingapi.PriceChange{RetailAmount: "103.75", Enabled: new(false)})
-			},
-			nil,
-			seen{"PUT", "/v1/organization/prices/formation%20tier%2F1", `{"retailAmount":103.75,"enabled":false}`,
-				testKey, "application/json"}},
-		{"update organization", `{"name":"Firm","signupKeys":["a"],"notifications":{"filingStatusEmail":true}}`,
-			func() (any, error) {
-				return c.UpdateOrganization(t.Context(),
-					filingapi.OrganizationChange{Name: new("Firm"), ShowPrices: new(false), SignupKeys: &[]string{},
-						Notifications: &filingapi.NotificationsChange{FilingStatusEmail: new(true)}})
-			},
-			filingapi.Organization{
-				Name:          "Firm",
-				SignupKeys:    []string{"a"},
-				Notifications: filingapi.Notifications{FilingStatusEmail: true},
-			},
-			seen{
-				"PATCH", "/v1/organization",
-				`{"name":"Firm","showPrices":false,"signupKeys":[],"notifications":{"filingStatusEmail":true}}`,
-				testKey, "application/json",
-			}},
+			json.RawMessage(`{"name":"Firm","echo":"[key]"}`),
+			seen{"PUT", "/v1/organization/prices/ein", `{"enabled":false}`, testKey, "application/json"}},
 		{"endpoint", `{"data":{"id":"we_1","url":"https://a.example.com/x","signing_secret":"whsec_1","new":[1]}}`,
 			func() (any, error) {
 				return c.CreateEndpoint(t.Context(), "https://a.example.com/x", []string{"document.uploaded"})
@@ -322,21 +267,10 @@ func TestIDsThatWouldMeanAnotherPathAreRefused(t *testing.T) {
 		if _, err := c.Document(t.Context(), id); !errors.Is(err, filingapi.ErrRefused) {
 			t.Errorf("document %q: %v", id, err)
 		}
-		if err := c.SetPrice(t.Context(), id, filingapi.PriceChange{Enabled: new(true)}); !errors.Is(err,
-			filingapi.ErrRefused) {
-			t.Errorf("price %q: %v", id, err)
-		}
 	}
 	if _, err := c.UpdateCompany(t.Context(), "comp_1", filing.Company{ID: "comp_1"}); !errors.Is(err,
 		filingapi.ErrRefused) {
 		t.Errorf("an update of nothing: %v", err)
-	}
-	if err := c.SetPrice(t.Context(), "ein", filingapi.PriceChange{}); !errors.Is(err, filingapi.ErrRefused) {
-		t.Errorf("a price of nothing: %v", err)
-	}
-	if _, err := c.UpdateOrganization(t.Context(), filingapi.OrganizationChange{}); !errors.Is(err,
-		filingapi.ErrRefused) {
-		t.Errorf("an organization of nothing: %v", err)
 	}
 }
 

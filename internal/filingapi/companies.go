@@ -19,25 +19,14 @@ func (c *Client) Company(ctx context.Context, idOrSlug string) (filing.Company, 
 	return c.company(op, idOrSlug, c.do(ctx, http.MethodGet, "/companies/"+id, nil))
 }
 
-// CompanyChange has the fields of a company that change: those that are set.
-type CompanyChange struct {
-	filing.Company
-	TradeName string `json:"tradeName,omitempty"` // orders have no such field
-}
-
-// UpdateCompany changes the fields that are set in change, and no other.
-func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change filing.Company) (filing.Company, error) {
-	return c.ChangeCompany(ctx, idOrSlug, CompanyChange{Company: change})
-}
-
-// ChangeCompany changes the fields that are set in change, and no other. It may
+// UpdateCompany changes the fields that are set in change, and no other. It may
 // be sent again.
 // Source: spec section 4, PATCH; that any field of Company may be in its body
 // is an Assumption.
-func (c *Client) ChangeCompany(ctx context.Context, idOrSlug string, change CompanyChange) (filing.Company, error) {
+func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change filing.Company) (filing.Company, error) {
 	const op = "update company"
 	id, err := segment(idOrSlug)
-	if err == nil && change.TradeName == "" && empty(change.Company) {
+	if err == nil && empty(change) {
 		err = errors.New("nothing to change")
 	}
 	if err != nil {

@@ -62,21 +62,6 @@ func (e *Error) Is(target error) bool {
 // Unwrap gives the network's error, for context.Canceled and the like.
 func (e *Error) Unwrap() error { return e.cause }
 
-// FloorError is the refusal of a retail price below the wholesale floor. It is
-// an ErrRefused. Source: spec section 4, Set price rules 1 and 2.
-type FloorError struct {
-	Minimum string // the lowest price: dollars, as the answer has them
-
-	err *Error
-}
-
-func (e *FloorError) Error() string {
-	return fmt.Sprintf("%s; the least is %s dollars", e.err, e.Minimum)
-}
-
-// Unwrap gives the refusal.
-func (e *FloorError) Unwrap() error { return e.err }
-
 // errorKinds are the kinds of answers as errors of calls that cost nothing.
 var errorKinds = map[filing.AnswerKind]error{
 	filing.NotSent:     ErrUnavailable,
@@ -145,11 +130,6 @@ func (c *Client) errorOf(op, id string, o outcome) error {
 		e.kind = ErrNotFound // Assumption: the status of what is not found is not shown
 	case http.StatusConflict:
 		e.kind = ErrConflict
-	}
-	if kind == filing.Refused {
-		if minimum := findText(o.parse(), "minimumamount"); minimum != "" {
-			return &FloorError{Minimum: c.clean(minimum), err: e}
-		}
 	}
 	return e
 }

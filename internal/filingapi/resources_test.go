@@ -14,31 +14,25 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
-// Set price rules 1 and 2: the floor is told as it stood in the answer, wherever
-// in it that was.
-func TestAPriceBelowItsFloorTellsTheFloor(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"message":"too low","minimumAmount":40}`:                     "40",
-		`{"message":"too low","minimumAmount":103.750}`:                "103.750",
-		`{"message":"too low","minimumAmount":"103.75"}`:               "103.75",
-		`{"error":{"message":"too low","minimumAmount":40.10}}`:        "40.10",
-		`{"message":"too low","errors":[{"minimum_amount":40.1}]}`:     "40.1",
-		`{"message":"too low","minimumAmount":12345678901234567890.1}`: "12345678901234567890.1",
-		`{"message":"too low"}`:                                        "",
-		`{"message":"too low","minimumAmount":null}`:                   "",
-		`too low`: "",
+// Call returns the body of every answer, and an error unless it is 2xx. What is not JSON
+// is left out.
+func TestCall(t *testing.T) {
+	for _, tc := range []struct {
+		status     int
+		body, want string
+		fails      error
+	}{
+		{200, `{"url": "https://a.example.com/x"}`, `{"url":"https://a.example.com/x"}`, nil},
+		{204, ``, ``, nil},
+		{409, `{"message":"taken ` + testKey + `"}`, `{"message":"taken [key]"}`, filingapi.ErrConflict},
+		{422, `{"message":"too low","minimumAmount":103.750}`, `{"message":"too low","minimumAmount":103.750}`,
+			filingapi.ErrRefused},
+		{500, `<html>`, ``, filingapi.ErrUncertain},
 	} {
-		for _, status := range []int{400, 409, 422} {
-			c := client(t, filingapi.Config{BaseURL: answers(status, nil, body)(t)})
-			err := c.SetPrice(t.Context(), "ein", filingapi.PriceChange{RetailAmount: "1"})
-			floor, ok := errors.AsType[*filingapi.FloorError](err)
-			if ok != (want != "") || ok && floor.Minimum != want {
-				t.Errorf("%d %s: %v, want %q", status, body, err, want)
-			}
-			if e, ok := errors.AsType[*filingapi.Error](err); !ok || e.Status != status ||
-				errors.Is(err, filingapi.ErrUncertain) {
-				t.Errorf("%d %s: %v", status, body, err)
-			}
+		c := client(t, filingapi.Config{BaseURL: answers(tc.status, nil, tc.body)(t)})
+		body, err := c.Call(t.Context(), http.MethodPost, "/users", map[string]any{"fullName": "Ana"})
+		if string(body) != tc.want || !errors.Is(err, tc.fails) {
+			t.Errorf("%d %s: %s, %v", tc.status, tc.body, body, err)
 		}
 	}
 }
@@ -91,8 +85,7 @@ func TestWhatChangesIsSentOnce(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 		c := client(t, filingapi.Config{BaseURL: srv.URL + "/v1", Breaker: filingapi.BreakerLimits{Failures: 100}})
-		want := len(calls(t.Context(), c)) + 1
-		_ = c.SetPrice(t.Context(), "ein", filingapi.PriceChange{Enabled: new(true)})
+		want := len(calls(t.Context(), c))
 		if n != want {
 			t.Errorf("%d: %d requests for %d calls", status, n, want)
 		}
@@ -176,27 +169,6 @@ func TestAnswersAreKeptWhole(t *testing.T) {
 	}
 }
 
-// changePrices sets the retail price of each product to its default, and returns
-// the list as it is then.
-func changePrices(t *testing.T, c *filingapi.Client) []filingapi.Price {
-	t.Helper()
-	list, err := c.PriceList(t.Context())
-	if err != nil || len(list) < 6 || list[0].DefaultAmount == "" || list[0].RetailAmount != "" ||
-		list[0].Description == "" {
-		t.Fatalf("%+v, %v", list, err)
-	}
-	for _, p := range list {
-		if err := c.SetPrice(t.Context(), p.Type,
-			filingapi.PriceChange{RetailAmount: json.Number(p.DefaultAmount), Enabled: &p.Enabled}); err != nil {
-			t.Errorf("%s: %v", p.Type, err)
-		}
-	}
-	if list, err = c.PriceList(t.Context()); err != nil || list[0].RetailAmount == "" {
-		t.Fatalf("%+v, %v", list, err)
-	}
-	return list
-}
-
 // The rest of the service, against the second reading of its document.
 func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
 	for _, cfg := range []sandbox.Config{
@@ -204,13 +176,14 @@ func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
 	} {
 		service, c := serve(t, cfg)
 		ctx := t.Context()
-		list := changePrices(t, c)
-		org, err := c.UpdateOrganization(ctx,
-			filingapi.OrganizationChange{Name: new("Firm"), SignupKeys: &[]string{"a"},
-				Notifications: &filingapi.NotificationsChange{FilingStatusEmail: new(true)}})
-		if err != nil || org.Name != "Firm" || !org.Notifications.FilingStatusEmail || len(org.SignupKeys) != 1 ||
-			org.ReplyToEmail == "" {
-			t.Errorf("%+v, %v", org, err)
+		for path, change := range map[string]any{
+			"/organization":            map[string]any{"name": "Firm", "signupKeys": []string{"a"}},
+			"/organization/prices/ein": map[string]any{"retailAmount": 99, "enabled": true},
+		} {
+			method := map[bool]string{true: http.MethodPatch, false: http.MethodPut}[path == "/organization"]
+			if _, err := c.Call(ctx, method, path, change); err != nil {
+				t.Error(err)
+			}
 		}
 		endpoint, err := c.CreateEndpoint(ctx, "https://a.example.com/webhooks/filing", filing.EventTypes)
 		if err != nil || endpoint.ID == "" || endpoint.Secret == "" {
@@ -225,11 +198,6 @@ func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
 		}
 		if v := service.Violations(); len(v) > 0 {
 			t.Errorf("%v", v)
-		}
-		err = c.SetPrice(ctx, list[0].Type, filingapi.PriceChange{RetailAmount: "1"})
-		if floor, ok := errors.AsType[*filingapi.FloorError](err); !ok || floor.Minimum == "" ||
-			!errors.Is(err, filingapi.ErrRefused) {
-			t.Errorf("%v", err)
 		}
 	}
 }

@@ -36,10 +36,10 @@ func (r Renewal) Missing(now time.Time) string {
 	return ""
 }
 
-// Renewals lists the reports that subscriptions cover and that were not heard of
-// yet, of one batch or of all for "".
-func Renewals(ctx context.Context, l *ledger.Ledger, rules *season.Rules, batch string) ([]Renewal, error) {
-	covered, err := l.Subscriptions().Covered(ctx, batch)
+// Renewals lists the reports that subscriptions cover and whose renewal the filing
+// service has not reported yet. An empty company means all.
+func Renewals(ctx context.Context, l *ledger.Ledger, rules *season.Rules, company string) ([]Renewal, error) {
+	covered, err := l.Subscriptions().Covered(ctx, company)
 	if err != nil || len(covered) == 0 {
 		return nil, err
 	}

@@ -228,9 +228,14 @@ const selectCovered = `SELECT r.id, c.batch, c.number, c.cover, c.year
 
 // Covered lists the rows that wait for a renewal: their report was not ordered
 // because a subscription covers it, no renewal of their year was seen, and no
-// one ordered that year since. batch "" means all.
-func (l Subscriptions) Covered(ctx context.Context, batch string) ([]Covered, error) {
-	return l.covered(ctx, ` AND ($1 = '' OR c.batch = $1) ORDER BY c.year, c.batch, c.number`, batch)
+// one ordered that year since. An empty company means all.
+func (l Subscriptions) Covered(ctx context.Context, company string) ([]Covered, error) {
+	begins := ""
+	if company != "" {
+		begins = coverOf(company, "")
+	}
+	return l.covered(ctx, ` AND SUBSTR(c.cover, 1, LENGTH(CAST($1 AS TEXT))) = $1 ORDER BY c.year, c.batch, c.number`,
+		begins)
 }
 
 func (db *database) covered(ctx context.Context, where string, args ...any) ([]Covered, error) {

@@ -116,7 +116,7 @@ func (o *overview) steps() []string {
 		steps = append(
 			steps, fmt.Sprintf(
 				"Check %s with a filing exception on Needs Attention, which says what is wrong and what to enter in "+
-					"the company's dashboard (importer magic-link USER COMPANY). They are bought; do not order "+
+					"the company's dashboard (importer api POST /auth/magic-link). They are bought; do not order "+
 					"them again.",
 				text.Count(s.Exceptions, "row")))
 	}

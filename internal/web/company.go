@@ -62,16 +62,17 @@ func (s *Site) companies(v *request) error {
 // companyPage is the page of a company.
 type companyPage struct {
 	ledger.ListedCompany
-	Record    *filing.Company // at the filing service; nil where it was not looked up
-	Agents    []companyAgent
-	Filings   []companyFiling
-	Documents []companyDocument
-	Events    []companyEvent
-	Due       []companyDue
-	Years     []companyYear
-	Cut       bool // there are more filings than are shown
-	Starred   bool // a cost is an estimate
-	Partial   bool // a state fee is missing from a cost
+	Record        *filing.Company // at the filing service; nil where it was not looked up
+	Agents        []companyAgent
+	Filings       []companyFiling
+	Documents     []companyDocument
+	Events        []companyEvent
+	Due           []companyDue
+	Subscriptions *subscriptions
+	Years         []companyYear
+	Cut           bool // there are more filings than are shown
+	Starred       bool // a cost is an estimate
+	Partial       bool // a state fee is missing from a cost
 }
 
 // companyAgent is an agent that an order of the company appoints.
@@ -158,6 +159,11 @@ func (s *Site) company(v *request) error {
 	slices.SortFunc(p.Events, func(a, b companyEvent) int { return b.ReceivedAt.Compare(a.ReceivedAt) })
 	slices.SortFunc(p.Years, func(a, b companyYear) int { return cmp.Compare(b.Year, a.Year) })
 	p.addDueDates()
+	if c.ID != "" {
+		if p.Subscriptions, err = s.loadSubscriptions(v, c.ID, p.Filings); err != nil {
+			return err
+		}
+	}
 	return v.show("company.html", c.Name, p)
 }
 

@@ -451,6 +451,8 @@ func (w *walk) ready() []ledger.Row {
 
 // noWay are the routes that change something and bring no order nearer.
 var noWay = map[string]string{
+	"POST /companies/{key}/subscription":       "ends coverage; what is ordered for it is approved by itself",
+	"POST /companies/{key}/renewal":            "records an order that exists",
 	"POST /setup":                              "asks the filing service whose a key is",
 	"POST /setup/save":                         "stores the operator's own key; a batch keeps its approval",
 	"POST /setup/sample":                       "starts a ledger of its own, whose orders are not real",

@@ -54,7 +54,7 @@ func lacking(t *testing.T, has func(name string) bool) []string {
 func TestEveryVariableReachesTheContainers(t *testing.T) {
 	fees := filepath.Join(t.TempDir(), "fees.csv")
 	p := demo(t, "FILING_FEES="+fees, "FILING_NOTIFY_FILE=./notify", "FILING_WEBHOOK_SECRET_FILE=./hooks",
-		"FILING_NOTIFY_ON=funds", "FILING_SET_PRICE_PATH=/p/{type}", "FILING_PRICE_TYPES=a=b",
+		"FILING_NOTIFY_ON=funds", "FILING_PRICE_TYPES=a=b",
 		"PUBLIC_URL=https://x.test")
 	for _, name := range []string{"worker", "server", "demo"} {
 		s := p.Services[name]
@@ -64,7 +64,7 @@ func TestEveryVariableReachesTheContainers(t *testing.T) {
 		for variable, want := range map[string]string{
 			"FILING_FEES": "/etc/bulkfiling/state-fees.csv", "FILING_NOTIFY_FILE": "/run/secrets/filing_notify",
 			"FILING_WEBHOOK_SECRET_FILE": "/run/secrets/filing_webhook_secret",
-			"FILING_NOTIFY_ON":           "funds", "FILING_SET_PRICE_PATH": "/p/{type}", "FILING_PRICE_TYPES": "a=b",
+			"FILING_NOTIFY_ON":           "funds", "FILING_PRICE_TYPES": "a=b",
 			"PUBLIC_URL": "https://x.test",
 		} {
 			if v := s.Environment[variable]; v == nil || *v != want {

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+)
+
+// apiMethods are the methods of the filing service. Source: spec section 4. Assumption:
+// the path of set price is not shown, so any path can be named.
+var apiMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
+func (a *app) apiCommand() *cobra.Command {
+	var fields []string
+	c := &cobra.Command{
+		Use:   "api METHOD PATH",
+		Short: "Send a request to the filing service and print its answer",
+		Long: `api sends one request to the filing service, below /v1, and prints the JSON of the
+answer. It reaches users, companies, the organization, prices, documents, webhook
+endpoints, and magic links. Orders and new companies are refused: only spreadsheets
+buy them, each exactly once.
+
+-f adds a field to the request. key=value is a text, key:=value is JSON, such as a
+number, true, or a list, and a dot in the key makes an object within the object. The
+filing service checks the fields.
+
+If the answer is not a success, its JSON is printed too, and the exit status is 1.`,
+		Example: `  importer api GET /users/ana@harborlight.example
+  importer api POST /users -f fullName="Ana Ruiz" -f email=ana@harborlight.example
+  importer api GET /companies/harbor-light-bakery-llc
+  importer api PATCH /companies/comp_17 -f entityType=LLC -f formationState=DE
+  importer api PATCH /organization -f showPrices:=false -f notifications.filingStatusEmail:=true
+  importer api GET /organization/prices
+  importer api PUT /organization/prices/ein -f retailAmount:=99 -f enabled:=true
+  importer api POST /auth/magic-link -f userId=user_81 -f companyId=comp_17
+  importer api GET /documents/doc_1`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage("%s takes a method and a path, such as GET /organization", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			method := strings.ToUpper(args[0])
+			if err := checkRequest(method, args[1], len(fields) > 0); err != nil {
+				return err
+			}
+			body, err := apiBody(fields)
+			if err != nil {
+				return err
+			}
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			return a.callAPI(c.Context(), client, method, args[1], body)
+		},
+	}
+	c.Flags().StringArrayVarP(&fields, "field", "f", nil,
+		"a field of the request, key=text or key:=JSON; repeat it for several")
+	return c
+}
+
+// checkRequest refuses what only spreadsheets buy, and a path that could lead there
+// under another name.
+func checkRequest(method, address string, fields bool) error {
+	u, err := url.Parse(address)
+	bought := func(what string) bool { return strings.HasPrefix(strings.ToLower(u.Path), what) }
+	switch {
+	case !slices.Contains(apiMethods, method):
+		return usage("%s is not a method: use one of %s", method, strings.Join(apiMethods, ", "))
+	case err != nil || u.Scheme != "" || u.Host != "" || u.Fragment != "" || !strings.HasPrefix(u.Path, "/") ||
+		path.Clean(u.Path) != u.Path:
+		return usage("%s is not a path below /v1, such as /organization", address)
+	case method == http.MethodGet && fields:
+		return usage("GET takes no fields")
+	case method != http.MethodGet && bought("/orders"):
+		return errors.New("only spreadsheets buy, each row exactly once: use importer run FILE")
+	case method == http.MethodPost && bought("/companies"):
+		return errors.New("only spreadsheets create companies, each exactly once: use importer run FILE with rows " +
+			"without a Company ID")
+	}
+	return nil
+}
+
+// apiBody reads fields as the object of a request. It is nil without fields.
+func apiBody(fields []string) (any, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	body := make(map[string]any)
+	for _, field := range fields {
+		key, text, ok := strings.Cut(field, "=")
+		var value any = text
+		if name, isJSON := strings.CutSuffix(key, ":"); isJSON {
+			if key = name; !json.Valid([]byte(text)) {
+				return nil, usage("-f %s: what follows := must be JSON, such as 99, true, or [\"a\"]", field)
+			}
+			value = json.RawMessage(text)
+		}
+		if !ok || !setField(body, strings.Split(key, "."), value) {
+			return nil, usage("-f %s: a field is key=text or key:=JSON, and each key is given once", field)
+		}
+	}
+	return body, nil
+}
+
+// setField sets a field of an object, in the objects that its path names. It reports
+// whether the path is free.
+func setField(object map[string]any, path []string, value any) bool {
+	name := path[0]
+	old, taken := object[name]
+	switch {
+	case name == "":
+		return false
+	case len(path) == 1:
+		object[name] = value
+		return !taken
+	case !taken:
+		old = make(map[string]any)
+		object[name] = old
+	}
+	inner, isObject := old.(map[string]any)
+	return isObject && setField(inner, path[1:], value)
+}
+
+// callAPI sends a request and prints the answer. Ctrl-C does not end a change that was
+// sent.
+func (a *app) callAPI(ctx context.Context, client *filingapi.Client, method, address string, body any) error {
+	if method != http.MethodGet {
+		ctx = context.WithoutCancel(ctx)
+	}
+	answer, err := client.Call(ctx, method, address, body)
+	if len(answer) > 0 {
+		fmt.Fprintf(a.out, "%s\n", answer)
+	}
+	if method == http.MethodGet {
+		return withAdvice(err)
+	}
+	return changeError(err, "the change may have been made. Look it up before you send it again")
+}

@@ -1,0 +1,14 @@
+package filingapi
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Call sends a request to any endpoint, once, and returns the body of the answer, also
+// of one that is not 2xx, which is an error too. A body that is not JSON is left out.
+// Orders and companies are bought by PlaceOrder and CreateCompany alone.
+func (c *Client) Call(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
+	o := c.do(ctx, method, path, body)
+	return c.line(o), c.errorOf(method, path, o)
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+)
+
+// The page of a company shows what its subscriptions cover. An operator records the
+// status of a subscription, and the order that renews a covered report.
+func TestSubscriptionsOfACompany(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer, ledger.Operator)
+	s.place()
+	var batch string
+	for n, year := range []string{"2026", "2027"} {
+		path, _ := v.sheet("r"+year+".csv", fmt.Sprintf("Company ID,Entity Type,Formation State,Filing State,"+
+			"Filing Year,User Email\ncomp_1,LLC,FL,FL,%[1]s,ana@example.com\ncomp_%[2]d,LLC,FL,FL,%[1]s,ana@example.com\n",
+			year, n+2))
+		_, form := v.get(path + "/approve")
+		v.post(path+"/submit", "version", hidden(form, "version"), "plan", hidden(form, "plan"), "warnings",
+			hidden(form, "warnings"))
+		submitted, err := s.Ledger.Batch(t.Context(), "")
+		s.must(err)
+		batch = submitted.ID
+		s.answered(batch)
+	}
+	covered, err := s.Ledger.RowNumbered(t.Context(), batch, 2)
+	s.must(err)
+	if covered.Result != filing.Skipped {
+		t.Fatal(covered.Result, covered.Message)
+	}
+	order := s.bought("comp_1")[0]
+	_, body := v.get("/companies/comp_1")
+	v.wants(body, "Annual subscriptions", "FL 2027", order, "Save status", "Record renewal")
+	if _, body := s.as(ledger.Auditor).get("/companies/comp_1"); strings.Contains(body, "Save status") {
+		t.Error("someone who is no operator has the form")
+	}
+
+	_, body = v.post("/companies/comp_1/subscription", "order", order, "status", "past_due", "note", "the dashboard")
+	v.wants(body, "is past due", "not covered any more: it is past due")
+	_, body = v.get("/renewals")
+	v.wants(body, "FL 2027", `href="/companies/comp_1#subscriptions"`, "it is past due")
+	for _, wrong := range [][]string{{"order", order, "status", "lapsed"}, {"order", "order_none", "status", "active"}} {
+		if status, _ := v.post("/companies/comp_1/subscription", wrong...); status != http.StatusUnprocessableEntity {
+			t.Errorf("%v: %d", wrong, status)
+		}
+	}
+
+	renewal := []string{"row", fmt.Sprint(covered.ID), "order", "order_renewed"}
+	if status, _ := v.post("/companies/comp_1/renewal", "row", renewal[1], "order", order); status !=
+		http.StatusUnprocessableEntity {
+		t.Errorf("another row's order as a renewal: %d", status)
+	}
+	_, body = v.post("/companies/comp_1/renewal", renewal...)
+	v.wants(body, "Order order_renewed is recorded as the renewal.")
+	s.becomes(covered.ID, filing.Exists)
+	if status, _ := v.post("/companies/comp_1/renewal", renewal...); status != http.StatusUnprocessableEntity {
+		t.Errorf("the renewal again: %d", status)
+	}
+	_, body = v.get("/renewals")
+	v.wants(body, "No renewals need attention")
+}
