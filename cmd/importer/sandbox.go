@@ -43,14 +43,14 @@ register it again.
 --webhook-fault-rate breaks deliveries. --behavior NAME changes what the filing
 service's documentation leaves open.
 
-The subcommands act on a running sandbox.`,
+importer sandbox do controls a running sandbox.`,
 		Example: `  importer sandbox --balance 5000
   importer sandbox --companies samples/companies.csv
   importer sandbox --advance 5s --exceptions 0.02
   importer sandbox --fault reset:after --fault 503 --fault-rate 0.05
   importer sandbox --webhook-fault duplicate --webhook-fault early --webhook-fault-rate 0.3
   importer sandbox --behavior slow-agents --fault 503:after --fault-retry-after 0
-  importer sandbox advance --all --status filed`,
+  importer sandbox do advance all=true status=filed`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			opening, err := money.Parse(balance)
@@ -129,7 +129,7 @@ The subcommands act on a running sandbox.`,
 	c.Flags().BoolVar(&config.EventCompany, "event-company", false, "include the companyId in events")
 	c.Flags().DurationVar(&config.DownloadLife, "link-life", time.Hour, "how long a download link is valid")
 	c.Flags().Uint64Var(&config.Seed, "seed", 1, "the seed of all random choices")
-	c.AddCommand(a.sandboxControls()...)
+	c.AddCommand(a.sandboxDoCommand())
 	return c
 }
 

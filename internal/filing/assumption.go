@@ -44,7 +44,7 @@ var Assumptions = []Assumption{
 			"filing does not exist",
 		Override: "`--again` orders a canceled filing again",
 		Where:    "internal/filing/event.go",
-		Sandbox:  "importer sandbox advance --status canceled",
+		Sandbox:  "importer sandbox do advance all=true status=canceled",
 	},
 	{
 		NotShown: "price types other than `ein`",
@@ -146,7 +146,7 @@ var Assumptions = []Assumption{
 		Taken:    "it does while it is active, its filing is not canceled, and an event named it in the last 400 days",
 		Override: "the status on the page of the company, `--again`",
 		Where:    "internal/ledger/subscription.go",
-		Sandbox:  "importer sandbox subscription",
+		Sandbox:  "importer sandbox do subscription all=true status=past_due",
 	},
 	{
 		NotShown: "how renewals are announced and charged",
@@ -154,7 +154,7 @@ var Assumptions = []Assumption{
 			"the recorded balance",
 		Override: "the renewal on the page of the company, `importer deposit --adjust`",
 		Where:    "internal/ledger/subscription.go",
-		Sandbox:  "importer sandbox renew, --behavior event-details",
+		Sandbox:  "importer sandbox --behavior event-details",
 	},
 	{
 		NotShown: "redirects",
@@ -276,14 +276,14 @@ var Assumptions = []Assumption{
 		NotShown: "what 463 to 465 mean each, and how an exception shows",
 		Taken:    "one meaning; a code, or a status with `exception` in it",
 		Where:    "internal/filing/exception.go",
-		Sandbox:  "importer sandbox exception",
+		Sandbox:  "importer sandbox do exception all=true",
 	},
 	{
 		NotShown: "which time orders two events of a filing, and which status follows filed",
 		Taken: "`createdAt`, then the later status of the sequence; filed is the last. An event dated more than a " +
 			"minute in the future counts from its arrival",
 		Where:   "internal/ledger/event.go",
-		Sandbox: "importer sandbox redeliver --reverse",
+		Sandbox: "importer sandbox do redeliver all=true reverse=true",
 	},
 	{
 		NotShown: "webhook signature",

@@ -12,40 +12,21 @@ import (
 // handleAdmin serves the controls. They accept only JSON, which a page of another
 // site cannot post without a preflight request.
 func (s *Service) handleAdmin(mux *http.ServeMux) {
-	for pattern, do := range map[string]func(*call) (any, error){
-		"POST /admin/deposit":          s.adminDeposit,
-		"GET /admin/faults":            s.adminListFaults,
-		"POST /admin/faults":           s.adminAddFault,
-		"DELETE /admin/faults":         s.adminClearFaults,
-		"GET /admin/webhook-faults":    s.adminListWebhookFaults,
-		"POST /admin/webhook-faults":   s.adminAddWebhookFault,
-		"DELETE /admin/webhook-faults": s.adminClearWebhookFaults,
-		"POST /admin/down":             s.adminDown,
-		"POST /admin/advance":          s.adminAdvance,
-		"POST /admin/exception":        s.adminException,
-		"POST /admin/mail":             s.adminMail,
-		"POST /admin/redeliver":        s.adminRedeliver,
-		"POST /admin/test-delivery":    s.adminTestDelivery,
-		"GET /admin/behaviors":         s.adminListBehaviors,
-		"POST /admin/behaviors":        s.adminBehavior,
-		"POST /admin/ein":              s.adminEIN,
-		"POST /admin/subscription":     s.adminSubscription,
-		"POST /admin/renew":            s.adminRenew,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.control(w, r, do) })
+	for _, a := range Actions {
+		mux.HandleFunc("POST /admin/"+a.Name, func(w http.ResponseWriter, r *http.Request) { s.control(w, r, a) })
 	}
 }
 
-// control executes a control: no key, latency, faults or books.
-func (s *Service) control(w http.ResponseWriter, r *http.Request, do func(*call) (any, error)) {
+// control executes an action: no key, latency, faults or books.
+func (s *Service) control(w http.ResponseWriter, r *http.Request, a Action) {
 	c := &call{request: r}
 	var err error
-	if c.raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err == nil && r.Method == http.MethodPost {
+	if c.raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err == nil {
 		err = c.parse(nil)
 	}
 	var v any
 	if err == nil {
-		v, err = do(c)
+		v, err = a.do(s, c)
 	}
 	if err == nil {
 		write(w, answer{http.StatusOK, s.success(http.MethodGet, v).body})

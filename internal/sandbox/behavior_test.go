@@ -226,9 +226,9 @@ func TestBehaviorControls(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"behaviors", `{"behavior": "slow-agents"}`, 200, `"slow-agents"`},
-		{"behaviors", `{"behavior": "slow-agents", "off": true}`, 200, `"behaviors":[]`},
-		{"behaviors", `{"behavior": "kindness"}`, 400, "must be one of slow-agents"},
+		{"behavior", `{"behavior": "slow-agents"}`, 200, `"slow-agents"`},
+		{"behavior", `{"behavior": "slow-agents", "off": true}`, 200, `"behaviors":[]`},
+		{"behavior", `{"behavior": "kindness"}`, 400, "must be one of slow-agents"},
 		{"ein", `{"companyId": "comp_bare", "ein": "12-3456789"}`, 200, "12-3456789"},
 		{"ein", `{"companyId": "comp_none", "ein": "12-3456789"}`, 404, "no such company"},
 		{"renew", `{"all": true}`, 200, `"moved":1`},

@@ -12,29 +12,8 @@
 //
 // # Books and controls
 //
-// The books are at / for people and at /books.json for programs. The controls take
-// JSON, with amounts in dollars:
-//
-//	POST   /admin/deposit         {"amount": 250.5}
-//	GET    /admin/faults
-//	POST   /admin/faults          {"kind": "reset", "after": true, "rate": 0.05, "endpoint": "POST /orders",
-//	                               "companyId": "comp_1", "nth": 3, "times": 1, "status": 503,
-//	                               "retryAfterSeconds": 2, "retryDate": false, "forSeconds": 10}
-//	DELETE /admin/faults
-//	GET    /admin/webhook-faults
-//	POST   /admin/webhook-faults  {"kind": "duplicate", "rate": 0.2, "times": 5, "forSeconds": 2}
-//	DELETE /admin/webhook-faults
-//	POST   /admin/down            {"mode": "503" or "refuse" or "up", "seconds": 30}
-//	POST   /admin/advance         {"orderId": "order_…" or "all": true, "status": "filed"}
-//	POST   /admin/exception       {"orderId": "order_…" or "all": true, "code": 482}
-//	POST   /admin/mail            {"orderId": "order_…"}
-//	POST   /admin/redeliver       {"eventId": "evt_…" or "all": true, "reverse": true, "twice": true}
-//	POST   /admin/test-delivery   {}
-//	GET    /admin/behaviors
-//	POST   /admin/behaviors       {"behavior": "slow-agents", "off": true}
-//	POST   /admin/ein             {"companyId": "comp_1", "ein": "12-3456789"}
-//	POST   /admin/subscription    {"orderId": "order_…" or "all": true, "status": "past_due"}
-//	POST   /admin/renew           {"orderId": "order_…" or "all": true}
+// The books are at / for people and at /books.json for programs. The controls are
+// [Actions]: POST /admin/NAME with a JSON object, amounts in dollars.
 //
 // Only kind, mode, amount and the ids are required. Document links lead to
 // /files/, magic links to /dashboard/.

@@ -122,22 +122,7 @@ type pageData struct {
 	Webhook    []faultAnswer
 	Exceptions []Item
 	Dashboard  bool
-	Controls   [][2]string
-}
-
-// controls are the examples on the page; the package documentation has the
-// complete list.
-var controls = [][2]string{
-	{"POST /admin/deposit", `{"amount": 250.5}`},
-	{"POST /admin/faults", `{"kind": "reset", "after": true, "rate": 0.05}`},
-	{"POST /admin/faults", `{"kind": "status", "status": 503, "retryAfterSeconds": 2, "times": 3}`},
-	{"DELETE /admin/faults", ""},
-	{"POST /admin/down", `{"mode": "refuse", "seconds": 30}`},
-	{"POST /admin/advance", `{"all": true}`},
-	{"POST /admin/exception", `{"all": true, "code": 482}`},
-	{"POST /admin/webhook-faults", `{"kind": "duplicate", "rate": 0.2}`},
-	{"POST /admin/redeliver", `{"all": true, "reverse": true, "twice": true}`},
-	{"POST /admin/test-delivery", `{}`},
+	Controls   []Action
 }
 
 func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
@@ -148,7 +133,7 @@ func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 		Title:    "Sandbox books",
 		Made:     len(s.orders),
 		Outage:   s.outage,
-		Controls: controls,
+		Controls: Actions,
 		Books: Books{
 			Opening:     s.cfg.OpeningBalance,
 			Deposited:   s.deposits,
@@ -291,7 +276,8 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 <td class="n">{{money .Total}}{{end}}
 </table>{{else}}<p>None.</p>{{end}}
 {{with .Controls}}<h2>Controls</h2>
-<p>Send them with <code>Content-Type: application/json</code>. Programs read all of it at <code>/books.json</code>.</p>
-<table>{{range .}}<tr><td><code>{{index . 0}}</code><td><code>{{index . 1}}</code>{{end}}</table>{{end}}
+<p><code>importer sandbox do NAME key=value…</code>, or POST <code>/admin/NAME</code> with a JSON object. Programs read the
+books at <code>/books.json</code>.</p>
+<table>{{range .}}<tr><td><code>{{.Usage}}</code><td>{{.Help}}{{end}}</table>{{end}}
 </html>
 `))

@@ -106,16 +106,16 @@ func TestAdmin(t *testing.T) {
 		{"deposit nothing", "POST", "/admin/deposit", `{"amount":0}`, 400, "more than 0"},
 		{"deposit of fractions", "POST", "/admin/deposit", `{"amount":0.001}`, 400, "whole cents"},
 		{"deposit and more", "POST", "/admin/deposit", `{"amount":1,"x":1}`, 400, "not a field"},
-		{"list no faults", "GET", "/admin/faults", "", 200, `{"faults":[]}`},
-		{"add a fault", "POST", "/admin/faults", `{"kind":"reset","after":true,"rate":0.1,"times":3}`, 200,
+		{"list no faults", "POST", "/admin/faults", `{}`, 200, `{"faults":[]}`},
+		{"add a fault", "POST", "/admin/fault", `{"kind":"reset","after":true,"rate":0.1,"times":3}`, 200,
 			`"name":"reset after"`},
-		{"add a status", "POST", "/admin/faults", `{"kind":"status","status":503,"retryAfterSeconds":2}`, 200,
+		{"add a status", "POST", "/admin/fault", `{"kind":"status","status":503,"retryAfterSeconds":2}`, 200,
 			`"name":"503 before"`},
-		{"add a status of success", "POST", "/admin/faults", `{"kind":"status","status":200}`, 400, "from 300 to 599"},
-		{"add no status", "POST", "/admin/faults", `{"kind":"status"}`, 400, "status is required"},
-		{"add an unknown kind", "POST", "/admin/faults", `{"kind":"gremlin"}`, 400, "kind must be one of"},
-		{"add an odd rate", "POST", "/admin/faults", `{"kind":"eof","rate":2}`, 400, "rate must be above 0"},
-		{"clear", "DELETE", "/admin/faults", "", 200, `{"faults":[]}`},
+		{"add a status of success", "POST", "/admin/fault", `{"kind":"status","status":200}`, 400, "from 300 to 599"},
+		{"add no status", "POST", "/admin/fault", `{"kind":"status"}`, 400, "status is required"},
+		{"add an unknown kind", "POST", "/admin/fault", `{"kind":"gremlin"}`, 400, "kind must be one of"},
+		{"add an odd rate", "POST", "/admin/fault", `{"kind":"eof","rate":2}`, 400, "rate must be above 0"},
+		{"clear", "POST", "/admin/clear-faults", `{}`, 200, `{"faults":[]}`},
 		{"down", "POST", "/admin/down", `{"mode":"503","seconds":60}`, 200, `"mode":"503"`},
 		{"down for ever and away", "POST", "/admin/down", `{"mode":"refuse"}`, 400, "seconds is required"},
 		{"down somehow", "POST", "/admin/down", `{"mode":"slow"}`, 400, "mode must be one of"},
@@ -129,12 +129,12 @@ func TestAdmin(t *testing.T) {
 		{"exception of an unknown order", "POST", "/admin/exception", `{"orderId":"order_none"}`, 404, "no such order"},
 		{"exception of all of none", "POST", "/admin/exception", `{"all":true,"code":482}`, 200, `"moved":0`},
 		{"mail of an unknown order", "POST", "/admin/mail", `{"orderId":"order_none"}`, 404, "no such order"},
-		{"list no webhook faults", "GET", "/admin/webhook-faults", "", 200, `{"faults":[]}`},
-		{"add a webhook fault", "POST", "/admin/webhook-faults",
+		{"list no webhook faults", "POST", "/admin/webhook-faults", `{}`, 200, `{"faults":[]}`},
+		{"add a webhook fault", "POST", "/admin/webhook-fault",
 			`{"kind":"delay","rate":0.1,"times":3,"forSeconds":2}`, 200, `"name":"delay","rate":0.1,"times":3`},
-		{"add an unknown webhook fault", "POST", "/admin/webhook-faults", `{"kind":"reset"}`, 400,
+		{"add an unknown webhook fault", "POST", "/admin/webhook-fault", `{"kind":"reset"}`, 400,
 			"kind must be one of duplicate"},
-		{"clear webhook faults", "DELETE", "/admin/webhook-faults", "", 200, `{"faults":[]}`},
+		{"clear webhook faults", "POST", "/admin/clear-webhook-faults", `{}`, 200, `{"faults":[]}`},
 		{"test delivery", "POST", "/admin/test-delivery", `{}`, 200, `"eventId":"evt_`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestAdmin(t *testing.T) {
 		if i := b.Books().Items()[0]; i.Status != exception || i.Exception != 482 {
 			t.Errorf("got %+v", i)
 		}
-		b.do("POST", "/admin/faults", `{"kind":"status","status":502,"nth":1}`)
+		b.do("POST", "/admin/fault", `{"kind":"status","status":502,"nth":1}`)
 		if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 502 {
 			t.Errorf("got %d", r.status)
 		}
@@ -164,12 +164,19 @@ func TestAdmin(t *testing.T) {
 		b.do("POST", "/admin/down", `{"mode":"up"}`)
 		b.mustOrder(`"companyId":"comp_held",` + report2026)
 	})
-	t.Run("the examples of the page work", func(t *testing.T) {
-		for _, c := range controls {
-			b := newBench(t, Config{})
-			method, path, _ := strings.Cut(c[0], " ")
-			if r := b.do(method, path, c[1]); r.status != 200 {
-				t.Errorf("%v: %d %s", c, r.status, r.body)
+	t.Run("every key is a field of its action", func(t *testing.T) {
+		for _, a := range Actions {
+			b, body := newBench(t, Config{}), make(map[string]any)
+			for _, k := range a.Keys {
+				body[k.Name] = k.Example
+			}
+			content, err := json.Marshal(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := b.do("POST", "/admin/"+a.Name, string(content))
+			if r.status == 404 && len(r.body) == 0 || strings.Contains(string(r.body), "not a field") {
+				t.Errorf("%s: %d %s", a.Usage(), r.status, r.body)
 			}
 		}
 	})

@@ -199,5 +199,5 @@ func (d *deployment) importer(args ...string) string {
 // control runs a command of the sandbox.
 func (d *deployment) control(args ...string) string {
 	d.t.Helper()
-	return d.importer(append([]string{"sandbox"}, append(args, "--at", "http://"+d.sandbox)...)...)
+	return d.importer(append([]string{"sandbox", "do"}, append(args, "--at", "http://"+d.sandbox)...)...)
 }

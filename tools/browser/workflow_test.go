@@ -442,9 +442,9 @@ const missing = 1000_00
 func (w *workflow) submit() {
 	d, p := w.deployment, w.paula
 	d.importer("webhooks", "create", "--url", "http://"+d.address+"/webhooks/filing", "--yes", "--hide-secret")
-	d.control("fault", "reset:after", "--company", company("a", lostRow), "--times", "1")
+	d.control("fault", "kind=reset", "after=true", "companyId="+company("a", lostRow), "times=1")
 	// Orders take a while, so that most are placed while someone watches.
-	d.control("fault", "slow-body", "--endpoint", "POST /orders", "--for", "500ms", "--times", strconv.Itoa(w.rows/2))
+	d.control("fault", "kind=slow-body", "endpoint=POST /orders", "forSeconds=1", fmt.Sprintf("times=%d", w.rows/2))
 	p.open("/")
 	p.follow("annual-reports-2026.csv")
 	p.waitPrepared()
@@ -472,7 +472,7 @@ func (w *workflow) submit() {
 // cutOrder will cut the connection before an order is made. The sandbox applies the
 // first fault that matches a request, so it precedes those of submit.
 func (w *workflow) cutOrder() {
-	w.deployment.control("fault", "reset", "--company", company("a", cutRow), "--times", "1")
+	w.deployment.control("fault", "kind=reset", "companyId="+company("a", cutRow), "times=1")
 }
 
 // refuseOwnApproval has the preparer send the approval that her page does not offer.
@@ -705,13 +705,13 @@ func (d *deployment) sandboxOrders(company string) (ids []string) {
 
 // fileAll has the filing service file what was ordered.
 func (w *workflow) fileAll() {
-	w.deployment.control("advance", "--all", "--status", "filed")
+	w.deployment.control("advance", "all=true", "status=filed")
 }
 
 func (w *workflow) receiveEvents() {
 	d, p := w.deployment, w.paula
-	d.control("advance", "--all", "--status", "pending")
-	d.control("exception", d.sandboxOrders(company("a", 30))[0], "--code", "482")
+	d.control("advance", "all=true", "status=pending")
+	d.control("exception", "orderId="+d.sandboxOrders(company("a", 30))[0], "code=482")
 	p.open(w.batch)
 	p.until(`document.querySelector("#live").innerText.includes("1 row with a filing exception")`)
 	p.follow("Check 1 row")

@@ -22,8 +22,8 @@ const slow = "WORKER_CONCURRENCY=1"
 // results against the sandbox's books.
 func (e *engine) checkFaults() {
 	file := e.writeBatch()
-	e.must(run(e.compose("run", "--rm", "-T", "--no-deps", "--entrypoint", "/importer", "sandbox", "sandbox", "deposit",
-		"1000000", "--at", "http://sandbox:4010")))
+	e.must(run(e.compose("run", "--rm", "-T", "--no-deps", "--entrypoint", "/importer", "sandbox", "sandbox", "do",
+		"deposit", "amount=1000000", "--at", "http://sandbox:4010")))
 	before := len(e.books().Orders)
 	e.must(run(e.slowly("up", "-d", "--no-deps", "--scale", "worker=2", "worker")))
 	e.must(run(e.compose("run", "--rm", "-T", "--no-deps", "-v", file+":/in/companies.csv:ro", "worker", "/importer",

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+)
+
+func (a *app) sandboxDoCommand() *cobra.Command {
+	var at string
+	c := &cobra.Command{
+		Use:   "do [NAME [key=value]…]",
+		Short: "Control a running sandbox, or list the controls",
+		Long: `do controls a running sandbox and prints its answer as JSON. Without a name it lists the
+controls with an example of each key.`,
+		Example: `  importer sandbox do
+  importer sandbox do advance all=true status=filed
+  importer sandbox do fault kind=reset after=true rate=0.05
+  importer sandbox do fault kind=status status=503 times=3 endpoint="GET /companies/{id}"
+  importer sandbox do deposit amount=2500`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				table := newTable(a.out)
+				for _, action := range sandbox.Actions {
+					fmt.Fprintf(table, "%s\t%s\n", action.Name, action.Help)
+					if len(action.Keys) > 0 {
+						fmt.Fprintf(table, "\t  %s\n", strings.TrimPrefix(action.Usage(), action.Name+" "))
+					}
+				}
+				return table.Flush()
+			}
+			i := slices.IndexFunc(sandbox.Actions, func(action sandbox.Action) bool { return action.Name == args[0] })
+			if i < 0 {
+				return usage("the sandbox has no control %s: importer sandbox do lists them", args[0])
+			}
+			body, err := actionBody(sandbox.Actions[i], args[1:])
+			if err != nil {
+				return err
+			}
+			answer, err := askSandbox(c.Context(), at, args[0], body)
+			if err == nil {
+				fmt.Fprintf(a.out, "%s\n", answer)
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&at, "at", "http://127.0.0.1:4010", "the address of the sandbox")
+	return c
+}
+
+// actionBody reads key=value pairs as the object of an action.
+func actionBody(action sandbox.Action, pairs []string) (map[string]any, error) {
+	body := make(map[string]any)
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		i := slices.IndexFunc(action.Keys, func(k sandbox.Key) bool { return k.Name == name })
+		if !ok || i < 0 {
+			return nil, usage("%s is not a key of: %s", pair, action.Usage())
+		}
+		var err error
+		switch action.Keys[i].Example.(type) {
+		case string:
+			body[name] = value
+		case bool:
+			body[name], err = strconv.ParseBool(value)
+		default:
+			_, err = strconv.ParseFloat(value, 64)
+			body[name] = json.Number(value)
+		}
+		if err != nil {
+			return nil, usage("%s must be like %s=%v", pair, name, action.Keys[i].Example)
+		}
+	}
+	return body, nil
+}
+
+// askSandbox sends a control to a sandbox and returns its answer. The address can end
+// in /v1, like that of its API.
+func askSandbox(ctx context.Context, at, name string, body map[string]any) (json.RawMessage, error) {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return nil, usage("the keys cannot be sent: %w", err)
+	}
+	base := strings.TrimSuffix(strings.TrimRight(at, "/"), "/v1")
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/admin/"+name, bytes.NewReader(content))
+	if err != nil {
+		return nil, usage("--at %s: %w", at, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) || os.IsTimeout(err) {
+		return nil, fmt.Errorf(
+			"no sandbox answers at %s: start one with importer sandbox, or give its address with --at", at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the sandbox: %w", err)
+	}
+	defer res.Body.Close()
+	var raw json.RawMessage
+	if err := json.NewDecoder(res.Body).Decode(&raw); err != nil {
+		return nil, fmt.Errorf("the server at %s is not a sandbox: %s", at, res.Status)
+	}
+	if res.StatusCode != http.StatusOK {
+		var answer struct{ Message string }
+		_ = json.Unmarshal(raw, &answer) // the status is shown if there is no message
+		if answer.Message == "" {
+			answer.Message = res.Status
+		}
+		return nil, fmt.Errorf("the sandbox refused the request: %s", answer.Message)
+	}
+	return raw, nil
+}
