@@ -18,8 +18,8 @@ import (
 // nothing is changed again.
 var ErrDone = errors.New("it was already done")
 
-// AuditEvent is something that a person did: a line of the audit log. It never holds a
-// password or the secret of a session or a link.
+// AuditEvent is something that a person did: a line of the audit log. It never holds
+// the secret of a session or a link.
 type AuditEvent struct {
 	Seq  int64  // counts up; for paging
 	ID   string // made by the caller, so that a repeated request is carried out once; "" gets one

@@ -30,7 +30,7 @@ const (
 	NotifyFundsNeeded NotificationKind = "funds-needed"
 	// less is available than the firm wants to have, or enough again
 	NotifyLowBalance NotificationKind = "low-balance"
-	// a link to reset a password was made or used; the approval policy was weakened
+	// a link, an address, a passkey or a role was given; the approval policy was weakened
 	NotifyAccess NotificationKind = "access"
 	NotifyBackup NotificationKind = "backup" // a scheduled backup failed, or works again
 

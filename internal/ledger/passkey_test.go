@@ -19,7 +19,8 @@ func TestPasskeys(t *testing.T) {
 			_, err := l.Accounts().FindSession(ctx, session)
 			s.wantErr(err, ledger.ErrSession)
 		}
-		s.must(l.Accounts().AddPasskey(ctx, ledger.Passkey{Account: ana.ID, Name: "Mac", Credential: "c", Data: "0"}, mine))
+		added := ledger.Passkey{Account: ana.ID, Name: "Mac", Credential: "c", Data: "0"}
+		s.must(l.Accounts().AddPasskey(ctx, added, mine))
 		ended(other)
 		s.wantErr(l.Accounts().AddPasskey(ctx, ledger.Passkey{Account: leo.ID, Credential: "c", Data: "0"}, ""),
 			ledger.ErrPasskeyTaken)

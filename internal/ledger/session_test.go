@@ -241,7 +241,8 @@ func TestMailedLink(t *testing.T) {
 		_, _, err := l.Accounts().SignInFromProvider(ctx,
 			ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"pat@example.org"}})
 		s.must(err)
-		given, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "boss"}), ana.ID, time.Hour)
+		byBoss := ledger.WithAudit(ctx, ledger.AuditEvent{By: "boss"})
+		given, err := l.Accounts().MakeSignInLink(byBoss, ana.ID, time.Hour)
 		s.must(err)
 		mail := func(name string) (string, error) {
 			a, secret, err := l.Accounts().MakeMailedLink(ctx, name, "192.0.2.1", time.Hour)

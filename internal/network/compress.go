@@ -23,10 +23,9 @@ const minCompressed = 1024
 // the browser ask for the page many times with guesses in it (BREACH). Here the
 // guesses have no way in: a page that another site has the browser load comes
 // without the session's cookie unless the whole window goes there, and then the
-// other site sees no length. Secrets that are worth it (one-time links, keys of
-// authenticator apps, recovery codes) stand only in the answer to a form of the same
-// site, which is made once, and the identifier of a form is another on every page. A
-// random padding makes lengths useless all the same.
+// other site sees no length. Secrets that are worth it (one-time links) stand only
+// in the answer to a form of the same site, which is made once, and the identifier of a
+// form is another on every page. A random padding makes lengths useless all the same.
 func Compress(next http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(minCompressed),

@@ -126,8 +126,7 @@ func (s *Site) passkeySignIn(v *request) error {
 	}
 	var a ledger.Account
 	var kept ledger.Passkey
-	used, err := p.FinishSignIn(state.State, v.r.PostForm.Get("credential"), func(credential string) (signin.Owner, error) {
-		var err error
+	find := func(credential string) (_ signin.Owner, err error) {
 		if kept, err = s.Ledger.Accounts().FindPasskey(v.ctx(), credential); err != nil {
 			return signin.Owner{}, err
 		}
@@ -135,7 +134,8 @@ func (s *Site) passkeySignIn(v *request) error {
 			return signin.Owner{}, err
 		}
 		return signin.Owner{ID: a.ID, Name: a.Name, Passkeys: []string{kept.Data}}, nil
-	})
+	}
+	used, err := p.FinishSignIn(state.State, v.r.PostForm.Get("credential"), find)
 	if errors.Is(err, signin.ErrCloned) {
 		return s.recordClonedPasskey(v, a, kept)
 	}

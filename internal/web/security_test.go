@@ -16,13 +16,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/signin/signintest"
 )
 
-func (v *visitor) leave() {
-	v.Helper()
-	if status, body := v.post("/leave"); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
-		v.Fatalf("sign out: %d\n%s", status, body)
-	}
-}
-
 func mustAccount(s *testSite, name string) ledger.Account {
 	s.Helper()
 	a, err := s.Ledger.Accounts().Find(s.Context(), name)

@@ -42,7 +42,7 @@ async function answer(form) {
   fields.delete("credential");
   const reply = await fetch(form.dataset.challenge, { method: "POST", body: fields, credentials: "same-origin" });
   if (!reply.ok || !reply.headers.get("Content-Type")?.includes("json")) {
-    throw new Error(reply.status === 429 ? "Too many attempts. Wait a few minutes, then try again." : "The server did not respond as expected. Refresh the page.");
+    throw new Error("The server did not respond as expected. Refresh the page.");
   }
   const publicKey = decoded((await reply.json()).publicKey);
   const credential = form.dataset.passkey === "create" ? await navigator.credentials.create({ publicKey }) : await navigator.credentials.get({ publicKey });
