@@ -87,6 +87,10 @@ func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 // to be sent: of rows whose ids lie together, many travel in one task. Only the
 // result of the check (ready, invalid, skipped) is possible here.
 func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
+	b, err := l.Batch(ctx, batch)
+	if err != nil {
+		return fmt.Errorf("add rows to batch %s: %w", batch, err)
+	}
 	records := make([]record, len(rows))
 	var secrets, officers []record
 	for i, r := range rows {
@@ -128,8 +132,9 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			number("at", toMillis(l.now())),
 			number("corrects", r.Corrects),
 		}
+		records[i] = append(records[i], r.listed(b.Fields)...)
 	}
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
 			return err
 		}
@@ -146,9 +151,10 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		}
 		return l.exec(
 			ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty,
-					priority, updated_at, corrects)
+					priority, updated_at, corrects, company_key, company_name, company_words, client, client_folded)
 				SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty,
-					v.priority, v.at, v.corrects
+					v.priority, v.at, v.corrects, v.company_key, v.company_name, v.company_words, v.client,
+					v.client_folded
 				{{v}}
 				ORDER BY v.priority, v.number`, records)
 	})

@@ -111,10 +111,6 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 			WHERE id = $1`, original, columns, fields, officers); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM search_batches WHERE batch IN ($1, $2)`, original,
-		batch); err != nil { // the search finds the rows where they are now
-		return err
-	}
 	return endNotification(ctx, tx, NotifyBatch, original) // it will end once more
 }
 

@@ -361,7 +361,9 @@ var (
 			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
 			OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
 		{{v,}} rows r JOIN batches b ON b.id = r.batch WHERE r.id = v.id`
-	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + ` {{v}} WHERE rows.id = v.id`
+	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + `,
+			company_key = CASE WHEN v.company = '' THEN company_key ELSE v.company END
+		{{v}} WHERE rows.id = v.id`
 )
 
 // appendFields appends the columns of a row that transitions both read and write.

@@ -11,20 +11,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// index adds all submitted rows to the search.
-func (s *store) index(l *ledger.Ledger) {
-	s.Helper()
-	for more := true; more; {
-		var err error
-		more, err = l.Companies().IndexRows(s.Context())
-		s.must(err)
-	}
-	left, err := l.Companies().Indexing(s.Context())
-	if s.must(err); left != 0 {
-		s.Errorf("%d rows are left", left)
-	}
-}
-
 // named is a row of a company with a name and a client.
 func named(number int, company, name, client string) ledger.Row {
 	r := filed(number, company)
@@ -63,7 +49,6 @@ func TestSearchCompanies(t *testing.T) {
 		wrong.Result, wrong.Request = filing.Invalid, nil
 		s.addNamed(l, "three", true, wrong)
 		s.addNamed(l, "draft", false, named(2, "comp_9", "Secret Draft LLC", ""))
-		s.index(l)
 		s.searchCompanies(l)
 		rows, err := l.RowsOfCompany(ctx, "comp_1", 10)
 		if s.must(err); len(rows) != 2 || rows[0].Batch != "two" || rows[1].Batch != "one" {
@@ -133,12 +118,10 @@ func TestSearchFollowsCorrections(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid))
-		s.index(l)
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "fixed", Product: filing.AnnualReport, Corrects: "whole"})
 		s.must(err)
 		s.must(l.AddRows(ctx, "fixed", []ledger.Row{fix(2, 3, "comp_3", filing.Ready)}))
 		s.must(l.OpenBatch(ctx, "fixed"))
-		s.index(l)
 		rows, err := l.RowsOfCompany(ctx, "comp_3", 10)
 		if s.must(err); len(rows) != 1 || rows[0].Batch != "whole" || rows[0].Number != 3 {
 			s.Errorf("%+v", rows)

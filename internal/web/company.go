@@ -26,7 +26,6 @@ type companiesPage struct {
 	More      string // the next page; "" at the end
 	First     string // the first page; "" on it
 	Cut       bool   // more companies match than are shown
-	Indexing  int
 }
 
 const companiesOnPage = 50
@@ -35,9 +34,6 @@ func (s *Site) companies(v *request) error {
 	ask := v.r.URL.Query()
 	p := &companiesPage{Search: strings.TrimSpace(shortened(ask.Get("q"), 200))}
 	var err error
-	if p.Indexing, err = s.index.catchUp(v.ctx()); err != nil {
-		return err
-	}
 	companies, after := s.Ledger.Companies(), ask.Get("after")
 	if p.Search != "" {
 		if p.Companies, err = companies.Search(v.ctx(), p.Search, companiesOnPage+1); err != nil {
@@ -120,9 +116,6 @@ const filingsOfCompany = 200
 
 func (s *Site) company(v *request) error {
 	ctx := v.ctx()
-	if _, err := s.index.catchUp(ctx); err != nil {
-		return err
-	}
 	c, err := s.Ledger.Companies().Company(ctx, v.r.PathValue("key"))
 	if err != nil {
 		return err

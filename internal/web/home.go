@@ -144,9 +144,6 @@ func monthsOf(batches []ledger.Batch, current string) (all []month) {
 func (s *Site) listBatches(v *request, p *homePage, batches []ledger.Batch) error {
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !p.Filter.matches(b) })
 	if p.Filter.Client != "" {
-		if _, err := s.index.catchUp(v.ctx()); err != nil {
-			return err
-		}
 		of, err := s.Ledger.Companies().BatchesOfClient(v.ctx(), p.Filter.Client)
 		if err != nil {
 			return err

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/url"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
@@ -25,7 +23,6 @@ type searchPage struct {
 	Batches   []ledger.Batch
 	Uploads   []ledger.Upload
 	More      bool // there are more companies
-	Indexing  int  // rows that are not in the search yet
 }
 
 // foundRow is a row that was found by its order.
@@ -49,9 +46,6 @@ func (s *Site) search(v *request) error {
 	ctx := v.ctx()
 	p := &searchPage{Search: strings.TrimSpace(shortened(v.r.URL.Query().Get("q"), 200))}
 	var err error
-	if p.Indexing, err = s.index.catchUp(ctx); err != nil {
-		return err
-	}
 	if p.Search == "" {
 		return v.show("search.html", "Search", p)
 	}
@@ -115,57 +109,3 @@ func companyPath(key string) string { return "/companies/" + url.PathEscape(key)
 
 // clientPath is the address of the batches of a client.
 func clientPath(name string) string { return "/?" + url.Values{"client": {name}}.Encode() + "#batches" }
-
-// searchIndex adds submitted rows to the search: some while a search waits, and the
-// rest in the background.
-type searchIndex struct {
-	site *Site
-	mu   sync.Mutex
-	busy bool
-	over time.Time // when the index was last complete
-}
-
-// A search waits up to indexWithin for the index. Within indexEvery after the index
-// was complete, a search does not update it again.
-const (
-	indexWithin = 50 * time.Millisecond
-	indexEvery  = time.Second
-)
-
-// catchUp starts adding the rows that the search does not have, and returns how many
-// are left.
-func (x *searchIndex) catchUp(ctx context.Context) (left int, err error) {
-	x.mu.Lock()
-	idle := !x.busy && time.Since(x.over) >= indexEvery
-	x.busy = x.busy || idle
-	x.mu.Unlock()
-	if idle {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			x.run(x.site.broadcaster.ctx)
-		}()
-		select {
-		case <-done:
-		case <-time.After(indexWithin):
-		case <-ctx.Done():
-		}
-	}
-	return x.site.Ledger.Companies().Indexing(ctx)
-}
-
-// run adds rows until none are left.
-func (x *searchIndex) run(ctx context.Context) {
-	defer func() {
-		x.mu.Lock()
-		x.busy, x.over = false, time.Now()
-		x.mu.Unlock()
-	}()
-	for more := true; more && ctx.Err() == nil; {
-		var err error
-		if more, err = x.site.Ledger.Companies().IndexRows(ctx); err != nil && ctx.Err() == nil {
-			x.site.Log.Warn("adding rows to the search failed", "err", err)
-			return
-		}
-	}
-}

@@ -89,7 +89,6 @@ type Site struct {
 	entries     *cache.Cache[string, foundEntries] // by the ledger's version and the filter
 	traces      *traces
 	meters      meters
-	index       *searchIndex
 	actionFacts *cache.Cache[string, actionFacts]
 	checked     checkedServices
 	mailing     sync.WaitGroup // links on their way to their mailboxes
@@ -113,7 +112,6 @@ func New(c Config) *Site {
 	}
 	s.queue = newPrepareQueue(s)
 	s.drafts = newDraftCache(s)
-	s.index = &searchIndex{site: s}
 	s.routes = s.mux()
 	s.handler = network.Compress(s.guard(s.routes))
 	s.Ledger.AuditLog().OnRecord(s.logAct)

@@ -75,9 +75,19 @@ CREATE TABLE rows (
     due                BIGINT NOT NULL DEFAULT 0,
     waits              TEXT NOT NULL DEFAULT '',
     updated_at         BIGINT NOT NULL,
+    -- The company and the client as the row names them, to be listed and searched. The key is
+    -- the company's ID, or a hash of its folded name.
+    company_key        TEXT{{bytewise}} NOT NULL DEFAULT '',
+    company_name       TEXT NOT NULL DEFAULT '',
+    company_words      TEXT{{bytewise}} NOT NULL DEFAULT '',
+    client             TEXT NOT NULL DEFAULT '',
+    client_folded      TEXT NOT NULL DEFAULT '',
     -- When the row was last checked after the ledger went back in time.
     checked_at         BIGINT NOT NULL DEFAULT 0
 );
+CREATE INDEX rows_of_company ON rows (company_key, id);
+CREATE INDEX rows_by_company ON rows (company_words, company_key);
+CREATE INDEX rows_of_client ON rows (client_folded, batch) WHERE client_folded <> '';
 CREATE INDEX rows_placing ON rows (owner) WHERE result = 'placing';
 CREATE INDEX rows_uncertain ON rows (id) WHERE result = 'uncertain';
 CREATE INDEX rows_doubt ON rows (id) WHERE doubt <> 0;
@@ -595,45 +605,6 @@ CREATE TABLE firm_zone (
     zone       TEXT NOT NULL DEFAULT '',
     changed_by TEXT NOT NULL DEFAULT '',
     changed_at BIGINT NOT NULL DEFAULT 0
-);
-
--- The companies of submitted rows, found by words of their name, by ID and by client.
--- Derived from the rows after a batch is submitted.
-CREATE TABLE search_companies (
-    key    TEXT{{bytewise}} PRIMARY KEY,
-    id     TEXT NOT NULL DEFAULT '',
-    name   TEXT NOT NULL,
-    folded TEXT{{bytewise}} NOT NULL,
-    client TEXT NOT NULL DEFAULT ''
-);
-CREATE INDEX search_companies_name ON search_companies (folded, key);
-
-CREATE TABLE search_words (
-    word    TEXT{{bytewise}} NOT NULL,
-    company TEXT{{bytewise}} NOT NULL,
-    PRIMARY KEY (word, company)
-);
-CREATE INDEX search_words_company ON search_words (company, word);
-
-CREATE TABLE search_rows (
-    row     BIGINT PRIMARY KEY,
-    company TEXT{{bytewise}} NOT NULL,
-    client  TEXT NOT NULL DEFAULT '',
-    named   INTEGER NOT NULL DEFAULT 1
-);
-CREATE INDEX search_rows_company ON search_rows (company, row);
-CREATE INDEX search_rows_client ON search_rows (client, row) WHERE client <> '';
-CREATE INDEX search_rows_unnamed ON search_rows (row) WHERE named = 0;
-
-CREATE TABLE search_clients (
-    folded TEXT PRIMARY KEY,
-    name   TEXT NOT NULL
-);
-
--- Batches whose rows are all indexed.
-CREATE TABLE search_batches (
-    batch TEXT PRIMARY KEY,
-    at    BIGINT NOT NULL
 );
 
 INSERT INTO control (id) VALUES (1);
