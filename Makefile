@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 GO    ?= go
 comma := ,
-GORELEASER    ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.17.0
+GORELEASER    ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.14.0
 GOLANGCI_LINT ?= $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # demo, test, build and lint share these flags, and so their compiled packages. With

@@ -81,8 +81,8 @@ func TestSaveServiceKeySource(t *testing.T) {
 		line    string
 		key     string
 	}{
-		"command": {Service{KeyCommand: []string{"echo", "sk_test_command"}}, "key_command = ['echo', 'sk_test_command']",
-			"sk_test_command"},
+		"command": {Service{KeyCommand: []string{"echo", "sk_test_command"}},
+			"key_command = ['echo', 'sk_test_command']", "sk_test_command"},
 		"words with spaces": {Service{KeyCommand: []string{"printf", "%s", " sk_test_words "}},
 			"key_command = ['printf', '%s', ' sk_test_words ']", "sk_test_words"},
 		"file": {Service{KeyFile: keyFile}, "api_key_file = '" + keyFile + "'", "sk_test_file"},

@@ -276,8 +276,8 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 <td class="n">{{money .Total}}{{end}}
 </table>{{else}}<p>None.</p>{{end}}
 {{with .Controls}}<h2>Controls</h2>
-<p><code>importer sandbox do NAME key=value…</code>, or POST <code>/admin/NAME</code> with a JSON object. Programs read the
-books at <code>/books.json</code>.</p>
+<p><code>importer sandbox do NAME key=value…</code>, or POST <code>/admin/NAME</code> with a JSON object.
+Programs read the books at <code>/books.json</code>.</p>
 <table>{{range .}}<tr><td><code>{{.Usage}}</code><td>{{.Help}}{{end}}</table>{{end}}
 </html>
 `))

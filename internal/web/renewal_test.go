@@ -19,7 +19,8 @@ func TestSubscriptionsOfACompany(t *testing.T) {
 	var batch string
 	for n, year := range []string{"2026", "2027"} {
 		path, _ := v.sheet("r"+year+".csv", fmt.Sprintf("Company ID,Entity Type,Formation State,Filing State,"+
-			"Filing Year,User Email\ncomp_1,LLC,FL,FL,%[1]s,ana@example.com\ncomp_%[2]d,LLC,FL,FL,%[1]s,ana@example.com\n",
+			"Filing Year,User Email\ncomp_1,LLC,FL,FL,%[1]s,ana@example.com\n"+
+			"comp_%[2]d,LLC,FL,FL,%[1]s,ana@example.com\n",
 			year, n+2))
 		_, form := v.get(path + "/approve")
 		v.post(path+"/submit", "version", hidden(form, "version"), "plan", hidden(form, "plan"), "warnings",
@@ -45,7 +46,9 @@ func TestSubscriptionsOfACompany(t *testing.T) {
 	v.wants(body, "is past due", "not covered any more: it is past due")
 	_, body = v.get("/renewals")
 	v.wants(body, "FL 2027", `href="/companies/comp_1#subscriptions"`, "it is past due")
-	for _, wrong := range [][]string{{"order", order, "status", "lapsed"}, {"order", "order_none", "status", "active"}} {
+	for _, wrong := range [][]string{
+		{"order", order, "status", "lapsed"}, {"order", "order_none", "status", "active"},
+	} {
 		if status, _ := v.post("/companies/comp_1/subscription", wrong...); status != http.StatusUnprocessableEntity {
 			t.Errorf("%v: %d", wrong, status)
 		}
