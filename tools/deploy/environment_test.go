@@ -13,7 +13,8 @@ import (
 )
 
 // ofTheImage lists the variables that only the image sets.
-var ofTheImage = []string{"FILING_DATA_DIR"}
+// Daily backups are of an SQLite ledger alone, which containers do not use.
+var ofTheImage = []string{"FILING_DATA_DIR", "FILING_BACKUP_DIR", "FILING_BACKUP_KEEP"}
 
 // variables lists the variables of the table in docs/reference.md, which is
 // generated from the program's own; secret lists those that a file may hold.
