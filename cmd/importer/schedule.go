@@ -19,9 +19,9 @@ import (
 
 func (a *app) scheduleCommands() *cobra.Command {
 	return groupCommand("season", "File a company list on a schedule or ahead of its due dates",
-		`A schedule files a company list automatically. The ledger keeps every version of the
-list. When a schedule is due, one worker (or importer serve) creates a batch of it.
-If none was running at that time, the next one to start creates the batch.
+		`A schedule files a company list automatically. When it is due, one worker (or importer
+serve) creates a batch of the list as it is then. If none was running at that time, the
+next one to start creates the batch.
 
 Each run has a plan: which companies are new, changed, or missing since the last
 run, what a subscription already covers, and the cost. With --approve, each run

@@ -193,14 +193,7 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	if err != nil {
 		return err
 	}
-	versions, err := schedule.ListVersions(ctx, l, s, runs)
-	if err != nil {
-		return err
-	}
-	for i, v := range versions {
-		fmt.Fprintf(table, "%s\t%s  %s, %s by %s\n", []string{"list", ""}[min(i, 1)], v.Hash, v.File,
-			localTime(v.CreatedAt), v.CreatedBy)
-	}
+	fmt.Fprintf(table, "list\t%s, since %s\n", s.File, localTime(s.Changed))
 	if err := table.Flush(); err != nil {
 		return err
 	}

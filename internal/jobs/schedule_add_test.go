@@ -188,7 +188,7 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 }
 
 // What fell due while nobody was there is filed though the company list is updated
-// meanwhile; not what was due of a company that only joins with the update.
+// meanwhile; not what was due of a company that is not on the list of the run before.
 func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	l := f.openLedger()
@@ -197,8 +197,13 @@ func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 		return time.Date(2019, today.Month()+time.Month(months), 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	}
 	overdue, near := due(-1), due(1)
-	se := f.plant(l, "wy", company(1, "WY", overdue)+company(2, "WY", overdue)+company(3, "WY", near),
-		schedule.Options{Due: "40 days before", FilingYear: "this"}, today.AddDate(0, 0, -100), false)
+	before := company(7, "WY", due(-2)) + company(1, "WY", overdue) + company(2, "WY", overdue) + company(3, "WY", near)
+	se := f.plant(l, "wy", before, schedule.Options{Due: "40 days before", FilingYear: "this"},
+		today.AddDate(0, 0, -140), false)
+	var h hand
+	ran := time.Date(today.Year(), today.Month()-2, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, -40)
+	h.set(ran.Format("2006-01-02 15:04 MST"))
+	f.must(f.seasons(l, &h).RunDue(f.Context()))
 	se, err := schedule.Find(f.Context(), l, se.Name)
 	f.must(err)
 	update := func(lines string) {
@@ -209,22 +214,20 @@ func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 			f.Fatalf("%+v, %v", se, err)
 		}
 	}
-	joined := company(1, "WY", overdue) + company(2, "WY", overdue) + company(3, "WY", near) + company(4, "WY",
-		overdue) + company(5, "WY", near)
+	joined := before + company(4, "WY", overdue) + company(5, "WY", near)
 	update(joined)
 	update(joined + company(6, "WY", overdue)) // what joined once stays so
-	var h hand
 	h.set(today.Format("2006-01-02 15:04 MST"))
 	s := f.seasons(l, &h)
 	f.must(s.RunDue(f.Context()))
-	if early := f.firings(l, "wy"); len(early) != 0 {
+	if early := f.firings(l, "wy"); len(early) != 1 || fmt.Sprint(f.due(l, early[0].Batch)) != "[comp_7]" {
 		t.Fatalf("ran on the day of the update: %+v", early)
 	}
 	h.set(today.AddDate(0, 0, 1).Format("2006-01-02 15:04 MST"))
 	f.must(s.RunDue(f.Context()))
 	all := f.firings(l, "wy")
-	if len(all) != 1 || fmt.Sprint(f.due(l, all[0].Batch)) != "[comp_1 comp_2 comp_3 comp_5]" {
-		t.Fatalf("%+v: %v", all, f.due(l, all[0].Batch))
+	if len(all) != 2 || fmt.Sprint(f.due(l, all[1].Batch)) != "[comp_1 comp_2 comp_3 comp_5]" {
+		t.Fatalf("%+v: %v", all, f.due(l, all[1].Batch))
 	}
 }
 

@@ -756,7 +756,8 @@ func TestRunWithoutItsKey(t *testing.T) {
 	}
 }
 
-// A service that gives no prices puts a run off, and nothing is lost.
+// A service that gives no prices puts a run off, and nothing is lost. The run files the
+// list that replaced its own meanwhile.
 func TestRunWaitsForTheFilingService(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	var h hand
@@ -779,8 +780,10 @@ func TestRunWaitsForTheFilingService(t *testing.T) {
 		}
 	}
 	up = true
+	now := f.plant(l, "de", companies(2, 4, "DE"), yearly, h.now(), false)
 	f.must(s.RunDue(f.Context()))
-	if fired := f.firings(l, "de"); len(fired) != 1 || fired[0].State != ledger.RunDone {
+	if fired := f.firings(l, "de"); len(fired) != 1 || fired[0].State != ledger.RunDone ||
+		fired[0].CompanyList != now.CompanyList || fmt.Sprint(f.due(l, fired[0].Batch)) != "[comp_2 comp_3]" {
 		t.Errorf("%+v", fired)
 	}
 }

@@ -26,7 +26,7 @@ type CompanyList struct {
 // Schedule places the filings of a company list when they are due.
 type Schedule struct {
 	Name        string
-	CompanyList string          // hash of its present version
+	CompanyList string          // its hash
 	File        string          // the company list's name
 	Options     json.RawMessage // how the company list is read, in the form of the caller
 	Timing      string          // as it was typed
@@ -37,12 +37,6 @@ type Schedule struct {
 	Version     int       // counts its changes
 	CreatedBy   string
 	CreatedAt   time.Time
-}
-
-// ListVersion is a version of a schedule's company list.
-type ListVersion struct {
-	Hash  string
-	Since time.Time // from when on the schedule uses it
 }
 
 // RunState is the state of a run.
@@ -60,7 +54,7 @@ type Run struct {
 	ID          string // made of the schedule and the moment: the same on every machine
 	Schedule    string
 	Due         time.Time
-	CompanyList string // the version it was made from
+	CompanyList string // the list it was made from
 	Missed      int    // earlier times that passed while nothing ran
 	BeganAt     time.Time
 	EndedAt     time.Time
@@ -78,7 +72,7 @@ var ErrNoSharedKey = errors.New(
 		"the data " +
 		"folder where that exists, or a new key (openssl rand -hex 32)")
 
-// AddCompanyList saves a version of a company list and returns its hash. It is
+// AddCompanyList saves a company list and returns its hash. It is
 // no audit event of its own: that is the change of the schedule that takes it.
 // It returns ErrNoSharedKey.
 func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
@@ -109,8 +103,7 @@ func (l Schedules) addCompanyList(ctx context.Context, r CompanyList) (hash stri
 // companyListPlace binds a sealed company list to its hash.
 func companyListPlace(hash string) []byte { return []byte("roster|" + hash) }
 
-// FindCompanyList finds a version of a company list. It returns ErrNotFound and
-// ErrSealed.
+// FindCompanyList finds a company list. It returns ErrNotFound and ErrSealed.
 func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
 	r := CompanyList{Hash: hash}
 	var at int64
@@ -142,52 +135,21 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
-			`INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at)
-				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9) ON CONFLICT (name) DO NOTHING`,
+			`INSERT INTO seasons (name, roster, list_changed_at, options, schedule, approval, paused, since,
+					created_by, created_at)
+				VALUES ($1,$2,$7,$3,$4,$5,$6,$7,$8,$9) ON CONFLICT (name) DO NOTHING`,
 			s.Name, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), boolInt(s.Paused), toMillis(since),
 			s.CreatedBy, toMillis(l.now())))
 		if added = n == 1; err != nil || !added {
 			return err
 		}
-		if err := contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), cmp.Or(auditPerson(ctx), s.CreatedBy),
-			PartSchedule); err != nil {
-			return err
-		}
-		return addListVersion(ctx, tx, s.Name, since)
+		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), cmp.Or(auditPerson(ctx), s.CreatedBy),
+			PartSchedule)
 	})
 	if err != nil {
 		return false, fmt.Errorf("save the schedule %s: %w", s.Name, err)
 	}
 	return added, nil
-}
-
-// addListVersion records which company list a schedule has from now on.
-func addListVersion(ctx context.Context, tx *sql.Tx, name string, since time.Time) error {
-	_, err := tx.ExecContext(
-		ctx, `INSERT INTO season_rosters (season, version, roster, since)
-			SELECT name, version, roster, $2
-			FROM seasons
-			WHERE name = $1`, name, toMillis(since))
-	return err
-}
-
-// ListVersions lists the company lists that a schedule has had, the oldest
-// first.
-func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT roster, since FROM season_rosters WHERE season = $1 ORDER BY version`,
-		name)
-	all, err := collect(rows, err, func(scan func(...any) error) (ListVersion, error) {
-		var r ListVersion
-		var since int64
-		err := scan(&r.Hash, &since)
-		r.Since = fromMillis(since)
-		return r, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the company lists of the schedule %s: %w", name, err)
-	}
-	return all, nil
 }
 
 // Change changes what a schedule files and when; a paused one stays paused. It
@@ -197,19 +159,18 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE seasons
-				SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
+				SET list_changed_at = CASE WHEN roster = $3 THEN list_changed_at ELSE $8 END,
+					roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
 				WHERE name = $1 AND version = $2`,
-			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), toMillis(s.Since)))
+			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), toMillis(s.Since),
+			toMillis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrStale
 		}
 		if err != nil {
 			return err
 		}
-		if err := contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), auditPerson(ctx), PartList); err != nil {
-			return err
-		}
-		return addListVersion(ctx, tx, s.Name, l.now())
+		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), auditPerson(ctx), PartList)
 	})
 	if err != nil {
 		return fmt.Errorf("change the schedule %s: %w", s.Name, err)
@@ -221,8 +182,7 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 	rows, err := l.read.QueryContext(ctx,
 		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version,
-				s.created_by, s.created_at,
-				COALESCE((SELECT MAX(v.since) FROM season_rosters v WHERE v.season = s.name), s.since)
+				s.created_by, s.created_at, s.list_changed_at
 			FROM seasons s JOIN rosters r ON r.hash = s.roster
 			ORDER BY s.name`)
 	all, err := collect(rows, err, func(scan func(...any) error) (Schedule, error) {
@@ -260,19 +220,13 @@ func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) erro
 	return nil
 }
 
-// Remove deletes a schedule and its list versions. The company lists, its runs
-// and their batches stay. It returns ErrNotFound.
+// Remove deletes a schedule. The company lists, its runs and their batches stay. It
+// returns ErrNotFound.
 func (l Schedules) Remove(ctx context.Context, name string) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM season_rosters WHERE season = $1`, name); err != nil {
-			return err
-		}
-		n, err := affected(tx.ExecContext(ctx, `DELETE FROM seasons WHERE name = $1`, name))
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
-	})
+	n, err := affected(l.exclusively(ctx, `DELETE FROM seasons WHERE name = $1`, name))
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
 	if err != nil {
 		return fmt.Errorf("change the schedule %s: %w", name, err)
 	}
@@ -325,9 +279,9 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 func (l Schedules) EndRun(ctx context.Context, f Run) error {
 	_, err := l.exclusively(
 		ctx, `UPDATE firings
-			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6
+			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6, roster = $8
 			WHERE id = $1 AND owner = $7`,
-		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, toMillis(l.now()), l.owner.ID)
+		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, toMillis(l.now()), l.owner.ID, f.CompanyList)
 	if err != nil {
 		return fmt.Errorf("end the run %s: %w", f.ID, err)
 	}

@@ -70,11 +70,6 @@ func testSchedules(s *store) {
 		!all[0].Changed.Equal(s.clock()) {
 		s.Errorf("%+v, %v", all, err)
 	}
-	had, err := l.Schedules().ListVersions(ctx, "de")
-	if s.must(err); len(had) != 3 || had[0].Hash != hash || !had[0].Since.Equal(since) || had[2].Hash != other ||
-		!had[2].Since.Equal(s.clock()) {
-		s.Errorf("%+v", had)
-	}
 	s.must(l.Schedules().SetPaused(ctx, "de", true))
 	if all, _ = l.Schedules().List(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
 		s.Errorf("%+v", all)
@@ -85,9 +80,6 @@ func testSchedules(s *store) {
 	s.must(l.Schedules().Remove(ctx, "de"))
 	if err := l.Schedules().Remove(ctx, "de"); !is(err, ledger.ErrNotFound) {
 		s.Error(err)
-	}
-	if had, err := l.Schedules().ListVersions(ctx, "de"); err != nil || len(had) != 0 {
-		s.Errorf("%+v, %v", had, err)
 	}
 	if added, err := l.Schedules().Add(ctx,
 		ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {

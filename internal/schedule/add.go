@@ -145,7 +145,7 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	if err != nil {
 		return done, err
 	}
-	s.File = filepath.Base(file)
+	s.File, s.Changed = filepath.Base(file), time.Now()
 	list := ledger.CompanyList{File: s.File, Content: content, CreatedBy: by}
 	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, list); err != nil {
 		return done, err

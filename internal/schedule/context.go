@@ -30,8 +30,7 @@ type runContext struct {
 	on          season.Date        // the day that the run stands for
 	file        ledger.CompanyList // with its content
 	companyList *CompanyList
-	history     []listVersion // the lists of the schedule up to the run's, the oldest first
-	previous    []ledger.Run  // completed runs of the schedule, the newest first
+	previous    []ledger.Run // completed runs of the schedule, the newest first
 }
 
 // listReader reads a version of a company list as it is on a day. It returns
@@ -72,9 +71,6 @@ func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule,
 	if rc.file, err = loadVersion(ctx, s.c.Ledger, run.CompanyList); err != nil {
 		return nil, err
 	}
-	if rc.history, err = rc.loadHistory(ctx); err != nil {
-		return nil, err
-	}
 	if rc.previous, err = rc.loadCompletedRuns(ctx); err != nil {
 		return nil, err
 	}
@@ -84,32 +80,9 @@ func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule,
 	}
 	own := *list // which may be shared
 	own.Since = season.DateOf(schedule.Since.In(rc.zone))
-	if n := len(rc.history); n > 0 {
-		own.Changed = rc.history[n-1].since
-	}
+	own.Changed = season.DateOf(schedule.Changed.In(rc.zone))
 	rc.companyList = &own
 	return rc, nil
-}
-
-// listVersion is a company list that a schedule has had from a day on.
-type listVersion struct {
-	hash  string
-	since season.Date
-}
-
-// loadHistory loads the company lists that the schedule has had, up to that of the
-// run: the run may have begun before the list was replaced.
-func (rc *runContext) loadHistory(ctx context.Context) ([]listVersion, error) {
-	versions, err := rc.ledger.Schedules().ListVersions(ctx, rc.run.Schedule)
-	var all []listVersion
-	last := 0
-	for i, v := range versions {
-		all = append(all, listVersion{v.Hash, season.DateOf(v.Since.In(rc.zone))})
-		if v.Hash == rc.run.CompanyList {
-			last = i + 1
-		}
-	}
-	return all[:last], err
 }
 
 // loadCompletedRuns loads the other runs of the schedule that are done, the newest

@@ -304,6 +304,9 @@ func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run l
 	if run, err = s.loadRun(ctx, run); err != nil {
 		return false, err
 	}
+	if run.Batch == "" {
+		run.CompanyList = schedule.CompanyList // which may have been replaced since the run began
+	}
 	err = s.makeBatch(ctx, schedule, &run)
 	switch {
 	case err == nil:
@@ -324,7 +327,7 @@ func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run l
 }
 
 // loadRun loads a run as it is stored: another process may have begun it, from
-// another version of the company list.
+// another company list.
 func (s *Scheduler) loadRun(ctx context.Context, run ledger.Run) (ledger.Run, error) {
 	runs, err := s.c.Ledger.Schedules().ListRuns(ctx, run.Schedule)
 	if err != nil {

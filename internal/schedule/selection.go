@@ -151,74 +151,58 @@ func (rc *runContext) lastRunDate() season.Date {
 	return last
 }
 
-// report is a row's report that is due on a day.
-type report struct {
-	row int
-	due season.Date
+// joinedRow is a row of a company that an earlier list does not have.
+type joinedRow struct {
+	list   string
+	number int
 }
 
-// dropInherited removes reports that were due before the company was added to the
-// list; they were someone else's responsibility.
+// dropInherited removes reports that were due before the company was on the list; they
+// were someone else's responsibility.
 func (rc *runContext) dropInherited(ctx context.Context, entries []season.Entry) ([]season.Entry, error) {
-	inherited := make(map[report]bool)
-	for i := range rc.history {
-		if err := rc.addInherited(ctx, inherited, i, entries); err != nil {
-			return nil, err
+	rows := make(map[string][]season.Row)
+	for _, e := range entries {
+		if list := rc.listWhenDue(e.Due.Date); list != rc.run.CompanyList {
+			rows[list] = append(rows[list], e.Row)
+		}
+	}
+	joined := make(map[joinedRow]bool)
+	for list, due := range rows {
+		old, err := rc.read(ctx, list, rc.options, rc.on)
+		if err != nil {
+			return nil, fmt.Errorf("read an earlier company list of the schedule: %w", err)
+		}
+		for _, row := range season.Compare(due, old.Rows).New {
+			joined[joinedRow{list, row.Number}] = true
 		}
 	}
 	return slices.DeleteFunc(entries, func(e season.Entry) bool {
-		return inherited[report{e.Row.Number, e.Due.Date}]
+		return joined[joinedRow{rc.listWhenDue(e.Due.Date), e.Row.Number}]
 	}), nil
 }
 
-// addInherited adds the reports that fell due while the schedule had version i of
-// its list, of companies which that version does not have.
-func (rc *runContext) addInherited(ctx context.Context, inherited map[report]bool, i int,
-	entries []season.Entry) error {
-	due := rc.dueDuring(i, entries)
-	if len(due) == 0 {
-		return nil
+// listWhenDue returns the company list to compare with for a report that is due on a
+// day: the present one if the list did not change afterwards, or else that of the last
+// run until then. Before the first run it is the list of the first run.
+func (rc *runContext) listWhenDue(due season.Date) string {
+	list := rc.run.CompanyList
+	if !due.Before(rc.companyList.Changed) {
+		return list
 	}
-	old, err := rc.read(ctx, rc.history[i].hash, rc.options, rc.on)
-	if err != nil {
-		return fmt.Errorf("read an earlier company list of the schedule: %w", err)
-	}
-	rows := make([]season.Row, len(due))
-	for j, e := range due {
-		rows[j] = e.Row
-	}
-	joined := make(map[int]bool)
-	for _, row := range season.Compare(rows, old.Rows).New {
-		joined[row.Number] = true
-	}
-	for _, e := range due {
-		if joined[e.Row.Number] {
-			inherited[report{e.Row.Number, e.Due.Date}] = true
+	for _, run := range rc.previous {
+		list = run.CompanyList
+		if on, err := run.Date(); err == nil && !on.After(due) {
+			break
 		}
 	}
-	return nil
-}
-
-// dueDuring returns the entries that fell due while the schedule had version i of
-// its list. The first counts from the beginning; the last is the present one,
-// which has all its companies.
-func (rc *runContext) dueDuring(i int, entries []season.Entry) (due []season.Entry) {
-	if i+1 == len(rc.history) {
-		return nil
-	}
-	for _, e := range entries {
-		if (i == 0 || !e.Due.Date.Before(rc.history[i].since)) && e.Due.Date.Before(rc.history[i+1].since) {
-			due = append(due, e)
-		}
-	}
-	return due
+	return list
 }
 
 // filedReports is what earlier runs of a schedule have filed.
 type filedReports struct {
-	rows     map[filedRow]bool // from the same version of the company list
-	keys     map[string]bool   // from other versions: company, state and filing year
-	canceled map[string]bool   // from other versions, likewise: canceled since
+	rows     map[filedRow]bool // from the same company list
+	keys     map[string]bool   // from other lists: company, state and filing year
+	canceled map[string]bool   // from other lists, likewise: canceled since
 }
 
 type filedRow struct {
@@ -227,7 +211,7 @@ type filedRow struct {
 }
 
 // has reports whether a report is filed. A row that needed attention or was
-// canceled is not filed again while the list stays the same. A new version files
+// canceled is not filed again while the list stays the same. A new list files
 // it again, but a canceled one only where it is due after the list changed.
 func (f *filedReports) has(e season.Entry, year string, changed season.Date) bool {
 	key := e.Row.Key() + "|" + year
@@ -260,7 +244,7 @@ func (rc *runContext) loadFiled(ctx context.Context) (*filedReports, error) {
 	return filed, nil
 }
 
-// add adds a row that was made from another version of the company list.
+// add adds a row that was made from another company list.
 func (f *filedReports) add(row ledger.Row) {
 	if row.Result == filing.Invalid || row.Result == filing.Rejected || row.Request == nil ||
 		row.Request.Order.AnnualReport == nil {

@@ -149,27 +149,6 @@ func RunText(f ledger.Run) string {
 	return text
 }
 
-// ListVersions lists the present version of a schedule's company list and those of
-// its runs, without their content.
-func ListVersions(ctx context.Context, l *ledger.Ledger, s ledger.Schedule,
-	runs []ledger.Run) ([]ledger.CompanyList, error) {
-	var all []ledger.CompanyList
-	seen := make(map[string]bool)
-	for _, f := range append([]ledger.Run{{CompanyList: s.CompanyList}}, runs...) {
-		if seen[f.CompanyList] {
-			continue
-		}
-		seen[f.CompanyList] = true
-		r, err := l.Schedules().FindCompanyList(ctx, f.CompanyList)
-		if err != nil {
-			return nil, err
-		}
-		r.Content = nil
-		all = append(all, r)
-	}
-	return all, nil
-}
-
 // NextPlan returns what a schedule would do at its next run, as far as is known
 // today; nil where it has none. It writes nothing. It returns ErrCompanyList.
 func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, error) {

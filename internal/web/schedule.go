@@ -149,7 +149,6 @@ type schedulePage struct {
 	OnDemand bool              // the plan is calculated when the reader asks for it
 	Runs     []listedRun
 	Pager    pager
-	Versions []ledger.CompanyList
 	Against  *ledger.CompanyList // the version that the present one is compared with
 	Changes  *comparison
 	List     *companyListErrors // of the present version
@@ -244,9 +243,6 @@ func (s *Site) showSchedule(v *request, se ledger.Schedule, refused *companyList
 	}
 	runs, err := s.Ledger.Schedules().ListRuns(ctx, se.Name)
 	if err != nil {
-		return err
-	}
-	if p.Versions, err = schedule.ListVersions(ctx, s.Ledger, se, runs); err != nil {
 		return err
 	}
 	if err := s.loadComparison(v, p); err != nil {

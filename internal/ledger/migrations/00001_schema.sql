@@ -373,17 +373,18 @@ CREATE TABLE rosters (
 );
 
 CREATE TABLE seasons (
-    name       TEXT PRIMARY KEY,
-    roster     TEXT NOT NULL REFERENCES rosters (hash),
-    options    TEXT NOT NULL,
-    schedule   TEXT NOT NULL,
-    approval   INTEGER NOT NULL DEFAULT 0,
-    paused     INTEGER NOT NULL DEFAULT 0,
-    since      BIGINT NOT NULL,
-    created_by TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
+    name            TEXT PRIMARY KEY,
+    roster          TEXT NOT NULL REFERENCES rosters (hash),
+    list_changed_at BIGINT NOT NULL,
+    options         TEXT NOT NULL,
+    schedule        TEXT NOT NULL,
+    approval        INTEGER NOT NULL DEFAULT 0,
+    paused          INTEGER NOT NULL DEFAULT 0,
+    since           BIGINT NOT NULL,
+    created_by      TEXT NOT NULL,
+    created_at      BIGINT NOT NULL,
     -- Counts changes; a change must name the version that it was made on.
-    version    BIGINT NOT NULL DEFAULT 1
+    version         BIGINT NOT NULL DEFAULT 1
 );
 
 -- Runs of schedules. The ID consists of the schedule and the due time, so any number of
@@ -403,15 +404,6 @@ CREATE TABLE firings (
     note     TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX firings_of_season ON firings (season, due);
-
--- The company lists that a schedule has had, and since when.
-CREATE TABLE season_rosters (
-    season  TEXT NOT NULL,
-    version BIGINT NOT NULL,
-    roster  TEXT NOT NULL,
-    since   BIGINT NOT NULL,
-    PRIMARY KEY (season, version)
-);
 
 -- Names are folded; roles are words separated by spaces.
 CREATE TABLE accounts (
