@@ -67,8 +67,8 @@ func explainStorage(err error) (string, bool) {
 	switch {
 	case has("file is not a database", "database disk image is malformed"):
 		return "the ledger is damaged, or the file is not a ledger (" + text +
-			"). Do not delete it: no other record says what was ordered. Stop every process, then put the latest backup " +
-			"in its place: importer restore BACKUP", true
+			"). Do not delete it: no other record says what was ordered. Stop every process, then put the latest " +
+			"backup in its place: importer restore BACKUP", true
 	case has("database or disk is full", "no space left on device"):
 		return "the disk is full. Nothing more can be recorded, so nothing more is sent. Free some space, then run " +
 			"the same command again (" + text + ")", true

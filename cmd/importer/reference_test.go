@@ -47,8 +47,8 @@ func TestReference(t *testing.T) {
 func exitTable(root *cobra.Command) string {
 	with, without := make(map[int][]string), make(map[int][]string)
 	for c := range allCommands(root) {
-		if c.HasSubCommands() && c.Annotations["instant"] != "" {
-			continue // it prints its help
+		if isGroup(c) {
+			continue
 		}
 		codes := exitCodes(c)
 		name := "`" + strings.TrimPrefix(c.CommandPath(), "importer ") + "`"
@@ -74,6 +74,9 @@ func exitTable(root *cobra.Command) string {
 	return b.String()
 }
 
+// isGroup reports whether a command only prints its help.
+func isGroup(c *cobra.Command) bool { return c.HasSubCommands() && c.Annotations["instant"] != "" }
+
 // commandTable lists the commands that do something, by the groups of the help.
 func commandTable(root *cobra.Command) string {
 	var b strings.Builder
@@ -83,7 +86,7 @@ func commandTable(root *cobra.Command) string {
 		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 			return
 		}
-		if c.Runnable() {
+		if c.Runnable() && !isGroup(c) {
 			use := strings.TrimPrefix(strings.TrimSuffix(c.UseLine(), " [flags]"), "importer ")
 			fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(use, "|", "\\|"), c.Short)
 		}

@@ -70,7 +70,8 @@ begins the check.`,
 
 func (r *resolver) checkRestored(ctx context.Context, o restoredOptions, since time.Time) error {
 	if !since.IsZero() {
-		if err := r.ledger.Restores().Begin(withAudit(ctx, "restored", "", "to its state of "+o.since), since); err != nil {
+		act := withAudit(ctx, "restored", "", "to its state of "+o.since)
+		if err := r.ledger.Restores().Begin(act, since); err != nil {
 			return err
 		}
 	}

@@ -205,16 +205,6 @@ type startAgainError struct{ sample *sampleData } // nil for the user's own sett
 
 func (*startAgainError) Error() string { return "serve starts again" }
 
-// serve serves the page until ctx ends.
-func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", s.listen)
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	defer listener.Close()
-	return a.serveOn(ctx, l, s, listener, log)
-}
-
 // serveOn serves the page at a listener, which stays open, until ctx ends or serve is
 // to start again: startAgainError. Events are applied until after the last request, and
 // orders in flight are finished.

@@ -117,13 +117,18 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server{listen: "127.0.0.1:0", env: env, maxUpload: 1}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	s := server{env: env, maxUpload: 1}
 	var roots *x509.CertPool
 	s.cert, s.key, roots = certificate(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- a.serve(ctx, l, s, slog.New(slog.DiscardHandler)) }()
+	go func() { ended <- a.serveOn(ctx, l, s, listener, slog.New(slog.DiscardHandler)) }()
 	said, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

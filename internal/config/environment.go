@@ -67,8 +67,8 @@ var Variables = []Variable{
 		"approval-needed, approved, sent-back, rejected"},
 	{"FILING_BALANCE_LOW", "", "the available balance, in dollars, below which people are notified, such as 5000; " +
 		"default: none"},
-	{"FILING_BACKUP_DIR", "", "the folder for the daily backups of an SQLite ledger by importer serve, as a full path; " +
-		"default: backups, beside the ledger"},
+	{"FILING_BACKUP_DIR", "", "the folder for the daily backups of an SQLite ledger by importer serve, as a full " +
+		"path; default: backups, beside the ledger"},
 	{"FILING_BACKUP_KEEP", "14", "how many daily backups to keep; 0 for none"},
 	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) for the page, such as " +
 		"https://login.example.com; default: none"},

@@ -108,7 +108,8 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 	var c control
 	into := c.fields().targets(&c.schema, &c.writtenBy, &c.now, &c.server)
 	err := queryRow(ctx, `SELECT c.*, `+db.clock.column()+`, `+db.dialect.server+`
-		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+`) AS c`).Scan(into...)
+		FROM (SELECT `+controlColumns+`, schema_version, written_by
+			FROM control WHERE id = 1`+lock+`) AS c`).Scan(into...)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
 	}

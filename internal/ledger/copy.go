@@ -14,8 +14,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/folder"
 	"github.com/gofrs/flock"
+
+	"github.com/bulkfiling/bulkfiling/internal/folder"
 )
 
 // Errors of copies by name.

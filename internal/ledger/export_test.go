@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/base64"
 	"iter"
 )
 
@@ -53,43 +52,6 @@ func (l *Ledger) CommitTogether(transitions ...any) []Committed {
 	}
 	return results
 }
-
-// SealAsBefore seals as the versions did that knew one key.
-func SealAsBefore(l *Ledger, text, place string) string {
-	keys, err := l.sealer()
-	if err != nil {
-		panic(err)
-	}
-	return base64.StdEncoding.EncodeToString(keys[0].aead.Seal(nil, nil, []byte(text), []byte(place)))
-}
-
-// KeepRosterHere keeps a roster under the key of this machine, as earlier versions
-// did over a shared database, too.
-func KeepRosterHere(ctx context.Context, l *Ledger, r CompanyList) (hash string, err error) {
-	return l.Schedules().addCompanyList(ctx, r)
-}
-
-// BeforeChange is a context for a single change: it calls Do when all that goes
-// before the change has been read.
-type BeforeChange struct {
-	context.Context
-	Do func()
-}
-
-// Value answers as any context does. Who asks for the act is about to change the
-// ledger.
-func (c *BeforeChange) Value(key any) any {
-	if _, changing := key.(auditKey); changing && c.Do != nil {
-		do := c.Do
-		c.Do = nil
-		do()
-	}
-	return c.Context.Value(key)
-}
-
-// ReleaseLock releases the lock by which a process of this machine shows that it
-// lives.
-func ReleaseLock(l *Ledger) error { return l.ownerLock.Unlock() }
 
 // PreparedStatements counts the statements that are kept, or are to be.
 func (l *Ledger) PreparedStatements() int {

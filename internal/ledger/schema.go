@@ -36,10 +36,11 @@ func (d dialect) provider(db *sql.DB, options ...goose.ProviderOption) (*goose.P
 			return nil, fmt.Errorf("read the migrations: %w", err)
 		}
 		statements := strings.NewReplacer(d.words...).Replace(string(text))
-		all = append(all, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+		run := func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, statements)
 			return err
-		}}, nil))
+		}
+		all = append(all, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
 	}
 	p, err := goose.NewProvider(d.goose, db, nil,
 		append(options, goose.WithGoMigrations(all...), goose.WithDisableGlobalRegistry(true))...)

@@ -21,12 +21,7 @@ import (
 // OnBoth runs a suite on SQLite and, if TEST_DATABASE_URL names a server, on
 // PostgreSQL. On CI the server must be there. The suite receives the DatabaseURL of
 // ledger.Config: a separate, migrated ledger.
-func OnBoth(t *testing.T, suite func(t *testing.T, database string)) { onBoth(t, Database, suite) }
-
-// OnBothEmpty is like OnBoth, but without tables.
-func OnBothEmpty(t *testing.T, suite func(t *testing.T, database string)) { onBoth(t, Schema, suite) }
-
-func onBoth(t *testing.T, place func(testing.TB, string) string, suite func(t *testing.T, database string)) {
+func OnBoth(t *testing.T, suite func(t *testing.T, database string)) {
 	t.Run("SQLite", func(t *testing.T) { suite(t, "") })
 	server := os.Getenv("TEST_DATABASE_URL")
 	if server == "" {
@@ -35,7 +30,7 @@ func onBoth(t *testing.T, place func(testing.TB, string) string, suite func(t *t
 		}
 		return
 	}
-	t.Run("PostgreSQL", func(t *testing.T) { suite(t, place(t, server)) })
+	t.Run("PostgreSQL", func(t *testing.T) { suite(t, Database(t, server)) })
 }
 
 // Server returns the address of the PostgreSQL server that TEST_DATABASE_URL names.

@@ -253,7 +253,8 @@ func adviseHold(h jobs.Hold, facts jobs.BatchFacts) hold {
 		shown.Class, shown.Path, shown.Name = "bad", "/settings", "Settings"
 		shown.Do = "Nothing is sent, and no row is lost. An operator must correct the API key."
 	case jobs.HeldForRestore:
-		shown.Class, shown.Do = "bad", "An operator has to check the rows that may have been ordered since. "+restoredSteps
+		shown.Class = "bad"
+		shown.Do = "An operator has to check the rows that may have been ordered since. " + restoredSteps
 	case jobs.HeldForVersion:
 		shown.Class = "bad"
 	case jobs.HeldForRate, jobs.HeldByBreaker:

@@ -27,9 +27,7 @@ var (
 	preparer = []ledger.Role{ledger.Preparer}
 	approver = []ledger.Role{ledger.Approver}
 	operator = []ledger.Role{ledger.Operator}
-	// everyone who takes part in filing: no auditor
-	working = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
-	hands   = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
+	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
 )
 
 var routes = slices.Concat(signInRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,

@@ -48,7 +48,7 @@ func (s *Site) checkDecisions(v *request) error {
 			Attempt:   attempt,
 			Verdict:   resolve.Verdict(field("decision")),
 			CompanyID: field("company"),
-			OrderIDs:  strings.FieldsFunc(field("orders"), func(r rune) bool { return strings.ContainsRune(",; \t", r) }),
+			OrderIDs:  strings.Fields(strings.NewReplacer(",", " ", ";", " ").Replace(field("orders"))),
 		}
 		if rest := v.r.PostForm.Get("rest"); d.Verdict == "" && len(d.OrderIDs) == 0 && d.CompanyID == "" {
 			d.Verdict = resolve.Verdict(rest)

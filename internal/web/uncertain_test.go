@@ -328,7 +328,8 @@ func TestResolveManyRows(t *testing.T) {
 		for i, d := range decisions {
 			n := strconv.Itoa(rows[i].Number)
 			word, id, _ := strings.Cut(d, " as ")
-			form = append(form, "row", n, "attempt-"+n, strconv.Itoa(rows[i].Tries), "decision-"+n, word, "orders-"+n, id)
+			form = append(form, "row", n, "attempt-"+n, strconv.Itoa(rows[i].Tries), "decision-"+n, word,
+				"orders-"+n, id)
 		}
 		return v.post(at+"/check", form...)
 	}
