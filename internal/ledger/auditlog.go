@@ -218,40 +218,18 @@ type AuditQuery struct {
 	Limit        int   // how many; 0 for all
 }
 
-// formerNames are the names that kinds of events have in the logs of earlier
-// versions, by their present ones.
-var formerNames = map[string]string{
-	"change-mapping": "read",
-	"delete-upload":  "drop",
-	"mark-uncertain": "doubt",
-	"submit":         "hand-in",
-}
-
-// AuditName returns the present name of a kind of event, which may be a former one.
-func AuditName(what string) string {
-	for name, former := range formerNames {
-		if what == former {
-			return name
-		}
-	}
-	return what
-}
-
-// List reads the audit log, the newest first. Events with a former name have the
-// present one, and either name selects both.
+// List reads the audit log, the newest first.
 func (l AuditLog) List(ctx context.Context, q AuditQuery) ([]AuditEvent, error) {
-	q.What = AuditName(q.What)
 	rows, err := l.read.QueryContext(ctx, `SELECT seq, id, at, person, origin, what, object, note
 		FROM acts
-		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what IN ($2, $6)) AND ($3 = '' OR object = $3) AND seq < $4
+		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4
 		ORDER BY seq DESC LIMIT $5`,
-		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64),
-		cmp.Or(q.Limit, math.MaxInt32), cmp.Or(formerNames[q.What], q.What))
+		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64), cmp.Or(q.Limit, math.MaxInt32))
 	all, err := collect(rows, err, func(scan func(...any) error) (AuditEvent, error) {
 		var a AuditEvent
 		var at int64
 		err := scan(&a.Seq, &a.ID, &at, &a.By, &a.From, &a.What, &a.Of, &a.Note)
-		a.At, a.What = fromMillis(at), AuditName(a.What)
+		a.At = fromMillis(at)
 		return a, err
 	})
 	return all, wrap("read the audit log", err)

@@ -91,35 +91,6 @@ func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
 	})
 }
 
-// Events that an earlier version recorded under another name have the present one,
-// and either name finds them.
-func TestFormerNamesOfAuditEvents(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		for _, what := range []string{"hand-in", "submit", "read", "drop", "doubt", "deposit"} {
-			s.must(l.AuditLog().Record(s.Context(), ledger.AuditEvent{By: "ana", What: what}))
-		}
-		for what, want := range map[string][]string{
-			"":               {"deposit", "mark-uncertain", "delete-upload", "change-mapping", "submit", "submit"},
-			"submit":         {"submit", "submit"},
-			"hand-in":        {"submit", "submit"},
-			"change-mapping": {"change-mapping"},
-			"mark-uncertain": {"mark-uncertain"},
-			"drop":           {"delete-upload"},
-			"deposit":        {"deposit"},
-			"no such event":  nil,
-		} {
-			var got []string
-			for _, a := range s.acts(l, ledger.AuditQuery{What: what}) {
-				got = append(got, a.What)
-			}
-			if !slices.Equal(got, want) {
-				s.Errorf("%q: %q", what, got)
-			}
-		}
-	})
-}
-
 // An act that failed did not happen: it may be tried again, in the same context
 // or in another one.
 func TestFailedChangeRecordsNoAuditEvent(t *testing.T) {

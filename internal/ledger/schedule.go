@@ -79,10 +79,6 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 	if l.dialect.together && l.sealing.given == "" {
 		return "", ErrNoSharedKey
 	}
-	return l.addCompanyList(ctx, r)
-}
-
-func (l Schedules) addCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
 	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]

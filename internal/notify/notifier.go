@@ -73,21 +73,11 @@ func New(c Config) *Notifier {
 // ErrKind is returned for a word that is not a kind of notification.
 var ErrKind = errors.New("not a kind of notification")
 
-// formerKinds are names of kinds in the settings of older versions.
-var formerKinds = map[ledger.NotificationKind]ledger.NotificationKind{
-	"approval-wanted": ledger.NotifyApprovalNeeded,
-	"not-approved":    ledger.NotifyRejected,
-}
-
-// ParseKinds parses kinds separated by commas; "" and "all" are all kinds. Former names
-// stand for the present ones.
+// ParseKinds parses kinds separated by commas; "" and "all" are all kinds.
 func ParseKinds(text string) ([]ledger.NotificationKind, error) {
 	var kinds []ledger.NotificationKind
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' }) {
 		kind := ledger.NotificationKind(word)
-		if present, ok := formerKinds[kind]; ok {
-			kind = present
-		}
 		switch {
 		case word == "all":
 			return ledger.NotificationKinds, nil

@@ -516,10 +516,6 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, kinds, err)
 		}
 	}
-	if kinds, err := ParseKinds("approval-wanted, not-approved"); err != nil ||
-		!slices.Equal(kinds, []ledger.NotificationKind{ledger.NotifyApprovalNeeded, ledger.NotifyRejected}) {
-		t.Errorf("former names: %v, %v", kinds, err)
-	}
 	if _, err := ParseKinds("funds, founds"); !errors.Is(err, ErrKind) || !strings.Contains(err.Error(), `"founds"`) {
 		t.Errorf("%v", err)
 	}

@@ -49,13 +49,11 @@ type Plan struct {
 	NotDue    text.Examples `json:"notDue"`           // filed although the rules say that nothing is due
 	Beyond    int           `json:"beyond,omitempty"` // companies of the list that are not due now
 
-	Priced    bool            `json:"priced"` // false: the prices of the filing service are not known
-	Cost      money.Cents     `json:"cost"`
-	Certainty money.Certainty `json:"costCertainty,omitempty"`
-	// some state fees are not known; plans stored by earlier versions have only this
-	AtLeast bool                `json:"costAtLeast,omitempty"`
-	Lines   []PlanLine          `json:"lines,omitempty"`
-	Kinds   []pricing.KindQuote `json:"kinds,omitempty"` // by whose state fee it is
+	Priced    bool                `json:"priced"` // false: the prices of the filing service are not known
+	Cost      money.Cents         `json:"cost"`
+	Certainty money.Certainty     `json:"costCertainty,omitempty"`
+	Lines     []PlanLine          `json:"lines,omitempty"`
+	Kinds     []pricing.KindQuote `json:"kinds,omitempty"` // by whose state fee it is
 
 	balance.Forecast
 
@@ -70,7 +68,6 @@ type PlanLine struct {
 	Count     int             `json:"count"`
 	Cost      money.Cents     `json:"cost"`
 	Certainty money.Certainty `json:"costCertainty,omitempty"`
-	AtLeast   bool            `json:"costAtLeast,omitempty"`
 }
 
 // Why is a reason for which rows cannot be filed.
@@ -192,19 +189,10 @@ func (w *Why) namesText() string {
 }
 
 // Total returns what the filings cost together.
-func (p *Plan) Total() money.Cost { return storedCost(p.Cost, p.Certainty, p.AtLeast) }
+func (p *Plan) Total() money.Cost { return money.Cost{Amount: p.Cost, Certainty: p.Certainty} }
 
 // Total returns what a product's filings cost together.
-func (l PlanLine) Total() money.Cost { return storedCost(l.Cost, l.Certainty, l.AtLeast) }
-
-// storedCost returns the cost that a plan stores. Plans of earlier versions know no
-// estimates.
-func storedCost(amount money.Cents, certainty money.Certainty, atLeast bool) money.Cost {
-	if atLeast {
-		certainty = money.Unknown
-	}
-	return money.Cost{Amount: amount, Certainty: certainty}
-}
+func (l PlanLine) Total() money.Cost { return money.Cost{Amount: l.Cost, Certainty: l.Certainty} }
 
 // Quote returns the cost of the plan as a quote.
 func (p *Plan) Quote() pricing.BatchQuote {

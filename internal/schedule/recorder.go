@@ -140,7 +140,7 @@ func (p *planRecorder) finish(ctx context.Context) (*Plan, error) {
 	slices.SortStableFunc(plan.Why, func(a, b Why) int { return b.Rows - a.Rows })
 	plan.Why = plan.Why[:min(len(plan.Why), maxWhys)]
 	plan.Priced = p.quoter != nil
-	plan.Cost, plan.Certainty, plan.AtLeast = total.Amount, total.Certainty, total.IsUnknown()
+	plan.Cost, plan.Certainty = total.Amount, total.Certainty
 	plan.Kinds = p.quote.Kinds
 	for _, line := range p.quote.Lines {
 		plan.Lines = append(plan.Lines, PlanLine{
@@ -148,7 +148,6 @@ func (p *planRecorder) finish(ctx context.Context) (*Plan, error) {
 			Count:     line.Count,
 			Cost:      line.Total.Amount,
 			Certainty: line.Total.Certainty,
-			AtLeast:   line.Total.IsUnknown(),
 		})
 	}
 	var err error

@@ -143,7 +143,7 @@ func (s *Site) similarNames(v *request) (map[string]string, error) {
 
 func (s *Site) audit(v *request) error {
 	ask := v.r.URL.Query()
-	p := auditPage{By: ask.Get("by"), What: ledger.AuditName(ask.Get("what")), Of: ask.Get("of"), Events: auditEvents}
+	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of"), Events: auditEvents}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
 	var err error
 	p.Acts, err = s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{

@@ -30,7 +30,6 @@ type quoted struct {
 	Before  int                `json:"before"` // ready rows that were bought before
 	Total   money.Cost         `json:"total"`
 	Sum     pricing.BatchQuote `json:"sum"`
-	Form    int                `json:"form"`              // of this quote; one of an earlier version is made again
 	Problem string             `json:"trouble,omitempty"` // why there is none
 	Notes   []string           `json:"notes,omitempty"`   // about the spreadsheet
 
@@ -45,14 +44,8 @@ func quoteOf(u ledger.Upload) (*quoted, error) {
 	if err := json.Unmarshal(u.Quote, q); err != nil {
 		return nil, fmt.Errorf("read the quote of the sheet %s: %w", u.File, err)
 	}
-	if q.Form != quoteForm && q.Problem == "" {
-		q.Problem = "The cost summary was made by an earlier version."
-	}
 	return q, nil
 }
-
-// quoteForm is that of the quotes of this version: costs say how certain they are.
-const quoteForm = 2
 
 // TotalText is the total for people. Where a state fee is missing, it says whose.
 func (q *quoted) TotalText() string { return q.Sum.TotalText() }
@@ -329,7 +322,7 @@ type lookups struct {
 // quote calculates what a prepared batch will cost. A failure is part of the
 // result, in Problem. With look-ups, companies are looked up first.
 func (s *Site) quote(ctx context.Context, batch string, l *lookups, at func(stage)) quoted {
-	q := quoted{At: time.Now().UTC(), Form: quoteForm}
+	q := quoted{At: time.Now().UTC()}
 	if err := s.fillQuote(ctx, &q, batch, l, at); err != nil {
 		q.Problem = err.Error()
 	}
