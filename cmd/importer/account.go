@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
@@ -20,9 +19,6 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 	env, err := a.chooseExisting()
 	if err != nil {
 		return err
-	}
-	if older := env.OlderLedger(); older != "" {
-		a.say("A ledger of an earlier version is in %s. It is not read: FILING_DATA_DIR=%s reads it.", older, older)
 	}
 	return a.useLedger(ctx, env, true, do)
 }
@@ -45,7 +41,7 @@ func (a *app) chooseExisting() (*config.Environment, error) {
 	}
 	chosen, err := env.UseExisting()
 	if err != nil {
-		return nil, a.mentionOlderLedger(err, &env)
+		return nil, err
 	}
 	a.sayLedger(chosen)
 	return &env, nil
@@ -126,16 +122,6 @@ func (a *app) useLedger(ctx context.Context, env *config.Environment, applyEvent
 	return cmp.Or(err, l.Close())
 }
 
-// mentionOlderLedger adds to an error that there is a ledger of an earlier version.
-func (a *app) mentionOlderLedger(err error, env *config.Environment) error {
-	if older := env.OlderLedger(); older != "" && errors.Is(err, config.ErrNoLedger) {
-		return fmt.Errorf(
-			"%w. An earlier version kept its ledger in %s: FILING_DATA_DIR=%s reads it, and importer run explains how "+
-				"to keep using it", err, older, older)
-	}
-	return err
-}
-
 // sayLedger prints which ledger is used, if there are several.
 func (a *app) sayLedger(c config.Chosen) {
 	if !c.Several {
@@ -155,7 +141,7 @@ func (r *filingRun) recognizeKey(ctx context.Context) (jobs.Outcome, error) {
 	var chosen config.Chosen
 	const question = "the organization of the API key"
 	ending, err := r.askUntilAnswered(ctx, question, func(ctx context.Context) (err error) {
-		chosen, err = r.env.Recognize(ctx, r.client, filepath.Dir(r.path))
+		chosen, err = r.env.Recognize(ctx, r.client)
 		return err
 	})
 	if err != nil {

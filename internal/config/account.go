@@ -42,7 +42,6 @@ const (
 	accountsFolder  = "accounts"
 	accountFile     = "account.json"
 	ledgerFile      = "ledger.db"
-	olderFolder     = ".bulkfiling" // in the current folder: the ledger of an earlier version
 	olderName       = "main"        // in the data folder itself: the ledger of an earlier version
 	unassignedName  = "default"     // a ledger from before any organization was known
 	accountFileMode = 0o600
@@ -395,7 +394,7 @@ func slug(name string) string {
 // Recognize asks the filing service for the organization of the key, and chooses
 // its ledger: the existing one, or a new one. It returns the filing service's
 // errors, and ErrUndecided if a person has to decide.
-func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client, sheets ...string) (Chosen, error) {
+func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client) (Chosen, error) {
 	o, err := FindOrganization(ctx, client)
 	if err != nil {
 		return Chosen{}, err
@@ -407,9 +406,6 @@ func (e *Environment) Recognize(ctx context.Context, client *filingapi.Client, s
 	if e.DataDir == "" {
 		_, err := e.loadAccounts()
 		return Chosen{}, err
-	}
-	if older := e.OlderLedger(sheets...); older != "" && e.Ledger == "" {
-		return Chosen{}, fmt.Errorf("%w: %s", ErrUndecided, e.olderAdvice(older, o))
 	}
 	var c Chosen
 	err = e.locked(ctx, func() error {
@@ -549,48 +545,4 @@ func (e *Environment) freeName(all []*account, o ledger.Organization) string {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
 	return name
-}
-
-// OlderLedger is the folder with the ledger of an earlier version in the current
-// folder or beside one of the sheets; empty if there is none, or if
-// FILING_DATA_DIR names the data folder.
-func (e *Environment) OlderLedger(sheets ...string) string {
-	if !e.defaultDir || e.DatabaseURL != "" {
-		return ""
-	}
-	for _, dir := range append([]string{"."}, sheets...) {
-		dir = filepath.Join(dir, olderFolder)
-		if !exists(filepath.Join(dir, ledgerFile)) {
-			continue
-		}
-		if absolute, err := filepath.Abs(dir); err == nil {
-			dir = absolute
-		}
-		return dir
-	}
-	return ""
-}
-
-// olderAdvice explains how to keep using the ledger of an earlier version.
-func (e *Environment) olderAdvice(older string, o ledger.Organization) string {
-	all, err := e.loadAccounts()
-	if err != nil {
-		return err.Error()
-	}
-	name := e.freeName(all, o)
-	target := filepath.Join(e.DataDir, accountsFolder, name)
-	move := fmt.Sprintf("mkdir -p %s && mv %s %s", quote(filepath.Dir(target)), quote(older), quote(target))
-	if runtime.GOOS == "windows" {
-		move = fmt.Sprintf(`mkdir "%s" & move "%s" "%s"`, filepath.Dir(target), older, target)
-	}
-	return fmt.Sprintf("an earlier version kept its ledger in %s. Only that ledger has its orders. Ledgers are now in "+
-		"%s.\nTo use it, stop everything that uses it, then run: %s\nand add --ledger %s once. To leave it where it "+
-		"is, name another ledger, existing or new: --ledger NAME", older, e.DataDir, move, name)
-}
-
-func quote(path string) string {
-	if strings.ContainsAny(path, " '\"$&;()\\") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }

@@ -268,23 +268,6 @@ func TestTheLedgerOfAnEarlierVersionIsNotTakenSilently(t *testing.T) {
 			t.Errorf("%+v, %v", chosen, err)
 		}
 	}
-
-	// One in the current folder is not in the data folder yet.
-	here := t.TempDir()
-	t.Chdir(here)
-	if err := os.MkdirAll(".bulkfiling", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(".bulkfiling/ledger.db", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if chosen, err := recognize(""); !errors.Is(err, config.ErrUndecided) ||
-		!strings.Contains(err.Error(), "mv "+filepath.Join(here, ".bulkfiling")) {
-		t.Errorf("%+v, %v", chosen, err)
-	}
-	if chosen, err := recognize("new"); err != nil || chosen.Name != "new" {
-		t.Errorf("%+v, %v", chosen, err)
-	}
 }
 
 func TestReadingBeginsNoLedger(t *testing.T) {

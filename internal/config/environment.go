@@ -107,7 +107,6 @@ type Environment struct {
 	Ledger        string      // the value of --ledger; empty for the organization's own ledger
 	Warn          func(error) // receives warnings about the data folder; may be nil
 
-	defaultDir   bool                 // DataDir is the default: FILING_DATA_DIR is empty
 	chosen       *account             // the ledger of the data folder; nil before the choice
 	organization *ledger.Organization // as the filing service reported it; nil before the request
 	binding      *binding
@@ -151,7 +150,7 @@ func (l layers) read() (Environment, error) {
 		layers:     l,
 	}
 	if e.DataDir == "" {
-		e.DataDir, e.defaultDir = dataDir(l.getenv), true
+		e.DataDir = dataDir(l.getenv)
 	}
 	err := e.readSecrets(value)
 	if err != nil {
