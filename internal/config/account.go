@@ -42,8 +42,8 @@ const (
 	accountsFolder  = "accounts"
 	accountFile     = "account.json"
 	ledgerFile      = "ledger.db"
-	olderName       = "main"        // in the data folder itself: the ledger of an earlier version
-	unassignedName  = "default"     // a ledger from before any organization was known
+	olderName       = "main"    // in the data folder itself: the ledger of an earlier version
+	unassignedName  = "default" // a ledger from before any organization was known
 	accountFileMode = 0o600
 )
 
