@@ -32,7 +32,7 @@ type app struct {
 	env     *config.Environment // of the open ledger; nil before
 	paint   painter
 
-	unsaved jobs.Unsaved // the answers that a worker of this command could not record
+	unrecorded []*jobs.Unrecorded // answers that the worker of this command could not record
 }
 
 func newApp(in io.Reader, out, err io.Writer, getenv func(string) string) *app {

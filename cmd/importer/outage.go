@@ -58,35 +58,26 @@ func isDatabaseDown(err error) bool {
 // explainOutage says what a person can do while the database is down.
 func (a *app) explainOutage(err error) string {
 	recorded := "Everything that was done is recorded"
-	if len(a.unsaved.Answers) > 0 {
+	if len(a.unrecorded) > 0 {
 		recorded = "Everything else that was done is recorded"
 	}
 	return fmt.Sprintf("the database is not responding: %s. %s. Run the same command again later: it resumes, and "+
 		"orders nothing twice", ledger.DownText(err), recorded)
 }
 
-// stopWorker stops a worker, and names the answers that it could not record: the
-// order ids are nowhere else.
+// stopWorker stops a worker, and names the answers that it could not record.
 func (a *app) stopWorker(w *jobs.Worker) {
 	w.Stop()
-	a.unsaved = w.Unsaved()
-	answers := a.unsaved.Answers
-	if len(answers) == 0 {
+	if a.unrecorded = w.Unrecorded(); len(a.unrecorded) == 0 {
 		return
 	}
-	a.say("%s of the filing service could not be recorded in the database:", count(len(answers), "answer"))
-	for _, u := range answers {
-		what := "no order id"
+	a.say("%s of the filing service could not be recorded in the database:", count(len(a.unrecorded), "answer"))
+	for _, u := range a.unrecorded {
+		what := "no order ID"
 		if orders := u.Orders(); len(orders) > 0 {
 			what = strings.Join(orders, ", ")
 		}
 		a.say("  row %d of batch %s: %s", u.Number, u.Batch, what)
 	}
-	if a.unsaved.File == "" {
-		a.say("Write them down: they could not be saved in the data folder either (%v). When the database responds, "+
-			"resolve these rows with importer resolve.", a.unsaved.Err)
-		return
-	}
-	a.say("They are saved in %s. The next importer or worker that starts with this data folder records them.",
-		a.unsaved.File)
+	a.say("Write them down. These rows are uncertain: when the database responds, resolve them with importer resolve.")
 }

@@ -81,7 +81,7 @@ func (c child) run() error {
 	if err != nil {
 		return err
 	}
-	client, err := newClient(c.URL)
+	client, err := newClient(c.URL, clientTimeout)
 	if err != nil {
 		return err
 	}

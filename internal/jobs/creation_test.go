@@ -62,7 +62,7 @@ func (f *firm) companyOf(i int) filing.Company {
 
 func (f *firm) made(i int) (filing.Company, bool) {
 	f.Helper()
-	client, err := newClient(f.url)
+	client, err := newClient(f.url, clientTimeout)
 	f.must(err)
 	defer client.Close()
 	for _, ending := range []string{"llc", "l-l-c", "limited-liability-company"} {
@@ -518,7 +518,7 @@ func work(args []string) {
 		Timeout:      clientTimeout,
 	})
 	check(err)
-	client, err := newClient(url)
+	client, err := newClient(url, clientTimeout)
 	check(err)
 	quoterDir, err := os.MkdirTemp(dir, "")
 	check(err)

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -37,6 +38,8 @@ type firm struct {
 	service *sandbox.Service
 	url     string
 	patch   func(*jobs.Config) // changes every worker
+	// timeout bounds an answer for workers. Zero is clientTimeout.
+	timeout time.Duration
 
 	mu       sync.Mutex
 	requests []request
@@ -144,12 +147,12 @@ const flying = 8 // orders in flight
 const clientTimeout = slowdown * time.Second
 
 // newClient is the real client, less patient than in life.
-func newClient(url string) (*filingapi.Client, error) {
+func newClient(url string, timeout time.Duration) (*filingapi.Client, error) {
 	return filingapi.New(filingapi.Config{
 		BaseURL:     url,
 		Key:         "sk_test_firm",
 		Concurrency: 2 * flying,
-		Timeout:     clientTimeout,
+		Timeout:     timeout,
 		Breaker:     filingapi.BreakerLimits{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
 	})
 }
@@ -183,7 +186,7 @@ func newQuoter(dir string) (*pricing.Rates, error) {
 // start runs a worker until the end of the test, or until it is stopped.
 func (f *firm) start(l *ledger.Ledger, q *jobs.Queue, options ...func(*jobs.Config)) *jobs.Worker {
 	f.Helper()
-	client, err := newClient(f.url)
+	client, err := newClient(f.url, cmp.Or(f.timeout, clientTimeout))
 	f.must(err)
 	f.Cleanup(client.Close)
 	quoter, err := newQuoter(f.TempDir())

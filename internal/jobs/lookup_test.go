@@ -17,7 +17,7 @@ import (
 // lookUp looks the parties of a batch up.
 func (f *firm) lookUp(l *ledger.Ledger, batch string) {
 	f.Helper()
-	client, err := newClient(f.url)
+	client, err := newClient(f.url, clientTimeout)
 	f.must(err)
 	defer client.Close()
 	f.must(jobs.LookUp(f.Context(), client, l, nil, flying, batch, nil))
@@ -180,7 +180,7 @@ func TestIncompleteCompanyIsAskedForAgain(t *testing.T) {
 	r.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "NV"}
 	f.add(l, "a", r)
 	f.lookUp(l, "a")
-	client, err := newClient(f.url)
+	client, err := newClient(f.url, clientTimeout)
 	f.must(err)
 	defer client.Close()
 	_, err = client.UpdateCompany(t.Context(), "comp_3", filing.Company{EntityType: filing.Corp, FormationState: "DE"})
@@ -202,7 +202,7 @@ func TestIncompleteCompanyIsNotRememberedForGood(t *testing.T) {
 	f.add(l, "a", report(3))
 	f.await(w, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Rejected: 1})
-	client, err := newClient(f.url)
+	client, err := newClient(f.url, clientTimeout)
 	f.must(err)
 	defer client.Close()
 	_, err = client.UpdateCompany(t.Context(), "comp_3", filing.Company{EntityType: filing.Corp, FormationState: "DE"})
@@ -239,7 +239,7 @@ func TestLookUpEndsWithItsContext(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 50 * time.Millisecond})
 	l := f.openLedger()
 	f.add(l, "a", requests(100, report)...)
-	client, err := newClient(f.url)
+	client, err := newClient(f.url, clientTimeout)
 	f.must(err)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

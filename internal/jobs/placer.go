@@ -46,7 +46,7 @@ type placer struct {
 	now      func() time.Time
 	log      *slog.Logger
 
-	unrecorded *unrecordedFile
+	unrecorded unrecordedAnswers
 }
 
 // place sends the row's order once, unless the ledger or a look-up says
@@ -279,8 +279,8 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	return p.keepOutcome(&Unrecorded{Batch: row.Batch, Number: row.Number, Outcome: out})
 }
 
-// keepOutcome records an outcome in the ledger, and tries until it succeeds. The
-// answer exists only here, so it is kept in the data folder until the ledger has it.
+// keepOutcome records an outcome in the ledger, and tries until it succeeds. The log has
+// the order IDs of an answer that cannot be recorded.
 func (p *placer) keepOutcome(u *Unrecorded) error {
 	// recorded holds a filing.Result, or nothing if the outcome was recorded before.
 	// It is atomic because the ledger calls Explain again, while this function reads
@@ -302,9 +302,7 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
-			if kept {
-				p.unrecorded.remove(&out)
-			}
+			p.unrecorded.remove(u)
 			result, _ := recorded.Load().(filing.Result)
 			p.logAnswer(out.Answer, append(about, "result", result))
 			return true, nil
@@ -316,9 +314,7 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 		p.log.Error("recording an answer failed, retrying", append(about, "err", err)...)
 		if !kept {
 			kept = true
-			if err := p.unrecorded.add(*u); err != nil {
-				p.log.Error("keeping an answer failed", append(about, "err", err)...)
-			}
+			p.unrecorded.add(u)
 		}
 		return errors.Is(err, ledger.ErrClosed), err
 	})

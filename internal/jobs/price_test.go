@@ -127,7 +127,7 @@ func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
 		RetryAfter: 2 * time.Minute,
 		Endpoint:   "GET /organization/prices",
 	})
-	client, err := newClient(f.url)
+	client, err := newClient(f.url, clientTimeout)
 	f.must(err)
 	t.Cleanup(client.Close)
 	ask := func(ctx context.Context) (pricing.Quoter, error) {

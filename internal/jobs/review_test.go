@@ -40,7 +40,7 @@ func called(r *filing.Request, ref, name string) *filing.Request {
 // compare looks a batch up and compares it, as run does before its quote.
 func (f *firm) compare(l *ledger.Ledger, batch string, accept bool) jobs.Review {
 	f.Helper()
-	client, err := newClient(f.url)
+	client, err := newClient(f.url, clientTimeout)
 	f.must(err)
 	defer client.Close()
 	f.must(jobs.LookUp(f.Context(), client, l, nil, flying, batch, nil))

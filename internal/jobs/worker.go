@@ -114,8 +114,6 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		slots:    make(chan struct{}, c.Concurrency),
 		throttle: c.Throttle,
 		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.state, c.Now),
-
-		unrecorded: newUnrecordedFile(c.Ledger),
 	}
 	if err := w.sweep(w.ctx); err != nil {
 		w.cancel()
@@ -166,15 +164,15 @@ func (w *Worker) Stop() {
 	case <-late:
 	}
 	w.crew.end()
-	unsaved := w.Unsaved()
-	for _, u := range unsaved.Answers {
+	for _, u := range w.Unrecorded() {
 		w.log.Error("answer not recorded", "batch", u.Batch, "row", u.Number, "row_id", u.Outcome.Row,
-			"attempt", u.Outcome.Try, "answer", u.Outcome.Answer.Kind, "orders", u.Orders(), "file", unsaved.File)
+			"attempt", u.Outcome.Try, "answer", u.Outcome.Answer.Kind, "orders", u.Orders(),
+			"company", u.Outcome.Answer.CompanyID)
 	}
 }
 
-// Unsaved returns the answers that the database does not have yet.
-func (w *Worker) Unsaved() Unsaved { return w.placer.unrecorded.list() }
+// Unrecorded returns the answers that the database does not have yet.
+func (w *Worker) Unrecorded() []*Unrecorded { return w.placer.unrecorded.list() }
 
 // handle places the rows of a chunk that may still be sent: they are resolved side
 // by side and sent as slots come free. Every outcome is in the ledger when handle
@@ -286,9 +284,6 @@ func (w *Worker) sweep(ctx context.Context) error {
 // the page sweep before they show or change a batch, so that a row that may have
 // been bought never passes for unsent.
 func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
-	if err := replayUnrecorded(ctx, l, log); err != nil {
-		return err
-	}
 	orphans, err := l.Fleet().Orphans(ctx)
 	if err != nil {
 		return err
