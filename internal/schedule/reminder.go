@@ -22,8 +22,9 @@ const (
 // first.
 var remindBefore = []int{7, 30, 60}
 
-// Remind writes the reminders of due dates and of the funds they need, if it is time. Any number of processes may call it: the ledger keeps each from being
-// written twice. Days are those of the firm's zone.
+// Remind writes the reminders of due dates and of the funds they need, if it is time.
+// Any number of processes may call it: the ledger keeps each from being written twice.
+// Days are those of the firm's zone.
 func (s *Scheduler) Remind(ctx context.Context) error {
 	zone, err := FirmZone(ctx, s.c.Ledger)
 	if err != nil {
@@ -112,7 +113,8 @@ func reminderOf(kind ledger.NotificationKind, on season.Date, left int) ledger.P
 			break
 		}
 	}
-	return ledger.Pending{Kind: kind, Ref: int64(on.DaysSince(season.Date{Year: 1970, Month: time.January, Day: 1})), Mark: int64(before)}
+	epoch := season.Date{Year: 1970, Month: time.January, Day: 1}
+	return ledger.Pending{Kind: kind, Ref: int64(on.DaysSince(epoch)), Mark: int64(before)}
 }
 
 // remindOfDueDates writes one message about all due dates that came within 60, 30 or
