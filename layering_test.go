@@ -49,7 +49,7 @@ var imports = map[string][]string{
 	"internal/pricing":    {"balance", "filing", "filingapi", "money", "ledger", "season", "sheet"},
 	"internal/importer":   {"sheet", "filing", "money", "ledger", "season"},
 	"internal/report":     {"sheet", "filing", "money", "ledger", "resolve"},
-	"internal/season":     {"filing", "money"},
+	"internal/season":     {"filing", "money", "sheet"},
 	"internal/schedule":   {"balance", "filing", "importer", "ledger", "money", "pricing", "season", "sheet"},
 	"internal/jobs": {"filing", "filingapi", "pricing", "ledger", "network", "importer",
 		"season", "sheet", "money"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -73,8 +74,11 @@ func (f *scheduleFlags) applyFlags() error {
 	if err != nil {
 		return fmt.Errorf("read the due rules: %w", err)
 	}
+	if !utf8.Valid(content) { // the rules are stored as text
+		return fmt.Errorf("%s is not a CSV file in UTF-8. Save it as CSV UTF-8", f.rules)
+	}
 	o.Rules = string(content)
-	_, err = o.DueRules()
+	_, err = season.Load(f.rules, content)
 	return err
 }
 

@@ -55,7 +55,7 @@ var Variables = []Variable{
 	{"FILING_REPEAT_AGENT", "", "1 sends a registered agent order again after a lost answer; only for a " +
 		"filing service that does not charge it twice"},
 	{"FILING_TIMEOUT", "30s", "the timeout of a request, including its answer"},
-	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
+	{"FILING_FEES", "", "a CSV or XLSX file of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the filing service's price names: annual-report=their_name,…"},
 	{"DOCUMENT_HOSTS", "", "the hosts that documents can come from besides the filing service, separated by " +
 		"commas: files.example.com, files.example.com:8443, *.example.com; a host named in full can have a " +

@@ -3,27 +3,16 @@ package pricing
 import (
 	"bytes"
 	_ "embed"
-	"encoding/csv"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/gocarina/gocsv"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
-
-// ErrFees is returned for a file of fees that cannot be used.
-var ErrFees = errors.New("state fees")
 
 // residence tells a company at home in the filing state from one that comes
 // from another state.
@@ -55,8 +44,9 @@ type feeKey struct {
 	residence  residence
 }
 
-// charged is what a line of fees says.
+// charged is a line of fees.
 type charged struct {
+	feeKey
 	fee     season.Fee
 	builtin bool
 	none    bool   // the state asks for no report
@@ -68,14 +58,14 @@ type charged struct {
 
 // certainty is that of a figure: an operator answers for their own file, and a
 // built-in figure was read some time ago.
-func (c charged) certainty() money.Certainty {
+func (c *charged) certainty() money.Certainty {
 	if c.builtin {
 		return money.Estimated
 	}
 	return money.Known
 }
 
-type feeTable map[feeKey]charged
+type feeTable map[feeKey]*charged
 
 // Fees are the state fees, one table behind another: the operator's file, then
 // the built-in figures. Within a table the most specific line wins.
@@ -95,19 +85,21 @@ var formationCSV []byte
 // foreign. No figure of it counts as known: each was read some time ago, most
 // from copies of the states' pages.
 var builtin = sync.OnceValue(func() feeTable {
-	table, err := parseFees("formation.csv", formationCSV)
+	table, err := readFees(sheet.OpenReader("formation.csv", bytes.NewReader(formationCSV), int64(len(formationCSV)),
+		sheet.Limits{}))
 	if err != nil {
 		panic(err) // it is part of the program, and a test reads it
 	}
-	for key, c := range table {
+	for _, c := range table {
 		c.builtin = true
-		table[key] = c
 	}
 	for _, l := range season.Builtin().Lines() {
 		if len(l.Fee) == 0 {
 			continue
 		}
-		table[feeKey{annualReportFee, l.State, l.EntityType, residence(l.Company())}] = charged{
+		key := feeKey{annualReportFee, l.State, l.EntityType, residence(l.Company())}
+		table[key] = &charged{
+			feeKey:  key,
 			fee:     l.Fee,
 			builtin: true,
 			none:    l.What == "",
@@ -128,202 +120,65 @@ func newFees(tables ...feeTable) *Fees { return &Fees{tables: tables, today: tod
 // today is the day that fees are quoted for.
 func today() season.Date { return season.DateOf(time.Now()) }
 
-// LoadFees reads the file that FILING_FEES names, over the built-in fees:
-// CSV with the columns product, state, entityType and amount in any order and
+// LoadFees reads the file that FILING_FEES names, over the built-in fees: a CSV or
+// XLSX file with the columns product, state, entityType and amount in any order and
 // case, and optionally company (domestic or foreign). product is annual-report,
 // formation, foreign-qualification or expedited-service; any other field but
 // amount may be empty and then stands for all. amount is in dollars, or several
 // of them with the filing years or days they hold for (300 until 2025; 400). Other
 // columns are ignored. Errors name file, line and column, all of them at once.
 func LoadFees(path string) (*Fees, error) {
-	data, err := readFees(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFees, err)
-	}
-	table, err := parseFees(filepath.Base(path), data)
+	table, err := readFees(sheet.Open(path, sheet.Limits{}))
 	if err != nil {
 		return nil, err
 	}
 	return newFees(table, builtin()), nil
 }
 
-// maxFees is the size of a file of fees, which has some hundred lines.
-const maxFees = 4 << 20
-
-// readFees reads a file of fees within the limits of every spreadsheet.
-func readFees(path string) ([]byte, error) {
-	file, err := os.Open(path)
+func readFees(f *sheet.File, err error) (feeTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFees+1))
-	if err != nil {
-		return nil, err
-	}
-	name := filepath.Base(path)
-	if len(data) > maxFees {
-		return nil, fmt.Errorf("%s: the file is larger than %d MB: name the file of fees", name, maxFees>>20)
-	}
-	return data, sheet.Verify(name, bytes.NewReader(data), int64(len(data)))
+	defer f.Close()
+	return season.ReadTable(f, feeColumns, func(c *charged) feeKey { return c.feeKey })
 }
 
-// feeLine is a line as it is written: text, so that what is wrong with it can be
-// said in its own words.
-type feeLine struct {
-	Product    string `csv:"product"`
-	State      string `csv:"state"`
-	EntityType string `csv:"entityType"`
-	Company    string `csv:"company"`
-	Amount     string `csv:"amount"`
-	Varies     string `csv:"varies"`
-	Source     string `csv:"source"`
-	Basis      string `csv:"basis"`
-}
-
-// feeColumns are the columns by their folded names. The first needed of them have
-// to be there: a forgotten entityType would make a fee of one type a fee of both.
-var feeColumns = []string{"product", "state", "entityType", "amount", "company", "varies", "source", "basis"}
-
-const needed = 4
-
-func parseFees(name string, data []byte) (feeTable, error) {
-	canonical, at, err := canonicalFees(name, data)
-	if err != nil {
-		return nil, err
-	}
-	var lines []feeLine
-	if err := gocsv.UnmarshalBytes(canonical, &lines); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrFees, name, err)
-	}
-	table := make(feeTable, len(lines))
-	first := make(map[feeKey]int, len(lines))
-	var errs []error
-	for i, line := range lines {
-		key, fee, err := line.parse()
-		if err == nil && first[key] != 0 {
-			err = fmt.Errorf("it says again what line %d says", first[key])
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%w: %s, line %d: %w", ErrFees, name, at[i], err))
-			continue
-		}
-		varies, note, _ := strings.Cut(line.Varies, ":")
-		table[key] = charged{
-			fee:     fee,
-			minimum: varies == "minimum",
-			note:    strings.TrimSpace(note),
-			source:  line.Source,
-			basis:   line.Basis,
-		}
-		first[key] = at[i]
-	}
-	return table, errors.Join(errs...)
-}
-
-// canonicalFees rewrites a file of fees for gocsv: commas, the spelling of
-// feeColumns in the header, no blank rows, and rows as long as the header. It
-// also returns the line of each row in the file as it was.
-func canonicalFees(name string, data []byte) (canonical []byte, lines []int, err error) {
-	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	first, _, _ := bytes.Cut(data, []byte("\n"))
-	if bytes.Count(first, []byte(";")) > bytes.Count(first, []byte(",")) {
-		reader.Comma = ';'
-	}
-	reader.FieldsPerRecord = -1
-	reader.TrimLeadingSpace = true
-	header, err := reader.Read()
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %s: read the header: %w", ErrFees, name, err)
-	}
-	if header, err = feeHeader(header); err != nil {
-		return nil, nil, fmt.Errorf("%w: %s, line 1: %w", ErrFees, name, err)
-	}
-	rows := [][]string{header}
-	for {
-		row, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%w: %s: %w", ErrFees, name, err)
-		}
-		if !slices.ContainsFunc(row, func(s string) bool { return strings.TrimSpace(s) != "" }) {
-			continue
-		}
-		line, _ := reader.FieldPos(0)
-		if len(row) > len(header) {
-			return nil, nil, fmt.Errorf(
-				"%w: %s, line %d: %d fields under a header of %d: an amount with a comma in it needs quotes", ErrFees,
-				name, line, len(row), len(header))
-		}
-		lines = append(lines, line)
-		rows = append(rows, append(row, make([]string, len(header)-len(row))...))
-	}
-	var b bytes.Buffer
-	err = csv.NewWriter(&b).WriteAll(rows)
-	return b.Bytes(), lines, err
-}
-
-// feeHeader returns the header in the spelling of feeColumns, with "" for every
-// other column.
-func feeHeader(given []string) ([]string, error) {
-	header := make([]string, len(given))
-	for i, h := range given {
-		for _, column := range feeColumns {
-			if filing.FoldName(h) != filing.FoldName(column) {
-				continue
+// feeColumns are those of formation.csv. entityType must be there: without it, a fee
+// of one type would be a fee of both.
+var feeColumns = []season.Column[charged]{
+	{Name: "product", Wants: "annual-report, formation, foreign-qualification or expedited-service",
+		Set: func(c *charged, s string) bool {
+			i := slices.IndexFunc(charges, func(c charge) bool { return filing.FoldName(string(c)) == filing.FoldName(s) })
+			if i >= 0 {
+				c.charge = charges[i]
 			}
-			if slices.Contains(header, column) {
-				return nil, fmt.Errorf("the column %s is there twice", column)
-			}
-			header[i] = column
-		}
-	}
-	for _, column := range feeColumns[:needed] {
-		if !slices.Contains(header, column) {
-			return nil, fmt.Errorf("the column %s is missing: the header is product,state,entityType,amount and not %q",
-				column, strings.Join(given, ", "))
-		}
-	}
-	return header, nil
-}
-
-// parse reads one line; its errors name the column.
-func (l feeLine) parse() (feeKey, season.Fee, error) {
-	var key feeKey
-	var errs []error
-	wrong := func(column, value, remedy string) {
-		errs = append(errs, fmt.Errorf("%s: %q is not %s", column, value, remedy))
-	}
-	i := slices.IndexFunc(charges,
-		func(c charge) bool { return filing.FoldName(string(c)) == filing.FoldName(l.Product) })
-	if i < 0 {
-		wrong("product", l.Product, "annual-report, formation, foreign-qualification or expedited-service")
-	} else {
-		key.charge = charges[i]
-	}
-	var ok bool
-	if state := strings.TrimSpace(l.State); state != "" {
-		if key.state, ok = filing.ParseState(state); !ok {
-			wrong("state", state, "a US state: use a code such as DE, a name, or nothing for all")
-		}
-	}
-	if entityType := strings.TrimSpace(l.EntityType); entityType != "" {
-		if key.entityType, ok = filing.ParseEntityType(entityType); !ok {
-			wrong("entityType", entityType, "LLC, CORP or nothing for both")
-		}
-	}
-	switch key.residence = residence(strings.ToLower(strings.TrimSpace(l.Company))); key.residence {
-	case "", domestic, foreign:
-	default:
-		wrong("company", l.Company, "domestic, foreign or nothing for both")
-	}
-	fee, err := season.ParseFee(l.Amount)
-	if err != nil || len(fee) == 0 {
-		wrong("amount", l.Amount, "an amount in dollars, such as 138.75")
-	}
-	return key, fee, errors.Join(errs...)
+			return i >= 0
+		}},
+	{Name: "state", Wants: "a US state: a code such as DE, a name, or nothing for all",
+		Set: func(c *charged, s string) (ok bool) {
+			c.state, ok = filing.ParseState(s)
+			return ok || s == ""
+		}},
+	{Name: "entityType", Wants: "LLC, CORP or nothing for both", Set: func(c *charged, s string) (ok bool) {
+		c.entityType, ok = filing.ParseEntityType(s)
+		return ok || s == ""
+	}},
+	{Name: "amount", Wants: season.FeeForms, Set: func(c *charged, s string) (ok bool) {
+		c.fee, ok = season.ParseFee(s)
+		return ok && s != ""
+	}},
+	{Name: "company", Optional: true, Wants: "domestic, foreign or nothing for both",
+		Set: func(c *charged, s string) bool {
+			c.residence = residence(strings.ToLower(s))
+			return c.residence == "" || c.residence == domestic || c.residence == foreign
+		}},
+	{Name: "varies", Optional: true, Set: func(c *charged, s string) bool {
+		varies, note, _ := strings.Cut(s, ":")
+		c.minimum, c.note = varies == "minimum", strings.TrimSpace(note)
+		return true
+	}},
+	season.TextColumn("source", true, func(c *charged) *string { return &c.source }),
+	season.TextColumn("basis", true, func(c *charged) *string { return &c.basis }),
 }
 
 // StateFee is what is known of the state's part of a line.
@@ -396,7 +251,7 @@ func unless(known bool) money.Certainty {
 
 // find returns the most specific line that holds for the year of a report, or
 // today: by state before by entity type before by residence.
-func (f *Fees) find(key feeKey, year int) (money.Cents, charged, bool) {
+func (f *Fees) find(key feeKey, year int) (money.Cents, *charged, bool) {
 	today := f.today()
 	for _, table := range f.tables {
 		for _, s := range []filing.State{key.state, ""} {
@@ -413,7 +268,7 @@ func (f *Fees) find(key feeKey, year int) (money.Cents, charged, bool) {
 			}
 		}
 	}
-	return 0, charged{}, false
+	return 0, nil, false
 }
 
 // expeditedFees are the states' fees for an expedited formation of an LLC,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 func load(t *testing.T, text string) (*pricing.Fees, error) {
@@ -122,31 +123,32 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 		name, text string
 		says       []string
 	}{
-		{"empty", "", []string{"fees.csv", "header"}},
+		{"empty", "", []string{"empty"}},
 		{"a column is missing", "product,state,amount\nannual-report,TX,1\n",
 			[]string{"line 1", "entityType is missing"}},
 		{"a column twice", "product,state,entityType,amount,Amount\n", []string{"line 1", "amount is there twice"}},
-		{"product", header + "annual,TX,LLC,1\n", []string{"line 2", "product", `"annual"`}},
-		{"state", header + "\n\nannual-report,Texass,LLC,1\n", []string{"line 4", "state", `"Texass"`}},
-		{"entity type", header + "annual-report,TX,LP,1\n", []string{"line 2", "entityType", `"LP"`}},
-		{"no amount", header + "annual-report,TX,LLC,\n", []string{"line 2", "amount"}},
-		{"ragged", header + "annual-report,TX,LLC\n", []string{"line 2", "amount"}},
-		{"decimal comma", header + "annual-report,TX,LLC,\"138,75\"\n", []string{"line 2", "amount", "138,75"}},
-		{"unquoted comma", header + "annual-report,TX,LLC,1,300\n", []string{"line 2", "5 fields"}},
-		{"negative", header + "annual-report,TX,LLC,-1\n", []string{"line 2", "amount"}},
-		{"beyond belief", header + "annual-report,TX,LLC,99999999999\n", []string{"line 2", "amount"}},
+		{"product", header + "annual,TX,LLC,1\n", []string{"line 2, column product", `"annual"`}},
+		{"state", header + "\n\nannual-report,Texass,LLC,1\n", []string{"line 4, column state", `"Texass"`}},
+		{"entity type", header + "annual-report,TX,LP,1\n", []string{"line 2, column entityType", `"LP"`}},
+		{"no amount", header + "annual-report,TX,LLC,\n", []string{"line 2, column amount"}},
+		{"ragged", header + "annual-report,TX,LLC\n", []string{"line 2, column amount"}},
+		{"decimal comma", header + "annual-report,TX,LLC,\"138,75\"\n", []string{"line 2, column amount", "138,75"}},
+		{"unquoted comma", header + "annual-report,TX,LLC,1,300\n", []string{"line 2 has 5 columns"}},
+		{"negative", header + "annual-report,TX,LLC,-1\n", []string{"line 2, column amount"}},
+		{"beyond belief", header + "annual-report,TX,LLC,99999999999\n", []string{"line 2, column amount"}},
 		{"company", "product,state,entityType,amount,company\nannual-report,TX,LLC,1,alien\n",
-			[]string{"line 2", "company"}},
-		{"said twice", header + "annual-report,TX,LLC,1\nannual-report,Texas,llc,2\n", []string{"line 3", "line 2"}},
-		{"a quote left open", header + "annual-report,\"TX,LLC,1\n", []string{"fees.csv", "line 2"}},
+			[]string{"line 2, column company"}},
+		{"said twice", header + "annual-report,TX,LLC,1\nannual-report,Texas,llc,2\n",
+			[]string{"line 3 repeats line 2"}},
+		{"a quote left open", header + "annual-report,\"TX,LLC,1\n", []string{"quot"}},
 		{"all at once", header + "x,TX,LLC,1\nannual-report,TX,y,z\n",
-			[]string{"line 2", "product", "line 3", "entityType", "amount"}},
+			[]string{"line 2, column product", "line 3, column entityType", "line 3, column amount"}},
 		{"a multi-line field before", header + "annual-report,TX,LLC,1\nannual-report,\"\n\",CORP,1\nx,,,1\n",
-			[]string{"line 5"}},
+			[]string{"line 5, column product"}},
 	} {
 		_, err := load(t, tc.text)
-		if !errors.Is(err, pricing.ErrFees) {
-			t.Errorf("%s: got %v", tc.name, err)
+		if err == nil {
+			t.Errorf("%s: no error", tc.name)
 			continue
 		}
 		for _, part := range append(tc.says, "fees.csv") {
@@ -155,8 +157,7 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 			}
 		}
 	}
-	if _, err := pricing.LoadFees(filepath.Join(t.TempDir(), "none.csv")); !errors.Is(err, os.ErrNotExist) ||
-		!errors.Is(err, pricing.ErrFees) {
+	if _, err := pricing.LoadFees(filepath.Join(t.TempDir(), "none.csv")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -246,8 +247,7 @@ func TestLargeFeesAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pricing.LoadFees(path); !errors.Is(err, pricing.ErrFees) ||
-			!strings.Contains(err.Error(), name+".csv") {
+		if _, err := pricing.LoadFees(path); !sheet.IsTooLarge(err) || !strings.Contains(err.Error(), name+".csv") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

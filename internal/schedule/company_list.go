@@ -73,7 +73,7 @@ func (o *Options) DueRules() (*season.Rules, error) {
 	if o.Rules == "" {
 		return season.Builtin(), nil
 	}
-	return season.Load(strings.NewReader(o.Rules))
+	return season.Load("due rules", []byte(o.Rules))
 }
 
 // Schedule returns when the schedule runs. Only the times of one ahead of the due

@@ -1,7 +1,6 @@
 package season
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -26,25 +25,24 @@ type edge struct {
 
 func (e edge) isZero() bool { return e == edge{} }
 
-// feeForms is what a wrong fee is answered with.
-const feeForms = "an amount in dollars, such as 138.75, or amounts with the filing years or the days they hold for, " +
+// FeeForms is what to enter in place of a wrong fee.
+const FeeForms = "an amount in dollars, such as 138.75, or amounts with the filing years or the days they hold for, " +
 	"such as 300 until 2025; 400"
 
 // ParseFee reads "138.75", "300 until 2025; 400" or "0 from 2026 until 2027; 20":
 // the first period that holds counts. An empty text is a fee that is not known.
-func ParseFee(text string) (Fee, error) {
-	var fee Fee
+func ParseFee(text string) (fee Fee, ok bool) {
 	if strings.TrimSpace(text) == "" {
-		return nil, nil
+		return nil, true
 	}
 	for part := range strings.SplitSeq(text, ";") {
 		words := strings.Fields(part)
 		if len(words)%2 == 0 {
-			return nil, fmt.Errorf("read a fee: %q is not %s", text, feeForms)
+			return nil, false
 		}
 		amount, err := money.Parse(words[0])
 		if err != nil || amount < 0 || amount > maxFee {
-			return nil, fmt.Errorf("read a fee: %q is not %s", words[0], feeForms)
+			return nil, false
 		}
 		p := period{amount: amount}
 		for i := 1; i < len(words); i += 2 {
@@ -55,12 +53,12 @@ func ParseFee(text string) (Fee, error) {
 			case ok && words[i] == "until" && p.until.isZero():
 				p.until = e
 			default:
-				return nil, fmt.Errorf("read a fee: %q is not %s", text, feeForms)
+				return nil, false
 			}
 		}
 		fee = append(fee, p)
 	}
-	return fee, nil
+	return fee, true
 }
 
 func parseEdge(text string) (edge, bool) {

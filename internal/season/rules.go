@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"encoding/csv"
-	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,10 +11,8 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
-
-// ErrRules is returned for a file of due rules that cannot be used.
-var ErrRules = errors.New("due rules")
 
 // Line is the rule of one state for one kind of company.
 type Line struct {
@@ -76,11 +70,11 @@ type Rules struct {
 var builtinCSV []byte
 
 var builtin = sync.OnceValue(func() *Rules {
-	rules, err := parseRules(builtinCSV)
+	lines, err := readRules("reports.csv", builtinCSV)
 	if err != nil {
 		panic(err) // it is part of the program, and a test reads it
 	}
-	return rules
+	return &Rules{lines}
 })
 
 // Builtin returns the rules that are known without a file.
@@ -106,20 +100,24 @@ func Builtin() *Rules { return builtin() }
 //	source, confidence where it was read, and when
 //	basis              what the confidence rests on; the column may be missing
 //
-// Other columns are ignored. Errors are ErrRules and name line and column, all
-// of them at once.
-func Load(r io.Reader) (*Rules, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRules, err)
-	}
-	given, err := parseRules(data)
+// Other columns are ignored. Errors name file, line and column, all of them at once.
+func Load(name string, content []byte) (*Rules, error) {
+	given, err := readRules(name, content)
 	if err != nil {
 		return nil, err
 	}
 	lines := maps.Clone(Builtin().lines)
-	maps.Copy(lines, given.lines)
+	maps.Copy(lines, given)
 	return &Rules{lines}, nil
+}
+
+func readRules(name string, content []byte) (map[lineKey]*Line, error) {
+	f, err := sheet.OpenReader(name, bytes.NewReader(content), int64(len(content)), sheet.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadTable(f, columns, (*Line).key)
 }
 
 // Lines lists all rules by state, entity type (LLC first), and companies at
@@ -136,162 +134,65 @@ func (r *Rules) Lines() []Line {
 	return lines
 }
 
-// fields are the columns, in the order of reports.csv, and what each puts into a
-// line. The text is trimmed; false refuses it with what is wanted.
-var fields = []struct {
-	column, wants string
-	set           func(*Line, string) bool
-}{
-	{"state", "a US state: use a code such as DE, or a name", func(l *Line, s string) (ok bool) {
+// columns are those of reports.csv, in its order. A later one may depend on those
+// before.
+var columns = []Column[Line]{
+	{Name: "state", Wants: "a US state: a code such as DE, or a name", Set: func(l *Line, s string) (ok bool) {
 		l.State, ok = filing.ParseState(s)
 		return ok
 	}},
-	{"entityType", "LLC or CORP", func(l *Line, s string) (ok bool) {
+	{Name: "entityType", Wants: "LLC or CORP", Set: func(l *Line, s string) (ok bool) {
 		l.EntityType, ok = filing.ParseEntityType(s)
 		return ok
 	}},
-	{"company", "domestic or foreign", func(l *Line, s string) bool {
+	{Name: "company", Wants: "domestic or foreign", Set: func(l *Line, s string) bool {
 		l.Foreign = s == "foreign"
 		return l.Foreign || s == "domestic"
 	}},
-	{"frequency", frequencyForms, func(l *Line, s string) (ok bool) {
+	{Name: "frequency", Wants: frequencyForms, Set: func(l *Line, s string) (ok bool) {
 		l.Frequency = s
 		l.frequency, ok = parseFrequency(s)
 		return ok
 	}},
-	{"due", ruleForms, func(l *Line, s string) (ok bool) {
+	{Name: "due", Wants: ruleForms, Set: func(l *Line, s string) (ok bool) {
 		l.Due = s
 		l.rule, ok = parseRule(s)
 		return ok && (l.frequency.every == 0) == (l.rule.base == never)
 	}},
-	{"words", "the rule in words", func(l *Line, s string) bool {
+	{Name: "words", Wants: "the rule in words", Set: func(l *Line, s string) bool {
 		l.Words = s
 		return s != ""
 	}},
-	{"what", "", func(l *Line, s string) bool {
+	{Name: "what", Set: func(l *Line, s string) bool {
 		if l.What = s; s == "" && l.frequency.every > 0 {
 			l.What = filing.AnnualReport.Title()
 		}
 		return true
 	}},
-	{"reportYear", "before, or empty for the year it is due in", func(l *Line, s string) bool {
-		l.YearBefore = s == "before"
-		return l.YearBefore || s == ""
+	{Name: "reportYear", Optional: true, Wants: "before, or nothing for the year it is due in",
+		Set: func(l *Line, s string) bool {
+			l.YearBefore = s == "before"
+			return l.YearBefore || s == ""
+		}},
+	{Name: "fee", Wants: FeeForms + ", or nothing if it is not known", Set: func(l *Line, s string) (ok bool) {
+		l.Fee, ok = ParseFee(s)
+		return ok
 	}},
-	{"fee", feeForms + ", or empty where it is not known", func(l *Line, s string) bool {
-		var err error
-		l.Fee, err = ParseFee(s)
-		return err == nil
-	}},
-	{"feeVaries", "no, yes, yes: and how, or minimum: and how", func(l *Line, s string) bool {
+	{Name: "feeVaries", Wants: "no, yes, yes: and how, or minimum: and how", Set: func(l *Line, s string) bool {
 		answer, note, _ := strings.Cut(s, ":")
 		l.FeeMinimum, l.FeeNote = answer == "minimum", strings.TrimSpace(note)
 		l.FeeVaries = l.FeeMinimum || answer == "yes"
 		return l.FeeVaries || s == "no" || s == ""
 	}},
-	{"estimate", "none, date, fee or both", func(l *Line, s string) bool {
+	{Name: "estimate", Wants: "none, date, fee or both", Set: func(l *Line, s string) bool {
 		l.DateEstimate, l.FeeEstimate = s == "date" || s == "both", s == "fee" || s == "both"
 		return l.DateEstimate || l.FeeEstimate || s == "none" || s == ""
 	}},
-	{"source", "", func(l *Line, s string) bool {
-		l.Source = s
-		return true
-	}},
-	{"confidence", "", func(l *Line, s string) bool {
-		l.Confidence = s
-		return true
-	}},
-	{"basis", "", func(l *Line, s string) bool {
-		l.Basis = s
-		return true
-	}},
+	TextColumn("source", false, func(l *Line) *string { return &l.Source }),
+	TextColumn("confidence", false, func(l *Line) *string { return &l.Confidence }),
+	TextColumn("basis", true, func(l *Line) *string { return &l.Basis }),
 }
-
-// optional are the columns that a file may leave out.
-var optional = []string{"reportYear", "basis"}
 
 // maxFee is far above any fee of a state: a figure over it is cents for dollars
 // or a slip.
 const maxFee money.Cents = 1_000_000_00
-
-func parseRules(data []byte) (*Rules, error) {
-	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	reader.FieldsPerRecord = -1
-	first, _, _ := bytes.Cut(data, []byte("\n"))
-	if bytes.Count(first, []byte(";")) > bytes.Count(first, []byte(",")) {
-		reader.Comma = ';'
-	}
-	header, err := reader.Read()
-	if err != nil {
-		return nil, fmt.Errorf("%w: read the header: %w", ErrRules, err)
-	}
-	at, err := columns(header)
-	if err != nil {
-		return nil, err
-	}
-
-	lines, seen := make(map[lineKey]*Line), make(map[lineKey]int)
-	var errs []error
-	for {
-		row, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return &Rules{lines}, errors.Join(errs...)
-		}
-		if err != nil {
-			return nil, errors.Join(append(errs, fmt.Errorf("%w: %w", ErrRules, err))...)
-		}
-		if !slices.ContainsFunc(row, func(s string) bool { return strings.TrimSpace(s) != "" }) {
-			continue
-		}
-		n, _ := reader.FieldPos(0)
-		line, err := readLine(row, at)
-		if err == nil && len(row) > len(header) {
-			err = fmt.Errorf("%d fields under a header of %d: a text with a comma in it needs quotes", len(row),
-				len(header))
-		}
-		if err == nil && seen[line.key()] != 0 {
-			err = fmt.Errorf("it says again what line %d says", seen[line.key()])
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%w: line %d: %w", ErrRules, n, err))
-			continue
-		}
-		lines[line.key()], seen[line.key()] = line, n
-	}
-}
-
-// columns finds each of fields in the header.
-func columns(header []string) ([]int, error) {
-	at := make([]int, len(fields))
-	for i, f := range fields {
-		folded := filing.FoldName(f.column)
-		same := func(h string) bool { return filing.FoldName(h) == folded }
-		at[i] = slices.IndexFunc(header, same)
-		if at[i] < 0 && slices.Contains(optional, f.column) {
-			continue
-		}
-		if at[i] < 0 {
-			return nil, fmt.Errorf("%w: line 1: the column %s is missing", ErrRules, f.column)
-		}
-		if slices.ContainsFunc(header[at[i]+1:], same) {
-			return nil, fmt.Errorf("%w: line 1: the column %s is there twice", ErrRules, f.column)
-		}
-	}
-	return at, nil
-}
-
-// readLine reads one row; its errors name the column.
-func readLine(row []string, at []int) (*Line, error) {
-	line := new(Line)
-	var errs []error
-	for i, f := range fields {
-		text := ""
-		if at[i] >= 0 && at[i] < len(row) {
-			text = strings.TrimSpace(row[at[i]])
-		}
-		if !f.set(line, text) {
-			errs = append(errs, fmt.Errorf("column %s: %q is not %s", f.column, text, f.wants))
-		}
-	}
-	return line, errors.Join(errs...)
-}

@@ -1,7 +1,6 @@
 package season
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -150,11 +149,14 @@ func checkFrequency(t *testing.T, name string, l Line) {
 	}
 }
 
+// load reads a file of rules.
+func load(text string) (*Rules, error) { return Load("rules.csv", []byte(text)) }
+
 const header = "state,entityType,company,frequency,due,words,what,fee,feeVaries,estimate,source,confidence\n"
 
 func TestLoadGoesOverTheBuiltinRules(t *testing.T) {
-	rules, err := Load(strings.NewReader("\ufeff" + strings.ReplaceAll(header, "entityType", "Entity Type") +
-		"\nDelaware,l.l.c.,domestic,decennial 1,fixed 07-01,July 1,,1,no,none,a page,2027\n"))
+	rules, err := load("\ufeff" + strings.ReplaceAll(header, "entityType", "Entity Type") +
+		"\nDelaware,l.l.c.,domestic,decennial 1,fixed 07-01,July 1,,1,no,none,a page,2027\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,9 +176,8 @@ func TestLoadGoesOverTheBuiltinRules(t *testing.T) {
 	if due, _ := Builtin().Due(home("DE", filing.LLC, "2019-02-03"), 2030); due.When() != "2030-06-01" {
 		t.Errorf("the built-in rules were changed: %+v", due)
 	}
-	if _, err := Load(
-		strings.NewReader(strings.ReplaceAll(header+"DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n", ",",
-			";"))); err != nil {
+	if _, err := load(strings.ReplaceAll(header+"DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n",
+		",", ";")); err != nil {
 		t.Errorf("with semicolons: %v", err)
 	}
 }
@@ -190,17 +191,17 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 		return header + strings.Join(row, ",") + "\n"
 	}
 	tests := []struct{ file, want string }{
-		{"", "read the header"},
+		{"", "empty"},
 		{"state,due\n", "line 1: the column entityType is missing"},
 		{strings.Replace(header, "words", "state", 1), "line 1: the column state is there twice"},
-		{line("state", "Dakota"), `line 2: column state: "Dakota" is not a US state`},
-		{line("entityType", "LP"), `line 2: column entityType: "LP"`},
-		{line("company", "alien"), `line 2: column company: "alien" is not domestic or foreign`},
-		{line("frequency", "triennial"), `line 2: column frequency: "triennial" is not none, annual, biennial`},
+		{line("state", "Dakota"), `line 2, column state: "Dakota" is not valid. Enter a US state`},
+		{line("entityType", "LP"), `line 2, column entityType: "LP"`},
+		{line("company", "alien"), `line 2, column company: "alien" is not valid. Enter domestic or foreign`},
+		{line("frequency", "triennial"), `line 2, column frequency: "triennial" is not valid. Enter none, annual, biennial`},
 		{line("frequency", "decennial 11"), `column frequency`},
-		{line("frequency", "none"), `line 2: column due: "fixed 07-01"`},
-		{line("due", "none"), `line 2: column due: "none"`},
-		{line("due", ""), `line 2: column due: ""`},
+		{line("frequency", "none"), `line 2, column due: "fixed 07-01"`},
+		{line("due", "none"), `line 2, column due: "none"`},
+		{line("due", ""), `line 2, column due: ""`},
 		{line("due", "fixed 02-30"), `column due`},
 		{line("due", "fixed 07-01 07-02"), `column due`},
 		{line("due", "fixed 07-01 opens 07-02"), `column due`},
@@ -211,9 +212,9 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 		{line("due", "anniversary-month first opens last"), `column due`},
 		{line("due", "anniversary-date last"), `column due`},
 		{line("due", "see-state opens 01-01"), `column due`},
-		{line("due", "whenever"), `column due: "whenever" is not fixed 04-15, anniversary-date,`},
-		{line("words", ""), `line 2: column words`},
-		{line("fee", "1.234"), `line 2: column fee: "1.234" is not an amount`},
+		{line("due", "whenever"), `column due: "whenever" is not valid. Enter fixed 04-15, anniversary-date,`},
+		{line("words", ""), `line 2, column words`},
+		{line("fee", "1.234"), `line 2, column fee: "1.234" is not valid. Enter an amount`},
 		{line("fee", "300 until"), `column fee`},
 		{line("fee", "300 until 202"), `column fee`},
 		{line("fee", "300 since 2025"), `column fee`},
@@ -221,20 +222,20 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 		{line("fee", "300; "), `column fee`},
 		{line("fee", "-1"), `column fee`},
 		{line("fee", "13875000"), `column fee`},
-		{line("feeVaries", "perhaps"), `line 2: column feeVaries: "perhaps"`},
-		{line("estimate", "some"), `line 2: column estimate: "some" is not none, date, fee or both`},
-		{line("confidence", "x,y"), `line 2: 13 fields under a header of 12`},
-		{header + "\n\nDE,LLC\n", `line 4: column company`},
-		{line("", "") + strings.TrimPrefix(line("", ""), header), `line 3: it says again what line 2 says`},
-		{line("words", `a "b`), "line 2"},
+		{line("feeVaries", "perhaps"), `line 2, column feeVaries: "perhaps"`},
+		{line("estimate", "some"), `line 2, column estimate: "some" is not valid. Enter none, date, fee or both`},
+		{line("confidence", "x,y"), `line 2 has 13 columns and the header 12`},
+		{header + "\n\nDE,LLC\n", `line 4, column company`},
+		{line("", "") + strings.TrimPrefix(line("", ""), header), `line 3 repeats line 2`},
+		{line("words", `"a b`), "rules.csv"},
 	}
 	for _, test := range tests {
-		if _, err := Load(strings.NewReader(test.file)); !errors.Is(err, ErrRules) ||
+		if _, err := load(test.file); err == nil ||
 			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want %q", strings.TrimPrefix(test.file, header), err, test.want)
 		}
 	}
-	_, err := Load(strings.NewReader(line("state", "?") + strings.TrimPrefix(line("fee", "?"), header)))
+	_, err := load(line("state", "?") + strings.TrimPrefix(line("fee", "?"), header))
 	if err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("not all mistakes are told at once: %v", err)
 	}
@@ -243,8 +244,7 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 // Every second year is counted from anniversary to anniversary, also where the
 // due date is in the year behind.
 func TestSecondYearOfADateBehindTheAnniversary(t *testing.T) {
-	rules, err := Load(
-		strings.NewReader(header + "SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n"))
+	rules, err := load(header + "SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(header + "DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n")
 	f.Add(header + "DE,LLC,domestic,biennial,anniversary-month -1 last opens -5 first,x,y,,yes: z,both,,\n")
 	f.Fuzz(func(t *testing.T, file string) {
-		rules, err := Load(strings.NewReader(file))
+		rules, err := load(file)
 		if (rules == nil) == (err == nil) {
 			t.Fatalf("%v and %v", rules, err)
 		}
