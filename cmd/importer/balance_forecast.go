@@ -81,7 +81,7 @@ func (a *app) printForecastText(f *schedule.Forecast) error {
 		left += run.LeftOut
 	}
 	if left > 0 {
-		fmt.Fprintf(a.out, "\n%s not included. To list them: importer season show NAME\n",
+		fmt.Fprintf(a.out, "\n%s not included. To list them: importer schedule show NAME\n",
 			countOf(left, "row needs attention and is", "rows need attention and are"))
 	}
 	for _, p := range f.Broken {

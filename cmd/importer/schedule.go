@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) scheduleCommands() *cobra.Command {
-	return groupCommand("season", "File a company list on a schedule or ahead of its due dates",
+	return groupCommand("schedule", "File a company list on a schedule or ahead of its due dates",
 		`A schedule files a company list automatically. When it is due, one worker (or importer
 serve) creates a batch of the list as it is then. If none was running at that time, the
 next one to start creates the batch.
@@ -27,9 +27,9 @@ next one to start creates the batch.
 Each run has a plan: which companies are new, changed, or missing since the last
 run, what a subscription already covers, and the cost. With --approve, each run
 waits for: importer approve`,
-		`  importer season add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
-  importer season add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
-  importer season show all`,
+		`  importer schedule add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+  importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
+  importer schedule show all`,
 		a.scheduleAddCommand(), a.scheduleListCommand(), a.scheduleShowCommand(), a.scheduleRunNowCommand(),
 		a.schedulePauseCommand("pause", "Pause a schedule", true),
 		a.schedulePauseCommand("resume", "Resume a paused schedule; runs missed while paused are skipped",
@@ -96,8 +96,8 @@ A schedule whose next run would file nothing is refused, with the reason. Where 
 list has a Filing Year column of an earlier year, add --ignore-year.
 
 With --due, the filing year is usually that of the due date: --filing-year this`,
-		Example: `  importer season add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
-  importer season add all --roster companies.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
+		Example: `  importer schedule add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+  importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := schedule.CheckName(args[0]); err != nil {
@@ -146,8 +146,8 @@ func (a *app) addSchedule(ctx context.Context, l *ledger.Ledger, name string, f 
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		return fmt.Errorf(
-			"the schedule %s already exists with another company list or time. To change the list: importer season "+
-				"update %s --roster FILE. To remove it: importer season remove %s", name, name, name)
+			"the schedule %s already exists with another company list or time. To change the list: importer schedule "+
+				"update %s --roster FILE. To remove it: importer schedule remove %s", name, name, name)
 	case err != nil:
 		return err
 	case done.Same:
@@ -247,7 +247,7 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) 
 func findSchedule(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
 	s, err := schedule.Find(ctx, l, name)
 	if errors.Is(err, ledger.ErrNotFound) {
-		err = fmt.Errorf("there is no schedule %s (importer season list shows them)", name)
+		err = fmt.Errorf("there is no schedule %s (importer schedule list shows them)", name)
 	}
 	return s, err
 }
@@ -273,7 +273,7 @@ func (a *app) oneScheduleCommand(use, short, example string,
 }
 
 func (a *app) schedulePauseCommand(use, short string, paused bool) *cobra.Command {
-	return a.oneScheduleCommand(use+" NAME", short, "  importer season "+use+" florida",
+	return a.oneScheduleCommand(use+" NAME", short, "  importer schedule "+use+" florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if s.Paused != paused { // resuming twice would skip more runs
 				audited := withAudit(ctx, "season-"+use, s.Name, "")
@@ -298,7 +298,7 @@ func (a *app) schedulePauseCommand(use, short string, paused bool) *cobra.Comman
 
 func (a *app) scheduleRemoveCommand() *cobra.Command {
 	return a.oneScheduleCommand("remove NAME", "Remove a schedule; its batches and orders stay",
-		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
+		"  importer schedule remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if err := l.Schedules().Remove(withAudit(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
 				return err
 			}
@@ -312,7 +312,7 @@ func (a *app) scheduleUpdateCommand() *cobra.Command {
 	var ignoreYear bool
 	c := a.oneScheduleCommand("update NAME --roster FILE",
 		"Replace the company list of a schedule and show what changes",
-		"  importer season update florida --roster companies-2.xlsx",
+		"  importer schedule update florida --roster companies-2.xlsx",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if file == "" && !ignoreYear {
 				return usage("name the company list: --roster FILE")

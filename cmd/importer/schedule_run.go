@@ -15,7 +15,7 @@ import (
 func (a *app) scheduleRunNowCommand() *cobra.Command {
 	var dry, yes bool
 	c := a.oneScheduleCommand("run-now NAME", "Run a schedule now",
-		"  importer season run-now florida --dry-run\n  importer season run-now florida",
+		"  importer schedule run-now florida --dry-run\n  importer schedule run-now florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, client *filingapi.Client) error {
 				return a.runSchedule(ctx, l, scheduler, client, s, dry, yes)
@@ -62,7 +62,7 @@ func (a *app) runSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sche
 	f, err := scheduler.RunNow(withAudit(ctx, "season-run", s.Name, ""), s, r.Run)
 	switch {
 	case errors.Is(err, schedule.ErrRunning):
-		return fmt.Errorf("%w. To see the schedule: importer season show %s", err, s.Name)
+		return fmt.Errorf("%w. To see the schedule: importer schedule show %s", err, s.Name)
 	case err != nil:
 		return err
 	}

@@ -23,7 +23,7 @@ func (a *app) scheduleListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the schedules with their next and last runs",
-		Example: "  importer season list\n  importer season list --json",
+		Example: "  importer schedule list\n  importer schedule list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withLedgerToList(c.Context(), "No schedules yet", func(l *ledger.Ledger) error {
@@ -53,7 +53,7 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.
 		items = append(items, item{s.File, summary})
 	}
 	err := list[item]{
-		empty:   "No schedules yet. To add one: importer season add NAME --roster FILE",
+		empty:   "No schedules yet. To add one: importer schedule add NAME --roster FILE",
 		columns: "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH",
 		cells: func(i item) []any {
 			s := i.summary
@@ -74,7 +74,7 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.
 func (a *app) scheduleShowCommand() *cobra.Command {
 	var asCSV, asJSON bool
 	c := a.oneScheduleCommand("show NAME", "Show a schedule: its next runs, past runs, plan, and due dates",
-		"  importer season show florida\n  importer season show florida --csv > due.csv",
+		"  importer schedule show florida\n  importer schedule show florida --csv > due.csv",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, _ *filingapi.Client) error {
 				switch {
@@ -141,7 +141,7 @@ func (a *app) showDueDates(ctx context.Context, scheduler *schedule.Scheduler, s
 		fmt.Fprintf(a.out, "  … and %d more\n", more)
 	}
 	if len(rest) > 0 {
-		fmt.Fprintf(a.out, "Nothing due in that time: %s. The reasons: importer season show %s --csv\n",
+		fmt.Fprintf(a.out, "Nothing due in that time: %s. The reasons: importer schedule show %s --csv\n",
 			countOf(len(rest), "company", "companies"), s.Name)
 	}
 	return nil
@@ -175,7 +175,7 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	next, err := schedule.UpcomingRuns(ctx, l, s, 3)
 	switch {
 	case s.Paused:
-		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused; to resume it: importer season resume "+s.Name))
+		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused; to resume it: importer schedule resume "+s.Name))
 	case errors.Is(err, schedule.ErrCompanyList):
 		fmt.Fprintf(table, "next\t%s\n", a.paint.red(err.Error()))
 	case err != nil:
@@ -210,7 +210,7 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	if problem := plan.Problem(); problem != "" {
 		fmt.Fprintf(a.out, "\n%s\n", a.paint.red(problem))
 		if plan.OtherYear > 0 {
-			fmt.Fprintf(a.out, "To ignore the filing years in the list: importer season update %s --ignore-year\n",
+			fmt.Fprintf(a.out, "To ignore the filing years in the list: importer schedule update %s --ignore-year\n",
 				s.Name)
 		}
 	}

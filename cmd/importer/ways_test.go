@@ -20,7 +20,7 @@ import (
 // person alone try each of them.
 var ordering = []string{
 	"run", "submit", "approve", "resume", "retry", "cancel", "resolve mark",
-	"season add", "season update", "season run-now", "season resume", "accounts link",
+	"schedule add", "schedule update", "schedule run-now", "schedule resume", "accounts link",
 }
 
 // notOrdering are the other commands: what they do brings no order nearer, or only
@@ -39,8 +39,8 @@ var notOrdering = map[string]string{
 	"deposit":          "money: a batch that waits for approval is not sent",
 	"balance":          "money: a batch that waits for approval is not sent",
 	"pause":            "sends less",
-	"season pause":     "sends less",
-	"season remove":    "sends less",
+	"schedule pause":   "sends less",
+	"schedule remove":  "sends less",
 	"accounts add":     "an account has to come by a link",
 	"accounts roles":   "no one is a second person for what they submitted",
 	"accounts disable": "keeps an account out",
@@ -69,7 +69,7 @@ func leaves(c *cobra.Command) []string {
 
 // looking are the names of commands that only show something.
 var looking = []string{"list", "show", "status", "results", "batches", "charges", "documents", "audit", "verify",
-	"version", "accounts", "season", "webhooks"}
+	"version", "accounts", "schedule", "webhooks"}
 
 // Every command is on a way to an order that the script walks, or is known to be on
 // none.

@@ -102,7 +102,7 @@ func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 	want := "the schedule would file nothing: 2 of the 2 rows on " + next +
 		"-01-01 cannot be filed; 2 rows: the cell says filing year " + this + ", but the schedule files for " + next +
 		": ignore the column, remove it, or correct the year (comp_0, DE (row 2); comp_1, DE (row 3)); to file the " +
-		"schedule's year for every row, ignore the years in the company list (season add or season update with " +
+		"schedule's year for every row, ignore the years in the company list (schedule add or schedule update with " +
 		"--ignore-year)"
 	if !errors.Is(err, schedule.ErrSchedule) || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)

@@ -116,7 +116,7 @@ func (p *Plan) remedy() string {
 		return ""
 	}
 	return "; to file the schedule's year for every row, ignore the years in the company list " +
-		"(season add or season update with --ignore-year)"
+		"(schedule add or schedule update with --ignore-year)"
 }
 
 // Problem returns what keeps rows of the next run from being filed, for people;

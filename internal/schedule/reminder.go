@@ -144,7 +144,7 @@ func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) err
 	for _, day := range days {
 		lines = append(lines, day.lines()...)
 	}
-	lines = append(lines, "", "Upload their spreadsheet, or run their schedule: importer season run-now NAME",
+	lines = append(lines, "", "Upload their spreadsheet, or run their schedule: importer schedule run-now NAME",
 		"All due dates: on the page, under Schedules, Due dates")
 	return s.addReminder(ctx, ledger.Notification{Kind: ledger.NotifyDueSoon, Pending: pending}, subject, lines)
 }
