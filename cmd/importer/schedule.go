@@ -27,7 +27,7 @@ next one to start creates the batch.
 Each run has a plan: which companies are new, changed, or missing since the last
 run, what a subscription already covers, and the cost. With --approve, each run
 waits for: importer approve`,
-		`  importer schedule add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+		`  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at "0 6 15 1 *"
   importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
   importer schedule show all`,
 		a.scheduleAddCommand(), a.scheduleListCommand(), a.scheduleShowCommand(), a.scheduleRunNowCommand(),
@@ -96,7 +96,7 @@ A schedule whose next run would file nothing is refused, with the reason. Where 
 list has a Filing Year column of an earlier year, add --ignore-year.
 
 With --due, the filing year is usually that of the due date: --filing-year this`,
-		Example: `  importer schedule add florida --roster companies.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+		Example: `  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at "0 6 15 1 *"
   importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -351,7 +351,8 @@ func (s *Scheduler) reportPostponed(ctx context.Context, schedule ledger.Schedul
 
 func (s *Scheduler) reportFailed(ctx context.Context, run ledger.Run) error {
 	return s.notify(ctx, run.ID, fmt.Sprintf("the schedule %s failed", run.Schedule),
-		fmt.Sprintf("No orders were placed: %s\nFix it, then run: importer schedule run-now %s", run.Note, run.Schedule))
+		fmt.Sprintf("No orders were placed: %s\nFix it, then run: importer schedule run-now %s", run.Note,
+			run.Schedule))
 }
 
 // notify adds a lasting notification. about is the batch or the run, and keeps two
