@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -20,27 +21,29 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 	var b strings.Builder
 	table := newTable(&b)
 	fmt.Fprintln(table, "  \tfilings\tservice fee\tstate fee\ttotal")
-	for i, k := range q.Kinds {
+	summary := q.Summary()
+	notes := summary.Footnotes
+	for i, l := range summary.Lines {
 		if i == shownKinds {
-			fmt.Fprintf(table, "  and %s more\t\t\t\t\n", count(len(q.Kinds)-i, "kind"))
+			fmt.Fprintf(table, "  and %s more\t\t\t\t\n", count(len(summary.Lines)-i, "kind"))
+			notes = slices.DeleteFunc(notes, func(n pricing.Footnote) bool {
+				return !slices.ContainsFunc(summary.Lines[:i], func(l pricing.SummaryLine) bool { return l.Mark == n.Number })
+			})
 			break
 		}
-		what := k.Product.Title()
-		if who := k.Who(); who != "" {
-			what += ", " + who
+		fee := l.FeeText()
+		if l.Count > 1 && l.HasFee() && !l.Each.IsUnknown() {
+			fee += fmt.Sprintf(" (%s each)", l.Each.Amount.Dollars())
 		}
-		fee := k.StateFeeText()
-		if k.Count > 1 && fee != "" && !k.Each.IsUnknown() {
-			fee += fmt.Sprintf(" (%s each)", k.Each.Amount.Dollars())
-		}
-		fmt.Fprintf(table, "  %s\t%d\t%s\t%s\t%s\n", what, k.Count, k.Service, fee, k.Total().Without(k.Who()))
+		fmt.Fprintf(table, "  %s\t%d\t%s\t%s%s\t%s\n", l.Title(), l.Count, l.ServiceText(), fee, l.MarkText(),
+			l.Total().Without(l.Who()))
 	}
 	table.Flush()
 	for line := range strings.Lines(b.String()) {
 		a.say("%s", strings.TrimRight(line, " \n"))
 	}
 	a.say("  %s %s", a.paint.bold("total"), a.paint.bold(q.TotalText()))
-	for _, note := range q.FeeNotes() {
+	for _, note := range notes {
 		a.say("  %s", note)
 	}
 	for _, note := range q.Notes() {

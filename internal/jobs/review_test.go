@@ -261,8 +261,8 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 	f.must(err)
 	quote, err := pricing.QuoteBatch(f.Context(), l, quoter, "reports")
 	f.must(err)
-	if quote.Rows != 1 || len(quote.Lines) != 1 || quote.Lines[0].Product != filing.AnnualReport {
-		t.Errorf("the quote has an agent that was bought before: %+v", quote.Lines)
+	if quote.Rows != 1 || len(quote.Kinds) != 1 || quote.Kinds[0].Product != filing.AnnualReport {
+		t.Errorf("the quote has an agent that was bought before: %+v", quote.Kinds)
 	}
 	f.run(l, "reports", patient)
 	f.want(l, "reports", ledger.Counts{filing.Placed: 1})

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/text"
@@ -22,15 +20,7 @@ type BatchQuote struct {
 	Lapsed   text.Examples // rows to be ordered although there is a subscription, and why it does not cover them
 
 	Total money.Cost
-	Lines []ProductQuote // by product, in the order of filing.Products
-	Kinds []KindQuote    // by product and, where the state charges, by whose fee it is
-}
-
-// ProductQuote is the sum of one product.
-type ProductQuote struct {
-	Product filing.Product
-	Count   int
-	Total   money.Cost
+	Kinds []KindQuote // by product and, where the state charges, by whose fee it is
 }
 
 // QuoteBatch quotes every ready row of a batch from the spreadsheet and the
@@ -132,16 +122,6 @@ func (q *BatchQuote) Add(quote Quote) (err error) {
 		return err
 	}
 	for _, line := range quote.Lines {
-		i, found := slices.BinarySearchFunc(q.Lines, line.Product, func(l ProductQuote, p filing.Product) int {
-			return slices.Index(filing.Products, l.Product) - slices.Index(filing.Products, p)
-		})
-		if !found {
-			q.Lines = slices.Insert(q.Lines, i, ProductQuote{Product: line.Product})
-		}
-		q.Lines[i].Count++
-		if q.Lines[i].Total, err = q.Lines[i].Total.Plus(line.Cost()); err != nil {
-			return err
-		}
 		if err := q.addKind(line); err != nil {
 			return err
 		}

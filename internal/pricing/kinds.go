@@ -11,7 +11,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // KindQuote is what the filings of one kind cost: those of one product and, where
@@ -27,13 +26,7 @@ type KindQuote struct {
 }
 
 // Total is what the filings of the kind cost together.
-func (k KindQuote) Total() money.Cost {
-	total, err := k.Service.Plus(k.StateFee)
-	if err != nil {
-		return money.Cost{Amount: k.Service.Amount, Certainty: money.Unknown}
-	}
-	return total
-}
+func (k KindQuote) Total() money.Cost { return sum(k.Service, k.StateFee) }
 
 // Who names the companies of the kind: "DE LLC", "VT CORP formed elsewhere"; ""
 // where the product has no state fee.
@@ -47,23 +40,6 @@ func (k KindQuote) Who() string {
 	}
 	return who
 }
-
-// StateFeeText is the state's part in words: "$24,000.00 estimated", "not known".
-func (k KindQuote) StateFeeText() string {
-	switch {
-	case k.Of.State == "":
-		return ""
-	case k.Each.IsUnknown():
-		return "not known"
-	case k.Each.Certainty == money.Estimated && k.Of.Minimum:
-		return k.StateFee.Amount.Dollars() + " estimated, minimum"
-	case k.Each.Certainty == money.Estimated:
-		return k.StateFee.Amount.Dollars() + " estimated"
-	}
-	return k.StateFee.Amount.Dollars()
-}
-
-func (k KindQuote) rows() string { return text.Count(k.Count, "row") }
 
 // addKind adds a line of a row's quote to its kind.
 func (q *BatchQuote) addKind(line Line) (err error) {
@@ -115,50 +91,6 @@ func (q BatchQuote) Missing() string {
 
 // TotalText is the total for people. Where a state fee is missing, it says whose.
 func (q BatchQuote) TotalText() string { return q.Total.Without(q.Missing()) }
-
-// FeeNotes say what the figures rest on, a line each: estimates and their sources,
-// minimums, and what is not known.
-func (q BatchQuote) FeeNotes() []string {
-	var estimates, notes []string
-	for _, k := range q.Kinds {
-		who := fmt.Sprintf("%s %s", k.Who(), k.Product.Title())
-		switch {
-		case k.Service.IsUnknown():
-			notes = append(notes, fmt.Sprintf("Service fee not known: %s, %s.", k.Product.Title(), k.rows()))
-		case k.Each.IsUnknown():
-			notes = append(notes, fmt.Sprintf("State fee not known: %s, %s.", who, k.rows()))
-		case k.Of.NoReport && !k.Of.Largest:
-			notes = append(
-				notes, fmt.Sprintf(
-					"%s, %s: the state asks for no such report, as far as known (%s). Check whether one is due.", who,
-					k.rows(), k.Of.Read))
-		case k.Of.Largest:
-			notes = append(
-				notes, fmt.Sprintf(
-					"%s, %s: the fee depends on the entity type and on where the company was formed. The largest, "+
-						"%s, is used.", who, k.rows(), k.Each.Amount.Dollars()))
-		case k.Of.Minimum:
-			notes = append(notes, fmt.Sprintf("%s, %s: %s is the minimum and can be more (%s).", who, k.rows(),
-				k.Each.Amount.Dollars(), k.Of.Note))
-		}
-		if k.Of.Read != "" && len(estimates) < maxSources {
-			estimates = append(estimates, fmt.Sprintf("%s %s (%s)", who, k.Each.Amount.Dollars(), k.Of.Read))
-		}
-	}
-	if len(estimates) == maxSources {
-		estimates = append(estimates, "and others")
-	}
-	if len(estimates) > 0 {
-		notes = append(
-			notes, "Estimated state fees come from the built-in table, read in November 2026, and may be out "+
-				"of date: "+strings.Join(estimates, "; ")+". An operator can set exact fees.")
-	}
-	return notes
-}
-
-// maxSources is how many estimates are named with their source: a quote is for
-// reading.
-const maxSources = 6
 
 // Missing names the company of the order where its state fee is not known.
 func (q Quote) Missing() string {

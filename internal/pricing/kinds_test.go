@@ -2,6 +2,8 @@ package pricing
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,14 +41,14 @@ func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 		llc("PR"), llc("PR"))
 	var lines []string
 	for _, k := range q.Kinds {
-		lines = append(lines, strings.Join([]string{k.Who(), k.rows(), k.Service.String(), k.StateFeeText(),
+		lines = append(lines, strings.Join([]string{k.Who(), strconv.Itoa(k.Count), k.Service.String(), k.FeeText(),
 			k.Total().Without(k.Who())}, "; "))
 	}
 	want := []string{
-		"DE LLC; 2 rows; $50.00; $800.00 estimated; about $850.00",
-		"DE CORP; 1 row; $25.00; $225.00 estimated, minimum; about $250.00",
-		"OH LLC; 1 row; $25.00; $0.00 estimated; about $25.00",
-		"PR LLC; 2 rows; $50.00; not known; $50.00 + state fee (not known for PR LLC)",
+		"DE LLC; 2; $50.00; $800.00 estimated; about $850.00",
+		"DE CORP; 1; $25.00; $225.00 estimated, minimum; about $250.00",
+		"OH LLC; 1; $25.00; $0.00 estimated; about $25.00",
+		"PR LLC; 2; $50.00; not known; $50.00 + state fee (not known for PR LLC)",
 	}
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
@@ -54,13 +56,13 @@ func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 	if got, want := q.TotalText(), "$1,175.00 + state fee (not known for PR LLC)"; got != want {
 		t.Errorf("the total is %q, want %q", got, want)
 	}
-	notes := strings.Join(q.FeeNotes(), "\n")
+	notes := fmt.Sprint(q.Summary().Footnotes)
 	for _, want := range []string{
-		"State fee not known: PR LLC annual report, 2 rows.",
-		"DE CORP annual report, 1 row: $225.00 is the minimum and can be more",
-		"OH LLC annual report, 1 row: the state asks for no such report",
-		"Estimated state fees come from the built-in table, read in November 2026",
-		"DE LLC annual report $400.00 (",
+		"The state fee for PR LLC is not known.",
+		"$225.00 each is the minimum",
+		"The state asks for no such report",
+		"checked Nov 2026",
+		"$400.00 each; ",
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q:\n%s", want, notes)
@@ -70,8 +72,7 @@ func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 	if got := all.TotalText(); got != "about $510.00" { // 25 + 400, and 25 + the larger of Vermont's 45 and 60
 		t.Errorf("the total is %q", got)
 	}
-	if notes := strings.Join(all.FeeNotes(), "\n"); !strings.Contains(notes,
-		"VT (entity type not known) annual report, 1 row: the fee depends on the entity type") {
+	if notes := fmt.Sprint(all.Summary().Footnotes); !strings.Contains(notes, "the largest fee that can apply") {
 		t.Errorf("got\n%s", notes)
 	}
 }
@@ -127,7 +128,7 @@ func TestTheQuoteIsStoredWithItsBatch(t *testing.T) {
 	}
 	kept, found, err := LoadBatchQuote(ctx, l, b.ID)
 	if err != nil || !found || kept.TotalText() != made.TotalText() ||
-		strings.Join(kept.FeeNotes(), "\n") != strings.Join(made.FeeNotes(), "\n") || kept.Rows != 3 {
+		fmt.Sprint(kept.Summary()) != fmt.Sprint(made.Summary()) || kept.Rows != 3 {
 		t.Errorf("kept %+v, made %+v, %v", kept, made, err)
 	}
 }

@@ -26,23 +26,29 @@ type Summary struct {
 
 // SummaryLine is the filings of one product, state and kind of company.
 type SummaryLine struct {
-	Product  filing.Product
-	Who      string // "DE LLC"; "" where the product has no state fee
-	Count    int
-	Service  money.Cost
-	Free     string // why the service charges nothing
-	StateFee money.Cost
-	Each     money.Cost // the state's fee for one of them
-	HasFee   bool       // the state charges for the product
-	Minimum  bool       // the state's fee can be more
-	Mark     int        // the number of its footnote; 0 for none
-	Total    money.Cost
+	KindQuote
+	Name string // Who, with the fee if another line has the same; "" if the product has no state fee
+	Mark int    // the number of its footnote; 0 for none
 }
+
+// Title names the line: "annual report, DE LLC".
+func (l SummaryLine) Title() string { return strings.TrimSuffix(l.Product.Title()+", "+l.Name, ", ") }
 
 // Footnote says what a state fee rests on.
 type Footnote struct {
 	Number int
 	Text   string
+}
+
+// String is the footnote in one line: "[1] $300.00 each; …".
+func (f Footnote) String() string { return fmt.Sprintf("[%d] %s", f.Number, f.Text) }
+
+// MarkText refers to the line's footnote: " [1]"; "" without one.
+func (l SummaryLine) MarkText() string {
+	if l.Mark == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" [%d]", l.Mark)
 }
 
 // feesChecked is when the built-in fees were read.
@@ -53,18 +59,7 @@ func (q BatchQuote) Summary() Summary {
 	s := Summary{Orders: q.Rows, Total: q.Total, Missing: q.Missing()}
 	numbers := make(map[string]int)
 	for _, k := range q.Kinds {
-		line := SummaryLine{
-			Product:  k.Product,
-			Who:      k.Who(),
-			Count:    k.Count,
-			Service:  k.Service,
-			Free:     k.Free,
-			StateFee: k.StateFee,
-			Each:     k.Each,
-			HasFee:   k.Of.State != "",
-			Minimum:  k.Of.Minimum,
-			Total:    k.Total(),
-		}
+		line := SummaryLine{KindQuote: k, Name: k.Who()}
 		if note := k.footnote(); note != "" {
 			if numbers[note] == 0 {
 				numbers[note] = len(numbers) + 1
@@ -83,18 +78,12 @@ func (q BatchQuote) Summary() Summary {
 // addFeesToNames adds the fee to the names of lines that would otherwise have the
 // same name: the fee of a state may depend on the filing year.
 func (s *Summary) addFeesToNames() {
-	same := func(a, b SummaryLine) bool { return a.Product == b.Product && a.Who == b.Who && a.Free == b.Free }
-	names := slices.Clone(s.Lines)
 	for i := range s.Lines {
 		l := &s.Lines[i]
-		if !l.HasFee || l.Each.IsUnknown() {
-			continue
-		}
-		for j, other := range names {
-			if j != i && same(names[i], other) && l.Each != other.Each {
-				l.Who += " at " + l.Each.Amount.Dollars()
-				break
-			}
+		if l.HasFee() && !l.Each.IsUnknown() && slices.ContainsFunc(s.Lines, func(other SummaryLine) bool {
+			return l.Product == other.Product && l.Who() == other.Who() && l.Free == other.Free && l.Each != other.Each
+		}) {
+			l.Name += " at " + l.Each.Amount.Dollars()
 		}
 	}
 }
@@ -103,7 +92,7 @@ func (s *Summary) addFeesToNames() {
 func (k KindQuote) footnote() string {
 	var parts []string
 	switch {
-	case k.Of.State == "":
+	case !k.HasFee():
 		return ""
 	case k.Each.IsUnknown():
 		return fmt.Sprintf("The state fee for %s is not known. It is charged in addition.", k.Who())
@@ -130,12 +119,15 @@ func (k KindQuote) footnote() string {
 
 // FeeText is the state's part of a line in words: "$24,000.00 estimated", "not
 // known", "none" for a product without a state fee.
-func (l SummaryLine) FeeText() string {
-	if !l.HasFee {
+func (k KindQuote) FeeText() string {
+	if !k.HasFee() {
 		return "none"
 	}
-	return feeText(l.StateFee, l.Minimum)
+	return feeText(k.StateFee, k.Of.Minimum)
 }
+
+// HasFee reports whether the state charges for the product.
+func (k KindQuote) HasFee() bool { return k.Of.State != "" }
 
 func feeText(c money.Cost, minimum bool) string {
 	switch {
@@ -152,18 +144,18 @@ func feeText(c money.Cost, minimum bool) string {
 }
 
 // ServiceText is the filing service's part of a line in words.
-func (l SummaryLine) ServiceText() string {
+func (k KindQuote) ServiceText() string {
 	switch {
-	case l.Service.IsUnknown():
+	case k.Service.IsUnknown():
 		return "not known"
-	case l.Free != "" && l.Service.IsZero():
-		return l.Service.Amount.Dollars() + ", " + l.Free
+	case k.Free != "" && k.Service.IsZero():
+		return k.Service.Amount.Dollars() + ", " + k.Free
 	}
-	return l.Service.Amount.Dollars()
+	return k.Service.Amount.Dollars()
 }
 
 // TotalText is the known part of the total of a line.
-func (l SummaryLine) TotalText() string { return totalText(l.Total) }
+func (k KindQuote) TotalText() string { return totalText(k.Total()) }
 
 func totalText(c money.Cost) string {
 	if c.IsUnknown() {
@@ -191,10 +183,6 @@ func (s Summary) Headline() string {
 	}
 	return "Total"
 }
-
-// Amount is the total for a button: "$325.00", "about $325.00", "$25.00 + state fee
-// (not known for TX LLC)".
-func (s Summary) Amount() string { return s.Total.Without(s.Missing) }
 
 // CountText says how many orders there are, and how many filings where an order has
 // several.

@@ -44,7 +44,7 @@ func TestTheSummaryFoots(t *testing.T) {
 		var service, fee, total money.Cost
 		for _, l := range s.Lines {
 			filings += l.Count
-			service, fee, total = sum(service, l.Service), sum(fee, l.StateFee), sum(total, l.Total)
+			service, fee, total = sum(service, l.Service), sum(fee, l.StateFee), sum(total, l.Total())
 		}
 		if filings != s.Filings || service != s.Service || fee != s.StateFee || total != s.Total ||
 			sum(service, fee) != s.Total || s.Orders != q.Rows {
@@ -83,7 +83,7 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 	s := q.Summary()
 	var lines []string
 	for _, l := range s.Lines {
-		lines = append(lines, strings.Join([]string{string(l.Product), l.Who, l.ServiceText(), l.FeeText(),
+		lines = append(lines, strings.Join([]string{string(l.Product), l.Name, l.ServiceText(), l.FeeText(),
 			l.TotalText(),
 			strings.Repeat("*", l.Mark)}, " | "))
 	}
@@ -104,10 +104,11 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 		s.Footnotes[1].Text != "The state fee for TX LLC is not known. It is charged in addition." {
 		t.Errorf("%q\n%+v", lines, s.Footnotes)
 	}
-	if s.CountText() != "4 orders with 5 filings" || s.Amount() != "$614.00 + state fee (not known for TX LLC)" ||
+	if s.CountText() != "4 orders with 5 filings" ||
+		q.TotalText() != "$614.00 + state fee (not known for TX LLC)" ||
 		s.Headline() != "Total without unknown fees" || s.ServiceSum() != "$189.00" ||
 		s.FeeSum() != "$425.00 + not known" {
-		t.Errorf("%s, %s, %s, %s, %s", s.CountText(), s.Amount(), s.Headline(), s.ServiceSum(), s.FeeSum())
+		t.Errorf("%s, %s, %s, %s, %s", s.CountText(), q.TotalText(), s.Headline(), s.ServiceSum(), s.FeeSum())
 	}
 }
 
@@ -126,7 +127,7 @@ func TestLinesAtTwoFees(t *testing.T) {
 		}
 	}
 	lines := q.Summary().Lines
-	if len(lines) != 2 || lines[0].Who != "DE LLC at $300.00" || lines[1].Who != "DE LLC at $400.00" {
+	if len(lines) != 2 || lines[0].Name != "DE LLC at $300.00" || lines[1].Name != "DE LLC at $400.00" {
 		t.Errorf("%+v", lines)
 	}
 }

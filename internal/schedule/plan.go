@@ -52,7 +52,6 @@ type Plan struct {
 	Priced    bool                `json:"priced"` // false: the prices of the filing service are not known
 	Cost      money.Cents         `json:"cost"`
 	Certainty money.Certainty     `json:"costCertainty,omitempty"`
-	Lines     []PlanLine          `json:"lines,omitempty"`
 	Kinds     []pricing.KindQuote `json:"kinds,omitempty"` // by whose state fee it is
 
 	balance.Forecast
@@ -60,14 +59,6 @@ type Plan struct {
 	Approval string `json:"approval,omitempty"` // the hash to approve; "" where no approval is needed
 
 	orders []balance.Order
-}
-
-// PlanLine is the sum of one product.
-type PlanLine struct {
-	Product   filing.Product  `json:"product"`
-	Count     int             `json:"count"`
-	Cost      money.Cents     `json:"cost"`
-	Certainty money.Certainty `json:"costCertainty,omitempty"`
 }
 
 // Why is a reason for which rows cannot be filed.
@@ -191,9 +182,6 @@ func (w *Why) namesText() string {
 // Total returns what the filings cost together.
 func (p *Plan) Total() money.Cost { return money.Cost{Amount: p.Cost, Certainty: p.Certainty} }
 
-// Total returns what a product's filings cost together.
-func (l PlanLine) Total() money.Cost { return money.Cost{Amount: l.Cost, Certainty: l.Certainty} }
-
 // Quote returns the cost of the plan as a quote.
 func (p *Plan) Quote() pricing.BatchQuote {
 	return pricing.BatchQuote{Rows: p.Filings, Total: p.Total(), Kinds: p.Kinds}
@@ -263,17 +251,13 @@ func (p *Plan) Text() string {
 		line("cost unknown: the filing service did not give its prices")
 		return b.String()
 	}
-	for _, l := range p.Lines {
-		line("%6d x %-24s %s", l.Count, l.Product.Title(), l.Total())
-		for _, k := range p.Kinds {
-			if k.Product == l.Product && k.Who() != "" {
-				line("         %d %s: state fee %s", k.Count, k.Who(), k.StateFeeText())
-			}
-		}
-	}
 	quote := p.Quote()
+	summary := quote.Summary()
+	for _, l := range summary.Lines {
+		line("%6d x %s: %s, state fee %s%s", l.Count, l.Title(), l.Total().Without(l.Who()), l.FeeText(), l.MarkText())
+	}
 	line("total %s", quote.TotalText())
-	for _, note := range quote.FeeNotes() {
+	for _, note := range summary.Footnotes {
 		line("%s", note)
 	}
 	for _, l := range p.Forecast.Lines() {

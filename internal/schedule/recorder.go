@@ -142,14 +142,6 @@ func (p *planRecorder) finish(ctx context.Context) (*Plan, error) {
 	plan.Priced = p.quoter != nil
 	plan.Cost, plan.Certainty = total.Amount, total.Certainty
 	plan.Kinds = p.quote.Kinds
-	for _, line := range p.quote.Lines {
-		plan.Lines = append(plan.Lines, PlanLine{
-			Product:   line.Product,
-			Count:     line.Count,
-			Cost:      line.Total.Amount,
-			Certainty: line.Total.Certainty,
-		})
-	}
 	var err error
 	plan.Forecast, err = balance.LoadForecast(ctx, p.ledger, plan.orders)
 	return plan, err

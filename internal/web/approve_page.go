@@ -69,7 +69,7 @@ type Excluded struct {
 func (e Excluded) Any() bool { return e.Invalid+e.Skipped+e.Before+e.Canceled > 0 }
 
 // Amount is the cost on the button.
-func (p *approvalPage) Amount() string { return p.Summary.Amount() }
+func (p *approvalPage) Amount() string { return p.Quote.TotalText() }
 
 // Reviewed is the label of the box that confirms the warnings, with their rows.
 func (p *approvalPage) Reviewed() string { return reviewed(p.Warnings) }

@@ -123,10 +123,10 @@ func TestTheApprovalPage(t *testing.T) {
 		"2 orders will wait for a deposit of " + (q.Total.Amount - 30_00).Dollars(), "1 row with errors", "1 skipped",
 		"Filings can't be undone."}
 	for _, l := range sum.Lines {
-		said = append(said, "Annual report, "+l.Who, l.ServiceText(), l.FeeText(), l.TotalText())
+		said = append(said, "Annual report, "+l.Name, l.ServiceText(), l.FeeText(), l.TotalText())
 	}
 	_, body = v.get(path + "/approve")
-	v.wants(body, append(said, "Submit 2 orders for approval, "+sum.Amount(), "An approver reviews it")...)
+	v.wants(body, append(said, "Submit 2 orders for approval, "+q.TotalText(), "An approver reviews it")...)
 	if n := strings.Count(body, "can't be undone"); n != 1 {
 		t.Errorf("it says %d times that filings can't be undone", n)
 	}
@@ -137,7 +137,7 @@ func TestTheApprovalPage(t *testing.T) {
 	batch := v.submit(path, body)
 	a := s.as(ledger.Approver)
 	_, body = a.get("/batches/" + batch + "/approve")
-	a.wants(body, append(said, "Batch "+batch, "Approve 2 orders, "+sum.Amount(), "Send back…", "Reject…")...)
+	a.wants(body, append(said, "Batch "+batch, "Approve 2 orders, "+q.TotalText(), "Send back…", "Reject…")...)
 	if n := strings.Count(body, `"primary`) + strings.Count(body, ` primary"`); n != 1 {
 		t.Errorf("%d primary buttons", n)
 	}

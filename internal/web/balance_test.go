@@ -87,7 +87,7 @@ func TestBalanceOfAQueue(t *testing.T) {
 	v := s.as(ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, ""))
 	path, body := v.sheet("a.csv", someClients)
-	v.wants(body, "Annual report, DE ", "estimated", "Service fee", "read in November 2026")
+	v.wants(body, "Annual report, DE ", "estimated", "Service fee", "checked Nov 2026")
 	v.submit(path, body)
 	_, body = v.get("/balance")
 	v.wants(body, "Insufficient funds; you need", "3 queued rows", "about $1,", "queue done", `class="ahead"`)
