@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -22,15 +21,13 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 	table := newTable(&b)
 	fmt.Fprintln(table, "  \tfilings\tservice fee\tstate fee\ttotal")
 	summary := q.Summary()
-	notes := summary.Footnotes
+	notes := 0 // the footnotes of the lines that are printed
 	for i, l := range summary.Lines {
 		if i == shownKinds {
 			fmt.Fprintf(table, "  and %s more\t\t\t\t\n", count(len(summary.Lines)-i, "kind"))
-			notes = slices.DeleteFunc(notes, func(n pricing.Footnote) bool {
-				return !slices.ContainsFunc(summary.Lines[:i], func(l pricing.SummaryLine) bool { return l.Mark == n.Number })
-			})
 			break
 		}
+		notes = max(notes, l.Mark)
 		fee := l.FeeText()
 		if l.Count > 1 && l.HasFee() && !l.Each.IsUnknown() {
 			fee += fmt.Sprintf(" (%s each)", l.Each.Amount.Dollars())
@@ -43,7 +40,7 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 		a.say("%s", strings.TrimRight(line, " \n"))
 	}
 	a.say("  %s %s", a.paint.bold("total"), a.paint.bold(q.TotalText()))
-	for _, note := range notes {
+	for _, note := range summary.Footnotes[:notes] {
 		a.say("  %s", note)
 	}
 	for _, note := range q.Notes() {

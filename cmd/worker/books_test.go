@@ -202,8 +202,8 @@ func (p *proof) checkUncertain(r *ledger.Row, charged money.Cents) {
 	p.Helper()
 	want := charged
 	if charged == 0 && !r.Creating {
-		want = p.quoter.Quote(&r.Request.Order, pricing.Facts{EntityType: filing.LLC, FormationState: "DE"},
-			nil).Total.Amount
+		want = p.quoter.Quote(&r.Request.Order, pricing.Facts{EntityType: filing.LLC, FormationState: "DE"}).
+			Total.Amount
 	}
 	if r.Reserved != want {
 		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch,

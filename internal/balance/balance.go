@@ -1,21 +1,13 @@
 // Package balance is the recorded balance: deposits, reservations, what is
 // available, which orders go first when it does not cover all, and the forecast.
 //
-// It computes and reads nothing. The ledger stores the entries and reservations,
-// and is read through Reader.
+// It computes and reads nothing. The ledger stores the entries and reservations.
 package balance
 
 import (
-	"context"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
-
-// Reader loads the recorded balance. *ledger.Ledger is one.
-type Reader interface {
-	Balance(ctx context.Context) (Balance, error)
-}
 
 // Balance is the sums of the recorded deposits, adjustments and orders.
 type Balance struct {

@@ -2,7 +2,6 @@ package balance
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -56,15 +55,14 @@ type DueCount struct {
 	Rows int         `json:"rows"`
 }
 
-// LoadForecast compares orders with the available funds. The earliest due go
+// NewForecast compares orders with the available funds. The earliest due go
 // first, then the rows in the order of the spreadsheet.
-func LoadForecast(ctx context.Context, r Reader, orders []Order) (Forecast, error) {
-	b, err := r.Balance(ctx)
-	if err != nil || !b.HasDeposit {
-		return Forecast{}, err
+func NewForecast(b Balance, orders []Order) (f Forecast, err error) {
+	if !b.HasDeposit {
+		return f, nil
 	}
 	available := b.Available()
-	f := Forecast{Available: &available}
+	f.Available = &available
 	slices.SortStableFunc(orders,
 		func(a, b Order) int { return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.Row-b.Row) })
 	var sum money.Cents

@@ -1,7 +1,6 @@
 package balance_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,19 +9,15 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-type recorded balance.Balance
-
-func (r recorded) Balance(context.Context) (balance.Balance, error) { return balance.Balance(r), nil }
-
 // The earliest due orders are paid first; an undated one comes last.
 func TestForecast(t *testing.T) {
 	orders := []balance.Order{{Priority: balance.Undated, Row: 1, Cost: 100}, {Priority: 2, Row: 2, Cost: 100},
 		{Priority: 1, Row: 4, Cost: 100}, {Priority: 1, Row: 3, Cost: 100}}
-	f, err := balance.LoadForecast(t.Context(), recorded{HasDeposit: true, Deposits: 250, Reserved: 50}, orders)
+	f, err := balance.NewForecast(balance.Balance{HasDeposit: true, Deposits: 250, Reserved: 50}, orders)
 	if err != nil || f.Short != 2 || f.ShortBy != 200 || fmt.Sprint(f.ShortDue) != "[{1970-01-03 1} { 1}]" {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if f, err := balance.LoadForecast(t.Context(), recorded{}, orders); err != nil || f.Available != nil ||
+	if f, err := balance.NewForecast(balance.Balance{}, orders); err != nil || f.Available != nil ||
 		f.Short != 0 {
 		t.Errorf("%+v, %v", f, err)
 	}

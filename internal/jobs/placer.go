@@ -77,7 +77,7 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 		quote := quoter.Quote(&order, pricing.Facts{
 			EntityType:     company.EntityType,
 			FormationState: company.FormationState,
-		}, nil)
+		})
 		done, err := p.send(ctx, row, &order, quote, again, notes)
 		var duplicate *duplicateItemError
 		if done || !errors.As(err, &duplicate) {

@@ -143,7 +143,7 @@ func priceChanges(before, now pricing.Quoter) text.Examples {
 						order.Formation = &formation
 					}
 					facts := pricing.Facts{EntityType: kind, FormationState: home}
-					old, quote := before.Quote(&order, facts, nil).Lines, now.Quote(&order, facts, nil).Lines
+					old, quote := before.Quote(&order, facts).Lines, now.Quote(&order, facts).Lines
 					for i := range min(len(old), len(quote)) {
 						differ(p.name, old[i].Wholesale, quote[i].Wholesale)
 						differ(fmt.Sprintf("%s, state fee of %s for %s", p.name, state, kind), old[i].StateFee,

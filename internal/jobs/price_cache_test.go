@@ -22,7 +22,7 @@ import (
 // flat is a price of every report, and a state fee in FL.
 type flat struct{ price, fee money.Cents }
 
-func (f flat) Quote(o *filing.Order, company pricing.Facts, _ func(filing.State) bool) pricing.Quote {
+func (f flat) Quote(o *filing.Order, company pricing.Facts) pricing.Quote {
 	if o.AnnualReport == nil {
 		return pricing.Quote{}
 	}

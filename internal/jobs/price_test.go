@@ -62,8 +62,8 @@ func TestAskingForPricesTellsTheFleet(t *testing.T) {
 // dearer quotes half as much again.
 type dearer struct{ *pricing.Rates }
 
-func (d dearer) Quote(o *filing.Order, company pricing.Facts, active func(filing.State) bool) pricing.Quote {
-	q := d.Rates.Quote(o, company, active)
+func (d dearer) Quote(o *filing.Order, company pricing.Facts) pricing.Quote {
+	q := d.Rates.Quote(o, company)
 	for i := range q.Lines {
 		q.Lines[i].Wholesale.Amount += q.Lines[i].Wholesale.Amount / 2
 	}

@@ -279,11 +279,11 @@ type halting struct {
 	left int
 }
 
-func (q *halting) Quote(o *filing.Order, c pricing.Facts, active func(filing.State) bool) pricing.Quote {
+func (q *halting) Quote(o *filing.Order, c pricing.Facts) pricing.Quote {
 	if q.left--; q.left == 0 {
 		halt()
 	}
-	return q.Quoter.Quote(o, c, active)
+	return q.Quoter.Quote(o, c)
 }
 
 // A process that dies while it places leaves nothing that is bought twice, and a

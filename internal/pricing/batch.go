@@ -52,7 +52,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 				quotes[i].Note = boughtBefore(by)
 				continue
 			}
-			quote := quoter.Quote(&order, p.Facts(row), nil)
+			quote := quoter.Quote(&order, p.Facts(row))
 			quotes[i].Cost, quotes[i].Missing = quote.Total, quote.Missing()
 			if err := q.Add(quote); err != nil {
 				return q, fmt.Errorf("sum the quote of batch %s up: %w", batch, err)

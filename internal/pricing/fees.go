@@ -2,7 +2,9 @@ package pricing
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -38,34 +40,43 @@ var charges = []charge{annualReportFee, formationFee, foreignQualificationFee, e
 
 // feeKey is what a line of fees applies to; an empty field stands for all.
 type feeKey struct {
-	charge     charge
-	state      filing.State
-	entityType filing.EntityType
-	residence  residence
+	Product    charge
+	State      filing.State
+	EntityType filing.EntityType
+	Residence  residence
 }
 
-// charged is a line of fees.
-type charged struct {
+// FeeLine is a line of fees.
+type FeeLine struct {
 	feeKey
-	fee     season.Fee
-	builtin bool
-	none    bool   // the state asks for no report
-	minimum bool   // it can be more
-	note    string // how it varies
-	source  string // pages or statutes
-	basis   string // what the source rests on
+	Fee     season.Fee
+	Builtin bool
+	Minimum bool   // it can be more
+	Note    string // how it varies
+
+	none   bool   // the state asks for no report
+	source string // pages or statutes
+	basis  string // what the source rests on
+}
+
+// Read says where a built-in fee was read. It is empty for other fees.
+func (l *FeeLine) Read() string {
+	if !l.Builtin {
+		return ""
+	}
+	return season.SourceText(l.source, l.basis)
 }
 
 // certainty is that of a figure: an operator answers for their own file, and a
 // built-in figure was read some time ago.
-func (c *charged) certainty() money.Certainty {
-	if c.builtin {
+func (l *FeeLine) certainty() money.Certainty {
+	if l.Builtin {
 		return money.Estimated
 	}
 	return money.Known
 }
 
-type feeTable map[feeKey]*charged
+type feeTable map[feeKey]*FeeLine
 
 // Fees are the state fees, one table behind another: the operator's file, then
 // the built-in figures. Within a table the most specific line wins.
@@ -91,20 +102,20 @@ var builtin = sync.OnceValue(func() feeTable {
 		panic(err) // it is part of the program, and a test reads it
 	}
 	for _, c := range table {
-		c.builtin = true
+		c.Builtin = true
 	}
 	for _, l := range season.Builtin().Lines() {
 		if len(l.Fee) == 0 {
 			continue
 		}
 		key := feeKey{annualReportFee, l.State, l.EntityType, residence(l.Company())}
-		table[key] = &charged{
+		table[key] = &FeeLine{
 			feeKey:  key,
-			fee:     l.Fee,
-			builtin: true,
+			Fee:     l.Fee,
+			Builtin: true,
+			Minimum: l.FeeMinimum,
+			Note:    l.FeeNote,
 			none:    l.What == "",
-			minimum: l.FeeMinimum,
-			note:    l.FeeNote,
 			source:  l.Source,
 			basis:   l.Basis,
 		}
@@ -140,45 +151,47 @@ func readFees(f *sheet.File, err error) (feeTable, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return season.ReadTable(f, feeColumns, func(c *charged) feeKey { return c.feeKey })
+	return season.ReadTable(f, feeColumns, func(c *FeeLine) feeKey { return c.feeKey })
 }
 
 // feeColumns are those of formation.csv. entityType must be there: without it, a fee
 // of one type would be a fee of both.
-var feeColumns = []season.Column[charged]{
+var feeColumns = []season.Column[FeeLine]{
 	{Name: "product", Wants: "annual-report, formation, foreign-qualification or expedited-service",
-		Set: func(c *charged, s string) bool {
-			i := slices.IndexFunc(charges, func(c charge) bool { return filing.FoldName(string(c)) == filing.FoldName(s) })
+		Set: func(c *FeeLine, s string) bool {
+			i := slices.IndexFunc(charges, func(known charge) bool {
+				return filing.FoldName(string(known)) == filing.FoldName(s)
+			})
 			if i >= 0 {
-				c.charge = charges[i]
+				c.Product = charges[i]
 			}
 			return i >= 0
 		}},
 	{Name: "state", Wants: "a US state: a code such as DE, a name, or nothing for all",
-		Set: func(c *charged, s string) (ok bool) {
-			c.state, ok = filing.ParseState(s)
+		Set: func(c *FeeLine, s string) (ok bool) {
+			c.State, ok = filing.ParseState(s)
 			return ok || s == ""
 		}},
-	{Name: "entityType", Wants: "LLC, CORP or nothing for both", Set: func(c *charged, s string) (ok bool) {
-		c.entityType, ok = filing.ParseEntityType(s)
+	{Name: "entityType", Wants: "LLC, CORP or nothing for both", Set: func(c *FeeLine, s string) (ok bool) {
+		c.EntityType, ok = filing.ParseEntityType(s)
 		return ok || s == ""
 	}},
-	{Name: "amount", Wants: season.FeeForms, Set: func(c *charged, s string) (ok bool) {
-		c.fee, ok = season.ParseFee(s)
+	{Name: "amount", Wants: season.FeeForms, Set: func(c *FeeLine, s string) (ok bool) {
+		c.Fee, ok = season.ParseFee(s)
 		return ok && s != ""
 	}},
 	{Name: "company", Optional: true, Wants: "domestic, foreign or nothing for both",
-		Set: func(c *charged, s string) bool {
-			c.residence = residence(strings.ToLower(s))
-			return c.residence == "" || c.residence == domestic || c.residence == foreign
+		Set: func(c *FeeLine, s string) bool {
+			c.Residence = residence(strings.ToLower(s))
+			return c.Residence == "" || c.Residence == domestic || c.Residence == foreign
 		}},
-	{Name: "varies", Optional: true, Set: func(c *charged, s string) bool {
+	{Name: "varies", Optional: true, Set: func(c *FeeLine, s string) bool {
 		varies, note, _ := strings.Cut(s, ":")
-		c.minimum, c.note = varies == "minimum", strings.TrimSpace(note)
+		c.Minimum, c.Note = varies == "minimum", strings.TrimSpace(note)
 		return true
 	}},
-	season.TextColumn("source", true, func(c *charged) *string { return &c.source }),
-	season.TextColumn("basis", true, func(c *charged) *string { return &c.basis }),
+	season.TextColumn("source", true, func(c *FeeLine) *string { return &c.source }),
+	season.TextColumn("basis", true, func(c *FeeLine) *string { return &c.basis }),
 }
 
 // StateFee is what is known of the state's part of a line.
@@ -229,16 +242,35 @@ func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money
 				fee.Largest, cost.Certainty = true, money.Estimated
 			}
 			if first || amount > cost.Amount {
-				cost.Amount, fee.Minimum, fee.Note = amount, line.minimum, line.note
+				cost.Amount, fee.Minimum, fee.Note = amount, line.Minimum, line.Note
 				fee.NoReport = line.none
-				if line.builtin {
-					fee.Read = season.SourceText(line.source, line.basis)
-				}
+				fee.Read = line.Read()
 			}
 			cost.Certainty, first = max(cost.Certainty, line.certainty()), false
 		}
 	}
 	return cost, fee
+}
+
+// Lines lists what is known, by product and state, the operator's own lines
+// before the built-in ones.
+func (f *Fees) Lines() []*FeeLine {
+	var all []*FeeLine
+	for _, table := range f.tables {
+		all = slices.AppendSeq(all, maps.Values(table))
+	}
+	slices.SortFunc(all, func(a, b *FeeLine) int {
+		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.State, b.State), order(a)-order(b),
+			cmp.Compare(a.EntityType, b.EntityType), cmp.Compare(a.Residence, b.Residence))
+	})
+	return all
+}
+
+func order(l *FeeLine) int {
+	if l.Builtin {
+		return 1
+	}
+	return 0
 }
 
 // unless is the certainty of what is known, or else is not known at all.
@@ -251,17 +283,17 @@ func unless(known bool) money.Certainty {
 
 // find returns the most specific line that holds for the year of a report, or
 // today: by state before by entity type before by residence.
-func (f *Fees) find(key feeKey, year int) (money.Cents, *charged, bool) {
+func (f *Fees) find(key feeKey, year int) (money.Cents, *FeeLine, bool) {
 	today := f.today()
 	for _, table := range f.tables {
-		for _, s := range []filing.State{key.state, ""} {
-			for _, t := range []filing.EntityType{key.entityType, ""} {
-				for _, r := range []residence{key.residence, ""} {
-					line, ok := table[feeKey{key.charge, s, t, r}]
+		for _, s := range []filing.State{key.State, ""} {
+			for _, t := range []filing.EntityType{key.EntityType, ""} {
+				for _, r := range []residence{key.Residence, ""} {
+					line, ok := table[feeKey{key.Product, s, t, r}]
 					if !ok {
 						continue
 					}
-					if amount, holds := line.fee.At(year, today); holds {
+					if amount, holds := line.Fee.At(year, today); holds {
 						return amount, line, true
 					}
 				}

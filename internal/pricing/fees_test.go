@@ -25,7 +25,7 @@ func load(t *testing.T, text string) (*pricing.Fees, error) {
 func reportCost(fees *pricing.Fees, state filing.State, company pricing.Facts) string {
 	book, _ := pricing.NewPriceBook(nil, "")
 	o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-	return pricing.NewRates(book, fees).Quote(o, company, nil).Lines[0].StateFee.String()
+	return pricing.NewRates(book, fees).Quote(o, company).Lines[0].StateFee.String()
 }
 
 func TestTheMostSpecificFeeWins(t *testing.T) {
@@ -168,8 +168,8 @@ func TestTheBuiltInTableIsWhole(t *testing.T) {
 	lines := pricing.BuiltinFees().Lines()
 	count := make(map[string]int)
 	for _, l := range lines {
-		count[l.Product]++
-		if !l.Builtin || l.Read == "" || l.Fee == "" || l.State == "" || l.EntityType == "" {
+		count[string(l.Product)]++
+		if !l.Builtin || l.Read() == "" || len(l.Fee) == 0 || l.State == "" || l.EntityType == "" {
 			t.Errorf("%+v", l)
 		}
 	}
@@ -201,7 +201,7 @@ func TestAFeeOfAFilingYear(t *testing.T) {
 	} {
 		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: tc.year}}
 		line := pricing.NewRates(book, tc.fees).Quote(o,
-			pricing.Facts{EntityType: filing.LLC, FormationState: tc.state}, nil).Lines[0]
+			pricing.Facts{EntityType: filing.LLC, FormationState: tc.state}).Lines[0]
 		if got := line.StateFee.String(); got != tc.want {
 			t.Errorf("%s for %s: got %s, want %s", tc.state, tc.year, got, tc.want)
 		}
@@ -226,7 +226,7 @@ func TestAFeeSaysWhatItIs(t *testing.T) {
 		{"PR", pricing.Facts{EntityType: filing.LLC}, pricing.StateFee{State: "PR", EntityType: filing.LLC}},
 	} {
 		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-		got := *pricing.NewRates(book, pricing.BuiltinFees()).Quote(o, tc.company, nil).Lines[0].Of
+		got := *pricing.NewRates(book, pricing.BuiltinFees()).Quote(o, tc.company).Lines[0].Of
 		if (got.Read == "") != (tc.state == "PR") {
 			t.Errorf("%s: read at %q", tc.state, got.Read)
 		}

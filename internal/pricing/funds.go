@@ -19,11 +19,6 @@ type Funds struct {
 	balance.Forecast
 }
 
-// recorded is a balance that was read already.
-type recorded balance.Balance
-
-func (r recorded) Balance(context.Context) (balance.Balance, error) { return balance.Balance(r), nil }
-
 // LoadFunds compares the orders of a batch with the recorded balance. Orders of
 // other batches that were submitted before count as paid for. Without a recorded
 // deposit the result is zero.
@@ -52,6 +47,6 @@ func LoadFunds(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (f Funds, 
 	}
 	f.After = f.Now - f.Others - own
 	book.Reserved += f.Others
-	f.Forecast, err = balance.LoadForecast(ctx, recorded(book), orders)
+	f.Forecast, err = balance.NewForecast(book, orders)
 	return f, err
 }

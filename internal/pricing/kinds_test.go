@@ -27,7 +27,7 @@ func quoteRows(t *testing.T, companies ...Facts) BatchQuote {
 	for _, c := range companies {
 		state := c.FormationState
 		o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-		if err := q.Add(quoter.Quote(o, c, nil)); err != nil {
+		if err := q.Add(quoter.Quote(o, c)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -46,7 +46,7 @@ func TestPriceTypesAreMatchedInAnyStyle(t *testing.T) {
 }
 
 func total(book *pricing.PriceBook, o *filing.Order) string {
-	return pricing.NewRates(book, pricing.BuiltinFees()).Quote(o, pricing.Facts{}, nil).Total.String()
+	return pricing.NewRates(book, pricing.BuiltinFees()).Quote(o, pricing.Facts{}).Total.String()
 }
 
 func TestAPriceThatCannotBeReadIsUnknownAndNotZero(t *testing.T) {

@@ -43,26 +43,24 @@ type Rates struct {
 func NewRates(prices *PriceBook, fees *Fees) *Rates { return &Rates{prices: prices, fees: fees} }
 
 // Quote says what an order takes. company is what is known of the company on
-// record; a formation brings its own facts. active reports whether the company
-// has the service's own agent in a state, so that ordering it again costs
-// nothing; nil where nobody knows.
+// record; a formation brings its own facts. An agent is charged in any case: whether
+// the company has the service's own agent already is not known.
 //
 // Source: spec section 4, Billing rules, and rules 6 and 8.
-func (q *Rates) Quote(o *filing.Order, company Facts, active func(filing.State) bool) Quote {
+func (q *Rates) Quote(o *filing.Order, company Facts) Quote {
 	if o.Formation != nil {
 		company = Facts{EntityType: o.Formation.Company.EntityType, FormationState: o.FilingState}
-		active = nil // a company that does not exist has no agent
 	}
 	var quote Quote
 	for _, p := range o.Products() {
-		line := q.line(p, o, company, active)
+		line := q.line(p, o, company)
 		quote.Lines = append(quote.Lines, line)
 		quote.Total = sum(quote.Total, line.Cost())
 	}
 	return quote
 }
 
-func (q *Rates) line(p filing.Product, o *filing.Order, company Facts, active func(filing.State) bool) Line {
+func (q *Rates) line(p filing.Product, o *filing.Order, company Facts) Line {
 	line := Line{Product: p}
 	state := func(c charge, year int) {
 		fee, of := q.fees.fee(c, o.FilingState, company, year)
@@ -97,11 +95,7 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts, active fu
 			line.Free = "included in the formation"
 		}
 	case filing.RegisteredAgent, filing.AgentChange:
-		if active == nil || !active(o.FilingState) {
-			price(registeredAgent)
-		} else {
-			line.Free = "no charge, the agent is active"
-		}
+		price(registeredAgent)
 	}
 	return line
 }

@@ -51,13 +51,11 @@ func TestBillingRules(t *testing.T) {
 		report = &filing.AnnualReportItem{FilingYear: "2026"}
 		llc    = pricing.Facts{EntityType: "LLC", FormationState: "DE"}
 		corp   = pricing.Facts{EntityType: "CORP", FormationState: "DE"}
-		in     = func(s filing.State) func(filing.State) bool { return func(t filing.State) bool { return s == t } }
 	)
 	for _, tc := range []struct {
 		name    string
 		order   filing.Order
 		company pricing.Facts
-		active  func(filing.State) bool
 		want    string // lines as wholesale + state fee, then the total
 	}{
 		{name: "formation alone is tier 1 and the state's fee",
@@ -69,13 +67,13 @@ func TestBillingRules(t *testing.T) {
 		{name: "formation and EIN are tier 2, the EIN line owes nothing",
 			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), EIN: &filing.EINItem{}},
 			want:  "formation $105.00 + $110.00, ein $0.00 + $0.00 = $215.00"},
-		{name: "formation, EIN and agent, who is never active before",
+		{name: "formation, EIN and agent",
 			order: filing.Order{
 				FilingState:     "DE",
 				Formation:       formation("LLC", false),
 				EIN:             &filing.EINItem{},
 				RegisteredAgent: agent,
-			}, active: in("DE"),
+			},
 			want: "formation $105.00 + $110.00, ein $0.00 + $0.00, registered-agent $50.00 + $0.00 = $265.00"},
 		{name: "formation and annual report, at home",
 			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), AnnualReport: report},
@@ -96,11 +94,8 @@ func TestBillingRules(t *testing.T) {
 			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: agent}, company: llc,
 			want: "registered-agent $50.00 + $0.00 = $50.00"},
 		{name: "a change of agent is an agent",
-			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: change}, active: in("FL"),
-			want: "agent-change $50.00 + $0.00 = $50.00"},
-		{name: "an agent who is active costs nothing again",
-			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: agent}, active: in("DE"),
-			want: "registered-agent $0.00 + $0.00 = $0.00"},
+			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: change},
+			want:  "agent-change $50.00 + $0.00 = $50.00"},
 		{name: "a qualification and the qualifying state's fee",
 			order: filing.Order{
 				FilingState:          "CA",
@@ -135,7 +130,7 @@ func TestBillingRules(t *testing.T) {
 		{name: "nothing", order: filing.Order{}, want: " = $0.00"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := written(quoter(t, fees).Quote(&tc.order, tc.company, tc.active)); got != tc.want {
+			if got := written(quoter(t, fees).Quote(&tc.order, tc.company)); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
@@ -154,7 +149,7 @@ func TestAnExpeditedChargeThatIsNotKnownIsNotZero(t *testing.T) {
 	q := quoter(t, "product,state,entityType,amount\n").Quote(&filing.Order{
 		FilingState: "NV",
 		Formation:   formation("LLC", true),
-	}, pricing.Facts{}, nil)
+	}, pricing.Facts{})
 	if got, want := written(q), "formation at least $75.00 + $550.00 = at least $625.00"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -177,7 +172,7 @@ func TestQualificationIsForeignAndFormationIsAtHome(t *testing.T) {
 		},
 		"annual-report $25.50 + $6.00 = $31.50": {FilingState: "CA", AnnualReport: &filing.AnnualReportItem{}},
 	} {
-		if got := written(q.Quote(o, pricing.Facts{FormationState: "DE"}, nil)); got != want {
+		if got := written(q.Quote(o, pricing.Facts{FormationState: "DE"})); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -216,8 +211,7 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 			EntityType:     anyEntityType.Draw(t, "type"),
 			FormationState: rapid.SampledFrom(append(filing.States(), "")).Draw(t, "home"),
 		}
-		active := rapid.Bool().Draw(t, "active")
-		quote := q.Quote(o, company, func(filing.State) bool { return active })
+		quote := q.Quote(o, company)
 
 		var want money.Cost
 		for i, l := range quote.Lines {
@@ -240,8 +234,7 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 		if company.EntityType == "" {
 			for _, known := range []filing.EntityType{filing.LLC, filing.Corp} {
 				company.EntityType = known
-				if more := q.Quote(o, company,
-					func(filing.State) bool { return active }); more.Total.Amount > quote.Total.Amount {
+				if more := q.Quote(o, company); more.Total.Amount > quote.Total.Amount {
 					t.Fatalf("%s, and %s for a %s", quote.Total, more.Total, known)
 				}
 			}
@@ -259,6 +252,6 @@ func BenchmarkQuote(b *testing.B) {
 		RegisteredAgent: &filing.RegisteredAgentItem{},
 	}
 	for b.Loop() {
-		q.Quote(o, pricing.Facts{}, nil)
+		q.Quote(o, pricing.Facts{})
 	}
 }

@@ -11,24 +11,19 @@ import (
 
 // Quoter quotes orders. *Rates is one.
 type Quoter interface {
-	Quote(*filing.Order, Facts, func(filing.State) bool) Quote
+	Quote(*filing.Order, Facts) Quote
 }
 
 // Source loads the current prices and returns a quoter over them.
 type Source func(context.Context) (Quoter, error)
-
-// PriceLister lists the prices of the filing service. *filingapi.Client is one.
-type PriceLister interface {
-	Prices(ctx context.Context) ([]filing.Price, error)
-}
 
 // FetchPrices requests the price list once. It is usually the first request of a
 // process, so it records for the whole fleet that the key is refused, that a
 // refused key works again, or that the filing service asks to wait. It returns
 // the errors of filingapi: ErrKeyRefused, ErrNotFound and ErrRefused need a
 // person; others may pass.
-func FetchPrices(ctx context.Context, s PriceLister, l *ledger.Ledger) ([]filing.Price, error) {
-	prices, err := s.Prices(ctx)
+func FetchPrices(ctx context.Context, c *filingapi.Client, l *ledger.Ledger) ([]filing.Price, error) {
+	prices, err := c.Prices(ctx)
 	if err == nil {
 		return prices, l.Fleet().RecordKeyAccepted(ctx)
 	}

@@ -260,7 +260,7 @@ func (p *Plan) Text() string {
 	for _, note := range summary.Footnotes {
 		line("%s", note)
 	}
-	for _, l := range p.Forecast.Lines() {
+	for _, l := range p.Lines() {
 		line("%s", l)
 	}
 	return b.String()

@@ -123,7 +123,7 @@ func (p *planRecorder) addCovered(row *ledger.Row, name string, by *ledger.Prior
 func (p *planRecorder) addOrder(row *ledger.Row, order *filing.Order, facts pricing.Facts) error {
 	p.plan.Filings++
 	if p.quoter != nil {
-		quote := p.quoter.Quote(order, facts, nil)
+		quote := p.quoter.Quote(order, facts)
 		row.Cost, row.Message = quote.Total, "not sent yet; it will cost "+quote.Total.Without(quote.Missing())
 		if err := p.quote.Add(quote); err != nil {
 			return fmt.Errorf("sum the plan of the schedule %s up: %w", p.plan.Schedule, err)
@@ -142,8 +142,11 @@ func (p *planRecorder) finish(ctx context.Context) (*Plan, error) {
 	plan.Priced = p.quoter != nil
 	plan.Cost, plan.Certainty = total.Amount, total.Certainty
 	plan.Kinds = p.quote.Kinds
-	var err error
-	plan.Forecast, err = balance.LoadForecast(ctx, p.ledger, plan.orders)
+	funds, err := p.ledger.Balance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plan.Forecast, err = balance.NewForecast(funds, plan.orders)
 	return plan, err
 }
 

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
+
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // ParseSpan reads the first and the last day of a calendar: without a first it
@@ -77,18 +78,9 @@ func WriteCSV(w io.Writer, entries []Entry) error {
 		line := []string{l.Due.String(), strconv.FormatBool(l.Estimate), l.Verdict, l.State, l.CompanyID, l.Company,
 			strconv.Itoa(l.Row), l.What, l.Opens.String(), l.Fee, l.Why, l.Source, l.Confidence}
 		for i := range line {
-			line[i] = guarded(line[i])
+			line[i] = sheet.Guard(line[i])
 		}
 		lines = append(lines, line)
 	}
 	return table.WriteAll(lines)
-}
-
-// guarded is a text that a spreadsheet program takes for no formula, as package
-// sheet writes it.
-func guarded(text string) string {
-	if plain := strings.TrimLeft(text, "'"); plain != "" && strings.ContainsRune("=+-@\t\r＝＋－＠", []rune(plain)[0]) {
-		return "'" + text
-	}
-	return text
 }

@@ -197,7 +197,7 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 		{line("state", "Dakota"), `line 2, column state: "Dakota" is not valid. Enter a US state`},
 		{line("entityType", "LP"), `line 2, column entityType: "LP"`},
 		{line("company", "alien"), `line 2, column company: "alien" is not valid. Enter domestic or foreign`},
-		{line("frequency", "triennial"), `line 2, column frequency: "triennial" is not valid. Enter none, annual, biennial`},
+		{line("frequency", "triennial"), `line 2, column frequency: "triennial" is not valid. Enter none, annual,`},
 		{line("frequency", "decennial 11"), `column frequency`},
 		{line("frequency", "none"), `line 2, column due: "fixed 07-01"`},
 		{line("due", "none"), `line 2, column due: "none"`},

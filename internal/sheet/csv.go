@@ -345,6 +345,15 @@ func removeGuard(field string) string {
 	return field
 }
 
+// Guard returns a text for a CSV with an apostrophe in front if it looks like a
+// formula.
+func Guard(text string) string {
+	if looksLikeFormula(text) {
+		return "'" + text
+	}
+	return text
+}
+
 // looksLikeFormula reports whether a spreadsheet program that opens a CSV may
 // take the text for a formula. Apostrophes in front are ignored, so that a text
 // that begins with them is guarded, and read back, like any other. East Asian

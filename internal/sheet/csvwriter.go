@@ -40,8 +40,8 @@ func CreateCSV(path string) (*CSVFile, error) {
 func (f *CSVFile) Row(cells ...OutCell) error {
 	for i, c := range cells {
 		text := c.Text
-		if c.Kind == Text && looksLikeFormula(text) {
-			text = "'" + text
+		if c.Kind == Text {
+			text = Guard(text)
 		}
 		f.ascii = f.ascii && isASCII(text)
 		if i > 0 {

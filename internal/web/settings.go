@@ -32,7 +32,7 @@ type settingsPage struct {
 	Backups   backupFacts
 	Secret    string // why signing secrets cannot be read
 	Mappings  []ledger.Mapping
-	Fees      []pricing.FeeLine
+	Fees      []*pricing.FeeLine
 	FeesErr   string
 	Accounts  []ledger.Account
 	Links     []ledger.SignInLink
