@@ -102,7 +102,6 @@ var Names = []Name{
 	{"folder", "a folder"},
 	{"file", "a file of this machine"},
 	{"bytes", "a size"},
-	{"commits", "how far a backup goes"},
 	{"gomemlimit", "the memory limit of the environment"},
 	{"listen", "the address of health and metrics"},
 	{"check", "the health check"},
