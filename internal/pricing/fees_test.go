@@ -117,6 +117,36 @@ func TestFilesOfFeesAsPeopleMakeThem(t *testing.T) {
 	}
 }
 
+func TestFeesInAWorkbook(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fees.xlsx")
+	w, err := sheet.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := w.Sheet("Fees", sheet.SheetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range [][]sheet.OutCell{
+		{sheet.Str("Product"), sheet.Str("State"), sheet.Str("Entity Type"), sheet.Str("Amount")},
+		{sheet.Str("annual-report"), sheet.Str("TX"), sheet.Str("LLC"), sheet.Money(138_75)},
+	} {
+		if err := rows.Row(r...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Save(); err != nil {
+		t.Fatal(err)
+	}
+	fees, err := pricing.LoadFees(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := reportCost(fees, "TX", pricing.Facts{EntityType: "LLC"}); got != "$138.75" {
+		t.Error(got)
+	}
+}
+
 func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 	const header = "product,state,entityType,amount\n"
 	for _, tc := range []struct {

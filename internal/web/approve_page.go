@@ -179,7 +179,7 @@ func (s *Site) loadDraftPage(v *request, u ledger.Upload) (p *approvalPage, to s
 		Path:    "/sheets/" + u.ID,
 		Steps:   steps(2),
 		Orders:  q.Rows,
-		Quote:   q.Sum,
+		Quote:   q.BatchQuote,
 		Problem: q.Problem,
 		Plan:    q.Plan,
 		Notes:   q.Notes,

@@ -117,7 +117,7 @@ func TestTheApprovalPage(t *testing.T) {
 	s.must(err)
 	q, err := quoteOf(uploads[0])
 	s.must(err)
-	sum := q.Sum.Summary()
+	sum := q.Summary()
 	said := []string{sum.ServiceSum(), sum.FeeSum(), sum.TotalSum(), "checked Nov 2026",
 		"$30.00", (30_00 - q.Total.Amount).Dollars(),
 		"2 orders will wait for a deposit of " + (q.Total.Amount - 30_00).Dollars(), "1 row with errors", "1 skipped",

@@ -16,7 +16,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -24,14 +23,12 @@ import (
 // quoted is the cost summary of a prepared batch, as the ledger keeps it with its
 // upload.
 type quoted struct {
-	At      time.Time          `json:"at"`
-	Plan    string             `json:"plan"` // identifies what was quoted: approval is for exactly this
-	Rows    int                `json:"rows"`
-	Before  int                `json:"before"` // ready rows that were bought before
-	Total   money.Cost         `json:"total"`
-	Sum     pricing.BatchQuote `json:"sum"`
-	Problem string             `json:"trouble,omitempty"` // why there is none
-	Notes   []string           `json:"notes,omitempty"`   // about the spreadsheet
+	pricing.BatchQuote `json:"sum"`
+
+	At      time.Time `json:"at"`
+	Plan    string    `json:"plan"`              // identifies what was quoted: approval is for exactly this
+	Problem string    `json:"trouble,omitempty"` // why there is none
+	Notes   []string  `json:"notes,omitempty"`   // about the spreadsheet
 
 	Standing []string `json:"-"` // about subscriptions and earlier purchases: a part of Notes
 }
@@ -46,9 +43,6 @@ func quoteOf(u ledger.Upload) (*quoted, error) {
 	}
 	return q, nil
 }
-
-// TotalText is the total for people. Where a state fee is missing, it says whose.
-func (q *quoted) TotalText() string { return q.Sum.TotalText() }
 
 // prepareQueue reads uploads into prepared batches and quotes them, in the
 // background. Everything it has is in the ledger: if this process ends, the next
@@ -349,7 +343,7 @@ func (s *Site) fillQuote(ctx context.Context, q *quoted, batch string, l *lookup
 		if err != nil {
 			return err
 		}
-		q.Sum, q.Rows, q.Total, q.Before = sum, sum.Rows, sum.Total, sum.Before
+		q.BatchQuote = sum
 		warning, err := jobs.EndpointWarning(ctx, s.Ledger, s.Settings.HookKey)
 		if err != nil {
 			return err
