@@ -169,7 +169,10 @@ func (g *gridSession) typeBesideChanges() {
 func (p *person) waitDrawn() {
 	p.t.Helper()
 	eval[bool](p, `(() => {
-		const wait = (frames) => requestAnimationFrame(() => { if (frames) wait(frames - 1); else window.drawn = true; });
+		const wait = (frames) => requestAnimationFrame(() => {
+			if (frames) wait(frames - 1);
+			else window.drawn = true;
+		});
 		window.drawn = false;
 		wait(3);
 		return true;
