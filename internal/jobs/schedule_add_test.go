@@ -188,7 +188,8 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 }
 
 // What fell due while nobody was there is filed though the company list is updated
-// meanwhile; not what was due of a company that is not on the list of the run before.
+// meanwhile; not what was due of a company that joins with an update. A schedule of that
+// name that was removed has no say.
 func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	l := f.openLedger()
@@ -198,12 +199,14 @@ func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 	}
 	overdue, near := due(-1), due(1)
 	before := company(7, "WY", due(-2)) + company(1, "WY", overdue) + company(2, "WY", overdue) + company(3, "WY", near)
-	se := f.plant(l, "wy", before, schedule.Options{Due: "40 days before", FilingYear: "this"},
-		today.AddDate(0, 0, -140), false)
+	options := schedule.Options{Due: "40 days before", FilingYear: "this"}
+	f.plant(l, "wy", company(7, "WY", due(-2)), options, today.AddDate(0, 0, -140), false)
 	var h hand
 	ran := time.Date(today.Year(), today.Month()-2, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, -40)
 	h.set(ran.Format("2006-01-02 15:04 MST"))
 	f.must(f.seasons(l, &h).RunDue(f.Context()))
+	f.must(l.Schedules().Remove(f.Context(), "wy"))
+	se := f.plant(l, "wy", before, options, today.AddDate(0, 0, -100), false)
 	se, err := schedule.Find(f.Context(), l, se.Name)
 	f.must(err)
 	update := func(lines string) {

@@ -139,6 +139,9 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 		if added = n == 1; err != nil || !added {
 			return err
 		}
+		if err := noteList(ctx, tx, s.Name); err != nil {
+			return err
+		}
 		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), cmp.Or(auditPerson(ctx), s.CreatedBy),
 			PartSchedule)
 	})
@@ -146,6 +149,38 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 		return false, fmt.Errorf("save the schedule %s: %w", s.Name, err)
 	}
 	return added, nil
+}
+
+// noteList notes since when a schedule has its company list.
+func noteList(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := tx.ExecContext(ctx,
+		`INSERT INTO season_lists (season, since, roster)
+			SELECT name, list_changed_at, roster FROM seasons WHERE name = $1
+			ON CONFLICT (season, since) DO UPDATE SET roster = excluded.roster`, name)
+	return err
+}
+
+// ListSince is a company list that a schedule has, or had, from a moment on.
+type ListSince struct {
+	CompanyList string // its hash
+	Since       time.Time
+}
+
+// ListsOf lists the company lists that a schedule has had, the oldest first.
+func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error) {
+	rows, err := l.read.QueryContext(ctx,
+		`SELECT roster, since FROM season_lists WHERE season = $1 ORDER BY since`, name)
+	all, err := collect(rows, err, func(scan func(...any) error) (ListSince, error) {
+		var v ListSince
+		var since int64
+		err := scan(&v.CompanyList, &since)
+		v.Since = fromMillis(since)
+		return v, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the company lists of the schedule %s: %w", name, err)
+	}
+	return all, nil
 }
 
 // Change changes what a schedule files and when; a paused one stays paused. It
@@ -164,6 +199,9 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 			err = ErrStale
 		}
 		if err != nil {
+			return err
+		}
+		if err := noteList(ctx, tx, s.Name); err != nil {
 			return err
 		}
 		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), auditPerson(ctx), PartList)

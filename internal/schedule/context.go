@@ -30,7 +30,8 @@ type runContext struct {
 	on          season.Date        // the day that the run stands for
 	file        ledger.CompanyList // with its content
 	companyList *CompanyList
-	previous    []ledger.Run // completed runs of the schedule, the newest first
+	lists       []ledger.ListSince // that the schedule has had, the oldest first
+	previous    []ledger.Run       // completed runs of the schedule, the newest first
 }
 
 // listReader reads a version of a company list as it is on a day. It returns
@@ -69,6 +70,9 @@ func (s *Scheduler) newRunContext(ctx context.Context, schedule ledger.Schedule,
 		return nil, err
 	}
 	if rc.file, err = loadVersion(ctx, s.c.Ledger, run.CompanyList); err != nil {
+		return nil, err
+	}
+	if rc.lists, err = s.c.Ledger.Schedules().ListsOf(ctx, run.Schedule); err != nil {
 		return nil, err
 	}
 	if rc.previous, err = rc.loadCompletedRuns(ctx); err != nil {

@@ -181,21 +181,19 @@ func (rc *runContext) dropInherited(ctx context.Context, entries []season.Entry)
 	}), nil
 }
 
-// listWhenDue returns the company list to compare with for a report that is due on a
-// day: the present one if the list did not change afterwards, or else that of the last
-// run until then. Before the first run it is the list of the first run.
+// listWhenDue returns the company list that the schedule had on the day of a report, or
+// its first one if the report was due before; never a later one than the run's.
 func (rc *runContext) listWhenDue(due season.Date) string {
-	list := rc.run.CompanyList
 	if !due.Before(rc.companyList.Changed) {
-		return list
+		return rc.run.CompanyList
 	}
-	for _, run := range rc.previous {
-		list = run.CompanyList
-		if on, err := run.Date(); err == nil && !on.After(due) {
-			break
+	list := ""
+	for _, v := range rc.lists {
+		if list == "" || !due.Before(season.DateOf(v.Since.In(rc.zone))) {
+			list = v.CompanyList
 		}
 	}
-	return list
+	return cmp.Or(list, rc.run.CompanyList)
 }
 
 // filedReports is what earlier runs of a schedule have filed.

@@ -387,6 +387,14 @@ CREATE TABLE seasons (
     version         BIGINT NOT NULL DEFAULT 1
 );
 
+-- The company lists that a schedule has had, and from when on.
+CREATE TABLE season_lists (
+    season TEXT NOT NULL REFERENCES seasons (name) ON DELETE CASCADE,
+    since  BIGINT NOT NULL,
+    roster TEXT NOT NULL REFERENCES rosters (hash),
+    PRIMARY KEY (season, since)
+);
+
 -- Runs of schedules. The ID consists of the schedule and the due time, so any number of
 -- workers creates one batch.
 CREATE TABLE firings (
