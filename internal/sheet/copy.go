@@ -382,6 +382,8 @@ func (c *copier) hide(part []byte, ofCells bool) bool {
 	return true
 }
 
+var guid = regexp.MustCompile(`^\{[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}$`)
+
 // hideAttributes hides in the attributes of a tag, but not in a GUID.
 func (c *copier) hideAttributes(part []byte, i, end int, ofCells bool) {
 	var p piece
@@ -391,7 +393,7 @@ func (c *copier) hideAttributes(part []byte, i, end int, ofCells bool) {
 			return
 		}
 		length := indexOrEnd(part[i:end], string(part[i-1]))
-		if length >= minSecret && !bytes.Contains(part[i:i+length], []byte("{")) {
+		if length >= minSecret && !guid.Match(part[i:i+length]) {
 			p.add(part, i, i+length)
 			c.hidePiece(part, &p, ofCells, true)
 		}

@@ -76,6 +76,7 @@ func copyOf(t *testing.T, data []byte) ([]byte, error) {
 // What is masked in a cell is in no other part, however it is written.
 func TestCopyHides(t *testing.T) {
 	data := bookOf(t, func(f *excelize.File) {
+		tip := "{owner} 519-47-3862"
 		for i, row := range [][]any{
 			{"Name", "SSN", "EIN", "Note"},
 			{"Ana", "519-47-3862", "12-3456789", `says "519-47-3862"`},
@@ -91,6 +92,7 @@ func TestCopyHides(t *testing.T) {
 			f.SetCellRichText("Sheet1", "D6", []excelize.RichTextRun{{Text: "of 519-"},
 				{Text: "47-", Font: &excelize.Font{Bold: true}}, {Text: "3863"}}),
 			f.AddComment("Sheet1", excelize.Comment{Cell: "A2", Author: "Ana", Text: "his is 519473863"}),
+			f.SetCellHyperLink("Sheet1", "A3", "Sheet1!A1", "Location", excelize.HyperlinkOpts{Tooltip: &tip}),
 			f.SetCellFormula("Sheet1", "E6", `"519-47-3863"&A1`),
 			f.SetSheetProps("Sheet1", &excelize.SheetPropsOptions{}),
 			f.SetHeaderFooter("Sheet1", &excelize.HeaderFooterOptions{OddHeader: "519-47-3862"}),
@@ -236,14 +238,14 @@ func TestAddColumns(t *testing.T) {
 // A table with a column of our names keeps its columns: Excel wants their names to
 // differ.
 func TestAddColumns_TableHasOurName(t *testing.T) {
-	part := []byte(`<table id="1" name="T" ref="A1:B3"><autoFilter ref="A1:B3"/><tableColumns count="2">` +
+	part := []byte(`<table ref="A1:B3" id="1" name="T"><autoFilter ref="A1:B3"/><tableColumns count="2">` +
 		`<tableColumn id="1" name="A"/><tableColumn id="7" name="result"><x/></tableColumn></tableColumns></table>`)
 	c := AddedColumns{Header: 1, First: 2, Last: 1, Names: []string{"Result"}}
 	if got := c.widenTablePart(part); got != nil {
 		t.Errorf("widened: %s", got)
 	}
 	c.Names = []string{"A & B"}
-	want := `<table id="1" name="T" ref="A1:C3"><autoFilter ref="A1:C3"/><tableColumns count="3">` +
+	want := `<table ref="A1:C3" id="1" name="T"><autoFilter ref="A1:C3"/><tableColumns count="3">` +
 		`<tableColumn id="1" name="A"/><tableColumn id="7" name="result"><x/></tableColumn>` +
 		`<tableColumn id="8" name="A &amp; B"/></tableColumns></table>`
 	if got := string(c.widenTablePart(part)); got != want {

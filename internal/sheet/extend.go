@@ -158,8 +158,8 @@ func (c *AddedColumns) widen(ref string) string {
 }
 
 var (
-	filterRef    = regexp.MustCompile(`<autoFilter [^>]*ref="([^"]+)"`)
-	tableRef     = regexp.MustCompile(`<table [^>]* ref="([^"]+)"`)
+	filterRef    = regexp.MustCompile(`<autoFilter\b[^>]*\sref="([^"]+)"`)
+	tableRef     = regexp.MustCompile(`<table\b[^>]*\sref="([^"]+)"`)
 	tableColumns = regexp.MustCompile(`(?s)<tableColumns [^>]*>.*</tableColumns>`)
 	tableColumn  = regexp.MustCompile(`(?s)<tableColumn [^>]*/>|<tableColumn .*?</tableColumn>`)
 	columnID     = regexp.MustCompile(`^<tableColumn [^>]*\bid="(\d+)"`)
