@@ -209,10 +209,12 @@ func (r *chargeReader) addFacts(rows []*chargedRow) error {
 			func(scan func(...any) error) error {
 				var row, at int64
 				var p post
-				err := scan(&row, &at, &p.amount)
+				if err := scan(&row, &at, &p.amount); err != nil {
+					return err
+				}
 				p.at = fromMillis(at)
 				byID[row].addPost(p, r.monthOf(p.at))
-				return err
+				return nil
 			}},
 		{`SELECT ` + foldedColumns + ` FROM attempts a WHERE a.row ` + in + ` ORDER BY a.try`,
 			func(scan func(...any) error) error {
@@ -226,10 +228,12 @@ func (r *chargeReader) addFacts(rows []*chargedRow) error {
 			func(scan func(...any) error) error {
 				var row, at int64
 				var i chargedItem
-				err := scan(&row, &i.product, &i.order, &at)
+				if err := scan(&row, &i.product, &i.order, &at); err != nil {
+					return err
+				}
 				i.at = fromMillis(at)
 				byID[row].items = append(byID[row].items, i)
-				return err
+				return nil
 			}},
 	} {
 		found, err := r.tx.QueryContext(r.ctx, load.query, args...)
