@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,11 +74,10 @@ func (a *app) stopWorker(w *jobs.Worker) {
 	}
 	a.say("%s of the filing service could not be recorded in the database:", count(len(a.unrecorded), "answer"))
 	for _, u := range a.unrecorded {
-		what := "no order ID"
-		if orders := u.Orders(); len(orders) > 0 {
-			what = strings.Join(orders, ", ")
-		}
-		a.say("  row %d of batch %s: %s", u.Number, u.Batch, what)
+		a.say("  row %d of batch %s: %s", u.Number, u.Batch, idsOf(u))
 	}
-	a.say("Write them down. These rows are uncertain: when the database responds, resolve them with importer resolve.")
+	a.say("Write them down. When the database responds, look at these rows: resolve an uncertain one with importer " +
+		"resolve.")
 }
+
+func idsOf(u *jobs.Unrecorded) string { return cmp.Or(strings.Join(u.IDs(), ", "), "no ID") }

@@ -270,8 +270,8 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func() (said string, err error) {
-		var out, messages bytes.Buffer
-		a := newApp(nil, &out, &messages, func(name string) string {
+		var messages lockedBuffer
+		a := newApp(nil, &messages, &messages, func(name string) string {
 			return map[string]string{
 				"FILING_BASE_URL": serving.URL + "/v1", "FILING_API_KEY": "sk_test_outage", "FILING_DATA_DIR": dir,
 				"DATABASE_URL": place.String(), "WORKER_CONCURRENCY": "1", "FILING_TIMEOUT": "1s",
@@ -281,14 +281,14 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 		if err = a.run(t.Context(), file, runFlags{yes: true, patience: time.Second}); err != nil {
 			a.printError(err)
 		}
-		return out.String() + messages.String(), err
+		return messages.String(), err
 	}
 	said, err := run()
 	items := service.Books().Items()
 	if err == nil || len(items) != 1 {
 		t.Fatalf("%v, %d orders:\n%s", err, len(items), said)
 	}
-	for _, want := range []string{"1 answer of the filing service could not be recorded", "row 2 of batch ",
+	for _, want := range []string{"The answer for row 2 is not recorded", "1 answer of the filing service could not be recorded", "row 2 of batch ",
 		items[0].ID, "Everything else that was done is recorded"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it does not say %q:\n%s", want, said)

@@ -505,6 +505,9 @@ func (r *filingRun) placeOrders(ctx context.Context, queue *jobs.Queue, quoter p
 		Batch:        r.batch.ID,
 		DrainTimeout: r.env.Timeout + 10*time.Second,
 		Log:          r.log,
+		Unrecorded: func(u *jobs.Unrecorded) {
+			r.say("The answer for row %d is not recorded, the database is not responding: %s", u.Number, idsOf(u))
+		},
 	})
 	if err != nil {
 		return jobs.Outcome{}, err

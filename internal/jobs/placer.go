@@ -47,6 +47,7 @@ type placer struct {
 	log      *slog.Logger
 
 	unrecorded unrecordedAnswers
+	warn       func(*Unrecorded) // of an answer that cannot be recorded at once; nil for nobody
 }
 
 // place sends the row's order once, unless the ledger or a look-up says
@@ -315,6 +316,9 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 		if !kept {
 			kept = true
 			p.unrecorded.add(u)
+			if p.warn != nil {
+				p.warn(u)
+			}
 		}
 		return errors.Is(err, ledger.ErrClosed), err
 	})

@@ -21,8 +21,14 @@ type Unrecorded struct {
 	notes []string
 }
 
-// Orders returns the order IDs in the answer.
-func (u *Unrecorded) Orders() []string { return orderIDs(u.Outcome.Answer.Items) }
+// IDs returns the IDs of the orders in the answer, or of the company that it created.
+func (u *Unrecorded) IDs() []string {
+	ids := orderIDs(u.Outcome.Answer.Items)
+	if id := u.Outcome.Answer.CompanyID; id != "" {
+		ids = append(ids, "company "+id)
+	}
+	return ids
+}
 
 // explain returns the message of the row for its new state.
 func (u *Unrecorded) explain(s filing.RowState) string {

@@ -31,6 +31,7 @@ type Config struct {
 	DrainTimeout time.Duration  // how long Stop waits for answers; longer than the client's time-out; 0: 8 s
 	Now          func() time.Time
 	Log          *slog.Logger
+	Unrecorded   func(*Unrecorded) // told when an answer cannot be recorded at once; nil for nobody
 }
 
 // Worker pumps, places and sweeps until it is stopped.
@@ -113,6 +114,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		log:      c.Log,
 		slots:    make(chan struct{}, c.Concurrency),
 		throttle: c.Throttle,
+		warn:     c.Unrecorded,
 		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.state, c.Now),
 	}
 	if err := w.sweep(w.ctx); err != nil {
@@ -166,7 +168,7 @@ func (w *Worker) Stop() {
 	w.crew.end()
 	for _, u := range w.Unrecorded() {
 		w.log.Error("answer not recorded", "batch", u.Batch, "row", u.Number, "row_id", u.Outcome.Row,
-			"attempt", u.Outcome.Try, "answer", u.Outcome.Answer.Kind, "orders", u.Orders(),
+			"attempt", u.Outcome.Try, "answer", u.Outcome.Answer.Kind, "orders", orderIDs(u.Outcome.Answer.Items),
 			"company", u.Outcome.Answer.CompanyID)
 	}
 }
