@@ -230,7 +230,7 @@ func (l Accounts) SetEmail(ctx context.Context, id, email string) error {
 			return err
 		}
 		by := person(auditPerson(ctx))
-		if by == a.Name || a.Email == "" {
+		if by == a.Name {
 			return nil
 		}
 		return l.addAccessNotification(ctx, tx, "the email address of "+a.Name+" was changed",
@@ -240,7 +240,7 @@ func (l Accounts) SetEmail(ctx context.Context, id, email string) error {
 }
 
 // setEmail records the address of an account and for whom its setter stands: a link
-// that is mailed there is in their hands.
+// that is mailed there is in their hands. Links mailed to the address before it end.
 func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email string) error {
 	var taken bool
 	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM accounts WHERE email = $1 AND id <> $2 AND $1 <> ''`,
@@ -256,6 +256,10 @@ func (l Accounts) setEmail(ctx context.Context, tx *sql.Tx, a Account, email str
 	}
 	words, err := json.Marshal(makers)
 	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE account = $1 AND made_by = ''`,
+		a.ID); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE accounts SET email = $2, email_by = $3 WHERE id = $1`, a.ID, email,

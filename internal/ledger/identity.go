@@ -221,8 +221,9 @@ func orNone(words string) string {
 }
 
 // LinkIdentity lets the owner of a local account sign in by the provider. The
-// account keeps its roles. It returns ErrIdentity.
-func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival) error {
+// account keeps its roles, and its sessions other than the one whose secret is given
+// end. It returns ErrIdentity.
+func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, session string) error {
 	name := ""
 	if len(p.Names) > 0 {
 		name = folded(p.Names[0])
@@ -231,14 +232,18 @@ func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival) e
 		if p.Issuer == "" || p.Subject == "" {
 			return fmt.Errorf("%w: the provider names no subject", ErrAccount)
 		}
-		return insertIdentity(ctx, tx, p.Issuer, p.Subject, account, name, l.now())
+		if err := insertIdentity(ctx, tx, p.Issuer, p.Subject, account, name, l.now()); err != nil {
+			return err
+		}
+		return endOtherSessions(ctx, tx, account, session)
 	}))
 }
 
 // UnlinkIdentity takes a link back. The person stays known as the account's: they can
 // be linked to it again, and get no account of their own. An account that the provider
-// manages stays linked. It returns ErrNotFound.
-func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject string) error {
+// manages stays linked. Sessions other than the one whose secret is given end. It
+// returns ErrNotFound.
+func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, session string) error {
 	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE identities
@@ -247,10 +252,13 @@ func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject s
 				AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer,
 			subject,
 			toMillis(l.now())))
-		if err == nil && n == 0 {
-			err = ErrNotFound
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return ErrNotFound
 		}
-		return err
+		return endOtherSessions(ctx, tx, account, session)
 	}))
 }
 

@@ -99,6 +99,33 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 	})
 }
 
+// Linking and unlinking end the other sessions of an account, and its links.
+func TestLinkIdentity_EndsSessions(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana := s.account(l, "ana")
+		mine := s.session(l, ana)
+		changes := []func() error{
+			func() error {
+				return l.Accounts().LinkIdentity(ctx, ana.ID, ledger.Arrival{Issuer: "i", Subject: "s"}, mine)
+			},
+			func() error { return l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s", mine) },
+		}
+		for _, change := range changes {
+			other := s.session(l, ana)
+			link, err := l.Accounts().MakeSignInLink(ctx, ana.ID, time.Hour)
+			s.must(err)
+			s.must(change())
+			_, err = l.Accounts().FindSession(ctx, mine)
+			s.must(err)
+			_, err = l.Accounts().FindSession(ctx, other)
+			s.wantErr(err, ledger.ErrSession)
+			_, err = l.Accounts().UseSignInLink(ctx, link)
+			s.wantErr(err, ledger.ErrSignInLink)
+		}
+	})
+}
+
 // A local account that is linked keeps its own roles, and a person of the
 // provider is linked once.
 func TestLinkedAccount(t *testing.T) {
@@ -111,8 +138,8 @@ func TestLinkedAccount(t *testing.T) {
 			Names:   []string{"Ana@Example.com"},
 			Roles:   []ledger.Role{ledger.Preparer},
 		}
-		s.must(l.Accounts().LinkIdentity(ctx, ana.ID, person))
-		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
+		s.must(l.Accounts().LinkIdentity(ctx, ana.ID, person, ""))
+		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person, ""), ledger.ErrIdentity)
 		a, created, err := l.Accounts().SignInFromProvider(ctx, person)
 		if err != nil || created || a.ID != ana.ID || !slices.Equal(a.Roles, []ledger.Role{ledger.Operator}) ||
 			a.ManagedBy != "" {
@@ -122,9 +149,9 @@ func TestLinkedAccount(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].Name != "ana@example.com" || all[0].Subject != "s" {
 			s.Errorf("%+v, %v", all, err)
 		}
-		s.wantErr(l.Accounts().UnlinkIdentity(ctx, leo.ID, "i", "s"), ledger.ErrNotFound)
-		s.must(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s"))
-		s.wantErr(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s"), ledger.ErrNotFound)
+		s.wantErr(l.Accounts().UnlinkIdentity(ctx, leo.ID, "i", "s", ""), ledger.ErrNotFound)
+		s.must(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s", ""))
+		s.wantErr(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s", ""), ledger.ErrNotFound)
 		if all, err := l.Accounts().ListIdentities(ctx, ana.ID); err != nil || len(all) != 0 {
 			s.Errorf("%+v, %v", all, err)
 		}
@@ -133,18 +160,18 @@ func TestLinkedAccount(t *testing.T) {
 		person.Names = []string{"zed"} // whatever the provider calls them now
 		_, _, err = l.Accounts().SignInFromProvider(ctx, person)
 		s.wantErr(err, ledger.ErrUnlinked)
-		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
-		s.must(l.Accounts().LinkIdentity(ctx, ana.ID, person))
+		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person, ""), ledger.ErrIdentity)
+		s.must(l.Accounts().LinkIdentity(ctx, ana.ID, person, ""))
 		if a, _, err := l.Accounts().SignInFromProvider(ctx, person); err != nil || a.ID != ana.ID {
 			s.Errorf("linked again: %+v, %v", a, err)
 		}
-		s.must(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s"))
+		s.must(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s", ""))
 		managed, created, err := l.Accounts().SignInFromProvider(ctx,
 			ledger.Arrival{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
 		if err != nil || !created {
 			s.Errorf("%+v, %v", managed, err)
 		}
-		s.wantErr(l.Accounts().UnlinkIdentity(ctx, managed.ID, "i", "t"), ledger.ErrNotFound)
+		s.wantErr(l.Accounts().UnlinkIdentity(ctx, managed.ID, "i", "t", ""), ledger.ErrNotFound)
 		s.wantErr(l.Accounts().Change(ctx, managed.ID, ledger.Roles, false), ledger.ErrManaged)
 		_, err = l.Accounts().MakeSignInLink(ctx, managed.ID, time.Hour)
 		s.wantErr(err, ledger.ErrManaged)

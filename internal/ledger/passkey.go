@@ -114,7 +114,12 @@ func (l Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challe
 	return wrap("record the use of a passkey", err)
 }
 
+// endOtherSessions deletes the links of an account, and its sessions other than the
+// one whose secret is given.
 func endOtherSessions(ctx context.Context, tx *sql.Tx, account, session string) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE account = $1`, account); err != nil {
+		return err
+	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account, hashed(session))
 	return err
 }

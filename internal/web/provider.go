@@ -169,7 +169,7 @@ func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error 
 		Of:   v.who(),
 		Note: s.Provider.Host(),
 	}
-	err := s.Ledger.Accounts().LinkIdentity(ledger.WithAudit(v.ctx(), act), flow.Link, person)
+	err := s.Ledger.Accounts().LinkIdentity(ledger.WithAudit(v.ctx(), act), flow.Link, person, v.secret)
 	if errors.Is(err, ledger.ErrIdentity) {
 		return errLinked
 	}
@@ -189,7 +189,7 @@ func (s *Site) unlinkProvider(v *request) error {
 	}
 	a := v.session.Account
 	err := s.Ledger.Accounts().UnlinkIdentity(v.withAudit("provider-unlink", a.Name, ""), a.ID,
-		v.r.PostForm.Get("issuer"), v.r.PostForm.Get("subject"))
+		v.r.PostForm.Get("issuer"), v.r.PostForm.Get("subject"), v.secret)
 	if err != nil {
 		return err
 	}
