@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -71,6 +72,10 @@ If the answer is not a success, its JSON is printed too, and the exit status is 
 	return c
 }
 
+// apiPath are the paths that api sends. Other characters could lead elsewhere where
+// the filing service decodes a path again.
+var apiPath = regexp.MustCompile(`^/[A-Za-z0-9._~@+/-]*$`)
+
 // checkRequest refuses what only spreadsheets buy, and a path that could lead there
 // under another name.
 func checkRequest(method, address string, fields bool) error {
@@ -79,12 +84,13 @@ func checkRequest(method, address string, fields bool) error {
 	switch {
 	case !slices.Contains(apiMethods, method):
 		return usage("%s is not a method: use one of %s", method, strings.Join(apiMethods, ", "))
-	case err != nil || u.Scheme != "" || u.Host != "" || u.Fragment != "" || !strings.HasPrefix(u.Path, "/") ||
+	case err != nil || u.Scheme != "" || u.Host != "" || u.Fragment != "" || !apiPath.MatchString(u.Path) ||
 		path.Clean(u.Path) != u.Path:
 		return usage("%s is not a path below /v1, such as /organization", address)
 	case method == http.MethodGet && fields:
 		return usage("GET takes no fields")
-	case method != http.MethodGet && bought("/orders"):
+	case method != http.MethodGet && (bought("/orders") ||
+		slices.Contains(strings.Split(strings.ToLower(u.Path), "/"), "orders")):
 		return errors.New("only spreadsheets buy, each row exactly once: use importer run FILE")
 	case method == http.MethodPost && bought("/companies"):
 		return errors.New("only spreadsheets create companies, each exactly once: use importer run FILE with rows " +
