@@ -61,7 +61,7 @@ var designMessages = []flashMessage{
 	{"ok", "Submitted. The orders are being placed."},
 	{"note", "This spreadsheet was already submitted. Nothing was ordered twice."},
 	{"warn", "The cost changed to $29,575.00. Nothing was sent. Review the cost summary, then submit again."},
-	{"bad", "The file was not uploaded. Choose a spreadsheet (Excel, OpenDocument or CSV), then upload it again."},
+	{"bad", "The file was not uploaded. Choose a spreadsheet (Excel or CSV), then upload it again."},
 }
 
 // designField is a line of text of a form, for the part "field".

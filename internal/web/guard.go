@@ -64,7 +64,7 @@ const maxForm = 4 << 20
 // answer finds out who asks, refuses what they may not, and serves the rest.
 func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 	v := &request{site: s, w: w, r: r, asked: rt}
-	err := v.loadSession()
+	err := v.authorize()
 	if err == nil {
 		err = v.allowed(rt)
 	}
@@ -101,6 +101,7 @@ func (v *request) loadSession() error {
 	}
 	session, err := v.site.Ledger.Accounts().FindSession(v.r.Context(), cookie.Value)
 	if errors.Is(err, ledger.ErrSession) {
+		v.signedIn = false
 		return nil
 	}
 	v.session, v.secret = session, cookie.Value
@@ -113,17 +114,23 @@ func (rt route) isFor(a ledger.Account) bool {
 	return len(rt.may) == 0 || slices.ContainsFunc(rt.may, a.May)
 }
 
-// allowed refuses what the reader has no role for, and forms of other sites.
+// authorize loads the session and refuses what the reader has no role for. It runs
+// again after the body: a session may end while a slow body arrives.
+func (v *request) authorize() error {
+	switch err := v.loadSession(); {
+	case err != nil || v.asked.may == nil:
+		return err
+	case !v.signedIn:
+		return errSignIn
+	case !v.asked.isFor(v.session.Account):
+		return errRole
+	}
+	return nil
+}
+
+// allowed reads the form of a request and refuses what is not valid.
 func (v *request) allowed(rt route) error {
 	changes := v.r.Method != http.MethodGet && v.r.Method != http.MethodHead
-	if rt.may != nil {
-		if !v.signedIn {
-			return errSignIn
-		}
-		if !rt.isFor(v.session.Account) {
-			return errRole
-		}
-	}
 	if !clean(v.r.URL.Path) || !cleanValues(v.r.URL.Query()) {
 		return errNoPage
 	}
@@ -143,6 +150,9 @@ func (v *request) allowed(rt route) error {
 	}
 	if rt.may == nil {
 		return nil // forms of the sign-in pages have no identifier
+	}
+	if err := v.authorize(); err != nil {
+		return err
 	}
 	return v.readOnce()
 }

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"errors"
 	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -292,5 +294,38 @@ func TestWhoMadeALink(t *testing.T) {
 	s.must(err)
 	if _, body := ana.get("/settings"); strings.Contains(body, note) {
 		t.Error("the owner signed in without a link")
+	}
+}
+
+// A session that ends while a body arrives does nothing with it.
+func TestSessionEndsDuringBody(t *testing.T) {
+	s := newSite(t)
+	s.as(ledger.Operator)
+	for _, c := range []struct{ path, kind, start, end string }{
+		{"/settings/accounts", "application/x-www-form-urlencoded", "name=evil&", "role=operator"},
+		{"/sheets", "multipart/form-data; boundary=b",
+			"--b\r\nContent-Disposition: form-data; name=file; filename=a.csv\r\n\r\n" +
+				strings.Repeat("Company ID,Filing State\n", 1000), "c1,DE\r\n--b--\r\n"},
+	} {
+		v := s.as(ledger.Operator, ledger.Preparer)
+		body, client := io.Pipe()
+		r, err := http.NewRequest(http.MethodPost, s.url+c.path, body)
+		s.must(err)
+		r.Header.Set("Content-Type", c.kind)
+		r.Header.Set("Expect", "100-continue") // the site asks for the body after its first check
+		v.client.Transport = &http.Transport{ExpectContinueTimeout: time.Minute}
+		go func() {
+			_, _ = io.WriteString(client, c.start)
+			_ = s.Ledger.Accounts().Change(t.Context(), mustAccount(s, v.name).ID, nil, true)
+			_, _ = io.WriteString(client, c.end)
+			client.Close()
+		}()
+		v.do(r)
+		if n, _, err := s.Ledger.Uploads().Count(t.Context(), v.name); err != nil || n != 0 {
+			t.Errorf("%s: %d uploads, %v", c.path, n, err)
+		}
+		if _, err := s.Ledger.Accounts().Find(t.Context(), "evil"); !errors.Is(err, ledger.ErrNotFound) {
+			t.Errorf("%s: the account was added, %v", c.path, err)
+		}
 	}
 }

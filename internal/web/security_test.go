@@ -89,6 +89,33 @@ func TestSignInByMail(t *testing.T) {
 	}
 }
 
+// Requests beyond those that are being mailed are dropped, and the page does not tell.
+func TestSignInByMail_Bounded(t *testing.T) {
+	var box outbox
+	s := newSite(t, func(c *Config) { c.Mail = box.mail })
+	s.member("ana@example.com")
+	for range mailAtOnce {
+		s.mailSlots <- struct{}{}
+	}
+	_, body := s.nobody().send("/sign-in", url.Values{"name": {"ana@example.com"}})
+	if mails := box.take(s); len(mails) != 0 || !strings.Contains(body, "we sent a link") {
+		t.Errorf("%q\n%s", mails, body)
+	}
+}
+
+// A link replaces the account that is signed in only after a click.
+func TestLinkOfAnotherAccount(t *testing.T) {
+	s := newSite(t)
+	ana, ben := s.as(), s.as()
+	secret, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), ben.name, time.Hour)
+	s.must(err)
+	for v, want := range map[*visitor]bool{ana: false, ben: true, s.nobody(): true} {
+		if got := strings.Contains(v.page("/enter?link="+secret), "data-autosubmit"); got != want {
+			t.Errorf("sent at once as %q: %v", v.name, got)
+		}
+	}
+}
+
 // Without a mail server, or an address that people reach it by, the page says whom to
 // ask, and mails nothing.
 func TestSignInWithoutMail(t *testing.T) {

@@ -33,6 +33,8 @@ const (
 	// is mailed.
 	linkLife   = 24 * time.Hour
 	mailedLife = 30 * time.Minute
+	// mailAtOnce is how many links are mailed at once. Requests beyond it are dropped.
+	mailAtOnce = 8
 )
 
 var (
@@ -86,11 +88,17 @@ func (s *Site) mailLink(v *request) error {
 		return badRequest("This server sends no email. Ask an operator for a sign-in link.")
 	}
 	ctx, from, address := context.WithoutCancel(v.ctx()), v.from(), s.address(v.r)
-	s.mailing.Go(func() {
-		if err := s.sendLink(ctx, name, from, address); err != nil {
-			s.Log.Error("sign-in link not mailed", "err", err)
-		}
-	})
+	select {
+	case s.mailSlots <- struct{}{}:
+		s.mailing.Go(func() {
+			defer func() { <-s.mailSlots }()
+			if err := s.sendLink(ctx, name, from, address); err != nil {
+				s.Log.Error("sign-in link not mailed", "err", err)
+			}
+		})
+	default:
+		s.Log.Warn("sign-in link dropped", "address", from)
+	}
 	return s.showEntrance(v, entrance{To: local(v.r.PostForm.Get("to")), Sent: name})
 }
 
@@ -124,7 +132,10 @@ func (s *Site) enterPage(v *request) error {
 	if err != nil {
 		return err
 	}
-	return v.show("link-sign-in.html", "Sign in", struct{ Secret, Name string }{secret, account.Name})
+	return v.show("link-sign-in.html", "Sign in", struct {
+		Secret, Name string
+		Auto         bool // no other account is signed in, which a link of a stranger would replace
+	}{secret, account.Name, !v.signedIn || v.session.Account.ID == account.ID})
 }
 
 func (s *Site) enter(v *request) error {

@@ -92,6 +92,7 @@ type Site struct {
 	actionFacts *cache.Cache[string, actionFacts]
 	checked     checkedServices
 	mailing     sync.WaitGroup // links on their way to their mailboxes
+	mailSlots   chan struct{}  // bounds them
 }
 
 // New makes a site. Close it before the ledger.
@@ -109,6 +110,7 @@ func New(c Config) *Site {
 		entries:     cache.New[string](cache.Options[foundEntries]{TTL: unlessInstant, Max: maxFoundEntries}),
 		traces:      newTraces(),
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
+		mailSlots:   make(chan struct{}, mailAtOnce),
 	}
 	s.queue = newPrepareQueue(s)
 	s.drafts = newDraftCache(s)

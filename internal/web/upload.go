@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,6 +145,16 @@ func (s *Site) mayKeep(v *request) error {
 type upload struct {
 	*multipart.Part
 	name string
+	v    *request
+}
+
+// Read reads the file, and authorizes the request again at its end.
+func (f *upload) Read(p []byte) (int, error) {
+	n, err := f.Part.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = cmp.Or(f.v.authorize(), err)
+	}
+	return n, err
 }
 
 // file finds the file of a form. What stands before it in the form is read, and
@@ -177,15 +188,18 @@ func (v *request) file(limit int64) (*upload, error) {
 		if !cleanValues(v.r.PostForm) {
 			return nil, errForm
 		}
+		if err := v.authorize(); err != nil {
+			return nil, err
+		}
 		if err := v.readOnce(); err != nil {
 			return nil, err
 		}
 		name := fileName(part.FileName())
 		if name == "" || name == "." || name == "/" {
 			return nil, badRequest(
-				"No file was chosen. Choose a spreadsheet (Excel, OpenDocument or CSV), then upload it.")
+				"No file was chosen. Choose a spreadsheet (Excel or CSV), then upload it.")
 		}
-		return &upload{Part: part, name: shortened(name, 200)}, nil
+		return &upload{part, shortened(name, 200), v}, nil
 	}
 	return nil, errForm
 }
