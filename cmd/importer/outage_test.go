@@ -288,7 +288,8 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 	if err == nil || len(items) != 1 {
 		t.Fatalf("%v, %d orders:\n%s", err, len(items), said)
 	}
-	for _, want := range []string{"The answer for row 2 is not recorded", "1 answer of the filing service could not be recorded", "row 2 of batch ",
+	for _, want := range []string{"The answer for row 2 is not recorded",
+		"1 answer of the filing service could not be recorded", "row 2 of batch ",
 		items[0].ID, "Everything else that was done is recorded"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it does not say %q:\n%s", want, said)
