@@ -23,6 +23,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
@@ -236,6 +237,26 @@ func (r *relay) set(down bool) {
 		c.Close()
 	}
 	r.conns = nil
+}
+
+// A process that ends while the database is down has nothing to report: its lease ends
+// by itself.
+func TestCloseWhileTheDatabaseIsDown(t *testing.T) {
+	place, err := url.Parse(ledgertest.Schema(t, ledgertest.Server(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := newRelay(t, place.Host)
+	place.Host = database.Addr().String()
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir(), DatabaseURL: place.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	database.Close() // connections are refused
+	database.set(true)
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A run that gives up on the database names the order IDs of the answers that it holds.

@@ -240,8 +240,8 @@ func (db *database) retire() error {
 			ctx, `DELETE FROM owners WHERE id = $1
 				AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, db.owner.ID)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = nil // The lease ends by itself. A connection may have been lost without a word.
+	if IsDown(err) {
+		err = nil // The lease ends by itself.
 	}
 	return errors.Join(wrap("retire process "+db.owner.ID, err), db.saveCommits())
 }
