@@ -160,10 +160,11 @@ func needsCompanyRecord(r *filing.Request) bool {
 }
 
 func (f *lookup) findCompany(ctx context.Context, ref string) (filing.Company, error) {
-	if c, known := f.knownCompany(ref); known {
+	c, known, askedAt := f.cachedCompany(ref)
+	if known {
 		return c, nil
 	}
-	return f.askForCompany(ctx, ref)
+	return f.askForCompany(ctx, ref, askedAt)
 }
 
 // freshFor is how long the filing service's answer about a company counts as
@@ -173,26 +174,29 @@ const freshFor = time.Minute
 // findFreshCompany returns the filing service's current record of a company,
 // whatever is remembered of it.
 func (f *lookup) findFreshCompany(ctx context.Context, ref string) (filing.Company, error) {
-	f.mu.RLock()
-	c, at := f.companies[ref], f.asked[ref]
-	f.mu.RUnlock()
-	if !at.IsZero() && f.now().Sub(at) < freshFor {
+	c, known, askedAt := f.cachedCompany(ref)
+	if known && !askedAt.IsZero() && f.now().Sub(askedAt) < freshFor {
 		return c, nil
 	}
-	return f.askForCompany(ctx, ref)
+	return f.askForCompany(ctx, ref, askedAt)
 }
 
 // wasAsked reports whether this process has the service's own answer about a
 // company.
 func (f *lookup) wasAsked(ref string) bool {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return !f.asked[ref].IsZero()
+	_, _, askedAt := f.cachedCompany(ref)
+	return !askedAt.IsZero()
 }
 
-func (f *lookup) askForCompany(ctx context.Context, ref string) (filing.Company, error) {
+// askForCompany asks the filing service for a company. Rows of one company share a
+// request: askedAt is when the company was last asked for as the caller looked for it
+// in memory, and an answer that came since serves the caller, too.
+func (f *lookup) askForCompany(ctx context.Context, ref string, askedAt time.Time) (filing.Company, error) {
 	found, err, _ := f.flights.Do("company "+ref, func() (any, error) {
-		before, _ := f.knownCompany(ref)
+		before, known, at := f.cachedCompany(ref)
+		if known && at != askedAt {
+			return before, nil
+		}
 		c, err := ask(ctx, f, func() (filing.Company, error) { return f.service.Company(ctx, ref) })
 		if errors.Is(err, filingapi.ErrNotFound) {
 			return c, &lookupError{
@@ -206,12 +210,16 @@ func (f *lookup) askForCompany(ctx context.Context, ref string) (filing.Company,
 		f.mu.Lock()
 		f.asked[ref] = f.now()
 		completed := f.companies[ref]
+		// A company that was completed while the request was in flight is newer.
+		outdated := !hasFacts(before) && hasFacts(completed) && !hasFacts(c)
+		if !outdated {
+			f.companies[ref] = c
+		}
 		f.mu.Unlock()
-		if !hasFacts(before) && hasFacts(completed) && !hasFacts(c) {
-			// It was completed while the request was out, and the answer is older.
+		if outdated {
 			return completed, nil
 		}
-		return c, f.keepCompany(ctx, ref, c)
+		return c, f.ledger.Companies().Remember(ctx, ref, c)
 	})
 	if err != nil {
 		return filing.Company{}, err
@@ -220,10 +228,17 @@ func (f *lookup) askForCompany(ctx context.Context, ref string) (filing.Company,
 }
 
 func (f *lookup) knownCompany(ref string) (filing.Company, bool) {
+	c, known, _ := f.cachedCompany(ref)
+	return c, known
+}
+
+// cachedCompany returns a company in memory, and when the filing service answered for
+// it. The time is zero for a company that was read from the ledger alone.
+func (f *lookup) cachedCompany(ref string) (c filing.Company, known bool, askedAt time.Time) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	c, known := f.companies[ref]
-	return c, known
+	c, known = f.companies[ref]
+	return c, known, f.asked[ref]
 }
 
 // keepCompany remembers a company, also one that lacks facts: those that it has

@@ -29,16 +29,21 @@ func (s *slowRecord) UpdateCompany(_ context.Context, id string, c filing.Compan
 	return c, nil
 }
 
-// An answer about a company that left before the company was completed does not
-// undo what was learned since.
-func TestOldAnswerAboutACompletedCompany(t *testing.T) {
+func newTestResolver(t *testing.T) (*resolver, *slowRecord) {
+	t.Helper()
 	l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	s := &slowRecord{asked: make(chan struct{}), answer: make(chan struct{})}
-	d := newResolver(s, l, 4, unlimited{}, &sendState{}, time.Now)
+	t.Cleanup(func() { l.Close() })
+	s := &slowRecord{asked: make(chan struct{}, 2), answer: make(chan struct{})}
+	return newResolver(s, l, 4, unlimited{}, &sendState{}, time.Now), s
+}
+
+// An answer about a company that left before the company was completed does not
+// undo what was learned since.
+func TestOldAnswerAboutACompletedCompany(t *testing.T) {
+	d, s := newTestResolver(t)
 	ref := filing.CompanyRef{Ref: "comp_1", Sheet: filing.Company{EntityType: filing.Corp, FormationState: "NV"}}
 	late := make(chan error)
 	go func() {
@@ -56,5 +61,21 @@ func TestOldAnswerAboutACompletedCompany(t *testing.T) {
 	known, _ := d.knownCompany("comp_1")
 	if c, err := d.completeFacts(t.Context(), ref, known); err != nil || !hasFacts(c) || s.updates != 1 {
 		t.Errorf("completed %d times, known as %+v: %v", s.updates, c, err)
+	}
+}
+
+// A row that looked for its company in memory just before another row's request was
+// answered does not ask again.
+func TestAnswerThatCameMeanwhileIsUsed(t *testing.T) {
+	d, s := newTestResolver(t)
+	close(s.answer)
+	_, _, askedAt := d.cachedCompany("comp_1")
+	for range 2 {
+		if c, err := d.askForCompany(t.Context(), "comp_1", askedAt); err != nil || c.ID != "comp_1" {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+	if len(s.asked) != 1 {
+		t.Errorf("asked %d times", len(s.asked))
 	}
 }
