@@ -117,15 +117,13 @@ func (s *summaryCache) figuresOf(ctx context.Context, batch string, rest int) (l
 	if err != nil {
 		return ledger.Figures{}, err
 	}
-	if f, ok := s.figures.Peek(batch); ok {
+	s.figures.Expire(batch, func(f batchFigures) bool {
 		n := rest
 		if f.moving() {
 			n = movingShare
 		}
-		if !f.isCurrent(version, true, n) {
-			s.figures.Delete(batch)
-		}
-	}
+		return !f.isCurrent(version, true, n)
+	})
 	f, err := s.figures.Get(ctx, batch, func(ctx context.Context) (f batchFigures, err error) {
 		began := time.Now()
 		f.Figures, err = s.source.Figures(ctx, batch)
@@ -148,9 +146,9 @@ func (s *summaryCache) load(ctx context.Context, batch string) (f ledger.Figures
 		return f, o, err
 	}
 	// Rows that are due later become sendable without a commit.
-	if o, ok := s.orders.Peek(batch); ok && !o.isCurrent(version, o.unfinished.Later == 0, ordersShare) {
-		s.orders.Delete(batch)
-	}
+	s.orders.Expire(batch, func(o batchOrders) bool {
+		return !o.isCurrent(version, o.unfinished.Later == 0, ordersShare)
+	})
 	o, err = s.orders.Get(ctx, batch, func(ctx context.Context) (o batchOrders, err error) {
 		began := time.Now()
 		if o.filings, err = s.source.Filings(ctx, batch); err == nil {
