@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,7 +21,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/network"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 // ErrBusy is returned where another process saves into the same folder.
@@ -56,10 +54,8 @@ type Folder struct {
 
 	mu      sync.Mutex
 	entries []Entry
-	byID    map[string]int    // document id to its entry
-	folders map[string]string // company to its folder
-	owners  map[string]string // folder, folded, to its company
-	unsaved int               // entries since the manifest was written
+	byID    map[string]int // document id to its entry
+	unsaved int            // entries since the manifest was written
 }
 
 // Open opens and locks a folder, and creates it if needed. It returns ErrBusy.
@@ -68,13 +64,11 @@ func Open(dir string, c Config) (*Folder, error) {
 		return nil, fmt.Errorf("make the folder %s: %w", dir, err)
 	}
 	d := &Folder{
-		dir:     dir,
-		links:   c.Links,
-		fetch:   newFetcher(c.Downloads, c.Log),
-		lock:    flock.New(filepath.Join(dir, ".documents.lock")),
-		byID:    make(map[string]int),
-		folders: make(map[string]string),
-		owners:  make(map[string]string),
+		dir:   dir,
+		links: c.Links,
+		fetch: newFetcher(c.Downloads, c.Log),
+		lock:  flock.New(filepath.Join(dir, ".documents.lock")),
+		byID:  make(map[string]int),
 	}
 	held, err := d.lock.TryLock()
 	if err == nil && !held {
@@ -144,21 +138,9 @@ func (d *Folder) save(ctx context.Context, item Item) (file string, fresh bool, 
 	if file, there := d.there(item); there {
 		return file, false, nil
 	}
-	folder, err := d.folder(item)
-	if err != nil {
-		return "", false, err
-	}
-	stem := filepath.Join(folder, fileName(strings.Join(words(item), " ")))
-	d.mu.Lock()
-	_, listed := d.byID[item.ID]
-	d.mu.Unlock()
-	if file, found := d.left(stem); found && listed {
-		// Its size has changed, so it is no longer the document.
-		if err := os.Remove(filepath.Join(d.dir, file)); err != nil {
-			return "", false, fmt.Errorf("replace %s: %w", file, err)
-		}
-	} else if found {
-		return file, false, d.record(item, file)
+	stem := filepath.Join(folderName(item), fileName(strings.Join(words(item), " ")))
+	if err := os.MkdirAll(filepath.Join(d.dir, filepath.Dir(stem)), 0o777); err != nil {
+		return "", false, fmt.Errorf("make the folder of a client: %w", err)
 	}
 	file, err = d.fetch.into(ctx, d.links, item.ID, d.dir, stem)
 	if err != nil {
@@ -185,99 +167,29 @@ func words(item Item) []string {
 // clients of the same name never share a folder, even after a crash.
 const ownerFile = ".company"
 
-// folder returns the folder of a client and creates it if needed. It is called
-// after the client, followed by the company's ID if another company has the name
-// already, and never changes.
-func (d *Folder) folder(item Item) (string, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	company := cmp.Or(item.Company, item.OrderID)
-	if folder, known := d.folders[company]; known {
-		return folder, nil
+// folderName returns the name of a client's folder. It ends with the company's ID, so
+// that two clients of the same name never share a folder.
+func folderName(item Item) string {
+	id := cmp.Or(fileName(cmp.Or(item.Company, item.OrderID)), "unknown")
+	client := fileName(item.Client)
+	if client == "" {
+		return id
 	}
-	name := cmp.Or(fileName(item.Client), fileName(company), "unknown")
-	for _, folder := range []string{name, fileName(name + " (" + company + ")")} {
-		if owner, taken := d.owners[strings.ToLower(folder)]; taken && owner != company {
-			continue
-		}
-		mine, err := d.own(company, folder)
-		if err != nil {
-			return "", fmt.Errorf("make the folder of %s: %w", name, err)
-		}
-		if mine {
-			return folder, nil
-		}
-	}
-	return "", fmt.Errorf("other companies use the folder names of %s", name)
-}
-
-// own claims a folder for a company and reports whether it belongs to the
-// company. The owner is written before any document.
-func (d *Folder) own(company, folder string) (bool, error) {
-	path := filepath.Join(d.dir, folder)
-	if err := os.MkdirAll(path, 0o777); err != nil {
-		return false, err
-	}
-	mark := filepath.Join(path, ownerFile)
-	owner, err := os.ReadFile(mark)
-	if errors.Is(err, fs.ErrNotExist) {
-		if there, err := os.ReadDir(path); err != nil || len(there) > 0 {
-			return false, err // not made by this program
-		}
-		owner, err = []byte(company), writeWhole(mark, company)
-	}
-	if err != nil || string(owner) != company {
-		return false, err
-	}
-	d.folders[company] = folder
-	d.owners[strings.ToLower(folder)] = company
-	return true, nil
-}
-
-// writeWhole writes a small file atomically.
-func writeWhole(path, content string) error {
-	f, err := sheet.TempBeside(filepath.Join(filepath.Dir(filepath.Dir(path)), "company"))
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(content)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	id = " (" + id + ")"
+	return cut(client, maxName-len(id)) + id
 }
 
 // there returns the file of a document that was saved before and still exists.
 func (d *Folder) there(item Item) (file string, ok bool) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	at, listed := d.byID[item.ID]
-	var e Entry
-	if listed {
-		e = d.entries[at]
-	}
-	d.mu.Unlock()
 	if !listed {
 		return "", false
 	}
+	e := d.entries[at]
 	info, err := os.Stat(filepath.Join(d.dir, filepath.FromSlash(e.File)))
 	return e.File, err == nil && info.Size() == e.Bytes
-}
-
-// left finds a complete file that is missing in the manifest because of a crash.
-func (d *Folder) left(stem string) (file string, found bool) {
-	names, err := os.ReadDir(filepath.Join(d.dir, filepath.Dir(stem)))
-	if err != nil {
-		return "", false
-	}
-	base := filepath.Base(stem)
-	for _, n := range names {
-		if rest, ok := strings.CutPrefix(n.Name(), base); ok && n.Type().IsRegular() && rest != partEnding &&
-			strings.HasPrefix(rest, ".") {
-			return filepath.Join(filepath.Dir(stem), n.Name()), true
-		}
-	}
-	return "", false
 }
 
 // record adds a file to the manifest.
@@ -306,7 +218,7 @@ func (d *Folder) record(item Item, file string) error {
 		File:     filepath.ToSlash(file),
 		Bytes:    size,
 		SHA256:   hex.EncodeToString(sum.Sum(nil)),
-		SavedAt:  time.Now().UTC(),
+		SavedAt:  time.Now().UTC().Truncate(time.Second),
 	})
 	if d.unsaved++; d.unsaved >= manifestEvery {
 		return d.writeManifest()

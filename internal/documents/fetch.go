@@ -206,11 +206,9 @@ func unreachable(host string, err error) error {
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	return &failure{"it could not be downloaded from " + shortHost(host) + "; the log says why", err}
+	host = host[:min(len(host), 253)] // the longest name that DNS allows
+	return &failure{"it could not be downloaded from " + host + "; the log says why", err}
 }
-
-// shortHost cuts a host to the longest name that DNS allows.
-func shortHost(host string) string { return host[:min(len(host), 253)] }
 
 // endings are the file endings of document types. Package mime chooses among
 // several endings by the machine's configuration.

@@ -34,7 +34,7 @@ type Entry struct {
 const manifestFile = "manifest.csv"
 
 // manifestEvery is the number of files after which the manifest is written.
-// Files that a crash leaves out of it are found again on disk.
+// Files that a crash leaves out of it are fetched again.
 const manifestEvery = 50
 
 func (d *Folder) readManifest() error {
@@ -83,21 +83,8 @@ func (d *Folder) writeManifest() error {
 	defer file.Abort()
 	sorted := slices.Clone(d.entries)
 	slices.SortStableFunc(sorted, func(x, y Entry) int { return strings.Compare(x.File, y.File) })
-	lines := [][]sheet.OutCell{nil}
-	for _, name := range []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type",
-		"Order ID", "File", "Bytes", "SHA-256", "Saved At"} {
-		lines[0] = append(lines[0], sheet.Str(name))
-	}
-	for _, e := range sorted {
-		lines = append(lines, []sheet.OutCell{sheet.Str(e.Batch), sheet.Int(int64(e.Row)), sheet.Str(e.Company),
-			sheet.Str(e.Client), sheet.Str(e.Product), sheet.Str(e.Document),
-			sheet.Str(e.Type), sheet.Str(e.Order), sheet.Str(e.File), sheet.Int(e.Bytes), sheet.Str(e.SHA256),
-			sheet.Str(e.SavedAt.Format(time.RFC3339))})
-	}
-	for _, line := range lines {
-		if err := file.Row(line...); err != nil {
-			return fmt.Errorf("write the manifest: %w", err)
-		}
+	if err := gocsv.MarshalCSV(sorted, csvWriter{file}); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
 	}
 	if err := file.Save(); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
@@ -105,3 +92,18 @@ func (d *Folder) writeManifest() error {
 	d.unsaved = 0
 	return nil
 }
+
+// csvWriter lets gocsv write to a sheet.
+type csvWriter struct{ file *sheet.CSVFile }
+
+func (w csvWriter) Write(row []string) error {
+	var cells []sheet.OutCell
+	for _, text := range row {
+		cells = append(cells, sheet.Str(text))
+	}
+	return w.file.Row(cells...)
+}
+
+func (csvWriter) Flush() {}
+
+func (csvWriter) Error() error { return nil }

@@ -33,17 +33,22 @@ func fileName(text string) string {
 	// Last: an accent may follow a character that was removed.
 	clean = norm.NFC.String(strings.Join(strings.Fields(clean), " "))
 	clean = strings.TrimLeft(clean, "=+-@. ")
-	if len(clean) > maxName {
-		cut := maxName
-		for cut > 0 && clean[cut]&0xC0 == 0x80 { // not within a letter
-			cut--
-		}
-		clean = clean[:cut]
-	}
-	clean = strings.TrimRight(clean, ". ")
+	clean = cut(clean, maxName)
 	stem, _, _ := strings.Cut(strings.ToLower(clean), ".")
 	if slices.Contains(reserved, strings.TrimSpace(stem)) {
 		clean = "_" + clean
 	}
 	return clean
+}
+
+// cut cuts a name to a number of bytes, not within a letter. No name ends with a dot
+// or a blank.
+func cut(name string, limit int) string {
+	if len(name) > limit {
+		for limit > 0 && name[limit]&0xC0 == 0x80 {
+			limit--
+		}
+		name = name[:limit]
+	}
+	return strings.TrimRight(name, ". ")
 }
