@@ -1,11 +1,11 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,25 +15,15 @@ import (
 	"github.com/wneessen/go-mail"
 
 	"github.com/bulkfiling/bulkfiling/internal/network"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // mailbox is one recipient, and how to reach the mail server.
 type mailbox struct {
 	host     string
 	from     string
-	fromName string
 	to       string
 	password string
 	options  []mail.Option
-}
-
-// mailAuth are the ways to sign in at a mail server, as the setting auth names
-// them. By default the best one that the server offers is used.
-var mailAuth = map[string]mail.SMTPAuthType{
-	"": mail.SMTPAuthAutoDiscover, "unknown": mail.SMTPAuthAutoDiscover, "none": mail.SMTPAuthNoAuth,
-	"plain": mail.SMTPAuthPlain, "login": mail.SMTPAuthLogin, "crammd5": mail.SMTPAuthCramMD5,
-	"oauth2": mail.SMTPAuthXOAUTH2,
 }
 
 // relayAuth are the ways to sign in at a relay on this machine, which may have no
@@ -44,20 +34,16 @@ var relayAuth = []mail.SMTPAuthType{
 
 // newMailboxes makes a target for each recipient of an smtp:// or smtps:// URL.
 func newMailboxes(scheme string, u *url.URL) ([]*Target, error) {
-	s := mailSettings{values: make(map[string]string)}
-	for name, values := range u.Query() {
-		s.values[strings.ToLower(name)] = values[0]
+	query := u.Query()
+	to := recipients(query.Get("to"))
+	box := mailbox{host: u.Hostname(), from: address(query.Get("from"))}
+	box.password, _ = u.User.Password()
+	for name := range query {
+		if !slices.Contains([]string{"from", "to", "skiptlsverify"}, name) {
+			return nil, fmt.Errorf("unknown setting: %s", name)
+		}
 	}
-	to := slices.Concat(recipients(s.take("to")), recipients(s.take("toaddresses")))
-	box := mailbox{
-		host:     u.Hostname(),
-		from:     address(s.take("from", "fromaddress")),
-		fromName: s.takeOr("Bulkfiling", "fromname"),
-	}
-	options, err := s.options(scheme, u)
 	switch {
-	case err != nil:
-		return nil, err
 	case box.host == "":
 		return nil, errors.New("a mail server needs a host")
 	case box.from == "":
@@ -65,10 +51,10 @@ func newMailboxes(scheme string, u *url.URL) ([]*Target, error) {
 	case len(to) == 0:
 		return nil, errors.New("the recipient is missing: to=ADDRESS")
 	}
-	if password, ok := u.User.Password(); ok || u.User.Username() != "" {
-		box.password = password
+	var err error
+	if box.options, err = mailOptions(scheme, u); err != nil {
+		return nil, err
 	}
-	box.options = options
 	all := make([]*Target, len(to))
 	for i, recipient := range to {
 		all[i] = box.target(u, recipient)
@@ -100,92 +86,34 @@ func recipients(list string) []string {
 	return all
 }
 
-// mailSettings are the parameters of a mail server's URL that are not read yet.
-type mailSettings struct{ values map[string]string }
-
-// take reads a setting by any of its names.
-func (s mailSettings) take(names ...string) string {
-	value := ""
-	for _, name := range names {
-		if v, ok := s.values[name]; ok {
-			value = v
-			delete(s.values, name)
-		}
-	}
-	return value
-}
-
-func (s mailSettings) takeOr(otherwise string, names ...string) string {
-	if v := s.take(names...); v != "" {
-		return v
-	}
-	return otherwise
-}
-
-// flag reads a setting that is yes or no.
-func (s mailSettings) flag(otherwise bool, names ...string) (bool, error) {
-	switch strings.ToLower(s.take(names...)) {
-	case "":
-		return otherwise, nil
-	case "yes", "true", "1", "on":
-		return true, nil
-	case "no", "false", "0", "off":
-		return false, nil
-	}
-	return false, fmt.Errorf("%s must be yes or no", names[0])
-}
-
-// options reads how to reach the mail server, and refuses what it does not know.
-func (s mailSettings) options(scheme string, u *url.URL) ([]mail.Option, error) {
-	startTLS, err1 := s.flag(true, "usestarttls", "starttls")
-	required, err2 := s.flag(false, "requirestarttls")
-	unverified, err3 := s.flag(false, "skiptlsverify")
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"smtp": "25", "smtps": "465"}[scheme]
-	}
-	number, err := strconv.Atoi(port)
+// mailOptions are how to reach a mail server: smtps speaks TLS from the first byte, and
+// smtp as soon as the server offers it.
+func mailOptions(scheme string, u *url.URL) ([]mail.Option, error) {
+	number, err := strconv.Atoi(cmp.Or(u.Port(), map[string]string{"smtp": "25", "smtps": "465"}[scheme]))
 	if err != nil {
 		return nil, errors.New("the port must be a number")
 	}
 	options := []mail.Option{
 		mail.WithPort(number),
-		mail.WithHELO(s.takeOr("localhost", "clienthost")),
+		mail.WithHELO("localhost"),
 		mail.WithTLSConfig(&tls.Config{
 			ServerName:         u.Hostname(),
 			MinVersion:         tls.VersionTLS12,
-			InsecureSkipVerify: unverified, //nolint:gosec // the operator asks for it
+			InsecureSkipVerify: u.Query().Get("skiptlsverify") == "yes", //nolint:gosec // the operator asks for it
 		}),
 	}
-	switch encryption := strings.ToLower(s.take("encryption")); {
-	case scheme == "smtps", encryption == "implicittls", (encryption == "" || encryption == "auto") && number == 465:
+	if scheme == "smtps" || number == 465 {
 		options = append(options, mail.WithSSL())
-	case encryption == "none" || !startTLS:
-		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
-	case encryption != "" && encryption != "auto" && encryption != "explicittls":
-		return nil, errors.New("encryption must be Auto, None, ExplicitTLS, or ImplicitTLS")
-	case required:
-		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
-	default:
+	} else {
 		options = append(options, mail.WithTLSPolicy(mail.TLSOpportunistic))
-	}
-	auth, known := mailAuth[strings.ToLower(s.take("auth"))]
-	if !known {
-		return nil, errors.New("auth must be Plain, Login, CRAMMD5, OAuth2, or None")
 	}
 	if user := u.User.Username(); user != "" {
 		password, _ := u.User.Password()
-		options = append(options, mail.WithSMTPAuth(auth), mail.WithUsername(user), mail.WithPassword(password))
-		if auth == mail.SMTPAuthAutoDiscover && network.IsLoopback(u.Hostname()) {
+		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(user),
+			mail.WithPassword(password))
+		if network.IsLoopback(u.Hostname()) {
 			options = append(options, mail.WithOpportunisticSMTPAuth(relayAuth...))
 		}
-	}
-	s.take("subject", "title", "usehtml", "timeout") // given by each message, or by Send
-	if len(s.values) > 0 {
-		return nil, fmt.Errorf("unknown settings: %s", text.List(slices.Sorted(maps.Keys(s.values))))
 	}
 	return options, nil
 }
@@ -211,7 +139,7 @@ func (b *mailbox) send(ctx context.Context, m Message) error {
 
 func (b *mailbox) deliver(ctx context.Context, m Message) error {
 	letter := mail.NewMsg()
-	if err := letter.FromFormat(b.fromName, b.from); err != nil {
+	if err := letter.FromFormat("Bulkfiling", b.from); err != nil {
 		return errors.New("the sender is not an email address")
 	}
 	if err := letter.To(b.to); err != nil {

@@ -52,8 +52,9 @@ var beginning = regexp.MustCompile(`(?:^|[\s,])([A-Za-z][A-Za-z0-9+.-]*://)`)
 //
 //	https://host/path                     a JSON object by POST: title, message, kind, batch
 //	https://hooks.slack.com/services/…    Slack, as is slack+https://host/path for what speaks like it
-//	slack://hook:T…-B…-…@webhook        the same as https://hooks.slack.com/services/T…/B…/…
 //	smtp://user:password@host:587/?from=A&to=B,C   smtps:// for TLS from the first byte
+//
+// An smtp:// URL with skiptlsverify=yes accepts any certificate.
 //
 // It returns ErrTarget, which says which target it is and none of its secrets.
 func ParseTargets(text string) ([]*Target, error) {
@@ -97,12 +98,10 @@ func newTargets(u *url.URL) ([]*Target, error) {
 	switch scheme := strings.ToLower(u.Scheme); scheme {
 	case "https", "http", "slack+https", "slack+http":
 		return newWebhook(scheme, u)
-	case "slack":
-		return newSlack(u)
 	case "smtp", "smtps":
 		return newMailboxes(scheme, u)
 	}
-	return nil, errors.New("this scheme is not supported: use https://, http://, slack://, slack+https://, " +
+	return nil, errors.New("this scheme is not supported: use https://, http://, slack+https://, " +
 		"slack+http://, smtp://, or smtps://")
 }
 

@@ -34,36 +34,15 @@ func newWebhook(scheme string, u *url.URL) ([]*Target, error) {
 		}
 	}
 	if u.User != nil {
+		r := http.Request{Header: header}
 		password, _ := u.User.Password()
-		header.Set("Authorization", basicAuth(u.User.Username(), password))
+		r.SetBasicAuth(u.User.Username(), password)
 	}
 	address.Scheme, address.User, address.RawQuery, address.Fragment = transport, nil, query.Encode(), ""
 	return []*Target{{
 		id:   idOf(u),
 		name: nameOf(u),
 		send: func(ctx context.Context, m Message) error { return post(ctx, &address, header, payload(m)) },
-	}}, nil
-}
-
-func basicAuth(user, password string) string {
-	r := http.Request{Header: make(http.Header)}
-	r.SetBasicAuth(user, password)
-	return r.Header.Get("Authorization")
-}
-
-// newSlack makes a target of slack://hook:T…-B…-…@webhook, which is short for the
-// address that Slack shows.
-func newSlack(u *url.URL) ([]*Target, error) {
-	token, _ := u.User.Password()
-	parts := strings.Split(token, "-")
-	if u.User.Username() != "hook" || len(parts) != 3 {
-		return nil, errors.New("write it as Slack shows it, https://" + slackHost + "/services/…")
-	}
-	address := url.URL{Scheme: "https", Host: slackHost, Path: "/services/" + strings.Join(parts, "/")}
-	return []*Target{{
-		id:   idOf(&address),
-		name: nameOf(u),
-		send: func(ctx context.Context, m Message) error { return post(ctx, &address, nil, slackPayload(m)) },
 	}}, nil
 }
 
@@ -101,9 +80,6 @@ func post(ctx context.Context, address *url.URL, header http.Header, payload map
 		Body:          io.NopCloser(bytes.NewReader(body)),
 		ContentLength: int64(len(body)),
 	}).WithContext(ctx)
-	if req.Header == nil {
-		req.Header = make(http.Header)
-	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
