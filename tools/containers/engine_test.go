@@ -112,18 +112,13 @@ func (e *engine) said(c cmd) string {
 // eventually tries something again until it succeeds.
 func (e *engine) eventually(what string, try func() error) {
 	e.Helper()
-	e.within(patience, what, try)
-}
-
-func (e *engine) within(long time.Duration, what string, try func() error) {
-	e.Helper()
-	for end := time.Now().Add(long); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 		err := try()
 		if err == nil {
 			return
 		}
 		if time.Now().After(end) {
-			e.Fatalf("not within %s: %s: %v", long, what, err)
+			e.Fatalf("not within %s: %s: %v", patience, what, err)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestContainers runs one after another, on one engine, what needs the image.
@@ -16,12 +15,7 @@ func TestContainers(t *testing.T) {
 		t.Skip("it needs an engine: make containers")
 	}
 	e := startEngine(t)
-	began := time.Now()
 	e.must(run(e.compose("build")))
-	e.figure("build of the image, with the modules and the build cache at hand: %s",
-		time.Since(began).Round(time.Second))
-	e.figure("size of the image: %s MB",
-		megabytes(e.said(e.docker("image", "inspect", "--format", "{{.Size}}", image))))
 	e.step("the folders that the commands write to", (*engine).checkFolders)
 	e.step("a whole run without rights", (*engine).checkRun)
 	t.Cleanup(e.down)
@@ -33,8 +27,7 @@ func TestContainers(t *testing.T) {
 	e.step("events", (*engine).checkEvents)
 	e.step("the page", (*engine).checkPage)
 	e.step("Prometheus", func(e *engine) { e.checkPrometheus(1) })
-	e.step("figures at rest", (*engine).measureRest)
-	e.step("a batch while parts fail", (*engine).checkFaults)
+	e.step("a larger fleet", (*engine).checkFleet)
 }
 
 // down ends the fleet. After a failure its logs say why.

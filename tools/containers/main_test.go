@@ -56,7 +56,7 @@ func outside() (status int, err error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return 1, fmt.Errorf("make a folder for what is kept between runs: %w", err)
 	}
-	work, release, err := makeWork(os.TempDir())
+	work, release, err := makeWork()
 	if err != nil {
 		return 1, err
 	}
