@@ -91,6 +91,30 @@ func TestAnOutageInWords(t *testing.T) {
 	}
 }
 
+// runOn runs a spreadsheet of n companies on a database, and returns what it said.
+func runOn(t *testing.T, service, database, dir string, n int, flags runFlags) (said string, err error) {
+	t.Helper()
+	file := filepath.Join(dir, "companies.csv")
+	text := "Company ID,User ID,Filing State,Filing Year\n"
+	for i := range n {
+		text += fmt.Sprintf("comp_%d,user_1,DE,2026\n", i)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{
+		"FILING_BASE_URL": service + "/v1", "FILING_API_KEY": "sk_test_outage", "FILING_DATA_DIR": dir,
+		"DATABASE_URL": database, "WORKER_CONCURRENCY": "2", "FILING_TIMEOUT": "1s",
+		"FILING_SEAL_KEY": strings.Repeat("5ea1", 16),
+	}
+	var messages lockedBuffer
+	a := newApp(nil, &messages, &messages, func(name string) string { return env[name] })
+	if err = a.run(t.Context(), file, flags); err != nil {
+		a.printError(err)
+	}
+	return messages.String(), err
+}
+
 // A run whose connections the database ends again and again, as it does when it
 // restarts, places each row once and writes the results.
 //
@@ -112,14 +136,6 @@ func TestARunOutlivesItsConnections(t *testing.T) {
 	q.Set("application_name", "outage"+q.Get("search_path"))
 	mark.RawQuery = q.Encode()
 	dir := t.TempDir()
-	file := filepath.Join(dir, "companies.csv")
-	text := "Company ID,User ID,Filing State,Filing Year\n"
-	for i := range rows {
-		text += fmt.Sprintf("comp_%d,user_1,DE,2026\n", i)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	db, err := sql.Open("pgx", server)
 	if err != nil {
 		t.Fatal(err)
@@ -151,21 +167,14 @@ func TestARunOutlivesItsConnections(t *testing.T) {
 			}
 		}
 	}()
-	var out, said bytes.Buffer
-	a := newApp(nil, &out, &said, func(name string) string {
-		return map[string]string{
-			"FILING_BASE_URL": serving.URL + "/v1", "FILING_API_KEY": "sk_test_outage",
-			"FILING_DATA_DIR": dir, "DATABASE_URL": mark.String(), "WORKER_CONCURRENCY": "2",
-			"FILING_SEAL_KEY": strings.Repeat("5ea1", 16),
-		}[name]
-	})
 	results := filepath.Join(dir, "answers.csv")
-	err = a.run(t.Context(), file, runFlags{yes: true, patience: time.Minute, output: results})
+	said, err := runOn(t, serving.URL, mark.String(), dir, rows,
+		runFlags{yes: true, patience: time.Minute, output: results})
 	close(ended)
 	n := <-cuts
 	var code *status
 	if err != nil && (!errors.As(err, &code) || code.code != exitUncertain) || n < 5 {
-		t.Errorf("%v, after %d cuts:\n%s%s", err, n, said.String(), out.String())
+		t.Errorf("%v, after %d cuts:\n%s", err, n, said)
 	}
 	books := service.Books()
 	if len(books.Orders) != rows || len(books.Duplicates()) > 0 {
@@ -174,10 +183,9 @@ func TestARunOutlivesItsConnections(t *testing.T) {
 	if content, err := os.ReadFile(results); err != nil || strings.Count(string(content), "placed") < rows-2 {
 		t.Errorf("%v\n%s", err, content)
 	}
-	t.Logf("%d cuts; it said:\n%s", n, said.String())
 }
 
-// relay passes connections on to a database until it is cut.
+// relay passes connections on to a server until it is cut.
 type relay struct {
 	net.Listener
 	target string
@@ -187,9 +195,9 @@ type relay struct {
 	conns []net.Conn
 }
 
-func newRelay(t *testing.T, target string) *relay {
+func newRelay(t *testing.T, at, target string) *relay {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +254,7 @@ func TestCloseWhileTheDatabaseIsDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	database := newRelay(t, place.Host)
+	database := newRelay(t, "127.0.0.1:0", place.Host)
 	place.Host = database.Addr().String()
 	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir(), DatabaseURL: place.String()})
 	if err != nil {
@@ -282,27 +290,11 @@ func TestRun_AnswerNotRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	database = newRelay(t, place.Host)
+	database = newRelay(t, "127.0.0.1:0", place.Host)
 	place.Host = database.Addr().String()
 	dir := t.TempDir()
-	file := filepath.Join(dir, "companies.csv")
-	if err := os.WriteFile(file, []byte("Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
 	run := func() (said string, err error) {
-		var messages lockedBuffer
-		a := newApp(nil, &messages, &messages, func(name string) string {
-			return map[string]string{
-				"FILING_BASE_URL": serving.URL + "/v1", "FILING_API_KEY": "sk_test_outage", "FILING_DATA_DIR": dir,
-				"DATABASE_URL": place.String(), "WORKER_CONCURRENCY": "1", "FILING_TIMEOUT": "1s",
-				"FILING_SEAL_KEY": strings.Repeat("5ea1", 16),
-			}[name]
-		})
-		if err = a.run(t.Context(), file, runFlags{yes: true, patience: time.Second}); err != nil {
-			a.printError(err)
-		}
-		return messages.String(), err
+		return runOn(t, serving.URL, place.String(), dir, 1, runFlags{yes: true, patience: time.Second})
 	}
 	said, err := run()
 	items := service.Books().Items()

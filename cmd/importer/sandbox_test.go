@@ -245,14 +245,10 @@ func (s *service) seed(ts *testscript.TestScript, file string) {
 }
 
 func parseFault(ts *testscript.TestScript, text string, given map[string]string) sandbox.Fault {
-	name, when, _ := strings.Cut(text, ":")
-	f := sandbox.Fault{Kind: sandbox.Kind(name), After: when == "after"}
-	if status, err := strconv.Atoi(name); err == nil {
-		f.Kind, f.Status = sandbox.FaultStatus, status
-	}
-	if !f.Kind.Known() {
-		ts.Fatalf("unknown fault %s", text)
-	}
+	faults, err := parseFaults([]string{text}, 1, 0)
+	ts.Check(err)
+	f := faults[0]
+	f.Rate, f.For = 0, 0
 	for name, value := range given {
 		var err error
 		switch name {

@@ -3,10 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,7 +12,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -231,41 +227,24 @@ func TestTrustedProxies(t *testing.T) {
 	}
 }
 
-// certificate makes one for the loopback, and a pool that trusts it.
+// certificate writes that of httptest, which is for the loopback, and returns a pool that
+// trusts it.
 func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	raw, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(time.Hour),
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, kind string, content []byte) string {
-		path := filepath.Join(t.TempDir(), name)
+	write := func(kind string, content []byte) string {
+		path := filepath.Join(t.TempDir(), "file.pem")
 		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path
 	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
 	roots = x509.NewCertPool()
-	roots.AddCert(parsed)
-	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", raw), roots
+	roots.AddCert(server.Certificate())
+	return write("CERTIFICATE", server.Certificate().Raw), write("PRIVATE KEY", raw), roots
 }
