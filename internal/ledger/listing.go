@@ -2,13 +2,10 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -137,34 +134,11 @@ func (l *Ledger) RowNumbered(ctx context.Context, batch string, number int) (Row
 	return page[0], nil
 }
 
-// EntryQuery selects entries of the balance.
-type EntryQuery struct {
-	DepositsOnly bool  // only deposits and adjustments
-	Row          int64 // only those of a row; 0 for all
-	Before       int64 // only older ones than this entry; 0 for the newest
-	Limit        int
-}
-
-// List lists selected entries of the balance, the newest first.
-func (l Entries) List(ctx context.Context, q EntryQuery) ([]Entry, error) {
-	where, args := []string{`TRUE`}, []any{q.Limit}
-	add := func(condition string, v any) {
-		args = append(args, v)
-		where = append(where, condition+"$"+strconv.Itoa(len(args)))
-	}
-	if q.DepositsOnly {
-		where = append(where, `e.kind IN ('deposit', 'adjustment')`)
-	}
-	if q.Row != 0 {
-		add(`e.row = `, q.Row)
-	}
-	if q.Before != 0 {
-		add(`e.id < `, q.Before)
-	}
+// OfRow lists the entries of a row, the newest first and at most limit.
+func (l Entries) OfRow(ctx context.Context, row int64, limit int) ([]Entry, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
-		FROM entries e LEFT JOIN rows r ON r.id = e.row WHERE `+strings.Join(where, ` AND `)+
-			` ORDER BY e.id DESC LIMIT $1`, args...)
+		`SELECT e.id, e.at, e.kind, e.amount, e.row, r.batch, r.number, e.note
+		FROM entries e JOIN rows r ON r.id = e.row WHERE e.row = $1 ORDER BY e.id DESC LIMIT $2`, row, limit)
 	all, err := collect(rows, err, func(scan func(...any) error) (Entry, error) {
 		var e Entry
 		var at, amount int64
@@ -173,83 +147,7 @@ func (l Entries) List(ctx context.Context, q EntryQuery) ([]Entry, error) {
 		return e, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the entries of the balance: %w", err)
+		return nil, fmt.Errorf("list the entries of a row: %w", err)
 	}
 	return all, nil
-}
-
-// Funds is the balance at the end of a span of time.
-type Funds struct {
-	Until     time.Time
-	Available money.Cents
-	Deposited money.Cents // in the span, adjustments included
-	Posted    money.Cents // in the span
-}
-
-// History tells how the funds went from since to until, in so many spans of the
-// same length. It returns nil for a book in which nothing was declared.
-func (l Entries) History(ctx context.Context, since, until time.Time, spans int) ([]Funds, error) {
-	book, err := l.readControl(ctx, l.read)
-	if err != nil {
-		return nil, err
-	}
-	length := until.Sub(since).Milliseconds() / int64(spans)
-	if !book.declared || spans < 1 || length < 1 {
-		return nil, nil
-	}
-	all := make([]Funds, spans)
-	for i := range all {
-		all[i].Until = since.Add(time.Duration(int64(i+1)*length) * time.Millisecond)
-	}
-	var before money.Cents
-	// What happened before the first span counts into span -1.
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT CASE WHEN at < $1 THEN -1 ELSE (at - $1) / $2 END AS span, kind, CAST(SUM(amount) AS BIGINT)
-			FROM entries
-			WHERE at < $3
-			GROUP BY 1, 2`,
-		toMillis(since), length, toMillis(since)+length*int64(spans))
-	err = each(rows, err, func(scan func(...any) error) error {
-		var span int
-		var kind EntryKind
-		var sum money.Cents
-		if err := scan(&span, &kind, &sum); err != nil {
-			return err
-		}
-		into, f := &before, &Funds{}
-		if span >= 0 {
-			f = &all[span]
-			into = &f.Available
-		}
-		switch kind {
-		case Deposit, Adjustment:
-			*into += sum
-			f.Deposited += sum
-		case Reserve:
-			*into -= sum
-		case Voided:
-			*into += sum
-		case Posted: // it was reserved before
-			f.Posted += sum
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the history of the balance: %w", err)
-	}
-	for i := range all {
-		all[i].Available += before
-		before = all[i].Available
-	}
-	return all, nil
-}
-
-// FirstDeposit is when the funds became known; the zero time where they are not.
-func (l Entries) FirstDeposit(ctx context.Context) (time.Time, error) {
-	var at int64
-	err := l.read.QueryRowContext(ctx, `SELECT at FROM entries WHERE kind = 'deposit' ORDER BY id LIMIT 1`).Scan(&at)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, fmt.Errorf("find the first deposit: %w", err)
-	}
-	return fromMillis(at), nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 func TestUploads(t *testing.T) { onBothDatabases(t, testUploads) }
@@ -331,38 +330,6 @@ func testListRows(s *store) {
 	if _, err := l.RowNumbered(ctx, "b1", 40); !is(err, ledger.ErrNotFound) {
 		s.Error(err)
 	}
-}
-
-func TestHistory(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
-		start := s.clock()
-		if h, err := l.Entries().History(ctx, start, start.Add(time.Hour), 4); err != nil || h != nil {
-			s.Error(h, err)
-		}
-		s.must(l.RecordDeposit(ctx, 10000, "a"))
-		s.pass(20 * time.Minute)
-		s.must(l.Adjust(ctx, -500, "b"))
-		s.pass(20 * time.Minute)
-		s.must(l.RecordDeposit(ctx, 1, "c"))
-		h, err := l.Entries().History(ctx, start.Add(10*time.Minute), start.Add(50*time.Minute), 4)
-		s.must(err)
-		var available []money.Cents
-		for _, f := range h {
-			available = append(available, f.Available)
-		}
-		if !slices.Equal(available, []money.Cents{10000, 9500, 9500, 9501}) {
-			s.Error(available)
-		}
-		entries, err := l.Entries().List(ctx, ledger.EntryQuery{DepositsOnly: true, Limit: 2})
-		if s.must(err); len(entries) != 2 || entries[0].Note != "c" {
-			s.Error(entries)
-		}
-		entries, err = l.Entries().List(ctx, ledger.EntryQuery{Before: entries[1].ID, Limit: 2})
-		if s.must(err); len(entries) != 1 || entries[0].Note != "a" {
-			s.Error(entries)
-		}
-	})
 }
 
 func TestMappings(t *testing.T) {

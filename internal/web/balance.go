@@ -3,9 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -25,18 +23,13 @@ var balanceRoutes = []route{
 // balancePage is the recorded balance.
 type balancePage struct {
 	Balance ledger.Balance
-	Wrong   string         // why the entries do not add up
-	Halt    string         // the fleet halt for insufficient funds
-	Against string         // that the filing service disagrees
-	Asking  bool           // an order is sent now, to learn whether there are funds again
-	Rows    int            // that wait to be placed
-	Queued  money.Cost     // what they take
-	Short   money.Cents    // what the balance does not cover
-	Pace    money.Cents    // spent in the last hour
-	Lasts   string         // how long the funds last at that
-	Plot    *plot          // nil before the first deposit
-	Spans   string         // the length of one: "hour"
-	History []ledger.Funds // the newest first
+	Wrong   string      // why the entries do not add up
+	Halt    string      // the fleet halt for insufficient funds
+	Against string      // that the filing service disagrees
+	Asking  bool        // an order is sent now, to learn whether there are funds again
+	Rows    int         // that wait to be placed
+	Queued  money.Cost  // what they take
+	Short   money.Cents // what the balance does not cover
 
 	Filter       *balanceFilter
 	Batches      []ledger.BatchOfEntries // to choose from
@@ -90,9 +83,6 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 	}
 	if p.Balance.HasDeposit {
 		p.Short = p.Balance.Missing(p.Queued.Amount)
-		if err := s.showHistory(v, p); err != nil {
-			return err
-		}
 	}
 	if err := s.loadLines(v, p); err != nil {
 		return err
@@ -103,185 +93,12 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 	return v.showStatus(status, "balance.html", "Balance", p)
 }
 
-// historySpan is a part of the history of the balance.
-type historySpan struct {
-	upto   time.Duration // the age of the first deposit
-	length time.Duration
-	name   string
-	how    string // its times are shown
-}
-
-// historySpans divide the history of the balance, by its age.
-var historySpans = []historySpan{
-	{time.Hour, time.Minute, "minute", "time"},
-	{8 * time.Hour, 10 * time.Minute, "ten minutes", "time"},
-	{72 * time.Hour, time.Hour, "hour", "datetime"},
-	{90 * 24 * time.Hour, 24 * time.Hour, "day", "date"},
-	{10 * 365 * 24 * time.Hour, 7 * 24 * time.Hour, "week", "date"},
-}
-
-// mostSpans are as many as a plot has room for: what is older is left out.
-const mostSpans = 110
-
-// showHistory adds the history of the balance, and how long it lasts.
-func (s *Site) showHistory(v *request, p *balancePage) error {
-	first, err := s.Ledger.Entries().FirstDeposit(v.ctx()) // before it the balance was unknown
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	age := now.Sub(first)
-	cut := historySpans[len(historySpans)-1]
-	if at := slices.IndexFunc(historySpans, func(s historySpan) bool { return age <= s.upto }); at >= 0 {
-		cut = historySpans[at]
-	}
-	n := min(int(age/cut.length)+1, mostSpans) // that of the first deposit is whole
-	p.Spans = cut.name
-	history, err := s.Ledger.Entries().History(v.ctx(), now.Add(-time.Duration(n)*cut.length), now, n)
-	if err != nil {
-		return err
-	}
-	p.Plot = plotFunds(history, cut, p.Rows, p.Queued)
-	p.History = history
-	slices.Reverse(p.History)
-	hour, err := s.Ledger.Entries().History(v.ctx(), now.Add(-time.Hour), now, 1)
-	if err != nil || len(hour) == 0 {
-		return err
-	}
-	p.Pace = hour[0].Posted
-	if p.Short > 0 && p.Pace > 0 && p.Balance.Available() > 0 {
-		p.Lasts = lasting(time.Duration(float64(p.Balance.Available()) / float64(p.Pace) * float64(time.Hour)))
-	}
-	return nil
-}
-
-// lasting is a length of time, roughly.
-func lasting(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return "a minute"
-	case d < 2*time.Hour:
-		return count(int(d.Round(time.Minute)/time.Minute), "minute")
-	case d < 48*time.Hour:
-		return count(int(d.Round(time.Hour)/time.Hour), "hour")
-	}
-	return count(int(d.Round(24*time.Hour)/(24*time.Hour)), "day")
-}
-
-// plot is a drawing of lines in a space of 1000 by 1000.
-type plot struct {
-	Title string
-	Y     []string // from the top
-	X     []any    // from the left
-	Paths []plotPath
-	Key   []plotKey
-}
-
-type plotPath struct{ Class, D string }
-
-type plotKey struct{ Class, Name string }
-
-// plotFunds draws what was available, and on from now what the queued rows leave
-// of it: rows that it does not cover are not sent, so it ends at zero.
-func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.Cost) *plot {
-	if len(history) == 0 {
-		return nil
-	}
-	now := history[len(history)-1].Available
-	covered := min(queued.Amount, max(0, now))
-	ahead := now - covered
-	low, high := min(0, now), max(0, now)
-	for _, f := range history {
-		low, high = min(low, f.Available), max(high, f.Available)
-	}
-	present := 1000.0 // where now is, from the left
-	if rows > 0 {
-		low, present = min(low, ahead), 800
-	}
-	bottom, step := scale(low, high)
-	top := bottom + max(1, (high-bottom+step-1)/step)*step
-	y := func(c money.Cents) float64 { return 1000 * float64(top-c) / float64(top-bottom) }
-	x := func(i int) float64 { return present * float64(i) / float64(len(history)) }
-
-	p := &plot{Key: []plotKey{{"note", "available"}}}
-	for c := top; c >= bottom; c -= step {
-		p.Y = append(p.Y, dollars(c))
-		p.Paths = append(p.Paths, plotPath{"line", fmt.Sprintf("M0 %.1fH1000", y(c))})
-	}
-	var line strings.Builder
-	for i, f := range history { // each as a step: it holds for its whole span
-		to := "V"
-		if i == 0 {
-			to = "M0 "
-		}
-		fmt.Fprintf(&line, "%s%.1fH%.1f", to, y(f.Available), x(i+1))
-	}
-	p.Paths = append(p.Paths,
-		plotPath{"area", fmt.Sprintf("%sV%.1fH0Z", line.String(), y(0))},
-		plotPath{"", line.String()})
-	if bottom < 0 {
-		p.Paths = append(p.Paths, plotPath{"zero", fmt.Sprintf("M0 %.1fH1000", y(0))})
-	}
-	// Four distances up to now, and one beyond it.
-	const parts = 4
-	end := history[len(history)-1].Until
-	for i := range parts + 1 {
-		back := cut.length * time.Duration(len(history)*(parts-i)) / parts
-		p.X = append(p.X, timeElement(end.Add(-back), cut.how))
-	}
-	p.X[1], p.X[3], p.X[parts] = "", "", "now" // a phone has room for these
-	p.Title = fmt.Sprintf("Available: %s now", now.Dollars())
-	if rows > 0 {
-		p.X = append(p.X, "queue done")
-		p.Paths = append(p.Paths, plotPath{"now", fmt.Sprintf("M%.1f 0V1000", present)},
-			plotPath{"ahead", fmt.Sprintf("M%.1f %.1fL1000 %.1f", present, y(now), y(ahead))})
-		after := "after " + count(rows, "queued row")
-		if covered < queued.Amount {
-			after = "after the queued rows that it covers"
-		}
-		p.Key = append(p.Key, plotKey{"ahead", after})
-		p.Title += fmt.Sprintf(", %s %s", leftText(ahead, queued.IsUnknown()), after)
-	}
-	return p
-}
-
-func leftText(c money.Cents, most bool) string {
-	if most {
-		return "at most " + c.Dollars()
-	}
-	return c.Dollars()
-}
-
 func isAre(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing + " is"
 	}
 	return count(n, thing) + " are"
 }
-
-// scale cuts a range of money into at most five even steps of a round length:
-// bottom is a multiple of step.
-func scale(low, high money.Cents) (bottom, step money.Cents) {
-	for base := money.Cents(100); ; base *= 10 {
-		for _, factor := range []money.Cents{1, 2, 5} {
-			step = base * factor
-			bottom = floor(low, step)
-			if (high-bottom+step-1)/step <= 5 {
-				return bottom, step
-			}
-		}
-	}
-}
-
-func floor(c, step money.Cents) money.Cents {
-	if c < 0 {
-		return (c - step + 1) / step * step
-	}
-	return c / step * step
-}
-
-// dollars is a round amount without its cents.
-func dollars(c money.Cents) string { return strings.TrimSuffix(c.Dollars(), ".00") }
 
 // maxEntry is more than anyone deposits: a larger amount is a slip.
 const maxEntry money.Cents = 1_000_000_000_00

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -35,7 +34,7 @@ func TestDeposit(t *testing.T) {
 	sure := []string{"once", hidden(body, "once"), "kind", hidden(body, "kind"), "amount", hidden(body, "amount"),
 		"note", "wire <b>", "sure", "1"}
 	_, body = v.post("/balance/entries", sure...)
-	v.wants(body, "Recorded the deposit of $2,500.50", "$2,500.50 is available", "wire &lt;b&gt;", "Balance over time")
+	v.wants(body, "Recorded the deposit of $2,500.50", "$2,500.50 is available", "wire &lt;b&gt;")
 	_, body = v.post("/balance/entries", sure...)
 	v.wants(body, "This was already done")
 	if book := s.book(); book.Deposits != 2500_50 {
@@ -90,7 +89,7 @@ func TestBalanceOfAQueue(t *testing.T) {
 	v.wants(body, "Annual report, DE ", "estimated", "Service fee", "checked Nov 2026")
 	v.submit(path, body)
 	_, body = v.get("/balance")
-	v.wants(body, "Insufficient funds; you need", "3 queued rows", "about $1,", "queue done", `class="ahead"`)
+	v.wants(body, "Insufficient funds; you need", "3 queued rows", "about $1,")
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "10")
 	v.wants(body, "The queued rows need")
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "2000", "sure", "1")
@@ -237,34 +236,6 @@ func TestAskForFunds(t *testing.T) {
 	}
 }
 
-// The plot has room for whatever there was.
-func TestPlotOfFunds(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for name, c := range map[string]struct {
-		available []money.Cents
-		rows      int
-		queued    money.Cents
-	}{
-		"nothing": {[]money.Cents{0}, 0, 0}, "a cent": {[]money.Cents{0, 1}, 0, 0},
-		"below nothing": {[]money.Cents{-5, -700_00}, 3, 1},
-		"much":          {[]money.Cents{1e14, 3}, 1, 1e14}, "short": {[]money.Cents{100_00, 50_00}, 2, 80_00},
-	} {
-		var history []ledger.Funds
-		for i, a := range c.available {
-			history = append(history, ledger.Funds{Until: now.Add(time.Duration(i) * time.Hour), Available: a})
-		}
-		p := plotFunds(history, historySpans[0], c.rows, money.Cost{Amount: c.queued})
-		if len(p.Y) < 2 || len(p.Y) > 7 || (len(p.X) == 6) != (c.rows > 0) {
-			t.Errorf("%s: %+v", name, p)
-		}
-		for _, path := range p.Paths {
-			if strings.Contains(path.D, "NaN") || strings.Contains(path.D, "Inf") || strings.Contains(path.D, "-") {
-				t.Errorf("%s: %s", name, path.D)
-			}
-		}
-	}
-}
-
 // However often an order is tried, the page shows it as one line that opens; the
 // lines are filtered, and the CSV has what is filtered, with the same balances.
 func TestBalanceOfRetries(t *testing.T) {
@@ -329,28 +300,5 @@ func TestBalanceOfRetries(t *testing.T) {
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "download"})
 	if err != nil || len(acts) != 2 {
 		t.Errorf("%+v, %v", acts, err)
-	}
-}
-
-// What does not cover all queued rows is drawn down to zero, not below: the rows
-// that it does not cover are not sent.
-func TestPlotEndsAtZero(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		available, queued money.Cents
-		title             string
-	}{
-		{100_00, 80_00, "Available: $100.00 now, $20.00 after 3 queued rows"},
-		{100_00, 250_00, "Available: $100.00 now, $0.00 after the queued rows that it covers"},
-		{-5_00, 80_00, "Available: -$5.00 now, -$5.00 after the queued rows that it covers"},
-	} {
-		p := plotFunds([]ledger.Funds{{Until: now, Available: c.available}}, historySpans[0], 3,
-			money.Cost{Amount: c.queued})
-		if p.Title != c.title {
-			t.Errorf("%q, want %q", p.Title, c.title)
-		}
-		if lowest := p.Y[len(p.Y)-1]; c.available > 0 && lowest != "$0" {
-			t.Errorf("the plot of %s goes down to %s", c.available, lowest)
-		}
 	}
 }

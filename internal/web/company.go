@@ -2,8 +2,8 @@ package web
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -21,33 +21,23 @@ var companyRoutes = []route{
 
 // companiesPage lists the companies of submitted rows.
 type companiesPage struct {
-	Search    string
 	Companies []ledger.ListedCompany
 	More      string // the next page; "" at the end
 	First     string // the first page; "" on it
-	Cut       bool   // more companies match than are shown
 }
 
 const companiesOnPage = 50
 
 func (s *Site) companies(v *request) error {
-	ask := v.r.URL.Query()
-	p := &companiesPage{Search: strings.TrimSpace(shortened(ask.Get("q"), 200))}
-	var err error
-	companies, after := s.Ledger.Companies(), ask.Get("after")
-	if p.Search != "" {
-		if p.Companies, err = companies.Search(v.ctx(), p.Search, companiesOnPage+1); err != nil {
-			return err
-		}
-	} else if p.Companies, err = companies.List(v.ctx(), after, companiesOnPage+1); err != nil {
+	after := v.r.URL.Query().Get("after")
+	companies, err := s.Ledger.Companies().List(v.ctx(), after, companiesOnPage+1)
+	if err != nil {
 		return err
 	}
-	if len(p.Companies) > companiesOnPage {
-		p.Companies = p.Companies[:companiesOnPage]
-		if p.Cut = p.Search != ""; !p.Cut {
-			p.More = "/companies?after=" + strings.TrimPrefix(companyPath(p.Companies[companiesOnPage-1].Key),
-				"/companies/")
-		}
+	p := &companiesPage{Companies: companies}
+	if len(companies) > companiesOnPage {
+		p.Companies = companies[:companiesOnPage]
+		p.More = "/companies?" + url.Values{"after": {companies[companiesOnPage-1].Key}}.Encode()
 	}
 	if after != "" {
 		p.First = "/companies"
@@ -59,23 +49,13 @@ func (s *Site) companies(v *request) error {
 type companyPage struct {
 	ledger.ListedCompany
 	Record        *filing.Company // at the filing service; nil where it was not looked up
-	Agents        []companyAgent
 	Filings       []companyFiling
 	Documents     []companyDocument
-	Events        []companyEvent
 	Due           []companyDue
 	Subscriptions *subscriptions
-	Years         []companyYear
 	Cut           bool // there are more filings than are shown
 	Starred       bool // a cost is an estimate
 	Partial       bool // a state fee is missing from a cost
-}
-
-// companyAgent is an agent that an order of the company appoints.
-type companyAgent struct {
-	State filing.State
-	What  string
-	Row   ledger.Row
 }
 
 // companyFiling is a row of the company.
@@ -93,22 +73,10 @@ type companyDocument struct {
 	Batch string
 }
 
-type companyEvent struct {
-	rowEvent
-	Batch  string
-	Number int
-}
-
 // companyDue is when a report of the company is due next.
 type companyDue struct {
 	State filing.State
 	season.Due
-}
-
-type companyYear struct {
-	Year   int
-	Orders int
-	Cost   money.Cost
 }
 
 // filingsOfCompany is how many filings of a company its page shows.
@@ -145,12 +113,10 @@ func (s *Site) company(v *request) error {
 			}
 		}
 		p.add(r, files[r.Batch])
-		if err := s.addUpdates(v, p, r); err != nil {
+		if err := s.addDocuments(v, p, r); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(p.Events, func(a, b companyEvent) int { return b.ReceivedAt.Compare(a.ReceivedAt) })
-	slices.SortFunc(p.Years, func(a, b companyYear) int { return cmp.Compare(b.Year, a.Year) })
 	p.addDueDates()
 	if c.ID != "" {
 		if p.Subscriptions, err = s.loadSubscriptions(v, c.ID, p.Filings); err != nil {
@@ -160,7 +126,7 @@ func (s *Site) company(v *request) error {
 	return v.show("company.html", c.Name, p)
 }
 
-// add adds a row to the filings, the agents and the costs by year.
+// add adds a row to the filings.
 func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
 	f := companyFiling{Row: r, File: b.File, Text: text.Line(report.Message(&r))}
 	if r.Request != nil && r.Request.Order.AnnualReport != nil {
@@ -171,40 +137,19 @@ func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
 		if i.FilingStatus != "" && !slices.Contains(f.Statuses, i.FilingStatus) {
 			f.Statuses = append(f.Statuses, i.FilingStatus)
 		}
-		if i.Product == filing.RegisteredAgent || i.Product == filing.AgentChange {
-			a := companyAgent{What: i.Product.Title(), Row: r}
-			if r.Request != nil {
-				a.State = r.Request.Order.FilingState
-			}
-			p.Agents = append(p.Agents, a)
-		}
 	}
 	p.Filings = append(p.Filings, f)
 	p.Starred = p.Starred || r.Cost.Certainty == money.Estimated
 	p.Partial = p.Partial || r.Cost.IsUnknown()
-	if r.Result != filing.Placed {
-		return
-	}
-	year := r.UpdatedAt.UTC().Year()
-	at := slices.IndexFunc(p.Years, func(y companyYear) bool { return y.Year == year })
-	if at < 0 {
-		at = len(p.Years)
-		p.Years = append(p.Years, companyYear{Year: year})
-	}
-	y := &p.Years[at]
-	y.Orders++
-	if sum, err := y.Cost.Plus(r.Spent); err == nil {
-		y.Cost = sum
-	}
 }
 
-// updatesOfCompany is for how many rows of a company events and documents are loaded:
-// each row is two queries.
-const updatesOfCompany = 50
+// rowsWithDocuments is for how many rows of a company documents are loaded: each row
+// is a query.
+const rowsWithDocuments = 50
 
-// addUpdates adds the documents and the events of a row.
-func (s *Site) addUpdates(v *request, p *companyPage, r ledger.Row) error {
-	if len(p.Filings) > updatesOfCompany || len(r.Items) == 0 {
+// addDocuments adds the documents of a row.
+func (s *Site) addDocuments(v *request, p *companyPage, r ledger.Row) error {
+	if len(p.Filings) > rowsWithDocuments || len(r.Items) == 0 {
 		return nil
 	}
 	for d, err := range s.Ledger.Documents().OfRow(v.ctx(), r.ID) {
@@ -212,13 +157,6 @@ func (s *Site) addUpdates(v *request, p *companyPage, r ledger.Row) error {
 			return err
 		}
 		p.Documents = append(p.Documents, companyDocument{d, r.Batch})
-	}
-	events, err := s.Ledger.Events().ListOf(v.ctx(), r.ID)
-	if err != nil {
-		return err
-	}
-	for _, e := range events {
-		p.Events = append(p.Events, companyEvent{rowEvent{Event: e}, r.Batch, r.Number})
 	}
 	return nil
 }

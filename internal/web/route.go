@@ -33,7 +33,7 @@ var (
 var routes = slices.Concat(signInRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
 	sheetRoutes, gridRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes,
 	accountRoutes, sessionRoutes, setupRoutes, balanceRoutes, forecastRoutes, batchRoutes, approvalRoutes, rowRoutes,
-	downloadRoutes, uncertainRoutes, searchRoutes, companyRoutes, renewalRoutes, designRoutes, chargeRoutes)
+	downloadRoutes, uncertainRoutes, searchRoutes, companyRoutes, renewalRoutes, chargeRoutes)
 
 // mux serves the table.
 func (s *Site) mux() *http.ServeMux {

@@ -160,7 +160,7 @@ func (s *Site) rowPage(v *request) error {
 		}
 		p.Documents = append(p.Documents, d)
 	}
-	p.Entries, err = s.Ledger.Entries().List(ctx, ledger.EntryQuery{Row: row.ID, Limit: entriesOfRow + 1})
+	p.Entries, err = s.Ledger.Entries().OfRow(ctx, row.ID, entriesOfRow+1)
 	if err != nil {
 		return err
 	}

@@ -118,20 +118,9 @@ func (e *scheduleForm) Is(name, value string) bool { return e.Form.Get(name) == 
 // Get returns the input of a field.
 func (e *scheduleForm) Get(name string) string { return e.Form.Get(name) }
 
-// Field returns a field of the form.
+// Field returns the data of the template field: one of the form's fields.
 func (e *scheduleForm) Field(name, label, hint string) any {
-	return struct {
-		ID, Name, Label, Type, Value, Hint, Error, Autocomplete string
-		Required                                                bool
-	}{
-		ID:           name,
-		Name:         name,
-		Label:        label,
-		Value:        e.Get(name),
-		Hint:         hint,
-		Error:        e.Errors[name],
-		Autocomplete: "off",
-	}
+	return struct{ Name, Label, Value, Hint, Error string }{name, label, e.Get(name), hint, e.Errors[name]}
 }
 
 func (s *Site) showScheduleForm(v *request) error {

@@ -41,7 +41,7 @@ func TestSearchAndCompany(t *testing.T) {
 	_, body = v.get("/companies/comp_1")
 	v.wants(body, "<h1><bdi>Old Mill LLC</bdi></h1>", "clients.csv",
 		`href="/batches/`+batch+`/rows/2">Annual report 2026`,
-		"Charged by year", "Next due dates", "DE Delaware", "about ")
+		"Next due dates", "DE Delaware", "about ")
 	_, body = v.get("/companies")
 	v.wants(body, "Old Mill LLC", "Birch")
 	_, body = v.get("/batches/" + batch + "/rows/2")

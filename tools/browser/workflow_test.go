@@ -177,7 +177,7 @@ func (w *workflow) checkEmptyPage() {
 		}
 	}
 	for _, path := range []string{"/uncertain", "/balance", "/seasons", "/calendar", "/fleet", "/settings",
-		"/security", "/audit", "/design"} {
+		"/security", "/audit"} {
 		p.open(path)
 	}
 }
