@@ -11,9 +11,9 @@ import (
 
 var accountRoutes = []route{
 	{pattern: "POST /settings/accounts", may: operator, serve: (*Site).addAccount},
-	{pattern: "POST /settings/accounts/{account}", may: operator, serve: (*Site).changeAccount},
-	{pattern: "POST /settings/accounts/{account}/email", may: operator, serve: (*Site).changeEmail},
-	{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: (*Site).makeLink},
+	{pattern: "POST /settings/accounts/{account}", may: operator, serve: ofAccount((*Site).changeAccount)},
+	{pattern: "POST /settings/accounts/{account}/email", may: operator, serve: ofAccount((*Site).changeEmail)},
+	{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: ofAccount((*Site).makeLink)},
 	{pattern: "POST /settings/links/{link}/revoke", may: operator, serve: (*Site).revokeLink},
 	{pattern: "GET /audit", may: auditor, serve: (*Site).audit},
 }
@@ -31,9 +31,6 @@ func (s *Site) addAccount(v *request) error {
 	name := strings.TrimSpace(v.r.PostForm.Get("name"))
 	account, err := s.Ledger.Accounts().Add(
 		v.withAudit("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name, rolesOf(v))
-	if errors.Is(err, ledger.ErrAccount) {
-		return badRequest("%s No one was added.", sentence(err.Error()))
-	}
 	if err != nil {
 		return err
 	}
@@ -41,11 +38,12 @@ func (s *Site) addAccount(v *request) error {
 	return s.showLink(v, account, "Added.")
 }
 
-func (s *Site) changeAccount(v *request) error {
-	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
-	if err != nil {
-		return err
-	}
+// findAccount finds the account that a path names.
+func (s *Site) findAccount(v *request) (ledger.Account, error) {
+	return s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
+}
+
+func (s *Site) changeAccount(v *request, account ledger.Account) error {
 	disabled := v.r.PostForm.Get("disabled") != ""
 	what, note := "account-roles", strings.Join(v.r.PostForm["role"], ", ")
 	switch {
@@ -54,44 +52,28 @@ func (s *Site) changeAccount(v *request) error {
 	case !disabled && account.Disabled:
 		what = "account-enable"
 	}
-	err = s.Ledger.Accounts().Change(v.withAudit(what, account.Name, note), account.ID, rolesOf(v), disabled)
-	if errors.Is(err, ledger.ErrLastOperator) || errors.Is(err, ledger.ErrAccount) {
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
-	}
-	if err != nil {
+	if err := s.Ledger.Accounts().Change(v.withAudit(what, account.Name, note), account.ID, rolesOf(v),
+		disabled); err != nil {
 		return err
 	}
 	if disabled {
 		note = "disabled, cannot sign in"
 	}
-	v.flash("ok", "%s: %s.", account.Name, cmp.Or(note, "no role; sees only its own sessions"))
-	return v.redirect("/settings#accounts")
+	return v.done("/settings#accounts", "%s: %s.", account.Name, cmp.Or(note, "no role; sees only its own sessions"))
 }
 
 // changeEmail changes where links and messages to the owner of an account go.
-func (s *Site) changeEmail(v *request) error {
-	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
-	if err != nil {
-		return err
-	}
+func (s *Site) changeEmail(v *request, account ledger.Account) error {
 	email := v.r.PostForm.Get("email")
-	err = s.Ledger.Accounts().SetEmail(v.withAudit("account-email", account.Name, email), account.ID, email)
-	if errors.Is(err, ledger.ErrAccount) {
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
-	}
-	if err != nil {
+	if err := s.Ledger.Accounts().SetEmail(v.withAudit("account-email", account.Name, email), account.ID,
+		email); err != nil {
 		return err
 	}
-	v.flash("ok", "%s: %s.", account.Name, cmp.Or(email, "no email address"))
-	return v.redirect("/settings#accounts")
+	return v.done("/settings#accounts", "%s: %s.", account.Name, cmp.Or(email, "no email address"))
 }
 
-func (s *Site) makeLink(v *request) error {
-	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	return s.showLink(v, account, "")
+func (s *Site) makeLink(v *request, a ledger.Account) error {
+	return s.showLink(v, a, "")
 }
 
 // showLink makes a one-time link and shows it, once.
@@ -120,8 +102,7 @@ func (s *Site) revokeLink(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "The link is revoked.")
-	return v.redirect("/settings#links")
+	return v.done("/settings#links", "The link is revoked.")
 }
 
 // auditPage is who did what.

@@ -18,12 +18,12 @@ import (
 
 var approvalRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: (*Site).draftApproval},
-	{pattern: "GET /batches/{batch}/approve", may: viewer, serve: (*Site).batchApproval},
+	{pattern: "GET /batches/{batch}/approve", may: viewer, serve: ofBatch((*Site).batchApproval)},
 	{pattern: "POST /batches/{batch}/approve", may: approver, serve: (*Site).approve},
 	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: (*Site).approveCosts},
-	{pattern: "POST /batches/{batch}/send-back", may: approver, serve: (*Site).sendBack},
-	{pattern: "POST /batches/{batch}/reject", may: approver, serve: (*Site).reject},
-	{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: (*Site).rejectCosts},
+	{pattern: "POST /batches/{batch}/send-back", may: approver, serve: ofBatch((*Site).sendBack)},
+	{pattern: "POST /batches/{batch}/reject", may: approver, serve: ofBatch((*Site).reject)},
+	{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: ofBatch((*Site).rejectCosts)},
 }
 
 // approvalPage is the page on which a batch is submitted, approved or refused.
@@ -238,11 +238,7 @@ func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 
 // batchApproval shows what a batch costs to its approver, and the record of it
 // afterwards.
-func (s *Site) batchApproval(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) batchApproval(v *request, b ledger.Batch) error {
 	p, to, err := s.loadApprovalPage(v, b)
 	if err != nil {
 		return err
@@ -350,29 +346,20 @@ func (p *approvalPage) Submitted() *ledger.ApprovalEvent {
 func (p *approvalPage) By() string { return cmp.Or(p.Batch.Approval.AskedBy, p.Batch.CreatedBy) }
 
 // sendBack returns a batch to its preparer, with a comment.
-func (s *Site) sendBack(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) sendBack(v *request, b ledger.Batch) error {
 	comment := v.r.PostForm.Get("comment")
-	err = s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID, v.who(),
+	err := s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID, v.who(),
 		comment)
 	s.summaries.forget(b.ID)
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
 	}
-	v.flash("ok", "Sent back to %s. Nothing was sent to the filing service.",
+	return v.done("/", "Sent back to %s. Nothing was sent to the filing service.",
 		cmp.Or(b.Approval.AskedBy, "the preparer"))
-	return v.redirect("/")
 }
 
 // reject cancels a batch that waits for approval, with a reason.
-func (s *Site) reject(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) reject(v *request, b ledger.Batch) error {
 	reason := v.r.PostForm.Get("comment")
 	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(),
 		reason)
@@ -380,16 +367,12 @@ func (s *Site) reject(v *request) error {
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
 	}
-	v.flash("ok", "Rejected. %s canceled, and nothing was sent for them.", count(rows, "row"))
-	return v.redirect("/batches/" + b.ID + "/approve")
+	return v.done("/batches/"+b.ID+"/approve", "Rejected. %s canceled, and nothing was sent for them.",
+		count(rows, "row"))
 }
 
 // rejectCosts cancels the rows of a batch that cost more than was approved.
-func (s *Site) rejectCosts(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) rejectCosts(v *request, b ledger.Batch) error {
 	shown, err := s.findShownIncrease(v, b.ID)
 	reason := v.r.PostForm.Get("comment")
 	if err == nil {
@@ -400,8 +383,7 @@ func (s *Site) rejectCosts(v *request) error {
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
 	}
-	v.flash("ok", "Rejected. %s canceled. The other rows go on.", count(shown.Rows, "row"))
-	return v.redirect("/batches/" + b.ID + "/approve")
+	return v.done("/batches/"+b.ID+"/approve", "Rejected. %s canceled. The other rows go on.", count(shown.Rows, "row"))
 }
 
 // noteLength is how much of a comment the audit log repeats.

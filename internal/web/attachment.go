@@ -10,6 +10,16 @@ import (
 	"time"
 )
 
+// export is download of data that the audit log says has left, and of which object.
+func (v *request) export(of, what, name string, write func(path string) error) error {
+	return v.download(name, func(path string) error {
+		if err := write(path); err != nil {
+			return err
+		}
+		return v.record("", "download", of, what)
+	})
+}
+
 // download sends a file that is made for it, and removed.
 func (v *request) download(name string, write func(path string) error) error {
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")

@@ -175,8 +175,7 @@ func (s *Site) recordEntry(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "Recorded the %s of %s. %s", d.Kind, d.cents.Dollars(), said)
-	return v.redirect("/balance")
+	return v.done("/balance", "Recorded the %s of %s. %s", d.Kind, d.cents.Dollars(), said)
 }
 
 func (s *Site) confirmEntry(v *request, d entryForm) error {
@@ -244,6 +243,5 @@ func (s *Site) askForFunds(v *request) error {
 	if err := s.Ledger.Fleet().ProbeNow(v.withAudit("ask", "", "the filing service for available funds")); err != nil {
 		return err
 	}
-	v.flash("ok", "One row is sent now. If the filing service accepts it, the other rows follow.")
-	return v.redirect("/balance")
+	return v.done("/balance", "One row is sent now. If the filing service accepts it, the other rows follow.")
 }

@@ -224,9 +224,6 @@ func (s *Site) balanceFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.recordDownload(v, f.Batch, "balance"); err != nil {
-		return err
-	}
 	name := "balance"
 	if f.From != "" {
 		name += "-from-" + f.From
@@ -234,7 +231,7 @@ func (s *Site) balanceFile(v *request) error {
 	if f.To != "" {
 		name += "-to-" + f.To
 	}
-	return v.download(name+".csv", func(path string) error {
+	return v.export(f.Batch, "balance", name+".csv", func(path string) error {
 		return report.WriteEntries(v.ctx(), s.Ledger, path, f.query, zone)
 	})
 }

@@ -17,13 +17,13 @@ import (
 )
 
 var batchRoutes = []route{
-	{pattern: "GET /batches/{batch}", may: viewer, serve: (*Site).batchPage},
-	{pattern: "GET /batches/{batch}/live", may: viewer, serve: (*Site).batchLive},
-	{pattern: "POST /batches/{batch}/pause", may: hands, serve: (*Site).pauseBatch},
-	{pattern: "POST /batches/{batch}/resume", may: hands, serve: (*Site).resumeBatch},
-	{pattern: "POST /batches/{batch}/cancel", may: hands, serve: (*Site).cancelBatch},
-	{pattern: "POST /batches/{batch}/retry", may: hands, serve: (*Site).retryBatch},
-	{pattern: "POST /batches/{batch}/dismiss", may: preparer, serve: (*Site).dismissRows},
+	{pattern: "GET /batches/{batch}", may: viewer, serve: ofBatch((*Site).batchPage)},
+	{pattern: "GET /batches/{batch}/live", may: viewer, serve: ofBatch((*Site).batchLive)},
+	{pattern: "POST /batches/{batch}/pause", may: hands, serve: ofBatch((*Site).pauseBatch)},
+	{pattern: "POST /batches/{batch}/resume", may: hands, serve: ofBatch((*Site).resumeBatch)},
+	{pattern: "POST /batches/{batch}/cancel", may: hands, serve: ofBatch((*Site).cancelBatch)},
+	{pattern: "POST /batches/{batch}/retry", may: hands, serve: ofBatch((*Site).retryBatch)},
+	{pattern: "POST /batches/{batch}/dismiss", may: preparer, serve: ofBatch((*Site).dismissRows)},
 }
 
 // batchPage is all there is to see of a batch.
@@ -59,11 +59,7 @@ func (s *Site) findBatch(v *request) (ledger.Batch, error) {
 	return b, err
 }
 
-func (s *Site) batchPage(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	if b.Applied() {
 		return v.redirect("/batches/" + b.Corrects)
 	}
@@ -73,6 +69,7 @@ func (s *Site) batchPage(v *request) error {
 		}
 	}
 	p := &batchPage{Batch: b, Steps: steps(3)}
+	var err error
 	if p.Panel, err = (&watch{site: s, batch: b.ID}).look(v.ctx()); err != nil {
 		return err
 	}
@@ -314,11 +311,7 @@ func (p *panel) ToDo() bool {
 }
 
 // batchLive streams the progress of a batch until its page has to be reloaded.
-func (s *Site) batchLive(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) batchLive(v *request, b ledger.Batch) error {
 	made := v.r.URL.Query().Get("mark")
 	w := watch{site: s, batch: b.ID}
 	left := -1

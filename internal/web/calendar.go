@@ -293,10 +293,7 @@ func (s *Site) calendarFile(v *request) error {
 	for i, e := range entries {
 		plain[i] = e.Entry
 	}
-	if err := s.recordDownload(v, "", "calendar"); err != nil {
-		return err
-	}
-	return v.download(fmt.Sprintf("due-%s-to-%s.csv", a.From, a.To), func(path string) error {
+	return v.export("", "calendar", fmt.Sprintf("due-%s-to-%s.csv", a.From, a.To), func(path string) error {
 		file, err := os.Create(path)
 		if err != nil {
 			return fmt.Errorf("make the calendar's file: %w", err)

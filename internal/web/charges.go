@@ -112,10 +112,7 @@ func (s *Site) chargesFile(v *request) error {
 		return err
 	}
 	ending := filepath.Ext(v.r.URL.Path)
-	if err := s.recordDownload(v, p.Month, "charges"+ending); err != nil {
-		return err
-	}
-	return v.download("charges-"+p.Month+ending, func(path string) error {
+	return v.export(p.Month, "charges"+ending, "charges-"+p.Month+ending, func(path string) error {
 		return report.WriteCharges(path, p.all, p.zone)
 	})
 }

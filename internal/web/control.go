@@ -11,32 +11,22 @@ import (
 )
 
 // pauseBatch keeps the rest of a batch back.
-func (s *Site) pauseBatch(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) pauseBatch(v *request, b ledger.Batch) error {
 	if err := s.Ledger.PauseBatch(v.withAudit("pause", b.ID, ""), b.ID); err != nil {
 		return err
 	}
 	s.summaries.forget(b.ID)
-	v.flash("ok", "The batch is paused. No more rows are sent until someone resumes it. Rows already sent get "+
-		"their result.")
-	return v.redirect("/batches/" + b.ID)
+	return v.done("/batches/"+b.ID, "The batch is paused. No more rows are sent until someone resumes it. "+
+		"Rows already sent get their result.")
 }
 
 // resumeBatch lets a batch go on, and asks again where funds were out.
-func (s *Site) resumeBatch(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) resumeBatch(v *request, b ledger.Batch) error {
 	if err := s.Ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID); err != nil {
 		return err
 	}
 	s.summaries.forget(b.ID)
-	v.flash("ok", "The batch is resumed.")
-	return v.redirect("/batches/" + b.ID)
+	return v.done("/batches/"+b.ID, "The batch is resumed.")
 }
 
 // errUncheckedRows is the answer to canceling rows that may have been ordered.
@@ -45,11 +35,7 @@ var errUncheckedRows = &httpError{http.StatusConflict, "Some rows need checking"
 		"An operator has to check them first: importer resolve restored."}
 
 // cancelBatch cancels the rows that were not sent.
-func (s *Site) cancelBatch(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
 	n, err := s.Ledger.CancelBatch(v.withAudit("cancel", b.ID, ""), b.ID)
 	if errors.Is(err, ledger.ErrUnchecked) {
 		return errUncheckedRows
@@ -66,17 +52,12 @@ func (s *Site) cancelBatch(v *request) error {
 	if out := counts[filing.Ready] + counts[filing.Placing]; out > 0 {
 		text += " Sent, without a result yet: " + count(out, "row") + "."
 	}
-	v.flash("ok", "%s", text)
-	return v.redirect("/batches/" + b.ID)
+	return v.done("/batches/"+b.ID, "%s", text)
 }
 
 // dismissRows takes rows that no one will correct off the list of what needs
 // action.
-func (s *Site) dismissRows(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) dismissRows(v *request, b ledger.Batch) error {
 	n, err := strconv.Atoi(v.r.PostForm.Get("rows"))
 	if err != nil || n < 1 {
 		return errForm
@@ -89,8 +70,7 @@ func (s *Site) dismissRows(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "%s", dismissedText(n, corrected))
-	return v.redirect("/batches/" + b.ID)
+	return v.done("/batches/"+b.ID, "%s", dismissedText(n, corrected))
 }
 
 // dismissedText says what is ordered for dismissed rows. Some may also be in a
@@ -106,16 +86,11 @@ func dismissedText(rows, corrected int) string {
 }
 
 // retryBatch lets what the service refused be sent again.
-func (s *Site) retryBatch(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) retryBatch(v *request, b ledger.Batch) error {
 	n, err := s.Ledger.RetryBatch(v.withAudit("retry", b.ID, ""), b.ID)
 	if err != nil {
 		return err
 	}
 	s.summaries.forget(b.ID)
-	v.flash("ok", "Ready to send again: %s.", count(n, "rejected row"))
-	return v.redirect("/batches/" + b.ID)
+	return v.done("/batches/"+b.ID, "Ready to send again: %s.", count(n, "rejected row"))
 }

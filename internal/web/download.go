@@ -29,54 +29,29 @@ import (
 )
 
 var downloadRoutes = []route{
-	{pattern: "GET /batches/{batch}/results.xlsx", may: exporter, serve: (*Site).results},
-	{pattern: "GET /batches/{batch}/results.csv", may: exporter, serve: (*Site).results},
-	{pattern: "GET /batches/{batch}/attention.xlsx", may: exporter, serve: (*Site).attention},
-	{pattern: "GET /batches/{batch}/documents.zip", may: exporter, serve: (*Site).documents},
-	{pattern: "GET /batches/{batch}/documents/{document}", may: exporter, serve: (*Site).document},
-	{pattern: "POST /batches/{batch}/correct", may: preparer, serve: (*Site).correctBatch},
-}
-
-// recordDownload records a download in the audit log.
-func (s *Site) recordDownload(v *request, of, what string) error {
-	return s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
-		By:   v.who(),
-		From: v.from(),
-		What: "download",
-		Of:   of,
-		Note: what,
-	})
+	{pattern: "GET /batches/{batch}/results.xlsx", may: exporter, serve: ofBatch((*Site).results)},
+	{pattern: "GET /batches/{batch}/results.csv", may: exporter, serve: ofBatch((*Site).results)},
+	{pattern: "GET /batches/{batch}/attention.xlsx", may: exporter, serve: ofBatch((*Site).attention)},
+	{pattern: "GET /batches/{batch}/documents.zip", may: exporter, serve: ofBatch((*Site).documents)},
+	{pattern: "GET /batches/{batch}/documents/{document}", may: exporter, serve: ofBatch((*Site).document)},
+	{pattern: "POST /batches/{batch}/correct", may: preparer, serve: ofBatch((*Site).correctBatch)},
 }
 
 // results gives a batch back, answered.
-func (s *Site) results(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) results(v *request, b ledger.Batch) error {
 	ending := filepath.Ext(v.r.URL.Path)
-	if err := s.recordDownload(v, b.ID, "results"+ending); err != nil {
-		return err
-	}
-	return v.download(baseName(b.File)+".results"+ending, func(path string) error {
+	return v.export(b.ID, "results"+ending, baseName(b.File)+".results"+ending, func(path string) error {
 		_, err := report.Write(v.ctx(), s.Ledger, b.ID, path)
 		return err
 	})
 }
 
 // attention gives the rows that a correction can help.
-func (s *Site) attention(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
-	err = v.download(baseName(b.File)+".needs-attention.xlsx", func(path string) error {
-		if err := report.WriteAttention(v.ctx(), s.Ledger, b.ID, path); err != nil {
-			return err
-		}
-		return s.recordDownload(v, b.ID, "needs-attention workbook")
-	})
-	return nothingToCorrect(v, b, err)
+func (s *Site) attention(v *request, b ledger.Batch) error {
+	name := baseName(b.File) + ".needs-attention.xlsx"
+	return nothingToCorrect(v, b, v.export(b.ID, "needs-attention workbook", name, func(path string) error {
+		return report.WriteAttention(v.ctx(), s.Ledger, b.ID, path)
+	}))
 }
 
 func nothingToCorrect(v *request, b ledger.Batch, err error) error {
@@ -89,11 +64,7 @@ func nothingToCorrect(v *request, b ledger.Batch, err error) error {
 
 // correctBatch takes the rows that a correction can help in as a sheet of its
 // own, read as the batch was.
-func (s *Site) correctBatch(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) correctBatch(v *request, b ledger.Batch) error {
 	kept, err := s.attentionOf(v.ctx(), b.ID)
 	if err != nil {
 		return err
@@ -219,11 +190,7 @@ func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) 
 }
 
 // document gives one document of a batch.
-func (s *Site) document(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) document(v *request, b ledger.Batch) error {
 	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
 	if err != nil {
 		return err
@@ -252,7 +219,7 @@ func (s *Site) document(v *request) error {
 		return &httpError{http.StatusBadGateway, "The document could not be downloaded",
 			"The filing service's link to this document is blocked. Ask an operator to check the server log."}
 	}
-	if err := s.recordDownload(v, b.ID, "document "+item.ID); err != nil {
+	if err := v.record("", "download", b.ID, "document "+item.ID); err != nil {
 		return err
 	}
 	if s.leadsTo(to) {
@@ -330,11 +297,7 @@ func (s *Site) save(ctx context.Context, dir string, links documents.Links, item
 
 // documents gives all documents of a batch as they are fetched, one after the
 // other.
-func (s *Site) documents(v *request) error {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) documents(v *request, b ledger.Batch) error {
 	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
 	if err != nil {
 		return err
@@ -352,7 +315,7 @@ func (s *Site) documents(v *request) error {
 		return fmt.Errorf("make room for documents: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if err := s.recordDownload(v, b.ID, count(len(items), "document")); err != nil {
+	if err := v.record("", "download", b.ID, count(len(items), "document")); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", mimeOf(".zip"))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -51,7 +52,13 @@ var (
 	}
 )
 
-// known are the errors of other packages that a reader can act on.
+var (
+	invalidInput   = httpError{Status: http.StatusUnprocessableEntity, Title: "Invalid input"}
+	nothingChanged = httpError{Status: http.StatusUnprocessableEntity, Title: "Nothing was changed"}
+)
+
+// known are the errors of other packages that a reader can act on. An answer without a
+// text says what the error says.
 var known = []struct {
 	err    error
 	answer httpError
@@ -74,6 +81,13 @@ var known = []struct {
 	{ledger.ErrNoSharedKey, httpError{http.StatusConflict, "Company lists need a shared key",
 		"The database is shared by several machines, and only this one could open the list again. An operator has " +
 			"to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
+	{ledger.ErrAccount, nothingChanged},
+	{ledger.ErrLastOperator, nothingChanged},
+	{ledger.ErrPolicy, nothingChanged},
+	{ledger.ErrPasskeys, nothingChanged},
+	{ledger.ErrPasskeyTaken, nothingChanged},
+	{schedule.ErrSchedule, invalidInput},
+	{schedule.ErrCompanyList, invalidInput},
 	{filingapi.ErrKeyRefused, httpError{http.StatusBadGateway, "The filing service rejects the API key",
 		"Nothing was sent. An operator must correct FILING_API_KEY."}},
 }
@@ -152,6 +166,9 @@ func (s *Site) explain(v *request, err error) *httpError {
 				s.recordDenial(v, k.err.Error())
 			}
 			t := k.answer
+			if t.Text == "" {
+				t.Text = sentence(err.Error())
+			}
 			if why, ok := errors.AsType[*ledger.SecondError](err); ok {
 				t.Text = why.ToYou() + " " + t.Text
 			}

@@ -458,7 +458,7 @@ var noWay = map[string]string{
 	"POST /setup/sample":                       "starts a ledger of its own, whose orders are not real",
 	"POST /setup/sample/leave":                 "ends the sample data",
 	"POST /leave":                              "ends a session",
-	"POST /sessions/others":                    "ends sessions",
+	"POST /sessions/end":                       "ends sessions",
 	"POST /settings/zone":                      "sets the time zone of reminders",
 	"POST /sessions/{session}/end":             "ends a session",
 	"POST /sign-in/passkey":                    "signs in the holder of the passkey",

@@ -162,14 +162,8 @@ func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error 
 	case !s.fresh(v):
 		return errNotFresh
 	}
-	act := ledger.AuditEvent{
-		By:   v.who(),
-		From: v.from(),
-		What: "provider-link",
-		Of:   v.who(),
-		Note: s.Provider.Host(),
-	}
-	err := s.Ledger.Accounts().LinkIdentity(ledger.WithAudit(v.ctx(), act), flow.Link, person, v.secret)
+	err := s.Ledger.Accounts().LinkIdentity(v.withAudit("provider-link", v.who(), s.Provider.Host()), flow.Link, person,
+		v.secret)
 	if errors.Is(err, ledger.ErrIdentity) {
 		return errLinked
 	}
@@ -179,8 +173,7 @@ func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error 
 	if err := s.notifyOwner(v, "a company account was linked to"); err != nil {
 		return err
 	}
-	v.flash("ok", "Your company account is linked. You can now sign in with it.")
-	return v.redirect(flow.To)
+	return v.done(flow.To, "Your company account is linked. You can now sign in with it.")
 }
 
 func (s *Site) unlinkProvider(v *request) error {
@@ -196,8 +189,7 @@ func (s *Site) unlinkProvider(v *request) error {
 	if err := s.notifyOwner(v, "a company account was unlinked from"); err != nil {
 		return err
 	}
-	v.flash("ok", "The company account is unlinked.")
-	return v.redirect("/security")
+	return v.done("/security", "The company account is unlinked.")
 }
 
 // signOut is the page that ends the provider's session, too; false where there is

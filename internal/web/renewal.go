@@ -99,8 +99,8 @@ func (s *Site) setSubscription(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "The subscription of order %s is %s.", order, strings.ReplaceAll(status, "_", " "))
-	return v.redirect(companyPath(v.r.PathValue("key")) + "#subscriptions")
+	return v.done(companyPath(v.r.PathValue("key"))+"#subscriptions", "The subscription of order %s is %s.", order,
+		strings.ReplaceAll(status, "_", " "))
 }
 
 // recordRenewal records the order that renews a covered report.
@@ -120,6 +120,5 @@ func (s *Site) recordRenewal(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "Order %s is recorded as the renewal.", order)
-	return v.redirect(companyPath(v.r.PathValue("key")) + "#subscriptions")
+	return v.done(companyPath(v.r.PathValue("key"))+"#subscriptions", "Order %s is recorded as the renewal.", order)
 }

@@ -34,14 +34,24 @@ func (v *request) may(r ledger.Role) bool { return v.signedIn && v.session.Accou
 
 // withAudit returns the context for the change of a form: made once, and recorded.
 func (v *request) withAudit(what, of, note string) context.Context {
-	return ledger.WithAudit(v.ctx(), ledger.AuditEvent{
-		ID:   v.once,
+	return ledger.WithAudit(v.ctx(), v.act(v.once, what, of, note))
+}
+
+// act is an audit event of the reader. An event with an id is recorded once.
+func (v *request) act(id, what, of, note string) ledger.AuditEvent {
+	return ledger.AuditEvent{
+		ID:   id,
 		By:   v.who(),
 		From: v.from(),
 		What: what,
 		Of:   of,
 		Note: note,
-	})
+	}
+}
+
+// record records what the reader did, if the ledger has no change to record it with.
+func (v *request) record(id, what, of, note string) error {
+	return v.site.Ledger.AuditLog().Record(v.ctx(), v.act(id, what, of, note))
 }
 
 // from returns the client's address.
@@ -195,6 +205,12 @@ func (v *request) flash(kind, format string, args ...any) {
 	if err == nil {
 		v.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(body), time.Minute)
 	}
+}
+
+// done reports a change on another page.
+func (v *request) done(path, format string, args ...any) error {
+	v.flash("ok", format, args...)
+	return v.redirect(path)
 }
 
 // flashes returns the messages of the page before, and deletes them.

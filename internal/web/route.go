@@ -30,6 +30,37 @@ var (
 	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // pause and resume
 )
 
+// ofBatch, ofSchedule and ofAccount serve a route about the batch, the schedule or the
+// account that its path names.
+func ofBatch(serve func(*Site, *request, ledger.Batch) error) func(*Site, *request) error {
+	return of((*Site).findBatch, serve)
+}
+
+func ofSchedule(serve func(*Site, *request, ledger.Schedule) error) func(*Site, *request) error {
+	return of((*Site).findSchedule, serve)
+}
+
+func ofAccount(serve func(*Site, *request, ledger.Account) error) func(*Site, *request) error {
+	return of((*Site).findAccount, serve)
+}
+
+// ofReader is ofAccount for the reader's own account.
+func ofReader(serve func(*Site, *request, ledger.Account) error) func(*Site, *request) error {
+	return func(s *Site, v *request) error { return serve(s, v, v.session.Account) }
+}
+
+func of[T any](
+	find func(*Site, *request) (T, error), serve func(*Site, *request, T) error,
+) func(*Site, *request) error {
+	return func(s *Site, v *request) error {
+		found, err := find(s, v)
+		if err != nil {
+			return err
+		}
+		return serve(s, v, found)
+	}
+}
+
 var routes = slices.Concat(signInRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
 	sheetRoutes, gridRoutes, scheduleRoutes, calendarRoutes, scheduleFormRoutes, workerRoutes, settingsRoutes,
 	accountRoutes, sessionRoutes, setupRoutes, balanceRoutes, forecastRoutes, batchRoutes, approvalRoutes, rowRoutes,

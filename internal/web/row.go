@@ -16,7 +16,7 @@ import (
 )
 
 var rowRoutes = []route{
-	{pattern: "GET /batches/{batch}/rows/{number}", may: viewer, serve: (*Site).rowPage},
+	{pattern: "GET /batches/{batch}/rows/{number}", may: viewer, serve: ofBatch((*Site).rowPage)},
 }
 
 // rowPage is all there is to know of a row.
@@ -109,12 +109,8 @@ func (p rowPage) CostName() string {
 
 const entriesOfRow = 200
 
-func (s *Site) rowPage(v *request) error {
+func (s *Site) rowPage(v *request, b ledger.Batch) error {
 	ctx := v.ctx()
-	b, err := s.findBatch(v)
-	if err != nil {
-		return err
-	}
 	number, err := strconv.Atoi(v.r.PathValue("number"))
 	if err != nil {
 		return ledger.ErrNotFound

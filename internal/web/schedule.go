@@ -19,14 +19,14 @@ import (
 
 var scheduleRoutes = []route{
 	{pattern: "GET /seasons", may: viewer, serve: (*Site).scheduleList},
-	{pattern: "GET /seasons/{season}", may: viewer, serve: (*Site).schedulePage},
-	{pattern: "POST /seasons/{season}/pause", may: operator, serve: (*Site).pauseSchedule},
-	{pattern: "POST /seasons/{season}/resume", may: operator, serve: (*Site).resumeSchedule},
-	{pattern: "POST /seasons/{season}/ignore-year", may: operator, serve: (*Site).ignoreYear},
-	{pattern: "POST /seasons/{season}/remove", may: operator, serve: (*Site).removeSchedule},
+	{pattern: "GET /seasons/{season}", may: viewer, serve: ofSchedule((*Site).schedulePage)},
+	{pattern: "POST /seasons/{season}/pause", may: operator, serve: ofSchedule((*Site).pauseSchedule)},
+	{pattern: "POST /seasons/{season}/resume", may: operator, serve: ofSchedule((*Site).resumeSchedule)},
+	{pattern: "POST /seasons/{season}/ignore-year", may: operator, serve: ofSchedule((*Site).ignoreYear)},
+	{pattern: "POST /seasons/{season}/remove", may: operator, serve: ofSchedule((*Site).removeSchedule)},
 	{pattern: "POST /seasons/{season}/roster", may: hands, serve: (*Site).replaceCompanyList, upload: true},
-	{pattern: "GET /seasons/{season}/fire", may: operator, serve: (*Site).showRunPreview},
-	{pattern: "POST /seasons/{season}/fire", may: operator, serve: (*Site).runSchedule},
+	{pattern: "GET /seasons/{season}/fire", may: operator, serve: ofSchedule((*Site).showRunPreview)},
+	{pattern: "POST /seasons/{season}/fire", may: operator, serve: ofSchedule((*Site).runSchedule)},
 }
 
 // listedSchedule is a schedule in the list of schedules.
@@ -219,13 +219,7 @@ func (s *Site) findSchedule(v *request) (ledger.Schedule, error) {
 	return schedule.Find(v.ctx(), s.Ledger, v.r.PathValue("season"))
 }
 
-func (s *Site) schedulePage(v *request) error {
-	se, err := s.findSchedule(v)
-	if err != nil {
-		return err
-	}
-	return s.showSchedule(v, se, nil)
-}
+func (s *Site) schedulePage(v *request, se ledger.Schedule) error { return s.showSchedule(v, se, nil) }
 
 const runsOnPage = 10
 
@@ -296,11 +290,11 @@ func (s *Site) loadComparison(v *request, p *schedulePage) error {
 	}
 	now, err := s.Seasons.LoadCompanyList(v.ctx(), p.Season)
 	if err != nil {
-		return asBadRequest(err)
+		return err
 	}
 	before, err := s.Seasons.Version(v.ctx(), p.Season, hash)
 	if err != nil {
-		return asBadRequest(err)
+		return err
 	}
 	version, err := s.Ledger.Schedules().FindCompanyList(v.ctx(), hash)
 	if err != nil {
@@ -311,23 +305,10 @@ func (s *Site) loadComparison(v *request, p *schedulePage) error {
 	return nil
 }
 
-// asBadRequest turns the errors of a schedule or its company list, which a person
-// can fix, into bad requests. Others are returned unchanged.
-func asBadRequest(err error) error {
-	if errors.Is(err, schedule.ErrSchedule) || errors.Is(err, schedule.ErrCompanyList) {
-		return badRequest("%s", sentence(err.Error()))
-	}
-	return err
-}
+func (s *Site) pauseSchedule(v *request, se ledger.Schedule) error  { return s.setPaused(v, se, true) }
+func (s *Site) resumeSchedule(v *request, se ledger.Schedule) error { return s.setPaused(v, se, false) }
 
-func (s *Site) pauseSchedule(v *request) error  { return s.setPaused(v, true) }
-func (s *Site) resumeSchedule(v *request) error { return s.setPaused(v, false) }
-
-func (s *Site) setPaused(v *request, paused bool) error {
-	se, err := s.findSchedule(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) setPaused(v *request, se ledger.Schedule, paused bool) error {
 	what, said := "season-resume", "The schedule is resumed. Runs missed in the meantime are not made up."
 	if paused {
 		what, said = "season-pause", "The schedule is paused. Existing batches continue."
@@ -337,22 +318,17 @@ func (s *Site) setPaused(v *request, paused bool) error {
 			return err
 		}
 	}
-	v.flash("ok", "%s", said)
-	return v.redirect(schedulePath(se.Name))
+	return v.done(schedulePath(se.Name), "%s", said)
 }
 
 // ignoreYear makes a schedule file its own year, whatever its company list says.
-func (s *Site) ignoreYear(v *request) error {
-	se, err := s.findSchedule(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) ignoreYear(v *request, se ledger.Schedule) error {
 	if v.r.PostForm.Get("version") != strconv.Itoa(se.Version) {
 		return ledger.ErrStale
 	}
-	se, err = schedule.IgnoreYear(v.withAudit("season-ignore-year", se.Name, ""), s.Ledger, se)
+	se, err := schedule.IgnoreYear(v.withAudit("season-ignore-year", se.Name, ""), s.Ledger, se)
 	if err != nil {
-		return asBadRequest(err)
+		return err
 	}
 	said := "The filing years in the company list are ignored from now on."
 	problem, err := s.Seasons.Problem(v.ctx(), se)
@@ -367,16 +343,11 @@ func (s *Site) ignoreYear(v *request) error {
 	return v.redirect(schedulePath(se.Name))
 }
 
-func (s *Site) removeSchedule(v *request) error {
-	se, err := s.findSchedule(v)
-	if err != nil {
-		return err
-	}
+func (s *Site) removeSchedule(v *request, se ledger.Schedule) error {
 	if err := s.Ledger.Schedules().Remove(v.withAudit("season-remove", se.Name, ""), se.Name); err != nil {
 		return err
 	}
-	v.flash("ok", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
-	return v.redirect("/seasons")
+	return v.done("/seasons", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
 }
 
 // replaceCompanyList gives a schedule another version of its company list, and
@@ -409,9 +380,9 @@ func (s *Site) replaceCompanyList(v *request) error {
 		v.flash("note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
 		return v.redirect(schedulePath(se.Name))
 	}
-	v.flash("ok", "%s is now the company list, with %s to file. The changes are listed below.", file.name,
+	return v.done(schedulePath(se.Name)+"?against="+se.CompanyList+"#changes",
+		"%s is now the company list, with %s to file. The changes are listed below.", file.name,
 		count(done.CompanyList.Tally.Ready, "row"))
-	return v.redirect(schedulePath(se.Name) + "?against=" + se.CompanyList + "#changes")
 }
 
 // runPreview is a run by hand that waits to be confirmed.
@@ -433,18 +404,14 @@ func describeRun(r schedule.Preview) string {
 	return fmt.Sprintf("%s: %d for %s", r.Run.ID, r.Plan.Filings, r.Plan.Total())
 }
 
-func (s *Site) previewRun(v *request) (*runPreview, error) {
-	se, err := s.findSchedule(v)
-	if err != nil {
-		return nil, err
-	}
+func (s *Site) previewRun(v *request, se ledger.Schedule) (*runPreview, error) {
 	policy, err := s.Ledger.Approvals().Policy(v.ctx())
 	if err != nil {
 		return nil, err
 	}
 	p := &runPreview{Season: se, Path: schedulePath(se.Name), Waits: se.Approval}
 	if p.Preview, err = s.Seasons.Preview(v.ctx(), se); err != nil {
-		return nil, asBadRequest(err)
+		return nil, err
 	}
 	if p.Plan != nil {
 		p.Waits = p.Waits || policy.Covers(p.Plan.Total())
@@ -463,8 +430,8 @@ func (s *Site) previewRun(v *request) (*runPreview, error) {
 	return p, nil
 }
 
-func (s *Site) showRunPreview(v *request) error {
-	p, err := s.previewRun(v)
+func (s *Site) showRunPreview(v *request, se ledger.Schedule) error {
+	p, err := s.previewRun(v, se)
 	if err != nil {
 		return err
 	}
@@ -472,8 +439,8 @@ func (s *Site) showRunPreview(v *request) error {
 }
 
 // runSchedule runs a schedule by hand, if its plan is still the one that was shown.
-func (s *Site) runSchedule(v *request) error {
-	p, err := s.previewRun(v)
+func (s *Site) runSchedule(v *request, se ledger.Schedule) error {
+	p, err := s.previewRun(v, se)
 	if err != nil {
 		return err
 	}
@@ -497,7 +464,7 @@ func (s *Site) runSchedule(v *request) error {
 	case errors.Is(err, schedule.ErrRunning):
 		return badRequest("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
 	case err != nil:
-		return asBadRequest(err)
+		return err
 	default:
 		b, err := s.Ledger.Batch(v.ctx(), f.Batch)
 		if f.Batch != "" && err == nil && b.Approval.State == ledger.ApprovalNeeded {

@@ -118,17 +118,13 @@ func (s *Site) addPasskey(v *request) error {
 		Data:       key.Data,
 	}
 	err = s.Ledger.Accounts().AddPasskey(v.withAudit("passkey-add", v.who(), added.Name), added, v.secret)
-	if errors.Is(err, ledger.ErrPasskeys) || errors.Is(err, ledger.ErrPasskeyTaken) {
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
-	}
 	if err == nil {
 		err = s.notifyOwner(v, "a passkey was added to")
 	}
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "The passkey is added. Your other sessions have ended. Next time, sign in with it.")
-	return v.redirect("/security")
+	return v.done("/security", "The passkey is added. Your other sessions have ended. Next time, sign in with it.")
 }
 
 func (s *Site) removePasskey(v *request) error {
@@ -142,8 +138,7 @@ func (s *Site) removePasskey(v *request) error {
 	if err := s.notifyOwner(v, "a passkey was removed from"); err != nil {
 		return err
 	}
-	v.flash("ok", "The passkey is removed. Your other sessions have ended.")
-	return v.redirect("/security")
+	return v.done("/security", "The passkey is removed. Your other sessions have ended.")
 }
 
 // notifyOwner notifies the owner of an account and the firm of a change in how it

@@ -6,103 +6,73 @@ import (
 )
 
 var sessionRoutes = []route{
-	{pattern: "GET /sessions", may: self, serve: (*Site).sessions},
-	{pattern: "POST /sessions/others", may: self, serve: (*Site).endOthers},
-	{pattern: "POST /sessions/{session}/end", may: self, serve: (*Site).endSession},
-	{pattern: "GET /settings/accounts/{account}/sessions", may: auditor, serve: (*Site).sessionsOf},
-	{pattern: "POST /settings/accounts/{account}/sessions/{session}/end", may: operator, serve: (*Site).endSessionOf},
-	{pattern: "POST /settings/accounts/{account}/sessions/end", may: operator, serve: (*Site).endSessionsOf},
+	{pattern: "GET /sessions", may: self, serve: ofReader((*Site).sessions)},
+	{pattern: "POST /sessions/end", may: self, serve: ofReader((*Site).endSessions)},
+	{pattern: "POST /sessions/{session}/end", may: self, serve: ofReader((*Site).endSession)},
+	{pattern: "GET /settings/accounts/{account}/sessions", may: auditor, serve: ofAccount((*Site).sessions)},
+	{pattern: "POST /settings/accounts/{account}/sessions/end", may: operator, serve: ofAccount((*Site).endSessions)},
+	{
+		pattern: "POST /settings/accounts/{account}/sessions/{session}/end",
+		may:     operator,
+		serve:   ofAccount((*Site).endSession),
+	},
 }
 
 // sessionsPage shows where an account is signed in.
 type sessionsPage struct {
 	Account  ledger.Account
 	Sessions []ledger.Session
-	Own      bool   // it is the visitor's own account
-	Current  string // the visitor's session
+	Own      bool   // it is the reader's page of the own account
+	Current  string // the reader's session
 	Path     string // below which sessions are ended
 	MayEnd   bool
 }
 
-func (s *Site) sessions(v *request) error {
-	p := sessionsPage{
-		Account: v.session.Account,
-		Own:     true,
-		Current: v.session.ID,
-		Path:    "/sessions",
-		MayEnd:  true,
+// sessionsPath is the page of an account's sessions that the request is about.
+func sessionsPath(v *request, a ledger.Account) string {
+	if v.r.PathValue("account") == "" {
+		return "/sessions"
 	}
-	return s.showSessions(v, p, "Sessions")
+	return "/settings/accounts/" + a.ID + "/sessions"
 }
 
-func (s *Site) sessionsOf(v *request) error {
-	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
+func (s *Site) sessions(v *request, a ledger.Account) error {
+	all, err := s.Ledger.Accounts().ListSessions(v.ctx(), a.ID)
 	if err != nil {
 		return err
 	}
 	p := sessionsPage{
-		Account: account,
-		Current: v.session.ID,
-		Path:    "/settings/accounts/" + account.ID + "/sessions",
-		MayEnd:  v.may(ledger.Operator),
+		Account:  a,
+		Sessions: all,
+		Own:      v.r.PathValue("account") == "",
+		Current:  v.session.ID,
+		Path:     sessionsPath(v, a),
 	}
-	return s.showSessions(v, p, "Sessions of "+account.Name)
-}
-
-func (s *Site) showSessions(v *request, p sessionsPage, title string) error {
-	var err error
-	if p.Sessions, err = s.Ledger.Accounts().ListSessions(v.ctx(), p.Account.ID); err != nil {
-		return err
+	title := "Sessions of " + a.Name
+	if p.Own {
+		title = "Sessions"
 	}
+	p.MayEnd = p.Own || v.may(ledger.Operator)
 	return v.show("sessions.html", title, p)
 }
 
-func (s *Site) endSession(v *request) error {
-	return s.endOne(v, v.session.Account, "/sessions")
-}
-
-func (s *Site) endSessionOf(v *request) error {
-	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	return s.endOne(v, account, "/settings/accounts/"+account.ID+"/sessions")
-}
-
-func (s *Site) endOne(v *request, a ledger.Account, to string) error {
+func (s *Site) endSession(v *request, a ledger.Account) error {
 	if err := s.Ledger.Accounts().EndSessionOf(v.withAudit("session-end", a.Name, "one session"), a.ID,
 		v.r.PathValue("session")); err != nil {
 		return err
 	}
-	v.flash("ok", "The session has ended. That browser must sign in again.")
-	return v.redirect(to)
+	return v.done(sessionsPath(v, a), "The session has ended. That browser must sign in again.")
 }
 
-func (s *Site) endOthers(v *request) error {
-	a := v.session.Account
-	ctx := v.withAudit("session-end", a.Name, "all sessions but this one")
-	n, err := s.Ledger.Accounts().EndOtherSessions(ctx, a.ID, v.secret)
-	if err != nil {
-		return err
-	}
-	v.flash("ok", "%s ended.", text.Capital(count(n, "other session")))
-	return v.redirect("/sessions")
-}
-
-func (s *Site) endSessionsOf(v *request) error {
-	a, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	keep := ""
+// endSessions ends all sessions of an account but the reader's.
+func (s *Site) endSessions(v *request, a ledger.Account) error {
+	keep, note := "", "all sessions"
 	if a.ID == v.session.Account.ID {
-		keep = v.secret
+		keep, note = v.secret, "all sessions but this one"
 	}
-	ctx := v.withAudit("session-end", a.Name, "all sessions")
-	n, err := s.Ledger.Accounts().EndOtherSessions(ctx, a.ID, keep)
+	n, err := s.Ledger.Accounts().EndOtherSessions(v.withAudit("session-end", a.Name, note), a.ID, keep)
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "%s of %s ended.", text.Capital(count(n, "session")), a.Name)
-	return v.redirect("/settings/accounts/" + a.ID + "/sessions")
+	return v.done(sessionsPath(v, a), "%s of %s ended.", text.Capital(count(n, "session")), a.Name)
 }

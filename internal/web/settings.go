@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -118,15 +117,10 @@ func (s *Site) changePolicy(v *request) error {
 		}
 		policy.From = from
 	}
-	err := s.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
-	if errors.Is(err, ledger.ErrPolicy) {
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
-	}
-	if err != nil {
+	if err := s.Ledger.Approvals().ChangePolicy(v.withAudit("policy", "", policy.Words()), policy); err != nil {
 		return err
 	}
-	v.flash("ok", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
-	return v.redirect("/settings#approvals")
+	return v.done("/settings#approvals", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
 }
 
 func (s *Site) setZone(v *request) error {
@@ -137,8 +131,7 @@ func (s *Site) setZone(v *request) error {
 	if err := s.Ledger.Schedules().SetFirmZone(v.withAudit("firm-zone", zone, ""), zone); err != nil {
 		return err
 	}
-	v.flash("ok", "The time zone of the firm is %s.", zone)
-	return v.redirect("/settings#notices")
+	return v.done("/settings#notices", "The time zone of the firm is %s.", zone)
 }
 
 // tryNotices sends a test notification to every recipient.
@@ -146,13 +139,7 @@ func (s *Site) tryNotices(v *request) error {
 	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
 		return badRequest("No recipients are set up. Set FILING_NOTIFY for importer serve. Nothing was sent.")
 	}
-	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
-		ID:   v.once,
-		By:   v.who(),
-		From: v.from(),
-		What: "notify-test",
-		Note: count(len(s.Settings.Targets), "recipient"),
-	}); err != nil {
+	if err := v.record(v.once, "notify-test", "", count(len(s.Settings.Targets), "recipient")); err != nil {
 		return err
 	}
 	targets, err := s.TestNotices(v.ctx())
@@ -180,6 +167,5 @@ func (s *Site) deleteMapping(v *request) error {
 	if err := s.Ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape); err != nil {
 		return err
 	}
-	v.flash("ok", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
-	return v.redirect("/settings")
+	return v.done("/settings", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 }

@@ -193,14 +193,7 @@ func (s *Site) leaveSample(v *request) error {
 // restart records a change of the setup, makes it, and shows the page that opens the
 // restarted server.
 func (s *Site) restart(v *request, what, of, note string, change func() (next string, err error)) error {
-	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
-		ID:   v.once,
-		By:   v.who(),
-		From: v.from(),
-		What: what,
-		Of:   of,
-		Note: note,
-	}); err != nil {
+	if err := v.record(v.once, what, of, note); err != nil {
 		return err
 	}
 	next, err := change()

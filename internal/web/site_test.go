@@ -441,7 +441,7 @@ func (v *visitor) refusedFromElsewhere(r route, role ledger.Role) {
 // ownRoutes are the routes about one's own account, for which no role is needed.
 var ownRoutes = map[string]bool{
 	"GET /{$}": true, "POST /leave": true,
-	"GET /sessions": true, "POST /sessions/others": true, "POST /sessions/{session}/end": true,
+	"GET /sessions": true, "POST /sessions/end": true, "POST /sessions/{session}/end": true,
 	"GET /security": true, "POST /security/passkeys": true, "POST /security/passkeys/challenge": true,
 	"POST /security/passkeys/{passkey}/remove": true,
 	"POST /security/provider":                  true, "POST /security/provider/unlink": true,

@@ -161,13 +161,7 @@ func (s *Site) recordDenial(v *request, reason string) {
 	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
 		v.from())
 	if v.signedIn {
-		s.keepTrace(v.ctx(), ledger.AuditEvent{
-			By:   v.who(),
-			From: v.from(),
-			What: "denied",
-			Of:   v.route(),
-			Note: reason,
-		})
+		s.keepTrace(v.ctx(), v.act("", "denied", v.route(), reason))
 	}
 }
 

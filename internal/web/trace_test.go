@@ -246,7 +246,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 	if status, body := guest.get("/"); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
 		t.Errorf("leo is still signed in: %d", status)
 	}
-	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/sessions/others"))
+	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/sessions/end"))
 	step("account disabled", map[string]any{"account": a.ID, "object": leo.ID},
 		post("/settings/accounts/"+leo.ID, "disabled", "1"))
 	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/leave"))

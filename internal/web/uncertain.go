@@ -25,8 +25,8 @@ var uncertainRoutes = []route{
 	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).resolveRow},
 	{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: (*Site).dashboard},
 	{pattern: "POST /uncertain/rows/{row}/company", may: operator, serve: (*Site).nameCompany},
-	{pattern: "POST /uncertain/batches/{batch}/check", may: operator, serve: (*Site).checkDecisions},
-	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: (*Site).resolveRows},
+	{pattern: "POST /uncertain/batches/{batch}/check", may: operator, serve: ofBatch((*Site).checkDecisions)},
+	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: ofBatch((*Site).resolveRows)},
 }
 
 // uncertainPage lists the rows that only a person or an event can resolve.
@@ -350,8 +350,7 @@ func (s *Site) resolveRow(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "%s%s", said, available)
-	return v.redirect(d.Back)
+	return v.done(d.Back, "%s%s", said, available)
 }
 
 // availableText is the available balance, if deposits are recorded.
@@ -492,13 +491,8 @@ func (s *Site) dashboard(v *request) error {
 		return &httpError{http.StatusBadGateway, "The dashboard link is not available",
 			"The filing service did not return a valid address. Try again in a minute."}
 	}
-	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
-		By:   v.who(),
-		From: v.from(),
-		What: "dashboard",
-		Of:   row.Batch,
-		Note: fmt.Sprintf("row %d, link that signs in as the user", row.Number),
-	}); err != nil {
+	note := fmt.Sprintf("row %d, link that signs in as the user", row.Number)
+	if err := v.record("", "dashboard", row.Batch, note); err != nil {
 		return err
 	}
 	// A form may not lead to another site, says the policy of the pages. A page may.
@@ -537,6 +531,5 @@ func (s *Site) nameCompany(v *request) error {
 		}
 		return badRequest("%s Nothing was changed.", text)
 	}
-	v.flash("ok", "%s", said)
-	return v.redirect(local(v.r.PostForm.Get("to")))
+	return v.done(local(v.r.PostForm.Get("to")), "%s", said)
 }

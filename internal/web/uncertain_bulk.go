@@ -31,7 +31,7 @@ type decisionsPage struct {
 const maxDecisions = 500
 
 // checkDecisions shows the effect of the decisions in a form.
-func (s *Site) checkDecisions(v *request) error {
+func (s *Site) checkDecisions(v *request, b ledger.Batch) error {
 	var decisions []resolve.Decision
 	for _, text := range v.r.PostForm["row"] {
 		row, err := strconv.Atoi(text)
@@ -55,11 +55,11 @@ func (s *Site) checkDecisions(v *request) error {
 		}
 		decisions = append(decisions, d)
 	}
-	return s.showDecisions(v, decisions)
+	return s.showDecisions(v, b, decisions)
 }
 
-func (s *Site) showDecisions(v *request, decisions []resolve.Decision) error {
-	p, err := s.planDecisions(v, decisions)
+func (s *Site) showDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) error {
+	p, err := s.planDecisions(v, b, decisions)
 	if err != nil {
 		return err
 	}
@@ -71,11 +71,7 @@ func (s *Site) showDecisions(v *request, decisions []resolve.Decision) error {
 }
 
 // planDecisions computes the effect of decisions.
-func (s *Site) planDecisions(v *request, decisions []resolve.Decision) (*decisionsPage, error) {
-	b, err := s.findBatch(v)
-	if err != nil {
-		return nil, err
-	}
+func (s *Site) planDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) (*decisionsPage, error) {
 	plan, err := v.resolver().Plan(v.ctx(), b.ID, decisions)
 	if err != nil {
 		_, _, other := faultText(err)
@@ -102,13 +98,13 @@ func (s *Site) planDecisions(v *request, decisions []resolve.Decision) (*decisio
 }
 
 // resolveRows resolves rows by decisions whose effect was shown.
-func (s *Site) resolveRows(v *request) error {
+func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 	form := v.r.PostForm
 	var decisions []resolve.Decision
 	if err := json.Unmarshal([]byte(form.Get("decisions")), &decisions); err != nil || len(decisions) > maxDecisions {
 		return errForm
 	}
-	p, err := s.planDecisions(v, decisions)
+	p, err := s.planDecisions(v, b, decisions)
 	if err != nil {
 		return err
 	}
@@ -117,7 +113,7 @@ func (s *Site) resolveRows(v *request) error {
 		return v.redirect("/uncertain?batch=" + p.Batch.ID)
 	}
 	if len(p.Plan.Problems) > 0 || p.Name != form.Get("plan") || confirmation(p.Objections) != form.Get("anyway") {
-		return s.showDecisions(v, decisions)
+		return s.showDecisions(v, b, decisions)
 	}
 	if err := v.extendDeadline(); err != nil {
 		return err
@@ -125,13 +121,7 @@ func (s *Site) resolveRows(v *request) error {
 	var done []*resolve.Resolution
 	faster := 0 // rows that somebody else resolved meanwhile
 	for i, one := range p.Plan.Resolutions {
-		act := ledger.AuditEvent{
-			By:   v.who(),
-			From: v.from(),
-			What: "resolve",
-			Of:   p.Batch.ID,
-			Note: p.Actions[i],
-		}
+		act := v.act("", "resolve", p.Batch.ID, p.Actions[i])
 		if v.once != "" {
 			act.ID = fmt.Sprintf("%s-%d", v.once, one.Order.Row.ID)
 		}
@@ -158,6 +148,5 @@ func (s *Site) resolveRows(v *request) error {
 	if err != nil {
 		return err
 	}
-	v.flash("ok", "%s%s", said, available)
-	return v.redirect("/uncertain?batch=" + p.Batch.ID)
+	return v.done("/uncertain?batch="+p.Batch.ID, "%s%s", said, available)
 }

@@ -483,7 +483,7 @@ func (s *Site) highlightedSheet(v *request) error {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return badRequest("%s has no cells with errors to highlight.", u.File)
 		}
-		return s.recordDownload(v, u.ID, "spreadsheet with errors highlighted")
+		return v.record("", "download", u.ID, "spreadsheet with errors highlighted")
 	})
 }
 
