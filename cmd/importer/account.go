@@ -112,9 +112,7 @@ func (a *app) useLedger(ctx context.Context, env *config.Environment, applyEvent
 	}
 	a.env = env
 	if applyEvents {
-		var confirmed []jobs.Confirmed
-		confirmed, err = jobs.CatchUp(ctx, l)
-		a.printResolved(confirmed)
+		err = jobs.CatchUp(ctx, l)
 	}
 	if err == nil {
 		err = do(l)

@@ -17,13 +17,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// printResolved prints the uncertain rows that an event resolved.
-func (a *app) printResolved(confirmed []jobs.Confirmed) {
-	for _, s := range confirmed {
-		a.say("%s", s)
-	}
-}
-
 func (a *app) batchesCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -147,8 +140,7 @@ func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed 
 	}
 	defer stop()
 	for {
-		confirmed, err := jobs.ApplyEvents(ctx, l)
-		if a.printResolved(confirmed); err != nil {
+		if err := jobs.ApplyEvents(ctx, l); err != nil {
 			return err
 		}
 		now, err := l.Progress(ctx, batch)

@@ -46,12 +46,7 @@ func keepEvent(ctx context.Context, dir, order, orderType, status, company strin
 	if err != nil {
 		return err
 	}
-	// It came in a while ago: an event that resolves a row waits for others
-	// that would make it doubtful.
-	l, err := ledger.Open(ctx, ledger.Config{
-		Dir: dir,
-		Now: func() time.Time { return time.Now().Add(-10 * time.Second) },
-	})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: dir})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -205,36 +204,6 @@ func TestAssumeSentOfACreation(t *testing.T) {
 			known("comp_4"),
 			""); !errors.Is(err, ledger.ErrCreating) {
 			s.Error(err)
-		}
-	})
-}
-
-// Events tell of what was sent after the backup: one that names the company
-// settles its row, however long the gap was, and one that does not is offered.
-func TestEventsOfAssumedOrders(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
-		rows := s.add(l, "a", reports("a", 2)...)
-		since := s.clock()
-		s.pass(50 * time.Hour)
-		s.suppose(l, since, rows...)
-		s.tell(l, "evt_1", "order_1", "annual_report", "submitted", since.Add(30*time.Hour), "companyId", "comp_a0")
-		var settled []string
-		for _, x := range s.apply(l) {
-			settled = append(settled, x.Order)
-		}
-		s.tell(l, "evt_2", "order_2", "annual_report", "submitted", since.Add(50*time.Hour))
-		s.pass(time.Minute)
-		for _, x := range s.apply(l) {
-			settled = append(settled, x.Order)
-		}
-		if !slices.Equal(settled, []string{"order_1"}) {
-			s.Errorf("settled %v", settled)
-		}
-		s.want(l, rows[0], filing.Placed, 0)
-		s.want(l, rows[1], filing.Uncertain, cost)
-		if offered, _, err := l.Evidence(ctx, []int64{rows[1].ID}); err != nil || len(offered[rows[1].ID]) != 1 {
-			s.Error(offered, err)
 		}
 	})
 }

@@ -159,7 +159,7 @@ func TestAuditEventOfNoChange(t *testing.T) {
 			func() error { return l.Fleet().RecordKeyAccepted(ctx) },
 			func() error { return l.Fleet().RecordBusy(ctx, 0) },
 			func() error { return l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[1].ID, Cost: rows[1].Cost}}) },
-			func() error { _, _, err := l.Events().Apply(ctx); return err },
+			func() error { _, err := l.Events().Apply(ctx); return err },
 			func() error { s.pass(time.Minute); return nil }, // the service is not busy any more
 			func() error { _, err := l.Begin(ctx, intent(rows[0])); return err },
 		} {

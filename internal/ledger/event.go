@@ -213,10 +213,9 @@ func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, e
 // maxApplied is how many events one transaction applies.
 const maxApplied = 500
 
-// Apply applies a group of new events; done is how many there were. It also
-// resolves uncertain rows by orphan events. Several processes may call it at
-// once.
-func (l Events) Apply(ctx context.Context) (done int, resolved []ResolvedByEvent, err error) {
+// Apply applies a group of new events and takes renewals over; done is how many
+// there were. Several processes may call it at once.
+func (l Events) Apply(ctx context.Context) (done int, err error) {
 	ctx = withoutAudit(ctx)
 	var idle bool
 	err = l.read.QueryRowContext(ctx,
@@ -224,33 +223,22 @@ func (l Events) Apply(ctx context.Context) (done int, resolved []ResolvedByEvent
 			AND NOT (EXISTS (
 				SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown'
 					ORDER BY received_at LIMIT 1) AS u)
-				AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain')
-				OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent')
-				OR EXISTS (SELECT 1 FROM coverage)))`).Scan(&idle)
+				AND EXISTS (SELECT 1 FROM coverage))`).Scan(&idle)
 	if err != nil {
-		return 0, nil, fmt.Errorf("find new events: %w", err)
+		return 0, fmt.Errorf("find new events: %w", err)
 	}
 	if idle {
-		return 0, nil, nil
+		return 0, nil
 	}
 	if done, err = l.applyGroup(ctx, 0); err != nil {
 		done, err = l.applyApart(ctx)
 	}
-	if err != nil {
-		return 0, nil, fmt.Errorf("apply events: %w", err)
+	if err == nil && done < maxApplied {
+		var renewed int
+		renewed, err = l.takeRenewals(ctx)
+		done += renewed
 	}
-	if done < maxApplied {
-		resolved, err = l.resolveByEvents(ctx)
-		if renewed, failed := l.takeRenewals(ctx); failed != nil {
-			err = errors.Join(err, failed)
-		} else {
-			done += renewed
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("apply events: %w", err)
-	}
-	return done + len(resolved), resolved, err
+	return done, wrap("apply events", err)
 }
 
 // applyGroup applies one group of new events, or the one event seq.
@@ -328,6 +316,9 @@ func (a *applier) apply(seq int64) (int, error) {
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}
+	if err := a.nameItems(events); err != nil {
+		return 0, err
+	}
 	if err := a.readItems(events); err != nil {
 		return 0, err
 	}
@@ -345,6 +336,47 @@ func (a *applier) apply(seq int64) (int, error) {
 		})
 	}
 	return len(events), a.write()
+}
+
+// nameItems gives their order ids to placed items without one, whose purchases the
+// events name. Earlier events of these orders become new again.
+func (a *applier) nameItems(events []Event) error {
+	var named []record
+	for _, e := range events {
+		if key := e.purchase(); key != "" && e.OrderID != "" && e.Type == filing.StatusChanged {
+			named = append(named, record{text("key", key), text("order_id", e.OrderID), text("type", e.OrderType)})
+		}
+	}
+	return a.exec([]statement{
+		{"name the orders of items", `UPDATE items
+			SET order_id = v.order_id, order_type = v.type
+			{{v,}} purchases p JOIN rows r ON r.id = p.row AND r.result = 'placed'
+			WHERE p.key = v.key AND items.row = p.row AND items.product = p.product AND items.order_id = ''
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
+			named},
+		{"record the rows of events", reopenEvents + ` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
+			named},
+	})
+}
+
+// purchase returns the key of what the event's order bought, if it is a purchase
+// that is made once and the event names all of it; else an empty key.
+func (e Event) purchase() filing.Key {
+	o := filing.Order{CompanyID: e.CompanyID, FilingState: e.FilingState}
+	product, _ := e.Product()
+	switch {
+	case e.CompanyID == "":
+		return ""
+	case product == filing.EIN:
+		o.EIN = &filing.EINItem{}
+	case product == filing.ForeignQualification && e.FilingState != "":
+		o.ForeignQualification = &filing.QualificationItem{}
+	case product == filing.AnnualReport && e.FilingState != "" && e.FilingYear != "":
+		o.AnnualReport = &filing.AnnualReportItem{FilingYear: e.FilingYear}
+	default:
+		return ""
+	}
+	return o.Keys()[product]
 }
 
 func (a *applier) readItems(events []Event) error {

@@ -38,14 +38,12 @@ func (s *store) event(l *ledger.Ledger, id, kind string, at time.Time, data map[
 }
 
 // apply applies everything there is.
-func (s *store) apply(l *ledger.Ledger) (settled []ledger.ResolvedByEvent) {
+func (s *store) apply(l *ledger.Ledger) {
 	s.Helper()
 	for {
-		done, more, err := l.Events().Apply(s.Context())
-		s.must(err)
-		settled = append(settled, more...)
-		if done == 0 {
-			return settled
+		done, err := l.Events().Apply(s.Context())
+		if s.must(err); done == 0 {
+			return
 		}
 	}
 }
@@ -310,9 +308,7 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 		s.tell(l, "evt_1", order, "annual_report", "pending", s.clock())
 		s.event(l, "evt_2", filing.DocumentUploaded, s.clock(),
 			map[string]any{"orderId": order, "documentType": "annual_report", "documentId": "doc_1"})
-		if settled := s.apply(l); len(settled) != 0 {
-			s.Fatalf("settled too early: %+v", settled)
-		}
+		s.apply(l)
 		if state := s.states(l)["evt_1"]; state != ledger.EventUnknown {
 			s.Errorf("%s", state)
 		}
@@ -341,181 +337,99 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 	})
 }
 
-// What of an unknown order settles an uncertain row by itself, and what is only
-// offered.
+// An event of an unknown order resolves no row. It is offered to a person for the
+// uncertain rows that it may be of.
 func TestEvidence(t *testing.T) {
-	// Each case is told of two rows in doubt, of comp_a0 and comp_a1 in this
-	// order and a minute apart, but where it says otherwise.
-	for _, c := range []evidenceCase{
-		{"fits exactly one", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
-		}, []int{
-			0,
-		}, 0},
-		{"told twice over", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "submitted", s.clock())
-			s.tell(l, "evt_2", "order_x", "annual_report", "pending", s.clock())
-		}, []int{0}, 0},
-		{"fits two rows", 2, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
-		}, nil, 1},
-		{"two orders fit one row", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
-			s.tell(l, "evt_2", "order_y", "annual_report", "pending", s.clock())
-		}, nil, 2},
-		{"of another product", 1, nil,
-			func(s *store, l *ledger.Ledger) { s.tell(l, "evt_1", "order_x", "ein", "pending", s.clock()) }, nil, 0},
-		{"from before the attempt", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(-time.Hour))
-		}, nil, 0},
-		{"long after the attempt", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(40*time.Hour))
-		}, nil, 1},
-		{"half an hour after the attempt", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(30*time.Minute))
-		}, nil, 1},
-		{"half an hour after, and names the company", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(30*time.Minute), "companyId",
-				"comp_a0")
-		}, []int{0}, 0},
-		{"long after, and names the company", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(40*time.Hour), "companyId",
-				"comp_a0")
-		}, nil, 1},
-		{"filed already when it is first heard of", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "filed", s.clock(), "companyId", "comp_a0")
-		}, nil, 1},
-		{"canceled", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "canceled", s.clock())
-		}, nil, 1},
-		{"of another state", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "filingState", "Alaska")
-		}, nil, 0},
-		{"of another year", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_a0", "filingYear",
-				"2025")
-		}, nil, 0},
-		{"names one company of two", 2, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_a1")
-		}, []int{1}, 0},
-		{"names another company", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_z")
-		}, nil, 0},
-		{"an answer is still out", 1, []ledger.Row{report("comp_z", "2026")}, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
-		}, nil, 1},
-		{"a document tells no product", 1, nil, func(s *store, l *ledger.Ledger) {
+	at := func(after time.Duration, orderType, status string, more ...string) func(*store, *ledger.Ledger) {
+		return func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", orderType, status, s.clock().Add(after), more...)
+		}
+	}
+	for name, c := range map[string]struct {
+		tell    func(*store, *ledger.Ledger)
+		offered int // orders for the first of two uncertain rows, of comp_a0 and comp_a1
+	}{
+		"fits both": {at(0, "annual_report", "pending"), 1},
+		"two orders": {func(s *store, l *ledger.Ledger) {
+			for _, order := range []string{"order_x", "order_x", "order_y"} {
+				s.tell(l, "evt_"+order, order, "annual_report", "pending", s.clock())
+			}
+		}, 2},
+		"of another product":      {at(0, "ein", "pending"), 0},
+		"from before the attempt": {at(-time.Hour, "annual_report", "pending"), 0},
+		"long after the attempt":  {at(40*time.Hour, "annual_report", "pending"), 1},
+		"names the company":       {at(0, "annual_report", "pending", "companyId", "comp_a0"), 1},
+		"canceled":                {at(0, "annual_report", "canceled"), 1},
+		"of another state":        {at(0, "annual_report", "pending", "filingState", "Alaska"), 0},
+		"of another year":         {at(0, "annual_report", "pending", "filingYear", "2025"), 0},
+		"names the other company": {at(0, "annual_report", "pending", "companyId", "comp_a1"), 0},
+		"names all that was ordered": {at(0, "annual_report", "pending", "companyId", "comp_a0", "filingState", "DE",
+			"filingYear", "2026"), 1},
+		"a document names no product": {func(s *store, l *ledger.Ledger) {
 			s.event(l, "evt_1", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": "order_x"})
-		}, nil, 0},
+		}, 0},
 	} {
-		t.Run(c.name, func(t *testing.T) { onBothDatabases(t, c.test) })
+		t.Run(name, func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				l := s.open()
+				rows := s.add(l, "a", reports("a", 2)...)
+				for _, r := range rows {
+					s.send(l, r)
+					s.answer(l, r, filing.NoAnswer)
+				}
+				c.tell(s, l)
+				s.pass(10 * time.Second)
+				s.apply(l)
+				offered, _, err := l.Evidence(s.Context(), []int64{rows[0].ID})
+				if s.must(err); len(offered[rows[0].ID]) != c.offered {
+					s.Errorf("offered %d", len(offered[rows[0].ID]))
+				}
+				for _, r := range rows {
+					s.want(l, r, filing.Uncertain, cost)
+				}
+			})
+		})
 	}
 }
 
-type evidenceCase struct {
-	name    string
-	rows    int
-	others  []ledger.Row // further rows, left at the service
-	tell    func(s *store, l *ledger.Ledger)
-	settles []int // indices of the rows that an event settles by itself
-	offered int   // events offered for the first row
-}
-
-func (c evidenceCase) test(s *store) {
-	l := s.open()
-	rows := s.add(l, "a", append(reports("a", c.rows), c.others...)...)
-	for i, r := range rows {
-		in := intent(s.row(l, r.ID))
-		in.Company = r.Request.Company.Ref
-		if begun := s.begin(l, in); begun.Try == 0 {
-			s.Fatalf("%+v", begun)
-		}
-		if i < c.rows {
-			s.pass(time.Minute)
-			s.answer(l, r, filing.NoAnswer)
-		}
-	}
-	c.tell(s, l)
-	var settled []int
-	for _, x := range s.apply(l) {
-		settled = append(settled, x.Number-2)
-	}
-	if len(settled) > 0 && !strings.Contains(c.name, "names") {
-		s.Errorf("settled before anything could speak against it: %v", settled)
-	}
-	s.pass(10 * time.Second)
-	for _, x := range s.apply(l) {
-		settled = append(settled, x.Number-2)
-	}
-	if offered, _, err := l.Evidence(s.Context(), []int64{rows[0].ID}); err != nil ||
-		len(offered[rows[0].ID]) != c.offered || !slices.Equal(settled, c.settles) {
-		s.Fatalf("settled %v, offered %d (%v)", settled, len(offered), err)
-	}
-	for i := range c.rows {
-		if !slices.Contains(settled, i) {
-			s.want(l, rows[i], filing.Uncertain, cost)
-			continue
-		}
-		got := s.want(l, rows[i], filing.Placed, 0)
-		if orderOf(got) != "order_x" || got.Items[0].FilingStatus != "pending" ||
-			got.Cost.Amount != cost || !strings.Contains(got.Message, "evt_1") {
-			s.Errorf("%+v", got)
-		}
-	}
-}
-
-// A row placed without an order id gets it from the event that fits.
+// A placed row without an order id gets it from an event that names what was bought,
+// and then the events of that order that came before.
 func TestAnEventNamesAnOrder(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		r := report("comp_a", "2026")
-		r.Request.Product = filing.EIN
-		r.Request.Order.AnnualReport, r.Request.Order.EIN = nil, &filing.EINItem{}
-		r = s.add(l, "a", r)[0]
-		s.send(l, r)
-		s.answer(l, r, filing.NoAnswer)
-		s.pass(time.Hour)
-		s.send(l, r)
-		out := outcome(s.row(l, r.ID), 2, filing.HasItem)
-		out.Items = []ledger.Item{{Product: filing.EIN}}
-		s.must(l.RecordOutcome(s.Context(), out))
-		s.want(l, r, filing.Placed, 0)
-		s.tell(l, "evt_1", "order_e", "ein", "pending", s.clock())
-		s.pass(10 * time.Second)
-		if settled := s.apply(l); len(settled) != 1 {
-			s.Errorf("%+v", settled)
+		var rows []ledger.Row
+		for _, company := range []string{"comp_a", "comp_b"} {
+			r := report(company, "2026")
+			r.Request.Product = filing.EIN
+			r.Request.Order.AnnualReport, r.Request.Order.EIN = nil, &filing.EINItem{}
+			rows = append(rows, r)
 		}
-		if got := s.row(l, r.ID); len(got.Items) != 1 || got.Items[0].OrderID != "order_e" ||
-			got.Items[0].FilingStatus != "pending" {
-			s.Errorf("%+v", got)
+		rows = s.add(l, "a", rows...)
+		for i, r := range rows {
+			s.send(l, r)
+			s.answer(l, r, filing.NoAnswer)
+			s.tell(l, fmt.Sprint("evt_early_", i), fmt.Sprint("order_", i), "ein", "pending", s.clock())
+			s.apply(l)
+			s.pass(time.Hour)
+			s.send(l, r)
+			out := outcome(s.row(l, r.ID), 2, filing.HasItem)
+			out.Items = []ledger.Item{{Product: filing.EIN}}
+			s.must(l.RecordOutcome(s.Context(), out))
+			s.want(l, r, filing.Placed, 0)
 		}
-	})
-}
-
-// Both orders of one uncertain row are heard of at once: the first settles the
-// row, the second gives its item its id, and other events are not held up.
-func TestBothOrdersOfOneRow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		both := report("comp_a", "2026")
-		both.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{IsChangeOfAgent: true}
-		rows := s.add(l, "a", both, report("comp_b", "2026"))
-		s.place(l, rows[1])
-		s.send(l, rows[0])
-		s.answer(l, rows[0], filing.NoAnswer)
-		s.tell(l, "evt_1", "order_1", "annual_report", "submitted", s.clock())
-		s.tell(l, "evt_2", "order_2", "registered_agent", "submitted", s.clock(), "filingType", "change_of_agent")
-		s.tell(l, "evt_3", orderOf(s.row(l, rows[1].ID)), "annual_report", "pending", s.clock())
-		s.pass(10 * time.Second)
+		s.tell(l, "evt_a", "order_0", "ein", "filed", s.clock(), "companyId", "comp_a")
+		s.tell(l, "evt_other", "order_other", "annual_report", "filed", s.clock(), "companyId", "comp_b",
+			"filingState", "DE", "filingYear", "2026")
 		s.apply(l)
-		got := s.want(l, rows[0], filing.Placed, 0)
-		ids := []string{got.Items[0].OrderID, got.Items[1].OrderID}
-		slices.Sort(ids)
-		if !slices.Equal(ids, []string{"order_1", "order_2"}) || got.Cost.Amount != cost {
+		if got := s.row(l, rows[0].ID); len(got.Items) != 1 || got.Items[0].OrderID != "order_0" ||
+			got.Items[0].FilingStatus != "filed" {
 			s.Errorf("%+v", got)
 		}
-		if item := s.row(l, rows[1].ID).Items[0]; item.FilingStatus != "pending" {
-			s.Errorf("%+v", item)
+		if got := s.row(l, rows[1].ID); len(got.Items) != 1 || got.Items[0].OrderID != "" {
+			s.Errorf("%+v", got)
+		}
+		if got := s.states(l); got["evt_early_0"] == ledger.EventUnknown || got["evt_early_1"] != ledger.EventUnknown {
+			s.Errorf("%v", got)
 		}
 	})
 }
@@ -550,51 +464,6 @@ func TestALateEventOfAFilingOfTwoRows(t *testing.T) {
 				s.Errorf("row %d: %+v", r.Number, i)
 			}
 		}
-	})
-}
-
-// An agent's order is no evidence for the report beside it: it may be the agent
-// that came with a formation of somebody else.
-func TestAnAgentIsNoEvidenceOfAReport(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		var rows []ledger.Row
-		for _, change := range []bool{true, false} {
-			both := report(fmt.Sprint("comp_", change), "2026")
-			both.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{IsChangeOfAgent: change}
-			rows = append(rows, both)
-		}
-		for _, r := range s.add(l, "a", rows...) {
-			s.send(l, r)
-			s.answer(l, r, filing.NoAnswer)
-		}
-		s.tell(l, "evt_1", "order_1", "registered_agent", "submitted", s.clock())
-		s.tell(l, "evt_2", "order_2", "registered_agent", "submitted", s.clock(), "filingType", "change_of_agent")
-		s.pass(10 * time.Second)
-		if settled := s.apply(l); len(settled) > 0 {
-			s.Errorf("%+v", settled)
-		}
-	})
-}
-
-// A row that a person settled as not placed was sent again. When its first order
-// turns out to exist after all, it is no other row's.
-func TestALateOrderOfARowThatWasSentTwice(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		rows := s.add(l, "a", reports("a", 2)...)
-		for _, r := range rows {
-			s.send(l, r)
-			s.answer(l, r, filing.NoAnswer)
-		}
-		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
-		s.place(l, rows[0])
-		s.tell(l, "evt_1", "order_first", "annual_report", "pending", s.clock())
-		s.pass(10 * time.Second)
-		if settled := s.apply(l); len(settled) > 0 {
-			s.Errorf("%+v", settled)
-		}
-		s.want(l, rows[1], filing.Uncertain, cost)
 	})
 }
 
@@ -659,7 +528,7 @@ func testEventStorm(s *store) {
 				from := []*ledger.Ledger{l, other}[i%2]
 				s.tell(from, d.id, d.order, "annual_report", d.status, d.at, "filingDate", "2026-02-11")
 				if i%17 == 0 {
-					if _, _, err := from.Events().Apply(s.Context()); err != nil {
+					if _, err := from.Events().Apply(s.Context()); err != nil {
 						s.Error(err)
 					}
 				}

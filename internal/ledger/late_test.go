@@ -131,25 +131,6 @@ func testSweepBesideAnswers(s *store) {
 	}
 }
 
-// An order that is heard of a day after the attempt began is no certain evidence,
-// even if the attempt was only found to have ended after it.
-func TestEventLongAfterACrash(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		rows := s.add(l, "a", reports("a", 1)...)
-		s.send(l, rows[0])
-		s.pass(20 * time.Hour)
-		s.tell(l, "evt_1", "order_of_a_stranger", "annual_report", "pending", s.clock())
-		s.pass(20 * time.Hour)
-		s.answer(l, rows[0], filing.NoAnswer) // as the sweep does that finds its process gone
-		s.pass(time.Minute)
-		if settled := s.apply(l); len(settled) != 0 {
-			s.Errorf("%+v", settled)
-		}
-		s.want(l, rows[0], filing.Uncertain, cost)
-	})
-}
-
 // Processes that did not know of each other began attempts of the same number. Each is an
 // attempt of its own, in any order of the answers.
 func TestAnswersToAttemptsOfOneNumber(t *testing.T) {

@@ -21,7 +21,7 @@ const (
 	NotifyFunds      NotificationKind = "funds"        // money is out, or suffices again
 	NotifyKey        NotificationKind = "key"          // the service refuses the key
 	NotifyBatch      NotificationKind = "batch"        // a batch has ended
-	NotifyUncertain  NotificationKind = "uncertain"    // rows that only a person or an event can resolve
+	NotifyUncertain  NotificationKind = "uncertain"    // rows that only a person can resolve
 	NotifyExceptions NotificationKind = "exceptions"   // filings that stand still until a person corrects them
 	NotifyTwice      NotificationKind = "bought-twice" // two purchases of one filing: one is to be refunded
 	NotifySchedule   NotificationKind = "season"       // a schedule ran, or failed; added by the process that runs it

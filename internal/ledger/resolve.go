@@ -67,6 +67,65 @@ func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orde
 	})
 }
 
+// recordPlaced decides that an uncertain row's order was made. The product of an
+// order id follows from its event, or else from its position; an item without
+// an id waits for the event that names it.
+func (g *groupWriter) recordPlaced(s *rowState, orderIDs []string, of map[string]filing.Product, message string) {
+	state := filing.Fold(s.attempts, filing.AttemptLimits{})
+	g.recordPlacedAs(s, orderIDs, of, state.Open, nil, s.expectedCost(), message)
+}
+
+// expectedCost is what an order of the row costs where nothing but its reservation is
+// known.
+func (s *rowState) expectedCost() money.Cost {
+	return money.Cost{Amount: s.reserved, Certainty: s.cost.Certainty}
+}
+
+// recordPlacedAs decides it where the products that are left to have an order, or their
+// cost, are known otherwise, and something besides is known to be made.
+func (g *groupWriter) recordPlacedAs(s *rowState, orderIDs []string, of map[string]filing.Product,
+	left []filing.Product,
+	besides []filing.Purchase, cost money.Cost, message string) {
+	left = slices.SortedFunc(slices.Values(left), filing.CompareProducts) // as the page lists them
+	if len(orderIDs) < len(left) {
+		// The items without an id may have cost nothing.
+		cost.Certainty = max(cost.Certainty, money.Estimated)
+	}
+	take := func(p filing.Product) bool {
+		at := slices.Index(left, p)
+		if at >= 0 {
+			left = slices.Delete(left, at, at+1)
+		}
+		return at >= 0
+	}
+	items := make([]Item, len(orderIDs))
+	for i, id := range orderIDs {
+		items[i] = Item{OrderID: id}
+		if p := of[id]; p != "" && take(p) {
+			items[i].Product = p
+		}
+	}
+	for i := range items {
+		if items[i].Product == "" && len(left) > 0 {
+			items[i].Product = left[0]
+			left = left[1:]
+		}
+	}
+	for _, p := range left {
+		items = append(items, Item{Product: p})
+	}
+	made := slices.Clone(besides)
+	// The whole cost is booked on the first item.
+	for _, i := range items {
+		if i.Product != "" {
+			made = append(made, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: cost})
+			cost.Amount = 0
+		}
+	}
+	g.decide(s, filing.DecidedPlaced, made, message)
+	g.addItems(s, items)
+}
+
 // productsOf returns the products of order ids, as far as events name them. It
 // returns ErrOrderTaken for an id of another row. A row that exists names the order of the
 // row that bought it, which may be this one.
@@ -128,6 +187,24 @@ func (l Resolutions) MarkNotPlaced(ctx context.Context, row int64, try int, why 
 		s.counted = 0
 		return endNotification(ctx, g.tx, NotifyBatch, s.batch) // the batch will end once more
 	})
+}
+
+// resolve changes one uncertain row.
+func (g *groupWriter) resolve(row int64, known []Claim, decide func(*rowState) error) error {
+	if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
+		return err
+	}
+	s, ok := g.rows[row]
+	switch {
+	case !ok:
+		return ErrNotFound
+	case s.result != filing.Uncertain:
+		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
+	}
+	if err := decide(s); err != nil {
+		return err
+	}
+	return g.writeAll()
 }
 
 func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int, known []Claim,

@@ -353,7 +353,7 @@ func (db *database) matchRenewals(ctx context.Context, now int64) ([]Renewed, er
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
-	events, err := db.listOrphanEvents(ctx, db.read, now-subscriptionTrust.Milliseconds(), now)
+	events, err := db.listOrphanEvents(ctx, now-subscriptionTrust.Milliseconds(), now)
 	if err != nil {
 		return nil, err
 	}

@@ -265,6 +265,15 @@ func (o *UncertainOrder) Accept(c Candidate) *Resolution {
 	return r
 }
 
+// AcceptOnly is the resolution that takes the row's only candidate; nil if there is
+// another, or if the order fits other rows, too.
+func (o *UncertainOrder) AcceptOnly() *Resolution {
+	if len(o.Candidates) != 1 || o.MoreCandidates > 0 || o.Candidates[0].Others > 0 || len(o.Products()) != 1 {
+		return nil
+	}
+	return o.Accept(o.Candidates[0])
+}
+
 // NotPlaced is the resolution that marks the row as not placed.
 func (o *UncertainOrder) NotPlaced() *Resolution {
 	r := &Resolution{Order: o}

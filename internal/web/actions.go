@@ -234,7 +234,7 @@ func (s *Site) approvalActions(v *request, f actionFacts) (all []action, err err
 	return all, nil
 }
 
-// uncertainActions are for rows that only a person or an event can resolve.
+// uncertainActions are for rows that only a person can resolve.
 func (f *actionFacts) uncertainActions(v *request) []action {
 	n, in, batch, file := 0, 0, "", ""
 	for _, b := range f.batches {

@@ -42,7 +42,7 @@ func (s *testSite) tell(events []sandbox.Event, err error) {
 		s.must(err)
 	}
 	for {
-		done, _, err := s.Ledger.Events().Apply(s.Context())
+		done, err := s.Ledger.Events().Apply(s.Context())
 		s.must(err)
 		if done == 0 {
 			return

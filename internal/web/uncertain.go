@@ -29,7 +29,7 @@ var uncertainRoutes = []route{
 	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: ofBatch((*Site).resolveRows)},
 }
 
-// uncertainPage lists the rows that only a person or an event can resolve.
+// uncertainPage lists the rows that only a person can resolve.
 type uncertainPage struct {
 	Batch    *ledger.Batch // nil for all
 	Rows     []*uncertainRow

@@ -241,6 +241,9 @@ func TestEvidenceOnThePage(t *testing.T) {
 	id := s.bought("comp_1")[0]
 	_, body := v.get("/uncertain?batch=" + batch)
 	v.wants(body, id, "Mark as placed with this order…", "fits", "it could be bought twice")
+	if strings.Contains(body, "selected>placed") {
+		t.Error("a decision for several rows is filled in")
+	}
 
 	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
 	v.wants(body, "it could be bought twice", `name="anyway"`)
@@ -321,8 +324,25 @@ func TestResolveManyRows(t *testing.T) {
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	before := s.book()
 	at := "/uncertain/batches/" + batch
+	first := s.bought("comp_1")[0]
+	_, err := s.Ledger.Events().Keep(t.Context(), filing.Event{
+		ID:           "evt_named",
+		Type:         filing.StatusChanged,
+		CreatedAt:    time.Now(),
+		OrderID:      first,
+		OrderType:    "annual_report",
+		FilingStatus: "submitted",
+		CompanyID:    "comp_1",
+	}, nil)
+	s.must(err)
+	s.tell(nil, nil)
 	_, body := v.get("/uncertain?batch=" + batch)
-	v.wants(body, "Resolve many rows at once", "Show the effect")
+	v.wants(body, "Resolve many rows at once", "Show the effect",
+		fmt.Sprintf(`<option selected>placed</option><option>not placed</option></select></td>
+        <td data-label="IDs"><input name="orders-%d" value="%s"`, rows[0].Number, first))
+	if n := strings.Count(body, "selected>placed"); n != 1 {
+		t.Errorf("%d decisions are filled in", n)
+	}
 	decide := func(rest string, decisions ...string) (int, string) {
 		form := []string{"rest", rest}
 		for i, d := range decisions {
@@ -333,7 +353,6 @@ func TestResolveManyRows(t *testing.T) {
 		}
 		return v.post(at+"/check", form...)
 	}
-	first := s.bought("comp_1")[0]
 	status, body := decide("", "placed as "+first, "placed", "perhaps")
 	v.wants(body, "No row was resolved", "correct 2 fields", fmt.Sprintf("Row %d, Order IDs", rows[1].Number),
 		fmt.Sprintf("Row %d, Decision", rows[2].Number))

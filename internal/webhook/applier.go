@@ -70,12 +70,7 @@ func (a *Applier) Run(ctx context.Context) {
 // drain applies events until none is left.
 func (a *Applier) drain(ctx context.Context) error {
 	for {
-		done, resolved, err := a.store.Apply(ctx)
-		for _, s := range resolved {
-			a.log.Info("uncertain row resolved by an event", "batch", s.Batch, "row", s.Number, "order", s.Order,
-				"event", s.Event)
-		}
-		if err != nil || done == 0 {
+		if done, err := a.store.Apply(ctx); err != nil || done == 0 {
 			return err
 		}
 	}

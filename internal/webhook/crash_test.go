@@ -74,16 +74,16 @@ func (c child) run() error {
 type eventStore interface {
 	Keep(ctx context.Context, e filing.Event, body []byte) (bool, error)
 	KeepUnreadable(ctx context.Context, body []byte, why string) (bool, error)
-	Apply(ctx context.Context) (int, []ledger.ResolvedByEvent, error)
+	Apply(ctx context.Context) (int, error)
 }
 
 // halting stores events and never comes to apply them.
 type halting struct{ ledger.Events }
 
-func (h halting) Apply(ctx context.Context) (int, []ledger.ResolvedByEvent, error) {
+func (h halting) Apply(ctx context.Context) (int, error) {
 	events, err := h.List(ctx, ledger.EventNew, 1)
 	if err == nil && len(events) == 0 {
-		return 0, nil, nil
+		return 0, nil
 	}
 	fmt.Println("halted", err)
 	select {}

@@ -138,7 +138,7 @@ func document(number int) string {
 func (s *store) drain(l *ledger.Ledger) {
 	s.Helper()
 	for {
-		done, _, err := l.Events().Apply(s.Context())
+		done, err := l.Events().Apply(s.Context())
 		s.must(err)
 		if done == 0 {
 			return

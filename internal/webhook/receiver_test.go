@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
@@ -36,7 +35,7 @@ type memory struct {
 	reads   int   // of the secrets
 	unread  error // why secrets cannot be read
 	unkept  error // why nothing can be stored
-	apply   func() (int, []ledger.ResolvedByEvent, error)
+	apply   func() (int, error)
 }
 
 func (m *memory) Keep(_ context.Context, e filing.Event, body []byte) (bool, error) {
@@ -62,11 +61,11 @@ func (m *memory) KeepUnreadable(_ context.Context, body []byte, _ string) (bool,
 	return true, m.unkept
 }
 
-func (m *memory) Apply(context.Context) (int, []ledger.ResolvedByEvent, error) {
+func (m *memory) Apply(context.Context) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.apply == nil {
-		return 0, nil, nil
+		return 0, nil
 	}
 	return m.apply()
 }

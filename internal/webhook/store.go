@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // store is the part of the ledger that events need.
@@ -17,7 +16,7 @@ type store interface {
 	KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error)
 	// Apply applies one group of stored events and reports how many they
 	// were: 0 when nothing is left.
-	Apply(ctx context.Context) (done int, resolved []ledger.ResolvedByEvent, err error)
+	Apply(ctx context.Context) (done int, err error)
 }
 
 // Endpoints lists the signing secrets of the registered endpoints.
