@@ -77,7 +77,8 @@ func TestProductOfAnEvent(t *testing.T) {
 		orderType, filingType string
 		want                  Product
 	}{
-		{"annual_report", "", AnnualReport}, {"annualReport", "", AnnualReport}, {"ein", "", EIN},
+		{"annual_report", "", AnnualReport}, {"annualReport", "", AnnualReport}, {"ANNUAL-REPORT", "", AnnualReport},
+		{"EIN", "", EIN}, {"foreignQualification", "", ForeignQualification}, {"change_of_agent", "", AgentChange},
 		{"formation", "", Formation},
 		{"registered_agent", "", RegisteredAgent}, {"registered_agent", "change_of_agent", AgentChange},
 		{"registeredAgent", "changeOfAgent", AgentChange},

@@ -2,8 +2,6 @@ package filing
 
 import (
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func TestKeys(t *testing.T) {
@@ -68,36 +66,4 @@ func TestKeys(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Two orders have a key in common exactly when they buy the same thing.
-func TestKeysTellPurchasesApart(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		draw := func() (Order, [4]string) {
-			company := rapid.SampledFrom([]string{"comp_1", "comp_11"}).Draw(t, "company")
-			state := rapid.SampledFrom([]State{"DE", "CA"}).Draw(t, "state")
-			year := rapid.SampledFrom([]string{"2026", "2027"}).Draw(t, "year")
-			o := Order{CompanyID: company, FilingState: state}
-			switch kind := rapid.SampledFrom([]Product{AnnualReport, EIN, ForeignQualification, RegisteredAgent,
-				AgentChange}).Draw(t, "product"); kind {
-			case AnnualReport:
-				o.AnnualReport = &AnnualReportItem{FilingYear: year}
-				return o, [4]string{"report", company, string(state), year}
-			case EIN:
-				o.EIN = &EINItem{}
-				return o, [4]string{"ein", company}
-			case ForeignQualification:
-				o.ForeignQualification = &QualificationItem{}
-				return o, [4]string{"qualification", company, string(state)}
-			default:
-				o.RegisteredAgent = &RegisteredAgentItem{IsChangeOfAgent: kind == AgentChange}
-				return o, [4]string{"agent", company, string(state)}
-			}
-		}
-		a, what := draw()
-		b, other := draw()
-		if same := a.Keys()[a.Products()[0]] == b.Keys()[b.Products()[0]]; same != (what == other) {
-			t.Fatalf("%v and %v have one key: %v", what, other, same)
-		}
-	})
 }

@@ -110,28 +110,6 @@ func TestQualificationTravelsInBothForms(t *testing.T) {
 	}
 }
 
-// firstWagesDate travels even when it is null; the SSN of a foreign party not at all.
-func TestEINTravels(t *testing.T) {
-	body, err := json.Marshal(EINItem{ResponsiblePartyIsForeign: true})
-	if err != nil || !strings.Contains(string(body), `"firstWagesDate":null`) || strings.Contains(string(body), "Ssn") {
-		t.Errorf("%s, %v", body, err)
-	}
-}
-
-func TestProductOfType(t *testing.T) {
-	for text, want := range map[string]Product{
-		"annual_report": AnnualReport, "annualReport": AnnualReport, "ANNUAL-REPORT": AnnualReport,
-		"formation":        Formation,
-		"registered_agent": RegisteredAgent, "registeredAgent": RegisteredAgent, "change_of_agent": AgentChange,
-		"EIN":                  EIN,
-		"foreignQualification": ForeignQualification, "dba": "", "": "",
-	} {
-		if p, ok := ProductOfType(text); p != want || ok != (want != "") {
-			t.Errorf("%q: %q, %v", text, p, ok)
-		}
-	}
-}
-
 func TestRequestRefs(t *testing.T) {
 	if (UserRef{ID: "user_1", Email: "a@b.c"}).Ref() != "user_1" || (UserRef{Email: "a@b.c"}).Ref() != "a@b.c" {
 		t.Error("an id wins over an e-mail")

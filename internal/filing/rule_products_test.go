@@ -124,11 +124,7 @@ func date(s string) *string { return &s }
 // One row for each rule of the products beside the annual report.
 func TestProductViolations(t *testing.T) {
 	const company, officers, ein = "formation.company.", "formation.company.officers[0].", "ein."
-	for _, c := range []struct {
-		rule, why, field string
-		warning          bool
-		request          *Request
-	}{
+	checkRules(t, []ruleCase{
 		{"ok", "an LLC with an agent ordered", "", false, forming(func(*Request, *FormationItem) {})},
 		{"ok", "a corporation", "", false, incorporating(func(*Company) {})},
 		{"ok", "an agent supplied", "", false,
@@ -373,21 +369,7 @@ func TestProductViolations(t *testing.T) {
 			founding(func(c *Company) { c.PrincipalAddress.Country = "" })},
 		{"officer.primary", "of a company to be created", "company.officers[0].isPrimary", false,
 			founding(func(c *Company) { c.Officers = []Officer{officer("Member", false)} })},
-	} {
-		t.Run(strings.TrimSpace(c.rule+" "+c.why), func(t *testing.T) {
-			found := c.request.Violations(2026)
-			if c.rule == "ok" {
-				if len(found) > 0 {
-					t.Fatalf("%+v", found)
-				}
-				return
-			}
-			if len(found) != 1 || found[0].Rule != c.rule || found[0].Field != c.field ||
-				found[0].Warning != c.warning || found[0].Message == "" {
-				t.Fatalf("%+v", found)
-			}
-		})
-	}
+	})
 }
 
 // What is missing of a company that is not known is named, column by column.
@@ -435,14 +417,15 @@ func TestITIN(t *testing.T) {
 	}
 }
 
-// The excluded keys are not on the wire, and the key that must be there is.
+// The excluded keys and the SSN of a foreign party are not on the wire, and the key that
+// must be there is.
 func TestWireForm(t *testing.T) {
-	body, err := json.Marshal(
-		forming(func(r *Request, _ *FormationItem) { r.Order.EIN = applying(func(*EINItem) {}).Order.EIN }).Order)
+	e := applying(func(e *EINItem) { e.ResponsiblePartyIsForeign, e.ResponsiblePartySSN = true, "" }).Order.EIN
+	body, err := json.Marshal(forming(func(r *Request, _ *FormationItem) { r.Order.EIN = e }).Order)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{`"tradeName"`, `"formationDate"`, `"formationState"`, `"companyId"`} {
+	for _, key := range []string{`"tradeName"`, `"formationDate"`, `"formationState"`, `"companyId"`, `Ssn"`} {
 		if strings.Contains(string(body), key) {
 			t.Errorf("%s is in %s", key, body)
 		}

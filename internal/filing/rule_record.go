@@ -1,6 +1,9 @@
 package filing
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // CompanyColumn is a column about the company that the filing service's record can
 // contradict.
@@ -34,8 +37,8 @@ type Difference struct {
 }
 
 // Differences compares a row with the filing service's record of the company
-// that the row names. A row whose name is clearly another company's must not be
-// sent, unless the name at the filing service was confirmed; neither may a foreign
+// that the row names. A row with another name must not be sent, unless the name at
+// the filing service was confirmed; neither may a foreign
 // qualification in the state in which the company was formed.
 func (r *Request) Differences(c Company) []Difference {
 	var all []Difference
@@ -65,20 +68,18 @@ func (r *Request) nameDifferences(c Company) []Difference {
 	if name == "" || c.LegalName == "" {
 		return nil
 	}
-	likeness := CompareNames(name, c.LegalName)
-	if c.TradeName != "" {
-		likeness = min(likeness, CompareNames(name, c.TradeName))
-	}
+	rest, ending := comparableName(name)
+	recordRest, recordEnding := comparableName(c.LegalName)
+	entity, recordEntity := r.Company.Sheet.EntityType, cmp.Or(c.EntityType, nameEndings[recordEnding])
 	switch confirmed := r.Company.Confirmed; {
-	case likeness == SameName:
+	case rest == recordRest && ending == recordEnding:
 		return nil
 	case confirmed != "" && FoldLegalName(confirmed) == FoldLegalName(c.LegalName):
 		return []Difference{{Rule: RecordRule + "name-confirmed", Column: LegalNameColumn, Warning: true,
 			Message: fmt.Sprintf("%s is %q at the filing service; the name was confirmed", r.Company.Ref, c.LegalName)}}
-	case likeness == SimilarName:
-		return []Difference{{Rule: RecordRule + "name-similar", Column: LegalNameColumn, Warning: true,
-			Message: fmt.Sprintf(
-				"%s is %q at the filing service: check whether this is a spelling difference or another company",
+	case rest == recordRest && ending == "" && (entity == "" || entity == recordEntity):
+		return []Difference{{Rule: RecordRule + "name-ending", Column: LegalNameColumn, Warning: true,
+			Message: fmt.Sprintf("%s is %q at the filing service; the name in the spreadsheet has no ending",
 				r.Company.Ref, c.LegalName)}}
 	default:
 		all := []Difference{{Rule: RecordRule + "name", Column: LegalNameColumn, Message: r.MismatchMessage(c)}}

@@ -26,46 +26,33 @@ var discard = log.New(io.Discard, "", 0)
 func TestNewRefuses(t *testing.T) {
 	const live = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
 	for _, tc := range []struct {
-		name string
-		cfg  filingapi.Config
-		says string // empty: accepted
+		name, base, key string
+		live            bool
+		says            string // empty: accepted
 	}{
-		{"an address without the version", filingapi.Config{BaseURL: "https://api.example.com", Key: testKey},
-			"must end in /v1"},
-		{"another version", filingapi.Config{BaseURL: "https://api.example.com/v2", Key: testKey}, "must end in /v1"},
-		{"no address", filingapi.Config{Key: testKey}, "FILING_BASE_URL"},
-		{"no web address", filingapi.Config{BaseURL: "api.example.com/v1", Key: testKey}, "not a web address"},
-		{"a file", filingapi.Config{BaseURL: "file:///v1", Key: testKey}, "not a web address"},
-		{"the key in the address", filingapi.Config{
-			BaseURL: "https://" + testKey + "@api.example.com/v1",
-			Key:     testKey,
-		}, "must not carry"},
-		{"the key in a query", filingapi.Config{BaseURL: "https://api.example.com/v1?key=" + testKey, Key: testKey},
-			"must not carry"},
-		{"not: a test key in the clear", filingapi.Config{BaseURL: "http://sandbox:4010/v1", Key: testKey}, ""},
-		{"an address that begins like loopback",
-			filingapi.Config{BaseURL: "http://127.0.0.1.example.com/v1", Key: live, Live: true}, "use https"},
-		{"no key", filingapi.Config{BaseURL: "https://api.example.com/v1"}, "FILING_API_KEY"},
-		{"a key with a line break", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey + "\n"},
-			"line break"},
-		{"a key of no known prefix", filingapi.Config{
-			BaseURL: "https://api.example.com/v1",
-			Key:     "prod_abc",
-			Live:    true,
-		}, "neither sk_test_ nor sk_live_"},
-		{"a live key by itself", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live}, "--live"},
-		{"a live key in the clear", filingapi.Config{BaseURL: "http://api.example.com/v1", Key: live, Live: true},
-			"use https"},
+		{"an address without the version", "https://api.example.com", testKey, false, "must end in /v1"},
+		{"another version", "https://api.example.com/v2", testKey, false, "must end in /v1"},
+		{"no address", "", testKey, false, "FILING_BASE_URL"},
+		{"no web address", "api.example.com/v1", testKey, false, "not a web address"},
+		{"a file", "file:///v1", testKey, false, "not a web address"},
+		{"the key in the address", "https://" + testKey + "@api.example.com/v1", testKey, false, "must not carry"},
+		{"the key in a query", "https://api.example.com/v1?key=" + testKey, testKey, false, "must not carry"},
+		{"an address that begins like loopback", "http://127.0.0.1.example.com/v1", live, true, "use https"},
+		{"no key", "https://api.example.com/v1", "", false, "FILING_API_KEY"},
+		{"a key with a line break", "https://api.example.com/v1", testKey + "\n", false, "line break"},
+		{"a key of no known prefix", "https://api.example.com/v1", "prod_abc", true, "neither sk_test_ nor sk_live_"},
+		{"a live key by itself", "https://api.example.com/v1", live, false, "--live"},
+		{"a live key in the clear", "http://api.example.com/v1", live, true, "use https"},
 
-		{"not: a live key on purpose", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live, Live: true},
-			""},
-		{"not: a trailing slash", filingapi.Config{BaseURL: "https://api.example.com/filing/v1/", Key: testKey}, ""},
-		{"not: loopback by name", filingapi.Config{BaseURL: "http://localhost:8090/v1", Key: testKey}, ""},
-		{"not: loopback by number", filingapi.Config{BaseURL: "http://127.3.2.1/v1", Key: testKey}, ""},
-		{"not: loopback of six", filingapi.Config{BaseURL: "http://[::1]:8090/v1", Key: testKey}, ""},
+		{"not: a test key in the clear", "http://sandbox:4010/v1", testKey, false, ""},
+		{"not: a live key on purpose", "https://api.example.com/v1", live, true, ""},
+		{"not: a trailing slash", "https://api.example.com/filing/v1/", testKey, false, ""},
+		{"not: loopback by name", "http://localhost:8090/v1", live, true, ""},
+		{"not: loopback by number", "http://127.3.2.1/v1", live, true, ""},
+		{"not: loopback of six", "http://[::1]:8090/v1", live, true, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := filingapi.New(tc.cfg)
+			_, err := filingapi.New(filingapi.Config{BaseURL: tc.base, Key: tc.key, Live: tc.live})
 			if tc.says == "" {
 				if err != nil {
 					t.Error(err)
@@ -97,6 +84,8 @@ func calls(ctx context.Context, c *filingapi.Client) map[string]error {
 	return errs
 }
 
+// Each call is sent once, whatever comes of it, and its error tells what may have been done
+// from what was not.
 func TestErrorsOfLookUps(t *testing.T) {
 	all := []error{filingapi.ErrNotFound, filingapi.ErrKeyRefused, filingapi.ErrBusy, filingapi.ErrUnavailable,
 		filingapi.ErrConflict, filingapi.ErrRefused}
@@ -122,8 +111,23 @@ func TestErrorsOfLookUps(t *testing.T) {
 		{502, "", filingapi.ErrUnavailable},
 		{503, "", filingapi.ErrBusy},
 	} {
-		base := answers(tc.status, map[string]string{"Retry-After": "3", "Location": "/elsewhere"}, tc.body)(t)
-		for name, err := range calls(t.Context(), client(t, filingapi.Config{BaseURL: base})) {
+		sent := 0
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			sent++
+			w.Header().Set("Retry-After", "3")
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(tc.status)
+			_, _ = io.WriteString(w, tc.body)
+		}))
+		errs := calls(t.Context(), client(t, filingapi.Config{BaseURL: srv.URL + "/v1"}))
+		srv.Close()
+		if sent != len(errs) {
+			t.Errorf("%d: %d requests for %d calls", tc.status, sent, len(errs))
+		}
+		for name, err := range errs {
+			if got := errors.Is(err, filingapi.ErrUncertain); got != (tc.want == filingapi.ErrUnavailable) {
+				t.Errorf("%d %q, %s: %v is uncertain: %t", tc.status, tc.body, name, err, got)
+			}
 			for _, target := range all {
 				if got := errors.Is(err, target); got != (target == tc.want) {
 					t.Errorf("%d %q, %s: %v is %v: %t", tc.status, tc.body, name, err, target, got)
@@ -655,15 +659,4 @@ func TestCancellationsDoNotTripTheBreaker(t *testing.T) {
 	if c.State() != "closed" {
 		t.Errorf("the breaker is %s", c.State())
 	}
-}
-
-func TestLookUpsDoNotFollowRedirects(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/elsewhere" {
-			t.Errorf("followed with %q", r.Header.Get("X-Api-Key"))
-		}
-		http.Redirect(w, r, "/elsewhere", http.StatusPermanentRedirect)
-	}))
-	defer srv.Close()
-	calls(t.Context(), client(t, filingapi.Config{BaseURL: srv.URL + "/v1"}))
 }

@@ -251,14 +251,18 @@ func (f *lookup) findAgreed(ctx context.Context, r *filing.Request, record filin
 	return fresh, nil
 }
 
-// nearNames finds names that are close to those that were bought or looked up
-// here, and to those of other rows of the batch.
+// nearNames finds names that differ in the ending, accents or spaces alone from
+// those that were bought or looked up here, and from those of other rows of the batch.
 type nearNames struct {
 	ledger *ledger.Ledger
 	batch  string
 	loaded bool
-	names  filing.NearNames
-	onFile []ledger.NameOnFile
+	onFile map[nearName][]ledger.NameOnFile
+}
+
+type nearName struct {
+	bare  string
+	state filing.State
 }
 
 func (n *nearNames) load(ctx context.Context) error {
@@ -279,8 +283,11 @@ func (n *nearNames) load(ctx context.Context) error {
 }
 
 func (n *nearNames) put(name ledger.NameOnFile) {
-	n.names.Add(name.Name, name.State, len(n.onFile))
-	n.onFile = append(n.onFile, name)
+	if n.onFile == nil {
+		n.onFile = make(map[nearName][]ledger.NameOnFile)
+	}
+	at := nearName{filing.BareName(name.Name), name.State}
+	n.onFile[at] = append(n.onFile[at], name)
 }
 
 // add adds a row's own name, for the rows after it.
@@ -313,8 +320,7 @@ func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user strin
 	name, state := row.Request.LegalName(), homeState(row.Request)
 	folded := filing.FoldLegalName(name)
 	var others []ledger.NameOnFile
-	for _, i := range n.names.Find(name, state) {
-		other := n.onFile[i]
+	for _, other := range n.onFile[nearName{filing.BareName(name), state}] {
 		if same := filing.FoldLegalName(other.Name) == folded; same &&
 			(other.UserID == user || other.UserID == row.Request.User.Ref()) {
 			return nil, nil // the same company: its purchase is found as a duplicate

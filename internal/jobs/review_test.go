@@ -120,7 +120,7 @@ func TestTheRightCompanyIsSent(t *testing.T) {
 	f.onRecord("comp_3", "", "Tern & Tide Inc.", "CORP", "NV")
 	confirmed := called(report(2), "comp_2", "Smith & Daughters LLC")
 	confirmed.Company.Confirmed = "LAKESHORE HOLDINGS, LLC"
-	other := called(report(3), "comp_3", "The Tern and Tide")
+	other := called(report(3), "comp_3", "Tern and Tide Inc")
 	other.Company.Sheet.EntityType, other.Company.Sheet.FormationState = filing.LLC, "FL"
 	f.add(l, "b", called(report(1), "comp_1", "harbor light bakery"), confirmed, other)
 	review := f.compare(l, "b", false)
@@ -134,11 +134,11 @@ func TestTheRightCompanyIsSent(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"record.name-confirmed", "record.entity-type", "record.formation-state"}; !slices.Equal(rules,
-		want) {
+	if want := []string{"record.name-ending", "record.name-confirmed", "record.entity-type",
+		"record.formation-state"}; !slices.Equal(rules, want) {
 		t.Errorf("the rows are marked with %v, not %v", rules, want)
 	}
-	if len(review.Findings) != 3 {
+	if len(review.Findings) != 4 {
 		t.Errorf("%d remarks before the question: %+v", len(review.Findings), review.Findings)
 	}
 	f.compare(l, "b", false)
@@ -365,15 +365,15 @@ func TestNearNamesAreAWarning(t *testing.T) {
 	other := named("Harbor Light Bakery LLC")
 	other.User = ana(1)
 	f.add(l, "second",
-		named("Harbour Light Bakery LLC"), // close
-		named("Harbor Light Bakery"),      // its suffix is missing
+		named("HarborLight Bakery Inc"), // another ending
+		named("Harbor Light Bakery"),    // its suffix is missing
 		named("Harbor Light Bakery 2 LLC"),
 		elsewhere,
 		named("Cafe Rio Incorporated"),       // looked up
 		named("HARBOR LIGHT BAKERY, L.L.C."), // the very same: bought before
 		other,                                // the very same, for another user
 		named("Lakeshore Holdings LLC"),
-		named("Lakeshore Holding LLC"), // close to the row above
+		named("Lake Shore Holdings"), // close to the row above
 	)
 	f.compare(l, "second", false)
 	today := time.Now().UTC().Format("Jan 2, 2006")

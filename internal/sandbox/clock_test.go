@@ -61,42 +61,6 @@ func (tt clockCase) run(t *testing.T) {
 	})
 }
 
-func TestClockBesideCommands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{Advance: clockStep})
-		id := place(t, s, heldReport).Items[0].OrderID
-		if _, err := s.Advance(t.Context(), id, "filed"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		if got := in.take(); len(got) != 2 {
-			t.Errorf("told %+v", got)
-		}
-	})
-}
-
-func TestClockLeavesExceptions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{Advance: clockStep, DeliveriesAtOnce: 1})
-		id := place(t, s, heldReport).Items[0].OrderID
-		if _, err := s.Raise(t.Context(), id, 482); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		if got := in.take(); len(got) != 1 || got[0].status != exception {
-			t.Errorf("told %+v", got)
-		}
-		if _, err := s.Advance(t.Context(), id, pending); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		if got := in.take(); len(got) != 3 || got[1].status != filed {
-			t.Errorf("cured, and told %+v", got)
-		}
-	})
-}
-
 func TestClockClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := withInbox(t, Config{Advance: clockStep})
@@ -104,17 +68,6 @@ func TestClockClosed(t *testing.T) {
 		s.Close()
 		time.Sleep(time.Hour)
 		if got := in.take(); len(got) != 0 || s.Books().Items()[0].Status != "submitted" {
-			t.Errorf("told %+v", got)
-		}
-	})
-}
-
-func TestClockOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{})
-		place(t, s, heldReport)
-		time.Sleep(1000 * time.Hour)
-		if got := in.take(); len(got) != 0 {
 			t.Errorf("told %+v", got)
 		}
 	})

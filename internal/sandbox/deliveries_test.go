@@ -384,49 +384,6 @@ func TestEarlyEventsToAHangingEndpoint(t *testing.T) {
 	})
 }
 
-func TestEarlyEventsOfALostAnswer(t *testing.T) {
-	b := newBench(t, Config{EventsFirst: true, Faults: []Fault{{Kind: FaultReset, After: true}}})
-	e := b.listen(t, `"filing.status_changed"`)
-	if _, err := b.raw(orderBody(heldReport)); err == nil {
-		t.Error("the answer came")
-	}
-	if n := len(e.take()); n != 2 {
-		t.Errorf("told %d times", n)
-	}
-}
-
-func TestEarlyEventOfARepeatedAgentChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{EventsFirst: true})
-		for _, want := range []int{1, 0} {
-			place(t, s, `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`)
-			if got := in.take(); len(got) != want {
-				t.Errorf("told %+v", got)
-			}
-		}
-	})
-}
-
-// TestEndpointsHaveTheirOwnSecrets: every endpoint is told under its own, of
-// what it asked for.
-func TestEndpointsHaveTheirOwnSecrets(t *testing.T) {
-	b := newBench(t, Config{})
-	both := `"filing.status_changed","document.uploaded"`
-	ears := []*ear{b.listen(t, both), b.listen(t, both), b.listen(t, `"document.uploaded"`)}
-	if ears[0].secret == ears[1].secret {
-		t.Error("one secret for two endpoints")
-	}
-	id := b.mustOrder(heldReport).Items[0].OrderID
-	if _, err := b.Advance(t.Context(), id, "filed"); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []int{2, 2, 1} {
-		if got := ears[i].take(); len(got) != want { // the ear checks the signatures
-			t.Errorf("endpoint %d was told %+v", i, got)
-		}
-	}
-}
-
 // TestRedirectsAreNotFollowed: the body would go to an address that is not registered, or become a GET.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var strayed bool

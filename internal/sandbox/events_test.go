@@ -141,18 +141,6 @@ func (tt eventCase) run(t *testing.T) {
 	}
 }
 
-func TestEndpointAway(t *testing.T) {
-	b := newBench(t, Config{})
-	b.do("POST", "/v1/webhook-endpoints", `{"url":"http://127.0.0.1:1/in","eventTypes":[`+bothTypes+`]}`)
-	id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
-	if _, err := b.Advance(t.Context(), id, ""); err != nil {
-		t.Fatal(err)
-	}
-	if got := b.Deliveries(); len(got) != 1 || got[0].Err == nil {
-		t.Errorf("deliveries %+v", got)
-	}
-}
-
 func TestOtherEvents(t *testing.T) {
 	b := newBench(t, Config{})
 	e := b.listen(t, bothTypes)

@@ -207,21 +207,6 @@ func TestNthCountsFromTheInjection(t *testing.T) {
 	}
 }
 
-func TestFaultOfARefusal(t *testing.T) {
-	b := newBench(t, Config{Faults: []Fault{{Kind: FaultGarbage, After: true}}})
-	if r := b.order(`"companyId":"comp_none",` + report2026); r.status != 404 || json.Valid(r.body) {
-		t.Errorf("got %d %s", r.status, r.body)
-	}
-}
-
-func TestFaultsCleared(t *testing.T) {
-	b := newBench(t, Config{Faults: []Fault{bad}})
-	b.ClearFaults()
-	if got := send(b, 1); got[0] != 201 {
-		t.Errorf("got %v", got)
-	}
-}
-
 func TestFaultRateFollowsTheSeed(t *testing.T) {
 	run := func(seed uint64) []int {
 		return send(newBench(t, Config{Seed: seed, Faults: []Fault{with(func(f *Fault) { f.Rate = 0.5 })}}), 40)

@@ -179,14 +179,6 @@ func TestExpeditedStates(t *testing.T) {
 	}
 }
 
-func TestFilingStateIsRequired(t *testing.T) {
-	b := newBench(t, Config{})
-	if r := b.do("POST", "/v1/orders", `{"userId":"user_1",`+report2026+`}`); r.status != 400 ||
-		!strings.Contains(r.message(t), "filingState is required") {
-		t.Errorf("got %d %s", r.status, r.body)
-	}
-}
-
 func (tt orderRuleCase) run(t *testing.T) {
 	b := newBench(t, Config{})
 	r := b.order(tt.fields)
@@ -368,15 +360,6 @@ func TestNestedErrorBody(t *testing.T) {
 	if r := b.order(`"companyId":"comp_held"`); r.status != 422 ||
 		!strings.HasPrefix(string(r.body), `{"error":{"message":`) {
 		t.Errorf("got %d %s", r.status, r.body)
-	}
-}
-
-func TestDeposit(t *testing.T) {
-	b := newBench(t, Config{OpeningBalance: 1})
-	b.Deposit(324_99)
-	b.mustOrder(`"companyId":"comp_held",` + report2026)
-	if got := b.Books(); got.Balance != 0 || got.Deposited != 324_99 || got.Opening != 1 {
-		t.Errorf("got %+v", got)
 	}
 }
 

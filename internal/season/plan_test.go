@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -55,49 +53,6 @@ func TestCompareWithTheListBefore(t *testing.T) {
 			t.Errorf("%s: %s (new changed unchanged repeated missing), want %s", test.name, got, test.want)
 		}
 	}
-}
-
-func anyRows(t *rapid.T, name string) []Row {
-	rows := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Row {
-		return company(rapid.SampledFrom([]string{"", "comp_1", "comp_2", "comp_3"}).Draw(t, "id"),
-			rapid.SampledFrom([]string{"", "Acme LLC", "ACME L.L.C.", "Beta Inc"}).Draw(t, "name"),
-			rapid.SampledFrom([]filing.State{"DE", "FL"}).Draw(t, "state"),
-			rapid.SampledFrom([]string{"a", "b"}).Draw(t, "hash"))
-	}), 0, 12).Draw(t, name)
-	for i := range rows {
-		rows[i].Number = i + 1
-	}
-	return rows
-}
-
-func TestEveryRowIsOnceInThePlan(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		this, last := anyRows(t, "this"), anyRows(t, "last")
-		p := Compare(this, last)
-		var got []int
-		for _, rows := range [][]Row{p.New, p.Unchanged, p.Repeated} {
-			for _, r := range rows {
-				got = append(got, r.Number)
-			}
-		}
-		met := make(map[int]bool)
-		for _, c := range p.Changed {
-			got = append(got, c.Row.Number)
-			if c.Row.Hash == c.Last.Hash || c.Row.Facts.State != c.Last.Facts.State || met[c.Last.Number] {
-				t.Fatalf("%+v is no change", c)
-			}
-			met[c.Last.Number] = true
-		}
-		slices.Sort(got)
-		for i, n := range got {
-			if n != i+1 || len(got) != len(this) {
-				t.Fatalf("rows %v of %d are in the plan", got, len(this))
-			}
-		}
-		if same := Compare(last, last); len(same.Changed) > 0 {
-			t.Fatalf("a company list against itself has changes: %+v", same.Changed)
-		}
-	})
 }
 
 func TestEarliestDueIsFiledFirst(t *testing.T) {
@@ -183,18 +138,4 @@ func TestDateIsReadAndWritten(t *testing.T) {
 	if got := DateOf(time.Date(2027, 1, 1, 2, 0, 0, 0, time.FixedZone("", 3*3600))); got != day("2027-01-01") {
 		t.Errorf("the day in its own zone is %s", got)
 	}
-}
-
-func BenchmarkCalendar(b *testing.B) {
-	r := CompanyList{Rules: Builtin()}
-	states := filing.States()
-	for i := range 100_000 {
-		state := states[i%len(states)]
-		r.Rows = append(r.Rows, Row{LegalName: fmt.Sprint("Company ", i), Facts: Facts{
-			State: state, EntityType: filing.LLC, FormationState: state, Formed: day("2000-01-01").AddDays(i % 8000)}})
-	}
-	for b.Loop() {
-		r.Calendar(day("2027-01-01"), day("2027-12-31"))
-	}
-	b.ReportMetric(float64(len(r.Rows)*b.N)/b.Elapsed().Seconds(), "rows/s")
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 func mustAt(t testing.TB, expression, zone string) *Schedule {
@@ -130,76 +128,4 @@ func TestBetweenRunsOnceForAllThatWereMissed(t *testing.T) {
 	if f, ok := daily.Between(time.Time{}, at(t, "2027-03-04T07:00:00Z")); ok {
 		t.Errorf("without a last time it ran: %v", f)
 	}
-}
-
-// wantAt checks that a run is when the clock shows its time for the first time or,
-// where the clock leaves that out, not before it.
-func wantAt(t *rapid.T, r Run, location *time.Location, hour, minute int) {
-	shown := wallClock(r.At, location)
-	if DateOf(shown) == r.Date && shown.Hour() == hour && shown.Minute() == minute {
-		if again := r.At.Add(-time.Hour); wallClock(again, location).Equal(shown) {
-			t.Fatalf("%s is the second time", r.At)
-		}
-		return
-	}
-	due := r.Date.wall().Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
-	if shown.Before(due) {
-		t.Fatalf("%s is before the hour of %s", r.At, r.Date)
-	}
-}
-
-// A schedule runs once a day that its schedule names, whatever the zone does.
-func TestAnyScheduleRunsOnceForEachDay(t *testing.T) {
-	zones := []string{"UTC", "America/New_York", "America/Los_Angeles", "Australia/Lord_Howe", "Africa/Cairo",
-		"Pacific/Apia", "America/Scoresbysund", "Asia/Beirut", "America/Sao_Paulo"}
-	rapid.Check(t, func(t *rapid.T) {
-		zone := rapid.SampledFrom(zones).Draw(t, "zone")
-		minute, hour := rapid.IntRange(0, 59).Draw(t, "minute"), rapid.IntRange(0, 23).Draw(t, "hour")
-		location, err := LoadZone(zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &Schedule{location, func(wall time.Time) time.Time {
-			next := time.Date(wall.Year(), wall.Month(), wall.Day(), hour, minute, 0, 0, time.UTC)
-			if !next.After(wall) {
-				next = next.AddDate(0, 0, 1)
-			}
-			return next
-		}}
-		start := time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 25*365*24*60).Draw(t,
-			"start")) * time.Minute)
-		first, _ := s.Next(start)
-		last := first
-		for i := range 400 {
-			f, ok := s.Next(last.At)
-			if !ok || !f.At.After(last.At) {
-				t.Fatalf("after %s comes %s", last.At, f.At)
-			}
-			if f.Date != last.Date.AddDays(1) && f.Date != last.Date.AddDays(2) {
-				t.Fatalf("after the run for %s comes that for %s", last.Date, f.Date)
-			}
-			wantAt(t, f, location, hour, minute)
-			if i < 5 {
-				if caught, ok := s.Between(start, f.At); !ok || caught.Date != f.Date || caught.Missed != i+1 {
-					t.Fatalf("catching up at %s gives %+v", f.At, caught)
-				}
-			}
-			last = f
-		}
-	})
-}
-
-func TestParseAtOfAnyTextDoesNotPanic(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"*", "0", "6", "*/5", "1-5", "mon", ",", "-", "/", "?", " ", "  ", "TZ=",
-		"CRON_TZ=", "UTC", "@", "@daily", "@every", "1h", "99999999999999999999", "L", "#"})
-	rapid.Check(t, func(t *rapid.T) {
-		text := ""
-		for _, p := range rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces") {
-			text += p
-		}
-		s, err := ParseAt(text, "")
-		if (s == nil) == (err == nil) {
-			t.Fatalf("%v, %v", s, err)
-		}
-	})
 }

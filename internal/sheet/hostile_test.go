@@ -3,14 +3,12 @@ package sheet_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 	"github.com/bulkfiling/bulkfiling/internal/sheettest"
@@ -18,17 +16,8 @@ import (
 
 // readAll reads every sheet of a file to its end, and says why it could not.
 func readAll(f *sheet.File) error {
-	var block sheet.Block
 	for _, info := range f.Sheets() {
-		r, err := f.Rows(info.Name)
-		if err != nil {
-			return err
-		}
-		for err == nil {
-			err = r.Read(&block)
-		}
-		r.Close()
-		if err != io.EOF {
+		if err := f.EachRow(info.Name, func(*sheet.Row) error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -93,8 +82,6 @@ func TestHostileFiles(t *testing.T) {
 
 // FuzzCost repeats texts within the parts of a workbook, and holds what is
 // allocated over the whole reading to a bound that does not depend on them.
-// What a fuzzer finds it finds without a crash: memory and processor time are
-// measured.
 func FuzzCost(f *testing.F) {
 	parts := []string{sheettest.Types, sheettest.Root, sheettest.Book, sheettest.Rels, sheettest.Styles,
 		sheettest.Strings, sheettest.Sheet}
@@ -112,18 +99,13 @@ func FuzzCost(f *testing.F) {
 		data := sheettest.Flood(parts[at], head, body, times, tail)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := processorTime()
 		file, err := sheet.OpenReader("flood.xlsx", bytes.NewReader(data), int64(len(data)), sheet.Limits{})
 		if err == nil {
 			err = readAll(file)
 		}
-		took := processorTime() - start
 		runtime.ReadMemStats(&after)
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > maxAllocated {
 			t.Errorf("%d MB allocated (%v)", allocated>>20, err)
-		}
-		if took > 5*time.Second && !testing.Short() {
-			t.Errorf("%s of processor time (%v)", took, err)
 		}
 	})
 }

@@ -56,11 +56,3 @@ func TestDoor(t *testing.T) {
 		enter(t.Context())()
 	})
 }
-
-func TestDoorIsOpenInACommand(t *testing.T) {
-	for range 10 {
-		if _, err := AcquireReader(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-}

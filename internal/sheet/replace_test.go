@@ -2,7 +2,6 @@ package sheet
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,36 +42,5 @@ func TestReplaceBusyFile(t *testing.T) {
 		if advises != c.advice {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// A file that someone reads is replaced here, and the reader keeps what it has.
-func TestReplaceOpenFile(t *testing.T) {
-	dir := t.TempDir()
-	from, to := filepath.Join(dir, "new"), filepath.Join(dir, "old")
-	for _, path := range []string{from, to} {
-		if err := os.WriteFile(path, []byte(filepath.Base(path)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	reader, err := os.Open(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	err = replaceFile(from, to)
-	if isBusy(err) {
-		return // as on Windows: the error says what to do
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(to)
-	if err != nil || string(content) != "new" {
-		t.Errorf("%q, %v", content, err)
-	}
-	kept := make([]byte, 3)
-	if _, err := reader.Read(kept); err != nil || string(kept) != "old" {
-		t.Errorf("%q, %v", kept, err)
 	}
 }

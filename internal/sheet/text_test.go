@@ -1,10 +1,7 @@
 package sheet
 
 import (
-	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func TestClean(t *testing.T) {
@@ -32,31 +29,6 @@ func TestClean(t *testing.T) {
 		}
 		if got := string(appendClean(nil, []byte(text))); got != want {
 			t.Errorf("bytes %q become %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestCleanTwiceIsClean(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[ \t\n\r\u00a0\u200ba-cé]*")).Draw(t, "text")
-		once := string(appendClean(nil, text))
-		if twice := string(appendClean(nil, once)); twice != once {
-			t.Fatalf("%q becomes %q and then %q", text, once, twice)
-		}
-		if strings.TrimSpace(once) != once || strings.ContainsAny(once, "\t\r\n\u00a0") {
-			t.Fatalf("%q becomes %q", text, once)
-		}
-		if isPlain(text) && once != text {
-			t.Fatalf("%q is plain and becomes %q", text, once)
-		}
-	})
-}
-
-func TestCleanOfPlainTextAllocatesNothing(t *testing.T) {
-	s := &csvSource{csvBody: &csvBody{owner: &File{}}}
-	for _, text := range []string{"Acme Holdings 17 LLC", "Café Ünïcödé", ""} {
-		if n := testing.AllocsPerRun(100, func() { s.clean(text) }); n > 0 {
-			t.Errorf("%q takes %v allocations", text, n)
 		}
 	}
 }

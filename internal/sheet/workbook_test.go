@@ -3,11 +3,9 @@ package sheet
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,27 +32,12 @@ func tryReadAll(path, sheet string) ([]Row, error) {
 	return readSheet(f, sheet)
 }
 
-func readSheet(f *File, sheet string) ([]Row, error) {
-	r, err := f.Rows(sheet)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	var all []Row
-	var b Block
-	for {
-		err := r.Read(&b)
-		if err == io.EOF {
-			return all, nil
-		}
-		if err != nil {
-			return all, err
-		}
-		for _, row := range b.Rows {
-			row.Cells = slices.Clone(row.Cells)
-			all = append(all, row)
-		}
-	}
+func readSheet(f *File, sheet string) (all []Row, err error) {
+	err = f.EachRow(sheet, func(row *Row) error {
+		all = append(all, *row)
+		return nil
+	})
+	return all, err
 }
 
 func texts(rows []Row) [][]string {

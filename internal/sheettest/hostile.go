@@ -91,13 +91,13 @@ const (
 		`<Relationship Id="rId3" Type="` + officeRel + `/sharedStrings" Target="sharedStrings.xml"/>`
 
 	// header and company are the rows of an honest sheet of annual reports.
-	header = `<row r="1"><c r="A1" t="inlineStr"><is><t>Company ID</t></is></c><c r="B1" t="inlineStr"><is>` +
-		`<t>User Email</t></is></c>` +
-		`<c r="C1" t="inlineStr"><is><t>Filing State</t></is></c><c r="D1" t="inlineStr"><is><t>Filing Year</t>` +
-		`</is></c></row>`
 	csvHead = "Company ID,User Email,Filing State,Filing Year\n"
-	company = `<row><c t="inlineStr"><is><t>comp_00000001</t></is></c><c t="inlineStr"><is><t>a@example.com</t>` +
-		`</is></c><c t="inlineStr"><is><t>DE</t></is></c><c t="inlineStr"><is><t>2026</t></is></c></row>`
+)
+
+// header and company are the rows of an honest sheet of annual reports.
+var (
+	header  = strings.Replace(texts("Company ID", "User Email", "Filing State", "Filing Year"), "<row>", `<row r="1">`, 1)
+	company = texts("comp_00000001", "a@example.com", "DE", "2026")
 )
 
 var honest = map[string]part{
@@ -176,353 +176,229 @@ func some(n int, head, body, tail string) part {
 	return part{head: head, body: body, times: n / len(body), tail: tail}
 }
 
+// only is a workbook with one part in place of the honest one.
+func only(name, which string, p part) File { return xlsx(name, map[string]part{which: p}) }
+
+// rows is a workbook of so many rows below its header.
+func rows(name string, times int, row string) File {
+	return only(name, Sheet, part{head: sheetHead + header, body: row, times: times, tail: sheetTail})
+}
+
+// eachRow is a workbook of so many different rows below its header.
+func eachRow(name string, times int, row func(i int) string) File {
+	return only(name, Sheet, part{head: sheetHead + header, each: row, times: times, tail: sheetTail})
+}
+
+// fullOf is a workbook of n bytes of equal rows below its header.
+func fullOf(name string, n int, row string) File {
+	return only(name, Sheet, some(n, sheetHead+header, row, sheetTail))
+}
+
+// besides is a workbook with the sheet that is read and another one.
+func besides(name, read, other string, sheets ...part) File {
+	return xlsx(name, map[string]part{
+		Book: {head: bookHead + `<sheets><sheet name="` + read + `" r:id="rId1"/><sheet name="` + other +
+			`" r:id="rId9"/></sheets></workbook>`},
+		Rels: {head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
+			`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`},
+		Sheet:                      sheets[0],
+		"xl/worksheets/sheet2.xml": sheets[1],
+	})
+}
+
 // Files are all hostile files.
 func Files() []File {
-	long := strings.Repeat("All work and no play. ", 5900) // just below the longest text of a cell
-	files := []File{
-		xlsx("styles-attributes", map[string]part{
-			Styles: flood(`<styleSheet `+mainSpace+`><cellXfs><xf`, ` a=""`, `/></cellXfs></styleSheet>`),
+	return slices.Concat(bookFiles(), sheetFiles(), officerFiles(), mostFiles(), archiveFiles(), csvFiles())
+}
+
+// bookFiles are workbooks with too much in the parts beside the sheets.
+func bookFiles() []File {
+	const styles, cells = `<styleSheet ` + mainSpace + `>`, `</cellXfs></styleSheet>`
+	return []File{
+		only("styles-attributes", Styles, flood(styles+`<cellXfs><xf`, ` a=""`, `/>`+cells)),
+		only("styles-attributes-32MB", Styles, some(31<<20, styles+`<cellXfs><xf`, ` a=""`, `/>`+cells)),
+		only("styles-attributes-1MB", Styles, part{
+			head: styles + `<cellXfs>`, body: `<xf` + strings.Repeat(` a=""`, 200_000) + `/>`, times: 30, tail: cells,
 		}),
-		xlsx("styles-attributes-32MB",
-			map[string]part{
-				Styles: some(31<<20, `<styleSheet `+mainSpace+`><cellXfs><xf`, ` a=""`, `/></cellXfs></styleSheet>`),
-			}),
-		xlsx("styles-attributes-1MB", map[string]part{Styles: {
-			head: `<styleSheet ` + mainSpace + `><cellXfs>`, body: `<xf` + strings.Repeat(` a=""`, 200_000) + `/>`,
-			times: 30, tail: `</cellXfs></styleSheet>`,
-		}}),
-		xlsx("styles-formats", map[string]part{
-			Styles: flood(`<styleSheet `+mainSpace+`><cellXfs>`, `<xf/>`, `</cellXfs></styleSheet>`),
-		}),
-		xlsx("styles-fonts", map[string]part{
-			Styles: some(3<<20, `<styleSheet `+mainSpace+`><fonts>`, `<font/>`, `</fonts></styleSheet>`),
-		}),
-		xlsx("styles-number-formats", map[string]part{
-			Styles: {
-				head: `<styleSheet ` + mainSpace + `>`, times: 24_000, tail: `</styleSheet>`,
-				each: func(i int) string {
-					return fmt.Sprintf(
-						`<numFmts><numFmt numFmtId="%d" formatCode="[&lt;%[1]d]%s"/></numFmts>`+
-							`<cellXfs><xf numFmtId="%[1]d"/></cellXfs>`, i+200, strings.Repeat("0-", 40))
-				},
-			},
-		}),
-		xlsx("styles-name", map[string]part{Styles: some(30<<20, `<`, `a`, `/>`)}),
-		xlsx("workbook-attributes", map[string]part{Book: some(31<<20, `<workbook`, ` a=""`, `/>`)}),
-		xlsx("workbook-sheets", map[string]part{
-			Book: some(3<<20, bookHead+`<sheets>`, `<sheet name="a" r:id="rId1"/>`, `</sheets></workbook>`),
-		}),
-		xlsx("workbook-sheet-name", map[string]part{
-			Book: some(900<<10, bookHead+`<sheets><sheet r:id="rId1" name="`, `a`, `"/></sheets></workbook>`),
-		}),
-		xlsx("workbook-defined-names",
-			map[string]part{
-				Book: flood(bookHead+oneSheet+`<definedNames>`, `<definedName name="a">1</definedName>`,
-					`</definedNames></workbook>`),
-			}),
+		only("styles-formats", Styles, flood(styles+`<cellXfs>`, `<xf/>`, cells)),
+		only("styles-fonts", Styles, some(3<<20, styles+`<fonts>`, `<font/>`, `</fonts></styleSheet>`)),
+		only("styles-number-formats", Styles, part{head: styles, times: 24_000, tail: `</styleSheet>`,
+			each: func(i int) string {
+				return fmt.Sprintf(`<numFmts><numFmt numFmtId="%d" formatCode="[&lt;%[1]d]%s"/></numFmts>`+
+					`<cellXfs><xf numFmtId="%[1]d"/></cellXfs>`, i+200, strings.Repeat("0-", 40))
+			}}),
+		only("styles-name", Styles, some(30<<20, `<`, `a`, `/>`)),
+		only("workbook-attributes", Book, some(31<<20, `<workbook`, ` a=""`, `/>`)),
+		only("workbook-sheets", Book,
+			some(3<<20, bookHead+`<sheets>`, `<sheet name="a" r:id="rId1"/>`, `</sheets></workbook>`)),
+		only("workbook-sheet-name", Book,
+			some(900<<10, bookHead+`<sheets><sheet r:id="rId1" name="`, `a`, `"/></sheets></workbook>`)),
+		only("workbook-defined-names", Book, flood(bookHead+oneSheet+`<definedNames>`,
+			`<definedName name="a">1</definedName>`, `</definedNames></workbook>`)),
 		xlsx("workbook-many-sheets", sheets(400)),
 		xlsx("workbook-500-sheets", map[string]part{
-			Book: {
-				head:  bookHead + `<sheets>`,
-				times: 500,
-				each:  func(i int) string { return fmt.Sprintf(`<sheet name="S%d" r:id="rId1"/>`, i) },
-				tail:  `</sheets></workbook>`,
-			},
+			Book: {head: bookHead + `<sheets>`, times: 500, tail: `</sheets></workbook>`,
+				each: func(i int) string { return fmt.Sprintf(`<sheet name="S%d" r:id="rId1"/>`, i) }},
 			Sheet: {head: sheetHead + header, body: company, times: 20_000, tail: sheetTail},
 		}),
-		xlsx("root-relations-attributes", map[string]part{Root: some(31<<20, `<Relationships`, ` a=""`, `/>`)}),
-		xlsx("relations", map[string]part{Rels: {
-			head: relsHead, times: 200_000, tail: `</Relationships>`,
-			each: func(i int) string { return fmt.Sprintf(`<Relationship Id="a%d" Type="b" Target="c"/>`, i) },
-		}}),
-		xlsx("relations-attributes", map[string]part{Rels: some(31<<20, `<Relationships`, ` a=""`, `/>`)}),
-		xlsx("content-types", map[string]part{Types: flood(`<Types`, ` a=""`, `/>`)}),
+		only("root-relations-attributes", Root, some(31<<20, `<Relationships`, ` a=""`, `/>`)),
+		only("relations", Rels, part{head: relsHead, times: 200_000, tail: `</Relationships>`,
+			each: func(i int) string { return fmt.Sprintf(`<Relationship Id="a%d" Type="b" Target="c"/>`, i) }}),
+		only("relations-attributes", Rels, some(31<<20, `<Relationships`, ` a=""`, `/>`)),
+		only("content-types", Types, flood(`<Types`, ` a=""`, `/>`)),
 		xlsx("strings-attributes", map[string]part{
 			Strings: flood(`<sst><si`, ` a=""`, `/></sst>`),
 			Sheet:   {head: sheetHead + `<row><c t="s"><v>0</v></c></row>` + sheetTail},
 		}),
-		xlsx("strings-empty", map[string]part{Strings: flood(`<sst>`, `<si/>`, `</sst>`)}),
-		xlsx("strings-long", map[string]part{
-			Strings: {head: `<sst>`, body: `<si><t>` + long + `</t></si>`, times: 1500, tail: `</sst>`},
-		}),
-		xlsx("strings-long-shown", map[string]part{
-			Strings: {head: `<sst>`, body: `<si><t>` + long + `</t></si>`, times: 200, tail: `</sst>`},
-			Sheet: {
-				head:  sheetHead + header,
-				each:  func(i int) string { return fmt.Sprintf(`<row><c t="s"><v>%d</v></c></row>`, i%200) },
-				times: 100_000,
-				tail:  sheetTail,
-			},
-		}),
-		xlsx("strings-entities", map[string]part{Strings: flood(`<sst><si><t>`, `&amp;`, `</t></si></sst>`)}),
-		xlsx("strings-runs", map[string]part{Strings: flood(`<sst><si>`, `<r><t/></r>`, `</si></sst>`)}),
-		xlsx("strings-short", map[string]part{Strings: some(60<<20, `<sst>`, `<si><t>a</t></si>`, `</sst>`)}),
-		xlsx("inline-long", map[string]part{
-			Sheet: {
-				head:  sheetHead + header,
-				body:  `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`,
-				times: 1500,
-				tail:  sheetTail,
-			},
-		}),
-		xlsx("inline-long-few", map[string]part{
-			Sheet: {
-				head:  sheetHead + header,
-				body:  `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`,
-				times: 350,
-				tail:  sheetTail,
-			},
-		}),
-		xlsx("inline-long-wide", map[string]part{Sheet: {
-			head: sheetHead + header + `<row>`, body: `<c t="inlineStr"><is><t>` + long + `</t></is></c>`, times: 1500,
-			tail: `</row>` + sheetTail,
+		only("strings-empty", Strings, flood(`<sst>`, `<si/>`, `</sst>`)),
+		only("strings-long", Strings, sharedLong(1500)),
+		xlsx("strings-long-shown", map[string]part{Strings: sharedLong(200), Sheet: {
+			head: sheetHead + header, times: 100_000, tail: sheetTail,
+			each: func(i int) string { return fmt.Sprintf(`<row><c t="s"><v>%d</v></c></row>`, i%200) },
 		}}),
-		xlsx("long-names", map[string]part{Sheet: {
-			head: sheetHead + `<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is>` +
-				`<t>Legal Name</t></is></c><c t="inlineStr"><is><t>Notes</t></is></c></row>`,
-			body: `<row><c t="inlineStr"><is><t>comp_00000001</t></is></c><c t="inlineStr"><is><t>` + long +
-				`</t></is></c><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`, times: 170, tail: sheetTail,
+		only("strings-entities", Strings, flood(`<sst><si><t>`, `&amp;`, `</t></si></sst>`)),
+		only("strings-runs", Strings, flood(`<sst><si>`, `<r><t/></r>`, `</si></sst>`)),
+		only("strings-short", Strings, some(60<<20, `<sst>`, `<si><t>a</t></si>`, `</sst>`)),
+		only("comments", "xl/comments1.xml", flood(`<comments>`, `<comment/>`, `</comments>`)),
+		only("theme", "xl/theme/theme1.xml", flood(`<theme`, ` a=""`, `/>`)),
+	}
+}
+
+// long is a text just below the longest of a cell.
+var long = strings.Repeat("All work and no play. ", 5900)
+
+func sharedLong(times int) part {
+	return part{head: `<sst>`, body: `<si><t>` + long + `</t></si>`, times: times, tail: `</sst>`}
+}
+
+// sheetFiles are workbooks with too much in the sheet.
+func sheetFiles() []File {
+	far := func(i int) string { return fmt.Sprintf(`<row><c r="XFD%d"><v>1</v></c></row>`, i+2) }
+	// tail is what follows the rows of a sheet.
+	tail := func(name string) (head, end string) {
+		return sheetHead + header + company + `</sheetData><` + name + `>`, `</` + name + `></worksheet>`
+	}
+	merged, endMerged := tail("mergeCells")
+	validations, endValidations := tail("dataValidations")
+	links, endLinks := tail("hyperlinks")
+	const columns = `<worksheet ` + mainSpace + `><cols>`
+	return []File{
+		rows("inline-long", 1500, texts(long)),
+		rows("inline-long-few", 350, texts(long)),
+		only("inline-long-wide", Sheet, part{head: sheetHead + header + `<row>`, body: inline(long), times: 1500,
+			tail: `</row>` + sheetTail}),
+		only("long-names", Sheet, part{head: sheetHead + texts("Company ID", "Legal Name", "Notes"),
+			body: texts("comp_00000001", long, long), times: 170, tail: sheetTail}),
+		only("long-headers", Sheet, part{head: sheetHead + `<row>` + inline("Company ID"), body: inline(long), times: 350,
+			tail: `</row><row><c><v>1</v></c></row>` + sheetTail}),
+		only("rows-empty", Sheet, flood(sheetHead, `<row/>`, sheetTail)),
+		fullOf("rows-short", 70<<20, `<row><c><v>1</v></c></row>`),
+		fullOf("rows-honest", 75<<20, company),
+		eachRow("rows-all-different", 140_000, func(i int) string {
+			return strings.ReplaceAll(company, "00000001", fmt.Sprintf("%08d", i))
+		}),
+		only("row-attributes", Sheet, flood(sheetHead+`<row`, ` a=""`, `/>`+sheetTail)),
+		fullOf("cells-empty", 75<<20, `<row>`+strings.Repeat(`<c/>`, 16_000)+`</row>`),
+		eachRow("cells-far", 60_000, far),
+		eachRow("cells-far-few", 240, far),
+		fullOf("cells-wide", 70<<20, `<row>`+strings.Repeat(`<c><v>1</v></c>`, 16_000)+`</row>`),
+		only("headers-alike", Sheet, part{head: sheetHead, times: 40, tail: sheetTail,
+			body: `<row>` + strings.Repeat(inline("Legal Nam"), 16_000) + `</row>`}),
+		only("headers-known", Sheet, part{head: sheetHead, times: 40, tail: sheetTail,
+			body: `<row>` + strings.Repeat(inline("State")+inline("Company ID"), 8_000) + `</row>`}),
+		only("headers-different", Sheet, part{head: sheetHead, times: 8, tail: sheetTail, each: func(i int) string {
+			all := []string{"Company ID", "User Email"}
+			for c := range 12_000 {
+				all = append(all, fmt.Sprintf("Lgal Name%d", c+i))
+			}
+			return texts(all...)
 		}}),
-		xlsx("long-headers", map[string]part{Sheet: {
-			head: sheetHead + `<row><c t="inlineStr"><is><t>Company ID</t></is></c>`,
-			body: `<c t="inlineStr"><is><t>` + long + `</t></is></c>`, times: 350,
-			tail: `</row><row><c><v>1</v></c></row>` + sheetTail,
-		}}),
-		xlsx("rows-empty", map[string]part{Sheet: flood(sheetHead, `<row/>`, sheetTail)}),
-		xlsx("rows-short", map[string]part{
-			Sheet: some(70<<20, sheetHead+header, `<row><c><v>1</v></c></row>`, sheetTail),
-		}),
-		xlsx("rows-honest", map[string]part{Sheet: some(75<<20, sheetHead+header, company, sheetTail)}),
-		xlsx("rows-all-different", map[string]part{Sheet: {
-			head: sheetHead + header, times: 140_000, tail: sheetTail,
-			each: func(i int) string { return strings.ReplaceAll(company, "00000001", fmt.Sprintf("%08d", i)) },
-		}}),
-		xlsx("row-attributes", map[string]part{Sheet: flood(sheetHead+`<row`, ` a=""`, `/>`+sheetTail)}),
-		xlsx("cells-empty", map[string]part{
-			Sheet: some(75<<20, sheetHead+header, `<row>`+strings.Repeat(`<c/>`, 16_000)+`</row>`, sheetTail),
-		}),
-		xlsx("cells-far", map[string]part{Sheet: {
-			head: sheetHead + header, each: func(i int) string {
-				return fmt.Sprintf(`<row><c r="XFD%d"><v>1</v></c></row>`, i+2)
-			}, times: 60_000, tail: sheetTail,
-		}}),
-		xlsx("cells-far-few", map[string]part{Sheet: {
-			head: sheetHead + header, each: func(i int) string {
-				return fmt.Sprintf(`<row><c r="XFD%d"><v>1</v></c></row>`, i+2)
-			}, times: 240, tail: sheetTail,
-		}}),
-		xlsx("cells-wide", map[string]part{
-			Sheet: some(70<<20, sheetHead+header, `<row>`+strings.Repeat(`<c><v>1</v></c>`, 16_000)+`</row>`,
-				sheetTail),
-		}),
-		xlsx("headers-alike", map[string]part{Sheet: {
-			head: sheetHead, body: `<row>` + strings.Repeat(`<c t="inlineStr"><is><t>Legal Nam</t></is></c>`, 16_000) +
-				`</row>`, times: 40, tail: sheetTail,
-		}}),
-		xlsx("headers-known", map[string]part{Sheet: {
-			head: sheetHead, body: `<row>` +
-				strings.Repeat(
-					`<c t="inlineStr"><is><t>State</t></is></c><c t="inlineStr"><is><t>Company ID</t></is></c>`,
-					8_000) + `</row>`, times: 40, tail: sheetTail,
-		}}),
-		xlsx("headers-different", map[string]part{Sheet: {
-			head: sheetHead, each: func(i int) string {
-				var b strings.Builder
-				b.WriteString(
-					`<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is><t>User Email</t>` +
-						`</is></c>`)
-				for c := range 12_000 {
-					fmt.Fprintf(&b, `<c t="inlineStr"><is><t>Lgal Name%d</t></is></c>`, c+i)
-				}
-				b.WriteString(`</row>`)
-				return b.String()
-			}, times: 8, tail: sheetTail,
-		}}),
-		xlsx("columns", map[string]part{
-			Sheet: flood(`<worksheet `+mainSpace+`><cols>`, `<col min="1" max="2"/>`,
-				`</cols><sheetData/></worksheet>`),
-		}),
-		xlsx("columns-60MB", map[string]part{
-			Sheet: some(60<<20, `<worksheet `+mainSpace+`><cols>`, `<col min="1" max="2"/>`,
-				`</cols><sheetData>`+header+company+`</sheetData></worksheet>`),
-		}),
-		xlsx("merged-cells", map[string]part{
-			Sheet: flood(sheetHead+header+company+`</sheetData><mergeCells>`, `<mergeCell ref="A1:B2"/>`,
-				`</mergeCells></worksheet>`),
-		}),
-		xlsx("merged-cells-60MB", map[string]part{
-			Sheet: some(60<<20, sheetHead+header+company+`</sheetData><mergeCells>`, `<mergeCell ref="A1:B2"/>`,
-				`</mergeCells></worksheet>`),
-		}),
-		xlsx("validations", map[string]part{
-			Sheet: flood(sheetHead+header+company+`</sheetData><dataValidations>`,
-				`<dataValidation><formula1>1</formula1></dataValidation>`, `</dataValidations></worksheet>`),
-		}),
-		xlsx("hyperlinks", map[string]part{
-			Sheet: flood(sheetHead+header+company+`</sheetData><hyperlinks>`, `<hyperlink ref="A1" r:id="a"/>`,
-				`</hyperlinks></worksheet>`),
-		}),
-		xlsx("comments", map[string]part{"xl/comments1.xml": flood(`<comments>`, `<comment/>`, `</comments>`)}),
-		xlsx("theme", map[string]part{"xl/theme/theme1.xml": flood(`<theme`, ` a=""`, `/>`)}),
-		xlsx("depth", map[string]part{Sheet: flood(``, `<a>`, ``)}),
-		xlsx("blanks", map[string]part{Sheet: flood(sheetHead, ` `, sheetTail)}),
-		xlsx("blanks-60MB", map[string]part{
-			Sheet: some(60<<20, `<worksheet `+mainSpace+`>`, ` `, `<sheetData>`+header+company+sheetTail),
-		}),
-		xlsx("xml-comment", map[string]part{Sheet: flood(`<!--`, `a`, `-->`+sheetHead+sheetTail)}),
-		xlsx("formulas", map[string]part{
-			Sheet: some(70<<20, sheetHead+header, `<row><c><f>1</f></c></row>`, sheetTail),
-		}),
+		only("columns", Sheet, flood(columns, `<col min="1" max="2"/>`, `</cols><sheetData/></worksheet>`)),
+		only("columns-60MB", Sheet, some(60<<20, columns, `<col min="1" max="2"/>`,
+			`</cols><sheetData>`+header+company+`</sheetData></worksheet>`)),
+		only("merged-cells", Sheet, flood(merged, `<mergeCell ref="A1:B2"/>`, endMerged)),
+		only("merged-cells-60MB", Sheet, some(60<<20, merged, `<mergeCell ref="A1:B2"/>`, endMerged)),
+		only("validations", Sheet,
+			flood(validations, `<dataValidation><formula1>1</formula1></dataValidation>`, endValidations)),
+		only("hyperlinks", Sheet, flood(links, `<hyperlink ref="A1" r:id="a"/>`, endLinks)),
+		only("depth", Sheet, flood(``, `<a>`, ``)),
+		only("blanks", Sheet, flood(sheetHead, ` `, sheetTail)),
+		only("blanks-60MB", Sheet,
+			some(60<<20, `<worksheet `+mainSpace+`>`, ` `, `<sheetData>`+header+company+sheetTail)),
+		only("xml-comment", Sheet, flood(`<!--`, `a`, `-->`+sheetHead+sheetTail)),
+		fullOf("formulas", 70<<20, `<row><c><f>1</f></c></row>`),
 		xlsx("dates", map[string]part{
 			Styles: {head: `<styleSheet ` + mainSpace + `><cellXfs><xf numFmtId="22"/></cellXfs></styleSheet>`},
 			Sheet:  some(70<<20, sheetHead+header, `<row><c s="0"><v>46082.51</v></c></row>`, sheetTail),
 		}),
-		xlsx("officers", map[string]part{
-			Book: {
-				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/>` +
-					`<sheet name="Officers" r:id="rId9"/></sheets>` +
-					`</workbook>`,
-			},
-			Rels: {
-				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
-					`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`,
-			},
-			Sheet: {
-				head: sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email"), times: 20_000,
-				tail: sheetTail,
-				each: func(i int) string {
-					return texts(fmt.Sprintf("Acme Holdings %d LLC", i), "LLC", "DE", "a@example.com")
-				},
-			},
-			"xl/worksheets/sheet2.xml": {
-				head: sheetHead + texts("Legal Name", "First Name", "Last Name", "Title"), times: 20_000,
-				tail: sheetTail,
-				each: func(i int) string {
-					return texts(fmt.Sprintf("Acme Holding %d LLC", i+100_000), "Ann", "Lee", "CEO")
-				},
-			},
+	}
+}
+
+// officerFiles are workbooks with too much on a sheet beside the one that is read.
+func officerFiles() []File {
+	companies := sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email")
+	officers := sheetHead + texts("Legal Name", "First Name", "Last Name", "Title")
+	company := func(name string) string { return texts(name, "LLC", "DE", "a@example.com") }
+	officer := func(name string) string { return texts(name, "Ann", "Lee", "CEO") }
+	return []File{
+		besides("officers", "Formations", "Officers",
+			part{head: companies, times: 20_000, tail: sheetTail,
+				each: func(i int) string { return company(fmt.Sprintf("Acme Holdings %d LLC", i)) }},
+			part{head: officers, times: 20_000, tail: sheetTail,
+				each: func(i int) string { return officer(fmt.Sprintf("Acme Holding %d LLC", i+100_000)) }}),
+		besides("officers-long", "Formations", "Officers", part{head: companies + company(long) + sheetTail},
+			part{head: officers + officer("x"+long[:len(long)-30]) + sheetTail}),
+		besides("officers-shared", "Formations", "Officers",
+			part{head: companies, body: company("Acme LLC"), times: 20_000, tail: sheetTail},
+			part{head: officers, body: officer("Acme LLC"), times: 20_000, tail: sheetTail}),
+		besides("properties", "Sheet1", `Bulkfiling" state="veryHidden`, honest[Sheet],
+			part{head: sheetHead + texts("bulkfiling properties"), body: texts(long), times: 350, tail: sheetTail}),
+	}
+}
+
+// mostFiles stay just below the limits.
+func mostFiles() []File {
+	return []File{
+		rows("most-rows", 84_000, company),
+		rows("most-faults", 84_000, texts("comp 1", "nobody", "ZZ", "26")),
+		rows("most-cells", 24, `<row>`+strings.Repeat(`<c><v>1</v></c>`, 16_000)+`</row>`),
+		rows("most-cells-narrow", 55_000, `<row>`+strings.Repeat(`<c><v>1</v></c>`, 7)+`</row>`),
+		eachRow("most-blanks", 140, func(i int) string {
+			return fmt.Sprintf(`<row><c r="A%d"><v>1</v></c><c r="XFD%[1]d"><v>1</v></c></row>`, i+2)
 		}),
-		xlsx("officers-long", map[string]part{
-			Book: {
-				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/>` +
-					`<sheet name="Officers" r:id="rId9"/></sheets>` +
-					`</workbook>`,
-			},
-			Rels: {
-				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
-					`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`,
-			},
-			Sheet: {
-				head: sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email") + texts(long,
-					"LLC", "DE", "a@example.com") + sheetTail,
-			},
-			"xl/worksheets/sheet2.xml": {
-				head: sheetHead + texts("Legal Name", "First Name", "Last Name", "Title") +
-					texts("x"+long[:len(long)-30], "Ann", "Lee", "CEO") + sheetTail,
-			},
-		}),
-		xlsx("officers-shared", map[string]part{
-			Book: {
-				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/>` +
-					`<sheet name="Officers" r:id="rId9"/></sheets>` +
-					`</workbook>`,
-			},
-			Rels: {
-				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
-					`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`,
-			},
-			Sheet: {
-				head:  sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email"),
-				body:  texts("Acme LLC", "LLC", "DE", "a@example.com"),
-				times: 20_000,
-				tail:  sheetTail,
-			},
-			"xl/worksheets/sheet2.xml": {
-				head:  sheetHead + texts("Legal Name", "First Name", "Last Name", "Title"),
-				body:  texts("Acme LLC", "Ann", "Lee", "CEO"),
-				times: 20_000,
-				tail:  sheetTail,
-			},
-		}),
-		// These stay just below the limits.
-		xlsx("most-rows", map[string]part{
-			Sheet: {head: sheetHead + header, body: company, times: 84_000, tail: sheetTail},
-		}),
-		xlsx("most-faults", map[string]part{
-			Sheet: {
-				head:  sheetHead + header,
-				body:  texts("comp 1", "nobody", "ZZ", "26"),
-				times: 84_000,
-				tail:  sheetTail,
-			},
-		}),
-		xlsx("most-cells", map[string]part{Sheet: {
-			head: sheetHead + header, body: `<row>` + strings.Repeat(`<c><v>1</v></c>`, 16_000) + `</row>`, times: 24,
-			tail: sheetTail,
-		}}),
-		xlsx("most-cells-narrow", map[string]part{Sheet: {
-			head: sheetHead + header, body: `<row>` + strings.Repeat(`<c><v>1</v></c>`, 7) + `</row>`, times: 55_000,
-			tail: sheetTail,
-		}}),
-		xlsx("most-blanks", map[string]part{Sheet: {
-			head: sheetHead + header, each: func(i int) string {
-				return fmt.Sprintf(`<row><c r="A%d"><v>1</v></c><c r="XFD%[1]d"><v>1</v></c></row>`, i+2)
-			}, times: 140, tail: sheetTail,
-		}}),
-		xlsx("most-text", map[string]part{Sheet: {
+		only("most-text", Sheet, part{
 			head: sheetHead + texts("Company ID", "User Email", "Filing State", "Filing Year", "Notes"), times: 8_600,
-			tail: sheetTail,
 			body: texts("comp_00000001", "a@example.com", "DE", "2026", strings.Repeat("123-45-678 call 7-", 60)),
-		}}),
+			tail: sheetTail,
+		}),
 		xlsx("most-text-shared", map[string]part{
-			Strings: {head: `<sst>`, body: `<si><t>` + long + `</t></si>`, times: 1, tail: `</sst>`},
+			Strings: sharedLong(1),
 			Sheet:   {head: sheetHead + header, body: `<row><c t="s"><v>0</v></c></row>`, times: 74, tail: sheetTail},
 		}),
 		xlsx("most-strings", map[string]part{
 			Strings: {head: `<sst>`, body: `<si><t>Acme Holdings</t></si>`, times: 1_060_000, tail: `</sst>`},
-			Sheet: {
-				head:  sheetHead + header,
-				body:  `<row><c t="s"><v>7</v></c></row>`,
-				times: 84_000,
-				tail:  sheetTail,
-			},
+			Sheet:   {head: sheetHead + header, body: `<row><c t="s"><v>7</v></c></row>`, times: 84_000, tail: sheetTail},
 		}),
-		xlsx("properties", map[string]part{
-			Book: {
-				head: bookHead + `<sheets><sheet name="Sheet1" r:id="rId1"/>` +
-					`<sheet name="Bulkfiling" state="veryHidden" ` +
-					`r:id="rId9"/></sheets></workbook>`,
-			},
-			Rels: {
-				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
-					`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`,
-			},
-			"xl/worksheets/sheet2.xml": {
-				head:  sheetHead + texts("bulkfiling properties"),
-				body:  `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`,
-				times: 350,
-				tail:  sheetTail,
-			},
-		}),
-		{"zip-overlap.xlsx", overlapping},
-		{"zip-directory.xlsx", directory},
-		{"zip-lying-size.xlsx", lying},
-		csv("columns", func() []byte { return bytes.Repeat([]byte(","), MaxBytes) }),
-		csv("columns-each-row", func() []byte {
-			return append([]byte(csvHead), bytes.Repeat([]byte(strings.Repeat(",", 16_000)+"x\n"), 60)...)
-		}),
-		csv("quote-open", func() []byte {
-			return append([]byte(csvHead+"\""), bytes.Repeat([]byte("a\n"), 495_000)...)
-		}),
-		csv("quotes", func() []byte {
-			return append([]byte(csvHead), bytes.Repeat([]byte("\"a\"b\" \" \"\n"), 99_000)...)
-		}),
-		csv("quotes-one-line", func() []byte {
-			return append([]byte(csvHead+"\""), bytes.Repeat([]byte("\" "), 495_000)...)
-		}),
-		csv("rows", func() []byte {
-			return append([]byte(csvHead), bytes.Repeat([]byte("a\n"), 495_000)...)
-		}),
+	}
+}
+
+// archiveFiles are archives that lie about what they hold.
+func archiveFiles() []File {
+	return []File{{"zip-overlap.xlsx", overlapping}, {"zip-directory.xlsx", directory}, {"zip-lying-size.xlsx", lying}}
+}
+
+// csvFiles are texts, each of a head and a body that is repeated.
+func csvFiles() []File {
+	repeat := func(name, head, body string, times int) File {
+		return csv(name, func() []byte { return []byte(head + strings.Repeat(body, times)) })
+	}
+	return []File{
+		repeat("columns", "", ",", MaxBytes),
+		repeat("columns-each-row", csvHead, strings.Repeat(",", 16_000)+"x\n", 60),
+		repeat("quote-open", csvHead+"\"", "a\n", 495_000),
+		repeat("quotes", csvHead, "\"a\"b\" \" \"\n", 99_000),
+		repeat("quotes-one-line", csvHead+"\"", "\" ", 495_000),
+		repeat("rows", csvHead, "a\n", 495_000),
 		csv("rows-different", func() []byte {
 			b := []byte(csvHead)
 			for i := 0; len(b) < MaxBytes-10; i++ {
@@ -530,26 +406,15 @@ func Files() []File {
 			}
 			return b
 		}),
-		csv("lines-empty", func() []byte {
-			return append([]byte(csvHead), bytes.Repeat([]byte("\n"), 990_000)...)
-		}),
-		csv("carriage-returns", func() []byte {
-			return append([]byte(strings.Replace(csvHead, "\n", "\r", 1)), bytes.Repeat([]byte("a\r"), 495_000)...)
-		}),
+		repeat("lines-empty", csvHead, "\n", 990_000),
+		repeat("carriage-returns", strings.Replace(csvHead, "\n", "\r", 1), "a\r", 495_000),
 		csv("utf-16", func() []byte { return utf16Of(strings.Repeat(",", 495_000)) }),
 		csv("utf-16-rows", func() []byte { return utf16Of(csvHead + strings.Repeat("\u20ac\n", 240_000)) }),
-		csv("utf-32", func() []byte {
-			return append([]byte("\xff\xfe\x00\x00"), bytes.Repeat([]byte("a\x00\x00\x00"), 249_000)...)
-		}),
-		csv("high-bytes", func() []byte {
-			return append([]byte(csvHead), bytes.Repeat([]byte("\xff\n"), 495_000)...)
-		}),
-		csv("nul", func() []byte {
-			return append([]byte(csvHead+strings.Repeat("a,b\n", 20_000)), bytes.Repeat([]byte("\x00"), 900_000)...)
-		}),
-		csv("json", func() []byte { return bytes.Repeat([]byte("["), MaxBytes) }),
+		repeat("utf-32", "\xff\xfe\x00\x00", "a\x00\x00\x00", 249_000),
+		repeat("high-bytes", csvHead, "\xff\n", 495_000),
+		repeat("nul", csvHead+strings.Repeat("a,b\n", 20_000), "\x00", 900_000),
+		repeat("json", "", "[", MaxBytes),
 	}
-	return files
 }
 
 // sheets are parts of a workbook with so many sheets, each with rows that may be filings.
@@ -572,12 +437,14 @@ func sheets(n int) map[string]part {
 	return parts
 }
 
+func inline(text string) string { return `<c t="inlineStr"><is><t>` + text + `</t></is></c>` }
+
 // texts is a row of inline texts.
 func texts(all ...string) string {
 	var b strings.Builder
 	b.WriteString("<row>")
 	for _, t := range all {
-		b.WriteString(`<c t="inlineStr"><is><t>` + t + `</t></is></c>`)
+		b.WriteString(inline(t))
 	}
 	b.WriteString("</row>")
 	return b.String()

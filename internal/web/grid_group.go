@@ -269,9 +269,9 @@ func recordTitle(rule string) (title, message string) {
 	case filing.RecordRule + "name-confirmed":
 		return "Names confirmed that differ at the filing service",
 			"They are filed for the company that the filing service has. You confirm them once more before approval."
-	case filing.RecordRule + "name-similar":
-		return "Names spelled another way at the filing service",
-			"They are filed as they are. Check that each is a spelling difference and not another company."
+	case filing.RecordRule + "name-ending":
+		return "Names without their ending, such as LLC",
+			"They are filed for the company that the filing service has on record. Check the ending of each."
 	case filing.RecordRule + "formation-state":
 		return "Formation state differs at the filing service",
 			"The filing service's record counts. Check that the Company ID is right."
