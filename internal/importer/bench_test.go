@@ -2,7 +2,6 @@ package importer
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -152,46 +151,6 @@ func BenchmarkExcelizeRows(b *testing.B) {
 		if err := errors.Join(rows.Error(), rows.Close(), book.Close()); err != nil {
 			b.Fatal(err)
 		}
-	}
-	perRow(b)
-}
-
-// A survey reads the head of a file, however long that is.
-func benchSurvey(b *testing.B, path string) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		s, err := SurveyReader(path, bytes.NewReader(content), int64(len(content)), Options{Now: july})
-		if err != nil || s.Err != nil {
-			b.Fatal(err, s.Err)
-		}
-	}
-}
-
-func BenchmarkSurveyCSV(b *testing.B) { benchSurvey(b, benchCSV(b, b.TempDir(), benchRows)) }
-
-func BenchmarkSurveyXLSX(b *testing.B) { benchSurvey(b, benchXLSX(b, b.TempDir(), benchRows)) }
-
-// A correction in every hundredth row costs the check next to nothing.
-func BenchmarkCheckEditedCSV(b *testing.B) {
-	path := benchCSV(b, b.TempDir(), benchRows)
-	var edits []Edit
-	for row := 2; row <= benchRows; row += 100 {
-		edits = append(edits, Edit{Row: row, Column: 8, Text: "2025"},
-			Edit{Row: row, Column: -1, Header: "Order Registered Agent", Text: "no"})
-	}
-	for b.Loop() {
-		im, err := Open(path, Options{Now: july, Edits: edits})
-		if err != nil {
-			b.Fatal(err)
-		}
-		tally, err := im.Check(context.Background(), func(p Problem) error { return errors.New(p.Message) })
-		if err != nil || tally.Ready != benchRows {
-			b.Fatal(tally, err)
-		}
-		im.Close()
 	}
 	perRow(b)
 }

@@ -100,12 +100,6 @@ func TestOpen(t *testing.T) {
 			note:    "Detected: annual report",
 		},
 		{
-			why:     "titles above",
-			text:    "Acme Accounting\nSeason 2026,,as of,7/1/2026\n\nCompany ID" + rest + "comp_1" + row,
-			columns: []string{"Company ID", "User Email", "Filing State", "Filing Year"},
-			product: filing.AnnualReport,
-		},
-		{
 			why: "groups above",
 			text: "Company,,,,Registered Agent,,,\nID,Legal Name,Filing State,Filing " +
 				"Year,Name,Street,City,ZIP\ncomp_1,Acme,DE,2026\n",
@@ -137,11 +131,6 @@ func TestOpen(t *testing.T) {
 			product: filing.RegisteredAgent,
 		},
 		{
-			why:     "annual report with an agent",
-			text:    "Company ID,State,Year,Order Registered Agent,Change Of Agent\ncomp_1,DE,2026,yes,no\n",
-			product: filing.AnnualReport,
-		},
-		{
 			why:  "annual report or agent change",
 			text: "Company ID,State,Year,Change Of Agent\ncomp_1,DE,2026,yes\n",
 			err:  "agent-change, annual-report",
@@ -154,7 +143,6 @@ func TestOpen(t *testing.T) {
 			err:     `no product "annual"`,
 		},
 		{why: "unknown state option", text: "Company ID\n", options: Options{State: "Delawere"}, err: "not a US state"},
-		{why: "two-digit year option", text: "Company ID\n", options: Options{FilingYear: "26"}, err: "four digits"},
 		{why: "user option", text: "Company ID\n", options: Options{User: "ana"}, err: "neither a user id"},
 		{
 			why:  "several columns of one name",
@@ -173,11 +161,6 @@ func TestOpen(t *testing.T) {
 			note:    `"Jurisdiction" (C1)`,
 		},
 		{
-			why:     "a copy that the product has no use for",
-			text:    "Company ID,Filing Year,Filing State,Title,Title\ncomp_1,2026,DE\n",
-			product: filing.AnnualReport,
-		},
-		{
 			why:     "State beside an address is not the filing state",
 			text:    "Company ID,Filing Year,Street,City,State,Zip\ncomp_1,2026,a,b,NY,10001\n",
 			product: filing.AnnualReport,
@@ -190,25 +173,12 @@ func TestOpen(t *testing.T) {
 			err:     `--map "State=Filing State"`,
 		},
 		{
-			why:     "State beside an address, settled",
-			text:    "Company ID,Filing Year,Street,City,State,Zip\ncomp_1,2026,a,b,NY,10001\n",
-			options: Options{State: "DE", Map: map[string]string{"State": "Principal State"}},
-			product: filing.AnnualReport,
-		},
-		{
 			why: "a state before the addresses is the filing state",
 			text: "Company ID,State,Filing Year,Agent Street,City,State,Zip,Mailing " +
 				"Address,City,State,Zip\ncomp_1,DE,2026\n",
 			options: Options{State: "DE"},
 			product: filing.AnnualReport,
 			note:    `"State" (F1) as Agent State`,
-		},
-		{
-			why:     "a state before the one address is the filing state",
-			text:    "Company ID,State,Filing Year,Address,City,State,Zip\ncomp_1,DE,2026\n",
-			options: Options{State: "DE"},
-			product: filing.AnnualReport,
-			note:    `"State" (F1) as Principal State`,
 		},
 		{
 			why: "bare words behind the second address alone",
@@ -224,23 +194,11 @@ func TestOpen(t *testing.T) {
 			note:    `Not used: "City" (H1), "Zip" (I1)`,
 		},
 		{
-			why:     "a name that has the letters of SSN in it",
-			text:    "Company ID,Business Name,Filing State,Filing Year\ncomp_1,Acme,DE,2026\n",
-			columns: []string{"Company ID", "Business Name", "Filing State", "Filing Year"},
-			product: filing.AnnualReport,
-		},
-		{
 			why:     "results of a list without headers, as CSV",
 			text:    "Company ID,Filing State,Result,Message,Order IDs\ncomp_1,DE,invalid,x,\n",
 			options: Options{HeaderRow: NoHeader, FilingYear: "2026", Map: map[string]string{"A:A": "Company ID"}},
 			columns: []string{"Company ID", "Filing State", "Result", "Message", "Order IDs"},
 			product: filing.AnnualReport,
-		},
-		{
-			why:     "an unknown column is noted",
-			text:    "Company ID,Filing Year,Filing State,Colour\ncomp_1,2026,DE\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "Colour" (D1)`,
 		},
 		{
 			why:     "a near miss is suggested",
@@ -252,13 +210,6 @@ func TestOpen(t *testing.T) {
 			why:  "a near miss of what every row needs",
 			text: "Compnay ID,Filing Year,Filing State\ncomp_1,2026,DE\n",
 			err:  `--map "Compnay ID=Company ID"`,
-		},
-		{
-			why:     "mapped",
-			text:    "Nr,Filing Year,Filing State\ncomp_1,2026,DE\n",
-			options: Options{Map: map[string]string{"nr": "Company ID"}},
-			columns: []string{"Nr", "Filing Year", "Filing State"},
-			product: filing.AnnualReport,
 		},
 		{
 			why:     "mapped from another alphabet",
@@ -357,14 +308,6 @@ func TestOpen(t *testing.T) {
 		},
 		{why: "a row too far down", text: "Company ID\n", options: Options{HeaderRow: 31}, err: "1 to 30"},
 		{
-			why: "addresses that say City twice",
-			text: "Company ID,Filing Year,Filing State,Address,City,County,State,Zip,Mailing " +
-				"Address,City,State,Zip\ncomp_1,2026,DE\n",
-			product: filing.AnnualReport,
-			note: `"City" (E1) as Principal City, "State" (G1) as Principal State, "Zip" (H1) as Principal Postal ` +
-				`Code, "City" (J1) as Mailing City, "State" (K1) as Mailing State, "Zip" (L1) as Mailing Postal Code`,
-		},
-		{
 			why: "an agent's address beside the company's",
 			text: "Company ID,Filing Year,Filing State,Street,City,State,Zip,Agent Name,Agent " +
 				"Street,City,State,Zip\ncomp_1,2026,DE\n",
@@ -391,18 +334,6 @@ func TestOpen(t *testing.T) {
 			note:    `Not used: "Entity #" (B1).`,
 		},
 		{
-			why:     "numbers of states beside states",
-			text:    "Company ID,State #,State,Year\ncomp_1,17,DE,2026\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "State #" (B1).`,
-		},
-		{
-			why:     "a number is no hint at a name",
-			text:    "Company ID,Entity Name,Entity Number,State,Year\ncomp_1,Acme LLC,17,DE,2026\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "Entity Number" (C1).`,
-		},
-		{
 			why:     "a number of one's own is not the Company ID",
 			text:    "Company No.,State,Year,User ID\n1,DE,2026,user_1\n2,DE,2026,user_1\n",
 			product: filing.AnnualReport,
@@ -427,12 +358,6 @@ func TestOpen(t *testing.T) {
 			note:    "No column gives the Filing State: add it",
 		},
 		{
-			why:     "a misspelt address of another kind",
-			text:    "Company ID,Biling State,Year\ncomp_1,NY,2026\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "Biling State" (B1).`,
-		},
-		{
 			why:     "a name is no hint at an SSN",
 			text:    "Company ID,Responsible Party,State,Year\ncomp_1,Ana Silva,DE,2026\n",
 			product: filing.AnnualReport,
@@ -443,12 +368,6 @@ func TestOpen(t *testing.T) {
 			text:    "Company Name,Type,State,Email,Officer 1 Title\nAcme LLC,LLC,DE,a@example.com,Member\n",
 			product: filing.Formation,
 			not:     "Type",
-		},
-		{
-			why:     "a type of something else",
-			text:    "Company ID,Company Name,Type,State,Year\ncomp_1,Acme LLC,Gold,DE,2026\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "Type" (C1).`,
 		},
 		{
 			why:     "a name said better",
@@ -467,17 +386,6 @@ func TestOpen(t *testing.T) {
 			text:    "Client,Entity Type,State,Email,Officer 1 Title\nAcme LLC,LLC,DE,a@example.com,Member\n",
 			product: filing.Formation,
 			note:    `--map "Client=Legal Name"`,
-		},
-		{
-			why:  "each of two columns can be left out",
-			text: "Company ID,Filing State,Filing Year,Filing State\ncomp_1,DE,2026,NY\n",
-			err:  `--map "B:B=" leaves out "Filing State" (B1), --map "D:D=" leaves out "Filing State" (D1)`,
-		},
-		{
-			why:     "mapped to the beginning of a column of ours",
-			text:    "Company ID\n",
-			options: Options{Map: map[string]string{"a": "Compny"}},
-			err:     `did you mean "Company ID"`,
 		},
 		{why: "no rows", text: "Company ID" + rest, err: "no rows below the header in row 1"},
 		{
@@ -676,15 +584,6 @@ func TestHeaderDepth(t *testing.T) {
 	}
 	if _, err := Open(saved(t, "in.csv", text(headRows)), Options{}); err == nil {
 		t.Error("found below the rows that are looked at")
-	}
-}
-
-// A slip in --map would leave a column unread: it is told, with what there is.
-func TestMapNamesAColumnOfTheSheet(t *testing.T) {
-	path := saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n")
-	_, err := Open(path, Options{Map: map[string]string{"Nothing": "Legal Name"}})
-	if err == nil || !strings.Contains(err.Error(), `"Nothing"`) || !strings.Contains(err.Error(), `"Filing State"`) {
-		t.Errorf("got %v", err)
 	}
 }
 

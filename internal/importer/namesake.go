@@ -16,7 +16,6 @@ type namesakes struct {
 	im    *Import
 	read  bool
 	named map[string][]namesake
-	keys  keyMaker
 }
 
 // namesake is a company that a row gives by its ID.
@@ -108,7 +107,7 @@ func (n *namesakes) assignCompany(r *Row) error {
 		return nil
 	}
 	r.Request.Company.Ref, r.createsCompany = found[0].ref, false
-	r.keys = n.keys.of(r.Request, r.keys[:0])
+	r.keys = appendKeys(r.keys[:0], r.Request)
 	return nil
 }
 

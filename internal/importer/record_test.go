@@ -113,36 +113,6 @@ func TestBatchID(t *testing.T) {
 	}
 }
 
-// Social Security numbers do not reach the ledger, problems or workbooks.
-func TestSecrets(t *testing.T) {
-	ctx := context.Background()
-	const ssn = "078-05-1120"
-	const bare = "078051120"
-	text := "Company ID,User ID,Filing State,Filing Year,Soc Sec #,Responsible Party " +
-		"SSN,Remark\ncomp_1,user_1,DE,2026," + ssn + ",,see " + bare + "\ncomp_2,user_1,DE,26,," + ssn + "," +
-		bare + "\n"
-	im := opened(t, saved(t, "in.csv", text), Options{Product: filing.AnnualReport})
-	l := openLedger(t)
-	id, _, err := im.Record(ctx, l, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r, err := range l.Rows(ctx, id) {
-		if err != nil || strings.Contains(string(r.Cells), ssn) || strings.Contains(string(r.Cells), bare) ||
-			!strings.Contains(string(r.Cells), "***-**-1120") {
-			t.Errorf("%s %v", r.Cells, err)
-		}
-	}
-	path := filepath.Join(t.TempDir(), "in.checked.xlsx")
-	if err := im.WriteChecked(ctx, path); err != nil {
-		t.Fatal(err)
-	}
-	if lines := strings.Join(cellsOf(t, path), "\n"); strings.Contains(lines, ssn) || strings.Contains(lines, bare) ||
-		!strings.Contains(lines, "***-**-1120") {
-		t.Error(lines)
-	}
-}
-
 type brokenRecorder struct{ *ledger.Ledger }
 
 func (brokenRecorder) AddRows(context.Context, string, []ledger.Row) error {

@@ -70,7 +70,6 @@ type checker struct {
 	phones map[string]string
 
 	refusals map[string]refusal
-	keys     keyMaker
 	run      RunRow // of the row at hand
 
 	row      *Row
@@ -154,7 +153,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		}
 	}
 	out.Request = &d.request
-	out.keys = c.keys.of(&d.request, out.keys)
+	out.keys = appendKeys(out.keys, &d.request)
 }
 
 // readPart reads the cells of a part of the order.

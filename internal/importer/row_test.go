@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xuri/excelize/v2"
 	"pgregory.net/rapid"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -469,37 +468,5 @@ func checkRowOut(rt *rapid.T, r *Row, bought map[string]bool) {
 		}
 	default:
 		rt.Errorf("row %d is %s", r.Number, r.Result)
-	}
-}
-
-// Rows that a filter hides are rows all the same, and their number is called out.
-func TestHiddenRows(t *testing.T) {
-	book := excelize.NewFile()
-	defer book.Close()
-	set := func(n int, values ...any) {
-		if err := book.SetSheetRow("Sheet1", sheet.CellName(0, n), &values); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set(1, "Company ID", "User ID", "Filing State", "Filing Year")
-	for n := 2; n <= 41; n++ {
-		set(n, fmt.Sprintf("comp_%d", n), "user_1", "DE", 2026)
-		if n > 5 {
-			if err := book.SetRowVisible("Sheet1", n, false); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	path := t.TempDir() + "/hidden.xlsx"
-	if err := book.SaveAs(path); err != nil {
-		t.Fatal(err)
-	}
-	im := opened(t, path, Options{})
-	if rows := rowsOf(t, im); len(rows) != 40 || rows[39].result != filing.Ready {
-		t.Errorf("%d rows", len(rows))
-	}
-	if notes := im.Notes(); !slices.ContainsFunc(notes,
-		func(n string) bool { return strings.Contains(n, "36 of 40 rows are hidden") }) {
-		t.Errorf("%q", notes)
 	}
 }

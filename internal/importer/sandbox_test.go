@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -117,38 +115,34 @@ func TestSamplesAreAccepted(t *testing.T) {
 // They agree on the combinations of one row, too: each product that a row can
 // order with each other.
 func TestCombinationsAreAccepted(t *testing.T) {
-	header := slices.Concat(headersOf([]columnID{companyID, userID, filingState, filingYear, orderAnnualReport,
-		orderQualification, orderEIN, orderAgent, changeOfAgent}), headersOf(einDetails),
-		headersOf([]columnID{agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity,
-			agentState, agentZIP}))
-	var text strings.Builder
-	line := func(cells []string) {
-		for i, c := range cells {
-			if i > 0 {
-				text.WriteByte(',')
-			}
-			fmt.Fprintf(&text, "%q", c)
-		}
-		text.WriteByte('\n')
-	}
-	line(header)
-	rows := 0
+	yesNo := map[bool]string{true: yes, false: no}
+	var rows []cells
 	for set := 1; set < 1<<4; set++ {
 		for change := range 2 {
 			for agent := range 2 {
-				report, qualifies, ein, orders := yesNo(
-					set&1 != 0), yesNo(set&2 != 0), yesNo(set&4 != 0), yesNo(set&8 != 0)
-				if orders == no && change == 1 || orders == yes && agent == 1 {
+				orders := set&8 != 0
+				if !orders && change == 1 || orders && agent == 1 {
 					continue
 				}
-				rows++
-				line(slices.Concat([]string{fmt.Sprintf("comp_%d", rows), "user_1", "DE", "2026", report, qualifies,
-					ein, orders, []string{"", yes}[change]}, einAnswers(rows), agentCells(2*agent)))
+				row := anEINOrder.with(cells{
+					companyID:          fmt.Sprintf("comp_%d", len(rows)+1),
+					filingYear:         "2026",
+					orderAnnualReport:  yesNo[set&1 != 0],
+					orderQualification: yesNo[set&2 != 0],
+					orderEIN:           yesNo[set&4 != 0],
+					orderAgent:         yesNo[orders],
+					changeOfAgent:      []string{"", yes}[change],
+				})
+				if agent == 1 {
+					row = row.with(aSupplier)
+				}
+				rows = append(rows, row)
 			}
 		}
 	}
-	im := opened(t, saved(t, "in.csv", text.String()), Options{})
-	if got := newService(t, "NY").accepted(t, im); got != rows {
-		t.Errorf("%d orders of %d rows", got, rows)
+	text, _ := csvOf(rows...)
+	im := opened(t, saved(t, "in.csv", text), Options{})
+	if got := newService(t, "NY").accepted(t, im); got != len(rows) {
+		t.Errorf("%d orders of %d rows", got, len(rows))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agnivade/levenshtein"
@@ -121,7 +122,11 @@ func suggestStates(value string, named bool) []string {
 	if compact := strings.ReplaceAll(folded, " ", ""); state == "" && len(compact) == 2 {
 		state = filing.State(strings.ToUpper(compact)) // "D.E."
 	} else if state == "" {
-		state, ok = nearestState(folded)
+		names := make(map[string]filing.State)
+		for _, s := range filing.States() {
+			names[strings.ToLower(s.Name())] = s
+		}
+		state, ok = meantBy(folded, names)
 	}
 	switch {
 	case !ok:
@@ -130,17 +135,6 @@ func suggestStates(value string, named bool) []string {
 		return []string{state.Name()}
 	}
 	return []string{string(state)}
-}
-
-func nearestState(folded string) (filing.State, bool) {
-	var names []string
-	byName := make(map[string]filing.State)
-	for _, s := range filing.States() {
-		name := strings.ToLower(s.Name())
-		names, byName[name] = append(names, name), s
-	}
-	name, ok := nearestWord(folded, names)
-	return byName[name], ok
 }
 
 // namedStates finds the columns of states that mostly have names, not codes: a
@@ -183,22 +177,22 @@ func maxSlips(text string) int {
 	return 3
 }
 
-// nearestWord finds the one word that a text is a misspelling of: no other word
-// is as close.
-func nearestWord(text string, words []string) (word string, ok bool) {
-	best, twice := maxSlips(text)+1, false
-	for _, w := range words {
+// meantBy finds what a text means that is a misspelling of one of the words: all of
+// those that are closest to it have to mean the same.
+func meantBy[T comparable](text string, words map[string]T) (meaning T, ok bool) {
+	best := maxSlips(text) + 1
+	for w, m := range words {
 		if abs(len(w)-len(text)) > best {
 			continue
 		}
 		switch d := levenshtein.ComputeDistance(text, w); {
 		case d < best:
-			word, best, twice = w, d, false
-		case d == best:
-			twice = true
+			meaning, best, ok = m, d, true
+		case d == best && m != meaning:
+			ok = false
 		}
 	}
-	return word, word != "" && !twice
+	return meaning, ok
 }
 
 // suggestYears finds the year that a text means: "25", "2O25", "FY 25", "2025 AR",
@@ -308,55 +302,39 @@ func (c *checker) suggestDates(b *binding, value string) []string {
 var ordinals = strings.NewReplacer("1st", "1", "2nd", "2", "3rd", "3", "4th", "4", "5th", "5", "6th", "6", "7th", "7",
 	"8th", "8", "9th", "9", "0th", "0", "11th", "11", "12th", "12", "13th", "13", "Sept ", "Sep ", "Sept. ", "Sep ")
 
+// boolWords are words for yes and no.
+var boolWords = map[string]string{"yes": yes, "true": yes, "no": no, "false": no}
+
 func suggestBools(value string) []string {
-	folded := filing.FoldName(value)
-	if word, ok := nearestWord(folded, []string{"yes", "no", "true", "false"}); ok && len(folded) > 2 {
-		if word == "yes" || word == "true" {
-			return []string{yes}
-		}
-		return []string{no}
+	if folded := filing.FoldName(value); len(folded) > 2 {
+		return oneOf(meantBy(folded, boolWords))
 	}
 	return nil
 }
 
-// entityWords are words for the two entity types.
-var entityWords = map[string]filing.EntityType{
-	"llc": filing.LLC, "limitedliabilitycompany": filing.LLC, "limitedliability": filing.LLC,
-	"limitedliabilityco": filing.LLC, "corp": filing.Corp, "corporation": filing.Corp, "incorporated": filing.Corp,
-	"inc": filing.Corp, "ccorp": filing.Corp, "scorp": filing.Corp, "ccorporation": filing.Corp,
-	"scorporation": filing.Corp, "domesticllc": filing.LLC, "foreignllc": filing.LLC,
-	"domesticcorporation": filing.Corp, "foreigncorporation": filing.Corp,
+func oneOf(text string, ok bool) []string {
+	if !ok {
+		return nil
+	}
+	return []string{text}
 }
 
-func suggestEntityTypes(value string) []string {
-	folded := filing.FoldName(value)
-	if _, other := otherEntityTypes[folded]; other {
-		return nil // another kind of company, and no misspelling
-	}
-	if t, ok := entityWords[folded]; ok {
-		return []string{string(t)}
-	}
-	// All words of the least distance have to mean one type.
-	best, found := maxSlips(folded)+1, map[filing.EntityType]bool{}
-	for word, t := range entityWords {
-		switch d := levenshtein.ComputeDistance(folded, word); {
-		case d < best:
-			best, found = d, map[filing.EntityType]bool{t: true}
-		case d == best && len(found) > 0:
-			found[t] = true
-		}
+// entityWords are words for the two entity types, and for others as "".
+var entityWords = sync.OnceValue(func() map[string]string {
+	words := map[string]string{
+		"llc": "LLC", "limitedliabilitycompany": "LLC", "limitedliability": "LLC", "limitedliabilityco": "LLC",
+		"corp": "CORP", "corporation": "CORP", "incorporated": "CORP", "inc": "CORP", "ccorp": "CORP", "scorp": "CORP",
+		"ccorporation": "CORP", "scorporation": "CORP", "domesticllc": "LLC", "foreignllc": "LLC",
+		"domesticcorporation": "CORP", "foreigncorporation": "CORP",
 	}
 	for other := range otherEntityTypes {
-		if levenshtein.ComputeDistance(folded, other) <= best {
-			return nil
-		}
+		words[other] = ""
 	}
-	if len(found) == 1 {
-		for t := range found {
-			return []string{string(t)}
-		}
-	}
-	return nil
+	return words
+})
+
+func suggestEntityTypes(value string) []string {
+	return oneOf(meantBy(filing.FoldName(value), entityWords()))
 }
 
 // suggestChoices finds the choice that a misspelt or shortened text means.
@@ -365,38 +343,29 @@ func suggestChoices(c *column, value string) []string {
 	if len(folded) < 3 {
 		return nil
 	}
-	var words, starts []string
-	of := make(map[string]string)
+	var starts []string
+	words := make(map[string]string)
 	for _, choice := range c.choices {
 		word := filing.FoldName(choice)
-		words, of[word] = append(words, word), choice
-		if strings.HasPrefix(word, folded) {
+		if words[word] = choice; strings.HasPrefix(word, folded) {
 			starts = append(starts, choice)
 		}
 	}
 	if len(starts) == 1 {
 		return starts
 	}
-	if word, ok := nearestWord(folded, words); ok {
-		return []string{of[word]}
-	}
-	return nil
+	return oneOf(meantBy(folded, words))
 }
 
 func suggestCountries(value string) []string {
 	folded := filing.FoldName(value)
-	if len(folded) == 2 {
+	switch {
+	case len(folded) == 2:
 		return []string{strings.ToUpper(folded)} // "U.S."
+	case len(folded) < 4:
+		return nil
 	}
-	words := make([]string, 0, len(countries))
-	for name := range countries {
-		words = append(words, name)
-	}
-	slices.Sort(words)
-	if name, ok := nearestWord(folded, words); ok && len(folded) > 3 {
-		return []string{countries[name]}
-	}
-	return nil
+	return oneOf(meantBy(folded, countries))
 }
 
 // suggestEmails takes an address out of other text, and corrects what cannot be

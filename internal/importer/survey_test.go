@@ -405,32 +405,6 @@ func TestForeignSheetIsMappedByHand(t *testing.T) {
 	if err != nil || tally != (Tally{Rows: 2, Ready: 2}) {
 		t.Errorf("%+v %v", tally, err)
 	}
-	// A header may be a number, and a legend may have one of the words.
-	book := workbook(t,
-		tab{name: "Legende", rows: [][]sheet.OutCell{texts("Kennung", "Bedeutung"), texts("comp_1", "Acme")}},
-		tab{
-			name: "Firmen",
-			rows: [][]sheet.OutCell{append(texts("Kennung", "Filing State", "User ID"), number("2026")),
-				texts("comp_1", "DE", "user_1", "yes")},
-		})
-	im = opened(t, book, Options{
-		Product:    filing.AnnualReport,
-		FilingYear: "2026",
-		Map:        map[string]string{"Kennung": "Company ID"},
-	})
-	if im.Sheet() != "Firmen" || !slices.ContainsFunc(im.Notes(),
-		func(n string) bool { return strings.Contains(n, `"Legende"`) }) {
-		t.Errorf("%q, %q", im.Sheet(), im.Notes())
-	}
-	im = opened(t, book, Options{
-		Product:    filing.AnnualReport,
-		FilingYear: "2026",
-		Sheet:      "Firmen",
-		Map:        map[string]string{"Kennung": "Company ID", "2026": "Order Annual Report"},
-	})
-	if r := rowsOf(t, im)[0]; r.result != filing.Ready {
-		t.Errorf("%s %s", r.result, r.message)
-	}
 	// Two columns of one header are told apart by an edit of the header.
 	const twice = "Wert,Wert,Staat,Jahr,Nutzer\ncomp_1,Acme,DE,2026,user_1\n"
 	by := Options{

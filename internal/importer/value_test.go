@@ -172,26 +172,6 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// What is right already costs nothing to read.
-func TestCleanValuesDoNotAllocate(t *testing.T) {
-	im := &Import{mapping: &mapping{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
-	c := im.newChecker()
-	c.row = &Row{Number: 5}
-	for _, v := range []struct {
-		id   columnID
-		text string
-	}{{filingState, "DE"}, {filingYear, "2026"}, {orderAgent, "yes"}, {entityType, "LLC"},
-		{userEmail, "a@example.com"}, {userPhone, "+13025550142"}, {legalName, "Acme LLC"}, {agentZIP, "19713"},
-		{formationDate, "2019-04-30"}} {
-		b := &binding{column: &columns[v.id], id: v.id}
-		cell := sheet.Cell{Kind: sheet.Text, Text: v.text}
-		c.readCell(b, cell)
-		if n := testing.AllocsPerRun(100, func() { c.readCell(b, cell) }); n > 0 {
-			t.Errorf("%s: %v allocations", columns[v.id].header, n)
-		}
-	}
-}
-
 func FuzzValues(f *testing.F) {
 	f.Add("4/30/19", uint8(sheet.Text))
 	f.Add("Ana <mailto:ana@example.com>", uint8(sheet.Text))
