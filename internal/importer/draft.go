@@ -102,7 +102,7 @@ func (d *Draft) load(im *Import) error {
 		return err
 	}
 	d.im, d.checker = im, im.newChecker()
-	d.checker.suggests, d.checker.named = true, d.namedStates()
+	d.checker.suggests = true
 	d.first = 0
 	for d.first < len(d.base) && d.base[d.first].Number <= im.layout.row {
 		d.first++

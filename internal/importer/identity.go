@@ -5,6 +5,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/google/shlex"
 )
 
 // OptionsOf returns the options of a batch that also apply when its rows are
@@ -12,7 +13,7 @@ import (
 // to order again.
 func OptionsOf(b ledger.Batch) Options {
 	var o Options
-	words := shellWords(b.Options)
+	words, _ := shlex.Split(b.Options) // quoted by shellQuote
 	for i := 0; i+1 < len(words); i++ {
 		value := words[i+1]
 		switch words[i] {
@@ -40,34 +41,4 @@ func OptionsOf(b ledger.Batch) Options {
 		i++
 	}
 	return o
-}
-
-// shellWords splits what shellQuote joined.
-func shellWords(s string) []string {
-	var words []string
-	var word strings.Builder
-	within, begun := false, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\'':
-			within, begun = !within, true
-		case c == '\\' && !within && i+1 < len(s):
-			i++
-			word.WriteByte(s[i])
-			begun = true
-		case c == ' ' && !within:
-			if begun {
-				words = append(words, word.String())
-			}
-			word.Reset()
-			begun = false
-		default:
-			word.WriteByte(c)
-			begun = true
-		}
-	}
-	if begun {
-		words = append(words, word.String())
-	}
-	return words
 }

@@ -73,10 +73,9 @@ type checker struct {
 	run      RunRow // of the row at hand
 
 	row      *Row
-	officers []officerAt  // of the row's request
-	suggests bool         // problems get suggestions
-	named    map[int]bool // columns in which a state is suggested by its name
-	probe    *checker     // reads suggestions; nil until the first
+	officers []officerAt // of the row's request
+	suggests bool        // problems get suggestions
+	probe    *checker    // reads suggestions; nil until the first
 }
 
 func (im *Import) newChecker() *checker {

@@ -31,9 +31,9 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 	}
 	switch b.kind {
 	case stateKind, placeKind:
-		all = suggestStates(value, c.named[b.index])
+		all = suggestStates(value)
 	case yearKind:
-		all = c.suggestYears(value)
+		all = suggestYears(value)
 	case zipKind:
 		all = suggestZIPs(value)
 	case dateKind:
@@ -112,9 +112,9 @@ var stateShort = map[string]string{
 	"penn": "PA", "penna": "PA", "tenn": "TN", "tex": "TX", "wash": "WA", "wis": "WI", "wisc": "WI", "wyo": "WY",
 }
 
-// suggestStates finds the state that a misspelt name or an abbreviation means: by
-// its name where named says so, else by its code.
-func suggestStates(value string, named bool) []string {
+// suggestStates finds the code of the state that a misspelt name or an abbreviation
+// means.
+func suggestStates(value string) []string {
 	folded := strings.ToLower(strings.Join(strings.FieldsFunc(value, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}), " "))
@@ -128,39 +128,7 @@ func suggestStates(value string, named bool) []string {
 		}
 		state, ok = meantBy(folded, names)
 	}
-	switch {
-	case !ok:
-		return nil
-	case named:
-		return []string{state.Name()}
-	}
-	return []string{string(state)}
-}
-
-// namedStates finds the columns of states that mostly have names, not codes: a
-// suggestion has the form of its column.
-func (d *Draft) namedStates() map[int]bool {
-	named := make(map[int]bool)
-	for _, b := range d.im.mapping.bindings {
-		if b == nil || b.kind != stateKind && b.kind != placeKind || b.index < 0 {
-			continue
-		}
-		more := 0 // names than codes
-		for i := range d.base {
-			if b.index >= len(d.base[i].Cells) {
-				continue
-			}
-			text := strings.TrimSpace(d.base[i].Cells[b.index].Text)
-			switch _, ok := filing.ParseState(text); {
-			case ok && len(text) == 2:
-				more--
-			case ok:
-				more++
-			}
-		}
-		named[b.index] = more > 0
-	}
-	return named
+	return oneOf(string(state), ok)
 }
 
 // maxSlips is how many letters of a text may differ from those of a word that it
@@ -195,15 +163,11 @@ func meantBy[T comparable](text string, words map[string]T) (meaning T, ok bool)
 	return meaning, ok
 }
 
-// suggestYears finds the year that a text means: "25", "2O25", "FY 25", "2025 AR",
-// or a year with two digits swapped.
-func (c *checker) suggestYears(value string) []string {
+// suggestYears finds the year that a text means: "25", "2O25", "FY 25" or "2025 AR".
+func suggestYears(value string) []string {
 	digits := strings.NewReplacer("O", "0", "o", "0", "l", "1", "I", "1").Replace(strings.Map(narrowDigit, value))
 	if len(digits) == 4 && isDigits(digits) {
-		if digits != value {
-			return []string{digits}
-		}
-		return c.swappedYears(digits)
+		return []string{digits}
 	}
 	runs := strings.FieldsFunc(strings.Map(narrowDigit, value), func(r rune) bool { return r < '0' || r > '9' })
 	switch {
@@ -217,19 +181,6 @@ func (c *checker) suggestYears(value string) []string {
 		return runs[2:]
 	}
 	return nil
-}
-
-// swappedYears are the years near the present one of which two neighboring digits
-// were swapped.
-func (c *checker) swappedYears(digits string) (all []string) {
-	for i := range 3 {
-		b := []byte(digits)
-		b[i], b[i+1] = b[i+1], b[i]
-		if year, _ := strconv.Atoi(string(b)); year >= c.year-1 && year <= c.year+1 {
-			all = append(all, string(b))
-		}
-	}
-	return all
 }
 
 func isFullZIP(s string) bool {

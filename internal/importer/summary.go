@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,7 +79,7 @@ func (l *layout) summarize(headings []heading, more []string) string {
 }
 
 // noProduct returns the error for columns that suggest no product: what was
-// recognized, and what each product still needs.
+// recognized, and what is not.
 func (l *layout) noProduct(o *Options) error {
 	var known []heading
 	var unknown []string
@@ -98,73 +97,8 @@ func (l *layout) noProduct(o *Options) error {
 	}
 	return &sheet.FormatError{
 		Reason: filing.HideSSNs(reason),
-		Remedy: text.Capital(o.remedyText(chooseProduct, filing.JoinProducts(filing.Products, ", "))) + ". " +
-			l.lacking(known, o),
+		Remedy: text.Capital(o.remedyText(chooseProduct, filing.JoinProducts(filing.Products, ", "))),
 	}
-}
-
-// lacking says what a sheet lacks for each product that it may be of, the
-// products that lack the least first.
-func (l *layout) lacking(known []heading, o *Options) string {
-	lacks := map[string][]string{}
-	var order []string
-	for _, p := range filing.Products {
-		if p == filing.EIN && !hasPart(known, ofEIN) {
-			continue // its many answers are all missing
-		}
-		list := strings.Join(lackedBy(p, known, o), ", ")
-		if lacks[list] == nil {
-			order = append(order, list)
-		}
-		lacks[list] = append(lacks[list], string(p))
-	}
-	slices.SortStableFunc(order, func(a, b string) int {
-		return strings.Count(a, ",") - strings.Count(b, ",") - oneIf(a == "") + oneIf(b == "")
-	})
-	var parts []string
-	for _, list := range order {
-		verb := " lacks "
-		if len(lacks[list]) > 1 {
-			verb = " lack "
-		}
-		parts = append(parts,
-			strings.Join(lacks[list], ", ")+verb+cmp.Or(list, "no column that every row needs"))
-	}
-	return text.Capital(strings.Join(parts, "; "))
-}
-
-// lackedBy returns the columns that a product needs and that are not known.
-func lackedBy(p filing.Product, known []heading, o *Options) (missing []string) {
-	has := func(id columnID) bool {
-		return slices.ContainsFunc(known, func(h heading) bool { return h.column == id })
-	}
-	for _, n := range needs {
-		if n.isMet(p, o, has) {
-			continue
-		}
-		name := columns[n.columns[0]].header
-		if n.columns[0] == userID {
-			name = "User ID or User Email"
-		}
-		missing = append(missing, name)
-	}
-	if p != filing.Formation {
-		return missing
-	}
-	for _, id := range []columnID{principalLine1, principalCity} {
-		if !has(id) {
-			missing = append(missing, columns[id].header)
-		}
-	}
-	if !hasPart(known, ofOfficers) {
-		missing = append(missing, "the officers")
-	}
-	return missing
-}
-
-// hasPart reports whether one of the columns that are known is of a part.
-func hasPart(known []heading, p part) bool {
-	return slices.ContainsFunc(known, func(h heading) bool { return columns[h.column].part == p })
 }
 
 // severalProducts returns the error for columns that fit more than one product,

@@ -178,19 +178,9 @@ func nearest(text string, least strength) (columnID, bool) {
 	return best, best != none
 }
 
-// didYouMean suggests the column of ours whose name, or beginning of a name, is
-// closest.
+// didYouMean suggests the column of ours whose name is closest.
 func didYouMean(ours string) string {
 	near, ok := nearest(ours, exact)
-	if words := headerWords(ours); !ok && len(words) > 0 {
-		for id := range columnID(len(columns)) {
-			first := headerWords(columns[id].header)[0]
-			if len(first) > 3 && levenshtein.ComputeDistance(first, words[0]) < 2 {
-				near, ok = id, true
-				break
-			}
-		}
-	}
 	if !ok {
 		return ""
 	}
