@@ -168,26 +168,28 @@ You can run any command again safely. It resumes where it stopped.`,
 	return root
 }
 
-// oneFile is the argument check of commands that take one file.
-func oneFile(c *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usage("%s takes one file", c.CommandPath())
+// takes returns the argument check of a command that takes n arguments.
+func takes(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("%s takes %s", c.CommandPath(), what)
+		}
+		return nil
 	}
-	return nil
 }
+
+// one returns the argument check of a command that takes one thing.
+func one(what string) cobra.PositionalArgs { return takes(1, "one "+what) }
+
+var (
+	oneFile  = one("file")
+	oneBatch = one("batch: its ID or the beginning of it; importer batches lists them")
+)
 
 // atMostOne is the argument check of commands that take a batch or no argument.
 func atMostOne(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return usage("%s takes one batch", c.CommandPath())
-	}
-	return nil
-}
-
-// oneBatch is the argument check of commands that change a batch.
-func oneBatch(c *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usage("%s takes one batch: its ID or the beginning of it; importer batches lists them", c.CommandPath())
 	}
 	return nil
 }
@@ -212,8 +214,9 @@ func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	if !a.terminal(a.in) {
 		return errors.New("stdin is not a terminal; use --yes to skip the prompt")
 	}
-	if err := a.discardTyped(); err != nil {
-		return err
+	// A person who presses y while nothing seems to happen has not read the question.
+	if err := dropTyped(a.in.(*os.File)); err != nil {
+		return fmt.Errorf("discard what was typed before the question: %w", err)
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
 	answer, err := readTyped(ctx, func() (word string, err error) {
@@ -234,16 +237,12 @@ func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	return errDeclined
 }
 
-// discardTyped discards what was typed before a question is shown: a person who
-// presses y while nothing seems to happen has not read the question.
-func (a *app) discardTyped() error {
-	if !a.terminal(a.in) {
+// ask is confirm for a command with --yes.
+func (a *app) ask(ctx context.Context, yes bool, question, otherwise string) error {
+	if yes {
 		return nil
 	}
-	if err := dropTyped(a.in.(*os.File)); err != nil {
-		return fmt.Errorf("discard what was typed before the question: %w", err)
-	}
-	return nil
+	return a.confirm(ctx, question, otherwise)
 }
 
 // readTyped returns what read reads from a person, or the error of ctx as soon as

@@ -16,7 +16,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 func (a *app) approveCommand() *cobra.Command {
@@ -78,15 +77,13 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	case err != nil:
 		return err
 	case looked != "":
-		if err := p.Matches(looked); err != nil {
-			return err
-		}
-	case !yes:
-		if err := a.confirm(ctx, fmt.Sprintf("Approve %s, %s%s? Filings cannot be undone.",
-			text.Count(p.Counts[filing.Ready], "order"), p.TotalText(), withWarnings(warnings)),
-			"Nothing was approved."); err != nil {
-			return err
-		}
+		err = p.Matches(looked)
+	default:
+		err = a.ask(ctx, yes, fmt.Sprintf("Approve %s, %s%s? Filings cannot be undone.",
+			count(p.Counts[filing.Ready], "order"), p.TotalText(), withWarnings(warnings)), "Nothing was approved.")
+	}
+	if err != nil {
+		return err
 	}
 	audited := withAudit(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total))
 	switch err := p.Approve(audited, l, currentUser()); {
@@ -152,16 +149,14 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	a.say("Waiting for approval: %s of batch %s now cost %s%s.", count(increase.Rows, "row"), b.ID,
 		increase.Cost, before)
 	a.say("Plan %s", increase.Plan)
-	switch {
-	case looked != "":
-		if err := increase.Matches(looked); err != nil {
-			return err
-		}
-	case !yes:
-		if err := a.confirm(ctx, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.",
-			count(increase.Rows, "order"), increase.Cost), "Nothing was approved."); err != nil {
-			return err
-		}
+	if looked != "" {
+		err = increase.Matches(looked)
+	} else {
+		err = a.ask(ctx, yes, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.",
+			count(increase.Rows, "order"), increase.Cost), "Nothing was approved.")
+	}
+	if err != nil {
+		return err
 	}
 	note := fmt.Sprintf("%s for %s, %s approved before, plan %s", count(increase.Rows, "row"), increase.Cost,
 		increase.Approved.Dollars(), increase.Plan)

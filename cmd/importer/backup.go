@@ -87,10 +87,7 @@ func (a *app) restore(ctx context.Context, name string, yes bool) error {
 		}
 		a.say("Backup: %s. It replaces the ledger %s (%s).", describeCopy(c), chosen.Name, chosen.Path)
 		a.say("Orders placed after the backup are not in it. Nothing is sent until you have checked its rows.")
-		if yes {
-			return nil
-		}
-		return a.confirm(ctx, "Restore it?", "Nothing was changed.")
+		return a.ask(ctx, yes, "Restore it?", "Nothing was changed.")
 	})
 	switch {
 	case err != nil && kept != "":

@@ -183,12 +183,7 @@ record the present balance and correct the difference with --adjust.
 --adjust corrects the recorded balance, up or down, to agree with the filing
 service, and needs a reason as its --note. An adjustment before the first deposit counts from that deposit on.`,
 		Example: "  importer deposit 2500\n  importer deposit --adjust --note \"state fee in MA\" -- -12.50",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("deposit takes one amount in dollars, such as 2500 or 1,250.50")
-			}
-			return nil
-		},
+		Args:    one("amount in dollars, such as 2500 or 1,250.50"),
 		RunE: func(c *cobra.Command, args []string) error {
 			amount, err := money.Parse(args[0])
 			if err != nil {

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/inconshreveable/mousetrap"
 )
 
 // openedLife is how long the file that leads the browser to the sign-in link stays.
@@ -45,7 +47,7 @@ func (a *app) clickedOn(args []string) bool {
 	if len(args) > 0 {
 		return false
 	}
-	if startedByExplorer() {
+	if mousetrap.StartedByExplorer() { // false on other systems than Windows
 		return true
 	}
 	if !a.onDesktop() {

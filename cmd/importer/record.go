@@ -35,16 +35,6 @@ func groupCommand(use, short, long, example string, members ...*cobra.Command) *
 	return c
 }
 
-// one returns the argument check of a command that takes one thing.
-func one(what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usage("%s takes one %s", c.CommandPath(), what)
-		}
-		return nil
-	}
-}
-
 // service returns a client for the filing service in the environment.
 func (a *app) service() (*filingapi.Client, error) {
 	env, err := a.environment()
@@ -73,10 +63,10 @@ func (a *app) confirmChange(ctx context.Context, yes bool, what string, rows [][
 	for _, row := range rows {
 		fmt.Fprintf(table, "  %s\n", strings.Join(row, "\t"))
 	}
-	if err := table.Flush(); err != nil || yes {
+	if err := table.Flush(); err != nil {
 		return err
 	}
-	return a.confirm(ctx, question, "Nothing was changed.")
+	return a.ask(ctx, yes, question, "Nothing was changed.")
 }
 
 // changeError is the error of a call that changes something. advice is for a call

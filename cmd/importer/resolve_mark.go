@@ -21,12 +21,12 @@ const (
 
 // mark is a decision about one row.
 type mark struct {
-	batch   string
-	row     int
-	placed  bool
-	orders  []string
-	company string
-	yes     bool
+	batch    string
+	row      int
+	decision string
+	orders   []string
+	company  string
+	yes      bool
 }
 
 func (a *app) resolveMarkCommand() *cobra.Command {
@@ -49,12 +49,7 @@ twice.`,
   importer resolve mark b7k2:17 placed --order order_81 --company comp_5
   importer resolve mark b7k2:17 placed --company comp_5
   importer resolve mark b7k2:17 not-placed`,
-		Args: cobra.MatchAll(func(c *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usage("%s takes a row and a decision, such as b7k2:17 not-placed", c.CommandPath())
-			}
-			return nil
-		}),
+		Args: takes(2, "a row and a decision, such as b7k2:17 not-placed"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) != 1 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -82,13 +77,14 @@ func (m *mark) parse(row, decision string) error {
 	if at <= 0 || err != nil || number < 1 {
 		return usage("%q does not name a row: write BATCH:ROW, such as b7k2:17", row)
 	}
-	m.batch, m.row, m.placed = row[:at], number, decision == markPlaced
+	m.batch, m.row, m.decision = row[:at], number, decision
+	placed := decision == markPlaced
 	switch {
-	case !m.placed && decision != markNotPlaced:
+	case !placed && decision != markNotPlaced:
 		return usage("%q is not a decision: write %s or %s", decision, markPlaced, markNotPlaced)
-	case m.placed && len(m.orders) == 0 && m.company == "":
+	case placed && len(m.orders) == 0 && m.company == "":
 		return usage("%s needs the ID that was found: --order ORDER_ID or --company COMPANY_ID", markPlaced)
-	case !m.placed && (len(m.orders) > 0 || m.company != ""):
+	case !placed && (len(m.orders) > 0 || m.company != ""):
 		return usage("--order and --company go with %s", markPlaced)
 	}
 	return nil
@@ -108,10 +104,8 @@ func (r *resolver) mark(ctx context.Context, m mark) error {
 	if err := r.service.Check(ctx, decided); err != nil {
 		return err
 	}
-	if !m.yes {
-		if err := r.confirmMark(ctx, m, decided.Objections); err != nil {
-			return err
-		}
+	if err := r.confirmMark(ctx, m, decided.Objections); err != nil {
+		return err
 	}
 	before, err := r.ledger.Balance(ctx)
 	if err != nil {
@@ -131,25 +125,15 @@ func (r *resolver) mark(ctx context.Context, m mark) error {
 // sent again.
 func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) error {
 	const otherwise = "Nothing was changed."
-	if len(warnings) > 0 {
+	if len(warnings) > 0 && !m.yes {
 		r.warn(warnings)
-		question := fmt.Sprintf("Mark row %d as %s anyway?", m.row, m.decision())
+		question := fmt.Sprintf("Mark row %d as %s anyway?", m.row, strings.ReplaceAll(m.decision, "-", " "))
 		if err := r.confirm(ctx, question, otherwise); err != nil {
 			return err
 		}
 	}
-	if m.placed {
-		return nil
-	}
-	return r.confirm(ctx, fmt.Sprintf("Row %d is sent again. If the order exists after all, it is bought twice. Did "+
+	return r.ask(ctx, m.yes || m.decision == markPlaced, fmt.Sprintf("Row %d is sent again. If the order exists after all, it is bought twice. Did "+
 		"you check the dashboard, and is the order not there?", m.row), otherwise)
-}
-
-func (m *mark) decision() string {
-	if m.placed {
-		return "placed"
-	}
-	return "not placed"
 }
 
 // markResolved deals with a row that is not uncertain. That is an error, unless

@@ -105,11 +105,9 @@ func (r *resolver) markRestored(ctx context.Context, check ledger.RestoreCheck) 
 			"submitted again: importer resolve restored --end")
 		return nil
 	}
-	if !r.yes {
-		if err := r.confirm(ctx, fmt.Sprintf("Mark %s as uncertain?", count(len(rows), "ready row")),
-			"Nothing was changed."); err != nil {
-			return err
-		}
+	if err := r.ask(ctx, r.yes, fmt.Sprintf("Mark %s as uncertain?", count(len(rows), "ready row")),
+		"Nothing was changed."); err != nil {
+		return err
 	}
 	before, err := r.ledger.Balance(ctx)
 	if err != nil {
@@ -150,11 +148,9 @@ func (r *resolver) endCheck(ctx context.Context, check ledger.RestoreCheck) erro
 	r.warn([]string{"What was ordered between " + localTimeZone(check.Since) + " and " +
 		localTimeZone(check.Halted.Since) + " and is ordered again later is bought a second time: spreadsheets that " +
 		"are submitted again, rejected or canceled rows that are retried, schedules that run again"})
-	if !r.yes {
-		if err := r.confirm(ctx, "Were all spreadsheets, retries and schedule runs of that time repeated?",
-			"Nothing was changed."); err != nil {
-			return err
-		}
+	if err := r.ask(ctx, r.yes, "Were all spreadsheets, retries and schedule runs of that time repeated?",
+		"Nothing was changed."); err != nil {
+		return err
 	}
 	err := r.ledger.Restores().End(withAudit(ctx, "end-restored", "", check.Halted.Note))
 	if errors.Is(err, ledger.ErrUnchecked) {
@@ -170,10 +166,8 @@ func (r *resolver) endCheck(ctx context.Context, check ledger.RestoreCheck) erro
 // endUnsent ends the check and keeps every row ready.
 func (r *resolver) endUnsent(ctx context.Context, check ledger.RestoreCheck) error {
 	r.warn([]string{"Ready rows will be sent. If a process that has ended already sent one, it is bought twice"})
-	if !r.yes {
-		if err := r.confirm(ctx, "Send orders again?", "Nothing was changed."); err != nil {
-			return err
-		}
+	if err := r.ask(ctx, r.yes, "Send orders again?", "Nothing was changed."); err != nil {
+		return err
 	}
 	if err := r.ledger.Restores().EndUnsent(withAudit(ctx, "end-restored", "",
 		check.Halted.Note+"; no order was sent since")); err != nil {

@@ -53,11 +53,9 @@ func (a *app) runSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sche
 		_, err := a.env.Client()
 		return err
 	}
-	if !yes && !s.Approval && a.terminal(a.in) {
-		if err := a.confirm(ctx, fmt.Sprintf("Approve %s? Filings cannot be undone.", count(r.Plan.Filings, "order")),
-			"Nothing was created."); err != nil {
-			return err
-		}
+	if err := a.ask(ctx, yes || s.Approval || !a.terminal(a.in), fmt.Sprintf("Approve %s? Filings cannot be undone.",
+		count(r.Plan.Filings, "order")), "Nothing was created."); err != nil {
+		return err
 	}
 	f, err := scheduler.RunNow(withAudit(ctx, "season-run", s.Name, ""), s, r.Run)
 	switch {

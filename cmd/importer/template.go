@@ -26,12 +26,7 @@ func (a *app) templateCommand() *cobra.Command {
 		ValidArgs: names,
 
 		Annotations: instant,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("template takes one product: %s", strings.Join(names, ", "))
-			}
-			return nil
-		},
+		Args:        one("product: " + strings.Join(names, ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o := outputFile{asked: cmp.Or(output, args[0]+".xlsx"), kinds: []string{".xlsx"}}
 			if err := o.check(); err != nil {

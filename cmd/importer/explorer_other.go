@@ -1,6 +1,0 @@
-//go:build !windows
-
-package main
-
-// startedByExplorer is for Windows.
-func startedByExplorer() bool { return false }
