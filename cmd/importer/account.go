@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
@@ -16,35 +19,52 @@ import (
 // withLedger runs do with the existing ledger, after it applied waiting events. It
 // creates no ledger.
 func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
-	env, err := a.chooseExisting()
-	if err != nil {
-		return err
-	}
-	return a.useLedger(ctx, env, true, do)
+	return a.withExisting(ctx, true, do)
 }
 
 // withLedgerUnchanged is withLedger for a command that must not change the ledger,
 // so it applies no events.
 func (a *app) withLedgerUnchanged(ctx context.Context, do func(*ledger.Ledger) error) error {
-	env, err := a.chooseExisting()
+	return a.withExisting(ctx, false, do)
+}
+
+// onLedger makes a command of a function of the existing ledger and the arguments.
+func (a *app) onLedger(do func(context.Context, *ledger.Ledger, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return do(c.Context(), l, args) })
+	}
+}
+
+// listCommand is a command that lists something of the ledger, as a table or as JSON
+// lines. Without a ledger it prints nothing, which says that there is none.
+func (a *app) listCommand(path, short, nothing, each string,
+	do func(ctx context.Context, l *ledger.Ledger, asJSON bool) error) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     path[strings.LastIndexByte(path, ' ')+1:],
+		Short:   short,
+		Example: "  importer " + path + "\n  importer " + path + " --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withLedgerToList(c.Context(), nothing,
+				func(l *ledger.Ledger) error { return do(c.Context(), l, asJSON) })
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each "+each)
+	return c
+}
+
+func (a *app) withExisting(ctx context.Context, applyEvents bool, do func(*ledger.Ledger) error) error {
+	env, err := a.environment()
 	if err != nil {
 		return err
 	}
-	return a.useLedger(ctx, env, false, do)
-}
-
-// chooseExisting chooses an existing ledger.
-func (a *app) chooseExisting() (*config.Environment, error) {
-	env, err := a.environment()
-	if err != nil {
-		return nil, err
-	}
 	chosen, err := env.UseExisting()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.sayLedger(chosen)
-	return &env, nil
+	return a.useLedger(ctx, &env, applyEvents, do)
 }
 
 // withLedgerToList is withLedger for a command that lists something. Without a

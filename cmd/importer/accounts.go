@@ -37,27 +37,14 @@ company account (OIDC_ISSUER). Links are stored as SHA-256 hashes.`,
 }
 
 func (a *app) accountsListCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the accounts",
-		Example: "  importer accounts list\n  importer accounts list --json",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedgerToList(c.Context(), "No accounts yet", func(l *ledger.Ledger) error {
-				all, err := l.Accounts().List(c.Context())
-				if err != nil {
-					return err
-				}
-				return a.listAccounts(all, asJSON)
-			})
-		},
-	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each account")
-	return c
+	return a.listCommand("accounts list", "List the accounts", "No accounts yet", "account", a.listAccounts)
 }
 
-func (a *app) listAccounts(all []ledger.Account, asJSON bool) error {
+func (a *app) listAccounts(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+	all, err := l.Accounts().List(ctx)
+	if err != nil {
+		return err
+	}
 	type line struct {
 		ID         string        `json:"id"`
 		Name       string        `json:"name"`
@@ -112,13 +99,9 @@ func parseRoles(words []string) ([]ledger.Role, error) {
 	return roles, nil
 }
 
-func completeRoles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var words []string
-	for _, r := range ledger.Roles {
-		words = append(words, string(r))
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
-}
+// completeRoles completes the names of roles.
+var completeRoles = cobra.FixedCompletions(strings.Split(roleText(ledger.Roles), ", "),
+	cobra.ShellCompDirectiveNoFileComp)
 
 func (a *app) accountsAddCommand() *cobra.Command {
 	var words []string
@@ -169,34 +152,27 @@ whose account has an address get further links by email from the sign-in page.`,
 }
 
 // accountCommand completes a command about one existing account, its first argument.
+// do gets the arguments that follow.
 func (a *app) accountCommand(c *cobra.Command,
-	do func(ctx context.Context, l *ledger.Ledger, account ledger.Account) error) *cobra.Command {
+	do func(ctx context.Context, l *ledger.Ledger, account ledger.Account, args []string) error) *cobra.Command {
 	if c.Args == nil {
 		c.Args = one("account name (importer accounts list shows them)")
 	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.withAccount(c.Context(), args[0],
-			func(l *ledger.Ledger, account ledger.Account) error { return do(c.Context(), l, account) })
-	}
-	return c
-}
-
-// withAccount runs do with an existing account.
-func (a *app) withAccount(ctx context.Context, name string, do func(*ledger.Ledger, ledger.Account) error) error {
-	return a.withLedger(ctx, func(l *ledger.Ledger) error {
-		account, err := l.Accounts().Find(ctx, name)
+	c.RunE = a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
+		account, err := l.Accounts().Find(ctx, args[0])
 		if errors.Is(err, ledger.ErrNotFound) {
-			return fmt.Errorf("there is no account %q (importer accounts list shows them)", name)
+			return fmt.Errorf("there is no account %q (importer accounts list shows them)", args[0])
 		}
 		if err != nil {
 			return err
 		}
-		return do(l, account)
+		return do(ctx, l, account, args[1:])
 	})
+	return c
 }
 
 func (a *app) accountsRolesCommand() *cobra.Command {
-	return &cobra.Command{
+	return a.accountCommand(&cobra.Command{
 		Use:   "roles NAME ROLE...",
 		Short: "Change an account's roles",
 		Long: `roles gives an account exactly the roles you name. "none" removes all roles; the
@@ -210,26 +186,22 @@ who are signed in.`,
 			return nil
 		},
 		ValidArgsFunction: completeRoles,
-		RunE: func(c *cobra.Command, args []string) error {
-			words := args[1:]
-			if len(words) == 1 && words[0] == "none" {
-				words = nil
-			}
-			roles, err := parseRoles(words)
-			if err != nil {
-				return err
-			}
-			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				note := fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles))
-				if err := l.Accounts().Change(withAudit(c.Context(), "account-roles", account.Name, note),
-					account.ID, roles, account.Disabled); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.out, "Roles of %s: %s.\n", account.Name, roleText(roles))
-				return nil
-			})
-		},
-	}
+	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, words []string) error {
+		if len(words) == 1 && words[0] == "none" {
+			words = nil
+		}
+		roles, err := parseRoles(words)
+		if err != nil {
+			return err
+		}
+		note := fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles))
+		if err := l.Accounts().Change(withAudit(ctx, "account-roles", account.Name, note), account.ID, roles,
+			account.Disabled); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "Roles of %s: %s.\n", account.Name, roleText(roles))
+		return nil
+	})
 }
 
 // accountsDisableCommand is the command that disables an account, or the one that
@@ -244,7 +216,7 @@ func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
 		Use:     use + " NAME",
 		Short:   short,
 		Example: "  importer accounts " + use + " leo",
-	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account) error {
+	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
 		if err := l.Accounts().Change(withAudit(ctx, "account-"+use, account.Name, ""), account.ID,
 			account.Roles, disabled); err != nil {
 			return err
@@ -301,7 +273,7 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 func (a *app) accountsLinkCommand() *cobra.Command {
 	var base string
 	var life time.Duration
-	c := &cobra.Command{
+	c := a.accountCommand(&cobra.Command{
 		Use:   "link NAME",
 		Short: "Make a one-time sign-in link",
 		Long: `link prints a link that signs in the owner of an account once. Older links of the
@@ -312,20 +284,16 @@ You and the account count as one person for approvals until its owner signs in w
 passkey or a company account.`,
 		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana " +
 			"--for 30m",
-		Args: one("account name (importer accounts list shows them)"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if life <= 0 || life > maxLink {
-				return usage("--for must be more than 0 and at most %s", maxLink)
-			}
-			page, err := a.pageAddress(base)
-			if err != nil {
-				return err
-			}
-			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				return a.makeLink(c.Context(), l, account, page, life)
-			})
-		},
-	}
+	}, func(ctx context.Context, l *ledger.Ledger, account ledger.Account, _ []string) error {
+		if life <= 0 || life > maxLink {
+			return usage("--for must be more than 0 and at most %s", maxLink)
+		}
+		page, err := a.pageAddress(base)
+		if err != nil {
+			return err
+		}
+		return a.makeLink(ctx, l, account, page, life)
+	})
 	c.Flags().StringVar(&base, "url", "", urlUsage)
 	c.Flags().DurationVar(&life, "for", linkLife, "how long the link is valid")
 	return c

@@ -33,10 +33,9 @@ since, it is refused and the new plan is shown. Your name is recorded.
 asking, and any other plan is refused.`,
 		Example: "  importer approve b7k2\n  importer approve b7k2 --plan 3f9a61c0d2e4b875",
 		Args:    oneBatch,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.approve(c.Context(), l, args[0], plan, yes) })
-		},
+		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
+			return a.approve(ctx, l, args[0], plan, yes)
+		}),
 	}
 	c.Flags().StringVar(&plan, "plan", "", "approve the plan with this hash, and no other")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "approve without asking")

@@ -27,41 +27,33 @@ func withAudit(ctx context.Context, what, of, note string) context.Context {
 
 func (a *app) auditCommand() *cobra.Command {
 	var q ledger.AuditQuery
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "audit",
-		Short: "List who changed what on the page and with commands, newest first",
-		Long: `audit lists the changes that people made: uploads, deposits, approvals, pauses,
+	c := a.listCommand("audit", "List who changed what on the page and with commands, newest first", "No audit entries",
+		"change", func(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+			if q.Limit < 0 {
+				return usage("--last must be a number of entries, or 0 for all")
+			}
+			events, err := l.AuditLog().List(ctx, q)
+			if err == nil && len(events) == 0 && q.Of != "" {
+				events, err = eventsOfBatch(ctx, l, q)
+			}
+			if err != nil {
+				return err
+			}
+			return a.listAuditEvents(events, asJSON)
+		})
+	c.Long = `audit lists the changes that people made: uploads, deposits, approvals, pauses,
 cancellations, resolved rows, schedules, accounts, webhook endpoints, and firm
 settings. A change and its audit entry are recorded together.
 
 Changes made at the filing service with users, companies, org, and prices are not
-listed. Neither are commands that only show something or write files.`,
-		Example: "  importer audit\n  importer audit --by ana --last 0\n  importer audit --of b7k2 --json",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if q.Limit < 0 {
-				return usage("--last must be a number of entries, or 0 for all")
-			}
-			return a.withLedgerToList(c.Context(), "No audit entries", func(l *ledger.Ledger) error {
-				events, err := l.AuditLog().List(c.Context(), q)
-				if err == nil && len(events) == 0 && q.Of != "" {
-					events, err = eventsOfBatch(c.Context(), l, q)
-				}
-				if err != nil {
-					return err
-				}
-				return a.listAuditEvents(events, asJSON)
-			})
-		},
-	}
+listed. Neither are commands that only show something or write files.`
+	c.Example = "  importer audit\n  importer audit --by ana --last 0\n  importer audit --of b7k2 --json"
 	c.AddCommand(a.auditVerifyCommand())
 	c.Flags().StringVar(&q.Of, "of", "",
 		"only changes to this batch (or the beginning of its ID), schedule, or account")
 	c.Flags().StringVar(&q.By, "by", "", "only changes by this person")
 	c.Flags().StringVar(&q.What, "what", "", "only changes of this kind, such as deposit or approve")
 	c.Flags().IntVar(&q.Limit, "last", 50, "how many entries to list, newest first; 0 for all")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each change")
 	return c
 }
 

@@ -18,59 +18,44 @@ import (
 )
 
 func (a *app) batchesCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "batches",
-		Short:   "List the batches, newest first",
-		Example: "  importer batches\n  importer batches --json",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedgerToList(c.Context(), "No batches yet", func(l *ledger.Ledger) error {
-				batches, err := l.Batches(c.Context())
-				if err != nil {
-					return err
-				}
-				if len(batches) == 0 && !asJSON {
-					a.say("No batches yet. To create one: importer run FILE")
-					return nil
-				}
-				return a.listBatches(c.Context(), l, batches, asJSON)
-			})
-
-		},
-	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each batch")
-	return c
+	return a.listCommand("batches", "List the batches, newest first", "No batches yet", "batch", a.listBatches)
 }
 
-func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledger.Batch, asJSON bool) error {
-	lines := json.NewEncoder(a.out)
-	table := newTable(a.out)
-	if !asJSON {
-		fmt.Fprintln(table, "BATCH\tSTARTED\tFILE\tPRODUCT\tROWS\tSTATE")
+func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+	batches, err := l.Batches(ctx)
+	if err != nil {
+		return err
 	}
+	type item struct {
+		ledger.Batch
+		counts  ledger.Counts
+		summary report.Summary
+	}
+	var all []item
 	for _, b := range batches {
 		if b.Applied() {
 			continue // its rows are in the batch that it corrects
 		}
-		if asJSON {
-			s, err := report.Summarize(ctx, l, b.ID)
-			if err == nil {
-				err = lines.Encode(s)
-			}
-			if err != nil {
-				return err
-			}
-			continue
+		i := item{Batch: b}
+		if asJSON { // it reads every row
+			i.summary, err = report.Summarize(ctx, l, b.ID)
+		} else {
+			i.counts, err = l.Counts(ctx, b.ID)
 		}
-		counts, err := l.Counts(ctx, b.ID)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, localTime(b.CreatedAt), b.File,
-			b.Product, counts.Total(), report.BatchState(b, counts))
+		all = append(all, i)
 	}
-	return table.Flush()
+	return list[item]{
+		empty:   "No batches yet. To create one: importer run FILE",
+		columns: "BATCH\tSTARTED\tFILE\tPRODUCT\tROWS\tSTATE",
+		cells: func(i item) []any {
+			return []any{i.ID, localTime(i.CreatedAt), i.File, i.Product, i.counts.Total(),
+				report.BatchState(i.Batch, i.counts)}
+		},
+		line: func(i item) any { return i.summary },
+	}.print(a, all, asJSON)
 }
 
 // statusFlags are the options of status.
@@ -87,13 +72,12 @@ func (a *app) statusCommand() *cobra.Command {
 status of a run. With --filed, it waits until every filing is filed.`,
 		Example: "  importer status\n  importer status b7k2 --json\n  importer status b7k2 --watch",
 		Args:    atMostOne,
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
 			if f.filed && !f.watch {
 				return usage("--filed needs --watch")
 			}
-			return a.withLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.status(c.Context(), l, first(args), f) })
-		},
+			return a.status(ctx, l, first(args), f)
+		}),
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON line, like the last line of run --json")
 	c.Flags().BoolVarP(&f.watch, "watch", "w", false, "follow the batch until every row has a result")
@@ -280,27 +264,24 @@ func (a *app) resultsCommand() *cobra.Command {
 		Short:   "Write the results of a batch to a file",
 		Example: "  importer results b7k2 -o march.xlsx\n  importer results b7k2 -o march.csv",
 		Args:    oneBatch,
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
 			if output == "" {
 				return usage("name the file to write: -o FILE.xlsx or -o FILE.csv")
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				b, err := l.Batch(c.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				o := outputFile{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(c.Context(), l)}
-				if err := o.check(); err != nil {
-					return err
-				}
-				s, err := a.writeResults(c.Context(), l, b.ID, &o)
-				if err != nil {
-					return err
-				}
+			b, err := l.Batch(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			o := outputFile{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(ctx, l)}
+			if err := o.check(); err != nil {
+				return err
+			}
+			s, err := a.writeResults(ctx, l, b.ID, &o)
+			if err == nil {
 				a.say("%s: %s", output, report.BatchState(b, s.Counts))
-				return nil
-			})
-		},
+			}
+			return err
+		}),
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "the file to write: .xlsx or .csv")
 	return c

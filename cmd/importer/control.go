@@ -19,19 +19,17 @@ func (a *app) changeCommand(use, short string,
 		Short:   short,
 		Example: "  importer " + use + " b7k2",
 		Args:    oneBatch,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				b, err := l.Batch(c.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				said, err := do(withAudit(c.Context(), use, b.ID, ""), l, b)
-				if err == nil {
-					fmt.Fprintln(a.out, said)
-				}
+		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
+			b, err := l.Batch(ctx, args[0])
+			if err != nil {
 				return err
-			})
-		},
+			}
+			said, err := do(withAudit(ctx, use, b.ID, ""), l, b)
+			if err == nil {
+				fmt.Fprintln(a.out, said)
+			}
+			return err
+		}),
 	}
 }
 

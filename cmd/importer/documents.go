@@ -28,22 +28,20 @@ articles, confirmations, EIN letters, certificates, and registered agent mail.
 describes each file. Run the same command again to fetch missing documents.`,
 		Example: "  importer documents b7k2\n  importer documents b7k2 --download filed-2026",
 		Args:    atMostOne,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				b, err := l.Batch(c.Context(), first(args))
-				if err != nil {
-					return err
-				}
-				items, err := documents.Items(c.Context(), l, b.ID)
-				if err != nil {
-					return err
-				}
-				if dir != "" {
-					return a.saveDocuments(c.Context(), b, items, dir, asJSON)
-				}
-				return a.listDocuments(b, items, asJSON)
-			})
-		},
+		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
+			b, err := l.Batch(ctx, first(args))
+			if err != nil {
+				return err
+			}
+			items, err := documents.Items(ctx, l, b.ID)
+			if err != nil {
+				return err
+			}
+			if dir != "" {
+				return a.saveDocuments(ctx, b, items, dir, asJSON)
+			}
+			return a.listDocuments(b, items, asJSON)
+		}),
 	}
 	c.Flags().StringVar(&dir, "download", "", "save the documents to this folder")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each document")

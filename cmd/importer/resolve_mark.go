@@ -132,8 +132,8 @@ func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) e
 			return err
 		}
 	}
-	return r.ask(ctx, m.yes || m.decision == markPlaced, fmt.Sprintf("Row %d is sent again. If the order exists after all, it is bought twice. Did "+
-		"you check the dashboard, and is the order not there?", m.row), otherwise)
+	return r.ask(ctx, m.yes || m.decision == markPlaced, fmt.Sprintf("Row %d is sent again. If the order exists "+
+		"after all, it is bought twice. Did you check the dashboard, and is the order not there?", m.row), otherwise)
 }
 
 // markResolved deals with a row that is not uncertain. That is an error, unless

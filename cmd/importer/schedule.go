@@ -260,15 +260,13 @@ func (a *app) oneScheduleCommand(use, short, example string,
 		Short:   short,
 		Example: example,
 		Args:    one("schedule"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				s, err := findSchedule(c.Context(), l, args[0])
-				if err != nil {
-					return err
-				}
-				return do(c.Context(), l, s)
-			})
-		},
+		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
+			s, err := findSchedule(ctx, l, args[0])
+			if err != nil {
+				return err
+			}
+			return do(ctx, l, s)
+		}),
 	}
 }
 

@@ -19,27 +19,15 @@ import (
 )
 
 func (a *app) scheduleListCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the schedules with their next and last runs",
-		Example: "  importer schedule list\n  importer schedule list --json",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedgerToList(c.Context(), "No schedules yet", func(l *ledger.Ledger) error {
-				schedules, err := l.Schedules().List(c.Context())
-				if err != nil {
-					return err
-				}
-				return a.listSchedules(c.Context(), l, schedules, asJSON)
-			})
-		},
-	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each schedule")
-	return c
+	return a.listCommand("schedule list", "List the schedules with their next and last runs", "No schedules yet",
+		"schedule", a.listSchedules)
 }
 
-func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.Schedule, asJSON bool) error {
+func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+	all, err := l.Schedules().List(ctx)
+	if err != nil {
+		return err
+	}
 	type item struct {
 		file    string
 		summary schedule.Summary
@@ -52,7 +40,7 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, all []ledger.
 		}
 		items = append(items, item{s.File, summary})
 	}
-	err := list[item]{
+	err = list[item]{
 		empty:   "No schedules yet. To add one: importer schedule add NAME --roster FILE",
 		columns: "SCHEDULE\tCOMPANY LIST\tRUNS\tNEXT\tLAST\tBATCH",
 		cells: func(i item) []any {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,10 +88,8 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	}
 	for _, e := range kept {
 		if e.URL == address {
-			a.say("%s", a.paint.yellow(
-				fmt.Sprintf(
-					"Warning: %s is already registered for this address. Every event will be delivered twice.",
-					e.ID)))
+			a.say("%s", a.paint.yellow("Warning: "+e.ID+" is already registered for this address. Every event will "+
+				"be delivered twice."))
 		}
 	}
 	if _, err := l.Secrets(ctx); err != nil {
@@ -111,39 +110,27 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 				"same command again to register another one, and ask the filing service to delete this one")
 	}
 	id := cmp.Or(made.ID, newEndpointID())
+	toAdd := fmt.Sprintf("importer webhooks add --id %s --url %s --secret-file FILE", id, address)
 	if made.Secret == "" {
 		fmt.Fprintf(a.out, "%s\n", answer)
-		return &status{
-			code: exitFailed,
-			err: fmt.Errorf(
-				"the endpoint %s is registered, but the answer above has no signing secret. Once you have it: "+
-					"importer webhooks add --id %s --url %s --secret-file FILE", id, id, address),
-		}
+		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but the answer above has no signing "+
+			"secret. Once you have it: %s", id, toAdd)}
 	}
 	err = l.Set(withAudit(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
 	if hide && err == nil {
-		answer = bytes.ReplaceAll(answer, quoted(made.Secret), quoted("(kept)"))
+		secret, _ := json.Marshal(made.Secret) // a string always can
+		answer = bytes.ReplaceAll(answer, secret, []byte(`"(kept)"`))
 	}
 	fmt.Fprintf(a.out, "%s\n", answer)
 	if err != nil {
-		return &status{
-			code: exitFailed,
-			err: fmt.Errorf(
-				"the endpoint %s is registered, but its secret could not be stored. Save it to a file, then run: "+
-					"importer webhooks add --id %s --url %s --secret-file FILE: %w", id, id, address, err),
-		}
+		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. Save "+
+			"it to a file, then run: %s: %w", id, toAdd, err)}
 	}
 	a.say("Endpoint %s is registered, and its signing secret is stored.", id)
 	if !hide {
 		a.say("The secret is shown only once. Anyone who has it can forge events.")
 	}
 	return nil
-}
-
-// quoted is a text as JSON.
-func quoted(text string) []byte {
-	document, _ := json.Marshal(text) // a string always can
-	return document
 }
 
 // newEndpointID names an endpoint without an ID of the filing service.
@@ -239,23 +226,12 @@ func (a *app) readSecret(ctx context.Context, file string) (string, error) {
 }
 
 func (a *app) webhooksListCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the endpoints whose signing secrets are stored",
-		Example: "  importer webhooks list\n  importer webhooks list --json",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedgerToList(c.Context(), "No endpoints",
-				func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l.Endpoints(), asJSON) })
-		},
-	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each endpoint")
-	return c
+	return a.listCommand("webhooks list", "List the endpoints whose signing secrets are stored", "No endpoints",
+		"endpoint", a.listEndpoints)
 }
 
-func (a *app) listEndpoints(ctx context.Context, l endpoints, asJSON bool) error {
-	all, err := l.List(ctx)
+func (a *app) listEndpoints(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+	all, err := l.Endpoints().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -281,10 +257,9 @@ func (a *app) webhooksRemoveCommand() *cobra.Command {
 no way to delete an endpoint, so it keeps sending events; they are refused.`,
 		Example: "  importer webhooks remove we_17",
 		Args:    one("endpoint (importer webhooks list shows them)"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l.Endpoints(), args[0], yes) })
-		},
+		RunE: a.onLedger(func(ctx context.Context, l *ledger.Ledger, args []string) error {
+			return a.removeEndpoint(ctx, l.Endpoints(), args[0], yes)
+		}),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
@@ -295,24 +270,18 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, yes bo
 	if err != nil {
 		return err
 	}
-	for _, e := range all {
-		if e.ID != id {
-			continue
-		}
-		if err := a.confirmChange(
-			ctx, yes, "The signing secret of this endpoint will be deleted, and its events refused:",
-			[][]string{
-				{"id", e.ID}, {"url", e.URL},
-			}, "Delete it?"); err != nil {
-			return err
-		}
-		if err := l.Delete(withAudit(ctx, "webhook-remove", id, ""), id); err != nil {
-			return err
-		}
-		fmt.Fprintf(
-			a.out, "The signing secret of %s was deleted. The filing service keeps sending events; ask it to delete "+
-				"the endpoint.\n", id)
-		return nil
+	i := slices.IndexFunc(all, func(e ledger.Endpoint) bool { return e.ID == id })
+	if i < 0 {
+		return fmt.Errorf("there is no endpoint %s (importer webhooks list shows them)", id)
 	}
-	return fmt.Errorf("there is no endpoint %s (importer webhooks list shows them)", id)
+	if err := a.confirmChange(ctx, yes, "The signing secret of this endpoint will be deleted, and its events refused:",
+		[][]string{{"id", id}, {"url", all[i].URL}}, "Delete it?"); err != nil {
+		return err
+	}
+	if err := l.Delete(withAudit(ctx, "webhook-remove", id, ""), id); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "The signing secret of %s was deleted. The filing service keeps sending events; ask it to delete "+
+		"the endpoint.\n", id)
+	return nil
 }
