@@ -244,11 +244,16 @@ func (a *app) pageAddress(asked string) (*url.URL, error) {
 	if asked == "" {
 		return &url.URL{}, nil
 	}
-	page, err := url.Parse(asked)
-	if err != nil || page.Host == "" || page.User != nil || page.Scheme != "https" && page.Scheme != "http" {
-		return nil, usage("%s must be the page's address, such as https://filings.example.com", name)
+	return webAddress(name, asked, "the page's address, such as https://filings.example.com")
+}
+
+// webAddress reads an http or https address. what says what the flag or variable means.
+func webAddress(name, text, what string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, usage("%s must be %s", name, what)
 	}
-	return page, nil
+	return u, nil
 }
 
 // makeLink creates a one-time sign-in link for an account and prints it. It cannot

@@ -66,26 +66,14 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	if err := prepareDemo(data, file, fees); err != nil {
 		return err
 	}
-	service := sandbox.New(sandbox.Config{
-		OpeningBalance: demoOpening,
-		Latency:        20 * time.Millisecond,
-		AutoSeed:       true,
-		Seed:           2026,
-	})
-	if err := seedDemo(ctx, service, file); err != nil {
+	service, address, stop, err := startSandbox(ctx, file, demoOpening, 2026)
+	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("start the sandbox: %w", err)
-	}
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	served := make(chan error, 1)
-	go func() { served <- service.Serve(serving, listener) }()
-	defer func() { stop(); <-served }()
+	defer stop()
 
 	demo := a.demoApp(map[string]string{
-		"FILING_BASE_URL": "http://" + listener.Addr().String() + "/v1", "FILING_API_KEY": demoKey,
+		"FILING_BASE_URL": address, "FILING_API_KEY": demoKey,
 		"FILING_WEBHOOK_SECRET": demoSecret, // avoids the warning about events, which the demo does not use
 		"FILING_DATA_DIR":       data, "FILING_FEES": fees, "WORKER_CONCURRENCY": "8",
 	})
@@ -174,6 +162,29 @@ func prepareDemo(data, file, fees string) error {
 	}
 	lines.Flush()
 	return errors.Join(lines.Error(), f.Close())
+}
+
+// startSandbox serves a sandbox with the companies of a spreadsheet, at a free port.
+func startSandbox(ctx context.Context, file string, balance int64, seed uint64) (service *sandbox.Service,
+	address string, stop func(), err error) {
+	service = sandbox.New(sandbox.Config{
+		OpeningBalance: balance,
+		Latency:        20 * time.Millisecond,
+		AutoSeed:       true,
+		Seed:           seed,
+	})
+	var listener net.Listener
+	if err = seedDemo(ctx, service, file); err == nil {
+		listener, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		service.Close()
+		return nil, "", nil, fmt.Errorf("start the sandbox: %w", err)
+	}
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	served := make(chan error, 1)
+	go func() { served <- service.Serve(serving, listener) }()
+	return service, "http://" + listener.Addr().String() + "/v1", func() { end(); <-served; service.Close() }, nil
 }
 
 // seedDemo adds the sample's companies to the sandbox. Every eighth has no entity

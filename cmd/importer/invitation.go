@@ -57,22 +57,17 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 		}
 		return invitation{text: fmt.Sprintf("The page is at %s/", base)}, nil
 	}
-	account, err := findOwner(ctx, p.ledger)
+	link, err := ownerLink(ctx, p.ledger, "by importer serve", firstLinkLife)
 	if err != nil {
 		return invitation{}, err
 	}
-	if account.ManagedBy != "" { // a link would not work
+	if link == "" {
 		return invitation{
 			text: fmt.Sprintf("The page is at %s/. Sign in with your company account", base),
 			page: base + "/",
 		}, nil
 	}
-	secret, err := p.ledger.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name,
-		"by importer serve, for "+firstLinkLife.String()), account.ID, firstLinkLife)
-	if err != nil {
-		return invitation{}, err
-	}
-	in := invitation{link: base + linkPath(secret), page: base + "/"}
+	in := invitation{link: base + link, page: base + "/"}
 	if terminal {
 		in.text = "The page, with a one-time sign-in link: " + in.link
 		return in, nil
@@ -83,6 +78,21 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, termina
 	}
 	in.text = fmt.Sprintf("The page is at %s/. A one-time sign-in link is in the file %s", base, in.file)
 	return in, nil
+}
+
+// ownerLink makes the path of a one-time link for the owner of this computer; "" if they
+// sign in with a company account, where a link would not work.
+func ownerLink(ctx context.Context, l *ledger.Ledger, by string, life time.Duration) (string, error) {
+	account, err := findOwner(ctx, l)
+	if err != nil || account.ManagedBy != "" {
+		return "", err
+	}
+	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name,
+		by+", for "+life.String()), account.ID, life)
+	if err != nil {
+		return "", err
+	}
+	return linkPath(secret), nil
 }
 
 // findOwner finds the account of the user who starts the page, and adds it where it

@@ -166,7 +166,8 @@ func (p *page) depth(ctx context.Context) (map[string]int, error) {
 	return depth, nil
 }
 
-func (p *page) places() bool { return p.place && p.client != nil }
+// places reports whether the page places orders: with Redis, the workers do.
+func (p *page) places() bool { return p.env.RedisURL == "" && p.client != nil }
 
 func (p *page) service() (*filingapi.Client, error) { return p.client, p.why }
 

@@ -12,27 +12,60 @@ import (
 // phaseAfter is how long a step takes before its progress is shown.
 const phaseAfter = 2 * time.Second
 
+// Times between two updates of a line, at a terminal and elsewhere.
+const (
+	liveEvery  = 200 * time.Millisecond
+	plainEvery = 10 * time.Second
+)
+
+// repeatLine prints a line again and again until stop is called: a live one in its
+// place, which stop clears, any other one below the last. It prints no empty line.
+func (a *app) repeatLine(live bool, line func() string) (stop func()) {
+	every, form, clear := plainEvery, "%s\n", ""
+	if live {
+		every, form = liveEvery, "\r\x1b[K%s"
+	}
+	stopped := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stopped:
+				fmt.Fprint(a.err, clear)
+				return
+			case <-tick.C:
+			}
+			if text := line(); text != "" {
+				fmt.Fprintf(a.err, form, text)
+				if live {
+					clear = "\r\x1b[K"
+				}
+			}
+		}
+	})
+	return sync.OnceFunc(func() { close(stopped); ended.Wait() })
+}
+
 // phase shows the progress of a slow step at a terminal: a person who sees nothing
 // begins to type. Elsewhere it shows nothing.
 type phase struct {
-	app  *app
-	what string
+	what  string
+	began time.Time
+	// end ends the step and clears the line.
+	end func()
 
 	mu          sync.Mutex
 	done, total int
-	stop        context.CancelFunc
-	ended       sync.WaitGroup
 }
 
 // phase begins a step. Its end method must be called.
 func (a *app) phase(what string) *phase {
-	p := &phase{app: a, what: what, stop: func() {}}
-	if !a.terminal(a.err) {
-		return p
+	p := &phase{what: what, began: time.Now(), end: func() {}}
+	if a.terminal(a.err) {
+		p.end = a.repeatLine(true, p.line)
 	}
-	var ctx context.Context
-	ctx, p.stop = context.WithCancel(context.Background())
-	p.ended.Go(func() { p.show(ctx) })
 	return p
 }
 
@@ -43,39 +76,14 @@ func (p *phase) at(done, total int) {
 	p.done, p.total = done, total
 }
 
-// end ends the step and clears the line.
-func (p *phase) end() {
-	p.stop()
-	p.ended.Wait()
-}
-
-func (p *phase) show(ctx context.Context) {
-	began := time.Now()
-	wait := time.NewTimer(phaseAfter)
-	defer wait.Stop()
-	select {
-	case <-ctx.Done():
-		return
-	case <-wait.C:
-	}
-	defer fmt.Fprint(p.app.err, "\r\x1b[K")
-	tick := time.NewTicker(liveEvery)
-	defer tick.Stop()
-	for {
-		fmt.Fprintf(p.app.err, "\r\x1b[K%s", p.line(time.Since(began)))
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// line is the progress: "Looking up companies: 120 of 400".
-func (p *phase) line(since time.Duration) string {
+// line is the progress: "Looking up companies: 120 of 400"; "" for a short step.
+func (p *phase) line() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	since := time.Since(p.began)
 	switch {
+	case since < phaseAfter:
+		return ""
 	case p.total > 0:
 		return fmt.Sprintf("%s: %d of %d", p.what, p.done, p.total)
 	case p.done > 0:

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -33,10 +32,8 @@ func (s *screen) shown() string {
 func TestPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &screen{}
-		p := &phase{app: &app{err: out}, what: "Looking up companies"}
-		ctx, cancel := context.WithCancel(t.Context())
-		p.stop = cancel
-		p.ended.Go(func() { p.show(ctx) })
+		p := &phase{what: "Looking up companies", began: time.Now()}
+		p.end = (&app{err: out}).repeatLine(true, p.line)
 		p.at(1, 400)
 		time.Sleep(phaseAfter - time.Millisecond)
 		synctest.Wait()
@@ -44,7 +41,7 @@ func TestPhase(t *testing.T) {
 			t.Errorf("after a moment it says %q", got)
 		}
 		p.at(120, 400)
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(liveEvery)
 		synctest.Wait()
 		if got := out.shown(); !strings.HasSuffix(got, "Looking up companies: 120 of 400") {
 			t.Errorf("it says %q", got)
@@ -65,12 +62,12 @@ func TestPhase(t *testing.T) {
 // What a step is at is said in rows where their number is not known, and else by
 // how long it takes.
 func TestPhaseLine(t *testing.T) {
-	p := &phase{what: "Reading roster.csv"}
-	if got := p.line(3 * time.Second); got != "Reading roster.csv… 3s" {
+	p := &phase{what: "Reading roster.csv", began: time.Now().Add(-3 * time.Second)}
+	if got := p.line(); got != "Reading roster.csv… 3s" {
 		t.Errorf("%q", got)
 	}
 	p.at(5000, 0)
-	if got := p.line(3 * time.Second); got != "Reading roster.csv: 5000 rows" &&
+	if got := p.line(); got != "Reading roster.csv: 5000 rows" &&
 		got != "Reading roster.csv: 5,000 rows" {
 		t.Errorf("%q", got)
 	}

@@ -15,11 +15,10 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
-	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
 
 func (a *app) sandboxCommand() *cobra.Command {
-	config := sandbox.Config{AutoSeed: true}
+	config := sandbox.Config{AutoSeed: true, Seed: 1}
 	var listen, balance, style, companies, endpoint, endpointSecret string
 	var rate, webhookRate float64
 	var kinds, webhookKinds, behaviors []string
@@ -75,9 +74,6 @@ importer sandbox do controls a running sandbox.`,
 			if config.Exceptions < 0 || config.Exceptions > 1 {
 				return usage("--exceptions must be between 0 and 1")
 			}
-			if config.Retries == 0 {
-				config.Retries = -1 // to the sandbox 0 is its default
-			}
 			config.OrderTypes = sandbox.Style(style)
 			if config.OrderTypes != sandbox.Snake && config.OrderTypes != sandbox.Camel {
 				return usage("--order-types must be snake or camel, not %s", style)
@@ -122,13 +118,8 @@ importer sandbox do controls a running sandbox.`,
 		"a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
 	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2,
 		"the share of deliveries that each fault hits, 0 to 1")
-	c.Flags().IntVar(&config.Retries, "webhook-retries", 12,
-		"how often an event is retried after an answer other than 2xx")
 	c.Flags().StringVar(&endpoint, "endpoint", "", "an address that receives all events from the start")
 	c.Flags().StringVar(&endpointSecret, "endpoint-secret-file", "", "a file with the signing secret of --endpoint")
-	c.Flags().BoolVar(&config.EventCompany, "event-company", false, "include the companyId in events")
-	c.Flags().DurationVar(&config.DownloadLife, "link-life", time.Hour, "how long a download link is valid")
-	c.Flags().Uint64Var(&config.Seed, "seed", 1, "the seed of all random choices")
 	c.AddCommand(a.sandboxDoCommand())
 	return c
 }
@@ -141,9 +132,8 @@ func (a *app) sandboxEndpoint(ctx context.Context, address, file string) ([]sand
 	if address == "" {
 		return nil, nil
 	}
-	if !isHTTP(address) {
-		return nil, usage("--endpoint must be the address that receives events, such as "+
-			"http://127.0.0.1:8080%s", webhook.Path)
+	if _, err := webAddress("--endpoint", address, receivesEvents); err != nil {
+		return nil, err
 	}
 	secret, err := a.readSecret(ctx, file)
 	if err != nil {

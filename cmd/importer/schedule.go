@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -39,34 +38,27 @@ waits for: importer approve`,
 
 // scheduleFlags are the options of a schedule.
 type scheduleFlags struct {
-	options        schedule.Options
-	list, rules    string // files
-	product, state string
-	approval       bool
+	sheet       sheetFlags
+	options     schedule.Options
+	list, rules string // files
+	approval    bool
 }
 
 // register adds the flags that say how a company list is read.
 func (f *scheduleFlags) register(c *cobra.Command) {
 	o := &f.options
 	c.Flags().StringVar(&f.list, "roster", "", "the company list: an XLSX or CSV file")
-	c.Flags().StringVar(&f.product, "product", "", "the product (default: detected from the columns)")
-	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
-	c.Flags().StringVar(&o.FilingYear, "filing-year", "",
-		"the filing year of rows without one: this, next, last, or four digits")
+	f.sheet.registerReading(c, "the filing year of rows without one: this, next, last, or four digits")
 	c.Flags().BoolVar(&o.IgnoreYear, "ignore-year", false,
 		"ignore the filing years in the company list: each run files the year of --filing-year")
-	c.Flags().StringVar(&o.User, "user", "", "the user of rows without one: an ID (user_…) or an email address")
-	c.Flags().StringVar(&o.Sheet, "sheet", "", "the sheet of the workbook to read")
-	c.Flags().StringToStringVar(&o.Map, "map", nil,
-		`map a column: --map "Their Header=Company ID", or by letter: --map "F:F=Company ID"`)
-	c.Flags().Var(&o.HeaderRow, "header-row", "the row number of the column headers, or none (default: detected)")
 	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that override the built-in rules")
 }
 
 // applyFlags fills the options from the flags.
 func (f *scheduleFlags) applyFlags() error {
-	o := &f.options
-	o.Product, o.State = filing.Product(f.product), filing.State(f.state)
+	o, s := &f.options, f.sheet.options()
+	o.Product, o.State, o.FilingYear, o.User = s.Product, s.State, s.FilingYear, s.User
+	o.Sheet, o.Map, o.HeaderRow = s.Sheet, s.Map, s.HeaderRow
 	if f.rules == "" {
 		return nil
 	}

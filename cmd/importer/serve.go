@@ -64,13 +64,12 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 			if s.public, err = parsePublicURL(public); err != nil {
 				return err
 			}
-			if s.proxies, err = parseProxies(proxies); err != nil {
-				return err
+			if s.proxies, err = network.ParseProxies(proxies); err != nil {
+				return usage("--trust-proxy: %w", err)
 			}
 			if s.maxUpload < 1 {
 				return usage("--max-upload must be at least 1 MiB")
 			}
-			s.placing = c.Flags().Changed("place")
 			log, err := a.logger(slog.LevelInfo)
 			if err != nil {
 				return err
@@ -90,7 +89,6 @@ it a certificate. GET /healthz answers 200 while it runs.`,
 		"the address of the page if it is behind a proxy, such as https://filings.example.com")
 	c.Flags().StringVar(&proxies, "trust-proxy", "",
 		"the addresses of proxies whose X-Forwarded-For is trusted: 127.0.0.1,10.42.0.0/16")
-	c.Flags().BoolVar(&s.place, "place", false, "place orders in this process (default: if REDIS_URL is not set)")
 	c.Flags().BoolVar(&s.noBrowser, "no-browser", false, "do not open the browser")
 	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest upload in MiB")
 	return c
@@ -108,31 +106,14 @@ func parsePublicURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
-		u.RawQuery != "" || u.User != nil {
-		return nil, usage("--public-url must be an address such as https://filings.example.com, without a path")
+	u, err := webAddress("--public-url", text, publicURL)
+	if err == nil && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
+		err = usage("--public-url must be %s", publicURL)
 	}
-	return u, nil
+	return u, err
 }
 
-// parseProxies reads --trust-proxy. It also accepts false, which deployments use
-// for no proxies. true once trusted every client and is refused.
-func parseProxies(text string) (network.Proxies, error) {
-	switch strings.TrimSpace(text) {
-	case "false":
-		return network.Proxies{}, nil
-	case "true":
-		return network.Proxies{}, usage(
-			"--trust-proxy takes the addresses of the proxies, such as 127.0.0.1 or 10.42.0.0/16: with \"true\" any " +
-				"client could claim any address")
-	}
-	proxies, err := network.ParseProxies(text)
-	if err != nil {
-		return network.Proxies{}, usage("--trust-proxy: %s", err)
-	}
-	return proxies, nil
-}
+const publicURL = "an address such as https://filings.example.com, without a path"
 
 // server has the options of serve.
 type server struct {
@@ -141,9 +122,7 @@ type server struct {
 	cert, key string
 	public    *url.URL
 	proxies   network.Proxies
-	place     bool
 	maxUpload int64 // MiB
-	placing   bool  // --place was given
 	noBrowser bool
 
 	app    *app             // this program on the settings of this start
@@ -181,9 +160,6 @@ func (a *app) servePages(ctx context.Context, s server, log *slog.Logger) error 
 		err := on.withAnyLedger(ctx, func(l *ledger.Ledger) error {
 			one := s
 			one.env = *on.env
-			if !s.placing {
-				one.place = one.env.RedisURL == ""
-			}
 			quiet, err := one.env.SendNotifications(ctx, l, log)
 			if err != nil {
 				return err

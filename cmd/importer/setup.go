@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 	"github.com/bulkfiling/bulkfiling/internal/secret"
 	"github.com/bulkfiling/bulkfiling/internal/web"
 	"github.com/bulkfiling/bulkfiling/samples"
@@ -103,23 +102,8 @@ func (p *page) nextLink(ctx context.Context, env *config.Environment, by string)
 	if err != nil {
 		return "", err
 	}
-	next, err := ownLink(ctx, l)
-	return next, errors.Join(err, l.Close())
-}
-
-// ownLink is a one-time link for the owner of this computer; home if they sign in with
-// a company account.
-func ownLink(ctx context.Context, l *ledger.Ledger) (string, error) {
-	account, err := findOwner(ctx, l)
-	if err != nil || account.ManagedBy != "" {
-		return "/", err
-	}
-	secret, err := l.Accounts().MakeSignInLink(withAudit(ctx, "account-link", account.Name,
-		"by the setup, for "+nextLinkLife.String()), account.ID, nextLinkLife)
-	if err != nil {
-		return "", err
-	}
-	return linkPath(secret), nil
+	next, err := ownerLink(ctx, l, "by the setup", nextLinkLife)
+	return cmp.Or(next, "/"), errors.Join(err, l.Close())
 }
 
 // startAgain has serve start again, on sample data or on the settings.
@@ -140,10 +124,8 @@ func (p *page) startAgain(sample *sampleData) error {
 
 // sampleData is a filing service in this process, with a data folder of its own.
 type sampleData struct {
-	dir     string
-	env     map[string]string
-	service *sandbox.Service
-	close   func()
+	env   map[string]string
+	close func()
 }
 
 // sampleBalance is the sandbox's prepaid balance in cents, and the deposit recorded
@@ -157,44 +139,25 @@ func newSampleData(ctx context.Context) (*sampleData, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the folder of the sample data: %w", err)
 	}
-	d := &sampleData{dir: dir}
 	file := filepath.Join(dir, samples.AnnualReportsName)
-	d.service = sandbox.New(sandbox.Config{
-		OpeningBalance: sampleBalance,
-		Latency:        20 * time.Millisecond,
-		AutoSeed:       true,
-		Seed:           uint64(time.Now().UnixNano()),
-	})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err == nil {
-		if err = os.WriteFile(file, samples.AnnualReports, 0o600); err == nil {
-			err = seedDemo(ctx, d.service, file)
-		}
+	var address string
+	var stop func()
+	if err = os.WriteFile(file, samples.AnnualReports, 0o600); err == nil {
+		_, address, stop, err = startSandbox(ctx, file, sampleBalance, uint64(time.Now().UnixNano()))
 	}
 	if err != nil {
-		if listener != nil {
-			listener.Close()
-		}
-		d.service.Close()
 		return nil, errors.Join(fmt.Errorf("start the sample data: %w", err), os.RemoveAll(dir))
-	}
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	served := make(chan error, 1)
-	go func() { served <- d.service.Serve(serving, listener) }()
-	d.close = func() {
-		stop()
-		<-served
-		d.service.Close()
-		_ = os.RemoveAll(dir) // it is in the folder for temporary files
 	}
 	// Nothing else of the environment counts: no notification goes to a real person,
 	// and no order to a shared database.
-	d.env = map[string]string{
-		"FILING_BASE_URL": "http://" + listener.Addr().String() + "/v1",
+	return &sampleData{env: map[string]string{
+		"FILING_BASE_URL": address,
 		"FILING_API_KEY":  "sk_test_sample",
 		"FILING_DATA_DIR": filepath.Join(dir, "data"),
-	}
-	return d, nil
+	}, close: func() {
+		stop()
+		_ = os.RemoveAll(dir) // it is in the folder for temporary files
+	}}, nil
 }
 
 // end ends the sample data, and deletes it.
@@ -248,7 +211,7 @@ func (p *page) startSample(ctx context.Context, by string) (next string, err err
 
 // fillSample records the deposit and uploads the sample spreadsheet.
 func fillSample(ctx context.Context, l *ledger.Ledger) (next string, err error) {
-	if next, err = ownLink(ctx, l); err != nil {
+	if next, err = ownerLink(ctx, l, "by the setup", nextLinkLife); err != nil {
 		return "", err
 	}
 	if err := l.RecordDeposit(withAudit(ctx, "deposit", "", "sample data"), sampleBalance, "sample data"); err != nil {
@@ -257,7 +220,7 @@ func fillSample(ctx context.Context, l *ledger.Ledger) (next string, err error) 
 	_, err = l.Uploads().Add(withAudit(ctx, "upload", samples.AnnualReportsName, "sample data"),
 		ledger.Upload{File: samples.AnnualReportsName, CreatedBy: currentUser()},
 		bytes.NewReader(samples.AnnualReports))
-	return next, err
+	return cmp.Or(next, "/"), err
 }
 
 // leaveSample starts again on the settings.

@@ -26,7 +26,6 @@ type serviceSetup struct {
 	keyCommand string
 	stdin      bool
 	check      bool
-	offline    bool
 	json       bool
 	yes        bool
 }
@@ -70,7 +69,6 @@ each target of FILING_NOTIFY.`,
 	f.StringVar(&s.keyCommand, "key-command", "", "a command that prints the API key, run at each start")
 	f.BoolVar(&s.stdin, "stdin", false, "read the API key from stdin")
 	f.BoolVar(&s.check, "check", false, "show the settings in force and their sources; change nothing")
-	f.BoolVar(&s.offline, "offline", false, "with --check: do not ask the filing service, and send no notification")
 	f.BoolVar(&s.json, "json", false, "print JSON lines")
 	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask before another filing service is replaced")
 	c.MarkFlagsMutuallyExclusive("key-file", "key-command", "stdin")

@@ -49,12 +49,9 @@ func (s *serviceSetup) show(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if !s.offline {
-		var failed error
-		report.Notifications, failed = s.testNotifications(ctx)
-		err = errors.Join(err, failed)
-	}
-	if err != nil {
+	var failed error
+	report.Notifications, failed = s.testNotifications(ctx)
+	if err = errors.Join(err, failed); err != nil {
 		report.Problem = err.Error()
 	}
 	if s.json {
@@ -105,11 +102,6 @@ func (s *serviceSetup) testNotifications(ctx context.Context) ([]targetReport, e
 
 // showService reads the settings as every command does, and asks the filing service.
 func (s *serviceSetup) showService(ctx context.Context) (checkedAccount, error) {
-	if s.offline {
-		// The key is not read: a command may ask its person for it.
-		_, err := config.ReadFor(s.getenv, config.Service{})
-		return checkedAccount{}, err
-	}
 	env, err := s.environment()
 	if err != nil {
 		return checkedAccount{}, err

@@ -20,6 +20,15 @@ type sheetFlags struct {
 }
 
 func (f *sheetFlags) register(c *cobra.Command) {
+	f.registerReading(c, "the filing year of rows without one")
+	c.Flags().BoolVar(&f.visible, "visible-only", false, "skip rows that are hidden, by hand or by a filter")
+	c.Flags().StringVar(&f.again, "again", "",
+		`order again what was ordered before; the reason is recorded: --again="why"`)
+	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
+}
+
+// registerReading adds the flags that a schedule has as well.
+func (f *sheetFlags) registerReading(c *cobra.Command, yearUsage string) {
 	names := make([]string, len(filing.Products))
 	for i, p := range filing.Products {
 		names[i] = string(p)
@@ -27,16 +36,12 @@ func (f *sheetFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.product, "product", "",
 		"the product: "+strings.Join(names, ", ")+" (default: detected from the columns)")
 	c.Flags().StringVar(&f.state, "state", "", "use only the companies of this state")
-	c.Flags().StringVar(&f.year, "filing-year", "", "the filing year of rows without one")
+	c.Flags().StringVar(&f.year, "filing-year", "", yearUsage)
 	c.Flags().StringVar(&f.user, "user", "", "the user of rows without one: an ID (user_…) or an email address")
 	c.Flags().StringVar(&f.sheet, "sheet", "", "the sheet of the workbook to read")
 	c.Flags().StringToStringVar(&f.columns, "map", nil,
 		`map a column: --map "Their Header=Company ID", or by letter: --map "F:F=Company ID"`)
 	c.Flags().Var(&f.header, "header-row", "the row number of the column headers, or none (default: detected)")
-	c.Flags().BoolVar(&f.visible, "visible-only", false, "skip rows that are hidden, by hand or by a filter")
-	c.Flags().StringVar(&f.again, "again", "",
-		`order again what was ordered before; the reason is recorded: --again="why"`)
-	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
 	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -59,7 +58,7 @@ event as well.`,
 			" --event-type filing.status_changed --yes --hide-secret",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := isWebAddress(address); err != nil {
+			if _, err := webAddress("--url", address, receivesEvents); err != nil {
 				return err
 			}
 			client, err := a.service()
@@ -136,18 +135,8 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 // newEndpointID names an endpoint without an ID of the filing service.
 func newEndpointID() string { return "local_" + strings.ToLower(rand.Text()[:8]) }
 
-func isWebAddress(address string) error {
-	if !isHTTP(address) {
-		return usage("--url must be the address that receives events, such as https://filings.example.com" +
-			webhook.Path)
-	}
-	return nil
-}
-
-func isHTTP(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
-}
+// receivesEvents is what the address of an endpoint is.
+const receivesEvents = "the address that receives events, such as https://filings.example.com" + webhook.Path
 
 func (a *app) webhooksAddCommand() *cobra.Command {
 	var yes bool
@@ -163,7 +152,7 @@ if FILE is -, so that it does not show in a list of processes.`,
 			" --secret-file secret.txt --yes",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := isWebAddress(e.URL); err != nil {
+			if _, err := webAddress("--url", e.URL, receivesEvents); err != nil {
 				return err
 			}
 			if file == "" {
