@@ -7,14 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
-	"github.com/bulkfiling/bulkfiling/internal/sheettest"
 )
 
 // Browsers leave tabs and line breaks out of an address, and take a backslash
@@ -174,43 +172,6 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	}
 }
 
-// However many look at sheets, a few are in memory at once; and no one who takes
-// one away slowly keeps the others from looking.
-func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
-	sheet.LimitReaders(readAtOnce, 1)
-	defer sheet.LimitReaders(0, 0)
-	var leaves []func()
-	for range readAtOnce {
-		leave, err := sheet.AcquireReader(t.Context())
-		s.must(err)
-		leaves = append(leaves, leave)
-	}
-	arrived := make(chan int)
-	go func() {
-		status, _, _ := v.upload("/sheets", "a.csv",
-			[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"))
-		arrived <- status
-	}()
-	select {
-	case status := <-arrived:
-		t.Errorf("a sheet was looked at beside the others: %d", status)
-	case <-time.After(200 * time.Millisecond):
-	}
-	for _, leave := range leaves {
-		leave()
-	}
-	if status := <-arrived; status != http.StatusOK {
-		t.Errorf("%d", status)
-	}
-	for range readAtOnce {
-		leave, err := sheet.AcquireReader(t.Context())
-		s.must(err)
-		defer leave()
-	}
-}
-
 // An upload while too many wait is refused with the time to come back, and nothing
 // of the file is kept.
 func TestBusyServerSaysWhenToComeBack(t *testing.T) {
@@ -237,39 +198,6 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	s.must(err)
 	seasons, err := s.Ledger.Schedules().List(t.Context())
 	if err != nil || len(seasons) != 0 || uploads != 0 || size != 0 {
-		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
-	}
-}
-
-// A file that costs more than it may is refused as it arrives, at every door,
-// and nothing of it is kept.
-func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipping a long test in short mode")
-	}
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
-	for _, hostile := range sheettest.Files() {
-		if !slices.Contains([]string{"styles-attributes-1MB.xlsx", "strings-long-shown.xlsx", "rows-short.xlsx",
-			"rows.csv"}, hostile.Name) {
-			continue
-		}
-		for path, fields := range map[string][]string{
-			"/sheets": nil,
-			"/seasons": {"name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00",
-				"zone", "UTC", "approval", "yes"},
-		} {
-			status, body, _ := v.upload(path, hostile.Name, hostile.Bytes(), fields...)
-			if status != http.StatusUnprocessableEntity ||
-				!strings.Contains(body, "too large") && !strings.Contains(body, "damaged") ||
-				!strings.Contains(body, hostile.Name) {
-				t.Errorf("%s, %s: %d, %s", path, hostile.Name, status, body)
-			}
-		}
-	}
-	uploads, _, err := s.Ledger.Uploads().Count(t.Context(), v.name)
-	s.must(err)
-	if seasons, err := s.Ledger.Schedules().List(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 {
 		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
 	}
 }

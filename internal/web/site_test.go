@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime/multipart"
@@ -349,161 +350,160 @@ func (r route) method() string {
 	return method
 }
 
-// Requests without a session, from another site or without the role are refused
-// by every route, and change nothing.
+// Requests without a session, from another site or host, or without the role are refused
+// by every route, and change nothing. Each refusal is one line of the log with what an
+// operator has to know, and never what stood in the request.
 func TestEveryRouteRefuses(t *testing.T) {
-	s := newSite(t)
+	s, book := loggedSite(t)
 	stranger := s.nobody()
 	people := map[ledger.Role]*visitor{"": s.as()}
 	for _, role := range ledger.Roles {
 		people[role] = s.as(role)
 	}
-	s.must(s.Ledger.AuditLog().Record(t.Context(), ledger.AuditEvent{What: "before", By: "test"}))
-	acts := func() int { // but for those that tell of the refusals
-		all, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{Limit: 10_000})
-		s.must(err)
-		return len(slices.DeleteFunc(all, func(a ledger.AuditEvent) bool { return a.What == "denied" }))
+	owner := s.as(ledger.Roles...)
+	const private = "private-text"
+	refused := func(v *visitor, r route, status int, reason string, header ...string) {
+		t.Helper()
+		book.take(t, "")
+		if got := v.requests(r, private, header...); got != status {
+			t.Errorf("%s as %q with %v: %d, want %d", r.pattern, v.name, header, got, status)
+		}
+		account := ""
+		if v.name != "" {
+			account = mustAccount(s, v.name).ID
+		}
+		var want []map[string]any
+		if reason != "" {
+			want = []map[string]any{{"level": "WARN", "msg": "access denied", "reason": reason, "route": r.pattern,
+				"account": account, "address": "127.0.0.1"}}
+		}
+		lines := book.take(t, "access denied")
+		for _, one := range lines {
+			delete(one, "time")
+		}
+		if fmt.Sprint(lines) != fmt.Sprint(want) {
+			t.Errorf("%s as %q with %v: %v, want %v", r.pattern, v.name, header, lines, want)
+		}
 	}
-	before := acts()
+	elsewhere := [][]string{
+		{"Origin", "https://evil.example"},
+		{"Origin", "http://127.0.0.1:1"},
+		{"Origin", strings.Replace(s.url, "http:", "https:", 1) + "1"},
+		{"Origin", "null"}, // a sandboxed frame
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"},
+		{"Sec-Fetch-Site", "cross-site", "Origin", s.url},
+	}
 	for _, r := range routes {
+		refused(stranger, r, http.StatusMisdirectedRequest, "host", "Host", "evil.example")
 		if r.may == nil {
 			continue
 		}
-		if got := stranger.requests(r); got != http.StatusUnauthorized {
-			t.Errorf("%s without a session: %d", r.pattern, got)
-		}
 		if r.method() == http.MethodGet {
-			if got := stranger.requests(r, "Accept", "text/html"); got != http.StatusSeeOther {
-				t.Errorf("%s without a session, in a browser: %d", r.pattern, got)
+			refused(stranger, r, http.StatusUnauthorized, "")
+			refused(stranger, r, http.StatusSeeOther, "", "Accept", "text/html")
+		} else {
+			refused(stranger, r, http.StatusUnauthorized, "no session")
+			for _, header := range elsewhere {
+				refused(owner, r, http.StatusForbidden, "origin", header...)
 			}
 		}
 		for role, v := range people {
-			if len(r.may) == 0 || slices.Contains(r.may, role) {
-				v.refusedFromElsewhere(r, role)
-			} else if got := v.requests(r); got != http.StatusForbidden {
-				t.Errorf("%s as %s: %d", r.pattern, role, got)
+			if len(r.may) > 0 && !slices.Contains(r.may, role) {
+				refused(v, r, http.StatusForbidden, "role")
 			}
 		}
 	}
-	if after := acts(); after != before {
-		t.Errorf("%d acts were recorded", after-before)
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{Limit: 10_000})
+	s.must(err)
+	denied := 0
+	for _, a := range acts {
+		switch {
+		case a.What != "denied":
+			if a.What != "sign-in" && a.What != "account-link" {
+				t.Errorf("%+v", a)
+			}
+		case a.By == "", a.From == "", strings.Contains(a.Of+a.Note, private):
+			t.Errorf("%+v", a)
+		default:
+			denied++
+		}
+	}
+	if denied == 0 || denied > maxTraces+1 {
+		t.Errorf("%d denials are in the audit log", denied)
 	}
 }
 
-// requests asks for a route, with an empty form or a file, and returns the
-// status of the first response.
-func (v *visitor) requests(r route, header ...string) int {
+// requests asks for a route, with a form or a file that has a note, and returns the
+// status of the first response. The header Host is for the request's host.
+func (v *visitor) requests(r route, note string, header ...string) int {
 	v.Helper()
 	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	defer func() { v.client.CheckRedirect = nil }()
-	var body bytes.Buffer
+	body := bytes.NewBufferString(url.Values{"note": {note}}.Encode())
 	kind := "application/x-www-form-urlencoded"
 	if r.upload {
-		w := multipart.NewWriter(&body)
+		body.Reset()
+		w := multipart.NewWriter(body)
+		v.must(w.WriteField("note", note))
 		part, err := w.CreateFormFile("file", "a.csv")
 		v.must(err)
 		_, err = part.Write([]byte("Company ID\n1\n"))
 		v.must(errors.Join(err, w.Close()))
 		kind = w.FormDataContentType()
 	}
-	req, err := http.NewRequest(r.method(), v.url+r.path(), &body)
+	req, err := http.NewRequest(r.method(), v.url+r.path()+"?q="+note, body)
 	v.must(err)
 	req.Header.Set("Content-Type", kind)
 	for i := 0; i < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
+		if req.Header.Set(header[i], header[i+1]); header[i] == "Host" {
+			req.Host = header[i+1]
+		}
 	}
 	status, _ := v.do(req)
 	return status
 }
 
-// refusedFromElsewhere checks that a change which the role allows is refused
-// when another site, port or frame sends it.
-func (v *visitor) refusedFromElsewhere(r route, role ledger.Role) {
-	v.Helper()
-	if r.method() == http.MethodGet {
-		return
-	}
-	for name, header := range map[string][]string{
-		"another site":          {"Origin", "https://evil.example"},
-		"another port":          {"Origin", "http://127.0.0.1:1"},
-		"another scheme's port": {"Origin", strings.Replace(v.url, "http:", "https:", 1) + "1"},
-		"a sandboxed frame":     {"Origin", "null"},
-		"a cross-site fetch":    {"Sec-Fetch-Site", "cross-site"},
-		"a same-site fetch":     {"Sec-Fetch-Site", "same-site"},
-		"a fetch with both":     {"Sec-Fetch-Site", "cross-site", "Origin", v.url},
+// Every role reads the pages, but for those that are named here. Everything that changes
+// something is a POST that no auditor may send. Only the pages of the own account are for
+// people without a role, and only those that sign in for strangers.
+func TestRightsOfRoutes(t *testing.T) {
+	rights := make(map[string][]ledger.Role)
+	for _, c := range []struct {
+		may      []ledger.Role
+		patterns []string
+	}{
+		{anyone, []string{
+			"GET /sign-in", "POST /sign-in", "GET /enter", "POST /enter", "POST /sign-in/passkey",
+			"POST /sign-in/passkey/challenge", "GET /sign-in/provider", "GET /sign-in/provider/callback",
+		}},
+		{self, []string{
+			"GET /{$}", "POST /leave", "GET /sessions", "POST /sessions/end", "POST /sessions/{session}/end",
+			"GET /security", "POST /security/passkeys", "POST /security/passkeys/challenge",
+			"POST /security/passkeys/{passkey}/remove", "POST /security/provider", "POST /security/provider/unlink",
+		}},
+		{operator, []string{"GET /setup", "GET /seasons/new", "GET /seasons/{season}/fire"}},
+		{auditor, []string{"GET /audit", "GET /settings/accounts/{account}/sessions"}},
 	} {
-		if got := v.requests(r, header...); got != http.StatusForbidden {
-			v.Errorf("%s as %s from %s: %d", r.pattern, role, name, got)
+		for _, pattern := range c.patterns {
+			rights[pattern] = c.may
 		}
 	}
-}
-
-// ownRoutes are the routes about one's own account, for which no role is needed.
-var ownRoutes = map[string]bool{
-	"GET /{$}": true, "POST /leave": true,
-	"GET /sessions": true, "POST /sessions/end": true, "POST /sessions/{session}/end": true,
-	"GET /security": true, "POST /security/passkeys": true, "POST /security/passkeys/challenge": true,
-	"POST /security/passkeys/{passkey}/remove": true,
-	"POST /security/provider":                  true, "POST /security/provider/unlink": true,
-}
-
-// Each role opens its pages and no others; without a role only the pages of the
-// own account open.
-func TestWhatEachRoleSees(t *testing.T) {
-	s := newSite(t)
-	forOperators := map[string]bool{
-		"GET /setup": true, "GET /seasons/new": true, "GET /seasons/{season}/fire": true,
-	}
-	for _, role := range append([]ledger.Role{""}, ledger.Roles...) {
-		v := s.as()
-		if role != "" {
-			v = s.as(role)
-		}
-		for _, r := range routes {
-			if r.may == nil || r.method() != http.MethodGet {
-				continue
-			}
-			want := role != "" || ownRoutes[r.pattern]
-			if forOperators[r.pattern] {
-				want = role == ledger.Operator
-			}
-			if r.pattern == "GET /audit" || r.pattern == "GET /settings/accounts/{account}/sessions" {
-				want = role == ledger.Operator || role == ledger.Auditor
-			}
-			if status := v.opens(r); (status != http.StatusForbidden && status != http.StatusUnauthorized) != want {
-				t.Errorf("%s with the role %q: %d", r.pattern, role, status)
-			}
-		}
-	}
-}
-
-// The routes give no auditor a change, and nothing but their own account to those
-// without a role.
-func TestRolesOfRoutes(t *testing.T) {
 	for _, r := range routes {
-		if r.method() != http.MethodGet && slices.Contains(r.may, ledger.Auditor) {
-			t.Errorf("%s: an auditor would change something", r.pattern)
-		}
-		if r.may != nil && len(r.may) == 0 && !ownRoutes[r.pattern] {
-			t.Errorf("%s: is shown to accounts without a role", r.pattern)
+		want, named := rights[r.pattern]
+		switch {
+		case named:
+			if (r.may == nil) != (want == nil) || !slices.Equal(r.may, want) {
+				t.Errorf("%s is for %v, want %v", r.pattern, r.may, want)
+			}
+		case r.method() == http.MethodGet:
+			if !slices.Equal(r.may, ledger.Roles) {
+				t.Errorf("%s is for %v", r.pattern, r.may)
+			}
+		case r.method() != http.MethodPost, len(r.may) == 0, slices.Contains(r.may, ledger.Auditor):
+			t.Errorf("%s is for %v", r.pattern, r.may)
 		}
 	}
-}
-
-// opens asks for a route and returns the status, without reading the page: pages
-// that are watched never end.
-func (v *visitor) opens(r route) int {
-	v.Helper()
-	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	defer func() { v.client.CheckRedirect = nil }()
-	ctx, cancel := context.WithCancel(v.Context())
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, r.method(), v.url+r.path(), nil)
-	v.must(err)
-	answer, err := v.client.Do(req)
-	v.must(err)
-	answer.Body.Close()
-	return answer.StatusCode
 }
 
 // An account without a role is told so, and an auditor is shown no forms.
@@ -519,23 +519,6 @@ func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 	auditor.wants(body, nobody.name, "auditor", `href="/audit"`)
 	if strings.Contains(body, `method="post" action="/settings`) {
 		t.Error("an auditor is shown a form")
-	}
-}
-
-// Every page that changes something is a POST, for every role.
-func TestOpenRoutes(t *testing.T) {
-	open := map[string]bool{
-		"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true,
-		"POST /sign-in/passkey": true, "POST /sign-in/passkey/challenge": true, "GET /sign-in/provider": true,
-		"GET /sign-in/provider/callback": true,
-	}
-	for _, r := range routes {
-		if (r.may == nil) != open[r.pattern] {
-			t.Errorf("%s: open to anyone is %v", r.pattern, r.may == nil)
-		}
-		if m := r.method(); m != http.MethodGet && m != http.MethodPost {
-			t.Errorf("%s: no form sends that", r.pattern)
-		}
 	}
 }
 
@@ -658,20 +641,6 @@ func TestTheWayOfASheet(t *testing.T) {
 	if status, _ := v.post(again + "/drop"); status != http.StatusOK {
 		t.Errorf("drop: %d", status)
 	}
-}
-
-// What people said of a sheet's columns is there for the next of its shape.
-func TestKeptMapping(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
-	const head = "Mandant,Sitz,Jahr,Kontakt\n"
-	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
-	v.wants(body, "cannot be read yet", "Mandant")
-	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-0",
-		"Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
-	v.wants(v.prepared(path, body), "Continue to approval: 1 order")
-	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
-	v.wants(body, "mapping saved by")
 }
 
 // What is kept for the next sheet is the mapping that was used in the end, and
