@@ -593,8 +593,8 @@ func TestGridRefused(t *testing.T) {
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422})
 	path, body := v.sheet("a.csv", "Company ID,User Email,Filing State,Filing Year\ncomp_1,a@example.com,DE,2026\n")
 	batch := v.submit(path, body)
-	w := &walk{testSite: s}
-	w.drain()
+	s.place()
+	s.answered(batch)
 	v.post("/batches/" + batch + "/correct")
 	uploads, err := s.Ledger.Uploads().List(t.Context())
 	s.must(err)
