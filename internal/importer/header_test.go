@@ -77,14 +77,12 @@ func TestColumnTable(t *testing.T) {
 
 // openCase is a case of TestOpen.
 type openCase struct {
-	why     string
-	text    string
-	options Options
-	columns []string
-	product filing.Product
-	note    string // a part of one of the notes
-	not     string // what no note has in it
-	err     string // a part of the error
+	why, text string
+	options   Options
+	product   filing.Product // "" if the sheet is refused
+	// says is part of the error or of a note. Behind "not: " it is in no note.
+	says    string
+	columns []string // nil if they do not matter
 }
 
 // A sheet's header is found, or refused with an error that says what to do.
@@ -92,322 +90,151 @@ func TestOpen(t *testing.T) {
 	const rest = ",User Email,Filing State,Filing Year\n"
 	const row = ",a@example.com,DE,2026\n"
 	for _, c := range []openCase{
-		{
-			why:     "plain",
-			text:    "Company ID" + rest + "comp_1" + row,
-			columns: []string{"Company ID", "User Email", "Filing State", "Filing Year"},
-			product: filing.AnnualReport,
-			note:    "Detected: annual report",
-		},
-		{
-			why: "groups above",
-			text: "Company,,,,Registered Agent,,,\nID,Legal Name,Filing State,Filing " +
-				"Year,Name,Street,City,ZIP\ncomp_1,Acme,DE,2026\n",
-			columns: []string{"Company ID", "Legal Name", "Filing State", "Filing Year", "Registered Agent Name",
-				"Registered Agent Street", "Registered Agent City", "Registered Agent ZIP"},
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "merged with the row above",
-			text:    "Company ID,Filing State,Filing Year,Agent,\n,,,Street,City\ncomp_1,DE,2026,a,b\n",
-			columns: []string{"Company ID", "Filing State", "Filing Year", "Agent Street", "Agent City"},
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "only a list of companies",
-			text:    "Company ID\ncomp_1\n",
-			options: Options{State: "de", FilingYear: "2026", User: "user_1"},
-			columns: []string{"Company ID"},
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "agent change by its column",
-			text:    "Company ID,User Email,State,Change Of Agent\ncomp_1,a@example.com,DE,yes\n",
-			product: filing.AgentChange,
-		},
-		{
-			why:     "new agents by their column",
-			text:    "Company ID,User Email,State,Order Registered Agent\ncomp_1,a@example.com,DE,yes\n",
-			product: filing.RegisteredAgent,
-		},
-		{
-			why:  "annual report or agent change",
-			text: "Company ID,State,Year,Change Of Agent\ncomp_1,DE,2026,yes\n",
-			err:  "agent-change, annual-report",
-		},
-		{why: "nothing tells the product", text: "Company ID,Legal Name,State\ncomp_1,Acme,DE\n", err: "--product"},
-		{
-			why:     "unknown product",
-			text:    "Company ID\ncomp_1\n",
-			options: Options{Product: "annual"},
-			err:     `no product "annual"`,
-		},
-		{why: "unknown state option", text: "Company ID\n", options: Options{State: "Delawere"}, err: "not a US state"},
-		{why: "user option", text: "Company ID\n", options: Options{User: "ana"}, err: "neither a user id"},
-		{
-			why:  "several columns of one name",
-			text: "Company ID,Filing State,Filing Year,Filing State\ncomp_1,DE,2026,NY\n",
-			err:  `"Filing State" (B1), "Filing State" (D1)`,
-		},
-		{
-			why:  "four columns headed State",
-			text: "Company ID,Filing Year,State,State,State,State\ncomp_1,2026,DE,DE,DE,DE\n",
-			err:  "(C1)",
-		},
-		{
-			why:     "our header wins over another wording",
-			text:    "Company ID,Filing Year,Jurisdiction,Filing State\ncomp_1,2026,NY,DE\n",
-			product: filing.AnnualReport,
-			note:    `"Jurisdiction" (C1)`,
-		},
-		{
-			why:     "State beside an address is not the filing state",
-			text:    "Company ID,Filing Year,Street,City,State,Zip\ncomp_1,2026,a,b,NY,10001\n",
-			product: filing.AnnualReport,
-			note:    "No column gives the Filing State",
-		},
-		{
-			why:     "State beside an address, and companies of one state",
-			text:    "Company ID,Filing Year,Street,City,State,Zip\ncomp_1,2026,a,b,NY,10001\n",
-			options: Options{State: "DE"},
-			err:     `--map "State=Filing State"`,
-		},
-		{
-			why: "a state before the addresses is the filing state",
-			text: "Company ID,State,Filing Year,Agent Street,City,State,Zip,Mailing " +
-				"Address,City,State,Zip\ncomp_1,DE,2026\n",
-			options: Options{State: "DE"},
-			product: filing.AnnualReport,
-			note:    `"State" (F1) as Agent State`,
-		},
-		{
-			why: "bare words behind the second address alone",
-			text: "Company ID,Filing State,Filing Year,Principal Address,Principal City,Principal " +
-				"State,Principal Zip,Mailing Address,City,State,Zip\ncomp_1,DE,2026\n",
-			product: filing.AnnualReport,
-			note:    `"City" (I1) as Mailing City, "State" (J1) as Mailing State`,
-		},
-		{
-			why:     "bare words that lose are named",
-			text:    "Company ID,Filing State,Filing Year,Address,City,Zip,Email,City,Zip\ncomp_1,DE,2026\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "City" (H1), "Zip" (I1)`,
-		},
-		{
-			why:     "results of a list without headers, as CSV",
-			text:    "Company ID,Filing State,Result,Message,Order IDs\ncomp_1,DE,invalid,x,\n",
-			options: Options{HeaderRow: NoHeader, FilingYear: "2026", Map: map[string]string{"A:A": "Company ID"}},
-			columns: []string{"Company ID", "Filing State", "Result", "Message", "Order IDs"},
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "a near miss is suggested",
-			text:    "Company ID,Filing Year,Filing State,Legl Nam\ncomp_1,2026,DE\n",
-			product: filing.AnnualReport,
-			note:    `--map "Legl Nam=Legal Name"`,
-		},
-		{
-			why:  "a near miss of what every row needs",
-			text: "Compnay ID,Filing Year,Filing State\ncomp_1,2026,DE\n",
-			err:  `--map "Compnay ID=Company ID"`,
-		},
-		{
-			why:     "mapped from another alphabet",
-			text:    "Компания,Filing Year,Filing State\ncomp_1,2026,DE\n",
-			options: Options{Map: map[string]string{"Компания": "companyId"}},
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "mapped to nothing",
-			text:    "Company ID,Filing Year,Filing State,Filing State\ncomp_1,2026,DE\n",
-			options: Options{Map: map[string]string{"Filing State": ""}, State: "DE"},
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "mapped by its letter",
-			text:    "Nr,Filing Year,Filing State,Filing State\ncomp_1,2026,DE,NY\n",
-			options: Options{Map: map[string]string{"a:A": "Company ID", "D:D": ""}},
-			columns: []string{"Nr", "Filing Year", "Filing State", "Filing State"},
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "behind the last header, mapped by its letter",
-			text:    "Filing Year,Filing State\n2026,DE,comp_1\n",
-			options: Options{Map: map[string]string{"C:C": "Company ID"}},
-			columns: []string{"Filing Year", "Filing State", ""},
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "a letter says nothing of where the header is",
-			text:    "Nr,Staat\ncomp_1,DE\n",
-			options: Options{Map: map[string]string{"A:A": "Company ID", "B:B": "Filing State"}},
-			err:     "Choose the header row with --header-row",
-		},
-		{
-			why:     "a letter that the sheet does not have",
-			text:    "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n",
-			options: Options{Map: map[string]string{"H:H": "User ID"}},
-			err:     "names column H, but the last column of the sheet is C",
-		},
-		{
-			why:  "two of one name, and the letter of one is told",
-			text: "Company ID,Filing State,Filing Year,Filing State\ncomp_1,DE,2026,NY\n",
-			err:  `--map "D:D="`,
-		},
-		{
-			why:  "a header row that was said",
-			text: "Company ID,Filing State,Filing Year\nNr,Staat,Jahr\ncomp_1,DE,2026\n",
-			options: Options{
-				HeaderRow: 2,
-				Product:   filing.AnnualReport,
-				Map:       map[string]string{"Nr": "Company ID", "B:B": "Filing State"},
-			},
-			columns: []string{"Nr", "Staat", "Jahr"},
-			product: filing.AnnualReport,
-			note:    "ATTENTION: row 1 looks like the header row. It and everything above row 2 are not read",
-		},
-		{
-			why:     "a header row that has nothing we know",
-			text:    "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\ncomp_2,DE,2026\n",
-			options: Options{HeaderRow: 2},
-			err:     "row 2 has no recognized headers",
-		},
-		{
-			why:  "no header",
-			text: "comp_1,DE,x\ncomp_2,DE,x\n",
-			options: Options{
-				HeaderRow:  NoHeader,
-				FilingYear: "2026",
-				Map:        map[string]string{"A:A": "Company ID", "B:B": "Filing State"},
-			},
-			columns: []string{"Company ID", "Filing State", "Column C"},
-			product: filing.AnnualReport,
-			note:    "Not used: column C.",
-		},
-		{
-			why:     "no header, and nothing said of the columns",
-			text:    "comp_1,DE\n",
-			options: Options{HeaderRow: NoHeader, FilingYear: "2026"},
-			err:     `--map "A:A=Company ID"`,
-		},
-		{
-			why:     "no header, and a header named",
-			text:    "comp_1,DE\n",
-			options: Options{HeaderRow: NoHeader, Map: map[string]string{"Nr": "Company ID"}},
-			err:     "name the column instead, such as A:A",
-		},
-		{
-			why:  "no header, and two for one column",
-			text: "comp_1,DE\n",
-			options: Options{
-				HeaderRow:  NoHeader,
-				FilingYear: "2026",
-				Map:        map[string]string{"A:A": "Company ID", "B:B": "Company ID"},
-			},
-			err: "B:B=",
-		},
-		{why: "a row too far down", text: "Company ID\n", options: Options{HeaderRow: 31}, err: "1 to 30"},
-		{
-			why: "an agent's address beside the company's",
-			text: "Company ID,Filing Year,Filing State,Street,City,State,Zip,Agent Name,Agent " +
-				"Street,City,State,Zip\ncomp_1,2026,DE\n",
-			product: filing.AnnualReport,
-			note:    `"City" (J1) as Agent City, "State" (K1) as Agent State, "Zip" (L1) as Agent ZIP`,
-		},
-		{
-			why:  "two addresses headed alike",
-			text: "Legal Name,Entity Type,State,Address,City,Zip,Address,City,Zip,Officer 1 Title\nAcme,LLC,DE\n",
-			err:  `match Principal Line 1: "Address" (D1), "Address" (G1)`,
-		},
-		{
-			why:     "mapped to no column of ours",
-			text:    "Company ID\n",
-			options: Options{Map: map[string]string{"a": "Compny ID"}},
-			err:     `did you mean "Company ID"`,
-		},
-		{why: "another language", text: "Firma,Staat,Jahr\nAcme,DE,2026\n", err: `row 1 with "Firma", "Staat", "Jahr"`},
-		{
-			why: "a number of the client's own beside its name",
-			text: "Client Name,Entity #,Entity Type,State,Email,Officer 1 Title\nHarbor Light Bakery " +
-				"LLC,1001,LLC,DE,a@example.com,Member\n",
-			product: filing.Formation,
-			note:    `Not used: "Entity #" (B1).`,
-		},
-		{
-			why:     "a number of one's own is not the Company ID",
-			text:    "Company No.,State,Year,User ID\n1,DE,2026,user_1\n2,DE,2026,user_1\n",
-			product: filing.AnnualReport,
-			note:    "No column gives the Company ID",
-		},
-		{
-			why:  "company ids under a header of one's own",
-			text: "Company No.,State,Year,User ID\ncomp_1,DE,2026,user_1\n",
-			err:  `"Company No." (A1) contains only such values`,
-		},
-		{
-			why:     "the values speak against a near miss",
-			text:    "Compnay ID,Filing Year,Filing State\n1,2026,DE\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "Compnay ID" (A1)`,
-		},
-		{
-			why: "an address of another kind is not suggested",
-			text: "Company ID,Billing Street,Billing City,Billing State,Shipping " +
-				"State,Year\ncomp_1,a,b,NY,NY,2026\n",
-			product: filing.AnnualReport,
-			note:    "No column gives the Filing State: add it",
-		},
-		{
-			why:     "a name is no hint at an SSN",
-			text:    "Company ID,Responsible Party,State,Year\ncomp_1,Ana Silva,DE,2026\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "Responsible Party" (B1).`,
-		},
-		{
-			why:     "the type beside a name",
-			text:    "Company Name,Type,State,Email,Officer 1 Title\nAcme LLC,LLC,DE,a@example.com,Member\n",
-			product: filing.Formation,
-			not:     "Type",
-		},
-		{
-			why:     "a name said better",
-			text:    "Company ID,Client Name,Legal Name,State,Year\ncomp_1,Ana,Acme LLC,DE,2026\n",
-			product: filing.AnnualReport,
-			note:    `Not used: "Client Name" (B1).`,
-		},
-		{
-			why:     "the columns of the charges are not sent, and nothing is said of them",
-			text:    "Company ID,Client,Matter,Bill To,Reference,State,Year\ncomp_1,a,b,c,d,DE,2026\n",
-			product: filing.AnnualReport,
-			not:     "Not used",
-		},
-		{
-			why:     "names under Client",
-			text:    "Client,Entity Type,State,Email,Officer 1 Title\nAcme LLC,LLC,DE,a@example.com,Member\n",
-			product: filing.Formation,
-			note:    `--map "Client=Legal Name"`,
-		},
-		{why: "no rows", text: "Company ID" + rest, err: "no rows below the header in row 1"},
-		{
-			why:     "no such column",
-			text:    "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n",
-			product: filing.AnnualReport,
-			note:    "No column gives the User ID or the User Email",
-		},
-		{
-			why: "our answers are passed over",
-			text: "Company ID,Filing Year,Filing State,Result,Message,Order IDs,Filing Status,Filing " +
-				"Date,Cost,Attempts,Updated At,Subscription\ncomp_1,2026,DE\n",
-			product: filing.AnnualReport,
-			not:     "Not used",
-		},
-		{why: "a CSV has no sheets", text: "Company ID" + rest, options: Options{Sheet: "June"}, err: "--sheet"},
-		{
-			why:     "agents in a sheet of agent changes",
-			text:    "Company ID,State,Change Of Agent,Agent Company Name\ncomp_1,DE,yes,Acme Agents\n",
-			product: filing.AgentChange,
-			note:    "service's own agent",
-		},
+		{"plain", "Company ID" + rest + "comp_1" + row, Options{}, filing.AnnualReport, "Detected: annual report",
+			[]string{"Company ID", "User Email", "Filing State", "Filing Year"}},
+		{"groups above",
+			"Company,,,,Registered Agent,,,\nID,Legal Name,Filing State,Filing Year,Name,Street,City," +
+				"ZIP\ncomp_1,Acme,DE,2026\n", Options{}, filing.AnnualReport, "",
+			[]string{"Company ID", "Legal Name", "Filing State", "Filing Year", "Registered Agent " +
+				"Name", "Registered Agent Street", "Registered Agent City", "Registered Agent ZIP"}},
+		{"merged with the row above",
+			"Company ID,Filing State,Filing Year,Agent,\n,,,Street,City\ncomp_1,DE,2026,a,b\n", Options{},
+			filing.AnnualReport, "",
+			[]string{"Company ID", "Filing State", "Filing Year", "Agent Street", "Agent City"}},
+		{"only a list of companies", "Company ID\ncomp_1\n",
+			Options{State: "de", FilingYear: "2026", User: "user_1"}, filing.AnnualReport, "",
+			[]string{"Company ID"}},
+		{"agent change by its column", "Company ID,User Email,State,Change Of Agent\ncomp_1,a@example.com,DE,yes\n",
+			Options{}, filing.AgentChange, "", nil},
+		{"new agents by their column",
+			"Company ID,User Email,State,Order Registered Agent\ncomp_1,a@example.com,DE,yes\n", Options{},
+			filing.RegisteredAgent, "", nil},
+		{"annual report or agent change", "Company ID,State,Year,Change Of Agent\ncomp_1,DE,2026,yes\n", Options{},
+			"", "agent-change, annual-report", nil},
+		{"nothing tells the product", "Company ID,Legal Name,State\ncomp_1,Acme,DE\n", Options{}, "", "--product",
+			nil},
+		{"unknown product", "Company ID\ncomp_1\n", Options{Product: "annual"}, "", `no product "annual"`, nil},
+		{"unknown state option", "Company ID\n", Options{State: "Delawere"}, "", "not a US state", nil},
+		{"user option", "Company ID\n", Options{User: "ana"}, "", "neither a user id", nil},
+		{"several columns of one name", "Company ID,Filing State,Filing Year,Filing State\ncomp_1,DE,2026,NY\n",
+			Options{}, "", `"Filing State" (B1), "Filing State" (D1)`, nil},
+		{"four columns headed State", "Company ID,Filing Year,State,State,State,State\ncomp_1,2026,DE,DE,DE,DE\n",
+			Options{}, "", "(C1)", nil},
+		{"our header wins over another wording",
+			"Company ID,Filing Year,Jurisdiction,Filing State\ncomp_1,2026,NY,DE\n", Options{}, filing.AnnualReport,
+			`"Jurisdiction" (C1)`, nil},
+		{"State beside an address is not the filing state",
+			"Company ID,Filing Year,Street,City,State,Zip\ncomp_1,2026,a,b,NY,10001\n", Options{},
+			filing.AnnualReport, "No column gives the Filing State", nil},
+		{"State beside an address, and companies of one state",
+			"Company ID,Filing Year,Street,City,State,Zip\ncomp_1,2026,a,b,NY,10001\n", Options{State: "DE"}, "",
+			`--map "State=Filing State"`, nil},
+		{"a state before the addresses is the filing state",
+			"Company ID,State,Filing Year,Agent Street,City,State,Zip,Mailing Address,City,State,Zip\ncomp_1,DE," +
+				"2026\n", Options{State: "DE"}, filing.AnnualReport, `"State" (F1) as Agent State`, nil},
+		{"bare words behind the second address alone",
+			"Company ID,Filing State,Filing Year,Principal Address,Principal City,Principal State,Principal Zip," +
+				"Mailing Address,City,State,Zip\ncomp_1,DE,2026\n", Options{}, filing.AnnualReport,
+			`"City" (I1) as Mailing City, "State" (J1) as Mailing State`, nil},
+		{"bare words that lose are named",
+			"Company ID,Filing State,Filing Year,Address,City,Zip,Email,City,Zip\ncomp_1,DE,2026\n", Options{},
+			filing.AnnualReport, `Not used: "City" (H1), "Zip" (I1)`, nil},
+		{"results of a list without headers, as CSV",
+			"Company ID,Filing State,Result,Message,Order IDs\ncomp_1,DE,invalid,x,\n",
+			Options{HeaderRow: NoHeader, FilingYear: "2026", Map: map[string]string{"A:A": "Company ID"}},
+			filing.AnnualReport, "", []string{"Company ID", "Filing State", "Result", "Message", "Order IDs"}},
+		{"a near miss is suggested", "Company ID,Filing Year,Filing State,Legl Nam\ncomp_1,2026,DE\n", Options{},
+			filing.AnnualReport, `--map "Legl Nam=Legal Name"`, nil},
+		{"a near miss of what every row needs", "Compnay ID,Filing Year,Filing State\ncomp_1,2026,DE\n", Options{},
+			"", `--map "Compnay ID=Company ID"`, nil},
+		{"mapped from another alphabet", "Компания,Filing Year,Filing State\ncomp_1,2026,DE\n",
+			Options{Map: map[string]string{"Компания": "companyId"}}, filing.AnnualReport, "", nil},
+		{"mapped to nothing", "Company ID,Filing Year,Filing State,Filing State\ncomp_1,2026,DE\n",
+			Options{Map: map[string]string{"Filing State": ""}, State: "DE"}, filing.AnnualReport, "", nil},
+		{"mapped by its letter", "Nr,Filing Year,Filing State,Filing State\ncomp_1,2026,DE,NY\n",
+			Options{Map: map[string]string{"a:A": "Company ID", "D:D": ""}}, filing.AnnualReport, "",
+			[]string{"Nr", "Filing Year", "Filing State", "Filing State"}},
+		{"behind the last header, mapped by its letter", "Filing Year,Filing State\n2026,DE,comp_1\n",
+			Options{Map: map[string]string{"C:C": "Company ID"}}, filing.AnnualReport, "",
+			[]string{"Filing Year", "Filing State", ""}},
+		{"a letter says nothing of where the header is", "Nr,Staat\ncomp_1,DE\n",
+			Options{Map: map[string]string{"A:A": "Company ID", "B:B": "Filing State"}}, "",
+			"Choose the header row with --header-row", nil},
+		{"a letter that the sheet does not have", "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n",
+			Options{Map: map[string]string{"H:H": "User ID"}}, "",
+			"names column H, but the last column of the sheet is C", nil},
+		{"two of one name, and the letter of one is told",
+			"Company ID,Filing State,Filing Year,Filing State\ncomp_1,DE,2026,NY\n", Options{}, "", `--map "D:D="`,
+			nil},
+		{"a header row that was said", "Company ID,Filing State,Filing Year\nNr,Staat,Jahr\ncomp_1,DE,2026\n",
+			Options{HeaderRow: 2, Product: filing.AnnualReport, Map: map[string]string{"Nr": "Company " +
+				"ID", "B:B": "Filing State"}}, filing.AnnualReport,
+			"ATTENTION: row 1 looks like the header row. It and everything above row 2 are not read",
+			[]string{"Nr", "Staat", "Jahr"}},
+		{"a header row that has nothing we know",
+			"Company ID,Filing State,Filing Year\ncomp_1,DE,2026\ncomp_2,DE,2026\n", Options{HeaderRow: 2}, "",
+			"row 2 has no recognized headers", nil},
+		{"no header", "comp_1,DE,x\ncomp_2,DE,x\n",
+			Options{HeaderRow: NoHeader, FilingYear: "2026", Map: map[string]string{"A:A": "Company " +
+				"ID", "B:B": "Filing State"}}, filing.AnnualReport, "Not used: column C.",
+			[]string{"Company ID", "Filing State", "Column C"}},
+		{"no header, and nothing said of the columns", "comp_1,DE\n",
+			Options{HeaderRow: NoHeader, FilingYear: "2026"}, "", `--map "A:A=Company ID"`, nil},
+		{"no header, and a header named", "comp_1,DE\n",
+			Options{HeaderRow: NoHeader, Map: map[string]string{"Nr": "Company ID"}}, "",
+			"name the column instead, such as A:A", nil},
+		{"no header, and two for one column", "comp_1,DE\n",
+			Options{HeaderRow: NoHeader, FilingYear: "2026", Map: map[string]string{"A:A": "Company " +
+				"ID", "B:B": "Company ID"}}, "", "B:B=", nil},
+		{"a row too far down", "Company ID\n", Options{HeaderRow: 31}, "", "1 to 30", nil},
+		{"an agent's address beside the company's",
+			"Company ID,Filing Year,Filing State,Street,City,State,Zip,Agent Name,Agent Street,City,State," +
+				"Zip\ncomp_1,2026,DE\n", Options{}, filing.AnnualReport,
+			`"City" (J1) as Agent City, "State" (K1) as Agent State, "Zip" (L1) as Agent ZIP`, nil},
+		{"two addresses headed alike",
+			"Legal Name,Entity Type,State,Address,City,Zip,Address,City,Zip,Officer 1 Title\nAcme,LLC,DE\n",
+			Options{}, "", `match Principal Line 1: "Address" (D1), "Address" (G1)`, nil},
+		{"mapped to no column of ours", "Company ID\n", Options{Map: map[string]string{"a": "Compny ID"}}, "",
+			`did you mean "Company ID"`, nil},
+		{"another language", "Firma,Staat,Jahr\nAcme,DE,2026\n", Options{}, "",
+			`row 1 with "Firma", "Staat", "Jahr"`, nil},
+		{"a number of the client's own beside its name",
+			"Client Name,Entity #,Entity Type,State,Email,Officer 1 Title\nHarbor Light Bakery LLC,1001,LLC,DE," +
+				"a@example.com,Member\n", Options{}, filing.Formation, `Not used: "Entity #" (B1).`, nil},
+		{"a number of one's own is not the Company ID",
+			"Company No.,State,Year,User ID\n1,DE,2026,user_1\n2,DE,2026,user_1\n", Options{}, filing.AnnualReport,
+			"No column gives the Company ID", nil},
+		{"company ids under a header of one's own", "Company No.,State,Year,User ID\ncomp_1,DE,2026,user_1\n",
+			Options{}, "", `"Company No." (A1) contains only such values`, nil},
+		{"the values speak against a near miss", "Compnay ID,Filing Year,Filing State\n1,2026,DE\n", Options{},
+			filing.AnnualReport, `Not used: "Compnay ID" (A1)`, nil},
+		{"an address of another kind is not suggested",
+			"Company ID,Billing Street,Billing City,Billing State,Shipping State,Year\ncomp_1,a,b,NY,NY,2026\n",
+			Options{}, filing.AnnualReport, "No column gives the Filing State: add it", nil},
+		{"a name is no hint at an SSN", "Company ID,Responsible Party,State,Year\ncomp_1,Ana Silva,DE,2026\n",
+			Options{}, filing.AnnualReport, `Not used: "Responsible Party" (B1).`, nil},
+		{"the type beside a name",
+			"Company Name,Type,State,Email,Officer 1 Title\nAcme LLC,LLC,DE,a@example.com,Member\n", Options{},
+			filing.Formation, "not: Type", nil},
+		{"a name said better", "Company ID,Client Name,Legal Name,State,Year\ncomp_1,Ana,Acme LLC,DE,2026\n",
+			Options{}, filing.AnnualReport, `Not used: "Client Name" (B1).`, nil},
+		{"the columns of the charges are not sent, and nothing is said of them",
+			"Company ID,Client,Matter,Bill To,Reference,State,Year\ncomp_1,a,b,c,d,DE,2026\n", Options{},
+			filing.AnnualReport, "not: Not used", nil},
+		{"names under Client",
+			"Client,Entity Type,State,Email,Officer 1 Title\nAcme LLC,LLC,DE,a@example.com,Member\n", Options{},
+			filing.Formation, `--map "Client=Legal Name"`, nil},
+		{"no rows", "Company ID" + rest, Options{}, "", "no rows below the header in row 1", nil},
+		{"no such column", "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n", Options{}, filing.AnnualReport,
+			"No column gives the User ID or the User Email", nil},
+		{"our answers are passed over",
+			"Company ID,Filing Year,Filing State,Result,Message,Order IDs,Filing Status,Filing Date,Cost," +
+				"Attempts,Updated At,Subscription\ncomp_1,2026,DE\n", Options{}, filing.AnnualReport,
+			"not: Not used", nil},
+		{"a CSV has no sheets", "Company ID" + rest, Options{Sheet: "June"}, "", "--sheet", nil},
+		{"agents in a sheet of agent changes",
+			"Company ID,State,Change Of Agent,Agent Company Name\ncomp_1,DE,yes,Acme Agents\n", Options{},
+			filing.AgentChange, "service's own agent", nil},
 	} {
 		t.Run(c.why, c.run)
 	}
@@ -417,13 +244,13 @@ func (c openCase) run(t *testing.T) {
 	o := c.options
 	o.Now = july
 	im, err := Open(saved(t, "in.csv", c.text), o)
-	if c.err != "" {
+	if c.product == "" {
 		if err == nil {
 			im.Close()
 			t.Fatalf("no error; %q", im.Notes())
 		}
-		if !strings.Contains(err.Error(), c.err) {
-			t.Fatalf("%v\nwant %s", err, c.err)
+		if !strings.Contains(err.Error(), c.says) {
+			t.Fatalf("%v\nwant %s", err, c.says)
 		}
 		return
 	}
@@ -437,12 +264,9 @@ func (c openCase) run(t *testing.T) {
 	if im.Product() != c.product {
 		t.Errorf("product %s", im.Product())
 	}
-	if c.note != "" && !slices.ContainsFunc(im.Notes(),
-		func(n string) bool { return strings.Contains(n, c.note) }) {
-		t.Errorf("notes %q", im.Notes())
-	}
-	if c.not != "" && slices.ContainsFunc(im.Notes(),
-		func(n string) bool { return strings.Contains(n, c.not) }) {
+	says, not := strings.CutPrefix(c.says, "not: ")
+	if noted := slices.ContainsFunc(im.Notes(),
+		func(n string) bool { return strings.Contains(n, says) }); says != "" && noted == not {
 		t.Errorf("notes %q", im.Notes())
 	}
 }
@@ -455,103 +279,53 @@ func TestSheets(t *testing.T) {
 	empty := [][]sheet.OutCell{header}
 	prose := [][]sheet.OutCell{texts("Read me"), texts("This workbook was made in June.")}
 	for _, c := range []struct {
-		why    string
-		tabs   []tab
-		named  string
-		header HeaderRow
-		sheet  string
-		note   string
-		err    string
+		why   string
+		tabs  []tab
+		o     Options
+		sheet string // "" if the workbook is refused
+		says  string // part of the error, or of a note
 	}{
-		{why: "one", tabs: []tab{{name: "June", rows: filings}}, sheet: "June"},
-		{
-			why:   "with a sheet of prose",
-			tabs:  []tab{{name: "Read me", rows: prose}, {name: "June", rows: filings}},
-			sheet: "June",
-		},
-		{
-			why:   "with an empty copy",
-			tabs:  []tab{{name: "Blank", rows: empty}, {name: "June", rows: filings}},
-			sheet: "June",
-		},
-		{why: "two", tabs: []tab{{name: "June", rows: filings}, {name: "July", rows: filings}}, err: `"June", "July"`},
-		{
-			why:   "two, one named",
-			tabs:  []tab{{name: "June", rows: filings}, {name: "July", rows: filings}},
-			named: "july",
-			sheet: "July",
-		},
-		{why: "none of that name", tabs: []tab{{name: "June", rows: filings}}, named: "May", err: `It has "June"`},
-		{
-			why:   "hidden beside visible",
-			tabs:  []tab{{name: "June", rows: filings}, {name: "Old", rows: filings, hidden: true}},
-			sheet: "June",
-			note:  `"Old"`,
-		},
-		{
-			why:   "hidden, named",
-			tabs:  []tab{{name: "June", rows: filings}, {name: "Old", rows: filings, hidden: true}},
-			named: "Old",
-			sheet: "Old",
-		},
-		{
-			why:  "hidden alone",
-			tabs: []tab{{name: "Read me", rows: prose}, {name: "Old", rows: filings, hidden: true}},
-			err:  `--sheet "Old"`,
-		},
-		{
-			why: "a legend that has two of our words",
-			tabs: []tab{
-				{name: "June", rows: filings},
-				{name: "Legend", rows: [][]sheet.OutCell{texts("State", "Email"), texts("DE", "Delaware")}},
-			},
-			sheet: "June",
-			note:  `"Legend"`,
-		},
-		{
-			why:   "results fed back",
-			tabs:  []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
-			sheet: "Needs Attention",
-			note:  "results workbook",
-		},
-		{
-			why: "results without rows that need attention",
-			tabs: []tab{
-				{name: "Results", rows: filings},
-				{name: "Needs Attention", rows: [][]sheet.OutCell{texts("No rows need attention.")}},
-			},
-			err: "in which no rows need attention",
-		},
-		{
-			why:    "results of a file whose header row was said",
-			header: 3,
-			tabs:   []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
-			sheet:  "Needs Attention",
-		},
-		{
-			why:    "results of a list without headers",
-			header: NoHeader,
-			tabs:   []tab{{name: "Needs Attention", rows: filings}},
-			sheet:  "Needs Attention",
-		},
-		{
-			why:   "results by name",
-			tabs:  []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
-			named: "Results",
-			sheet: "Results",
-		},
-		{
-			why:  "prose alone",
-			tabs: []tab{{name: "Read me", rows: prose}},
-			err:  `row 1 with "Read me" in sheet "Read me"`,
-		},
+		{"one", []tab{{name: "June", rows: filings}}, Options{}, "June", ""},
+		{"with a sheet of prose", []tab{{name: "Read me", rows: prose}, {name: "June", rows: filings}}, Options{},
+			"June", ""},
+		{"with an empty copy", []tab{{name: "Blank", rows: empty}, {name: "June", rows: filings}}, Options{},
+			"June", ""},
+		{"two", []tab{{name: "June", rows: filings}, {name: "July", rows: filings}}, Options{}, "",
+			`"June", "July"`},
+		{"two, one named", []tab{{name: "June", rows: filings}, {name: "July", rows: filings}},
+			Options{Sheet: "july"}, "July", ""},
+		{"none of that name", []tab{{name: "June", rows: filings}}, Options{Sheet: "May"}, "", `It has "June"`},
+		{"hidden beside visible", []tab{{name: "June", rows: filings}, {name: "Old", rows: filings, hidden: true}},
+			Options{}, "June", `"Old"`},
+		{"hidden, named", []tab{{name: "June", rows: filings}, {name: "Old", rows: filings, hidden: true}},
+			Options{Sheet: "Old"}, "Old", ""},
+		{"hidden alone", []tab{{name: "Read me", rows: prose}, {name: "Old", rows: filings, hidden: true}},
+			Options{}, "", `--sheet "Old"`},
+		{"a legend that has two of our words",
+			[]tab{{name: "June", rows: filings}, {name: "Legend", rows: [][]sheet.OutCell{texts("State",
+				"Email"), texts("DE", "Delaware")}}}, Options{}, "June", `"Legend"`},
+		{"results fed back", []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
+			Options{}, "Needs Attention", "results workbook"},
+		{"results without rows that need attention",
+			[]tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: [][]sheet.OutCell{texts("No " +
+				"rows need attention.")}}}, Options{}, "", "in which no rows need attention"},
+		{"results of a file whose header row was said",
+			[]tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
+			Options{HeaderRow: 3}, "Needs Attention", ""},
+		{"results of a list without headers", []tab{{name: "Needs Attention", rows: filings}},
+			Options{HeaderRow: NoHeader}, "Needs Attention", ""},
+		{"results by name", []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}},
+			Options{Sheet: "Results"}, "Results", ""},
+		{"prose alone", []tab{{name: "Read me", rows: prose}}, Options{}, "",
+			`row 1 with "Read me" in sheet "Read me"`},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			im, err := Open(workbook(t, c.tabs...), Options{Sheet: c.named, HeaderRow: c.header, Now: july})
-			if c.err != "" {
+			c.o.Now = july
+			im, err := Open(workbook(t, c.tabs...), c.o)
+			if c.sheet == "" {
 				var format *sheet.FormatError
-				if !errors.As(err, &format) || !strings.Contains(err.Error(), c.err) {
-					t.Fatalf("%v\nwant %s", err, c.err)
+				if !errors.As(err, &format) || !strings.Contains(err.Error(), c.says) {
+					t.Fatalf("%v\nwant %s", err, c.says)
 				}
 				return
 			}
@@ -559,12 +333,8 @@ func TestSheets(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer im.Close()
-			if im.Sheet() != c.sheet {
-				t.Errorf("sheet %q", im.Sheet())
-			}
-			if c.note != "" && !slices.ContainsFunc(im.Notes(),
-				func(n string) bool { return strings.Contains(n, c.note) }) {
-				t.Errorf("notes %q", im.Notes())
+			if im.Sheet() != c.sheet || !strings.Contains(strings.Join(im.Notes(), "\n"), c.says) {
+				t.Errorf("sheet %q, notes %q", im.Sheet(), im.Notes())
 			}
 		})
 	}

@@ -170,16 +170,10 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 
 // surveyCase is a case of TestSurveySaysWhereTheFilingsAre.
 type surveyCase struct {
-	why     string
-	text    string
-	o       Options
-	sheet   string
-	filings string // the sheets that hold some
-	header  int
-	rows    int
-	columns int
-	product filing.Product
-	err     string
+	why, text string
+	o         Options
+	want      string // the sheet, those that hold filings, and what is read of the first
+	err       string
 }
 
 // What is said of the whole file, also where Open refuses it.
@@ -200,134 +194,33 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 	}
 	const usual = "Company ID,User ID,Filing State"
 	for _, c := range []surveyCase{
-		{
-			why:     "one sheet",
-			text:    contentOf(t, workbook(t, notes, june)),
-			sheet:   "June",
-			filings: "June",
-			header:  2,
-			rows:    1,
-			columns: 4,
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "two sheets",
-			text:    contentOf(t, workbook(t, notes, june, july)),
-			sheet:   "June",
-			filings: "June July",
-			header:  2,
-			rows:    1,
-			columns: 4,
-			product: filing.AnnualReport,
-			err:     "several sheets contain filings",
-		},
-		{
-			why:     "one of two named",
-			text:    contentOf(t, workbook(t, notes, june, july)),
-			o:       Options{Sheet: "july"},
-			sheet:   "July",
-			filings: "June July",
-			header:  2,
-			rows:    1,
-			columns: 4,
-			product: filing.AnnualReport,
-		},
-		{
-			why:     "a hidden one",
-			text:    contentOf(t, workbook(t, notes, old)),
-			sheet:   "Notes",
-			filings: "July",
-			header:  1,
-			rows:    1,
-			columns: 1,
-			err:     `--sheet "July"`,
-		},
-		{
-			why:     "none of that name",
-			text:    contentOf(t, workbook(t, june)),
-			o:       Options{Sheet: "May"},
-			sheet:   "June",
-			filings: "June",
-			header:  2,
-			rows:    1,
-			columns: 4,
-			product: filing.AnnualReport,
-			err:     "no sheet",
-		},
-		{
-			why:     "foreign words",
-			text:    contentOf(t, workbook(t, foreign)),
-			sheet:   "Firmen",
-			header:  2,
-			rows:    1,
-			columns: 4,
-			err:     "none of the first 30 rows",
-		},
-		{
-			why:     "no header at all",
-			text:    "comp_1,user_1,DE,2026\ncomp_2,user_1,DE,2026\n",
-			header:  0,
-			rows:    2,
-			columns: 4,
-			err:     "none of the first 30 rows",
-		},
-		{
-			why:     "the product cannot be told",
-			text:    usual + "\ncomp_1,user_1,DE\n",
-			filings: "",
-			header:  1,
-			rows:    1,
-			columns: 3,
-			err:     "--product",
-		},
-		{
-			why:     "the product is named",
-			text:    usual + "\ncomp_1,user_1,DE\n",
-			o:       Options{Product: filing.EIN},
-			header:  1,
-			rows:    1,
-			columns: 3,
-			product: filing.EIN,
-		},
-		{
-			why:     "nothing below the header",
-			text:    usual + "\n",
-			o:       Options{Product: filing.EIN},
-			header:  1,
-			rows:    0,
-			columns: 3,
-			product: filing.EIN,
-			err:     "no rows below",
-		},
-		{
-			why:     "two columns for one",
-			text:    usual + ",Filing State\ncomp_1,user_1,DE,NY\n",
-			o:       Options{Product: filing.EIN},
-			header:  1,
-			rows:    1,
-			columns: 4,
-			product: filing.EIN,
-			err:     "several columns match Filing State",
-		},
-		{
-			why:     "a mapping that the sheet does not have",
-			text:    usual + "\ncomp_1,user_1,DE\n",
-			o:       Options{Product: filing.EIN, Map: map[string]string{"Firma": "Legal Name"}},
-			header:  1,
-			rows:    1,
-			columns: 3,
-			product: filing.EIN,
-			err:     `"Firma"`,
-		},
-		{
-			why:     "more rows than are looked at",
-			text:    usual + "\n" + strings.Repeat("comp_1,user_1,DE\n", 9999),
-			o:       Options{Product: filing.EIN},
-			header:  1,
-			rows:    -1,
-			columns: 3,
-			product: filing.EIN,
-		},
+		{"one sheet", contentOf(t, workbook(t, notes, june)), Options{},
+			"June [June] header 2, 1 rows, 4 columns annual-report", ""},
+		{"two sheets", contentOf(t, workbook(t, notes, june, july)), Options{},
+			"June [June July] header 2, 1 rows, 4 columns annual-report", "several sheets contain filings"},
+		{"one of two named", contentOf(t, workbook(t, notes, june, july)), Options{Sheet: "july"},
+			"July [June July] header 2, 1 rows, 4 columns annual-report", ""},
+		{"a hidden one", contentOf(t, workbook(t, notes, old)), Options{},
+			"Notes [July] header 1, 1 rows, 1 columns ", `--sheet "July"`},
+		{"none of that name", contentOf(t, workbook(t, june)), Options{Sheet: "May"},
+			"June [June] header 2, 1 rows, 4 columns annual-report", "no sheet"},
+		{"foreign words", contentOf(t, workbook(t, foreign)), Options{}, "Firmen [] header 2, 1 rows, 4 columns ",
+			"none of the first 30 rows"},
+		{"no header at all", "comp_1,user_1,DE,2026\ncomp_2,user_1,DE,2026\n", Options{},
+			" [] header 0, 2 rows, 4 columns ", "none of the first 30 rows"},
+		{"the product cannot be told", usual + "\ncomp_1,user_1,DE\n", Options{},
+			" [] header 1, 1 rows, 3 columns ", "--product"},
+		{"the product is named", usual + "\ncomp_1,user_1,DE\n", Options{Product: filing.EIN},
+			" [] header 1, 1 rows, 3 columns ein", ""},
+		{"nothing below the header", usual + "\n", Options{Product: filing.EIN},
+			" [] header 1, 0 rows, 3 columns ein", "no rows below"},
+		{"two columns for one", usual + ",Filing State\ncomp_1,user_1,DE,NY\n", Options{Product: filing.EIN},
+			" [] header 1, 1 rows, 4 columns ein", "several columns match Filing State"},
+		{"a mapping that the sheet does not have", usual + "\ncomp_1,user_1,DE\n",
+			Options{Product: filing.EIN, Map: map[string]string{"Firma": "Legal Name"}},
+			" [] header 1, 1 rows, 3 columns ein", `"Firma"`},
+		{"more rows than are looked at", usual + "\n" + strings.Repeat("comp_1,user_1,DE\n", 9999),
+			Options{Product: filing.EIN}, " [] header 1, -1 rows, 3 columns ein", ""},
 	} {
 		t.Run(c.why, c.run)
 	}
@@ -341,10 +234,9 @@ func (c surveyCase) run(t *testing.T) {
 			holds = append(holds, info.Name)
 		}
 	}
-	if s.Sheet != c.sheet || strings.Join(holds, " ") != c.filings || s.HeaderRow != c.header ||
-		s.Rows != c.rows || len(s.Columns) != c.columns || s.Product != c.product ||
-		(s.Shape == "") != (c.header == 0) {
-		t.Errorf("%+v, filings on %q", s, holds)
+	if got := fmt.Sprintf("%s %v header %d, %d rows, %d columns %s", s.Sheet, holds, s.HeaderRow, s.Rows, len(s.Columns),
+		s.Product); got != c.want || (s.Shape == "") != (s.HeaderRow == 0) {
+		t.Errorf("%s, want %s; %+v", got, c.want, s)
 	}
 	im, err := OpenReader("in", strings.NewReader(c.text), int64(len(c.text)), c.o)
 	if err == nil {
