@@ -48,8 +48,7 @@ func (s *Service) adminDeposit(c *call) (any, error) {
 	if !given || cents <= 0 {
 		c.body.fail("amount", "must be an amount in dollars, more than 0")
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	s.Deposit(cents)
@@ -183,8 +182,7 @@ func (s *Service) adminDown(c *call) (any, error) {
 	if mode == string(OutageRefuse) && length == 0 {
 		c.body.fail("seconds", "is required: no control can be reached while connections are refused")
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	outage := Outage(mode)
@@ -225,8 +223,7 @@ func moved(events []Event, n int) map[string]any {
 func (s *Service) adminAdvance(c *call) (any, error) {
 	orderID, all := whichOrders(c)
 	status, _ := c.body.maybeText("status")
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	if all {
@@ -244,8 +241,7 @@ func (s *Service) adminException(c *call) (any, error) {
 	if c.body.has("code") {
 		code = int(c.body.count("code"))
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	if all {
@@ -257,8 +253,7 @@ func (s *Service) adminException(c *call) (any, error) {
 
 func (s *Service) adminMail(c *call) (any, error) {
 	orderID := c.body.text("orderId")
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	e, err := s.AgentMail(c.request.Context(), orderID)
@@ -275,8 +270,7 @@ func (s *Service) adminRedeliver(c *call) (any, error) {
 	if all == (id != "") {
 		c.body.fail("eventId", "or all is required, but not both")
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	ids := []string{id}
@@ -301,8 +295,7 @@ func (s *Service) adminRedeliver(c *call) (any, error) {
 }
 
 func (s *Service) adminTestDelivery(c *call) (any, error) {
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	return map[string]any{"eventId": s.TestDelivery(c.request.Context()).ID}, nil

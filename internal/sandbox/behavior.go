@@ -240,8 +240,7 @@ func (s *Service) adminBehavior(c *call) (any, error) {
 		c.body.oneOf("behavior", string(b), BehaviorNames())
 	}
 	off, _ := c.body.maybeFlag("off")
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	s.SetBehavior(b, !off)
@@ -266,8 +265,7 @@ func (s *Service) adminEIN(c *call) (any, error) {
 	if given {
 		c.body.matches("ein", number, einShape, "an EIN of nine digits")
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	return map[string]any{"companyId": company, "ein": number}, s.SetEIN(company, number)
@@ -277,8 +275,7 @@ func (s *Service) adminSubscription(c *call) (any, error) {
 	orderID, all := whichOrders(c)
 	status := c.body.text("status")
 	c.body.oneOf("status", status, []string{"active", "canceled", "past_due"})
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	return s.eachSubscription(orderID, all, func(id string) ([]Event, error) {
@@ -288,8 +285,7 @@ func (s *Service) adminSubscription(c *call) (any, error) {
 
 func (s *Service) adminRenew(c *call) (any, error) {
 	orderID, all := whichOrders(c)
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	return s.eachSubscription(orderID, all, func(id string) ([]Event, error) {

@@ -64,40 +64,32 @@ type company struct {
 	reports   map[string]bool // states with an annual report subscription
 }
 
-type companyAnswer struct {
-	ID               string   `json:"id"`
-	LegalName        string   `json:"legalName"`
-	TradeName        string   `json:"tradeName,omitempty"`
-	EIN              string   `json:"ein,omitempty"`
-	EntityType       string   `json:"entityType,omitempty"`
-	StructureType    string   `json:"structureType,omitempty"`
-	TaxElection      string   `json:"taxElection,omitempty"`
-	FiscalEndMonth   string   `json:"fiscalEndMonth,omitempty"`
-	FormationDate    string   `json:"formationDate,omitempty"`
-	FormationState   string   `json:"formationState,omitempty"`
-	PrincipalAddress *Address `json:"principalAddress,omitempty"`
-	MailingAddress   *Address `json:"mailingAddress,omitempty"`
-	CreatedAt        stamp    `json:"createdAt"`
-	UpdatedAt        stamp    `json:"updatedAt"`
+// texts are the texts of a company by their names in requests and answers.
+func (c *Company) texts() map[string]*string {
+	return map[string]*string{
+		"legalName": &c.LegalName, "tradeName": &c.TradeName, "ein": &c.EIN, "entityType": &c.EntityType,
+		"structureType": &c.StructureType, "taxElection": &c.TaxElection, "fiscalEndMonth": &c.FiscalEndMonth,
+		"formationDate": &c.FormationDate, "formationState": &c.FormationState,
+	}
 }
 
-func (c *company) answer() companyAnswer {
-	return companyAnswer{
-		ID:               c.ID,
-		LegalName:        c.LegalName,
-		TradeName:        c.TradeName,
-		EIN:              c.EIN,
-		EntityType:       c.EntityType,
-		StructureType:    c.StructureType,
-		TaxElection:      c.TaxElection,
-		FiscalEndMonth:   c.FiscalEndMonth,
-		FormationDate:    c.FormationDate,
-		FormationState:   c.FormationState,
-		PrincipalAddress: c.PrincipalAddress,
-		MailingAddress:   c.MailingAddress,
-		CreatedAt:        stamp(c.CreatedAt),
-		UpdatedAt:        stamp(c.UpdatedAt),
+func (c *company) answer() map[string]any {
+	a := map[string]any{
+		"id": c.ID, "legalName": c.LegalName, "createdAt": stamp(c.CreatedAt), "updatedAt": stamp(c.UpdatedAt),
 	}
+	for name, text := range c.texts() {
+		if *text != "" {
+			a[name] = *text
+		}
+	}
+	for name, address := range map[string]*Address{
+		"principalAddress": c.PrincipalAddress, "mailingAddress": c.MailingAddress,
+	} {
+		if address != nil {
+			a[name] = address
+		}
+	}
+	return a
 }
 
 // AddCompany puts a company on record and returns it. It fills in an empty ID,
@@ -255,8 +247,7 @@ func (s *Service) createCompany(c *call) (any, error) {
 	if officers, given := c.body.objects("officers"); given {
 		checkOfficers("2 officer", rec.EntityType, readOfficers(officers), &c.found)
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -298,16 +289,18 @@ func (s *Service) patchCompany(c *call) (any, error) {
 	return rec.answer(), nil
 }
 
-var (
-	entityTypes    = []string{"LLC", "CORP"}
-	structureTypes = []string{"MEMBER", "MANAGER"}
-	taxElections   = []string{"C Corporation", "S Corporation"}
-	monthNames     = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
-		"October", "November", "December"}
-)
+// companyChoices are the values that a text of a company can have.
+var companyChoices = map[string][]string{
+	"entityType":    {"LLC", "CORP"},
+	"structureType": {"MEMBER", "MANAGER"},
+	"taxElection":   {"C Corporation", "S Corporation"},
+	"fiscalEndMonth": {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+		"November", "December"},
+}
 
 // readCompany reads those of the named fields that are given into c.
 func readCompany(o *object, c *Company, names ...string) {
+	texts := c.texts()
 	for _, name := range names {
 		switch name {
 		case "principalAddress":
@@ -325,32 +318,18 @@ func readCompany(o *object, c *Company, names ...string) {
 			o.fail(name, "must not be empty")
 			continue
 		}
+		*texts[name] = v
 		switch name {
-		case "legalName":
-			c.LegalName = v
-		case "tradeName":
-			c.TradeName = v
 		case "ein":
-			c.EIN = v
 			o.matches(name, v, einShape, "an EIN of nine digits")
-		case "entityType":
-			c.EntityType = v
-			o.oneOf(name, v, entityTypes)
-		case "structureType":
-			c.StructureType = v
-			o.oneOf(name, v, structureTypes)
-		case "taxElection":
-			c.TaxElection = v
-			o.oneOf(name, v, taxElections)
-		case "fiscalEndMonth":
-			c.FiscalEndMonth = v
-			o.oneOf(name, v, monthNames)
 		case "formationDate":
-			c.FormationDate = v
 			o.isDate(name, v)
 		case "formationState":
-			c.FormationState = v
 			o.isState(name, v)
+		default:
+			if allowed := companyChoices[name]; allowed != nil {
+				o.oneOf(name, v, allowed)
+			}
 		}
 	}
 }
@@ -490,8 +469,8 @@ func (s *Service) Companies() []Company {
 }
 
 // ReadCompanies reads a list of companies: a CSV whose first line names the
-// columns id, legalName, entityType, formationState, and as may be tradeName,
-// formationDate, slug and userId. Only the id or the slug is required.
+// columns id, slug, userId and the texts of a company, such as legalName. Only the id
+// or the slug is required.
 func ReadCompanies(r io.Reader) ([]Company, error) {
 	lines := csv.NewReader(r)
 	lines.FieldsPerRecord = -1
@@ -512,33 +491,18 @@ func ReadCompanies(r io.Reader) ([]Company, error) {
 			return nil, fmt.Errorf("read the list of companies: %w", err)
 		}
 		var c Company
+		texts := c.texts()
+		texts["id"], texts["slug"], texts["userId"] = &c.ID, &c.Slug, &c.UserID
 		for i, cell := range cells {
 			if i >= len(head) {
 				return nil, fmt.Errorf("line %d of the list of companies has more cells than columns", line)
 			}
-			cell = strings.TrimSpace(cell)
-			switch head[i] {
-			case "id":
-				c.ID = cell
-			case "legalName":
-				c.LegalName = cell
-			case "tradeName":
-				c.TradeName = cell
-			case "entityType":
-				c.EntityType = cell
-			case "formationState":
-				c.FormationState = cell
-			case "formationDate":
-				c.FormationDate = cell
-			case "slug":
-				c.Slug = cell
-			case "userId":
-				c.UserID = cell
-			default:
-				return nil, fmt.Errorf(
-					"the list of companies has a column %q, which is none of id, legalName, entityType, "+
-						"formationState, tradeName, formationDate, slug and userId", head[i])
+			text := texts[head[i]]
+			if text == nil {
+				return nil, fmt.Errorf("the list of companies has a column %q, which is none of %s", head[i],
+					strings.Join(slices.Sorted(maps.Keys(texts)), ", "))
 			}
+			*text = strings.TrimSpace(cell)
 		}
 		switch {
 		case c.ID == "" && c.Slug == "":

@@ -158,7 +158,7 @@ func (tt deliveryCase) run(t *testing.T) {
 				}
 			}
 		}
-		got := s.deliveryReport(10).Endpoints[0]
+		got := s.deliveryReport().Endpoints[0]
 		if got.Waiting != 0 || got.Lost != tt.lost || got.Taken != 1-tt.lost || got.Attempts != len(posts) ||
 			s.Waiting() != 0 {
 			t.Errorf("the books say %+v", got)
@@ -396,26 +396,6 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	b.TestDelivery(t.Context())
 	if got := b.Deliveries(); len(got) != 1 || got[0].Status != 302 || got[0].Taken() || strayed {
 		t.Errorf("strayed %v, deliveries %+v", strayed, got)
-	}
-}
-
-func TestEventsNameTheCompanyWhenAsked(t *testing.T) {
-	for _, on := range []bool{false, true} {
-		b := newBench(t, Config{EventCompany: on})
-		e := b.listen(t, `"filing.status_changed","document.uploaded"`)
-		id := b.mustOrder(heldReport).Items[0].OrderID
-		if _, err := b.Advance(t.Context(), id, "filed"); err != nil {
-			t.Fatal(err)
-		}
-		got := e.take()
-		if len(got) != 2 {
-			t.Fatalf("told %+v", got)
-		}
-		for _, one := range got {
-			if company, named := one.Data["companyId"]; named != on || on && company != "comp_held" {
-				t.Errorf("EventCompany %v: %+v", on, one)
-			}
-		}
 	}
 }
 

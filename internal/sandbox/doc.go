@@ -65,8 +65,8 @@
 //     delivery that is not answered 2xx is retried with growing waits
 //     ([Config].Retries), the same bytes under the same id. Redirects are not
 //     followed. The signature is the hex HMAC-SHA256 of the body. data has a
-//     documentId where there is one, and a companyId if [Config].EventCompany
-//     says so.
+//     documentId where there is one, and a companyId under
+//     [EventDetails].
 //   - A document is a PDF of one page, in ranges on demand. An expired link to
 //     one answers 403, to a dashboard 410.
 package sandbox

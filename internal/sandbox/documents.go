@@ -185,8 +185,7 @@ func (s *Service) createMagicLink(c *call) (any, error) {
 	user, comp := c.body.text("userId"), c.body.text("companyId")
 	c.body.matches("userId", user, userID, "a user id (user_…)")
 	c.body.matches("companyId", comp, companyID, "a company id (comp_…)")
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

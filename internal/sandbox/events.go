@@ -317,7 +317,7 @@ func (s *Service) upload(item *Item, documentType string) *Event {
 }
 
 func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
-	if s.cfg.EventCompany || s.behavior[EventDetails] {
+	if s.behavior[EventDetails] {
 		data["companyId"] = item.CompanyID
 	}
 	e := &Event{ID: s.id("evt"), Type: kind, OrderID: item.ID, At: s.cfg.Now()}

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -268,7 +267,12 @@ func (s *Service) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer)
 	case FaultEmpty:
 		w.WriteHeader(a.status)
 	case FaultNoOrderIDs:
-		write(w, answer{a.status, withoutOrderIDs(a.body)})
+		write(w, answer{a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any {
+			for _, item := range items {
+				delete(item, "orderId")
+			}
+			return items
+		})})
 	case FaultSlowBody:
 		writeSlowly(w, c, f, a)
 	case FaultListsFirst:
@@ -321,21 +325,6 @@ func reset(w http.ResponseWriter) {
 		_ = tcp.SetLinger(0) // makes Close send RST; without it the client sees EOF
 	}
 	conn.Close()
-}
-
-func withoutOrderIDs(body []byte) []byte {
-	var a map[string]any
-	if err := json.Unmarshal(body, &a); err != nil {
-		return body
-	}
-	items, _ := a["items"].([]any)
-	for _, item := range items {
-		if m, ok := item.(map[string]any); ok {
-			delete(m, "orderId")
-		}
-	}
-	stripped, _ := json.Marshal(a) // came from JSON
-	return stripped
 }
 
 func writeSlowly(w http.ResponseWriter, c *call, f *Fault, a answer) {

@@ -117,8 +117,7 @@ func (s *Service) patchOrganization(c *call) (any, error) {
 		}
 		mails.done()
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	if c.body.has("billedUsers") && !next.BillingOnboarded {

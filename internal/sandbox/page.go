@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -28,7 +27,7 @@ func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 		Duplicates []Duplicate `json:"duplicates"`
 		Violations []Violation `json:"violations"`
 		deliveryReport
-	}{b, b.Duplicates(), s.Violations(), s.deliveryReport(math.MaxInt)})
+	}{b, b.Duplicates(), s.Violations(), s.deliveryReport()})
 }
 
 // deliveryReport lists the endpoints, events and deliveries, without secrets.
@@ -66,9 +65,8 @@ type deliveryRow struct {
 	Forged   bool      `json:"forged,omitempty"`
 }
 
-// deliveryReport returns the endpoints with the newest events and deliveries,
-// at most most of each.
-func (s *Service) deliveryReport(most int) deliveryReport {
+// deliveryReport returns the endpoints with all events and deliveries.
+func (s *Service) deliveryReport() deliveryReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := deliveryReport{Endpoints: []endpointRow{}, Events: []eventRow{}, Deliveries: []deliveryRow{}}
@@ -82,9 +80,6 @@ func (s *Service) deliveryReport(most int) deliveryReport {
 			if d.Taken() {
 				taken[d.EventID]++
 			}
-		}
-		if len(t.Deliveries) == most {
-			continue
 		}
 		one := deliveryRow{
 			At:       d.At,
@@ -101,9 +96,6 @@ func (s *Service) deliveryReport(most int) deliveryReport {
 		t.Deliveries = append(t.Deliveries, one)
 	}
 	for _, e := range slices.Backward(s.events) {
-		if len(t.Events) == most {
-			break
-		}
 		t.Events = append(t.Events, eventRow{e.At, e.Body, tries[e.ID], taken[e.ID]})
 	}
 	return t
@@ -126,7 +118,7 @@ type pageData struct {
 }
 
 func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
-	told := s.deliveryReport(50)
+	told := s.deliveryReport()
 	s.mu.Lock()
 	d := pageData{
 		Told:     told,
@@ -253,17 +245,6 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 <table><tr><th>Order<th>Product<th>Company<th>State<th class="n">Code
 {{range .}}<tr><td><code>{{.ID}}</code><td>{{.Product}} {{.Year}}
 <td><code>{{.CompanyID}}</code><td>{{.State}}<td class="n">{{or .Exception ""}}{{end}}
-</table>{{end}}
-{{with .Told.Events}}<h2>Newest 50 events</h2>
-<table><tr><th>Time<th>Event<th class="n">Attempts<th class="n">Accepted
-{{range .}}<tr><td>{{clock .At}}<td><code>{{printf "%s" .Body}}</code>
-<td class="n">{{.Tries}}<td class="n">{{.Taken}}{{end}}
-</table>{{end}}
-{{with .Told.Deliveries}}<h2>Newest 50 deliveries</h2>
-<table><tr><th>Time<th>Event<th>Endpoint<th class="n">Attempt<th>Answer<th class="n">ms
-{{range .}}<tr><td>{{clock .At}}<td><code>{{.EventID}}</code><td><code>{{.Endpoint}}</code>
-<td class="n">{{or .Try "stray"}}<td>{{or .Status .Error}}{{if .Forged}} (bad signature){{end}}
-<td class="n">{{.TookMS}}{{end}}
 </table>{{end}}
 {{end}}
 <h2>Orders, newest first</h2>

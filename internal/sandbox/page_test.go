@@ -72,8 +72,7 @@ func TestToldBooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, raw := string(b.do("GET", "/", "").body), string(b.do("GET", "/books.json", "").body)
-	for _, want := range []string{"http://127.0.0.1:1/in", events[0].ID, "Filings with an exception",
-		"connection refused", "(bad signature)", "482"} {
+	for _, want := range []string{"http://127.0.0.1:1/in", "Filings with an exception", "482"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -191,8 +191,7 @@ func (s *Service) putPrice(c *call) (any, error) {
 	if !c.body.has("retailAmount") && !c.body.has("enabled") {
 		c.found.add("4 set price", "retailAmount or enabled is required")
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

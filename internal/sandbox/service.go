@@ -92,9 +92,6 @@ type Config struct {
 	// EventsFirst sends the events of every order before its answer, as
 	// WebhookEarly does.
 	EventsFirst bool
-	// EventCompany puts the companyId into the data of events. Whether it is
-	// there is not shown in the spec.
-	EventCompany bool
 	// Retries is the number of further attempts for an event that an endpoint did
 	// not answer with 2xx. 0: 12; negative: never.
 	Retries int
@@ -396,6 +393,12 @@ func forbidden(status int, rule, format string, args ...any) *refusal {
 	r := refuse(status, format, args...)
 	r.problems = problems{{rule: rule, message: r.message}}
 	return r
+}
+
+// finish refuses a request with problems, among them fields that were not read.
+func (s *Service) finish(c *call) error {
+	c.body.done()
+	return s.invalid(c.found)
 }
 
 // invalid returns a refusal with the problems found, or nil if there are none.

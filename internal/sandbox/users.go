@@ -103,8 +103,7 @@ func (s *Service) createUser(c *call) (any, error) {
 	if u.PhoneNumber, phoned = c.body.maybeText("phoneNumber"); phoned && !e164.MatchString(u.PhoneNumber) {
 		c.body.fail("phoneNumber", "must be in E.164 form, not %q", u.PhoneNumber)
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

@@ -69,8 +69,7 @@ func (s *Service) createWebhook(c *call) (any, error) {
 			c.body.fail("eventTypes", "must be of %s, not %q", strings.Join(eventTypes, ", "), t)
 		}
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
+	if err := s.finish(c); err != nil {
 		return nil, err
 	}
 	s.register(hook)
