@@ -27,19 +27,32 @@ const (
 //
 // It is not for concurrent use. The caller closes it.
 type Draft struct {
-	options  Options // without edits
+	DraftSheet // the one that is read
+
+	officers *DraftSheet // nil if the file has no sheet of officers
+	options  Options     // without edits
 	file     *sheet.File
 	im       *Import // of the present edits
 	checker  *checker
-	base     []sheet.Row // of the sheet that is read, as the file has them
-	first    int         // the index in base of the first row below the header
-	rows     []DraftRow  // those below the header; rows[i] is base[first+i]
-	scratch  draft       // of the row that is being checked
+	whole    map[string][]sheet.Row // the rows of each sheet, as the file has them
+	scratch  draft                  // of the row that is being checked
 	edits    []Edit
 	excluded Exclusions
 	records  map[string]filing.Company // that were looked up, by reference
 	refused  map[int]string            // why rows were refused before, by their number in that batch
 	size     int64
+}
+
+// DraftSheet is a sheet of a Draft: the one that is read, or that of its officers. It is
+// valid until the Draft changes.
+type DraftSheet struct {
+	name    string
+	base    []sheet.Row // those below the header, as the file has them
+	rows    []DraftRow  // rows[i] is base[i] with the edits
+	columns []DraftColumn
+	overlay *overlay // nil if there are no edits
+	mask    func([]sheet.Cell) []sheet.Cell
+	find    func(header string) (column int)
 }
 
 // DraftRow is a row of a Draft.
@@ -50,6 +63,7 @@ type DraftRow struct {
 	Ref         string // the company as the sheet names it to the filing service; "" for none
 	ServiceName string // the company's name at the filing service; "" while it is not known
 	NameDiffers bool   // the row is not sent because the names differ
+	Excluded    bool   // someone excluded it
 }
 
 // DraftColumn is a column of a Draft.
@@ -57,7 +71,6 @@ type DraftColumn struct {
 	Index    int
 	Header   string
 	Label    string   // the column of ours that it is read as; empty if it is not used
-	Field    string   // the filing service's field
 	Required bool     // every row needs it
 	Secret   bool     // it holds Social Security numbers
 	Choices  []string // nil if any text may be typed
@@ -74,6 +87,7 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 	d := &Draft{
 		options:  im.options,
 		file:     im.file,
+		whole:    make(map[string][]sheet.Row),
 		edits:    o.Edits,
 		excluded: o.Excluded,
 		size:     int64(len(content)),
@@ -89,25 +103,64 @@ func OpenDraft(name string, content []byte, o Options) (*Draft, error) {
 // Close closes the file.
 func (d *Draft) Close() error { return d.file.Close() }
 
-// load reads the sheet of an Import, unless d holds it, and checks all of its rows.
+// load reads the sheets of an Import, unless d holds them, and checks all of its rows.
 func (d *Draft) load(im *Import) error {
-	if d.base == nil || d.im.sheet != im.sheet {
-		base, size, err := readBase(im)
-		if err != nil {
-			return err
-		}
-		d.base, d.size = base, d.size+size
+	whole, err := d.rowsOf(im, im.sheet)
+	if err != nil {
+		return err
 	}
-	if err := checkEditedRows(im, d.base); err != nil {
+	if err := checkEditedRows(im, whole); err != nil {
 		return err
 	}
 	d.im, d.checker = im, im.newChecker()
+	d.DraftSheet = DraftSheet{
+		name:    im.sheet,
+		base:    below(whole, im.layout.row),
+		overlay: im.edits.of(im.sheet),
+		mask:    im.masked,
+		find:    im.draftColumnOf,
+	}
+	d.columns = im.draftColumns()
+	d.overlay.markAdded(d.columns)
 	d.checker.suggests = true
-	d.first = 0
-	for d.first < len(d.base) && d.base[d.first].Number <= im.layout.row {
-		d.first++
+	d.officers = nil
+	if list := im.officers; list != nil {
+		whole, err := d.rowsOf(im, list.sheet)
+		if err != nil {
+			return err
+		}
+		d.officers = &DraftSheet{
+			name:    list.sheet,
+			base:    below(whole, list.header),
+			columns: list.draftColumns(),
+			overlay: im.edits.of(list.sheet),
+			mask:    list.masked,
+			find:    list.draftColumnOf,
+		}
+		d.officers.overlay.markAdded(d.officers.columns)
 	}
 	return d.checkAll()
+}
+
+// rowsOf returns the rows of a sheet without the edits.
+func (d *Draft) rowsOf(im *Import, name string) ([]sheet.Row, error) {
+	if whole, held := d.whole[name]; held {
+		return whole, nil
+	}
+	whole, size, err := readBase(im, name)
+	if err == nil {
+		d.whole[name], d.size = whole, d.size+size
+	}
+	return whole, err
+}
+
+// below returns the rows below the header.
+func below(whole []sheet.Row, header int) []sheet.Row {
+	first := 0
+	for first < len(whole) && whole[first].Number <= header {
+		first++
+	}
+	return whole[first:]
 }
 
 // checkEditedRows refuses edits of rows that the sheet does not have.
@@ -133,10 +186,10 @@ func hasRow(base []sheet.Row, number int) bool {
 	return found
 }
 
-// readBase reads all rows of the sheet without the edits.
-func readBase(im *Import) (rows []sheet.Row, size int64, err error) {
+// readBase reads all rows of a sheet without the edits.
+func readBase(im *Import, name string) (rows []sheet.Row, size int64, err error) {
 	const perRow, perCell = 400, 24 // bytes, with the row's result
-	err = im.file.EachRow(im.sheet, func(row *sheet.Row) error {
+	err = im.file.EachRow(name, func(row *sheet.Row) error {
 		size += perRow + perCell*int64(len(row.Cells))
 		for i := range row.Cells {
 			size += int64(len(row.Cells[i].Text))
@@ -152,93 +205,75 @@ func readBase(im *Import) (rows []sheet.Row, size int64, err error) {
 // Size is about how many bytes of memory the Draft takes.
 func (d *Draft) Size() int64 { return d.size }
 
-// Len is how many rows there are, with those that the edits made blank.
-func (d *Draft) Len() int { return len(d.rows) }
-
-// At returns a row by its index.
-func (d *Draft) At(i int) *DraftRow { return &d.rows[i] }
-
-// Find returns a row by its number; nil for none.
-func (d *Draft) Find(number int) *DraftRow {
-	if i := d.indexOf(number); i >= 0 {
-		return &d.rows[i]
-	}
-	return nil
-}
-
-func (d *Draft) indexOf(number int) int {
-	i, found := slices.BinarySearchFunc(d.base[d.first:], number,
-		func(r sheet.Row, number int) int { return r.Number - number })
-	if !found {
-		return -1
-	}
-	return i
-}
-
-// Sheet is the name of the sheet that is read; empty for a CSV.
-func (d *Draft) Sheet() string { return d.im.sheet }
-
-// Product is the main product of the rows.
-func (d *Draft) Product() filing.Product { return d.im.product }
-
 // Edits are the present edits.
 func (d *Draft) Edits() []Edit { return d.edits }
 
 // Excluded are the present exclusions.
 func (d *Draft) Excluded() Exclusions { return d.excluded }
 
-// Place is a row of the sheet that is read.
-func (d *Draft) Place(row int) RowAt { return RowAt{d.im.sheet, row} }
+// Sheets lists the sheet that is read, then that of the officers if the file has one.
+func (d *Draft) Sheets() []*DraftSheet {
+	if d.officers == nil {
+		return []*DraftSheet{&d.DraftSheet}
+	}
+	return []*DraftSheet{&d.DraftSheet, d.officers}
+}
+
+// On returns the sheet of a name; nil for another one than those of Sheets.
+func (d *Draft) On(name string) *DraftSheet {
+	for _, s := range d.Sheets() {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Sheet is the name of the sheet; empty for a CSV.
+func (s *DraftSheet) Sheet() string { return s.name }
+
+// Len is how many rows there are, with those that the edits made blank.
+func (s *DraftSheet) Len() int { return len(s.rows) }
+
+// At returns a row by its index.
+func (s *DraftSheet) At(i int) *DraftRow { return &s.rows[i] }
+
+// Find returns a row by its number; nil for none.
+func (s *DraftSheet) Find(number int) *DraftRow {
+	if i := s.indexOf(number); i >= 0 {
+		return &s.rows[i]
+	}
+	return nil
+}
+
+func (s *DraftSheet) indexOf(number int) int {
+	i, found := slices.BinarySearchFunc(s.base, number, func(r sheet.Row, number int) int { return r.Number - number })
+	if !found {
+		return -1
+	}
+	return i
+}
 
 // Columns lists the columns.
-func (d *Draft) Columns() []DraftColumn {
-	im := d.im
-	all := make([]DraftColumn, len(im.layout.headings))
-	for i, h := range im.layout.headings {
-		all[i] = DraftColumn{Index: i, Header: h.text, Secret: slices.Contains(im.mapping.secret, i)}
-	}
-	if o := im.edits.of(im.sheet); o != nil {
-		for i := range o.added {
-			all[o.width+i].Added = true
-		}
-	}
-	for _, b := range im.mapping.bindings {
-		if b == nil || b.index < 0 || b.index >= len(all) {
-			continue
-		}
-		c := &all[b.index]
-		c.Label, c.Field, c.Choices = b.header, b.field, b.values()
-		c.Required = slices.Contains(templates[im.product].needed, b.id)
-	}
-	return all
-}
+func (s *DraftSheet) Columns() []DraftColumn { return s.columns }
 
 // Masked returns the cells of a row without Social Security numbers.
-func (d *Draft) Masked(r *DraftRow) []sheet.Cell { return d.im.masked(r.Cells) }
-
-// Text returns the text of a cell as it is now, with a secret.
-func (d *Draft) Text(row, column int) string {
-	r := d.Find(row)
-	if r == nil || column < 0 || column >= len(r.Cells) {
-		return ""
-	}
-	return r.Cells[column].Text
-}
+func (s *DraftSheet) Masked(r *DraftRow) []sheet.Cell { return s.mask(r.Cells) }
 
 // FileText returns the text of a cell without the edits. For a column that they
 // added, it is empty.
-func (d *Draft) FileText(row, column int) string {
-	i := d.indexOf(row)
+func (s *DraftSheet) FileText(row, column int) string {
+	i := s.indexOf(row)
 	if i < 0 || column < 0 {
 		return ""
 	}
-	if o := d.im.edits.of(d.im.sheet); o != nil && len(o.added) > 0 && column >= o.width {
+	if o := s.overlay; o != nil && len(o.added) > 0 && column >= o.width {
 		if column < o.width+len(o.added) {
 			return ""
 		}
 		column -= len(o.added)
 	}
-	if cells := d.base[d.first+i].Cells; column < len(cells) {
+	if cells := s.base[i].Cells; column < len(cells) {
 		return cells[column].Text
 	}
 	return ""
@@ -246,15 +281,51 @@ func (d *Draft) FileText(row, column int) string {
 
 // ColumnOf returns the index of a column of ours by its name; -1 if the sheet
 // does not have it.
-func (d *Draft) ColumnOf(header string) int {
+func (s *DraftSheet) ColumnOf(header string) int { return s.find(header) }
+
+// edited returns a row with the edits, and reports whether they made it blank.
+func (s *DraftSheet) edited(i int) (row sheet.Row, blank bool) {
+	row = s.base[i]
+	return row, s.overlay != nil && !s.overlay.apply(&row)
+}
+
+// markAdded marks the columns that the edits added.
+func (o *overlay) markAdded(all []DraftColumn) {
+	if o == nil {
+		return
+	}
+	for i := range o.added {
+		all[o.width+i].Added = true
+	}
+}
+
+// draftColumns lists the columns of the sheet that is read.
+func (im *Import) draftColumns() []DraftColumn {
+	all := make([]DraftColumn, len(im.layout.headings))
+	for i, h := range im.layout.headings {
+		all[i] = DraftColumn{Index: i, Header: h.text, Secret: slices.Contains(im.mapping.secret, i)}
+	}
+	for _, b := range im.mapping.bindings {
+		if b == nil || b.index < 0 || b.index >= len(all) {
+			continue
+		}
+		c := &all[b.index]
+		c.Label, c.Choices = b.header, b.values()
+		c.Required = slices.Contains(templates[im.product].needed, b.id)
+	}
+	return all
+}
+
+// draftColumnOf is ColumnOf of the sheet that is read.
+func (im *Import) draftColumnOf(header string) int {
 	w, ok := wordings[filing.FoldName(header)]
 	if !ok {
 		return -1
 	}
-	if b := d.im.mapping.binding(w.column); b != nil && b.officer == nil {
+	if b := im.mapping.binding(w.column); b != nil && b.officer == nil {
 		return b.index
 	}
-	if o := d.im.edits.of(d.im.sheet); o != nil {
+	if o := im.edits.of(im.sheet); o != nil {
 		if at := slices.Index(o.added, columns[w.column].header); at >= 0 {
 			return o.width + at
 		}
@@ -299,15 +370,12 @@ func (o Options) openOn(f *sheet.File) (*Import, error) {
 // checkRow checks a row with its edits. Its request is in the scratch.
 func (d *Draft) checkRow(i int) {
 	r := &d.rows[i]
-	in := d.base[d.first+i]
-	blank := false
-	if over := d.im.edits.of(d.im.sheet); over != nil {
-		blank = !over.apply(&in)
-	}
+	in, blank := d.edited(i)
 	d.checker.check(&in, &r.Row, &d.scratch)
 	if r.Blank = blank; blank {
 		r.skip("The row is blank")
 	}
+	r.Excluded = d.excluded.By(d.name, r.Number) != ""
 	r.Name, r.Ref, r.ServiceName, r.NameDiffers = "", "", "", false
 	if b := d.im.mapping.binding(legalName); b != nil && b.index < len(r.Cells) {
 		r.Name = r.Cells[b.index].Text
@@ -346,7 +414,7 @@ func (d *Draft) addRefusal(r *DraftRow) {
 		return
 	}
 	why := d.refused[d.im.numberOf(r.Cells)]
-	if over := d.im.edits.of(d.im.sheet); why == "" || over != nil && len(over.rows[r.Number]) > 0 {
+	if why == "" || d.overlay != nil && len(d.overlay.rows[r.Number]) > 0 {
 		return
 	}
 	p := Problem{
@@ -418,7 +486,7 @@ func (d *Draft) compare(r *DraftRow, record filing.Company) {
 
 // checkAll checks all rows, in their order.
 func (d *Draft) checkAll() error {
-	d.rows = make([]DraftRow, len(d.base)-d.first)
+	d.rows = make([]DraftRow, len(d.base))
 	final := d.im.newFinalPass()
 	final.namesakes.read, final.namesakes.named = true, make(map[string][]namesake)
 	if d.im.mapping.binding(companyID) != nil && d.im.mapping.binding(legalName) != nil {
@@ -436,7 +504,55 @@ func (d *Draft) checkAll() error {
 		d.finishRow(&d.rows[i])
 	}
 	final.note()
+	if d.officers != nil {
+		d.listOfficers()
+	}
 	return nil
+}
+
+// listOfficers lists the rows of the sheet of officers with what is wrong with them: the
+// rows that name them have found it.
+func (d *Draft) listOfficers() {
+	problems := make(map[int][]Problem) // by row
+	add := func(p Problem) {
+		if p.Sheet != d.officers.name {
+			return
+		}
+		p.ColumnIndex = -1
+		if p.elsewhere != nil {
+			p.ColumnIndex = p.elsewhere.Column
+		}
+		if !slices.ContainsFunc(problems[p.Row], func(o Problem) bool {
+			return o.ColumnIndex == p.ColumnIndex && o.Column == p.Column && o.Message == p.Message
+		}) { // rows may share an officer
+			problems[p.Row] = append(problems[p.Row], p)
+		}
+	}
+	for i := range d.rows {
+		for _, p := range d.rows[i].Problems {
+			add(p)
+		}
+	}
+	for _, p := range d.im.orphans() {
+		add(p)
+	}
+	s := d.officers
+	s.rows = make([]DraftRow, len(s.base))
+	for i := range s.rows {
+		r := &s.rows[i]
+		row, blank := s.edited(i)
+		r.Number, r.Cells, r.Result, r.Problems = row.Number, row.Cells, filing.Ready, problems[row.Number]
+		slices.SortStableFunc(r.Problems, byColumn)
+		if at := d.im.officers.company; at < len(row.Cells) {
+			r.Name = row.Cells[at].Text
+		}
+		if wrong := slices.IndexFunc(r.Problems, func(p Problem) bool { return p.Severity == Error }); wrong >= 0 {
+			r.Result, r.Message = filing.Invalid, r.Problems[wrong].Message
+		}
+		if r.Blank = blank; blank {
+			r.skip("The row is blank")
+		}
+	}
 }
 
 // SetRecords adds records of companies at the filing service, by the reference in the
@@ -473,9 +589,9 @@ func (d *Draft) Refs() []string {
 
 // Tally counts the rows by result. A row is warned if it has a warning and no
 // error.
-func (d *Draft) Tally() (t Tally, warned int) {
-	for i := range d.rows {
-		r := &d.rows[i]
+func (s *DraftSheet) Tally() (t Tally, warned int) {
+	for i := range s.rows {
+		r := &s.rows[i]
 		t.add(r.Result)
 		warned += oneIf(r.Warned())
 	}

@@ -220,6 +220,34 @@ func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
 	return shown
 }
 
+// draftColumns lists the columns of the sheet.
+func (l *officerList) draftColumns() []DraftColumn {
+	all := make([]DraftColumn, len(l.headers))
+	for i, header := range l.headers {
+		all[i] = DraftColumn{Index: i, Header: header, Secret: filing.IsSSNHeader(header)}
+	}
+	all[l.company].Label, all[l.company].Required = "Legal Name", true
+	for part, b := range l.columns {
+		if b.index >= 0 {
+			all[b.index].Label, all[b.index].Choices = officerParts[part].header, b.values()
+		}
+	}
+	return all
+}
+
+// draftColumnOf returns the index of a column by a name of it; -1 if the sheet does not
+// have it.
+func (l *officerList) draftColumnOf(header string) int {
+	switch id, ok := officerWordings[foldHeader(header)]; {
+	case !ok:
+		return -1
+	case id == none:
+		return l.company
+	default:
+		return l.columns[id].index
+	}
+}
+
 // findOrphans finds the officers that belong to no row. A row with a similar
 // legal name may lack one of its officers, and is not sent.
 func (im *Import) findOrphans(list *officerList) error {

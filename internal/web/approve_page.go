@@ -160,7 +160,7 @@ func (s *Site) loadDraftPage(v *request, u ledger.Upload) (p *approvalPage, to s
 		}
 	}
 	if u.Batch == "" || len(u.Quote) == 0 {
-		return nil, "/sheets/" + u.ID + "?view=cost", nil // it is being read, or cannot be
+		return nil, "/sheets/" + u.ID, nil // it is being read, or cannot be
 	}
 	b, err := s.Ledger.Batch(ctx, u.Batch)
 	if err != nil {

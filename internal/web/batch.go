@@ -101,10 +101,9 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 		last.Done = !last.Partial
 		last.Current = last.Partial
 	}
-	if p.List, err = s.listRows(v, b, c, "/batches/"+b.ID, ""); err != nil {
+	if p.List, err = s.listRows(v, b, c); err != nil {
 		return err
 	}
-	p.List.Lead, p.List.Orders = true, true
 	return v.show("batch.html", b.File, p)
 }
 

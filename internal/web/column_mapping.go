@@ -81,11 +81,6 @@ func (s *Site) surveyUpload(v *request) (*sheetPage, error) {
 	if p.Reading, err = readOptionsOf(u); err != nil {
 		return nil, err
 	}
-	corrected, err := correctionsOf(u)
-	if err != nil {
-		return nil, err
-	}
-	p.Edits = shownEdits(corrected.Edits)
 	if p.Survey, err = s.queue.survey(v.ctx(), u); err != nil {
 		return p, err
 	}

@@ -58,7 +58,7 @@ func TestHiddenRowsAreTold(t *testing.T) {
 		"annual-report",
 		"visible-only", "1")
 	v.wants(v.prepared(path, body), "3 rows are hidden (manually or by a filter) and left out",
-		"Continue to approval: 1 order")
+		"Approve 1 order")
 	v.wants(v.page(path+"/columns"), `name="visible-only" value="1" checked`)
 }
 
@@ -83,7 +83,9 @@ func TestNoFlagsOnThePage(t *testing.T) {
 		"agent.csv": {"Company ID,Filing Year,Filing State,User ID,Order Registered " +
 			"Agent\ncomp_1,2026,DE,user_1,Acme Agents\n", "as Agent Company Name below"},
 	} {
-		_, body := v.sheet(name, c.content)
+		path, body := v.sheet(name, c.content)
+		_, rows := v.get(path + "/grid/rows")
+		body += rows
 		once := regexp.MustCompile(`name="once" value="[^"]*"`) // an identifier may have any letters
 		if found := flag.FindString(once.ReplaceAllString(body, "")); found != "" {
 			t.Errorf("%s: the page says %q", name, found)
@@ -115,24 +117,20 @@ func TestCorrectionsStayOnTheirSheet(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	header := []string{"Company ID", "User Email", "Filing State", "Filing Year"}
-	path, body := v.sheet("a.xlsx", s.workbook(nil,
+	path, _ := v.sheet("a.xlsx", s.workbook(nil,
 		[][]string{{"June"}, header, {"comp_1", "ana@example.com", "DE", "26"}},
 		[][]string{{"July"}, header, {"comp_1", "ana@example.com", "DE", "2025"}}))
-	read := func(name string) string {
-		_, body = v.post(path+"/columns", "version", hidden(body, "version"), "sheet", name)
-		for strings.Contains(body, "data-live=") {
-			_, body = v.get(path)
+	wantYear := func(sheet, want string) {
+		t.Helper()
+		v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "sheet", sheet)
+		if got := v.grid(path, "").Rows[0].Cells[3]; got != want {
+			t.Errorf("the year on the sheet %s is %q, want %q", sheet, got, want)
 		}
-		return body
 	}
-	v.wants(read("June"), "has two digits")
-	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-2-3", "2026", "was-cell-2-3", "26")
-	if body = read("July"); !strings.Contains(body, "<bdi>2025</bdi>") {
-		t.Errorf("the year of the other sheet is not what it was\n%s", body)
-	}
-	if body = read("June"); strings.Contains(body, "has two digits") {
-		t.Errorf("the correction is gone\n%s", body)
-	}
+	wantYear("June", "26")
+	v.change(path, `{"id":"%s","cells":[{"row":2,"column":3,"text":"2026","was":"26"}]}`)
+	wantYear("July", "2025")
+	wantYear("June", "2026")
 }
 
 // A sheet of very many columns is shown in part: each offers all of ours.
@@ -194,13 +192,13 @@ func TestColumnsByTheirLetters(t *testing.T) {
 		"Row 1: comp_1 · DE · Acme")
 	body = read(path, body, "header-row", "none", "product", "annual-report", "year", "2026", "user",
 		"ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "as-understood")
-	v.wants(body, "Continue to approval: 2 orders", "Not used: column C")
+	v.wants(body, "Approve 2 orders", "Not used: column C")
 
 	path, body = v.sheet("twice.csv",
 		"Company ID,Filing State,Filing Year,User Email,Filing State\ncomp_1,DE,2026,ana@example.com,NY\n")
 	v.wants(body, "several columns match Filing State")
 	body = read(path, body, "column-0", "as-understood", "column-1", "leave-out", "column-4", "as-understood")
-	v.wants(body, "Continue to approval: 1 order")
+	v.wants(body, "Approve 1 order")
 	v.wants(v.page(path+"/columns"), `<th scope="row" data-label="Column"><bdi>Filing State</bdi>`)
 
 	// The row that was taken for the header is not it: what was said of columns
@@ -208,39 +206,12 @@ func TestColumnsByTheirLetters(t *testing.T) {
 	path, body = v.sheet("two.csv", "Company ID,Filing State,Filing Year\nMandant,Staat,Jahr\ncomp_1,DE,2026\n")
 	body = read(path, body, "header-row", "2", "product", "annual-report", "user", "ana@example.com", "column-0",
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year")
-	v.wants(body, "Continue to approval: 1 order", "headers in row 2")
-	v.wants(v.page(path+"/columns"), `<option value="2" selected>Row 2: Mandant`)
+	v.wants(body, "Approve 1 order")
+	v.wants(v.page(path+"/columns"), "headers in row 2", `<option value="2" selected>Row 2: Mandant`)
 	status, answer := v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "header-row", "99")
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("%d\n%s", status, answer)
 	}
-}
-
-// An officer on a sheet of their own is corrected in place, in a column that the
-// sheet lacks too.
-func TestOfficersAreCorrectedInPlace(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
-	path, body := v.sheet("formations.xlsx", s.workbook(nil,
-		[][]string{{"June"},
-			{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",
-				"Principal City", "Principal State", "Order Registered Agent"},
-			{"Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"}},
-		[][]string{{"Officers"},
-			{"Legal Name", "First Name", "Last Name", "Title", "Line 1", "City", "State", "ZIP"},
-			{"Acme LLC", "Ana", "Silva", "078-05-1120", "12 Market Street", "Wilmington", "DE", "19801"},
-			{"Acme LLC", "Bea", "Silva", "Member", "12 Market Street", "Wilmington", "DE", "19801"}}))
-	v.wants(body, `name="officer-2-3"`, `placeholder="hidden; enter it again"`, "Officers D2",
-		`name="newofficer-2-Primary"`, "no such column in the sheet")
-	if strings.Contains(body, "078-05-1120") {
-		t.Error("a Social Security number is shown")
-	}
-	status, body := v.post(path+"/edits", "version", hidden(body, "version"), "officers", "Officers", "officer-2-3",
-		"Member", "newofficer-2-Primary", "yes", "newofficer-3-Primary", "no")
-	if status != http.StatusOK {
-		t.Fatalf("%d\n%s", status, body)
-	}
-	v.wants(v.prepared(path, body), "Continue to approval: 1 order", "D2 of Officers")
 }
 
 // A sheet with a column that may be one of ours begins with its columns: what is
@@ -261,14 +232,14 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 	_, body = v.post(path+"/columns", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "column-1", "User Email", "column-2", "Filing State", "column-3", "Filing Year", "column-4",
 		"", "column-5", "")
-	v.wants(v.prepared(path, body), "Continue to approval: 2 orders")
+	v.wants(v.prepared(path, body), "Approve 2 orders")
 	v.wants(v.page(path+"/columns"), `name="column-4" list="our-fields" value=""`, `name="use-4"`)
 
 	// What is read is left out when its field is emptied, and an
 	// approver is not asked.
 	_, body = v.post(path+"/columns", "version", hidden(v.page(path+"/columns"), "version"), "product",
 		"annual-report", "column-1", "", "column-2", "Filing State", "user", "ana@example.com")
-	v.wants(v.prepared(path, body), "Continue to approval: 2 orders")
+	v.wants(v.prepared(path, body), "Approve 2 orders")
 	v.wants(v.page(path+"/columns"), `name="column-1" list="our-fields" value=""`)
 	other, _ := v.sheet("other.csv", "Company ID,User Email,Sitz,Filing Year\ncomp_1,ana@example.com,DE,2026\n")
 	if body := s.as(ledger.Approver).page(other); strings.Contains(body, "Match your columns") {
@@ -276,29 +247,17 @@ func TestColumnsAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Rows are a grid for browsers with script, and a form without script or on request.
-func TestGridOrForm(t *testing.T) {
+// The page of an upload is a grid, and says what to do in a browser without script. One
+// that is too large for it is downloaded instead.
+func TestGridNeedsScript(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	const content = "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,26\n"
-	path, body := v.sheet("a.csv", content)
-	const grid, form = `data-grid="`, `name="cell-2-3"`
-	v.wants(body, grid, "<noscript>", form, "slick.grid.js")
-	isForm := func(path string, want bool) {
-		t.Helper()
-		if body := v.page(path); strings.Contains(body, grid) == want || !strings.Contains(body, form) {
-			t.Errorf("%s: the grid is there, or the form is not\n%s", path, body)
-		}
+	path, body := v.sheet("a.csv", "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,26\n")
+	download := `href="` + path + `/highlighted" download`
+	v.wants(body, gridMark, "slick.grid.js", "<noscript>", "This page needs JavaScript", download)
+	large := v.page(path + "?large")
+	v.wants(large, "too large to be corrected here", download, "Continue to approval")
+	if strings.Contains(large, gridMark) {
+		t.Error("a spreadsheet that is too large is a grid")
 	}
-	for _, path := range []string{path + "?view=list", path} { // this upload alone is too large
-		if body := v.page(path); strings.Contains(body, grid) || strings.Contains(body, form) {
-			t.Errorf("%s can be edited", path)
-		}
-	}
-	other, _ := v.sheet("b.csv", strings.Replace(content, "comp_1", "comp_2", 1))
-	isForm(other, false)
-	isForm(other+"?view=form", true) // from now on
-	isForm(other, true)
-	isForm(other+"?view=grid", false)
-	isForm(other, false)
 }

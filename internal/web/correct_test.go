@@ -40,7 +40,7 @@ func TestCorrectOnce(t *testing.T) {
 	}
 	v.wants(body, "opened these rows before")
 	path := "/sheets/" + uploads[0].ID
-	v.waitPrepared(path)
+	v.prepared(path, gridMark)
 	page := v.grid(path, "?show=all")
 	row := page.Rows[len(page.Rows)-1].Row // that of comp_3
 	year := -1
@@ -50,7 +50,7 @@ func TestCorrectOnce(t *testing.T) {
 		}
 	}
 	v.change(path, fmt.Sprintf(`{"id":"%%s","cells":[{"row":%d,"column":%d,"text":"2026"}]}`, row, year))
-	body = v.waitPrepared(path)
+	body = v.prepared(path, gridMark)
 	_, waits := v.get("/batches/" + batch + "/rows/4")
 	v.wants(waits, "A correction of this row is not approved yet.")
 	v.submit(path, body)
@@ -104,7 +104,7 @@ func TestDismissRowsWithAnOpenCorrection(t *testing.T) {
 	v.post("/batches/" + batch + "/correct")
 	uploads, err := s.Ledger.Uploads().List(t.Context())
 	s.must(err)
-	v.waitPrepared("/sheets/" + uploads[0].ID)
+	v.prepared("/sheets/"+uploads[0].ID, gridMark)
 	_, body := v.post("/batches/"+batch+"/dismiss", "rows", "2")
 	v.wants(body, "A correction of 2 dismissed rows is still open: what is ready in it is ordered when it is approved.")
 	if strings.Contains(body, "nothing is ordered") {

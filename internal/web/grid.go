@@ -22,22 +22,41 @@ var gridRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/grid/rows", may: viewer, serve: (*Site).gridRows, json: true},
 	{pattern: "GET /sheets/{sheet}/grid/changes", may: viewer, serve: (*Site).gridChanges, json: true},
 	{pattern: "POST /sheets/{sheet}/grid/changes", may: preparer, serve: (*Site).changeGrid, json: true},
-	{pattern: "POST /sheets/{sheet}/grid/undo", may: preparer, serve: (*Site).undoInGrid, json: true},
 }
 
-// gridPage is the answer to a request for rows.
-type gridPage struct {
+// gridAnswer answers requests for rows and for changes: the spreadsheet as it is now, with
+// some rows of one of its sheets.
+type gridAnswer struct {
 	// Version grows when someone changes the rows, Learned when look-ups add to them.
 	Version int          `json:"version"`
 	Learned int          `json:"learned"`
+	Sheets  []gridSheet  `json:"sheets"`
 	Counts  gridCounts   `json:"counts"`
 	Columns []gridColumn `json:"columns"`
 	Groups  []gridGroup  `json:"groups"`
 	State   gridState    `json:"state"`
 	Cost    gridCost     `json:"cost"`
-	Total   int          `json:"total"`
-	From    int          `json:"from"`
 	Rows    []gridRow    `json:"rows"`
+
+	// Total and From place the rows that were asked for.
+	Total int `json:"total"`
+	From  int `json:"from"`
+
+	// Change is the number of the change that was made; 0 if nothing was changed.
+	Change    int            `json:"change"`
+	Changed   int            `json:"changed"` // cells and rows
+	Label     string         `json:"label,omitempty"`
+	Conflicts []gridConflict `json:"conflicts"`
+
+	// Sample and ErrorsBefore are of a preview, whose counts are those after the change.
+	Sample       []gridSample `json:"sample,omitempty"`
+	ErrorsBefore int          `json:"errorsBefore,omitempty"`
+}
+
+// gridSheet is a sheet of the upload that can be edited: the one that is read comes first.
+type gridSheet struct {
+	Name   string     `json:"name"`
+	Counts gridCounts `json:"counts"`
 }
 
 // gridCounts count rows. Ready rows include those with warnings.
@@ -79,6 +98,7 @@ type secretCell struct {
 }
 
 type gridProblem struct {
+	Row      int               `json:"row"`    // of its sheet
 	Column   int               `json:"column"` // -1 for a column that the sheet lacks, or of another sheet
 	Header   string            `json:"header,omitempty"`
 	Sheet    string            `json:"sheet,omitempty"` // another sheet than the rows'
@@ -113,15 +133,16 @@ const (
 
 // gridQuery says which rows are asked for.
 type gridQuery struct {
-	show, group, search, sort string
-	column                    int // -1 for any
-	descending                bool
-	from, limit               int
+	sheet, show, group, search, sort string
+	column                           int // -1 for any
+	descending                       bool
+	from, limit                      int
 }
 
 func parseGridQuery(v *request) gridQuery {
 	ask := v.r.URL.Query()
 	q := gridQuery{
+		sheet:      ask.Get("sheet"),
 		show:       ask.Get("show"),
 		group:      ask.Get("group"),
 		search:     strings.ToLower(shortened(strings.TrimSpace(ask.Get("q")), 200)),
@@ -145,31 +166,56 @@ func parseGridQuery(v *request) gridQuery {
 // gridRows lists rows of an upload.
 func (s *Site) gridRows(v *request) error {
 	q := parseGridQuery(v)
-	var page gridPage
+	var answer gridAnswer
 	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
-		d := h.draft
-		s.queue.prepareIfIdle(u)
-		page = gridPage{
-			Version: h.version,
-			Learned: h.learned,
-			Counts:  countRows(d),
-			From:    q.from,
-			State:   s.gridState(u),
+		on, err := sheetOn(h.draft, q.sheet)
+		if err != nil {
+			return err
 		}
-		page.Columns = gridColumnsOf(d)
-		groups := groupProblems(d)
-		page.Groups = shownGroups(groups)
-		page.Cost = gridCostOf(u)
-		found := findRows(d, groups, q)
-		page.Total = len(found)
-		shown := found[min(q.from, len(found)):]
-		page.Rows = gridRowsOf(d, shown[:min(q.limit, len(shown))])
+		s.queue.prepareIfIdle(u)
+		groups := groupProblems(on)
+		answer = s.describeDraft(h, u, on, groups)
+		found := findRows(on, groups, q)
+		answer.From, answer.Total = q.from, len(found)
+		for _, i := range found[min(q.from, len(found)):min(q.from+q.limit, len(found))] {
+			answer.Rows = append(answer.Rows, gridRowOf(on, on.At(i)))
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return v.sendJSON(http.StatusOK, page)
+	return v.sendJSON(http.StatusOK, answer)
+}
+
+// sheetOn returns the sheet that a request names; the one that is read if it names none.
+func sheetOn(d *importer.Draft, name string) (*importer.DraftSheet, error) {
+	if name == "" {
+		return &d.DraftSheet, nil
+	}
+	if on := d.On(name); on != nil {
+		return on, nil
+	}
+	return nil, badRequest("The spreadsheet no longer has the sheet “%s”. Nothing was changed.", filing.HideSSNs(name))
+}
+
+// describeDraft is the answer about an upload as it is now, without rows.
+func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSheet, groups []*problemGroup) gridAnswer {
+	answer := gridAnswer{
+		Version:   h.version,
+		Learned:   h.learned,
+		Counts:    countRows(on),
+		Columns:   gridColumnsOf(on),
+		Groups:    shownGroups(groups),
+		State:     s.gridState(u),
+		Cost:      gridCostOf(u),
+		Rows:      []gridRow{},
+		Conflicts: []gridConflict{},
+	}
+	for _, one := range h.draft.Sheets() {
+		answer.Sheets = append(answer.Sheets, gridSheet{one.Sheet(), countRows(one)})
+	}
+	return answer
 }
 
 // useDraft calls f with the draft of the request's upload. What keeps it from
@@ -189,7 +235,7 @@ func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) err
 	return err
 }
 
-func countRows(d *importer.Draft) gridCounts {
+func countRows(d *importer.DraftSheet) gridCounts {
 	t, warned := d.Tally()
 	return gridCounts{All: t.Rows, Errors: t.Invalid, Warnings: warned, Ready: t.Ready, Skipped: t.Skipped}
 }
@@ -229,7 +275,7 @@ func (s *Site) gridState(u ledger.Upload) gridState {
 }
 
 // findRows finds the rows that are asked for, by their index.
-func findRows(d *importer.Draft, groups []*problemGroup, q gridQuery) []int {
+func findRows(d *importer.DraftSheet, groups []*problemGroup, q gridQuery) []int {
 	var only map[int]bool
 	if q.group != "" {
 		only = make(map[int]bool)
@@ -274,7 +320,7 @@ func shownIn(r *importer.DraftRow, show string) bool {
 }
 
 // rowHas reports whether a row has the text that is searched for.
-func rowHas(d *importer.Draft, r *importer.DraftRow, q gridQuery) bool {
+func rowHas(d *importer.DraftSheet, r *importer.DraftRow, q gridQuery) bool {
 	if q.column < 0 && (strconv.Itoa(r.Number) == q.search ||
 		strings.Contains(strings.ToLower(r.ServiceName), q.search)) {
 		return true
@@ -290,7 +336,7 @@ func rowHas(d *importer.Draft, r *importer.DraftRow, q gridQuery) bool {
 // resultOrder sorts rows by what there is to do.
 var resultOrder = map[filing.Result]int{filing.Invalid: 0, filing.Ready: 1, filing.Skipped: 2}
 
-func sortRows(d *importer.Draft, found []int, q gridQuery) {
+func sortRows(d *importer.DraftSheet, found []int, q gridQuery) {
 	by := func(a, b int) int { return cmp.Compare(a, b) }
 	if column, err := strconv.Atoi(q.sort); err == nil {
 		texts := make(map[int]string, len(found))
@@ -313,18 +359,26 @@ func sortRows(d *importer.Draft, found []int, q gridQuery) {
 	})
 }
 
-// gridRowsOf are rows as the grid shows them.
-func gridRowsOf(d *importer.Draft, indexes []int) []gridRow {
-	columns := d.Columns()
-	rows := make([]gridRow, 0, len(indexes))
-	for _, i := range indexes {
-		rows = append(rows, gridRowOf(d, columns, d.At(i)))
+func gridColumnsOf(on *importer.DraftSheet) []gridColumn {
+	var all []gridColumn
+	for _, c := range on.Columns() {
+		all = append(all, gridColumn{
+			Index:    c.Index,
+			Header:   c.Header,
+			Label:    columnName(c),
+			Ours:     c.Label != "",
+			Required: c.Required,
+			Secret:   c.Secret,
+			Added:    c.Added,
+			Choices:  c.Choices,
+		})
 	}
-	return rows
+	return all
 }
 
-func gridRowOf(d *importer.Draft, columns []importer.DraftColumn, r *importer.DraftRow) gridRow {
-	excluded := d.Excluded().By(d.Place(r.Number).Sheet, r.Number) != ""
+// gridRowOf is a row as the grid shows it.
+func gridRowOf(on *importer.DraftSheet, r *importer.DraftRow) gridRow {
+	columns, cells := on.Columns(), on.Masked(r)
 	row := gridRow{
 		Row:         r.Number,
 		Result:      r.Result,
@@ -333,13 +387,9 @@ func gridRowOf(d *importer.Draft, columns []importer.DraftColumn, r *importer.Dr
 		Name:        filing.HideSSNs(r.Name),
 		ServiceName: r.ServiceName,
 		NameDiffers: r.NameDiffers,
-		Excluded:    excluded,
-		Cells:       make([]any, len(columns)),
+		Excluded:    r.Excluded,
+		Cells:       make([]any, max(len(columns), len(cells))),
 		Problems:    make([]gridProblem, 0, len(r.Problems)),
-	}
-	cells := d.Masked(r)
-	for i := len(columns); i < len(cells); i++ {
-		row.Cells = append(row.Cells, "")
 	}
 	for i := range row.Cells {
 		row.Cells[i] = ""
@@ -353,13 +403,14 @@ func gridRowOf(d *importer.Draft, columns []importer.DraftColumn, r *importer.Dr
 		row.Cells[i] = cells[i].Text
 	}
 	for i := range r.Problems {
-		row.Problems = append(row.Problems, gridProblemOf(d, &r.Problems[i]))
+		row.Problems = append(row.Problems, gridProblemOf(on, &r.Problems[i]))
 	}
 	return row
 }
 
-func gridProblemOf(d *importer.Draft, p *importer.Problem) gridProblem {
+func gridProblemOf(on *importer.DraftSheet, p *importer.Problem) gridProblem {
 	shown := gridProblem{
+		Row:      p.Row,
 		Column:   p.ColumnIndex,
 		Cell:     p.Cell,
 		Severity: p.Severity,
@@ -373,7 +424,7 @@ func gridProblemOf(d *importer.Draft, p *importer.Problem) gridProblem {
 	}
 	if p.ColumnIndex < 0 {
 		shown.Header = p.Column
-		if p.Sheet != d.Sheet() {
+		if p.Sheet != on.Sheet() {
 			shown.Sheet = p.Sheet
 		}
 	}

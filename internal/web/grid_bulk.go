@@ -51,10 +51,10 @@ func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err
 // findColumn finds the column that a change names by its header: the index of an
 // added column is another one once others are added or taken back.
 func (e *gridEditor) findColumn(b *gridBulk) error {
-	if b.Header == "" || b.Column < 0 || !e.isElsewhere(&gridCell{Column: b.Column, Header: b.Header}) {
+	if b.Header == "" || b.Column < 0 || !e.isElsewhere(b.Column, b.Header) {
 		return nil
 	}
-	if b.Column = e.draft.ColumnOf(b.Header); b.Column < 0 && b.Op == "replace" {
+	if b.Column = e.on.ColumnOf(b.Header); b.Column < 0 && b.Op == "replace" {
 		return errNoColumn // a replacement without a column is one in every column
 	}
 	return nil
@@ -63,7 +63,7 @@ func (e *gridEditor) findColumn(b *gridBulk) error {
 // groupCells are the cells of a group with one of its corrections. With a text,
 // all of them get that.
 func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, label string, err error) {
-	for _, g := range groupProblems(e.draft) {
+	for _, g := range groupProblems(e.on) {
 		if g.Key != b.Group {
 			continue
 		}
@@ -110,8 +110,8 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 		if !chosen || len(c.suggest) == 0 {
 			continue
 		}
-		r := e.draft.Find(c.row)
-		now := gridRowOf(e.draft, e.columns, r)
+		r := e.on.Find(c.row)
+		now := gridRowOf(e.on, r)
 		if (shownName{now.Row, now.Company, now.Name, now.ServiceName}) == was && c.suggest[0] == was.ServiceName {
 			cells = append(cells, gridCell{Row: c.row, Column: c.column, Header: c.header, Text: c.suggest[0]})
 			continue
@@ -132,7 +132,7 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 func (e *gridEditor) rowChangedBy(row int) string {
 	for _, c := range slices.Backward(e.kept.Changes) {
 		if !c.Undone && slices.ContainsFunc(c.Cells, func(cell changedCell) bool {
-			return cell.Row == row && cell.Sheet == e.draft.Sheet()
+			return cell.Row == row && cell.Sheet == e.on.Sheet()
 		}) {
 			return c.By
 		}
@@ -153,7 +153,7 @@ func (e *gridEditor) bulkLabel(g gridGroup, fix gridFix, n int) string {
 // columnLabel says that cells of a column were set. A secret is not quoted.
 func (e *gridEditor) columnLabel(column int, header string, n int, to string) string {
 	name := header
-	c, ok := columnAt(e.columns, column)
+	c, ok := columnAt(e.on.Columns(), column)
 	if ok {
 		name = columnName(c)
 		header = c.Header
@@ -179,8 +179,8 @@ func rowSet(rows []int) map[int]bool {
 // columnCells are the cells of a column, in all rows or in some.
 func (e *gridEditor) columnCells(b *gridBulk) (cells []gridCell, label string, err error) {
 	chosen := rowSet(b.Rows)
-	for i := range e.draft.Len() {
-		r := e.draft.At(i)
+	for i := range e.on.Len() {
+		r := e.on.At(i)
 		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show) || r.IsNote() {
 			continue
 		}
@@ -197,8 +197,8 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, label string,
 	}
 	replace, size := replacer(b), 0
 	chosen := rowSet(b.Rows)
-	for i := range e.draft.Len() {
-		r := e.draft.At(i)
+	for i := range e.on.Len() {
+		r := e.on.At(i)
 		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show) || r.IsNote() {
 			continue
 		}
@@ -218,8 +218,8 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, label string,
 
 func (e *gridEditor) replacedIn(r *importer.DraftRow, column int, replace func(string) (string, bool)) []gridCell {
 	var cells []gridCell
-	masked := e.draft.Masked(r)
-	for i, c := range e.columns {
+	masked := e.on.Masked(r)
+	for i, c := range e.on.Columns() {
 		if c.Secret || column >= 0 && column != i {
 			continue
 		}

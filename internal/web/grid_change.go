@@ -66,21 +66,21 @@ const (
 	perEdit         = 20      // bytes that an edit takes beside its text
 )
 
-// gridRequest is the body of a change.
+// gridRequest is the body of a change of one sheet of an upload. A preview makes the
+// change and takes it back.
 type gridRequest struct {
 	ID      string     `json:"id"`
-	Version int        `json:"version"`
+	Sheet   string     `json:"sheet"` // "" for the sheet that is read
 	Cells   []gridCell `json:"cells"`
 	Exclude []int      `json:"exclude"`
 	Include []int      `json:"include"`
 	Bulk    *gridBulk  `json:"bulk"`
+	Undo    *int       `json:"undo"` // the number of a change; 0 for one's own last
 	Preview bool       `json:"preview"`
 	Shown   []int      `json:"shown"`
-	Change  int        `json:"change"` // to undo
 }
 
 type gridCell struct {
-	Sheet  string  `json:"sheet"`
 	Row    int     `json:"row"`
 	Column int     `json:"column"`
 	Header string  `json:"header"`
@@ -144,29 +144,6 @@ type gridConflict struct {
 	Review bool   `json:"review,omitempty"` // of a name that is not confirmed: the row is not the one reviewed
 }
 
-type gridAnswer struct {
-	Version   int            `json:"version"`
-	Change    int            `json:"change"` // 0 if nothing was changed
-	Changed   int            `json:"changed"`
-	Label     string         `json:"label,omitempty"`
-	Counts    gridCounts     `json:"counts"`
-	Columns   []gridColumn   `json:"columns"`
-	Groups    []gridGroup    `json:"groups"`
-	State     gridState      `json:"state"`
-	Cost      gridCost       `json:"cost"`
-	Rows      []gridRow      `json:"rows"`
-	Conflicts []gridConflict `json:"conflicts"`
-}
-
-type gridPreview struct {
-	Cells        int            `json:"cells"`
-	Rows         int            `json:"rows"`
-	Sample       []gridSample   `json:"sample"`
-	ErrorsBefore int            `json:"errorsBefore"`
-	ErrorsAfter  int            `json:"errorsAfter"`
-	Conflicts    []gridConflict `json:"conflicts"`
-}
-
 type gridSample struct {
 	Row  int    `json:"row"`
 	Cell string `json:"cell"`
@@ -211,47 +188,24 @@ func (s *Site) changeGrid(v *request) error {
 	if err != nil {
 		return err
 	}
-	if r.Preview {
-		return s.previewChange(v, r)
-	}
-	return s.applyChange(v, r, func(e *gridEditor) error { return e.apply(r) })
-}
-
-// applyChange makes a change, keeps it, and answers with what it has changed.
-func (s *Site) applyChange(v *request, r *gridRequest, change func(*gridEditor) error) error {
 	var answer gridAnswer
-	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
-		e := &gridEditor{draft: h.draft, by: v.who()}
-		err := s.keepChange(v, h, u, e, change)
-		if errors.Is(err, ledger.ErrDone) {
-			e.reset() // the request arrived twice and counted once
-			err = nil
-		}
-		if err != nil {
+	err = s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
+		e := &gridEditor{request: r, draft: h.draft, by: v.who()}
+		if e.on, err = sheetOn(h.draft, r.Sheet); err != nil {
 			return err
 		}
-		now, err := s.Ledger.Uploads().Find(v.ctx(), u.ID)
-		if err != nil {
+		e.errors = countRows(e.on).Errors
+		if r.Preview {
+			defer e.restore()
+			_, err = e.make(u, time.Now())
+		} else if err = s.keepChange(v, h, u, e); err == nil {
+			u, err = s.Ledger.Uploads().Find(v.ctx(), u.ID)
+		}
+		if err != nil && (!r.Preview || !errors.Is(err, errUnchanged) && !errors.Is(err, errNoGroup)) {
 			return err
 		}
-		answer = gridAnswer{
-			Version:   h.version,
-			Changed:   len(e.change.Cells) + len(e.change.Rows),
-			Label:     e.change.Label,
-			Counts:    countRows(h.draft),
-			Columns:   gridColumnsOf(h.draft),
-			Groups:    shownGroups(groupProblems(h.draft)),
-			State:     s.gridState(now),
-			Cost:      gridCostOf(now),
-			Rows:      e.shownRows(r.Shown),
-			Conflicts: e.conflicts,
-		}
-		if answer.Changed > 0 {
-			answer.Change = e.change.Number
-		}
-		if answer.Conflicts == nil {
-			answer.Conflicts = []gridConflict{}
-		}
+		answer = s.describeDraft(h, u, e.on, groupProblems(e.on))
+		e.describe(&answer)
 		return nil
 	})
 	if err != nil {
@@ -265,25 +219,28 @@ var errUnchanged = errors.New("nothing changes")
 
 // keepChange makes a change within a transaction: it is made to what others have
 // made of the upload meanwhile.
-func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEditor,
-	change func(*gridEditor) error) error {
+func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEditor) error {
 	now := time.Now().UTC()
-	ctx := v.withAudit("correct", u.File, "")
-	after, err := s.Ledger.Uploads().Edit(ctx, u.ID, func(u ledger.Upload) ([]byte, string, error) {
-		if string(u.Options) != h.options {
-			return nil, "", ledger.ErrStale // it is read in another way now
-		}
-		if err := h.applyEdits(u); err != nil {
-			return nil, "", err
-		}
-		edits, err := e.make(u, now, change)
-		return edits, e.change.Label, err
-	})
-	if err != nil {
+	after, err := s.Ledger.Uploads().Edit(v.withAudit("correct", u.File, ""), u.ID,
+		func(u ledger.Upload) ([]byte, string, error) {
+			if string(u.Options) != h.options {
+				return nil, "", ledger.ErrStale // it is read in another way now
+			}
+			if err := h.applyEdits(u); err != nil {
+				return nil, "", err
+			}
+			edits, err := e.make(u, now)
+			return edits, e.change.Label, err
+		})
+	switch {
+	case errors.Is(err, errUnchanged):
 		e.restore()
-		if errors.Is(err, errUnchanged) {
-			return nil
-		}
+		return nil
+	case errors.Is(err, ledger.ErrDone):
+		e.reset() // the request arrived twice and counted once
+		return nil
+	case err != nil:
+		e.restore()
 		return err
 	}
 	h.version = after.Version
@@ -291,57 +248,83 @@ func (s *Site) keepChange(v *request, h *heldDraft, u ledger.Upload, e *gridEdit
 	return nil
 }
 
-// make makes a change to the corrections of an upload, and returns those.
-func (e *gridEditor) make(u ledger.Upload, now time.Time, change func(*gridEditor) error) (edits []byte, err error) {
+// gridEditor makes the change of a request to the corrections of an upload.
+type gridEditor struct {
+	request *gridRequest
+	draft   *importer.Draft
+	on      *importer.DraftSheet // that the request is for
+	by      string
+	errors  int // rows of it with errors before the change
+
+	kept       corrections // what is kept with the upload; changed in place
+	change     gridChange
+	conflicts  []gridConflict
+	sample     []gridSample
+	of         map[importer.Edit]int // the index of each edit, by its place
+	before     []importer.Edit       // the edits of the draft
+	excluded   importer.Exclusions
+	size, was  int // bytes of the edits, now and before the change
+	restorable bool
+}
+
+// make makes the change to the corrections of an upload, and returns those. The draft
+// then has it.
+func (e *gridEditor) make(u ledger.Upload, now time.Time) (edits []byte, err error) {
 	e.reset()
 	if e.kept, err = correctionsOf(u); err != nil {
 		return nil, err
 	}
 	e.begin()
-	if err := change(e); err != nil {
+	if e.request.Undo != nil {
+		err = e.undo(*e.request.Undo)
+	} else {
+		err = e.apply(e.request)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if len(e.change.Cells)+len(e.change.Rows) == 0 {
 		return nil, errUnchanged
 	}
+	if e.request.Preview {
+		e.takeSample()
+	}
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	e.record(now)
+	if e.request.Undo == nil {
+		e.record(now)
+	}
 	if edits, err = json.Marshal(e.kept); err != nil {
 		err = fmt.Errorf("keep the corrections: %w", err)
 	}
 	return edits, err
 }
 
-// gridEditor makes a change to the corrections of an upload.
-type gridEditor struct {
-	draft *importer.Draft
-	by    string
-
-	kept       corrections // what is kept with the upload; changed in place
-	change     gridChange
-	conflicts  []gridConflict
-	silent     bool                  // no change of its own is recorded: one is undone
-	of         map[importer.Edit]int // the index of each edit, by its place
-	before     []importer.Edit       // the edits of the draft
-	excluded   importer.Exclusions
-	size, was  int          // bytes of the edits, now and before the change
-	masked     []sheet.Cell // of the row maskedRow
-	maskedRow  int
-	columns    []importer.DraftColumn
-	restorable bool
+// describe adds the change to an answer, with the rows that the page shows and that may
+// have changed.
+func (e *gridEditor) describe(answer *gridAnswer) {
+	answer.Changed, answer.Label = len(e.change.Cells)+len(e.change.Rows), e.change.Label
+	if answer.Changed > 0 {
+		answer.Change = e.change.Number
+	}
+	answer.Conflicts = append(answer.Conflicts, e.conflicts...)
+	answer.Sample, answer.ErrorsBefore = e.sample, e.errors
+	for _, n := range e.request.Shown[:min(len(e.request.Shown), maxGridShown)] {
+		if r := e.on.Find(n); r != nil {
+			answer.Rows = append(answer.Rows, gridRowOf(e.on, r))
+		}
+	}
 }
 
 // reset forgets a change that was not kept.
 func (e *gridEditor) reset() {
 	e.restore()
-	*e = gridEditor{draft: e.draft, by: e.by}
+	*e = gridEditor{request: e.request, draft: e.draft, on: e.on, by: e.by, errors: e.errors}
 }
 
 func (e *gridEditor) begin() {
 	e.before, e.excluded, e.restorable = e.draft.Edits(), e.draft.Excluded(), false
-	e.columns = e.draft.Columns()
 	e.kept.Edits = slices.Clone(e.kept.Edits)
 	e.of = make(map[importer.Edit]int, len(e.kept.Edits))
 	for i := range e.kept.Edits {
@@ -358,7 +341,7 @@ func (e *gridEditor) begin() {
 // check checks the change: the draft then has it.
 func (e *gridEditor) check() error {
 	e.kept.Edits = slices.DeleteFunc(e.kept.Edits, func(edit importer.Edit) bool { return edit.Row == 0 })
-	if err := e.draft.Set(e.kept.Edits, e.kept.Excluded); err != nil {
+	if err := e.set(e.kept.Edits, e.kept.Excluded); err != nil {
 		return err
 	}
 	e.restorable = true
@@ -368,9 +351,17 @@ func (e *gridEditor) check() error {
 // restore takes the change out of the draft.
 func (e *gridEditor) restore() {
 	if e.restorable {
-		_ = e.draft.Set(e.before, e.excluded) // it had them a moment ago
+		_ = e.set(e.before, e.excluded) // it had them a moment ago
 		e.restorable = false
 	}
+}
+
+// set gives the draft edits and exclusions. Its sheets are others then.
+func (e *gridEditor) set(edits []importer.Edit, excluded importer.Exclusions) error {
+	name := e.on.Sheet()
+	err := e.draft.Set(edits, excluded)
+	e.on = e.draft.On(name)
+	return err
 }
 
 // placeOf is an edit without its text: what it is an edit of.
@@ -423,102 +414,117 @@ func (e *gridEditor) typeInto(c *gridCell) error {
 		return badRequest("The text for row %d is longer than a cell can be. Nothing was changed.", c.Row)
 	}
 	to := sheet.TypedCell(c.Text).Text
-	present, secret := e.present(place, c.Column)
+	present, secret := e.present(place)
 	if c.Was != nil && !secret && *c.Was != present && present != to {
-		e.conflicts = append(e.conflicts, gridConflict{
-			Row:    c.Row,
-			Column: c.Column,
-			Cell:   e.cellName(place, c.Column),
-			Yours:  c.Text,
-			Theirs: present,
-			By:     e.changedBy(place),
-		})
+		e.addConflict(place, c.Text)
 		return nil
 	}
-	missing := c.Column < 0 && place.Sheet == e.draft.Sheet()
-	if present == to && (!secret || missing) {
+	if present == to && (!secret || c.Column < 0) {
 		return nil
 	}
-	e.set(place, &to)
+	e.put(place, &to)
 	return nil
 }
 
-// place returns what an edit of a cell is an edit of.
+// place returns what an edit of a cell is an edit of. It finds the column of the cell,
+// -1 if the sheet lacks it.
 func (e *gridEditor) place(c *gridCell) (importer.Edit, error) {
-	if c.Sheet != "" && c.Sheet != e.draft.Sheet() {
-		if c.Row < 1 || c.Column < -1 || c.Column > lastColumn || c.Column < 0 && c.Header == "" {
-			return importer.Edit{}, errForm
-		}
-		return importer.Edit{Sheet: c.Sheet, Row: c.Row, Column: c.Column, Header: c.Header}, nil
-	}
-	r := e.draft.Find(c.Row)
+	r := e.on.Find(c.Row)
 	if r == nil {
 		return importer.Edit{}, badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", c.Row)
 	}
-	if c.Column < 0 || e.isElsewhere(c) {
-		if c.Column = e.draft.ColumnOf(c.Header); c.Column < 0 {
-			return importer.Edit{Sheet: e.draft.Sheet(), Row: c.Row, Column: -1, Header: c.Header}, nil
+	place := importer.Edit{Sheet: e.on.Sheet(), Row: c.Row, Column: -1, Header: c.Header}
+	if c.Column < 0 || e.isElsewhere(c.Column, c.Header) {
+		if c.Column = e.on.ColumnOf(c.Header); c.Column < 0 {
+			return place, nil
 		}
 	}
-	column, known := columnAt(e.columns, c.Column)
-	if !known && c.Column >= len(r.Cells) || c.Column > lastColumn {
-		return importer.Edit{}, badRequest("Row %d has no such column. Nothing was changed.", c.Row)
+	column, known := columnAt(e.on.Columns(), c.Column)
+	switch {
+	case !known && c.Column >= len(r.Cells) || c.Column > lastColumn:
+		return place, badRequest("Row %d has no such column. Nothing was changed.", c.Row)
+	case column.Added:
+		place.Header = column.Header
+	default:
+		place.Column, place.Header = c.Column, ""
 	}
-	if column.Added {
-		return importer.Edit{Sheet: e.draft.Sheet(), Row: c.Row, Column: -1, Header: column.Header}, nil
-	}
-	return importer.Edit{Sheet: e.draft.Sheet(), Row: c.Row, Column: c.Column}, nil
+	return place, nil
 }
 
-// isElsewhere reports whether the column that a cell names by its header is an
-// added one that is not at its index: others were added or taken back since the
-// page was shown.
-func (e *gridEditor) isElsewhere(c *gridCell) bool {
-	at, known := columnAt(e.columns, c.Column)
-	if c.Header == "" || known && at.Header == c.Header {
+// lastColumn is the last one that a sheet can have.
+const lastColumn = 16_383
+
+// isElsewhere reports whether a column that is named by its header, too, is an added one
+// that is not at its index: others were added or taken back since the page was shown.
+func (e *gridEditor) isElsewhere(column int, header string) bool {
+	at, known := columnAt(e.on.Columns(), column)
+	if header == "" || known && at.Header == header {
 		return false
 	}
-	named, _ := columnAt(e.columns, e.draft.ColumnOf(c.Header))
+	named, _ := columnAt(e.on.Columns(), e.on.ColumnOf(header))
 	return !known || at.Added || named.Added
 }
 
-// present is the text of a cell as the grid shows it. That of a secret cell is
-// not shown.
-func (e *gridEditor) present(place importer.Edit, column int) (text string, secret bool) {
-	if place.Sheet != e.draft.Sheet() {
-		if at, edited := e.of[place]; edited {
-			return e.kept.Edits[at].Text, true
+// indexOf is the column of an edit in a sheet; -1 if the sheet lacks it.
+func indexOf(on *importer.DraftSheet, place importer.Edit) int {
+	if place.Column < 0 {
+		return on.ColumnOf(place.Header)
+	}
+	return place.Column
+}
+
+// present is the text of a cell as the grid shows it. That of a secret cell is not
+// shown, nor one of a sheet that is not read now.
+func (e *gridEditor) present(place importer.Edit) (text string, secret bool) {
+	on := e.draft.On(place.Sheet)
+	if on == nil {
+		return "", true
+	}
+	column := indexOf(on, place)
+	if c, _ := columnAt(on.Columns(), column); c.Secret {
+		return "", true
+	}
+	r := on.Find(place.Row)
+	if column < 0 || r == nil || column >= len(r.Cells) {
+		return "", column < 0 && filing.IsSSNHeader(place.Header)
+	}
+	return on.Masked(r)[column].Text, false
+}
+
+// shown is a text that someone typed into a cell, as the page shows it.
+func (e *gridEditor) shown(place importer.Edit, text string) string {
+	header := place.Header
+	if on := e.draft.On(place.Sheet); on != nil {
+		if c, ok := columnAt(on.Columns(), indexOf(on, place)); ok {
+			header = c.Header
 		}
-		return "", true
 	}
-	if c, _ := columnAt(e.columns, column); c.Secret {
-		return "", true
-	}
-	if column < 0 {
-		return "", filing.IsSSNHeader(place.Header)
-	}
-	if e.maskedRow != place.Row {
-		e.maskedRow, e.masked = place.Row, e.draft.Masked(e.draft.Find(place.Row))
-	}
-	if column >= len(e.masked) {
-		return "", false
-	}
-	return e.masked[column].Text, false
+	return filing.HideSSNsUnder(header, text)
 }
 
-// headerOf is the header of a cell of the present sheet.
-func (e *gridEditor) headerOf(place importer.Edit, column int) string {
-	if c, ok := columnAt(e.columns, column); ok {
-		return c.Header
+// fileText is the text of a cell without edits.
+func (e *gridEditor) fileText(place importer.Edit) string {
+	if on := e.draft.On(place.Sheet); on != nil {
+		return on.FileText(place.Row, indexOf(on, place))
 	}
-	return place.Header
+	return ""
 }
 
-func (e *gridEditor) cellName(place importer.Edit, column int) string {
-	if column < 0 {
-		return ""
+// addConflict adds a cell that someone else has changed, and that is not changed to yours.
+func (e *gridEditor) addConflict(place importer.Edit, yours string) {
+	c := gridConflict{Row: place.Row, Column: place.Column, By: e.changedBy(place)}
+	if on := e.draft.On(place.Sheet); on != nil {
+		c.Column = indexOf(on, place)
 	}
-	return sheet.CellName(column, place.Row)
+	if c.Column >= 0 {
+		c.Cell = sheet.CellName(c.Column, c.Row)
+	}
+	theirs, secret := e.present(place)
+	if c.Hidden = secret; !secret {
+		c.Theirs, c.Yours = theirs, e.shown(place, yours)
+		c.Hidden = c.Yours != yours
+	}
+	e.conflicts = append(e.conflicts, c)
 }
 
 // changedBy is who last changed a cell.
@@ -531,17 +537,16 @@ func (e *gridEditor) changedBy(place importer.Edit) string {
 	return "someone else"
 }
 
-// set puts an edit in place of the present one; nil for none.
-func (e *gridEditor) set(place importer.Edit, to *string) {
+// put puts an edit in place of the present one; nil for none.
+func (e *gridEditor) put(place importer.Edit, to *string) {
 	var before *string
 	at, edited := e.of[place]
 	if edited {
 		was := e.kept.Edits[at].Text
 		before = &was
 	}
-	if to != nil && edited && place.Column >= 0 && place.Sheet == e.draft.Sheet() &&
-		*to == e.draft.FileText(place.Row, place.Column) {
-		to = nil // as the file has it
+	if to != nil && edited && place.Column >= 0 && *to == e.fileText(place) {
+		to = nil
 	}
 	if before == nil && to == nil || before != nil && to != nil && *before == *to {
 		return
@@ -571,12 +576,13 @@ func (e *gridEditor) set(place importer.Edit, to *string) {
 // are read, written and sealed as a whole, while no one else can write.
 func (e *gridEditor) isFull() bool { return e.size > maxEditBytes && e.size > e.was }
 
-// setExcluded excludes a row in someone's name, or includes it.
+// setExcluded excludes a row in someone's name, or includes it. Officers are part of
+// their company's order.
 func (e *gridEditor) setExcluded(row int, by string) error {
-	if e.draft.Find(row) == nil {
+	if e.on.Find(row) == nil || e.on.Sheet() != e.draft.Sheet() {
 		return badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", row)
 	}
-	e.excludeAt(e.draft.Place(row), by)
+	e.excludeAt(importer.RowAt{Sheet: e.on.Sheet(), Row: row}, by)
 	return nil
 }
 
@@ -597,9 +603,6 @@ func (e *gridEditor) excludeAt(at importer.RowAt, by string) {
 
 // record adds the change to those that are kept.
 func (e *gridEditor) record(now time.Time) {
-	if e.silent {
-		return
-	}
 	e.kept.Last++
 	e.change.Number, e.change.By, e.change.At = e.kept.Last, e.by, now
 	if e.change.Label == "" {
@@ -650,7 +653,7 @@ func (e *gridEditor) nameOf(place importer.Edit) string {
 	if place.Header != "" {
 		return place.Header
 	}
-	if c, ok := columnAt(e.columns, place.Column); ok && place.Sheet == e.draft.Sheet() {
+	if c, ok := columnAt(e.on.Columns(), place.Column); ok {
 		return filing.HideSSNs(columnName(c))
 	}
 	return "Column " + sheet.ColumnName(place.Column)
@@ -660,101 +663,101 @@ func (e *gridEditor) where(place importer.Edit) string {
 	return fmt.Sprintf("%s of row %d", e.nameOf(place), place.Row)
 }
 
-// shownRows are the rows that the reader shows and that may have changed.
-func (e *gridEditor) shownRows(numbers []int) []gridRow {
-	columns := e.draft.Columns()
-	rows := make([]gridRow, 0, min(len(numbers), maxGridShown))
-	for _, n := range numbers[:min(len(numbers), maxGridShown)] {
-		if r := e.draft.Find(n); r != nil {
-			rows = append(rows, gridRowOf(e.draft, columns, r))
+// takeSample notes some of what the change does. The draft does not have it yet.
+func (e *gridEditor) takeSample() {
+	for _, c := range e.change.Cells[:min(len(e.change.Cells), maxGridSample)] {
+		one := gridSample{Row: c.Row, To: e.fileText(c.Edit)}
+		if column := indexOf(e.on, c.Edit); column >= 0 {
+			one.Cell = sheet.CellName(column, c.Row)
 		}
+		if c.After != nil {
+			one.To = *c.After
+		}
+		from, secret := e.present(c.Edit)
+		if one.From, one.To = from, e.shown(c.Edit, one.To); secret {
+			one.From, one.To = "", ""
+		}
+		e.sample = append(e.sample, one)
 	}
-	return rows
 }
 
-func gridColumnsOf(d *importer.Draft) []gridColumn {
-	var all []gridColumn
-	for _, c := range d.Columns() {
-		all = append(all, gridColumn{
-			Index:    c.Index,
-			Header:   c.Header,
-			Label:    columnName(c),
-			Ours:     c.Label != "",
-			Required: c.Required,
-			Secret:   c.Secret,
-			Added:    c.Added,
-			Choices:  c.Choices,
-		})
+var errNothingToUndo = badRequest("There is nothing to undo.")
+
+// undo undoes the change with the number, or one's own last if it is zero. A cell that
+// has been changed since is a conflict, and stays as it is.
+func (e *gridEditor) undo(number int) error {
+	at := -1
+	for i, c := range e.kept.Changes {
+		if !c.Undone && (c.Number == number || number == 0 && c.By == e.by) {
+			at = i
+		}
 	}
-	return all
+	if at < 0 {
+		return errNothingToUndo
+	}
+	e.kept.Changes = slices.Clone(e.kept.Changes)
+	c := &e.kept.Changes[at]
+	for _, cell := range c.Cells {
+		if !sameText(e.edited(cell.Edit), cell.After) {
+			yours := e.fileText(cell.Edit)
+			if cell.Before != nil {
+				yours = *cell.Before
+			}
+			e.addConflict(cell.Edit, yours)
+			continue
+		}
+		if e.put(cell.Edit, cell.Before); e.isFull() {
+			return errManyEdits
+		}
+	}
+	for _, row := range c.Rows {
+		at := importer.RowAt{Sheet: row.Sheet, Row: row.Row}
+		if e.kept.Excluded.By(at.Sheet, at.Row) == row.After {
+			e.excludeAt(at, row.Before)
+		}
+	}
+	c.Undone = true
+	e.change.Number, e.change.Label = c.Number, "undone: "+c.Label
+	return nil
 }
 
-// previewChange says what a change would do.
-func (s *Site) previewChange(v *request, r *gridRequest) error {
-	var p gridPreview
-	err := s.useDraft(v, func(h *heldDraft, u ledger.Upload) error {
-		e := &gridEditor{draft: h.draft, by: v.who()}
-		defer e.restore()
-		var err error
-		if e.kept, err = correctionsOf(u); err != nil {
-			return err
-		}
-		e.begin()
-		p.ErrorsBefore = countRows(h.draft).Errors
-		if err := e.apply(r); errors.Is(err, errNoGroup) {
-			p.Sample, p.ErrorsAfter = []gridSample{}, p.ErrorsBefore // someone has corrected the group meanwhile
-			return nil
-		} else if err != nil {
-			return err
-		}
-		p.Sample, p.Conflicts = e.sample(), e.conflicts
-		if err := e.check(); err != nil {
-			return err
-		}
-		p.Cells, p.Rows, p.ErrorsAfter = len(e.change.Cells), e.rows(), countRows(h.draft).Errors
-		return nil
-	})
+// edited is the text of the present edit of a cell; nil for none.
+func (e *gridEditor) edited(place importer.Edit) *string {
+	if at, ok := e.of[place]; ok {
+		return &e.kept.Edits[at].Text
+	}
+	return nil
+}
+
+func sameText(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// listedChange is a change as the list of them shows it.
+type listedChange struct {
+	Change int       `json:"change"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+	Label  string    `json:"label"`
+	Undone bool      `json:"undone"`
+}
+
+// gridChanges lists the changes of an upload, the last first.
+func (s *Site) gridChanges(v *request) error {
+	u, err := s.findUpload(v)
 	if err != nil {
 		return err
 	}
-	return v.sendJSON(http.StatusOK, p)
-}
-
-// rows is how many rows the change touches.
-func (e *gridEditor) rows() int {
-	touched := make([]int, 0, len(e.change.Cells)+len(e.change.Rows))
-	for _, c := range e.change.Cells {
-		touched = append(touched, c.Row)
+	c, err := correctionsOf(u)
+	if err != nil {
+		return err
 	}
-	for _, r := range e.change.Rows {
-		touched = append(touched, r.Row)
+	all := []listedChange{}
+	for _, one := range slices.Backward(c.Changes) {
+		all = append(all, listedChange{one.Number, one.By, one.At, filing.HideSSNs(one.Label), one.Undone})
 	}
-	return len(sortedRows(touched))
-}
-
-// sample is some of what the change does. The draft does not have it yet.
-func (e *gridEditor) sample() []gridSample {
-	all := []gridSample{}
-	for _, c := range e.change.Cells {
-		if len(all) == maxGridSample {
-			break
-		}
-		column := c.Column
-		if column < 0 {
-			column = e.draft.ColumnOf(c.Header)
-		}
-		one := gridSample{Row: c.Row, Cell: e.cellName(c.Edit, column)}
-		var secret bool
-		one.From, secret = e.present(c.Edit, column)
-		if c.After != nil {
-			one.To = *c.After
-		} else {
-			one.To = e.draft.FileText(c.Row, column)
-		}
-		if one.To = filing.HideSSNsUnder(e.headerOf(c.Edit, column), one.To); secret {
-			one.From, one.To = "", ""
-		}
-		all = append(all, one)
-	}
-	return all
+	return v.sendJSON(http.StatusOK, map[string]any{"changes": all})
 }

@@ -72,7 +72,7 @@ type problemPlace struct {
 
 // groupProblems groups the problems of all rows by column, rule and value. The
 // largest group of errors comes first.
-func groupProblems(d *importer.Draft) []*problemGroup {
+func groupProblems(d *importer.DraftSheet) []*problemGroup {
 	columns := d.Columns()
 	byValue := make(map[problemPlace]*problemGroup)
 	var places []problemPlace
@@ -111,7 +111,7 @@ func groupProblems(d *importer.Draft) []*problemGroup {
 }
 
 // problemPlaceOf is where a problem belongs; false for one that no group has.
-func problemPlaceOf(d *importer.Draft, r *importer.DraftRow, p *importer.Problem) (problemPlace, bool) {
+func problemPlaceOf(d *importer.DraftSheet, r *importer.DraftRow, p *importer.Problem) (problemPlace, bool) {
 	if p.Sheet != d.Sheet() || r.Result == filing.Ready && p.Severity == importer.Error {
 		return problemPlace{}, false
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
@@ -45,10 +44,10 @@ func (v *visitor) change(path, body string) gridAnswer {
 }
 
 // grid loads rows of an upload.
-func (v *visitor) grid(path, query string) gridPage {
+func (v *visitor) grid(path, query string) gridAnswer {
 	v.Helper()
 	status, body := v.get(path + "/grid/rows" + query)
-	var page gridPage
+	var page gridAnswer
 	if status != http.StatusOK {
 		v.Fatalf("%d\n%s", status, body)
 	}
@@ -56,20 +55,10 @@ func (v *visitor) grid(path, query string) gridPage {
 	return page
 }
 
-// waitPrepared waits until an upload is prepared in its present version.
-func (v *visitor) waitPrepared(path string) string {
-	v.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if page := v.grid(path, "?limit=1"); page.Cost.Ready {
-			_, body := v.get(path)
-			return body
-		} else if time.Now().After(deadline) {
-			v.Fatalf("not prepared: %+v", page.State)
-		}
-	}
-}
+// gridMark is on the page of an upload that is shown as a grid.
+const gridMark = "data-grid="
 
-const gridSheet = `Company ID,Legal Name,User Email,Filing State,Filing Year,Agent Company Name,Agent ZIP
+const faultySheet = `Company ID,Legal Name,User Email,Filing State,Filing Year,Agent Company Name,Agent ZIP
 comp_1,Acme LLC,a@example.com,DE,25,,
 comp_2,Bolt LLC,a@example.com,Delawere,2026,,
 comp_3,Cole LLC,a@example.com,DE,25,,
@@ -96,7 +85,7 @@ func groupOf(t *testing.T, groups []gridGroup, label string) gridGroup {
 func TestGridRows(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, _ := v.sheet("a.csv", gridSheet)
+	path, _ := v.sheet("a.csv", faultySheet)
 	page := v.grid(path, "")
 	if c := page.Counts; c.All != 4 || c.Errors < 3 || page.Total != 4 || len(page.Columns) != 7 {
 		t.Fatalf("%+v", page)
@@ -128,7 +117,7 @@ func TestGridRows(t *testing.T) {
 func TestGridMergesByCell(t *testing.T) {
 	s := newSite(t)
 	paula, frank := s.as(ledger.Preparer), s.as(ledger.Preparer)
-	path, _ := paula.sheet("a.csv", gridSheet)
+	path, _ := paula.sheet("a.csv", faultySheet)
 	first := paula.change(
 		path, `{"id":"%s","version":1,"cells":[{"row":2,"column":4,"text":"2025","was":"25"}],"shown":[2]}`)
 	if first.Changed != 1 || first.Change != 1 || first.Version < 2 || first.Rows[0].Cells[4] != "2025" {
@@ -156,7 +145,7 @@ func TestGridMergesByCell(t *testing.T) {
 func TestGridChangeCountsOnce(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, _ := v.sheet("a.csv", gridSheet)
+	path, _ := v.sheet("a.csv", faultySheet)
 	const body = `{"id":"one","cells":[{"row":2,"column":4,"text":"2025","was":"25"}]}`
 	first := v.change(path, body)
 	again := v.change(path, body)
@@ -169,15 +158,15 @@ func TestGridChangeCountsOnce(t *testing.T) {
 func TestGridGroupFix(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, _ := v.sheet("a.csv", gridSheet)
+	path, _ := v.sheet("a.csv", faultySheet)
 	g := groupOf(t, v.grid(path, "").Groups, "Filing Year “25”")
 	if len(g.Fixes) != 1 || g.Fixes[0].Text != "2025" {
 		t.Fatalf("%+v", g)
 	}
 	bulk := fmt.Sprintf(`"bulk":{"op":"group","group":%q,"fix":0}`, g.Key)
-	var preview gridPreview
+	var preview gridAnswer
 	if status := v.json(path+"/grid/changes", `{"preview":true,`+bulk+`}`, &preview); status != http.StatusOK ||
-		preview.Cells != 2 || preview.ErrorsAfter != preview.ErrorsBefore-2 || preview.Sample[0].To != "2025" {
+		preview.Changed != 2 || preview.Counts.Errors != preview.ErrorsBefore-2 || preview.Sample[0].To != "2025" {
 		t.Fatalf("%d %+v", status, preview)
 	}
 	if page := v.grid(path, ""); page.Rows[0].Cells[4] != "25" {
@@ -187,8 +176,7 @@ func TestGridGroupFix(t *testing.T) {
 	if done.Changed != 2 || done.Label != "Filing Year: 2 cells set to 2025" {
 		t.Errorf("%+v", done)
 	}
-	var undone gridAnswer
-	v.json(path+"/grid/undo", `{"id":"%s","shown":[2]}`, &undone)
+	undone := v.change(path, `{"id":"%s","undo":0,"shown":[2]}`)
 	if undone.Changed != 2 || undone.Rows[0].Cells[4] != "25" {
 		t.Errorf("%+v", undone)
 	}
@@ -204,12 +192,12 @@ func TestGridGroupFix(t *testing.T) {
 func TestGridExcludes(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, _ := v.sheet("a.csv", gridSheet)
+	path, _ := v.sheet("a.csv", faultySheet)
 	done := v.change(path, `{"id":"%s","exclude":[5],"shown":[5]}`)
 	if r := done.Rows[0]; !r.Excluded || r.Result != filing.Skipped || r.Message != "Excluded by "+v.name {
 		t.Fatalf("%+v", r)
 	}
-	v.waitPrepared(path)
+	v.prepared(path, gridMark)
 	u, err := s.Ledger.Uploads().Find(t.Context(), strings.TrimPrefix(path, "/sheets/"))
 	s.must(err)
 	rows, _, err := s.Ledger.ListRows(t.Context(), ledger.RowQuery{Batch: u.Batch, Limit: 10})
@@ -252,10 +240,10 @@ func TestGridHidesSecrets(t *testing.T) {
 	v, other := s.as(ledger.Preparer), s.as(ledger.Preparer)
 	path, _ := v.sheet("a.csv", gridSecrets)
 	answers := ""
-	send := func(who *visitor, way, body string) {
+	send := func(who *visitor, body string) {
 		t.Helper()
 		var answer json.RawMessage
-		if status := who.json(path+"/grid/"+way, body, &answer); status != http.StatusOK {
+		if status := who.json(path+"/grid/changes", body, &answer); status != http.StatusOK {
 			t.Errorf("%s: %d %s", body, status, answer)
 		}
 		answers += string(answer) + "\n"
@@ -265,17 +253,17 @@ func TestGridHidesSecrets(t *testing.T) {
 		`{"op":"set","column":2,"text":"219-09-1120","show":"all"}`,
 		`{"op":"replace","column":1,"find":"Acme","replace":"219-09-1120"}`,
 	} {
-		send(v, "changes", `{"preview":true,"bulk":`+bulk+`}`)
+		send(v, `{"preview":true,"bulk":`+bulk+`}`)
 	}
-	send(v, "changes", `{"id":"%s","bulk":{"op":"set","column":1,"text":"219-09-1120","show":"all"}}`)
-	send(v, "changes", `{"id":"%s","cells":[{"row":2,"column":1,"text":"Bay LLC"}]}`)
-	send(other, "changes", `{"id":"%s","cells":[{"row":2,"column":1,"text":"Cole LLC"},
+	send(v, `{"id":"%s","bulk":{"op":"set","column":1,"text":"219-09-1120","show":"all"}}`)
+	send(v, `{"id":"%s","cells":[{"row":2,"column":1,"text":"Bay LLC"}]}`)
+	send(other, `{"id":"%s","cells":[{"row":2,"column":1,"text":"Cole LLC"},
 		{"row":3,"column":1,"text":"Dune LLC"}]}`)
-	send(other, "undo", `{"id":"%s","change":1,"shown":[2,3]}`)
-	send(v, "changes", `{"id":"%s","cells":[{"row":3,"column":1,"text":"219-09-1120"}],"shown":[3]}`)
-	send(v, "changes", `{"id":"%s","cells":[{"row":3,"column":1,"text":"Dune LLC"}],"shown":[3]}`)
-	send(other, "changes", `{"id":"%s","cells":[{"row":3,"column":1,"text":"Eder LLC"}]}`)
-	send(v, "undo", `{"id":"%s","change":5}`) // it would put the number back
+	send(other, `{"id":"%s","undo":1,"shown":[2,3]}`)
+	send(v, `{"id":"%s","cells":[{"row":3,"column":1,"text":"219-09-1120"}],"shown":[3]}`)
+	send(v, `{"id":"%s","cells":[{"row":3,"column":1,"text":"Dune LLC"}],"shown":[3]}`)
+	send(other, `{"id":"%s","cells":[{"row":3,"column":1,"text":"Eder LLC"}]}`)
+	send(v, `{"id":"%s","undo":5}`) // it would put the number back
 	if !strings.Contains(answers, `"hidden":true`) {
 		t.Errorf("no conflict is told to be hidden:\n%s", answers)
 	}
@@ -283,9 +271,9 @@ func TestGridHidesSecrets(t *testing.T) {
 	path, _ = v.sheet("eins.csv", "Company ID,Legal Name,User Email,Filing State,Responsible Party First Name,"+
 		"Responsible Party Last Name,Responsible Party Title\ncomp_1,Acme LLC,a@example.com,DE,Ann,Ash,Member\n")
 	missing := `"bulk":{"op":"set","column":-1,"header":"Responsible Party SSN","text":"219091120","show":"all"}}`
-	send(v, "changes", `{"preview":true,`+missing)
-	send(v, "changes", `{"id":"%s",`+missing)
-	send(v, "changes", `{"id":"%s","bulk":{"op":"set","column":7,"text":"219091120","show":"all"}}`)
+	send(v, `{"preview":true,`+missing)
+	send(v, `{"id":"%s",`+missing)
+	send(v, `{"id":"%s","bulk":{"op":"set","column":7,"text":"219091120","show":"all"}}`)
 	_, page := v.get(path + "/grid/changes")
 	for _, body := range []string{answers, list, page} {
 		if strings.Contains(body, "219-09-1120") || strings.Contains(body, "219091120") {
@@ -309,8 +297,7 @@ func TestGridAddedColumnMoves(t *testing.T) {
 	if n := len(second.Columns); n != 7 || second.Columns[6].Header != "User Phone" || !second.Columns[6].Added {
 		t.Fatalf("%+v", second.Columns)
 	}
-	v.json(path+"/grid/undo", fmt.Sprintf(`{"id":"%%s","change":%d}`, first.Change),
-		nil) // the phone moves to column 5
+	v.change(path, fmt.Sprintf(`{"id":"%%s","undo":%d}`, first.Change))                               // the phone moves to column 5
 	v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"Agent ZIP","text":"19801"}]}`) // and this is 6
 	done := v.change(
 		path, `{"id":"%s","cells":[
@@ -336,11 +323,11 @@ func TestGridAddedColumnMoves(t *testing.T) {
 func TestGridPreviewOfGoneGroup(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, _ := v.sheet("a.csv", gridSheet)
-	var p gridPreview
+	path, _ := v.sheet("a.csv", faultySheet)
+	var p gridAnswer
 	body := `{"preview":true,"bulk":{"op":"group","group":"gone","fix":0}}`
-	if status := v.json(path+"/grid/changes", body, &p); status != http.StatusOK || p.Cells != 0 || p.Sample == nil ||
-		p.ErrorsBefore == 0 || p.ErrorsAfter != p.ErrorsBefore {
+	if status := v.json(path+"/grid/changes", body, &p); status != http.StatusOK || p.Changed != 0 || p.Sample != nil ||
+		p.ErrorsBefore == 0 || p.Counts.Errors != p.ErrorsBefore {
 		t.Errorf("%d %+v", status, p)
 	}
 }
@@ -354,11 +341,11 @@ func TestGridBulkFindsAddedColumn(t *testing.T) {
 		"comp_1,Acme LLC,a@example.com,DE,2026\n")
 	first := v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"User Name","text":"Ann Ash"}]}`)
 	v.change(path, `{"id":"%s","cells":[{"row":2,"column":-1,"header":"Agent City","text":"Ann Arbor"}]}`) // column 6
-	v.json(path+"/grid/undo", fmt.Sprintf(`{"id":"%%s","change":%d}`, first.Change), nil)
+	v.change(path, fmt.Sprintf(`{"id":"%%s","undo":%d}`, first.Change))
 	replace := `{"preview":true,"bulk":{"op":"replace","find":"Ann","replace":"Anne","column":6,"header":%q}}`
-	var p gridPreview
+	var p gridAnswer
 	if status := v.json(path+"/grid/changes", fmt.Sprintf(replace, "Agent City"), &p); status != http.StatusOK ||
-		p.Cells != 1 || p.Sample[0].To != "Anne Arbor" {
+		p.Changed != 1 || p.Sample[0].To != "Anne Arbor" {
 		t.Errorf("replace in a column that has moved: %d %+v", status, p)
 	}
 	if status := v.json(path+"/grid/changes", fmt.Sprintf(replace, "User Name"),
@@ -366,7 +353,7 @@ func TestGridBulkFindsAddedColumn(t *testing.T) {
 		t.Errorf("replace in a column that is gone: %d", status)
 	}
 	set := `{"preview":true,"bulk":{"op":"set","text":"Dover","show":"all","column":6,"header":"Agent City"}}`
-	if status := v.json(path+"/grid/changes", set, &p); status != http.StatusOK || p.Cells != 1 ||
+	if status := v.json(path+"/grid/changes", set, &p); status != http.StatusOK || p.Changed != 1 ||
 		p.Sample[0].From != "Ann Arbor" {
 		t.Errorf("set a column that has moved: %d %+v", status, p)
 	}
@@ -376,7 +363,7 @@ func TestGridBulkFindsAddedColumn(t *testing.T) {
 func TestGridRefuses(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, _ := v.sheet("a.csv", gridSheet)
+	path, _ := v.sheet("a.csv", faultySheet)
 	for body, want := range map[string]int{
 		`{"id":"a","cells":[{"row":9,"column":4,"text":"x"}]}`:                                   422,
 		`{"id":"b","cells":[{"row":2,"column":90,"text":"x"}]}`:                                  422,
@@ -438,10 +425,10 @@ func TestGridChangeHasLimits(t *testing.T) {
 	// What is there already counts, but does not keep anyone from making it less.
 	e := &gridEditor{size: maxEditBytes - 100, was: maxEditBytes - 100, of: make(map[importer.Edit]int)}
 	long := strings.Repeat("x", 90)
-	if e.set(importer.Edit{Row: 2}, &long); !e.isFull() {
+	if e.put(importer.Edit{Row: 2, Column: -1}, &long); !e.isFull() {
 		t.Error("another text is not refused")
 	}
-	if e.set(importer.Edit{Row: 2}, nil); e.isFull() || e.size != e.was {
+	if e.put(importer.Edit{Row: 2, Column: -1}, nil); e.isFull() || e.size != e.was {
 		t.Errorf("%d bytes after the text was taken out, %d before", e.size, e.was)
 	}
 }
@@ -449,7 +436,7 @@ func TestGridChangeHasLimits(t *testing.T) {
 func TestGridReplaces(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, _ := v.sheet("a.csv", gridSheet)
+	path, _ := v.sheet("a.csv", faultySheet)
 	for body, want := range map[string]int{
 		`{"op":"replace","column":3,"find":"delawere","replace":"DE","whole":true}`:             1,
 		`{"op":"replace","column":3,"find":"delawere","replace":"DE","whole":true,"case":true}`: 0,
@@ -459,9 +446,9 @@ func TestGridReplaces(t *testing.T) {
 		`{"op":"set","column":4,"text":"2026","rows":[2]}`:                                      1,
 		`{"op":"set","column":-1,"header":"Order Registered Agent","text":"yes","show":"all"}`:  4,
 	} {
-		var p gridPreview
+		var p gridAnswer
 		if status := v.json(path+"/grid/changes", `{"preview":true,"bulk":`+body+`}`, &p); status != 200 ||
-			p.Cells != want {
+			p.Changed != want {
 			t.Errorf("%s: %d %+v", body, status, p)
 		}
 	}
@@ -478,7 +465,7 @@ func TestGridNames(t *testing.T) {
 	}
 	path, _ := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
 		"comp_1,Quite Another Name LLC,a@example.com,DE,2026\ncomp_2,Still Another Name Inc.,a@example.com,DE,2026\n")
-	v.waitPrepared(path)
+	v.prepared(path, gridMark)
 	page := v.grid(path, "")
 	if r := page.Rows[0]; !r.NameDiffers || r.ServiceName == "" || r.Result != filing.Invalid {
 		t.Fatalf("%+v", r)
@@ -488,10 +475,10 @@ func TestGridNames(t *testing.T) {
 		t.Fatalf("%+v", g)
 	}
 	// The dialog confirms the rows that it lists, and no row that joined the group since.
-	var preview gridPreview
+	var preview gridAnswer
 	one := fmt.Sprintf(`{"preview":true,"bulk":{"op":"group","group":%q,"fix":0,"names":%s}}`, g.Key,
 		reviewedNames(t, page.Rows[1:]))
-	if status := v.json(path+"/grid/changes", one, &preview); status != http.StatusOK || preview.Cells != 1 ||
+	if status := v.json(path+"/grid/changes", one, &preview); status != http.StatusOK || preview.Changed != 1 ||
 		preview.Sample[0].Row != 3 {
 		t.Errorf("%d %+v", status, preview)
 	}
@@ -505,8 +492,7 @@ func TestGridNames(t *testing.T) {
 	if confirmed.Rows != 2 || confirmed.Severity != importer.Warning || strings.Contains(confirmed.Message, "comp_") {
 		t.Errorf("%+v", confirmed)
 	}
-	body := v.waitPrepared(path)
-	v.wants(body, "2 cells corrected")
+	v.prepared(path, gridMark)
 	if again := s.service.Books().Requests["GET /companies/{id}"]; again != asked {
 		t.Errorf("the companies were asked for again: %v", s.service.Books().Requests)
 	}
@@ -551,11 +537,11 @@ func TestGridConfirmsNamesThatWereShown(t *testing.T) {
 			}
 			path, _ := ana.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
 				"comp_1,Quite Another Name LLC,a@example.com,DE,2026\ncomp_2,Yonder Brook Inc.,a@example.com,DE,2026\n")
-			ana.waitPrepared(path)
+			ana.prepared(path, gridMark)
 			page := ana.grid(path, "")
 			g := groupOf(t, page.Groups, "Name differs at the filing service")
 			ben.change(path, fmt.Sprintf(`{"id":"%%s","cells":[{"row":3,"column":%d,"text":%q}]}`, c.column, c.text))
-			ben.waitPrepared(path)
+			ben.prepared(path, gridMark)
 			if now := ben.grid(path, "").Rows[1]; !now.NameDiffers {
 				t.Fatalf("row 3 is not in the group: %+v", now)
 			}
@@ -637,7 +623,7 @@ func TestExclusionsStayOnTheirSheet(t *testing.T) {
 	v.change(path, `{"id":"%s","exclude":[2],"shown":[2]}`)
 	read("June")
 	excluded(true)
-	v.json(path+"/grid/undo", `{"id":"%s"}`, nil) // of what was excluded on the other sheet
+	v.change(path, `{"id":"%s","undo":0}`) // of what was excluded on the other sheet
 	excluded(true)
 	v.change(path, `{"id":"%s","include":[3],"shown":[3]}`)
 	excluded(false)
@@ -656,7 +642,7 @@ func TestGridFormationState(t *testing.T) {
 	path, _ := v.sheet("a.csv", "Company ID,Legal Name,Formation State,User Email,Filing State,Filing Year\n"+
 		"comp_1,Acme LLC,FL,a@example.com,DE,2026\ncomp_2,Acme LLC,DE,a@example.com,DE,2026\n"+
 		"comp_3,Acme LLC,TX,a@example.com,DE,2026\n")
-	v.waitPrepared(path)
+	v.prepared(path, gridMark)
 	page := v.grid(path, "?show=warnings")
 	if page.Counts.Warnings != 2 || page.Total != 2 || page.Counts.Errors != 0 {
 		t.Fatalf("%+v", page.Counts)
@@ -668,4 +654,68 @@ func TestGridFormationState(t *testing.T) {
 	if found := v.grid(path, "?show=all&group="+g.Key); !slices.Equal(numbers(found.Rows), []int{2, 4}) {
 		t.Errorf("rows %v", numbers(found.Rows))
 	}
+}
+
+// Officers on a sheet of their own are corrected like the rows: in a column that the
+// sheet lacks too, in a group, and back.
+func TestGridOfOfficers(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("formations.xlsx", s.workbook(nil,
+		[][]string{{"June"},
+			{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",
+				"Principal City", "Principal State", "Order Registered Agent"},
+			{"Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"}},
+		[][]string{{"Officers"},
+			{"Legal Name", "First Name", "Last Name", "Title", "Line 1", "City", "State", "ZIP"},
+			{"Acme LLC", "Ana", "Silva", "078-05-1120", "12 Market Street", "Wilmington", "DE", "19801"},
+			{"Acme LLC", "Bea", "Silva", "Member", "12 Market Street", "Wilmington", "Delawere", "19801"},
+			{"Zebra Quarry Corp.", "Cal", "Ode", "President", "1 Main St", "Dover", "DE", "19901"}}))
+	filings := v.grid(path, "")
+	if len(filings.Sheets) != 2 || filings.Sheets[1].Name != "Officers" || filings.Sheets[1].Counts.Errors != 3 {
+		t.Fatalf("%+v", filings.Sheets)
+	}
+	if p := filings.Rows[0].Problems; len(p) == 0 || p[0].Sheet != "Officers" || p[0].Row != 2 {
+		t.Errorf("%+v", p)
+	}
+	officers := v.grid(path, "?sheet=Officers&show=errors")
+	if got := numbers(officers.Rows); !slices.Equal(got, []int{2, 3, 4}) || len(officers.Columns) != 8 {
+		t.Fatalf("rows %v, %+v", got, officers.Columns)
+	}
+	if title := officers.Rows[0].Cells[3]; strings.Contains(fmt.Sprint(title), "078-05") {
+		t.Errorf("the title is %q", title)
+	}
+	if p := officers.Rows[1].Problems; len(p) == 0 || !slices.ContainsFunc(p, func(p gridProblem) bool {
+		return p.Column == 6 && p.Cell == "G3" && p.Sheet == ""
+	}) {
+		t.Errorf("%+v", p)
+	}
+	group := groupOf(t, officers.Groups, "State “Delawere”")
+	done := v.change(path, fmt.Sprintf(`{"id":"%%s","sheet":"Officers","bulk":{"op":"group","group":%q,"text":"DE"}}`,
+		group.Key))
+	if done.Changed != 1 || done.Label != "State: 1 cell set to DE" {
+		t.Errorf("%+v", done)
+	}
+	done = v.change(path, `{"id":"%s","sheet":"Officers","shown":[2],"cells":[{"row":2,"column":3,"text":"Member"},
+		{"row":2,"column":-1,"header":"Primary","text":"yes"},{"row":3,"column":-1,"header":"Primary","text":"no"}]}`)
+	if done.Changed != 3 || done.Counts.Errors != 1 || done.Sheets[0].Counts.Errors != 0 ||
+		done.Rows[0].Cells[8] != "yes" || !done.Columns[8].Added {
+		t.Errorf("%+v", done)
+	}
+	done = v.change(path, `{"id":"%s","sheet":"Officers","cells":[{"row":4,"column":0,"text":"Acme LLC",
+		"was":"Zebra LLC"}]}`)
+	if len(done.Conflicts) != 1 || done.Conflicts[0].Cell != "A4" || done.Conflicts[0].Theirs != "Zebra Quarry Corp." {
+		t.Errorf("%+v", done.Conflicts)
+	}
+	if undone := v.change(path, `{"id":"%s","undo":0}`); undone.Changed != 3 || undone.Sheets[1].Counts.Errors != 2 {
+		t.Errorf("%+v", undone)
+	}
+	for _, body := range []string{`{"id":"%s","sheet":"Officers","exclude":[2]}`, `{"id":"%s","sheet":"May"}`} {
+		if status := v.json(path+"/grid/changes", body, nil); status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", body, status)
+		}
+	}
+	v.change(path, `{"id":"%s","sheet":"Officers","cells":[{"row":2,"column":3,"text":"Member"},
+		{"row":2,"column":-1,"header":"Primary","text":"yes"},{"row":3,"column":-1,"header":"Primary","text":"no"}]}`)
+	v.wants(v.prepared(path, gridMark), "Approve 1 order")
 }

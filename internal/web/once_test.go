@@ -146,23 +146,13 @@ var ways = []way{
 	{
 		name: "corrected by another than who uploads and submits",
 		one: func(w *walk) {
-			path, body := w.helper.sheet("a.csv",
-				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,26,ana@example.com\n")
-			_, body = w.one.post(path+"/edits", "version", hidden(body, "version"), "cell-2-2", "2026",
-				"was-cell-2-2", "26")
-			w.helper.submit(path, w.helper.prepared(path, body))
-		},
-	},
-	{
-		name: "corrected in the grid by another than who uploads and submits",
-		one: func(w *walk) {
 			path, _ := w.helper.sheet("a.csv",
 				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,26,ana@example.com\n")
 			for range 2 {
-				w.one.json(path+"/grid/undo", `{"id":"%s"}`, nil)
+				w.one.json(path+"/grid/changes", `{"id":"%s","undo":0}`, nil)
 				w.one.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"2026","was":"26"}]}`)
 			}
-			w.helper.submit(path, w.helper.waitPrepared(path))
+			w.helper.submit(path, w.helper.prepared(path, gridMark))
 		},
 	},
 	{
@@ -221,10 +211,9 @@ var ways = []way{
 			uploads, err := w.Ledger.Uploads().List(w.Context())
 			w.must(err)
 			path := "/sheets/" + uploads[0].ID
-			body = w.one.prepared(path, body)
-			_, body = w.one.post(path+"/edits", "version", hidden(body, "version"), "cell-2-2", "2026",
-				"was-cell-2-2", "26")
-			w.one.submit(path, w.one.prepared(path, body))
+			w.one.prepared(path, body)
+			w.one.change(path, `{"id":"%s","cells":[{"row":2,"column":2,"text":"2026","was":"26"}]}`)
+			w.one.submit(path, w.one.prepared(path, gridMark))
 		},
 	},
 	{

@@ -22,11 +22,6 @@ type rowList struct {
 	Columns []string // the headers
 	Rows    []listedRow
 	Pager   pager
-
-	Lead     bool // every row has a page of its own
-	Orders   bool // some have orders, or may
-	Editable bool // the faulty cells can be corrected in place
-	Version  int  // of the upload, for that
 }
 
 type tabs struct {
@@ -52,13 +47,11 @@ type pager struct {
 // listedRow is a row as a list shows it.
 type listedRow struct {
 	ledger.Row
-	Cells     []listedCell
-	Absent    []absence // faults of cells that the sheet has no column for
-	Listed    []listedFault
-	Elsewhere bool   // something wrong is at no cell that can be named
-	Text      string // what happened and what to do
-	Name      string // the company, as far as the sheet tells it
-	Orders    []string
+	Cells  []listedCell
+	Absent []absence // faults of cells that the sheet has no column for
+	Text   string    // what happened and what to do
+	Name   string    // the company, as far as the sheet tells it
+	Orders []string
 }
 
 type listedCell struct {
@@ -69,30 +62,9 @@ type listedCell struct {
 	Secret  bool
 	Fault   string
 	Warning bool
-	Suggest string // what to enter to accept the row as it is
 }
 
-type absence struct{ Header, Fault, Suggest string }
-
-// listedFault is an error at a cell of the sheet Officers.
-type listedFault struct {
-	ledger.Place
-	Name   string // of the field to correct it in, as editOf reads it
-	Where  string // the cell, or the sheet's name where it lacks the column
-	Header string
-	Fault  string
-}
-
-func faultElsewhere(f ledger.Fault) listedFault {
-	l := listedFault{Place: *f.Elsewhere, Header: f.Header, Fault: f.Message}
-	if l.Column < 0 {
-		l.Name, l.Where = fmt.Sprintf("newofficer-%d-%s", l.Row,
-			f.Header), fmt.Sprintf("%s, row %d: no such column in the sheet", l.Sheet, l.Row)
-	} else {
-		l.Name, l.Where = fmt.Sprintf("officer-%d-%d", l.Row, l.Column), l.Sheet+" "+sheet.CellName(l.Column, l.Row)
-	}
-	return l
-}
+type absence struct{ Header, Fault string }
 
 const rowsOnPage = 50
 
@@ -114,12 +86,14 @@ var shows = []struct {
 	{"exceptions", "Filing exceptions", ledger.RowQuery{Exceptions: true}},
 }
 
-// listRows reads the rows that the address asks for; by is the default tab.
-func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts, base, by string) (*rowList, error) {
+// listRows reads the rows that the address asks for.
+func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowList, error) {
 	ask := v.r.URL.Query()
-	list := &rowList{Base: base, Show: by, Search: shortened(ask.Get("q"), 200), Columns: b.Columns}
-	if ask.Has("show") {
-		list.Show = ask.Get("show")
+	list := &rowList{
+		Base:    "/batches/" + b.ID,
+		Show:    ask.Get("show"),
+		Search:  shortened(ask.Get("q"), 200),
+		Columns: b.Columns,
 	}
 	at := slices.IndexFunc(shows, func(one struct {
 		name, title string
@@ -295,14 +269,9 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 				cell.Warning = true
 			}
 			cell.Fault += f.Message
-			cell.Suggest = cmp.Or(cell.Suggest, f.Suggest)
 			cell.Warning = cell.Warning && f.Warning
-		case f.Elsewhere != nil && !f.Warning:
-			row.list(faultElsewhere(f))
 		case f.Header != "" && f.Elsewhere == nil:
-			row.Absent = append(row.Absent, absence{f.Header, f.Message, f.Suggest})
-		case !f.Warning:
-			row.Elsewhere = true
+			row.Absent = append(row.Absent, absence{f.Header, f.Message})
 		}
 	}
 	for _, i := range r.Items {
@@ -311,16 +280,6 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 		}
 	}
 	return row, nil
-}
-
-// list adds a fault of the sheet of officers; several of one cell are one field.
-func (r *listedRow) list(l listedFault) {
-	at := slices.IndexFunc(r.Listed, func(o listedFault) bool { return o.Name == l.Name })
-	if at < 0 {
-		r.Listed = append(r.Listed, l)
-		return
-	}
-	r.Listed[at].Fault += "; " + l.Fault
 }
 
 // nameFields are those by which a person knows a company, the best first.
@@ -333,20 +292,5 @@ func (r listedRow) Stopped() bool {
 	})
 }
 
-// HasPlaces reports whether there is a cell at which the row can be corrected.
-func (r listedRow) HasPlaces() bool { return len(r.Faulty())+len(r.Absent)+len(r.Listed) > 0 }
-
 // secretField is the service's field of Social Security numbers.
 const secretField = "ein.responsiblePartySsn"
-
-// Faulty lists the cells of a row that have something wrong, for their
-// correction in place.
-func (r listedRow) Faulty() []listedCell {
-	var all []listedCell
-	for _, c := range r.Cells {
-		if c.Fault != "" {
-			all = append(all, c)
-		}
-	}
-	return all
-}

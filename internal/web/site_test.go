@@ -280,12 +280,17 @@ func (v *visitor) sheet(name, content string) (path, body string) {
 	return path, v.prepared(path, body)
 }
 
-// prepared waits until an upload is prepared, and returns its page.
+// prepared waits until an upload is prepared, and returns its page with that of its cost.
+// body is its page at first.
 func (v *visitor) prepared(path, body string) string {
 	v.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); strings.Contains(body, "data-live=") &&
-		time.Now().Before(deadline); {
-		_, body = v.get(path)
+	for deadline := time.Now().Add(2 * time.Minute); strings.Contains(body, gridMark); {
+		if page := v.grid(path, "?limit=1"); !page.State.Busy || page.State.Problem != "" {
+			return v.page(path) + v.page(path+"/approve")
+		}
+		if time.Now().After(deadline) {
+			v.Fatalf("%s is not prepared", path)
+		}
 	}
 	return body
 }
@@ -586,35 +591,29 @@ func TestTheWayOfASheet(t *testing.T) {
 		"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n"+
 		"comp_2,=cmd|'/c calc'!A1,DE,26,ana@example.com\n"+
 		"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n")
-	v.wants(body, "clients &lt;b&gt;.csv", "Needs attention", `name="cell-3-3"`, "=cmd|&#39;/c calc&#39;!A1")
+	v.wants(body, "clients &lt;b&gt;.csv", "1 row with errors")
 	if strings.Contains(body, "<script>alert") {
 		t.Error("a name became markup")
 	}
-	version := hidden(body, "version")
-	_, body = v.post(path+"/edits", "version", version, "cell-3-3", "2026", "was-cell-3-3", "26")
-	body = v.prepared(path, body)
-	if strings.Contains(body, "Needs attention") {
+	if name := v.grid(path, "?show=errors").Rows[0].Name; name != "=cmd|'/c calc'!A1" {
+		t.Errorf("the row with an error is that of %q", name)
+	}
+	change := func(from, to string) gridAnswer {
+		t.Helper()
+		return v.change(path, fmt.Sprintf(`{"id":"%%s","cells":[{"row":3,"column":3,"text":%q,"was":%q}]}`, to, from))
+	}
+	if done := change("26", "27"); done.Changed != 1 || done.Counts.Errors != 1 {
+		t.Errorf("a wrong correction: %+v", done)
+	}
+	change("27", "2026")
+	body = v.prepared(path, gridMark)
+	if strings.Contains(body, "row with errors") {
 		t.Errorf("still to correct:\n%s", body)
 	}
-	v.wants(body, "1 cell corrected", "D3")
-	_, body = v.post(path+"/edits/undo", "version", hidden(body, "version"), "edit", "0")
-	body = v.prepared(path, body)
-	v.wants(body, "Needs attention")
-	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-3-3", "2026")
-	v.prepared(path, body)
-	_, late := v.post(path+"/edits", "version", version, "cell-3-3", "2027", "was-cell-3-3", "26")
-	v.wants(late, "Not saved: D3")
-	if _, wrong := v.post(path+"/edits", "cell-3-3", "27", "was-cell-3-3", "2026"); !strings.Contains(wrong,
-		"1 cell saved, still an error.") {
-		t.Errorf("a wrong correction:\n%s", wrong)
-	}
-	_, body = v.post(path+"/edits", "cell-3-3", "2026", "was-cell-3-3", "27")
-	body = v.prepared(path, body)
 	if status, _ := v.post(path+"/submit", "version", hidden(body, "version"), "plan",
 		"0000"); status != http.StatusOK {
 		t.Errorf("another plan: %d", status)
 	}
-	_, body = v.get(path)
 	batch := v.submit(path, body)
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		counts, err := s.Ledger.Counts(t.Context(), batch)
@@ -637,7 +636,7 @@ func TestTheWayOfASheet(t *testing.T) {
 	// The same file once more is the batch that is there.
 	again, body := v.sheet("clients.csv",
 		"Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,DE,2026,ana@example.com\n")
-	v.wants(body, "Exists", "There is nothing to order")
+	v.wants(body, "1 ordered before", "There is nothing to order")
 	if status, _ := v.post(again + "/drop"); status != http.StatusOK {
 		t.Errorf("drop: %d", status)
 	}
@@ -661,10 +660,10 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	}
 	read("column-3", "User Name", "keep", "1")
 	v.wants(v.page(path+"/columns"), ticked)
-	v.wants(read("column-3", "User Email", "keep", "1"), "Continue to approval: 1 order")
+	v.wants(read("column-3", "User Email", "keep", "1"), "Approve 1 order")
 	v.wants(v.page(path+"/columns"), ticked)
 	again, body := v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
-	v.wants(body, "mapping saved by", "Continue to approval: 1 order")
+	v.wants(body, "mapping saved by", "Approve 1 order")
 	v.wants(v.page(again+"/columns"), ticked)
 
 	// What is not to be kept any more is forgotten.

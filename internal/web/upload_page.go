@@ -15,9 +15,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
@@ -29,8 +27,6 @@ var sheetRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: (*Site).highlightedSheet},
 	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: (*Site).columnsPage},
 	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: (*Site).changeColumnMapping},
-	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
-	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).undoCorrection},
 	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAgain},
 	{pattern: "POST /sheets/{sheet}/submit", may: preparer, serve: (*Site).submit},
 	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: (*Site).deleteUpload},
@@ -51,19 +47,10 @@ type sheetPage struct {
 	Steps    []step
 	Busy     *progress // it is being prepared
 	Failed   string
-	Batch    *ledger.Batch
-	Counts   ledger.Counts
-	Quote    *quoted
-	Warnings jobs.Warnings // of the rows that would be sent
-	Balance  ledger.Balance
-	Short    money.Cents           // the shortage of the balance
-	Second   bool                  // a second person has to approve
-	Edits    []correction          // what was typed over its cells
-	Marked   bool                  // the download has cells to highlight
+	Batch    *ledger.Batch         // it was submitted as
 	Refusal  *ledger.ApprovalEvent // the batch was sent back, with this comment
-	List     *rowList
-	Grid     bool // shown as a grid to browsers with script
-	TooLarge bool // too large for the grid, and to be corrected here
+	Grid     bool
+	TooLarge bool // for the grid
 }
 
 // ApprovePath is the page of the next step.
@@ -71,38 +58,8 @@ func (p *sheetPage) ApprovePath() string { return "/sheets/" + p.Upload.ID + "/a
 
 // Waits reports whether it was submitted and waits for approval.
 func (p *sheetPage) Waits() bool {
-	return p.Batch != nil && p.Batch.Open && !p.Batch.Canceled && p.Batch.Approval.State == ledger.ApprovalNeeded
+	return p.Batch != nil && !p.Batch.Canceled && p.Batch.Approval.State == ledger.ApprovalNeeded
 }
-
-// viewCookie remembers that a person reads rows as a form, not as a grid.
-const viewCookie = "rows"
-
-// chooseView decides between the grid and the form: by the address, or as it was
-// chosen last.
-func (v *request) chooseView(p *sheetPage) {
-	switch v.r.URL.Query().Get("view") {
-	case "form":
-		v.setCookie(viewCookie, "form", 365*24*time.Hour)
-		return
-	case "list":
-		v.setCookie(viewCookie, p.Upload.ID, 24*time.Hour)
-		p.TooLarge = true
-		return
-	case "grid":
-		v.setCookie(viewCookie, "", -1)
-	case "cost":
-		return
-	default:
-		c, err := v.r.Cookie(v.site.cookieName(viewCookie))
-		if p.TooLarge = err == nil && c.Value == p.Upload.ID; p.TooLarge || err == nil && c.Value == "form" {
-			return
-		}
-	}
-	p.Grid = true
-}
-
-// Number is how many rows have a result.
-func (p *sheetPage) Number(result string) int { return p.Counts[filing.Result(result)] }
 
 // step is one of the steps from the upload to the results.
 type step struct {
@@ -144,7 +101,8 @@ func (s *Site) sheetPage(v *request) error {
 	if p.UnconfirmedColumns() > 0 && !p.Reading.Checked && v.may(ledger.Preparer) {
 		return v.redirect("/sheets/" + u.ID + "/columns")
 	}
-	v.chooseView(p)
+	p.TooLarge = v.r.URL.Query().Has("large") // as the grid was told
+	p.Grid = !p.TooLarge
 	if now := s.queue.prepare(u); now != nil {
 		patience := 300 * time.Millisecond // a small sheet is read by then; the grid does not wait for it
 		if now.rows.Load() > 0 {
@@ -164,8 +122,12 @@ func (s *Site) sheetPage(v *request) error {
 			return v.show("upload.html", u.File, p)
 		}
 	}
-	if err := s.showPrepared(v, p); err != nil {
+	b, err := s.Ledger.Batch(ctx, u.Batch)
+	if err != nil {
 		return err
+	}
+	if b.Open {
+		p.Batch, p.Steps, p.Grid = &b, steps(3), false
 	}
 	return v.show("upload.html", u.File, p)
 }
@@ -181,60 +143,6 @@ func (p *sheetPage) busy(now *preparation) {
 	}
 	busy := now.progress()
 	p.Busy = &busy
-}
-
-// showPrepared adds the cost and the rows of a prepared upload.
-func (s *Site) showPrepared(v *request, p *sheetPage) error {
-	ctx := v.ctx()
-	b, err := s.Ledger.Batch(ctx, p.Upload.Batch)
-	if err != nil {
-		return err
-	}
-	p.Batch = &b
-	if b.Open {
-		p.Steps, p.Grid = steps(3), false
-		return nil
-	}
-	if p.Quote, err = quoteOf(p.Upload); err != nil {
-		return err
-	}
-	if p.Counts, err = s.Ledger.Counts(ctx, b.ID); err != nil {
-		return err
-	}
-	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
-		return err
-	}
-	if p.Balance.HasDeposit {
-		p.Short = p.Balance.Missing(p.Quote.Total.Amount)
-	}
-	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, b, shownWarnings); err != nil {
-		return err
-	}
-	if p.Second, err = s.Ledger.Approvals().NeedsSecond(ctx, b.ID); err != nil {
-		return err
-	}
-	if p.Counts[filing.Invalid] == 0 && p.Quote.Rows > 0 {
-		p.Steps = steps(2)
-	}
-	if p.List, err = s.listRows(v, b, p.Counts, "/sheets/"+p.Upload.ID, defaultShow(p.Counts)); err != nil {
-		return err
-	}
-	_, faulty, err := s.Ledger.ListRows(ctx, ledger.RowQuery{Batch: b.ID, Faulty: true, Limit: 1})
-	if err != nil {
-		return err
-	}
-	p.Marked = faulty > 0
-	p.List.Version = p.Upload.Version
-	p.List.Editable = v.may(ledger.Preparer) && !p.TooLarge && (p.List.Show == "problems" || p.List.Show == "notes")
-	return nil
-}
-
-// defaultShow is what of a sheet is shown at first: what there is to do.
-func defaultShow(c ledger.Counts) string {
-	if c[filing.Invalid] > 0 {
-		return "problems"
-	}
-	return ""
 }
 
 // sheetLive streams the progress of the preparation, and when to open another page.

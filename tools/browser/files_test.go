@@ -33,6 +33,70 @@ func (t table) save(tb testing.TB, name string) string {
 	return path
 }
 
+// tab is a sheet of a workbook.
+type tab struct {
+	name string
+	table
+}
+
+// saveWorkbook writes tables as a workbook, with the least that one has.
+func saveWorkbook(tb testing.TB, name string, tabs ...tab) string {
+	tb.Helper()
+	const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+	const main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+	const pack = "http://schemas.openxmlformats.org/package/2006/"
+	escape := func(text string) string {
+		var out strings.Builder
+		_ = xml.EscapeText(&out, []byte(text)) // a Builder takes everything
+		return out.String()
+	}
+	parts := map[string]string{"_rels/.rels": fmt.Sprintf(`<Relationships xmlns="%srelationships"><Relationship Id="r1" `+
+		`Type="%s/officeDocument" Target="xl/workbook.xml"/></Relationships>`, pack, office)}
+	var sheets, links, types string
+	for i, t := range tabs {
+		sheets += fmt.Sprintf(`<sheet name="%s" sheetId="%d" r:id="r%[2]d"/>`, escape(t.name), i+1)
+		links += fmt.Sprintf(`<Relationship Id="r%d" Type="%s/worksheet" Target="worksheets/sheet%[1]d.xml"/>`, i+1, office)
+		types += fmt.Sprintf(`<Override PartName="/xl/worksheets/sheet%d.xml" ContentType="application/`+
+			`vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>`, i+1)
+		var rows strings.Builder
+		for _, row := range t.table {
+			rows.WriteString("<row>")
+			for _, cell := range row {
+				fmt.Fprintf(&rows, `<c t="inlineStr"><is><t>%s</t></is></c>`, escape(cell))
+			}
+			rows.WriteString("</row>")
+		}
+		parts[fmt.Sprintf("xl/worksheets/sheet%d.xml", i+1)] = fmt.Sprintf(
+			`<worksheet xmlns="%s"><sheetData>%s</sheetData></worksheet>`, main, rows.String())
+	}
+	parts["xl/workbook.xml"] = fmt.Sprintf(`<workbook xmlns="%s" xmlns:r="%s"><sheets>%s</sheets></workbook>`,
+		main, office, sheets)
+	parts["xl/_rels/workbook.xml.rels"] = fmt.Sprintf(`<Relationships xmlns="%srelationships">%s</Relationships>`,
+		pack, links)
+	parts["[Content_Types].xml"] = fmt.Sprintf(`<Types xmlns="%scontent-types"><Default Extension="rels" `+
+		`ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" `+
+		`ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>%s</Types>`, pack, types)
+	path := filepath.Join(tb.TempDir(), name)
+	var content bytes.Buffer
+	w := zip.NewWriter(&content)
+	for name, text := range parts {
+		part, err := w.Create(name)
+		if err == nil {
+			_, err = io.WriteString(part, text)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, content.Bytes(), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
 // column finds a column by its header.
 func (t table) column(tb testing.TB, header string) int {
 	tb.Helper()

@@ -5,10 +5,13 @@ package browser
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -107,17 +110,23 @@ func (p *person) cell() string {
 		(document.querySelector(".slick-cell.active")?.textContent ?? "")`)
 }
 
-// wantCell waits until the active cell has this address and text.
+// wantCell waits until the active cell has this address and text, and the focus.
 func (g *gridSession) wantCell(p *person, want string) {
+	g.Helper()
+	g.wantCellOf(p, want)
+	if !eval[bool](p, `document.querySelector(".fix-table").contains(document.activeElement)`) {
+		g.Errorf("%s: at %s the focus is outside the table: %s", p.name, want,
+			eval[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
+	}
+}
+
+// wantCellOf waits until the active cell has this address and text.
+func (g *gridSession) wantCellOf(p *person, want string) {
 	g.Helper()
 	const cell = `document.querySelector(".fix-where b")?.textContent + " " +
 		(document.querySelector(".slick-cell.active")?.textContent ?? "")`
 	if !p.soon(patience/4, cell+" === "+quoted(want)) {
 		g.Fatalf("%s: the active cell is %q, want %q\n%s", p.name, p.cell(), want, p.state())
-	}
-	if !eval[bool](p, `document.querySelector(".fix-table").contains(document.activeElement)`) {
-		g.Errorf("%s: at %s the focus is outside the table: %s", p.name, want,
-			eval[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
 	}
 }
 
@@ -130,7 +139,7 @@ func TestGrid(t *testing.T) {
 		run  func()
 	}{
 		{"groups", g.fixGroups}, {"keyboard", g.fixByKeyboard}, {"navigation", g.leaveAndReturn},
-		{"two people", g.editTogether}, {"themes", g.checkThemes},
+		{"two people", g.editTogether}, {"officers", g.fixOfficers},
 	} {
 		step.run()
 		t.Logf("%s: %d clicks, %d keys", step.name, g.clicks, g.keys)
@@ -333,40 +342,103 @@ func (g *gridSession) enterYear(p *person, row int, text string) {
 	g.pressKeys(p, kb.Enter)
 }
 
-// checkThemes inspects the grid in light and dark and on a phone.
-func (g *gridSession) checkThemes() {
+// fixOfficers corrects an officer on a sheet of their own, to which the company's row
+// leads.
+func (g *gridSession) fixOfficers() {
 	p := g.owner
-	if dir := os.Getenv("GRID_PICTURES"); dir != "" {
-		for _, c := range []struct {
-			name        string
-			wide, high  int64
-			dark, fresh bool
-		}{{"light", 1366, 768, false, false}, {"dark", 1366, 768, true, false}, {"phone", 390, 844, false, true}} {
-			p.resize(c.wide, c.high)
-			p.dark(c.dark)
-			if c.fresh {
-				p.do("reload", chromedp.Reload())
-				p.until(`document.querySelector("#fix[data-ready]")`)
-			}
-			picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-			if err != nil {
-				g.Fatal(err)
-			}
-			if err := os.WriteFile(dir+"/"+c.name+".png", picture, 0o600); err != nil {
-				g.Fatal(err)
-			}
-		}
-		p.dark(false)
-	}
+	p.openGrid(saveWorkbook(g.T, "formations.xlsx",
+		tab{"Formations", table{
+			{"Legal Name", "Entity Type", "Structure Type", "User Email", "Filing State", "Principal Line 1",
+				"Principal City", "Principal State", "Order Registered Agent"},
+			{"Heron LLC", "LLC", "MEMBER", "ana@example.com", "DE", "12 Market Street", "Wilmington", "DE", "yes"}}},
+		tab{"Officers", table{
+			{"Legal Name", "First Name", "Last Name", "Title", "Primary", "Line 1", "City", "State", "ZIP"},
+			{"Heron LLC", "Ana", "Silva", "Member", "yes", "12 Market Street", "Wilmington", "Delawere", "19801"}}}))
+	p.wantCount("errors", "1")
+	p.until(`document.querySelector(".fix-message a[href='?sheet=Officers']")?.textContent === "Officers, H2"`)
+	p.follow("Officers, H2")
+	p.waitForGrid()
+	g.wantCellOf(p, "H2 Delawere")
+	p.clickAt(p.cellAt("H2"), 1)
+	p.pressKeys("DE" + kb.Enter)
+	p.wantCount("errors", "0")
+	p.waitSaved()
+	g.picture(p, "officers")
+	p.follow("Formations")
+	p.waitForGrid()
+	p.wantCount("ready", "1")
+}
+
+// TestGridOnPhone corrects a cell with a finger.
+func TestGridOnPhone(t *testing.T) {
+	g := newGridSession(t)
+	p := g.owner
 	p.resize(390, 844)
-	p.do("reload", chromedp.Reload())
-	p.until(`document.querySelector("#fix[data-ready]")`)
+	call(p, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
+	p.openGrid(messageSheet(g.T).save(g.T, "phone.csv"))
 	p.inspect()
-	p.resize(390, 844)
-	p.press("Edit the rows")
-	p.until(`location.search === "?view=form"`)
-	p.wantText("Save corrections")
-	if strings.Contains(p.text(), "Fix by group") {
-		g.Error("the form has the grid, too")
+	g.picture(p, "phone")
+	p.tapAt(p.cellAt("E4"))
+	p.until(`document.querySelector(".fix-message").innerText.includes("email")`)
+	if eval[bool](p, `(() => {
+		const message = document.querySelector(".fix-message").getBoundingClientRect();
+		const cell = document.querySelector(".slick-cell.active").getBoundingClientRect();
+		return message.top < 0 || message.bottom > cell.top || cell.bottom > innerHeight;
+	})()`) {
+		g.Error("the message of a cell and the cell are not on the screen together")
+	}
+	p.until(`document.activeElement.matches(".slick-cell input")`)
+	p.pressKeys(strings.Repeat(kb.Backspace, len("not an address")) + "ana@example.com")
+	g.picture(p, "phone-edit")
+	p.tapAt(p.cellAt("E5")) // saves the first
+	p.waitSaved()
+	if got := p.savedRow(4)["User Email"]; got != "ana@example.com" {
+		g.Errorf("%q was saved", got)
+	}
+	p.pressKeys(kb.Escape)
+	at := p.cellAt("E6")
+	call(p, input.SynthesizeScrollGesture, input.SynthesizeScrollGestureParams{
+		X: at.X, Y: at.Y, XDistance: -200, GestureSourceType: input.GestureSourceTypeTouch,
+	})
+	p.until(`document.querySelector(".slick-viewport-right").scrollLeft > 100`)
+	if n := eval[int](p, `document.querySelectorAll(".slick-cell.selected").length`); n > 1 {
+		g.Errorf("a finger that scrolls selects %d cells", n)
+	}
+	if !eval[bool](p, `document.querySelector(".slick-cell.l1").getBoundingClientRect().left >= 0`) {
+		g.Error("the company is not visible beside the other columns")
+	}
+	p.press("Next error")
+	g.picture(p, "phone-next")
+	p.press("Undo")
+	p.waitSaved()
+	if got := p.savedRow(4)["User Email"]; got != "not an address" {
+		g.Errorf("%q after the undo", got)
+	}
+}
+
+// tapAt taps a place in the window.
+func (p *person) tapAt(at point) {
+	p.t.Helper()
+	for _, event := range []input.DispatchTouchEventParams{
+		{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at.X, Y: at.Y}}},
+		{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}},
+	} {
+		call(p, input.DispatchTouchEvent, event)
+	}
+}
+
+// picture saves what the window shows, if GRID_PICTURES names a folder.
+func (g *gridSession) picture(p *person, name string) {
+	g.Helper()
+	dir := os.Getenv("GRID_PICTURES")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		g.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600); err != nil {
+		g.Fatal(err)
 	}
 }

@@ -19,9 +19,11 @@ class Refusal extends Error {
 }
 
 class Rows extends EventTarget {
-  constructor(base) {
+  constructor(base, sheet) {
     super();
     this.base = base;
+    this.sheet = sheet; // "" for the one that is read
+    this.unsaved = `unsaved ${base} ${sheet}`;
     this.view = { show: "errors" };
     this.index = []; // rows by their place in the view; holes where they are not fetched
     this.places = new Map(); // place by row number
@@ -30,6 +32,7 @@ class Rows extends EventTarget {
     this.version = 0;
     this.generation = 0;
     this.columns = [];
+    this.sheets = [];
     this.counts = {};
     this.groups = [];
     this.typed = new Map(); // texts that are not confirmed, by cell
@@ -57,7 +60,7 @@ class Rows extends EventTarget {
   }
 
   page(view, from) {
-    const query = new URLSearchParams({ show: view.show ?? "all", from, limit: pageRows });
+    const query = new URLSearchParams({ sheet: this.sheet, show: view.show ?? "all", from, limit: pageRows });
     for (const name of ["group", "column", "q", "sort", "dir"]) if (view[name] || view[name] === 0) query.set(name, view[name]);
     return this.ask(`/rows?${query}`);
   }
@@ -126,11 +129,8 @@ class Rows extends EventTarget {
 
   // accept stores the parts of an answer that are of the whole spreadsheet.
   accept(answer) {
-    if (answer.version) this.version = Math.max(this.version, answer.version);
-    if (answer.counts) this.counts = answer.counts;
-    if (answer.groups) this.groups = answer.groups;
-    if (answer.state) this.state = answer.state;
-    if (answer.cost) this.cost = answer.cost;
+    this.version = Math.max(this.version, answer.version);
+    for (const part of ["sheets", "counts", "groups", "state", "cost"]) this[part] = answer[part];
     this.emit("summary");
   }
 
@@ -211,8 +211,8 @@ class Rows extends EventTarget {
 
   exclude(rows, out) { return this.send(out ? { exclude: rows } : { include: rows }); }
   bulk(bulk) { return this.send({ bulk }); }
-  undo(change) { return this.send({ path: "/undo", change }); }
-  preview(bulk) { return this.ask("/changes", { id: crypto.randomUUID(), version: this.version, bulk, preview: true }); }
+  undo(change = 0) { return this.send({ undo: change }); }
+  preview(bulk) { return this.ask("/changes", { sheet: this.sheet, bulk, preview: true }); }
 
   send(what) {
     const job = this.job(what);
@@ -232,12 +232,12 @@ class Rows extends EventTarget {
   identifier() { return [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join(""); }
 
   body(job) {
-    const { id, cells, exclude, include, bulk, change } = job;
+    const { id, cells, exclude, include, bulk, undo } = job;
     const [first, last] = this.visible();
     const near = [...this.places].filter(([, at]) => at >= first - 100 && at <= last + 100).map(([row]) => row);
     const shown = [...new Set([...(cells ?? []).map((cell) => cell.row), ...near])].slice(0, mostShown);
     return {
-      id, version: this.version, exclude, include, bulk, change, shown,
+      id, sheet: this.sheet, exclude, include, bulk, undo, shown,
       cells: cells?.map(({ row, column, header, text, was }) => ({ row, column, header: header ?? "", text, was })),
     };
   }
@@ -253,7 +253,7 @@ class Rows extends EventTarget {
       if (!tries) this.emit("status", { kind: "busy", text: "Saving…" });
       let answer;
       try {
-        answer = await this.ask(job.path ?? "/changes", this.body(job));
+        answer = await this.ask("/changes", this.body(job));
       } catch (error) {
         if (!(error instanceof Refusal) || error.signIn) {
           tries++;
@@ -290,12 +290,12 @@ class Rows extends EventTarget {
 
   finish(job, answer) {
     const touched = (job.cells ?? []).map((cell) => cell.row);
-    for (const row of answer.rows ?? []) {
+    for (const row of answer.rows) {
       const at = this.places.get(row.row);
       if (at !== undefined) this.index[at] = row;
       touched.push(row.row);
     }
-    for (const conflict of (answer.conflicts ?? []).filter((c) => !c.review)) {
+    for (const conflict of answer.conflicts.filter((c) => !c.review)) {
       const key = this.key(conflict.row, conflict.column, conflict.header);
       this.conflicts.set(key, conflict);
       const row = this.index[this.places.get(conflict.row)];
@@ -303,9 +303,9 @@ class Rows extends EventTarget {
     }
     this.accept(answer);
     this.emit("rows", touched);
-    if (answer.conflicts?.length) this.emit("conflicts", answer.conflicts);
+    if (answer.conflicts.length) this.emit("conflicts", answer.conflicts);
     // An undo of visible rows changes them in place; other changes may have moved rows.
-    const inPlace = job.path && answer.changed <= (answer.rows?.length ?? 0);
+    const inPlace = job.undo !== undefined && answer.changed <= answer.rows.length;
     if (!job.cells && !inPlace) this.reload().catch((error) => this.failed(error));
   }
 
@@ -320,11 +320,11 @@ class Rows extends EventTarget {
 
   keep() {
     try {
-      const kept = this.queue.map(({ id, cells, exclude, include, bulk, change, path }) => (
-        { id, exclude, include, bulk, change, path, cells: cells?.filter((cell) => !cell.secret && !hidden(cell.header, cell.text)) }))
+      const kept = this.queue.map(({ id, cells, exclude, include, bulk, undo }) => (
+        { id, exclude, include, bulk, undo, cells: cells?.filter((cell) => !cell.secret && !hidden(cell.header, cell.text)) }))
         .filter(({ bulk }) => !bulk || !this.secretBulk(bulk));
-      if (kept.length) sessionStorage.setItem(`unsaved ${this.base}`, JSON.stringify(kept));
-      else sessionStorage.removeItem(`unsaved ${this.base}`);
+      if (kept.length) sessionStorage.setItem(this.unsaved, JSON.stringify(kept));
+      else sessionStorage.removeItem(this.unsaved);
     } catch { /* no storage: the page asks before it is left */ }
   }
 
@@ -336,7 +336,7 @@ class Rows extends EventTarget {
   restore() {
     let kept = [];
     try {
-      kept = JSON.parse(sessionStorage.getItem(`unsaved ${this.base}`) ?? "[]");
+      kept = JSON.parse(sessionStorage.getItem(this.unsaved) ?? "[]");
     } catch { /* no storage */ }
     this.queue = [];
     for (const { id, ...what } of kept) {
@@ -353,7 +353,7 @@ class Rows extends EventTarget {
       if (job.sent && !this.hurry) continue;
       const body = JSON.stringify(this.body(job));
       if (body.length > 60_000) return;
-      fetch(this.base + (job.path ?? "/changes"), { method: "POST", body, keepalive: true, headers: { "Content-Type": "application/json" } }).catch(() => {});
+      fetch(`${this.base}/changes`, { method: "POST", body, keepalive: true, headers: { "Content-Type": "application/json" } }).catch(() => {});
     }
   }
 
@@ -365,10 +365,11 @@ class Rows extends EventTarget {
     this.polling = setTimeout(async () => {
       try {
         const known = this.version;
-        const { version, learned, counts, groups, state, cost } = await this.ask(`/rows?show=all&limit=1`);
+        const answer = await this.ask(`/rows?${new URLSearchParams({ sheet: this.sheet, limit: 1 })}`);
+        const { version, learned } = answer;
         if (version > known) this.refresh(version);
         else if (version === this.version && !this.queue.length) {
-          this.accept({ counts, groups, state, cost });
+          this.accept(answer);
           if (learned !== this.learned) this.refresh();
         }
         this.learned = learned;

@@ -2,12 +2,13 @@
 
 {
   const root = document.getElementById("fix");
-  if (root && !matchMedia("(max-width: 44rem)").matches) new Fix(root);
-  else if (root) new Fix(root, true); // a phone: groups, and the rows as a form
+  if (root) new Fix(root);
 }
 
-function Fix(root, small = false) {
-  const rows = new Rows(root.dataset.grid);
+function Fix(root) {
+  const asked = new URLSearchParams(location.search);
+  const rows = new Rows(root.dataset.grid, asked.get("sheet") ?? "");
+  const small = matchMedia("(max-width: 44rem)").matches; // a phone
   const editable = "edit" in root.dataset;
   const $ = (name) => root.querySelector(`[data-part="${name}"]`);
   const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
@@ -20,14 +21,14 @@ function Fix(root, small = false) {
   };
   const stored = (name, value) => {
     try {
-      const key = `${name} ${root.dataset.grid}`;
+      const key = `${name} ${rows.base} ${rows.sheet}`;
       if (value !== undefined) sessionStorage.setItem(key, JSON.stringify(value));
       return JSON.parse(sessionStorage.getItem(key));
     } catch {
       return null;
     }
   };
-  let table; // the SlickGrid; none on a phone
+  let table; // the SlickGrid; none while the first rows are on their way
   let active; // the number of the row of the active cell
   let hidden = new Set(stored("hidden") ?? []); // columns that are not shown
 
@@ -84,27 +85,32 @@ function Fix(root, small = false) {
   }
 
   function summary() {
-    const { counts, state, cost } = rows;
+    const { counts, state, cost, sheets: [filings, ...officers] } = rows;
     for (const tab of tabs) {
       const n = counts[tab.dataset.show] ?? 0;
       tab.querySelector(".n").textContent = n.toLocaleString("en");
       tab.setAttribute("aria-pressed", String(!rows.view.group && rows.view.show === tab.dataset.show));
     }
-    $("count").textContent = plural(counts.all ?? 0, "row");
-    const ready = counts.ready ?? 0; // those with warnings too
+    $("count").textContent = plural(counts.all, "row");
+    showSheets(filings, officers);
+    const { ready } = filings.counts; // those with warnings too
     if (cost) {
       const known = cost.text && !state?.busy; // the names are compared
       $("cost").replaceChildren(...(known ? [`${plural(cost.rows, "ready row")}: `, make("b", { textContent: cost.text })] : []));
     }
     const onward = $("onward");
     if (onward) {
-      const right = !counts.errors && ready > 0;
+      const right = !filings.counts.errors && ready > 0;
       onward.textContent = right ? "Continue to approval" : `Continue with ${plural(ready, "ready row")}`;
       onward.classList.toggle("primary", right);
       onward.hidden = ready === 0;
     }
     const progress = $("progress");
     progress.hidden = !state?.busy && !state?.problem;
+    if ($("again")) {
+      $("again").hidden = !state.problem;
+      $("again").elements.version.value = rows.version;
+    }
     if (state?.problem) progress.replaceChildren(make("span", { className: "why", textContent: state.problem }));
     else if (state?.busy) {
       const bar = make("progress", state.total ? { max: state.total, value: state.done } : {});
@@ -115,27 +121,48 @@ function Fix(root, small = false) {
   }
   rows.addEventListener("summary", summary);
 
-  $("onward")?.addEventListener("click", async (event) => {
+  // showSheets lists the sheet of officers beside that of the filings.
+  function showSheets(filings, officers) {
+    $("sheets").hidden = !officers.length;
+    $("sheets").firstElementChild.replaceChildren(...[filings, ...officers].map(({ name, counts }, i) => {
+      const to = i ? name : ""; // the address names no sheet for the filings
+      const link = make("a", { href: sheetPath(to) }, name, " ", make("span", { className: "n", textContent: plural(counts.errors, "error") }));
+      if (to === rows.sheet) link.setAttribute("aria-current", "page");
+      return make("li", {}, link);
+    }));
+  }
+
+  const sheetPath = (name) => (name ? `?sheet=${encodeURIComponent(name)}` : location.pathname);
+
+  // A link away waits until everything is saved.
+  root.addEventListener("click", async (event) => {
+    const link = event.target.closest("a[href]:not([download])");
+    if (!link) return;
+    table?.commit();
     if (!rows.queue.length) return;
     event.preventDefault();
-    const { href } = event.currentTarget;
     await rows.flushed();
-    location.assign(href);
+    location.assign(link.href);
   });
 
   // Fix by group
 
   const previews = new Map();
 
+  // outcome says what a previewed change would do.
+  function outcome({ changed, sample = [], errorsBefore = 0, counts: { errors } }) {
+    if (!changed) return "No cell would change.";
+    const some = sample.slice(0, 3).map((c) => `${c.cell} ${c.from || "(empty)"} → ${c.to || "(empty)"}`).join(", ");
+    return `${plural(changed, "cell")}: ${some}${changed > 3 ? ", …" : ""}`
+      + (errors === errorsBefore ? "" : ` Errors ${errorsBefore.toLocaleString("en")} → ${errors.toLocaleString("en")}.`);
+  }
+
   // examples says what a fix would change, by asking the server once.
   async function examples(group, fix, into) {
     const key = `${group.key} ${fix} ${group.rows}`;
     if (!previews.has(key)) previews.set(key, rows.preview({ op: "group", group: group.key, fix }));
     try {
-      const { sample = [], cells, errorsBefore, errorsAfter } = await previews.get(key);
-      const some = sample.slice(0, 3).map((c) => `${c.cell} ${c.from || "(empty)"} → ${c.to || "(empty)"}`).join(", ");
-      into.textContent = `${plural(cells, "cell")}: ${some}${cells > 3 ? ", …" : ""}`
-        + (errorsAfter < errorsBefore ? ` Errors ${errorsBefore.toLocaleString("en")} → ${errorsAfter.toLocaleString("en")}.` : "");
+      into.textContent = outcome(await previews.get(key));
     } catch {
       previews.delete(key);
     }
@@ -299,12 +326,9 @@ function Fix(root, small = false) {
         found.textContent = answer.error.message;
         return;
       }
-      const some = answer.sample.slice(0, 3).map((c) => `${c.cell} ${c.from || "(empty)"} → ${c.to || "(empty)"}`).join(", ");
-      found.textContent = answer.cells
-        ? `${plural(answer.cells, "cell")}: ${some}${answer.cells > 3 ? ", …" : ""} Errors ${answer.errorsBefore.toLocaleString("en")} → ${answer.errorsAfter.toLocaleString("en")}.`
-        : "No cell would change.";
-      submit.disabled = !answer.cells;
-      submit.textContent = answer.cells ? `${word} ${plural(answer.cells, "cell")}` : word;
+      found.textContent = outcome(answer);
+      submit.disabled = !answer.changed;
+      submit.textContent = answer.changed ? `${word} ${plural(answer.changed, "cell")}` : word;
     };
     let wait;
     dialog.addEventListener("input", () => {
@@ -421,6 +445,8 @@ function Fix(root, small = false) {
 
   const marked = (problems) => (problems.some((p) => p.severity !== "warning") ? " cell-error" : problems.length ? " cell-warning" : "");
 
+  const nameWidth = small ? 112 : 200;
+
   function tableColumns() {
     const name = nameColumn();
     const sheet = rows.columns.map((c) => {
@@ -428,7 +454,7 @@ function Fix(root, small = false) {
       return {
         id: `c${c.index}`, index: c.index, name: c.header || `Column ${letter(c.index)}`, label: c.header || `Column ${letter(c.index)}`,
         toolTip: c.ours ? `${c.label}${c.required ? ", required" : ""}` : "Not used",
-        field: c.index, width: c === name ? 200 : width, minWidth: 50, sortable: true, secret: c.secret, rerenderOnResize: false,
+        field: c.index, width: c === name ? nameWidth : width, minWidth: 50, sortable: true, secret: c.secret, rerenderOnResize: false,
         cssClass: c.ours ? "" : "cell-unused",
         choices: c.choices?.length ? choices(c) : null,
         text: (row) => (c.secret ? "" : rows.text(row, c.index)),
@@ -437,7 +463,7 @@ function Fix(root, small = false) {
       };
     });
     const number = {
-      id: "row", index: "row", name: "Row", label: "Row", field: "row", width: 62, resizable: false, sortable: true, cssClass: "cell-number",
+      id: "row", index: "row", name: "Row", label: "Row", field: "row", width: small ? 48 : 62, resizable: false, sortable: true, cssClass: "cell-number",
       formatter: (_r, _c, _v, _column, row) => ({
         text: String(row.row),
         addClasses: `result-${row.result}${row.excluded ? " excluded" : ""}${marked(problemsOf(row, -1))}`,
@@ -445,7 +471,7 @@ function Fix(root, small = false) {
       }),
     };
     const company = name ? sheet.find((c) => c.index === name.index) : {
-      id: "name", index: "name", name: "Company", label: "Company", field: "name", width: 200, cssClass: "cell-fixed",
+      id: "name", index: "name", name: "Company", label: "Company", field: "name", width: nameWidth, cssClass: "cell-fixed",
       formatter: (_r, _c, _v, _column, row) => ({ text: row.name ?? "" }),
     };
     const service = {
@@ -455,7 +481,7 @@ function Fix(root, small = false) {
         : { text: "" }),
     };
     const rest = sheet.filter((c) => c !== company && !hidden.has(c.index));
-    const columns = [number, company, service, ...rest];
+    const columns = rows.sheet ? [number, company, ...rest] : [number, company, service, ...rest];
     columns.forEach((c, i) => { c.cellAttrs = { "aria-colindex": i + 1 }; });
     return columns;
   }
@@ -475,11 +501,13 @@ function Fix(root, small = false) {
     });
   }
 
+  let touched = false; // the table was pressed with a finger last
+
   function makeTable() {
     const container = $("table");
     const data = { getLength: () => rows.total, getItem: (i) => rows.index[i], getItemMetadata: (i) => rowStyle(rows.index[i]) };
     table = new Table(container, data, tableColumns(), {
-      rowHeight: 32, frozenColumn: 1, editable, autoEdit: false, autoCommitEdit: true, enableAddRow: false, enableColumnReorder: false,
+      rowHeight: small ? 40 : 32, frozenColumn: 1, editable, autoEdit: false, autoCommitEdit: true, enableAddRow: false, enableColumnReorder: false,
       enableHtmlRendering: false, enableCellNavigation: true, forceSyncScrolling: false, mixinDefaults: false,
       editCommandHandler: (row, column, command) => rows.put([{ row: row.row, column: column.index, text: command.serializedValue }]),
     });
@@ -507,6 +535,11 @@ function Fix(root, small = false) {
     table.onKeyDown.subscribe((event) => keys(event));
     table.onClick.subscribe((event, { row, cell }) => {
       const native = event.getNativeEvent?.() ?? event;
+      if (touched && editable && table.isCellEditable(row, cell)) {
+        table.gotoCell(row, cell, true); // within the tap, so that the keyboard opens
+        event.stopImmediatePropagation();
+        return;
+      }
       if (table.getColumns()[cell].index !== "row") return;
       const from = native.shiftKey && table.getActiveCell() ? table.getActiveCell().row : row;
       table.setActiveCell(from, 0);
@@ -522,7 +555,12 @@ function Fix(root, small = false) {
       table.resizeCanvas();
       if (table.getCellEditor()) table.scrollRowIntoView(table.getActiveCell().row, false);
     })).observe(container);
-    container.addEventListener("pointerdown", holdMessage);
+    container.addEventListener("pointerdown", (event) => {
+      touched = event.pointerType === "touch";
+      if (!touched) holdMessage();
+    });
+    // A finger scrolls. SlickGrid would also select the cells that it passes.
+    container.addEventListener("touchstart", (event) => event.stopPropagation(), { capture: true, passive: true });
     document.addEventListener("copy", (event) => copy(event, false));
     document.addEventListener("cut", (event) => copy(event, true));
     document.addEventListener("paste", paste);
@@ -832,6 +870,10 @@ function Fix(root, small = false) {
 
   function problemPart(row, problem) {
     const part = make("div", { className: `fix-problem ${problem.severity}` }, make("p", { textContent: problem.message }));
+    if (problem.sheet) {
+      part.append(make("a", { href: sheetPath(problem.sheet), textContent: `${problem.sheet}, ${problem.cell || `row ${problem.row}`}` }));
+      return part;
+    }
     if (!editable) return part;
     const enter = (text) => {
       rows.put([{ row: row.row, column: problem.column, header: problem.header, text }]);
@@ -949,6 +991,7 @@ function Fix(root, small = false) {
     $("replace").addEventListener("click", () => replaceDialog());
     $("set").addEventListener("click", () => setDialog());
     $("exclude").addEventListener("click", () => exclude(true));
+    $("exclude").hidden = Boolean(rows.sheet); // officers are part of their company's order
     $("undo").addEventListener("click", undo);
   }
   $("changes").addEventListener("click", changesDialog);
@@ -970,15 +1013,13 @@ function Fix(root, small = false) {
   });
 
   // The link to the first error is the first element of the page.
-  if (!small) {
-    const skip = make("a", { className: "skip", href: "#fix", textContent: "Skip to the first error" });
-    skip.addEventListener("click", (event) => {
-      event.preventDefault();
-      toProblem(0);
-      table.setFocus();
-    });
-    document.body.prepend(skip);
-  }
+  const skip = make("a", { className: "skip", href: "#fix", textContent: "Skip to the first error" });
+  skip.addEventListener("click", (event) => {
+    event.preventDefault();
+    toProblem(0);
+    table.setFocus();
+  });
+  document.body.prepend(skip);
 
   // The table takes the height that is left of the window.
   const work = root.querySelector(".fix-work");
@@ -986,11 +1027,9 @@ function Fix(root, small = false) {
     const top = work.getBoundingClientRect().top + scrollY;
     root.style.setProperty("--fix-top", `${Math.ceil(top) + 10}px`);
   };
-  if (!small) {
-    fit();
-    addEventListener("resize", fit);
-    rows.addEventListener("summary", () => requestAnimationFrame(fit));
-  }
+  fit();
+  addEventListener("resize", fit);
+  rows.addEventListener("summary", () => requestAnimationFrame(fit));
 
   // Place
 
@@ -1017,29 +1056,27 @@ function Fix(root, small = false) {
   });
 
   async function start() {
-    const place = stored("place");
+    const place = asked.has("show") ? null : stored("place");
     try {
-      await rows.open(place?.view ?? { show: "errors" });
+      await rows.open(place?.view ?? { show: { problems: "errors", notes: "warnings" }[asked.get("show")] ?? asked.get("show") ?? "errors" });
       const empty = !place || (!rows.total && place.view.show === "errors" && !place.view.group && !place.view.q);
-      if (empty && !rows.counts.errors) await rows.open({ show: rows.counts.warnings ? "warnings" : "all" });
+      if (empty && !asked.has("show") && !rows.counts.errors) await rows.open({ show: rows.counts.warnings ? "warnings" : "all" });
     } catch (error) {
-      if (error instanceof Refusal && !error.signIn) location.replace("?view=list"); // too large for the table
+      if (error.status === 413) location.replace("?large");
       else rows.failed(error);
       if (!(error instanceof Refusal)) setTimeout(start, 2000);
       return;
     }
     root.dataset.ready = "";
-    if (!small) {
-      makeTable();
-      if (place) {
-        await rows.need(place.top, place.top + 50);
-        table.scrollRowToTop(place.top);
-        const at = rows.places.get(place.row);
-        if (at !== undefined) table.setActiveCell(at, place.cell);
-      } else showFirstProblem();
-      message();
-      if (rows.view.q) $("search").value = rows.view.q;
-    }
+    makeTable();
+    if (place) {
+      await rows.need(place.top, place.top + 50);
+      table.scrollRowToTop(place.top);
+      const at = rows.places.get(place.row);
+      if (at !== undefined) table.setActiveCell(at, place.cell);
+    } else showFirstProblem();
+    message();
+    if (rows.view.q) $("search").value = rows.view.q;
     $("empty").hidden = rows.total > 0;
     summary();
     status({ kind: "ok", text: "All changes saved" });
