@@ -171,7 +171,7 @@ func TestSave(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 	// What a crash left out of the manifest comes again, and is listed.
-	if err := os.Remove(filepath.Join(dir, manifestFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, ManifestFile)); err != nil {
 		t.Fatal(err)
 	}
 	if again := s.save(dir, items[:2]...); !again["doc_1"].Fresh || again["doc_1"].File != first["doc_1"].File {
@@ -197,7 +197,7 @@ func wantManifest(t *testing.T, dir string, files int) {
 
 func manifest(t *testing.T, dir string) [][]string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, manifestFile))
+	f, err := os.Open(filepath.Join(dir, ManifestFile))
 	if err != nil {
 		t.Fatal(err)
 	}

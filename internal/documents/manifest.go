@@ -31,14 +31,15 @@ type Entry struct {
 	SavedAt  time.Time `csv:"Saved At"`
 }
 
-const manifestFile = "manifest.csv"
+// ManifestFile is the name of the file in a folder that describes the saved documents.
+const ManifestFile = "manifest.csv"
 
 // manifestEvery is the number of files after which the manifest is written.
 // Files that a crash leaves out of it are fetched again.
 const manifestEvery = 50
 
 func (d *Folder) readManifest() error {
-	path := filepath.Join(d.dir, manifestFile)
+	path := filepath.Join(d.dir, ManifestFile)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -76,7 +77,7 @@ func (d *Folder) writeManifest() error {
 	if len(d.entries) == 0 {
 		return nil
 	}
-	file, err := sheet.CreateCSV(filepath.Join(d.dir, manifestFile))
+	file, err := sheet.CreateCSV(filepath.Join(d.dir, ManifestFile))
 	if err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}

@@ -23,7 +23,6 @@ var balanceRoutes = []route{
 // balancePage is the recorded balance.
 type balancePage struct {
 	Balance ledger.Balance
-	Wrong   string      // why the entries do not add up
 	Halt    string      // the fleet halt for insufficient funds
 	Against string      // that the filing service disagrees
 	Asking  bool        // an order is sent now, to learn whether there are funds again
@@ -65,9 +64,6 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 	p := &balancePage{Form: form}
 	var err error
 	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
-		return err
-	}
-	if p.Wrong, err = s.audited.load(ctx); err != nil {
 		return err
 	}
 	halt, err := s.Ledger.Fleet().Halt(ctx)

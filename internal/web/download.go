@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +23,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 var downloadRoutes = []route{
@@ -320,7 +317,7 @@ func (s *Site) documents(v *request, b ledger.Batch) error {
 	}
 	v.w.Header().Set("Content-Type", mimeOf(".zip"))
 	v.w.Header().Set("Content-Disposition", attachment(baseName(b.File)+".documents.zip"))
-	p := parcel{request: v, zip: zip.NewWriter(v.w), dir: dir}
+	p := parcel{request: v, zip: zip.NewWriter(v.w), dir: dir, told: make(map[string]bool)}
 	early := s.save(v.ctx(), dir, client, items, p.add)
 	if v.ctx().Err() != nil {
 		return nil // the reader has left
@@ -343,112 +340,44 @@ type parcel struct {
 	*request
 	zip     *zip.Writer
 	dir     string
-	sent    []sent
+	told    map[string]bool // the items that are sent or missing
 	missing []documents.Outcome
 	failed  error
 }
 
-// sent is a document that is in the parcel.
-type sent struct {
-	documents.Outcome
-	bytes int64
-	sum   string // SHA-256, hexadecimal
-}
-
 // add sends a document, or notes why it is not there.
 func (p *parcel) add(o documents.Outcome) {
+	p.told[o.Event+o.ID] = true
 	switch {
 	case p.failed != nil:
 	case o.Err != nil:
 		p.missing = append(p.missing, o)
 	default:
-		p.failed = p.send(o)
+		p.failed = p.send(o.File, zip.Store) // a PDF is compressed already
 	}
 }
 
-func (p *parcel) send(o documents.Outcome) error {
-	path := filepath.Join(p.dir, o.File)
+// send sends a file of the folder and deletes it: the disk need not hold them all.
+func (p *parcel) send(name string, method uint16) error {
+	path := filepath.Join(p.dir, name)
 	content, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("send the document %s: %w", o.ID, err)
+		return fmt.Errorf("send %s: %w", name, err)
 	}
 	defer content.Close()
 	if err := p.extendDeadline(); err != nil {
 		return err
 	}
-	var n int64
-	sum := sha256.New()
-	// Stored as it is: what comes as PDF is packed already.
 	to, err := p.zip.CreateHeader(&zip.FileHeader{
-		Name:     filepath.ToSlash(o.File),
-		Method:   zip.Store,
+		Name:     filepath.ToSlash(name),
+		Method:   method,
 		Modified: time.Now(),
 	})
 	if err == nil {
-		n, err = io.Copy(io.MultiWriter(to, sum), content)
+		_, err = io.Copy(to, content)
 	}
 	if err == nil {
-		err = errors.Join(p.zip.Flush(), http.NewResponseController(p.w).Flush(),
-			os.Remove(path)) // the disk need not hold them all
-	}
-	if err != nil {
-		return fmt.Errorf("send the document %s: %w", o.ID, err)
-	}
-	p.sent = append(p.sent, sent{o, n, hex.EncodeToString(sum.Sum(nil))})
-	return nil
-}
-
-// missingFile lists the documents that are missing in the ZIP file.
-const missingFile = "MISSING DOCUMENTS.txt"
-
-// close adds the manifest, and what could not be had. Why it ended early, where
-// it did, is said there too.
-func (p *parcel) close(items []documents.Item, early error) error {
-	told := make(map[string]bool)
-	for _, o := range p.sent {
-		told[o.Event+o.ID] = true
-	}
-	for _, o := range p.missing {
-		told[o.Event+o.ID] = true
-	}
-	for _, item := range items {
-		if early != nil && !told[item.Event+item.ID] {
-			p.missing = append(p.missing, documents.Outcome{Item: item, Err: early})
-		}
-	}
-	path := filepath.Join(p.dir, "list.csv")
-	if err := p.writeManifest(path); err != nil {
-		return err
-	}
-	list, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("send the manifest: %w", err)
-	}
-	if err := p.text("manifest.csv", list); err != nil {
-		return err
-	}
-	if len(p.missing) > 0 {
-		var text strings.Builder
-		fmt.Fprintf(&text, "%s could not be downloaded. Download again later to get what is missing.\r\n\r\n",
-			count(len(p.missing), "document"))
-		for _, o := range p.missing {
-			fmt.Fprintf(&text, "row %d, %s, %s: %s\r\n", o.Number, cmp.Or(legible(o.Client), o.Company),
-				cmp.Or(o.Type, "document"), o.Err)
-		}
-		if err := p.text(missingFile, []byte(text.String())); err != nil {
-			return err
-		}
-	}
-	if err := p.zip.Close(); err != nil {
-		return fmt.Errorf("end the download: %w", err)
-	}
-	return nil
-}
-
-func (p *parcel) text(name string, content []byte) error {
-	to, err := p.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
-	if err == nil {
-		_, err = to.Write(content)
+		err = errors.Join(p.zip.Flush(), http.NewResponseController(p.w).Flush(), os.Remove(path))
 	}
 	if err != nil {
 		return fmt.Errorf("send %s: %w", name, err)
@@ -456,41 +385,39 @@ func (p *parcel) text(name string, content []byte) error {
 	return nil
 }
 
-// manifestHead are those of the manifest that the command documents writes, and
-// one more.
-var manifestHead = []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type",
-	"Order ID", "File", "Bytes", "SHA-256", "Why it is missing"}
+// missingFile lists the documents that are missing in the ZIP file.
+const missingFile = "MISSING DOCUMENTS.txt"
 
-// writeManifest writes the outcome of each document, as a table for a
-// spreadsheet: no text in it is taken for a formula.
-func (p *parcel) writeManifest(path string) error {
-	file, err := sheet.CreateCSV(path)
-	if err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
-	}
-	defer file.Abort()
-	lines := [][]sheet.OutCell{nil}
-	for _, name := range manifestHead {
-		lines[0] = append(lines[0], sheet.Str(name))
-	}
-	line := func(o documents.Outcome, rest ...sheet.OutCell) {
-		lines = append(lines, append([]sheet.OutCell{sheet.Str(o.Batch), sheet.Int(int64(o.Number)),
-			sheet.Str(o.Company), sheet.Str(o.Client), sheet.Str(string(o.Product)),
-			sheet.Str(o.ID), sheet.Str(o.Type), sheet.Str(o.OrderID), sheet.Str(filepath.ToSlash(o.File))}, rest...))
-	}
-	for _, o := range p.sent {
-		line(o.Outcome, sheet.Int(o.bytes), sheet.Str(o.sum), sheet.Str(""))
-	}
-	for _, o := range p.missing {
-		line(o, sheet.Str(""), sheet.Str(""), sheet.Str(o.Err.Error()))
-	}
-	for _, l := range lines {
-		if err := file.Row(l...); err != nil {
-			return fmt.Errorf("write the manifest: %w", err)
+// close adds the manifest of the folder, and a list of what could not be had. If the
+// download ended early, early says why.
+func (p *parcel) close(items []documents.Item, early error) error {
+	if len(p.told) > len(p.missing) {
+		if err := p.send(documents.ManifestFile, zip.Deflate); err != nil {
+			return err
 		}
 	}
-	if err := file.Save(); err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
+	for _, item := range items {
+		if early != nil && !p.told[item.Event+item.ID] {
+			p.missing = append(p.missing, documents.Outcome{Item: item, Err: early})
+		}
+	}
+	if len(p.missing) > 0 {
+		var text strings.Builder
+		fmt.Fprintf(&text, "%s could not be downloaded. Download again later to get what is missing.\r\n\r\n",
+			count(len(p.missing), "document"))
+		for _, o := range p.missing {
+			fmt.Fprintf(&text, "row %d, %s, %s %s: %s\r\n", o.Number, cmp.Or(legible(o.Client), o.Company),
+				cmp.Or(o.Type, "document"), o.ID, o.Err)
+		}
+		if err := os.WriteFile(filepath.Join(p.dir, missingFile), []byte(text.String()), 0o600); err != nil {
+			return fmt.Errorf("list the missing documents: %w", err)
+		}
+		if err := p.send(missingFile, zip.Deflate); err != nil {
+			return err
+		}
+	}
+	if err := p.zip.Close(); err != nil {
+		return fmt.Errorf("end the download: %w", err)
 	}
 	return nil
 }

@@ -85,7 +85,6 @@ type Site struct {
 	watched     *seats // pages that are watched
 	uploads     *seats // files on their way in
 	summaries   *summaryCache
-	audited     *verdicts
 	entries     *cache.Cache[string, foundEntries] // by the ledger's version and the filter
 	traces      *traces
 	meters      meters
@@ -106,7 +105,6 @@ func New(c Config) *Site {
 		watched:     newSeats(watchedEach, watchedAll),
 		uploads:     newSeats(uploadsEach, uploadsAll),
 		summaries:   newSummaryCache(ledgerSource{c.Ledger}),
-		audited:     newVerdicts(c.Ledger),
 		entries:     cache.New[string](cache.Options[foundEntries]{TTL: unlessInstant, Max: maxFoundEntries}),
 		traces:      newTraces(),
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),

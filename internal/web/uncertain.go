@@ -35,13 +35,13 @@ type uncertainPage struct {
 	Total    int
 	Reserved money.Cents
 	Tabs     tabs
-	From    int
-	To      int
-	First   string
-	Next    string
-	Unnamed []ledger.Row // formations without a company ID
-	More    int          // of them that are not listed
-	Back    string       // this page
+	From     int
+	To       int
+	First    string
+	Next     string
+	Unnamed  []ledger.Row // formations without a company ID
+	More     int          // of them that are not listed
+	Back     string       // this page
 }
 
 // uncertainRow is an uncertain order as the page shows it, with its forms.
