@@ -96,60 +96,6 @@ func TestBalanceOfAQueue(t *testing.T) {
 	v.wants(body, "It covers 3 queued rows")
 }
 
-// A balance below zero is part of what is missing: charges before the first deposit
-// count.
-func TestShortfallOfANegativeBalance(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
-	s.must(s.Ledger.RecordDeposit(t.Context(), 10_00, ""))
-	s.must(s.Ledger.Adjust(t.Context(), -110_00, "a fee"))
-	v.submit(v.sheet("a.csv", someClients))
-	_, queued, err := s.Ledger.Backlog(t.Context())
-	s.must(err)
-	need := (queued.Amount + 100_00).Dollars()
-	_, body := v.get("/balance")
-	v.wants(body, "you need "+need+" more", "-$100.00 is available")
-	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "1.00")
-	v.wants(body, (queued.Amount + 99_00).Dollars())
-}
-
-// Where the service refuses for want of funds what the book could pay for, the page
-// says that the two disagree, and no longer that the queued rows are paid for.
-func TestTheServiceContradictsTheBook(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer, ledger.Operator)
-	s.must(s.Ledger.RecordDeposit(t.Context(), 5000_00, ""))
-	path, body := v.sheet("a.csv", someClients)
-	batch := v.submit(path, body)
-	_, body = v.get("/balance")
-	v.wants(body, "The balance covers the queued rows")
-	refused := filing.Answer{Kind: filing.NoFunds, Status: http.StatusPaymentRequired, Message: "Insufficient balance"}
-	for row, err := range s.Ledger.Rows(t.Context(), batch) {
-		s.must(err)
-		if row.Result != filing.Ready {
-			continue
-		}
-		begun, err := s.Ledger.Begin(t.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
-		s.must(err)
-		s.must(s.Ledger.RecordOutcome(t.Context(), ledger.Outcome{
-			Row:     row.ID,
-			Try:     begun.Try,
-			Answer:  refused,
-			Cost:    row.Cost,
-			Message: "no funds",
-		}))
-		break
-	}
-	_, body = v.get("/balance")
-	v.wants(body, "The recorded balance is $5,000.00, but the filing service says that its balance is too low: the "+
-		"two disagree", "record the difference as an adjustment")
-	if strings.Contains(body, "are paid for") {
-		t.Error("the page says that rows are paid for")
-	}
-	_, body = v.get("/batches/" + batch)
-	v.wants(body, "the two disagree", "Correct the balance")
-}
-
 // Warnings are listed beside the quote. The preparer and the approver each confirm
 // that they reviewed them.
 func TestWarningsAreConfirmed(t *testing.T) {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -131,33 +130,41 @@ func TestBatchHolds(t *testing.T) {
 		}
 		_, body = v.get("/batches/" + batch)
 		v.wants(body, c.says...)
+		if c.deposit > 0 {
+			_, balance := s.as(ledger.Operator).get("/balance")
+			v.wants(balance, "The recorded balance is "+c.deposit.Dollars()+", but the filing service says that its "+
+				"balance is too low: the two disagree", "record the difference as an adjustment")
+		}
 		if deposits := strings.Contains(body, "record the deposit"); c.status == 402 && deposits != (c.deposit > 0) {
 			t.Errorf("with %s deposited, a deposit is advised: %t", c.deposit, deposits)
 		}
 	}
 }
 
-// An open page gets the panel at once and when it changes, and is told when the
-// page is another one.
+// An open page gets the panel and how many rows each tab has, at once and when they
+// change, and is told when the page is another one. Tabs that are empty yet are there.
 func TestBatchLive(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
-	batch := v.submit(path, body)
-	_, body = v.get("/batches/" + batch)
-	_, rest, _ := strings.Cut(body, `data-live="`)
-	address, _, _ := strings.Cut(rest, `"`)
-	if address == "" {
-		t.Fatal("nothing is live")
+	if strings.Contains(body, "data-tally") {
+		t.Error("the tabs of a sheet follow something")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+address, nil)
-	s.must(err)
-	answer, err := v.client.Do(r)
-	s.must(err)
-	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
+	batch := v.submit(path, body)
+	watch := func() (lines *bufio.Scanner, rest io.Reader) {
+		_, body := v.get("/batches/" + batch + "?show=ready")
+		v.wants(body, `<li data-tally=""><a`, `<li data-tally="problems"><a`, `<li data-tally="ready"><a`,
+			`<li data-tally="placed" hidden><a`, `<li data-tally="uncertain" hidden><a`)
+		_, at, _ := strings.Cut(body, `data-live="`)
+		address, _, _ := strings.Cut(at, `"`)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+address, nil)
+		s.must(err)
+		answer, err := v.client.Do(r)
+		s.must(err)
+		t.Cleanup(func() { answer.Body.Close() })
+		return bufio.NewScanner(answer.Body), answer.Body
+	}
+	lines, rest := watch()
 	until := func(text string) {
 		t.Helper()
 		for lines.Scan() {
@@ -167,54 +174,27 @@ func TestBatchLive(t *testing.T) {
 		}
 		t.Fatalf("%q never came", text)
 	}
+	tally := func() (counts map[string]int) {
+		t.Helper()
+		until("event: tally")
+		lines.Scan()
+		s.must(json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &counts))
+		return counts
+	}
 	until("event: panel")
 	until("0 of 4 placed")
+	if got := tally(); got[""] != 4 || got["problems"] != 1 || got["ready"] != 3 || got["placed"] != 0 {
+		t.Errorf("%v", got)
+	}
 	if _, body = v.post("/batches/" + batch + "/pause"); !strings.Contains(body, "The batch is paused.") {
 		t.Errorf("not paused:\n%s", body)
 	}
 	until("event: gone")
-	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+	if _, err := io.Copy(io.Discard, rest); err != nil {
 		t.Errorf("the stream of a page that is gone does not end: %v", err)
 	}
-}
-
-// The tabs above the rows follow the batch: each can be found, also one that is
-// empty yet, and an open page is told how many rows it has.
-func TestTabsFollowTheBatch(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
-	path, body := v.sheet("clients.csv", someClients)
-	if strings.Contains(body, "data-tally") {
-		t.Error("the tabs of a sheet follow something")
-	}
-	batch := v.submit(path, body)
-	_, body = v.get("/batches/" + batch + "?show=ready")
-	v.wants(body, `<li data-tally=""><a`, `<li data-tally="problems"><a`, `<li data-tally="ready"><a`,
-		`<li data-tally="placed" hidden><a`, `<li data-tally="uncertain" hidden><a`)
-	_, rest, _ := strings.Cut(body, `data-live="`)
-	address, _, _ := strings.Cut(rest, `"`)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+address, nil)
-	s.must(err)
-	answer, err := v.client.Do(r)
-	s.must(err)
-	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
-	tally := func() (counts map[string]int) {
-		t.Helper()
-		for lines.Scan() {
-			if lines.Text() == "event: tally" && lines.Scan() {
-				s.must(json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &counts))
-				return counts
-			}
-		}
-		t.Fatal("no tally came")
-		return nil
-	}
-	if got := tally(); got[""] != 4 || got["problems"] != 1 || got["ready"] != 3 || got["placed"] != 0 {
-		t.Errorf("%v", got)
-	}
+	v.post("/batches/" + batch + "/resume")
+	lines, _ = watch()
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_3"},
 		sandbox.Fault{Kind: sandbox.FaultSlowBody, For: 2 * time.Second, Company: "comp_2"})
 	s.place()

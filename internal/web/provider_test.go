@@ -109,25 +109,6 @@ func TestSignInByTheProvider(t *testing.T) {
 	}
 }
 
-// An email address makes no one someone else.
-func TestProviderDoesNotTakeLocalAccountsOver(t *testing.T) {
-	s, p := provided(t)
-	boss := s.member("boss@example.com", ledger.Operator)
-	for _, verified := range []bool{true, false} {
-		p.Person(map[string]any{"sub": "stranger", "email": "boss@example.com", "email_verified": verified,
-			"groups": []string{}})
-		status, body := s.nobody().arrive()
-		// The address counts only where it is verified.
-		if want := map[bool]int{true: http.StatusConflict, false: http.StatusOK}[verified]; status != want ||
-			strings.Contains(body, "<bdi>boss@example.com</bdi>") {
-			t.Errorf("%d\n%s", status, body)
-		}
-	}
-	if a := mustAccount(s, boss.name); !a.May(ledger.Operator) || a.ManagedBy != "" {
-		t.Errorf("%+v", a)
-	}
-}
-
 // An answer counts once, in the browser that asked, and not long after.
 func TestProvidersAnswerIsOfOneBrowser(t *testing.T) {
 	s, p := provided(t)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -200,32 +199,6 @@ func TestStaleDecision(t *testing.T) {
 	v.wants(body, "was already resolved as placed")
 	if _, body := v.get(rowPath(rows[1])); !strings.Contains(body, id) {
 		t.Error("the page of a row that is settled does not lead to the row")
-	}
-}
-
-// Two people resolve a row at once: one of them succeeds.
-func TestTwoSettleAtOnce(t *testing.T) {
-	s := newSite(t)
-	s.place()
-	v := s.as(ledger.Roles...)
-	_, rows := s.inDoubt(v, doubtfulClients)
-	people := []*visitor{v, s.as(ledger.Operator)}
-	before := s.book()
-	for _, row := range rows {
-		id := s.bought(row.CompanyRef())[0]
-		var all sync.WaitGroup
-		statuses := make([]int, 2)
-		for i, form := range [][]string{decide(row, "placed", "order-0", id), decide(row, "not placed")} {
-			all.Go(func() { statuses[i], _ = people[i].post(rowPath(row), form...) })
-		}
-		all.Wait()
-		if statuses[0]+statuses[1] != http.StatusOK+http.StatusConflict {
-			t.Errorf("row %d: %v", row.Number, statuses)
-		}
-		s.becomes(row.ID, filing.Placed) // either at once, or sent again
-	}
-	if book := s.book(); book.Reserved != 0 || book.Posted != before.Posted+3*rows[0].Reserved {
-		t.Errorf("%+v", book)
 	}
 }
 
