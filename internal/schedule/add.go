@@ -104,13 +104,8 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 		return done, err
 	}
 	done.Schedule = s
-	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil {
+	if err := done.planNext(ctx, l, s); err != nil {
 		return done, err
-	}
-	if done.Next != nil {
-		if why := done.Next.Nothing(); why != "" {
-			return done, unfit{fmt.Errorf("%w: %s%s", ErrFilesNothing, why, done.Next.remedy())}
-		}
 	}
 	added, err := l.Schedules().Add(ctx, s)
 	if err != nil || added {
@@ -126,6 +121,17 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 		return done, refused("schedule %s: %w", e.Name, ErrNameTaken)
 	}
 	return done, nil
+}
+
+// planNext plans the next run of a schedule. It returns ErrFilesNothing.
+func (done *Saved) planNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (err error) {
+	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil || done.Next == nil {
+		return err
+	}
+	if why := done.Next.Nothing(); why != "" {
+		return unfit{fmt.Errorf("%w: %s%s", ErrFilesNothing, why, done.Next.remedy())}
+	}
+	return nil
 }
 
 // Update gives a schedule a new version of its company list, which is read with the
@@ -154,13 +160,8 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 		done.Same = true
 		return done, nil
 	}
-	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil {
+	if err := done.planNext(ctx, l, s); err != nil {
 		return done, err
-	}
-	if done.Next != nil {
-		if why := done.Next.Nothing(); why != "" {
-			return done, unfit{fmt.Errorf("%w: %s%s", ErrFilesNothing, why, done.Next.remedy())}
-		}
 	}
 	if err := l.Schedules().Change(ctx, s); err != nil {
 		return done, err
@@ -195,52 +196,22 @@ func IgnoreYear(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (ledge
 // readToFile reads a company list with at least one row that can be filed.
 func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options) (*CompanyList, error) {
 	on := o.readingDay(time.Now())
-	if err := refuseSSNs(ctx, file, content, o, on); err != nil {
-		return nil, err
+	r, err := readCompanyList(ctx, l, file, content, o, on, true)
+	if err != nil || r.Tally.Ready > 0 {
+		return r, err
 	}
-	r, err := readCompanyList(ctx, l, file, content, o, on)
-	if err == nil && r.Tally.Ready == 0 && !o.fitsWithoutYear(ctx, l, file, content, on) {
+	// Rows may be fit once their filing years are ignored: then the plan of the next run
+	// says so.
+	without, fit := o, false
+	if without.IgnoreYear = true; o.FilingYear != "" && !o.IgnoreYear {
+		other, err := readCompanyList(ctx, l, file, content, without, on, true)
+		fit = err == nil && other.Tally.Ready > 0
+	}
+	if !fit {
 		err = refused("no row of %s can be filed: %d need attention, %d skipped", filepath.Base(file), r.Tally.Invalid,
 			r.Tally.Skipped)
 	}
 	return r, err
-}
-
-// fitsWithoutYear reports whether rows of a company list can be filed once its filing
-// years are ignored: then the plan of the next run says so.
-func (o Options) fitsWithoutYear(ctx context.Context, l *ledger.Ledger, file string, content []byte,
-	on season.Date) bool {
-	if o.FilingYear == "" || o.IgnoreYear {
-		return false
-	}
-	o.IgnoreYear = true
-	r, err := readCompanyList(ctx, l, file, content, o, on)
-	return err == nil && r.Tally.Ready > 0
-}
-
-// refuseSSNs refuses a company list with a Social Security number in any cell: it
-// would be stored as long as the ledger, and no schedule needs it. A list that
-// cannot be read passes, and ReadCompanyList refuses it next.
-func refuseSSNs(ctx context.Context, file string, content []byte, o Options, on season.Date) error {
-	options, err := o.importerOptions(on, nil)
-	if err != nil {
-		return nil
-	}
-	im, err := o.open(file, content, options)
-	if err != nil {
-		return nil
-	}
-	defer im.Close()
-	if im.HoldsSecrets() {
-		return nil // ReadCompanyList says so
-	}
-	where, err := im.FindSSN(ctx)
-	if err != nil || where == "" {
-		return nil
-	}
-	return fmt.Errorf(
-		"%w: %s looks like a Social Security number, and a company list is stored: remove the number, or upload "+
-			"the spreadsheet without a schedule", ErrCompanyList, where)
 }
 
 // Find finds a schedule by its name. It returns ledger.ErrNotFound.

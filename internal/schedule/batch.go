@@ -151,12 +151,7 @@ func (s *Scheduler) loadQuoter(ctx context.Context) pricing.Quoter {
 	return quoter
 }
 
-// planUnpriced is Plan without a request to the filing service: the cost is not
-// known.
-func (s *Scheduler) planUnpriced(ctx context.Context, schedule ledger.Schedule, run ledger.Run) (*Plan, error) {
-	return s.plan(ctx, schedule, run, nil)
-}
-
+// plan is Plan with known prices. With nil, the cost is not known.
 func (s *Scheduler) plan(ctx context.Context, schedule ledger.Schedule, run ledger.Run,
 	quoter pricing.Quoter) (*Plan, error) {
 	rc, err := s.newRunContext(ctx, schedule, run, s.loadList)

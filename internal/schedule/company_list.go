@@ -173,14 +173,6 @@ func (o *Options) open(file string, content []byte, options importer.Options) (*
 	return importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
 }
 
-// dueYear returns the year in which the report of a filing year falls due.
-func (o *Options) dueYear(filingYear int) int {
-	if strings.EqualFold(strings.TrimSpace(o.FilingYear), "last") {
-		return filingYear + 1
-	}
-	return filingYear
-}
-
 // CompanyList is a company list as it was read: its companies and what is due of
 // them.
 type CompanyList struct {
@@ -200,9 +192,10 @@ var ErrCompanyList = errors.New("the company list cannot be filed")
 
 // readCompanyList reads the companies of a spreadsheet as they are on a day. Facts
 // that the spreadsheet lacks come from the lookups in the ledger. It returns
-// ErrCompanyList.
+// ErrCompanyList. A list to be stored must have no Social Security number in any cell:
+// it would stay as long as the ledger, and no schedule needs it.
 func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
-	on season.Date) (*CompanyList, error) {
+	on season.Date, toStore bool) (*CompanyList, error) {
 	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return nil, err
@@ -225,6 +218,13 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 		return nil, fmt.Errorf(
 			"%w: it has a column of Social Security numbers, which are never stored: leave the column out, or "+
 				"upload the spreadsheet without a schedule", ErrCompanyList)
+	}
+	if toStore {
+		if where, err := im.FindSSN(ctx); err == nil && where != "" {
+			return nil, fmt.Errorf(
+				"%w: %s looks like a Social Security number, and a company list is stored: remove the number, or upload "+
+					"the spreadsheet without a schedule", ErrCompanyList, where)
+		}
 	}
 	r := &CompanyList{CompanyList: season.CompanyList{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
 	var companies []filing.Company // as the spreadsheet has them, by the index of the row
@@ -331,7 +331,10 @@ func contentHash(r *filing.Request) (string, error) {
 // due returns what is due of a row in the year of its report, or else next.
 func (r *CompanyList) due(row season.Row, o Options, on season.Date) season.Due {
 	if year, ok := r.years[row.Number]; ok {
-		d, _ := r.Rules.Due(row.Facts, o.dueYear(year))
+		if strings.EqualFold(strings.TrimSpace(o.FilingYear), "last") {
+			year++ // it falls due in the year after
+		}
+		d, _ := r.Rules.Due(row.Facts, year)
 		return d
 	}
 	d, _ := r.Rules.Next(row.Facts, on)
@@ -358,7 +361,7 @@ func loadCompanyList(ctx context.Context, l *ledger.Ledger, hash string, o Optio
 	if err != nil {
 		return nil, err
 	}
-	return readCompanyList(ctx, l, version.File, version.Content, o, on)
+	return readCompanyList(ctx, l, version.File, version.Content, o, on, false)
 }
 
 // company returns a row in a few words.

@@ -73,7 +73,7 @@ func (s *Scheduler) loadProblem(ctx context.Context, schedule ledger.Schedule) (
 	run, ok, err := s.Next(ctx, schedule)
 	var plan *Plan
 	if err == nil && ok {
-		plan, err = s.planUnpriced(ctx, schedule, run)
+		plan, err = s.plan(ctx, schedule, run, nil)
 	}
 	switch {
 	case errors.Is(err, ErrCompanyList):

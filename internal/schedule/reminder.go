@@ -101,9 +101,6 @@ func byDay(entries []CalendarEntry, today season.Date) (days []dueDay) {
 	return days
 }
 
-// reminder identifies the reminder of a day, so many days before it.
-func (d dueDay) reminder() ledger.Pending { return reminderOf(ledger.NotifyDueSoon, d.date, d.days) }
-
 // reminderOf identifies the reminder of something on a day, some days before it.
 func reminderOf(kind ledger.NotificationKind, on season.Date, left int) ledger.Pending {
 	before := remindBefore[len(remindBefore)-1]
@@ -132,7 +129,7 @@ func (s *Scheduler) remindOfDueDates(ctx context.Context, today season.Date) err
 	var pending []ledger.Pending
 	reports := 0
 	for _, day := range byDay(open, today) {
-		if r := day.reminder(); !reported[r] {
+		if r := reminderOf(ledger.NotifyDueSoon, day.date, day.days); !reported[r] {
 			days, pending, reports = append(days, day), append(pending, r), reports+len(day.entries)
 		}
 	}

@@ -146,22 +146,17 @@ func (s *Scheduler) resume(ctx context.Context, run ledger.Run, schedules []ledg
 	i := slices.IndexFunc(schedules, func(other ledger.Schedule) bool { return other.Name == run.Schedule })
 	switch {
 	case i < 0:
-		return s.endOrphan(ctx, run)
+		claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, run)
+		if err != nil || !claimed {
+			return err
+		}
+		run.State, run.Note = ledger.RunFailed, "the schedule was deleted before its batch was made"
+		return s.c.Ledger.Schedules().EndRun(ctx, run)
 	case schedules[i].Paused:
 		return nil
 	}
 	_, err := s.execute(ctx, schedules[i], run)
 	return err
-}
-
-// endOrphan ends a run whose process died and whose schedule was deleted since.
-func (s *Scheduler) endOrphan(ctx context.Context, run ledger.Run) error {
-	claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, run)
-	if err != nil || !claimed {
-		return err
-	}
-	run.State, run.Note = ledger.RunFailed, "the schedule was deleted before its batch was made"
-	return s.c.Ledger.Schedules().EndRun(ctx, run)
 }
 
 // executeDue executes the run of a schedule that is due, if there is one.
@@ -171,7 +166,10 @@ func (s *Scheduler) executeDue(ctx context.Context, schedule ledger.Schedule, ru
 		_, err = s.execute(ctx, schedule, run)
 	}
 	if errors.Is(err, ErrCompanyList) {
-		err = errors.Join(err, s.reportPostponed(ctx, schedule, err))
+		// Once a day: it runs when the list can be read again.
+		id := ledger.RunID(schedule.Name, season.DateOf(s.c.Now().UTC()))
+		err = errors.Join(err, s.notify(ctx, id, fmt.Sprintf("the schedule %s is postponed", schedule.Name),
+			fmt.Sprintf("No orders are placed for it until its company list can be read: %s", err)))
 	}
 	return err
 }
@@ -314,7 +312,9 @@ func (s *Scheduler) execute(ctx context.Context, schedule ledger.Schedule, run l
 	case errors.Is(err, ErrCompanyList):
 		s.c.Log.Error("schedule failed", "schedule", run.Schedule, "run", run.ID, "err", err)
 		run.State, run.Note = ledger.RunFailed, err.Error()
-		err = s.reportFailed(ctx, run)
+		err = s.notify(ctx, run.ID, fmt.Sprintf("the schedule %s failed", run.Schedule),
+			fmt.Sprintf("No orders were placed: %s\nFix it, then run: importer schedule run-now %s", run.Note,
+				run.Schedule))
 	}
 	if err != nil {
 		return false, fmt.Errorf("run the schedule %s: %w", run.Schedule, err)
@@ -338,21 +338,6 @@ func (s *Scheduler) loadRun(ctx context.Context, run ledger.Run) (ledger.Run, er
 		return run, fmt.Errorf("the run %s: %w", run.ID, ledger.ErrNotFound)
 	}
 	return runs[i], nil
-}
-
-// reportPostponed adds one notification a day that a schedule waits: its due dates
-// are in a company list that cannot be read. It runs when the list can be read
-// again.
-func (s *Scheduler) reportPostponed(ctx context.Context, schedule ledger.Schedule, reason error) error {
-	id := ledger.RunID(schedule.Name, season.DateOf(s.c.Now().UTC()))
-	return s.notify(ctx, id, fmt.Sprintf("the schedule %s is postponed", schedule.Name),
-		fmt.Sprintf("No orders are placed for it until its company list can be read: %s", reason))
-}
-
-func (s *Scheduler) reportFailed(ctx context.Context, run ledger.Run) error {
-	return s.notify(ctx, run.ID, fmt.Sprintf("the schedule %s failed", run.Schedule),
-		fmt.Sprintf("No orders were placed: %s\nFix it, then run: importer schedule run-now %s", run.Note,
-			run.Schedule))
 }
 
 // notify adds a lasting notification. about is the batch or the run, and keeps two
