@@ -132,7 +132,7 @@ You can run any command again safely. It resumes where it stopped.`,
   importer run companies.csv --state DE --filing-year 2026 --yes`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       readVersion().String(),
+		Version:       versionText(),
 	}
 	root.SetVersionTemplate("importer {{.Version}}\n")
 	root.SetIn(a.in)

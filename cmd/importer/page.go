@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/metrics"
 	"github.com/bulkfiling/bulkfiling/internal/network"
 	"github.com/bulkfiling/bulkfiling/internal/notify"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -66,7 +68,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 		Proxies:     s.proxies,
 		Downloads:   s.env.Downloads,
 		MaxUpload:   s.maxUpload << 20,
-		Version:     readVersion().Version,
+		Version:     cmp.Or(metrics.ReadBuild().Version, "unknown"),
 		Log:         log,
 		TestNotices: p.testNotices,
 		Depth:       p.depth,

@@ -54,14 +54,9 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 	}
 }
 
-// showQuote prints the cost and the available balance.
+// showQuote prints the cost and the available balance, if one is recorded.
 func (a *app) showQuote(q pricing.BatchQuote, balance ledger.Balance) {
 	a.sayQuote(q)
-	a.sayFunds(q, balance)
-}
-
-// sayFunds prints the available balance, if one is recorded.
-func (a *app) sayFunds(q pricing.BatchQuote, balance ledger.Balance) {
 	if !balance.HasDeposit {
 		return
 	}

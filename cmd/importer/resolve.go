@@ -65,33 +65,6 @@ func (a *app) withResolver(ctx context.Context, batch, command string, do func(*
 	})
 }
 
-// listUncertain lists the uncertain rows of the batch, or of all batches.
-func (r *resolver) listUncertain(ctx context.Context) ([]*resolve.UncertainOrder, error) {
-	return resolve.ListUncertain(ctx, r.ledger, r.batch.ID)
-}
-
-// addLinks asks for a dashboard link for each row, unless none are wanted.
-func (r *resolver) addLinks(ctx context.Context, orders []*resolve.UncertainOrder, noLinks bool) error {
-	if !noLinks {
-		return r.service.LinkDashboards(ctx, orders)
-	}
-	for _, o := range orders {
-		o.NoDashboard = "not requested"
-	}
-	return nil
-}
-
-// resolve records a decision and prints what it did to the row.
-func (r *resolver) resolve(ctx context.Context, decided *resolve.Resolution) error {
-	row := decided.Order.Row.Number
-	said, err := r.service.Resolve(withAudit(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", row)), decided)
-	if err != nil {
-		return fmt.Errorf("row %d: %w", row, err)
-	}
-	fmt.Fprintln(r.out, said)
-	return nil
-}
-
 func (r *resolver) warn(warnings []string) {
 	for _, why := range warnings {
 		r.say("%s %s", r.paint.yellow("Warning:"), why)

@@ -15,11 +15,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
-// listFlags are the options of resolve list.
-type listFlags struct{ noLinks, json bool }
-
 func (a *app) resolveListCommand() *cobra.Command {
-	var f listFlags
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list [BATCH]",
 		Short: "List the uncertain rows",
@@ -28,27 +25,25 @@ money, a link to the company's dashboard, and orders reported by the filing
 service that may be the row's. If an order can belong to one row only, that row
 is marked as placed first.
 
-A dashboard link signs its reader in for seven days. --no-links leaves the links
-out.`,
-		Example: "  importer resolve list\n  importer resolve list b7k2 --no-links\n  importer resolve list --json",
+A dashboard link signs its reader in for seven days.`,
+		Example: "  importer resolve list\n  importer resolve list b7k2\n  importer resolve list --json",
 		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withResolver(c.Context(), first(args), "list",
-				func(r *resolver) error { return r.list(c.Context(), f) })
+				func(r *resolver) error { return r.list(c.Context(), asJSON) })
 		},
 	}
-	c.Flags().BoolVar(&f.noLinks, "no-links", false, "leave out the dashboard links")
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON line for each uncertain row")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each uncertain row")
 	return c
 }
 
 // list prints the uncertain rows, those of a batch together.
-func (r *resolver) list(ctx context.Context, f listFlags) error {
-	rows, err := r.listUncertain(ctx)
+func (r *resolver) list(ctx context.Context, asJSON bool) error {
+	rows, err := resolve.ListUncertain(ctx, r.ledger, r.batch.ID)
 	if err != nil {
 		return err
 	}
-	if err := r.addLinks(ctx, rows, f.noLinks); err != nil {
+	if err := r.service.LinkDashboards(ctx, rows); err != nil {
 		return err
 	}
 	// Batches that were imported at the same time have their rows mixed.
@@ -60,7 +55,7 @@ func (r *resolver) list(ctx context.Context, f listFlags) error {
 		}
 		of[d.Row.Batch] = append(of[d.Row.Batch], d)
 	}
-	if f.json {
+	if asJSON {
 		lines := json.NewEncoder(r.out)
 		for _, batch := range batches {
 			for _, d := range of[batch] {
@@ -88,7 +83,7 @@ func (r *resolver) list(ctx context.Context, f listFlags) error {
 		fmt.Fprintf(r.out, "Batch %s (%s): %s. Sent, but not confirmed by the filing service.\n", id, b.File,
 			count(len(of[id]), "uncertain row"))
 		for _, d := range of[id] {
-			r.show(d, f.noLinks)
+			r.show(d)
 		}
 		r.advise(id, of[id])
 	}
@@ -110,7 +105,7 @@ func (r *resolver) listUnnamed(ctx context.Context) error {
 }
 
 // show prints a row and its evidence.
-func (r *resolver) show(d *resolve.UncertainOrder, noLinks bool) {
+func (r *resolver) show(d *resolve.UncertainOrder) {
 	fmt.Fprintf(r.out, "\nrow %d  %s\n", d.Row.Number, d.Ordered())
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(r.out, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
@@ -130,7 +125,7 @@ func (r *resolver) show(d *resolve.UncertainOrder, noLinks bool) {
 	line("reserved", "%s", d.Row.Reserved.Dollars())
 	if d.Dashboard != "" {
 		line("dashboard", "%s", d.Dashboard)
-	} else if !noLinks {
+	} else {
 		line("dashboard", "no link: %s", d.NoDashboard)
 	}
 	for _, e := range d.Candidates {

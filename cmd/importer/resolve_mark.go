@@ -92,7 +92,7 @@ func (m *mark) parse(row, decision string) error {
 
 // mark resolves one row.
 func (r *resolver) mark(ctx context.Context, m mark) error {
-	rows, err := r.listUncertain(ctx)
+	rows, err := resolve.ListUncertain(ctx, r.ledger, r.batch.ID)
 	if err != nil {
 		return err
 	}
@@ -111,9 +111,11 @@ func (r *resolver) mark(ctx context.Context, m mark) error {
 	if err != nil {
 		return err
 	}
-	if err := r.resolve(ctx, decided); err != nil {
-		return err
+	said, err := r.service.Resolve(withAudit(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", m.row)), decided)
+	if err != nil {
+		return fmt.Errorf("row %d: %w", m.row, err)
 	}
+	fmt.Fprintln(r.out, said)
 	after, err := r.ledger.Balance(ctx)
 	if err == nil {
 		fmt.Fprintln(r.out, balanceChange(before, after))

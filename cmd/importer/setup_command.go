@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -178,7 +177,9 @@ func (s *serviceSetup) enter(ctx context.Context, saved config.Service) (config.
 			return service, usage("--key-command %w", err)
 		}
 	case s.stdin:
-		service.Key, err = s.readKey(ctx)
+		var key string
+		key, err = s.readSecret(ctx, "-")
+		service.Key = secret.New(key)
 	case env("FILING_API_KEY") != "":
 		service.Key = secret.New(env("FILING_API_KEY"))
 	default:
@@ -242,20 +243,6 @@ func (s *serviceSetup) enterAtTerminal(ctx context.Context, service, saved confi
 		service.Key = secret.New(key)
 	}
 	return service, nil
-}
-
-// readKey reads the API key, the only line of stdin.
-func (s *serviceSetup) readKey(ctx context.Context) (secret.Value, error) {
-	const longest = 4096
-	content, err := readTyped(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(s.in, longest+1)) })
-	key := strings.TrimSpace(string(content))
-	switch {
-	case err != nil:
-		return secret.Value{}, fmt.Errorf("read the API key: %w", err)
-	case key == "" || len(content) > longest || strings.ContainsAny(key, "\r\n"):
-		return secret.Value{}, errors.New("read the API key: stdin must have the key on one line, and nothing else")
-	}
-	return secret.New(key), nil
 }
 
 // confirmService asks before real money can be spent, and before another filing

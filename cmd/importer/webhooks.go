@@ -191,8 +191,9 @@ func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, s
 
 // readSecret reads a secret from a file, or from stdin if the file is "-".
 func (a *app) readSecret(ctx context.Context, file string) (string, error) {
-	in := a.in
+	in, name := a.in, "stdin"
 	if file != "-" {
+		name = file
 		f, err := os.Open(file)
 		if err != nil {
 			return "", fmt.Errorf("read the secret: %w", err)
@@ -207,9 +208,9 @@ func (a *app) readSecret(ctx context.Context, file string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read the secret: %w", err)
 	case secret == "":
-		return "", fmt.Errorf("read the secret: %s is empty", file)
+		return "", fmt.Errorf("read the secret: %s is empty", name)
 	case len(content) > longest || strings.ContainsAny(secret, " \t\r\n"):
-		return "", fmt.Errorf("read the secret: %s has more than one word", file)
+		return "", fmt.Errorf("read the secret: %s has more than one word", name)
 	}
 	return secret, nil
 }

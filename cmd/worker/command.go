@@ -17,7 +17,6 @@ import (
 type options struct {
 	listen      string
 	concurrency int
-	rate        float64
 	webhooks    bool
 	ledger      string
 }
@@ -59,12 +58,6 @@ once.
 				}
 				env.Concurrency = o.concurrency
 			}
-			if c.Flags().Changed("rate") {
-				if o.rate <= 0 {
-					return errors.New("--rate is a number of requests a second, more than 0")
-				}
-				env.Rate = o.rate
-			}
 			if o.webhooks && o.listen == "" {
 				return errors.New("--webhooks needs --listen")
 			}
@@ -75,7 +68,6 @@ once.
 	}
 	c.Flags().StringVar(&o.listen, "listen", ":8081", "address of health and metrics; empty for none")
 	c.Flags().IntVar(&o.concurrency, "concurrency", 0, "orders in flight, in place of WORKER_CONCURRENCY")
-	c.Flags().Float64Var(&o.rate, "rate", 0, "requests a second of the whole fleet, in place of FILING_RATE")
 	c.Flags().StringVar(&o.ledger, "ledger", "",
 		"the ledger to use, by its name (default: that of the API key's organization)")
 	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "also receive the filing service's events, at POST "+webhook.Path)

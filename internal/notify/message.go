@@ -24,24 +24,19 @@ var testMessage = Message{
 	Body:    "Notifications reach this address. No action is needed.",
 }
 
-// writer writes notifications from the ledger.
-type writer struct {
-	ledger *ledger.Ledger
-}
-
 // subject returns a subject line. The ledger puts the product's name before it.
 func subject(format string, args ...any) string { return clean(fmt.Sprintf(format, args...)) }
 
-func (w writer) fundsOut(ctx context.Context, reportable ledger.Reportable) (ledger.Notification, error) {
-	rows, cost, err := w.ledger.Backlog(ctx)
+func (n *Notifier) fundsOut(ctx context.Context, reportable ledger.Reportable) (ledger.Notification, error) {
+	rows, cost, err := n.ledger.Backlog(ctx)
 	if err != nil {
 		return ledger.Notification{}, err
 	}
-	available, err := w.available(ctx)
+	available, err := n.available(ctx)
 	if err != nil {
 		return ledger.Notification{}, err
 	}
-	n := ledger.Notification{
+	out := ledger.Notification{
 		Kind:    ledger.NotifyFunds,
 		Lasts:   true,
 		Subject: subject("insufficient funds, %s", text.CountOf(rows, "row waits", "rows wait")),
@@ -51,7 +46,7 @@ func (w writer) fundsOut(ctx context.Context, reportable ledger.Reportable) (led
 		why = "The filing service refused an order because of insufficient funds" + since(reportable.HaltSince) +
 			quote(reportable.HaltNote) + "."
 	}
-	book, err := w.ledger.Balance(ctx)
+	book, err := n.ledger.Balance(ctx)
 	if err != nil {
 		return ledger.Notification{}, err
 	}
@@ -60,13 +55,13 @@ func (w writer) fundsOut(ctx context.Context, reportable ledger.Reportable) (led
 		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then " +
 			"record the difference: importer deposit --adjust --note REASON -- AMOUNT\n" + next
 	}
-	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", text.Count(rows, "row"), cost, available),
+	out.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", text.Count(rows, "row"), cost, available),
 		next)
-	return n, nil
+	return out, nil
 }
 
-func (w writer) fundsBack(ctx context.Context) (ledger.Notification, error) {
-	available, err := w.available(ctx)
+func (n *Notifier) fundsBack(ctx context.Context) (ledger.Notification, error) {
+	available, err := n.available(ctx)
 	return ledger.Notification{
 		Kind: ledger.NotifyFunds, Ends: true, Subject: subject("funds are sufficient again"),
 		Body: lines("No rows are waiting for funds.", "Available: "+available+"."),
@@ -74,8 +69,8 @@ func (w writer) fundsBack(ctx context.Context) (ledger.Notification, error) {
 }
 
 // available describes the recorded balance; the filing service reports none.
-func (w writer) available(ctx context.Context) (string, error) {
-	book, err := w.ledger.Balance(ctx)
+func (n *Notifier) available(ctx context.Context) (string, error) {
+	book, err := n.ledger.Balance(ctx)
 	if err != nil || !book.HasDeposit {
 		return "not known, no deposit is recorded", err
 	}
@@ -89,7 +84,7 @@ func (w writer) available(ctx context.Context) (string, error) {
 	return available, nil
 }
 
-func (w writer) keyRefused(reportable ledger.Reportable) ledger.Notification {
+func (n *Notifier) keyRefused(reportable ledger.Reportable) ledger.Notification {
 	return ledger.Notification{
 		Kind: ledger.NotifyKey, Lasts: true, Subject: subject("the API key is refused"),
 		Body: lines("The filing service refuses the API key"+since(reportable.HaltSince)+quote(reportable.HaltNote)+
@@ -100,19 +95,19 @@ func (w writer) keyRefused(reportable ledger.Reportable) ledger.Notification {
 
 // batchEnded reports how a batch ended. The end of a batch that ended before
 // oldest is not reported.
-func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notification, error) {
-	n := ledger.Notification{Kind: ledger.NotifyBatch, Batch: id, Lasts: true}
-	moved, err := w.ledger.LastMoved(ctx, id)
+func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notification, error) {
+	out := ledger.Notification{Kind: ledger.NotifyBatch, Batch: id, Lasts: true}
+	moved, err := n.ledger.LastMoved(ctx, id)
 	if err != nil || moved.Before(oldest) && !moved.IsZero() {
-		return n, err
+		return out, err
 	}
-	b, err := w.ledger.Batch(ctx, id)
+	b, err := n.ledger.Batch(ctx, id)
 	if err != nil {
-		return n, err
+		return out, err
 	}
-	p, err := w.ledger.Progress(ctx, id)
+	p, err := n.ledger.Progress(ctx, id)
 	if err != nil {
-		return n, err
+		return out, err
 	}
 	var counts []string
 	for _, r := range filing.Results {
@@ -124,31 +119,31 @@ func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (le
 	if p.Counts[filing.Uncertain] > 0 {
 		next += "\nResolve the uncertain rows: importer resolve " + id
 	}
-	n.Subject = subject("%s is finished: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed],
+	out.Subject = subject("%s is finished: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed],
 		text.Count(p.Counts.Total(), "row"))
-	n.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")),
+	out.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")),
 		fmt.Sprintf("Spent: %s.", p.Spent), next)
-	return n, nil
+	return out, nil
 }
 
 // shown is the number of rows that a message names; it counts the others.
 const shown = 5
 
 // rows reports rows of a batch that need a person.
-func (w writer) rows(ctx context.Context, kind ledger.NotificationKind, batch string,
+func (n *Notifier) rows(ctx context.Context, kind ledger.NotificationKind, batch string,
 	of []ledger.Pending) (ledger.Notification, error) {
-	n := ledger.Notification{Kind: kind, Batch: batch, Pending: of}
-	b, err := w.ledger.Batch(ctx, batch)
+	out := ledger.Notification{Kind: kind, Batch: batch, Pending: of}
+	b, err := n.ledger.Batch(ctx, batch)
 	if err != nil {
-		return n, err
+		return out, err
 	}
 	say := func(r ledger.Row, _ ledger.Pending) string { return r.Message }
 	if kind == ledger.NotifyExceptions {
 		say = exceptionText
 	}
-	named, err := w.named(ctx, of, say)
+	named, err := n.named(ctx, of, say)
 	if err != nil {
-		return n, err
+		return out, err
 	}
 	file := filepath.Base(b.File)
 	switch kind {
@@ -156,25 +151,25 @@ func (w writer) rows(ctx context.Context, kind ledger.NotificationKind, batch st
 		var reserved money.Cost
 		for _, u := range of {
 			if reserved, err = reserved.Plus(u.Reserved); err != nil {
-				return n, fmt.Errorf("add up the reservations of uncertain rows: %w", err)
+				return out, fmt.Errorf("add up the reservations of uncertain rows: %w", err)
 			}
 		}
-		n.Subject = subject("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), file)
-		n.Body = lines("Sent, but the filing service did not confirm them. They may have been bought. Reserved: "+
+		out.Subject = subject("%s uncertain in %s", text.CountOf(len(of), "row is", "rows are"), file)
+		out.Body = lines("Sent, but the filing service did not confirm them. They may have been bought. Reserved: "+
 			reserved.String()+".",
 			named, "Check the dashboard, then resolve them: importer resolve "+batch)
 	case ledger.NotifyTwice:
-		n.Subject = subject("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
-		n.Body = lines("A late answer shows that the same filing was bought with two orders. Ask the filing service "+
+		out.Subject = subject("%s bought twice in %s", text.CountOf(len(of), "filing was", "filings were"), file)
+		out.Body = lines("A late answer shows that the same filing was bought with two orders. Ask the filing service "+
 			"to refund one of them.",
 			named, fmt.Sprintf("See the rows: importer results %s -o FILE.xlsx", batch))
 	case ledger.NotifyExceptions:
-		n.Subject = subject("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
+		out.Subject = subject("%s in %s", text.CountOf(len(of), "filing needs correction", "filings need correction"),
 			file)
-		n.Body = lines("These filings wait until they are corrected.", named,
+		out.Body = lines("These filings wait until they are corrected.", named,
 			fmt.Sprintf("See all of them on the sheet Needs Attention: importer results %s -o FILE.xlsx", batch))
 	}
-	return n, nil
+	return out, nil
 }
 
 // exceptionText describes the exception of a row that is reported.
@@ -188,18 +183,18 @@ func exceptionText(r ledger.Row, u ledger.Pending) string {
 }
 
 // named lists the first rows, one a line, and counts the others.
-func (w writer) named(ctx context.Context, of []ledger.Pending,
+func (n *Notifier) named(ctx context.Context, of []ledger.Pending,
 	say func(ledger.Row, ledger.Pending) string) (string, error) {
 	var all []string
 	for _, u := range of[:min(shown, len(of))] {
-		r, err := w.ledger.Row(ctx, u.Row)
+		r, err := n.ledger.Row(ctx, u.Row)
 		if errors.Is(err, ledger.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return "", err
 		}
-		names, err := w.ledger.CompanyNames(ctx, []ledger.Row{r})
+		names, err := n.ledger.CompanyNames(ctx, []ledger.Row{r})
 		if err != nil {
 			return "", err
 		}

@@ -148,12 +148,11 @@ func (n *Notifier) write(ctx context.Context, last bool) error {
 	if err != nil {
 		return err
 	}
-	w := writer{ledger: n.ledger}
 	return errors.Join(
-		n.notifyFunds(ctx, w, reportable, last),
-		n.notifyKey(ctx, w, reportable),
-		n.notifyBatches(ctx, w, reportable),
-		n.notifyRows(ctx, w, reportable, last),
+		n.notifyFunds(ctx, reportable, last),
+		n.notifyKey(ctx, reportable),
+		n.notifyBatches(ctx, reportable),
+		n.notifyRows(ctx, reportable, last),
 	)
 }
 
@@ -169,7 +168,7 @@ func (n *Notifier) add(ctx context.Context, notification ledger.Notification, er
 // notifyFunds reports insufficient funds, and their end. Funds are insufficient when
 // the filing service says so, or when rows wait for the recorded balance. While
 // the key is refused, the filing service does not say.
-func (n *Notifier) notifyFunds(ctx context.Context, w writer, reportable ledger.Reportable, last bool) error {
+func (n *Notifier) notifyFunds(ctx context.Context, reportable ledger.Reportable, last bool) error {
 	out := reportable.Halt == filing.HaltFunds || reportable.Short
 	enough := !out && reportable.Halt != filing.HaltKey
 	lasted := n.lasted("funds", enough && reportable.FundsReported, steady)
@@ -177,28 +176,28 @@ func (n *Notifier) notifyFunds(ctx context.Context, w writer, reportable ledger.
 	case !n.sends(ledger.NotifyFunds):
 		return nil
 	case out && !reportable.FundsReported:
-		notification, err := w.fundsOut(ctx, reportable)
+		notification, err := n.fundsOut(ctx, reportable)
 		return n.add(ctx, notification, err)
 	case enough && reportable.FundsReported && (lasted || last):
-		notification, err := w.fundsBack(ctx)
+		notification, err := n.fundsBack(ctx)
 		return n.add(ctx, notification, err)
 	}
 	return nil
 }
 
-func (n *Notifier) notifyKey(ctx context.Context, w writer, reportable ledger.Reportable) error {
+func (n *Notifier) notifyKey(ctx context.Context, reportable ledger.Reportable) error {
 	switch refused := reportable.Halt == filing.HaltKey; {
 	case !n.sends(ledger.NotifyKey):
 		return nil
 	case refused && !reportable.KeyReported:
-		return n.add(ctx, w.keyRefused(reportable), nil)
+		return n.add(ctx, n.keyRefused(reportable), nil)
 	case !refused && reportable.KeyReported:
 		return n.ledger.Notifications().End(ctx, ledger.NotifyKey, "")
 	}
 	return nil
 }
 
-func (n *Notifier) notifyBatches(ctx context.Context, w writer, reportable ledger.Reportable) error {
+func (n *Notifier) notifyBatches(ctx context.Context, reportable ledger.Reportable) error {
 	if !n.sends(ledger.NotifyBatch) {
 		return nil
 	}
@@ -207,7 +206,7 @@ func (n *Notifier) notifyBatches(ctx context.Context, w writer, reportable ledge
 		all = errors.Join(all, n.ledger.Notifications().End(ctx, ledger.NotifyBatch, id))
 	}
 	for _, id := range reportable.Ended {
-		notification, err := w.batchEnded(ctx, id, time.Now().Add(-giveUp))
+		notification, err := n.batchEnded(ctx, id, time.Now().Add(-giveUp))
 		all = errors.Join(all, n.add(ctx, notification, err))
 	}
 	return all
@@ -215,7 +214,7 @@ func (n *Notifier) notifyBatches(ctx context.Context, w writer, reportable ledge
 
 // notifyRows gathers the uncertain rows of a batch into one message, and likewise the
 // rows with exceptions and the rows bought twice.
-func (n *Notifier) notifyRows(ctx context.Context, w writer, reportable ledger.Reportable, last bool) error {
+func (n *Notifier) notifyRows(ctx context.Context, reportable ledger.Reportable, last bool) error {
 	var all error
 	if reportable.Cured {
 		all = n.ledger.Notifications().ForgetCured(ctx)
@@ -245,7 +244,7 @@ func (n *Notifier) notifyRows(ctx context.Context, w writer, reportable ledger.R
 			all = errors.Join(all, err)
 			continue
 		}
-		notification, err := w.rows(ctx, h.kind, h.batch, of)
+		notification, err := n.rows(ctx, h.kind, h.batch, of)
 		if err = n.add(ctx, notification, err); err == nil {
 			delete(n.seen, what)
 		}

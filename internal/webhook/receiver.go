@@ -57,31 +57,22 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	switch err := rc.verifier.Verify(ctx, r.Header, body); {
 	case errors.Is(err, ErrSignature):
-		if times := rc.refused.count(); times > 0 {
-			rc.log.Warn("webhook delivery refused", "err", err, "address", r.RemoteAddr, "times", times)
-		}
+		rc.refused.warn(rc.log, "webhook delivery refused", err, r)
 		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
 		return
 	case errors.Is(err, ErrNoSecret):
-		if times := rc.unchecked.count(); times > 0 {
-			rc.log.Warn("webhook delivery refused: no signing secret", "err", err, "address", r.RemoteAddr,
-				"times", times)
-		}
+		rc.unchecked.warn(rc.log, "webhook delivery refused: no signing secret", err, r)
 		again(w, "no signing secret is known yet")
 		return
 	case err != nil:
-		if times := rc.unchecked.count(); times > 0 {
-			rc.log.Warn("webhook delivery not checked", "err", err, "address", r.RemoteAddr, "times", times)
-		}
+		rc.unchecked.warn(rc.log, "webhook delivery not checked", err, r)
 		again(w, "the signature cannot be checked now")
 		return
 	}
 	e, err := filing.ParseEvent(body)
 	if err != nil {
 		if _, failed := rc.store.KeepUnreadable(ctx, body, err.Error()); failed != nil {
-			if times := rc.unstored.count(); times > 0 {
-				rc.log.Warn("unreadable event not stored", "err", failed, "address", r.RemoteAddr, "times", times)
-			}
+			rc.unstored.warn(rc.log, "unreadable event not stored", failed, r)
 			again(w, "the event cannot be stored now")
 			return
 		}
@@ -91,9 +82,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	fresh, err := rc.store.Keep(ctx, e, body)
 	if err != nil {
-		if times := rc.unstored.count(); times > 0 {
-			rc.log.Warn("event not stored", "err", err, "address", r.RemoteAddr, "times", times)
-		}
+		rc.unstored.warn(rc.log, "event not stored", err, r)
 		again(w, "the event cannot be stored now")
 		return
 	}
@@ -151,16 +140,14 @@ type repeated struct {
 
 const silence = 10 * time.Second
 
-// count counts one occurrence. It returns 0 if none is to be logged now, or the
-// number of occurrences since the last one that was logged.
-func (c *repeated) count() int {
+// warn counts one occurrence and logs it, with the number of those since the last one
+// that was logged.
+func (c *repeated) warn(log *slog.Logger, message string, err error, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.times++
-	if !c.logged.IsZero() && time.Since(c.logged) < silence {
-		return 0
+	if c.logged.IsZero() || time.Since(c.logged) >= silence {
+		log.Warn(message, "err", err, "address", r.RemoteAddr, "times", c.times)
+		c.logged, c.times = time.Now(), 0
 	}
-	times := c.times
-	c.logged, c.times = time.Now(), 0
-	return times
 }

@@ -49,7 +49,6 @@ type Lies struct {
 	Tokens    func(map[string]any) // the answer of the token endpoint
 	UserInfo  func(map[string]any)
 	Keys      func([]jose.JSONWebKey) []jose.JSONWebKey
-	Replay    bool // a code is good more than once
 	NoPKCE    bool // the verifier is not looked at
 }
 
@@ -187,30 +186,27 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	refuse := func(reason string) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_ = json.NewEncoder(w).Encode(map[string]string{"error": reason})
-	}
 	id, secret, _ := r.BasicAuth()
 	secret, _ = url.QueryUnescape(secret)
 	g, ok := p.codes[r.PostFormValue("code")]
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
+	refused := ""
 	switch {
 	case id != ClientID || secret != ClientSecret:
-		refuse("invalid_client")
-		return
+		refused = "invalid_client"
 	case !ok || time.Now().After(g.expires) || r.PostFormValue("redirect_uri") != g.query.Get("redirect_uri"):
-		refuse("invalid_grant")
-		return
+		refused = "invalid_grant"
 	case !p.lies.NoPKCE && (g.query.Get("code_challenge_method") != "S256" ||
 		g.query.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:])):
-		refuse("invalid_grant")
+		refused = "invalid_grant"
+	}
+	if refused != "" {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": refused})
 		return
 	}
-	if !p.lies.Replay {
-		delete(p.codes, r.PostFormValue("code"))
-	}
+	delete(p.codes, r.PostFormValue("code"))
 	now := time.Now().Unix()
 	access := rand.Text()
 	half := sha256.Sum256([]byte(access))
