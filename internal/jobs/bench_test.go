@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -124,7 +122,7 @@ func benchmarkPlace(b *testing.B, redis, database string) float64 {
 	}
 	defer l.Close()
 	batch := fmt.Sprintf("bench%d", time.Now().UnixNano())
-	addBatch(b, l, batch, benchRows)
+	addBatch(b, l, batch, requests(benchRows, report)...)
 	client, err := filingapi.New(filingapi.Config{BaseURL: url, Key: "sk_test_bench", Concurrency: 2 * benchFlying})
 	if err != nil {
 		b.Fatal(err)
@@ -164,26 +162,4 @@ func benchmarkPlace(b *testing.B, redis, database string) float64 {
 		b.Fatalf("%d orders, want %d", n, benchRows)
 	}
 	return benchRows / took.Seconds()
-}
-
-func addBatch(tb testing.TB, l *ledger.Ledger, id string, n int) {
-	tb.Helper()
-	ctx := context.Background()
-	if _, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport}); err != nil {
-		tb.Fatal(err)
-	}
-	rows := make([]ledger.Row, n)
-	for i := range rows {
-		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: &filing.Request{
-			Product: filing.AnnualReport, User: filing.UserRef{ID: "user_1"},
-			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%d", i)},
-			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
-		}}
-	}
-	if err := l.AddRows(ctx, id, rows); err != nil {
-		tb.Fatal(err)
-	}
-	if err := l.OpenBatch(ctx, id); err != nil {
-		tb.Fatal(err)
-	}
 }

@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,23 +54,17 @@ const (
 // child is what a process is told.
 type child struct {
 	Dir, Database, Redis, URL, Batch string
-	Stop                             boundary // where it halts and says so; empty for a run to the end
+	Stop                             boundary // where it halts and says so
 
 	Firing time.Time // fire the seasons due by then instead,
 	Quotes int       // and halt at this quote
 }
 
-// run places the batch. It says "reached" at its boundary and then waits to be
-// killed, and "ended" with the reason when there is nothing left to do.
+// run places the batch. It says "reached" at its boundary, or when there is nothing
+// left to do, and then waits to be killed.
 func (c child) run() error {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{
-		Dir:          c.Dir,
-		DatabaseURL:  c.Database,
-		SealKey:      sealKey(c.Database),
-		RepeatAgents: true,
-		Timeout:      clientTimeout,
-	})
+	l, err := ledger.Open(ctx, ledgerConfig(c.Dir, servers{database: c.Database}))
 	if err != nil {
 		return err
 	}
@@ -111,16 +102,10 @@ func (c child) run() error {
 	if err != nil {
 		return err
 	}
-	end, err := w.Await(ctx, c.Batch, patient)
-	if err != nil {
-		return err
-	}
-	if c.Stop == afterSettle {
+	if _, err = w.Await(ctx, c.Batch, patient); err == nil {
 		halt()
 	}
-	w.Stop()
-	fmt.Println("ended", end.Reason)
-	return l.Close()
+	return err
 }
 
 // doomed halts at a boundary that lies within the service's reach.
@@ -159,21 +144,10 @@ func (s *doomed) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer 
 	return a
 }
 
-// process starts a child on a batch; what it says comes line by line.
-func (f *firm) process(batch string, stop boundary) (*exec.Cmd, <-chan string) {
-	f.Helper()
-	return f.spawn(child{
-		Dir:      f.dir,
-		Database: f.servers.database,
-		Redis:    f.servers.redis,
-		URL:      f.url,
-		Batch:    batch,
-		Stop:     stop,
-	})
-}
-
+// spawn starts a child over the firm's ledger; what it says comes line by line.
 func (f *firm) spawn(c child) (*exec.Cmd, <-chan string) {
 	f.Helper()
+	c.Dir, c.Database, c.Redis, c.URL = f.dir, f.servers.database, f.servers.redis, f.url
 	told, err := json.Marshal(c)
 	f.must(err)
 	cmd := exec.CommandContext(f.Context(), os.Args[0])
@@ -185,7 +159,7 @@ func (f *firm) spawn(c child) (*exec.Cmd, <-chan string) {
 	lines := make(chan string, 8)
 	go func() {
 		defer close(lines)
-		for s := bufio.NewScanner(io.Reader(out)); s.Scan(); {
+		for s := bufio.NewScanner(out); s.Scan(); {
 			lines <- s.Text()
 		}
 	}()
@@ -211,13 +185,12 @@ func TestKilledAtEachBoundary(t *testing.T) {
 		t.Run(string(c.stop), func(t *testing.T) {
 			t.Parallel()
 			onBothTransports(t, func(t *testing.T, on servers) {
-				f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-				l := f.openLedger()
+				f := newFirm(t, on, sandbox.Config{AutoSeed: true})
 				for batch, kind := range map[string]*filing.Request{"a": report(1), "b": agentChange(2)} {
 					kind.User = filing.UserRef{Email: batch + "@example.com"} // a look-up before the intent
-					f.add(l, batch, kind)
+					f.add(batch, kind)
 					f.killAt(c.stop, batch, kind.Company.Ref)
-					before := f.rows(l, batch)[0]
+					before := f.rows(batch)[0]
 					switch want := map[boundary]filing.Result{
 						beforeIntent: filing.Ready,
 						afterSettle:  filing.Placed,
@@ -225,16 +198,14 @@ func TestKilledAtEachBoundary(t *testing.T) {
 					case want == "" && before.Result != filing.Placing, want != "" && before.Result != want:
 						t.Errorf("the killed process left the row %s", before.Result)
 					}
-					if end := f.run(l, batch, patient); end.Reason != jobs.Finished {
-						t.Errorf("%+v", end)
-					}
+					f.finish(batch)
 				}
-				f.want(l, "a", ledger.Counts{c.once: 1})
-				f.want(l, "b", ledger.Counts{filing.Placed: 1})
-				if r := f.rows(l, "b")[0]; r.Tries != c.tries || r.Uncertain {
+				f.want("a", ledger.Counts{c.once: 1})
+				f.want("b", ledger.Counts{filing.Placed: 1})
+				if r := f.rows("b")[0]; r.Tries != c.tries || r.Uncertain {
 					t.Errorf("%+v", r)
 				}
-				f.agree(l, "a", "b")
+				f.agree("a", "b")
 			})
 		})
 	}
@@ -252,7 +223,7 @@ func (f *firm) killAt(stop boundary, batch, company string) {
 			Times:   1,
 		})
 	}
-	cmd, said := f.process(batch, stop)
+	cmd, said := f.spawn(child{Batch: batch, Stop: stop})
 	if stop == beforeAnswer {
 		f.eventually("the order is made", func() bool { return len(f.service.Books().Orders) > orders })
 	} else if line := <-said; line != "reached" {
@@ -260,78 +231,4 @@ func (f *firm) killAt(stop boundary, batch, company string) {
 	}
 	f.must(cmd.Process.Kill())
 	_ = cmd.Wait()
-}
-
-// killAtWork kills a process that places batch a, a random moment after it began
-// to send. It reports false where the process ended before.
-func (f *firm) killAtWork(random *rand.Rand) bool {
-	f.Helper()
-	sent := len(f.seen("POST", "/v1/orders"))
-	cmd, said := f.process("a", "")
-	// Let it get to work before its moment comes.
-	working := make(chan struct{})
-	go func() {
-		defer close(working)
-		for deadline := time.Now().Add(2 * time.Minute); len(f.seen("POST", "/v1/orders")) == sent &&
-			time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond) // between two looks
-		}
-	}()
-	select {
-	case <-working:
-	case line := <-said:
-		if !strings.HasPrefix(line, "ended") {
-			f.Fatalf("the child said %q", line)
-		}
-	}
-	timer := time.NewTimer(time.Duration(random.IntN(30)) * time.Millisecond)
-	<-timer.C
-	f.must(cmd.Process.Kill())
-	return cmd.Wait() != nil
-}
-
-// Fifteen kills at random moments of a batch, then a run to the end: nothing is
-// bought twice, every row has its answer, no more rows are uncertain than orders
-// were in flight, and the books agree to the cent.
-func TestKilledAtRandom(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipping a test of several processes in short mode")
-	}
-	t.Parallel()
-	const rows, kills = 300, 15
-	onBothTransports(t, func(t *testing.T, on servers) {
-		seed := uint64(time.Now().UnixNano())
-		random := rand.New(rand.NewPCG(seed, 0))
-		t.Logf("seed %d", seed)
-		f := newFirm(t, on, sandbox.Config{
-			OpeningBalance: rich,
-			AutoSeed:       true,
-			Latency:        10 * time.Millisecond,
-			Jitter:         10 * time.Millisecond,
-		})
-		l := f.openLedger()
-		f.add(l, "a", requests(rows, report, reportAndAgent, reportWithAgent, agentChange)...)
-		killed := 0
-		for killed < kills && f.killAtWork(random) {
-			killed++
-		}
-		if killed < 8 {
-			t.Errorf("only %d kills", killed)
-		}
-		if end := f.run(l, "a", patient); end.Reason != jobs.Finished {
-			t.Fatalf("%+v", end)
-		}
-		counts, err := l.Counts(t.Context(), "a")
-		f.must(err)
-		t.Logf("%d kills: %v", killed, counts)
-		if counts[filing.Placed]+counts[filing.Uncertain] != rows || counts[filing.Uncertain] > killed*flying {
-			t.Errorf("%v after %d kills", counts, killed)
-		}
-		f.agree(l, "a")
-		for _, r := range f.rows(l, "a") {
-			if r.Result == filing.Uncertain && r.Request.Order.Repeatable(true) && r.Attempts < 8 {
-				t.Errorf("row %d may be sent again, and was left to a person", r.Number)
-			}
-		}
-	})
 }

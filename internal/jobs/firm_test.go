@@ -1,15 +1,18 @@
 package jobs_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,16 +26,51 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
-// fees are those that the service and we both know.
+// Wholesale prices. Source: sandbox.DefaultPrices.
 const (
-	feeLLC  = 300_00
-	feeCorp = 225_00
-	feeFile = "product,state,entityType,amount\nannual-report,,LLC,300\nannual-report,,CORP,225\n"
+	priceTier1  = 75_00
+	priceTier2  = 105_00
+	priceEIN    = 40_00
+	priceAgent  = 50_00
+	priceReport = 25_00
+	priceFQ     = 60_00
 )
 
-// firm is a whole installation against a sandbox over HTTP.
+// Fees that the service and we both know. No two sums of them are alike by chance.
+const (
+	feeLLC      = 300_00
+	feeCorp     = 225_00
+	feeFormLLC  = 110_10
+	feeFormCorp = 109_01
+	feeFQ       = 200_25
+	expedited   = 51_13 // the service charge that the spec does not show
+)
+
+var fees = []sandbox.Fee{
+	{Product: "annual_report", EntityType: "LLC", Cents: feeLLC},
+	{Product: "annual_report", EntityType: "CORP", Cents: feeCorp},
+	{Product: "formation", EntityType: "LLC", Cents: feeFormLLC},
+	{Product: "formation", EntityType: "CORP", Cents: feeFormCorp},
+	{Product: "foreign_qualification", EntityType: "LLC", Cents: feeFQ},
+	{Product: "foreign_qualification", EntityType: "CORP", Cents: 245_07},
+}
+
+const (
+	rich = 1_000_000_00         // a balance that covers every test
+	each = priceReport + feeLLC // what an annual report costs
+
+	flying = 8 // orders in flight
+
+	// clientTimeout bounds an answer of the service, and with it how long a row of a
+	// killed process waits until its order may be sent again.
+	clientTimeout = slowdown * time.Second
+)
+
+// firm is a whole installation against a sandbox over HTTP. The embedded ledger is the
+// test's own, and that of each worker that is given no other.
 type firm struct {
 	*testing.T
+	*ledger.Ledger
 	servers servers
 	dir     string
 	service *sandbox.Service
@@ -45,30 +83,45 @@ type firm struct {
 	requests []request
 }
 
-// request is one that reached the service.
-type request struct {
-	method, path    string
-	arrived, answer time.Time
-	status          int
+// know puts a company on the service's record as user_1's. Without agents of its own it
+// has one in every state.
+func (f *firm) know(c sandbox.Company) {
+	if c.Agents == nil {
+		c.Agents = make(map[string]sandbox.Agent)
+		for _, s := range filing.States() {
+			c.Agents[string(s)] = sandbox.ActiveService
+		}
+	}
+	c.UserID = "user_1"
+	f.service.AddUser(sandbox.User{ID: c.UserID})
+	f.service.AddCompany(c)
 }
 
+// request is one that reached the service.
+type request struct {
+	method, path string
+	status       int
+}
+
+// newFirm returns a firm that orders every product. Its balance is rich unless the
+// sandbox is configured with another.
 func newFirm(t *testing.T, on servers, c sandbox.Config) *firm {
-	f := &firm{T: t, servers: on, dir: ledgertest.Dir(t)}
-	c.Fees = []sandbox.Fee{{Product: "annual_report", EntityType: "LLC", Cents: feeLLC},
-		{Product: "annual_report", EntityType: "CORP", Cents: feeCorp}}
+	f := &firm{T: t, servers: on, dir: cmp.Or(on.dir, ledgertest.Dir(t))}
+	c.Fees, c.ExpeditedService = fees, expedited
+	c.OpeningBalance = cmp.Or(c.OpeningBalance, rich)
 	f.service = sandbox.New(c)
 	server := httptest.NewServer(f.record(f.service.Handler()))
 	t.Cleanup(server.Close)
 	f.url = server.URL + "/v1"
+	f.Ledger = f.openLedger()
 	return f
 }
 
-// record notes each request and when it was answered.
+// record notes each request that was answered.
 func (f *firm) record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := request{method: r.Method, path: r.URL.Path, arrived: time.Now(), status: http.StatusOK}
+		q := request{method: r.Method, path: r.URL.Path, status: http.StatusOK}
 		defer func() {
-			q.answer = time.Now()
 			f.mu.Lock()
 			f.requests = append(f.requests, q)
 			f.mu.Unlock()
@@ -103,6 +156,17 @@ func (f *firm) seen(method, prefix string) []request {
 	return some
 }
 
+// posts counts the POST requests that reached an endpoint.
+func (f *firm) posts(path string) int { return len(f.seen(http.MethodPost, path)) }
+
+// wantPosts checks how many POST requests have reached an endpoint.
+func (f *firm) wantPosts(path string, want int) {
+	f.Helper()
+	if n := f.posts(path); n != want {
+		f.Errorf("%d requests were sent to %s, want %d", n, path, want)
+	}
+}
+
 func (f *firm) must(err error) {
 	f.Helper()
 	if err != nil {
@@ -111,25 +175,41 @@ func (f *firm) must(err error) {
 }
 
 // approve approves a batch as it is now, at its stored quotes.
-func (f *firm) approve(l *ledger.Ledger, batch, by string) {
+func (f *firm) approve(batch, by string) {
 	f.Helper()
-	p, err := pricing.Propose(f.Context(), l, func(context.Context) (pricing.Quoter, error) { return nil, nil }, batch)
+	p, err := pricing.Propose(f.Context(), f.Ledger, func(context.Context) (pricing.Quoter, error) { return nil, nil },
+		batch)
 	f.must(err)
-	f.must(p.Approve(f.Context(), l, by))
+	f.must(p.Approve(f.Context(), f.Ledger, by))
 }
 
-func (f *firm) openLedger() *ledger.Ledger {
+// ledgerConfig opens the firm's ledger in any process.
+func ledgerConfig(dir string, on servers) ledger.Config {
+	c := ledger.Config{Dir: dir, DatabaseURL: on.database, RepeatAgents: true, Timeout: clientTimeout}
+	if on.database != "" { // a key file does on one machine
+		c.SealKey = strings.Repeat("0d", 32)
+	}
+	return c
+}
+
+// openLedger opens the ledger as another process does.
+func (f *firm) openLedger(change ...func(*ledger.Config)) *ledger.Ledger {
 	f.Helper()
-	l, err := ledger.Open(f.Context(), ledger.Config{
-		Dir:          f.dir,
-		DatabaseURL:  f.servers.database,
-		SealKey:      sealKey(f.servers.database),
-		RepeatAgents: true,
-		Timeout:      clientTimeout,
-	})
+	c := ledgerConfig(f.dir, f.servers)
+	for _, do := range change {
+		do(&c)
+	}
+	l, err := ledger.Open(f.Context(), c)
 	f.must(err)
 	f.Cleanup(func() { l.Close() })
 	return l
+}
+
+// reopen closes the ledger and opens it again.
+func (f *firm) reopen(change ...func(*ledger.Config)) {
+	f.Helper()
+	f.must(f.Close())
+	f.Ledger = f.openLedger(change...)
 }
 
 func (f *firm) openQueue() *jobs.Queue {
@@ -140,12 +220,6 @@ func (f *firm) openQueue() *jobs.Queue {
 	return q
 }
 
-const flying = 8 // orders in flight
-
-// clientTimeout bounds an answer of the service, and with it how long a row of a
-// killed process waits until its order may be sent again.
-const clientTimeout = slowdown * time.Second
-
 // newClient is the real client, less patient than in life.
 func newClient(url string, timeout time.Duration) (*filingapi.Client, error) {
 	return filingapi.New(filingapi.Config{
@@ -155,6 +229,14 @@ func newClient(url string, timeout time.Duration) (*filingapi.Client, error) {
 		Timeout:     timeout,
 		Breaker:     filingapi.BreakerLimits{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
 	})
+}
+
+func (f *firm) client() *filingapi.Client {
+	f.Helper()
+	client, err := newClient(f.url, cmp.Or(f.timeout, clientTimeout))
+	f.must(err)
+	f.Cleanup(client.Close)
+	return client
 }
 
 // newQuoter takes the service's prices, by a client that no fault or breaker
@@ -172,30 +254,40 @@ func newQuoter(dir string) (*pricing.Rates, error) {
 	if err != nil {
 		return nil, err
 	}
+	var lines bytes.Buffer
+	fmt.Fprintf(&lines, "product,state,entityType,amount\nexpedited-service,,,%s\n", money.Cents(expedited))
+	for _, fee := range fees {
+		fmt.Fprintf(&lines, "%s,,%s,%s\n", strings.ReplaceAll(fee.Product, "_", "-"), fee.EntityType,
+			money.Cents(fee.Cents))
+	}
 	path := filepath.Join(dir, "fees.csv")
-	if err := os.WriteFile(path, []byte(feeFile), 0o600); err != nil {
+	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
 		return nil, err
 	}
-	fees, err := pricing.LoadFees(path)
+	table, err := pricing.LoadFees(path)
 	if err != nil {
 		return nil, err
 	}
-	return pricing.NewRates(book, fees), nil
+	return pricing.NewRates(book, table), nil
 }
 
-// start runs a worker until the end of the test, or until it is stopped.
-func (f *firm) start(l *ledger.Ledger, q *jobs.Queue, options ...func(*jobs.Config)) *jobs.Worker {
+func (f *firm) quoter() *pricing.Rates {
 	f.Helper()
-	client, err := newClient(f.url, cmp.Or(f.timeout, clientTimeout))
-	f.must(err)
-	f.Cleanup(client.Close)
 	quoter, err := newQuoter(f.TempDir())
 	f.must(err)
+	return quoter
+}
+
+// option changes the configuration of a worker.
+type option = func(*jobs.Config)
+
+// start runs a worker until the end of the test, or until it is stopped.
+func (f *firm) start(options ...option) *jobs.Worker {
+	f.Helper()
 	c := jobs.Config{
-		Service:      client,
-		Ledger:       l,
-		Queue:        q,
-		Quoter:       quoter,
+		Service:      f.client(),
+		Ledger:       f.Ledger,
+		Quoter:       f.quoter(),
 		Concurrency:  flying,
 		DrainTimeout: 10 * time.Second,
 	}
@@ -205,23 +297,144 @@ func (f *firm) start(l *ledger.Ledger, q *jobs.Queue, options ...func(*jobs.Conf
 	for _, o := range options {
 		o(&c)
 	}
+	if c.Queue == nil {
+		c.Queue = f.openQueue()
+	}
 	w, err := jobs.Start(f.Context(), c)
 	f.must(err)
 	f.Cleanup(w.Stop)
 	return w
 }
 
+// over gives a worker another process's ledger.
+func over(l *ledger.Ledger) option { return func(c *jobs.Config) { c.Ledger = l } }
+
+// sharing gives a worker another worker's queue.
+func sharing(q *jobs.Queue) option { return func(c *jobs.Config) { c.Queue = q } }
+
+// placing puts a function in the way of orders. It is given what sends them.
+func placing(place func(send func() filing.Answer) filing.Answer) option {
+	return func(c *jobs.Config) {
+		service := c.Service
+		c.Service = &orderService{service, func(ctx context.Context, o *filing.Order) filing.Answer {
+			return place(func() filing.Answer { return service.PlaceOrder(ctx, o) })
+		}}
+	}
+}
+
+// orderService is a service whose orders go through a function.
+type orderService struct {
+	jobs.Service
+	place func(context.Context, *filing.Order) filing.Answer
+}
+
+func (s *orderService) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer {
+	return s.place(ctx, o)
+}
+
+// after does something once, when the workers have placed n orders.
+func after(n int32, do func()) option {
+	var sent atomic.Int32
+	return placing(func(send func() filing.Answer) filing.Answer {
+		a := send()
+		if sent.Add(1) == n {
+			do()
+		}
+		return a
+	})
+}
+
+// held keeps every order back: it says on reached that it has one, and sends it once
+// answer is closed.
+func held() (hold option, reached, answer chan struct{}) {
+	reached, answer = make(chan struct{}, 100), make(chan struct{})
+	return placing(func(send func() filing.Answer) filing.Answer {
+		reached <- struct{}{}
+		<-answer
+		return send()
+	}), reached, answer
+}
+
+// logged keeps what a worker says, at the level that a log shows.
+type logged struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(line))
+	return len(line), nil
+}
+
+func (l *logged) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(strings.Join(l.lines, ""), part)
+}
+
+func (l *logged) to() option {
+	return func(c *jobs.Config) { c.Log = slog.New(slog.NewTextHandler(l, nil)) }
+}
+
+var patient = jobs.WaitLimits{Silence: 30 * time.Second}
+
 // run is one run of a batch to its end, with a worker of its own.
-func (f *firm) run(l *ledger.Ledger, batch string, p jobs.WaitLimits, change ...func(*jobs.Config)) jobs.Outcome {
+func (f *firm) run(batch string, options ...option) jobs.Outcome {
 	f.Helper()
-	queue := f.openQueue()
-	w := f.start(l, queue, append(change, func(c *jobs.Config) { c.Batch = batch })...)
+	return f.runFor(batch, patient, options...)
+}
+
+func (f *firm) runFor(batch string, p jobs.WaitLimits, options ...option) jobs.Outcome {
+	f.Helper()
+	w := f.start(append(options, func(c *jobs.Config) { c.Batch = batch })...)
 	end := f.await(w, batch, p)
 	w.Stop()
 	return end
 }
 
-var patient = jobs.WaitLimits{Silence: 30 * time.Second}
+// finish is a run that has nothing left to do.
+func (f *firm) finish(batch string, options ...option) {
+	f.Helper()
+	f.stops(jobs.Finished, batch, options...)
+}
+
+// stops is a run that ends for a reason.
+func (f *firm) stops(want jobs.StopReason, batch string, options ...option) jobs.Outcome {
+	f.Helper()
+	end := f.run(batch, options...)
+	if end.Reason != want {
+		f.Fatalf("%+v, want %s", end, want)
+	}
+	return end
+}
+
+// halt waits until the fleet is halted for a reason.
+func (f *firm) halt(want filing.Halt) (held ledger.Halted) {
+	f.Helper()
+	f.eventually("halted: "+string(want), func() bool {
+		var err error
+		held, err = f.Fleet().Halt(f.Context())
+		f.must(err)
+		return held.Reason == want
+	})
+	return held
+}
+
+// place adds a batch, all of which is placed.
+func (f *firm) place(batch string, requests ...*filing.Request) {
+	f.Helper()
+	f.add(batch, requests...)
+	f.placeRest(batch)
+}
+
+// placeRest runs a batch, all of which is placed then.
+func (f *firm) placeRest(batch string, options ...option) {
+	f.Helper()
+	f.finish(batch, options...)
+	f.want(batch, ledger.Counts{filing.Placed: len(f.rows(batch))})
+}
 
 func (f *firm) await(w *jobs.Worker, batch string, p jobs.WaitLimits) jobs.Outcome {
 	f.Helper()
@@ -236,38 +449,57 @@ func (f *firm) await(w *jobs.Worker, batch string, p jobs.WaitLimits) jobs.Outco
 }
 
 // add records a batch and opens it.
-func (f *firm) add(l *ledger.Ledger, id string, requests ...*filing.Request) {
+func (f *firm) add(id string, requests ...*filing.Request) {
 	f.Helper()
-	created, err := l.CreateBatch(f.Context(), ledger.Batch{ID: id, File: id + ".csv", Product: requests[0].Product})
+	addBatch(f, f.Ledger, id, requests...)
+}
+
+// addBatch records a batch in a ledger and opens it.
+func addBatch(tb testing.TB, l *ledger.Ledger, id string, requests ...*filing.Request) {
+	tb.Helper()
+	created, err := l.CreateBatch(tb.Context(), ledger.Batch{ID: id, File: id + ".csv", Product: requests[0].Product})
 	if err != nil || !created {
-		f.Fatal(created, err)
+		tb.Fatal(created, err)
 	}
 	rows := make([]ledger.Row, len(requests))
 	for i, r := range requests {
 		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: r}
 	}
-	f.must(l.AddRows(f.Context(), id, rows))
-	f.must(l.OpenBatch(f.Context(), id))
+	if err := cmp.Or(l.AddRows(tb.Context(), id, rows), l.OpenBatch(tb.Context(), id)); err != nil {
+		tb.Fatal(err)
+	}
 }
 
-func (f *firm) rows(l *ledger.Ledger, batch string) []ledger.Row {
+func (f *firm) rows(batch string) []ledger.Row {
 	f.Helper()
 	var rows []ledger.Row
-	for r, err := range l.Rows(f.Context(), batch) {
+	for r, err := range f.Rows(f.Context(), batch) {
 		f.must(err)
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-// want checks how many rows of a batch are in each state.
-func (f *firm) want(l *ledger.Ledger, batch string, want ledger.Counts) {
+func (f *firm) counts(batch string) ledger.Counts {
 	f.Helper()
-	got, err := l.Counts(f.Context(), batch)
+	counts, err := f.Counts(f.Context(), batch)
 	f.must(err)
-	if fmt.Sprint(got) != fmt.Sprint(want) {
+	return counts
+}
+
+func (f *firm) uncertain(batch string) []ledger.Row {
+	f.Helper()
+	rows, err := f.UncertainRows(f.Context(), batch)
+	f.must(err)
+	return rows
+}
+
+// want checks how many rows of a batch are in each state.
+func (f *firm) want(batch string, want ledger.Counts) {
+	f.Helper()
+	if got := f.counts(batch); fmt.Sprint(got) != fmt.Sprint(want) {
 		shown := 0
-		for _, r := range f.rows(l, batch) {
+		for _, r := range f.rows(batch) {
 			if want[r.Result] == 0 && shown < 5 {
 				shown++
 				f.Logf("row %d is %s: %s", r.Number, r.Result, r.Message)
@@ -277,64 +509,23 @@ func (f *firm) want(l *ledger.Ledger, batch string, want ledger.Counts) {
 	}
 }
 
-// agree holds the ledger against the service's books: nothing was bought twice,
-// no request broke a rule, and what each row cost is what was charged for its
-// company. Every row must be of a company of its own within its batch.
-func (f *firm) agree(l *ledger.Ledger, batches ...string) {
+// wantOneTry checks that no row of a batch was sent, or announced, more than once.
+func (f *firm) wantOneTry(batch string) {
 	f.Helper()
-	books := f.soundBooks(l)
-	charged := make(map[string]money.Cents)
-	orders := make(map[string]string)
-	for _, o := range books.Orders {
-		charged[o.CompanyID] += money.Cents(o.Total)
-		for _, i := range o.Items {
-			orders[i.ID] = o.CompanyID
+	for _, r := range f.rows(batch) {
+		if r.Tries != 1 {
+			f.Errorf("row %d took %d tries", r.Number, r.Tries)
 		}
-	}
-	spent := make(map[string]money.Cents)
-	doubt := make(map[string]money.Cents)
-	for _, batch := range batches {
-		for _, r := range f.rows(l, batch) {
-			company := r.Request.Company.Ref
-			switch r.Result {
-			case filing.Placed:
-				spent[company] += r.Cost.Amount
-				f.ownsOrders(r, orders)
-			case filing.Uncertain:
-				doubt[company] = r.Reserved
-			}
-			if r.Message == "" && r.Result != filing.Ready {
-				f.Errorf("row %d is %s without a word", r.Number, r.Result)
-			}
-		}
-	}
-	var total, uncertain money.Cents
-	for company, cents := range charged {
-		if rest := cents - spent[company]; rest != 0 && rest != doubt[company] {
-			f.Errorf("%s was charged %s and the ledger spent %s (in doubt: %s)", company, cents, spent[company],
-				doubt[company])
-		} else {
-			uncertain += rest
-		}
-		delete(spent, company)
-		total += cents
-	}
-	for company, cents := range spent {
-		f.Errorf("the ledger spent %s on %s, which the books do not know", cents, company)
-	}
-	book, err := l.Balance(f.Context())
-	f.must(err)
-	if book.Posted+uncertain != total || total != money.Cents(books.Charged) {
-		f.Errorf("the ledger says %s, and %s of what is in doubt was charged; the books say %s", book.Posted,
-			uncertain, total)
 	}
 }
 
-// soundBooks returns the service's books. Nothing in them may be bought twice, no
-// request may have broken a rule, and the ledger's sums must be its entries.
-func (f *firm) soundBooks(l *ledger.Ledger) sandbox.Books {
+// agree holds the ledger against the service's books: nothing was bought twice, no
+// request broke a rule, every placed row's orders are in the books under its own
+// company, each order is of one row, and what each company was charged is what its
+// rows cost, to the cent, or what its uncertain row reserves.
+func (f *firm) agree(batches ...string) {
 	f.Helper()
-	f.must(l.Audit(f.Context()))
+	f.must(f.Audit(f.Context()))
 	books := f.service.Books()
 	if twice := books.Duplicates(); len(twice) > 0 {
 		f.Errorf("bought twice: %+v", twice)
@@ -344,64 +535,80 @@ func (f *firm) soundBooks(l *ledger.Ledger) sandbox.Books {
 			f.Errorf("%s", v)
 		}
 	}
-	return books
-}
-
-// ownsOrders checks that the orders of a row are of its company. The order of an
-// uncertain row that was resolved has no id until an event brings it.
-func (f *firm) ownsOrders(r ledger.Row, orders map[string]string) {
-	f.Helper()
-	for _, i := range r.Items {
-		if company := r.Request.Company.Ref; i.OrderID != "" && orders[i.OrderID] != company {
-			f.Errorf("row %d of %s has the order %s, which the books have for %q", r.Number, company,
-				i.OrderID, orders[i.OrderID])
+	charged, spent, doubt := make(map[string]money.Cents), make(map[string]money.Cents), make(map[string]money.Cents)
+	bought := make(map[string]string) // companies, by order id; of an order that bought nothing, none
+	for _, o := range books.Orders {
+		charged[o.CompanyID] += money.Cents(o.Total)
+		for _, i := range o.Items {
+			bought[i.ID] = map[bool]string{false: o.CompanyID}[i.Existing]
 		}
 	}
-}
-
-// report is an annual report of a company whose agent is on record.
-func report(i int) *filing.Request {
-	return &filing.Request{
-		Product: filing.AnnualReport, User: filing.UserRef{ID: "user_1"},
-		Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%d", i)},
-		Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+	var reserved, uncertain money.Cents
+	for _, batch := range batches {
+		for _, r := range f.rows(batch) {
+			company := cmp.Or(r.Company, r.Request.Company.Ref)
+			spent[company] += f.checkOrders(r, bought)
+			if r.Result == filing.Uncertain {
+				doubt[company] += r.Reserved
+				reserved += r.Reserved
+			} else if r.Reserved != 0 {
+				f.Errorf("row %d of %s is %s and reserves %s", r.Number, batch, r.Result, r.Reserved)
+			}
+			if r.Message == "" && r.Result != filing.Ready {
+				f.Errorf("row %d of %s is %s without a word", r.Number, batch, r.Result)
+			}
+		}
+	}
+	for company, cents := range charged {
+		rest := cents - spent[company]
+		if rest != 0 && rest != doubt[company] {
+			f.Errorf("%s was charged %s and the ledger spent %s (uncertain: %s)", company, cents, spent[company],
+				doubt[company])
+		}
+		uncertain += rest
+		delete(spent, company)
+	}
+	for company, cents := range spent {
+		if cents != 0 {
+			f.Errorf("the ledger spent %s on %s, which the books do not know", cents, company)
+		}
+	}
+	book, err := f.Balance(f.Context())
+	f.must(err)
+	if book.Posted+uncertain != money.Cents(books.Charged) || book.Reserved != reserved {
+		f.Errorf("the ledger spent %s and reserves %s, its uncertain rows %s, of which %s was charged; the books say %s",
+			book.Posted, book.Reserved, reserved, uncertain, money.Cents(books.Charged))
 	}
 }
 
-func reportAndAgent(i int) *filing.Request {
-	r := report(i)
-	r.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
-	return r
-}
-
-func reportWithAgent(i int) *filing.Request {
-	r := report(i)
-	r.Order.AnnualReport.RegisteredAgent = &filing.Agent{
-		Type:      filing.Person,
-		FirstName: "Grace",
-		LastName:  "Okafor",
-		Street:    "1 Main St",
-		City:      "Dover",
-		State:     "DE",
-		ZIP:       "19901",
+// checkOrders checks a placed row against the orders in the books, by their ids, and
+// returns what it cost. The order of an uncertain row that was resolved has no id until
+// an event brings it.
+func (f *firm) checkOrders(r ledger.Row, bought map[string]string) money.Cents {
+	f.Helper()
+	if r.Result != filing.Placed {
+		return 0
 	}
-	return r
-}
-
-func agentChange(i int) *filing.Request {
-	r := report(i)
-	r.Product = filing.AgentChange
-	r.Order.AnnualReport, r.Order.RegisteredAgent = nil, &filing.RegisteredAgentItem{IsChangeOfAgent: true}
-	return r
-}
-
-// requests are n of the kinds in turn, each of a company of its own.
-func requests(n int, kinds ...func(int) *filing.Request) []*filing.Request {
-	all := make([]*filing.Request, n)
-	for i := range all {
-		all[i] = kinds[i%len(kinds)](i)
+	resolved := len(r.Items) > 0 && r.Items[0].OrderType == "" // by a person, who knows no prices
+	if !r.Cost.IsKnown() && !resolved {
+		f.Errorf("row %d of %s: its cost is known only in part", r.Number, r.Batch)
 	}
-	return all
+	var items money.Cents
+	for _, i := range r.Items {
+		items += i.Cost.Amount
+		if i.OrderID == "" {
+			continue
+		}
+		if company, known := bought[i.OrderID]; !known || (company != "" && company != r.Company) {
+			f.Errorf("row %d of %s is for %s and has the order %s, which the books have for %q", r.Number, r.Batch,
+				r.Company, i.OrderID, company)
+		}
+		bought[i.OrderID] = "the order of another row"
+	}
+	if len(r.Items) > 0 && !resolved && items != r.Cost.Amount {
+		f.Errorf("row %d of %s cost %s and its items %s", r.Number, r.Batch, r.Cost, items)
+	}
+	return r.Cost.Amount
 }
 
 // eventually polls until something is true.

@@ -10,9 +10,9 @@ import (
 // An idle worker looks at the ledger's control row and asks nothing else, until the
 // ledger commits; a row that is due later keeps it awake.
 func TestIdlePumpAsksNothing(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich})
-	l, q := f.openLedger(), f.openQueue()
-	w := f.start(l, q)
+	f := newFirm(t, servers{}, sandbox.Config{})
+	q := f.openQueue()
+	w := f.start(sharing(q))
 	w.Stop() // from here on the test pumps
 	var commands []string
 	q.OnCommand(func(name string) { commands = append(commands, name) })
@@ -25,7 +25,7 @@ func TestIdlePumpAsksNothing(t *testing.T) {
 		return idle
 	}
 	pump(nil) // sees the commits before it
-	committed := l.Fleet().NextCommit()
+	committed := f.Fleet().NextCommit()
 	if !pump(nil) {
 		t.Fatal("a worker without rows is not idle")
 	}
@@ -34,7 +34,7 @@ func TestIdlePumpAsksNothing(t *testing.T) {
 			t.Errorf("an idle worker asked the queue %q", commands)
 		}
 	}
-	f.add(l, "a", report(1))
+	f.add("a", report(1))
 	select {
 	case <-committed:
 	default:
@@ -46,7 +46,7 @@ func TestIdlePumpAsksNothing(t *testing.T) {
 	if pump(nil) {
 		t.Error("a worker with a row on the queue is idle")
 	}
-	f.must(l.PauseBatch(t.Context(), "a"))
+	f.must(f.PauseBatch(t.Context(), "a"))
 	f.must(q.Flush(t.Context()))
 	if !pump(nil) {
 		t.Error("a worker whose only batch is paused is not idle")

@@ -15,30 +15,21 @@ import (
 )
 
 // lookUp looks the parties of a batch up.
-func (f *firm) lookUp(l *ledger.Ledger, batch string) {
+func (f *firm) lookUp(batch string) {
 	f.Helper()
-	client, err := newClient(f.url, clientTimeout)
-	f.must(err)
-	defer client.Close()
-	f.must(jobs.LookUp(f.Context(), client, l, nil, flying, batch, nil))
+	f.must(jobs.LookUp(f.Context(), f.client(), f.Ledger, nil, flying, batch, nil))
 }
 
 // incomplete puts companies on record that lack what the state's fee follows:
 // comp_0 nothing, comp_1 the type, comp_2 the state, comp_3 both.
 func (f *firm) incomplete() {
-	f.service.AddUser(sandbox.User{ID: "user_1"})
-	agents := make(map[string]sandbox.Agent)
-	for _, s := range filing.States() {
-		agents[string(s)] = sandbox.ActiveService
-	}
 	for _, c := range []sandbox.Company{
 		{ID: "comp_0", Slug: "larkspur-books", EntityType: "LLC", FormationState: "DE"},
 		{ID: "comp_1", Slug: "tern-tide", FormationState: "DE"},
 		{ID: "comp_2", EntityType: "CORP"},
 		{ID: "comp_3"},
 	} {
-		c.UserID, c.Agents = "user_1", agents
-		f.service.AddCompany(c)
+		f.know(c)
 	}
 }
 
@@ -46,7 +37,7 @@ func (f *firm) incomplete() {
 // questions, and each of them once.
 func TestLookUpOnlyAsks(t *testing.T) {
 	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{Latency: time.Millisecond})
+	f := newFirm(t, servers{}, sandbox.Config{Latency: time.Millisecond})
 	f.incomplete()
 	f.service.AddUser(sandbox.User{Email: "bo@example.com", PhoneNumber: "+12125550100"})
 	f.service.AddUser(sandbox.User{Email: "taken@example.com", Elsewhere: true})
@@ -84,7 +75,6 @@ func TestLookUpOnlyAsks(t *testing.T) {
 		"no-such-slug"}
 	sheets := []filing.Company{{}, {EntityType: filing.LLC}, {FormationState: "NV"},
 		{EntityType: filing.Corp, FormationState: "NV"}}
-	l := f.openLedger()
 	var all []*filing.Request
 	for _, order := range orders {
 		for _, user := range users {
@@ -100,8 +90,8 @@ func TestLookUpOnlyAsks(t *testing.T) {
 			}
 		}
 	}
-	f.add(l, "a", all...)
-	f.lookUp(l, "a")
+	f.add("a", all...)
+	f.lookUp("a")
 	books := f.service.Books()
 	for endpoint, n := range books.Requests {
 		if !strings.HasPrefix(endpoint, "GET ") {
@@ -116,7 +106,7 @@ func TestLookUpOnlyAsks(t *testing.T) {
 			t.Errorf("%s was asked for %d times", path, n)
 		}
 	}
-	f.want(l, "a", ledger.Counts{filing.Ready: len(all)})
+	f.want("a", ledger.Counts{filing.Ready: len(all)})
 	for _, v := range f.service.Violations() {
 		t.Errorf("%s", v)
 	}
@@ -127,9 +117,8 @@ func TestLookUpOnlyAsks(t *testing.T) {
 // completes it once, creates each user once, and takes what was quoted.
 func TestQuoteOfWhatIsNotWholeYet(t *testing.T) {
 	t.Parallel()
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, Latency: time.Millisecond})
+	f := newFirm(t, servers{}, sandbox.Config{Latency: time.Millisecond})
 	f.incomplete()
-	l := f.openLedger()
 	var all []*filing.Request
 	for _, state := range filing.States()[:10] {
 		for i := range 4 {
@@ -144,78 +133,85 @@ func TestQuoteOfWhatIsNotWholeYet(t *testing.T) {
 			all = append(all, r)
 		}
 	}
-	f.add(l, "a", all...)
-	f.lookUp(l, "a")
-	quoter, err := newQuoter(t.TempDir())
+	f.add("a", all...)
+	f.lookUp("a")
+	quote, err := pricing.QuoteBatch(t.Context(), f.Ledger, f.quoter(), "a")
 	f.must(err)
-	quote, err := pricing.QuoteBatch(t.Context(), l, quoter, "a")
-	f.must(err)
-	const each = feeLLC + feeCorp + feeCorp + feeLLC + 4*25_00
+	const each = feeLLC + feeCorp + feeCorp + feeLLC + 4*priceReport
 	if want := (money.Cost{Amount: 10 * each}); quote.Total != want {
 		t.Errorf("quoted %s, want %s", quote.Total, want)
 	}
 	if n := len(f.seen("PATCH", "/")) + len(f.seen("POST", "/")); n != 0 {
 		t.Errorf("%d changes before the yes", n)
 	}
-	f.run(l, "a", patient)
-	f.want(l, "a", ledger.Counts{filing.Placed: len(all)})
-	if n := len(f.seen("PATCH", "/v1/companies/")); n != 3 {
-		t.Errorf("%d completions, want one for each company", n)
-	}
-	if n := len(f.seen("POST", "/v1/users")); n != 1 {
-		t.Errorf("%d creations of one user", n)
+	f.placeRest("a")
+	if patched, created := len(f.seen("PATCH", "/v1/companies/")), f.posts("/v1/users"); patched != 3 || created != 1 {
+		t.Errorf("%d completions, want one for each company; %d creations of one user", patched, created)
 	}
 	if charged := money.Cents(f.service.Books().Charged); charged != quote.Total.Amount {
 		t.Errorf("%s was charged, %s quoted", charged, quote.Total)
 	}
 }
 
+// completeElsewhere is somebody else who completes comp_3.
+func (f *firm) completeElsewhere() {
+	f.Helper()
+	_, err := f.client().UpdateCompany(f.Context(), "comp_3",
+		filing.Company{EntityType: filing.Corp, FormationState: "DE"})
+	f.must(err)
+}
+
 // What a company lacked when it was looked up is asked for again before it is
 // written: somebody may have filled it in between the quote and the yes.
 func TestIncompleteCompanyIsAskedForAgain(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich})
+	f := newFirm(t, servers{}, sandbox.Config{})
 	f.incomplete()
-	l := f.openLedger()
 	r := report(3)
 	r.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "NV"}
-	f.add(l, "a", r)
-	f.lookUp(l, "a")
-	client, err := newClient(f.url, clientTimeout)
-	f.must(err)
-	defer client.Close()
-	_, err = client.UpdateCompany(t.Context(), "comp_3", filing.Company{EntityType: filing.Corp, FormationState: "DE"})
-	f.must(err)
-	f.run(l, "a", patient)
-	f.want(l, "a", ledger.Counts{filing.Placed: 1})
+	f.add("a", r)
+	f.lookUp("a")
+	f.completeElsewhere()
+	f.placeRest("a")
 	if n := len(f.seen("PATCH", "/v1/companies/")); n != 1 { // that was somebody else
 		t.Errorf("%d completions, want none of ours", n-1)
 	}
 }
 
-// A worker that has met a company that lacks something asks for it again for the
-// rows that come later.
+// A row of a company that lacks something says what to fill in. The worker asks for
+// the company again for the rows that come later.
 func TestIncompleteCompanyIsNotRememberedForGood(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich})
+	f := newFirm(t, servers{}, sandbox.Config{})
 	f.incomplete()
-	l := f.openLedger()
-	w := f.start(l, f.openQueue())
-	f.add(l, "a", report(3))
+	w := f.start()
+	f.add("a", report(3))
 	f.await(w, "a", patient)
-	f.want(l, "a", ledger.Counts{filing.Rejected: 1})
-	client, err := newClient(f.url, clientTimeout)
-	f.must(err)
-	defer client.Close()
-	_, err = client.UpdateCompany(t.Context(), "comp_3", filing.Company{EntityType: filing.Corp, FormationState: "DE"})
-	f.must(err)
-	f.add(l, "b", report(3))
+	f.want("a", ledger.Counts{filing.Rejected: 1})
+	if r := f.rows("a")[0]; !strings.Contains(r.Message, "Entity Type") {
+		t.Error(r.Message)
+	}
+	f.completeElsewhere()
+	f.add("b", report(3))
 	f.await(w, "b", patient)
-	f.want(l, "b", ledger.Counts{filing.Placed: 1})
+	f.want("b", ledger.Counts{filing.Placed: 1})
+}
+
+// What one row's sheet does not say is no answer for another row of the company.
+func TestIncompleteCompanyOfTwoRows(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{Latency: 20 * time.Millisecond})
+	f.incomplete()
+	silent, says := report(3), report(3)
+	says.Order.FilingState = "NV"
+	says.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "NV"}
+	f.add("a", silent, says)
+	f.run("a")
+	if row := f.rows("a")[1]; row.Result != filing.Placed {
+		t.Errorf("%s: %s", row.Result, row.Message)
+	}
 }
 
 // Rows that cannot create their user are no answer for one that can.
 func TestUserOfManyRows(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, Latency: 20 * time.Millisecond})
-	l := f.openLedger()
+	f := newFirm(t, servers{}, sandbox.Config{Latency: 20 * time.Millisecond})
 	all := requests(9, agentChange)
 	for _, r := range all {
 		f.service.AddCompany(sandbox.Company{
@@ -227,24 +223,20 @@ func TestUserOfManyRows(t *testing.T) {
 	}
 	const says = 4
 	all[says].User.Name = "Nell New"
-	f.add(l, "a", all...)
-	f.run(l, "a", patient)
-	if row := f.rows(l, "a")[says]; row.Result != filing.Placed {
+	f.add("a", all...)
+	f.run("a")
+	if row := f.rows("a")[says]; row.Result != filing.Placed {
 		t.Errorf("%s: %s", row.Result, row.Message)
 	}
 }
 
 // A look-up that is broken off says so.
 func TestLookUpEndsWithItsContext(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 50 * time.Millisecond})
-	l := f.openLedger()
-	f.add(l, "a", requests(100, report)...)
-	client, err := newClient(f.url, clientTimeout)
-	f.must(err)
-	defer client.Close()
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true, Latency: 50 * time.Millisecond})
+	f.add("a", requests(100, report)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := jobs.LookUp(ctx, client, l, nil, flying, "a", nil); err == nil {
+	if err := jobs.LookUp(ctx, f.client(), f.Ledger, nil, flying, "a", nil); err == nil {
 		t.Error("no error")
 	}
 }

@@ -14,15 +14,13 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 func TestAskingForPricesTellsTheFleet(t *testing.T) {
-	f := &firm{T: t, dir: ledgertest.Dir(t)}
-	l := f.openLedger()
+	f := newFirm(t, servers{}, sandbox.Config{})
 	var status int
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "120")
@@ -46,8 +44,8 @@ func TestAskingForPricesTellsTheFleet(t *testing.T) {
 		{200, nil, filing.HaltRate},
 	} {
 		status = c.status
-		_, err := pricing.FetchPrices(t.Context(), client, l)
-		halted, failed := l.Fleet().Halt(t.Context())
+		_, err := pricing.FetchPrices(t.Context(), client, f.Ledger)
+		halted, failed := f.Fleet().Halt(t.Context())
 		f.must(failed)
 		if !errors.Is(err, c.err) || halted.Reason != c.halt {
 			t.Errorf("%d: %v, halted %q; want %v, %q", c.status, err, halted.Reason, c.err, c.halt)
@@ -77,24 +75,22 @@ func (d dearer) Quote(o *filing.Order, company pricing.Facts) pricing.Quote {
 // A worker reserves and posts what things cost on the day, not on the day on
 // which it was started.
 func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-	l := f.openLedger()
-	quoter, err := newQuoter(t.TempDir())
-	f.must(err)
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	quoter := f.quoter()
 	var later, asked atomic.Int64
 	ask := func(context.Context) (pricing.Quoter, error) {
 		asked.Add(1)
 		return dearer{quoter}, nil
 	}
-	w := f.start(l, f.openQueue(), func(c *jobs.Config) {
+	w := f.start(func(c *jobs.Config) {
 		c.Ask, c.Now = ask, func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 	})
 	place := func(batch string, request *filing.Request) money.Cents {
 		t.Helper()
-		f.add(l, batch, request)
+		f.add(batch, request)
 		f.await(w, batch, patient)
-		f.want(l, batch, ledger.Counts{filing.Placed: 1})
-		row := f.rows(l, batch)[0]
+		f.want(batch, ledger.Counts{filing.Placed: 1})
+		row := f.rows(batch)[0]
 		if row.Items[0].Cost != row.Cost {
 			t.Errorf("the row cost %s and its item %s", row.Cost, row.Items[0].Cost)
 		}
@@ -110,7 +106,7 @@ func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
 			t.Errorf("after months: %s, asked %d times", cost, asked.Load())
 		}
 	}
-	book, err := l.Balance(t.Context())
+	book, err := f.Balance(t.Context())
 	f.must(err)
 	if book.Posted != 3*feeLLC+price+2*price*3/2 || book.Reserved != 0 {
 		t.Errorf("%+v", book)
@@ -119,62 +115,51 @@ func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
 
 // A price list that asks for patience halts the fleet as an order's answer does.
 func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-	l := f.openLedger()
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.service.Inject(sandbox.Fault{
 		Kind:       sandbox.FaultStatus,
 		Status:     429,
 		RetryAfter: 2 * time.Minute,
 		Endpoint:   "GET /organization/prices",
 	})
-	client, err := newClient(f.url, clientTimeout)
-	f.must(err)
-	t.Cleanup(client.Close)
+	client := f.client()
 	ask := func(ctx context.Context) (pricing.Quoter, error) {
-		_, err := pricing.FetchPrices(ctx, client, l)
+		_, err := pricing.FetchPrices(ctx, client, f.Ledger)
 		return nil, err
 	}
 	var ago atomic.Int64 // the worker was started
 	ago.Store(int64(time.Hour))
-	w := f.start(l, f.openQueue(), func(c *jobs.Config) {
+	w := f.start(func(c *jobs.Config) {
 		c.Ask, c.Now = ask, func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }
 	})
 	ago.Store(0)
-	f.add(l, "a", requests(20, report)...)
+	f.add("a", requests(20, report)...)
 	if end := f.await(w, "a", patient); end.Reason != jobs.AskedToWait {
 		t.Errorf("%+v", end)
 	}
-	halted, err := l.Fleet().Halt(t.Context())
+	halted, err := f.Fleet().Halt(t.Context())
 	if f.must(err); halted.Reason != filing.HaltRate || time.Until(halted.Until) < 90*time.Second {
 		t.Errorf("%+v", halted)
 	}
 	w.Stop()
-	f.want(l, "a", ledger.Counts{filing.Ready: 20})
+	f.want("a", ledger.Counts{filing.Ready: 20})
 	if asked, sent := len(f.seen("GET", "/v1/organization/prices")), f.posts("/v1/orders"); asked != 1 || sent != 0 {
 		t.Errorf("prices were asked for %d times, and %d orders sent", asked, sent)
 	}
 }
 
-// A row that costs more than was approved is not sent: it waits with the reason, which
-// the log has, too.
-func TestARowThatWaitsForApprovalIsLogged(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-	l := f.openLedger()
-	f.add(l, "a", report(0))
-	row := f.rows(l, "a")[0]
-	f.must(l.KeepQuotes(t.Context(), []ledger.RowQuote{{Row: row.ID, Cost: money.Cost{Amount: feeLLC}}}))
-	plan, _, err := pricing.ApprovalHash(t.Context(), l, "a")
+// A row that costs more than was approved is not sent: it waits with the reason.
+func TestARowThatCostsMoreWaitsForApproval(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("a", report(0))
+	row := f.rows("a")[0]
+	f.must(f.KeepQuotes(t.Context(), []ledger.RowQuote{{Row: row.ID, Cost: money.Cost{Amount: feeLLC}}}))
+	plan, _, err := pricing.ApprovalHash(t.Context(), f.Ledger, "a")
 	f.must(err)
-	f.must(l.Approvals().Request(t.Context(), "a", plan))
-	f.approve(l, "a", "ana")
-	said := &logged{}
-	w := f.start(l, f.openQueue(), said.to())
-	f.await(w, "a", patient)
-	if r := f.rows(l, "a")[0]; r.BlockedOn != "approval" || !strings.Contains(r.Message, "waiting for approval") {
+	f.must(f.Approvals().Request(t.Context(), "a", plan))
+	f.approve("a", "ana")
+	f.run("a")
+	if r := f.rows("a")[0]; r.BlockedOn != "approval" || !strings.Contains(r.Message, "waiting for approval") {
 		t.Errorf("%+v", r)
-	}
-	w.Stop() // the line follows the commit
-	if said.count(`msg="row waits for approval" batch=a row=2`) != 1 {
-		t.Errorf("%q", said.lines)
 	}
 }

@@ -1,13 +1,11 @@
 package jobs_test
 
 import (
-	"context"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
@@ -20,80 +18,51 @@ import (
 func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 	const all, kept, lost = 500, 100, 224
 	ledgertest.OnBothRestorable(t, func(t *testing.T, place *ledgertest.Restorable) {
-		f := newFirm(t, servers{database: place.Database},
-			sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
-		f.dir = place.Dir
-		one, two := f.openLedger(), f.openLedger()
-		f.add(one, "a", requests(all, report, reportAndAgent)...)
-
-		var mu sync.Mutex
-		sent, keep, restore := 0, make(chan struct{}), make(chan struct{})
-		f.patch = func(c *jobs.Config) {
-			client, err := filingapi.New(filingapi.Config{
-				BaseURL:     f.url,
-				Key:         "sk_test_firm",
-				Concurrency: 2 * flying,
-				Timeout:     time.Minute,
-			})
-			f.must(err)
-			f.Cleanup(client.Close)
-			c.Service = &countedOrders{Service: client, each: func() {
-				mu.Lock()
-				defer mu.Unlock()
-				switch sent++; sent {
-				case kept:
-					close(keep)
-				case kept + lost:
-					close(restore)
-				}
-			}}
-		}
-		first, second := f.start(one, f.openQueue()), f.start(two, f.openQueue())
+		f := newFirm(t, servers{database: place.Database, dir: place.Dir},
+			sandbox.Config{AutoSeed: true, Latency: 20 * time.Millisecond})
+		two := f.openLedger()
+		f.add("a", requests(all, report, reportAndAgent)...)
+		f.timeout = time.Minute
+		keep, restore := make(chan struct{}), make(chan struct{})
+		var sent atomic.Int32
+		counted := placing(func(send func() filing.Answer) filing.Answer {
+			switch sent.Add(1) {
+			case kept:
+				close(keep)
+			case kept + lost:
+				close(restore)
+			}
+			return send()
+		})
+		workers := []*jobs.Worker{f.start(counted), f.start(over(two), counted)}
 		<-keep
 		place.Keep()
 		<-restore
 		place.Restore()
 
-		for _, w := range []*jobs.Worker{first, second} {
+		for _, w := range workers {
 			if end := f.await(w, "a", patient); end.Reason != jobs.LedgerHalted ||
 				end.Halted.Reason != filing.HaltRestored {
 				t.Fatalf("%+v", end)
 			}
 		}
-		for _, l := range []*ledger.Ledger{one, two} { // each has written back what it knows
+		for _, l := range []*ledger.Ledger{f.Ledger, two} { // each has written back what it knows
 			f.must(l.Fleet().ProbeNow(t.Context()))
 		}
-		counts, err := one.Counts(t.Context(), "a")
-		f.must(err)
-		mu.Lock()
-		out := sent
-		mu.Unlock()
-		if counts[filing.Placed] != out || counts[filing.Ready] != all-out || out < kept+lost {
+		out := int(sent.Load())
+		if counts := f.counts("a"); counts[filing.Placed] != out || counts[filing.Ready] != all-out || out < kept+lost {
 			t.Errorf("%v of %d orders sent", counts, out)
 		}
-		f.must(one.Restores().EndUnsent(t.Context()))
-		for _, w := range []*jobs.Worker{first, second} {
+		f.must(f.Restores().EndUnsent(t.Context()))
+		for _, w := range workers {
 			if end := f.await(w, "a", jobs.WaitLimits{Silence: time.Minute}); end.Reason != jobs.Finished {
 				t.Fatalf("%+v", end)
 			}
 		}
-		f.want(one, "a", ledger.Counts{filing.Placed: all})
-		if n := len(f.seen("POST", "/v1/orders")); n != all {
-			t.Errorf("%d orders for %d rows", n, all)
-		}
-		f.agree(one, "a")
+		f.want("a", ledger.Counts{filing.Placed: all})
+		f.wantPosts("/v1/orders", all)
+		f.agree("a")
 	})
-}
-
-// countedOrders counts the orders that leave.
-type countedOrders struct {
-	jobs.Service
-	each func()
-}
-
-func (s *countedOrders) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer {
-	s.each()
-	return s.Service.PlaceOrder(ctx, o)
 }
 
 // A worker that starts on another machine after the ledger lost commits learns of
@@ -107,34 +76,24 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			if place.Database == "" {
 				return // its machine knows by itself
 			}
-			f := newFirm(t, servers{place.Database, on.redis}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-			before := f.openLedger()
-			f.add(before, "a", requests(4, report)...)
+			f := newFirm(t, servers{database: place.Database, redis: on.redis}, sandbox.Config{AutoSeed: true})
+			f.add("a", requests(4, report)...)
 			place.Keep()
 			f.eventually("the connections that broke are made anew", func() bool {
-				_, err := before.Fleet().Membership(t.Context())
-				return err == nil && before.Fleet().ProbeNow(t.Context()) == nil
+				_, err := f.Fleet().Membership(t.Context())
+				return err == nil && f.Fleet().ProbeNow(t.Context()) == nil
 			})
-			queue := f.openQueue()
-			w := f.start(before, queue)
-			if end := f.await(w, "a", patient); end.Reason != jobs.Finished {
-				t.Fatalf("%+v", end)
-			}
-			w.Stop()
-			f.start(before, queue).Stop() // whose first sweep leaves the number
-			f.must(before.Close())
+			f.placeRest("a")
+			f.start().Stop() // whose first sweep leaves the number
+			f.must(f.Close())
 			place.Restore()
 
 			f.dir = ledgertest.Dir(t)
-			after := f.openLedger()
-			f.start(after, queue)
-			f.must(after.Fleet().ProbeNow(t.Context()))
-			if h, err := after.Fleet().Halt(t.Context()); err != nil || h.Reason != filing.HaltRestored {
-				t.Errorf("%+v, %v", h, err)
-			}
-			if n := len(f.seen("POST", "/v1/orders")); n != 4 {
-				t.Errorf("%d orders for 4 rows", n)
-			}
+			f.Ledger = f.openLedger()
+			f.start()
+			f.must(f.Fleet().ProbeNow(t.Context()))
+			f.halt(filing.HaltRestored)
+			f.wantPosts("/v1/orders", 4)
 		})
 	})
 }

@@ -15,20 +15,7 @@ import (
 
 // onRecord puts a company on the service's record, with an agent everywhere.
 func (f *firm) onRecord(id, slug, name, kind, state string) {
-	agents := make(map[string]sandbox.Agent)
-	for _, s := range filing.States() {
-		agents[string(s)] = sandbox.ActiveService
-	}
-	f.service.AddUser(sandbox.User{ID: "user_1"})
-	f.service.AddCompany(sandbox.Company{
-		ID:             id,
-		Slug:           slug,
-		LegalName:      name,
-		EntityType:     kind,
-		FormationState: state,
-		UserID:         "user_1",
-		Agents:         agents,
-	})
+	f.know(sandbox.Company{ID: id, Slug: slug, LegalName: name, EntityType: kind, FormationState: state})
 }
 
 // called makes a request name its company.
@@ -38,13 +25,11 @@ func called(r *filing.Request, ref, name string) *filing.Request {
 }
 
 // compare looks a batch up and compares it, as run does before its quote.
-func (f *firm) compare(l *ledger.Ledger, batch string, accept bool) jobs.Review {
+func (f *firm) compare(batch string, accept bool) jobs.Review {
 	f.Helper()
-	client, err := newClient(f.url, clientTimeout)
-	f.must(err)
-	defer client.Close()
-	f.must(jobs.LookUp(f.Context(), client, l, nil, flying, batch, nil))
-	review, err := jobs.Compare(f.Context(), client, l, nil, flying, batch, accept)
+	client := f.client()
+	f.must(jobs.LookUp(f.Context(), client, f.Ledger, nil, flying, batch, nil))
+	review, err := jobs.Compare(f.Context(), client, f.Ledger, nil, flying, batch, accept)
 	f.must(err)
 	return review
 }
@@ -82,28 +67,27 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 		for _, looked := range []bool{true, false} {
 			t.Run(ref, func(t *testing.T) {
 				t.Parallel()
-				f := newEnvironment(t, servers{}, sandbox.Config{})
+				f := newFirm(t, servers{}, sandbox.Config{})
 				f.onRecord("comp_702", "lakeshore-holdings", "Lakeshore Holdings LLC", "LLC", "DE")
-				l := f.openLedger()
-				f.add(l, "b", everyProduct(ref, "Smith & Daughters 702 LLC")...)
+				f.add("b", everyProduct(ref, "Smith & Daughters 702 LLC")...)
 				if looked {
-					if review := f.compare(l, "b", false); review.HeldBack != 4 {
+					if review := f.compare("b", false); review.HeldBack != 4 {
 						t.Errorf("%d rows are held back before the approval", review.HeldBack)
 					}
-					f.want(l, "b", ledger.Counts{filing.Invalid: 4})
+					f.want("b", ledger.Counts{filing.Invalid: 4})
 				}
-				f.run(l, "b", patient)
-				f.want(l, "b", ledger.Counts{filing.Invalid: 4})
+				f.run("b")
+				f.want("b", ledger.Counts{filing.Invalid: 4})
 				if n := f.posts("/v1/orders") + f.posts("/v1/companies") +
 					len(f.seen("PATCH", "/v1/companies")); n != 0 {
 					t.Errorf("%d orders or changes were sent", n)
 				}
 				want := ref + ` is "Lakeshore Holdings LLC" at the filing service, ` +
 					`but the spreadsheet says "Smith & Daughters 702 LLC"`
-				for _, r := range f.rows(l, "b") {
+				for _, r := range f.rows("b") {
 					f.wantConfirmation(r, want, "Lakeshore Holdings LLC")
 				}
-				f.checkAgainstBooks(l, "b")
+				f.agree("b")
 			})
 		}
 	}
@@ -113,8 +97,7 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 // are told at the cell, before.
 func TestTheRightCompanyIsSent(t *testing.T) {
 	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{})
-	l := f.openLedger()
+	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Harbor Light Bakery, L.L.C.", "LLC", "DE")
 	f.onRecord("comp_2", "", "Lakeshore Holdings LLC", "LLC", "DE")
 	f.onRecord("comp_3", "", "Tern & Tide Inc.", "CORP", "NV")
@@ -122,11 +105,11 @@ func TestTheRightCompanyIsSent(t *testing.T) {
 	confirmed.Company.Confirmed = "LAKESHORE HOLDINGS, LLC"
 	other := called(report(3), "comp_3", "Tern and Tide Inc")
 	other.Company.Sheet.EntityType, other.Company.Sheet.FormationState = filing.LLC, "FL"
-	f.add(l, "b", called(report(1), "comp_1", "harbor light bakery"), confirmed, other)
-	review := f.compare(l, "b", false)
-	f.want(l, "b", ledger.Counts{filing.Ready: 3})
+	f.add("b", called(report(1), "comp_1", "harbor light bakery"), confirmed, other)
+	review := f.compare("b", false)
+	f.want("b", ledger.Counts{filing.Ready: 3})
 	var rules []string
-	for _, r := range f.rows(l, "b") {
+	for _, r := range f.rows("b") {
 		for _, fault := range r.Faults {
 			rules = append(rules, fault.Rule)
 			if !fault.Warning {
@@ -141,95 +124,74 @@ func TestTheRightCompanyIsSent(t *testing.T) {
 	if len(review.Findings) != 4 {
 		t.Errorf("%d remarks before the question: %+v", len(review.Findings), review.Findings)
 	}
-	f.compare(l, "b", false)
-	if again := f.rows(l, "b")[2].Faults; len(again) != 2 {
+	f.compare("b", false)
+	if again := f.rows("b")[2].Faults; len(again) != 2 {
 		t.Errorf("after a second comparison the row has %d marks", len(again))
 	}
-	f.run(l, "b", patient)
-	f.want(l, "b", ledger.Counts{filing.Placed: 3})
+	f.placeRest("b")
 }
 
 // Names are accepted as the filing service has them, row by row: the company
 // whose name was seen, and no other that it becomes later.
 func TestNamesAreAccepted(t *testing.T) {
 	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{})
+	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
-	l := f.openLedger()
-	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
-	f.compare(l, "b", false)
-	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
-	if review := f.compare(l, "b", true); review.Accepted != 1 || review.Released != 1 || review.HeldBack != 0 {
+	f.add("b", called(report(1), "comp_1", "Smith & Daughters LLC"))
+	f.compare("b", false)
+	f.want("b", ledger.Counts{filing.Invalid: 1})
+	if review := f.compare("b", true); review.Accepted != 1 || review.Released != 1 || review.HeldBack != 0 {
 		t.Errorf("%+v", review)
 	}
-	row := f.rows(l, "b")[0]
+	row := f.rows("b")[0]
 	if row.Result != filing.Ready || row.Request.Company.Confirmed != "Lakeshore Holdings LLC" {
 		t.Errorf("%s, confirmed as %q", row.Result, row.Request.Company.Confirmed)
 	}
-	f.run(l, "b", patient)
-	f.want(l, "b", ledger.Counts{filing.Placed: 1})
+	f.placeRest("b")
 
 	other := called(report(1), "comp_1", "Smith & Daughters LLC")
 	other.Order.AnnualReport.FilingYear, other.Company.Confirmed = "2027", "Beach House LLC"
-	f.add(l, "c", other)
-	f.run(l, "c", patient)
-	f.want(l, "c", ledger.Counts{filing.Invalid: 1})
+	f.add("c", other)
+	f.run("c")
+	f.want("c", ledger.Counts{filing.Invalid: 1})
 }
 
-// A record that was corrected at the service releases the row; what was
+// A retry compares once more, and sends what is still another company's no more than
+// before. A record that was corrected at the service releases the row; what was
 // remembered of it does not hold it back for ever.
 func TestACorrectedRecordReleasesTheRow(t *testing.T) {
 	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{})
+	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
-	l := f.openLedger()
-	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
-	f.run(l, "b", patient) // nobody looked before
-	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
+	f.add("b", called(report(1), "comp_1", "Smith & Daughters LLC"))
+	f.run("b") // nobody looked before
+	if n, err := f.RetryBatch(f.Context(), "b"); err != nil || n != 1 {
+		t.Errorf("%d rows are tried again: %v", n, err)
+	}
+	f.run("b")
+	f.want("b", ledger.Counts{filing.Invalid: 1})
+	f.wantPosts("/v1/orders", 0)
 	f.onRecord("comp_1", "", "Smith and Daughters LLC", "LLC", "DE")
-	if review := f.compare(l, "b", false); review.Released != 1 {
+	if review := f.compare("b", false); review.Released != 1 {
 		t.Errorf("%+v", review)
 	}
-	f.run(l, "b", patient)
-	f.want(l, "b", ledger.Counts{filing.Placed: 1})
-}
-
-// A retry compares once more, and sends what is still another company's no more
-// than before.
-func TestRetryComparesAgain(t *testing.T) {
-	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{})
-	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
-	l := f.openLedger()
-	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
-	f.run(l, "b", patient)
-	n, err := l.RetryBatch(f.Context(), "b")
-	f.must(err)
-	if n != 1 {
-		t.Errorf("%d rows are tried again", n)
-	}
-	f.run(l, "b", patient)
-	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
-	if n := f.posts("/v1/orders"); n != 0 {
-		t.Errorf("%d orders were sent", n)
-	}
+	f.placeRest("b")
 }
 
 // That a company was formed where it is to be qualified is an error as soon as
 // the service says it.
 func TestQualifiedAtHome(t *testing.T) {
 	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{})
+	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "NY")
-	l := f.openLedger()
 	at := existing(1, filing.ForeignQualification, func(o *filing.Order) {
 		orderAgent(o)
 		o.FilingState, o.ForeignQualification = "NY", &filing.QualificationItem{}
 	})
-	f.add(l, "b", at)
-	f.run(l, "b", patient)
-	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
-	if got := f.rows(l, "b")[0].Message; !strings.Contains(got, `"Lakeshore Holdings LLC" was formed in NY`) ||
+	f.add("b", at)
+	f.run("b")
+	f.want("b", ledger.Counts{filing.Invalid: 1})
+	if got := f.rows("b")[0].Message; !strings.Contains(got, `"Lakeshore Holdings LLC" was formed in NY`) ||
 		f.posts("/v1/orders") != 0 {
 		t.Error(got)
 	}
@@ -239,13 +201,10 @@ func TestQualifiedAtHome(t *testing.T) {
 // name: it is not created again, and no second agent is ordered for it.
 func TestAFormedCompanyIsKnown(t *testing.T) {
 	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{})
-	l := f.openLedger()
+	f := newFirm(t, servers{}, sandbox.Config{})
 	formed := formation(0)
-	f.add(l, "formation", formed)
-	f.run(l, "formation", patient)
-	f.want(l, "formation", ledger.Counts{filing.Placed: 1})
-	company := f.rows(l, "formation")[0].Company
+	f.place("formation", formed)
+	company := f.rows("formation")[0].Company
 
 	later := described(0)
 	later.User = formed.User
@@ -255,18 +214,15 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 		AnnualReport:    &filing.AnnualReportItem{FilingYear: "2027"},
 		RegisteredAgent: &filing.RegisteredAgentItem{},
 	}
-	f.add(l, "reports", later)
-	f.compare(l, "reports", false)
-	quoter, err := environmentQuoter(f.TempDir())
-	f.must(err)
-	quote, err := pricing.QuoteBatch(f.Context(), l, quoter, "reports")
+	f.add("reports", later)
+	f.compare("reports", false)
+	quote, err := pricing.QuoteBatch(f.Context(), f.Ledger, f.quoter(), "reports")
 	f.must(err)
 	if quote.Rows != 1 || len(quote.Kinds) != 1 || quote.Kinds[0].Product != filing.AnnualReport {
 		t.Errorf("the quote has an agent that was bought before: %+v", quote.Kinds)
 	}
-	f.run(l, "reports", patient)
-	f.want(l, "reports", ledger.Counts{filing.Placed: 1})
-	row := f.rows(l, "reports")[0]
+	f.placeRest("reports")
+	row := f.rows("reports")[0]
 	if row.Company != company || f.posts("/v1/companies") != 0 {
 		t.Errorf("the report is for %s, and %s was formed; %d companies were created", row.Company, company,
 			f.posts("/v1/companies"))
@@ -280,14 +236,13 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 // is told, a row that means it is not a new company.
 func TestACompanyFormedByHandIsKnown(t *testing.T) {
 	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{
+	f := newFirm(t, servers{}, sandbox.Config{
 		Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /orders", After: true, Nth: 1}},
 	})
-	l := f.openLedger()
 	formed := formation(0)
-	f.add(l, "formation", formed)
-	f.run(l, "formation", patient)
-	f.want(l, "formation", ledger.Counts{filing.Uncertain: 1})
+	f.add("formation", formed)
+	f.run("formation")
+	f.want("formation", ledger.Counts{filing.Uncertain: 1})
 	later := described(0)
 	later.User = formed.User
 	later.Company.Sheet.LegalName, later.Company.Sheet.FormationState = "Tern & Tide 0 LLC", "WY"
@@ -295,26 +250,26 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 		FilingState:  "WY",
 		AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"},
 	}
-	f.add(l, "reports", later)
-	f.run(l, "reports", patient)
-	if r := f.rows(l, "reports")[0]; r.Result != filing.Ready ||
+	f.add("reports", later)
+	f.run("reports")
+	if r := f.rows("reports")[0]; r.Result != filing.Ready ||
 		!strings.Contains(r.Message, "forming this company") || f.posts("/v1/companies") != 0 {
 		t.Fatalf("beside a formation in doubt the row is %s: %s", r.Result, r.Message)
 	}
-	row, order := f.rows(l, "formation")[0], f.service.Books().Orders[0]
-	f.must(l.Resolutions().MarkPlaced(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
-	f.run(l, "reports", patient)
-	if r := f.rows(l, "reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") ||
+	row, order := f.rows("formation")[0], f.service.Books().Orders[0]
+	f.must(f.Resolutions().MarkPlaced(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
+	f.run("reports")
+	if r := f.rows("reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") ||
 		f.posts("/v1/companies") != 0 {
 		t.Fatalf("of a formation without its company the row is %s: %s", r.Result, r.Message)
 	}
-	f.must(l.Resolutions().NameCompany(f.Context(), row.ID, order.CompanyID,
+	f.must(f.Resolutions().NameCompany(f.Context(), row.ID, order.CompanyID,
 		ledger.FormedClaims(&row.Request.Order, order.CompanyID), "seen"))
-	if _, err := l.RetryBatch(f.Context(), "reports"); err != nil {
+	if _, err := f.RetryBatch(f.Context(), "reports"); err != nil {
 		t.Fatal(err)
 	}
-	f.run(l, "reports", patient)
-	if r := f.rows(l, "reports")[0]; r.Result != filing.Placed || r.Company != order.CompanyID ||
+	f.run("reports")
+	if r := f.rows("reports")[0]; r.Result != filing.Placed || r.Company != order.CompanyID ||
 		f.posts("/v1/companies") != 0 {
 		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
 	}
@@ -325,20 +280,19 @@ func TestACompanyLookedUpIsKnown(t *testing.T) {
 	for _, compared := range []bool{true, false} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			f := newEnvironment(t, servers{}, sandbox.Config{})
+			f := newFirm(t, servers{}, sandbox.Config{})
 			f.onRecord("comp_1", "", "Larkspur 7 LLC", "LLC", "DE")
-			l := f.openLedger()
-			f.add(l, "a", called(report(1), "comp_1", "Larkspur 7"))
+			f.add("a", called(report(1), "comp_1", "Larkspur 7"))
 			if compared {
-				f.compare(l, "a", false)
+				f.compare("a", false)
 			}
-			f.run(l, "a", patient)
+			f.run("a")
 			later := described(7)
 			later.User = filing.UserRef{ID: "user_1"}
 			later.Product, later.Order.AnnualReport = filing.AnnualReport, &filing.AnnualReportItem{FilingYear: "2026"}
-			f.add(l, "b", later)
-			f.run(l, "b", patient)
-			if r := f.rows(l, "b")[0]; r.Result != filing.Exists || f.posts("/v1/companies") != 0 {
+			f.add("b", later)
+			f.run("b")
+			if r := f.rows("b")[0]; r.Result != filing.Exists || f.posts("/v1/companies") != 0 {
 				t.Errorf("%s for %s: %s; %d companies were created", r.Result, r.Company, r.Message,
 					f.posts("/v1/companies"))
 			}
@@ -350,21 +304,20 @@ func TestACompanyLookedUpIsKnown(t *testing.T) {
 // a warning before the approval; a number that differs is not.
 func TestNearNamesAreAWarning(t *testing.T) {
 	t.Parallel()
-	f := newEnvironment(t, servers{}, sandbox.Config{})
+	f := newFirm(t, servers{}, sandbox.Config{})
 	f.onRecord("comp_9", "", "Café Río Inc.", "CORP", "WY")
-	l := f.openLedger()
 	named := func(name string) *filing.Request {
 		r := formation(0)
 		r.Order.Formation.Company.LegalName = name
 		return r
 	}
-	f.add(l, "first", named("Harbor Light Bakery LLC"), called(report(9), "comp_9", "Café Río Inc."))
-	f.run(l, "first", patient)
+	f.add("first", named("Harbor Light Bakery LLC"), called(report(9), "comp_9", "Café Río Inc."))
+	f.run("first")
 	elsewhere := named("Harbor Light Bakery")
 	elsewhere.Order.FilingState = "NV"
 	other := named("Harbor Light Bakery LLC")
 	other.User = ana(1)
-	f.add(l, "second",
+	f.add("second",
 		named("HarborLight Bakery Inc"), // another ending
 		named("Harbor Light Bakery"),    // its suffix is missing
 		named("Harbor Light Bakery 2 LLC"),
@@ -375,7 +328,7 @@ func TestNearNamesAreAWarning(t *testing.T) {
 		named("Lakeshore Holdings LLC"),
 		named("Lake Shore Holdings"), // close to the row above
 	)
-	f.compare(l, "second", false)
+	f.compare("second", false)
 	today := time.Now().UTC().Format("Jan 2, 2006")
 	for i, want := range []string{
 		`"Harbor Light Bakery LLC", ordered as a formation on ` + today + ` in row 2 of first.csv`,
@@ -383,7 +336,7 @@ func TestNearNamesAreAWarning(t *testing.T) {
 		`"Café Río Inc."`, "", `"Harbor Light Bakery LLC", ordered`, "",
 		`"Lakeshore Holdings LLC" in row 9 of this spreadsheet`,
 	} {
-		row, text := f.rows(l, "second")[i], ""
+		row, text := f.rows("second")[i], ""
 		for _, fault := range row.Faults {
 			if text = fault.Message; !fault.Warning || fault.Rule != "record.near-name" {
 				t.Errorf("row %d: %+v", row.Number, fault)

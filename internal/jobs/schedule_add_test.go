@@ -16,7 +16,6 @@ import (
 // What keeps a season from being kept is told by name, and nothing is kept.
 func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
-	l := f.openLedger()
 	agents := "Company ID,Filing State,User ID,Change Of Agent\ncomp_1,DE,user_1,yes\n"
 	ahead := schedule.Options{Product: filing.AgentChange, Due: "30 days before", FilingYear: "this", Zone: "UTC"}
 	for _, c := range []struct {
@@ -37,7 +36,7 @@ func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 		{"due dates of what has none", "x", agents, ahead, schedule.ErrSchedule, "due dates of annual reports"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			_, err := schedule.Add(f.Context(), l, schedule.NewSchedule{
+			_, err := schedule.Add(f.Context(), f.Ledger, schedule.NewSchedule{
 				Name:    c.name,
 				File:    "a/roster.csv",
 				Content: []byte(c.content),
@@ -48,7 +47,7 @@ func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 				strings.Contains(err.Error(), schedule.ErrSchedule.Error()) {
 				t.Errorf("%v; want %v with %q", err, c.err, c.text)
 			}
-			if all, err := l.Schedules().List(f.Context()); err != nil || len(all) != 0 {
+			if all, err := f.Schedules().List(f.Context()); err != nil || len(all) != 0 {
 				t.Errorf("kept %+v, %v", all, err)
 			}
 		})
@@ -60,7 +59,7 @@ func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 func checkIgnoredYear(f *firm, l *ledger.Ledger, ask schedule.NewSchedule, next string) {
 	f.Helper()
 	ask.Name, ask.Options.IgnoreYear = "ignores", true
-	done, err := schedule.Add(f.Context(), l, ask)
+	done, err := schedule.Add(f.Context(), f.Ledger, ask)
 	f.must(err)
 	if done.Next.Filings != 2 || done.Next.Invalid.Count != 0 {
 		f.Errorf("%+v", done.Next)
@@ -70,9 +69,9 @@ func checkIgnoredYear(f *firm, l *ledger.Ledger, ask schedule.NewSchedule, next 
 	if day, err := run.Date(); !ok || err != nil || fmt.Sprint(day.Year) != next {
 		f.Errorf("%+v, %v", run, err)
 	}
-	f.must(l.Schedules().Remove(f.Context(), done.Schedule.Name))
+	f.must(f.Schedules().Remove(f.Context(), done.Schedule.Name))
 	ask.Options.FilingYear = ""
-	if _, err := schedule.Add(f.Context(), l, ask); !errors.Is(err, schedule.ErrSchedule) {
+	if _, err := schedule.Add(f.Context(), f.Ledger, ask); !errors.Is(err, schedule.ErrSchedule) {
 		f.Errorf("without a filing year of its own: %v", err)
 	}
 }
@@ -81,7 +80,6 @@ func checkIgnoredYear(f *firm, l *ledger.Ledger, ask schedule.NewSchedule, next 
 // part of its rows says how many it does not file, and why.
 func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
-	l := f.openLedger()
 	sheet := func(years ...string) []byte {
 		text := "Company ID,Filing State,Filing Year,User ID\n"
 		for i, year := range years {
@@ -98,7 +96,7 @@ func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 		Content: sheet(this, this),
 		Options: schedule.Options{At: "0 0 1 1 *", FilingYear: "this", Zone: "UTC"},
 	}
-	_, err := schedule.Add(f.Context(), l, ask)
+	_, err := schedule.Add(f.Context(), f.Ledger, ask)
 	want := "the schedule would file nothing: 2 of the 2 rows on " + next +
 		"-01-01 cannot be filed; 2 rows: the cell says filing year " + this + ", but the schedule files for " + next +
 		": ignore the column, remove it, or correct the year (comp_0, DE (row 2); comp_1, DE (row 3)); to file the " +
@@ -107,18 +105,18 @@ func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 	if !errors.Is(err, schedule.ErrSchedule) || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
-	if all, err := l.Schedules().List(f.Context()); err != nil || len(all) != 0 {
+	if all, err := f.Schedules().List(f.Context()); err != nil || len(all) != 0 {
 		t.Errorf("kept %+v, %v", all, err)
 	}
-	checkIgnoredYear(f, l, ask, next)
+	checkIgnoredYear(f, f.Ledger, ask, next)
 	ask.Content = sheet(this, "")
-	done, err := schedule.Add(f.Context(), l, ask)
+	done, err := schedule.Add(f.Context(), f.Ledger, ask)
 	f.must(err)
 	if p := done.Next; p == nil || p.Filings != 1 || p.Invalid.Count != 1 || len(p.Why) != 1 || p.Why[0].Rows != 1 ||
 		!strings.Contains(p.Text(), "1 row cannot be filed: the cell says filing year "+this) {
 		t.Errorf("%+v", p)
 	}
-	if _, err := schedule.Update(f.Context(), l, done.Schedule, "roster.csv", sheet(this, this),
+	if _, err := schedule.Update(f.Context(), f.Ledger, done.Schedule, "roster.csv", sheet(this, this),
 		"Ana"); !errors.Is(err, schedule.ErrSchedule) {
 		t.Errorf("the new roster: %v", err)
 	}
@@ -128,7 +126,6 @@ func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 // a new version of its roster says what it changes.
 func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
-	l := f.openLedger()
 	ask := schedule.NewSchedule{
 		Name:    "de",
 		File:    "roster.csv",
@@ -137,9 +134,9 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 		By:      "Ana",
 	}
 	ask.Options.Zone = "UTC"
-	first, err := schedule.Add(f.Context(), l, ask)
+	first, err := schedule.Add(f.Context(), f.Ledger, ask)
 	f.must(err)
-	again, err := schedule.Add(f.Context(), l, ask)
+	again, err := schedule.Add(f.Context(), f.Ledger, ask)
 	f.must(err)
 	if first.Same || !again.Same || first.CompanyList.Tally.Ready != 3 ||
 		again.Schedule.CompanyList != first.Schedule.CompanyList {
@@ -147,38 +144,38 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 	}
 	other := ask
 	other.Approval = true
-	if _, err := schedule.Add(f.Context(), l, other); !errors.Is(err, schedule.ErrNameTaken) ||
+	if _, err := schedule.Add(f.Context(), f.Ledger, other); !errors.Is(err, schedule.ErrNameTaken) ||
 		!errors.Is(err, schedule.ErrSchedule) {
 		t.Error(err)
 	}
-	done, err := schedule.Update(f.Context(), l, again.Schedule, "roster-2.csv",
+	done, err := schedule.Update(f.Context(), f.Ledger, again.Schedule, "roster-2.csv",
 		[]byte(rosterHead+companies(1, 5, "DE")), "Leo")
 	f.must(err)
 	if p := done.Changes; done.Same || len(p.New) != 2 || len(p.Missing) != 1 || len(p.Unchanged) != 2 ||
 		len(p.Changed) != 0 {
 		t.Errorf("%+v", done)
 	}
-	s, err := schedule.Find(f.Context(), l, "de")
+	s, err := schedule.Find(f.Context(), f.Ledger, "de")
 	f.must(err)
 	if s.File != "roster-2.csv" || s.CompanyList != done.Schedule.CompanyList ||
 		s.CompanyList == first.Schedule.CompanyList {
 		t.Errorf("%+v", s)
 	}
 	// A change that is based on the season before that is refused as stale.
-	if _, err := schedule.Update(f.Context(), l, again.Schedule, "roster-3.csv",
+	if _, err := schedule.Update(f.Context(), f.Ledger, again.Schedule, "roster-3.csv",
 		[]byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
 		t.Error(err)
 	}
-	if now, err := schedule.Find(f.Context(), l, "de"); err != nil || now.CompanyList != s.CompanyList ||
+	if now, err := schedule.Find(f.Context(), f.Ledger, "de"); err != nil || now.CompanyList != s.CompanyList ||
 		now.Version != done.Schedule.Version {
 		t.Errorf("%+v, %v", now, err)
 	}
-	if _, err := schedule.Find(f.Context(), l, "nosuch"); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := schedule.Find(f.Context(), f.Ledger, "nosuch"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Error(err)
 	}
-	line, err := schedule.LoadSummary(f.Context(), l, s)
+	line, err := schedule.LoadSummary(f.Context(), f.Ledger, s)
 	f.must(err)
-	next, err := schedule.UpcomingRuns(f.Context(), l, s, 3)
+	next, err := schedule.UpcomingRuns(f.Context(), f.Ledger, s, 3)
 	f.must(err)
 	if len(next) != 3 || !line.Next.Equal(next[0].At) || !next[0].At.After(time.Now()) ||
 		next[2].At.Year() != next[0].At.Year()+2 || !strings.HasSuffix(line.When(), "-01-15 06:00 UTC") ||
@@ -191,106 +188,91 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 // meanwhile; not what was due of a company that joins with an update. A schedule of that
 // name that was removed has no say.
 func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-	l := f.openLedger()
 	today := time.Now().UTC()
+	f := newSeason(t, servers{}, today.AddDate(0, 0, -140).Format(clockLayout))
 	due := func(months int) string { // of a company of Wyoming: the first of a month
 		return time.Date(2019, today.Month()+time.Month(months), 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	}
 	overdue, near := due(-1), due(1)
 	before := company(7, "WY", due(-2)) + company(1, "WY", overdue) + company(2, "WY", overdue) + company(3, "WY", near)
 	options := schedule.Options{Due: "40 days before", FilingYear: "this"}
-	f.plant(l, "wy", company(7, "WY", due(-2)), options, today.AddDate(0, 0, -140), false)
-	var h hand
+	f.plant("wy", company(7, "WY", due(-2)), options, false)
 	ran := time.Date(today.Year(), today.Month()-2, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, -40)
-	h.set(ran.Format("2006-01-02 15:04 MST"))
-	f.must(f.seasons(l, &h).RunDue(f.Context()))
-	f.must(l.Schedules().Remove(f.Context(), "wy"))
-	se := f.plant(l, "wy", before, options, today.AddDate(0, 0, -100), false)
-	se, err := schedule.Find(f.Context(), l, se.Name)
+	f.runDue(ran.Format(clockLayout))
+	f.must(f.Schedules().Remove(f.Context(), "wy"))
+	f.set(today.AddDate(0, 0, -100).Format(clockLayout))
+	se := f.plant("wy", before, options, false)
+	se, err := schedule.Find(f.Context(), f.Ledger, se.Name)
 	f.must(err)
 	update := func(lines string) {
 		f.Helper()
-		done, err := schedule.Update(f.Context(), l, se, "roster.csv", []byte(rosterHead+lines), "Leo")
+		done, err := schedule.Update(f.Context(), f.Ledger, se, "roster.csv", []byte(rosterHead+lines), "Leo")
 		f.must(err)
-		if se, err = schedule.Find(f.Context(), l, se.Name); err != nil || !se.Since.Equal(done.Schedule.Since) {
+		if se, err = schedule.Find(f.Context(), f.Ledger, se.Name); err != nil || !se.Since.Equal(done.Schedule.Since) {
 			f.Fatalf("%+v, %v", se, err)
 		}
 	}
 	joined := before + company(4, "WY", overdue) + company(5, "WY", near)
 	update(joined)
 	update(joined + company(6, "WY", overdue)) // what joined once stays so
-	h.set(today.Format("2006-01-02 15:04 MST"))
-	s := f.seasons(l, &h)
-	f.must(s.RunDue(f.Context()))
-	if early := f.firings(l, "wy"); len(early) != 1 || fmt.Sprint(f.due(l, early[0].Batch)) != "[comp_7]" {
+	f.runDue(today.Format(clockLayout))
+	if early := f.last("wy", 1); fmt.Sprint(f.due(early.Batch)) != "[comp_7]" {
 		t.Fatalf("ran on the day of the update: %+v", early)
 	}
-	h.set(today.AddDate(0, 0, 1).Format("2006-01-02 15:04 MST"))
-	f.must(s.RunDue(f.Context()))
-	all := f.firings(l, "wy")
-	if len(all) != 2 || fmt.Sprint(f.due(l, all[1].Batch)) != "[comp_1 comp_2 comp_3 comp_5]" {
-		t.Fatalf("%+v: %v", all, f.due(l, all[1].Batch))
+	f.runDue(today.AddDate(0, 0, 1).Format(clockLayout))
+	if got := fmt.Sprint(f.due(f.last("wy", 2).Batch)); got != "[comp_1 comp_2 comp_3 comp_5]" {
+		t.Fatal(got)
 	}
 }
 
 // What somebody took back and is overdue is not filed by an update months later.
 func TestUpdateOfAScheduleLeavesCanceledRows(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-	l := f.openLedger()
 	today := time.Now().UTC()
+	f := newSeason(t, servers{}, today.AddDate(0, 0, -100).Format(clockLayout))
 	month := time.Date(2019, today.Month()-1, 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	lines := company(1, "WY", month) + company(2, "WY", month)
-	f.plant(l, "wy", lines, schedule.Options{Due: "30 days before", FilingYear: "this"},
-		today.AddDate(0, 0, -100), false)
-	var h hand
+	f.plant("wy", lines, schedule.Options{Due: "30 days before", FilingYear: "this"}, false)
 	fire := func(day int) ledger.Run {
 		f.Helper()
-		h.set(today.AddDate(0, 0, day).Format("2006-01-02 15:04 MST"))
-		f.must(f.seasons(l, &h).RunDue(f.Context()))
-		all := f.firings(l, "wy")
+		f.runDue(today.AddDate(0, 0, day).Format(clockLayout))
+		all := f.runs("wy")
 		return all[len(all)-1]
 	}
 	first := fire(-1)
-	if got := fmt.Sprint(f.due(l, first.Batch)); got != "[comp_1 comp_2]" {
+	if got := fmt.Sprint(f.due(first.Batch)); got != "[comp_1 comp_2]" {
 		t.Fatal(got)
 	}
-	_, err := l.CancelBatch(f.Context(), first.Batch)
+	_, err := f.CancelBatch(f.Context(), first.Batch)
 	f.must(err)
-	se, err := schedule.Find(f.Context(), l, "wy")
+	se, err := schedule.Find(f.Context(), f.Ledger, "wy")
 	f.must(err)
-	_, err = schedule.Update(f.Context(), l, se, "roster.csv",
+	_, err = schedule.Update(f.Context(), f.Ledger, se, "roster.csv",
 		[]byte(rosterHead+lines+company(3, "WY", month)), "Leo")
 	f.must(err)
 	if again := fire(1); again.ID == first.ID || again.Batch != "" {
-		t.Errorf("%+v: %v", again, f.due(l, again.Batch))
+		t.Errorf("%+v: %v", again, f.due(again.Batch))
 	}
 }
 
 // What is ran by hand is rehearsed first; the same roster is ran by hand
 // once a day.
 func TestPreviewBeforeARunByHand(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-	var h hand
-	h.set("2027-01-01 12:00 UTC")
-	l := f.openLedger()
-	se := f.plant(l, "de", companies(0, 3, "DE"), yearly, h.now(), false)
-	s := f.seasons(l, &h)
-	h.set("2027-01-15 06:00 UTC")
-	f.must(s.RunDue(f.Context()))
-	r, err := s.Preview(f.Context(), se)
+	f := newSeason(t, servers{}, "2027-01-01 12:00 UTC")
+	se := f.plant("de", companies(0, 3, "DE"), yearly, false)
+	f.runDue("2027-01-15 06:00 UTC")
+	r, err := f.s.Preview(f.Context(), se)
 	f.must(err)
-	if r.Done != nil || r.Today == nil || r.Plan == nil || r.Plan.Rows != 3 || len(f.firings(l, "de")) != 1 {
+	if r.Done != nil || r.Today == nil || r.Plan == nil || r.Plan.Rows != 3 || len(f.runs("de")) != 1 {
 		t.Fatalf("%+v", r)
 	}
-	fired, err := s.RunNow(f.Context(), se, r.Run)
+	fired, err := f.s.RunNow(f.Context(), se, r.Run)
 	f.must(err)
-	r, err = s.Preview(f.Context(), se)
+	r, err = f.s.Preview(f.Context(), se)
 	f.must(err)
 	if r.Done == nil || r.Done.ID != fired.ID || r.Plan != nil {
 		t.Errorf("%+v after %+v", r, fired)
 	}
-	if _, err := s.RunNow(f.Context(), se, r.Run); !errors.Is(err, schedule.ErrRunning) {
+	if _, err := f.s.RunNow(f.Context(), se, r.Run); !errors.Is(err, schedule.ErrRunning) {
 		t.Error(err)
 	}
 }

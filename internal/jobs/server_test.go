@@ -3,7 +3,6 @@ package jobs_test
 import (
 	"net/url"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -12,15 +11,9 @@ import (
 )
 
 // servers are where a test's ledger and queue are; empty for within the process.
-type servers struct{ database, redis string }
-
-// sealKey is the key that the machines over a shared database have; a key file does
-// where there is one machine.
-func sealKey(database string) string {
-	if database == "" {
-		return ""
-	}
-	return strings.Repeat("0d", 32)
+type servers struct {
+	database, redis string
+	dir             string // the data folder; empty for a new one
 }
 
 // onBothTransports runs a test with SQLite and the Redis in the process and,
@@ -36,23 +29,14 @@ func onBothTransports(t *testing.T, test func(*testing.T, servers)) {
 		return
 	}
 	t.Run("PostgreSQL and Redis", func(t *testing.T) {
-		test(t, servers{ledgertest.Database(t, database), newRedis(t, redis)})
+		u, err := url.Parse(redis)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Path = "/11" // the database of the server that these tests have to themselves
+		flush(t, u.String())
+		test(t, servers{database: ledgertest.Database(t, database), redis: u.String()})
 	})
-}
-
-// redisNumber is the database of the server that these tests have to themselves.
-const redisNumber = "/11"
-
-// newRedis empties the tests' own database of the server.
-func newRedis(tb testing.TB, server string) string {
-	tb.Helper()
-	u, err := url.Parse(server)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	u.Path = redisNumber
-	flush(tb, u.String())
-	return u.String()
 }
 
 // flush empties a Redis database, as an operator might.

@@ -1,4 +1,4 @@
-package jobs_test
+package jobs
 
 import (
 	"context"
@@ -6,163 +6,134 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/gofrs/flock"
+	"golang.org/x/time/rate"
 )
 
-// paced runs takers at each of several paces for a while and counts their turns.
-func paced(t *testing.T, paces []jobs.Throttle, takers int, long time.Duration) int {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), long)
-	defer cancel()
-	var turns atomic.Int32
-	var waiting sync.WaitGroup
-	for _, p := range paces {
-		for range takers {
-			waiting.Go(func() {
-				for p.Wait(ctx) == nil {
-					turns.Add(1)
-				}
-			})
+// memoryBucket is a token bucket of one process among several.
+type memoryBucket struct {
+	free    time.Time // when the next token counts
+	sharers int
+	err     error
+}
+
+func (b *memoryBucket) reserve(_ context.Context, interval time.Duration,
+	wanted, burst int) (time.Duration, int, error) {
+	if b.err != nil {
+		return 0, 0, b.err
+	}
+	now := time.Now()
+	if first := now.Add(-time.Duration(burst-1) * interval); b.free.Before(first) {
+		b.free = first
+	}
+	first := b.free.Sub(now)
+	b.free = b.free.Add(time.Duration(wanted) * interval)
+	return first, b.sharers, nil
+}
+
+// A process takes its tokens as they come. While the bucket cannot be reached it keeps
+// to its share of the rate, or to a tenth if it never learned how many share it. Unused
+// tokens do not pile up, and a caller that gives up leaves its token.
+func TestThrottle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &memoryBucket{sharers: 4}
+		p := &throttle{bucket: b, rate: 50, burst: 5, batch: 2, queue: make(chan struct{}, 1),
+			fallback: rate.NewLimiter(50/assumedSharers, 1)}
+		wants := func(least, most int) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			n := 0
+			for p.Wait(ctx) == nil {
+				n++
+			}
+			if n < least || n > most {
+				t.Errorf("%d requests in two seconds, want %d to %d", n, least, most)
+			}
 		}
-	}
-	waiting.Wait()
-	return int(turns.Load())
-}
+		b.err = errors.New("away")
+		wants(9, 11) // a tenth of the rate
+		b.err = nil
+		time.Sleep(time.Second)
+		wants(95, 107) // the rate, and what had piled up
+		time.Sleep(time.Hour)
+		wants(95, 107)
+		b.err = errors.New("away")
+		wants(25, 28) // a quarter of the rate
+		b.err = nil
+		time.Sleep(time.Second)
 
-func openPaces(t *testing.T, address string, n int, perSecond float64) []jobs.Throttle {
-	t.Helper()
-	dir := t.TempDir()
-	paces := make([]jobs.Throttle, n)
-	for i := range paces {
-		q, err := jobs.OpenQueue(address)
-		if err != nil {
-			t.Fatal(err)
+		p.tokens, b.free = 0, time.Now().Add(10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it did not wait: %v", err)
 		}
-		t.Cleanup(func() { q.Close() })
-		paces[i] = q.Throttle(perSecond, dir)
-	}
-	return paces
-}
-
-// Four processes at 50 a second are 50 a second, also when one of them alone
-// wants to go; and so are they without Redis, which they must not outrun.
-func TestFleetPace(t *testing.T) {
-	t.Parallel()
-	s := startRedis(t, nil)
-	address := "redis://" + s.addr()
-	const burst = 5 // a tenth of a second, and each process's turns at once
-	for _, c := range []struct {
-		name      string
-		paces     int
-		perSecond float64
-		long      time.Duration
-	}{
-		{"four processes", 4, 50, 3 * time.Second},
-		{"one process", 1, 50, time.Second},
-		{"a high rate", 4, 2000, time.Second},
-		{"a fraction", 2, 2.5, 2 * time.Second},
-	} {
-		s.do("FLUSHALL")
-		got := paced(t, openPaces(t, address, c.paces, c.perSecond), 8, c.long)
-		want := c.perSecond * c.long.Seconds()
-		over := max(1, c.perSecond/10) + float64(c.paces)*max(1, min(c.perSecond/20, 64))
-		t.Logf("%s: %d turns in %s at %g a second", c.name, got, c.long, c.perSecond)
-		if float64(got) > want+over || float64(got) < want*0.8-1 {
-			t.Errorf("%s: %d turns in %s at %g a second", c.name, got, c.long, c.perSecond)
+		began := time.Now()
+		if err := p.Wait(t.Context()); err != nil || time.Since(began) != 9*time.Second {
+			t.Errorf("%v after %s: the token that was given up is lost", err, time.Since(began))
 		}
-	}
-
-	s.do("FLUSHALL")
-	paces := openPaces(t, address, 4, 50)
-	if n := paced(t, paces, 1, 500*time.Millisecond); n > 25+burst+8 {
-		t.Errorf("%d turns in half a second", n)
-	}
-	fresh := openPaces(t, address, 1, 50)
-	s.kill()
-	// Each has its quarter; of those in hand some may be left.
-	if n := paced(t, paces, 8, 2*time.Second); n > 100+2*4+4 || n < 40 {
-		t.Errorf("without Redis: %d turns in two seconds", n)
-	}
-	// Who never heard how many they are takes itself for one of many.
-	if n := paced(t, fresh, 8, time.Second); n > 7 || n < 1 {
-		t.Errorf("without Redis from the beginning: %d turns in a second", n)
-	}
-	s.start()
-	if n := paced(t, paces, 8, 2*time.Second); n > 100+burst+12 || n < 60 {
-		t.Errorf("with Redis back: %d turns in two seconds", n)
-	}
+	})
 }
 
-// Turns that were not used do not pile up beyond a tenth of a second's.
-func TestPaceDoesNotPileUp(t *testing.T) {
-	t.Parallel()
-	s := startRedis(t, nil)
-	paces := openPaces(t, "redis://"+s.addr(), 2, 100)
-	paced(t, paces, 1, 200*time.Millisecond)
-	<-time.After(time.Second) // idle
-	if n := paced(t, paces, 8, 200*time.Millisecond); n > 20+10+2*5 {
-		t.Errorf("%d turns in a fifth of a second", n)
-	}
-}
-
-// A clock that stood ahead, another server's, holds nobody up.
-func TestPaceAfterAClockSetBack(t *testing.T) {
-	t.Parallel()
-	s := startRedis(t, nil)
-	p := openPaces(t, "redis://"+s.addr(), 1, 10)
-	s.do("SET", "bulkfiling:{filings}:pace", time.Now().Add(time.Hour).UnixMicro())
-	if n := paced(t, p, 1, 500*time.Millisecond); n < 3 {
-		t.Errorf("%d turns", n)
-	}
-}
-
-// A caller that gives up waiting gets the context's error, and leaves the turn.
-func TestPaceGivesUp(t *testing.T) {
-	t.Parallel()
-	s := startRedis(t, nil)
-	p := openPaces(t, "redis://"+s.addr(), 1, 0.5)[0]
-	if err := p.Wait(t.Context()); err != nil {
+// Processes share the tokens of a bucket, of which no more than the burst pile up. A
+// bucket that cannot be read, or is from before a clock was set back, holds nobody up.
+func TestTokenBuckets(t *testing.T) {
+	const interval = 100 * time.Hour // long beside what a loaded machine takes
+	q, err := OpenQueue("")
+	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := p.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it did not wait: %v", err)
-	}
-	began := time.Now()
-	if err := p.Wait(t.Context()); err != nil || time.Since(began) > 2*time.Second {
-		t.Errorf("%v after %s: the turn that was given up is lost", err, time.Since(began))
-	}
-}
-
-// Processes over one data folder share their rate without Redis; a file of turns
-// that cannot be read, or is of a clock that stood ahead, holds nobody up.
-func TestPaceInOneFolder(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var paces []jobs.Throttle
-	for range 3 {
-		q, err := jobs.OpenQueue("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { q.Close() })
-		paces = append(paces, q.Throttle(50, dir))
-	}
-	if n := paced(t, paces, 4, 2*time.Second); n > 100+5+3*2 || n < 70 {
-		t.Errorf("%d turns in two seconds", n)
-	}
-	for _, content := range []string{"rubbish", strconv.FormatInt(time.Now().Add(time.Hour).UnixNano(), 10)} {
-		if err := os.WriteFile(filepath.Join(dir, "pace.next"), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if n := paced(t, paces, 1, time.Second); n < 20 {
-			t.Errorf("%q: %d turns in a second", content, n)
-		}
+	t.Cleanup(func() { q.Close() })
+	path := filepath.Join(t.TempDir(), "pace")
+	ahead := time.Now().Add(1_000_000 * time.Hour)
+	for name, c := range map[string]struct {
+		open    func(id string) tokenBucket
+		spoil   []func() error
+		sharers int
+	}{
+		"Redis": {
+			func(id string) tokenBucket { return &redisBucket{redis: q.redis, id: id} },
+			[]func() error{
+				func() error { return q.redis.Set(t.Context(), bucketKeys[0], ahead.UnixMicro(), 0).Err() },
+			}, 2,
+		},
+		"a folder": {
+			func(string) tokenBucket { return &fileBucket{lock: flock.New(path)} },
+			[]func() error{
+				func() error { return os.WriteFile(path+".next", []byte("rubbish"), 0o600) },
+				func() error {
+					return os.WriteFile(path+".next", strconv.AppendInt(nil, ahead.UnixNano(), 10), 0o600)
+				},
+			}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one, two := c.open("one"), c.open("two")
+			wants := func(b tokenBucket, want time.Duration, sharers int) {
+				t.Helper()
+				first, n, err := b.reserve(t.Context(), interval, 1, 3)
+				if err != nil || n != sharers || (first-want).Abs() > interval/2 {
+					t.Errorf("a token in %s of %d sharers, %v; want %s", first, n, err, want)
+				}
+			}
+			wants(one, -2*interval, 1) // two have piled up
+			wants(two, -interval, c.sharers)
+			wants(one, 0, c.sharers)
+			wants(two, interval, c.sharers)
+			wants(one, 2*interval, c.sharers)
+			for _, spoil := range c.spoil {
+				if err := spoil(); err != nil {
+					t.Fatal(err)
+				}
+				if first, _, err := one.reserve(t.Context(), interval, 1, 3); err != nil || first > interval/2 {
+					t.Errorf("a token in %s, %v", first, err)
+				}
+			}
+		})
 	}
 }
