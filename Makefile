@@ -114,7 +114,7 @@ fuzz: ## fuzz each reader for half a minute
 	$(GO) test -run '^$$' -fuzz FuzzCSV -fuzztime 30s ./internal/sheet
 	$(GO) test -run '^$$' -fuzz FuzzXLSX -fuzztime 30s ./internal/sheet
 	$(GO) test -run '^$$' -fuzz FuzzCost -fuzztime 30s ./internal/sheet
-	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 30s ./internal/webhook
+	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 30s ./internal/filing
 
 # Compiled with -trimpath, packages are those of a release, and compiled once for both.
 .PHONY: cross

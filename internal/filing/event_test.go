@@ -111,3 +111,31 @@ func TestExceptions(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// FuzzParseEvent: no signed body brings the reader down, and what it takes for
+// an event has what the store needs.
+func FuzzParseEvent(f *testing.F) {
+	for _, body := range []string{
+		"", "null", "[]", `"x"`, "{}", `{"id":1,"type":2}`, `{"id":"evt_1","type":"t","data":null}`,
+		`{"id":"evt_1","type":"t"}{}`, `{"id":"evt_\u0000","type":"t"}`,
+		`{"id":"` + strings.Repeat("é", 300) + `","type":"t"}`,
+		`{"id":"evt_1","type":"filing.status_changed","data":{"exception":{"code":482,"message":"cure it"},` +
+			`"company":{"id":"comp_1"},"document":{"id":"doc_1"}}}`,
+		`{"id":"evt_1","type":"t","data":{"exceptionCode":1e999,"filingStatus":[],"orderId":{"orderId":1}}}`,
+		strings.Repeat(`{"data":`, 200),
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e, err := ParseEvent(body)
+		switch {
+		case err != nil && !errors.Is(err, ErrEvent):
+			t.Errorf("%v", err)
+		case err == nil && (e.ID == "" || e.Type == "" || len(e.ID) > 200):
+			t.Errorf("%+v", e)
+		}
+		if again, errAgain := ParseEvent(body); again != e || (err == nil) != (errAgain == nil) {
+			t.Errorf("%+v, then %+v", e, again)
+		}
+	})
+}

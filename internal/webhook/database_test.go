@@ -1,12 +1,9 @@
 package webhook_test
 
 import (
-	"context"
-	"crypto/rand"
 	"fmt"
-	"os"
+	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +13,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/webhook"
 )
+
+var discard = slog.New(slog.DiscardHandler)
 
 // store is a ledger under test.
 type store struct {
@@ -76,41 +75,31 @@ func (s *store) rows(l *ledger.Ledger) []ledger.Row {
 	return rows
 }
 
-// place sends rows at once and gives each the order of its number.
+// place sends rows and gives each the order of its number.
 func (s *store) place(l *ledger.Ledger, rows []ledger.Row) {
 	s.Helper()
-	var all sync.WaitGroup
 	for _, r := range rows {
-		all.Go(func() {
-			cost := money.Cost{Amount: 7500}
-			begun, err := l.Begin(s.Context(),
-				ledger.Intent{
-					Row:    r.ID,
-					Cost:   cost,
-					Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}},
-				})
-			if err == nil {
-				answer := filing.Answer{Kind: filing.Accepted}
-				err = l.RecordOutcome(s.Context(), ledger.Outcome{
-					Row:    r.ID,
-					Try:    begun.Try,
-					Answer: answer,
-					Cost:   cost,
-					Items: []ledger.Item{{
-						Product:      filing.AnnualReport,
-						OrderType:    "annual_report",
-						OrderID:      order(r.Number),
-						FilingStatus: "submitted",
-						Cost:         cost,
-					}},
-				})
-			}
-			if err != nil {
-				s.Error(err)
-			}
+		cost := money.Cost{Amount: 7500}
+		begun, err := l.Begin(s.Context(), ledger.Intent{
+			Row:    r.ID,
+			Cost:   cost,
+			Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}},
 		})
+		s.must(err)
+		s.must(l.RecordOutcome(s.Context(), ledger.Outcome{
+			Row:    r.ID,
+			Try:    begun.Try,
+			Answer: filing.Answer{Kind: filing.Accepted},
+			Cost:   cost,
+			Items: []ledger.Item{{
+				Product:      filing.AnnualReport,
+				OrderType:    "annual_report",
+				OrderID:      order(r.Number),
+				FilingStatus: "submitted",
+				Cost:         cost,
+			}},
+		}))
 	}
-	all.Wait()
 }
 
 func order(number int) string { return fmt.Sprintf("order_%d", number) }
@@ -132,6 +121,13 @@ func document(number int) string {
 		`{"id":"evt_%d_document","type":"document.uploaded","createdAt":"2026-03-01T09:00:00.000Z",`+
 			`"data":{"orderId":"%s","documentType":"annual_report","documentId":"doc_%d"}}`,
 		number, order(number), number)
+}
+
+// receive returns what delivers a body, signed with a secret, to a receiver over a
+// ledger.
+func receive(l *ledger.Ledger) func(body, secret string) (status int) {
+	rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
+	return func(body, secret string) int { return answer(rc, delivery(body, sign(secret, body))).StatusCode }
 }
 
 // drain applies whatever is stored.
@@ -176,20 +172,21 @@ func (s *store) wantFiled(l *ledger.Ledger, rows int) {
 }
 
 // An event settles its row, whether it comes before or after the answer to the
-// order, once or more often, and by whichever process.
+// order, once or more often, in whatever order, and by whichever process: one that was
+// stored is applied by another if the one that stored it dies.
 func TestFromDeliveryToRow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
 		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
 		rows := s.add(l, 4)
 		s.place(l, rows[:2])
-		rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
+		deliver := receive(l)
 		for _, r := range rows {
 			for _, body := range []string{document(r.Number), status(r.Number, 9, "filed"),
 				status(r.Number, 8, "pending")} {
 				for range 2 {
-					if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 200 {
-						s.Fatal(got.Status)
+					if got := deliver(body, secret); got != 200 {
+						s.Fatal(got)
 					}
 				}
 			}
@@ -206,23 +203,22 @@ func TestFromDeliveryToRow(t *testing.T) {
 func TestEndpointsComeAndGo(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
-		rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
-		deliver := func(secret string) int { return answer(rc, delivery(event, sign(secret, event))).StatusCode }
-		if got := deliver("whsec_1"); got != 503 {
+		deliver := receive(l)
+		if got := deliver(event, "whsec_1"); got != 503 {
 			s.Errorf("before: %d", got)
 		}
 		s.must(other.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, "whsec_1"))
 		s.must(other.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_2", URL: "https://here"}, "whsec_2"))
-		if one, two := deliver("whsec_1"), deliver("whsec_2"); one != 200 || two != 200 {
+		if one, two := deliver(event, "whsec_1"), deliver(event, "whsec_2"); one != 200 || two != 200 {
 			s.Errorf("kept: %d and %d", one, two)
 		}
 		s.must(other.Endpoints().Delete(s.Context(), "we_1"))
-		for deadline := time.Now().Add(2 * time.Minute); deliver("whsec_1") == 200; time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); deliver(event, "whsec_1") == 200; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				s.Fatal("a dropped secret is still accepted")
 			}
 		}
-		if one, two := deliver("whsec_1"), deliver("whsec_2"); one != 401 || two != 200 {
+		if one, two := deliver(event, "whsec_1"), deliver(event, "whsec_2"); one != 401 || two != 200 {
 			s.Errorf("one dropped: %d and %d", one, two)
 		}
 	})
@@ -234,7 +230,7 @@ func TestSignedIsAlwaysKept(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
-		rc, _ := webhook.Handler(l.Events(), webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
+		deliver := receive(l)
 		bodies := []string{
 			`{"id":"evt_a\ud800","type":"t"}`, "{\"id\":\"evt_b\xff\",\"type\":\"t\"}", `{"id":" evt_c ","type":"t"}`,
 			`{"id":"` + strings.Repeat("x", 201) + `","type":"t"}`,
@@ -247,8 +243,8 @@ func TestSignedIsAlwaysKept(t *testing.T) {
 			"\x00", "", "\xff\xfe{}",
 		}
 		for _, body := range bodies {
-			if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 200 && got.StatusCode != 400 {
-				s.Errorf("%.80q: %d", body, got.StatusCode)
+			if got := deliver(body, secret); got != 200 && got != 400 {
+				s.Errorf("%.80q: %d", body, got)
 			}
 		}
 		s.drain(l)
@@ -256,43 +252,4 @@ func TestSignedIsAlwaysKept(t *testing.T) {
 			s.Errorf("%d of %d kept, %v", len(kept), len(bodies), err)
 		}
 	})
-}
-
-func BenchmarkDeliveries(b *testing.B) {
-	for name, server := range map[string]string{"SQLite": "", "PostgreSQL": os.Getenv("TEST_DATABASE_URL")} {
-		if name == "PostgreSQL" && server == "" {
-			continue
-		}
-		b.Run(name, func(b *testing.B) {
-			l, err := ledger.Open(b.Context(), ledger.Config{Dir: b.TempDir(), DatabaseURL: server})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer l.Close()
-			verifier := webhook.NewHMAC(func(context.Context) ([]string, error) { return []string{secret}, nil })
-			rc, _ := webhook.Handler(l.Events(), verifier, discard)
-			run := rand.Text()
-			work := make(chan int)
-			var all sync.WaitGroup
-			for range 64 {
-				all.Go(func() {
-					for i := range work {
-						body := fmt.Sprintf(
-							`{"id":"evt_%s_%d","type":"filing.status_changed",`+
-								`"data":{"orderId":"order_%d","filingStatus":"filed"}}`, run, i, i)
-						if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 200 {
-							b.Error(got.Status)
-						}
-					}
-				})
-			}
-			b.ResetTimer()
-			for i := range b.N {
-				work <- i
-			}
-			close(work)
-			all.Wait()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
-		})
-	}
 }

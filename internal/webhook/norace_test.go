@@ -1,5 +1,0 @@
-//go:build !race
-
-package webhook_test
-
-const racing = false
