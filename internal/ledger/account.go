@@ -158,12 +158,9 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 		if err := refuseSimilar(a.Name, all); err != nil {
 			return err
 		}
-		n, err := affected(tx.ExecContext(ctx,
+		err = changed(fmt.Errorf("%w: the name is taken", ErrAccount))(tx.ExecContext(ctx,
 			`INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
 			a.ID, a.Name, words, toMillis(a.CreatedAt)))
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: the name is taken", ErrAccount)
-		}
 		if email := addressIn(a.Name); err == nil && email != "" {
 			err = l.setEmail(ctx, tx, a, email)
 		}
@@ -208,10 +205,7 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 		}
 		return endSignIns(ctx, tx, id)
 	})
-	if err != nil {
-		return fmt.Errorf("change account %s: %w", id, err)
-	}
-	return nil
+	return wrap("change account "+id, err)
 }
 
 // SetEmail sets where links and messages to the owner of an account go, "" for
@@ -335,8 +329,5 @@ func (l Accounts) Find(ctx context.Context, idOrName string) (Account, error) {
 func (l Accounts) account(ctx context.Context, q querier, idOrName string) (Account, error) {
 	a, err := scanAccount(q.QueryRowContext(ctx,
 		`SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName)).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	return a, err
+	return a, orElse(err, ErrNotFound)
 }

@@ -62,10 +62,7 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 		}
 		return l.askApproval(ctx, tx, batch, plan, second)
 	})
-	if err != nil {
-		return fmt.Errorf("ask for the approval of batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("ask for the approval of batch "+batch, err)
 }
 
 // askApproval has a batch wait for the approval of a plan, by a second person or by
@@ -73,12 +70,9 @@ func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 func (db *database) askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second bool) error {
 	var was Approval
 	var open bool
-	switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, second, open FROM batches WHERE id = $1`,
-		batch).Scan(&was.State, &was.Hash, &was.Second, &open); {
-	case errors.Is(err, sql.ErrNoRows):
-		return ErrNotFound
-	case err != nil:
-		return err
+	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second, open FROM batches WHERE id = $1`,
+		batch).Scan(&was.State, &was.Hash, &was.Second, &open); err != nil {
+		return orElse(err, ErrNotFound)
 	}
 	by := auditPerson(ctx)
 	asked, err := affected(tx.ExecContext(ctx,
@@ -108,20 +102,15 @@ func (l Approvals) ChangePlan(ctx context.Context, batch, from, to string) error
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var state ApprovalState
 		switch err := tx.QueryRowContext(ctx, `SELECT approval FROM batches WHERE id = $1`, batch).Scan(&state); {
-		case errors.Is(err, sql.ErrNoRows):
-			return ErrNotFound
 		case err != nil:
-			return err
+			return orElse(err, ErrNotFound)
 		case state != ApprovalNeeded:
 			return ErrNoApprovalNeeded
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2`, batch, from, to)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("change the plan of batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("change the plan of batch "+batch, err)
 }
 
 // Submit opens the batch that was prepared of an upload, pinned to the plan that was
@@ -235,10 +224,8 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		var open bool
 		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, open FROM batches WHERE id = $1`,
 			batch).Scan(&state, &wanted, &open); {
-		case errors.Is(err, sql.ErrNoRows):
-			return ErrNotFound
 		case err != nil:
-			return err
+			return orElse(err, ErrNotFound)
 		case state != ApprovalNeeded:
 			return ErrNoApprovalNeeded
 		case !open:
@@ -277,10 +264,7 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		}
 		return l.ration(ctx, tx, c)
 	})
-	if err != nil {
-		return fmt.Errorf("approve batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("approve batch "+batch, err)
 }
 
 // readyRows streams the ready rows of a batch in the order of the input, without

@@ -23,10 +23,7 @@ func (l Notifications) SetPageAddress(ctx context.Context, address string) error
 func (l Notifications) PageAddress(ctx context.Context) (string, error) {
 	var address string
 	err := l.read.QueryRowContext(ctx, `SELECT address FROM page_address WHERE id = 1`).Scan(&address)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return address, wrap("read the address of the page", err)
+	return address, wrap("read the address of the page", orElse(err, nil))
 }
 
 // approvalPath is the page on which a batch is approved.

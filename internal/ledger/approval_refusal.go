@@ -143,10 +143,7 @@ func (l Approvals) SendBack(ctx context.Context, batch, by, comment string) erro
 		}
 		return l.ration(ctx, tx, c)
 	})
-	if err != nil {
-		return fmt.Errorf("send batch %s back: %w", batch, err)
-	}
-	return nil
+	return wrap("send batch "+batch+" back", err)
 }
 
 // refusedText is the message of a row that an approver did not approve.
@@ -246,8 +243,5 @@ func (l Approvals) RejectCosts(ctx context.Context, batch string, looked CostInc
 		}
 		return l.ration(ctx, tx, c)
 	})
-	if err != nil {
-		return fmt.Errorf("reject the costs of batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("reject the costs of batch "+batch, err)
 }

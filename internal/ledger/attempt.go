@@ -26,10 +26,7 @@ type Attempt struct {
 func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
 	rows, err := l.read.QueryContext(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE row = $1 ORDER BY try`, row)
 	all, err := collect(rows, err, func(scan func(...any) error) (Attempt, error) { return scanAttempt(scan) })
-	if err != nil {
-		return nil, fmt.Errorf("read the attempts of row %d: %w", row, err)
-	}
-	return all, nil
+	return all, wrap(fmt.Sprintf("read the attempts of row %d", row), err)
 }
 
 // AttemptsOf lists the attempts of many rows, by row.

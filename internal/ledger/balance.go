@@ -41,10 +41,7 @@ func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 				`) THEN 1 ELSE 0 END`).Scan(&certainty)
 		return certainty, err
 	})
-	if err != nil {
-		return b, fmt.Errorf("read the balance: %w", err)
-	}
-	return b, nil
+	return b, wrap("read the balance", err)
 }
 
 // The balance is recorded by people: no endpoint of the filing service shows
@@ -81,10 +78,7 @@ func (db *database) addEntry(ctx context.Context, kind EntryKind, amount money.C
 		}
 		return db.probeNow(ctx, tx, c)
 	})
-	if err != nil {
-		return fmt.Errorf("enter a %s of %s: %w", kind, amount, err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("enter a %s of %s", kind, amount), err)
 }
 
 // All streams the entries of the balance, the oldest first.

@@ -158,10 +158,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 				{{v}}
 				ORDER BY v.priority, v.number`, records)
 	})
-	if err != nil {
-		return fmt.Errorf("add rows to batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("add rows to batch "+batch, err)
 }
 
 // importing makes sure that the batch is still this process's to fill: another
@@ -186,10 +183,7 @@ func stageOf(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
 	var s stage
 	err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`,
 		batch).Scan(&s.open, &s.prepared, &s.canceled, &s.owner)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	return s, err
+	return s, orElse(err, ErrNotFound)
 }
 
 // document is a value as JSON text; "" where there is none.
@@ -213,10 +207,7 @@ func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 			batch)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("prepare batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("prepare batch "+batch, err)
 }
 
 // OpenBatch ends the import: from here on its rows may be placed. If the
@@ -234,10 +225,7 @@ func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 		}
 		return l.openBatch(ctx, tx, c, batch)
 	})
-	if err != nil {
-		return fmt.Errorf("open batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("open batch "+batch, err)
 }
 
 func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
@@ -302,10 +290,7 @@ func (db *database) onBatch(ctx context.Context, batch, query string,
 		}
 		return then(ctx, tx, c)
 	})
-	if err != nil {
-		return fmt.Errorf("change batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("change batch "+batch, err)
 }
 
 const (
@@ -591,10 +576,7 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 		FROM rows r JOIN items i ON i.row = r.id
 		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent'`,
 		batch).Scan(&p.Filings, &p.Filed)
-	if err != nil {
-		return p, fmt.Errorf("sum up the filings of batch %s: %w", batch, err)
-	}
-	return p, nil
+	return p, wrap("sum up the filings of batch "+batch, err)
 }
 
 func splitProducts(s string) []filing.Product {

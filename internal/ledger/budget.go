@@ -125,9 +125,7 @@ func (db *database) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) e
 	if err != nil {
 		return fmt.Errorf("find rows that wait for funds: %w", err)
 	}
-	if err := db.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
-		unblocked); err != nil {
-		return fmt.Errorf("unblock rows that wait for funds: %w", err)
-	}
-	return nil
+	return wrap("unblock rows that wait for funds", db.exec(ctx, tx,
+		`UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
+		unblocked))
 }

@@ -26,10 +26,7 @@ func (db *database) remember(ctx context.Context, table, ref string, record any)
 	if err != nil {
 		return err
 	}
-	if err := db.submit(ctx, &transition{fact: f}); err != nil {
-		return fmt.Errorf("save %s of %s: %w", ref, table, err)
-	}
-	return nil
+	return wrap("save "+ref+" of "+table, db.submit(ctx, &transition{fact: f}))
 }
 
 func newFact(table, ref string, record any, at int64) (*fact, error) {

@@ -119,10 +119,7 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 }
 
 func (db *database) writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	if err := db.execOne(ctx, tx, setControl, c.fields().appendValues(nil)...); err != nil {
-		return fmt.Errorf("write the ledger's control row: %w", err)
-	}
-	return nil
+	return wrap("write the ledger's control row", db.execOne(ctx, tx, setControl, c.fields().appendValues(nil)...))
 }
 
 func (c *control) available() money.Cents { return c.deposits + c.adjustments - c.posted - c.reserved }

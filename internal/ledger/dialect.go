@@ -311,8 +311,5 @@ func (db *database) queryAll(ctx context.Context, tx *sql.Tx, do func(scan func(
 		whats[i] = s.what
 	}
 	rows, err := tx.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...)
-	if err := each(rows, err, do); err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(whats, ", "), err)
-	}
-	return nil
+	return wrap(strings.Join(whats, ", "), each(rows, err, do))
 }

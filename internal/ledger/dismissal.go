@@ -36,10 +36,7 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 				AND result = 'skipped')`, batch)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("dismiss rows of batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("dismiss rows of batch "+batch, err)
 }
 
 // CountPendingCorrections counts the dismissed rows of a batch that are also in a

@@ -32,10 +32,7 @@ func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 			VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed,
 				created_at = excluded.created_at`,
 		e.ID, e.URL, sealed, toMillis(at))
-	if err != nil {
-		return fmt.Errorf("save the endpoint %s: %w", e.ID, err)
-	}
-	return nil
+	return wrap("save the endpoint "+e.ID, err)
 }
 
 // endpointPlace binds a sealed secret to its endpoint.
@@ -44,14 +41,8 @@ func endpointPlace(id string) []byte { return []byte("endpoint|" + id) }
 // Delete forgets an endpoint: its secret is not accepted any more. It
 // returns ErrNotFound.
 func (l Endpoints) Delete(ctx context.Context, id string) error {
-	done, err := l.exclusively(ctx, `DELETE FROM endpoints WHERE id = $1`, id)
-	if err != nil {
-		return fmt.Errorf("delete the endpoint %s: %w", id, err)
-	}
-	if n, err := done.RowsAffected(); err == nil && n == 0 {
-		return fmt.Errorf("the endpoint %s: %w", id, ErrNotFound)
-	}
-	return nil
+	return wrap("delete the endpoint "+id,
+		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM endpoints WHERE id = $1`, id)))
 }
 
 // List lists the endpoints, the newest first.
@@ -102,8 +93,5 @@ func (l Endpoints) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed 
 		e.CreatedAt = fromMillis(at)
 		return do(e, sealed)
 	})
-	if err != nil {
-		return fmt.Errorf("read the endpoints: %w", err)
-	}
-	return nil
+	return wrap("read the endpoints", err)
 }

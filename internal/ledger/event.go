@@ -175,10 +175,7 @@ func (db *database) events(ctx context.Context, q querier, where string, args ..
 func readEvents(ctx context.Context, q querier, columns, where string, args []any) ([]Event, error) {
 	rows, err := q.QueryContext(ctx, `SELECT `+columns+` FROM events e WHERE `+where, args...)
 	events, err := collect(rows, err, scanEvent)
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	return events, nil
+	return events, wrap("read events", err)
 }
 
 // ListOf lists the events of a row's orders, in order of arrival.
@@ -404,10 +401,7 @@ func (a *applier) readItems(events []Event) error {
 			a.items[order] = append(a.items[order], &t)
 			return nil
 		})
-	if err != nil {
-		return fmt.Errorf("read the orders of events: %w", err)
-	}
-	return nil
+	return wrap("read the orders of events", err)
 }
 
 // look decides what an event changes.

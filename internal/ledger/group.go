@@ -318,10 +318,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 			g.orders[order] = r
 			return err
 		})
-	if err != nil {
-		return fmt.Errorf("find the rows of a group's orders: %w", err)
-	}
-	return nil
+	return wrap("find the rows of a group's orders", err)
 }
 
 // unreadKeys are the keys that an outcome may give to its row: those of its claims, and
@@ -627,8 +624,5 @@ func (g *groupWriter) unblock() error {
 	for _, k := range slices.Concat(keyRecords(g.bought), g.freed, g.moved) { // the key comes first in each
 		waits = append(waits, record{text("key", blockedOnKey+k[0].value().(string))})
 	}
-	if err := g.db.exec(g.ctx, g.tx, writeUnblocked, waits); err != nil {
-		return fmt.Errorf("unblock rows: %w", err)
-	}
-	return nil
+	return wrap("unblock rows", g.db.exec(g.ctx, g.tx, writeUnblocked, waits))
 }

@@ -199,17 +199,13 @@ func namesOne(account string, names []string) bool {
 // insertIdentity links a person of the provider to an account; again, where they
 // were unlinked from that one. It returns ErrIdentity.
 func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {
-	n, err := affected(tx.ExecContext(ctx,
+	return changed(ErrIdentity)(tx.ExecContext(ctx,
 		`INSERT INTO identities (issuer, subject, account, name, created_at, used_at)
 			VALUES ($1,$2,$3,$4,$5,$5)
 			ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, created_at = excluded.created_at,
 				unlinked_at = 0
 			WHERE identities.account = excluded.account AND identities.unlinked_at > 0`,
 		issuer, subject, account, name, toMillis(now)))
-	if err == nil && n == 0 {
-		err = ErrIdentity
-	}
-	return err
 }
 
 // orNone shows role words.
@@ -245,18 +241,13 @@ func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival, s
 // returns ErrNotFound.
 func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject, session string) error {
 	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx,
+		if err := changed(ErrNotFound)(tx.ExecContext(ctx,
 			`UPDATE identities
 				SET unlinked_at = $4
 				WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
 				AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer,
-			subject,
-			toMillis(l.now())))
-		switch {
-		case err != nil:
+			subject, toMillis(l.now()))); err != nil {
 			return err
-		case n == 0:
-			return ErrNotFound
 		}
 		return endOtherSessions(ctx, tx, account, session)
 	}))

@@ -38,10 +38,7 @@ func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 			m.Shape, string(headers), string(columns), m.CreatedBy, toMillis(l.now()))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("save the column mapping: %w", err)
-	}
-	return nil
+	return wrap("save the column mapping", err)
 }
 
 const mappingColumns = `shape, headers, columns, created_by, created_at`
@@ -61,36 +58,20 @@ func scanMapping(scan func(...any) error) (Mapping, error) {
 func (l Uploads) FindMapping(ctx context.Context, shape string) (Mapping, error) {
 	m, err := scanMapping(l.read.QueryRowContext(ctx, `SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`,
 		shape).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return m, fmt.Errorf("find the column mapping %s: %w", shape, err)
-	}
-	return m, nil
+	return m, wrap("find the column mapping "+shape, orElse(err, ErrNotFound))
 }
 
 // ListMappings lists those that are kept, the newest first.
 func (l Uploads) ListMappings(ctx context.Context) ([]Mapping, error) {
 	rows, err := l.read.QueryContext(ctx, `SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`)
 	all, err := collect(rows, err, scanMapping)
-	if err != nil {
-		return nil, fmt.Errorf("list the column mappings: %w", err)
-	}
-	return all, nil
+	return all, wrap("list the column mappings", err)
 }
 
 // DeleteMapping forgets a mapping. It returns ErrNotFound.
 func (l Uploads) DeleteMapping(ctx context.Context, shape string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `DELETE FROM mappings WHERE shape = $1`, shape))
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
+		return changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM mappings WHERE shape = $1`, shape))
 	})
-	if err != nil {
-		return fmt.Errorf("delete the column mapping %s: %w", shape, err)
-	}
-	return nil
+	return wrap("delete the column mapping "+shape, err)
 }

@@ -173,10 +173,7 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 		n.Pending = append(n.Pending, u)
 		return nil
 	})
-	if err != nil {
-		return n, fmt.Errorf("find unreported rows: %w", err)
-	}
-	return n, nil
+	return n, wrap("find unreported rows", err)
 }
 
 // errReported ends a change that another process has made already.
@@ -290,10 +287,7 @@ func (l Notifications) End(ctx context.Context, kind NotificationKind, batch str
 		return err
 	}
 	defer l.writeLock.unlock()
-	if err := endNotification(ctx, l.write, kind, batch); err != nil {
-		return fmt.Errorf("end the notification of %s: %w", kind, err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("end the notification of %s", kind), endNotification(ctx, l.write, kind, batch))
 }
 
 // ForgetCured lets exceptions that were reported and are resolved be reported
@@ -302,10 +296,7 @@ func (l Notifications) ForgetCured(ctx context.Context) error {
 	_, err := l.exclusively(
 		ctx, `DELETE FROM told WHERE kind = 'exceptions'
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
-	if err != nil {
-		return fmt.Errorf("delete resolved exceptions: %w", err)
-	}
-	return nil
+	return wrap("delete resolved exceptions", err)
 }
 
 // FindLast is when the newest notice of a kind about a batch was kept; the
@@ -370,10 +361,7 @@ func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again
 	slices.Sort(n.Reported)
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
 		n.ID, n.due, toMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
-	if err != nil {
-		return fmt.Errorf("record the end of notification %d: %w", n.ID, err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("record the end of notification %d", n.ID), err)
 }
 
 // GiveUp ends the telling of notices that are older than age, and

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 )
 
 // Officer is a row of a sheet of officers, as it belongs to a row of filings.
@@ -25,8 +24,5 @@ func (l *Ledger) Officers(ctx context.Context, batch string) ([]Officer, error) 
 		o.Cells = []byte(cells)
 		return o, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list the officers of batch %s: %w", batch, err)
-	}
-	return all, nil
+	return all, wrap("list the officers of batch "+batch, err)
 }

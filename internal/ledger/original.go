@@ -49,10 +49,7 @@ func (l *Ledger) SaveOriginal(ctx context.Context, batch string, o Original, con
 		return fmt.Errorf("encode how the spreadsheet of batch %s was read: %w", batch, err)
 	}
 	whole := io.MultiReader(bytes.NewReader(append(head, '\n')), content)
-	if err := l.saveOriginal(withoutAudit(ctx), batch, whole); err != nil {
-		return fmt.Errorf("save the spreadsheet of batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("save the spreadsheet of batch "+batch, l.saveOriginal(withoutAudit(ctx), batch, whole))
 }
 
 func (l *Ledger) saveOriginal(ctx context.Context, batch string, content io.Reader) error {

@@ -90,12 +90,9 @@ func (l Accounts) AddPasskey(ctx context.Context, p Passkey, session string) err
 // the one whose secret is given. It returns ErrNotFound.
 func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string) error {
 	return wrap("remove a passkey of account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id, account))
-		switch {
-		case err != nil:
+		if err := changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = $1 AND account = $2`, id,
+			account)); err != nil {
 			return err
-		case n == 0:
-			return ErrNotFound
 		}
 		return endOtherSessions(ctx, tx, account, session)
 	}))
@@ -105,13 +102,9 @@ func (l Accounts) RemovePasskey(ctx context.Context, account, id, session string
 // that the use changed, such as its signature counter. It returns ErrPasskey if the
 // passkey was used or removed since then: an answer counts once.
 func (l Accounts) UsePasskey(ctx context.Context, p Passkey, data string, challenged time.Time) error {
-	n, err := affected(l.exclusively(withoutAudit(ctx),
+	return wrap("record the use of a passkey", changed(ErrPasskey)(l.exclusively(withoutAudit(ctx),
 		`UPDATE passkeys SET data = $3, used_at = $4 WHERE id = $1 AND data = $2 AND used_at <= $5`, p.ID, p.Data, data,
-		toMillis(l.now()), toMillis(challenged)))
-	if err == nil && n == 0 {
-		err = ErrPasskey
-	}
-	return wrap("record the use of a passkey", err)
+		toMillis(l.now()), toMillis(challenged))))
 }
 
 // endOtherSessions deletes the links of an account, and its sessions other than the

@@ -397,10 +397,7 @@ func (o *out) has(a attempt) bool {
 func (db *database) giveBack(ctx context.Context, r Row) error {
 	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
 	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
-	if err := db.submit(ctx, &transition{outcome: &o, unsent: true}); err != nil {
-		return fmt.Errorf("release row %d: %w", r.ID, err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("release row %d", r.ID), db.submit(ctx, &transition{outcome: &o, unsent: true}))
 }
 
 // forgotten returns the outcome in place of one that says that the attempt was not

@@ -38,10 +38,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0 AND rows.waits = ''`,
 			records)
 	})
-	if err != nil {
-		return fmt.Errorf("save the quotes of %d rows: %w", len(quotes), err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("save the quotes of %d rows", len(quotes)), err)
 }
 
 // KeepBatchQuote keeps the quote of a batch, as its maker wrote it.
@@ -50,10 +47,7 @@ func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte)
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET quote = $2 WHERE id = $1`, batch, string(quote))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("save the quote of batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("save the quote of batch "+batch, err)
 }
 
 // BatchQuote is the quote that was kept of a batch last; empty where none was.

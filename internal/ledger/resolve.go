@@ -233,10 +233,7 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 		}
 		return db.ration(ctx, tx, c)
 	})
-	if err != nil {
-		return fmt.Errorf("resolve the row: %w", err)
-	}
-	return nil
+	return wrap("resolve the row", err)
 }
 
 // UncertainRows lists the uncertain rows of a batch, or of all batches for "".
@@ -290,10 +287,7 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 		d.Reserved = money.Cents(held)
 		return d, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list the batches with uncertain rows: %w", err)
-	}
-	return all, nil
+	return all, wrap("list the batches with uncertain rows", err)
 }
 
 // NameCompany records which company a placed formation made, with the claims of
@@ -323,10 +317,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 		}
 		return g.writeAll()
 	})
-	if err != nil {
-		return fmt.Errorf("name the company of row %d: %w", row, err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("name the company of row %d", row), err)
 }
 
 // UnnamedFormations lists the placed formations of a batch, or of all batches

@@ -86,10 +86,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		}
 		return l.ration(ctx, tx, c)
 	})
-	if err != nil {
-		return fmt.Errorf("save the review of %d rows: %w", len(all), err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("save the review of %d rows", len(all)), err)
 }
 
 // NamedCompany is what is known here of a company that a row names without its
@@ -197,10 +194,7 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 				WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
 			records)
 	})
-	if err != nil {
-		return fmt.Errorf("save the names of %d companies: %w", len(records), err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("save the names of %d companies", len(records)), err)
 }
 
 // NameOnFile is a company's name that was bought or looked up here.
@@ -275,10 +269,7 @@ func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 		all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: fromMillis(at)})
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list the companies on file: %w", err)
-	}
-	return all, nil
+	return all, wrap("list the companies on file", err)
 }
 
 // CountHeldBack counts the rows of a batch that are not sent because of what the

@@ -268,8 +268,5 @@ func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, erro
 		WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`,
 		toMillis(l.now()), batch).
 		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Dearer, &u.Moving)
-	if err != nil {
-		return u, fmt.Errorf("count the unfinished rows of batch %s: %w", batch, err)
-	}
-	return u, nil
+	return u, wrap("count the unfinished rows of batch "+batch, err)
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/season"
@@ -29,10 +28,7 @@ func (r *Run) Date() (season.Date, error) {
 	_, text, _ := strings.Cut(r.ID, "@")
 	text, _, _ = strings.Cut(text, manualMark)
 	d, err := season.ParseDate(text)
-	if err != nil {
-		return d, fmt.Errorf("read the day of the run %s: %w", r.ID, err)
-	}
-	return d, nil
+	return d, wrap("read the day of the run "+r.ID, err)
 }
 
 // IsManual reports whether a person started the run. Manual runs do not count as

@@ -106,9 +106,7 @@ func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyLis
 	err := l.read.QueryRowContext(ctx,
 		`SELECT file, content, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File,
 		&r.Content, &r.CreatedBy, &at)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
+	err = orElse(err, ErrNotFound)
 	if err == nil {
 		var keys keyring
 		if keys, err = l.sealer(); err == nil {
@@ -177,10 +175,7 @@ func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error
 		v.Since = fromMillis(since)
 		return v, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list the company lists of the schedule %s: %w", name, err)
-	}
-	return all, nil
+	return all, wrap("list the company lists of the schedule "+name, err)
 }
 
 // Change changes what a schedule files and when; a paused one stays paused. It
@@ -188,16 +183,13 @@ func (l Schedules) ListsOf(ctx context.Context, name string) ([]ListSince, error
 // changed, paused, resumed or removed it since.
 func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx,
+		err := changed(ErrStale)(tx.ExecContext(ctx,
 			`UPDATE seasons
 				SET list_changed_at = CASE WHEN roster = $3 THEN list_changed_at ELSE $8 END,
 					roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1
 				WHERE name = $1 AND version = $2`,
 			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), toMillis(s.Since),
 			toMillis(l.now())))
-		if err == nil && n == 0 {
-			err = ErrStale
-		}
 		if err != nil {
 			return err
 		}
@@ -206,10 +198,7 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 		}
 		return contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), auditPerson(ctx), PartList)
 	})
-	if err != nil {
-		return fmt.Errorf("change the schedule %s: %w", s.Name, err)
-	}
-	return nil
+	return wrap("change the schedule "+s.Name, err)
 }
 
 // List lists all schedules by name.
@@ -232,39 +221,23 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 			options), fromMillis(since), fromMillis(created), fromMillis(changed)
 		return s, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list the schedules: %w", err)
-	}
-	return all, nil
+	return all, wrap("list the schedules", err)
 }
 
 // SetPaused pauses a schedule, or resumes it: what was due in between is not
 // made up for. It is done whatever else has changed: who pauses must not be too
 // late. It returns ErrNotFound.
 func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) error {
-	n, err := affected(l.exclusively(ctx,
+	return wrap("change the schedule "+name, changed(ErrNotFound)(l.exclusively(ctx,
 		`UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, boolInt(paused),
-		toMillis(l.now())))
-	if err == nil && n == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("change the schedule %s: %w", name, err)
-	}
-	return nil
+		toMillis(l.now()))))
 }
 
 // Remove deletes a schedule. The company lists, its runs and their batches stay. It
 // returns ErrNotFound.
 func (l Schedules) Remove(ctx context.Context, name string) error {
-	n, err := affected(l.exclusively(ctx, `DELETE FROM seasons WHERE name = $1`, name))
-	if err == nil && n == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("change the schedule %s: %w", name, err)
-	}
-	return nil
+	return wrap("change the schedule "+name,
+		changed(ErrNotFound)(l.exclusively(ctx, `DELETE FROM seasons WHERE name = $1`, name)))
 }
 
 // ClaimRun claims a run for this process. It is claimed once, whatever the
@@ -316,10 +289,7 @@ func (l Schedules) EndRun(ctx context.Context, f Run) error {
 			SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6, roster = $8
 			WHERE id = $1 AND owner = $7`,
 		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, toMillis(l.now()), l.owner.ID, f.CompanyList)
-	if err != nil {
-		return fmt.Errorf("end the run %s: %w", f.ID, err)
-	}
-	return nil
+	return wrap("end the run "+f.ID, err)
 }
 
 // ListRuns lists the runs of a schedule, or of all for "", the newest first.
@@ -349,10 +319,7 @@ func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]
 			due), fromMillis(began), fromMillis(ended), json.RawMessage(plan)
 		return f, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return all, nil
+	return all, wrap("list runs", err)
 }
 
 // PriorPurchase is a purchase that keeps a row from buying.

@@ -84,10 +84,7 @@ func (g *groupWriter) forget() error {
 	if len(done) == 0 || !g.sealed {
 		return nil
 	}
-	if err := g.db.exec(g.ctx, g.tx,
+	return wrap("delete sealed numbers", g.db.exec(g.ctx, g.tx,
 		`DELETE FROM secrets WHERE (batch, number) IN (SELECT v.batch, v.number {{v}})`,
-		done); err != nil {
-		return fmt.Errorf("delete sealed numbers: %w", err)
-	}
-	return nil
+		done))
 }

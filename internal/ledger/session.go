@@ -211,12 +211,8 @@ func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, 
 
 // EndSessionOf ends a session of an account by its ID. It returns ErrNotFound.
 func (l Accounts) EndSessionOf(ctx context.Context, account, id string) error {
-	n, err := affected(l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`,
-		account, id, publicID))
-	if err == nil && n == 0 {
-		err = ErrNotFound
-	}
-	return wrap("end a session", err)
+	return wrap("end a session", changed(ErrNotFound)(l.exclusively(ctx,
+		`DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID)))
 }
 
 // EndOtherSessions ends the sessions of an account but for the one of a secret; an

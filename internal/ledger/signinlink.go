@@ -234,11 +234,7 @@ func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
 // RevokeSignInLink ends a link. It returns ErrNotFound if it is not open.
 func (l Accounts) RevokeSignInLink(ctx context.Context, id string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id))
-		if err == nil && n == 0 {
-			err = ErrNotFound
-		}
-		return err
+		return changed(ErrNotFound)(tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id))
 	})
 	return wrap("revoke a sign-in link", err)
 }

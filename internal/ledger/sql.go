@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,6 +16,26 @@ func affected(done sql.Result, err error) (int, error) {
 	}
 	n, err := done.RowsAffected()
 	return int(n), err
+}
+
+// changed returns a check of an executed statement: the error none if it changed no row.
+func changed(none error) func(sql.Result, error) error {
+	return func(done sql.Result, err error) error {
+		n, err := affected(done, err)
+		if err == nil && n == 0 {
+			return none
+		}
+		return err
+	}
+}
+
+// orElse returns none for the error of a query that found no row, and other errors as
+// they are.
+func orElse(err, none error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return none
+	}
+	return err
 }
 
 type querier interface {

@@ -203,10 +203,7 @@ func (l Subscriptions) RecordCoverage(ctx context.Context, rows ...Coverage) err
 					opened = excluded.opened, at = excluded.at`,
 			records)
 	})
-	if err != nil {
-		return fmt.Errorf("record what covers %d rows: %w", len(rows), err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("record what covers %d rows", len(rows)), err)
 }
 
 // Covered is a row that a subscription covers, with what is known of that now.
@@ -318,18 +315,14 @@ var ErrNoSubscription = errors.New("no annual report of this ledger has this ord
 // that an order opened: the service's word for it, and where it was seen.
 func (l Subscriptions) SetStatus(ctx context.Context, order, status string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		done, err := tx.ExecContext(ctx,
+		if err := changed(ErrNoSubscription)(tx.ExecContext(ctx,
 			`UPDATE items
 				SET subscription_status = $2, subscription_at = $3
 				WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
-			order, status, toMillis(l.now()))
-		if err != nil {
+			order, status, toMillis(l.now()))); err != nil {
 			return fmt.Errorf("record the status of the subscription of %s: %w", order, err)
 		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, ErrNoSubscription)
-		}
-		_, err = tx.ExecContext(
+		_, err := tx.ExecContext(
 			ctx, `UPDATE rows
 				SET updated_at = $2
 				WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order,

@@ -204,18 +204,12 @@ func (l *Ledger) RecordOutcome(ctx context.Context, out Outcome) error {
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrTransition) {
 		l.out.removeAttempt(attempt{out.Row, out.Try}) // a repetition would be refused, too
 	}
-	if err != nil {
-		return fmt.Errorf("commit the outcome of row %d: %w", out.Row, err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("commit the outcome of row %d", out.Row), err)
 }
 
 // Defer commits a decision about a ready row that is not sent.
 func (l *Ledger) Defer(ctx context.Context, a Deferral) error {
-	if err := l.submit(ctx, &transition{deferral: &a}); err != nil {
-		return fmt.Errorf("defer row %d: %w", a.Row, err)
-	}
-	return nil
+	return wrap(fmt.Sprintf("defer row %d", a.Row), l.submit(ctx, &transition{deferral: &a}))
 }
 
 // commitGroups commits all waiting transitions in one transaction, again and

@@ -192,13 +192,7 @@ func (l Uploads) scanUpload(scan func(...any) error) (Upload, error) {
 // Find finds an upload. It returns ErrNotFound.
 func (l Uploads) Find(ctx context.Context, id string) (Upload, error) {
 	u, err := l.scanUpload(l.read.QueryRowContext(ctx, `SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return u, fmt.Errorf("find the spreadsheet %s: %w", id, err)
-	}
-	return u, nil
+	return u, wrap("find the spreadsheet "+id, orElse(err, ErrNotFound))
 }
 
 // List lists those that no open batch was made of, the newest first, without
@@ -210,10 +204,7 @@ func (l Uploads) List(ctx context.Context) ([]Upload, error) {
 			WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)
 			ORDER BY created_at DESC, id`)
 	all, err := collect(rows, err, l.scanUpload)
-	if err != nil {
-		return nil, fmt.Errorf("list the spreadsheets: %w", err)
-	}
-	return all, nil
+	return all, wrap("list the spreadsheets", err)
 }
 
 // Count counts the spreadsheets of a person that no open batch was made of, and
@@ -237,14 +228,11 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 		return err
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx,
+		err := changed(ErrStale)(tx.ExecContext(ctx,
 			`UPDATE uploads
 				SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5
 				WHERE id = $1 AND version = $2 AND submitted = 0`,
 			u.ID, u.Version, string(u.Options), edits, toMillis(l.now())))
-		if err == nil && n == 0 {
-			err = ErrStale
-		}
 		if err != nil {
 			return err
 		}
@@ -253,10 +241,7 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 		}
 		return l.dropBatch(ctx, tx, u.Batch)
 	})
-	if err != nil {
-		return fmt.Errorf("change the spreadsheet %s: %w", u.File, err)
-	}
-	return nil
+	return wrap("change the spreadsheet "+u.File, err)
 }
 
 // Edit changes the corrections of an upload, also after concurrent changes:
@@ -305,10 +290,7 @@ func (l Uploads) Edit(ctx context.Context, id string,
 		}
 		return contribute(ctx, tx, uploadObject(id), auditPerson(ctx), PartEdit)
 	})
-	if err != nil {
-		return u, fmt.Errorf("change the spreadsheet %s: %w", u.File, err)
-	}
-	return u, nil
+	return u, wrap("change the spreadsheet "+u.File, err)
 }
 
 // ErrNotPrepared is returned where a batch that was prepared of a sheet is gone: it was
@@ -328,31 +310,21 @@ func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch 
 		if !there {
 			batch, quote = "", nil
 		}
-		n, err := affected(tx.ExecContext(ctx,
+		return changed(ErrStale)(tx.ExecContext(ctx,
 			`UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2 AND submitted = 0`,
 			id, version, batch, string(quote)))
-		if err == nil && n == 0 {
-			err = ErrStale
-		}
-		return err
 	})
 	if err == nil && !there {
 		err = ErrNotPrepared
 	}
-	if err != nil {
-		return fmt.Errorf("record the batch of the spreadsheet %s: %w", id, err)
-	}
-	return nil
+	return wrap("record the batch of the spreadsheet "+id, err)
 }
 
 // DropPrepared forgets a batch that was prepared, was not opened, and that no
 // sheet leads to any more; any other stays.
 func (l Uploads) DropPrepared(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropBatch(ctx, tx, batch) })
-	if err != nil {
-		return fmt.Errorf("delete the prepared batch %s: %w", batch, err)
-	}
-	return nil
+	return wrap("delete the prepared batch "+batch, err)
 }
 
 // Delete forgets a sheet, and the batch that was prepared of it unless it
@@ -371,10 +343,7 @@ func (l Uploads) Delete(ctx context.Context, id string) error {
 		}
 		return l.dropUpload(ctx, tx, id)
 	})
-	if err != nil {
-		return fmt.Errorf("delete the spreadsheet %s: %w", id, err)
-	}
-	return nil
+	return wrap("delete the spreadsheet "+id, err)
 }
 
 func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
