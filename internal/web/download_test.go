@@ -229,20 +229,14 @@ func TestDownloads(t *testing.T) {
 	s, v, batch := filed(t)
 	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID,",
 		"attention.xlsx": "PK"} {
-		r, err := http.NewRequest(http.MethodGet, s.url+"/batches/"+batch+"/"+path, nil)
-		s.must(err)
-		answer, err := v.client.Do(r)
-		s.must(err)
-		body, err := io.ReadAll(answer.Body)
-		s.must(err)
-		answer.Body.Close()
-		name := answer.Header.Get("Content-Disposition")
-		if answer.StatusCode != http.StatusOK || !strings.HasPrefix(string(body), want) ||
+		status, body := v.get("/batches/" + batch + "/" + path)
+		name := v.answer.Header.Get("Content-Disposition")
+		if status != http.StatusOK || !strings.HasPrefix(body, want) ||
 			!strings.HasPrefix(name, "attachment; ") || strings.ContainsAny(name, "/\\") ||
 			strings.Count(name, `"`) != 2 {
-			t.Errorf("%s: %d %s %.60q", path, answer.StatusCode, name, body)
+			t.Errorf("%s: %d %s %.60q", path, status, name, body)
 		}
-		if path == "results.csv" && !strings.Contains(string(body), "'=cmd|'/c calc'!A1") {
+		if path == "results.csv" && !strings.Contains(body, "'=cmd|'/c calc'!A1") {
 			t.Errorf("a name is a formula:\n%s", body)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"html"
 	"maps"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -209,21 +208,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	}
 	var both sync.WaitGroup
 	for range 2 {
-		both.Go(func() {
-			r, err := http.NewRequest(http.MethodPost, v.url+"/seasons/de/fire",
-				strings.NewReader(url.Values{"once": {once}, "look": {look}}.Encode()))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			answer, err := v.client.Do(r)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			answer.Body.Close()
-		})
+		both.Go(func() { v.post("/seasons/de/fire", "once", once, "look", look) })
 	}
 	both.Wait()
 	ran := s.runs("de")

@@ -95,23 +95,6 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// Sample data takes the place of no filing service that is set up.
-func TestSampleDataBesideAService(t *testing.T) {
-	var told []string
-	s := newSite(t, func(c *Config) {
-		c.Setup = newSetup(&told)
-		c.Setup.Service = "https://api.example.com/v1"
-	})
-	v := s.as(ledger.Operator)
-	if _, body := v.get("/setup"); strings.Contains(body, `action="/setup/sample"`) {
-		t.Error("the page offers sample data")
-	}
-	status, body := v.post("/setup/sample")
-	if status != http.StatusConflict || !strings.Contains(body, "A filing service is set up") || len(told) != 0 {
-		t.Errorf("%d %q", status, told)
-	}
-}
-
 // Sample data is named on every page, with the way out of it.
 func TestSampleDataIsNamed(t *testing.T) {
 	var told []string
@@ -142,17 +125,26 @@ func TestSampleDataIsNamed(t *testing.T) {
 	}
 }
 
-// Where the environment has the service, there is nothing to set up.
-func TestNoSetup(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
-	_, body := v.get("/")
-	if strings.Contains(body, "/setup") {
-		t.Error(body)
-	}
-	for _, path := range []string{"/setup", "/setup/save", "/setup/sample", "/setup/sample/leave"} {
-		if status, body := v.post(path); status != http.StatusConflict || !strings.Contains(body, "FILING_BASE_URL") {
-			t.Errorf("%s: %d", path, status)
+// Where the environment has the service there is nothing to set up, and sample data takes
+// the place of no service.
+func TestSetupBesideAService(t *testing.T) {
+	var told []string
+	for said, config := range map[string]func(*Config){
+		"FILING_BASE_URL": func(*Config) {},
+		"A filing service is set up": func(c *Config) {
+			c.Setup = newSetup(&told)
+			c.Setup.Service = "https://api.example.com/v1"
+		},
+	} {
+		v := newSite(t, config).as(ledger.Operator)
+		if body := v.page("/"); strings.Contains(body, `"/setup`) {
+			t.Errorf("%s: home leads to the assistant", said)
 		}
+		if status, body := v.post("/setup/sample"); status != http.StatusConflict || !strings.Contains(body, said) {
+			t.Errorf("%s: %d\n%s", said, status, body)
+		}
+	}
+	if len(told) != 0 {
+		t.Errorf("%q", told)
 	}
 }

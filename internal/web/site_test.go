@@ -139,6 +139,7 @@ type visitor struct {
 	name    string
 	client  http.Client
 	headers map[string]string // of uploads, besides their own
+	answer  *http.Response    // the last one, without its body
 }
 
 // as signs in a person with these roles.
@@ -198,6 +199,7 @@ func (v *visitor) do(r *http.Request) (int, string) {
 	answer, err := v.client.Do(r)
 	v.must(err)
 	defer answer.Body.Close()
+	v.answer = answer
 	if h := answer.Header; strings.HasPrefix(v.url, "http://"+answer.Request.URL.Host) &&
 		(h.Get("X-Content-Type-Options") != "nosniff" ||
 			!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none';")) {
@@ -261,12 +263,8 @@ func (v *visitor) handOver(path, name string, content []byte, fields ...string) 
 	for name, value := range v.headers {
 		r.Header.Set(name, value)
 	}
-	answer, err := v.client.Do(r)
-	v.must(err)
-	defer answer.Body.Close()
-	all, err := io.ReadAll(answer.Body)
-	v.must(err)
-	return answer, string(all)
+	_, body := v.do(r)
+	return v.answer, body
 }
 
 // sheet hands a sheet over and waits until it is prepared.
@@ -532,18 +530,14 @@ func TestPagesLeaveOutWhatIsNotAllowed(t *testing.T) {
 func TestHeadersAndMarkup(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Roles...)
-	r, err := http.NewRequest(http.MethodGet, s.url+"/", nil)
-	s.must(err)
-	answer, err := v.client.Do(r)
-	s.must(err)
-	answer.Body.Close()
+	v.page("/")
 	for name, want := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 			"font-src 'self'; " +
 			"connect-src 'self'; object-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 	} {
-		if got := answer.Header.Get(name); got != want {
+		if got := v.answer.Header.Get(name); got != want {
 			t.Errorf("%s is %q", name, got)
 		}
 	}

@@ -2,9 +2,7 @@ package web
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -263,19 +261,11 @@ func TestDashboardLink(t *testing.T) {
 	if got := s.service.Books().Requests["POST /auth/magic-link"]; got != links {
 		t.Errorf("%d links were asked for by looking", got-links)
 	}
-	r, err := http.NewRequest(http.MethodPost, s.url+rowPath(rows[0])+"/link",
-		strings.NewReader(url.Values{"of": {rowName(rows[0])}}.Encode()))
-	s.must(err)
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer, err := v.client.Do(r)
-	s.must(err)
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	s.must(err)
-	v.wants(string(body), "/dashboard/", `rel="noopener noreferrer"`, "&lt;script&gt;")
-	if to := answer.Header.Get("Refresh"); !strings.HasPrefix(to, "0; url=http") ||
-		answer.Header.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("%v", answer.Header)
+	_, body := v.post(rowPath(rows[0])+"/link", "of", rowName(rows[0]))
+	v.wants(body, "/dashboard/", `rel="noopener noreferrer"`, "&lt;script&gt;")
+	if h := v.answer.Header; !strings.HasPrefix(h.Get("Refresh"), "0; url=http") ||
+		h.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("%v", h)
 	}
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "dashboard", Of: batch})
 	if err != nil || len(acts) != 1 || strings.Contains(acts[0].Note, "http") || acts[0].By != v.name {
