@@ -34,9 +34,6 @@ func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err
 	if utf8.RuneCountInString(b.Text) > maxBulkText || utf8.RuneCountInString(b.Replace) > maxBulkText {
 		return nil, "", errLongBulkText
 	}
-	if err := e.findColumn(b); err != nil {
-		return nil, "", err
-	}
 	switch b.Op {
 	case "group":
 		return e.groupCells(b)
@@ -46,18 +43,6 @@ func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err
 		return e.replacedCells(b)
 	}
 	return nil, "", errForm
-}
-
-// findColumn finds the column that a change names by its header: the index of an
-// added column is another one once others are added or taken back.
-func (e *gridEditor) findColumn(b *gridBulk) error {
-	if b.Header == "" || b.Column < 0 || !e.isElsewhere(b.Column, b.Header) {
-		return nil
-	}
-	if b.Column = e.on.ColumnOf(b.Header); b.Column < 0 && b.Op == "replace" {
-		return errNoColumn // a replacement without a column is one in every column
-	}
-	return nil
 }
 
 // groupCells are the cells of a group with one of its corrections. With a text,
@@ -90,11 +75,20 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, label string, er
 				}
 				to = c.suggest[0]
 			}
-			cells = append(cells, gridCell{Row: c.row, Column: c.column, Header: c.header, Text: to})
+			cells = append(cells, e.cellAt(c.row, c.column, c.header, to))
 		}
 		return cells, e.bulkLabel(g.gridGroup, fix, len(cells)), nil
 	}
 	return nil, "", errNoGroup
+}
+
+// cellAt is a cell of a request, by the index of its column; the header is that of one that
+// the sheet lacks.
+func (e *gridEditor) cellAt(row, column int, header, text string) gridCell {
+	if c, ok := columnAt(e.on.Columns(), column); ok && c.Added {
+		column, header = -1, c.Header
+	}
+	return gridCell{Row: row, Column: column, Header: header, Text: text}
 }
 
 // confirmedCells are the cells that confirm names that were reviewed. A row that
@@ -113,7 +107,7 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 		r := e.on.Find(c.row)
 		now := gridRowOf(e.on, r)
 		if (shownName{now.Row, now.Company, now.Name, now.ServiceName}) == was && c.suggest[0] == was.ServiceName {
-			cells = append(cells, gridCell{Row: c.row, Column: c.column, Header: c.header, Text: c.suggest[0]})
+			cells = append(cells, e.cellAt(c.row, c.column, c.header, c.suggest[0]))
 			continue
 		}
 		e.conflicts = append(e.conflicts, gridConflict{
@@ -153,10 +147,12 @@ func (e *gridEditor) bulkLabel(g gridGroup, fix gridFix, n int) string {
 // columnLabel says that cells of a column were set. A secret is not quoted.
 func (e *gridEditor) columnLabel(column int, header string, n int, to string) string {
 	name := header
+	if column < 0 {
+		column = e.on.ColumnOf(header)
+	}
 	c, ok := columnAt(e.on.Columns(), column)
 	if ok {
-		name = columnName(c)
-		header = c.Header
+		name, header = columnName(c), c.Header
 	}
 	if c.Secret || to == "" || filing.IsSSNHeader(header) || filing.IsSSNHeader(name) {
 		return fmt.Sprintf("%s: %s changed", name, text.Count(n, "cell"))
@@ -195,6 +191,12 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, label string,
 	if b.Find == "" && !b.Whole {
 		return nil, "", badRequest("Enter the text to find. Nothing was changed.")
 	}
+	column := b.Column
+	if b.Header != "" {
+		if column = e.on.ColumnOf(b.Header); column < 0 {
+			return nil, "", errNoColumn
+		}
+	}
 	replace, size := replacer(b), 0
 	chosen := rowSet(b.Rows)
 	for i := range e.on.Len() {
@@ -202,7 +204,7 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, label string,
 		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show) || r.IsNote() {
 			continue
 		}
-		found := e.replacedIn(r, b.Column, replace)
+		found := e.replacedIn(r, column, replace)
 		for i := range found {
 			size += len(found[i].Text)
 		}
@@ -231,7 +233,9 @@ func (e *gridEditor) replacedIn(r *importer.DraftRow, column int, replace func(s
 			}
 		}
 		if to, found := replace(present); found && to != present {
-			cells = append(cells, gridCell{Row: r.Number, Column: i, Text: to, Was: &present})
+			cell := e.cellAt(r.Number, i, c.Header, to)
+			cell.Was = &present
+			cells = append(cells, cell)
 		}
 	}
 	return cells

@@ -80,9 +80,10 @@ type gridRequest struct {
 	Shown   []int      `json:"shown"`
 }
 
+// gridCell is a cell and what is typed into it.
 type gridCell struct {
 	Row    int     `json:"row"`
-	Column int     `json:"column"`
+	Column int     `json:"column"` // -1 for a column that the file lacks, which Header names
 	Header string  `json:"header"`
 	Text   string  `json:"text"`
 	Was    *string `json:"was"`
@@ -419,50 +420,31 @@ func (e *gridEditor) typeInto(c *gridCell) error {
 		e.addConflict(place, c.Text)
 		return nil
 	}
-	if present == to && (!secret || c.Column < 0) {
+	if present == to && (!secret || indexOf(e.on, place) < 0) {
 		return nil
 	}
 	e.put(place, &to)
 	return nil
 }
 
-// place returns what an edit of a cell is an edit of. It finds the column of the cell,
-// -1 if the sheet lacks it.
+// place returns what an edit of a cell is an edit of. An added column is named by its
+// header alone: its index changes when others are added or taken back.
 func (e *gridEditor) place(c *gridCell) (importer.Edit, error) {
-	r := e.on.Find(c.Row)
-	if r == nil {
+	if e.on.Find(c.Row) == nil {
 		return importer.Edit{}, badRequest("Row %d is not a row of the spreadsheet. Nothing was changed.", c.Row)
 	}
-	place := importer.Edit{Sheet: e.on.Sheet(), Row: c.Row, Column: -1, Header: c.Header}
-	if c.Column < 0 || e.isElsewhere(c.Column, c.Header) {
-		if c.Column = e.on.ColumnOf(c.Header); c.Column < 0 {
-			return place, nil
+	place := importer.Edit{Sheet: e.on.Sheet(), Row: c.Row, Column: c.Column}
+	if c.Column < 0 {
+		place.Header = c.Header
+		if at, known := columnAt(e.on.Columns(), e.on.ColumnOf(c.Header)); known && !at.Added {
+			place.Column, place.Header = at.Index, ""
 		}
+		return place, nil
 	}
-	column, known := columnAt(e.on.Columns(), c.Column)
-	switch {
-	case !known && c.Column >= len(r.Cells) || c.Column > lastColumn:
+	if at, known := columnAt(e.on.Columns(), c.Column); !known || at.Added {
 		return place, badRequest("Row %d has no such column. Nothing was changed.", c.Row)
-	case column.Added:
-		place.Header = column.Header
-	default:
-		place.Column, place.Header = c.Column, ""
 	}
 	return place, nil
-}
-
-// lastColumn is the last one that a sheet can have.
-const lastColumn = 16_383
-
-// isElsewhere reports whether a column that is named by its header, too, is an added one
-// that is not at its index: others were added or taken back since the page was shown.
-func (e *gridEditor) isElsewhere(column int, header string) bool {
-	at, known := columnAt(e.on.Columns(), column)
-	if header == "" || known && at.Header == header {
-		return false
-	}
-	named, _ := columnAt(e.on.Columns(), e.on.ColumnOf(header))
-	return !known || at.Added || named.Added
 }
 
 // indexOf is the column of an edit in a sheet; -1 if the sheet lacks it.

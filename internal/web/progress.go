@@ -8,59 +8,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// progress is how far the preparation of an upload has come.
-type progress struct{ Stages []progressStage }
-
-// progressStage is a stage and how much of it is done.
-type progressStage struct {
-	Name        stage
-	State       string // "done", "current" or "next"
-	Done, Total int    // rows; Total is 0 where it is not known
-}
-
-// Percent is how much of the stage is done. It is 100 only when all of it is.
-func (s progressStage) Percent() int {
-	if s.Total == 0 {
-		return 0
-	}
-	return 100 * s.Done / s.Total
-}
-
-// Text is the present stage for a screen reader.
-func (p progress) Text() string {
-	for _, s := range p.Stages {
-		if s.State == "current" {
-			return string(s.Name)
-		}
-	}
-	return ""
-}
-
-// stages are the stages in their order. The file has arrived before the first.
-var stages = []stage{stageReads, stageLooksUp, stageQuotes}
-
-// progress returns the stages with the numbers of the present one.
-func (p *preparation) progress() progress {
-	at := p.stage.Load().(stage)
-	all := progress{Stages: []progressStage{{Name: "Upload", State: "done"}}}
-	if at == stageWaits {
-		all.Stages = append(all.Stages, progressStage{Name: stageWaits, State: "current"})
-	}
-	state := "done"
-	if at == stageWaits {
-		state = "next"
-	}
-	for _, name := range stages {
-		s := progressStage{Name: name, State: state}
-		if name == at {
-			s.State, state = "current", "next"
-			s.Done, s.Total = p.counts(at)
-		}
-		all.Stages = append(all.Stages, s)
-	}
-	return all
-}
-
 // counts returns how many rows of a stage are done, of how many.
 func (p *preparation) counts(at stage) (done, total int) {
 	switch at {

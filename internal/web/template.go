@@ -35,7 +35,7 @@ var templates = sync.OnceValue(mustParse)
 func mustParse() map[string]*template.Template {
 	all := make(map[string]*template.Template)
 	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html",
-		"templates/quote.html", "templates/preparing.html",
+		"templates/quote.html",
 		"templates/upload-box.html", "templates/mapping.html", "templates/setup-note.html"}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, common...))
 	names, err := fs.Glob(files, "templates/*.html")

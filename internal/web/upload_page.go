@@ -23,7 +23,6 @@ import (
 var sheetRoutes = []route{
 	{pattern: "POST /sheets", may: preparer, serve: (*Site).addUpload, upload: true},
 	{pattern: "GET /sheets/{sheet}", may: viewer, serve: (*Site).sheetPage},
-	{pattern: "GET /sheets/{sheet}/live", may: viewer, serve: (*Site).sheetLive},
 	{pattern: "GET /sheets/{sheet}/highlighted", may: exporter, serve: (*Site).highlightedSheet},
 	{pattern: "GET /sheets/{sheet}/columns", may: viewer, serve: (*Site).columnsPage},
 	{pattern: "POST /sheets/{sheet}/columns", may: preparer, serve: (*Site).changeColumnMapping},
@@ -45,8 +44,7 @@ type sheetPage struct {
 	More     int                   // columns that are not shown
 	Fields   []importer.ColumnInfo // that a column can be mapped to
 	Steps    []step
-	Busy     *progress // it is being prepared
-	Failed   string
+	State    gridState             // of its preparation
 	Batch    *ledger.Batch         // it was submitted as
 	Refusal  *ledger.ApprovalEvent // the batch was sent back, with this comment
 	Grid     bool
@@ -116,62 +114,18 @@ func (s *Site) sheetPage(v *request) error {
 		if u, err = s.Ledger.Uploads().Find(ctx, u.ID); err != nil {
 			return err
 		}
-		p.Upload = u
-		if len(u.Quote) == 0 {
-			p.busy(now)
-			return v.show("upload.html", u.File, p)
+	}
+	p.Upload, p.State = u, s.gridState(u)
+	if len(u.Quote) > 0 {
+		b, err := s.Ledger.Batch(ctx, u.Batch)
+		if err != nil {
+			return err
 		}
-	}
-	b, err := s.Ledger.Batch(ctx, u.Batch)
-	if err != nil {
-		return err
-	}
-	if b.Open {
-		p.Batch, p.Steps, p.Grid = &b, steps(3), false
+		if b.Open {
+			p.Batch, p.Steps, p.Grid = &b, steps(3), false
+		}
 	}
 	return v.show("upload.html", u.File, p)
-}
-
-func (p *sheetPage) busy(now *preparation) {
-	select {
-	case <-now.done:
-		if now.err != nil {
-			p.Failed = now.err.Error()
-			return
-		}
-	default:
-	}
-	busy := now.progress()
-	p.Busy = &busy
-}
-
-// sheetLive streams the progress of the preparation, and when to open another page.
-func (s *Site) sheetLive(v *request) error {
-	id := v.r.PathValue("sheet")
-	if _, err := s.Ledger.Uploads().Find(v.ctx(), id); err != nil {
-		return err
-	}
-	return s.live(v, "sheet "+id, func(ctx context.Context) (snapshot, error) {
-		u, err := s.Ledger.Uploads().Find(ctx, id)
-		if errors.Is(err, ledger.ErrNotFound) {
-			return snapshot{Gone: true}, nil
-		}
-		if err != nil {
-			return snapshot{}, err
-		}
-		now := s.queue.prepare(u)
-		if now == nil {
-			return snapshot{Gone: true}, nil
-		}
-		select {
-		case <-now.done:
-			return snapshot{Gone: true}, nil
-		default:
-		}
-		b := now.progress()
-		panel, err := fragment("upload.html", "preparing", b)
-		return snapshot{Panel: panel, Say: b.Text()}, err
-	})
 }
 
 // findUpload finds the upload of a page. An upload is deleted when it is submitted,

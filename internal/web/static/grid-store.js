@@ -183,7 +183,7 @@ class Rows extends EventTarget {
       const key = this.key(cell.row, cell.column, cell.header);
       const column = this.columns.find((c) => c.index === cell.column);
       const secret = column?.secret;
-      const header = cell.header ?? (column?.added ? column.header : undefined); // the index of an added column may change
+      const header = cell.header ?? (column?.added ? column.header : undefined);
       // What a secret cell holds is not known here.
       const was = secret ? undefined : cell.was ?? this.typed.get(key)?.text ?? (cell.column < 0 ? "" : row?.cells[cell.column]) ?? "";
       if (was === cell.text && !secret) continue;
@@ -238,7 +238,8 @@ class Rows extends EventTarget {
     const shown = [...new Set([...(cells ?? []).map((cell) => cell.row), ...near])].slice(0, mostShown);
     return {
       id, sheet: this.sheet, exclude, include, bulk, undo, shown,
-      cells: cells?.map(({ row, column, header, text, was }) => ({ row, column, header: header ?? "", text, was })),
+      // An added column is named by its header: its index changes with the others.
+      cells: cells?.map(({ row, column, header, text, was }) => ({ row, column: header ? -1 : column, header, text, was })),
     };
   }
 

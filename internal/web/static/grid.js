@@ -297,10 +297,9 @@ function Fix(root) {
     select.append(...rows.columns.filter((c) => !c.secret).map((c) => make("option", { value: c.index, textContent: c.header || `Column ${letter(c.index)}`, selected: c.index === chosen })));
     return select;
   };
-  // chosenColumn names an added column by its header, too: its index may change.
   const chosenColumn = (select) => {
-    const column = rows.columns.find((c) => c.index === Number(select.value));
-    return { column: column.index, header: column.added ? column.header : "" };
+    const { added, index, header } = rows.columns.find((c) => c.index === Number(select.value));
+    return added ? { column: -1, header } : { column: index };
   };
   const activeColumn = () => {
     const at = table?.getActiveCell();
