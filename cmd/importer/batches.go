@@ -33,14 +33,13 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, asJSON bool) er
 	}
 	var all []item
 	for _, b := range batches {
-		if b.Applied() {
-			continue // its rows are in the batch that it corrects
-		}
 		i := item{Batch: b}
 		if asJSON { // it reads every row
 			i.summary, err = report.Summarize(ctx, l, b.ID)
 		} else {
-			i.counts, err = l.Counts(ctx, b.ID)
+			var f ledger.Figures
+			f, err = l.ResultFigures(ctx, b.ID)
+			i.counts = f.Counts
 		}
 		if err != nil {
 			return err
@@ -193,7 +192,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		return err
 	}
 	shown := 0
-	for row, err := range l.Rows(ctx, b.ID) {
+	for row, err := range l.Results(ctx, b.ID) {
 		if err != nil {
 			return err
 		}

@@ -92,10 +92,10 @@ func (r *filingRun) allHeldBack(ctx context.Context) (bool, error) {
 // releaseHeldBack compares the rows of a submitted batch that were held back once
 // more, and asks about those that can be sent now. The batch is paused until the
 // answer, so that no worker sends them before.
-func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) (bool, error) {
+func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) error {
 	if !r.batch.Paused {
 		if err := r.ledger.PauseBatch(ctx, r.batch.ID); err != nil {
-			return false, err
+			return err
 		}
 	}
 	resume := func() error {
@@ -106,18 +106,18 @@ func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle,
 	}
 	review, err := r.lookUpAndCompare(ctx, throttle)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if review.Released == 0 {
-		return true, resume()
+		return resume()
 	}
 	q, err := pricing.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
 	if err != nil {
-		return false, err
+		return err
 	}
 	book, err := r.ledger.Balance(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	r.showQuote(q, book)
 	if !r.flags.yes {
@@ -126,8 +126,8 @@ func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle,
 		if err := r.confirm(ctx, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.", count(q.Rows, "order"),
 			q.Total),
 			otherwise); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, resume()
+	return resume()
 }

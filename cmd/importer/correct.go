@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/text"
@@ -22,68 +21,58 @@ func (r *filingRun) resumeFromResults(ctx context.Context) error {
 	if err != nil || b.ID != origin.Batch || !b.Open && !b.Prepared {
 		return r.nothingToCorrect
 	}
-	r.batch, r.inputImported = b, true
+	r.batch = b
 	r.say("This results workbook needs no correction. Resuming its batch %s (%s).", b.ID, b.File)
 	return nil
 }
 
-// applyCorrections switches from a batch of corrected rows to the batch that they
-// correct, once the corrections are part of it. Corrections that need no approval
-// become part of it at once.
-func (r *filingRun) applyCorrections(ctx context.Context) error {
-	if r.batch.Corrects == "" {
-		return nil
-	}
-	original, err := r.ledger.Batch(ctx, r.batch.Corrects)
-	if err != nil {
-		return err
-	}
-	r.say("This file corrects rows of batch %s (%s).", original.ID, original.File)
-	if r.batch.Open {
-		if r.batch.Approval.State != ledger.ApprovalNeeded {
-			r.batch, r.inputImported = original, true
+// related lists the batches that the command works on, and sets the one whose results it
+// writes. The batch of the file is the first. The others are the batch that it corrects and the
+// corrections of that, because the results have their rows.
+func (r *filingRun) related(ctx context.Context) ([]ledger.Batch, error) {
+	all := []ledger.Batch{r.batch}
+	r.results = r.batch.ID
+	if r.batch.Corrects != "" {
+		original, err := r.ledger.Batch(ctx, r.batch.Corrects)
+		if err != nil {
+			return nil, err
 		}
-		return nil
+		r.say("This file corrects rows of batch %s (%s).", original.ID, original.File)
+		r.correction, r.results = r.batch.ID, original.ID
+		all = append(all, original)
 	}
-	counts, err := r.ledger.Counts(ctx, r.batch.ID)
-	if err != nil || r.flags.dryRun || r.batch.Canceled {
-		return err
+	if r.flags.dryRun {
+		return all[:1], nil
 	}
-	if original.Canceled {
-		return fmt.Errorf(
-			"%s: nothing is sent, and no row was corrected. To send it: importer retry %s "+
-				"--canceled, then the same command", report.CanceledText(original), original.ID)
+	others, err := r.ledger.Corrections(ctx, r.results)
+	for _, b := range others {
+		if b.ID != r.correction {
+			all = append(all, b)
+		}
 	}
-	if original.Open && counts[filing.Ready] > 0 {
-		return nil // after the approval
-	}
-	return r.openBatch(ctx, "correct")
+	return all, err
 }
 
-// openBatch releases the batch for sending. Corrected rows become part of the
-// batch that they correct.
-func (r *filingRun) openBatch(ctx context.Context, command string) error {
-	err := r.ledger.OpenBatch(withAudit(ctx, command, r.batch.ID, r.batch.File), r.batch.ID)
-	if err != nil || r.batch.Corrects == "" {
-		return err
+// shown returns the batch whose results the command shows: the corrected one as soon as its
+// corrections may be sent.
+func (r *filingRun) shown(ctx context.Context) (ledger.Batch, error) {
+	if r.correction != "" {
+		b, err := r.ledger.Batch(ctx, r.correction)
+		if err != nil || !b.Open || b.Approval.State == ledger.ApprovalNeeded {
+			return b, err
+		}
 	}
-	b, err := r.ledger.Batch(ctx, r.batch.ID)
-	if err != nil || b.Approval.State == ledger.ApprovalNeeded {
-		return err
-	}
-	r.batch, err = r.ledger.Batch(ctx, r.batch.Corrects)
-	r.inputImported = true
-	return err
+	return r.ledger.Batch(ctx, r.results)
 }
 
 // mayReplaceInput reports whether the results may replace the input file: it is
 // the results workbook of the batch, and every change in it was imported.
 func (r *filingRun) mayReplaceInput() (bool, error) {
-	if !r.inputImported {
+	if r.correction == "" && r.sheet != nil {
 		return false, nil
 	}
 	origin, err := report.OriginOf(r.path)
-	if err != nil || origin == nil || origin.Batch != r.batch.ID {
+	if err != nil || origin == nil || origin.Batch != r.results {
 		return false, err
 	}
 	hash, err := report.Fingerprint(r.path)
@@ -93,13 +82,18 @@ func (r *filingRun) mayReplaceInput() (bool, error) {
 	return r.ledger.IsResults(context.Background(), hash)
 }
 
-// writeOwnResults writes the results of the batch. A batch of corrections has
-// none of its own, and the workbook with the corrections stays unchanged.
-func (r *filingRun) writeOwnResults(ctx context.Context) (report.Summary, error) {
-	if r.batch.Corrects == "" {
-		return r.writeResults(ctx, r.ledger, r.batch.ID, r.output)
+// writeOwnResults writes the results of the shown batch. Before a correction may be sent, the
+// workbook with the corrections stays unchanged.
+func (r *filingRun) writeOwnResults(ctx context.Context) (b ledger.Batch, s report.Summary, err error) {
+	b, err = r.shown(ctx)
+	switch {
+	case err != nil:
+	case b.ID == r.results:
+		s, err = r.writeResults(ctx, r.ledger, b.ID, r.output)
+	default:
+		s, err = report.Summarize(ctx, r.ledger, b.ID)
 	}
-	return report.Summarize(ctx, r.ledger, r.batch.ID)
+	return b, s, err
 }
 
 // checkPlacedElsewhere refuses to send a file if the results beside it were

@@ -142,7 +142,7 @@ func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) e
 // an event or a person resolved it the same way before, or it is a placed
 // formation whose company is named now.
 func (r *resolver) markResolved(ctx context.Context, m mark) error {
-	for row, err := range r.ledger.Rows(ctx, r.batch.ID) {
+	for row, err := range r.ledger.Results(ctx, r.batch.ID) {
 		switch {
 		case err != nil:
 			return err

@@ -93,8 +93,9 @@ type filingRun struct {
 	log      *slog.Logger
 
 	nothingToCorrect error           // the reason why sheet is nil
-	before           *report.Summary // the batch before this run; nil if it was not submitted
-	inputImported    bool            // the changes in the input file belong to the batch
+	before           *report.Summary // the results before this run; nil if nothing was submitted
+	results          string          // the batch whose results are written: that of the file, or the one it corrects
+	correction       string          // the batch of the file, if it corrects another one; "" otherwise
 	newLedgerNote    string          // that the ledger is new; "" if it is not
 	recognized       jobs.Outcome    // of recognizeKey; nothing is sent unless it is Finished
 	skipLookup       bool            // the workers look up each company before they send its row
@@ -197,94 +198,109 @@ func (r *filingRun) placeBatch(ctx context.Context) error {
 	if err := r.importFile(ctx); err != nil {
 		return err
 	}
-	if err := r.applyCorrections(ctx); err != nil {
+	all, err := r.related(ctx)
+	if err != nil {
 		return err
 	}
 	if r.batch.Open {
-		s, err := report.Summarize(ctx, r.ledger, r.batch.ID)
+		s, err := report.Summarize(ctx, r.ledger, r.results)
 		if err != nil {
 			return err
 		}
 		r.before = &s
 	}
-	counts, err := r.ledger.Counts(ctx, r.batch.ID)
-	if err != nil {
+	var ending jobs.Outcome
+	for _, r.batch = range all {
+		if ending, err = r.placeRows(ctx); err != nil || ending.Reason != jobs.Finished {
+			break
+		}
+	}
+	switch {
+	case err != nil:
 		return err
-	}
-	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
-	if err != nil {
-		return err
-	}
-	// A canceled batch has only uncertain rows left, which can still be resolved.
-	if counts[filing.Ready]+counts[filing.Placing] == 0 && (held == 0 || r.batch.Canceled) {
-		return r.finish(ctx, jobs.Outcome{Reason: jobs.Finished})
-	}
-	if r.recognized.Reason != jobs.Finished {
-		return r.finish(ctx, r.recordUnrecognized(ctx))
-	}
-	// Before the approval: no one should approve what cannot be sent.
-	quoter, queue, ending, err := r.connect(ctx)
-	if err != nil {
-		return err
-	}
-	if queue == nil {
-		return r.finish(ctx, ending)
-	}
-	defer queue.Close()
-	ready, err := r.approveBatch(ctx, queue, quoter, held)
-	if err != nil || !ready {
-		return err
-	}
-	if ending, err = r.placeOrders(ctx, queue, quoter); err != nil {
-		return err
+	case r.flags.dryRun && ending.Reason == jobs.Finished:
+		return r.finishDryRun(ctx)
 	}
 	return r.finish(ctx, ending)
 }
 
-// approveBatch has the batch approved: a new one as a whole, and of one that was
-// submitted before the rows that were held back and the costs that rose. It
-// reports whether orders can be placed. If not, it has written the results.
-func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter,
-	held int) (bool, error) {
-	if r.flags.dryRun {
-		if _, _, err := r.quote(ctx, r.env.Throttle(queue), quoter); err != nil {
-			return false, r.printIfStopped(ctx, err)
+// placeRows has the batch approved and places the orders of its rows that can be sent.
+func (r *filingRun) placeRows(ctx context.Context) (jobs.Outcome, error) {
+	finished := jobs.Outcome{Reason: jobs.Finished}
+	counts, err := r.ledger.Counts(ctx, r.batch.ID)
+	if err != nil {
+		return finished, err
+	}
+	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
+	if err != nil {
+		return finished, err
+	}
+	// A canceled batch has only uncertain rows left, which can still be resolved.
+	if counts[filing.Ready]+counts[filing.Placing] == 0 && (held == 0 || r.batch.Canceled) {
+		if r.batch.ID == r.correction && !r.batch.Open && !r.batch.Canceled && !r.flags.dryRun {
+			return finished, r.openBatch(ctx, "correct") // the results say what is still wrong
 		}
-		r.say("Nothing was sent (--dry-run).")
-		return false, r.finishDryRun(ctx)
+		return finished, nil
+	}
+	if r.recognized.Reason != jobs.Finished {
+		return r.recordUnrecognized(ctx), nil
+	}
+	// Before the approval: no one should approve what cannot be sent.
+	quoter, queue, ending, err := r.connect(ctx)
+	if err != nil || queue == nil {
+		return ending, err
+	}
+	defer queue.Close()
+	ending, err = r.approveBatch(ctx, queue, quoter, held)
+	if err != nil || ending.Reason != jobs.Finished || r.flags.dryRun {
+		return ending, err
+	}
+	if b, err := r.ledger.Batch(ctx, r.batch.ID); err != nil || !b.Open {
+		return finished, err // every row is held back
+	}
+	return r.placeOrders(ctx, queue, quoter)
+}
+
+// approveBatch has the batch approved: a new one as a whole, and of one that was
+// submitted before the rows that were held back and the costs that rose. The outcome is
+// Finished unless the batch waits for the approval of someone else.
+func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter,
+	held int) (jobs.Outcome, error) {
+	finished := jobs.Outcome{Reason: jobs.Finished}
+	if r.flags.dryRun {
+		_, _, err := r.quote(ctx, r.env.Throttle(queue), quoter)
+		if err == nil {
+			r.say("Nothing was sent (--dry-run).")
+		}
+		return finished, r.printIfStopped(ctx, err)
 	}
 	if !r.batch.Open {
-		agreed, err := r.confirmOrders(ctx, r.env.Throttle(queue), quoter, "Nothing was sent.")
-		if err != nil || !agreed {
-			return false, err
+		if err := r.confirmOrders(ctx, r.env.Throttle(queue), quoter, "Nothing was sent."); err != nil {
+			return finished, err
 		}
 		if none, err := r.allHeldBack(ctx); err != nil || none {
-			return false, errors.Join(err, r.finish(ctx, jobs.Outcome{Reason: jobs.Finished}))
+			return finished, err
 		}
-		waits, err := r.submitBatch(ctx, "run", false)
-		if err != nil {
-			return false, err
-		}
-		if waits {
-			return false, r.finish(ctx, jobs.Outcome{Reason: jobs.NotApproved})
+		if waits, err := r.submitBatch(ctx, "run", false); err != nil || waits {
+			return jobs.Outcome{Reason: jobs.NotApproved}, err
 		}
 	}
 	if held > 0 && r.batch.Open && !r.batch.Canceled {
-		if agreed, err := r.releaseHeldBack(ctx, r.env.Throttle(queue), quoter); err != nil || !agreed {
-			return false, err
+		if err := r.releaseHeldBack(ctx, r.env.Throttle(queue), quoter); err != nil {
+			return finished, err
 		}
 	}
 	if !r.batch.Open {
-		return true, nil
+		return finished, nil
 	}
 	err := r.approveCosts(ctx, r.ledger, r.batch, "", r.flags.yes)
 	switch {
 	case errors.Is(err, ledger.ErrSecondPerson), errors.Is(err, ledger.ErrApproveBatchFirst):
 		r.say("Nothing was approved: %v.", err)
 	case err != nil && !errors.Is(err, errDeclined):
-		return false, err
+		return finished, err
 	}
-	return true, nil
+	return finished, nil
 }
 
 // submitBatch submits the batch to whatever places its orders. It reports whether
@@ -306,6 +322,11 @@ func (r *filingRun) submitBatch(ctx context.Context, command string, approve boo
 		}
 	}
 	return waits, r.openBatch(ctx, command)
+}
+
+// openBatch releases the batch for sending.
+func (r *filingRun) openBatch(ctx context.Context, command string) error {
+	return r.ledger.OpenBatch(withAudit(ctx, command, r.batch.ID, r.batch.File), r.batch.ID)
 }
 
 // connect loads the prices and opens the queue. Without a queue, ending says what
@@ -403,9 +424,8 @@ func (r *filingRun) openQueue(ctx context.Context) (*jobs.Queue, jobs.Outcome, e
 // confirmOrders shows the quote and asks for approval. otherwise says what a
 // refusal leaves unchanged.
 func (r *filingRun) confirmOrders(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
-	otherwise string) (bool, error) {
-	err := r.printIfStopped(ctx, r.quoteAndConfirm(ctx, throttle, quoter, otherwise))
-	return err == nil, err
+	otherwise string) error {
+	return r.printIfStopped(ctx, r.quoteAndConfirm(ctx, throttle, quoter, otherwise))
 }
 
 func (r *filingRun) quoteAndConfirm(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
@@ -541,20 +561,21 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	step := r.phase("Writing the results")
 	var summary report.Summary
+	var shown ledger.Batch
 	err := r.throughOutage(ctx, func() (err error) {
-		summary, err = r.writeOwnResults(ctx)
+		shown, summary, err = r.writeOwnResults(ctx)
 		return err
 	})
 	step.end()
 	if err != nil {
 		return fmt.Errorf("%w\nEvery result is recorded. To write them to another file: importer results %s -o FILE",
-			err, r.batch.ID)
+			err, r.results)
 	}
 	if err := r.printSummary(summary); err != nil {
 		return err
 	}
 	r.explainOutcome(ending)
-	r.sayCanceled(summary.Counts)
+	r.sayCanceled(shown, summary.Counts)
 	if ending.Reason == jobs.Interrupted {
 		return exit(exitInterrupted)
 	}
@@ -562,16 +583,16 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
 }
 
 // sayCanceled says that rows are canceled, and how to send them after all.
-func (r *filingRun) sayCanceled(counts ledger.Counts) {
-	if !r.batch.Canceled && counts[filing.Canceled] == 0 {
+func (r *filingRun) sayCanceled(b ledger.Batch, counts ledger.Counts) {
+	if !b.Canceled && counts[filing.Canceled] == 0 {
 		return
 	}
-	text := report.CanceledText(r.batch) + "; its rows are not sent"
-	if !r.batch.Canceled {
+	text := report.CanceledText(b) + "; its rows are not sent"
+	if !b.Canceled {
 		text = fmt.Sprintf("%s canceled and not sent", count(counts[filing.Canceled], "row"))
 	}
 	r.say("%s. To send the canceled rows: importer retry %s --canceled, then the same command.", r.paint.yellow(text),
-		r.batch.ID)
+		b.ID)
 }
 
 // printSummary prints the summary as JSON or as text.
@@ -711,14 +732,17 @@ func (r *filingRun) importFile(ctx context.Context) error {
 // finishDryRun writes the results of a dry run, with the cost of every row. It
 // ends with 2 if rows are invalid.
 func (r *filingRun) finishDryRun(ctx context.Context) error {
-	s, err := r.writeOwnResults(ctx)
+	_, s, err := r.writeOwnResults(ctx)
 	if err != nil {
 		return err
 	}
 	if err := r.printSummary(s); err != nil {
 		return err
 	}
-	if s.Counts[filing.Invalid] > 0 {
+	switch {
+	case s.Ready() == 0:
+		return exit(s.ExitCode())
+	case s.Counts[filing.Invalid] > 0:
 		return exit(exitCorrect)
 	}
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -55,26 +54,32 @@ func (r *filingRun) submit(ctx context.Context, approve bool) error {
 	if err := r.importFile(ctx); err != nil {
 		return err
 	}
-	if err := r.applyCorrections(ctx); err != nil {
+	all, err := r.related(ctx)
+	if err != nil {
 		return err
 	}
-	if r.batch.Open || r.batch.Canceled {
-		if err := r.submitHeldBack(ctx); err != nil {
+	for _, r.batch = range all {
+		if submitted, err := r.submitRows(ctx, approve); err != nil || !submitted {
 			return err
 		}
-		return r.printSubmitted(ctx)
-	}
-	confirmed, err := r.confirmSubmit(ctx, approve)
-	if err != nil || !confirmed {
-		return err
-	}
-	if none, err := r.allHeldBack(ctx); err != nil || none {
-		return errors.Join(err, r.printSubmitted(ctx))
-	}
-	if _, err := r.submitBatch(ctx, "submit", approve); err != nil {
-		return err
 	}
 	return r.printSubmitted(ctx)
+}
+
+// submitRows submits the batch, or what was held back of it since. It reports false if nothing
+// was submitted, and has said why.
+func (r *filingRun) submitRows(ctx context.Context, approve bool) (bool, error) {
+	if r.batch.Open || r.batch.Canceled {
+		return true, r.submitHeldBack(ctx)
+	}
+	if confirmed, err := r.confirmSubmit(ctx, approve); err != nil || !confirmed {
+		return false, err
+	}
+	if none, err := r.allHeldBack(ctx); err != nil || none {
+		return true, err
+	}
+	_, err := r.submitBatch(ctx, "submit", approve)
+	return true, err
 }
 
 // submitHeldBack compares the rows of a submitted batch that were held back once
@@ -92,8 +97,7 @@ func (r *filingRun) submitHeldBack(ctx context.Context) error {
 		return r.endUnsubmitted(ctx, ending)
 	}
 	defer queue.Close()
-	_, err = r.releaseHeldBack(ctx, r.env.Throttle(queue), quoter)
-	return err
+	return r.releaseHeldBack(ctx, r.env.Throttle(queue), quoter)
 }
 
 // confirmSubmit shows the quote and asks, if the batch has rows to send.
@@ -120,7 +124,7 @@ func (r *filingRun) confirmSubmit(ctx context.Context, approve bool) (bool, erro
 		if quoter == nil {
 			return false, r.endUnsubmitted(ctx, ending)
 		}
-		return r.confirmOrders(ctx, nil, quoter, otherwise)
+		return true, r.confirmOrders(ctx, nil, quoter, otherwise)
 	}
 	quoter, queue, ending, err := r.connect(ctx)
 	if err != nil {
@@ -130,7 +134,7 @@ func (r *filingRun) confirmSubmit(ctx context.Context, approve bool) (bool, erro
 		return false, r.endUnsubmitted(ctx, ending)
 	}
 	defer queue.Close()
-	return r.confirmOrders(ctx, r.env.Throttle(queue), quoter, otherwise)
+	return true, r.confirmOrders(ctx, r.env.Throttle(queue), quoter, otherwise)
 }
 
 // endUnsubmitted explains why nothing was submitted.
@@ -148,7 +152,7 @@ func (r *filingRun) endUnsubmitted(ctx context.Context, ending jobs.Outcome) err
 
 // printSubmitted prints the state of the batch and says who places its orders.
 func (r *filingRun) printSubmitted(ctx context.Context) error {
-	b, err := r.ledger.Batch(ctx, r.batch.ID)
+	b, err := r.shown(ctx)
 	if err != nil {
 		return err
 	}
@@ -163,7 +167,7 @@ func (r *filingRun) printSubmitted(ctx context.Context) error {
 	} else {
 		fmt.Fprintf(r.out, "Batch %s: %s\n", b.ID, report.BatchState(b, s.Counts))
 	}
-	r.sayCanceled(s.Counts)
+	r.sayCanceled(b, s.Counts)
 	if s.Ready() == 0 {
 		return nil
 	}

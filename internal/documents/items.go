@@ -26,7 +26,7 @@ func Items(ctx context.Context, l *ledger.Ledger, batch string) ([]Item, error) 
 		return nil, nil
 	}
 	var rows []ledger.Row
-	for row, err := range l.Rows(ctx, batch) {
+	for row, err := range l.Results(ctx, batch) {
 		if err != nil {
 			return nil, err
 		}

@@ -259,7 +259,7 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 		if err := l.notifyApproved(ctx, tx, batch, by); err != nil {
 			return err
 		}
-		if err := l.applyCorrections(ctx, tx, batch); err != nil {
+		if err := l.finishCorrected(ctx, tx, batch); err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c)
@@ -271,8 +271,7 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 // their items.
 func readyRows(ctx context.Context, q querier, batch string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		found, err := q.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows r
-			WHERE r.batch = $1 AND r.result = 'ready' ORDER BY r.number, r.id`, batch)
+		found, err := q.QueryContext(ctx, selectRows+`r.batch = $1 AND r.result = 'ready' ORDER BY r.number, r.id`, batch)
 		if err != nil {
 			yield(Row{}, fmt.Errorf("read the ready rows of batch %s: %w", batch, err))
 			return

@@ -246,7 +246,7 @@ func (db *database) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch
 	if err := db.recordSubmission(ctx, tx, batch); err != nil {
 		return err
 	}
-	if err := db.applyCorrections(ctx, tx, batch); err != nil {
+	if err := db.finishCorrected(ctx, tx, batch); err != nil {
 		return err
 	}
 	return db.ration(ctx, tx, c)
@@ -277,15 +277,20 @@ func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
 	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, l.probeNow)
 }
 
-// onBatch changes a batch, and then what follows from it, in one commit.
+// onBatch changes a batch and its corrections, and then what follows from it, in one commit.
 func (db *database) onBatch(ctx context.Context, batch, query string,
 	then func(context.Context, *sql.Tx, *control) error) error {
 	err := db.change(ctx, func(tx *sql.Tx, c *control) error {
-		done, err := affected(tx.ExecContext(ctx, query, batch))
+		found := false
+		err := db.withCorrections(ctx, tx, batch, func(batch string) error {
+			found = true
+			_, err := tx.ExecContext(ctx, query, batch)
+			return err
+		})
 		switch {
 		case err != nil:
 			return err
-		case done == 0:
+		case !found:
 			return ErrNotFound
 		}
 		return then(ctx, tx, c)
@@ -298,13 +303,20 @@ const (
 	canceledUncertain = "canceled after it was sent without an answer: check the dashboard, then resolve it"
 )
 
-// CancelBatch takes back every row that was not sent and returns their number.
+// CancelBatch takes back every row of a batch and of its corrections that was not sent, and
+// returns their number.
 // Rows at the service follow when they come back unsent. Rows with an
 // uncertain attempt become uncertain: sending them again, which would resolve
 // them, could buy what is no longer wanted.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		if rows, err = l.cancelBatch(ctx, tx, batch, canceledUnsent); err != nil {
+		rows = 0
+		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
+			n, err := l.cancelBatch(ctx, tx, batch, canceledUnsent)
+			rows += n
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c) // its share is there for others
@@ -350,35 +362,12 @@ func (db *database) cancelReady(ctx context.Context, tx *sql.Tx, batch, which, w
 	return rows, err
 }
 
-// RetryBatch makes every rejected row ready again, and every row that is held
-// back because of its company's record, and returns their number. In
-// a batch that was canceled they may go again; its canceled rows stay canceled.
+// RetryBatch makes every rejected row of a batch and of its corrections ready again, and every
+// row that is held back because of its company's record, and returns their number. In a batch
+// that was canceled they may go again; its canceled rows stay canceled.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		rows, err = affected(tx.ExecContext(ctx,
-			`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
-				`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
-					WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '')
-					AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`,
-			batch, toMillis(l.now())))
-		if err != nil || rows == 0 {
-			return err
-		}
-		if err := l.release(ctx, tx, batch, PartRetry); err != nil {
-			return err
-		}
-		if _, err = tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
-			return err
-		}
-		if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil { // it will end once more
-			return err
-		}
-		return l.ration(ctx, tx, c)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("retry batch %s: %w", batch, err)
-	}
-	return rows, nil
+	rows, _, err = l.sendAgain(ctx, batch, `(result = 'rejected' OR result = 'invalid' AND request <> '')`, false)
+	return rows, wrap("retry batch "+batch, err)
 }
 
 // unsent is a canceled row of which the service never made anything: its
@@ -388,41 +377,55 @@ const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM 
 	AND a.class NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) +
 	`', '` + string(filing.KeyRefused) + `'))`
 
-// ReviveBatch makes the canceled rows ready again that were never sent, and
-// returns their number and that of those it left. They are as any ready row: what
-// another row has bought meanwhile, Begin finds taken. The batch is canceled no
-// more; paused, or without its approval, it stays as it is.
+// ReviveBatch makes the canceled rows of a batch and of its corrections ready again that were
+// never sent, and returns their number and that of those it left. They are as any ready row:
+// what another row has bought meanwhile, Begin finds taken. The batch is canceled no more;
+// paused, or without its approval, it stays as it is.
 func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int, err error) {
+	rows, left, err = l.sendAgain(ctx, batch, unsent, true)
+	return rows, left, wrap("revive batch "+batch, err)
+}
+
+// sendAgain makes the rows of a batch and of its corrections ready again that match a
+// condition, and returns their number and that of the canceled rows that are left. A batch is
+// canceled no more if it has such a row, or if it may not have been imported completely and
+// incomplete is set.
+func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete bool) (rows, left int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		rows, err = affected(tx.ExecContext(ctx,
-			`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
-				`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
-			WHERE batch = $1 AND `+unsent, batch, toMillis(l.now())))
+		rows, left = 0, 0
+		err := l.withCorrections(ctx, tx, batch, func(batch string) error {
+			n, err := affected(tx.ExecContext(ctx,
+				`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
+					`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
+				WHERE batch = $1 AND `+which, batch, toMillis(l.now())))
+			if err != nil {
+				return err
+			}
+			rows += n
+			if err := l.release(ctx, tx, batch, PartRetry); err != nil {
+				return err
+			}
+			var canceled int
+			if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows WHERE batch = $1 AND result = 'canceled'`,
+				batch).Scan(&canceled); err != nil {
+				return err
+			}
+			left += canceled
+			s, err := stageOf(ctx, tx, batch)
+			if err != nil || n == 0 && (!incomplete || s.open || s.prepared) {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
+				return err
+			}
+			return endNotification(ctx, tx, NotifyBatch, batch) // it will end once more
+		})
 		if err != nil {
-			return err
-		}
-		if err := l.release(ctx, tx, batch, PartRetry); err != nil {
-			return err
-		}
-		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows WHERE batch = $1 AND result = 'canceled'`,
-			batch).Scan(&left); err != nil {
-			return err
-		}
-		if s, err := stageOf(ctx, tx, batch); err != nil || rows == 0 && (s.open || s.prepared) {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
-			return err
-		}
-		if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil { // it will end once more
 			return err
 		}
 		return l.ration(ctx, tx, c)
 	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("revive batch %s: %w", batch, err)
-	}
-	return rows, left, nil
+	return rows, left, err
 }
 
 const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared,

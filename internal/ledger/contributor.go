@@ -200,41 +200,43 @@ func (db *database) needsSecond(ctx context.Context, q querier, batch string) (b
 	if err != nil {
 		return false, err
 	}
-	var needed, scheduled, joins bool
-	var corrects string
+	var needed, scheduled bool
 	err = q.QueryRowContext(
 		ctx, `SELECT CASE WHEN b.second = 1
 				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END,
-			b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
-			EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.open = 0)
-		FROM batches b WHERE b.id = $1`, batch).Scan(&needed, &corrects, &scheduled, &joins)
+			EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id)
+		FROM batches b WHERE b.id = $1`, batch).Scan(&needed, &scheduled)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, ErrNotFound
 	case err != nil:
 		return false, fmt.Errorf("read what batch %s needs: %w", batch, err)
-	case needed, !p.Second, joins, // its rows become those of a batch that is not open, and are approved with it
-		atTerminal(ctx) && !p.Terminal && !scheduled:
+	case needed, !p.Second, atTerminal(ctx) && !p.Terminal && !scheduled:
 		return needed, nil
 	case p.From == 0:
 		return true, nil
 	}
-	cost, err := db.batchCost(ctx, q, batch, corrects)
+	cost, err := db.batchCost(ctx, q, batch)
 	return p.Covers(cost), err
 }
 
-// batchCost is what a batch orders, or has ordered, with the batch that it corrects.
-// A row without a quote makes it unknown.
-func (db *database) batchCost(ctx context.Context, q querier, batch, corrects string) (cost money.Cost, err error) {
+// batchCost is what a batch orders, or has ordered, with the batch that it corrects and the
+// other corrections of that. A row without a quote makes it unknown.
+func (db *database) batchCost(ctx context.Context, q querier, batch string) (cost money.Cost, err error) {
 	var unknown, certainty int
 	err = q.QueryRowContext(
-		ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT),
-				COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1
+		ctx, `WITH RECURSIVE family (id, corrects) AS (
+				SELECT id, corrects FROM batches WHERE id = $1
+				UNION
+				SELECT b.id, b.corrects
+				FROM batches b JOIN family f ON b.id = f.corrects OR b.corrects = f.id AND b.open = 1)
+			SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT),
+				COALESCE(MAX(CASE WHEN certainty >= $2 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1
 				ELSE 0 END), 0), COALESCE(MAX(certainty), 0)
 			FROM rows
-			WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN (`+ordering+
+			WHERE batch IN (SELECT id FROM family) AND (result IN (`+ordering+
 			`) OR result = 'invalid' AND request <> '' AND quoted = 1)`,
-		batch, corrects, int(money.Unknown)).Scan(&cost.Amount, &unknown, &certainty)
+		batch, int(money.Unknown)).Scan(&cost.Amount, &unknown, &certainty)
 	if cost.Certainty = money.Certainty(certainty); unknown > 0 {
 		cost.Certainty = money.Unknown
 	}

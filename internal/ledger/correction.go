@@ -9,45 +9,41 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// What stands beside rows that changed places.
-const (
-	wasCorrected = "corrected: the answer of the corrected row is in row %d of batch %s"
-	staysAsItIs  = "left out: row %d of batch %s is %s, and stays as it is"
-)
+// A corrected spreadsheet is a batch of its own that names the batch it corrects. As soon as
+// its rows may be sent, those that they replace are finished: their results are those of the
+// rows that replace them. No row moves to another batch.
 
-// correction is a row of a batch of corrections, and the row that it corrects.
+// correction is a row of a batch of corrections, and what its original is by now: the row that
+// was uploaded, or the latest correction of it.
 type correction struct {
 	id     int64
 	number int
 	result filing.Result
-	of     int  // the number in the original; 0 for a row that was added
+	of     int  // the number of the original; 0 if the row was added
 	same   bool // the cells are those of the original
 
-	was       int64 // the original's id; 0 for none
+	was       int64 // the ID of the original; 0 if there is none
 	wasResult filing.Result
-	doubt     bool
+	uncertain bool // the original has an attempt without a known outcome
 }
 
-// replaces reports whether the corrected row takes the place of the original:
-// nothing of that was ordered, and something is different now. A refused order
-// is tried again as it is.
+// replaces reports whether the corrected row is sent instead of the original: nothing of that
+// was ordered, and something is different now. A refused order is tried again as it is.
 func (c *correction) replaces() bool {
 	switch c.wasResult {
 	case filing.Rejected:
-		return true
+		return !c.uncertain
 	case filing.Invalid, filing.Skipped:
-		return !c.same || c.result != c.wasResult
+		return !c.uncertain && (!c.same || c.result != c.wasResult)
 	case filing.Ready:
-		return !c.doubt && !c.same && c.result != filing.Skipped
+		return !c.uncertain && !c.same && c.result != filing.Skipped
 	}
 	return false
 }
 
-// applyCorrections gives the rows of a batch of corrections that may be sent from
-// now on the places of the rows that they correct. The original becomes whole by
-// it, and the rows that were wrong are kept in the batch of corrections. Rows that
-// were added are added to the original.
-func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch string) error {
+// finishCorrected finishes the rows that a batch of corrections replaces. It does nothing for
+// another batch, and for one that may not be sent yet.
+func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch string) error {
 	var original, columns, fields, officers string
 	var waits bool
 	err := tx.QueryRowContext(ctx,
@@ -71,51 +67,39 @@ func (db *database) applyCorrections(ctx context.Context, tx *sql.Tx, batch stri
 	if err := db.requireChecked(ctx, tx, original); err != nil {
 		return err
 	}
-	if err := copyContributors(ctx, tx, batch, original); err != nil {
-		return err
-	}
 	all, err := corrections(ctx, tx, batch, original)
 	if err != nil {
 		return err
 	}
-	var last int
-	if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(number), 1) FROM rows WHERE batch = $1`,
-		original).Scan(&last); err != nil {
-		return err
-	}
 	done := make(map[int]bool)
 	for _, c := range all {
+		again := done[c.of]
+		done[c.of] = c.of != 0
 		switch {
-		case c.was == 0 || done[c.of]: // added, or one row made into two
-			if c.result == filing.Skipped {
-				continue
+		case c.was == 0 || again: // added, or one row made into two
+			if c.result != filing.Skipped {
+				err = db.addCorrected(ctx, tx, c, original)
 			}
-			last++
-			err = db.moveRow(ctx, tx, c.id, batch, c.number, original, last)
 		case c.replaces():
-			done[c.of] = true
-			err = db.swapRows(ctx, tx, c, batch, original)
+			err = db.finishOriginal(ctx, tx, c)
 		default:
-			done[c.of] = true
-			err = skipCorrection(ctx, tx, c, batch, original)
+			err = db.skipCorrection(ctx, tx, c, batch, original)
 		}
 		if err != nil {
-			return fmt.Errorf("give row %d the place of row %d of batch %s: %w", c.number, c.of, original, err)
+			return fmt.Errorf("correct row %d of batch %s by row %d: %w", c.of, original, c.number, err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx,
+	_, err = tx.ExecContext(ctx,
 		`UPDATE batches
 			SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
 				prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END,
 				rows = (SELECT COUNT(*) FROM rows WHERE batch = $1)
-			WHERE id = $1`, original, columns, fields, officers); err != nil {
-		return err
-	}
-	return endNotification(ctx, tx, NotifyBatch, original) // it will end once more
+			WHERE id = $1`, original, columns, fields, officers)
+	return err
 }
 
-// refuseForeignImport returns ErrImporting where another process, which lives, is
-// the owner of an import.
+// refuseForeignImport returns ErrImporting if the owner of an import is another process, and
+// alive.
 func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner string) error {
 	owners, err := db.owners(ctx, tx)
 	if err != nil {
@@ -129,86 +113,94 @@ func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner s
 	return nil
 }
 
-// skipCorrection skips a correction of a row that stays as it is, and deletes what
-// it has sealed.
-func skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
-	_, err := tx.ExecContext(ctx,
-		`UPDATE rows
-			SET result = 'skipped', waits = '', message = $2
-			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
-		c.id, fmt.Sprintf(staysAsItIs, c.of, original, c.wasResult))
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.number)
-	}
-	return err
-}
-
 // corrections reads the rows of a batch of corrections beside those they correct.
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
 	rows, err := tx.QueryContext(ctx,
 		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END,
 				COALESCE(o.id, 0), COALESCE(o.result, ''), COALESCE(o.doubt, 0)
 			FROM rows n
-			LEFT JOIN rows o ON o.batch = $2 AND o.number = n.corrects AND n.corrects > 0
+			LEFT JOIN (SELECT * FROM result_rows WHERE batch = $2) o ON o.number = n.corrects AND n.corrects > 0
 			WHERE n.batch = $1
 			ORDER BY n.number, n.id`, batch, original)
 	all, err = collect(rows, err, func(scan func(...any) error) (correction, error) {
 		var c correction
-		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.was, &c.wasResult, &c.doubt)
+		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.was, &c.wasResult, &c.uncertain)
 		return c, err
 	})
 	return all, err
 }
 
-// swapRows puts the corrected row in the place of the original, and the original
-// in its place.
-func (db *database) swapRows(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
-	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1 AND number = $2`,
-		`DELETE FROM officers WHERE batch = $1 AND number = $2`} {
-		if _, err := tx.ExecContext(ctx, query, original, c.of); err != nil {
+// finishOriginal finishes a row that another one replaces, and the rows that it replaced
+// itself.
+func (db *database) finishOriginal(ctx context.Context, tx *sql.Tx, c correction) error {
+	now := toMillis(db.now())
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE rows SET result = 'skipped', waits = '', due = 0, corrected_by = $2, updated_at = $3 WHERE id = $1`,
+		c.was, c.id, now); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE rows SET corrected_by = $2, updated_at = $3 WHERE corrected_by = $1 AND corrected_by <> 0`,
+		c.was, c.id, now); err != nil {
+		return err
+	}
+	for _, table := range []string{"secrets", "coverage"} {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+`
+			WHERE (batch, number) IN (SELECT batch, number FROM rows WHERE id = $1)`, c.was); err != nil {
 			return err
 		}
 	}
-	if err := db.moveRow(ctx, tx, c.id, batch, c.number, original, c.of); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(
-		ctx, `UPDATE rows
-			SET batch = $2, number = $3, result = 'skipped', waits = '', message = $4, updated_at = $5
-			WHERE id = $1`,
-		c.was, batch, c.number, fmt.Sprintf(wasCorrected, c.of, original), toMillis(db.now()))
+	return nil
+}
+
+// addCorrected adds a row to the original that stands for an added row, so that the results
+// have it.
+func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, original string) error {
+	_, err := tx.ExecContext(ctx,
+		`INSERT INTO rows (batch, number, cells, result, corrected_by, updated_at)
+			SELECT $2, (SELECT COALESCE(MAX(number), 1) + 1 FROM rows WHERE batch = $2), r.cells, 'skipped', r.id, $3
+			FROM rows r
+			WHERE r.id = $1`, c.id, original, toMillis(db.now()))
 	return err
 }
 
-// moveRow moves a row to another batch, with its officers and its sealed number.
-func (db *database) moveRow(ctx context.Context, tx *sql.Tx, id int64, from string, number int, to string,
-	at int) error {
-	if _, err := tx.ExecContext(ctx, `UPDATE rows SET batch = $2, number = $3, updated_at = $4 WHERE id = $1`, id, to,
-		at, toMillis(db.now())); err != nil {
-		return err
+// skipCorrection skips a correction of a row that stays as it is, and deletes what
+// it has sealed.
+func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
+	_, err := tx.ExecContext(ctx,
+		`UPDATE rows
+			SET result = 'skipped', waits = '', message = $2
+			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
+		c.id, fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.of, original, c.wasResult))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.number)
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE officers SET batch = $3, number = $4 WHERE batch = $1 AND number = $2`,
-		from, number, to, at); err != nil {
-		return err
-	}
-	var sealed string
-	switch err := tx.QueryRowContext(ctx, `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, from,
-		number).Scan(&sealed); {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return err
-	}
-	secret, err := db.unseal(sealed, from, number)
-	if err != nil {
-		return err
-	}
-	if sealed, err = db.seal(to, at, secret); err != nil { // a sealed number is bound to its place
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, from, number); err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO secrets (batch, number, sealed) VALUES ($1, $2, $3)`, to, at, sealed)
 	return err
+}
+
+// withCorrections calls do for a batch and for the batches of corrections whose rows its
+// results show, so that what a person does to a batch holds for all that they see of it.
+func (db *database) withCorrections(ctx context.Context, tx *sql.Tx, batch string, do func(batch string) error) error {
+	rows, err := tx.QueryContext(ctx, selectWithCorrections, batch)
+	all, err := collect(rows, err, scanOne[string])
+	if err != nil {
+		return fmt.Errorf("list the corrections of batch %s: %w", batch, err)
+	}
+	for _, b := range all {
+		if err := do(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const selectWithCorrections = `WITH RECURSIVE shown (id) AS (
+		SELECT id FROM batches WHERE id = $1
+		UNION
+		SELECT b.id FROM batches b JOIN shown s ON b.corrects = s.id WHERE b.open = 1 AND b.approval <> 'wanted')
+	SELECT id FROM shown`
+
+// Corrections lists the batches of corrections whose rows the results of a batch show.
+func (l *Ledger) Corrections(ctx context.Context, batch string) ([]Batch, error) {
+	return l.batches(ctx, `WHERE id <> $1 AND id IN (`+selectWithCorrections+`) ORDER BY created_at, id`, batch)
 }

@@ -21,6 +21,7 @@ func fix(number, of int, company string, result filing.Result) ledger.Row {
 
 func filed(number int, company string) ledger.Row {
 	r := ledger.Row{Number: number, Cells: fmt.Appendf(nil, "[%q]", company), Result: filing.Ready}
+	r.Cost.Amount = cost
 	r.Request = &filing.Request{
 		Product: filing.AnnualReport,
 		User:    filing.UserRef{ID: "user_1"},
@@ -50,58 +51,101 @@ func (s *store) wantRows(l *ledger.Ledger, batch string, want map[int]filing.Res
 	}
 }
 
-// Corrected rows take the places of those that they correct, with the yes and not
-// before; what was placed stays placed, and rows that were added are added.
-func TestCorrectedRowsTakeTheirPlaces(t *testing.T) {
+// resultsOf are the rows of a batch as its results show them, by their numbers.
+func (s *store) resultsOf(l *ledger.Ledger, batch string) map[int]ledger.Row {
+	s.Helper()
+	all := make(map[int]ledger.Row)
+	for r, err := range l.Results(s.Context(), batch) {
+		s.must(err)
+		if _, twice := all[r.Number]; twice || r.Batch != batch {
+			s.Errorf("the results of batch %s have row %d of %s", batch, r.Number, r.Batch)
+		}
+		all[r.Number] = r
+	}
+	return all
+}
+
+func (s *store) wantResults(l *ledger.Ledger, batch string, want map[int]filing.Result) {
+	s.Helper()
+	got := make(map[int]filing.Result)
+	counts := make(ledger.Counts)
+	for n, r := range s.resultsOf(l, batch) {
+		got[n] = r.Result
+		counts[r.Result]++
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.Errorf("the results of batch %s are %v, want %v", batch, got, want)
+	}
+	f, err := l.ResultFigures(s.Context(), batch)
+	if s.must(err); fmt.Sprint(f.Counts) != fmt.Sprint(counts) {
+		s.Errorf("the figures of batch %s are %v, and its results %v", batch, f.Counts, counts)
+	}
+}
+
+// correct creates a batch that corrects another one.
+func (s *store) correct(l *ledger.Ledger, id, of string, rows ...ledger.Row) {
+	s.Helper()
+	_, err := l.CreateBatch(s.Context(), ledger.Batch{
+		ID:       id,
+		File:     of + ".results.xlsx",
+		Product:  filing.AnnualReport,
+		Columns:  []string{"Company ID", "Note"},
+		Corrects: of,
+	})
+	s.must(err)
+	s.must(l.AddRows(s.Context(), id, rows))
+}
+
+// A corrected row is a row of its own batch. With the approval and not before, the results
+// of the corrected batch show it; what was placed stays placed, and added rows are added.
+func TestCorrection_ShowsInTheResultsOfItsOriginal(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), fix(4, 0, "comp_y", filing.Invalid),
 			fix(5, 0, "comp_z", filing.Invalid))
 		s.place(l, s.rows(l, "whole")[0])
-		create := func(id string, rows ...ledger.Row) {
-			s.Helper()
-			_, err := l.CreateBatch(ctx, ledger.Batch{
-				ID:       id,
-				File:     "whole.results.xlsx",
-				Product:  filing.AnnualReport,
-				Columns:  []string{"Company ID", "Note"},
-				Corrects: "whole",
-			})
-			s.must(err)
-			s.must(l.AddRows(ctx, id, rows))
-		}
-		create("fixes", fix(2, 3, "comp_3", filing.Ready), fix(3, 4, "comp_y", filing.Invalid),
+		s.correct(l, "fixes", "whole", fix(2, 3, "comp_3", filing.Ready), fix(3, 4, "comp_y", filing.Invalid),
 			fix(4, 2, "comp_2", filing.Ready), fix(5, 0, "comp_new", filing.Ready),
 			fix(6, 5, "comp_still", filing.Invalid))
 		before := map[int]filing.Result{2: filing.Placed, 3: filing.Invalid, 4: filing.Invalid, 5: filing.Invalid}
-		s.wantRows(l, "whole", before)
+		s.wantResults(l, "whole", before)
 
 		s.must(l.Approvals().Request(ctx, "fixes", "plan"))
 		s.must(l.OpenBatch(ctx, "fixes"))
-		s.wantRows(l, "whole", before) // it waits for its yes
+		s.wantResults(l, "whole", before) // it waits for its approval
 		s.must(l.Approvals().Approve(ctx, "fixes", "plan", "Ana"))
-		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Invalid,
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Invalid,
 			5: filing.Invalid, 6: filing.Ready})
-		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Skipped, 3: filing.Skipped, 4: filing.Skipped,
-			6: filing.Skipped})
+		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Skipped, 4: filing.Invalid,
+			5: filing.Skipped, 6: filing.Skipped})
+		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Ready, 3: filing.Skipped, 4: filing.Skipped,
+			5: filing.Ready, 6: filing.Invalid})
 		b, err := l.Batch(ctx, "whole")
 		if s.must(err); b.Rows != 5 || len(b.Columns) != 2 {
 			s.Errorf("%+v", b)
 		}
-		for _, r := range s.rows(l, "whole") {
-			if r.Number == 5 && string(r.Cells) != `["comp_still"]` {
-				s.Errorf("the latest words on row 5 are %s", r.Cells)
-			}
-			if r.Result == filing.Ready {
-				s.place(l, r)
-			}
+		shown := s.resultsOf(l, "whole")
+		if r := shown[5]; string(r.Cells) != `["comp_still"]` || *r.Correction != (ledger.BatchRow{Batch: "fixes", Number: 6}) {
+			s.Errorf("row 5 is shown as %s of %+v", r.Cells, r.Correction)
+		}
+		for _, n := range []int{3, 6} {
+			s.place(l, shown[n])
+		}
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Placed, 4: filing.Invalid,
+			5: filing.Invalid, 6: filing.Placed})
+		whole, err1 := l.ResultFigures(ctx, "whole")
+		own, err2 := l.Figures(ctx, "whole")
+		fixes, err3 := l.Figures(ctx, "fixes")
+		if s.must(errors.Join(err1, err2, err3)); whole.Spent.Amount != own.Spent.Amount+fixes.Spent.Amount ||
+			own.Spent.Amount == 0 || fixes.Spent.Amount != 2*own.Spent.Amount {
+			s.Errorf("spent %s in all: %s and %s", whole.Spent, own.Spent, fixes.Spent)
 		}
 		if newest, err := l.Batch(ctx, ""); err != nil || newest.ID != "whole" {
 			s.Errorf("the newest batch is %q, %v", newest.ID, err)
 		}
 
 		// Nothing that was replaced is ever sent.
-		if n, err := l.RetryBatch(ctx, "fixes"); n != 0 || err != nil {
+		if n, err := l.RetryBatch(ctx, "whole"); n != 0 || err != nil {
 			s.Errorf("%d rows are ready again, %v", n, err)
 		}
 		if ids, err := l.Sendable(ctx, "", 100); err != nil || len(ids) > 0 {
@@ -111,30 +155,135 @@ func TestCorrectedRowsTakeTheirPlaces(t *testing.T) {
 	})
 }
 
-// A number that was typed again is sealed to the place that its row takes.
-func TestSecretsMoveWithTheirCorrectedRows(t *testing.T) {
+// A correction of a correction leads to the last one, from each batch.
+func TestCorrection_OfACorrection(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.add(l, "whole", fix(2, 0, "comp_1", filing.Invalid), filed(3, "comp_2"))
-		ein := filed(2, "comp_1")
-		ein.Corrects = 2
-		ein.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{ResponsiblePartySSN: "219099999"}}
-		_, err := l.CreateBatch(ctx, ledger.Batch{
-			ID:       "fixes",
-			File:     "f",
-			Product:  filing.AnnualReport,
-			Corrects: "whole",
-		})
-		s.must(err)
-		s.must(l.AddRows(ctx, "fixes", []ledger.Row{ein}))
+		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid), filed(3, "comp_3"))
+		s.correct(l, "first", "whole", fix(2, 2, "comp_y", filing.Invalid), fix(3, 0, "comp_4", filing.Ready))
+		s.must(l.OpenBatch(ctx, "first"))
+		s.correct(l, "second", "whole", fix(2, 2, "comp_2", filing.Ready))
+		s.must(l.OpenBatch(ctx, "second"))
+		s.correct(l, "third", "first", fix(2, 3, "comp_5", filing.Ready))
+		s.must(l.OpenBatch(ctx, "third"))
+		last := map[int]ledger.BatchRow{2: {Batch: "second", Number: 2}, 4: {Batch: "third", Number: 2}}
+		for n, r := range s.resultsOf(l, "whole") {
+			if n != 3 && r.InBatch() != last[n] {
+				s.Errorf("row %d is corrected by %+v", n, r.Correction)
+			}
+		}
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready, 3: filing.Ready, 4: filing.Ready})
+		s.wantResults(l, "first", map[int]filing.Result{2: filing.Ready, 3: filing.Ready})
+
+		// What is done to the batch is done to all that its results show.
+		if n, err := l.CancelBatch(ctx, "whole"); n != 3 || err != nil {
+			s.Errorf("%d rows were canceled, %v", n, err)
+		}
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Canceled, 3: filing.Canceled, 4: filing.Canceled})
+		if n, left, err := l.ReviveBatch(ctx, "whole"); n != 3 || left != 0 || err != nil {
+			s.Errorf("%d rows are ready again, and %d are not, %v", n, left, err)
+		}
+		s.must(l.PauseBatch(ctx, "whole"))
+		if ids, err := l.Sendable(ctx, "", 100); err != nil || len(ids) > 0 {
+			s.Errorf("%v may be sent, %v", ids, err)
+		}
+		s.must(l.ResumeBatch(ctx, "whole"))
+		if ids, err := l.Sendable(ctx, "", 100); err != nil || len(ids) != 3 {
+			s.Errorf("%v may be sent, %v", ids, err)
+		}
+		s.must(l.Audit(ctx))
+	})
+}
+
+// A row that may have been ordered is not replaced.
+func TestCorrection_LeavesWhatMayBeOrdered(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", filed(2, "comp_2"), filed(3, "comp_3"), filed(4, "comp_4"))
+		rows := s.rows(l, "whole")
+		s.lost(l, rows[0])
+		s.send(l, rows[1])
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready), fix(3, 3, "comp_30", filing.Ready),
+			fix(4, 4, "comp_40", filing.Ready))
 		s.must(l.OpenBatch(ctx, "fixes"))
-		for _, r := range s.rows(l, "whole") {
-			if r.Number != 2 {
-				continue
-			}
-			if secret, err := l.Unseal(ctx, r); err != nil || secret != "219099999" {
-				s.Errorf("%q, %v", secret, err)
-			}
+		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Skipped, 3: filing.Skipped, 4: filing.Ready})
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Uncertain, 3: filing.Placing, 4: filing.Ready})
+	})
+}
+
+// A correction that is canceled before it is approved changes nothing; one that is canceled
+// afterwards shows.
+func TestCorrection_Canceled(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid))
+		s.correct(l, "no", "whole", fix(2, 2, "comp_2", filing.Ready))
+		s.must(l.Approvals().Request(ctx, "no", "plan"))
+		s.must(l.OpenBatch(ctx, "no"))
+		_, err := l.CancelBatch(ctx, "no")
+		s.must(err)
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Invalid})
+		s.correct(l, "yes", "whole", fix(2, 2, "comp_2", filing.Ready))
+		s.must(l.OpenBatch(ctx, "yes"))
+		_, err = l.CancelBatch(ctx, "yes")
+		s.must(err)
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Canceled})
+	})
+}
+
+// The rows of a correction that is approved after its original was canceled are sent.
+func TestCorrection_OfACanceledBatchIsSent(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid), filed(3, "comp_3"))
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_2", filing.Ready))
+		s.must(l.Approvals().Request(ctx, "fixes", "plan"))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		_, err := l.CancelBatch(ctx, "whole")
+		s.must(err)
+		s.must(l.Approvals().Approve(ctx, "fixes", "plan", "Ana"))
+		if ids, err := l.Sendable(ctx, "", 100); err != nil || len(ids) != 1 {
+			s.Errorf("%v may be sent, %v: every ready row can be sent", ids, err)
+		}
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready, 3: filing.Canceled})
+	})
+}
+
+// An answer that comes after its row was marked as not placed and corrected is recorded: the
+// results show the order that exists.
+func TestCorrection_LateAnswerOfItsOriginal(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", filed(2, "comp_2"))
+		row := s.rows(l, "whole")[0]
+		late := s.notPlaced(l, row)
+		late.Of = row.InBatch()
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready})
+		s.must(l.RecordOutcome(ctx, late))
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed})
+		s.must(l.Audit(ctx))
+	})
+}
+
+// A number that was entered again stays sealed in its row, and that of the corrected row is
+// deleted.
+func TestCorrection_KeepsItsSecret(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		ein := func(number int, company string) ledger.Row {
+			r := filed(number, company)
+			r.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{ResponsiblePartySSN: "219099999"}}
+			return r
+		}
+		s.add(l, "whole", ein(2, "comp_x"), filed(3, "comp_2"))
+		again := ein(2, "comp_1")
+		again.Corrects = 2
+		s.correct(l, "fixes", "whole", again)
+		s.must(l.OpenBatch(ctx, "fixes"))
+		if secret, err := l.Unseal(ctx, s.resultsOf(l, "whole")[2]); err != nil || secret != "219099999" {
+			s.Errorf("%q, %v", secret, err)
 		}
 		if n := s.count(`SELECT COUNT(*) FROM secrets`); n != 1 {
 			s.Errorf("%d numbers are kept", n)

@@ -44,29 +44,17 @@ func TestDismissedRows(t *testing.T) {
 		if at, err := l.ListAttention(ctx); err != nil || at["whole"].Correct != 0 {
 			t.Errorf("they need action: %+v, %v", at, err)
 		}
-		whole, err := l.Batch(ctx, "whole")
-		s.must(err)
-		at, pending, ok, err := l.FindCorrection(ctx, whole, dismissed)
-		if err != nil || !ok || !pending || at != (ledger.RowPlace{Batch: "fixes", Number: 2}) {
-			t.Errorf("%+v, pending %t, %t, %v", at, pending, ok, err)
+		if pending, err := l.FindPendingCorrection(ctx, dismissed.InBatch()); err != nil || pending != "fixes" {
+			t.Errorf("the correction of row 3 is in %q, %v", pending, err)
 		}
 		s.must(l.OpenBatch(ctx, "fixes"))
 		pendingCorrections(0)
-		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Skipped})
-		at, ok, err = l.FindCorrected(ctx, "whole", 3)
-		if err != nil || !ok || at != (ledger.RowPlace{Batch: "fixes", Number: 2}) {
-			t.Errorf("%+v, %t, %v", at, ok, err)
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Skipped})
+		if pending, err := l.FindPendingCorrection(ctx, dismissed.InBatch()); err != nil || pending != "" {
+			t.Errorf("the correction of row 3 is still in %q, %v", pending, err)
 		}
-		if _, ok, err = l.FindCorrected(ctx, "whole", 4); ok || err != nil {
-			t.Errorf("row 4 was not corrected: %t, %v", ok, err)
-		}
-		fixes, err := l.Batch(ctx, "fixes")
-		s.must(err)
-		first, err := l.RowNumbered(ctx, "fixes", 2)
-		s.must(err)
-		at, pending, ok, err = l.FindCorrection(ctx, fixes, first)
-		if err != nil || !ok || pending || at != (ledger.RowPlace{Batch: "whole", Number: 3}) {
-			t.Errorf("%+v, pending %t, %t, %v", at, pending, ok, err)
+		if first, err := l.UploadedRow(ctx, "whole", 3); err != nil || string(first.Cells) != `["comp_x"]` {
+			t.Errorf("row 3 was uploaded as %s, %v", first.Cells, err)
 		}
 	})
 }

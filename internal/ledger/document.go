@@ -22,21 +22,22 @@ type Document struct {
 	Event   string    // the event that named it
 }
 
-// OfBatch streams the documents of a batch in the order of its rows.
+// OfBatch streams the documents of a batch, and of what was corrected in it, in the order of
+// its rows.
 func (l Documents) OfBatch(ctx context.Context, batch string) iter.Seq2[Document, error] {
-	return l.documents(ctx, `r.batch = $1`, batch)
+	return l.documents(ctx, `result_rows`, `r.batch = $1`, batch)
 }
 
 // OfRow streams the documents of a row.
 func (l Documents) OfRow(ctx context.Context, row int64) iter.Seq2[Document, error] {
-	return l.documents(ctx, `r.id = $1`, row)
+	return l.documents(ctx, `rows`, `r.id = $1`, row)
 }
 
-func (l Documents) documents(ctx context.Context, where string, args ...any) iter.Seq2[Document, error] {
+func (l Documents) documents(ctx context.Context, from, where string, args ...any) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		found, err := l.read.QueryContext(ctx,
 			`SELECT d.id, d.type, d.order_id, r.id, r.batch, r.number, i.product, d.created_at, d.event
-			FROM rows r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
+			FROM `+from+` r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
 			WHERE `+where+` AND i.order_id <> '' ORDER BY r.number, r.id, d.created_at, d.key`, args...)
 		if err != nil {
 			yield(Document{}, fmt.Errorf("list documents: %w", err))

@@ -82,10 +82,10 @@ func (l *Ledger) PlansOfViews(ctx context.Context) (map[string][]string, error) 
 	}{
 		{"rows in flight", `SELECT r.id, r.cells FROM rows r WHERE ` + arePlacing, nil},
 		{"backlog", selectBacklog, nil},
-		{"open correction", selectOpenCorrection, []any{"b", 2}},
-		{"corrected", selectCorrected, []any{"b", "m"}},
-		{"warned", `SELECT COUNT(*) FROM rows r WHERE ` + warned, warnedArgs},
-		{"exceptions", `SELECT COUNT(*) FROM rows r WHERE ` + exceptions, exceptionArgs},
+		{"pending correction", selectPendingCorrection, []any{"b", 2}},
+		{"results", selectResults + `r.batch = $1 AND r.number > $2 ORDER BY r.number, r.id LIMIT 10`, []any{"b", 2}},
+		{"warned", `SELECT COUNT(*) FROM result_rows r WHERE ` + warned, warnedArgs},
+		{"exceptions", `SELECT COUNT(*) FROM result_rows r WHERE ` + exceptions, exceptionArgs},
 	} {
 		rows, err := l.read.QueryContext(ctx, `EXPLAIN QUERY PLAN `+q.query, q.args...)
 		plan, err := collect(rows, err, func(scan func(...any) error) (line string, err error) {

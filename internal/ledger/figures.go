@@ -21,14 +21,24 @@ type Figures struct {
 	Changed  time.Time  // when a row was last changed
 }
 
-// Figures sums the rows of a batch up.
+// Figures sums the rows of a batch up. Those that were corrected count as skipped.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
+	return l.figures(ctx, `rows`, batch)
+}
+
+// ResultFigures sums a batch up as its results show it, with the corrected rows: sums over
+// several batches count those twice.
+func (l *Ledger) ResultFigures(ctx context.Context, batch string) (Figures, error) {
+	return l.figures(ctx, `result_rows`, batch)
+}
+
+func (db *database) figures(ctx context.Context, from, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
-	rows, err := l.read.QueryContext(ctx,
+	rows, err := db.read.QueryContext(ctx,
 		`SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0),
 				COALESCE(SUM(cost), 0), MAX(certainty), COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0),
 				COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0), COALESCE(MAX(updated_at), 0)
-			FROM rows
+			FROM `+from+`
 			WHERE batch = $1
 			GROUP BY result`, batch)
 	err = each(rows, err, func(scan func(...any) error) error {
@@ -73,7 +83,7 @@ type Filings struct {
 func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
 	halting := false
-	rows, err := l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*) FROM rows r JOIN items i ON i.row = r.id
+	rows, err := l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*) FROM result_rows r JOIN items i ON i.row = r.id
 		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`,
 		batch)
 	err = each(rows, err, func(scan func(...any) error) error {
@@ -90,13 +100,13 @@ func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	}
 	if err == nil {
 		err = l.read.QueryRowContext(ctx,
-			`SELECT COUNT(DISTINCT r.id) FROM items i JOIN rows r ON r.id = i.row WHERE r.batch = $1 AND `+still,
+			`SELECT COUNT(DISTINCT r.id) FROM items i JOIN result_rows r ON r.id = i.row WHERE r.batch = $1 AND `+still,
 			batch).Scan(&f.Exceptions)
 	}
 	if err == nil {
 		err = l.read.QueryRowContext(ctx,
 			`SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id
-				JOIN rows r ON r.id = i.row
+				JOIN result_rows r ON r.id = i.row
 				WHERE d.order_id <> '' AND r.batch = $1`, batch).Scan(&f.Documents)
 	}
 	if err != nil {

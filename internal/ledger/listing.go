@@ -104,27 +104,38 @@ func escapeLike(text string) string {
 func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total int, err error) {
 	where, args := q.condition(l.dialect)
 	if !q.Uncounted {
-		if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE `+where,
+		if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM result_rows r WHERE `+where,
 			args...).Scan(&total); err != nil {
 			return nil, 0, fmt.Errorf("count rows of batch %s: %w", q.Batch, err)
 		}
 	}
 	if q.Upto > 0 {
 		args = append(args, q.Upto, q.Limit)
-		rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number <= $%d ORDER BY r.number DESC, r.id DESC LIMIT $%d`,
+		rows, err = l.page(ctx, selectResults+where+fmt.Sprintf(` AND r.number <= $%d ORDER BY r.number DESC, r.id DESC LIMIT $%d`,
 			len(args)-1, len(args)), args...)
 		slices.Reverse(rows)
 		return rows, total, err
 	}
 	args = append(args, q.After, q.Limit)
-	rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1,
+	rows, err = l.page(ctx, selectResults+where+fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1,
 		len(args)), args...)
 	return rows, total, err
 }
 
-// RowNumbered finds a row by its number in its sheet. It returns ErrNotFound.
+// RowNumbered finds a row by its number in its sheet, as the results of its batch show it.
+// It returns ErrNotFound.
 func (l *Ledger) RowNumbered(ctx context.Context, batch string, number int) (Row, error) {
-	page, err := l.page(ctx, `r.batch = $1 AND r.number = $2 ORDER BY r.id LIMIT 1`, batch, number)
+	return l.rowNumbered(ctx, selectResults, batch, number)
+}
+
+// UploadedRow finds a row by its number in its sheet as it was before it was corrected. It
+// returns ErrNotFound.
+func (l *Ledger) UploadedRow(ctx context.Context, batch string, number int) (Row, error) {
+	return l.rowNumbered(ctx, selectRows, batch, number)
+}
+
+func (db *database) rowNumbered(ctx context.Context, from, batch string, number int) (Row, error) {
+	page, err := db.page(ctx, from+`r.batch = $1 AND r.number = $2 ORDER BY r.id LIMIT 1`, batch, number)
 	if err == nil && len(page) == 0 {
 		err = ErrNotFound
 	}

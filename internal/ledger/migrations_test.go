@@ -27,7 +27,8 @@ func TestSameTablesInBothDatabases(t *testing.T) {
 		`SELECT table_name, column_name, CASE WHEN data_type = 'text' THEN 'text' ELSE 'number' END || CASE
 				WHEN is_nullable = 'NO' THEN ' not null' ELSE '' END
 			FROM information_schema.columns
-			WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'`,
+			WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'
+				AND table_name IN (SELECT tablename FROM pg_tables)`,
 		`SELECT tablename, indexname, 'index'
 			FROM pg_indexes
 			WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%' AND indexname NOT LIKE '%_pkey'`)

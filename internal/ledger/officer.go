@@ -11,12 +11,15 @@ type Officer struct {
 	Cells  []byte // as they were given, in sheet's encoding; secrets masked
 }
 
-// Officers lists those of a batch that a sheet of their own names, in its order.
+// Officers lists those of a batch that a sheet of their own names, in its order. Corrected
+// rows have those of the correction.
 // One whose company has several rows comes once for each.
 func (l *Ledger) Officers(ctx context.Context, batch string) ([]Officer, error) {
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT number, listed, cells FROM officers WHERE batch = $1 ORDER BY listed, number`,
-		batch)
+		`SELECT r.number, o.listed, o.cells
+			FROM result_rows r JOIN officers o ON o.batch = r.own_batch AND o.number = r.own_number
+			WHERE r.batch = $1
+			ORDER BY o.listed, r.number`, batch)
 	all, err := collect(rows, err, func(scan func(...any) error) (Officer, error) {
 		var o Officer
 		var cells string

@@ -35,12 +35,6 @@ type Batch struct {
 	Approval  Approval
 }
 
-// Applied reports whether the batch held corrected rows that have taken the places
-// of those they correct: their answers are in the batch that it corrects.
-func (b *Batch) Applied() bool {
-	return b.Corrects != "" && b.Open && b.Approval.State != ApprovalNeeded
-}
-
 // Row is one row of a batch, its order and its answer.
 type Row struct {
 	ID        int64
@@ -69,6 +63,10 @@ type Row struct {
 	CoveredBy *Subscription    // what covers the row's report, which is not ordered; nil where nothing does
 	Priority  int64            // lower numbers go first; 0 where nothing is known of it
 	UpdatedAt time.Time
+
+	// Correction is where the row stands itself, if it is the result of a row that it
+	// corrects; nil otherwise.
+	Correction *BatchRow
 }
 
 // CompanyRef is what the row's company is known by: its id, or else the sheet's

@@ -236,12 +236,14 @@ func (db *database) resolve(ctx context.Context, of BatchRow, row int64, try int
 	return wrap("resolve the row", err)
 }
 
+const uncertainIn = `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`
+
 // UncertainRows lists the uncertain rows of a batch, or of all batches for "".
 func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`,
-			batch, last.ID, pageSize)
+		return l.page(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last.ID,
+			pageSize)
 	}) {
 		if err != nil {
 			return nil, err
@@ -257,13 +259,11 @@ func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error)
 func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64,
 	limit int) (rows []Row, total int, err error) {
 	err = l.read.QueryRowContext(ctx,
-		`SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`, batch).Scan(&total)
+		`SELECT COUNT(*) FROM (`+selectIn(batch)+uncertainIn+`) AS found`, batch).Scan(&total)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count the uncertain rows: %w", err)
 	}
-	rows, err = l.page(
-		ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`, batch,
-		after, limit)
+	rows, err = l.page(ctx, selectIn(batch)+uncertainIn+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, after, limit)
 	return rows, total, err
 }
 
@@ -325,7 +325,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 func (l Resolutions) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, `r.result = 'placed' AND r.company = '' AND ($1 = '' OR r.batch = $1) AND r.id > $2
+		return l.page(ctx, selectIn(batch)+`r.result = 'placed' AND r.company = '' AND ($1 = '' OR r.batch = $1) AND r.id > $2
 			AND r.id IN (SELECT i.row FROM items i WHERE i.product = 'formation') ORDER BY r.id LIMIT $3`, batch,
 			last.ID, pageSize)
 	}) {

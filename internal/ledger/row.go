@@ -11,20 +11,39 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty,
+// rowFields are what scanRow reads of a row r, before the batch and number that it has itself.
+const rowFields = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty,
 		r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt,
-		r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at`
+		r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at, `
+
+// What reads rows selects them as they are, or as the results of their batches show them.
+const (
+	selectRows    = `SELECT ` + rowFields + `r.batch, r.number FROM rows r WHERE `
+	selectResults = `SELECT ` + rowFields + `r.own_batch, r.own_number FROM result_rows r WHERE `
+)
+
+// selectIn selects from the results of a batch, or from the rows of all batches for "".
+func selectIn(batch string) string {
+	if batch == "" {
+		return selectRows
+	}
+	return selectResults
+}
 
 func scanRow(scan func(...any) error) (Row, error) {
 	var r Row
 	var cells, faults, request, dropped string
 	var updated int64
 	var left, held, spent money.Cost
+	var own BatchRow
 	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &left.Amount,
 		&left.Certainty, &held.Amount, &spent.Amount, &spent.Certainty, &r.Approved.Amount, &r.Approved.Certainty,
 		&r.Attempts, &r.Tries, &r.Uncertain, &dropped, &r.Company, &r.Creating, &r.Owner, &r.BlockedOn, &r.Priority,
-		&updated); err != nil {
+		&updated, &own.Batch, &own.Number); err != nil {
 		return r, err
+	}
+	if own != r.InBatch() {
+		r.Correction = &own
 	}
 	r.Cells, r.Reserved, r.Spent = []byte(cells), held.Amount, spent
 	switch r.Result {
@@ -48,10 +67,10 @@ func scanRow(scan func(...any) error) (Row, error) {
 	return r, nil
 }
 
-// rows streams rows without their items.
-func (db *database) rows(ctx context.Context, where string, args ...any) iter.Seq2[Row, error] {
+// rows streams the rows that a query selects, without their items.
+func (db *database) rows(ctx context.Context, query string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		found, err := db.readPrepared(ctx, `SELECT `+rowColumns+` FROM rows r WHERE `+where, args...)
+		found, err := db.readPrepared(ctx, query, args...)
 		if err != nil {
 			yield(Row{}, fmt.Errorf("read rows: %w", err))
 			return
@@ -76,11 +95,22 @@ func (db *database) rows(ctx context.Context, where string, args ...any) iter.Se
 // pageSize bounds what is in memory while a batch streams by.
 const pageSize = 1000
 
-// Rows streams the rows of a batch in the order of the input, with their items.
+// Rows streams the rows of a batch in the order of the input, with their items. Corrected
+// rows are as they were; see Results.
 func (l *Ledger) Rows(ctx context.Context, batch string) iter.Seq2[Row, error] {
-	return l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, `r.batch = $1 AND (r.number, r.id) > ($2, $3) ORDER BY r.number, r.id LIMIT $4`, batch,
-			last.Number, last.ID, pageSize)
+	return l.inOrder(ctx, selectRows, batch)
+}
+
+// Results streams the rows of a batch as Rows does, as its results show them: a corrected row
+// has the result of the row that was sent in its place.
+func (l *Ledger) Results(ctx context.Context, batch string) iter.Seq2[Row, error] {
+	return l.inOrder(ctx, selectResults, batch)
+}
+
+func (db *database) inOrder(ctx context.Context, from, batch string) iter.Seq2[Row, error] {
+	return db.pages(func(last Row) ([]Row, error) {
+		return db.page(ctx, from+`r.batch = $1 AND (r.number, r.id) > ($2, $3) ORDER BY r.number, r.id LIMIT $4`,
+			batch, last.Number, last.ID, pageSize)
 	})
 }
 
@@ -107,11 +137,11 @@ func (db *database) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, err
 	}
 }
 
-// page reads rows with their items.
-func (db *database) page(ctx context.Context, where string, args ...any) ([]Row, error) {
+// page reads the rows that a query selects, with their items.
+func (db *database) page(ctx context.Context, query string, args ...any) ([]Row, error) {
 	var page []Row
 	at := make(map[int64]int)
-	for r, err := range db.rows(ctx, where, args...) {
+	for r, err := range db.rows(ctx, query, args...) {
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +183,7 @@ func (db *database) page(ctx context.Context, where string, args ...any) ([]Row,
 
 // Row reads one row with its items.
 func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
-	page, err := l.page(ctx, `r.id = $1`, id)
+	page, err := l.page(ctx, selectRows+`r.id = $1`, id)
 	if err != nil {
 		return Row{}, err
 	}
@@ -169,7 +199,7 @@ func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, erro
 	rows := make(map[int64]Row, len(ids))
 	for some := range slices.Chunk(ids, pageSize) {
 		in, args := among(l.dialect, some)
-		page, err := l.page(ctx, `r.id `+in, args...)
+		page, err := l.page(ctx, selectRows+`r.id `+in, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +221,7 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 	}
 	in, args := among(l.dialect, ids, toMillis(l.now()))
 	// The rows first: PostgreSQL would go through all that are ready instead.
-	return l.page(ctx, `r.id IN (
+	return l.page(ctx, selectRows+`r.id IN (
 			WITH asked AS MATERIALIZED (SELECT id, batch, result, waits, due FROM rows WHERE id `+in+`)
 			SELECT r.id FROM asked r JOIN batches b ON b.id = r.batch WHERE `+sendable+`)
 		ORDER BY r.priority, r.id`, args...)

@@ -179,15 +179,15 @@ func (l Companies) BatchesOfClient(ctx context.Context, client string) (map[stri
 
 // RowsOfCompany lists the submitted rows of a company, the newest first.
 func (l *Ledger) RowsOfCompany(ctx context.Context, key string, limit int) ([]Row, error) {
-	rows, err := l.page(ctx, `r.company_key = $1
+	rows, err := l.page(ctx, selectRows+`r.company_key = $1
 		AND EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch AND b.open = 1)
-		AND NOT (r.result = 'skipped' AND r.message LIKE 'corrected: %') ORDER BY r.id DESC LIMIT $2`, key, limit)
+		AND NOT (r.result = 'skipped' AND r.corrected_by <> 0) ORDER BY r.id DESC LIMIT $2`, key, limit)
 	return rows, wrap("list the rows of company "+key, err)
 }
 
 // RowsWithOrder finds the rows that have an order.
 func (l *Ledger) RowsWithOrder(ctx context.Context, order string) ([]Row, error) {
-	return l.page(ctx, `r.id IN (SELECT i.row FROM items i WHERE i.order_id = $1) ORDER BY r.id LIMIT 20`, order)
+	return l.page(ctx, selectRows+`r.id IN (SELECT i.row FROM items i WHERE i.order_id = $1) ORDER BY r.id LIMIT 20`, order)
 }
 
 // CompanyOfRow is the key of the company of a row, or empty if it has none.

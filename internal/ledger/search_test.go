@@ -113,7 +113,7 @@ func (s *store) listCompanies(l *ledger.Ledger) (all []string) {
 	}
 }
 
-// A row that a correction moved is found in the batch where it is now.
+// A correction is found in its own batch, and the row that it corrects is not found.
 func TestSearchFollowsCorrections(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
@@ -123,8 +123,11 @@ func TestSearchFollowsCorrections(t *testing.T) {
 		s.must(l.AddRows(ctx, "fixed", []ledger.Row{fix(2, 3, "comp_3", filing.Ready)}))
 		s.must(l.OpenBatch(ctx, "fixed"))
 		rows, err := l.RowsOfCompany(ctx, "comp_3", 10)
-		if s.must(err); len(rows) != 1 || rows[0].Batch != "whole" || rows[0].Number != 3 {
+		if s.must(err); len(rows) != 1 || rows[0].Batch != "fixed" || rows[0].Number != 2 {
 			s.Errorf("%+v", rows)
+		}
+		if rows, err := l.RowsOfCompany(ctx, "comp_x", 10); err != nil || len(rows) > 0 {
+			s.Errorf("%+v, %v", rows, err)
 		}
 	})
 }

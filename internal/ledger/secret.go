@@ -44,15 +44,16 @@ func (db *database) seal(batch string, number int, secret string) (string, error
 // Unseal opens the Social Security number of a row that is about to be sent.
 func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	var sealed string
-	err := l.read.QueryRowContext(ctx, `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, r.Batch,
-		r.Number).Scan(&sealed)
+	at := r.InBatch() // a sealed number is bound to its place
+	err := l.read.QueryRowContext(ctx, `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, at.Batch,
+		at.Number).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", fmt.Errorf("row %d of batch %s: %w", r.Number, r.Batch, ErrSealed)
+		return "", fmt.Errorf("row %d of batch %s: %w", at.Number, at.Batch, ErrSealed)
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the sealed number of row %d of batch %s: %w", r.Number, r.Batch, err)
+		return "", fmt.Errorf("read the sealed number of row %d of batch %s: %w", at.Number, at.Batch, err)
 	}
-	return l.unseal(sealed, r.Batch, r.Number)
+	return l.unseal(sealed, at.Batch, at.Number)
 }
 
 func (db *database) unseal(sealed, batch string, number int) (string, error) {

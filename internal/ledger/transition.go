@@ -47,8 +47,13 @@ type BatchRow struct {
 	Number int
 }
 
-// InBatch returns where the row comes from.
-func (r *Row) InBatch() BatchRow { return BatchRow{r.Batch, r.Number} }
+// InBatch returns where the row comes from, also if it is read as the result of another.
+func (r *Row) InBatch() BatchRow {
+	if r.Correction != nil {
+		return *r.Correction
+	}
+	return BatchRow{r.Batch, r.Number}
+}
 
 // Begun is the result of Begin: the attempt that began, or why none did.
 type Begun struct {

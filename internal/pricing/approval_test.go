@@ -58,8 +58,9 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 				Product:  filing.AnnualReport,
 				Corrects: "a",
 			})
-			return errors.Join(err, l.AddRows(ctx, "fix", []ledger.Row{report(2, "comp_5", filing.Ready)}),
-				l.OpenBatch(ctx, "fix"))
+			row := report(2, "comp_5", filing.Ready)
+			row.Corrects, row.Cells = 2, []byte(`["comp_5"]`)
+			return errors.Join(err, l.AddRows(ctx, "fix", []ledger.Row{row}), l.OpenBatch(ctx, "fix"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -106,6 +106,9 @@ func message(row *ledger.Row, to medium) string {
 			text = cmp.Or(v.inCSV, v.advice)
 		}
 	}
+	if c := row.Correction; c != nil {
+		text = fmt.Sprintf("Corrected in row %d of batch %s: %s", c.Number, c.Batch, text)
+	}
 	return filing.HideSSNs(text)
 }
 

@@ -13,8 +13,6 @@ import (
 func BatchState(b ledger.Batch, counts ledger.Counts) string {
 	var words []string
 	switch {
-	case b.Applied():
-		return "corrections of batch " + b.Corrects
 	case b.Canceled:
 		words = append(words, "canceled:")
 	case !b.Open:
@@ -29,7 +27,11 @@ func BatchState(b ledger.Batch, counts ledger.Counts) string {
 			words = append(words, fmt.Sprintf("%d %s,", n, r))
 		}
 	}
-	return strings.TrimSuffix(strings.Join(words, " "), ",")
+	text := strings.TrimSuffix(strings.Join(words, " "), ",")
+	if b.Corrects != "" {
+		text += "; corrects batch " + b.Corrects
+	}
+	return text
 }
 
 // CanceledText says who canceled a batch, and when.

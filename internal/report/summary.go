@@ -17,8 +17,8 @@ import (
 // Ledger is what the report reads.
 type Ledger interface {
 	Batch(ctx context.Context, id string) (ledger.Batch, error)
-	// Rows yields the batch's rows in input order; an error ends the sequence.
-	Rows(ctx context.Context, batch string) iter.Seq2[ledger.Row, error]
+	// Results yields the batch's rows in input order; an error ends the sequence.
+	Results(ctx context.Context, batch string) iter.Seq2[ledger.Row, error]
 	Officers(ctx context.Context, batch string) ([]ledger.Officer, error)
 	Balance(ctx context.Context) (ledger.Balance, error)
 }
@@ -44,7 +44,7 @@ type Summary struct {
 // Summarize reads the figures of a batch without writing anything.
 func Summarize(ctx context.Context, l Ledger, batchID string) (Summary, error) {
 	s := newSummary(batchID)
-	for row, err := range l.Rows(ctx, batchID) {
+	for row, err := range l.Results(ctx, batchID) {
 		if err != nil {
 			return Summary{}, fmt.Errorf("summarize batch %s: %w", batchID, err)
 		}

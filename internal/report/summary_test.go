@@ -26,7 +26,7 @@ func (b book) Balance(context.Context) (ledger.Balance, error)     { return b.fu
 func (b book) Officers(context.Context, string) ([]ledger.Officer, error) {
 	return b.officers, nil
 }
-func (b book) Rows(context.Context, string) iter.Seq2[ledger.Row, error] {
+func (b book) Results(context.Context, string) iter.Seq2[ledger.Row, error] {
 	return b.rows
 }
 

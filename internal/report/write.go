@@ -53,7 +53,7 @@ func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error)
 
 // eachRow reads the rows of a batch with their cells, in input order.
 func eachRow(ctx context.Context, l Ledger, batchID string, do func(*ledger.Row, []sheet.Cell) error) error {
-	for row, err := range l.Rows(ctx, batchID) {
+	for row, err := range l.Results(ctx, batchID) {
 		if err != nil {
 			return err
 		}

@@ -228,7 +228,7 @@ func (rc *runContext) loadFiled(ctx context.Context) (*filedReports, error) {
 		if run.Batch == "" || rc.run.Due.Sub(run.Due) > filedFor {
 			continue
 		}
-		for row, err := range rc.ledger.Rows(ctx, run.Batch) {
+		for row, err := range rc.ledger.Results(ctx, run.Batch) {
 			if err != nil {
 				return nil, err
 			}

@@ -253,9 +253,6 @@ func (s *Site) batchApproval(v *request, b ledger.Batch) error {
 // open instead.
 func (s *Site) loadApprovalPage(v *request, b ledger.Batch) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
-	if b.Applied() {
-		return nil, "/batches/" + b.Corrects + "/approve", nil
-	}
 	if !b.Open && !b.Canceled {
 		if at, err := s.sheetOf(ctx, b.ID); err != nil || at != "" {
 			return nil, "/sheets/" + at + "/approve", err

@@ -60,9 +60,6 @@ func (s *Site) findBatch(v *request) (ledger.Batch, error) {
 }
 
 func (s *Site) batchPage(v *request, b ledger.Batch) error {
-	if b.Applied() {
-		return v.redirect("/batches/" + b.Corrects)
-	}
 	if !b.Open {
 		if at, err := s.sheetOf(v.ctx(), b.ID); err != nil || at != "" {
 			return errors.Join(err, v.redirect("/sheets/"+at))

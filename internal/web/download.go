@@ -100,20 +100,19 @@ func (s *Site) correctBatch(v *request, b ledger.Batch) error {
 // them.
 func (s *Site) attentionOf(ctx context.Context, batch string) (corrections, error) {
 	c := corrections{Salt: rand.Text(), Of: batch}
-	wanted := func(r *ledger.Row) bool { return r.Result == filing.Rejected || r.Result == filing.Invalid }
-	for page, err := range s.Ledger.RowPages(ctx, batch, wanted) {
+	for row, err := range s.Ledger.Results(ctx, batch) {
 		if err != nil {
 			return c, err
 		}
-		for i := range page {
-			c.Rows = append(c.Rows, page[i].Number)
-			if page[i].Result != filing.Rejected {
-				continue
-			}
+		if row.Result != filing.Rejected && row.Result != filing.Invalid {
+			continue
+		}
+		c.Rows = append(c.Rows, row.Number)
+		if row.Result == filing.Rejected {
 			if c.Refused == nil {
 				c.Refused = make(map[int]string)
 			}
-			c.Refused[page[i].Number] = report.Message(&page[i])
+			c.Refused[row.Number] = report.Message(&row)
 		}
 	}
 	return c, nil

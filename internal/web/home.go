@@ -112,7 +112,7 @@ func (s *Site) home(v *request) error {
 	}
 	// A batch that is not open stands among the uploads, and one of corrections in
 	// the batch that it corrected.
-	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !b.Open || b.Applied() })
+	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !b.Open })
 	p.Any = len(batches) > 0
 	if s.asksForSetup(v, len(p.Uploads), len(batches)) {
 		return v.redirect("/setup")

@@ -32,9 +32,8 @@ type rowPage struct {
 	More       bool   // there are more entries than are shown
 	Prev, Next string // the rows beside it; "" at an end
 	Company    string // the page of its company; "" where there is none yet
-	Corrected  string // the page of the row that has taken its place
+	Corrected  string // the page of the correction whose result is shown; "" if there is none
 	Pending    string // the page of a correction that is not approved
-	Before     string // the page of the row whose place it has taken
 }
 
 // fact is something that the row was read as.
@@ -115,7 +114,11 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 	if err != nil {
 		return ledger.ErrNotFound
 	}
-	row, err := s.Ledger.RowNumbered(ctx, b.ID, number)
+	find := s.Ledger.RowNumbered
+	if v.r.URL.Query().Has("uploaded") {
+		find = s.Ledger.UploadedRow
+	}
+	row, err := find(ctx, b.ID, number)
 	if err != nil {
 		return err
 	}
@@ -172,22 +175,14 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 	return v.show("row.html", fmt.Sprintf("Row %d of %s", number, b.File), p)
 }
 
-// addCorrection adds where the row was corrected, or what it was before.
-func (s *Site) addCorrection(v *request, p *rowPage, row ledger.Row) error {
-	path := func(at ledger.RowPlace) string { return fmt.Sprintf("/batches/%s/rows/%d", at.Batch, at.Number) }
-	switch at, pending, ok, err := s.Ledger.FindCorrection(v.ctx(), p.Batch, row); {
-	case err != nil:
-		return err
-	case ok && pending:
-		p.Pending = "/batches/" + at.Batch // leads to its draft or its approval
-		return nil
-	case ok:
-		p.Corrected = path(at)
-		return nil
+// addCorrection adds where the row was corrected, and what it was before.
+func (s *Site) addCorrection(v *request, p *rowPage, row ledger.Row) (err error) {
+	if c := row.Correction; c != nil {
+		p.Corrected = fmt.Sprintf("/batches/%s/rows/%d", c.Batch, c.Number)
 	}
-	at, ok, err := s.Ledger.FindCorrected(v.ctx(), p.Batch.ID, row.Number)
-	if ok {
-		p.Before = path(at)
+	pending, err := s.Ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: p.Batch.ID, Number: row.Number})
+	if pending != "" {
+		p.Pending = "/batches/" + pending // leads to its draft or its approval
 	}
 	return err
 }

@@ -68,7 +68,7 @@ func (s *Site) search(v *request) error {
 	}
 	f := batchFilter{Search: p.Search}
 	for _, b := range batches {
-		if b.Open && !b.Applied() && f.matches(b) && len(p.Batches) < foundOthers {
+		if b.Open && f.matches(b) && len(p.Batches) < foundOthers {
 			p.Batches = append(p.Batches, b)
 		}
 	}

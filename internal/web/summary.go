@@ -20,6 +20,11 @@ type summarySource interface {
 // ledgerSource is the ledger as a summarySource.
 type ledgerSource struct{ *ledger.Ledger }
 
+// Figures sums a batch up as its results show it.
+func (s ledgerSource) Figures(ctx context.Context, batch string) (ledger.Figures, error) {
+	return s.ResultFigures(ctx, batch)
+}
+
 func (s ledgerSource) Version(ctx context.Context) (string, error) { return s.Fleet().Version(ctx) }
 
 // summaryCache keeps summaries of batches. Summing up a large batch takes the

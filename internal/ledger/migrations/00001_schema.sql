@@ -45,8 +45,10 @@ CREATE TABLE rows (
     number             BIGINT NOT NULL,
     -- Lower numbers go first; 0 if unknown.
     priority           BIGINT NOT NULL DEFAULT 0,
-    -- The number of the row that this one corrects.
+    -- The number of the row that this one corrects, in the batch that its batch corrects; 0 if
+    -- the row was added. corrected_by is the ID of the row whose result stands for this one.
     corrects           BIGINT NOT NULL DEFAULT 0,
+    corrected_by       BIGINT NOT NULL DEFAULT 0,
     cells              TEXT NOT NULL,
     faults             TEXT NOT NULL DEFAULT '',
     request            TEXT NOT NULL DEFAULT '',
@@ -100,7 +102,29 @@ CREATE INDEX rows_of_batch ON rows (batch, number, id);
 CREATE INDEX rows_at_rest ON rows (batch, result, number, id)
     WHERE result IN ('invalid', 'skipped', 'exists', 'rejected', 'uncertain', 'canceled');
 CREATE INDEX rows_faulty ON rows (batch, number, id) WHERE faults <> '';
+CREATE INDEX rows_corrected ON rows (corrected_by) WHERE corrected_by <> 0;
+CREATE INDEX rows_corrected_in_batch ON rows (batch) WHERE corrected_by <> 0;
 CREATE INDEX rows_short_by_cost ON rows (cost, id) WHERE waits = 'funds' AND waits <> '' AND doubt = 0;
+
+-- The rows of a batch as its results show them. A corrected row has the number and priority of
+-- the row that was uploaded, and everything else of the row that was sent instead. A corrected row for which an
+-- order is confirmed after all is shown as it is.
+CREATE VIEW result_rows AS
+    SELECT r.batch, r.number, r.batch AS own_batch, r.number AS own_number, r.id, r.cells,
+        r.faults, r.request, r.company, r.creating, r.result, r.message, r.cost,
+        r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty,
+        r.quoted, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.due, r.waits,
+        r.priority, r.updated_at
+    FROM rows r
+    WHERE r.corrected_by = 0 OR r.result <> 'skipped'
+    UNION ALL
+    SELECT o.batch, o.number, r.batch, r.number, r.id, r.cells,
+        r.faults, r.request, r.company, r.creating, r.result, r.message, r.cost,
+        r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty,
+        r.quoted, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.due, r.waits,
+        o.priority, r.updated_at
+    FROM rows o JOIN rows r ON r.id = o.corrected_by
+    WHERE o.corrected_by <> 0 AND o.result = 'skipped';
 
 -- Officers that a workbook lists on a sheet of their own, by the row they belong to.
 CREATE TABLE officers (
