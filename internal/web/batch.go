@@ -28,22 +28,26 @@ var batchRoutes = []route{
 
 // batchPage is all there is to see of a batch.
 type batchPage struct {
-	Batch   ledger.Batch
-	Panel   *panel
-	Mark    string // of what the page was made for: see mark
-	Steps   []step
-	Waits   bool          // an approval is waited for
-	Orders  int           // that wait for it
-	Amount  string        // what they cost
-	Record  bool          // there is an approval to look at
-	Again   *costApproval // rows that wait for an approval of their own
-	Given   bool          // a second person approved it
-	Hands   bool          // the reader may pause it
-	Left    int           // rows that are not answered yet
-	Back    int           // rows that a cancellation takes back, as far as is known
-	Stay    int           // rows that it cannot
-	Refused int           // rows that may be tried again
-	Correct int           // rows that a correction can help
+	Batch  ledger.Batch
+	Panel  *panel
+	Mark   string // of what the page was made for: see mark
+	Steps  []step
+	Waits  bool          // an approval is waited for
+	Orders int           // that wait for it
+	Amount string        // what they cost
+	Record bool          // there is an approval to look at
+	Again  *costApproval // rows that wait for an approval of their own
+	Given  bool          // a second person approved it
+
+	Original    *ledger.Batch  // the batch that it corrects, or nil
+	Corrections []ledger.Batch // whose rows are among the results
+
+	Hands   bool // the reader may pause it
+	Left    int  // rows that are not answered yet
+	Back    int  // rows that a cancellation takes back, as far as is known
+	Stay    int  // rows that it cannot
+	Refused int  // rows that may be tried again
+	Correct int  // rows that a correction can help
 	List    *rowList
 	Similar map[string]string // ids of people whose names look like another's
 }
@@ -97,6 +101,18 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 		last.Partial = p.Panel.Uncertain()+p.Panel.ToCorrect()+p.Panel.Filings.Exceptions > 0
 		last.Done = !last.Partial
 		last.Current = last.Partial
+	}
+	if p.Corrections, err = s.Ledger.Corrections(v.ctx(), b.ID); err != nil {
+		return err
+	}
+	if b.Corrects != "" {
+		original, err := s.Ledger.Batch(v.ctx(), b.Corrects)
+		switch {
+		case err == nil:
+			p.Original = &original
+		case !errors.Is(err, ledger.ErrNotFound):
+			return err
+		}
 	}
 	if p.List, err = s.listRows(v, b, c); err != nil {
 		return err

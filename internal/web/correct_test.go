@@ -53,13 +53,16 @@ func TestCorrectOnce(t *testing.T) {
 	body = v.prepared(path, gridMark)
 	_, waits := v.get("/batches/" + batch + "/rows/4")
 	v.wants(waits, "A correction of this row is not approved yet.")
-	v.submit(path, body)
-	s.answered(batch)
+	correction := v.submit(path, body)
+	s.answered(correction)
+	_, body = v.get("/batches/" + batch)
+	v.wants(body, `href="/batches/`+correction+`"`, "<b>3</b> placed")
+	_, body = v.get("/batches/" + correction)
+	v.wants(body, `href="/batches/`+batch+`"`, "<b>2</b> placed")
 	_, body = v.get("/batches/" + batch + "/rows/4")
-	v.wants(body, "This row was corrected.", "Show the row as it was first</a>")
-	first := body[:strings.Index(body, `">Show the row as it was first`)]
-	_, body = v.get(first[strings.LastIndex(first, `"`)+1:])
-	v.wants(body, `href="/batches/`+batch+`/rows/4">Show the corrected row</a>`)
+	v.wants(body, "This row was corrected.", `href="/batches/`+correction+`/rows/`, `href="?uploaded"`)
+	_, body = v.get("/batches/" + batch + "/rows/4?uploaded")
+	v.wants(body, "two digits")
 	if _, body := v.get("/batches/" + batch + "/rows/2"); strings.Contains(body, "corrected") {
 		t.Errorf("a row that was placed at once:\n%s", body)
 	}

@@ -266,12 +266,15 @@ func TestCorrectBatch(t *testing.T) {
 	v.change(path, `{"id":"%s","cells":[{"row":2,"column":3,"text":"2026","was":"26"}]}`)
 	body = v.prepared(path, gridMark)
 	second := v.submit(path, body)
-	if counts := s.answered(second); second != batch || fmt.Sprint(counts) != "map[placed:4]" {
+	if counts := s.answered(second); second == batch || fmt.Sprint(counts) != "map[placed:1]" {
 		t.Error(counts)
+	}
+	if f, err := s.Ledger.ResultFigures(t.Context(), batch); err != nil || fmt.Sprint(f.Counts) != "map[placed:4]" {
+		t.Error(f.Counts, err)
 	}
 
 	// Where nothing is to be corrected, nothing is taken in.
-	_, body = v.post("/batches/" + second + "/correct")
+	_, body = v.post("/batches/" + batch + "/correct")
 	v.wants(body, "This batch has no rows that need attention.")
 	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 0 {
 		t.Errorf("%v, %v", uploads, err)
