@@ -124,6 +124,17 @@ func newStanding() *standing {
 	}
 }
 
+// register returns a registry of collectors.
+func register(c ...prometheus.Collector) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(c...)
+	return r
+}
+
+func (s *standing) fleet(state string) *prometheus.Registry {
+	return register(metrics.NewFleet(s, s, breaker(state), queue{}))
+}
+
 // text is what a scrape shows, without comments.
 func text(t *testing.T, r *prometheus.Registry) string {
 	t.Helper()
@@ -165,9 +176,7 @@ func TestEveryAnswerIsCountedByItsClass(t *testing.T) {
 		}
 		inner.answers = []filing.Answer{{Kind: filing.Refused}}
 		s.CreateCompany(t.Context(), filing.NewCompany{})
-		r := prometheus.NewRegistry()
-		r.MustRegister(s)
-		wantLines(t, text(t, r),
+		wantLines(t, text(t, register(s)),
 			`bulkfiling_orders_total{class="accepted"} 2`,
 			`bulkfiling_orders_total{class="no-funds"} 1`,
 			`bulkfiling_orders_total{class="not-sent"} 1`,
@@ -201,9 +210,7 @@ func TestEveryLookUpIsCountedByItsOutcome(t *testing.T) {
 		if _, got := s.User(t.Context(), "ada@example.com"); !errors.Is(got, err) {
 			t.Errorf("%s: the error became %v", name, got)
 		}
-		r := prometheus.NewRegistry()
-		r.MustRegister(s)
-		got := text(t, r)
+		got := text(t, register(s))
 		wantLines(t, got,
 			fmt.Sprintf(`bulkfiling_lookups_total{call="company",outcome=%q} 1`, name),
 			fmt.Sprintf(`bulkfiling_lookups_total{call="user",outcome=%q} 1`, name),
@@ -226,9 +233,7 @@ func TestFleetIsReadFromTheLedger(t *testing.T) {
 	}
 	since, until := time.Unix(1_800_000_000, 0), time.Unix(1_800_000_060, 500_000_000)
 	s.halted = ledger.Halted{Reason: filing.HaltFunds, Note: "Acme LLC has no money", Since: since, Until: until}
-	r := prometheus.NewRegistry()
-	r.MustRegister(metrics.NewFleet(s, s, breaker("half-open"), queue{}))
-	got := text(t, r)
+	got := text(t, s.fleet("half-open"))
 	wantLines(t, got,
 		`bulkfiling_ledger_up 1`,
 		`bulkfiling_rows{state="placed"} 41`, `bulkfiling_rows{state="ready"} 6`,
@@ -259,9 +264,7 @@ func TestFleetIsReadFromTheLedger(t *testing.T) {
 func TestUndeclaredMoneyIsNotShownAsAvailable(t *testing.T) {
 	s := newStanding()
 	s.book = ledger.Balance{Posted: 10_00}
-	r := prometheus.NewRegistry()
-	r.MustRegister(metrics.NewFleet(s, s, breaker("closed"), queue{}))
-	got := text(t, r)
+	got := text(t, s.fleet("closed"))
 	wantLines(t, got, `bulkfiling_money_declared 0`, `bulkfiling_money_dollars{kind="posted"} 10`)
 	if strings.Contains(got, `kind="available"`) {
 		t.Error("the scrape shows funds that nobody declared")
@@ -271,8 +274,7 @@ func TestUndeclaredMoneyIsNotShownAsAvailable(t *testing.T) {
 func TestFinishedBatchesAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStanding()
-		r := prometheus.NewRegistry()
-		r.MustRegister(metrics.NewFleet(s, s, breaker("closed"), queue{}))
+		r := s.fleet("closed")
 		for range 3 { // within the time that a reading serves
 			text(t, r)
 		}
@@ -300,9 +302,7 @@ func TestLedgerThatFailsOrHangsHoldsNoScrapeUp(t *testing.T) {
 		"hangs": {hang: true, asked: make(map[string]int)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := prometheus.NewRegistry()
-			r.MustRegister(metrics.NewFleet(s, s, breaker("open"), queue{}))
-			got := text(t, r)
+			got := text(t, s.fleet("open"))
 			wantLines(t, got, `bulkfiling_ledger_up 0`, `bulkfiling_breaker_state{state="open"} 1`,
 				`bulkfiling_queue_up 1`)
 			if strings.Contains(got, "bulkfiling_rows") || strings.Contains(got, "bulkfiling_money") {
@@ -316,8 +316,7 @@ func TestLedgerThatFailsOrHangsHoldsNoScrapeUp(t *testing.T) {
 func TestABatchThatIsOpenedIsCountedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStanding()
-		r := prometheus.NewRegistry()
-		r.MustRegister(metrics.NewFleet(s, s, breaker("closed"), queue{}))
+		r := s.fleet("closed")
 		text(t, r)
 		for i, b := range s.batches {
 			switch b.ID {

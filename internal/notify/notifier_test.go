@@ -61,6 +61,13 @@ func (b *inbox) take() []string {
 	return subjects
 }
 
+// message returns the first message told since the last time.
+func (b *inbox) message() Message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.told[0]
+}
+
 func (b *inbox) want(t *testing.T, subjects ...string) {
 	t.Helper()
 	if got := b.take(); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", subjects) {
@@ -184,23 +191,38 @@ func (s *season) except(code int, rows ...ledger.Row) {
 	}
 }
 
+// still gives a test a SQLite ledger in time that passes at will, without a notifier.
+func still(t *testing.T, test func(s *season, box *inbox)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
+		test(s, &inbox{})
+		s.must(s.Close())
+	})
+}
+
+// begin runs a notifier until end is called.
+func (s *season) begin(box *inbox) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}}).Run(ctx)
+	}()
+	time.Sleep(time.Second) // off the beat of the looks
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
 // story runs a notifier over a SQLite ledger in time that passes at will.
 func story(t *testing.T, tell func(*season, *inbox)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, end := context.WithCancel(context.Background())
-		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
-		box := &inbox{}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}}).Run(ctx)
-		}()
-		time.Sleep(time.Second) // off the beat of the looks
+	still(t, func(s *season, box *inbox) {
+		end := s.begin(box)
 		tell(s, box)
 		end()
-		<-done
-		s.must(s.Close())
 	})
 }
 
@@ -212,13 +234,10 @@ func TestFundsOutAndBack(t *testing.T) {
 		box.want(s.T)
 		s.answer(filing.NoFunds, rows[0])
 		time.Sleep(2 * every)
-		box.mu.Lock()
-		body := box.told[0].Body
-		box.mu.Unlock()
 		want := "The filing service refused an order because of insufficient funds at 00:01 UTC on January 1: " +
 			"\"said the service\".\nWaiting: 3 rows, $225.00. Available: not known, no deposit is recorded.\n" +
 			"Add funds at the filing service, then record the deposit: importer deposit AMOUNT"
-		if body != want {
+		if body := box.message().Body; body != want {
 			s.Errorf("%s", body)
 		}
 		box.want(s.T, "insufficient funds, 3 rows wait")
@@ -249,11 +268,9 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		box.want(s.T, "insufficient funds, 2 rows wait")
 		s.must(s.Fleet().RecordKeyRefused(ctx, "no such key: sk_test_hushhush"))
 		time.Sleep(2 * every)
-		box.mu.Lock()
-		if body := box.told[0].Body; strings.Contains(body, "hush") || !strings.Contains(body, "no such key") {
+		if body := box.message().Body; strings.Contains(body, "hush") || !strings.Contains(body, "no such key") {
 			s.Errorf("%s", body)
 		}
-		box.mu.Unlock()
 		box.want(s.T, "the API key is refused")
 		time.Sleep(6 * time.Minute) // nor is it told that funds suffice: nobody knows
 		box.want(s.T)
@@ -276,14 +293,12 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		box.want(s.T)
 		s.answer(filing.Refused, rows[2])
 		time.Sleep(2 * every)
-		box.mu.Lock()
-		if m := box.told[0]; m.Batch != "b" || m.Kind != ledger.NotifyBatch ||
+		if m := box.message(); m.Batch != "b" || m.Kind != ledger.NotifyBatch ||
 			!strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
 			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\n"+
 				"Download the results: importer results b -o FILE" {
 			s.Errorf("%+v", m)
 		}
-		box.mu.Unlock()
 		box.want(s.T, "b.xlsx is finished: 2 of 3 rows placed")
 		time.Sleep(6 * time.Minute)
 		box.want(s.T)
@@ -335,9 +350,6 @@ func TestUncertainRowsAreGathered(t *testing.T) {
 		s.answer(filing.NoAnswer, rows[1:8]...)
 		box.want(s.T)
 		time.Sleep(gather)
-		box.mu.Lock()
-		body := box.told[0].Body
-		box.mu.Unlock()
 		want := `Sent, but the filing service did not confirm them. They may have been bought. Reserved: $600.00.
   row 2  Acme 0 LLC: no answer came in 30 s
   row 3  Acme 1 LLC: no answer came in 30 s
@@ -346,7 +358,7 @@ func TestUncertainRowsAreGathered(t *testing.T) {
   row 6  Acme 4 LLC: no answer came in 30 s
   and 3 more
 Check the dashboard, then resolve them: importer resolve b`
-		if body != want {
+		if body := box.message().Body; body != want {
 			s.Errorf("%s", body)
 		}
 		box.want(s.T, "8 rows are uncertain in b.xlsx")
@@ -400,33 +412,22 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 
 // The end of a run is told by the run: the last look waits for nothing.
 func TestLastLookWaitsForNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
+	still(t, func(s *season, box *inbox) {
 		rows := s.add("b", 2)
-		ctx, end := context.WithCancel(context.Background())
-		box := &inbox{}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}}).Run(ctx)
-		}()
-		time.Sleep(time.Second)
+		end := s.begin(box)
 		s.answer(filing.Accepted, rows[0])
 		s.answer(filing.NoAnswer, rows[1])
 		end()
-		<-done
-		box.want(t, "b.xlsx is finished: 1 of 2 rows placed", "1 row is uncertain in b.xlsx")
-		s.must(s.Close())
+		box.want(s.T, "b.xlsx is finished: 1 of 2 rows placed", "1 row is uncertain in b.xlsx")
 	})
 }
 
 // A target that is away is tried again, less and less often, for a day; one
 // that has the message gets it no second time.
 func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	still(t, func(s *season, box *inbox) {
 		ctx := context.Background()
-		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
-		here, away := &inbox{}, &inbox{fail: errors.New("no route")}
+		here, away := box, &inbox{fail: errors.New("no route")}
 		var log strings.Builder
 		n := New(Config{
 			Ledger:  s.Ledger,
@@ -446,11 +447,11 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		}
 		keep("one")
 		pass(time.Hour)
-		here.want(t, "one")
+		here.want(s.T, "one")
 		away.set(nil)
 		pass(time.Hour)
-		away.want(t, "one")
-		here.want(t)
+		away.want(s.T, "one")
+		here.want(s.T)
 
 		before := strings.Count(log.String(), "kind="+string(ledger.NotifySchedule))
 		away.set(errors.New("no route"))
@@ -458,8 +459,8 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		pass(giveUp + time.Hour)
 		away.set(nil)
 		pass(time.Hour)
-		away.want(t)
-		here.want(t, "two")
+		away.want(s.T)
+		here.want(s.T, "two")
 		if tries := strings.Count(log.String(), "kind="+string(ledger.NotifySchedule)) - before; tries < 50 ||
 			tries > 150 {
 			t.Errorf("tried %d times", tries)
@@ -467,46 +468,39 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		if strings.Count(log.String(), "notifications dropped") != 1 {
 			t.Errorf("%s", log.String()[max(0, log.Len()-500):])
 		}
-		s.must(s.Close())
 	})
 }
 
 func TestWhatIsNotWantedIsNotTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
+	still(t, func(s *season, box *inbox) {
 		rows := s.add("b", 2)
 		s.answer(filing.NoAnswer, rows[0])
 		s.answer(filing.NoFunds, rows[1])
-		box := &inbox{}
 		kinds, err := ParseKinds("Uncertain, season")
 		s.must(err)
 		n := New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}, On: kinds})
 		s.must(n.check(context.Background(), true))
-		box.want(t, "1 row is uncertain in b.xlsx")
-		s.must(s.Close())
+		box.want(s.T, "1 row is uncertain in b.xlsx")
 	})
 }
 
 // Notifications that are switched on do not begin with every batch of years past.
 func TestEndsOfLongAgoAreNoNews(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
+	still(t, func(s *season, box *inbox) {
 		for i := range 105 {
 			s.answer(filing.Accepted, s.add(fmt.Sprintf("old%d", i), 1)...)
 		}
 		time.Sleep(2 * giveUp)
 		s.answer(filing.Accepted, s.add("new", 1)...)
-		box := &inbox{}
 		n := New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}})
 		for range 3 {
 			s.must(n.check(context.Background(), false))
 		}
-		box.want(t, "new.xlsx is finished: 1 of 1 row placed")
+		box.want(s.T, "new.xlsx is finished: 1 of 1 row placed")
 		reportable, err := s.Notifications().FindReportable(context.Background())
 		if err != nil || len(reportable.Ended) > 0 {
 			t.Errorf("%v, %v", reportable.Ended, err)
 		}
-		s.must(s.Close())
 	})
 }
 
