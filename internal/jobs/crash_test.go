@@ -72,7 +72,7 @@ func (c child) run() error {
 	if err != nil {
 		return err
 	}
-	client, err := newClient(c.URL, clientTimeout)
+	client, err := newClient(c.URL, time.Minute)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ func everyFault(rate float64) []sandbox.Fault {
 func TestEveryFault(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
 		f := newFirm(t, on, sandbox.Config{AutoSeed: true, Seed: 7, Faults: everyFault(0.01)})
+		f.timeout = resendAfter
 		f.add("a", requests(300, report, reportAndAgent, reportWithAgent, agentChange)...)
 		f.finish("a")
 		if counts := f.counts("a"); counts[filing.Placed]+counts[filing.Uncertain] != 300 ||

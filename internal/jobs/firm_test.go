@@ -61,9 +61,9 @@ const (
 
 	flying = 8 // orders in flight
 
-	// clientTimeout bounds an answer of the service, and with it how long a row of a
-	// killed process waits until its order may be sent again.
-	clientTimeout = slowdown * time.Second
+	// resendAfter is how long a row without an answer waits until its order may be sent
+	// again.
+	resendAfter = slowdown * time.Second
 )
 
 // firm is a whole installation against a sandbox over HTTP. The embedded ledger is the
@@ -76,7 +76,7 @@ type firm struct {
 	service *sandbox.Service
 	url     string
 	patch   func(*jobs.Config) // changes every worker
-	// timeout bounds an answer for workers. Zero is clientTimeout.
+	// timeout bounds an answer for workers. Zero is longer than any machine takes.
 	timeout time.Duration
 
 	mu       sync.Mutex
@@ -185,7 +185,7 @@ func (f *firm) approve(batch, by string) {
 
 // ledgerConfig opens the firm's ledger in any process.
 func ledgerConfig(dir string, on servers) ledger.Config {
-	c := ledger.Config{Dir: dir, DatabaseURL: on.database, RepeatAgents: true, Timeout: clientTimeout}
+	c := ledger.Config{Dir: dir, DatabaseURL: on.database, RepeatAgents: true, Timeout: resendAfter}
 	if on.database != "" { // a key file does on one machine
 		c.SealKey = strings.Repeat("0d", 32)
 	}
@@ -233,7 +233,7 @@ func newClient(url string, timeout time.Duration) (*filingapi.Client, error) {
 
 func (f *firm) client() *filingapi.Client {
 	f.Helper()
-	client, err := newClient(f.url, cmp.Or(f.timeout, clientTimeout))
+	client, err := newClient(f.url, cmp.Or(f.timeout, time.Minute))
 	f.must(err)
 	f.Cleanup(client.Close)
 	return client

@@ -98,7 +98,6 @@ func TestRefusedKey(t *testing.T) {
 	for name, n := range map[string]int32{"from the start": 0, "in the middle": 40} {
 		t.Run(name, func(t *testing.T) {
 			f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true, Latency: 10 * time.Millisecond})
-			f.timeout = time.Minute // a request that was given up may arrive late
 			f.add("a", requests(300, report)...)
 			if n == 0 {
 				f.service.SetKeys(other)
@@ -244,7 +243,6 @@ func TestRetryAfter(t *testing.T) {
 				AutoSeed: true,
 				Faults:   []sandbox.Fault{fault},
 			})
-			f.timeout = time.Minute // a busy machine is no lost answer
 			var passed atomic.Int64
 			now := func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
 			f.patch = func(c *jobs.Config) { c.Now = now }

@@ -41,25 +41,15 @@ func TestLookUpOnlyAsks(t *testing.T) {
 	f.incomplete()
 	f.service.AddUser(sandbox.User{Email: "bo@example.com", PhoneNumber: "+12125550100"})
 	f.service.AddUser(sandbox.User{Email: "taken@example.com", Elsewhere: true})
-	qualified := func(o *filing.Order) {
-		orderAgent(o)
-		o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
-	}
-	orders := map[string]func() *filing.Request{
-		"annual report": func() *filing.Request { return report(0) },
-		"agent change":  func() *filing.Request { return agentChange(0) },
-		"agent":         func() *filing.Request { return existing(0, filing.RegisteredAgent, orderAgent) },
-		"EIN": func() *filing.Request {
-			return existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() })
-		},
-		"qualification": func() *filing.Request { return existing(0, filing.ForeignQualification, qualified) },
-		"all of a new company": func() *filing.Request {
-			return of(everything(0)[1], func(o *filing.Order) { o.EIN = einItem() })
-		},
-		"formation": func() *filing.Request { return formation(0) },
-		"formation and EIN": func() *filing.Request {
-			return of(formation(1), func(o *filing.Order) { o.EIN = einItem() })
-		},
+	orders := []func() *filing.Request{
+		func() *filing.Request { return report(0) },
+		func() *filing.Request { return agentChange(0) },
+		func() *filing.Request { return existing(0, filing.RegisteredAgent, orderAgent) },
+		func() *filing.Request { return existing(0, filing.EIN, orderEIN) },
+		func() *filing.Request { return existing(0, filing.ForeignQualification, orderAgent, qualify) },
+		func() *filing.Request { return of(everything(0)[1], orderEIN) },
+		func() *filing.Request { return formation(0) },
+		func() *filing.Request { return of(formation(1), orderEIN) },
 	}
 	users := []filing.UserRef{
 		{ID: "user_1"},

@@ -69,9 +69,6 @@ func TestRedisAccess(t *testing.T) {
 func (f *firm) fleet(do func()) (said *logged) {
 	f.Helper()
 	said = &logged{}
-	// Patient with a service that shares two cores with all these servers: here a
-	// second try of a row is a fault.
-	f.timeout = 30 * time.Second
 	f.add("a", requests(600, report, agentChange)...)
 	once := after(150, do)
 	w := f.start(said.to(), once)

@@ -20,97 +20,59 @@ func TestWhatEachProductCosts(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{ShuffleItems: true})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
 	type line = map[filing.Product]money.Cents
-	expedite := func(state filing.State, agent bool) func(*filing.Order) {
-		return func(o *filing.Order) {
-			o.FilingState, o.Formation.Expedited = state, true
-			if !agent {
-				o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied(state)
-			}
-		}
+	type order = func(i int) *filing.Request
+	formed := func(changes ...func(*filing.Order)) order {
+		return func(i int) *filing.Request { return of(formation(i), changes...) }
 	}
-	cases := []struct {
+	known := func(changes ...func(*filing.Order)) order {
+		return func(i int) *filing.Request { return existing(i, filing.ForeignQualification, changes...) }
+	}
+	supply := func(o *filing.Order) { o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied(o.FilingState) }
+	expedite := func(o *filing.Order) { o.Formation.Expedited = true }
+	type priced struct {
 		name  string
-		order func(i int) *filing.Request
+		order order
 		lines line
-	}{
+	}
+	cases := []priced{
 		{"formation, agent ordered", formation,
 			line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent}},
-		{"formation, agent supplied", func(i int) *filing.Request {
-			return of(formation(i), func(o *filing.Order) {
-				o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied("WY")
-			})
-		}, line{filing.Formation: priceTier1 + feeFormLLC}},
+		{"formation, agent supplied", formed(supply), line{filing.Formation: priceTier1 + feeFormLLC}},
 		{"formation of a corporation", func(i int) *filing.Request {
 			r := formation(i)
 			corporation(r, 4)
 			return r
 		}, line{filing.Formation: priceTier1 + feeFormCorp, filing.RegisteredAgent: priceAgent}},
-		{"formation and EIN", func(i int) *filing.Request {
-			return of(formation(i), func(o *filing.Order) {
-				o.EIN, o.RegisteredAgent, o.Formation.RegisteredAgent = einItem(), nil, supplied("WY")
-			})
-		}, line{filing.Formation: priceTier2 + feeFormLLC, filing.EIN: 0}},
-		{"formation, EIN and agent", func(i int) *filing.Request {
-			return of(formation(i), func(o *filing.Order) { o.EIN = einItem() })
-		},
+		{"formation and EIN", formed(supply, orderEIN),
+			line{filing.Formation: priceTier2 + feeFormLLC, filing.EIN: 0}},
+		{"formation, EIN and agent", formed(orderEIN),
 			line{filing.Formation: priceTier2 + feeFormLLC, filing.EIN: 0, filing.RegisteredAgent: priceAgent}},
-		{"formation and annual report", func(i int) *filing.Request {
-			return of(formation(i), func(o *filing.Order) {
-				o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
-			})
-		}, line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent,
-			filing.AnnualReport: priceReport + feeLLC}},
-		{"another formation and annual report in the state", func(i int) *filing.Request {
-			return of(formation(i), func(o *filing.Order) {
-				o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
-			})
-		}, line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent,
-			filing.AnnualReport: priceReport + feeLLC}},
-		{"expedited, EIN and agent", func(i int) *filing.Request {
-			return of(of(formation(i), expedite("WY", true)), func(o *filing.Order) { o.EIN = einItem() })
-		}, line{filing.Formation: priceTier2 + 103_75 + expedited, filing.EIN: 0, filing.RegisteredAgent: priceAgent}},
-		{"EIN", func(i int) *filing.Request {
-			return existing(i, filing.EIN, func(o *filing.Order) { o.EIN = einItem() })
-		}, line{filing.EIN: priceEIN}},
-		{"agent", func(i int) *filing.Request { return existing(i, filing.RegisteredAgent, orderAgent) },
-			line{filing.RegisteredAgent: priceAgent}},
+		{"formation and annual report", formed(orderReport), line{filing.Formation: priceTier1 + feeFormLLC,
+			filing.RegisteredAgent: priceAgent, filing.AnnualReport: priceReport + feeLLC}},
+		{"another formation and annual report in the state", formed(orderReport),
+			line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent,
+				filing.AnnualReport: priceReport + feeLLC}},
+		{"expedited, EIN and agent", formed(expedite, orderEIN),
+			line{filing.Formation: priceTier2 + 103_75 + expedited, filing.EIN: 0, filing.RegisteredAgent: priceAgent}},
+		{"EIN", known(orderEIN), line{filing.EIN: priceEIN}},
+		{"agent", known(orderAgent), line{filing.RegisteredAgent: priceAgent}},
 		{"change of agent", agentChange, line{filing.AgentChange: priceAgent}},
-		{"qualification, agent ordered", func(i int) *filing.Request {
-			return existing(i, filing.ForeignQualification, func(o *filing.Order) {
-				orderAgent(o)
-				o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
-			})
-		}, line{filing.ForeignQualification: priceFQ + feeFQ, filing.RegisteredAgent: priceAgent}},
-		{"qualification, agent supplied", func(i int) *filing.Request {
-			return existing(i, filing.ForeignQualification, func(o *filing.Order) {
-				o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{RegisteredAgent: supplied("CA")}
-			})
-		}, line{filing.ForeignQualification: priceFQ + feeFQ}},
-		{"qualification, agent on file", func(i int) *filing.Request {
-			return existing(i, filing.ForeignQualification, func(o *filing.Order) {
-				o.FilingState, o.ForeignQualification = "TX", &filing.QualificationItem{}
-			})
-		}, line{filing.ForeignQualification: priceFQ + feeFQ}},
-		{"qualification, report, EIN and agent", func(i int) *filing.Request {
-			return existing(i, filing.ForeignQualification, func(o *filing.Order) {
-				orderAgent(o)
-				o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
-				o.EIN, o.AnnualReport = einItem(), &filing.AnnualReportItem{FilingYear: "2026"}
-			})
-		}, line{filing.ForeignQualification: priceFQ + feeFQ, filing.RegisteredAgent: priceAgent, filing.EIN: priceEIN,
-			filing.AnnualReport: priceReport + feeLLC}},
+		{"qualification, agent ordered", known(orderAgent, qualify),
+			line{filing.ForeignQualification: priceFQ + feeFQ, filing.RegisteredAgent: priceAgent}},
+		{"qualification, agent supplied", known(qualify, func(o *filing.Order) {
+			o.ForeignQualification.RegisteredAgent = supplied("CA")
+		}), line{filing.ForeignQualification: priceFQ + feeFQ}},
+		{"qualification, agent on file", known(qualify, func(o *filing.Order) { o.FilingState = "TX" }),
+			line{filing.ForeignQualification: priceFQ + feeFQ}},
+		{"qualification, report, EIN and agent", known(orderAgent, qualify, orderEIN, orderReport),
+			line{filing.ForeignQualification: priceFQ + feeFQ, filing.RegisteredAgent: priceAgent,
+				filing.EIN: priceEIN, filing.AnnualReport: priceReport + feeLLC}},
 	}
 	for state, fee := range map[filing.State]money.Cents{"AZ": 85_00, "DE": 185_00, "FL": 195_00, "NV": 550_00,
 		"NY": 205_00, "WY": 103_75} {
-		cases = append(cases, struct {
-			name  string
-			order func(i int) *filing.Request
-			lines line
-		}{
-			"expedited in " + string(state),
-			func(i int) *filing.Request { return of(formation(i), expedite(state, false)) },
-			line{filing.Formation: priceTier1 + fee + expedited},
-		})
+		in := func(o *filing.Order) { o.FilingState = state }
+		cases = append(cases, priced{"expedited in " + string(state), formed(in, supply, expedite),
+			line{filing.Formation: priceTier1 + fee + expedited}})
 	}
 	var all []*filing.Request
 	for i, c := range cases {
@@ -158,9 +120,9 @@ func TestEINThatIsThere(t *testing.T) {
 	f.know(sandbox.Company{ID: "comp_2"})
 	var all []*filing.Request
 	for i := range 3 {
-		all = append(all, existing(i, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }))
+		all = append(all, existing(i, filing.EIN, orderEIN))
 	}
-	all = append(all, existing(2, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }))
+	all = append(all, existing(2, filing.EIN, orderEIN))
 	f.add("a", all...)
 	f.run("a")
 	f.want("a", ledger.Counts{filing.Exists: 3, filing.Placed: 1})
@@ -189,13 +151,8 @@ func TestAgentOfAQualificationThatIsThere(t *testing.T) {
 	f.know(known)
 	known.ID, known.EIN = "comp_1", "12-3456789"
 	f.know(known)
-	both := func(o *filing.Order) {
-		orderAgent(o)
-		o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
-	}
-	f.add("a", existing(0, filing.ForeignQualification, both),
-		of(existing(1, filing.ForeignQualification, both), func(o *filing.Order) { o.EIN = einItem() }))
-	f.placeRest("a")
+	f.place("a", existing(0, filing.ForeignQualification, orderAgent, qualify),
+		existing(1, filing.ForeignQualification, orderAgent, qualify, orderEIN))
 	for i, r := range f.rows("a") {
 		if len(r.Items) != 1 || r.Items[0].Product != filing.RegisteredAgent || r.Cost.Amount != priceAgent ||
 			len(r.Dropped) != i+1 {
@@ -225,31 +182,26 @@ func TestAgentThatIsActive(t *testing.T) {
 	formed := f.rows("first")[1].Company
 
 	const reported = priceReport + feeLLC
+	type change = []func(*filing.Order)
+	var batches []string
 	for i, c := range []struct {
 		company string
-		change  func(*filing.Order)
 		result  filing.Result
 		cost    money.Cents
+		changes change
 	}{
-		{"comp_0", orderAgent, filing.Exists, 0},
-		{"comp_0", func(o *filing.Order) {
-			orderAgent(o)
-			o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
-		}, filing.Placed, reported},
-		{formed, orderAgent, filing.Exists, 0},
-		{formed, func(o *filing.Order) { o.EIN = einItem() }, filing.Exists, 0},
-		{formed, func(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"} },
-			filing.Exists, 0},
-		{formed, func(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2027"} },
-			filing.Skipped, 0},
-		{formed, func(o *filing.Order) { orderAgent(o); o.FilingState = "CA" }, filing.Placed, priceAgent},
-		{formed, func(o *filing.Order) {
-			orderAgent(o)
-			o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
-		}, filing.Placed, priceFQ + feeFQ},
+		{"comp_0", filing.Exists, 0, change{orderAgent}},
+		{"comp_0", filing.Placed, reported, change{orderAgent, orderReport}},
+		{formed, filing.Exists, 0, change{orderAgent}},
+		{formed, filing.Exists, 0, change{orderEIN}},
+		{formed, filing.Exists, 0, change{orderReport}},
+		{formed, filing.Skipped, 0, change{orderReport, func(o *filing.Order) { o.AnnualReport.FilingYear = "2027" }}},
+		{formed, filing.Placed, priceAgent, change{orderAgent, func(o *filing.Order) { o.FilingState = "CA" }}},
+		{formed, filing.Placed, priceFQ + feeFQ, change{orderAgent, qualify}},
 	} {
 		batch := fmt.Sprint("later ", i)
-		r := existing(0, filing.RegisteredAgent, c.change)
+		batches = append(batches, batch)
+		r := existing(0, filing.RegisteredAgent, c.changes...)
 		r.Company.Ref = c.company
 		f.add(batch, r)
 		sent := f.posts("/v1/orders")
@@ -261,17 +213,14 @@ func TestAgentThatIsActive(t *testing.T) {
 				f.posts("/v1/orders")-sent, c.result, c.cost, got.Message)
 		}
 	}
-	f.agree("first", "later 0", "later 1", "later 2", "later 3", "later 4", "later 5", "later 6",
-		"later 7")
+	f.agree(append(batches, "first")...)
 }
 
 // The number travels in the order alone, and is never asked back.
 func TestNumberIsSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
-	f.add("a", existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }),
-		of(formation(1), func(o *filing.Order) { o.EIN = einItem() }))
-	f.placeRest("a")
+	f.place("a", existing(0, filing.EIN, orderEIN), of(formation(1), orderEIN))
 	for _, o := range f.service.Books().Orders {
 		if !strings.Contains(string(o.Raw), `"responsiblePartySsn":"078051120"`) {
 			t.Errorf("%s", o.Raw)
@@ -292,7 +241,7 @@ func TestNumberSealedWithAnotherKey(t *testing.T) {
 		t.Run(fmt.Sprintf("uncertain: %t", uncertain), func(t *testing.T) {
 			t.Parallel()
 			f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
-			request := existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() })
+			request := existing(0, filing.EIN, orderEIN)
 			f.add("a", request)
 			want, says, reserved := filing.Rejected, "run the sheet with the number again", money.Cents(0)
 			if uncertain {

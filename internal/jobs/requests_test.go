@@ -172,19 +172,27 @@ func costs(r ledger.Row) map[filing.Product]money.Cents {
 }
 
 // of changes a request.
-func of(r *filing.Request, change func(*filing.Order)) *filing.Request {
-	change(&r.Order)
+func of(r *filing.Request, changes ...func(*filing.Order)) *filing.Request {
+	for _, change := range changes {
+		change(&r.Order)
+	}
 	return r
 }
 
 // existing asks something for a company that the service knows.
-func existing(i int, product filing.Product, change func(*filing.Order)) *filing.Request {
+func existing(i int, product filing.Product, changes ...func(*filing.Order)) *filing.Request {
 	r := report(i)
 	r.Product, r.Order.AnnualReport = product, nil
-	return of(r, change)
+	return of(r, changes...)
 }
 
-func orderAgent(o *filing.Order) { o.RegisteredAgent = &filing.RegisteredAgentItem{} }
+// What an order may hold besides.
+func orderAgent(o *filing.Order)  { o.RegisteredAgent = &filing.RegisteredAgentItem{} }
+func orderEIN(o *filing.Order)    { o.EIN = einItem() }
+func orderReport(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"} }
+func qualify(o *filing.Order) {
+	o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
+}
 
 // everything is five rows of one company that the service does not know, each
 // with another order, and the name in several spellings.

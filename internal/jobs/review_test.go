@@ -39,10 +39,8 @@ func everyProduct(ref, name string) []*filing.Request {
 	return []*filing.Request{
 		called(report(0), ref, name),
 		called(agentChange(0), ref, name),
-		called(existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }), ref, name),
-		called(existing(0, filing.ForeignQualification, func(o *filing.Order) {
-			o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
-		}), ref, name),
+		called(existing(0, filing.EIN, orderEIN), ref, name),
+		called(existing(0, filing.ForeignQualification, qualify), ref, name),
 	}
 }
 

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -18,15 +19,16 @@ func TestListWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	b := ledger.Batch{
-		ID:      "b1",
-		File:    "a.xlsx",
-		Sheet:   "Reports",
-		Columns: []string{"Company ID", "State"},
-		Product: filing.AnnualReport,
-	}
-	if _, err := l.CreateBatch(ctx, b); err != nil {
-		t.Fatal(err)
+	b := ledger.Batch{Sheet: "Reports", Columns: []string{"Company ID", "State"}, Product: filing.AnnualReport}
+	add := func(id string, rows ...ledger.Row) {
+		t.Helper()
+		b.ID = id
+		if _, err := l.CreateBatch(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.AddRows(ctx, id, rows); err != nil {
+			t.Fatal(err)
+		}
 	}
 	warning := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`, Warning: true}
 	request := &filing.Request{
@@ -53,9 +55,7 @@ func TestListWarnings(t *testing.T) {
 			Warning: true,
 		}), row(6, filing.Invalid, plain),
 	}
-	if err := l.AddRows(ctx, b.ID, rows); err != nil {
-		t.Fatal(err)
-	}
+	add("b1", rows...)
 	w, err := ListWarnings(ctx, l, b, 2)
 	if err != nil || w.Count != 3 || w.Rows != 2 || len(w.First) != 2 {
 		t.Fatalf("%+v, %v", w, err)
@@ -77,15 +77,9 @@ func TestListWarnings(t *testing.T) {
 		{Column: 1, Rule: "z", Message: warning.Message, Warning: true},
 		{Column: 0, Rule: "x", Message: warning.Message, Warning: true},
 	} {
-		b.ID = fmt.Sprint("other", i)
-		if _, err := l.CreateBatch(ctx, b); err != nil {
-			t.Fatal(err)
-		}
-		changed := append([]ledger.Row(nil), rows...)
+		changed := slices.Clone(rows)
 		changed[0] = row(2, filing.Ready, other)
-		if err := l.AddRows(ctx, b.ID, changed); err != nil {
-			t.Fatal(err)
-		}
+		add(fmt.Sprint("other", i), changed...)
 		w, err := ListWarnings(ctx, l, b, 0)
 		if err != nil || w.Count != 3 || w.Rows != 2 || seen[w.Hash] {
 			t.Errorf("%+v is not told from others: %+v, %v", other, w, err)
