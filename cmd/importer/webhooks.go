@@ -122,8 +122,8 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	}
 	fmt.Fprintf(a.out, "%s\n", answer)
 	if err != nil {
-		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. Save "+
-			"it to a file, then run: %s: %w", id, toAdd, err)}
+		return &status{exitFailed, fmt.Errorf("the endpoint %s is registered, but its secret could not be stored. "+
+			"Save it to a file, then run: %s: %w", id, toAdd, err)}
 	}
 	a.say("Endpoint %s is registered, and its signing secret is stored.", id)
 	if !hide {
@@ -271,7 +271,7 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, yes bo
 	if err := l.Delete(withAudit(ctx, "webhook-remove", id, ""), id); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The signing secret of %s was deleted. The filing service keeps sending events; ask it to delete "+
-		"the endpoint.\n", id)
+	fmt.Fprintf(a.out, "The signing secret of %s was deleted. The filing service keeps sending events; ask it to "+
+		"delete the endpoint.\n", id)
 	return nil
 }

@@ -214,17 +214,8 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}
 	defer im.Close()
-	if im.HoldsSecrets() {
-		return nil, fmt.Errorf(
-			"%w: it has a column of Social Security numbers, which are never stored: leave the column out, or "+
-				"upload the spreadsheet without a schedule", ErrCompanyList)
-	}
-	if toStore {
-		if where, err := im.FindSSN(ctx); err == nil && where != "" {
-			return nil, fmt.Errorf(
-				"%w: %s looks like a Social Security number, and a company list is stored: remove the number, or upload "+
-					"the spreadsheet without a schedule", ErrCompanyList, where)
-		}
+	if err := refuseSSNs(ctx, im, toStore); err != nil {
+		return nil, err
 	}
 	r := &CompanyList{CompanyList: season.CompanyList{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
 	var companies []filing.Company // as the spreadsheet has them, by the index of the row
@@ -278,6 +269,24 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 	}
 	r.Notes, r.Understood = im.Notes(), im.ColumnSummary()
 	return r, r.complete(ctx, l, companies)
+}
+
+// refuseSSNs refuses a company list with a column of Social Security numbers, and in every
+// cell if it is to be stored.
+func refuseSSNs(ctx context.Context, im *importer.Import, everywhere bool) error {
+	if im.HoldsSecrets() {
+		return fmt.Errorf(
+			"%w: it has a column of Social Security numbers, which are never stored: leave the column out, or "+
+				"upload the spreadsheet without a schedule", ErrCompanyList)
+	}
+	if !everywhere {
+		return nil
+	}
+	if where, err := im.FindSSN(ctx); err == nil && where != "" {
+		return fmt.Errorf("%w: %s looks like a Social Security number, and a company list is stored: remove the "+
+			"number, or upload the spreadsheet without a schedule", ErrCompanyList, where)
+	}
+	return nil
 }
 
 // complete adds the known records of the filing service. They count before the
