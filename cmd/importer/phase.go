@@ -21,7 +21,7 @@ const (
 // repeatLine prints a line again and again until stop is called: a live one in its
 // place, which stop clears, any other one below the last. It prints no empty line.
 func (a *app) repeatLine(live bool, line func() string) (stop func()) {
-	every, form, clear := plainEvery, "%s\n", ""
+	every, form, wipe := plainEvery, "%s\n", ""
 	if live {
 		every, form = liveEvery, "\r\x1b[K%s"
 	}
@@ -33,14 +33,14 @@ func (a *app) repeatLine(live bool, line func() string) (stop func()) {
 		for {
 			select {
 			case <-stopped:
-				fmt.Fprint(a.err, clear)
+				fmt.Fprint(a.err, wipe)
 				return
 			case <-tick.C:
 			}
 			if text := line(); text != "" {
 				fmt.Fprintf(a.err, form, text)
 				if live {
-					clear = "\r\x1b[K"
+					wipe = "\r\x1b[K"
 				}
 			}
 		}

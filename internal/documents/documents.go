@@ -163,10 +163,6 @@ func words(item Item) []string {
 	return append(all, item.ID)
 }
 
-// ownerFile names the company that a client's folder belongs to, so that two
-// clients of the same name never share a folder, even after a crash.
-const ownerFile = ".company"
-
 // folderName returns the name of a client's folder. It ends with the company's ID, so
 // that two clients of the same name never share a folder.
 func folderName(item Item) string {

@@ -147,6 +147,7 @@ func (c *repeated) warn(log *slog.Logger, message string, err error, r *http.Req
 	defer c.mu.Unlock()
 	c.times++
 	if c.logged.IsZero() || time.Since(c.logged) >= silence {
+		//nolint:sloglint // The callers pass constants.
 		log.Warn(message, "err", err, "address", r.RemoteAddr, "times", c.times)
 		c.logged, c.times = time.Now(), 0
 	}
