@@ -3,12 +3,65 @@ package containers
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
+
+// removeWork removes the working folder. What a killed mmdebstrap has left mounted in it,
+// such as this machine's /dev/shm, is detached first: it would lose its files.
+func removeWork(work string) error {
+	work, err := filepath.EvalSymlinks(work)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(mounts), "\n")
+	slices.Reverse(lines) // what is mounted on another mount comes first
+	for _, line := range lines {
+		if fields := strings.Fields(line); len(fields) > 1 && strings.HasPrefix(fields[1], work+"/") {
+			if err := syscall.Unmount(fields[1], syscall.MNT_DETACH); err != nil {
+				return fmt.Errorf("detach %s: %w", fields[1], err)
+			}
+		}
+	}
+	return os.RemoveAll(work)
+}
+
+// TestRemoveWork removes a folder in which another one is mounted, and keeps the files of
+// that one.
+func TestRemoveWork(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it needs root, to mount a folder")
+	}
+	shared, work := t.TempDir(), t.TempDir()
+	file, at := filepath.Join(shared, "file"), filepath.Join(work, "dev")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(at, 0o700),
+		syscall.Mount(shared, at, "", syscall.MS_BIND, "")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(at, syscall.MNT_DETACH) }) // it is not mounted any more
+	if err := removeWork(work); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("the file of the other folder: %v", err)
+	}
+	if _, err := os.Stat(work); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder: %v", err)
+	}
+}
 
 // makeWork makes the working folder anew. One run has it at a time: a lock, which ends
 // with the process, says so.
@@ -23,15 +76,15 @@ func makeWork() (work string, release func() error, err error) {
 	}
 	// The programs that install packages read it as another user.
 	tmp := filepath.Join(work, "tmp")
-	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(tmp, 0o711), os.Chmod(work, 0o711)); err != nil {
+	if err := errors.Join(removeWork(work), os.MkdirAll(tmp, 0o711), os.Chmod(work, 0o711)); err != nil {
 		return "", nil, fmt.Errorf("make the working folder: %w", errors.Join(err, lock.Close()))
 	}
 	return work, func() error {
 		// The last processes of the namespace may still be closing their files.
-		err := os.RemoveAll(work)
+		err := removeWork(work)
 		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
 			time.Sleep(200 * time.Millisecond)
-			err = os.RemoveAll(work)
+			err = removeWork(work)
 		}
 		return errors.Join(err, lock.Close())
 	}, nil
