@@ -152,13 +152,6 @@ func TestProvidersAnswerIsOfOneBrowser(t *testing.T) {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // Local accounts have their ways in while the provider cannot be reached.
 func TestProviderAway(t *testing.T) {
 	s, p := provided(t)

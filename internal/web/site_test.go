@@ -364,30 +364,6 @@ func TestEveryRouteRefuses(t *testing.T) {
 		people[role] = s.as(role)
 	}
 	owner := s.as(ledger.Roles...)
-	const private = "private-text"
-	refused := func(v *visitor, r route, status int, reason string, header ...string) {
-		t.Helper()
-		book.take(t, "")
-		if got := v.requests(r, private, header...); got != status {
-			t.Errorf("%s as %q with %v: %d, want %d", r.pattern, v.name, header, got, status)
-		}
-		account := ""
-		if v.name != "" {
-			account = mustAccount(s, v.name).ID
-		}
-		var want []map[string]any
-		if reason != "" {
-			want = []map[string]any{{"level": "WARN", "msg": "access denied", "reason": reason, "route": r.pattern,
-				"account": account, "address": "127.0.0.1"}}
-		}
-		lines := book.take(t, "access denied")
-		for _, one := range lines {
-			delete(one, "time")
-		}
-		if fmt.Sprint(lines) != fmt.Sprint(want) {
-			t.Errorf("%s as %q with %v: %v, want %v", r.pattern, v.name, header, lines, want)
-		}
-	}
 	elsewhere := [][]string{
 		{"Origin", "https://evil.example"},
 		{"Origin", "http://127.0.0.1:1"},
@@ -398,42 +374,77 @@ func TestEveryRouteRefuses(t *testing.T) {
 		{"Sec-Fetch-Site", "cross-site", "Origin", s.url},
 	}
 	for _, r := range routes {
-		refused(stranger, r, http.StatusMisdirectedRequest, "host", "Host", "evil.example")
+		stranger.refused(book, r, http.StatusMisdirectedRequest, "host", "Host", "evil.example")
 		if r.may == nil {
 			continue
 		}
 		if r.method() == http.MethodGet {
-			refused(stranger, r, http.StatusUnauthorized, "")
-			refused(stranger, r, http.StatusSeeOther, "", "Accept", "text/html")
+			stranger.refused(book, r, http.StatusUnauthorized, "")
+			stranger.refused(book, r, http.StatusSeeOther, "", "Accept", "text/html")
 		} else {
-			refused(stranger, r, http.StatusUnauthorized, "no session")
+			stranger.refused(book, r, http.StatusUnauthorized, "no session")
 			for _, header := range elsewhere {
-				refused(owner, r, http.StatusForbidden, "origin", header...)
+				owner.refused(book, r, http.StatusForbidden, "origin", header...)
 			}
 		}
 		for role, v := range people {
 			if len(r.may) > 0 && !slices.Contains(r.may, role) {
-				refused(v, r, http.StatusForbidden, "role")
+				v.refused(book, r, http.StatusForbidden, "role")
 			}
 		}
 	}
-	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{Limit: 10_000})
+	s.checkDenials()
+}
+
+// private is what requests say that no log may repeat.
+const private = "private-text"
+
+// refused checks that a route refuses a visitor with a status, and that the log has the
+// reason in one line, or nothing if there is no reason.
+func (v *visitor) refused(book *logbook, r route, status int, reason string, header ...string) {
+	v.Helper()
+	book.take(v.T, "")
+	if got := v.requests(r, private, header...); got != status {
+		v.Errorf("%s as %q with %v: %d, want %d", r.pattern, v.name, header, got, status)
+	}
+	account := ""
+	if v.name != "" {
+		account = mustAccount(v.testSite, v.name).ID
+	}
+	var want []map[string]any
+	if reason != "" {
+		want = []map[string]any{{"level": "WARN", "msg": "access denied", "reason": reason, "route": r.pattern,
+			"account": account, "address": "127.0.0.1"}}
+	}
+	lines := book.take(v.T, "access denied")
+	for _, one := range lines {
+		delete(one, "time")
+	}
+	if fmt.Sprint(lines) != fmt.Sprint(want) {
+		v.Errorf("%s as %q with %v: %v, want %v", r.pattern, v.name, header, lines, want)
+	}
+}
+
+// checkDenials checks that nothing but sign-ins and some denials is in the audit log.
+func (s *testSite) checkDenials() {
+	s.Helper()
+	acts, err := s.Ledger.AuditLog().List(s.Context(), ledger.AuditQuery{Limit: 10_000})
 	s.must(err)
 	denied := 0
 	for _, a := range acts {
 		switch {
 		case a.What != "denied":
 			if a.What != "sign-in" && a.What != "account-link" {
-				t.Errorf("%+v", a)
+				s.Errorf("%+v", a)
 			}
 		case a.By == "", a.From == "", strings.Contains(a.Of+a.Note, private):
-			t.Errorf("%+v", a)
+			s.Errorf("%+v", a)
 		default:
 			denied++
 		}
 	}
 	if denied == 0 || denied > maxTraces+1 {
-		t.Errorf("%d denials are in the audit log", denied)
+		s.Errorf("%d denials are in the audit log", denied)
 	}
 }
 
@@ -543,7 +554,8 @@ func TestHeadersAndMarkup(t *testing.T) {
 	}
 	entries, err := files.ReadDir("templates")
 	s.must(err)
-	bad := regexp.MustCompile(`(?i)\sstyle\s*=|\son[a-z]+\s*=|<script>|<style|javascript:|(src|href)="(https?:)?//|<th[^>]*></th>`)
+	bad := regexp.MustCompile(`(?i)\sstyle\s*=|\son[a-z]+\s*=|<script>|<style|javascript:|` +
+		`(src|href)="(https?:)?//|<th[^>]*></th>`)
 	for _, e := range entries {
 		content, err := files.ReadFile("templates/" + e.Name())
 		s.must(err)
