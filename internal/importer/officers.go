@@ -358,7 +358,7 @@ func (l *officerList) problem(o *orphan) Problem {
 	if l.company < len(o.row.cells) {
 		p.Value = filing.HideSSNs(o.row.cells[l.company].Text)
 	}
-	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.row.number, Column: l.company, Text: filing.HideSSNs(p.Value)}
+	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.row.number, Column: l.company}
 	if p.Value == "" {
 		p.Message = "the legal name is missing: enter the company's name exactly as in its row"
 	}

@@ -78,11 +78,7 @@ func (c *checker) addProblem(b *binding, value string, severity Severity, rule, 
 	}
 	if b.officer != nil {
 		p.Sheet, p.Row, p.ColumnIndex = b.officer.sheet, b.officer.number, -1
-		stands := c.textOf(b)
-		p.elsewhere = &ledger.Place{Sheet: p.Sheet, Row: p.Row, Column: b.index, Text: stands}
-		if stands != "" && c.isSecret(b, stands) {
-			p.elsewhere.Text, p.elsewhere.Secret = "", true
-		}
+		p.elsewhere = &ledger.Place{Sheet: p.Sheet, Row: p.Row, Column: b.index}
 	}
 	if b.index >= 0 {
 		p.Cell = sheet.CellName(b.index, p.Row)

@@ -196,7 +196,6 @@ func faultAt(b ledger.Batch, d filing.Difference, at filing.CompanyColumn) ledge
 		Rule:    d.Rule,
 		Message: d.Message,
 		Warning: d.Warning,
-		Suggest: d.Suggest,
 	}
 	if f.Column < 0 {
 		f.Header = at.Header

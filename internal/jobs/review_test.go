@@ -52,7 +52,7 @@ func (f *firm) wantConfirmation(r ledger.Row, says, name string) {
 		f.Errorf("row %d says %q", r.Number, r.Message)
 	}
 	if !slices.ContainsFunc(r.Faults, func(f ledger.Fault) bool {
-		return f.Header == "Confirmed Name" && f.Suggest == name
+		return f.Header == "Confirmed Name" && strings.Contains(f.Message, name)
 	}) {
 		f.Errorf("row %d has no cell to confirm it at: %+v", r.Number, r.Faults)
 	}

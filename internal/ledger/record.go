@@ -85,7 +85,6 @@ type Fault struct {
 	Rule    string `json:"r"`
 	Message string `json:"m"`
 	Warning bool   `json:"w,omitempty"`
-	Suggest string `json:"s,omitempty"` // what to enter to accept it as it is
 
 	Elsewhere *Place `json:"p,omitempty"` // where it is, if on another sheet than the row
 }
@@ -94,9 +93,7 @@ type Fault struct {
 type Place struct {
 	Sheet  string `json:"s"`
 	Row    int    `json:"r"`
-	Column int    `json:"c"`           // from 0; -1 where the sheet lacks the column that the fault's Header names
-	Text   string `json:"t,omitempty"` // what stands there; empty where it must not be shown
-	Secret bool   `json:"x,omitempty"` // it must not be shown
+	Column int    `json:"c"` // from 0; -1 where the sheet lacks the column that the fault's Header names
 }
 
 // Item is one order of a row.

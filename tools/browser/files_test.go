@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,54 +45,44 @@ func saveWorkbook(tb testing.TB, name string, tabs ...tab) string {
 	tb.Helper()
 	const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 	const main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-	const pack = "http://schemas.openxmlformats.org/package/2006/"
-	escape := func(text string) string {
-		var out strings.Builder
-		_ = xml.EscapeText(&out, []byte(text)) // a Builder takes everything
-		return out.String()
-	}
-	parts := map[string]string{"_rels/.rels": fmt.Sprintf(`<Relationships xmlns="%srelationships"><Relationship Id="r1" `+
-		`Type="%s/officeDocument" Target="xl/workbook.xml"/></Relationships>`, pack, office)}
-	var sheets, links, types string
-	for i, t := range tabs {
-		sheets += fmt.Sprintf(`<sheet name="%s" sheetId="%d" r:id="r%[2]d"/>`, escape(t.name), i+1)
-		links += fmt.Sprintf(`<Relationship Id="r%d" Type="%s/worksheet" Target="worksheets/sheet%[1]d.xml"/>`, i+1, office)
-		types += fmt.Sprintf(`<Override PartName="/xl/worksheets/sheet%d.xml" ContentType="application/`+
-			`vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>`, i+1)
-		var rows strings.Builder
-		for _, row := range t.table {
-			rows.WriteString("<row>")
-			for _, cell := range row {
-				fmt.Fprintf(&rows, `<c t="inlineStr"><is><t>%s</t></is></c>`, escape(cell))
-			}
-			rows.WriteString("</row>")
-		}
-		parts[fmt.Sprintf("xl/worksheets/sheet%d.xml", i+1)] = fmt.Sprintf(
-			`<worksheet xmlns="%s"><sheetData>%s</sheetData></worksheet>`, main, rows.String())
-	}
-	parts["xl/workbook.xml"] = fmt.Sprintf(`<workbook xmlns="%s" xmlns:r="%s"><sheets>%s</sheets></workbook>`,
-		main, office, sheets)
-	parts["xl/_rels/workbook.xml.rels"] = fmt.Sprintf(`<Relationships xmlns="%srelationships">%s</Relationships>`,
-		pack, links)
-	parts["[Content_Types].xml"] = fmt.Sprintf(`<Types xmlns="%scontent-types"><Default Extension="rels" `+
-		`ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" `+
-		`ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>%s</Types>`, pack, types)
+	const links = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">%s</Relationships>`
 	path := filepath.Join(tb.TempDir(), name)
-	var content bytes.Buffer
-	w := zip.NewWriter(&content)
-	for name, text := range parts {
-		part, err := w.Create(name)
+	out, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := zip.NewWriter(out)
+	write := func(part, format string, values ...any) {
+		to, err := w.Create(part)
 		if err == nil {
-			_, err = io.WriteString(part, text)
+			_, err = fmt.Fprintf(to, format, values...)
 		}
 		if err != nil {
 			tb.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
+	var sheets, targets strings.Builder
+	for i, t := range tabs {
+		fmt.Fprintf(&sheets, `<sheet name="%s" sheetId="%d" r:id="r%[2]d"/>`, t.name, i+1)
+		fmt.Fprintf(&targets, `<Relationship Id="r%d" Type="%s/worksheet" Target="worksheets/%[1]d.xml"/>`, i+1, office)
+		var rows strings.Builder
+		for _, row := range t.table {
+			rows.WriteString("<row>")
+			for _, cell := range row {
+				rows.WriteString(`<c t="inlineStr"><is><t>`)
+				_ = xml.EscapeText(&rows, []byte(cell)) // a Builder takes everything
+				rows.WriteString("</t></is></c>")
+			}
+			rows.WriteString("</row>")
+		}
+		write(fmt.Sprintf("xl/worksheets/%d.xml", i+1), `<worksheet xmlns="%s"><sheetData>%s</sheetData></worksheet>`,
+			main, rows.String())
 	}
-	if err := os.WriteFile(path, content.Bytes(), 0o600); err != nil {
+	write("_rels/.rels", links, `<Relationship Id="r1" Type="`+office+`/officeDocument" Target="xl/workbook.xml"/>`)
+	write("xl/workbook.xml", `<workbook xmlns="%s" xmlns:r="%s"><sheets>%s</sheets></workbook>`, main, office,
+		sheets.String())
+	write("xl/_rels/workbook.xml.rels", links, targets.String())
+	if err := errors.Join(w.Close(), out.Close()); err != nil {
 		tb.Fatal(err)
 	}
 	return path

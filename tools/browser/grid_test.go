@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -150,8 +149,6 @@ func (g *gridSession) fixGroups() {
 	p := g.owner
 	p.openGrid(faultySheet(g.T).save(g.T, "bad300.csv"))
 	p.wantCount("errors", "152")
-	f := new(film)
-	f.shoot(p, 3*time.Second)
 	if top := eval[int](p, `Math.round(document.querySelector(".fix-table").getBoundingClientRect().top)`); top > 180 {
 		g.Errorf("the table begins at %d px", top)
 	}
@@ -159,11 +156,11 @@ func (g *gridSession) fixGroups() {
 		g.Errorf("the page is %d px higher than the window", over)
 	}
 	p.until(`document.querySelectorAll(".fix-groups li").length >= 3`)
+	p.saveScreenshot("fix", 1366, 768)
 	for _, left := range []string{"72", "12", "0"} {
 		g.click(p, ".fix-groups li .fix-button")
 		p.wantCount("errors", left)
 		p.until(`document.querySelector(".fix-notice")?.innerText.match(/set to|corrected/)`)
-		f.shoot(p, 2*time.Second)
 	}
 	if g.clicks != 3 {
 		g.Errorf("%d clicks", g.clicks)
@@ -179,9 +176,6 @@ func (g *gridSession) fixGroups() {
 	p.follow("Continue to approval")
 	p.until(`document.querySelector("#submit")`)
 	p.inspect()
-	p.resize(filmWidth, filmHeight)
-	f.shoot(p, 4*time.Second)
-	f.save(g.T, "page-fix.gif")
 }
 
 // fixByKeyboard fixes rows without the mouse.
