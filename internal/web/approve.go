@@ -67,9 +67,6 @@ func (v *request) flashMayNotApprove(err error) {
 	}
 }
 
-// shownWarnings is how many warnings are listed beside a quote; a tab has all.
-const shownWarnings = 10
-
 // checkedWarnings refuses an approval by someone who did not confirm the warnings
 // that there are: these, and not as many others.
 func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {

@@ -200,7 +200,8 @@ func sheetOn(d *importer.Draft, name string) (*importer.DraftSheet, error) {
 }
 
 // describeDraft is the answer about an upload as it is now, without rows.
-func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSheet, groups []*problemGroup) gridAnswer {
+func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSheet,
+	groups []*problemGroup) gridAnswer {
 	answer := gridAnswer{
 		Version:   h.version,
 		Learned:   h.learned,

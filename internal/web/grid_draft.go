@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -254,11 +253,4 @@ func columnName(c importer.DraftColumn) string {
 		return c.Header
 	}
 	return "Column " + sheet.ColumnName(c.Index)
-}
-
-// sortedRows returns row numbers in order, each once.
-func sortedRows(rows []int) []int {
-	rows = slices.Clone(rows)
-	slices.Sort(rows)
-	return slices.Compact(rows)
 }

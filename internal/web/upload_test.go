@@ -129,7 +129,9 @@ func TestProgress(t *testing.T) {
 	p.total.Store(2000)
 	p.looked.Store(30)
 	p.toLook.Store(60)
-	for at, want := range map[stage][2]int{stageWaits: {}, stageReads: {500, 2000}, stageLooksUp: {30, 60}, stageQuotes: {}} {
+	for at, want := range map[stage][2]int{
+		stageWaits: {}, stageReads: {500, 2000}, stageLooksUp: {30, 60}, stageQuotes: {},
+	} {
 		if done, total := p.counts(at); done != want[0] || total != want[1] {
 			t.Errorf("%s: %d of %d", at, done, total)
 		}

@@ -156,7 +156,7 @@ func (g *gridSession) fixGroups() {
 		g.Errorf("the page is %d px higher than the window", over)
 	}
 	p.until(`document.querySelectorAll(".fix-groups li").length >= 3`)
-	p.saveScreenshot("fix", 1366, 768)
+	p.saveScreenshot("fix", 1180, 640)
 	for _, left := range []string{"72", "12", "0"} {
 		g.click(p, ".fix-groups li .fix-button")
 		p.wantCount("errors", left)

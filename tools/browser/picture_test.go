@@ -65,7 +65,7 @@ func packed(content []byte) ([]byte, error) {
 // paletted is a picture in at most 256 colors, near ones merged;
 // nil if it needs more.
 func paletted(picture image.Image) *image.Paletted {
-	for bits := 8; bits >= 4; bits-- {
+	for bits := 8; bits >= 6; bits-- { // fewer show
 		near := func(c color.Color) color.RGBA {
 			r, g, b, _ := c.RGBA()
 			round := func(v uint32) uint8 {
