@@ -39,12 +39,11 @@ var ErrNoLedger = errors.New("there is no ledger yet")
 var ErrUndecided = errors.New("nothing was sent")
 
 const (
-	accountsFolder  = "accounts"
-	accountFile     = "account.json"
-	ledgerFile      = "ledger.db"
-	olderName       = "main"    // in the data folder itself: the ledger of an earlier version
-	unassignedName  = "default" // a ledger from before any organization was known
-	accountFileMode = 0o600
+	accountsFolder = "accounts"
+	accountFile    = "account.json"
+	ledgerFile     = "ledger.db"
+	olderName      = "main"    // in the data folder itself: the ledger of an earlier version
+	unassignedName = "default" // a ledger from before any organization was known
 )
 
 // account is a ledger of the data folder and its owner.
@@ -97,16 +96,7 @@ func (a *account) reported() string {
 func dataDir(getenv func(string) string) string { return dataDirOn(runtime.GOOS, getenv) }
 
 func dataDirOn(goos string, getenv func(string) string) string {
-	switch goos {
-	case "windows":
-		return below(getenv("LocalAppData"), "Bulkfiling")
-	case "darwin":
-		return below(getenv("HOME"), "Library", "Application Support", "Bulkfiling")
-	}
-	if xdg := getenv("XDG_DATA_HOME"); filepath.IsAbs(xdg) {
-		return below(xdg, "bulkfiling")
-	}
-	return below(getenv("HOME"), ".local", "share", "bulkfiling")
+	return folderOn(goos, getenv, "LocalAppData", "XDG_DATA_HOME", ".local/share", "Bulkfiling")
 }
 
 // loadAccounts lists the ledgers of the data folder, the last used first.
@@ -161,27 +151,11 @@ func exists(path string) bool {
 
 // save writes account.json atomically.
 func (a *account) save() error {
-	if err := os.MkdirAll(a.dir, 0o700); err != nil {
-		return fmt.Errorf("create the folder of a ledger: %w", err)
-	}
 	content, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the owner of the ledger: %w", err)
 	}
-	file, err := os.CreateTemp(a.dir, accountFile+".*")
-	if err != nil {
-		return fmt.Errorf("write the owner of the ledger: %w", err)
-	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(append(content, '\n'))
-	err = errors.Join(err, file.Chmod(accountFileMode), file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), filepath.Join(a.dir, accountFile))
-	}
-	if err != nil {
-		return fmt.Errorf("write the owner of the ledger: %w", err)
-	}
-	return nil
+	return writeFile("the owner of the ledger", filepath.Join(a.dir, accountFile), append(content, '\n'))
 }
 
 // locked runs do while no other process can choose a ledger.

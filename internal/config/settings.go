@@ -44,24 +44,32 @@ type settings struct {
 func SettingsPath(getenv func(string) string) string { return settingsPathOn(runtime.GOOS, getenv) }
 
 func settingsPathOn(goos string, getenv func(string) string) string {
-	switch goos {
-	case "windows":
-		return below(getenv("AppData"), "bulkfiling", settingsName)
-	case "darwin":
-		return below(getenv("HOME"), "Library", "Application Support", "bulkfiling", settingsName)
-	}
-	if xdg := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(xdg) {
-		return below(xdg, "bulkfiling", settingsName)
-	}
-	return below(getenv("HOME"), ".config", "bulkfiling", settingsName)
-}
-
-// below is a path in a folder; empty without the folder.
-func below(folder string, path ...string) string {
+	folder := folderOn(goos, getenv, "AppData", "XDG_CONFIG_HOME", ".config", "bulkfiling")
 	if folder == "" {
 		return ""
 	}
-	return filepath.Join(append([]string{folder}, path...)...)
+	return filepath.Join(folder, settingsName)
+}
+
+// folderOn is a folder of the user on an operating system, by the variable of Windows
+// or of XDG that names its parent; empty without a home folder. A relative XDG folder
+// does not count.
+func folderOn(goos string, getenv func(string) string, windows, xdg, below, name string) string {
+	parent := getenv("HOME")
+	switch {
+	case goos == "windows":
+		parent = getenv(windows)
+	case goos == "darwin":
+		name = "Library/Application Support/" + name
+	case filepath.IsAbs(getenv(xdg)):
+		parent, name = getenv(xdg), strings.ToLower(name)
+	default:
+		name = below + "/" + strings.ToLower(name)
+	}
+	if parent == "" {
+		return ""
+	}
+	return filepath.Join(parent, name)
 }
 
 // fileVariables are the secrets that can also be files.
@@ -285,7 +293,7 @@ func SaveService(path string, s Service) error {
 	if content, err = editSettings(path, content, want); err != nil {
 		return err
 	}
-	return writeSettings(path, content)
+	return writeFile("the settings file", path, content)
 }
 
 var settingLine = regexp.MustCompile(`^\s*["']?([A-Za-z0-9_-]+)["']?\s*=`)
@@ -345,13 +353,13 @@ func sameExcept(before, after *settings, changed map[string]any) bool {
 	return slices.Equal(after.key, key)
 }
 
-// writeSettings writes the settings file at once, for the user alone.
-func writeSettings(path string, content []byte) error {
-	fail := func(err error) error { return fmt.Errorf("write the settings file: %w", err) }
+// writeFile writes a file at once, for the user alone.
+func writeFile(what, path string, content []byte) error {
+	fail := func(err error) error { return fmt.Errorf("write %s: %w", what, err) }
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fail(err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), settingsName+".*")
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return fail(err)
 	}
