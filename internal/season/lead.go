@@ -41,18 +41,6 @@ func ParseLead(text string) (Lead, error) {
 	return Lead{n, m[2], m[4] != ""}, nil
 }
 
-// String is the lead as ParseLead reads it.
-func (l Lead) String() string {
-	unit, first := l.unit+"s", ""
-	if l.n == 1 {
-		unit = l.unit
-	}
-	if l.first {
-		first = " the first"
-	}
-	return fmt.Sprintf("%d %s before%s", l.n, unit, first)
-}
-
 // before is the day that is the lead before another.
 func (l Lead) before(d Date) Date {
 	switch l.unit {
