@@ -290,44 +290,30 @@ func TestEditsOfOfficers(t *testing.T) {
 		}
 		return where
 	}
-	if got := problems(); len(got) != 1 { // the title: a sole officer is the primary one
-		t.Errorf("%q", got)
+	fix := func(row, column int, header, text string) Edit {
+		return Edit{Sheet: "Officers", Row: row, Column: column, Header: header, Text: text}
 	}
-	if got := problems(Edit{Sheet: "Officers", Row: 2, Column: 3, Text: "Member"}); got != nil {
-		t.Errorf("%q", got)
+	title := fix(2, 3, "", "Member")
+	lower := title
+	lower.Sheet = "officers"
+	for _, c := range []struct {
+		edits []Edit
+		want  string // one of the problems
+		count int
+	}{
+		{nil, "Officers!D2 officer.title", 1}, // a sole officer is the primary one
+		{[]Edit{title}, "", 0},
+		{[]Edit{lower, fix(2, -1, "Primary", "yess")}, "Officers!I2 officer.primary", 1},
+		{[]Edit{title, fix(2, -1, "Primary", "yes")}, "", 0},
+	} {
+		if got := problems(c.edits...); len(got) != c.count || c.count > 0 && !slices.Contains(got, c.want) {
+			t.Errorf("%+v: %q", c.edits, got)
+		}
 	}
-	if got := problems(Edit{Sheet: "officers", Row: 2, Column: 3, Text: "Member"}, Edit{
-		Sheet:  "Officers",
-		Row:    2,
-		Column: -1,
-		Header: "Primary",
-		Text:   "yess",
-	}); !slices.Contains(got, "Officers!I2 officer.primary") {
-		t.Errorf("%q", got)
-	}
-	if got := problems(Edit{Sheet: "Officers", Row: 2, Column: 3, Text: "Member"}, Edit{
-		Sheet:  "Officers",
-		Row:    2,
-		Column: -1,
-		Header: "Primary",
-		Text:   "yes",
-	}); got != nil {
-		t.Errorf("%q", got)
-	}
-	if _, err := Open(book, Options{Now: july, Edits: []Edit{{
-		Sheet:  "Officers",
-		Row:    2,
-		Column: -1,
-		Header: "Filing Year",
-		Text:   "2026",
-	}}}); err == nil || !strings.Contains(err.Error(), `"Filing Year"`) {
-		t.Errorf("%v", err)
-	}
-	if _, err := Open(book, Options{
-		Now:   july,
-		Edits: []Edit{{Sheet: "Officers", Row: 9, Column: 0, Text: "x"}},
-	}); err == nil || !strings.Contains(err.Error(), "row 9") {
-		t.Errorf("%v", err)
+	for want, e := range map[string]Edit{`"Filing Year"`: fix(2, -1, "Filing Year", "2026"), "row 9": fix(9, 0, "", "x")} {
+		if _, err := Open(book, Options{Now: july, Edits: []Edit{e}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }
 

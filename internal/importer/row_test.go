@@ -308,14 +308,6 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// A new appointment and a change of agent buy one service.
-func TestRepeatsOfAgents(t *testing.T) {
-	text := "Company ID,User ID,Filing State,Change Of Agent\ncomp_1,user_1,DE,yes\ncomp_1,user_1,DE,no\n"
-	if r := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{}))[1]; r.result != filing.Skipped {
-		t.Errorf("%s: %s", r.result, r.message)
-	}
-}
-
 // The cells of a workbook have kinds, which the rules look at.
 func TestWorkbookCells(t *testing.T) {
 	book := workbook(t, tab{name: "June", rows: [][]sheet.OutCell{

@@ -334,13 +334,7 @@ func suggestEmails(value string) []string {
 	}
 	bare = strings.Trim(strings.ReplaceAll(bare, " ", ""), ".,;:'\"()[]")
 	name, domain, _ := strings.Cut(bare, "@")
-	domain = strings.ReplaceAll(domain, ",", ".")
-	for _, host := range []string{"gmail", "yahoo", "hotmail", "outlook", "icloud", "aol"} {
-		if domain == host || domain == host+"com" {
-			domain = host + ".com"
-		}
-	}
-	return []string{name + "@" + domain}
+	return []string{name + "@" + strings.ReplaceAll(domain, ",", ".")}
 }
 
 // suggestPhones leaves an extension out.
