@@ -192,7 +192,8 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 			time.Sleep(500 * time.Millisecond)
 		}), huge, long, lost("no answer came in time", "200ms have passed")},
-		{"time-out while waiting", afterReading(t, hang), nil, short, lost("no answer came in time", "50ms have passed")},
+		{"time-out while waiting", afterReading(t, hang), nil, short,
+			lost("no answer came in time", "50ms have passed")},
 
 		{"time-out in the body", afterReading(t, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"companyId\":")
@@ -252,12 +253,13 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{"409 for something else", answers(409, nil, `{"message":"version conflict"}`), nil, 0,
 			answer(filing.Refused, 409, "version conflict", "")},
 		{"409 that is cut off", afterReading(t, says("HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n"+
-			"Content-Length: 90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")), nil, 0, answer(filing.NotSent, 409,
-			"the filing service refused it (409 Conflict), but its answer was cut off", "unexpected EOF")},
+			"Content-Length: 90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")), nil, 0, answer(filing.NotSent,
+			409, "the filing service refused it (409 Conflict), but its answer was cut off", "unexpected EOF")},
 		{"422", answers(422, nil, `{"errors":[{"message":"a is wrong"},{"message":"b is wrong"}]}`), nil, 0,
 			answer(filing.Refused, 422, "a is wrong; b is wrong", "")},
 		{"429", answers(429, map[string]string{"Retry-After": "7"}, ""), nil, 0,
-			filing.Answer{Kind: filing.Busy, Status: 429, RetryAfter: 7 * time.Second, Message: "429 Too Many Requests"}},
+			filing.Answer{Kind: filing.Busy, Status: 429, RetryAfter: 7 * time.Second,
+				Message: "429 Too Many Requests"}},
 		{"500", answers(500, nil, `{"message":"oops"}`), nil, 0, answer(filing.ServerError, 500, "oops", "")},
 		{"502", answers(502, nil, "<html>"), nil, 0, answer(filing.ServerError, 502, "502 Bad Gateway", "")},
 		{"503 of a gateway", answers(503, nil, ""), nil, 0, answer(filing.ServerError, 503, "", "")},

@@ -310,8 +310,10 @@ func TestEditsOfOfficers(t *testing.T) {
 			t.Errorf("%+v: %q", c.edits, got)
 		}
 	}
-	for want, e := range map[string]Edit{`"Filing Year"`: fix(2, -1, "Filing Year", "2026"), "row 9": fix(9, 0, "", "x")} {
-		if _, err := Open(book, Options{Now: july, Edits: []Edit{e}}); err == nil || !strings.Contains(err.Error(), want) {
+	for want, e := range map[string]Edit{`"Filing Year"`: fix(2, -1, "Filing Year", "2026"),
+		"row 9": fix(9, 0, "", "x")} {
+		_, err := Open(book, Options{Now: july, Edits: []Edit{e}})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

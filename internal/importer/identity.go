@@ -3,9 +3,10 @@ package importer
 import (
 	"strings"
 
+	"github.com/google/shlex"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/google/shlex"
 )
 
 // OptionsOf returns the options of a batch that also apply when its rows are

@@ -234,8 +234,8 @@ func (c surveyCase) run(t *testing.T) {
 			holds = append(holds, info.Name)
 		}
 	}
-	if got := fmt.Sprintf("%s %v header %d, %d rows, %d columns %s", s.Sheet, holds, s.HeaderRow, s.Rows, len(s.Columns),
-		s.Product); got != c.want || (s.Shape == "") != (s.HeaderRow == 0) {
+	if got := fmt.Sprintf("%s %v header %d, %d rows, %d columns %s", s.Sheet, holds, s.HeaderRow, s.Rows,
+		len(s.Columns), s.Product); got != c.want || (s.Shape == "") != (s.HeaderRow == 0) {
 		t.Errorf("%s, want %s; %+v", got, c.want, s)
 	}
 	im, err := OpenReader("in", strings.NewReader(c.text), int64(len(c.text)), c.o)

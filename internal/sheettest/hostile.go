@@ -96,7 +96,8 @@ const (
 
 // header and company are the rows of an honest sheet of annual reports.
 var (
-	header  = strings.Replace(texts("Company ID", "User Email", "Filing State", "Filing Year"), "<row>", `<row r="1">`, 1)
+	header = strings.Replace(texts("Company ID", "User Email", "Filing State", "Filing Year"), "<row>",
+		`<row r="1">`, 1)
 	company = texts("comp_00000001", "a@example.com", "DE", "2026")
 )
 
@@ -289,8 +290,8 @@ func sheetFiles() []File {
 			tail: `</row>` + sheetTail}),
 		only("long-names", Sheet, part{head: sheetHead + texts("Company ID", "Legal Name", "Notes"),
 			body: texts("comp_00000001", long, long), times: 170, tail: sheetTail}),
-		only("long-headers", Sheet, part{head: sheetHead + `<row>` + inline("Company ID"), body: inline(long), times: 350,
-			tail: `</row><row><c><v>1</v></c></row>` + sheetTail}),
+		only("long-headers", Sheet, part{head: sheetHead + `<row>` + inline("Company ID"), body: inline(long),
+			times: 350, tail: `</row><row><c><v>1</v></c></row>` + sheetTail}),
 		only("rows-empty", Sheet, flood(sheetHead, `<row/>`, sheetTail)),
 		fullOf("rows-short", 70<<20, `<row><c><v>1</v></c></row>`),
 		fullOf("rows-honest", 75<<20, company),
@@ -377,7 +378,8 @@ func mostFiles() []File {
 		}),
 		xlsx("most-strings", map[string]part{
 			Strings: {head: `<sst>`, body: `<si><t>Acme Holdings</t></si>`, times: 1_060_000, tail: `</sst>`},
-			Sheet:   {head: sheetHead + header, body: `<row><c t="s"><v>7</v></c></row>`, times: 84_000, tail: sheetTail},
+			Sheet: {head: sheetHead + header, body: `<row><c t="s"><v>7</v></c></row>`, times: 84_000,
+				tail: sheetTail},
 		}),
 	}
 }
