@@ -282,6 +282,7 @@ func (w *workflow) correctTwo() {
 	p := w.paula
 	p.wantCount("errors", "3")
 	p.wantCount("skipped", "1")
+	p.until(`document.querySelectorAll(".slick-pane-left .slick-row").length === 3`)
 	p.clickAt(p.cellAt("H8"), 2)
 	p.until(`document.querySelector(".slick-cell input")?.value === "Delawhere"`)
 	p.pressKeys(strings.Repeat(kb.Backspace, len("Delawhere")))
@@ -310,9 +311,9 @@ func (w *workflow) readSheet() {
 	}
 	p := w.paula
 	p.upload(w.sheet.save(w.T, "annual-reports-2026.csv"))
-	p.checkTabOrder()
 	at := p.at()
 	p.follow("Review mapping")
+	p.checkTabOrder()
 	p.wantText("Match your columns", "Company ID", "Agent ZIP", "Certain")
 	p.open(at)
 	p.waitPrepared()
@@ -327,6 +328,7 @@ func (w *workflow) readSheet() {
 	}
 	p.write("#fix-search", "")
 	p.pressKeys(" " + kb.Backspace)
+	p.until(`document.querySelectorAll(".slick-pane-left .slick-row").length > 3`)
 	p.press("Errors")
 	w.correctTwo()
 	marked := p.fetch(p.at() + "/highlighted")
