@@ -31,6 +31,7 @@ func TestSuggestions(t *testing.T) {
 		{filingState, "Del.", "DE"},
 		{filingState, "D.E.", "DE"},
 		{filingState, "Carolina", ""},
+		{filingState, "rkansas", ""},
 		{filingState, "Texsa", "TX"},
 		{filingState, "ZZ", ""},
 		{agentZIP, "7102", "07102"},
