@@ -14,32 +14,6 @@ import (
 // shownFindings is how many rows a comparison names; the results name all.
 const shownFindings = 10
 
-// compareCompanies looks up the companies of a batch and holds back the rows whose
-// company differs from the one that the filing service has under their Company
-// ID. Rows that cannot be looked up now are compared before they are sent.
-func (r *filingRun) compareCompanies(ctx context.Context, throttle jobs.Throttle) error {
-	if r.skipLookup || r.batch.Open && r.flags.dryRun {
-		return nil // the workers compare, or rows may be in flight
-	}
-	_, err := r.lookUpAndCompare(ctx, throttle)
-	return err
-}
-
-func (r *filingRun) lookUpAndCompare(ctx context.Context, throttle jobs.Throttle) (jobs.Review, error) {
-	step := r.phase("Looking up companies")
-	err := jobs.LookUp(ctx, r.client, r.ledger, throttle, r.env.Concurrency, r.batch.ID, step.at)
-	step.end()
-	if err != nil {
-		return jobs.Review{}, err
-	}
-	review, err := jobs.Compare(ctx, r.client, r.ledger, throttle, r.env.Concurrency, r.batch.ID, r.flags.accept)
-	if err != nil {
-		return review, err
-	}
-	r.showReview(review)
-	return review, nil
-}
-
 // showReview prints which rows are not sent and which differences to check.
 func (r *filingRun) showReview(review jobs.Review) {
 	var held, warned []jobs.Finding
@@ -104,28 +78,15 @@ func (r *filingRun) releaseHeldBack(ctx context.Context, throttle jobs.Throttle,
 		}
 		return r.ledger.ResumeBatch(ctx, r.batch.ID)
 	}
-	review, err := r.lookUpAndCompare(ctx, throttle)
+	q, err := r.quote(ctx, throttle, quoter)
 	if err != nil {
 		return err
 	}
-	if review.Released == 0 {
-		return resume()
-	}
-	q, err := pricing.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
-	if err != nil {
-		return err
-	}
-	book, err := r.ledger.Balance(ctx)
-	if err != nil {
-		return err
-	}
-	r.showQuote(q, book)
-	if !r.flags.yes {
+	if q.Review.Released > 0 {
 		otherwise := fmt.Sprintf("Nothing was sent, and the batch is paused. To resume it: importer resume %s.",
 			r.batch.ID)
-		if err := r.confirm(ctx, fmt.Sprintf("Approve %s, %s? Filings cannot be undone.", count(q.Rows, "order"),
-			q.Total),
-			otherwise); err != nil {
+		err := r.showAndConfirm(ctx, q, "Approve %s, %s%s? Filings cannot be undone.", otherwise)
+		if err != nil {
 			return err
 		}
 	}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // phaseAfter is how long a step takes before its progress is shown.
@@ -51,12 +48,12 @@ func (a *app) repeatLine(live bool, line func() string) (stop func()) {
 // phase shows the progress of a slow step at a terminal: a person who sees nothing
 // begins to type. Elsewhere it shows nothing.
 type phase struct {
-	what  string
 	began time.Time
 	// end ends the step and clears the line.
 	end func()
 
 	mu          sync.Mutex
+	what        string
 	done, total int
 }
 
@@ -76,6 +73,13 @@ func (p *phase) at(done, total int) {
 	p.done, p.total = done, total
 }
 
+// next goes on to another step.
+func (p *phase) next(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what, p.done, p.total = what, 0, 0
+}
+
 // line is the progress: "Looking up companies: 120 of 400"; "" for a short step.
 func (p *phase) line() string {
 	p.mu.Lock()
@@ -90,18 +94,4 @@ func (p *phase) line() string {
 		return fmt.Sprintf("%s: %s", p.what, count(p.done, "row"))
 	}
 	return fmt.Sprintf("%s… %s", p.what, since.Round(time.Second))
-}
-
-// countingRecorder reports the number of recorded rows to a step.
-type countingRecorder struct {
-	*ledger.Ledger
-	phase *phase
-	rows  int
-}
-
-func (c *countingRecorder) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
-	err := c.Ledger.AddRows(ctx, batch, rows)
-	c.rows += len(rows)
-	c.phase.at(c.rows, 0)
-	return err
 }

@@ -69,6 +69,13 @@ func (a *app) showQuote(q pricing.BatchQuote, balance ledger.Balance) {
 	}
 }
 
+// sayEndpoint prints the warning that no endpoint receives the events of new orders, if there is one.
+func (a *app) sayEndpoint(warning string) {
+	if warning != "" {
+		a.say("%s", wrap(a.paint.yellow("Warning: "+warning), lineWidth))
+	}
+}
+
 // shownWarnings is how many warnings are printed before a question.
 const shownWarnings = 10
 

@@ -16,6 +16,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -268,11 +269,11 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 	held int) (jobs.Outcome, error) {
 	finished := jobs.Outcome{Reason: jobs.Finished}
 	if r.flags.dryRun {
-		_, _, err := r.quote(ctx, r.env.Throttle(queue), quoter)
+		err := r.confirmOrders(ctx, r.env.Throttle(queue), quoter, "")
 		if err == nil {
 			r.say("Nothing was sent (--dry-run).")
 		}
-		return finished, r.printIfStopped(ctx, err)
+		return finished, err
 	}
 	if !r.batch.Open {
 		if err := r.confirmOrders(ctx, r.env.Throttle(queue), quoter, "Nothing was sent."); err != nil {
@@ -307,21 +308,12 @@ func (r *filingRun) approveBatch(ctx context.Context, queue *jobs.Queue, quoter 
 // the batch waits for approval: because a policy of the firm says so, or because
 // approve does.
 func (r *filingRun) submitBatch(ctx context.Context, command string, approve bool) (waits bool, err error) {
-	second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
+	plan, err := intake.RequestApproval(withAudit(ctx, command, r.batch.ID, r.batch.File), r.ledger, r.batch.ID,
+		approve)
 	if err != nil {
 		return false, err
 	}
-	if waits = second || approve; waits {
-		plan, _, err := pricing.ApprovalHash(ctx, r.ledger, r.batch.ID)
-		if err != nil {
-			return false, err
-		}
-		audited := withAudit(ctx, command, r.batch.ID, r.batch.File)
-		if err := r.ledger.Approvals().Request(audited, r.batch.ID, plan); err != nil {
-			return false, err
-		}
-	}
-	return waits, r.openBatch(ctx, command)
+	return plan != "", r.openBatch(ctx, command)
 }
 
 // openBatch releases the batch for sending.
@@ -430,44 +422,65 @@ func (r *filingRun) confirmOrders(ctx context.Context, throttle jobs.Throttle, q
 
 func (r *filingRun) quoteAndConfirm(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter,
 	otherwise string) error {
-	q, warnings, err := r.quote(ctx, throttle, quoter)
-	if err != nil || r.flags.yes || q.Rows+q.Before == 0 {
+	q, err := r.quote(ctx, throttle, quoter)
+	if err != nil {
 		return err
 	}
-	question := "Approve %s, %s%s? Filings cannot be undone."
 	second, err := r.ledger.Approvals().NeedsSecond(ctx, r.batch.ID)
 	if err != nil {
 		return err
 	}
+	question := "Approve %s, %s%s? Filings cannot be undone."
 	if second {
 		question = "Submit %s for approval, %s%s?"
 	}
-	question = fmt.Sprintf(question, count(q.Rows, "order"), q.TotalText(), withWarnings(warnings))
-	return r.confirm(ctx, question, otherwise)
+	return r.showAndConfirm(ctx, q, question, otherwise)
 }
 
-// quote compares the companies of the batch, and shows its cost and its warnings.
-func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) (q pricing.BatchQuote,
-	warnings jobs.Warnings, err error) {
-	if err := r.compareCompanies(ctx, throttle); err != nil {
-		return q, warnings, err
-	}
-	step := r.phase("Calculating the cost")
-	q, err = pricing.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
-	step.end()
+// quote looks up and compares the companies of the batch, shows the differences, and calculates
+// the cost.
+func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pricing.Quoter) (intake.Quote, error) {
+	secrets, err := r.env.WebhookSecrets()
 	if err != nil {
-		return q, warnings, err
+		return intake.Quote{}, err
 	}
+	step := r.phase("Looking up companies")
+	o := intake.Quoting{
+		Ledger:      r.ledger,
+		Prices:      func(context.Context) (pricing.Quoter, error) { return quoter, nil },
+		Throttle:    throttle,
+		Concurrency: r.env.Concurrency,
+		Accept:      r.flags.accept,
+		Secret:      len(secrets) > 0,
+		LookedUp:    step.at,
+		Priced:      func() { step.next("Calculating the cost") },
+	}
+	if !r.skipLookup && !(r.batch.Open && r.flags.dryRun) { // then the workers compare, or rows may be in flight
+		o.Records = r.client
+	}
+	q, err := o.Quote(ctx, r.batch.ID)
+	step.end()
+	if err == nil {
+		r.showReview(q.Review)
+	}
+	return q, err
+}
+
+// showAndConfirm shows the cost and the warnings of the batch, and asks the question about its
+// orders, their cost and the number of warnings.
+func (r *filingRun) showAndConfirm(ctx context.Context, q intake.Quote, question, otherwise string) error {
 	balance, err := r.ledger.Balance(ctx)
 	if err != nil {
-		return q, warnings, err
+		return err
 	}
-	r.showQuote(q, balance)
-	if err := r.warnOfEndpoint(ctx, r.ledger, r.env); err != nil {
-		return q, warnings, err
+	r.showQuote(q.BatchQuote, balance)
+	r.sayEndpoint(q.Endpoint)
+	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+filing.HideSSNsInName(r.path))
+	if err != nil || r.flags.yes || r.flags.dryRun || q.Rows+q.Before == 0 {
+		return err
 	}
-	warnings, err = r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+filing.HideSSNsInName(r.path))
-	return q, warnings, err
+	return r.confirm(ctx, fmt.Sprintf(question, count(q.Rows, "order"), q.TotalText(), withWarnings(warnings)),
+		otherwise)
 }
 
 // printIfStopped prints the last line of --json if a person stopped the command,
@@ -490,19 +503,6 @@ func (r *filingRun) printUnchanged(ctx context.Context) error {
 		return err
 	}
 	return r.printSummary(s)
-}
-
-// warnOfEndpoint warns if no endpoint receives the events of new orders.
-func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.Environment) error {
-	secrets, err := env.WebhookSecrets()
-	if err != nil {
-		return err
-	}
-	warning, err := jobs.EndpointWarning(ctx, l, len(secrets) > 0)
-	if warning != "" {
-		a.say("%s", wrap(a.paint.yellow("Warning: "+warning), lineWidth))
-	}
-	return err
 }
 
 // placeOrders runs a worker until no more orders can be placed for now.
@@ -674,10 +674,6 @@ var tones = map[report.Tone]func(painter, string) string{
 	report.Good: painter.green, report.Quiet: painter.dim, report.Waits: painter.yellow, report.Bad: painter.red,
 }
 
-// importPoll is how often a run checks whether another process has imported the
-// same file.
-const importPoll = 200 * time.Millisecond
-
 // importFile finds the batch of the file, or creates it. Nothing of a batch is
 // sent before it is submitted.
 func (r *filingRun) importFile(ctx context.Context) error {
@@ -689,26 +685,17 @@ func (r *filingRun) importFile(ctx context.Context) error {
 		r.newLedgerNote = "" // it has batches
 	}
 	step := r.phase("Reading " + filepath.Base(r.path))
-	recorder := &countingRecorder{Ledger: r.ledger, phase: step}
-	var id string
-	var created, said bool
-	began := time.Now()
-	err := retry.Do(ctx, retry.Backoff{First: importPoll, Max: importPoll}, func() (final bool, err error) {
-		id, created, err = imp.Record(ctx, recorder, currentUser())
-		step.end()
-		if !errors.Is(err, ledger.ErrImporting) || time.Since(began) >= r.flags.patience {
-			return true, err
-		}
-		if !said {
-			r.say("Waiting: %s.", err)
-			said = true
-		}
-		return false, err
+	recorded, err := intake.Record(ctx, r.ledger, imp, intake.Recording{
+		By:       currentUser(),
+		Counted:  func(rows int) { step.at(rows, 0) },
+		Waiting:  func(err error) { r.say("Waiting: %s.", err) },
+		Patience: r.flags.patience,
 	})
+	step.end()
 	if err != nil {
 		return err
 	}
-	if r.batch, err = r.ledger.Batch(ctx, id); err != nil {
+	if r.batch, err = r.ledger.Batch(ctx, recorded.Batch); err != nil {
 		return err
 	}
 	r.showColumns(imp)
@@ -723,7 +710,7 @@ func (r *filingRun) importFile(ctx context.Context) error {
 			return err
 		}
 	}
-	if !created {
+	if !recorded.Created {
 		r.say("This file was already imported as batch %s; resuming.", r.batch.ID)
 	}
 	return nil

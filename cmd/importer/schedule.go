@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/season"
@@ -157,7 +158,13 @@ func (a *app) addSchedule(ctx context.Context, l *ledger.Ledger, name string, f 
 	if err != nil {
 		return err
 	}
-	return a.warnOfEndpoint(ctx, l, env)
+	secrets, err := env.WebhookSecrets()
+	if err != nil {
+		return err
+	}
+	warning, err := intake.EndpointWarning(ctx, l, len(secrets) > 0)
+	a.sayEndpoint(warning)
+	return err
 }
 
 // sayInvalid prints why rows of the next run cannot be filed.

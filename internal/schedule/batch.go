@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
@@ -42,8 +43,11 @@ func (s *Scheduler) makeBatch(ctx context.Context, schedule ledger.Schedule, run
 	if err := s.c.Ledger.Schedules().EndRun(ctx, *run); err != nil {
 		return err
 	}
-	if err := s.requestApproval(ctx, schedule, run.Batch, plan); err != nil {
-		return err
+	if plan.Filings > 0 {
+		plan.Approval, err = intake.RequestApproval(ctx, s.c.Ledger, run.Batch, schedule.Approval)
+		if err != nil {
+			return err
+		}
 	}
 	if err := storePlan(run, plan); err != nil {
 		return err
@@ -98,22 +102,6 @@ func (s *Scheduler) recordBatch(ctx context.Context, schedule ledger.Schedule, r
 		err = recorder.saveQuote(ctx)
 	}
 	return plan, created, err
-}
-
-// requestApproval lets a batch wait for approval, where the schedule or the firm
-// settings ask for one.
-func (s *Scheduler) requestApproval(ctx context.Context, schedule ledger.Schedule, batch string, plan *Plan) error {
-	second, err := s.c.Ledger.Approvals().NeedsSecond(ctx, batch)
-	if err != nil {
-		return err
-	}
-	if (!schedule.Approval && !second) || plan.Filings == 0 {
-		return nil
-	}
-	if plan.Approval, _, err = pricing.ApprovalHash(ctx, s.c.Ledger, batch); err != nil {
-		return err
-	}
-	return s.c.Ledger.Approvals().Request(ctx, batch, plan.Approval)
 }
 
 // reportRun adds the notification of a run: what it files, or why nothing. A run that

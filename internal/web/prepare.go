@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -194,12 +194,8 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 		return nil
 	}
 	now.stage.Store(stageLooksUp)
-	lookedUp := func(done, total int) {
-		now.looked.Store(int64(done))
-		now.toLook.Store(int64(total))
-	}
 	records := p.recordsOf(u.ID)
-	q := p.site.quote(now.ctx, batch, &lookups{records, lookedUp}, func(s stage) { now.stage.Store(s) })
+	q := p.site.lookUpAndQuote(now.ctx, batch, records, now)
 	records.flush()
 	q.Notes = append(notes, q.Standing...)
 	if err := ctx.Err(); err != nil {
@@ -229,7 +225,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 	if err != nil {
 		return "", nil, false, err
 	}
-	defer func() { leave() }()
+	defer leave()
 	im, err := p.site.openUpload(ctx, u)
 	if err != nil {
 		return "", nil, false, err
@@ -240,29 +236,20 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 		return "", nil, false, err
 	}
 	found, err, _ := p.batches.Do(id, func() (any, error) {
-		for {
-			_, created, err := im.Record(ctx, counting{p.site.Ledger, &now.rows}, u.CreatedBy)
-			switch {
-			case err == nil && created:
-				return im.Notes(), p.site.Ledger.PrepareBatch(ctx, id)
-			case err == nil: // it was recorded before, and its rows were not gone through
-				_, err := im.Check(ctx, func(importer.Problem) error { return nil })
-				return im.Notes(), err
-			case !errors.Is(err, ledger.ErrImporting):
-				return nil, err
-			}
-			elsewhere = true
-			leave() // for as long as that one takes
-			err = pause(ctx)
-			if again, refused := sheet.AcquireReader(sheet.WithUnlimitedWait(p.ctx)); refused == nil {
-				leave = again
-			} else {
-				leave, err = func() {}, errors.Join(err, refused)
-			}
-			if err != nil {
-				return nil, err
-			}
+		recorded, err := intake.Record(ctx, p.site.Ledger, im, intake.Recording{
+			By:      u.CreatedBy,
+			Counted: func(rows int) { now.rows.Store(int64(rows)) },
+		})
+		elsewhere = recorded.Waited
+		switch {
+		case err != nil:
+			return nil, err
+		case recorded.Created:
+			return im.Notes(), p.site.Ledger.PrepareBatch(ctx, id)
 		}
+		// It was recorded before, and its rows were not gone through.
+		_, err = im.Check(ctx, func(importer.Problem) error { return nil })
+		return im.Notes(), err
 	})
 	if err != nil {
 		return id, nil, elsewhere, err
@@ -278,102 +265,48 @@ func (p *prepareQueue) quotedElsewhere(ctx context.Context, u ledger.Upload) boo
 		if err != nil || now.Version != u.Version || len(now.Quote) > 0 {
 			return err == nil
 		}
-		if pause(ctx) != nil {
+		if retry.Sleep(ctx, snapshotEvery) != nil {
 			break
 		}
 	}
 	return false
 }
 
-// pause waits for the time between two snapshots.
-func pause(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(snapshotEvery):
-		return nil
-	}
-}
-
-// counting counts the rows that are recorded.
-type counting struct {
-	*ledger.Ledger
-	rows *atomic.Int64
-}
-
-func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
-	err := c.Ledger.AddRows(ctx, batch, rows)
-	c.rows.Add(int64(len(rows)))
-	return err
-}
-
-// lookups say how companies are looked up.
-type lookups struct {
-	records  *recordCache
-	lookedUp func(done, total int) // gets the progress
-}
-
-// quote calculates what a prepared batch will cost. A failure is part of the
-// result, in Problem. With look-ups, companies are looked up first.
-func (s *Site) quote(ctx context.Context, batch string, l *lookups, at func(stage)) quoted {
+// quote quotes a prepared batch. A failure is part of the result, in Problem.
+func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted {
+	o.Ledger, o.Prices, o.Concurrency, o.Secret = s.Ledger, s.Ask, s.Concurrency, s.Settings.HookKey
 	q := quoted{At: time.Now().UTC()}
-	if err := s.fillQuote(ctx, &q, batch, l, at); err != nil {
+	quote, err := o.Quote(ctx, batch)
+	if err != nil {
 		q.Problem = err.Error()
+		return q
+	}
+	q.BatchQuote, q.Plan = quote.BatchQuote, quote.Plan
+	if quote.Endpoint != "" {
+		q.Standing = append(q.Standing, quote.Endpoint)
+	}
+	for _, note := range quote.Notes() {
+		q.Standing = append(q.Standing, note.Text())
 	}
 	return q
 }
 
-func (s *Site) fillQuote(ctx context.Context, q *quoted, batch string, l *lookups, at func(stage)) error {
-	counts, err := s.Ledger.Counts(ctx, batch)
-	if err != nil {
-		return err
-	}
-	if counts[filing.Ready] > 0 {
-		quoter, err := s.Ask(ctx) // first: a refused key shows here
-		if err != nil {
-			return err
-		}
-		if l != nil {
-			if err := s.lookUpCompanies(ctx, batch, l); err != nil {
-				return err
-			}
-		}
-		at(stageQuotes)
-		sum, err := pricing.QuoteBatch(ctx, s.Ledger, quoter, batch)
-		if err != nil {
-			return err
-		}
-		q.BatchQuote = sum
-		warning, err := jobs.EndpointWarning(ctx, s.Ledger, s.Settings.HookKey)
-		if err != nil {
-			return err
-		}
-		if warning != "" {
-			q.Standing = append(q.Standing, warning)
-		}
-		for _, note := range sum.Notes() {
-			q.Standing = append(q.Standing, note.Text())
-		}
-	}
-	q.Plan, _, err = pricing.ApprovalHash(ctx, s.Ledger, batch)
-	return err
-}
-
-// lookUpCompanies looks up the companies of a batch, and compares their rows
-// with what the filing service has of them. What was asked a moment ago for the
-// same upload is not asked again.
-func (s *Site) lookUpCompanies(ctx context.Context, batch string, l *lookups) error {
+// lookUpAndQuote quotes a prepared batch after its companies were looked up. What was asked a
+// moment ago for the same upload is not asked again.
+func (s *Site) lookUpAndQuote(ctx context.Context, batch string, records *recordCache, now *preparation) quoted {
 	client, err := s.Service()
 	if err != nil {
-		return err
+		return quoted{At: time.Now().UTC(), Problem: err.Error()}
 	}
-	l.records.setService(client)
-	// The records wait for the throttle where they ask.
-	if err := jobs.LookUp(ctx, l.records, s.Ledger, nil, s.Concurrency, batch, l.lookedUp); err != nil {
-		return err
-	}
-	_, err = jobs.Compare(ctx, l.records, s.Ledger, nil, s.Concurrency, batch, false)
-	return err
+	records.setService(client)
+	return s.quote(ctx, batch, intake.Quoting{
+		Records: records, // they wait for the throttle where they ask
+		LookedUp: func(done, total int) {
+			now.looked.Store(int64(done))
+			now.toLook.Store(int64(total))
+		},
+		Priced: func() { now.stage.Store(stageQuotes) },
+	})
 }
 
 // survey returns how an upload was understood. It is cached: people open an upload

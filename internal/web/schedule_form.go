@@ -16,7 +16,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
@@ -278,7 +278,7 @@ func (s *Site) addSchedule(v *request) error {
 		said += fmt.Sprintf(" %s with errors are never sent; the others are filed.",
 			count(n, "row"))
 	}
-	warning, err := jobs.EndpointWarning(v.ctx(), s.Ledger, s.Settings.HookKey)
+	warning, err := intake.EndpointWarning(v.ctx(), s.Ledger, s.Settings.HookKey)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
+	"github.com/bulkfiling/bulkfiling/internal/intake"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -219,7 +220,7 @@ func (s *Site) submitUpload(v *request) error {
 	if err != nil {
 		return err
 	}
-	q := s.quote(v.ctx(), u.Batch, nil, func(stage) {})
+	q := s.quote(v.ctx(), u.Batch, intake.Quoting{})
 	if was != nil {
 		q.Notes = was.Notes
 	}
