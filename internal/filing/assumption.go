@@ -257,7 +257,7 @@ var Assumptions = []Assumption{
 		Taken: "those that were registered or added here, or that delivered events; without one, orders show a " +
 			"warning",
 		Override: "`importer webhooks add`, `FILING_WEBHOOK_SECRET`",
-		Where:    "internal/jobs/endpoint.go",
+		Where:    "internal/intake/endpoint.go",
 	},
 	{
 		NotShown: "the retry policy of events",
