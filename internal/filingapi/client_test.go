@@ -660,3 +660,14 @@ func TestCancellationsDoNotTripTheBreaker(t *testing.T) {
 		t.Errorf("the breaker is %s", c.State())
 	}
 }
+
+func TestLookUpsDoNotFollowRedirects(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere" {
+			t.Errorf("followed with %q", r.Header.Get("X-Api-Key"))
+		}
+		http.Redirect(w, r, "/elsewhere", http.StatusPermanentRedirect)
+	}))
+	defer srv.Close()
+	calls(t.Context(), client(t, filingapi.Config{BaseURL: srv.URL + "/v1"}))
+}

@@ -187,6 +187,14 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 		} {
 			batch, id := fmt.Sprint("b", i), fmt.Sprint("order_", i)
 			order := uncertainFormation(t, l, batch)
+			wantPlan(t, service, batch, c.says, Decision{
+				Row:       2,
+				Attempt:   1,
+				Verdict:   Placed,
+				OrderIDs:  []string{id},
+				CompanyID: c.company,
+			})
+			wantAsked(t, c.company)
 			s := &Resolution{Order: order, OrderIDs: []string{id}, CompanyID: c.company}
 			err = service.Check(t.Context(), s)
 			wantAsked(t, c.company)
@@ -210,6 +218,20 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// wantPlan plans a decision. Its problem has the given text; without a text there
+// is none, and a resolution.
+func wantPlan(t *testing.T, service *Service, batch, says string, d Decision) {
+	t.Helper()
+	p, err := service.Plan(t.Context(), batch, []Decision{d})
+	if err != nil {
+		t.Fatalf("%s: %v", d.CompanyID, err)
+	}
+	if said := fmt.Sprint(p.Problems); (says == "") != (len(p.Problems) == 0) || !strings.Contains(said, says) ||
+		(len(p.Resolutions) == 1) != (says == "") {
+		t.Errorf("%s: %q, %d resolutions", d.CompanyID, said, len(p.Resolutions))
+	}
 }
 
 func wantCompanyFault(t *testing.T, err error, says string) {

@@ -89,6 +89,13 @@ func (s *Site) showBalance(v *request, status int, form entryForm) error {
 	return v.showStatus(status, "balance.html", "Balance", p)
 }
 
+func isAre(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing + " is"
+	}
+	return count(n, thing) + " are"
+}
+
 // maxEntry is more than anyone deposits: a larger amount is a slip.
 const maxEntry money.Cents = 1_000_000_000_00
 

@@ -25,6 +25,8 @@ var uncertainRoutes = []route{
 	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).resolveRow},
 	{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: (*Site).dashboard},
 	{pattern: "POST /uncertain/rows/{row}/company", may: operator, serve: (*Site).nameCompany},
+	{pattern: "POST /uncertain/batches/{batch}/check", may: operator, serve: ofBatch((*Site).checkDecisions)},
+	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: ofBatch((*Site).resolveRows)},
 }
 
 // uncertainPage lists the rows that only a person can resolve.
@@ -35,13 +37,16 @@ type uncertainPage struct {
 	Total    int
 	Reserved money.Cents
 	Tabs     tabs
-	From     int
-	To       int
-	First    string
-	Next     string
-	Unnamed  []ledger.Row // formations without a company ID
-	More     int          // of them that are not listed
-	Back     string       // this page
+	// Bulk are the rows of the batch that can be resolved at once.
+	Bulk    []*resolve.UncertainOrder
+	From    int
+	To      int
+	First   string
+	Next    string
+	Unnamed []ledger.Row // formations without a company ID
+	More    int          // of them that are not listed
+	Back    string       // this page
+
 }
 
 // uncertainRow is an uncertain order as the page shows it, with its forms.
@@ -78,7 +83,11 @@ func confirmation(objections []string) string {
 	if len(objections) == 0 {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join(objections, "\n")))
+	return fingerprint(strings.Join(objections, "\n"))
+}
+
+func fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -92,18 +101,12 @@ type item struct {
 
 // decisionForm is a decision about a row, as it was typed.
 type decisionForm struct {
-	Verdict      string // placed or notPlaced
+	Verdict      resolve.Verdict
 	Company      string
 	OrderError   string
 	CompanyError string
 	Objections   []string // to what was typed
 }
-
-// The decisions about a row.
-const (
-	placed    = "placed"
-	notPlaced = "not placed"
-)
 
 const (
 	uncertainOnPage = 20
@@ -148,6 +151,11 @@ func (s *Site) uncertain(v *request) error {
 	}
 	for _, d := range p.Rows {
 		d.Back = p.Back
+	}
+	if p.Batch != nil && total > 1 && v.may(ledger.Operator) {
+		if p.Bulk, _, err = resolve.ListUncertainPage(ctx, s.Ledger, id, 0, maxDecisions); err != nil {
+			return err
+		}
 	}
 	if p.Unnamed, err = s.Ledger.Resolutions().UnnamedFormations(ctx, id); err != nil {
 		return err
@@ -287,17 +295,17 @@ func (s *Site) resolveRow(v *request) error {
 	if err != nil {
 		return err
 	}
-	verdict := form.Get("decision")
+	verdict := resolve.Verdict(form.Get("decision"))
 	r := &resolve.Resolution{}
 	switch verdict {
-	case placed:
+	case resolve.Placed:
 		r.CompanyID = strings.TrimSpace(form.Get("company"))
 		for i := 0; form.Has("order-" + strconv.Itoa(i)); i++ {
 			if id := strings.TrimSpace(form.Get("order-" + strconv.Itoa(i))); id != "" {
 				r.OrderIDs = append(r.OrderIDs, id)
 			}
 		}
-	case notPlaced:
+	case resolve.NotPlaced:
 	default:
 		return errForm
 	}
@@ -317,7 +325,7 @@ func (s *Site) resolveRow(v *request) error {
 	if err != nil {
 		return err
 	}
-	if verdict == placed && !d.complete(events) {
+	if verdict == resolve.Placed && !d.complete(events) {
 		return s.showOneUncertain(v, http.StatusUnprocessableEntity, d)
 	}
 	if err := v.resolver().Check(v.ctx(), r); err != nil {

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -275,6 +276,83 @@ func TestDashboardLink(t *testing.T) {
 	if status, body := v.post(rowPath(rows[0])+"/link", "of", rowName(rows[0])); status != http.StatusBadGateway {
 		t.Errorf("%d\n%s", status, body)
 	}
+}
+
+// Decisions on many rows are checked, shown, and resolve the rows; one with an error
+// resolves none.
+func TestResolveManyRows(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Roles...)
+	s.place()
+	batch, rows := s.inDoubt(v, doubtfulClients)
+	before := s.book()
+	at := "/uncertain/batches/" + batch
+	first := s.bought("comp_1")[0]
+	_, err := s.Ledger.Events().Keep(t.Context(), filing.Event{
+		ID:           "evt_named",
+		Type:         filing.StatusChanged,
+		CreatedAt:    time.Now(),
+		OrderID:      first,
+		OrderType:    "annual_report",
+		FilingStatus: "submitted",
+		CompanyID:    "comp_1",
+	}, nil)
+	s.must(err)
+	s.tell(nil, nil)
+	_, body := v.get("/uncertain?batch=" + batch)
+	v.wants(body, "Resolve many rows at once", "Show the effect",
+		fmt.Sprintf(`<option selected>placed</option><option>not placed</option></select></td>
+        <td data-label="IDs"><input name="orders-%d" value="%s"`, rows[0].Number, first))
+	if n := strings.Count(body, "selected>placed"); n != 1 {
+		t.Errorf("%d decisions are filled in", n)
+	}
+	decide := func(rest string, decisions ...string) (int, string) {
+		form := []string{"rest", rest}
+		for i, d := range decisions {
+			n := strconv.Itoa(rows[i].Number)
+			word, id, _ := strings.Cut(d, " as ")
+			form = append(form, "row", n, "attempt-"+n, strconv.Itoa(rows[i].Tries), "decision-"+n, word,
+				"orders-"+n, id)
+		}
+		return v.post(at+"/check", form...)
+	}
+	status, body := decide("", "placed as "+first, "placed", "perhaps")
+	v.wants(body, "No row was resolved", "correct 2 fields", fmt.Sprintf("Row %d, Order IDs", rows[1].Number),
+		fmt.Sprintf("Row %d, Decision", rows[2].Number))
+	if status != 422 {
+		t.Errorf("%d", status)
+	}
+	if _, body = decide("not placed", "placed as "+first, "not placed", ""); !strings.Contains(body, "Resolve 3 rows") {
+		t.Error("rows without a decision stay uncertain")
+	}
+	_, body = decide("", "placed as "+first, "not placed", "")
+	v.wants(body, "Resolve 2 rows?", "charged</small>", "marked as placed: "+first, "marked as not placed",
+		"&lt;script&gt;")
+	if book := s.book(); book != before {
+		t.Errorf("looking changed the book: %+v", book)
+	}
+	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once", "many"}
+	_, shown := v.post(at+"/resolve", form[:2]...)
+	v.wants(shown, "Resolve 2 rows?") // not the plan that was looked at
+	_, body = v.post(at+"/resolve", form...)
+	v.wants(body, "Resolved 2 rows: 1 placed, "+rows[0].Reserved.Dollars()+" charged; 1 not placed, "+
+		rows[1].Reserved.Dollars()+" released")
+	s.becomes(rows[1].ID, filing.Placed)
+	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Reserved ||
+		book.Posted != before.Posted+rows[0].Reserved+rows[1].Reserved {
+		t.Errorf("%+v", book)
+	}
+	_, body = v.post(at+"/resolve", form...)
+	v.wants(body, "already resolved")
+	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch}); err != nil ||
+		len(acts) != 2 {
+		t.Errorf("%+v, %v", acts, err)
+	}
+}
+
+func unescaped(text string) string {
+	return strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&#43;", "+", "&amp;",
+		"&").Replace(text)
 }
 
 // While a restored ledger is checked, the page says that nothing is sent, and its unchecked
