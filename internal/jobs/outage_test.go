@@ -105,7 +105,7 @@ func TestRedisComesBack(t *testing.T) {
 			back := make(chan struct{})
 			said := f.fleet(func() { away(s, back) })
 			<-back
-			for _, line := range []string{`"orders held" reason=redis`, `"orders resumed" reason=redis`, "level=ERROR"} {
+			for _, line := range []string{`held" reason=redis`, `resumed" reason=redis`, "level=ERROR"} {
 				if n := said.count(line); n != 2 { // once a process
 					t.Errorf("%q was said %d times: %s", line, n, said.lines)
 				}

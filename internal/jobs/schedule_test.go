@@ -610,7 +610,8 @@ func TestRunWithoutItsKey(t *testing.T) {
 	}
 	f.set("2027-02-01 00:00 UTC")
 	for range 2 {
-		if err := f.s.RunDue(f.Context()); !errors.Is(err, schedule.ErrCompanyList) || !errors.Is(err, ledger.ErrSealed) {
+		err := f.s.RunDue(f.Context())
+		if !errors.Is(err, schedule.ErrCompanyList) || !errors.Is(err, ledger.ErrSealed) {
 			t.Error(err)
 		}
 	}

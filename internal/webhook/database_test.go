@@ -213,7 +213,8 @@ func TestEndpointsComeAndGo(t *testing.T) {
 			s.Errorf("kept: %d and %d", one, two)
 		}
 		s.must(other.Endpoints().Delete(s.Context(), "we_1"))
-		for deadline := time.Now().Add(2 * time.Minute); deliver(event, "whsec_1") == 200; time.Sleep(50 * time.Millisecond) {
+		deadline := time.Now().Add(2 * time.Minute)
+		for ; deliver(event, "whsec_1") == 200; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				s.Fatal("a dropped secret is still accepted")
 			}
