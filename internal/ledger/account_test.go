@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -30,8 +31,7 @@ func (s *store) wantErr(err, want error) {
 }
 
 func TestAccountsAreKnownByFoldedName(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "  Ana  Müller ", ledger.Operator, ledger.Preparer, ledger.Operator)
 		if ana.Name != "ana müller" || !slices.Equal(ana.Roles, []ledger.Role{ledger.Preparer, ledger.Operator}) ||
 			ana.HasPasskey || ana.Disabled || !ana.CreatedAt.Equal(s.clock()) || !ana.SignedInAt.IsZero() {
@@ -64,8 +64,7 @@ func TestAccountsAreKnownByFoldedName(t *testing.T) {
 
 // Somebody who can change accounts is always left.
 func TestLastOperatorStays(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana, bo := s.account(l, "ana"), s.account(l, "bo", ledger.Preparer)
 		s.wantErr(l.Accounts().Change(ctx, ana.ID, []ledger.Role{ledger.Approver}, false), ledger.ErrLastOperator)
 		s.wantErr(l.Accounts().Change(ctx, ana.ID, ledger.Roles, true), ledger.ErrLastOperator)

@@ -290,8 +290,7 @@ func readyRows(ctx context.Context, q querier, batch string) iter.Seq2[Row, erro
 }
 
 // signApproval returns a *SecondError if a batch needs a second person and by is none,
-// and notes that it needs one. A batch from before contributors were recorded gets its
-// own first.
+// and notes that it needs one.
 func (db *database) signApproval(ctx context.Context, tx *sql.Tx, batch, by string) error {
 	if err := gather(ctx, tx, batch); err != nil {
 		return err

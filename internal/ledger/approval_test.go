@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -9,8 +10,7 @@ import (
 // A yes that was given stands, whatever somebody finds changed who looked before
 // it: placing changes what is left.
 func TestChangePlanKeepsAnApproval(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.add(l, "a", reports("a", 2)...)
 		plan := func(want string, state ledger.ApprovalState) {
 			s.Helper()

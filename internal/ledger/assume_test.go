@@ -1,7 +1,7 @@
 package ledger_test
 
 import (
-	"errors"
+	"context"
 	"testing"
 	"time"
 
@@ -99,8 +99,7 @@ func (s *store) wantAssumedSent(l *ledger.Ledger, r ledger.Row, since time.Time)
 // to suppose: nothing of the row can have been sent, or that row's answer is its
 // own, too.
 func TestAssumeSentYieldsToPurchases(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_2", "2026"), report("comp_3", "2026"))
 		s.place(l, rows[0])
 		s.send(l, rows[1])
@@ -128,8 +127,7 @@ func TestAssumeSentYieldsToPurchases(t *testing.T) {
 
 // A row that was in doubt already, to be sent again, keeps what it holds.
 func TestAssumeSentOfAnUncertainRow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		s.send(l, row)
 		if row = s.answer(l, row, filing.NoAnswer); !row.Uncertain {
@@ -145,8 +143,7 @@ func TestAssumeSentOfAnUncertainRow(t *testing.T) {
 // A row that creates its company may have done both: it is settled with the
 // company and the order, with the company alone, or as never made.
 func TestAssumeSentOfACreation(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		creation := func(name string) ledger.Row {
 			r := report("", "2026")
 			r.Request.Company.Sheet.LegalName = name
@@ -199,11 +196,9 @@ func TestAssumeSentOfACreation(t *testing.T) {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[3], filing.NoAnswer)
-		if err := l.Resolutions().MarkAssumedPlaced(ctx, rows[3].ID, 0, []string{"order_4"},
+		s.wantErr(l.Resolutions().MarkAssumedPlaced(ctx, rows[3].ID, 0, []string{"order_4"},
 			filing.Company{ID: "comp_4"},
 			known("comp_4"),
-			""); !errors.Is(err, ledger.ErrCreating) {
-			s.Error(err)
-		}
+			""), ledger.ErrCreating)
 	})
 }

@@ -94,8 +94,7 @@ func TestConcurrentAuditEventIsRecordedOnce(t *testing.T) {
 // An act that failed did not happen: it may be tried again, in the same context
 // or in another one.
 func TestFailedChangeRecordsNoAuditEvent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.add(l, "b", reports("b", 1)...)
 		act := ledger.AuditEvent{ID: "form", By: "ana", What: "pause", Of: "b"}
 		ctx := ledger.WithAudit(s.Context(), act)
@@ -113,8 +112,7 @@ func TestFailedChangeRecordsNoAuditEvent(t *testing.T) {
 
 // One act may be several changes, of which the first one records it.
 func TestAuditEventOfSeveralChanges(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.add(l, "b", reports("b", 2)...)
 		ctx := ledger.WithAudit(s.Context(), ledger.AuditEvent{ID: "form", By: "ana", What: "resume", Of: "b"})
 		s.must(l.ResumeBatch(ctx, "b")) // two changes in itself
@@ -140,8 +138,7 @@ func TestAuditEventOfSeveralChanges(t *testing.T) {
 
 // Reads, and what the ledger does by itself, record nothing and use nothing up.
 func TestAuditEventOfNoChange(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana")
 		secret := s.session(l, ana)
 		rows := s.add(l, "b", reports("b", 2)...)
@@ -179,8 +176,7 @@ func TestAuditEventOfNoChange(t *testing.T) {
 }
 
 func TestAuditEventsAreListed(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		keep := func(a ledger.AuditEvent) {
 			s.Helper()
 			s.must(l.AuditLog().Record(ctx, a))

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -134,20 +135,12 @@ func TestImportTakenOver(t *testing.T) {
 		if created, err := next.CreateBatch(ctx, b); err != nil || !created {
 			s.Fatal(created, err)
 		}
-		if err := slow.AddRows(ctx, "b1", reports("b1", 3)); !errors.Is(err, ledger.ErrImport) {
-			s.Errorf("AddRows: %v", err)
-		}
-		if err := slow.OpenBatch(ctx, "b1"); !errors.Is(err, ledger.ErrImport) {
-			s.Errorf("OpenBatch: %v", err)
-		}
+		s.wantErr(slow.AddRows(ctx, "b1", reports("b1", 3)), ledger.ErrImport)
+		s.wantErr(slow.OpenBatch(ctx, "b1"), ledger.ErrImport)
 		s.must(next.AddRows(ctx, "b1", reports("b1", 3)))
 		s.must(next.OpenBatch(ctx, "b1"))
-		if err := next.AddRows(ctx, "b1", reports("b1", 3)); !errors.Is(err, ledger.ErrImport) {
-			s.Errorf("AddRows to an open batch: %v", err)
-		}
-		if err := next.AddRows(ctx, "none", reports("none", 1)); !errors.Is(err, ledger.ErrNotFound) {
-			s.Errorf("AddRows to no batch: %v", err)
-		}
+		s.wantErr(next.AddRows(ctx, "b1", reports("b1", 3)), ledger.ErrImport)
+		s.wantErr(next.AddRows(ctx, "none", reports("none", 1)), ledger.ErrNotFound)
 		if n := len(s.rows(next, "b1")); n != 3 {
 			s.Errorf("%d rows, want 3", n)
 		}
@@ -155,11 +148,8 @@ func TestImportTakenOver(t *testing.T) {
 }
 
 func TestBatchByTheBeginningOfItsID(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		if _, err := l.Batch(s.Context(), ""); !errors.Is(err, ledger.ErrNotFound) {
-			s.Errorf("no batch yet: %v", err)
-		}
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+		s.wantErr(second(l.Batch(s.Context(), "")), ledger.ErrNotFound)
 		for _, id := range []string{"ab", "abcd", "abce", "x%"} {
 			s.add(l, id)
 			s.pass(1e9)
@@ -187,8 +177,7 @@ func TestBatchByTheBeginningOfItsID(t *testing.T) {
 // Rows come out in the order in which they went in, however many pages that is
 // and whatever became of them.
 func TestRowsInOrder(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.add(l, "other", reports("other", 3)...)
 		rows := s.add(l, "b1", reports("b1", 2345)...)
 		if len(rows) != 2345 {
@@ -218,8 +207,7 @@ func TestRowsInOrder(t *testing.T) {
 
 // No batch waits behind another: each gets its share of what may be sent.
 func TestSendableShares(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		large, small := s.add(l, "large", reports("large", 50)...), s.add(l, "small", reports("small", 2)...)
 		ids, err := l.Sendable(s.Context(), "", 10)
 		if err != nil || len(ids) > 10 || !slices.Contains(ids, small[0].ID) || !slices.Contains(ids, small[1].ID) ||
@@ -246,8 +234,7 @@ func TestSendableShares(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b1", reports("b1", 2)...)
 		s.send(l, rows[0])
 		s.must(l.PauseBatch(s.Context(), "b1"))
@@ -268,8 +255,7 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b1", append(reports("b1", 5), agentOrder("comp_a"))...)
 		placed, refused, lost, back, unsent, doubt := rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
 		s.place(l, placed)
@@ -314,8 +300,7 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 // What was taken back and never sent is ready again, and buys only what nobody
 // has bought meanwhile. What was in doubt stays taken back.
 func TestReviveMakesUnsentRowsReady(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b1", reports("b1", 6)...)
 		placed, refused, lost, broke, unsent, elsewhere := rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
 		s.place(l, placed)
@@ -355,8 +340,7 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 
 // A batch that waits for its approval waits for it, too, once it is revived.
 func TestReviveAsksForTheApprovalAgain(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		row := s.add(l, "b1", reports("b1", 1)...)[0]
 		s.must(l.Approvals().Request(ctx, "b1", "plan"))
 		_, err := l.CancelBatch(ctx, "b1")
@@ -371,8 +355,7 @@ func TestReviveAsksForTheApprovalAgain(t *testing.T) {
 }
 
 func TestRetryMakesRejectedRowsReady(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b1", reports("b1", 3)...)
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.Refused)
@@ -392,8 +375,7 @@ func TestRetryMakesRejectedRowsReady(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), 4*cost, ""))
 		rows := s.add(l, "b1", append(reports("b1", 5), report("comp_b11", "2026"))...)
 		s.place(l, rows[0])
@@ -429,8 +411,7 @@ func TestProgress(t *testing.T) {
 // A sum is exact only where each of its parts is, and says so of itself alone.
 func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
 	exact, least := money.Cost{Amount: cost}, money.Cost{Amount: cost, Certainty: money.Unknown}
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		for i, c := range []struct {
 			placed, sent, ready money.Cost // a row of each
 			spent, held         money.Cost

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -12,8 +13,7 @@ import (
 // When money is short the earliest due is filed first, whatever the order of
 // the sheet, and money that comes later goes on in that order.
 func TestEarliestDueFirst(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := reports("a", 5)
 		for i, priority := range []int64{50, 20, 40, 10, 30} {
 			rows[i].Priority = priority
@@ -56,8 +56,7 @@ func TestEarliestDueFirst(t *testing.T) {
 // One that does not fit is not jumped over by a cheaper one that is due later;
 // rows that nothing is known of go as they come.
 func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		rows := reports("a", 3)
 		rows[0].Priority, rows[1].Priority = 10, 20
@@ -71,8 +70,7 @@ func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
 }
 
 func TestApproval(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 1)...)
 		s.must(l.Approvals().Request(ctx, "a", "plan 1"))
 		sendable := func(want int) {
@@ -90,9 +88,7 @@ func TestApproval(t *testing.T) {
 			want        error
 		}{{"a", "plan 2", ledger.ErrChanged}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil},
 			{"a", "plan 1", ledger.ErrNoApprovalNeeded}} {
-			if err := l.Approvals().Approve(ctx, c.batch, c.plan, "Ana"); !is(err, c.want) {
-				s.Errorf("%+v: %v", c, err)
-			}
+			s.wantErr(l.Approvals().Approve(ctx, c.batch, c.plan, "Ana"), c.want)
 		}
 		sendable(1)
 		b, err := l.Batch(ctx, "a")
@@ -111,8 +107,7 @@ func TestApproval(t *testing.T) {
 // not what a row that goes again gave back, but what was meant for one that is
 // refused, or that need not be sent.
 func TestOnlySpareMoneyWakes(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		rows := reports("a", 5)
 		for i := range rows {
@@ -147,8 +142,7 @@ func TestOnlySpareMoneyWakes(t *testing.T) {
 
 // While a batch is paused the money that was meant for it is there for others.
 func TestAPausedBatchKeepsNoMoney(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		var rows []ledger.Row
 		for i, batch := range []string{"a", "b"} {
 			row := reports(batch, 1)
@@ -177,9 +171,7 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 		}
 		for _, change := range []func() error{func() error { return l.PauseBatch(ctx, "c") },
 			func() error { return l.ResumeBatch(ctx, "c") }} {
-			if err := change(); !is(err, ledger.ErrNotFound) {
-				s.Error(err)
-			}
+			s.wantErr(change(), ledger.ErrNotFound)
 		}
 	})
 }
@@ -189,8 +181,7 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 // bought.
 func TestFundsGoToUncertainRowsFirst(t *testing.T) {
 	const dearer = cost + 1000
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		agent := agentOrder("comp_1")
 		agent.Priority = 99
@@ -263,8 +254,7 @@ func TestNoUncertainRowIsSentAgainstAPersonsDecision(t *testing.T) {
 		}, filing.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_2"))
 				s.send(l, rows[0])
 				s.answer(l, rows[0], filing.NoAnswer)
@@ -287,8 +277,7 @@ func TestNoUncertainRowIsSentAgainstAPersonsDecision(t *testing.T) {
 
 // A row in doubt holds its money: it is never kept back for others.
 func TestAnUncertainRowIsNotRationed(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		agent := agentOrder("comp_1")
 		agent.Priority = 99

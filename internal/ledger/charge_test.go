@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -62,8 +63,7 @@ func (s *store) charges(l *ledger.Ledger, month string) []ledger.Charge {
 // Charges are grouped by month, client and matter, whatever the spelling of the client,
 // and name the order.
 func TestCharges(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		if months, err := l.Entries().ChargeMonths(s.Context(), time.UTC); err != nil || len(months) > 0 {
 			s.Errorf("%q, %v", months, err)
 		}
@@ -94,8 +94,7 @@ func TestCharges(t *testing.T) {
 // A row of which one item was answered is uncertain, and its charge is listed with the two
 // fees, if they add up.
 func TestCharges_Uncertain(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		r := report("comp_1", "2026")
 		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		row := s.add(l, "a", r)[0]
@@ -122,8 +121,7 @@ func TestCharges_Uncertain(t *testing.T) {
 // An order that turns out not to be placed is charged in its month, and taken back in the
 // month in which that was learned.
 func TestCharges_AdjustedInAnotherMonth(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.addFor(l, "a", "Quay")[0]
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
@@ -159,8 +157,7 @@ func TestChargesAddUpToTheEntries(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipping a long test in short mode")
 	}
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		batch := 0
 		rapid.Check(s.T, func(t *rapid.T) {
 			batch++

@@ -162,34 +162,26 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`,
 		`SELECT 'season ' || season || ' ' || roster FROM firings WHERE batch = $1`} {
 		rows, err := tx.QueryContext(ctx, query, batch)
-		err = each(rows, err, func(scan func(...any) error) error {
-			var object string
-			err := scan(&object)
-			from = append(from, object)
-			return err
-		})
+		objects, err := collect(rows, err, scanOne[string])
 		if err != nil {
 			return fmt.Errorf("read what batch %s was made from: %w", batch, err)
 		}
+		from = append(from, objects...)
 	}
 	for _, object := range from {
 		if err := copyContributors(ctx, tx, object, batch); err != nil {
 			return err
 		}
 	}
-	creator, part := `SELECT created_by FROM batches WHERE id = $1`, PartUpload
 	if len(from) > 0 {
-		// A company list from before contributors were recorded has the person
-		// who added it.
-		creator, part = `SELECT r.created_by FROM firings f JOIN rosters r ON r.hash = f.roster WHERE f.batch = $1
-			AND NOT EXISTS (SELECT 1 FROM contributors c
-				WHERE c.object = 'season ' || f.season || ' ' || f.roster)`, PartList
+		return nil
 	}
 	var by string
-	if err := tx.QueryRowContext(ctx, creator, batch).Scan(&by); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := tx.QueryRowContext(ctx, `SELECT created_by FROM batches WHERE id = $1`,
+		batch).Scan(&by); orElse(err, nil) != nil {
 		return fmt.Errorf("read who made batch %s: %w", batch, err)
 	}
-	return contribute(ctx, tx, batch, by, part)
+	return contribute(ctx, tx, batch, by, PartUpload)
 }
 
 // needsSecond reports whether a batch needs the approval of a person who takes no part
@@ -264,14 +256,12 @@ func (db *database) mayApprove(ctx context.Context, q querier, batch, by string)
 		return fmt.Errorf("read the account of %s: %w", by, err)
 	}
 	parts := make(map[string]Part)
-	rows, err := q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1 ORDER BY person`, batch)
+	rows, err := q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1`, batch)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var who string
 		var part Part
 		err := scan(&who, &part)
-		if who = person(who); parts[who] == "" || strings.HasPrefix(string(parts[who]), string(PartLink)) {
-			parts[who] = part // names from before contributors were recorded are as they were typed
-		}
+		parts[who] = part
 		return err
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,8 +39,7 @@ func (s *store) preparedAgain(l *ledger.Ledger, u ledger.Upload, batch string) l
 // What was sent back needs the approval that it waited for, also where it is another
 // batch by then because it was corrected, and whatever the policy is by then.
 func TestACorrectedDraftNeedsTheApprovalItWaitedFor(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		u := s.prepared(l, "first")
@@ -63,8 +63,7 @@ func TestACorrectedDraftNeedsTheApprovalItWaitedFor(t *testing.T) {
 // A batch that two drafts share and one of them drops is not recorded as the other's:
 // that one has none, and is prepared again.
 func TestAPreparedBatchThatIsGone(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		one := s.prepared(l, "shared")
 		other, err := l.Uploads().Add(ctx, ledger.Upload{File: "same.csv", CreatedBy: "bob"}, strings.NewReader("a"))
 		s.must(err)
@@ -92,8 +91,7 @@ func TestAPreparedBatchThatIsGone(t *testing.T) {
 // An edit makes a new version without what was prepared of the old one, names who made
 // it, and seals it. One that fails, and one of a submitted sheet, change nothing.
 func TestEditMakesANewVersion(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		u := s.prepared(l, "a")
 		was := s.edited(l, u.ID, "bob", "987-65-4321")
 		if was.Version != u.Version+1 || was.Batch != "a" || len(was.Edits) != 0 {
@@ -133,8 +131,7 @@ func TestEditMakesANewVersion(t *testing.T) {
 
 // Who edits a draft takes part in what is submitted of it.
 func TestEditTakesPart(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben", "cat")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		u := s.prepared(l, "a")

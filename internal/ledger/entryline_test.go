@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -27,8 +28,7 @@ func (s *store) lines(l *ledger.Ledger, q ledger.LineQuery) []ledger.EntryLine {
 //
 //nolint:gocognit // the entries of one ledger, asked for in every way
 func TestEntryLines(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, 500_01, "wire \"7\" of 100%"))
 		rows := s.add(l, "a", reports("a", 4)...)
 		for range 3 { // of one order
@@ -121,8 +121,7 @@ func (s *store) filterLines(l *ledger.Ledger, all []ledger.EntryLine) {
 
 // The firm's time zone is one that exists.
 func TestFirmZone(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Schedules().SetFirmZone(ctx, "America/Denver"))
 		for _, zone := range []string{"", "Local", "Mars", "../etc/passwd"} {
 			if err := l.Schedules().SetFirmZone(ctx, zone); err == nil {

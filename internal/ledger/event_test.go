@@ -1,10 +1,9 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -63,8 +62,7 @@ func (s *store) states(l *ledger.Ledger) map[string]ledger.EventState {
 func orderOf(r ledger.Row) string { return r.Items[0].OrderID }
 
 func TestAnEventIsKeptOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		e := filing.Event{ID: "evt_1", Type: "something.else", OrderID: "order_1"}
 		var fresh int
 		var mu sync.Mutex
@@ -106,8 +104,7 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 
 // What looks like a Social Security number is not kept, wherever it stands.
 func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
 		s.event(l, "evt_1", filing.StatusChanged, s.clock(),
 			map[string]any{"orderId": orderOf(r), "filingStatus": "exception", "exceptionCode": 484,
@@ -133,8 +130,7 @@ func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
 // An event that says it was made next year does not outrank what comes after it;
 // a clock that is a little ahead is believed.
 func TestAnEventOutOfTheFuture(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		far, near := orderOf(s.place(l, rows[0])), orderOf(s.place(l, rows[1]))
 		s.tell(l, "evt_far", far, "annual_report", "pending", s.clock().AddDate(1, 0, 0))
@@ -157,8 +153,7 @@ func TestAnEventOutOfTheFuture(t *testing.T) {
 
 // Nor is a document listed under a day that has not come.
 func TestADocumentOutOfTheFuture(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 1)...)
 		order := orderOf(s.place(l, rows[0]))
 		for id, at := range map[string]time.Time{"doc_far": s.clock().AddDate(73, 0, 0),
@@ -191,8 +186,7 @@ func TestADocumentOutOfTheFuture(t *testing.T) {
 // Every order in which the events of a filing can arrive, each twice, ends in
 // the same place: filed, once, with its date.
 func TestEventsInAnyOrder(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 6)...)
 		at := s.clock()
 		for i, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
@@ -264,8 +258,7 @@ func TestEventsMove(t *testing.T) {
 			"2026-02-01", 0, ledger.EventApplied},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
 				placed := s.clock()
 				s.pass(10 * time.Minute)
@@ -295,8 +288,7 @@ func TestEventsMove(t *testing.T) {
 
 // An event may be there before the answer to the order itself.
 func TestEventBeforeTheAnswer(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		// Another row in doubt, of the same product: the event must not be
 		// taken for its own.
@@ -370,8 +362,7 @@ func TestEvidence(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				rows := s.add(l, "a", reports("a", 2)...)
 				for _, r := range rows {
 					s.send(l, r)
@@ -395,8 +386,7 @@ func TestEvidence(t *testing.T) {
 // A placed row without an order id gets it from an event that names what was bought,
 // and then the events of that order that came before.
 func TestAnEventNamesAnOrder(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		var rows []ledger.Row
 		for _, company := range []string{"comp_a", "comp_b"} {
 			r := report(company, "2026")
@@ -470,8 +460,7 @@ func TestALateEventOfAFilingOfTwoRows(t *testing.T) {
 // An event that cannot be applied is put aside with the reason, and holds no
 // other up.
 func TestAPoisonousEvent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
 		s.event(l, "evt_1", filing.DocumentUploaded, s.clock(),
 			map[string]any{"orderId": orderOf(r), "documentId": strings.Repeat("x", 20_000)})
@@ -492,72 +481,8 @@ func TestAPoisonousEvent(t *testing.T) {
 	})
 }
 
-// A storm: many filings, every event several times in any order, from several
-// processes, before and after the answers.
-func TestEventStorm(t *testing.T) { onBothDatabases(t, testEventStorm) }
-
-// delivery is an event of an order.
-type delivery struct {
-	id, order, status string
-	at                time.Time
-}
-
-// eventStorm is the events of the rows' orders, each twice, in any order.
-func eventStorm(rows []ledger.Row, at time.Time) []delivery {
-	var storm []delivery
-	for _, r := range rows {
-		order := fmt.Sprintf("order_%d_1_annual-report", r.ID)
-		for k, status := range []string{"submitted", "pending", "filed"} {
-			d := delivery{fmt.Sprint("evt_", r.ID, "_", k), order, status, at.Add(time.Duration(k) * time.Minute)}
-			storm = append(storm, d, d)
-		}
-	}
-	rand.Shuffle(len(storm), func(i, j int) { storm[i], storm[j] = storm[j], storm[i] })
-	return storm
-}
-
-func testEventStorm(s *store) {
-	const n = 60
-	l, other := s.open(), s.open()
-	rows := s.add(l, "a", reports("a", n)...)
-	storm := eventStorm(rows, s.clock())
-	var all sync.WaitGroup
-	for part := range slices.Chunk(storm, len(storm)/4) {
-		all.Go(func() {
-			for i, d := range part {
-				from := []*ledger.Ledger{l, other}[i%2]
-				s.tell(from, d.id, d.order, "annual_report", d.status, d.at, "filingDate", "2026-02-11")
-				if i%17 == 0 {
-					if _, err := from.Events().Apply(s.Context()); err != nil {
-						s.Error(err)
-					}
-				}
-			}
-		})
-	}
-	all.Go(func() {
-		for _, r := range rows {
-			s.place(l, r)
-		}
-	})
-	all.Wait()
-	s.apply(l)
-	for _, r := range s.rows(l, "a") {
-		if r.Result != filing.Placed || len(r.Items) != 1 || r.Items[0].FilingStatus != "filed" ||
-			r.Items[0].FilingDate != "2026-02-11" {
-			s.Fatalf("%+v", r)
-		}
-	}
-	for id, state := range s.states(l) {
-		if state != ledger.EventApplied && state != ledger.EventStale {
-			s.Errorf("%s is %s", id, state)
-		}
-	}
-}
-
 func TestEndpoints(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_1", URL: "https://a.example/x"}, "whsec_old"))
 		s.pass(time.Hour)
 		s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_2", URL: "https://a.example/x"}, "whsec_new"))
@@ -572,13 +497,9 @@ func TestEndpoints(t *testing.T) {
 		}
 		// A sealed secret cannot be moved to another endpoint.
 		s.exec(`UPDATE endpoints SET sealed = (SELECT sealed FROM endpoints e WHERE e.id = 'we_1') WHERE id = 'we_2'`)
-		if _, err := l.Endpoints().Secrets(ctx); !errors.Is(err, ledger.ErrSealed) {
-			s.Error(err)
-		}
+		s.wantErr(second(l.Endpoints().Secrets(ctx)), ledger.ErrSealed)
 		s.must(l.Endpoints().Delete(ctx, "we_2"))
-		if err := l.Endpoints().Delete(ctx, "we_2"); !errors.Is(err, ledger.ErrNotFound) {
-			s.Error(err)
-		}
+		s.wantErr(l.Endpoints().Delete(ctx, "we_2"), ledger.ErrNotFound)
 		all, err := l.Endpoints().List(ctx)
 		if s.must(err); len(all) != 1 || all[0].ID != "we_1" || all[0].URL != "https://a.example/x" {
 			s.Errorf("%+v", all)

@@ -31,7 +31,7 @@ type Committed struct {
 	Err   error
 }
 
-// CommitTogether commits intents and outcomes in one group, in the order in which
+// CommitTogether commits intents, outcomes and deferrals in one group, in the order in which
 // they would have come.
 func (l *Ledger) CommitTogether(transitions ...any) []Committed {
 	group := make([]*transition, len(transitions))
@@ -41,8 +41,10 @@ func (l *Ledger) CommitTogether(transitions ...any) []Committed {
 			group[i] = &transition{intent: &t}
 		case Outcome:
 			group[i] = &transition{outcome: &t}
+		case Deferral:
+			group[i] = &transition{deferral: &t}
 		default:
-			panic("neither an intent nor an outcome")
+			panic("no transition")
 		}
 	}
 	l.commit(group)

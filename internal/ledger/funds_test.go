@@ -1,7 +1,7 @@
 package ledger_test
 
 import (
-	"errors"
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -12,15 +12,12 @@ import (
 )
 
 func TestBalanceAddsUp(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		if b := s.book(l); b != (ledger.Balance{}) {
 			s.Fatalf("a new book: %+v", b)
 		}
 		for _, amount := range []money.Cents{0, -1} {
-			if err := l.RecordDeposit(ctx, amount, ""); !errors.Is(err, ledger.ErrAmount) {
-				s.Errorf("a deposit of %s: %v", amount, err)
-			}
+			s.wantErr(l.RecordDeposit(ctx, amount, ""), ledger.ErrAmount)
 		}
 		s.must(l.RecordDeposit(ctx, 50000, "wire 1"))
 		s.must(l.Adjust(ctx, -1000, "fee of the bank"))
@@ -73,17 +70,14 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 		`UPDATE rows SET spent = spent + 1 WHERE result = 'placed'`,
 	} {
 		t.Run(spoil, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				s.must(l.RecordDeposit(s.Context(), 50000, ""))
 				rows := s.add(l, "a", reports("a", 2)...)
 				s.place(l, rows[0])
 				s.send(l, rows[1])
 				s.must(l.Audit(s.Context()))
 				s.exec(spoil)
-				if err := l.Audit(s.Context()); !errors.Is(err, ledger.ErrInconsistent) {
-					s.Error(err)
-				}
+				s.wantErr(l.Audit(s.Context()), ledger.ErrInconsistent)
 				s.config.Dir, s.config.DatabaseURL = s.TempDir(), "" // the rest is not to be audited
 			})
 		})
@@ -93,8 +87,7 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 // An adjustment alone declares nothing, and so gates nothing; it counts from the
 // first deposit on.
 func TestAnAdjustmentDeclaresNothing(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Adjust(ctx, -cost, "fee of the bank"))
 		if b := s.book(l); b.HasDeposit || b.Adjustments != -cost {
 			s.Errorf("%+v", b)
@@ -115,8 +108,7 @@ func TestAnAdjustmentDeclaresNothing(t *testing.T) {
 // Without a deposit ever declared nothing is gated; with one, a row goes only
 // when the book can pay for it, to the cent.
 func TestFundsGate(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 6)...)
 		s.place(l, rows[0])
 		s.must(l.RecordDeposit(ctx, 3*cost-1, "")) // of which one was spent before
@@ -227,8 +219,7 @@ func testProbeForFunds(s *store) {
 
 // The backoff between probes has an end.
 func TestProbeBackoffIsBounded(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		var h ledger.Halted
 		for range 15 {
@@ -360,14 +351,11 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 
 // Test orders and live ones never meet in one ledger.
 func TestBind(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		for range 2 {
 			s.must(l.Organizations().Bind(s.Context(), "test"))
 		}
-		if err := s.open().Organizations().Bind(s.Context(), "live"); !errors.Is(err, ledger.ErrMode) {
-			s.Error(err)
-		}
+		s.wantErr(s.open().Organizations().Bind(s.Context(), "live"), ledger.ErrMode)
 		s.must(l.Organizations().Bind(s.Context(), "test"))
 	})
 }

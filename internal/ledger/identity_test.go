@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -78,8 +79,7 @@ func testArrive(s *store) {
 
 // The same person who arrives twice at the same moment has one account.
 func TestArriveAtTheSameMoment(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		ids := make([]string, 4)
 		var wait sync.WaitGroup
 		for i := range ids {
@@ -101,8 +101,7 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 
 // Linking and unlinking end the other sessions of an account, and its links.
 func TestLinkIdentity_EndsSessions(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana")
 		mine := s.session(l, ana)
 		changes := []func() error{
@@ -129,8 +128,7 @@ func TestLinkIdentity_EndsSessions(t *testing.T) {
 // A local account that is linked keeps its own roles, and a person of the
 // provider is linked once.
 func TestLinkedAccount(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana, leo := s.account(l, "ana", ledger.Operator), s.account(l, "leo")
 		person := ledger.Arrival{
 			Issuer:  "i",
@@ -182,8 +180,7 @@ func TestLinkedAccount(t *testing.T) {
 // Nobody gets a second account at the provider by the name of their first, or by one
 // that looks like it, whichever of the provider's names it is.
 func TestNoArrivalUnderTheNameOfAnother(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.account(l, "ana", ledger.Preparer)
 		s.account(l, "leo@example.com", ledger.Preparer)
 		for i, names := range [][]string{{"ana"}, {"Ana"}, {"ana@example.com"}, {"a.lima@example.com", "ana"},

@@ -1,12 +1,10 @@
 package ledger_test
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,11 +28,12 @@ import (
 // decision, after a cancellation, beside a rival, and in one group with its
 // intent. Rows order one item or two, and some create their company first.
 func TestInterleavings(t *testing.T) {
+	checks, onServer := 60, 6
 	if testing.Short() {
-		t.Skip("skipping a long test in short mode")
+		checks, onServer = 20, 2
 	}
 	onBothDatabases(t, func(s *store) {
-		s.property(60, 6, 60, func(t *rapid.T) {
+		s.property(checks, onServer, 60, func(t *rapid.T) {
 			w := newWorld(s, t)
 			defer w.close()
 			t.Repeat(map[string]func(*rapid.T){
@@ -698,156 +697,4 @@ func moves(from, to filing.Result) bool {
 	}
 	return slices.ContainsFunc(filing.Results,
 		func(by filing.Result) bool { return from.CanBecome(by) && by.CanBecome(to) })
-}
-
-// TestConcurrentWorkers is the same with real concurrency: workers of three
-// processes over the same rows, with rivals for every purchase.
-func TestConcurrentWorkers(t *testing.T) { onBothDatabases(t, testConcurrentWorkers) }
-
-func testConcurrentWorkers(s *store) {
-	const companies, rivals = 25, 3
-	var ledgers []*ledger.Ledger
-	for range 3 {
-		ledgers = append(ledgers, s.open())
-	}
-	s.must(ledgers[0].RecordDeposit(s.Context(), companies*cost, ""))
-	var rows []ledger.Row
-	for b := range rivals {
-		var some []ledger.Row
-		for i := range companies {
-			r := report(fmt.Sprint("comp_", i), "2026")
-			if i%2 == 0 {
-				r = agentOrder(fmt.Sprint("comp_", i))
-			}
-			some = append(some, r)
-		}
-		rows = append(rows, s.add(ledgers[0], fmt.Sprint("b", b), some...)...)
-	}
-	var mu sync.Mutex
-	bought := make(map[filing.Key]int)
-	var workers sync.WaitGroup
-	for n := range 9 {
-		w := &rivalWorker{
-			store:  s,
-			l:      ledgers[n%len(ledgers)],
-			random: rand.New(rand.NewPCG(uint64(n), 7)),
-			bought: func(key filing.Key) {
-				mu.Lock()
-				defer mu.Unlock()
-				bought[key]++
-			},
-		}
-		workers.Go(func() {
-			if err := w.run(rivals); err != nil {
-				s.Error(err)
-			}
-		})
-	}
-	workers.Wait()
-	placed := make(map[filing.Key]int)
-	var spent money.Cents
-	all := 0
-	for b := range rivals {
-		for _, r := range s.rows(ledgers[1], fmt.Sprint("b", b)) {
-			all++
-			switch r.Result {
-			case filing.Placed:
-				placed[intent(r).Claims[0].Key]++
-				spent += r.Cost.Amount
-			case filing.Exists, filing.Rejected:
-			default:
-				s.Errorf("row %d ended %s, waiting for %q", r.ID, r.Result, r.BlockedOn)
-			}
-		}
-	}
-	if all != len(rows) || !maps.Equal(placed, bought) {
-		s.Errorf("%d rows; placed %v, bought %v", all, placed, bought)
-	}
-	if most := slices.MaxFunc(slices.Collect(maps.Values(bought)), cmp.Compare); most > 1 {
-		s.Errorf("bought %d times", most)
-	}
-	if book := s.book(ledgers[2]); book.Posted != spent || book.Reserved != 0 {
-		s.Errorf("%+v, want %s", book, spent)
-	}
-}
-
-// rivalWorker places the rows of several batches beside others that do the same.
-type rivalWorker struct {
-	*store
-	l      *ledger.Ledger
-	random *rand.Rand
-	bought func(filing.Key)
-}
-
-// run places rows until nothing of the batches is left.
-func (w *rivalWorker) run(batches int) error {
-	for {
-		ids, err := w.l.Sendable(w.Context(), "", 100)
-		if err != nil {
-			return err
-		}
-		ready, err := w.l.ReadyRows(w.Context(), ids)
-		if err != nil {
-			return err
-		}
-		if len(ready) == 0 {
-			if left, err := w.left(batches); err != nil || left == 0 {
-				return err
-			}
-			continue
-		}
-		w.random.Shuffle(len(ready), func(i, j int) { ready[i], ready[j] = ready[j], ready[i] })
-		for _, r := range ready[:min(len(ready), 5)] {
-			if err := w.place(r); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// left counts the rows that are sent or may be sent.
-func (w *rivalWorker) left(batches int) (n int, err error) {
-	for b := range batches {
-		u, err := w.l.Unfinished(w.Context(), fmt.Sprint("b", b))
-		if err != nil {
-			return 0, err
-		}
-		n += u.Placing + u.Moving + u.Sendable
-	}
-	return n, nil
-}
-
-// place begins an attempt of a row and settles it by an answer at random.
-func (w *rivalWorker) place(r ledger.Row) error {
-	in := intent(r)
-	begun, err := w.l.Begin(w.Context(), in)
-	switch {
-	case err != nil:
-		return err
-	case len(begun.Taken) > 0:
-		deferral := ledger.Deferral{Row: r.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key}
-		if begun.Taken[0].Bought {
-			deferral = ledger.Deferral{Row: r.ID, Next: filing.Exists}
-		}
-		if err := w.l.Defer(w.Context(), deferral); err != nil && !errors.Is(err, ledger.ErrTransition) {
-			w.Error(err)
-		}
-		return nil
-	case begun.Try == 0:
-		return nil
-	}
-	answers := []filing.AnswerKind{filing.Accepted, filing.Accepted, filing.NotSent, filing.Refused}
-	class := answers[w.random.IntN(len(answers))]
-	if r.Uncertain {
-		class = filing.Accepted
-	} else if w.l.Repeatable(&r.Request.Order) && w.random.IntN(3) == 0 {
-		class = filing.NoAnswer
-	}
-	if class == filing.Accepted {
-		w.bought(in.Claims[0].Key)
-	}
-	if err := w.l.RecordOutcome(w.Context(), outcome(r, begun.Try, class)); err != nil {
-		w.Error(err)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -115,8 +116,7 @@ func (c keyCase) test(s *store) {
 // A row that waits for an order in doubt keeps a run waiting only where that
 // order is the run's own to send again.
 func TestWaitingForAnUncertainRow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_1"))
 		foreign := s.add(l, "b", agentOrder("comp_1"))[0]
 		s.send(l, rows[0])
@@ -150,8 +150,7 @@ func TestWaitingForAnUncertainRow(t *testing.T) {
 
 // --again buys the same once more, once: under a key of its own.
 func TestAgain(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])
 		rows := s.add(l, "b", report("comp_1", "2026"), report("comp_1", "2026"))
 		again := func(r ledger.Row) ledger.Intent {
@@ -178,8 +177,7 @@ func TestAgain(t *testing.T) {
 // A subscription bought earlier covers later years, of other batches, while it
 // is not canceled.
 func TestCovers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2027"), report("comp_2", "2026"))
 		s.place(l, rows[0])
 		s.place(l, rows[1]) // two years of one file are both meant
@@ -215,8 +213,7 @@ func TestCovers(t *testing.T) {
 }
 
 func TestCompaniesAreRemembered(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1"}))
 		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1", EntityType: filing.LLC}))
 		s.must(l.Companies().RememberUser(ctx, "ana@example.com", filing.User{ID: "user_1"}))
@@ -249,8 +246,7 @@ func TestCompaniesAreRemembered(t *testing.T) {
 
 // A company is called as its sheet calls it, or else as the service does.
 func TestCompanyNames(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Companies().Remember(ctx, "acme", filing.Company{ID: "comp_1", LegalName: "Acme LLC"}))
 		s.must(l.Companies().Remember(ctx, "comp_2", filing.Company{ID: "comp_2", LegalName: "Bay LLC"}))
 		formed := filing.Request{

@@ -1,10 +1,9 @@
 package ledger_test
 
 import (
-	"crypto/rand"
+	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -50,6 +49,11 @@ func onBothDatabases(t *testing.T, suite func(*store)) {
 			t.Error(err)
 		}
 	})
+}
+
+// onLedger is onBothDatabases for a suite that begins with one process.
+func onLedger(t *testing.T, suite func(*store, context.Context, *ledger.Ledger)) {
+	onBothDatabases(t, func(s *store) { suite(s, s.Context(), s.open()) })
 }
 
 func (s *store) clock() time.Time {
@@ -304,67 +308,4 @@ func outcome(r ledger.Row, try int, class filing.AnswerKind) ledger.Outcome {
 		share.Amount = 0
 	}
 	return out
-}
-
-func BenchmarkTransitions(b *testing.B) {
-	for name, server := range map[string]string{"SQLite": "", "PostgreSQL": os.Getenv("TEST_DATABASE_URL")} {
-		if name == "PostgreSQL" && server == "" {
-			continue
-		}
-		b.Run(name, func(b *testing.B) {
-			l, err := ledger.Open(b.Context(), ledger.Config{Dir: b.TempDir(), DatabaseURL: server})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer l.Close()
-			benchmarkTransitions(b, l)
-		})
-	}
-}
-
-func benchmarkTransitions(b *testing.B, l *ledger.Ledger) {
-	ctx := b.Context()
-	id := rand.Text()
-	if _, err := l.CreateBatch(ctx, ledger.Batch{ID: id, Product: filing.AnnualReport}); err != nil {
-		b.Fatal(err)
-	}
-	rows := reports(id, b.N)
-	if err := l.AddRows(ctx, id, rows); err != nil {
-		b.Fatal(err)
-	}
-	if err := l.OpenBatch(ctx, id); err != nil {
-		b.Fatal(err)
-	}
-	rows = rows[:0]
-	for r := range l.Rows(ctx, id) {
-		rows = append(rows, r)
-	}
-	work := make(chan ledger.Row)
-	b.ResetTimer()
-	done := make(chan error)
-	for range 64 {
-		go func() {
-			var err error
-			for r := range work {
-				begun, e := l.Begin(ctx, intent(r))
-				if e != nil || begun.Try == 0 {
-					err = fmt.Errorf("%+v %w", begun, e)
-				}
-				if e := l.RecordOutcome(ctx, outcome(r, begun.Try, filing.Accepted)); e != nil {
-					err = e
-				}
-			}
-			done <- err
-		}()
-	}
-	for _, r := range rows {
-		work <- r
-	}
-	close(work)
-	for range 64 {
-		if err := <-done; err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -14,8 +13,7 @@ import (
 // What was quoted when a batch was opened is approved, and is a limit: an order
 // that would cost more waits for a new approval, and the others go.
 func TestTheApprovedCostIsALimit(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.quoted(l, "a", cost, cost, cost)
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount = cost + 1
@@ -48,9 +46,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		}
 		stale := increase
 		stale.Cost.Amount--
-		if err := l.Approvals().ApproveCosts(ctx, "a", stale); !errors.Is(err, ledger.ErrChanged) {
-			s.Errorf("another cost than the present one was approved: %v", err)
-		}
+		s.wantErr(l.Approvals().ApproveCosts(ctx, "a", stale), ledger.ErrChanged)
 		s.must(l.Approvals().ApproveCosts(ctx, "a", increase))
 		dearer.Cost.Amount = cost + 2
 		if begun := s.begin(l, dearer); !begun.Dearer {
@@ -68,8 +64,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 // Where a second person has to approve, the person who asked does not approve a
 // higher cost either.
 func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		ana := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana"})
 		rows := s.quoted(l, "a", cost)
 		s.approvers(l, "ana", "ben")
@@ -80,9 +75,7 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 		s.begin(l, dearer)
 		increase, err := l.Approvals().CostIncrease(s.Context(), "a")
 		s.must(err)
-		if err := l.Approvals().ApproveCosts(ana, "a", increase); !errors.Is(err, ledger.ErrSecondPerson) {
-			s.Errorf("%v", err)
-		}
+		s.wantErr(l.Approvals().ApproveCosts(ana, "a", increase), ledger.ErrSecondPerson)
 		s.must(l.Approvals().ApproveCosts(ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ben"}), "a", increase))
 	})
 }
@@ -100,8 +93,7 @@ func (s *store) waitsAt(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
 // An approval of costs covers the rows that were looked at, each at its cost: other
 // rows of the same number and sum need another.
 func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.quoted(l, "a", cost, cost, cost)
 		s.waitsAt(l, rows[0], cost+1)
 		s.waitsAt(l, rows[1], cost+2)
@@ -140,8 +132,7 @@ func TestAnApprovalOfCostsNamesItsRows(t *testing.T) {
 // An approval of costs is refused where nothing waits for one, or the batch itself
 // waits.
 func TestCostsOfAWaitingBatchAreNotApproved(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben", "cat")
 		rows := s.quoted(l, "a", cost)
 		s.wantErr(l.Approvals().ApproveCosts(s.by("cat"), "a", ledger.CostIncrease{}), ledger.ErrNoApprovalNeeded)

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -9,8 +10,7 @@ import (
 
 // Names that are made to look like others are refused; names of people are not.
 func TestNamesThatLookLikeOthers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		for _, name := range []string{"op", "paul", "warren", "ana.lopez@example.com", "tom", "ロロ"} {
 			s.account(l, name)
 		}

@@ -86,8 +86,7 @@ func testNotificationsOfFleetHalts(s *store) {
 }
 
 func TestNotificationsOfRowsThatWaitForFunds(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "b", reports("b", 2)...)
 		s.must(l.RecordDeposit(ctx, cost, ""))
 		s.place(l, rows[0])
@@ -108,8 +107,7 @@ func TestNotificationsOfRowsThatWaitForFunds(t *testing.T) {
 }
 
 func TestNotificationsOfBatches(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ended := func(want ...string) {
 			s.Helper()
 			if n := s.news(l); !slices.Equal(n.Ended, want) || len(n.Resumed) > 0 {

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -11,8 +12,7 @@ import (
 // Officers of a sheet of their own come back in its order, once for each row that
 // they belong to, and go with the batch.
 func TestOfficers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		headers := []string{"Legal Name", "First Name"}
 		_, err := l.CreateBatch(ctx, ledger.Batch{
 			ID:       "b",

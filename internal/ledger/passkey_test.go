@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -10,8 +11,7 @@ import (
 
 // A passkey is one account's. Adding and removing one ends the other sessions.
 func TestPasskeys(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana, leo := s.account(l, "ana"), s.account(l, "leo")
 		mine, other := s.session(l, ana), s.session(l, ana)
 		ended := func(session string) {
@@ -60,8 +60,7 @@ func TestPasskeys(t *testing.T) {
 
 // What a browser keeps of a flow opens for its kind alone, whole, and for a while.
 func TestFlow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		sealed, err := l.Accounts().SealFlow(ledger.FlowPasskey, "challenge", time.Minute)
 		s.must(err)
 		data, err := s.open().Accounts().OpenFlow(ledger.FlowPasskey, sealed)

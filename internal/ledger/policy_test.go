@@ -48,8 +48,7 @@ func TestPolicy(t *testing.T) {
 // What the policy covers, by amount and terminal: a cost that is not known
 // counts as above every amount.
 func TestWhatThePolicyCovers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.quoted(l, "quoted", cost)
 		s.imported(l, "unquoted", "")
 		s.exec(`UPDATE batches SET product = 'annual-report'`)
@@ -82,8 +81,7 @@ func TestWhatThePolicyCovers(t *testing.T) {
 // waiting for a second person under a weaker policy. One that waits for any
 // approval needs a second person's under a stricter policy.
 func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		byAna := ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "run"})
@@ -125,8 +123,7 @@ func (s *store) imported(l *ledger.Ledger, id, by string) {
 // The maker of a link for another account counts as one person with it until its owner
 // signs in by a passkey or at the provider.
 func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ana", "ben", "cid", "dot")
 		by := func(name string) context.Context {
@@ -201,8 +198,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 // Notifications tell of a link that someone else makes for a new account, and of a
 // role that lets money out; not of other roles, or of one's own link.
 func TestNewApproversAreReported(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		by := func(name string) context.Context {
 			return ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-add"})
 		}

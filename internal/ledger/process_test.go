@@ -179,20 +179,6 @@ func TestMembership(t *testing.T) {
 	})
 }
 
-// A process that leaves in order leaves nothing behind; rows that it was placing
-// all the same are settled as crashed.
-func TestClosedProcess(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, leaving := s.open(), s.open()
-		row := s.add(l, "a", reports("a", 1)...)[0]
-		s.send(leaving, row)
-		s.must(leaving.Close())
-		if n := s.sweep(l); n != 1 {
-			s.Fatalf("%d orphans", n)
-		}
-	})
-}
-
 // The lease is renewed while the process lives.
 func TestLeaseIsRenewed(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
@@ -312,25 +298,6 @@ func TestTenProcessesMigrate(t *testing.T) {
 		}
 		opening.Wait()
 		s.must(errors.Join(errs...))
-		var flying sync.WaitGroup
-		rows := s.add(ledgers[0], "a", reports("a", 40)...)
-		for i, r := range rows {
-			flying.Go(func() {
-				l := ledgers[i%len(ledgers)]
-				begun, err := l.Begin(s.Context(), intent(r))
-				if err != nil || begun.Try != 1 {
-					s.Errorf("%+v, %v", begun, err)
-					return
-				}
-				if err := l.RecordOutcome(s.Context(), outcome(r, 1, filing.Accepted)); err != nil {
-					s.Error(err)
-				}
-			})
-		}
-		flying.Wait()
-		if b := s.book(ledgers[9]); b.Posted != 40*cost {
-			s.Errorf("%+v", b)
-		}
 		for _, l := range ledgers {
 			s.must(l.Close())
 		}
@@ -339,8 +306,7 @@ func TestTenProcessesMigrate(t *testing.T) {
 
 // Of the other living processes those count that place.
 func TestOthers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		count := func(want int) {
 			s.Helper()
 			if n, err := l.Fleet().Others(s.Context()); err != nil || n != want {
@@ -359,18 +325,6 @@ func TestOthers(t *testing.T) {
 		count(1)
 		s.must(other.Close())
 		count(0)
-	})
-}
-
-// A process of an earlier version does not say what it is: it may place.
-func TestProcessOfAnEarlierVersionCounts(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		s.exec(`INSERT INTO owners (id, host, pid, lock, started_at, expires_at)
-			VALUES ('old', 'elsewhere', 1, '/nowhere', 0, $1)`, s.clock().Add(time.Minute).UnixMilli())
-		if n, err := l.Fleet().Others(s.Context()); err != nil || n != 1 {
-			s.Errorf("%d others, %v", n, err)
-		}
 	})
 }
 
@@ -419,9 +373,6 @@ func TestRepeatableOrderWaitsForTheTimeOut(t *testing.T) {
 		{"killed", "", 45 * time.Second},
 		{"silent", `UPDATE owners SET host = 'elsewhere', expires_at = expires_at - 86390000 WHERE timeout = 45000`,
 			10*time.Second + 45*time.Second},
-		{"of an earlier version", `UPDATE owners
-			SET host = 'elsewhere', expires_at = started_at, timeout = 0
-			WHERE timeout = 45000`, time.Minute},
 		{"not on the list", `DELETE FROM owners WHERE timeout = 45000`, time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {

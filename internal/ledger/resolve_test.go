@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -34,10 +35,8 @@ func testResolve(s *store) {
 		s.Fatal(none, err)
 	}
 
-	if err := l.Resolutions().MarkPlaced(ctx, rows[0].ID, 0, []string{"order_1", "order_2"}, "seen"); !errors.Is(err,
-		ledger.ErrTooManyOrders) {
-		s.Error(err)
-	}
+	s.wantErr(l.Resolutions().MarkPlaced(ctx, rows[0].ID, 0, []string{"order_1", "order_2"}, "seen"),
+		ledger.ErrTooManyOrders)
 	s.want(l, rows[0], filing.Uncertain, cost)
 	s.must(l.Resolutions().MarkPlaced(ctx, rows[0].ID, 0, []string{"order_1"}, "seen on the dashboard by Ana"))
 	r := s.want(l, rows[0], filing.Placed, 0)
@@ -46,10 +45,7 @@ func testResolve(s *store) {
 		s.Errorf("%+v", r)
 	}
 	// An order that is another row's is a slip of the pen.
-	if err := l.Resolutions().MarkPlaced(ctx, rows[1].ID, 0, []string{"order_1"}, ""); !errors.Is(err,
-		ledger.ErrOrderTaken) {
-		s.Error(err)
-	}
+	s.wantErr(l.Resolutions().MarkPlaced(ctx, rows[1].ID, 0, []string{"order_1"}, ""), ledger.ErrOrderTaken)
 	s.want(l, rows[1], filing.Uncertain, cost)
 	s.must(l.Resolutions().MarkNotPlaced(ctx, rows[1].ID, 0, "not there"))
 	if r := s.want(l, rows[1], filing.Ready, 0); r.Attempts != 0 || r.Message != "not there" {
@@ -74,18 +70,13 @@ func testResolve(s *store) {
 			}
 		}
 	}
-	if err := l.Resolutions().MarkPlaced(ctx, 1<<40, 0, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
-		s.Error(err)
-	}
-	if _, err := l.Row(ctx, 1<<40); !errors.Is(err, ledger.ErrNotFound) {
-		s.Error(err)
-	}
+	s.wantErr(l.Resolutions().MarkPlaced(ctx, 1<<40, 0, nil, ""), ledger.ErrNotFound)
+	s.wantErr(second(l.Row(ctx, 1<<40)), ledger.ErrNotFound)
 }
 
 // A row that waited for an uncertain purchase goes on when it is resolved.
 func TestResolveWakes(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(ctx, cost, ""))
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_2", "2026"))
 		s.send(l, rows[0])
@@ -106,8 +97,7 @@ func TestResolveWakes(t *testing.T) {
 
 // A decision about one sending of a row settles no later one.
 func TestResolveIsAboutAnAttempt(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
@@ -135,15 +125,11 @@ func TestResolveIsAboutAnAttempt(t *testing.T) {
 
 // A placed formation that lacks its company is completed, once.
 func TestNameCompany(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		r := report("", "")
 		r.Request.Order.AnnualReport, r.Request.Order.Formation = nil, &filing.FormationItem{}
 		rows := s.add(l, "a", r, report("comp_1", "2026"))
-		if err := l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", nil, ""); !errors.Is(err,
-			ledger.ErrTransition) {
-			s.Error(err)
-		}
+		s.wantErr(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", nil, ""), ledger.ErrTransition)
 		s.place(l, rows[0])
 		s.place(l, rows[1])
 		unnamed, err := l.Resolutions().UnnamedFormations(ctx, "")
@@ -157,10 +143,7 @@ func TestNameCompany(t *testing.T) {
 		if got := s.want(l, rows[0], filing.Placed, 0); got.Company != "comp_9" || got.Message != "says Ana" {
 			s.Errorf("%+v", got)
 		}
-		if err := l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_8", nil, ""); !errors.Is(err,
-			ledger.ErrTransition) {
-			s.Error(err)
-		}
+		s.wantErr(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_8", nil, ""), ledger.ErrTransition)
 		if unnamed, err := l.Resolutions().UnnamedFormations(ctx, "a"); err != nil || len(unnamed) > 0 {
 			s.Error(unnamed, err)
 		}
@@ -174,8 +157,7 @@ func TestNameCompany(t *testing.T) {
 // Order IDs belong to the items in the order in which the page lists them, whatever the
 // order of the claims.
 func TestOrderIDsInTheOrderOfTheItems(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), 1_000_000, ""))
 		both := reports("a", 1)
 		both[0].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
@@ -199,8 +181,7 @@ func TestOrderIDsInTheOrderOfTheItems(t *testing.T) {
 // A row is marked as placed with the order of one of its two items. The other one may have
 // cost nothing, so the row's cost is an estimate.
 func TestPlacedInPartIsAnEstimate(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		two := reports("a", 2)
 		for i := range two {
 			two[i].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}

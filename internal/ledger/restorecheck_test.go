@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -69,12 +70,8 @@ func TestRestores_End(t *testing.T) {
 				s.Errorf("row %d is sent: %+v", row.ID, begun)
 			}
 		}
-		if _, err := l.CancelBatch(ctx, "a"); !errors.Is(err, ledger.ErrUnchecked) {
-			s.Errorf("the batch is canceled: %v", err)
-		}
-		if err := l.Restores().End(ctx); !errors.Is(err, ledger.ErrUnchecked) {
-			s.Errorf("the check ends: %v", err)
-		}
+		s.wantErr(second(l.CancelBatch(ctx, "a")), ledger.ErrUnchecked)
+		s.wantErr(l.Restores().End(ctx), ledger.ErrUnchecked)
 		state, err := l.Restores().Check(ctx)
 		s.must(err)
 		all := s.unchecked(l, 5+2+1)
@@ -119,13 +116,9 @@ func TestRestores_EndAfterCreation(t *testing.T) {
 		place.Restore()
 		l = s.open()
 		s.halted(l)
-		if err := l.Restores().End(ctx); !errors.Is(err, ledger.ErrUncertainCompany) {
-			s.Errorf("the check ends: %v", err)
-		}
+		s.wantErr(l.Restores().End(ctx), ledger.ErrUncertainCompany)
 		s.must(l.Resolutions().MarkCreated(ctx, row.ID, 0, filing.Company{ID: "comp_1"}, "Ana saw it"))
-		if err := l.Restores().End(ctx); !errors.Is(err, ledger.ErrUnchecked) {
-			s.Errorf("its order is sent: %v", err)
-		}
+		s.wantErr(l.Restores().End(ctx), ledger.ErrUnchecked)
 		s.unchecked(l, 1)
 	})
 }
@@ -154,8 +147,7 @@ func TestRestores_Twice(t *testing.T) {
 
 // A person begins the check of a ledger that nobody saw going back in time.
 func TestRestores_Begin(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		since := s.clock().Add(-time.Hour)
 		s.must(l.Restores().Begin(ctx, since))
@@ -181,8 +173,7 @@ func TestRestores_Begin(t *testing.T) {
 
 // The clock was ahead when rows were checked. They are checked again nevertheless.
 func TestRestores_ClockSetBack(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		s.must(l.Restores().Begin(ctx, s.clock()))
 		s.must(l.Restores().MarkChecked(ctx, rows[0].ID, rows[1].ID))
@@ -206,21 +197,15 @@ func TestRestores_EndMeanwhile(t *testing.T) {
 		in := creationOf(row)
 		out := createdBy(in, s.begin(l, in).Try)
 		s.must(l.Restores().Begin(ctx, s.clock()))
-		if err := other.Restores().End(ctx); !errors.Is(err, ledger.ErrUncertainCompany) {
-			s.Errorf("a creation is in flight: %v", err)
-		}
+		s.wantErr(other.Restores().End(ctx), ledger.ErrUncertainCompany)
 		s.must(l.RecordOutcome(ctx, out))
 		s.must(l.Restores().MarkChecked(ctx, row.ID))
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "late", File: "late.csv", Product: filing.AnnualReport})
 		s.must(err)
 		s.must(l.AddRows(ctx, "late", reports("late", 1)))
-		if err := other.Restores().End(ctx); !errors.Is(err, ledger.ErrImporting) {
-			s.Errorf("a spreadsheet is being submitted: %v", err)
-		}
+		s.wantErr(other.Restores().End(ctx), ledger.ErrImporting)
 		s.must(l.OpenBatch(ctx, "late"))
-		if err := other.Restores().End(ctx); !errors.Is(err, ledger.ErrUnchecked) {
-			s.Errorf("its row is not checked: %v", err)
-		}
+		s.wantErr(other.Restores().End(ctx), ledger.ErrUnchecked)
 	})
 }
 

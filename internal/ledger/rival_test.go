@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -23,8 +24,7 @@ func (s *store) lost(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
 // An acceptance that comes after the batch was canceled is not lost: the row is
 // placed, its money is posted, and nobody buys the same again.
 func TestAcceptedAfterItWasCanceled(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		late := s.lost(l, row)
 		s.must(l.Resolutions().MarkNotPlaced(s.Context(), row.ID, 0, "not there"))
@@ -46,8 +46,7 @@ func TestAcceptedAfterItWasCanceled(t *testing.T) {
 // An acceptance that comes while a rival holds the key takes it over: what the
 // rival gives back does not free what is bought.
 func TestAcceptedBesideARival(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
 		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
@@ -69,8 +68,7 @@ func TestAcceptedBesideARival(t *testing.T) {
 // Where the rival has bought it, too, both rows say so, both purchases are in the
 // book, and a person is told once.
 func TestBoughtByTwoRows(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
 		late := s.lost(l, rows[0])
 		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
@@ -103,45 +101,10 @@ func TestBoughtByTwoRows(t *testing.T) {
 	})
 }
 
-// An acceptance and the intent of a rival that meet in one commit are as if the
-// acceptance had come before.
-func TestAcceptedInTheGroupOfARival(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
-		late := s.lost(l, rows[0])
-		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
-		rival := intent(s.row(l, rows[1].ID))
-		release := s.holdWriters()
-		begun := make(chan ledger.Begun)
-		settled := make(chan error)
-		go func() { settled <- l.RecordOutcome(s.Context(), late) }()
-		go func() {
-			b, err := l.Begin(s.Context(), rival)
-			if err != nil {
-				s.Error(err)
-			}
-			begun <- b
-		}()
-		release()
-		s.must(<-settled)
-		b := <-begun
-		s.want(l, rows[0], filing.Placed, 0)
-		if b.Try != 0 { // they did not meet: the rival was quicker, and gives it back
-			s.answer(l, rows[1], filing.NotSent)
-		}
-		s.must(l.Audit(s.Context()))
-		if b := s.begin(l, intent(s.row(l, rows[1].ID))); len(b.Taken) != 1 || !b.Taken[0].Bought {
-			s.Errorf("%+v", b)
-		}
-	})
-}
-
 // A creation that is answered after somebody said that it was never made: the
 // company is remembered, and not created again.
 func TestCreatedAfterNotPlaced(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
 		begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: row.Tries, Creating: true, Claims: []ledger.Claim{claim}})
@@ -182,8 +145,7 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 // A refusal that comes after somebody said placed opens the row again, and tells
 // of it anew; a second decision, made over that answer, stands.
 func TestRefusedAfterPlaced(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		late := s.lost(l, row)
 		late.Answer.Kind, late.Items = filing.Refused, nil
@@ -226,8 +188,7 @@ func TestRefusedAfterPlaced(t *testing.T) {
 // An answer that names some of the items places those; the money and the key of
 // the rest stay as they are until somebody knows.
 func TestAPartOfTheOrderIsAnswered(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		r := report("comp_1", "2026")
 		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		row := s.add(l, "a", r)[0]
@@ -261,89 +222,10 @@ func TestAPartOfTheOrderIsAnswered(t *testing.T) {
 	})
 }
 
-// One order is that of one row: an answer that names another row's order leaves
-// its own in doubt, and says whose it is.
-func TestAnOrderOfAnotherRow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_2", "2026"))
-		for _, r := range rows {
-			try := s.send(l, r)
-			out := outcome(s.row(l, r.ID), try, filing.Accepted)
-			out.Items[0].OrderID = "order_same"
-			s.must(l.RecordOutcome(s.Context(), out))
-		}
-		s.want(l, rows[0], filing.Placed, 0)
-		if r := s.want(l, rows[1], filing.Uncertain, cost); len(r.Items) != 0 ||
-			!strings.Contains(r.Message, "order_same") || !strings.Contains(r.Message, "row 2") {
-			s.Errorf("%+v", r)
-		}
-	})
-}
-
-// Two rows set their money free one after the other, and the row that needs more
-// than either goes.
-func TestMoneyOfTwoCommitsWakesARow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		s.must(l.RecordDeposit(s.Context(), 6000, ""))
-		rows := s.quoted(l, "a", 3000, 3000, 5000)
-		s.send(l, rows[0])
-		s.send(l, rows[1])
-		if begun := s.begin(l, intent(rows[2])); !begun.Short {
-			s.Fatalf("%+v", begun)
-		}
-		s.answer(l, rows[0], filing.Refused)
-		if r := s.row(l, rows[2].ID); r.BlockedOn != "funds" {
-			s.Errorf("%+v", r)
-		}
-		s.answer(l, rows[1], filing.Refused)
-		s.send(l, rows[2])
-	})
-}
-
-// A row that turns out cheaper at its order leaves the difference to others.
-func TestTheDifferenceToTheQuoteIsForOthers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		s.must(l.RecordDeposit(s.Context(), 9000, ""))
-		rows := s.quoted(l, "a", 5000, 5000)
-		s.send(l, rows[0])
-		if begun := s.begin(l, intent(rows[1])); !begun.Short {
-			s.Fatalf("%+v", begun)
-		}
-		out := outcome(s.row(l, rows[0].ID), 1, filing.Accepted)
-		out.Items[0].Cost.Amount = 4000
-		s.must(l.RecordOutcome(s.Context(), out))
-		s.send(l, rows[1])
-	})
-}
-
-// What stands in the way of a row in doubt is no reason to send it for ever.
-func TestAnUnconfirmedRowThatCannotBeSentIsUncertain(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		row := s.add(l, "a", agentOrder("comp_1"))[0]
-		s.send(l, row)
-		s.answer(l, row, filing.NoAnswer)
-		s.must(l.Defer(s.Context(),
-			ledger.Deferral{Row: row.ID, Next: filing.Ready, Due: s.clock().Add(6e10), Message: "busy"}))
-		if ids, err := l.Sendable(s.Context(), "", 9); err != nil || len(ids) > 0 {
-			s.Errorf("%v may be sent before they are due, %v", ids, err)
-		}
-		s.must(l.Defer(s.Context(),
-			ledger.Deferral{Row: row.ID, Next: filing.Rejected, Message: "the company is gone"}))
-		if r := s.want(l, row, filing.Uncertain, cost); !strings.Contains(r.Message, "the company is gone") {
-			s.Errorf("%+v", r)
-		}
-	})
-}
-
 // What a row has bought it does not buy again, whatever reading of it the order
 // was made from.
 func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
 		in := ledger.Intent{Row: row.ID, Creating: true, Claims: []ledger.Claim{claim}}
@@ -446,8 +328,7 @@ func TestASecondPurchaseIsNamed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				first, second := s.losesItsKey(l)
 				places(s, l, second, outcome(s.row(l, second.ID), 1, filing.Accepted))
 				s.boughtTwice(l, first, second)
@@ -458,8 +339,7 @@ func TestASecondPurchaseIsNamed(t *testing.T) {
 
 // A row that lost its key and was not placed has nothing left of it.
 func TestALostKeyIsGoneWithItsOrder(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		first, second := s.losesItsKey(l)
 		s.answer(l, second, filing.NoAnswer)
 		s.must(l.Audit(s.Context()))
@@ -478,8 +358,7 @@ func TestALostKeyIsGoneWithItsOrder(t *testing.T) {
 // An agent order that lost its key, and is sent again by itself, is a second purchase
 // as well.
 func TestALostKeyAndARepetition(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_1"))
 		try := s.send(l, rows[0])
 		late := outcome(s.row(l, rows[0].ID), try, filing.Accepted)
@@ -507,8 +386,7 @@ func TestALostKeyAndARepetition(t *testing.T) {
 // for, goes back to it when that turns out to be wrong: its own order is still open,
 // and a third row waits for it.
 func TestALostKeyIsReturned(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		f := report("", "")
 		f.Request.Product = filing.Formation
 		f.Request.Order = filing.Order{

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -190,37 +191,6 @@ func TestWrittenBackBesideAnotherAttemptOfItsNumber(t *testing.T) {
 	})
 }
 
-// The answer to a lost attempt comes while an earlier attempt of the row is in flight, and
-// gets the negative number. Later outcomes of the same attempt find it there, such as that
-// of a sweep that read the ledger before it went back in time.
-func TestLateAnswerToAnAttemptThatIsKnown(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		one, two := s.open(), s.open()
-		row := s.add(one, "a", agentOrder("comp_x"))[0]
-		s.send(one, row)
-		place.Keep()
-		s.await(one)
-		s.await(two)
-		s.answer(one, row, filing.NoAnswer)
-		try := s.send(two, row)
-		sent := s.row(two, row.ID)
-		place.Restore()
-		s.await(two)
-		s.must(two.RecordOutcome(s.Context(), outcome(sent, try, filing.Accepted)))
-		s.await(one)
-		s.must(one.Fleet().ProbeNow(s.Context()))
-		s.want(two, row, filing.Placed, 0)
-		swept := outcome(sent, try, filing.NoAnswer)
-		s.must(one.RecordOutcome(s.Context(), swept))
-		s.must(two.RecordOutcome(s.Context(), outcome(sent, try, filing.Accepted)))
-		s.want(two, row, filing.Placed, 0)
-		attempts, err := two.Attempts(s.Context(), row.ID)
-		if s.must(err); len(attempts) != 2 || attempts[0].Try != -try || attempts[1].Try != 1 {
-			s.Errorf("%+v", attempts)
-		}
-	})
-}
-
 // creationOf is the intent to create the company One of a row.
 func creationOf(row ledger.Row) ledger.Intent {
 	return ledger.Intent{
@@ -330,9 +300,7 @@ func TestAssumedCreationIsAnsweredLate(t *testing.T) {
 		if s.must(err); said[0].Try != 1 {
 			s.Fatalf("%+v", said)
 		}
-		if err := elsewhere.Restores().End(ctx); !errors.Is(err, ledger.ErrUncertainCompany) {
-			s.Errorf("the check is ended: %v", err)
-		}
+		s.wantErr(elsewhere.Restores().End(ctx), ledger.ErrUncertainCompany)
 		if err := l.RecordOutcome(ctx, created); err != nil { // of the connection that broke
 			s.must(l.RecordOutcome(ctx, created))
 		}
@@ -340,9 +308,7 @@ func TestAssumedCreationIsAnsweredLate(t *testing.T) {
 		if got.Result != filing.Ready || got.Company != "comp_1" {
 			s.Fatalf("%+v", got)
 		}
-		if err := elsewhere.Restores().End(ctx); !errors.Is(err, ledger.ErrUnchecked) {
-			s.Errorf("its order would go out: %v", err)
-		}
+		s.wantErr(elsewhere.Restores().End(ctx), ledger.ErrUnchecked)
 	})
 }
 
@@ -586,28 +552,6 @@ func TestReplacedLedgerSendsNothingAtOnce(t *testing.T) {
 	})
 }
 
-// What another machine has seen counts as well.
-func TestCommitSeenByAnotherProcess(t *testing.T) {
-	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
-		before := s.open()
-		row := s.add(before, "a", reports("a", 1)...)[0]
-		place.Keep()
-		s.await(before)
-		s.place(before, row)
-		lineage, number := before.Fleet().Commits()
-		s.must(before.Close())
-		place.Restore()
-		s.config.Dir = s.TempDir()
-		if s.config.DatabaseURL == "" {
-			return // its folder goes with it
-		}
-		elsewhere := s.open()
-		elsewhere.Fleet().RecordCommit(lineage, number)
-		s.must(elsewhere.Fleet().ProbeNow(s.Context()))
-		s.halted(elsewhere)
-	})
-}
-
 // A row that was submitted after the ledger lost another one may get its id. The orders
 // and answers of the lost row are not those of the new one.
 func TestIDOfALostRow(t *testing.T) {
@@ -640,16 +584,12 @@ func TestIDOfALostRow(t *testing.T) {
 		}
 		late := outcome(lost[0], begun.Try, filing.Accepted)
 		late.Of = lost[0].InBatch()
-		if err := one.RecordOutcome(ctx, late); !errors.Is(err, ledger.ErrNotFound) {
-			s.Errorf("the answer to a lost row: %v", err)
-		}
+		s.wantErr(one.RecordOutcome(ctx, late), ledger.ErrNotFound)
 		if begun := s.begin(one, intentOf(lost[2])); !begun.Lost {
 			s.Errorf("an order of a lost row goes out as row %d: %+v", found[2].ID, begun)
 		}
 		wrong := ledger.Deferral{Row: lost[2].ID, Of: lost[2].InBatch(), Next: filing.Rejected, Message: "not found"}
-		if err := one.Defer(ctx, wrong); !errors.Is(err, ledger.ErrTransition) {
-			s.Errorf("what was looked up for a lost row: %v", err)
-		}
+		s.wantErr(one.Defer(ctx, wrong), ledger.ErrTransition)
 		s.must(one.Fleet().ProbeNow(ctx))
 		for _, r := range found {
 			s.want(one, r, filing.Ready, 0)
@@ -660,14 +600,12 @@ func TestIDOfALostRow(t *testing.T) {
 		doubt.Of = found[1].InBatch()
 		s.must(one.RecordOutcome(ctx, doubt))
 		of, id, by := one.Resolutions().For(lost[1]), lost[1].ID, "seen by ana"
-		for what, decide := range map[string]func() error{
+		for _, decide := range map[string]func() error{
 			"not placed": func() error { return of.MarkNotPlaced(ctx, id, again.Try, by) },
 			"placed":     func() error { return of.MarkPlaced(ctx, id, again.Try, []string{"order_x"}, by) },
 			"a company":  func() error { return of.NameCompany(ctx, id, "comp_x", nil, by) },
 		} {
-			if err := decide(); !errors.Is(err, ledger.ErrTransition) {
-				s.Errorf("a decision on a lost row, %s: %v", what, err)
-			}
+			s.wantErr(decide(), ledger.ErrTransition)
 		}
 		s.want(one, found[1], filing.Uncertain, 7500)
 	})
@@ -710,8 +648,7 @@ func TestAnswerToALostRowThatIsUploadedAgain(t *testing.T) {
 
 // An answer to an attempt that the ledger does not know can only mean the same.
 func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		_ = l.RecordOutcome(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
 		h, err := l.Fleet().Halt(s.Context())

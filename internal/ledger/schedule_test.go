@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,9 +36,7 @@ func testSchedules(s *store) {
 		r.File != "roster.csv" || r.CreatedBy != "Ana" {
 		s.Errorf("%+v %v", r, err)
 	}
-	if _, err := l.Schedules().FindCompanyList(ctx, "none"); !is(err, ledger.ErrNotFound) {
-		s.Error(err)
-	}
+	s.wantErr(second(l.Schedules().FindCompanyList(ctx, "none")), ledger.ErrNotFound)
 	for _, want := range []bool{true, false} {
 		if added, err := l.Schedules().Add(ctx,
 			ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil ||
@@ -74,13 +73,9 @@ func testSchedules(s *store) {
 	if all, _ = l.Schedules().List(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
 		s.Errorf("%+v", all)
 	}
-	if err := l.Schedules().SetPaused(ctx, "fl", true); !is(err, ledger.ErrNotFound) {
-		s.Error(err)
-	}
+	s.wantErr(l.Schedules().SetPaused(ctx, "fl", true), ledger.ErrNotFound)
 	s.must(l.Schedules().Remove(ctx, "de"))
-	if err := l.Schedules().Remove(ctx, "de"); !is(err, ledger.ErrNotFound) {
-		s.Error(err)
-	}
+	s.wantErr(l.Schedules().Remove(ctx, "de"), ledger.ErrNotFound)
 	if added, err := l.Schedules().Add(ctx,
 		ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
 		s.Errorf("added anew: %v, %v", added, err)
@@ -161,9 +156,7 @@ func TestAScheduleIsChangedAsItWasSeen(t *testing.T) {
 		}
 		before = seen()
 		s.must(l.Schedules().Remove(ctx, "de"))
-		if err := l.Schedules().Change(ctx, before); !is(err, ledger.ErrStale) {
-			s.Error(err)
-		}
+		s.wantErr(l.Schedules().Change(ctx, before), ledger.ErrStale)
 		if left, err := l.Schedules().List(ctx); err != nil || len(left) != 0 {
 			s.Errorf("%+v, %v", left, err)
 		}
@@ -228,8 +221,7 @@ func testARunIsClaimedOnce(s *store) {
 // What others hold is known before anything is sent: the same purchase, one whose
 // answer is out, and a subscription of an earlier year until it is canceled.
 func TestHoldings(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_bought", "2026"), report("comp_out", "2026"), report("comp_free", "2026"))
 		s.place(l, rows[0])
 		s.send(l, rows[1])

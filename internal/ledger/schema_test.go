@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -15,8 +16,7 @@ import (
 func TestNewerLedgerIsRefused(t *testing.T) {
 	for _, version := range []int{999, 100} {
 		t.Run(strconv.Itoa(version), func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				s.exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, $2)`, version, true)
 				s.exec(`UPDATE control SET written_by = 'version 7.1'`)
 				refused, err := ledger.Open(s.Context(), s.config)
@@ -41,8 +41,7 @@ func TestNewerLedgerIsRefused(t *testing.T) {
 // A process that runs while a newer version prepares its ledger sends nothing
 // more, and changes nothing but for the answers that it has in hand.
 func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		s.send(l, rows[0])
 		s.exec(`UPDATE control SET schema_version = schema_version + 1, written_by = 'version 7.1'`)
@@ -56,9 +55,7 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 		}
 		s.answer(l, rows[0], filing.Accepted)
 		s.want(l, rows[0], filing.Placed, 0)
-		if err := l.RecordDeposit(ctx, 100, ""); !errors.Is(err, ledger.ErrNewer) {
-			s.Errorf("a deposit: %v", err)
-		}
+		s.wantErr(l.RecordDeposit(ctx, 100, ""), ledger.ErrNewer)
 		s.exec(`UPDATE control SET schema_version = schema_version - 1`)
 		s.send(l, rows[1])
 	})

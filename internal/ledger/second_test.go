@@ -32,8 +32,7 @@ func (s *store) approvesWaiting(l *ledger.Ledger, batch, name string, want error
 // Who made a batch is known also where no second person was needed when it opened:
 // the policy may become stricter, and rows may be sent again.
 func TestTheMakerOfAnOpenBatchIsNoSecondPerson(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		for _, id := range []string{"a", "b"} {
 			s.imported(l, id, "Ana")
@@ -54,34 +53,6 @@ func TestTheMakerOfAnOpenBatchIsNoSecondPerson(t *testing.T) {
 		s.approvesWaiting(l, "a", "ben", nil)
 		s.approvesWaiting(l, "b", "ben", nil)
 		s.sendable(l, s.rows(l, "a")[0], s.rows(l, "b")[0])
-	})
-}
-
-// A batch that has waited since before contributors were recorded has its maker, or
-// the maker of its company list, by whatever case their name was typed in.
-func TestABatchFromBeforeContributorsHasThem(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		s.config.SealKey = strings.Repeat("0a", 32) // company lists over a shared database want a given one
-		ctx, l := s.Context(), s.open()
-		s.approvers(l, "ana", "ben")
-		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true}))
-		hash, err := l.Schedules().AddCompanyList(ctx,
-			ledger.CompanyList{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
-		s.must(err)
-		s.imported(l, "upload", "ANA")
-		s.imported(l, "typed", "")
-		s.imported(l, "season", "")
-		s.exec(`INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state, batch)
-			VALUES ('f', 'de', 1, '` + hash + `', 0, '', 1, 'done', 'season')`)
-		s.must(l.OpenBatch(ctx, "upload"))
-		s.must(l.OpenBatch(ctx, "typed"))
-		s.must(l.OpenBatch(ctx, "season"))
-		s.exec(`DELETE FROM contributors`)
-		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('typed', 'ANA', 'submit')`)
-		for _, id := range []string{"upload", "typed", "season"} {
-			s.wantErr(l.Approvals().Approve(ctx, id, "", "ana"), ledger.ErrSecondPerson)
-			s.must(l.Approvals().Approve(ctx, id, "", "ben"))
-		}
 	})
 }
 
@@ -108,8 +79,7 @@ func (s *store) heldBack(l *ledger.Ledger, id, by string, n int) []ledger.Row {
 // Rows that were held back when a batch was submitted count once they are ready:
 // nobody knows what they cost.
 func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{Second: true, From: 100_00}))
 		for name, release := range map[string]func(id string, held []ledger.Row) error{
@@ -163,8 +133,7 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 		filing.ServerError,
 		filing.Busy,
 		filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused}
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana")
 		for i, first := range classes {
 			for j, second := range classes {
@@ -241,8 +210,7 @@ func TestTheMakerOfACompanyListTakesPart(t *testing.T) {
 
 // Nobody approves a batch before it is submitted.
 func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ben")
 		s.imported(l, "a", "ana")
 		s.must(l.Approvals().Request(s.by("ana"), "a", "plan"))
@@ -256,8 +224,7 @@ func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
 // What a row of it costs more, and what is sent again, waits with its reason for a
 // second person, and goes when they approve it; the other rows go meanwhile.
 func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.approvers(l, "ana", "ben")
 		rows := s.quoted(l, "a", cost, cost, cost)
 		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('a', 'ana', 'upload')`)
@@ -292,8 +259,7 @@ func TestAStricterPolicyStopsNoOpenBatch(t *testing.T) {
 
 // No row of a batch that is not submitted is sent, whatever task names it.
 func TestARowOfAPreparedBatchIsNotSent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.imported(l, "a", "ana")
 		row := s.rows(l, "a")[0]
 		if begun := s.begin(l, intent(row)); !begun.Lost {

@@ -175,8 +175,7 @@ func testSealedAtRest(s *store) {
 
 // The caller's request keeps its number: only what is stored lacks it.
 func TestSealingLeavesTheCallersRequest(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := application("comp_1")
 		s.add(l, "a", row)
 		if row.Request.Order.EIN.ResponsiblePartySSN != ssn {
@@ -187,8 +186,7 @@ func TestSealingLeavesTheCallersRequest(t *testing.T) {
 
 // Rows that will never be sent have nothing sealed.
 func TestNothingSealedForWhatIsNotSent(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		invalid, skipped, foreign := application("comp_1"), application("comp_2"), application("comp_3")
 		invalid.Result, skipped.Result = filing.Invalid, filing.Skipped
 		foreign.Request.Order.EIN.ResponsiblePartySSN, foreign.Request.Order.EIN.ResponsiblePartyIsForeign = "", true
@@ -206,8 +204,7 @@ func (s *store) keyFile() string { return filepath.Join(s.config.Dir, "sealing.k
 // The key lies in a file that only its owner can read, and one that others can
 // read is refused with the remedy.
 func TestKeyFile(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", application("comp_1"))[0]
 		info, err := os.Stat(s.keyFile())
 		s.must(err)
@@ -338,8 +335,7 @@ func TestSealedToItsRow(t *testing.T) {
 		"empty":       `UPDATE secrets SET sealed = '' WHERE batch = 'a' AND number = 2`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				rows := s.add(l, "a", application("comp_1"), application("comp_2"))
 				s.add(l, "b", application("comp_3"))
 				s.exec(spoil)
@@ -355,8 +351,7 @@ func TestSealedToItsRow(t *testing.T) {
 // The same number sealed twice does not look the same: nobody can tell from the
 // ledger which rows share a responsible party.
 func TestSealedNumbersDoNotCompare(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", application("comp_1"), application("comp_2"))
 		if one, two := s.sealed(rows[0]), s.sealed(rows[1]); one == two || one == "" {
 			s.Errorf("%q, %q", one, two)
@@ -451,8 +446,7 @@ func TestErasedOnceDecided(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				r := s.add(l, "a", c.order("comp_1"))[0]
 				bystander := s.add(l, "b", application("comp_2"))[0]
 				c.way(s, l, r)

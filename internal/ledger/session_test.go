@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -59,8 +60,7 @@ func TestSession(t *testing.T) {
 // A session ends when its time is over, and when nobody used it for 12 hours. It
 // is noted as used once a minute, not at every look.
 func TestSessionEnds(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana")
 		seen := func(secret string) time.Time {
 			s.Helper()
@@ -100,8 +100,7 @@ func TestSessionEnds(t *testing.T) {
 
 // An owner sees where the account is signed in, ends one session, and all others.
 func TestSessionsAreListedAndEnded(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana, bo := s.account(l, "ana"), s.account(l, "bo")
 		first, second, third, bos := s.session(l, ana), s.session(l, ana), s.session(l, ana), s.session(l, bo)
 		list := func(a ledger.Account, want int) []ledger.Session {
@@ -144,8 +143,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 }
 
 func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana, bo := s.account(l, "ana"), s.account(l, "bo")
 		anas, bos := s.session(l, ana), s.session(l, bo)
 		link, err := l.Accounts().MakeSignInLink(ctx, ana.ID, time.Hour)
@@ -179,8 +177,7 @@ func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 }
 
 func TestSignInLink(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana")
 		makeLink := func() string {
 			s.Helper()
@@ -232,8 +229,7 @@ func TestSignInLink(t *testing.T) {
 // A link is mailed to the account with the name or the address that is typed, once in a
 // while if it is not used, and leaves the links that others made as they are.
 func TestMailedLink(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		ana := s.account(l, "ana@example.com")
 		s.account(l, "leo", ledger.Preparer)
 		gone := s.account(l, "gone@example.com", ledger.Preparer)

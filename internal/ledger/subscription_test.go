@@ -1,7 +1,7 @@
 package ledger_test
 
 import (
-	"errors"
+	"context"
 	"testing"
 	"time"
 
@@ -56,8 +56,7 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 		}, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBothDatabases(t, func(s *store) {
-				l := s.open()
+			onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 				bought := s.add(l, "a", report("comp_1", "2026"))[0]
 				bought = s.place(l, bought)
 				c.happen(s, l, bought)
@@ -135,15 +134,12 @@ func (c renewalCase) test(s *store) {
 		!begun.Taken[0].Bought {
 		s.Errorf("the renewed year again: %+v", begun)
 	}
-	if err := l.Subscriptions().Renew(ctx, r.ID, "order_other"); !errors.Is(err, ledger.ErrNotCovered) {
-		s.Errorf("another renewal: %v", err)
-	}
+	s.wantErr(l.Subscriptions().Renew(ctx, r.ID, "order_other"), ledger.ErrNotCovered)
 }
 
 // A report that may be the answer to an order in doubt renews nothing.
 func TestNoRenewalBesideAnUncertainRow(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])
 		r := s.cover(l, "b", "comp_1", "2028")
 		doubt := s.add(l, "c", report("comp_1", "2025"))[0]

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -103,8 +104,7 @@ func itemTexts(r ledger.Row) (texts []string) {
 func TestAnyTextIsFoundAmongOthers(t *testing.T) {
 	texts := []string{`a"b`, `a\b`, "a\u2028b", "a<b>&", "null", "[]", "", "1e3", "a\nb", "a\u0301", "nul\x00x",
 		"bad\xff\xfeutf8"}
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		for _, text := range texts {
 			s.must(l.Companies().Remember(s.Context(), text, filing.Company{ID: "comp " + text}))
 		}

@@ -111,8 +111,7 @@ func (c settleCase) test(s *store) {
 }
 
 func TestPlacedOnce(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), 100000, "opening"))
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		s.send(l, row)
@@ -146,8 +145,7 @@ func TestPlacedOnce(t *testing.T) {
 // An order made from an old reading of the row is not sent: it would be decided
 // on without the doubt, and with the items, of before.
 func TestStaleReadingIsLost(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
@@ -167,8 +165,7 @@ func TestStaleReadingIsLost(t *testing.T) {
 // A row in doubt keeps its key and its reservation through answers that send
 // nothing, and pays once.
 func TestUncertainIsKept(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), cost, ""))
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		for _, class := range []filing.AnswerKind{filing.NoAnswer, filing.NotSent, filing.Busy, filing.ServerError,
@@ -194,8 +191,7 @@ func TestUncertainIsKept(t *testing.T) {
 
 // A 409 for one product: that purchase exists, the rest is claimed anew without it.
 func TestDroppedItem(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		r := agentOrder("comp_1")
 		r.Request.Order.EIN = &filing.EINItem{}
 		row := s.add(l, "a", r)[0]
@@ -220,8 +216,7 @@ func TestDroppedItem(t *testing.T) {
 
 // What was spent may be more or less than what was set aside.
 func TestPostDiffersFromReserve(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		for i, spent := range []money.Cents{cost + 100, cost - 200} {
 			s.send(l, rows[i])
@@ -237,61 +232,6 @@ func TestPostDiffersFromReserve(t *testing.T) {
 			s.Errorf("%+v", b)
 		}
 	})
-}
-
-// One bad transition does not fail its neighbours in the same commit.
-func TestGroupIsolation(t *testing.T) { onBothDatabases(t, testGroupIsolation) }
-
-func testGroupIsolation(s *store) {
-	l, ctx := s.open(), s.Context()
-	rows := s.add(l, "a", reports("a", 40)...)
-	for _, r := range rows[:20] {
-		s.send(l, r)
-	}
-	release := s.holdWriters()
-	var flying sync.WaitGroup
-	errs := make([]error, 44)
-	flying.Go(func() { // fails the whole statement: no such row
-		errs[40] = l.RecordOutcome(ctx, ledger.Outcome{
-			Row:    1 << 40,
-			Try:    1,
-			Answer: filing.Answer{Kind: filing.Accepted},
-		})
-	})
-	flying.Go(func() { // it does not say how the attempt ended
-		out := outcome(rows[0], 1, filing.Accepted)
-		out.Answer.Kind = ""
-		errs[41] = l.RecordOutcome(ctx, out)
-	})
-	flying.Go(func() { _, errs[42] = l.Begin(ctx, ledger.Intent{Row: 1 << 41}) })
-	flying.Go(func() { errs[43] = l.Defer(ctx, ledger.Deferral{Row: rows[1].ID, Next: filing.Exists}) })
-	for i, r := range rows[1:39] {
-		flying.Go(func() {
-			if i < 19 {
-				errs[i] = l.RecordOutcome(ctx, outcome(r, 1, filing.Accepted))
-				return
-			}
-			begun, err := l.Begin(ctx, intent(r))
-			if err == nil && begun.Try != 1 {
-				err = fmt.Errorf("%+v", begun)
-			}
-			errs[i] = err
-		})
-	}
-	release()
-	flying.Wait()
-	for i, err := range errs {
-		switch {
-		case (i == 40 || i == 42) && !errors.Is(err, ledger.ErrNotFound),
-			(i == 41 || i == 43) && !errors.Is(err, ledger.ErrTransition),
-			i < 40 && err != nil:
-			s.Errorf("transition %d: %v", i, err)
-		}
-	}
-	counts, err := l.Counts(ctx, "a")
-	if err != nil || counts[filing.Placed] != 19 || counts[filing.Placing] < 20 {
-		s.Errorf("%v, %v", counts, err)
-	}
 }
 
 // holdWriters keeps every writer of the ledger waiting until it is released, so
@@ -318,8 +258,7 @@ func (s *store) holdWriters() (release func()) {
 
 // A key set free and one that claims it may meet in one commit.
 func TestFreedKeyIsClaimedInTheSameGroup(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_2", "2026"))
 		s.send(l, rows[0])
 		release := s.holdWriters()
@@ -340,8 +279,7 @@ func TestFreedKeyIsClaimedInTheSameGroup(t *testing.T) {
 
 // Once closed, the ledger refuses at once; what waited before is recorded.
 func TestClose(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 50)...)
 		for _, r := range rows {
 			s.send(l, r)
@@ -378,8 +316,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestContextEndsTheWaitForATurn(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
@@ -397,8 +334,7 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 }
 
 func TestDefer(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		rows := s.add(l, "a", reports("a", 6)...)
 		for i, next := range []filing.Result{filing.Exists, filing.Skipped, filing.Rejected} {
 			s.must(l.Defer(ctx, ledger.Deferral{
@@ -429,13 +365,8 @@ func TestDefer(t *testing.T) {
 			{Row: rows[4].ID, Next: filing.Placed},   // not without an attempt
 			{Row: rows[4].ID, Next: "no such state"}, // not a state
 		} {
-			if err := l.Defer(ctx, a); !errors.Is(err, ledger.ErrTransition) {
-				s.Errorf("%+v: %v", a, err)
-			}
+			s.wantErr(l.Defer(ctx, a), ledger.ErrTransition)
 		}
-		if err := l.Defer(ctx, ledger.Deferral{Row: 1 << 40, Next: filing.Exists}); !errors.Is(err,
-			ledger.ErrNotFound) {
-			s.Error(err)
-		}
+		s.wantErr(l.Defer(ctx, ledger.Deferral{Row: 1 << 40, Next: filing.Exists}), ledger.ErrNotFound)
 	})
 }

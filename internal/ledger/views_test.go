@@ -1,10 +1,12 @@
 package ledger_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
@@ -34,8 +36,7 @@ func TestViewsReadByIndex(t *testing.T) {
 
 // How certain the balance is, is computed again after a commit, and after none.
 func TestCertaintyOfBalanceFollowsCommits(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, ctx := s.open(), s.Context()
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		s.add(l, "a", reports("a", 1)...)
 		certainty := func() money.Certainty {
 			b, err := l.Balance(ctx)
