@@ -148,9 +148,7 @@ func TestCorrection_ShowsInTheResultsOfItsOriginal(t *testing.T) {
 		if n, err := l.RetryBatch(ctx, "whole"); n != 0 || err != nil {
 			s.Errorf("%d rows are ready again, %v", n, err)
 		}
-		if ids, err := l.Sendable(ctx, "", 100); err != nil || len(ids) > 0 {
-			s.Errorf("%v may be sent, %v", ids, err)
-		}
+		s.sendable(l)
 		s.must(l.Audit(ctx))
 	})
 }

@@ -88,9 +88,7 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 		s.imported(l, "a", "ana")
 		s.must(l.OpenBatch(byAna, "a"))
 		s.must(l.Approvals().ChangePolicy(ctx, ledger.Policy{}))
-		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
-			s.Errorf("sendable: %v, %v", ids, err)
-		}
+		s.sendable(l)
 		s.wantErr(l.Approvals().Approve(ctx, "a", "", "ana"), ledger.ErrSecondPerson)
 
 		s.imported(l, "b", "ana")

@@ -150,9 +150,7 @@ func testPreparedBatches(s *store) {
 	if got, err := b.Batch(ctx, "b1"); err != nil || got.Open || !got.Prepared || got.Rows != 1 {
 		s.Errorf("%+v %v", got, err)
 	}
-	if ids, err := b.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
-		s.Error(ids, err)
-	}
+	s.sendable(b)
 	s.must(a.Close())
 	s.pass(time.Hour)
 	if waits, err := b.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "ana"); waits || err != nil {
@@ -200,9 +198,7 @@ func TestASecondPerson(t *testing.T) {
 		if waits, err := l.Approvals().Submit(ctx, ledger.Upload{Batch: "b1"}, "plan", "ana"); !waits || err != nil {
 			s.Error(waits, err)
 		}
-		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
-			s.Error(ids, err)
-		}
+		s.sendable(l)
 		s.wantErr(l.Approvals().Approve(ctx, "b1", "plan", "ana"), ledger.ErrSecondPerson)
 		s.wantErr(l.Approvals().Approve(ctx, "b1", "other", "bob"), ledger.ErrChanged)
 		var both sync.WaitGroup
