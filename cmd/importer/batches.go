@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -126,11 +127,13 @@ func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed 
 		if err := jobs.ApplyEvents(ctx, l); err != nil {
 			return err
 		}
-		now, err := l.Progress(ctx, batch)
-		if err != nil {
+		now, err1 := l.ResultFigures(ctx, batch)
+		filings, err2 := l.Filings(ctx, batch)
+		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
-		if now.Counts[filing.Ready]+now.Counts[filing.Placing] == 0 && (!filed || now.Filings == now.Filed) {
+		delete(filings.Statuses, filing.FiledStatus)
+		if now.Counts[filing.Ready]+now.Counts[filing.Placing] == 0 && (!filed || len(filings.Statuses) == 0) {
 			return nil
 		}
 		if err := retry.Sleep(ctx, followEvery); err != nil {

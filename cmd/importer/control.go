@@ -70,10 +70,11 @@ func (a *app) cancelCommand() *cobra.Command {
 			if err != nil {
 				return "", err
 			}
-			counts, err := l.Counts(ctx, b.ID)
+			f, err := l.ResultFigures(ctx, b.ID)
 			if err != nil {
 				return "", err
 			}
+			counts := f.Counts
 			text := fmt.Sprintf("Batch %s is canceled: %s not sent. Placed orders stay placed.", b.ID,
 				count(n, "row"))
 			if counts[filing.Canceled] > 0 {
@@ -91,7 +92,8 @@ func (a *app) cancelCommand() *cobra.Command {
 // finishedText says that no row of a batch can be paused or canceled; "" if one
 // can.
 func finishedText(ctx context.Context, l *ledger.Ledger, b ledger.Batch, what string) (string, error) {
-	counts, err := l.Counts(ctx, b.ID)
+	f, err := l.ResultFigures(ctx, b.ID)
+	counts := f.Counts
 	if err != nil || b.Canceled || counts[filing.Ready]+counts[filing.Placing]+counts[filing.Uncertain] > 0 {
 		return "", err
 	}

@@ -40,15 +40,8 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		case open || prepared || canceled: // what was canceled before it began stays so
 			return nil
 		default:
-			// Read in here: an owner that came to the list a moment ago counts.
-			owners, err := l.owners(ctx, tx)
-			if err != nil {
+			if err := l.refuseForeignImport(ctx, tx, owner); err != nil {
 				return err
-			}
-			for _, o := range owners {
-				if o.ID == owner && o.ID != l.owner.ID && o.Alive {
-					return fmt.Errorf("%w: process %d on %s", ErrImporting, o.PID, o.Host)
-				}
 			}
 			if err := clearBatch(ctx, tx, b.ID); err != nil {
 				return err

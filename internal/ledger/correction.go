@@ -101,6 +101,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 // refuseForeignImport returns ErrImporting if the owner of an import is another process, and
 // alive.
 func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner string) error {
+	// Read in the transaction: an owner that came to the list a moment ago counts.
 	owners, err := db.owners(ctx, tx)
 	if err != nil {
 		return err

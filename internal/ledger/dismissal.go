@@ -43,23 +43,8 @@ func (l *Ledger) DismissRows(ctx context.Context, batch, by string, seen int) er
 	return wrap("dismiss rows of batch "+batch, err)
 }
 
-// CountPendingCorrections counts the skipped rows of a batch that are also in a
-// correction: rows that are ready in it are ordered when it is approved.
-func (l *Ledger) CountPendingCorrections(ctx context.Context, batch string) (n int, err error) {
-	err = l.read.QueryRowContext(ctx,
-		`SELECT COUNT(DISTINCT was.number) FROM result_rows was
-			JOIN batches b ON b.corrects = was.batch AND `+pendingCorrection+`
-			JOIN rows r ON r.batch = b.id AND r.corrects = was.number AND r.result <> 'skipped'
-			WHERE was.batch = $1 AND was.result = 'skipped'`, batch).Scan(&n)
-	return n, wrap("count the corrections of batch "+batch, err)
-}
-
-// pendingCorrection is the condition that a batch b of corrections has not replaced what it
-// corrects, and may.
-const pendingCorrection = `(b.open = 0 OR b.approval = 'wanted') AND b.canceled = 0`
-
-// FindPendingCorrection finds the batch with a correction of a row that is not approved; ""
-// if there is none.
+// FindPendingCorrection finds the newest batch with a correction of a row that is not approved,
+// or of any row of a batch for the number 0; "" if there is none.
 func (l *Ledger) FindPendingCorrection(ctx context.Context, of BatchRow) (batch string, err error) {
 	err = l.read.QueryRowContext(ctx, selectPendingCorrection, of.Batch, of.Number).Scan(&batch)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -71,8 +56,8 @@ func (l *Ledger) FindPendingCorrection(ctx context.Context, of BatchRow) (batch 
 // selectPendingCorrection has a CROSS JOIN because SQLite obeys its order, and would read all
 // rows otherwise.
 const selectPendingCorrection = `SELECT b.id FROM batches b CROSS JOIN rows r
-	WHERE r.batch = b.id AND b.corrects = $1 AND r.corrects = $2 AND ` + pendingCorrection + `
-		AND r.result <> 'skipped'
+	WHERE r.batch = b.id AND b.corrects = $1 AND r.corrects > 0 AND (r.corrects = $2 OR $2 = 0)
+		AND (b.open = 0 OR b.approval = 'wanted') AND b.canceled = 0 AND r.result <> 'skipped'
 	ORDER BY b.created_at DESC LIMIT 1`
 
 // FindWaitingCorrection finds the batch that corrects rows of another one and waits

@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -44,12 +43,12 @@ func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
 		return err
 	}
 	s.summaries.forget(b.ID)
-	counts, err := s.Ledger.Counts(v.ctx(), b.ID)
+	f, err := s.Ledger.ResultFigures(v.ctx(), b.ID)
 	if err != nil {
 		return err
 	}
 	text := "Canceled " + count(n, "row") + ". Placed orders stay placed and charged."
-	if out := counts[filing.Ready] + counts[filing.Placing]; out > 0 {
+	if out := f.Counts[filing.Ready] + f.Counts[filing.Placing]; out > 0 {
 		text += " Sent, without a result yet: " + count(out, "row") + "."
 	}
 	return v.done("/batches/"+b.ID, "%s", text)
@@ -66,23 +65,16 @@ func (s *Site) dismissRows(v *request, b ledger.Batch) error {
 		return err
 	}
 	s.summaries.forget(b.ID)
-	corrected, err := s.Ledger.CountPendingCorrections(v.ctx(), b.ID)
+	pending, err := s.Ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: b.ID})
 	if err != nil {
 		return err
 	}
-	return v.done("/batches/"+b.ID, "%s", dismissedText(n, corrected))
-}
-
-// dismissedText says what is ordered for dismissed rows. Some may also be in a
-// correction that someone has opened, which takes their places when it is approved.
-func dismissedText(rows, corrected int) string {
-	text := fmt.Sprintf("Dismissed %s. The results show %s as skipped", count(rows, "row"), plural(rows, "it", "them"))
-	if corrected == 0 {
-		return text + ", and nothing is ordered."
+	next := ", and nothing is ordered."
+	if pending != "" {
+		next = ". A correction of this batch is still open: what is ready in it is ordered when it is approved."
 	}
-	return fmt.Sprintf("%s. A correction of %s is still open: what is ready in it is ordered when it is approved.",
-		text,
-		count(corrected, "dismissed row"))
+	return v.done("/batches/"+b.ID, "Dismissed %s. The results show %s as skipped%s", count(n, "row"),
+		plural(n, "it", "them"), next)
 }
 
 // retryBatch lets what the service refused be sent again.

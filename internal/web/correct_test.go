@@ -109,7 +109,7 @@ func TestDismissRowsWithAnOpenCorrection(t *testing.T) {
 	s.must(err)
 	v.prepared("/sheets/"+uploads[0].ID, gridMark)
 	_, body := v.post("/batches/"+batch+"/dismiss", "rows", "2")
-	v.wants(body, "A correction of 2 dismissed rows is still open: what is ready in it is ordered when it is approved.")
+	v.wants(body, "A correction of this batch is still open: what is ready in it is ordered when it is approved.")
 	if strings.Contains(body, "nothing is ordered") {
 		t.Errorf("the page says that nothing is ordered:\n%s", body)
 	}
