@@ -7,6 +7,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 )
 
 // fix is a row of a batch of corrections.
@@ -247,12 +248,21 @@ func TestCorrection_OfACanceledBatchIsSent(t *testing.T) {
 	})
 }
 
-// An answer that comes after its row was marked as not placed and corrected is recorded: the
-// results show the order that exists.
+// An answer that comes after its row was marked as not placed and corrected is recorded, also
+// by a process that has seen a restore: the results show the order that exists.
 func TestCorrection_LateAnswerOfItsOriginal(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
 		l, ctx := s.open(), s.Context()
 		s.add(l, "whole", filed(2, "comp_2"))
+		place.Keep()
+		s.await(l)
+		s.add(l, "lost", filed(2, "comp_7"))
+		place.Restore()
+		s.await(l)
+		s.halted(l)
+		s.must(l.Restores().EndUnsent(ctx))
+		s.exec(`UPDATE control SET settling_until = 0`)
+		s.must(l.Fleet().ProbeNow(ctx))
 		row := s.rows(l, "whole")[0]
 		late := s.notPlaced(l, row)
 		late.Of = row.InBatch()

@@ -19,7 +19,7 @@ import (
 // moves the row to the state that follows from them.
 func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	s, ok := g.rows[o.Row]
-	if !ok || (!s.isAt(o.Of) && g.db.restoreDetector.wasRestored(g.c)) { // without a restore, a correction moved it
+	if !ok || !s.isAt(o.Of) {
 		return ErrNotFound
 	}
 	if o.Answer.Kind == "" {
