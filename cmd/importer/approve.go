@@ -79,7 +79,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		err = p.Matches(looked)
 	default:
 		err = a.ask(ctx, yes, fmt.Sprintf("Approve %s, %s%s? Filings cannot be undone.",
-			count(p.Counts[filing.Ready], "order"), p.TotalText(), withWarnings(warnings)), "Nothing was approved.")
+			count(p.Figures.Orders, "order"), p.TotalText(), withWarnings(warnings)), "Nothing was approved.")
 	}
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 	if p.Balance.HasDeposit {
 		available = p.Balance.Available().Dollars()
 	}
-	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Counts), p.TotalText(),
+	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Figures.Counts), p.TotalText(),
 		available, p.Hash)
 	return a.sayWarnings(ctx, l, b, "importer results "+b.ID+" -o FILE")
 }
@@ -217,11 +217,11 @@ func (a *app) sayWhoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	if err != nil {
 		return err
 	}
-	progress, err := l.Progress(ctx, b.ID)
+	figures, err := l.Figures(ctx, b.ID)
 	if err != nil {
 		return err
 	}
-	facts, err := jobs.LoadBatchFacts(ctx, l, b, progress)
+	facts, err := jobs.LoadBatchFacts(ctx, l, b, figures)
 	if err != nil {
 		return err
 	}

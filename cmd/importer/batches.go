@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -28,33 +27,26 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, asJSON bool) er
 		return err
 	}
 	type item struct {
-		ledger.Batch
-		counts  ledger.Counts
-		summary report.Summary
+		of ledger.Batch
+		report.Summary
 	}
 	var all []item
 	for _, b := range batches {
-		i := item{Batch: b}
-		if asJSON { // it reads every row
-			i.summary, err = report.Summarize(ctx, l, b.ID)
-		} else {
-			var f ledger.Figures
-			f, err = l.ResultFigures(ctx, b.ID)
-			i.counts = f.Counts
-		}
+		s, err := report.Summarize(ctx, l, b.ID)
 		if err != nil {
 			return err
 		}
-		all = append(all, i)
+		all = append(all, item{b, s})
 	}
 	return list[item]{
 		empty:   "No batches yet. To create one: importer run FILE",
 		columns: "BATCH\tSTARTED\tFILE\tPRODUCT\tROWS\tSTATE",
 		cells: func(i item) []any {
-			return []any{i.ID, localTime(i.CreatedAt), i.File, i.Product, i.counts.Total(),
-				report.BatchState(i.Batch, i.counts)}
+			b := i.of
+			return []any{b.ID, localTime(b.CreatedAt), b.File, b.Product, i.Counts.Total(),
+				report.BatchState(b, i.Counts)}
 		},
-		line: func(i item) any { return i.summary },
+		line: func(i item) any { return i.Summary },
 	}.print(a, all, asJSON)
 }
 
@@ -127,13 +119,11 @@ func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed 
 		if err := jobs.ApplyEvents(ctx, l); err != nil {
 			return err
 		}
-		now, err1 := l.ResultFigures(ctx, batch)
-		filings, err2 := l.Filings(ctx, batch)
-		if err := errors.Join(err1, err2); err != nil {
+		s, err := report.Summarize(ctx, l, batch)
+		if err != nil {
 			return err
 		}
-		delete(filings.Statuses, filing.FiledStatus)
-		if now.Counts[filing.Ready]+now.Counts[filing.Placing] == 0 && (!filed || len(filings.Statuses) == 0) {
+		if s.Left() == 0 && (!filed || s.Filings.Total() == s.Filings.Statuses[filing.FiledStatus]) {
 			return nil
 		}
 		if err := retry.Sleep(ctx, followEvery); err != nil {
@@ -157,27 +147,23 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	case ledger.ApprovalGiven:
 		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, localTime(b.Approval.At))
 	}
-	fmt.Fprintf(table, "rows\t%d: %s\n", s.Rows, report.BatchState(b, s.Counts))
-	if len(s.Filings) > 0 {
-		var words []string
-		for _, status := range s.FilingStatuses() {
-			words = append(words, fmt.Sprintf("%d %s", s.Filings[status], legible(status)))
-		}
+	fmt.Fprintf(table, "rows\t%d: %s\n", s.Counts.Total(), report.BatchState(b, s.Counts))
+	var words []string
+	for _, status := range report.FilingStatuses(s.Filings) {
+		words = append(words, fmt.Sprintf("%d %s", status.Rows, legible(status.Word)))
+	}
+	if len(words) > 0 {
 		fmt.Fprintf(table, "filings\t%s\n", strings.Join(words, ", "))
 	}
-	if s.Exceptions > 0 {
+	if s.Filings.Exceptions > 0 {
 		fmt.Fprintf(table, "exceptions\t%s\n",
-			a.paint.yellow(count(s.Exceptions, "row")+" with a filing on hold until something is corrected"))
+			a.paint.yellow(count(s.Filings.Exceptions, "row")+" with a filing on hold until something is corrected"))
 	}
 	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
 	if !s.Reserved.IsZero() {
 		fmt.Fprintf(table, "reserved\t%s for uncertain rows\n", s.Reserved)
 	}
-	now, err := l.Progress(ctx, b.ID)
-	if err != nil {
-		return err
-	}
-	facts, err := jobs.LoadBatchFacts(ctx, l, b, now)
+	facts, err := jobs.LoadBatchFacts(ctx, l, b, s.Figures)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -55,12 +54,8 @@ func (r *filingRun) showFindings(all []jobs.Finding) {
 // allHeldBack reports whether a comparison left no row to send. Such a batch is
 // not submitted, so that the same command compares it again.
 func (r *filingRun) allHeldBack(ctx context.Context) (bool, error) {
-	counts, err := r.ledger.Counts(ctx, r.batch.ID)
-	if err != nil || counts[filing.Ready]+counts[filing.Placing] > 0 {
-		return false, err
-	}
-	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
-	return held > 0, err
+	f, err := r.ledger.Figures(ctx, r.batch.ID)
+	return f.Left() == 0 && f.HeldBack > 0, err
 }
 
 // releaseHeldBack compares the rows of a submitted batch that were held back once

@@ -14,14 +14,14 @@ import (
 // filing service does not respond; it is nil if this process sends nothing.
 func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string,
 	trouble func() string) (stop func(), err error) {
-	start, err := l.Progress(ctx, batch)
+	start, err := l.ResultFigures(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
 	meter := report.NewMeter(start, time.Now())
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := a.repeatLine(a.terminal(a.err), func() string {
-		now, err := l.Progress(ctx, batch)
+		s, err := report.Summarize(ctx, l, batch)
 		if err != nil {
 			return "" // the run itself reports problems of the ledger
 		}
@@ -29,7 +29,9 @@ func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string,
 		if err != nil {
 			return ""
 		}
-		return a.progressLine(meter.Read(now, halted, time.Now()), trouble)
+		now := meter.Read(s.Figures, halted, time.Now())
+		now.Filed = s.Filings.Statuses[filing.FiledStatus]
+		return a.progressLine(now, trouble)
 	})
 	return func() { cancel(); end() }, nil
 }

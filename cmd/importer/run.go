@@ -94,7 +94,7 @@ type filingRun struct {
 	log      *slog.Logger
 
 	nothingToCorrect error           // the reason why sheet is nil
-	before           *report.Summary // the results before this run; nil if nothing was submitted
+	before           *ledger.Figures // the results before this run; nil if nothing was submitted
 	results          string          // the batch whose results are written: that of the file, or the one it corrects
 	correction       string          // the batch of the file, if it corrects another one; "" otherwise
 	newLedgerNote    string          // that the ledger is new; "" if it is not
@@ -204,11 +204,11 @@ func (r *filingRun) placeBatch(ctx context.Context) error {
 		return err
 	}
 	if r.batch.Open {
-		s, err := report.Summarize(ctx, r.ledger, r.results)
+		f, err := r.ledger.ResultFigures(ctx, r.results)
 		if err != nil {
 			return err
 		}
-		r.before = &s
+		r.before = &f
 	}
 	var ending jobs.Outcome
 	for _, r.batch = range all {
@@ -228,16 +228,12 @@ func (r *filingRun) placeBatch(ctx context.Context) error {
 // placeRows has the batch approved and places the orders of its rows that can be sent.
 func (r *filingRun) placeRows(ctx context.Context) (jobs.Outcome, error) {
 	finished := jobs.Outcome{Reason: jobs.Finished}
-	counts, err := r.ledger.Counts(ctx, r.batch.ID)
-	if err != nil {
-		return finished, err
-	}
-	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
+	f, err := r.ledger.Figures(ctx, r.batch.ID)
 	if err != nil {
 		return finished, err
 	}
 	// A canceled batch has only uncertain rows left, which can still be resolved.
-	if counts[filing.Ready]+counts[filing.Placing] == 0 && (held == 0 || r.batch.Canceled) {
+	if f.Left() == 0 && (f.HeldBack == 0 || r.batch.Canceled) {
 		if r.batch.ID == r.correction && !r.batch.Open && !r.batch.Canceled && !r.flags.dryRun {
 			return finished, r.openBatch(ctx, "correct") // the results say what is still wrong
 		}
@@ -252,7 +248,7 @@ func (r *filingRun) placeRows(ctx context.Context) (jobs.Outcome, error) {
 		return ending, err
 	}
 	defer queue.Close()
-	ending, err = r.approveBatch(ctx, queue, quoter, held)
+	ending, err = r.approveBatch(ctx, queue, quoter, f.HeldBack)
 	if err != nil || ending.Reason != jobs.Finished || r.flags.dryRun {
 		return ending, err
 	}
@@ -727,7 +723,7 @@ func (r *filingRun) finishDryRun(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case s.Ready() == 0:
+	case s.Left() == 0:
 		return exit(s.ExitCode())
 	case s.Counts[filing.Invalid] > 0:
 		return exit(exitCorrect)

@@ -85,8 +85,8 @@ func (r *filingRun) submitRows(ctx context.Context, approve bool) (bool, error) 
 // submitHeldBack compares the rows of a submitted batch that were held back once
 // more, if --accept-names accepts the names of the filing service.
 func (r *filingRun) submitHeldBack(ctx context.Context) error {
-	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
-	if err != nil || held == 0 || !r.flags.accept || r.batch.Canceled {
+	f, err := r.ledger.Figures(ctx, r.batch.ID)
+	if err != nil || f.HeldBack == 0 || !r.flags.accept || r.batch.Canceled {
 		return err
 	}
 	quoter, queue, ending, err := r.connect(ctx)
@@ -102,12 +102,8 @@ func (r *filingRun) submitHeldBack(ctx context.Context) error {
 
 // confirmSubmit shows the quote and asks, if the batch has rows to send.
 func (r *filingRun) confirmSubmit(ctx context.Context, approve bool) (bool, error) {
-	counts, err := r.ledger.Counts(ctx, r.batch.ID)
-	if err != nil {
-		return false, err
-	}
-	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
-	if err != nil || counts[filing.Ready]+held == 0 {
+	f, err := r.ledger.Figures(ctx, r.batch.ID)
+	if err != nil || f.Counts[filing.Ready]+f.HeldBack == 0 {
 		return err == nil, err
 	}
 	if r.recognized.Reason != jobs.Finished {
@@ -168,7 +164,7 @@ func (r *filingRun) printSubmitted(ctx context.Context) error {
 		fmt.Fprintf(r.out, "Batch %s: %s\n", b.ID, report.BatchState(b, s.Counts))
 	}
 	r.sayCanceled(b, s.Counts)
-	if s.Ready() == 0 {
+	if s.Left() == 0 {
 		return nil
 	}
 	return r.sayWhoPlaces(ctx, r.ledger, b, r.path)

@@ -582,9 +582,10 @@ func (p *proof) finish(batches ...string) {
 	for quiet := 0; quiet < 2; time.Sleep(200 * time.Millisecond) { // between two looks
 		quiet++
 		for _, batch := range batches {
-			left, err := p.ledger.Unfinished(p.Context(), batch)
+			left, err := p.ledger.Figures(p.Context(), batch)
 			p.must(err)
-			if left.Sendable+left.Later+left.Placing+left.Moving+left.Funds == 0 {
+			moving, err := p.ledger.WaitsForMoving(p.Context(), batch)
+			if p.must(err); left.Left() == left.Behind+left.Increased && !moving {
 				continue
 			}
 			if quiet = 0; time.Since(began) > 2*time.Minute {

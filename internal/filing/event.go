@@ -145,7 +145,7 @@ func ParseEvent(body []byte) (Event, error) {
 		e.CompanyID = ""
 	}
 	exception := find("exception")
-	if e.Exception = codeIn(exception); e.Exception != 0 {
+	if e.Exception = ExceptionCode(codeIn(exception), e.FilingStatus); e.Exception != 0 {
 		if object, ok := first(exception).(map[string]any); ok {
 			e.ExceptionNote = word(object["message"])
 		}

@@ -46,6 +46,10 @@ func TestParseEvent(t *testing.T) {
 			with(func(e *Event) { e.Exception = 482 })},
 		{"as a float", head + `{"orderId":"order_1","error":{"code":484.0}}}`,
 			with(func(e *Event) { e.Exception = 484 })},
+		{"without a code", head + `{"orderId":"order_1","filingStatus":"filing_exception","message":"see the state"}}`,
+			with(func(e *Event) {
+				e.FilingStatus, e.Exception, e.ExceptionNote = "filing_exception", UnnamedException, "see the state"
+			})},
 		{"absurd", head + `{"orderId":"order_1","exceptionCode":1e30}}`, with(func(e *Event) {})},
 		{"a document",
 			head + `{"orderId":"order_1","documentType":"ein_letter","documentId":"doc_1","companyId":"comp_1"}}`,

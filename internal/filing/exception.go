@@ -42,17 +42,23 @@ func ExceptionOf(code int) (Exception, bool) {
 	return Exception{}, false
 }
 
-// IsException reports whether a filing has an exception: a code, or a status that
-// says so without one. Assumption: how an exception shows is not shown.
-func IsException(code int, status string) bool {
-	return code != 0 || strings.Contains(FoldName(status), "exception")
+// UnnamedException is the code of an exception that the filing service reports without one.
+const UnnamedException = -1
+
+// ExceptionCode returns the code of an exception, or UnnamedException if only the status
+// says that there is one. Assumption: how an exception shows is not shown.
+func ExceptionCode(code int, status string) int {
+	if code == 0 && strings.Contains(FoldName(status), "exception") {
+		return UnnamedException
+	}
+	return code
 }
 
 // ExceptionText returns the meaning of a code and the action needed, with the
 // filing service's own message if there is one.
 func ExceptionText(code int, note string) string {
 	text := fmt.Sprintf("exception %d", code)
-	if code == 0 {
+	if code == UnnamedException {
 		text = "an exception without a code"
 	}
 	e, known := ExceptionOf(code)

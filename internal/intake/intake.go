@@ -94,27 +94,17 @@ type Quote struct {
 // record that the filing service has of it, and quotes the others. Rows that cannot be looked up
 // now are compared before they are sent. A refused key is found before the first look-up.
 func (o *Quoting) Quote(ctx context.Context, batch string) (q Quote, err error) {
-	ready, err := o.countRows(ctx, batch)
+	f, err := o.Ledger.Figures(ctx, batch)
 	if err != nil {
 		return q, err
 	}
-	if ready > 0 {
+	if f.Counts[filing.Ready]+f.HeldBack > 0 {
 		if err := o.quoteRows(ctx, batch, &q); err != nil {
 			return q, err
 		}
 	}
 	q.Plan, _, err = pricing.ApprovalHash(ctx, o.Ledger, batch)
 	return q, err
-}
-
-// countRows counts the rows that can be sent, or that a comparison held back.
-func (o *Quoting) countRows(ctx context.Context, batch string) (int, error) {
-	counts, err := o.Ledger.Counts(ctx, batch)
-	if err != nil {
-		return 0, err
-	}
-	held, err := o.Ledger.CountHeldBack(ctx, batch)
-	return counts[filing.Ready] + held, err
 }
 
 func (o *Quoting) quoteRows(ctx context.Context, batch string, q *Quote) error {

@@ -157,7 +157,7 @@ func TestUncertainCreation(t *testing.T) {
 			c.Nth = 1
 			f := newFirm(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{c}})
 			f.add("a", everything(0)...)
-			if end := f.run("a"); end.Reason != jobs.Finished || end.Behind != 4 {
+			if end := f.run("a"); end.Reason != jobs.Finished || f.behind("a") != 4 {
 				t.Fatalf("%+v", end)
 			}
 			f.want("a", ledger.Counts{filing.Uncertain: 1, filing.Ready: 4})
@@ -166,7 +166,7 @@ func TestUncertainCreation(t *testing.T) {
 			row := f.uncertainCreation("a")
 			// A run again sends nothing.
 			sent := f.posts("/v1/")
-			if end := f.run("a"); end.Behind != 4 || f.posts("/v1/") != sent {
+			if end := f.run("a"); f.behind("a") != 4 || f.posts("/v1/") != sent {
 				t.Errorf("%+v, and %d more were sent", end, f.posts("/v1/")-sent)
 			}
 			if book, err := f.Balance(t.Context()); err != nil || book.Reserved != 0 {

@@ -487,6 +487,14 @@ func (f *firm) counts(batch string) ledger.Counts {
 	return counts
 }
 
+// behind counts the rows of a batch that wait for another row.
+func (f *firm) behind(batch string) int {
+	f.Helper()
+	figures, err := f.Figures(f.Context(), batch)
+	f.must(err)
+	return figures.Behind
+}
+
 func (f *firm) uncertain(batch string) []ledger.Row {
 	f.Helper()
 	rows, err := f.UncertainRows(f.Context(), batch)

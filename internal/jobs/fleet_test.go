@@ -137,7 +137,7 @@ func TestBehindAnotherBatch(t *testing.T) {
 	f.add("a", agentChange(0))
 	f.lose(f.begin("a", agentChange(0).Order, false))
 	f.add("b", agentChange(0), report(1))
-	if end := f.run("b"); end.Reason != jobs.Finished || end.Behind != 1 {
+	if end := f.run("b"); end.Reason != jobs.Finished || f.behind("b") != 1 {
 		t.Errorf("%+v", end)
 	}
 	f.want("b", ledger.Counts{filing.Placed: 1, filing.Ready: 1})

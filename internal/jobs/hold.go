@@ -113,17 +113,17 @@ func FleetHold(halted ledger.Halted) Hold {
 // BatchFacts is what decides whether the rows of a batch are sent.
 type BatchFacts struct {
 	Batch     ledger.Batch
-	Progress  ledger.Progress
+	Figures   ledger.Figures
 	Halted    ledger.Halted
 	Balance   ledger.Balance
 	Increase  ledger.CostIncrease // of rows that cost more than was approved
 	Processes []ledger.Process
 }
 
-// LoadBatchFacts loads all but the batch and its progress.
-func LoadBatchFacts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, p ledger.Progress) (BatchFacts, error) {
-	f := BatchFacts{Batch: b, Progress: p}
-	var err error
+// LoadBatchFacts loads all but the batch and its figures.
+func LoadBatchFacts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, figures ledger.Figures) (f BatchFacts,
+	err error) {
+	f.Batch, f.Figures = b, figures
 	if f.Halted, err = l.Fleet().Halt(ctx); err != nil {
 		return f, err
 	}
@@ -140,8 +140,7 @@ func LoadBatchFacts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, p led
 // Holds lists why rows of the batch are not sent, what concerns most of them
 // first; nil where they are sent, or none is left.
 func (f *BatchFacts) Holds() []Hold {
-	b, p := f.Batch, f.Progress
-	left := p.Counts[filing.Ready] + p.Counts[filing.Placing]
+	b, left := f.Batch, f.Figures.Left()
 	halt := FleetHold(f.Halted)
 	switch {
 	case left == 0, b.Canceled:
@@ -166,11 +165,11 @@ func (f *BatchFacts) Holds() []Hold {
 	if f.Increase.Rows > 0 {
 		holds = append(holds, Hold{Reason: HeldForCost, Text: costText(f.Increase)})
 	}
-	if p.Short > 0 && halt.Reason != HeldForFunds {
-		holds = append(holds, Hold{Reason: HeldForBalance, Text: shortText(p.Short, f.Balance)})
+	if short := f.Figures.Short; short > 0 && halt.Reason != HeldForFunds {
+		holds = append(holds, Hold{Reason: HeldForBalance, Text: shortText(short, f.Balance)})
 	}
 	// As long as others are sent, the row that is waited for may be among them.
-	if behind := p.Waiting - p.Short - f.Increase.Rows; behind > 0 && p.Waiting == left {
+	if behind := f.Figures.Behind; behind > 0 && f.Figures.Waiting() == left {
 		holds = append(holds, Hold{Reason: HeldForRow, Text: behindText(behind)})
 	}
 	if worker.Reason == HeldForWorker {
@@ -263,11 +262,11 @@ func (w *Worker) logBatches(ctx context.Context, now time.Time) error {
 	}
 	held := make(map[string]string)
 	for _, b := range batches {
-		p, err := w.ledger.Progress(ctx, b.ID)
+		figures, err := w.ledger.Figures(ctx, b.ID)
 		if err != nil {
 			return err
 		}
-		facts, err := LoadBatchFacts(ctx, w.ledger, b, p)
+		facts, err := LoadBatchFacts(ctx, w.ledger, b, figures)
 		if err != nil {
 			return err
 		}

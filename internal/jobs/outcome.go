@@ -15,7 +15,6 @@ type Outcome struct {
 	Halted ledger.Halted // of OutOfFunds, KeyRefused and ServiceDown
 	Redis  error         // of QueueDown: the error of Redis, or of the network
 	Short  int           // rows that the recorded balance does not cover
-	Behind int           // rows that wait for an uncertain row's purchase
 }
 
 // StopReason names an outcome.
@@ -43,13 +42,14 @@ type WaitLimits struct {
 	Funds   bool          // wait without a limit, also for funds
 }
 
-// costlyLook is how long a look at a batch takes that is not worth it for each commit.
-const costlyLook = 5 * time.Millisecond
+// awaitEvery is the interval between looks at a batch. Looks that take longer than a tenth
+// of it are taken less often.
+const awaitEvery = 50 * time.Millisecond
 
 // Await returns when nothing more of the batch can be placed for now: it is
 // finished, or only waiting would help. The worker runs until it is stopped.
 func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(awaitEvery)
 	defer tick.Stop()
 	committed := w.ledger.Fleet().NextCommit() // nil while only the tick counts
 	for {
@@ -68,7 +68,9 @@ func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome
 		if err != nil || end.Reason != "" {
 			return end, err
 		}
-		if more || time.Since(began) > costlyLook {
+		pause := max(awaitEvery, 10*time.Since(began))
+		tick.Reset(pause)
+		if more || pause > awaitEvery {
 			committed = nil // commits are many, or the batch is large
 		}
 	}
@@ -89,21 +91,31 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end O
 			return Outcome{}, err == nil, err
 		}
 	}
-	left, err := w.ledger.Unfinished(ctx, batch)
-	switch {
-	case err != nil:
+	f, err := w.ledger.Figures(ctx, batch)
+	if err != nil {
 		return Outcome{}, false, err
-	case left.Placing > 0:
-		return Outcome{}, false, nil // answers are out: they may change anything
-	case end.Reason == LedgerHalted && left.Sendable+left.Later+left.Funds+left.Keys > 0:
-		return end, false, nil
-	case end.Reason != "" && left.Sendable+left.Later > 0:
-		return end, false, nil // rows that wait for these are held as they are
-	case left.Sendable+left.Later+left.Moving > 0:
-		return Outcome{}, false, nil
 	}
-	end, err = w.restOutcome(ctx, batch, left, p)
-	return end, false, err
+	b, err := w.ledger.Batch(ctx, batch)
+	if err != nil {
+		return Outcome{}, false, err
+	}
+	moving := f.Later // may still be sent
+	if !b.Paused && !b.Canceled && b.Approval.State != ledger.ApprovalNeeded {
+		moving = f.Counts[filing.Ready] - f.Waiting()
+	}
+	switch {
+	case f.Counts[filing.Placing] > 0:
+		return Outcome{}, false, nil // answers are out: they may change anything
+	case end.Reason == LedgerHalted && moving+f.Waiting() > 0, end.Reason != "" && moving > 0:
+		return end, false, nil // rows that wait for these are held as they are
+	case moving > 0:
+		return Outcome{}, false, nil
+	case f.Behind > 0:
+		if waits, err := w.ledger.WaitsForMoving(ctx, batch); err != nil || waits {
+			return Outcome{}, false, err
+		}
+	}
+	return restOutcome(b, f, p), false, nil
 }
 
 // haltOutcome is the outcome that a hold of this process amounts to, if any.
@@ -132,27 +144,18 @@ func (w *Worker) haltOutcome(halted ledger.Halted, p WaitLimits) Outcome {
 }
 
 // restOutcome is the outcome of a batch of which no row can be sent.
-func (w *Worker) restOutcome(ctx context.Context, batch string, left ledger.Unfinished, p WaitLimits) (Outcome, error) {
+func restOutcome(b ledger.Batch, f ledger.Figures, p WaitLimits) Outcome {
 	switch {
-	case left.Funds > 0 && p.Funds:
-		return Outcome{}, nil
-	case left.Funds > 0:
-		return Outcome{Reason: OutOfFunds, Short: left.Funds, Behind: left.Keys}, nil
-	case left.Dearer > 0:
-		return Outcome{Reason: CostsMore, Behind: left.Keys}, nil
-	case left.Keys > 0:
-		return Outcome{Reason: Finished, Behind: left.Keys}, nil
+	case f.Short > 0 && p.Funds:
+		return Outcome{}
+	case f.Short > 0:
+		return Outcome{Reason: OutOfFunds, Short: f.Short}
+	case f.Increased > 0:
+		return Outcome{Reason: CostsMore}
+	case f.Behind == f.Counts[filing.Ready]:
+		return Outcome{Reason: Finished}
+	case b.Approval.State == ledger.ApprovalNeeded:
+		return Outcome{Reason: NotApproved}
 	}
-	counts, err := w.ledger.Counts(ctx, batch)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if counts[filing.Ready] == 0 {
-		return Outcome{Reason: Finished}, nil
-	}
-	b, err := w.ledger.Batch(ctx, batch)
-	if err == nil && b.Approval.State == ledger.ApprovalNeeded {
-		return Outcome{Reason: NotApproved}, nil
-	}
-	return Outcome{Reason: Paused}, err
+	return Outcome{Reason: Paused}
 }

@@ -375,6 +375,7 @@ func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []led
 			FilingStatus:       item.FilingStatus,
 			FilingDate:         item.FilingDate,
 			SubscriptionStatus: item.SubscriptionStatus,
+			Exception:          filing.ExceptionCode(0, item.FilingStatus),
 		}
 		product, known := filing.ProductOfType(item.OrderType)
 		at := slices.IndexFunc(left, func(p filing.Product) bool {

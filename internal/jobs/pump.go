@@ -307,7 +307,7 @@ func (w *Worker) noteWrite(ctx context.Context, err error) {
 }
 
 // Hold is why this process sends no rows now; the zero value where it sends
-// them. What keeps single rows back is their batch's affair: see ledger.Unfinished.
+// them. What keeps single rows back is their batch's affair: see ledger.Figures.
 func (w *Worker) Hold() Hold {
 	now := w.now()
 	if down, err := w.queue.health.downFor(now); down > 0 {

@@ -545,7 +545,7 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 		}
 		now, err := approve(p.Approval)
 		if !errors.Is(err, ledger.ErrChanged) || now.Hash == p.Approval || now.Total.Amount != 6*each ||
-			now.Counts[filing.Ready] != 5 {
+			now.Figures.Counts[filing.Ready] != 5 {
 			t.Errorf("%+v, %v", now, err)
 		}
 		if plan, err := schedule.LoadPlanOfBatch(f.Context(), f.Ledger, b.ID); err != nil || plan == nil {

@@ -39,13 +39,11 @@ type ApprovalEvent struct {
 // now.
 func (db *database) recordStep(ctx context.Context, tx *sql.Tx, batch string, e ApprovalEvent) error {
 	if e.Orders == 0 {
-		if err := tx.QueryRowContext(ctx,
-			`SELECT COUNT(*), CAST(COALESCE(SUM(cost), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
-				FROM rows
-				WHERE batch = $1 AND result = 'ready' AND (cost > 0 OR quoted = 0 OR certainty > 0)`,
-			batch).Scan(&e.Orders, &e.Cost.Amount, &e.Cost.Certainty); err != nil {
-			return fmt.Errorf("sum up batch %s: %w", batch, err)
+		f, err := db.figures(ctx, tx, `rows`, batch)
+		if err != nil {
+			return err
 		}
+		e.Orders, e.Cost = f.Orders, f.Needed
 	}
 	_, err := tx.ExecContext(ctx,
 		`INSERT INTO approval_history (object, at, person, what, comment, plan, orders, cents, certainty, quote)

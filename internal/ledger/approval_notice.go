@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // SetPageAddress stores where people reach the page, such as
@@ -38,20 +36,15 @@ func (db *database) addApprovalNotification(ctx context.Context, tx *sql.Tx, n N
 
 // describeBatch names a batch for a message: its file, orders and cost.
 func (db *database) describeBatch(ctx context.Context, tx *sql.Tx, batch string) (file, orders string, err error) {
-	var n int
-	var cost money.Cost
-	err = tx.QueryRowContext(ctx,
-		`SELECT b.file, (SELECT COUNT(*) FROM rows r WHERE r.batch = b.id AND r.result = 'ready'),
-				(SELECT CAST(COALESCE(SUM(r.cost), 0) AS BIGINT) FROM rows r
-					WHERE r.batch = b.id AND r.result = 'ready'),
-				(SELECT COALESCE(MAX(r.certainty), 0) FROM rows r WHERE r.batch = b.id AND r.result = 'ready')
-			FROM batches b
-			WHERE b.id = $1`, batch).Scan(&file, &n, &cost.Amount, &cost.Certainty)
-	orders = "1 order, " + cost.String()
-	if n != 1 {
-		orders = fmt.Sprintf("%d orders, %s", n, cost)
+	if err = tx.QueryRowContext(ctx, `SELECT file FROM batches WHERE id = $1`, batch).Scan(&file); err != nil {
+		return "", "", wrap("read the file of batch "+batch, err)
 	}
-	return filepath.Base(file), orders, wrap("sum up batch "+batch, err)
+	f, err := db.figures(ctx, tx, `rows`, batch)
+	orders = "1 order, " + f.Needed.String()
+	if f.Orders != 1 {
+		orders = fmt.Sprintf("%d orders, %s", f.Orders, f.Needed)
+	}
+	return filepath.Base(file), orders, err
 }
 
 // notifyApprovalNeeded tells everyone who may approve a batch that it waits for them.

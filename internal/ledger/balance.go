@@ -17,8 +17,8 @@ var ErrAmount = errors.New("a deposit must be more than zero; use an adjustment 
 // ErrReason is returned for an adjustment without a reason.
 var ErrReason = errors.New("an adjustment needs a reason")
 
-// weighs selects rows for which money is reserved.
-const weighs = `(result IN ('placing', 'uncertain') OR held > 0)`
+// weighs selects rows for which money is reserved, be it an amount that is not known.
+const weighs = `(held > 0 OR creating = 0 AND result IN ('placing', 'uncertain'))`
 
 // Balance reads the sums of the recorded balance.
 func (l *Ledger) Balance(ctx context.Context) (Balance, error) {

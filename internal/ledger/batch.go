@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
 // CreateBatch begins the import of a batch. When the batch is there already it
@@ -498,81 +497,6 @@ func (db *database) batches(ctx context.Context, where string, args ...any) ([]B
 		all = append(all, b)
 	}
 	return all, rows.Err()
-}
-
-// Counts tells how many rows of a batch are in each state.
-func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*) FROM rows WHERE batch = $1 GROUP BY result`, batch)
-	if err != nil {
-		return nil, fmt.Errorf("count the rows of batch %s: %w", batch, err)
-	}
-	defer rows.Close()
-	counts := make(Counts)
-	for rows.Next() {
-		var result filing.Result
-		var n int
-		if err := rows.Scan(&result, &n); err != nil {
-			return nil, fmt.Errorf("count the rows of batch %s: %w", batch, err)
-		}
-		counts[result] = n
-	}
-	return counts, rows.Err()
-}
-
-// Progress is a glance at a batch.
-type Progress struct {
-	Counts   Counts
-	Spent    money.Cost // posted
-	Reserved money.Cost
-	Waiting  int // ready rows that wait for funds or for another row
-	Short    int // those of them that wait for funds
-	Filings  int // orders of placed rows of which events tell
-	Filed    int // those of them that the state has accepted
-}
-
-// Progress sums a batch up, for the progress line and the end of a run.
-func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
-	p := Progress{Counts: make(Counts)}
-	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty),
-			COALESCE(SUM(held), 0),
-			MAX(CASE WHEN result IN ('placing', 'uncertain') OR held > 0 THEN certainty ELSE 0 END),
-			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
-		FROM rows
-		WHERE batch = $1
-		GROUP BY result`, batch)
-	if err != nil {
-		return p, fmt.Errorf("sum up batch %s: %w", batch, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var result filing.Result
-		var n, waiting, short int
-		var spent, held money.Cost
-		if err := rows.Scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &held.Certainty, &waiting,
-			&short); err != nil {
-			return p, fmt.Errorf("sum up batch %s: %w", batch, err)
-		}
-		p.Counts[result] = n
-		if p.Spent, err = p.Spent.Plus(spent); err != nil {
-			return p, fmt.Errorf("sum up what batch %s has spent: %w", batch, err)
-		}
-		if p.Reserved, err = p.Reserved.Plus(held); err != nil {
-			return p, fmt.Errorf("sum up what batch %s has reserved: %w", batch, err)
-		}
-		if result == filing.Ready {
-			p.Waiting, p.Short = waiting, short
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return p, fmt.Errorf("sum up batch %s: %w", batch, err)
-	}
-	err = l.read.QueryRowContext(ctx,
-		`SELECT COUNT(*), COALESCE(SUM(CASE WHEN i.filing_status = '`+filing.FiledStatus+`' THEN 1 ELSE 0 END), 0)
-		FROM rows r JOIN items i ON i.row = r.id
-		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent'`,
-		batch).Scan(&p.Filings, &p.Filed)
-	return p, wrap("sum up the filings of batch "+batch, err)
 }
 
 func splitProducts(s string) []filing.Product {

@@ -372,7 +372,7 @@ func TestRetryMakesRejectedRowsReady(t *testing.T) {
 	})
 }
 
-func TestProgress(t *testing.T) {
+func TestFigures(t *testing.T) {
 	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		s.must(l.RecordDeposit(s.Context(), 4*cost, ""))
 		rows := s.add(l, "b1", append(reports("b1", 5), report("comp_b11", "2026"))...)
@@ -386,28 +386,80 @@ func TestProgress(t *testing.T) {
 		}
 		s.must(l.Defer(s.Context(),
 			ledger.Deferral{Row: rows[5].ID, Next: filing.Ready, Wait: intent(rows[1]).Claims[0].Key}))
-		p, err := l.Progress(s.Context(), "b1")
-		if err != nil || p.Spent != (money.Cost{Amount: cost}) || p.Reserved != (money.Cost{Amount: 3 * cost}) ||
-			p.Waiting != 2 || p.Short != 1 || p.Counts[filing.Placing] != 2 || p.Counts.Total() != 6 {
-			s.Fatalf("%+v, %v", p, err)
-		}
-		u, err := l.Unfinished(s.Context(), "b1")
-		if err != nil || u != (ledger.Unfinished{Placing: 2, Funds: 1, Keys: 1}) {
-			s.Fatalf("%+v, %v", u, err)
+		f := s.figures(l, "b1")
+		if f.Spent != (money.Cost{Amount: cost}) || f.Reserved != (money.Cost{Amount: 3 * cost}) || f.Short != 1 ||
+			f.Behind != 1 || f.Waiting() != 2 || f.Later != 0 || f.Counts[filing.Placing] != 2 ||
+			f.Counts.Total() != 6 || f.Left() != 4 {
+			s.Fatalf("%+v", f)
 		}
 		s.answer(l, rows[2], filing.Accepted)
 		out := outcome(s.row(l, rows[3].ID), 1, filing.NotSent)
 		out.Due = s.clock().Add(1e10)
 		s.must(l.RecordOutcome(s.Context(), out))
-		u, err = l.Unfinished(s.Context(), "b1")
-		if err != nil || u != (ledger.Unfinished{Sendable: 1, Later: 1, NextDue: out.Due.UnixMilli(), Keys: 1}) {
-			s.Fatalf("the void lets the short row go: %+v, %v", u, err)
+		if f := s.figures(l, "b1"); f.Later != 1 || f.NextDue.UnixMilli() != out.Due.UnixMilli() || f.Short != 0 ||
+			f.Behind != 1 || f.Counts[filing.Ready] != 3 {
+			s.Fatalf("the void lets the short row go: %+v", f)
+		}
+	})
+}
+
+// Spent counts what was charged to rows that are uncertain or canceled, and money counts
+// once: what is reserved for a row that is sent again is not needed for it, too. The cost
+// of each row in the results adds up to the same.
+func TestFiguresCountAllMoneyOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		partly := report("comp_2", "2026")
+		partly.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+		rows := s.add(l, "b1", agentOrder("comp_1"), partly, report("comp_3", "2026"), report("comp_4", "2026"))
+		for _, r := range rows[:2] {
+			s.send(l, r)
+		}
+		s.answer(l, rows[0], filing.NoAnswer) // it is sent again
+		answered := outcome(s.row(l, rows[1].ID), 1, filing.Accepted)
+		answered.Items = answered.Items[:1]
+		answered.Items[0].Cost.Amount = cost / 3
+		s.must(l.RecordOutcome(s.Context(), answered))
+		s.want(l, rows[0], filing.Ready, cost)
+		s.want(l, rows[1], filing.Uncertain, cost-cost/3)
+		f := s.figures(l, "b1")
+		all, err := f.Cost()
+		if err != nil || f.Spent.Amount != cost/3 || f.Reserved.Amount != 2*cost-cost/3 || f.Needed.Amount != 2*cost ||
+			all.Amount != 4*cost || f.Orders != 3 {
+			s.Errorf("%+v, %v in all, %v", f, all, err)
+		}
+		if queued, needed, err := l.Backlog(s.Context()); err != nil || queued != 3 || needed != f.Needed {
+			s.Errorf("%d rows for %v wait: %v", queued, needed, err)
+		}
+		var moved money.Cost
+		for _, r := range s.rows(l, "b1") {
+			moved, err = moved.Plus(r.Moved())
+			s.must(err)
+		}
+		if sum, err := f.Spent.Plus(f.Reserved); err != nil || moved != sum {
+			s.Errorf("the rows cost %v, want %v; %v", moved, sum, err)
+		}
+	})
+}
+
+// An order that was bought before is none, wherever orders are counted.
+func TestFiguresCountNoOrderThatWasBoughtBefore(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "b1", reports("b1", 3)...)
+		s.must(l.KeepQuotes(s.Context(), []ledger.RowQuote{
+			{Row: rows[0].ID, Cost: money.Cost{Amount: cost}},
+			{Row: rows[1].ID, Cost: money.Cost{Certainty: money.Unknown}},
+			{Row: rows[2].ID, Note: ledger.BoughtBefore},
+		}))
+		if f := s.figures(l, "b1"); f.Orders != 2 || f.Needed != (money.Cost{Amount: cost, Certainty: money.Unknown}) {
+			s.Errorf("%+v", f)
 		}
 	})
 }
 
 // A sum is exact only where each of its parts is, and says so of itself alone.
-func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
+func TestFiguresSayWhereASumIsTheLeast(t *testing.T) {
 	exact, least := money.Cost{Amount: cost}, money.Cost{Amount: cost, Certainty: money.Unknown}
 	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
 		for i, c := range []struct {
@@ -430,9 +482,9 @@ func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
 				if class != "" {
 					s.answer(l, rows[1], class)
 				}
-				if p, err := l.Progress(s.Context(), id); err != nil || p.Spent != c.spent || p.Reserved != c.held {
-					s.Errorf("%s after %q: spent %v and held %v, want %v and %v (%v)", id, class, p.Spent, p.Reserved,
-						c.spent, c.held, err)
+				if f := s.figures(l, id); f.Spent != c.spent || f.Reserved != c.held {
+					s.Errorf("%s after %q: spent %v and held %v, want %v and %v", id, class, f.Spent, f.Reserved,
+						c.spent, c.held)
 				}
 			}
 			for _, u := range s.news(l).Pending {

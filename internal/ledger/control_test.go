@@ -144,9 +144,9 @@ func TestClockThatWasSet(t *testing.T) {
 	h, err := alone.Fleet().Halt(ctx)
 	s.must(err)
 	near("the end of the hold", h.Until, time.Now().Add(30*time.Minute))
-	u, err := alone.Unfinished(ctx, "a")
+	f, err := alone.Figures(ctx, "a")
 	s.must(err)
-	near("the moment of the row", time.UnixMilli(u.NextDue), time.Now().Add(20*time.Minute))
+	near("the moment of the row", f.NextDue, time.Now().Add(20*time.Minute))
 	if err := alone.Audit(ctx); err != nil {
 		t.Error(err)
 	}

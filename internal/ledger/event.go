@@ -474,7 +474,7 @@ func (t *reportedItem) move(e Event) bool {
 	if e.FilingDate != "" {
 		t.date = e.FilingDate
 	}
-	t.exception, t.note = e.Exception, e.ExceptionNote
+	t.exception, t.note = filing.ExceptionCode(e.Exception, t.status), e.ExceptionNote
 	if filed {
 		t.exception, t.note = 0, ""
 	}

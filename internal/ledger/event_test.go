@@ -250,6 +250,8 @@ func TestEventsMove(t *testing.T) {
 			ledger.EventApplied},
 		{"an exception without a status", []news{{1, "pending", "", ""}, {2, "", "", "482"}}, "pending", "", 482,
 			ledger.EventApplied},
+		{"an exception without a code", []news{{1, "pending", "", ""}, {2, "Exception", "", ""}}, "Exception", "",
+			filing.UnnamedException, ledger.EventApplied},
 		{"an exception that was cured", []news{{1, "pending", "", "482"}, {2, "pending", "", ""}}, "pending", "", 0,
 			ledger.EventApplied},
 		{"an old exception after the cure", []news{{2, "pending", "", ""}, {1, "exception", "", "482"}}, "pending", "",

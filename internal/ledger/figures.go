@@ -10,65 +10,129 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 )
 
-// Figures are the rows of a batch and their money, summed up.
+// Figures are the rows of a batch and their money, summed up. The commands, the page, the
+// results, the notifications and the metrics all show these sums.
 type Figures struct {
-	Counts   Counts
-	Spent    money.Cost
-	Reserved money.Cost // reserved for uncertain rows, and for those under way
-	Needed   money.Cost // by ready rows, as far as is known
-	Waiting  int        // ready rows that wait for funds or for another row
-	Short    int        // those of them that wait for funds
-	Changed  time.Time  // when a row was last changed
+	Counts Counts
+
+	// Spent was charged, also to rows that are uncertain, rejected or canceled.
+	Spent money.Cost
+	// Reserved is for orders that were sent and not confirmed.
+	Reserved money.Cost
+	// Needed is what ready rows cost beyond what is reserved for them.
+	Needed money.Cost
+
+	// Orders are the ready rows that order something: the others were bought before.
+	Orders int
+	// Later are the ready rows that are tried again, the first of them at NextDue.
+	Later   int
+	NextDue time.Time
+	// Short, Increased and Behind are the ready rows that wait for funds, for an approval
+	// of their cost, and for the result of another row that orders the same.
+	Short, Increased, Behind int
+	// HeldBack are the invalid rows that differ from the filing service's record.
+	HeldBack int
+	// Changed is when a row last changed.
+	Changed time.Time
 }
+
+// Left counts the rows without a result: they are ready, or being placed.
+func (f *Figures) Left() int { return f.Counts[filing.Ready] + f.Counts[filing.Placing] }
+
+// Waiting counts the ready rows that wait for more than their time.
+func (f *Figures) Waiting() int { return f.Short + f.Increased + f.Behind }
+
+// Cost is what the batch costs in all: spent, reserved and needed.
+func (f *Figures) Cost() (money.Cost, error) {
+	sum, err := f.Spent.Plus(f.Reserved)
+	if err != nil {
+		return sum, err
+	}
+	return sum.Plus(f.Needed)
+}
+
+// selectFigures sums rows up by their result and by what they wait for. It takes the table
+// or view that they are in.
+const selectFigures = `SELECT result, CASE WHEN waits LIKE '` + blockedOnKey + `%%' THEN '` + blockedOnKey + `'
+			WHEN waits <> '' OR result <> 'ready' OR due <= $1 THEN waits ELSE 'later' END AS reason,
+		COUNT(*), MAX(updated_at), MIN(due), SUM(spent), MAX(spent_certainty), SUM(held),
+		MAX(CASE WHEN ` + weighs + ` THEN certainty ELSE 0 END),
+		SUM(` + need + `), MAX(CASE WHEN held = 0 OR cost > held THEN certainty ELSE 0 END),
+		SUM(CASE WHEN cost > 0 OR quoted = 0 OR certainty > 0 THEN 1 ELSE 0 END),
+		SUM(CASE WHEN request <> '' THEN 1 ELSE 0 END)
+	FROM %s r
+	WHERE batch = $2
+	GROUP BY 1, 2`
 
 // Figures sums the rows of a batch up. Those that were corrected count as skipped.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
-	return l.figures(ctx, `rows`, batch)
+	return l.figures(ctx, l.read, `rows`, batch)
 }
 
 // ResultFigures sums a batch up as its results show it, with the corrected rows: sums over
 // several batches count those twice.
 func (l *Ledger) ResultFigures(ctx context.Context, batch string) (Figures, error) {
-	return l.figures(ctx, `result_rows`, batch)
+	return l.figures(ctx, l.read, `result_rows`, batch)
 }
 
-func (db *database) figures(ctx context.Context, from, batch string) (Figures, error) {
+func (db *database) figures(ctx context.Context, q querier, from, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
-	rows, err := db.read.QueryContext(ctx,
-		`SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0),
-				COALESCE(SUM(cost), 0), MAX(certainty), COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0),
-				COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0), COALESCE(MAX(updated_at), 0)
-			FROM `+from+`
-			WHERE batch = $1
-			GROUP BY result`, batch)
+	rows, err := q.QueryContext(ctx, fmt.Sprintf(selectFigures, from), toMillis(db.now()), batch)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var result filing.Result
-		var spent, held, left money.Cost
-		var n, waiting, short int
-		var changed int64
-		if err := scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &left.Amount, &left.Certainty,
-			&waiting, &short, &changed); err != nil {
+		var reason string
+		var n, orders, requests int
+		var changed, due int64
+		var spent, held, needed money.Cost
+		if err := scan(&result, &reason, &n, &changed, &due, &spent.Amount, &spent.Certainty, &held.Amount,
+			&held.Certainty, &needed.Amount, &needed.Certainty, &orders, &requests); err != nil {
 			return err
 		}
-		f.Counts[result] = n
+		f.Counts[result] += n
 		if at := fromMillis(changed); at.After(f.Changed) {
 			f.Changed = at
 		}
+		switch {
+		case result == filing.Invalid:
+			f.HeldBack += requests
+		case result != filing.Ready:
+		case reason == "later":
+			f.Later, f.NextDue = n, fromMillis(due)
+		case reason == blockedOnFunds:
+			f.Short = n
+		case reason == blockedOnApproval:
+			f.Increased = n
+		case reason == blockedOnKey:
+			f.Behind = n
+		}
 		if result == filing.Ready {
-			f.Waiting, f.Short, f.Needed = waiting, short, left
+			f.Orders += orders
+		} else {
+			needed = money.Cost{}
 		}
-		held.Certainty = left.Certainty
-		var err, err2 error
-		f.Spent, err = f.Spent.Plus(spent)
-		if held.Amount > 0 || result == filing.Uncertain || result == filing.Placing {
-			f.Reserved, err2 = f.Reserved.Plus(held)
-		}
-		return errors.Join(err, err2)
+		var errs [3]error
+		f.Spent, errs[0] = f.Spent.Plus(spent)
+		f.Reserved, errs[1] = f.Reserved.Plus(held)
+		f.Needed, errs[2] = f.Needed.Plus(needed)
+		return errors.Join(errs[:]...)
 	})
-	if err != nil {
-		return Figures{}, fmt.Errorf("sum up the rows of batch %s: %w", batch, err)
-	}
-	return f, nil
+	return f, wrap("sum up the rows of batch "+batch, err)
+}
+
+// Counts tells how many rows of a batch are in each state.
+func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
+	f, err := l.Figures(ctx, batch)
+	return f.Counts, err
+}
+
+// WaitsForMoving reports whether a row of the batch waits for the result of a row that
+// is being placed, or will be by the batch itself.
+func (l *Ledger) WaitsForMoving(ctx context.Context, batch string) (waits bool, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
+		FROM rows r JOIN purchases p ON p.key = substr(r.waits, 5) JOIN rows h ON h.id = p.row
+		WHERE r.batch = $1 AND r.waits <> '' AND r.waits LIKE '`+blockedOnKey+`%'
+			AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)`, batch).Scan(&waits)
+	return waits, wrap("look for the rows that batch "+batch+" waits for", err)
 }
 
 // Filings are what became of the orders of a batch since they were placed.
@@ -76,13 +140,21 @@ type Filings struct {
 	Statuses   map[string]int // of placed rows, in the filing service's words; "" if no event came
 	Exceptions int            // rows with a filing that stands still
 	Documents  int
+	Uncovered  int // rows that were not ordered because of a subscription that lapsed since
+}
+
+// Total is the number of filings of placed rows.
+func (f *Filings) Total() (n int) {
+	for _, of := range f.Statuses {
+		n += of
+	}
+	return n
 }
 
 // Filings sums up the reported states of the orders of a batch. The appointment
 // of an agent is no filing and is not among them.
 func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
-	halting := false
 	rows, err := l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*) FROM result_rows r JOIN items i ON i.row = r.id
 		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`,
 		batch)
@@ -91,26 +163,24 @@ func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 		var n int
 		err := scan(&status, &n)
 		f.Statuses[status] = n
-		halting = halting || filing.IsException(0, status)
 		return err
 	})
-	still := `i.exception <> 0`
-	if halting {
-		still = `(i.exception <> 0 OR lower(i.filing_status) LIKE '%exception%')`
-	}
 	if err == nil {
 		err = l.read.QueryRowContext(ctx,
-			`SELECT COUNT(DISTINCT r.id) FROM items i JOIN result_rows r ON r.id = i.row WHERE r.batch = $1 AND `+still,
-			batch).Scan(&f.Exceptions)
-	}
-	if err == nil {
-		err = l.read.QueryRowContext(ctx,
-			`SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id
-				JOIN result_rows r ON r.id = i.row
-				WHERE d.order_id <> '' AND r.batch = $1`, batch).Scan(&f.Documents)
+			`SELECT (SELECT COUNT(DISTINCT r.id) FROM items i JOIN result_rows r ON r.id = i.row
+					WHERE r.batch = $1 AND i.exception <> 0),
+				(SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id
+					JOIN result_rows r ON r.id = i.row
+					WHERE d.order_id <> '' AND r.batch = $1)`, batch).Scan(&f.Exceptions, &f.Documents)
 	}
 	if err != nil {
 		return Filings{}, fmt.Errorf("sum up the filings of batch %s: %w", batch, err)
 	}
-	return f, nil
+	covered, err := l.covered(ctx, ` AND r.id IN (SELECT id FROM result_rows WHERE batch = $1)`, batch)
+	for _, c := range covered {
+		if c.By.Lapsed != "" {
+			f.Uncovered++
+		}
+	}
+	return f, err
 }

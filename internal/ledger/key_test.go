@@ -88,10 +88,7 @@ func (c keyCase) test(s *store) {
 	if begun := s.begin(other, intent(second)); !begun.Lost {
 		s.Fatalf("a waiting row: %+v", begun)
 	}
-	u, err := other.Unfinished(s.Context(), "b")
-	if err != nil || u != (ledger.Unfinished{Keys: 1, Moving: 1}) {
-		s.Fatalf("%+v, %v", u, err)
-	}
+	s.waitsBehind(other, "b", true)
 	s.answer(l, first, c.class)
 	ids, err := other.Sendable(s.Context(), "b", 10)
 	if err != nil || (len(ids) == 1) != c.wakes {
@@ -99,10 +96,7 @@ func (c keyCase) test(s *store) {
 	}
 	if !c.wakes {
 		// The first row is uncertain: nobody is on the way to decide it.
-		u, err := other.Unfinished(s.Context(), "b")
-		if err != nil || u != (ledger.Unfinished{Keys: 1}) {
-			s.Fatalf("%+v, %v", u, err)
-		}
+		s.waitsBehind(other, "b", false)
 		s.must(l.Resolutions().MarkPlaced(s.Context(), first.ID, 0, nil, ""))
 	}
 	// What was decided meanwhile is not waited for.
@@ -110,6 +104,16 @@ func (c keyCase) test(s *store) {
 	begun = s.begin(other, intent(second))
 	if c.buys != (begun.Try == 1) || !c.buys && (len(begun.Taken) != 1 || !begun.Taken[0].Bought) {
 		s.Fatalf("%+v", begun)
+	}
+}
+
+// waitsBehind checks that a row of a batch waits for another one, and whether that one
+// moves.
+func (s *store) waitsBehind(l *ledger.Ledger, batch string, moves bool) {
+	s.Helper()
+	f := s.figures(l, batch)
+	if waits, err := l.WaitsForMoving(s.Context(), batch); err != nil || waits != moves || f.Behind != 1 {
+		s.Errorf("batch %s waits for a row that moves: %t, want %t: %+v, %v", batch, waits, moves, f, err)
 	}
 }
 
@@ -124,13 +128,8 @@ func TestWaitingForAnUncertainRow(t *testing.T) {
 		for _, r := range []ledger.Row{rows[1], foreign} {
 			s.must(l.Defer(s.Context(), ledger.Deferral{Row: r.ID, Next: filing.Ready, Wait: intent(r).Claims[0].Key}))
 		}
-		if u, err := l.Unfinished(s.Context(), "a"); err != nil ||
-			u != (ledger.Unfinished{Sendable: 1, Keys: 1, Moving: 1}) {
-			s.Errorf("%+v, %v", u, err)
-		}
-		if u, err := l.Unfinished(s.Context(), "b"); err != nil || u != (ledger.Unfinished{Keys: 1}) {
-			s.Errorf("%+v, %v", u, err)
-		}
+		s.waitsBehind(l, "a", true)
+		s.waitsBehind(l, "b", false)
 		// Nor where the money for it is gone.
 		again := s.row(l, rows[0].ID)
 		s.send(l, again)
@@ -142,9 +141,10 @@ func TestWaitingForAnUncertainRow(t *testing.T) {
 		if begun := s.begin(l, dearer); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
-		if u, err := l.Unfinished(s.Context(), "a"); err != nil || u != (ledger.Unfinished{Funds: 1, Keys: 1}) {
-			s.Errorf("%+v, %v", u, err)
+		if f := s.figures(l, "a"); f.Short != 1 {
+			s.Errorf("%+v", f)
 		}
+		s.waitsBehind(l, "a", false)
 	})
 }
 

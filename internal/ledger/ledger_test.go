@@ -127,6 +127,13 @@ func (s *store) row(l *ledger.Ledger, id int64) ledger.Row {
 	return r
 }
 
+func (s *store) figures(l *ledger.Ledger, batch string) ledger.Figures {
+	s.Helper()
+	f, err := l.Figures(s.Context(), batch)
+	s.must(err)
+	return f
+}
+
 func (s *store) book(l *ledger.Ledger) ledger.Balance {
 	s.Helper()
 	b, err := l.Balance(s.Context())

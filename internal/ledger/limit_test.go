@@ -41,8 +41,8 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		}) {
 			s.Fatalf("%+v, %v", increase, err)
 		}
-		if u, err := l.Unfinished(ctx, "a"); err != nil || u.Dearer != 1 || u.Keys != 0 || u.Sendable != 0 {
-			s.Errorf("%+v, %v", u, err)
+		if f := s.figures(l, "a"); f.Increased != 1 || f.Behind != 0 || f.Counts[filing.Ready] != 1 {
+			s.Errorf("%+v", f)
 		}
 		stale := increase
 		stale.Cost.Amount--

@@ -387,23 +387,16 @@ func (l Notifications) List(ctx context.Context, limit int) ([]Notification, err
 }
 
 // selectBacklog reads the ready rows in two parts, each with an index of its own.
-const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
-	FROM (SELECT batch, cost, certainty FROM rows WHERE result = 'ready' AND waits = ''
+const selectBacklog = `SELECT COUNT(*), CAST(COALESCE(SUM(` + need + `), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0)
+	FROM (SELECT batch, cost, held, certainty FROM rows WHERE result = 'ready' AND waits = ''
 		UNION ALL
-		SELECT batch, cost, certainty FROM rows WHERE result = 'ready' AND waits <> '') AS r
+		SELECT batch, cost, held, certainty FROM rows WHERE result = 'ready' AND waits <> '') AS r
 	CROSS JOIN batches b
 	WHERE b.id = r.batch AND b.open = 1`
 
-// Backlog is what waits to be placed: rows, and their cost as far as it is known.
+// Backlog is what waits to be placed: rows, and what they cost beyond what is reserved
+// for them, as far as it is known.
 func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
 	err = l.read.QueryRowContext(ctx, selectBacklog).Scan(&rows, &cost.Amount, &cost.Certainty)
 	return rows, cost, wrap("sum up what waits", err)
-}
-
-// LastMoved is when a row of the batch was last changed.
-func (l *Ledger) LastMoved(ctx context.Context, batch string) (time.Time, error) {
-	var at int64
-	err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(updated_at), 0) FROM rows WHERE batch = $1`,
-		batch).Scan(&at)
-	return fromMillis(at), wrap("see when batch "+batch+" last moved", err)
 }

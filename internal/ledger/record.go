@@ -69,6 +69,16 @@ type Row struct {
 	Correction *BatchRow
 }
 
+// Moved is what was charged for the row and what is reserved for it.
+func (r *Row) Moved() money.Cost {
+	c := r.Spent
+	if r.Reserved > 0 || !r.Creating && (r.Result == filing.Placing || r.Result == filing.Uncertain) {
+		c.Amount += r.Reserved
+		c.Certainty = r.Cost.Certainty
+	}
+	return c
+}
+
 // CompanyRef is what the row's company is known by: its id, or else the sheet's
 // reference; empty for one that the sheet only describes.
 func (r *Row) CompanyRef() string {

@@ -271,15 +271,3 @@ func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 	})
 	return all, wrap("list the companies on file", err)
 }
-
-// CountHeldBack counts the rows of a batch that are not sent because of what the
-// filing service has on record; see Row.HeldBack.
-func (l *Ledger) CountHeldBack(ctx context.Context, batch string) (int, error) {
-	var n int
-	if err := l.read.QueryRowContext(ctx,
-		`SELECT COUNT(*) FROM rows r WHERE r.batch = $1 AND r.result = 'invalid' AND r.request <> ''`,
-		batch).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count the rows of batch %s that differ from the record: %w", batch, err)
-	}
-	return n, nil
-}

@@ -264,39 +264,3 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	}
 	return ids, nil
 }
-
-// Unfinished counts what is left of a batch and when the next row is due.
-type Unfinished struct {
-	Sendable int   // may go now
-	Later    int   // ready, due later
-	NextDue  int64 // Unix milliseconds of the earliest of them; 0 for none
-	Placing  int
-	Funds    int // wait for money
-	Keys     int // wait for another row's purchase to be decided
-	Dearer   int // cost more than was approved, and wait for a new approval
-	Moving   int // those of them whose other row is at the service, or in this batch and on its way there
-}
-
-// Unfinished says how far a batch is from its end.
-func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, error) {
-	var u Unfinished
-	err := l.read.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = ''
-			AND r.due <= $1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' THEN 1 ELSE 0 END),
-			0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN 1 ELSE 0 END), 0),
-			COALESCE(MIN(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN r.due END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'placing' THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'funds' THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits > 'funds' THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'approval' THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> ''
-			AND EXISTS (SELECT 1 FROM purchases p JOIN rows h ON h.id = p.row WHERE p.key = substr(r.waits, 5)
-			AND r.waits <> 'funds'
-			AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)) THEN 1
-			ELSE 0 END), 0)
-		FROM rows r JOIN batches b ON b.id = r.batch
-		WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`,
-		toMillis(l.now()), batch).
-		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Dearer, &u.Moving)
-	return u, wrap("count the unfinished rows of batch "+batch, err)
-}

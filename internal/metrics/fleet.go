@@ -17,7 +17,7 @@ import (
 // Ledger is what Fleet reads of the ledger.
 type Ledger interface {
 	Batches(context.Context) ([]ledger.Batch, error)
-	Progress(ctx context.Context, batch string) (ledger.Progress, error)
+	Figures(ctx context.Context, batch string) (ledger.Figures, error)
 	Balance(context.Context) (ledger.Balance, error)
 	Attention(context.Context) (ledger.Attention, error)
 }
@@ -60,14 +60,14 @@ type batchCount struct {
 
 // ledgerReading is what one scrape shows of the ledger.
 type ledgerReading struct {
-	rows         map[filing.Result]int // ready: only those that nothing but the service keeps
-	held         int                   // the other ready ones: their batch waits or is paused
-	funds, other int                   // of rows[filing.Ready], those that wait
-	batches      map[string]int
-	book         ledger.Balance
-	halted       ledger.Halted
-	attention    ledger.Attention
-	lease        time.Time
+	rows      map[filing.Result]int // ready: only those that nothing but the service keeps
+	held      int                   // the other ready ones: their batch waits or is paused
+	waits     map[string]int        // of rows[filing.Ready], those that wait, by what for
+	batches   map[string]int
+	book      ledger.Balance
+	halted    ledger.Halted
+	attention ledger.Attention
+	lease     time.Time
 }
 
 // NewFleet returns a Fleet that reads from all four when it is scraped.
@@ -123,7 +123,7 @@ var (
 		"rows", "Rows of all batches, by state. Ready rows of a batch that is not open, is paused or lacks its "+
 			"approval count as waiting.", "state")
 	waiting = gauge("rows_waiting",
-		"Of the ready rows, those that wait: for funds, or for another row's order.", "for")
+		"Of the ready rows, those that wait: for funds, for an approval of their cost, or for another row's order.", "for")
 	batches = gauge("batches",
 		"Batches: under import; waiting for approval; open, with rows to place; paused or canceled by a "+
 			"person; done, with nothing left to place.", "state")
@@ -177,8 +177,9 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 		set(rows, float64(r.rows[state]), string(state))
 	}
 	set(rows, float64(r.held), awaiting)
-	set(waiting, float64(r.funds), "funds")
-	set(waiting, float64(r.other), "row")
+	for reason, n := range r.waits {
+		set(waiting, float64(n), reason)
+	}
 	for state, n := range r.batches {
 		set(batches, float64(n), state)
 	}
@@ -219,14 +220,11 @@ func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
 
 // readLedger reads the ledger. It runs once at a time.
 func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
-	r := ledgerReading{rows: make(map[filing.Result]int), batches: map[string]int{
-		importing: 0,
-		awaiting:  0,
-		open:      0,
-		paused:    0,
-		canceled:  0,
-		done:      0,
-	}}
+	r := ledgerReading{
+		rows:    make(map[filing.Result]int),
+		waits:   map[string]int{"funds": 0, "approval": 0, "row": 0},
+		batches: map[string]int{importing: 0, awaiting: 0, open: 0, paused: 0, canceled: 0, done: 0},
+	}
 	var err error
 	if r.halted, err = f.halts.Halt(ctx); err != nil {
 		return r, err
@@ -246,9 +244,9 @@ func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 	}
 	for _, b := range all {
 		last, known := f.finished[b.ID]
-		p := ledger.Progress{Counts: last.Counts}
+		p := ledger.Figures{Counts: last.Counts}
 		if !known || last.open != b.Open || !last.created.Equal(b.CreatedAt) {
-			if p, err = f.ledger.Progress(ctx, b.ID); err != nil {
+			if p, err = f.ledger.Figures(ctx, b.ID); err != nil {
 				return r, err
 			}
 		}
@@ -261,7 +259,7 @@ func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 }
 
 // add counts a batch and its rows, and returns its state.
-func (r *ledgerReading) add(b ledger.Batch, p ledger.Progress) string {
+func (r *ledgerReading) add(b ledger.Batch, p ledger.Figures) string {
 	state := stateOf(b, p.Counts)
 	r.batches[state]++
 	for result, n := range p.Counts {
@@ -271,8 +269,9 @@ func (r *ledgerReading) add(b ledger.Batch, p ledger.Progress) string {
 		}
 		r.rows[result] += n
 		if result == filing.Ready {
-			r.funds += p.Short
-			r.other += p.Waiting - p.Short
+			r.waits["funds"] += p.Short
+			r.waits["approval"] += p.Increased
+			r.waits["row"] += p.Behind
 		}
 	}
 	return state

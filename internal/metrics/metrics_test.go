@@ -54,7 +54,7 @@ func (s *answering) User(context.Context, string) (filing.User, error) {
 // standing is a ledger that says what it is told to.
 type standing struct {
 	batches  []ledger.Batch
-	progress map[string]ledger.Progress
+	progress map[string]ledger.Figures
 	book     ledger.Balance
 	halted   ledger.Halted
 	err      error
@@ -74,7 +74,7 @@ func (s *standing) Batches(context.Context) ([]ledger.Batch, error) {
 	return s.batches, s.err
 }
 
-func (s *standing) Progress(_ context.Context, batch string) (ledger.Progress, error) {
+func (s *standing) Figures(_ context.Context, batch string) (ledger.Figures, error) {
 	s.asked[batch]++
 	return s.progress[batch], s.err
 }
@@ -108,16 +108,16 @@ func newStanding() *standing {
 			{ID: "unapproved", Open: true, Approval: ledger.Approval{State: ledger.ApprovalNeeded}},
 			{ID: "paused", Open: true, Paused: true}, {ID: "canceled", Open: true, Canceled: true},
 		},
-		progress: map[string]ledger.Progress{
+		progress: map[string]ledger.Figures{
 			"a": {Counts: ledger.Counts{filing.Placed: 40, filing.Exists: 2}},
-			"b": {Counts: ledger.Counts{filing.Placed: 1, filing.Ready: 5, filing.Uncertain: 3}, Waiting: 4, Short: 3},
+			"b": {Counts: ledger.Counts{filing.Placed: 1, filing.Ready: 5, filing.Uncertain: 3}, Behind: 1, Short: 3},
 			"c": {Counts: ledger.Counts{filing.Rejected: 1}},
 			"d": {Counts: ledger.Counts{filing.Ready: 100}},
 
 			"dry":        {Counts: ledger.Counts{filing.Ready: 200}},
 			"sheet":      {Counts: ledger.Counts{filing.Ready: 300}},
 			"unapproved": {Counts: ledger.Counts{filing.Ready: 400}},
-			"paused":     {Counts: ledger.Counts{filing.Ready: 500}, Waiting: 50, Short: 40},
+			"paused":     {Counts: ledger.Counts{filing.Ready: 500}, Behind: 10, Short: 40},
 			"canceled":   {Counts: ledger.Counts{filing.Ready: 1, filing.Canceled: 7}},
 		},
 		asked: make(map[string]int),
@@ -282,7 +282,7 @@ func TestFinishedBatchesAreCountedOnce(t *testing.T) {
 			t.Errorf("three scrapes at once read the ledger %d times", s.asked[""])
 		}
 		time.Sleep(time.Minute)
-		s.progress["b"] = ledger.Progress{Counts: ledger.Counts{filing.Placed: 9}}
+		s.progress["b"] = ledger.Figures{Counts: ledger.Counts{filing.Placed: 9}}
 		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 49`, `bulkfiling_rows{state="rejected"} 1`)
 		time.Sleep(time.Minute)
 		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 49`)
@@ -326,8 +326,8 @@ func TestABatchThatIsOpenedIsCountedAnew(t *testing.T) {
 				s.batches[i].CreatedAt = time.Now()
 			}
 		}
-		s.progress["sheet"] = ledger.Progress{Counts: ledger.Counts{filing.Ready: 30, filing.Placed: 270}}
-		s.progress["dry"] = ledger.Progress{Counts: ledger.Counts{filing.Ready: 20}}
+		s.progress["sheet"] = ledger.Figures{Counts: ledger.Counts{filing.Ready: 30, filing.Placed: 270}}
+		s.progress["dry"] = ledger.Figures{Counts: ledger.Counts{filing.Ready: 20}}
 		time.Sleep(time.Minute)
 		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 311`, `bulkfiling_rows{state="ready"} 36`,
 			`bulkfiling_rows{state="waiting"} 1020`,

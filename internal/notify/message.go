@@ -97,32 +97,28 @@ func (n *Notifier) keyRefused(reportable ledger.Reportable) ledger.Notification 
 // oldest is not reported.
 func (n *Notifier) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notification, error) {
 	out := ledger.Notification{Kind: ledger.NotifyBatch, Batch: id, Lasts: true}
-	moved, err := n.ledger.LastMoved(ctx, id)
-	if err != nil || moved.Before(oldest) && !moved.IsZero() {
+	f, err := n.ledger.Figures(ctx, id)
+	if err != nil || f.Changed.Before(oldest) && !f.Changed.IsZero() {
 		return out, err
 	}
 	b, err := n.ledger.Batch(ctx, id)
 	if err != nil {
 		return out, err
 	}
-	p, err := n.ledger.Progress(ctx, id)
-	if err != nil {
-		return out, err
-	}
 	var counts []string
 	for _, r := range filing.Results {
-		if p.Counts[r] > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", p.Counts[r], r))
+		if f.Counts[r] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", f.Counts[r], r))
 		}
 	}
 	next := fmt.Sprintf("Download the results: importer results %s -o FILE", id)
-	if p.Counts[filing.Uncertain] > 0 {
+	if f.Counts[filing.Uncertain] > 0 {
 		next += "\nResolve the uncertain rows: importer resolve " + id
 	}
-	out.Subject = subject("%s is finished: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed],
-		text.Count(p.Counts.Total(), "row"))
+	out.Subject = subject("%s is finished: %d of %s placed", filepath.Base(b.File), f.Counts[filing.Placed],
+		text.Count(f.Counts.Total(), "row"))
 	out.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")),
-		fmt.Sprintf("Spent: %s.", p.Spent), next)
+		fmt.Sprintf("Spent: %s.", f.Spent), next)
 	return out, nil
 }
 

@@ -18,7 +18,7 @@ import (
 // Proposal is a batch that waits for approval, as it would be placed now.
 type Proposal struct {
 	Batch   ledger.Batch
-	Counts  ledger.Counts
+	Figures ledger.Figures
 	Hash    string // of the orders and their cost: see ApprovalHash
 	Total   money.Cost
 	Balance ledger.Balance
@@ -59,7 +59,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	if p.Hash, p.Total, err = ApprovalHash(ctx, l, p.Batch.ID); err != nil {
 		return p, err
 	}
-	if p.Counts, err = l.Counts(ctx, p.Batch.ID); err != nil {
+	if p.Figures, err = l.Figures(ctx, p.Batch.ID); err != nil {
 		return p, err
 	}
 	if p.Balance, err = l.Balance(ctx); err != nil {

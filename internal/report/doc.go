@@ -17,10 +17,10 @@
 //
 // # What Cost says
 //
-// The Cost column holds money that has moved or may have moved: spent for
-// placed rows, set aside for rows in doubt or under way. It is empty for every
-// other row, so that its sum is never a mixture of charges and estimates; what
-// the ready rows will take stands on Summary. An estimate is a number too, with
+// The Cost column holds money that has moved or may have moved: what a row was
+// charged, and what is reserved for it. It is empty for every other row, so that its
+// sum is what Summary calls spent and reserved; what the ready rows will take stands
+// on Summary. An estimate is a number too, with
 // "about" in its number format. A cost of which a part is not known is a text,
 // "25.00 + state fee": as a number it would be billed for the whole.
 package report

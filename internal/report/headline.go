@@ -13,11 +13,9 @@ import (
 // uncertain, 5 need attention, 3 waiting for funds". Its numbers add up to the rows
 // of the batch, so that nothing is counted as done that is not.
 type Headline struct {
-	Counts     ledger.Counts
-	Short      int           // ready rows that the balance does not cover
-	Increased  int           // ready rows that wait for an approval of their cost
+	ledger.Figures
 	Held       string        // why none of the other rows is sent, in two or three words; "" where they are
-	Left       time.Duration // until those are sent; 0 where that is not known
+	Remaining  time.Duration // until those are sent; 0 where that is not known
 	Exceptions int           // placed rows with a filing that stopped
 }
 
@@ -39,8 +37,8 @@ func (h Headline) String() string {
 	switch h.Held {
 	case "":
 		words := "to go"
-		if h.Left > 0 {
-			words += " (about " + Spell(h.Left) + ")"
+		if h.Remaining > 0 {
+			words += " (about " + Spell(h.Remaining) + ")"
 		}
 		add(left, words)
 	case fundsWords:
@@ -73,9 +71,7 @@ const (
 )
 
 // Moving counts the rows that are sent, or would be if nothing held the batch.
-func (h Headline) Moving() int {
-	return h.Counts[filing.Ready] + h.Counts[filing.Placing] - h.Short - h.Increased
-}
+func (h Headline) Moving() int { return h.Left() - h.Short - h.Increased }
 
 // Spell is a duration in words: "40 seconds", "2 hours 5 minutes".
 func Spell(d time.Duration) string {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -18,7 +17,6 @@ type overview struct {
 	batch   ledger.Batch
 	summary Summary
 	book    ledger.Balance
-	changed time.Time // when a row last changed
 }
 
 // fact is a line of the head: a name and a value.
@@ -39,8 +37,8 @@ func (o *overview) facts() []fact {
 		read += " by " + o.batch.CreatedBy
 	}
 	facts = append(facts, fact{"Read", read})
-	if !o.changed.IsZero() {
-		facts = append(facts, fact{"Last change", text.UTC(o.changed)})
+	if at := o.summary.Changed; !at.IsZero() {
+		facts = append(facts, fact{"Last change", text.UTC(at)})
 	}
 	return facts
 }
@@ -54,7 +52,7 @@ func (o *overview) state() string {
 		return "paused"
 	case !o.batch.Open:
 		return "still being read: rows are missing in this file"
-	case o.summary.Ready() > 0:
+	case o.summary.Left() > 0:
 		return "not finished"
 	}
 	return "finished"
@@ -70,7 +68,7 @@ type sum struct {
 func (o *overview) sums() []sum {
 	s := o.summary
 	sums := []sum{
-		{"Spent", amount(s.Spent), "for " + text.Count(s.Counts[filing.Placed], "placed row")},
+		{"Spent", amount(s.Spent), "all that was charged, also for rows that are uncertain"},
 		{"Reserved", amount(s.Reserved),
 			"for " + text.Count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
 				" uncertain or being sent; may have been spent"},
@@ -112,15 +110,15 @@ func (o *overview) steps() []string {
 				"Correct %s on Needs Attention, save, and run this workbook; placed rows are not sent twice.",
 				text.Count(n, "row")))
 	}
-	if s.Exceptions > 0 {
+	if s.Filings.Exceptions > 0 {
 		steps = append(
 			steps, fmt.Sprintf(
 				"Check %s with a filing exception on Needs Attention, which says what is wrong and what to enter in "+
 					"the company's dashboard (importer api POST /auth/magic-link). They are bought; do not order "+
 					"them again.",
-				text.Count(s.Exceptions, "row")))
+				text.Count(s.Filings.Exceptions, "row")))
 	}
-	if n := s.Ready(); n > 0 && !o.batch.Canceled {
+	if n := s.Left(); n > 0 && !o.batch.Canceled {
 		verb := "run the same command again"
 		if o.batch.Paused {
 			verb = "importer resume " + o.batch.ID
@@ -191,14 +189,14 @@ func (o *overview) write(book *sheet.Workbook, name string) error {
 	}
 	lines = append(lines,
 		[]sheet.OutCell{
-			sheet.Str("total").WithStyle(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).WithStyle(sheet.StyleBold),
+			sheet.Str("total").WithStyle(sheet.StyleBold), sheet.Int(int64(o.summary.Counts.Total())).WithStyle(sheet.StyleBold),
 		},
 		nil)
-	if len(o.summary.Filings) > 0 {
+	if statuses := FilingStatuses(o.summary.Filings); len(statuses) > 0 {
 		lines = append(lines, heading("Filing status", "Filings", "What it means"))
-		for _, status := range o.summary.FilingStatuses() {
-			lines = append(lines, []sheet.OutCell{sheet.Str(status), sheet.Int(int64(o.summary.Filings[status])), {},
-				sheet.Str(statusMeanings[status])})
+		for _, status := range statuses {
+			lines = append(lines, []sheet.OutCell{sheet.Str(status.Word), sheet.Int(int64(status.Rows)), {},
+				sheet.Str(statusMeanings[status.Word])})
 		}
 		lines = append(lines, nil)
 	}

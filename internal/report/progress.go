@@ -16,29 +16,30 @@ type Meter struct {
 }
 
 // NewMeter begins with how the batch stands at a time.
-func NewMeter(start ledger.Progress, at time.Time) *Meter { return &Meter{at, answered(start.Counts)} }
-
-// answered counts the rows that are done with.
-func answered(c ledger.Counts) int { return c.Total() - c[filing.Ready] - c[filing.Placing] }
+func NewMeter(start ledger.Figures, at time.Time) *Meter {
+	return &Meter{at, start.Counts.Total() - start.Left()}
+}
 
 // Progress is how far a batch has come.
 type Progress struct {
-	ledger.Progress
+	ledger.Figures
 	Answered, Total int
+	Filed           int           // filings that the state has accepted; the caller sets it
 	Rate            float64       // rows a second; 0 where that is not known, or nothing moves
-	Left            time.Duration // until all are answered, at that rate; 0 where that is not known
+	Remaining       time.Duration // until all are answered, at that rate; 0 where that is not known
 	Halted          ledger.Halted // what halts the whole fleet
 }
 
 // Read is how the batch stands at a later time.
-func (m *Meter) Read(now ledger.Progress, halted ledger.Halted, at time.Time) Progress {
-	p := Progress{Progress: now, Answered: answered(now.Counts), Total: now.Counts.Total(), Halted: halted}
+func (m *Meter) Read(now ledger.Figures, halted ledger.Halted, at time.Time) Progress {
+	p := Progress{Figures: now, Total: now.Counts.Total(), Halted: halted}
+	p.Answered = p.Total - p.Left()
 	elapsed := at.Sub(m.began).Seconds()
 	if halted.Reason != filing.NoHalt || elapsed <= 0 || p.Answered <= m.atOnce {
 		return p
 	}
 	p.Rate = float64(p.Answered-m.atOnce) / elapsed
-	p.Left = (time.Duration(float64(p.Total-p.Answered)/p.Rate) * time.Second).Round(time.Second)
+	p.Remaining = (time.Duration(float64(p.Total-p.Answered)/p.Rate) * time.Second).Round(time.Second)
 	return p
 }
 
@@ -53,14 +54,14 @@ func (p Progress) String() string {
 	if p.Filed > 0 {
 		parts = append(parts, fmt.Sprintf("%d filed", p.Filed))
 	}
-	if p.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d waiting", p.Waiting))
+	if n := p.Waiting(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d waiting", n))
 	}
 	parts = append(parts, p.Spent.String()+" spent")
 	if p.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f/s", p.Rate))
 		if p.Answered < p.Total {
-			parts = append(parts, "about "+p.Left.String()+" left")
+			parts = append(parts, "about "+p.Remaining.String()+" left")
 		}
 	}
 	return strings.Join(parts, "  ")

@@ -11,8 +11,8 @@ import (
 )
 
 func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
-	at := func(placed, ready int) ledger.Progress {
-		return ledger.Progress{
+	at := func(placed, ready int) ledger.Figures {
+		return ledger.Figures{
 			Counts: ledger.Counts{filing.Placed: placed, filing.Ready: ready},
 			Spent:  money.Cost{Amount: money.Cents(placed) * 1000},
 		}
@@ -23,7 +23,7 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 	m := report.NewMeter(at(100, 900), began)
 	for _, c := range []struct {
 		name   string
-		now    ledger.Progress
+		now    ledger.Figures
 		halted ledger.Halted
 		after  time.Duration
 		rate   float64
@@ -44,8 +44,8 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := m.Read(c.now, c.halted, began.Add(c.after))
-			if p.Rate != c.rate || p.Left != c.left || p.String() != c.text {
-				t.Errorf("%v a second, %v left, %q; want %v, %v, %q", p.Rate, p.Left, p, c.rate, c.left, c.text)
+			if p.Rate != c.rate || p.Remaining != c.left || p.String() != c.text {
+				t.Errorf("%v a second, %v left, %q; want %v, %v, %q", p.Rate, p.Remaining, p, c.rate, c.left, c.text)
 			}
 		})
 	}

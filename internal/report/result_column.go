@@ -128,7 +128,7 @@ func faultText(faults []ledger.Fault) string {
 func ExceptionText(items []ledger.Item) string {
 	var texts []string
 	for _, i := range items {
-		if !filing.IsException(i.Exception, i.FilingStatus) {
+		if i.Exception == 0 {
 			continue
 		}
 		text := filing.ExceptionText(i.Exception, filing.HideSSNs(i.ExceptionNote))
@@ -170,12 +170,7 @@ func coverageText(row *ledger.Row) string {
 // hasException reports whether an exception stops a filing of the row.
 func hasException(row *ledger.Row) bool {
 	return slices.ContainsFunc(row.Items,
-		func(i ledger.Item) bool { return filing.IsException(i.Exception, i.FilingStatus) })
-}
-
-// costCounts reports whether the row's cost is money that is spent or reserved.
-func costCounts(r filing.Result) bool {
-	return r == filing.Placed || r == filing.Uncertain || r == filing.Placing
+		func(i ledger.Item) bool { return i.Exception != 0 })
 }
 
 // correctable reports whether the row belongs on Needs Attention: it was not

@@ -79,9 +79,9 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 func (p *projection) answers(row *ledger.Row, to medium) [resultColumnCount]sheet.OutCell {
 	text := message(row, to)
 	cost := sheet.OutCell{}
-	if costCounts(row.Result) {
+	if moved := row.Moved(); row.Result == filing.Placed || !moved.IsZero() {
 		cost = costCell(row)
-		if to == inCSV && !row.Cost.IsKnown() {
+		if to == inCSV && !moved.IsKnown() {
 			text += " Cost: " + costText(row) + "."
 		}
 	}
@@ -103,10 +103,11 @@ func (p *projection) answers(row *ledger.Row, to medium) [resultColumnCount]shee
 // estimate. A cost of which a part is not known is a text: a bare lower bound
 // would be added up, and billed, as if it were the cost.
 func costCell(row *ledger.Row) sheet.OutCell {
-	if row.Cost.IsUnknown() {
-		return sheet.Str(row.Cost.Amount.String() + " + " + missingFee(row))
+	cost := row.Moved()
+	if cost.IsUnknown() {
+		return sheet.Str(cost.Amount.String() + " + " + missingFee(row))
 	}
-	return amount(row.Cost)
+	return amount(cost)
 }
 
 // missingFee names the unknown part of a cost: the state fee, or the service fee
@@ -122,18 +123,19 @@ func missingFee(row *ledger.Row) string {
 // costText is the cost in words: "about $325.00 (the state fee is an estimate)",
 // "$25.00 + state fee (not known for TX LLC)".
 func costText(row *ledger.Row) string {
+	cost := row.Moved()
 	switch {
-	case row.Cost.IsUnknown():
+	case cost.IsUnknown():
 		who := ""
 		if row.Request != nil && missingFee(row) == "state fee" {
 			who = strings.TrimSpace(string(row.Request.Order.FilingState) + " " +
 				string(row.Request.Company.Sheet.EntityType))
 		}
-		return row.Cost.Without(who)
-	case !row.Cost.IsKnown():
-		return row.Cost.String() + " (the state fee is an estimate)"
+		return cost.Without(who)
+	case !cost.IsKnown():
+		return cost.String() + " (the state fee is an estimate)"
 	}
-	return row.Cost.String()
+	return cost.String()
 }
 
 // amount is a number that can be added up, and says how certain it is.

@@ -116,8 +116,8 @@ func (s Summary) Lines() []Line {
 			lines = append(lines, line)
 		}
 	}
-	if s.Uncovered > 0 {
-		lines = append(lines, Line{Result: filing.Skipped, Rows: s.Uncovered, Tone: Bad,
+	if s.Filings.Uncovered > 0 {
+		lines = append(lines, Line{Result: filing.Skipped, Rows: s.Filings.Uncovered, Tone: Bad,
 			Text: "no longer covered: the subscription has lapsed" + where})
 	}
 	return lines

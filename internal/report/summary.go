@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -20,48 +19,41 @@ type Ledger interface {
 	// Results yields the batch's rows in input order; an error ends the sequence.
 	Results(ctx context.Context, batch string) iter.Seq2[ledger.Row, error]
 	Officers(ctx context.Context, batch string) ([]ledger.Officer, error)
+	ResultFigures(ctx context.Context, batch string) (ledger.Figures, error)
+	Filings(ctx context.Context, batch string) (ledger.Filings, error)
 	Balance(ctx context.Context) (ledger.Balance, error)
 }
 
 // Summary is a batch in figures.
 type Summary struct {
-	Batch    string
-	Rows     int
-	Counts   ledger.Counts
-	Spent    money.Cost // by placed rows
-	Reserved money.Cost // by uncertain rows, and by those under way
-	Needed   money.Cost // by ready rows, as far as is known
-
-	// What became of the orders since, in the service's words. An appointment of
-	// an agent is no filing and is not among them.
-	Filings    map[string]int
-	Exceptions int // rows with a filing that stands still
-	Uncovered  int // rows whose report a subscription covered that is not sound any more
-
-	Output string // the file written; empty where none was
+	Batch string
+	ledger.Figures
+	Filings ledger.Filings
+	Output  string // the file written; empty where none was
 }
 
 // Summarize reads the figures of a batch without writing anything.
-func Summarize(ctx context.Context, l Ledger, batchID string) (Summary, error) {
-	s := newSummary(batchID)
-	for row, err := range l.Results(ctx, batchID) {
-		if err != nil {
-			return Summary{}, fmt.Errorf("summarize batch %s: %w", batchID, err)
-		}
-		if err := s.add(&row); err != nil {
-			return Summary{}, fmt.Errorf("summarize batch %s: %w", batchID, err)
-		}
+func Summarize(ctx context.Context, l Ledger, batchID string) (s Summary, err error) {
+	s.Batch = batchID
+	if s.Figures, err = l.ResultFigures(ctx, batchID); err == nil {
+		s.Filings, err = l.Filings(ctx, batchID)
 	}
-	return s, nil
+	return s, err
 }
 
 // NotReported is the status of a filing that the filing service has not reported.
 const NotReported = "not reported yet"
 
+// FilingStatus counts the filings of one status.
+type FilingStatus struct {
+	Word string
+	Rows int
+}
+
 // FilingStatuses lists the statuses that occur, those on the way first and
 // filed last.
-func (s Summary) FilingStatuses() []string {
-	known := []string{NotReported, "submitted", "pending"}
+func FilingStatuses(f ledger.Filings) (all []FilingStatus) {
+	known := []string{"", "submitted", "pending"}
 	rank := func(status string) int {
 		if status == filing.FiledStatus {
 			return len(known) + 1
@@ -71,57 +63,17 @@ func (s Summary) FilingStatuses() []string {
 		}
 		return len(known)
 	}
-	statuses := slices.Sorted(maps.Keys(s.Filings))
-	slices.SortStableFunc(statuses, func(a, b string) int { return rank(a) - rank(b) })
-	return statuses
+	words := slices.Sorted(maps.Keys(f.Statuses))
+	slices.SortStableFunc(words, func(a, b string) int { return rank(a) - rank(b) })
+	for _, word := range words {
+		all = append(all, FilingStatus{cmp.Or(word, NotReported), f.Statuses[word]})
+	}
+	return all
 }
-
-func newSummary(batchID string) Summary {
-	return Summary{Batch: batchID, Counts: ledger.Counts{}, Filings: map[string]int{}}
-}
-
-func (s *Summary) add(row *ledger.Row) error {
-	s.Rows++
-	s.Counts[row.Result]++
-	if hasException(row) {
-		s.Exceptions++
-	}
-	if uncovered(row) {
-		s.Uncovered++
-	}
-	if row.Result == filing.Placed {
-		for _, item := range row.Items {
-			if item.Product != filing.RegisteredAgent {
-				s.Filings[cmp.Or(item.FilingStatus, NotReported)]++
-			}
-		}
-	}
-	var purse *money.Cost
-	switch row.Result {
-	case filing.Placed:
-		purse = &s.Spent
-	case filing.Uncertain, filing.Placing:
-		purse = &s.Reserved
-	case filing.Ready:
-		purse = &s.Needed
-	default:
-		return nil
-	}
-	sum, err := purse.Plus(row.Cost)
-	if err != nil {
-		return fmt.Errorf("add the cost of row %d: %w", row.Number, err)
-	}
-	*purse = sum
-	return nil
-}
-
-// Ready counts the rows that are still to be answered. A row that another
-// process is placing at this moment is one of them: until its answer is
-// recorded, the same command continues with it.
-func (s Summary) Ready() int { return s.Counts[filing.Ready] + s.Counts[filing.Placing] }
 
 // MarshalJSON writes the last line of run, submit and status --json: every key
-// always, in this order. Rows under way count as ready; spent is plain dollars.
+// always, in this order. Rows that another process is placing count as ready: until their
+// answer is recorded, the same command continues with them. Spent is plain dollars.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Batch     string      `json:"batch"`
@@ -137,8 +89,8 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Spent     money.Cents `json:"spent"`
 		Output    string      `json:"output"`
 	}{
-		s.Batch, s.Rows, s.Counts[filing.Placed], s.Counts[filing.Exists], s.Counts[filing.Invalid],
-		s.Counts[filing.Rejected], s.Counts[filing.Uncertain], s.Ready(), s.Counts[filing.Skipped],
+		s.Batch, s.Counts.Total(), s.Counts[filing.Placed], s.Counts[filing.Exists], s.Counts[filing.Invalid],
+		s.Counts[filing.Rejected], s.Counts[filing.Uncertain], s.Left(), s.Counts[filing.Skipped],
 		s.Counts[filing.Canceled], s.Spent.Amount, s.Output,
 	})
 }
@@ -163,7 +115,7 @@ func (s Summary) ExitCode() int {
 			return e.code
 		}
 	}
-	if s.Uncovered > 0 {
+	if s.Filings.Uncovered > 0 {
 		return 2
 	}
 	return 0

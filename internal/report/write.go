@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -14,8 +13,8 @@ import (
 // Write writes the results of a batch to path, as CSV where its name ends in
 // .csv and as an XLSX workbook otherwise. The file appears under its name only
 // when it is whole and synced. Rows are streamed: the ledger is read twice,
-// once to measure the columns and once to write, and the counts are those of
-// the rows that were written.
+// once to measure the columns and once to write. The figures are those of the
+// moment before the rows are written: they never say more than the rows do.
 func Write(ctx context.Context, l Ledger, batchID, path string) (Summary, error) {
 	s, err := write(ctx, l, batchID, path)
 	if err != nil {
@@ -37,7 +36,10 @@ func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error)
 	if err != nil {
 		return Summary{}, err
 	}
-	p := projection{batch: batch, layout: layout, summary: newSummary(batchID)}
+	p := projection{batch: batch, layout: layout}
+	if p.summary, err = Summarize(ctx, l, batchID); err != nil {
+		return Summary{}, err
+	}
 	p.summary.Output = path
 	if err := p.openOriginal(ctx, l, mediumOf(path)); err != nil {
 		return Summary{}, err
@@ -75,20 +77,11 @@ type projection struct {
 	batch   ledger.Batch
 	layout  *layout
 	summary Summary
-	changed time.Time // when a row last changed
 	cells   []sheet.OutCell
 	// copy is the workbook that the results are written into, or nil.
 	copy *original
 	// delimiter is that of the batch's CSV, or "".
 	delimiter string
-}
-
-// count takes a row into the figures.
-func (p *projection) count(row *ledger.Row) error {
-	if row.UpdatedAt.After(p.changed) {
-		p.changed = row.UpdatedAt
-	}
-	return p.summary.add(row)
 }
 
 // signedNumber matches what begins like a formula and is a number: "-5.50".
@@ -107,9 +100,6 @@ func (p *projection) writeCSV(ctx context.Context, l Ledger, path string) error 
 		return err
 	}
 	err = eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
-		if err := p.count(row); err != nil {
-			return err
-		}
 		for i, cell := range cells {
 			if signedNumber.MatchString(cell.Text) {
 				cells[i].Kind = sheet.Number
@@ -135,9 +125,6 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	}
 	attention := corrections{book: book, projection: p}
 	err = eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
-		if err := p.count(row); err != nil {
-			return err
-		}
 		if err := results(row, cells); err != nil {
 			return err
 		}
@@ -156,7 +143,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err != nil {
 		return err
 	}
-	o := overview{batch: p.batch, summary: p.summary, book: funds, changed: p.changed}
+	o := overview{batch: p.batch, summary: p.summary, book: funds}
 	if err := o.write(book, p.sheetName(overviewSheet)); err != nil {
 		return err
 	}

@@ -222,12 +222,11 @@ func (s *Site) approvalActions(v *request, f actionFacts) (all []action, err err
 			Text: count(dearer, "order") + " " + plural(dearer, "needs", "need") + " a new approval of the cost",
 		}
 		if wanted {
-			figures, _, err := s.summaries.load(v.ctx(), b.ID)
+			figures, err := s.summaries.loadFigures(v.ctx(), b.ID)
 			if err != nil {
 				return nil, err
 			}
-			n := figures.Counts[filing.Ready]
-			a.Text = fmt.Sprintf("%s, %s: approve", count(n, "order"), figures.Needed)
+			a.Text = fmt.Sprintf("%s, %s: approve", count(figures.Orders, "order"), figures.Needed)
 		}
 		all = append(all, a)
 	}

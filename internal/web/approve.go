@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -13,7 +12,7 @@ import (
 
 // addWaiting adds to the page of a batch what it waits to have approved.
 func (s *Site) addWaiting(v *request, p *batchPage) (err error) {
-	p.Waits, p.Orders = true, p.Panel.Counts[filing.Ready]
+	p.Waits, p.Orders = true, p.Panel.Orders
 	q, _, err := pricing.LoadBatchQuote(v.ctx(), s.Ledger, p.Batch.ID)
 	p.Amount = p.Panel.Summary.Needed.Without(q.Missing())
 	return err
@@ -101,7 +100,7 @@ func (s *Site) approve(v *request) error {
 		err = p.Matches(v.r.PostForm.Get("plan"))
 	}
 	if err == nil {
-		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "order"), p.Total, p.Hash)
+		note := fmt.Sprintf("%s, %s, plan %s", count(p.Figures.Orders, "order"), p.Total, p.Hash)
 		if err = p.Approve(v.withAudit("approve", b.ID, note), s.Ledger, v.who()); errors.Is(err,
 			ledger.ErrChanged) { // by another person, within this request
 			p, err = pricing.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
@@ -122,7 +121,7 @@ func (s *Site) approve(v *request) error {
 		}
 	case errors.Is(err, ledger.ErrChanged):
 		v.flash("warn", "The rows or the cost changed: now %s for %s. Nothing was sent. Review the batch, then "+
-			"approve it again.", count(p.Counts[filing.Ready], "order"), p.Total)
+			"approve it again.", count(p.Figures.Orders, "order"), p.Total)
 		return v.redirect("/batches/" + b.ID + "/approve")
 	case errors.Is(err, ledger.ErrNotOpen):
 		v.flash("warn", "This batch is not submitted yet, so it cannot be approved. Nothing was sent.")
@@ -131,7 +130,7 @@ func (s *Site) approve(v *request) error {
 	case err != nil:
 		return err
 	default:
-		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(p.Counts[filing.Ready], "order"),
+		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(p.Figures.Orders, "order"),
 			p.Total)
 	}
 	return v.redirect("/batches/" + b.ID)

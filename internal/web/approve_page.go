@@ -204,19 +204,17 @@ func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 	for _, firm := range firms {
 		p.Firms = append(p.Firms, firm.Label())
 	}
-	counts, err := s.Ledger.Counts(ctx, p.Batch.ID)
+	f, err := s.Ledger.Figures(ctx, p.Batch.ID)
 	if err != nil {
 		return err
 	}
 	p.Excluded = Excluded{
-		Invalid:  counts[filing.Invalid],
-		Skipped:  counts[filing.Skipped],
+		Invalid:  f.Counts[filing.Invalid],
+		Skipped:  f.Counts[filing.Skipped],
 		Before:   p.Quote.Before,
-		Canceled: counts[filing.Canceled],
+		Canceled: f.Counts[filing.Canceled],
 	}
-	if p.Held, err = s.Ledger.CountHeldBack(ctx, p.Batch.ID); err != nil {
-		return err
-	}
+	p.Held = f.HeldBack
 	if p.Balance, err = s.Ledger.Balance(ctx); err != nil {
 		return err
 	}
@@ -258,7 +256,7 @@ func (s *Site) loadApprovalPage(v *request, b ledger.Batch) (p *approvalPage, to
 			return nil, "/sheets/" + at + "/approve", err
 		}
 	}
-	progress, err := s.Ledger.Progress(ctx, b.ID)
+	f, err := s.Ledger.Figures(ctx, b.ID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -266,10 +264,10 @@ func (s *Site) loadApprovalPage(v *request, b ledger.Batch) (p *approvalPage, to
 		Batch:   b,
 		Path:    "/batches/" + b.ID,
 		Steps:   steps(3),
-		Orders:  progress.Counts[filing.Ready],
+		Orders:  f.Orders,
 		Plan:    b.Approval.Hash,
 		Waits:   b.Approval.State == ledger.ApprovalNeeded && b.Open && !b.Canceled,
-		Charged: progress.Spent,
+		Charged: f.Spent,
 	}
 	if p.History, err = s.Ledger.Approvals().History(ctx, b.ID); err != nil {
 		return nil, "", err
@@ -297,14 +295,7 @@ func (s *Site) loadApprovalPage(v *request, b ledger.Batch) (p *approvalPage, to
 		}
 		return p, "", nil
 	}
-	figures, err := s.Ledger.Figures(ctx, b.ID)
-	if err != nil {
-		return nil, "", err
-	}
-	if p.Expected, err = figures.Spent.Plus(figures.Reserved); err == nil {
-		p.Expected, err = p.Expected.Plus(figures.Needed)
-	}
-	if err != nil {
+	if p.Expected, err = f.Cost(); err != nil {
 		return nil, "", fmt.Errorf("sum up what batch %s costs: %w", b.ID, err)
 	}
 	dearer, err := s.Ledger.Approvals().CostIncrease(ctx, b.ID)

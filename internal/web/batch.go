@@ -82,7 +82,7 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 		return err
 	}
 	c := p.Panel.Counts
-	p.Left = c[filing.Ready] + c[filing.Placing]
+	p.Left = p.Panel.Left()
 	p.Back = c[filing.Ready]
 	p.Stay = c[filing.Placing] + c[filing.Placed] + c[filing.Uncertain]
 	p.Refused = c[filing.Rejected]
@@ -98,7 +98,7 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	} else if p.Left == 0 {
 		p.Steps = steps(4)
 		last := &p.Steps[len(p.Steps)-1]
-		last.Partial = p.Panel.Uncertain()+p.Panel.ToCorrect()+p.Panel.Filings.Exceptions > 0
+		last.Partial = p.Panel.Uncertain()+p.Panel.ToCorrect()+p.Panel.Summary.Filings.Exceptions > 0
 		last.Done = !last.Partial
 		last.Current = last.Partial
 	}
@@ -145,23 +145,14 @@ type panel struct {
 	Headline    report.Headline
 	report.Progress
 	Summary  report.Summary
-	Filings  ledger.Filings
-	Statuses []filingStatus
+	Statuses []report.FilingStatus
 	Stack    stack
 	Balance  ledger.Balance
 	Holds    []hold
 	Increase ledger.CostIncrease // rows that cost more than was approved
-	Later    int                 // rows that could not be sent and are tried again
-	Due      time.Time           // when the first of them is
-	Done     bool                // every row is answered
 	// OutOfFunds says that the rows wait for the filing service's own balance: someone
 	// adds funds there, then resumes the batch.
 	OutOfFunds bool
-}
-
-type filingStatus struct {
-	Word string
-	Rows int
 }
 
 // hold is why rows are not sent now, and where something can be done about it.
@@ -184,7 +175,11 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, orders, err := w.site.summaries.load(ctx, b.ID)
+	f, err := w.site.summaries.loadFigures(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	filings, err := w.site.summaries.loadFilings(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +187,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, facts, err := w.site.statusOf(ctx, b, f, orders.filings.Exceptions, fleet)
+	st, facts, err := w.site.statusOf(ctx, b, f, filings.Exceptions, fleet)
 	if err != nil {
 		return nil, err
 	}
@@ -202,34 +197,11 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 		Class:    st.Class,
 		Headline: st.Headline,
 		Progress: st.Progress,
-		Filings:  orders.filings,
-		Later:    orders.unfinished.Later,
+		Summary:  report.Summary{Batch: b.ID, Figures: f, Filings: filings},
+		Statuses: report.FilingStatuses(filings),
+		Stack:    stackOf(st.Headline.String(), f.Counts),
 		Balance:  facts.Balance,
 		Increase: facts.Increase,
-	}
-	if p.Later > 0 {
-		p.Due = time.UnixMilli(orders.unfinished.NextDue)
-	}
-	p.Done = f.Counts[filing.Ready]+f.Counts[filing.Placing] == 0
-	p.Stack = stackOf(st.Headline.String(), f.Counts)
-	p.Summary = report.Summary{
-		Batch:      b.ID,
-		Rows:       f.Counts.Total(),
-		Counts:     f.Counts,
-		Spent:      f.Spent,
-		Reserved:   f.Reserved,
-		Needed:     f.Needed,
-		Filings:    make(map[string]int),
-		Exceptions: orders.filings.Exceptions,
-	}
-	for status, n := range orders.filings.Statuses {
-		if status == "" {
-			status = report.NotReported
-		}
-		p.Summary.Filings[status] += n
-	}
-	for _, status := range p.Summary.FilingStatuses() {
-		p.Statuses = append(p.Statuses, filingStatus{status, p.Summary.Filings[status]})
 	}
 	for _, h := range st.Holds {
 		p.Holds = append(p.Holds, adviseHold(h, facts))
@@ -289,7 +261,7 @@ const topUp = "No row is lost. Top up at the filing service, then record the dep
 
 // Pace is how fast rows are placed; "" where that is not known, or none is.
 func (p *panel) Pace() string {
-	if p.Rate <= 0 || p.Done {
+	if p.Rate <= 0 || p.Done() {
 		return ""
 	}
 	if p.Rate < 1 {
@@ -307,6 +279,9 @@ func (p *panel) Say() string {
 	return text
 }
 
+// Done reports whether every row has a result.
+func (p *panel) Done() bool { return p.Left() == 0 }
+
 // Placing counts the rows that are at the service now.
 func (p *panel) Placing() int { return p.Counts[filing.Placing] }
 
@@ -319,7 +294,7 @@ func (p *panel) ToCorrect() int { return p.Invalid() + p.Refused() }
 
 // ToDo reports whether there is something for a person to do.
 func (p *panel) ToDo() bool {
-	return p.Done || p.Uncertain()+p.ToCorrect()+p.Filings.Exceptions+p.Filings.Documents > 0
+	return p.Done() || p.Uncertain()+p.ToCorrect()+p.Summary.Filings.Exceptions+p.Summary.Filings.Documents > 0
 }
 
 // batchLive streams the progress of a batch until its page has to be reloaded.
@@ -332,10 +307,10 @@ func (s *Site) batchLive(v *request, b ledger.Batch) error {
 		if err != nil {
 			return snapshot{}, err
 		}
-		if mark(p) != made || left > 0 && p.Done {
+		if mark(p) != made || left > 0 && p.Done() {
 			return snapshot{Gone: true}, nil
 		}
-		left = p.Total - p.Answered
+		left = p.Left()
 		html, err := fragment("batch.html", "panel", p)
 		if err != nil {
 			return snapshot{}, err

@@ -133,7 +133,7 @@ func (p *companyPage) add(r ledger.Row, b ledger.Batch) {
 		f.Year = r.Request.Order.AnnualReport.FilingYear
 	}
 	for _, i := range r.Items {
-		f.Stopped = f.Stopped || filing.IsException(i.Exception, i.FilingStatus)
+		f.Stopped = f.Stopped || i.Exception != 0
 		if i.FilingStatus != "" && !slices.Contains(f.Statuses, i.FilingStatus) {
 			f.Statuses = append(f.Statuses, i.FilingStatus)
 		}

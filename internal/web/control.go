@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
@@ -48,7 +47,7 @@ func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
 		return err
 	}
 	text := "Canceled " + count(n, "row") + ". Placed orders stay placed and charged."
-	if out := f.Counts[filing.Ready] + f.Counts[filing.Placing]; out > 0 {
+	if out := f.Left(); out > 0 {
 		text += " Sent, without a result yet: " + count(out, "row") + "."
 	}
 	return v.done("/batches/"+b.ID, "%s", text)

@@ -213,9 +213,7 @@ func (s *Site) listedBatch(v *request, b ledger.Batch, facts actionFacts) (liste
 		Charged:     f.Spent,
 		Changed:     f.Changed,
 	}
-	if one.Cost, err = f.Spent.Plus(f.Reserved); err == nil {
-		one.Cost, err = one.Cost.Plus(f.Needed)
-	}
+	one.Cost, err = f.Cost()
 	return one, err
 }
 

@@ -41,8 +41,7 @@ type fact struct{ Name, Text string }
 
 type rowItem struct {
 	ledger.Item
-	Stands    bool             // still, until something is corrected
-	Exception filing.Exception // why, where the code is known
+	Exception filing.Exception // what stops the filing, where the code is known
 }
 
 // FiledAt is the filing date as a moment, where the service gave one; the zero
@@ -127,7 +126,7 @@ func (s *Site) rowPage(v *request, b ledger.Batch) error {
 		return err
 	}
 	for _, i := range row.Items {
-		item := rowItem{Item: i, Stands: filing.IsException(i.Exception, i.FilingStatus)}
+		item := rowItem{Item: i}
 		item.Exception, _ = filing.ExceptionOf(i.Exception)
 		p.Items = append(p.Items, item)
 	}

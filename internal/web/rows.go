@@ -288,7 +288,7 @@ var nameFields = []string{"company.legalName", "companyId"}
 // Stopped reports whether a filing of the row stopped with an exception.
 func (r listedRow) Stopped() bool {
 	return slices.ContainsFunc(r.Items, func(i ledger.Item) bool {
-		return filing.IsException(i.Exception, i.FilingStatus)
+		return i.Exception != 0
 	})
 }
 

@@ -58,41 +58,29 @@ func (s *Site) loadStatus(ctx context.Context, b ledger.Batch) (batchStatus, err
 // statusOf returns the state of a batch whose rows are summed up.
 func (s *Site) statusOf(ctx context.Context, b ledger.Batch, f ledger.Figures, exceptions int,
 	fleet fleetFacts) (batchStatus, jobs.BatchFacts, error) {
-	now := ledger.Progress{
-		Counts:   f.Counts,
-		Spent:    f.Spent,
-		Reserved: f.Reserved,
-		Waiting:  f.Waiting,
-		Short:    f.Short,
-	}
 	facts := jobs.BatchFacts{
 		Batch:     b,
-		Progress:  now,
+		Figures:   f,
 		Halted:    fleet.halted,
 		Balance:   fleet.balance,
 		Processes: fleet.processes,
 	}
-	if f.Waiting > f.Short {
+	if f.Increased > 0 {
 		var err error
 		if facts.Increase, err = s.Ledger.Approvals().CostIncrease(ctx, b.ID); err != nil {
 			return batchStatus{}, facts, err
 		}
 	}
 	st := batchStatus{Holds: facts.Holds()}
-	st.Headline = report.Headline{
-		Counts:     f.Counts,
-		Short:      f.Short,
-		Increased:  facts.Increase.Rows,
-		Exceptions: exceptions,
-	}
+	st.Headline = report.Headline{Figures: f, Exceptions: exceptions}
 	// Where all rows wait for funds or for an approval, what comes after that does
 	// not matter yet.
 	if i := slices.IndexFunc(st.Holds, stopsAll); i == 0 || i > 0 && st.Headline.Moving() > 0 {
 		st.Headline.Held = st.Holds[i].Words()
 	}
 	moves := b.Open && st.Headline.Held == "" && st.Headline.Moving() > 0
-	st.Progress = s.meters.read(b.ID, now, fleet.halted, moves)
-	st.Headline.Left = st.Progress.Left
+	st.Progress = s.meters.read(b.ID, f, fleet.halted, moves)
+	st.Headline.Remaining = st.Progress.Remaining
 	st.Word, st.Class = statusWord(b, st.Headline, moves)
 	return st, facts, nil
 }
@@ -109,7 +97,7 @@ func stopsAll(h jobs.Hold) bool {
 // statusWord returns the state of a batch in a few words, and its CSS class.
 func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class string) {
 	c := h.Counts
-	left := c[filing.Ready] + c[filing.Placing]
+	left := h.Left()
 	switch {
 	case !b.Open:
 		return "Not submitted", "prepared"
@@ -119,8 +107,8 @@ func statusWord(b ledger.Batch, h report.Headline, moves bool) (word, class stri
 		return "Canceled", "canceled"
 	case b.Approval.State == ledger.ApprovalNeeded && left > 0:
 		return "Waiting for approval", "waiting"
-	case moves && h.Left > 0:
-		return "Placing, " + timeLeft(h.Left), "running"
+	case moves && h.Remaining > 0:
+		return "Placing, " + timeLeft(h.Remaining), "running"
 	case moves:
 		return "Placing", "running"
 	case left > 0 && h.Held != "":
@@ -161,7 +149,7 @@ type meters struct {
 
 // read returns the progress of a batch. While its rows do not move, the meter
 // starts again: the time is not part of how fast they are placed.
-func (m *meters) read(batch string, now ledger.Progress, halted ledger.Halted, moves bool) report.Progress {
+func (m *meters) read(batch string, now ledger.Figures, halted ledger.Halted, moves bool) report.Progress {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := time.Now()

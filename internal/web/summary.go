@@ -5,25 +5,23 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/cache"
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // summarySource sums up the rows and orders of a batch; it is the ledger.
 type summarySource interface {
-	Figures(ctx context.Context, batch string) (ledger.Figures, error)
+	ResultFigures(ctx context.Context, batch string) (ledger.Figures, error)
 	Filings(ctx context.Context, batch string) (ledger.Filings, error)
-	Unfinished(ctx context.Context, batch string) (ledger.Unfinished, error)
-	Version(ctx context.Context) (string, error) // differs after each commit
+	versioned
+}
+
+// versioned names the state of the ledger, which differs after each commit.
+type versioned interface {
+	Version(ctx context.Context) (string, error)
 }
 
 // ledgerSource is the ledger as a summarySource.
 type ledgerSource struct{ *ledger.Ledger }
-
-// Figures sums a batch up as its results show it.
-func (s ledgerSource) Figures(ctx context.Context, batch string) (ledger.Figures, error) {
-	return s.ResultFigures(ctx, batch)
-}
 
 func (s ledgerSource) Version(ctx context.Context) (string, error) { return s.Fleet().Version(ctx) }
 
@@ -32,42 +30,24 @@ func (s ledgerSource) Version(ctx context.Context) (string, error) { return s.Fl
 // a multiple of the time that it took.
 type summaryCache struct {
 	source  summarySource
-	figures *cache.Cache[string, batchFigures]
-	orders  *cache.Cache[string, batchOrders]
+	figures *cache.Cache[string, loaded[ledger.Figures]]
+	filings *cache.Cache[string, loaded[ledger.Filings]]
 }
 
-// batchFigures are the rows of a batch, summed up.
-type batchFigures struct {
-	ledger.Figures
-	loading
-}
-
-// loading is how a summary was loaded.
-type loading struct {
+// loaded is a summary and how it was loaded.
+type loaded[T any] struct {
+	value   T
 	version string    // of the ledger before it
 	at      time.Time // when it ended
 	took    time.Duration
 }
 
-// isCurrent reports whether a summary holds: nothing was committed since, and time
-// alone changes nothing; or it is kept for one part in n of the time.
-func (l loading) isCurrent(version string, atRest bool, n int) bool {
-	return (atRest && version == l.version) || time.Now().Before(l.at.Add(share(n)(l.took)))
-}
-
-// batchOrders is the state of a batch's orders at the filing service.
-type batchOrders struct {
-	filings    ledger.Filings
-	unfinished ledger.Unfinished
-	loading
-}
-
 // Summing up takes at most one part in so many of the time. What is read in less
 // than instant is read every time.
 const (
-	movingShare = 10
-	ordersShare = 25  // orders move by events, hours after they were placed
-	restShare   = 100 // rows at rest move when a person resolves one
+	movingShare  = 10
+	filingsShare = 25  // filings move by events, hours after they were placed
+	restShare    = 100 // rows at rest move when a person resolves one
 
 	instant       = 10 * time.Millisecond
 	maxSummaries  = 200
@@ -79,8 +59,8 @@ const (
 func newSummaryCache(source summarySource) *summaryCache {
 	return &summaryCache{
 		source:  source,
-		figures: cache.New[string](cache.Options[batchFigures]{TTL: unlessInstant, Max: maxSummaries}),
-		orders:  cache.New[string](cache.Options[batchOrders]{TTL: unlessInstant, Max: maxSummaries}),
+		figures: cache.New[string](cache.Options[loaded[ledger.Figures]]{TTL: unlessInstant, Max: maxSummaries}),
+		filings: cache.New[string](cache.Options[loaded[ledger.Filings]]{TTL: unlessInstant, Max: maxSummaries}),
 	}
 }
 
@@ -95,7 +75,7 @@ func share(n int) func(took time.Duration) time.Duration {
 	}
 }
 
-// unlessInstant is the TTL of values that isCurrent judges.
+// unlessInstant is the TTL of values that load judges.
 func unlessInstant(took time.Duration) time.Duration {
 	if took <= instant {
 		return 0
@@ -106,61 +86,42 @@ func unlessInstant(took time.Duration) time.Duration {
 // forget drops the summary of a batch that was changed.
 func (s *summaryCache) forget(batch string) {
 	s.figures.Delete(batch)
-	s.orders.Delete(batch)
+	s.filings.Delete(batch)
 }
 
-// loadFigures returns the figures of the rows, for the list of batches. Those of
-// rows at rest are kept for longer.
+// loadFigures returns the figures of the rows.
 func (s *summaryCache) loadFigures(ctx context.Context, batch string) (ledger.Figures, error) {
-	return s.figuresOf(ctx, batch, restShare)
+	return load(ctx, s.source, s.figures, batch, s.source.ResultFigures, func(f *ledger.Figures) (int, bool) {
+		if f.Left() > 0 {
+			return movingShare, f.Later == 0 // rows that are due later become sendable without a commit
+		}
+		return restShare, true
+	})
 }
 
-// figuresOf returns the figures of the rows, kept for one part in rest of the time
-// while no row is moving.
-func (s *summaryCache) figuresOf(ctx context.Context, batch string, rest int) (ledger.Figures, error) {
-	version, err := s.source.Version(ctx)
-	if err != nil {
-		return ledger.Figures{}, err
-	}
-	s.figures.Expire(batch, func(f batchFigures) bool {
-		n := rest
-		if f.moving() {
-			n = movingShare
-		}
-		return !f.isCurrent(version, true, n)
-	})
-	f, err := s.figures.Get(ctx, batch, func(ctx context.Context) (f batchFigures, err error) {
-		began := time.Now()
-		f.Figures, err = s.source.Figures(ctx, batch)
-		f.loading = loading{version, time.Now(), time.Since(began)}
-		return f, err
-	})
-	return f.Figures, err
+// loadFilings returns the state of the orders at the filing service.
+func (s *summaryCache) loadFilings(ctx context.Context, batch string) (ledger.Filings, error) {
+	return load(ctx, s.source, s.filings, batch, s.source.Filings,
+		func(*ledger.Filings) (int, bool) { return filingsShare, true })
 }
 
-// moving reports whether rows are sent, or may be.
-func (f *batchFigures) moving() bool { return f.Counts[filing.Ready]+f.Counts[filing.Placing] > 0 }
-
-// load returns the figures of the rows and the state of the orders.
-func (s *summaryCache) load(ctx context.Context, batch string) (f ledger.Figures, o batchOrders, err error) {
-	if f, err = s.figuresOf(ctx, batch, movingShare); err != nil {
-		return f, o, err
-	}
-	version, err := s.source.Version(ctx)
+// load returns a summary from a cache. A kept one holds if nothing was committed since
+// and time alone changes nothing, or for one part in n of the time.
+func load[T any](ctx context.Context, source versioned, kept *cache.Cache[string, loaded[T]], batch string,
+	sum func(context.Context, string) (T, error), judge func(*T) (n int, atRest bool)) (T, error) {
+	version, err := source.Version(ctx)
 	if err != nil {
-		return f, o, err
+		var none T
+		return none, err
 	}
-	// Rows that are due later become sendable without a commit.
-	s.orders.Expire(batch, func(o batchOrders) bool {
-		return !o.isCurrent(version, o.unfinished.Later == 0, ordersShare)
+	kept.Expire(batch, func(last loaded[T]) bool {
+		n, atRest := judge(&last.value)
+		return !(atRest && version == last.version) && !time.Now().Before(last.at.Add(share(n)(last.took)))
 	})
-	o, err = s.orders.Get(ctx, batch, func(ctx context.Context) (o batchOrders, err error) {
+	now, err := kept.Get(ctx, batch, func(ctx context.Context) (loaded[T], error) {
 		began := time.Now()
-		if o.filings, err = s.source.Filings(ctx, batch); err == nil {
-			o.unfinished, err = s.source.Unfinished(ctx, batch)
-		}
-		o.loading = loading{version, time.Now(), time.Since(began)}
-		return o, err
+		value, err := sum(ctx, batch)
+		return loaded[T]{value, version, time.Now(), time.Since(began)}, err
 	})
-	return f, o, err
+	return now.value, err
 }

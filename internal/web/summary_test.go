@@ -39,7 +39,7 @@ func (s *slowSource) read(what string) {
 	s.reads[what]++
 }
 
-func (s *slowSource) Figures(context.Context, string) (ledger.Figures, error) {
+func (s *slowSource) ResultFigures(context.Context, string) (ledger.Figures, error) {
 	s.read("figures")
 	return ledger.Figures{Counts: s.counts}, nil
 }
@@ -49,22 +49,20 @@ func (s *slowSource) Filings(context.Context, string) (ledger.Filings, error) {
 	return ledger.Filings{}, nil
 }
 
-func (s *slowSource) Unfinished(context.Context, string) (ledger.Unfinished, error) {
-	s.read("unfinished")
-	return ledger.Unfinished{}, nil
-}
-
 // Many readers of one batch cost the ledger no more than one, and a change is
 // seen at once.
 func TestSummaryIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &slowSource{reads: make(map[string]int)}
+		source := &slowSource{reads: make(map[string]int), counts: ledger.Counts{filing.Ready: 1}}
 		cache := newSummaryCache(source)
 		load := func() {
 			var all sync.WaitGroup
 			for range 5 {
 				all.Go(func() {
-					if _, _, err := cache.load(t.Context(), "b"); err != nil {
+					if _, err := cache.loadFigures(t.Context(), "b"); err != nil {
+						t.Error(err)
+					}
+					if _, err := cache.loadFilings(t.Context(), "b"); err != nil {
 						t.Error(err)
 					}
 				})
@@ -74,8 +72,7 @@ func TestSummaryIsShared(t *testing.T) {
 		wants := func(figures, filings int) {
 			t.Helper()
 			load()
-			if got := source.reads; got["figures"] != figures || got["filings"] != filings ||
-				got["unfinished"] != filings {
+			if got := source.reads; got["figures"] != figures || got["filings"] != filings {
 				t.Errorf("read %v, want %d and %d", got, figures, filings)
 			}
 		}
@@ -89,7 +86,7 @@ func TestSummaryIsShared(t *testing.T) {
 		time.Sleep(11 * time.Second) // ten times the second that the figures took
 		wants(3, 2)
 		source.commit()
-		time.Sleep(40 * time.Second) // 25 times the two that the orders took
+		time.Sleep(40 * time.Second) // 25 times the second that the filings took
 		wants(4, 3)
 		cache.forget("b")
 		wants(5, 4)
