@@ -271,7 +271,8 @@ func (l Approvals) GiveApproval(ctx context.Context, batch, plan, by string, has
 // their items.
 func readyRows(ctx context.Context, q querier, batch string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		found, err := q.QueryContext(ctx, selectRows+`r.batch = $1 AND r.result = 'ready' ORDER BY r.number, r.id`, batch)
+		found, err := q.QueryContext(ctx, selectRows+`r.batch = $1 AND r.result = 'ready'
+			ORDER BY r.number, r.id`, batch)
 		if err != nil {
 			yield(Row{}, fmt.Errorf("read the ready rows of batch %s: %w", batch, err))
 			return

@@ -126,7 +126,8 @@ func TestCorrection_ShowsInTheResultsOfItsOriginal(t *testing.T) {
 			s.Errorf("%+v", b)
 		}
 		shown := s.resultsOf(l, "whole")
-		if r := shown[5]; string(r.Cells) != `["comp_still"]` || *r.Correction != (ledger.BatchRow{Batch: "fixes", Number: 6}) {
+		still := ledger.BatchRow{Batch: "fixes", Number: 6}
+		if r := shown[5]; string(r.Cells) != `["comp_still"]` || *r.Correction != still {
 			s.Errorf("row 5 is shown as %s of %+v", r.Cells, r.Correction)
 		}
 		for _, n := range []int{3, 6} {

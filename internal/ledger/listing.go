@@ -111,14 +111,14 @@ func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total in
 	}
 	if q.Upto > 0 {
 		args = append(args, q.Upto, q.Limit)
-		rows, err = l.page(ctx, selectResults+where+fmt.Sprintf(` AND r.number <= $%d ORDER BY r.number DESC, r.id DESC LIMIT $%d`,
-			len(args)-1, len(args)), args...)
+		where += fmt.Sprintf(` AND r.number <= $%d ORDER BY r.number DESC, r.id DESC LIMIT $%d`, len(args)-1, len(args))
+		rows, err = l.page(ctx, selectResults+where, args...)
 		slices.Reverse(rows)
 		return rows, total, err
 	}
 	args = append(args, q.After, q.Limit)
-	rows, err = l.page(ctx, selectResults+where+fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1,
-		len(args)), args...)
+	where += fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1, len(args))
+	rows, err = l.page(ctx, selectResults+where, args...)
 	return rows, total, err
 }
 

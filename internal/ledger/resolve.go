@@ -325,7 +325,8 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 func (l Resolutions) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, selectIn(batch)+`r.result = 'placed' AND r.company = '' AND ($1 = '' OR r.batch = $1) AND r.id > $2
+		return l.page(ctx, selectIn(batch)+`r.result = 'placed' AND r.company = ''
+			AND ($1 = '' OR r.batch = $1) AND r.id > $2
 			AND r.id IN (SELECT i.row FROM items i WHERE i.product = 'formation') ORDER BY r.id LIMIT $3`, batch,
 			last.ID, pageSize)
 	}) {

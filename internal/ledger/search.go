@@ -187,7 +187,8 @@ func (l *Ledger) RowsOfCompany(ctx context.Context, key string, limit int) ([]Ro
 
 // RowsWithOrder finds the rows that have an order.
 func (l *Ledger) RowsWithOrder(ctx context.Context, order string) ([]Row, error) {
-	return l.page(ctx, selectRows+`r.id IN (SELECT i.row FROM items i WHERE i.order_id = $1) ORDER BY r.id LIMIT 20`, order)
+	return l.page(ctx, selectRows+`r.id IN (SELECT i.row FROM items i WHERE i.order_id = $1)
+		ORDER BY r.id LIMIT 20`, order)
 }
 
 // CompanyOfRow is the key of the company of a row, or empty if it has none.
