@@ -351,7 +351,8 @@ func (a *applier) nameItems(events []Event) error {
 			WHERE p.key = v.key AND items.row = p.row AND items.product = p.product AND items.order_id = ''
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 			named},
-		{"record the rows of events", reopenEvents + ` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
+		{"record the rows of events",
+			reopenEvents + ` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 			named},
 	})
 }

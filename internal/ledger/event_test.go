@@ -413,6 +413,8 @@ func TestAnEventNamesAnOrder(t *testing.T) {
 		s.tell(l, "evt_other", "order_other", "annual_report", "filed", s.clock(), "companyId", "comp_b",
 			"filingState", "DE", "filingYear", "2026")
 		s.apply(l)
+		s.tell(l, "evt_second", "order_second", "ein", "pending", s.clock(), "companyId", "comp_a")
+		s.apply(l)
 		if got := s.row(l, rows[0].ID); len(got.Items) != 1 || got.Items[0].OrderID != "order_0" ||
 			got.Items[0].FilingStatus != "filed" {
 			s.Errorf("%+v", got)

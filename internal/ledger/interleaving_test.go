@@ -29,8 +29,8 @@ import (
 // intent. Rows order one item or two, and some create their company first.
 func TestInterleavings(t *testing.T) {
 	checks, onServer := 60, 6
-	if testing.Short() {
-		checks, onServer = 20, 2
+	if testing.Short() { // of which rapid makes a fifth
+		checks, onServer = 150, 10
 	}
 	onBothDatabases(t, func(s *store) {
 		s.property(checks, onServer, 60, func(t *rapid.T) {
