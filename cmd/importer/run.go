@@ -451,7 +451,7 @@ func (r *filingRun) quote(ctx context.Context, throttle jobs.Throttle, quoter pr
 		LookedUp:    step.at,
 		Priced:      func() { step.next("Calculating the cost") },
 	}
-	if !r.skipLookup && !(r.batch.Open && r.flags.dryRun) { // then the workers compare, or rows may be in flight
+	if !r.skipLookup && (!r.batch.Open || !r.flags.dryRun) { // or the workers compare, or rows may be in flight
 		o.Records = r.client
 	}
 	q, err := o.Quote(ctx, r.batch.ID)

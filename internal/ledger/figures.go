@@ -131,7 +131,8 @@ func (l *Ledger) WaitsForMoving(ctx context.Context, batch string) (waits bool, 
 	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*) > 0
 		FROM rows r JOIN purchases p ON p.key = substr(r.waits, 5) JOIN rows h ON h.id = p.row
 		WHERE r.batch = $1 AND r.waits <> '' AND r.waits LIKE '`+blockedOnKey+`%'
-			AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)`, batch).Scan(&waits)
+			AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)`,
+		batch).Scan(&waits)
 	return waits, wrap("look for the rows that batch "+batch+" waits for", err)
 }
 
@@ -155,7 +156,8 @@ func (f *Filings) Total() (n int) {
 // of an agent is no filing and is not among them.
 func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
-	rows, err := l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*) FROM result_rows r JOIN items i ON i.row = r.id
+	rows, err := l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*)
+		FROM result_rows r JOIN items i ON i.row = r.id
 		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`,
 		batch)
 	err = each(rows, err, func(scan func(...any) error) error {

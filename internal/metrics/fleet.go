@@ -123,7 +123,8 @@ var (
 		"rows", "Rows of all batches, by state. Ready rows of a batch that is not open, is paused or lacks its "+
 			"approval count as waiting.", "state")
 	waiting = gauge("rows_waiting",
-		"Of the ready rows, those that wait: for funds, for an approval of their cost, or for another row's order.", "for")
+		"Of the ready rows, those that wait: for funds, for an approval of their cost, or for another row's "+
+			"order.", "for")
 	batches = gauge("batches",
 		"Batches: under import; waiting for approval; open, with rows to place; paused or canceled by a "+
 			"person; done, with nothing left to place.", "state")

@@ -102,7 +102,8 @@ func TestAnApprovalCoversWhatWasSeen(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := seen.Approve(ctx, l, "cat"); !errors.Is(err, ledger.ErrChanged) {
-					t.Errorf("the approver saw %d order, and approved others: %v", seen.Figures.Counts[filing.Ready], err)
+					t.Errorf("the approver saw %d order, and approved others: %v",
+						seen.Figures.Counts[filing.Ready], err)
 				}
 				if all, err := l.Sendable(ctx, "a", 100); err != nil || len(all) != 0 {
 					t.Errorf("%d rows are sent without an approval, %v", len(all), err)

@@ -189,7 +189,8 @@ func (o *overview) write(book *sheet.Workbook, name string) error {
 	}
 	lines = append(lines,
 		[]sheet.OutCell{
-			sheet.Str("total").WithStyle(sheet.StyleBold), sheet.Int(int64(o.summary.Counts.Total())).WithStyle(sheet.StyleBold),
+			sheet.Str("total").WithStyle(sheet.StyleBold),
+			sheet.Int(int64(o.summary.Counts.Total())).WithStyle(sheet.StyleBold),
 		},
 		nil)
 	if statuses := FilingStatuses(o.summary.Filings); len(statuses) > 0 {

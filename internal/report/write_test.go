@@ -165,8 +165,8 @@ func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
 		"Bulkfiling"}; !slices.Equal(got, want) {
 		t.Errorf("sheets %q, want %q", got, want)
 	}
-	if s.Counts.Total() != 10 || s.Spent != (money.Cost{Amount: 27500, Certainty: money.Unknown}) || s.Reserved != dollars(600) ||
-		s.Needed != dollars(200) {
+	if s.Counts.Total() != 10 || s.Spent != (money.Cost{Amount: 27500, Certainty: money.Unknown}) ||
+		s.Reserved != dollars(600) || s.Needed != dollars(200) {
 		t.Errorf("summary %+v", s)
 	}
 	got := read(t, path, "Results")
@@ -1014,7 +1014,8 @@ func TestExceptionsNeedAttention(t *testing.T) {
 		rows: rows(ein(2, 483, "123-45-6789 is an ITIN"), ein(3, 484, ""), ein(4, 999, ""), filed),
 	}
 	path, s := write(t, b, "out.xlsx")
-	if s.Filings.Exceptions != 3 || s.Filings.Statuses["pending"] != 3 || s.Filings.Statuses["filed"] != 1 || s.ExitCode() != 0 {
+	if s.Filings.Exceptions != 3 || s.Filings.Statuses["pending"] != 3 || s.Filings.Statuses["filed"] != 1 ||
+		s.ExitCode() != 0 {
 		t.Errorf("%+v", s)
 	}
 	got := read(t, path, "Needs Attention")

@@ -116,7 +116,7 @@ func load[T any](ctx context.Context, source versioned, kept *cache.Cache[string
 	}
 	kept.Expire(batch, func(last loaded[T]) bool {
 		n, atRest := judge(&last.value)
-		return !(atRest && version == last.version) && !time.Now().Before(last.at.Add(share(n)(last.took)))
+		return (!atRest || version != last.version) && !time.Now().Before(last.at.Add(share(n)(last.took)))
 	})
 	now, err := kept.Get(ctx, batch, func(ctx context.Context) (loaded[T], error) {
 		began := time.Now()
