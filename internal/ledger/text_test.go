@@ -65,7 +65,7 @@ func (s *store) recordTexts(texts []string) {
 				Record: filing.Company{ID: "comp", LegalName: "x"},
 			}
 			spoil(reflect.ValueOf(&out).Elem(), text)
-			out.Owner = "" // it is ours
+			out.Owner, out.Of = "", ledger.BatchRow{} // it is ours
 			s.must(l.RecordOutcome(ctx, out))
 			got := s.row(l, row.ID)
 			for _, stored := range append([]string{got.Message, got.Company}, itemTexts(got)...) {
