@@ -205,8 +205,8 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 	if p.Balance.HasDeposit {
 		available = p.Balance.Available().Dollars()
 	}
-	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Figures.Counts), p.TotalText(),
-		available, p.Hash)
+	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Figures.Counts),
+		p.TotalText(), available, p.Hash)
 	return a.sayWarnings(ctx, l, b, "importer results "+b.ID+" -o FILE")
 }
 
