@@ -11,7 +11,7 @@ import (
 
 // embedded is a Redis within this process. It has no port and no socket, so no
 // other user and no other process of the machine can read, flush or fill it. It
-// holds what the pump and asynq put there, which maxPending bounds.
+// holds what the pump and asynq put there, which the number of handlers bounds.
 type embedded struct {
 	redis  *miniredis.Miniredis
 	server *server.Server

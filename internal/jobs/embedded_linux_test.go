@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The queue within a process opens no socket: there is nothing that another
@@ -16,7 +17,7 @@ func TestEmbeddedQueueOpensNoSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	if _, err := q.enqueue(t.Context(), "crew", 1, 0, []int64{1, 2}); err != nil {
+	if _, err := q.enqueue(t.Context(), 1, time.Now(), []int64{1, 2}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := q.countPending(t.Context()); n != 1 || err != nil {

@@ -63,126 +63,59 @@ func isOpen(c <-chan struct{}) bool {
 	}
 }
 
-// requeueAfter is how long a chunk that was enqueued is not enqueued again.
-const requeueAfter = 2 * time.Second
+// A chunk that this process has put on the queue is not enqueued again for requeueAfter.
+// If it was there already its task may have just ended, and the queue is about to delete
+// it: then it waits only for requeueSoon.
+const (
+	requeueAfter = 2 * time.Second
+	requeueSoon  = 2 * pumpPause
+)
 
-// ahead is how much work waits on the queue: a small batch that comes later waits
-// behind it.
-const ahead = time.Second
-
-// chunkTracker remembers which chunks this process has on the queue and in its
-// handlers, and decides from that how many rows belong on the queue.
-type chunkTracker struct {
+// chunkMemory remembers which chunks this process has put on the queue and which its
+// handlers hold. It only spares the queue repetitions: without it, the ledger still lets
+// no row through twice.
+type chunkMemory struct {
 	mu       sync.Mutex
-	chunks   map[int64]queuedChunk
-	handling map[int64]int // chunks that handlers of this process hold
-	rows     int           // looked at to find chunks: least to window
-	least    int
-	shrunk   time.Time
+	until    map[int64]time.Time // a chunk is not enqueued before
+	handling map[int64]int
 }
 
-// queuedChunk is a chunk that is on the queue, as far as this process knows.
-type queuedChunk struct {
-	since time.Time // when we enqueued it; zero if it was there already
-	until time.Time // it is not enqueued again before this moment
+func newChunkMemory() *chunkMemory {
+	return &chunkMemory{until: make(map[int64]time.Time), handling: make(map[int64]int)}
 }
 
-// newChunkTracker starts with what the handlers can hold, and a little ahead.
-func newChunkTracker(handlers int) *chunkTracker {
-	least := min((handlers+4)*chunkRows, window)
-	return &chunkTracker{chunks: make(map[int64]queuedChunk), handling: make(map[int64]int), rows: least, least: least}
+// known reports whether a chunk is on the queue, or in a handler, as far as is known.
+func (m *chunkMemory) known(chunk int64, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.handling[chunk] > 0 || now.Before(m.until[chunk])
 }
 
-func (q *chunkTracker) limit() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.rows
+// keep remembers a chunk until a moment, and forgets those whose moment has passed.
+func (m *chunkMemory) keep(chunk int64, now, until time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.until, func(_ int64, until time.Time) bool { return !now.Before(until) })
+	m.until[chunk] = until
 }
 
-// grow makes the window larger: the queue ran dry while all its rows were being
-// handled.
-func (q *chunkTracker) grow() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.rows = min(2*q.rows, window)
-}
-
-func (q *chunkTracker) add(chunk int64, now time.Time) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if now.Before(q.chunks[chunk].until) {
-		return false
+// handle notes that a handler holds the chunk of some rows until it calls end.
+func (m *chunkMemory) handle(rows []int64) (end func()) {
+	if len(rows) == 0 {
+		return func() {}
 	}
-	q.chunks[chunk] = queuedChunk{since: now, until: now.Add(requeueAfter)}
-	return true
-}
-
-// addSoon lets a chunk that was on the queue already be enqueued again shortly:
-// its task may have a handler that has ended, and the queue is about to delete it.
-func (q *chunkTracker) addSoon(chunk int64, now time.Time) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.chunks[chunk] = queuedChunk{until: now.Add(2 * pumpPause)}
-}
-
-// forgetOthers forgets the chunks that have nothing left to send.
-func (q *chunkTracker) forgetOthers(chunks map[int64][]int64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	maps.DeleteFunc(q.chunks, func(chunk int64, _ queuedChunk) bool { return chunks[chunk] == nil })
-}
-
-// beginHandling notes that a handler of this process has the chunks of these
-// rows, and makes the window smaller where they waited long on the queue. The
-// handler calls end when it is done.
-func (q *chunkTracker) beginHandling(rows []int64, now time.Time) (end func()) {
-	chunks := make(map[int64]bool)
-	for _, id := range rows {
-		chunks[id/chunkRows] = true
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for chunk := range chunks {
-		q.handling[chunk]++
-		if since := q.chunks[chunk].since; !since.IsZero() && now.Sub(since) > ahead && now.Sub(q.shrunk) > ahead/2 {
-			q.rows, q.shrunk = max(q.rows*3/4, q.least), now
-		}
-	}
+	chunk := rows[0] / chunkRows
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.handling[chunk]++
 	return func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		for chunk := range chunks {
-			delete(q.chunks, chunk)
-			if q.handling[chunk]--; q.handling[chunk] == 0 {
-				delete(q.handling, chunk)
-			}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.until, chunk)
+		if m.handling[chunk]--; m.handling[chunk] == 0 {
+			delete(m.handling, chunk)
 		}
 	}
-}
-
-func (q *chunkTracker) isHandling(chunk int64) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.handling[chunk] > 0
-}
-
-func (q *chunkTracker) remove(chunk int64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.chunks, chunk)
-}
-
-// lostAfter is how long a chunk may be on the queue without a handler, as far as
-// this process can see, while its rows wait and nothing is pending. Then its task
-// counts as lost and is enqueued again under another id. A server that stalls or
-// fails over loses tasks in this way. Where another process has the chunk after
-// all, the ledger lets no row through twice.
-const lostAfter = 10 * time.Second
-
-// stuckChunk is a chunk that Redis says it has already.
-type stuckChunk struct {
-	since  time.Time
-	losses int
 }
 
 // pump puts the rows that may be sent now on the queue. It reports whether nothing is
@@ -202,7 +135,7 @@ func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool
 		return false, err
 	}
 	w.state.setHalt(now, halted)
-	limit := w.chunks.limit()
+	limit := window
 	if halted.Reason == filing.HaltFunds && !now.Before(halted.Until) {
 		w.state.letProbe()
 		limit = 1 // one row asks for all
@@ -220,9 +153,6 @@ func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool
 		w.noteWrite(ctx, err)
 		return false, nil
 	}
-	if pending > 0 {
-		w.queue.gate.open()
-	}
 	if pending > w.handlers/2 {
 		return false, nil // a handler that becomes free finds a chunk
 	}
@@ -239,8 +169,6 @@ func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool
 		}
 		chunks[chunk] = append(chunks[chunk], id)
 	}
-	w.chunks.forgetOthers(chunks)
-	maps.DeleteFunc(w.stuck, func(chunk int64, _ stuckChunk) bool { return chunks[chunk] == nil })
 	if len(order) == 0 {
 		if pending == 0 {
 			later, err := w.ledger.HasReady(ctx, w.batch)
@@ -252,41 +180,30 @@ func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool
 		return idle, w.logBatches(ctx, now)
 	}
 	w.idleSince = time.Time{}
-	if pending == 0 && len(ids) >= w.chunks.limit() {
-		w.chunks.grow()
-	}
 	w.noteWrite(ctx, w.enqueueChunks(ctx, order, chunks, pending, now))
 	return false, nil
 }
 
-// enqueueChunks puts chunks on the queue. Its errors are those of Redis.
+// enqueueChunks puts chunks on the queue, as many as its handlers need soon: a small batch
+// that comes later waits behind them. Its errors are those of Redis.
 func (w *Worker) enqueueChunks(ctx context.Context, order []int64, chunks map[int64][]int64, pending int,
 	now time.Time) error {
-	idle := pending == 0
 	for _, chunk := range order {
-		if pending >= maxPending {
+		if pending >= 2*w.handlers {
 			return nil
 		}
-		if !w.chunks.add(chunk, now) {
+		if w.chunks.known(chunk, now) {
 			continue
 		}
-		b, was := w.stuck[chunk]
-		if was && idle && now.Sub(b.since) >= lostAfter && !w.chunks.isHandling(chunk) {
-			b.since, b.losses = now, b.losses+1
-			w.stuck[chunk] = b
-		}
-		queued, err := w.queue.enqueue(ctx, *w.membership.Load(), chunk, b.losses, chunks[chunk])
+		queued, err := w.queue.enqueue(ctx, chunk, now, chunks[chunk])
 		switch {
 		case err != nil:
-			w.chunks.remove(chunk)
 			return err
 		case queued:
 			pending++
+			w.chunks.keep(chunk, now, now.Add(requeueAfter))
 		default:
-			w.chunks.addSoon(chunk, now)
-			if !was {
-				w.stuck[chunk] = stuckChunk{since: now}
-			}
+			w.chunks.keep(chunk, now, now.Add(requeueSoon))
 		}
 	}
 	return nil

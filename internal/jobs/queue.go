@@ -24,13 +24,9 @@ const (
 // Redis would be the bottleneck; see docs/decisions.
 const chunkRows = 16
 
-// window bounds the row ids on the queue, whatever the size of a batch: the pumps
-// of a fleet all enqueue the same first rows that may be sent, under the same task
-// ids. When the ids have changed, at most maxPending chunks are on the queue.
-const (
-	window     = 2048
-	maxPending = 2 * window / chunkRows
-)
+// window is how many of the first rows that may be sent a pump looks at, whatever the size
+// of a batch. The pumps of a fleet all find the same ones.
+const window = 2048
 
 // Queue is the transport: a Redis server's, or one inside this process.
 type Queue struct {
@@ -41,7 +37,6 @@ type Queue struct {
 	clock    sync.WaitGroup
 	hosts    string // for its errors
 	health   redisHealth
-	gate     *dequeueGate
 }
 
 // OpenQueue connects to redisURL (see parseRedis for its forms) or, where it is
@@ -62,7 +57,7 @@ func OpenQueue(redisURL string) (*Queue, error) {
 // NewQueue is OpenQueue without a connection: calls fail while the server is down,
 // and work once it is up.
 func NewQueue(redisURL string) (*Queue, error) {
-	q := &Queue{stop: make(chan struct{}), gate: newDequeueGate()}
+	q := &Queue{stop: make(chan struct{})}
 	options := newOptions()
 	if redisURL == "" {
 		var err error
@@ -79,7 +74,6 @@ func NewQueue(redisURL string) (*Queue, error) {
 	}
 	logging.Disable() // it would write to the terminal; errors are returned as well
 	q.redis, q.hosts = redis.NewUniversalClient(options), strings.Join(options.Addrs, ", ")
-	q.redis.AddHook(q.gate)
 	q.client = asynq.NewClientFromRedisClient(q.redis)
 	return q, nil
 }
@@ -113,16 +107,18 @@ func (q *Queue) release() {
 	}
 }
 
+// idLife is how long the id of a chunk's task stays the same. With a slow rate, handlers
+// hold the rows of two seconds.
+const idLife = 10 * time.Second
+
 // enqueue puts a chunk of rows on the queue under an id made from the rows, so that
 // any number of pumps may enqueue the same chunk. It reports false where the chunk
 // is on the queue already.
 //
-// A process that was killed leaves its tasks active, and an active task blocks its
-// id until its lease has run out, a minute later. So the id also changes with the
-// fleet's membership: when a process starts or ends, all chunks may be enqueued
-// once more. It changes with losses, too: how often the task counted as lost.
-func (q *Queue) enqueue(ctx context.Context, membership string, chunk int64, losses int,
-	rows []int64) (queued bool, err error) {
+// A task blocks its id until it has ended. A process that was killed leaves its tasks
+// active for a minute, and a server that fails over may lose a task and keep its id. So
+// the id also changes every idLife: then the chunk may be enqueued once more.
+func (q *Queue) enqueue(ctx context.Context, chunk int64, now time.Time, rows []int64) (queued bool, err error) {
 	payload := make([]byte, 0, 8*len(rows))
 	for _, id := range rows {
 		payload = binary.AppendVarint(payload, id)
@@ -131,7 +127,7 @@ func (q *Queue) enqueue(ctx context.Context, membership string, chunk int64, los
 	defer cancel()
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(taskType, payload),
 		asynq.Queue(queueName),
-		asynq.TaskID(fmt.Sprintf("%d-%s-%d", chunk, membership, losses)),
+		asynq.TaskID(fmt.Sprintf("%d-%d", chunk, now.UnixNano()/int64(idLife))),
 		asynq.MaxRetry(0), // attempts are counted in the ledger
 		asynq.Timeout(10*time.Minute),
 		asynq.Retention(0),
@@ -142,7 +138,6 @@ func (q *Queue) enqueue(ctx context.Context, membership string, chunk int64, los
 	case err != nil:
 		return false, fmt.Errorf("enqueue rows of chunk %d: %w", chunk, err)
 	}
-	q.gate.open()
 	return true, nil
 }
 

@@ -79,7 +79,7 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			f.add("a", requests(4, report)...)
 			place.Keep()
 			f.eventually("the connections that broke are made anew", func() bool {
-				_, err := f.Fleet().Membership(t.Context())
+				_, err := f.Fleet().Halt(t.Context())
 				return err == nil && f.Fleet().ProbeNow(t.Context()) == nil
 			})
 			f.placeRest("a")

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -17,6 +16,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
+
+// emptyPause is how long a server waits before it asks an empty queue again. Twenty times
+// a second, it asks at a percent or two of a core.
+const emptyPause = 50 * time.Millisecond
 
 // Config sets a worker up.
 type Config struct {
@@ -52,16 +55,14 @@ type Worker struct {
 	handling     sync.WaitGroup // chunks in hand, also those that the server has let go of
 	drainTimeout time.Duration
 	wake         chan struct{} // a handler ended: there may be room on the queue
-	chunks       *chunkTracker
-	stuck        map[int64]stuckChunk   // the pump's own
-	logged       Hold                   // the pump's own
-	shared       string                 // the hold that the other processes know; the pump's own
-	heldBatches  map[string]string      // why their rows are not sent, as it was logged; the pump's own
-	idleSince    time.Time              // zero while there are rows to send; the pump's own
-	askBatches   time.Time              // when to look up heldBatches again; the pump's own
-	handlers     int                    // chunks in hand at once
-	membership   atomic.Pointer[string] // as the last sweep found it
-	crew         *crew                  // places rows
+	chunks       *chunkMemory
+	logged       Hold              // the pump's own
+	shared       string            // the hold that the other processes know; the pump's own
+	heldBatches  map[string]string // why their rows are not sent, as it was logged; the pump's own
+	idleSince    time.Time         // zero while there are rows to send; the pump's own
+	askBatches   time.Time         // when to look up heldBatches again; the pump's own
+	handlers     int               // chunks in hand at once
+	crew         *crew             // places rows
 
 	mu            sync.Mutex
 	repeatReasons map[string]string // batch → why repeated purchases are wanted
@@ -95,6 +96,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		wake:          make(chan struct{}, 1),
 		repeatReasons: make(map[string]string),
 		crew:          newCrew(),
+		chunks:        newChunkMemory(),
 	}
 	// Handlers wait for look-ups and slots; with three times as many chunks as fill
 	// the slots, the slots are never short of resolved rows. With a slow throttle,
@@ -103,7 +105,6 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	if p, ok := c.Throttle.(interface{ PerSecond() float64 }); ok {
 		w.handlers = min(w.handlers, max(1, int(2*p.PerSecond()/chunkRows)))
 	}
-	w.chunks, w.stuck = newChunkTracker(w.handlers), make(map[int64]stuckChunk)
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	w.placer = &placer{
 		service:  c.Service,
@@ -124,7 +125,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.server = asynq.NewServerFromRedisClient(c.Queue.redis, asynq.Config{
 		Concurrency:       w.handlers,
 		Queues:            map[string]int{queueName: 1},
-		TaskCheckInterval: 2 * time.Millisecond, // the dequeueGate waits while the queue is empty
+		TaskCheckInterval: emptyPause,
 		// No task is scheduled, retried or kept, so these have nothing to do.
 		DelayedTaskCheckInterval: time.Minute,
 		JanitorInterval:          time.Minute,
@@ -151,9 +152,7 @@ func (w *Worker) Stop() {
 	w.cancel()
 	late := time.After(w.drainTimeout)
 	w.loops.Wait()
-	left := w.queue.gate.leave()
 	w.server.Shutdown()
-	left()
 	// The server drops a task whose lease or time has run out, such as when Redis
 	// is down; its orders are out all the same.
 	recorded := make(chan struct{})
@@ -191,7 +190,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 		w.log.Error("task dropped", "err", err)
 		return nil
 	}
-	defer w.chunks.beginHandling(ids, w.now())()
+	defer w.chunks.handle(ids)()
 	// A task that has lost its lease may run in another process by now: the orders
 	// that are out are waited for, and no more are sent.
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -269,14 +268,8 @@ func (w *Worker) wakePump() {
 	}
 }
 
-// sweep marks in-flight rows of dead processes as uncertain and refreshes the
-// fleet's membership.
+// sweep marks in-flight rows of dead processes as uncertain.
 func (w *Worker) sweep(ctx context.Context) error {
-	members, err := w.ledger.Fleet().Membership(ctx)
-	if err != nil {
-		return err
-	}
-	w.membership.Store(&members)
 	w.queue.shareCommits(ctx, w.ledger)
 	return Sweep(ctx, w.ledger, w.log)
 }

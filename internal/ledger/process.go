@@ -3,9 +3,7 @@ package ledger
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -325,24 +323,6 @@ func (l Fleet) Others(ctx context.Context) (int, error) {
 		}
 	}
 	return n, err
-}
-
-// Membership returns a hash of the living processes: it changes whenever one
-// comes or goes.
-func (l Fleet) Membership(ctx context.Context) (string, error) {
-	owners, err := l.owners(ctx, l.read)
-	if err != nil {
-		return "", err
-	}
-	var ids []string
-	for _, o := range owners {
-		if o.Alive {
-			ids = append(ids, o.ID)
-		}
-	}
-	slices.Sort(ids)
-	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
-	return hex.EncodeToString(sum[:6]), nil
 }
 
 // attempt is one attempt of one row.

@@ -146,39 +146,6 @@ func TestLeaseOfAnotherMachine(t *testing.T) {
 	})
 }
 
-// Crew is one name for all who look, and another whenever a process comes or goes.
-func TestMembership(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		s.config.Clock = nil
-		one, two := s.open(), s.open()
-		seen := make(map[string]bool)
-		changed := func() {
-			s.Helper()
-			crew, err := one.Fleet().Membership(s.Context())
-			s.must(err)
-			if other, err := two.Fleet().Membership(s.Context()); err != nil || crew != other || seen[crew] {
-				s.Fatalf("%q and %q, %v", crew, other, err)
-			}
-			seen[crew] = true
-		}
-		changed()
-		three := s.open()
-		changed()
-		s.add(one, "a", reports("a", 2)...)
-		s.must(three.Close())
-		four := s.open()
-		changed()
-		s.killed() // came and went: the crew is what it was
-		if crew, err := one.Fleet().Membership(s.Context()); err != nil || !seen[crew] {
-			s.Errorf("%q, %v", crew, err)
-		}
-		s.must(four.Close())
-		if crew, err := one.Fleet().Membership(s.Context()); err != nil || !seen[crew] {
-			s.Errorf("%q, %v", crew, err) // the two of the beginning
-		}
-	})
-}
-
 // The lease is renewed while the process lives.
 func TestLeaseIsRenewed(t *testing.T) {
 	onBothDatabases(t, func(s *store) {

@@ -227,7 +227,7 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 		ORDER BY r.priority, r.id`, args...)
 }
 
-// Sendable lists the ids of rows that may be sent now: some of every batch, so
+// Sendable lists the ids of rows that may be sent now: some of every batch in turn, so
 // that a small one is not stuck behind a large one, and not more than limit.
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
@@ -243,7 +243,7 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	if err != nil {
 		return nil, fmt.Errorf("list batches with work: %w", err)
 	}
-	var ids []int64
+	inTurn := make(map[int][]int64) // by how many rows of their batch come before them
 	for _, batch := range batches {
 		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
 		// them all rather than take the first of their index.
@@ -252,15 +252,17 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 				WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1
 				ORDER BY r.priority, r.id LIMIT $3`,
 			toMillis(l.now()), batch, max(limit/len(batches), 1))
-		err = each(rows, err, func(scan func(...any) error) error {
-			var id int64
-			err := scan(&id)
-			ids = append(ids, id)
-			return err
-		})
+		found, err := collect(rows, err, scanOne[int64])
 		if err != nil {
 			return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
 		}
+		for n, id := range found {
+			inTurn[n] = append(inTurn[n], id)
+		}
+	}
+	var ids []int64
+	for n := range len(inTurn) {
+		ids = append(ids, inTurn[n]...)
 	}
 	return ids, nil
 }
