@@ -53,12 +53,21 @@ type Approval struct {
 // Request keeps the rows of a batch from being sent until a person approves the
 // plan. A changed plan needs a new approval. The person who asks for it takes
 // part in the batch: where the policy wants a second person, the approval has
-// to be another person's.
+// to be another person's. It returns ErrSubmitted for a batch of corrections that
+// are sent instead of the rows that they correct.
 func (l Approvals) Request(ctx context.Context, batch, plan string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		second, err := l.needsSecond(ctx, tx, batch)
 		if err != nil {
 			return err
+		}
+		var applied bool
+		err = tx.QueryRowContext(ctx, `SELECT applied FROM batches WHERE id = $1`, batch).Scan(&applied)
+		switch {
+		case err != nil:
+			return orElse(err, ErrNotFound)
+		case applied: // the rows that it corrects are finished
+			return ErrSubmitted
 		}
 		return l.askApproval(ctx, tx, batch, plan, second)
 	})

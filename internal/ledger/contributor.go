@@ -195,6 +195,7 @@ func (db *database) needsSecond(ctx context.Context, q querier, batch string) (b
 	var needed, scheduled bool
 	err = q.QueryRowContext(
 		ctx, `SELECT CASE WHEN b.second = 1
+				OR EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.second = 1)
 				OR EXISTS (SELECT 1 FROM uploads u WHERE u.batch = b.id AND u.second = 1) THEN 1 ELSE 0 END,
 			EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id)
 		FROM batches b WHERE b.id = $1`, batch).Scan(&needed, &scheduled)

@@ -24,7 +24,9 @@ type correction struct {
 
 	was       int64 // the ID of the original; 0 if there is none
 	wasResult filing.Result
-	uncertain bool // the original has an attempt without a known outcome
+	// sent is whether the service may have an order of the original, or may still answer: it was
+	// ordered in part, or an attempt had no answer, whatever a person decided about it.
+	sent bool
 }
 
 // replaces reports whether the corrected row is sent instead of the original: nothing of that
@@ -32,26 +34,28 @@ type correction struct {
 func (c *correction) replaces() bool {
 	switch c.wasResult {
 	case filing.Rejected:
-		return !c.uncertain
+		return !c.sent
 	case filing.Invalid, filing.Skipped:
-		return !c.uncertain && (!c.same || c.result != c.wasResult)
+		return !c.sent && (!c.same || c.result != c.wasResult)
 	case filing.Ready:
-		return !c.uncertain && !c.same && c.result != filing.Skipped
+		return !c.sent && !c.same && c.result != filing.Skipped
 	}
 	return false
 }
 
-// finishCorrected finishes the rows that a batch of corrections replaces. It does nothing for
-// another batch, and for one that may not be sent yet.
+// finishCorrected finishes the rows that a batch of corrections replaces, once. It does nothing
+// for another batch, and for one that may not be sent yet. A correction of a paused batch is
+// paused.
 func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch string) error {
 	var original, columns, fields, officers string
-	var waits bool
+	var waits, applied bool
 	err := tx.QueryRowContext(ctx,
-		`SELECT corrects, columns, fields, officers, CASE WHEN open = 0 OR approval = 'wanted' THEN 1 ELSE 0 END
+		`SELECT corrects, columns, fields, officers, CASE WHEN open = 0 OR approval = 'wanted' THEN 1 ELSE 0 END,
+				applied
 			FROM batches
 			WHERE id = $1`, batch).
-		Scan(&original, &columns, &fields, &officers, &waits)
-	if err != nil || original == "" || waits {
+		Scan(&original, &columns, &fields, &officers, &waits, &applied)
+	if err != nil || original == "" || waits || applied {
 		return err
 	}
 	switch s, err := stageOf(ctx, tx, original); {
@@ -64,7 +68,8 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 			return err
 		}
 	}
-	if err := db.requireChecked(ctx, tx, original); err != nil {
+	err = db.withCorrections(ctx, tx, original, func(b string) error { return db.requireChecked(ctx, tx, b) })
+	if err != nil {
 		return err
 	}
 	all, err := corrections(ctx, tx, batch, original)
@@ -88,6 +93,12 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		if err != nil {
 			return fmt.Errorf("correct row %d of batch %s by row %d: %w", c.of, original, c.number, err)
 		}
+	}
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE batches
+			SET applied = 1, paused = CASE WHEN (SELECT paused FROM batches WHERE id = $2) <> 0 THEN 1 ELSE paused END
+			WHERE id = $1`, batch, original); err != nil {
+		return err
 	}
 	_, err = tx.ExecContext(ctx,
 		`UPDATE batches
@@ -118,14 +129,17 @@ func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner s
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
 	rows, err := tx.QueryContext(ctx,
 		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END,
-				COALESCE(o.id, 0), COALESCE(o.result, ''), COALESCE(o.doubt, 0)
+				COALESCE(o.id, 0), COALESCE(o.result, ''), CASE WHEN o.doubt <> 0 OR o.spent <> 0
+					OR EXISTS (SELECT 1 FROM items i WHERE i.row = o.id)
+					OR EXISTS (SELECT 1 FROM attempts a WHERE a.row = o.id
+						AND a.class IN ('unreadable', 'no-answer', 'server-error')) THEN 1 ELSE 0 END
 			FROM rows n
 			LEFT JOIN (SELECT * FROM result_rows WHERE batch = $2) o ON o.number = n.corrects AND n.corrects > 0
 			WHERE n.batch = $1
 			ORDER BY n.number, n.id`, batch, original)
 	all, err = collect(rows, err, func(scan func(...any) error) (correction, error) {
 		var c correction
-		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.was, &c.wasResult, &c.uncertain)
+		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.was, &c.wasResult, &c.sent)
 		return c, err
 	})
 	return all, err
@@ -165,14 +179,18 @@ func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, 
 	return err
 }
 
-// skipCorrection skips a correction of a row that stays as it is, and deletes what
-// it has sealed.
+// skipCorrection skips a correction of a row that stays as it is, says why, and deletes what it
+// has sealed.
 func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
+	message := fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.of, original, c.wasResult)
+	if c.sent && c.wasResult != filing.Placed && c.wasResult != filing.Exists {
+		message += ": an order was sent for it and may exist. To order this instead, cancel that batch, then enter " +
+			"this row in a new spreadsheet"
+	}
 	_, err := tx.ExecContext(ctx,
 		`UPDATE rows
 			SET result = 'skipped', waits = '', message = $2
-			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
-		c.id, fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.of, original, c.wasResult))
+			WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`, c.id, message)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.number)
 	}

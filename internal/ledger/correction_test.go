@@ -3,7 +3,9 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -211,6 +213,81 @@ func TestCorrection_LeavesWhatMayBeOrdered(t *testing.T) {
 	})
 }
 
+// A person who marks a row as not placed may be wrong, and a part of a row may be bought: such a
+// row stays, so that it and its correction are never both sent, and what was spent is shown.
+func TestCorrection_LeavesWhatWasSent(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		both := filed(3, "comp_3")
+		both.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+		s.add(l, "whole", filed(2, "comp_2"), both)
+		rows := s.rows(l, "whole")
+		late := s.notPlaced(l, rows[0])
+		part := outcome(s.row(l, rows[1].ID), s.send(l, rows[1]), filing.Accepted)
+		part.Items = part.Items[:1]
+		s.must(l.RecordOutcome(ctx, part))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[1].ID, 0, "not on the dashboard"))
+		before, err := l.ResultFigures(ctx, "whole")
+		if s.must(err); before.Spent.Amount == 0 {
+			s.Fatal("nothing was spent")
+		}
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready), fix(3, 3, "comp_30", filing.Ready))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Skipped, 3: filing.Skipped})
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready, 3: filing.Ready})
+		if f, err := l.ResultFigures(ctx, "whole"); err != nil || f.Spent != before.Spent {
+			s.Errorf("spent %s, then %s, %v", before.Spent, f.Spent, err)
+		}
+		if m := s.rows(l, "fixes")[0].Message; !strings.Contains(m, "may exist") {
+			s.Error(m)
+		}
+		s.must(l.RecordOutcome(ctx, late))
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready})
+		s.must(l.Audit(ctx))
+	})
+}
+
+// Corrections take the place of rows once. A second request for their approval is refused: the
+// rows would be corrected by themselves, and never be sent.
+func TestCorrection_IsAppliedOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid))
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_2", filing.Ready), fix(3, 0, "comp_3", filing.Ready))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		if err := l.Approvals().Request(ctx, "fixes", "plan"); !errors.Is(err, ledger.ErrSubmitted) {
+			s.Error(err)
+		}
+		s.exec(`UPDATE batches SET approval = 'wanted', plan = 'plan' WHERE id = 'fixes'`)
+		s.must(l.Approvals().Approve(ctx, "fixes", "plan", "Ana"))
+		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Ready, 3: filing.Ready})
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready, 3: filing.Ready})
+	})
+}
+
+// A correction follows the batch that it corrects: it is paused, and needs a second person, if
+// that does, and replaces nothing of it that may have been sent before a restore.
+func TestCorrection_FollowsItsOriginal(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", fix(2, 0, "comp_x", filing.Invalid))
+		s.must(l.PauseBatch(ctx, "whole"))
+		s.correct(l, "first", "whole", fix(2, 2, "comp_2", filing.Ready))
+		s.must(l.OpenBatch(ctx, "first"))
+		s.sendable(l)
+		s.exec(`UPDATE batches SET second = 1 WHERE id = 'whole'`)
+		s.correct(l, "second", "whole", fix(2, 2, "comp_20", filing.Ready))
+		if needed, err := l.Approvals().NeedsSecond(ctx, "second"); !needed || err != nil {
+			s.Errorf("%t, %v", needed, err)
+		}
+		s.exec(`UPDATE batches SET second = 0 WHERE id = 'whole'`)
+		s.must(l.Restores().Begin(ctx, time.Now().Add(-time.Hour)))
+		if err := l.OpenBatch(ctx, "second"); !errors.Is(err, ledger.ErrUnchecked) {
+			s.Error(err)
+		}
+	})
+}
+
 // A correction that is canceled before it is approved changes nothing; one that is canceled
 // afterwards shows.
 func TestCorrection_Canceled(t *testing.T) {
@@ -249,8 +326,8 @@ func TestCorrection_OfACanceledBatchIsSent(t *testing.T) {
 	})
 }
 
-// An answer that comes after its row was marked as not placed and corrected is recorded, also
-// by a process that has seen a restore: the results show the order that exists.
+// An answer that comes after its row was marked as not placed, and a correction was left out, is
+// recorded, also by a process that has seen a restore: the results show the order that exists.
 func TestCorrection_LateAnswerOfItsOriginal(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
 		l, ctx := s.open(), s.Context()

@@ -13,6 +13,8 @@ CREATE TABLE batches (
     created_at  BIGINT NOT NULL,
     -- The batch that this one corrects.
     corrects    TEXT NOT NULL DEFAULT '',
+    -- Whether its rows are sent instead of those that they correct.
+    applied     INTEGER NOT NULL DEFAULT 0,
     -- The last quote, as JSON: the approver sees what the preparer saw.
     quote       TEXT NOT NULL DEFAULT '',
     asked_by    TEXT NOT NULL DEFAULT '',
