@@ -20,13 +20,12 @@ import (
 // serviceSetup are the flags of setup.
 type serviceSetup struct {
 	*app
-	address    string
-	keyFile    string
-	keyCommand string
-	stdin      bool
-	check      bool
-	json       bool
-	yes        bool
+	address string
+	keyFile string
+	stdin   bool
+	check   bool
+	json    bool
+	yes     bool
 }
 
 func (a *app) setupCommand() *cobra.Command {
@@ -40,20 +39,17 @@ are real, and writes the settings file, which only you can read. Every command a
 page read that file; variables of the environment win over it.
 
 Without a terminal, the address comes from --address, FILING_BASE_URL, or the settings
-file, and the key from --stdin, --key-file, --key-command, FILING_API_KEY, or
-FILING_API_KEY_FILE. With --key-file and --key-command, the settings file has the name
-of the file or the command instead of the key. A live key needs --live.
-
-The command runs without a shell: it is split at spaces, words can have quotation marks,
-and it must print the key on one line within two minutes.
+file, and the key from --stdin, --key-file, FILING_API_KEY, or FILING_API_KEY_FILE.
+With --key-file, the settings file has the name of the file instead of the key. A live
+key needs --live.
 
 --check changes nothing. It lists every setting that is in force and its source, never
 a secret, asks the filing service whose key it is, and sends a test notification to
 each target of FILING_NOTIFY.`,
 		Example: `  importer setup
   importer setup --check
-  importer setup --address api.example.com --key-command "op read op://Private/Filing/key"
-  importer setup --address api.example.com --stdin < key.txt`,
+  importer setup --address api.example.com --key-file key.txt
+  op read op://Private/Filing/key | importer setup --address api.example.com --stdin`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if s.check {
@@ -65,13 +61,12 @@ each target of FILING_NOTIFY.`,
 	f := c.Flags()
 	f.StringVar(&s.address, "address", "", "the address of the filing service")
 	f.StringVar(&s.keyFile, "key-file", "", "a file with the API key, read at each start")
-	f.StringVar(&s.keyCommand, "key-command", "", "a command that prints the API key, run at each start")
 	f.BoolVar(&s.stdin, "stdin", false, "read the API key from stdin")
 	f.BoolVar(&s.check, "check", false, "show the settings in force and their sources; change nothing")
 	f.BoolVar(&s.json, "json", false, "print JSON lines")
 	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask before another filing service is replaced")
-	c.MarkFlagsMutuallyExclusive("key-file", "key-command", "stdin")
-	for _, entered := range []string{"address", "key-file", "key-command", "stdin", "yes"} {
+	c.MarkFlagsMutuallyExclusive("key-file", "stdin")
+	for _, entered := range []string{"address", "key-file", "stdin", "yes"} {
 		c.MarkFlagsMutuallyExclusive("check", entered)
 	}
 	return c
@@ -172,10 +167,6 @@ func (s *serviceSetup) enter(ctx context.Context, saved config.Service) (config.
 	var err error
 	switch {
 	case s.keyFile != "":
-	case s.keyCommand != "":
-		if err = service.SetKeyCommand(s.keyCommand); err != nil {
-			return service, usage("--key-command %w", err)
-		}
 	case s.stdin:
 		var key string
 		key, err = s.readSecret(ctx, "-")
@@ -196,8 +187,8 @@ func (s *serviceSetup) enter(ctx context.Context, saved config.Service) (config.
 				"there is no address of the filing service, and stdin is not a terminal to ask at: " +
 					"use --address, or set FILING_BASE_URL")
 		case !service.HasKey():
-			return service, errors.New("there is no API key, and stdin is not a terminal to ask at: use --stdin, " +
-				"--key-file FILE, or --key-command COMMAND, or set FILING_API_KEY")
+			return service, errors.New("there is no API key, and stdin is not a terminal to ask at: use --stdin " +
+				"or --key-file FILE, or set FILING_API_KEY")
 		}
 		return service, nil
 	}
@@ -236,7 +227,7 @@ func (s *serviceSetup) enterAtTerminal(ctx context.Context, service, saved confi
 	key := strings.TrimSpace(typed)
 	switch {
 	case key == "" && keep:
-		service.Key, service.KeyFile, service.KeyCommand = saved.Key, saved.KeyFile, saved.KeyCommand
+		service.Key, service.KeyFile = saved.Key, saved.KeyFile
 	case key == "":
 		return service, errors.New("no API key was entered; nothing was saved")
 	default:

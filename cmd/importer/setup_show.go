@@ -115,7 +115,7 @@ func (s *serviceSetup) showService(ctx context.Context) (checkedAccount, error) 
 var settingsList = list[config.InForce]{
 	columns: "SETTING\tVALUE\tSOURCE",
 	cells: func(v config.InForce) []any {
-		value, source := v.Value, v.From
+		value, source := v.Value, v.Source
 		switch {
 		case !v.Set:
 			value = "-"

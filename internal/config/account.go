@@ -28,8 +28,6 @@ import (
 //
 //	accounts/harbor-accounting-test/account.json   the owner of the ledger
 //	accounts/harbor-accounting-test/ledger.db
-//
-// A ledger.db in the data folder itself is from a version with a single ledger.
 
 // ErrNoLedger is returned by functions that do not create a ledger.
 var ErrNoLedger = errors.New("there is no ledger yet")
@@ -42,7 +40,6 @@ const (
 	accountsFolder = "accounts"
 	accountFile    = "account.json"
 	ledgerFile     = "ledger.db"
-	olderName      = "main"    // in the data folder itself: the ledger of an earlier version
 	unassignedName = "default" // a ledger from before any organization was known
 )
 
@@ -55,13 +52,12 @@ type account struct {
 	UsedAt        time.Time             `json:"usedAt"`
 
 	name, dir string
-	older     bool // without account.json: from an earlier version
 }
 
 // unassigned reports whether the ledger can become that of any organization: it
 // has no orders that were sent.
 func (a *account) unassigned() bool {
-	return !a.older && len(a.Organizations) == 0 && len(a.Unnamed) == 0
+	return len(a.Organizations) == 0 && len(a.Unnamed) == 0
 }
 
 func (a *account) belongsTo(mode string, o ledger.Organization) bool {
@@ -73,8 +69,6 @@ func (a *account) has(key string) bool { return slices.Contains(a.Keys, key) }
 // owner describes the owner for a person.
 func (a *account) owner() string {
 	switch {
-	case a.older:
-		return "from an earlier version; the owner is not known"
 	case len(a.Organizations) > 0:
 		return fmt.Sprintf("%s, %s", a.Organizations[0].Label(), a.Mode)
 	case a.Mode != "":
@@ -104,39 +98,22 @@ func (e *Environment) loadAccounts() ([]*account, error) {
 	if e.DataDir == "" {
 		return nil, errors.New("the user has no home folder: set FILING_DATA_DIR to a data folder")
 	}
-	var all []*account
-	add := func(name, dir string) error {
-		a := &account{name: name, dir: dir}
-		content, err := os.ReadFile(filepath.Join(dir, accountFile))
-		switch {
-		case err == nil:
-			if err := json.Unmarshal(content, a); err != nil {
-				return fmt.Errorf("read the owner of the ledger %s: %w", dir, err)
-			}
-		case !errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("read the owner of the ledger %s: %w", dir, err)
-		case !exists(filepath.Join(dir, ledgerFile)):
-			return nil
-		default:
-			a.older = true
-		}
-		all = append(all, a)
-		return nil
-	}
-	if err := add(olderName, e.DataDir); err != nil {
-		return nil, err
-	}
-	folder := filepath.Join(e.DataDir, accountsFolder)
-	entries, err := os.ReadDir(folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	files, err := fs.Glob(os.DirFS(e.DataDir), accountsFolder+"/*/"+accountFile)
+	if err != nil {
 		return nil, fmt.Errorf("look for ledgers: %w", err)
 	}
-	for _, entry := range entries {
-		if entry.IsDir() {
-			if err := add(entry.Name(), filepath.Join(folder, entry.Name())); err != nil {
-				return nil, err
-			}
+	var all []*account
+	for _, file := range files {
+		path := filepath.Join(e.DataDir, filepath.FromSlash(file))
+		a := &account{dir: filepath.Dir(path), name: filepath.Base(filepath.Dir(path))}
+		content, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(content, a)
 		}
+		if err != nil {
+			return nil, fmt.Errorf("read the owner of the ledger %s: %w", a.dir, err)
+		}
+		all = append(all, a)
 	}
 	slices.SortStableFunc(all, func(a, b *account) int {
 		return cmp.Or(b.UsedAt.Compare(a.UsedAt), strings.Compare(a.name, b.name))
@@ -337,9 +314,9 @@ func (e *Environment) checkDatabaseName() error {
 
 // newAccount returns the account of a new ledger. save creates its folder.
 func (e *Environment) newAccount(name string) (*account, error) {
-	if name != slug(name) || name == olderName {
-		return nil, fmt.Errorf("%w: a ledger cannot be named %q: use lowercase letters, digits, and dashes, and not %q",
-			ErrUndecided, name, olderName)
+	if name == "" || name != slug(name) {
+		return nil, fmt.Errorf("%w: a ledger cannot be named %q: use lowercase letters, digits, and dashes",
+			ErrUndecided, name)
 	}
 	return &account{name: name, dir: filepath.Join(e.DataDir, accountsFolder, name)}, nil
 }
@@ -418,7 +395,7 @@ func FindOrganization(ctx context.Context, client *filingapi.Client) (ledger.Org
 
 // assign makes the organization and the key owners of the ledger.
 func (a *account) assign(e *Environment, o ledger.Organization) {
-	a.older, a.Mode, a.UsedAt = false, e.Mode(), time.Now().UTC()
+	a.Mode, a.UsedAt = e.Mode(), time.Now().UTC()
 	add := func(list *[]string, hash string) {
 		if !slices.Contains(*list, hash) {
 			*list = append(*list, hash)
@@ -437,13 +414,11 @@ func (a *account) assign(e *Environment, o ledger.Organization) {
 // says what a person has to decide.
 func (e *Environment) pick(all []*account, o ledger.Organization) (*account, error) {
 	mode, key := e.Mode(), e.keyHash()
-	var own, seen, older, unassigned *account
+	var own, seen, unassigned *account
 	for _, a := range all {
 		switch {
 		case own == nil && a.belongsTo(mode, o):
 			own = a
-		case a.older:
-			older = cmp.Or(older, a)
 		case a.unassigned():
 			unassigned = cmp.Or(unassigned, a)
 		}
@@ -481,10 +456,6 @@ func (e *Environment) pick(all []*account, o ledger.Organization) (*account, err
 		return undecided("the API key was used with the ledger %s (%s), but the filing service now reports %s. If "+
 			"this is the same organization, add --ledger %s. For a separate ledger, add --ledger %s",
 			seen.name, seen.reported(), o, seen.name, e.freeName(all, o))
-	case older != nil:
-		return undecided("%s has a ledger from an earlier version, whose owner is not known. If its orders are those "+
-			"of %s, add --ledger %s once. For a new, empty ledger, add --ledger %s",
-			older.dir, o, older.name, e.freeName(all, o))
 	case unassigned != nil:
 		return unassigned, nil
 	}
@@ -504,7 +475,7 @@ func (e *Environment) pickNamed(all []*account, o ledger.Organization, own *acco
 	case a.Mode != "" && a.Mode != e.Mode():
 		return nil, fmt.Errorf("%w: the ledger %s has %s orders, but the API key is for %s orders", ledger.ErrMode,
 			a.name, a.Mode, e.Mode())
-	case a == own, a.older, a.unassigned(), a.has(e.keyHash()), !o.Known(), len(a.Organizations) == 0:
+	case a == own, a.unassigned(), a.has(e.keyHash()), !o.Known(), len(a.Organizations) == 0:
 		return a, nil
 	}
 	return nil, fmt.Errorf("%w: the ledger %s belongs to %s, but the API key belongs to %s", ledger.ErrOrganization,

@@ -239,37 +239,6 @@ func TestAnUnassignedLedgerIsTakenByTheFirstOrganization(t *testing.T) {
 	o.wants("sk_test_tern", "", "tern-tide-test", true)
 }
 
-func TestTheLedgerOfAnEarlierVersionIsNotTakenSilently(t *testing.T) {
-	o := newOffice(t)
-	older := filepath.Join(t.TempDir(), "data")
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: older})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	recognize := func(named string, vars ...string) (config.Chosen, error) {
-		e := o.environment("sk_test_1", vars...)
-		e.Ledger = named
-		client, err := e.Client()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		return e.Recognize(t.Context(), client)
-	}
-	if chosen, err := recognize("", "FILING_DATA_DIR", older); !errors.Is(err, config.ErrUndecided) ||
-		!strings.Contains(err.Error(), "--ledger main once") {
-		t.Errorf("%+v, %v", chosen, err)
-	}
-	for _, named := range []string{"main", ""} { // once said, it is known
-		if chosen, err := recognize(named, "FILING_DATA_DIR", older); err != nil || chosen.Path != older {
-			t.Errorf("%+v, %v", chosen, err)
-		}
-	}
-}
-
 func TestReadingBeginsNoLedger(t *testing.T) {
 	o := newOffice(t)
 	e := o.environment("sk_test_1")

@@ -156,11 +156,6 @@ func (l layers) read() (Environment, error) {
 	if err != nil {
 		return e, err
 	}
-	if e.key.IsEmpty() {
-		if e.key, err = l.readKeyCommand(); err != nil {
-			return e, err
-		}
-	}
 	if e.Downloads, err = network.ParseDownloads(e.BaseURL, value("DOCUMENT_HOSTS")); err != nil {
 		return e, fmt.Errorf("DOCUMENT_HOSTS: %w", err)
 	}

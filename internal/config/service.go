@@ -14,13 +14,12 @@ import (
 )
 
 // Service is a filing service and the key for it. The settings file has the key
-// itself, or the file or the command that it comes from.
+// itself, or the file that it comes from.
 type Service struct {
-	BaseURL    string
-	Key        secret.Value
-	KeyFile    string
-	KeyCommand []string // its words
-	Live       bool     // the key may be live
+	BaseURL string
+	Key     secret.Value
+	KeyFile string
+	Live    bool // the key may be live
 }
 
 // String names the address and not the key.
@@ -29,24 +28,17 @@ func (s Service) String() string { return "filing service at " + s.BaseURL }
 // GoString keeps the key out of %#v.
 func (s Service) GoString() string { return s.String() }
 
-// ReadKey reads the key from its file or its command. The path of the file becomes
+// ReadKey reads the key from its file, if it has one. The path of the file becomes
 // absolute: commands run in any folder.
-func (s *Service) ReadKey() error {
-	switch {
-	case s.KeyFile != "":
-		path, err := filepath.Abs(s.KeyFile)
-		if err != nil {
-			return fmt.Errorf("find the key file: %w", err)
-		}
-		s.KeyFile = path
-		s.Key, err = readSecretFile("the key file", path)
-		return err
-	case len(s.KeyCommand) > 0:
-		key, err := runKeyCommand(s.KeyCommand)
-		s.Key = secret.New(key)
-		return err
+func (s *Service) ReadKey() (err error) {
+	if s.KeyFile == "" {
+		return nil
 	}
-	return nil
+	if s.KeyFile, err = filepath.Abs(s.KeyFile); err != nil {
+		return fmt.Errorf("find the key file: %w", err)
+	}
+	s.Key, err = readSecretFile("the key file", s.KeyFile)
+	return err
 }
 
 // IsLive reports whether the key buys real filings.
@@ -87,22 +79,15 @@ func SavedService(getenv func(string) string) (Service, error) {
 	}
 	v := settings.values
 	return Service{
-		BaseURL:    v["FILING_BASE_URL"],
-		Key:        secret.New(v["FILING_API_KEY"]),
-		KeyFile:    v["FILING_API_KEY_FILE"],
-		KeyCommand: settings.key,
-		Live:       v["FILING_LIVE"] == "1",
+		BaseURL: v["FILING_BASE_URL"],
+		Key:     secret.New(v["FILING_API_KEY"]),
+		KeyFile: v["FILING_API_KEY_FILE"],
+		Live:    v["FILING_LIVE"] == "1",
 	}, nil
 }
 
-// SetKeyCommand sets the command that prints the key.
-func (s *Service) SetKeyCommand(text string) (err error) {
-	s.KeyCommand, err = splitCommand(text)
-	return err
-}
-
-// HasKey reports whether there is a key, a file, or a command.
-func (s Service) HasKey() bool { return !s.Key.IsEmpty() || s.KeyFile != "" || len(s.KeyCommand) > 0 }
+// HasKey reports whether there is a key or a file with one.
+func (s Service) HasKey() bool { return !s.Key.IsEmpty() || s.KeyFile != "" }
 
 // ReadFor reads the environment for another filing service than that of the
 // variables and the settings file, which can be wrong.
@@ -115,7 +100,6 @@ func ReadFor(getenv func(string) string, s Service) (Environment, error) {
 	for _, name := range own {
 		delete(settings.values, name)
 	}
-	settings.key = nil
 	layers := layers{settings: settings, getenv: func(name string) string {
 		if slices.Contains(own, name) {
 			return ""

@@ -1,15 +1,12 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -24,20 +21,16 @@ import (
 // FILING_: FILING_BASE_URL is base_url. The environment wins over it.
 //
 //	base_url = "https://api.example.com/v1"
-//	api_key = "sk_test_…"          # or api_key_file, or key_command
+//	api_key = "sk_test_…"          # or api_key_file
 //	live = false
 
 // settingsName is the file in its folder.
 const settingsName = "config.toml"
 
-// keyCommand is the key whose command prints the API key.
-const keyCommand = "key_command"
-
 // settings are the values of a settings file.
 type settings struct {
 	path   string
 	values map[string]string // by variable
-	key    []string          // the words of the command that prints the API key
 }
 
 // SettingsPath is the settings file of the user; empty without a home folder.
@@ -107,70 +100,39 @@ func loadSettings(path string) (*settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the settings file: %w", err)
 	}
-	return parseSettings(path, content)
+	s, _, err := parseSettings(path, content)
+	return s, err
 }
 
-// parseSettings reads the content of a settings file. Errors name the line.
-func parseSettings(path string, content []byte) (*settings, error) {
-	known := settingVariables()
-	names := append(slices.Sorted(maps.Keys(known)), keyCommand)
-	fields := make([]reflect.StructField, len(names))
-	for i, name := range names {
-		fields[i] = reflect.StructField{
-			Name: "F" + strconv.Itoa(i),
-			Type: reflect.TypeFor[any](),
-			Tag:  reflect.StructTag(`toml:"` + name + `"`),
-		}
-	}
-	read := reflect.New(reflect.StructOf(fields))
-	decoder := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields()
-	err := decoder.Decode(read.Interface())
-	if err != nil {
-		return nil, settingsError(path, err)
-	}
-	s := &settings{path: path, values: make(map[string]string)}
-	for i, name := range names {
-		value := read.Elem().Field(i).Interface()
-		if name == keyCommand {
-			if s.key, err = parseCommandSetting(value); err != nil {
-				return nil, fmt.Errorf("the settings file %s: %s %w", path, name, err)
-			}
-			continue
-		}
-		text, err := settingText(value)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("the settings file %s: %s %w", path, name, err)
-		case text != "":
-			s.values[known[name]] = text
-		}
-	}
-	if len(s.key) > 0 && (s.values["FILING_API_KEY"] != "" || s.values["FILING_API_KEY_FILE"] != "") {
-		return nil, fmt.Errorf("the settings file %s has %s and another API key: remove one of them", path, keyCommand)
-	}
-	return s, nil
-}
-
-// settingsError says in which line a settings file is wrong.
-func settingsError(path string, err error) error {
-	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
-		first := unknown.Errors[0]
-		line, _ := first.Position()
-		return fmt.Errorf("the settings file %s, line %d: %s is not a setting (docs/reference.md lists them)", path,
-			line, strings.Join(first.Key(), "."))
-	}
+// parseSettings reads the content of a settings file. It returns the values by the
+// keys of the file, too.
+func parseSettings(path string, content []byte) (*settings, map[string]any, error) {
+	var read map[string]any
+	err := toml.Unmarshal(content, &read)
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()
-		return fmt.Errorf("the settings file %s, line %d: %s", path, line, strings.TrimPrefix(wrong.Error(), "toml: "))
+		err = fmt.Errorf("line %d: %s", line, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
-	return fmt.Errorf("the settings file %s: %w", path, err)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the settings file %s: %w", path, err)
+	}
+	s, known := &settings{path: path, values: make(map[string]string)}, settingVariables()
+	for _, name := range slices.Sorted(maps.Keys(read)) {
+		variable, ok := known[name]
+		if !ok {
+			return nil, nil, fmt.Errorf("the settings file %s: %s is not a setting (docs/reference.md lists them)",
+				path, name)
+		}
+		if s.values[variable], err = settingText(read[name]); err != nil {
+			return nil, nil, fmt.Errorf("the settings file %s: %s %w", path, name, err)
+		}
+	}
+	return s, read, nil
 }
 
 // settingText is a value as the variable has it.
 func settingText(value any) (string, error) {
 	switch v := value.(type) {
-	case nil:
-		return "", nil
 	case string:
 		return strings.TrimSpace(v), nil
 	case bool:
@@ -266,7 +228,7 @@ func (l layers) explain(err error) error {
 func (e Environment) ByEnvironment(name string) bool { return e.layers.decidedByEnv(name) }
 
 // SaveService writes a filing service to the settings file, which only the user can
-// read. The rest of the file stays as it is.
+// read. Other settings keep their values; comments are lost.
 func SaveService(path string, s Service) error {
 	if path == "" {
 		return errors.New("there is no home folder for the settings file: set FILING_BASE_URL and FILING_API_KEY")
@@ -278,79 +240,27 @@ func SaveService(path string, s Service) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the settings file: %w", err)
 	}
-	if len(content) == 0 {
-		content = []byte("# Settings of Bulkfiling. Variables of the environment win over them.\n")
-	}
-	want := map[string]any{"base_url": s.BaseURL, "live": s.Live, "api_key": nil, "api_key_file": nil, keyCommand: nil}
-	switch {
-	case s.KeyFile != "":
-		want["api_key_file"] = s.KeyFile
-	case len(s.KeyCommand) > 0:
-		want[keyCommand] = s.KeyCommand
-	default:
-		want["api_key"] = s.Key.Reveal()
-	}
-	if content, err = editSettings(path, content, want); err != nil {
+	_, values, err := parseSettings(path, content)
+	if err != nil {
 		return err
 	}
-	return writeFile("the settings file", path, content)
-}
-
-var settingLine = regexp.MustCompile(`^\s*["']?([A-Za-z0-9_-]+)["']?\s*=`)
-
-// editSettings replaces values in the text of a settings file, and removes those that
-// are nil. Comments and other lines stay.
-func editSettings(path string, content []byte, want map[string]any) ([]byte, error) {
-	before, err := parseSettings(path, content)
-	if err != nil {
-		return nil, err
+	if values == nil {
+		values = make(map[string]any)
 	}
-	var lines []string
-	for line := range strings.Lines(string(content)) {
-		if found := settingLine.FindStringSubmatch(line); found != nil {
-			if _, replaced := want[found[1]]; replaced {
-				continue
-			}
-		}
-		lines = append(lines, strings.TrimRight(line, "\r\n"))
+	values["base_url"], values["live"] = s.BaseURL, s.Live
+	delete(values, "api_key")
+	delete(values, "api_key_file")
+	if s.KeyFile != "" {
+		values["api_key_file"] = s.KeyFile
+	} else {
+		values["api_key"] = s.Key.Reveal()
 	}
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if want[name] == nil {
-			continue
-		}
-		line, err := toml.Marshal(map[string]any{name: want[name]})
-		if err != nil {
-			return nil, fmt.Errorf("write the settings file: %w", err)
-		}
-		lines = append(lines, strings.TrimSpace(string(line)))
+	if content, err = toml.Marshal(values); err != nil {
+		return fmt.Errorf("write the settings file: %w", err)
 	}
-	content = []byte(strings.Join(lines, "\n") + "\n")
-
-	// A value over several lines is beyond the edit above: better none than a wrong one.
-	after, err := parseSettings(path, content)
-	if err != nil || !sameExcept(before, after, want) {
-		return nil, fmt.Errorf("the settings file %s cannot be changed without losing something in it: edit it by hand",
-			path)
-	}
-	return content, nil
-}
-
-// sameExcept reports whether two files agree in all values but those that changed.
-func sameExcept(before, after *settings, changed map[string]any) bool {
-	for name, variable := range settingVariables() {
-		if value, is := changed[name]; is {
-			if text, err := settingText(value); err != nil || after.values[variable] != text {
-				return false
-			}
-		} else if before.values[variable] != after.values[variable] {
-			return false
-		}
-	}
-	key := before.key
-	if command, is := changed[keyCommand]; is {
-		key, _ = command.([]string) // nil if the file has no command now
-	}
-	return slices.Equal(after.key, key)
+	const head = "# Settings of Bulkfiling. Variables of the environment win over them.\n" +
+		"# importer setup and the page rewrite this file without its comments.\n"
+	return writeFile("the settings file", path, append([]byte(head), content...))
 }
 
 // writeFile writes a file at once, for the user alone.

@@ -14,7 +14,7 @@ import (
 func withSettings(t *testing.T, content string, vars ...string) (path string, getenv func(string) string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("the command of this test is for a shell")
+		t.Skip("the folders of this test are not those of Windows")
 	}
 	home := t.TempDir()
 	env := map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config")}
@@ -65,9 +65,6 @@ func TestSettingsPrecedence(t *testing.T) {
 		"another key's file": {file, []string{"FILING_API_KEY_FILE", keyFile}, "https://a.example/v1",
 			"sk_test_file", false, 7},
 		"key file of the file": {"api_key_file = '" + keyFile + "'", nil, "", "sk_test_file", false, 32},
-		"command":              {"key_command = 'echo sk_test_42'", nil, "", "sk_test_42", false, 32},
-		"command not needed": {"key_command = 'false'", []string{"FILING_API_KEY", "sk_test_c"}, "", "sk_test_c",
-			false, 32},
 	} {
 		_, getenv := withSettings(t, c.file, c.vars...)
 		e, err := Read(getenv)
@@ -84,20 +81,16 @@ func TestSettingsPrecedence(t *testing.T) {
 // What is wrong in a settings file is said with its place, and without its secrets.
 func TestSettingsErrors(t *testing.T) {
 	for content, want := range map[string][]string{
-		"# mine\nbase_url = 'https://a.example/v1'\napikey = 'sk_live_x'\n": {"line 3: apikey is not a setting"},
-		"[filing]\nbase_url = 'x'\n":                                        {"line 1: filing is not a setting"},
+		"# mine\nbase_url = 'https://a.example/v1'\napikey = 'sk_live_x'\n": {"apikey is not a setting"},
+		"[filing]\nbase_url = 'x'\n":                                        {"filing is not a setting"},
 		"base_url = 'x'\napi_key = sk_live_x\n":                             {"line 2: "},
 		"base_url = 'x'\nbase_url = 'y'\n":                                  {"line 2: "},
 		"worker_concurrency = [1]\n": {"worker_concurrency must be a text, a " +
 			"number, true, or false"},
 		"worker_concurrency = 0\n": {"WORKER_CONCURRENCY must be",
 			"(worker_concurrency in the settings file "},
-		"live = 'maybe'\n":                            {"FILING_LIVE must be 1 or 0", "(live in the settings file "},
-		"api_key_file = 'nowhere'\n":                  {"FILING_API_KEY_FILE", "(api_key_file in the settings file "},
-		"api_key = 'sk_live_x'\nkey_command = 'x'":    {"has key_command and another API key"},
-		"key_command = 'sh -c \"exit 3\"'\n":          {"key_command of the settings file", "exit status 3"},
-		"key_command = 'echo'\n":                      {"the command echo printed no API key"},
-		"key_command = ['printf', 'sk_live_x\\nx']\n": {"must print the API key"},
+		"live = 'maybe'\n":           {"FILING_LIVE must be 1 or 0", "(live in the settings file "},
+		"api_key_file = 'nowhere'\n": {"FILING_API_KEY_FILE", "(api_key_file in the settings file "},
 	} {
 		path, getenv := withSettings(t, content)
 		_, err := Read(getenv)
@@ -129,37 +122,43 @@ func TestEveryVariableIsASetting(t *testing.T) {
 	}
 }
 
-// A service that is saved is read again, by the user alone, and what else is in the
-// file stays, comments included.
+// A service that is saved is read again, by the user alone, and other settings stay.
+// The file of a key stands in place of the key.
 func TestSaveService(t *testing.T) {
-	service := Service{BaseURL: "https://b.example/v1", Key: secret.New(`sk_live_b"'\`), Live: true}
-	for name, c := range map[string]struct{ before, after string }{
-		"new": {"", "# Settings of Bulkfiling. Variables of the environment win over them.\n"},
+	keyFile := filepath.Join(t.TempDir(), "the key")
+	if err := os.WriteFile(keyFile, []byte("sk_test_file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		before  string
+		service Service
+		key     string
+	}{
+		"new": {"", Service{Key: secret.New(`sk_live_b"'\`), Live: true}, `sk_live_b"'\`},
 		"with others": {
-			"# our desk\nbase_url = 'https://a.example/v1' # old\n  \"api_key\"='sk_test_a'\nrate = 3 # a second\n",
-			"# our desk\nrate = 3 # a second\n",
+			"base_url = 'https://a.example/v1' # old\n  \"api_key\"='sk_test_a'\nrate = 3 # a second\n",
+			Service{Key: secret.New("sk_test_b")}, "sk_test_b",
 		},
-		"a command":     {"key_command = 'op read'\r\nrate = 3\r\n", "rate = 3\n"},
-		"a key in file": {"api_key_file = '/x'", ""},
+		"a key in file":    {"api_key_file = '/x'\nrate = 3", Service{Key: secret.New("sk_test_b")}, "sk_test_b"},
+		"a file for a key": {"rate = 3\napi_key = 'sk_test_a'\n", Service{KeyFile: keyFile}, "sk_test_file"},
 	} {
 		path, getenv := withSettings(t, c.before)
-		if err := SaveService(path, service); err != nil {
+		c.service.BaseURL = "https://b.example/v1"
+		if err := SaveService(path, c.service); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasPrefix(string(content), c.after) || strings.Contains(string(content), "sk_test_a") {
-			t.Errorf("%s: %s", name, content)
+		if err != nil || strings.Contains(string(content), "sk_test_a") ||
+			strings.Contains(string(content), "rate = 3") != (c.before != "") {
+			t.Errorf("%s: %s, %v", name, content, err)
 		}
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 		e, err := Read(getenv)
-		if err != nil || e.BaseURL != service.BaseURL || e.key.Reveal() != service.Key.Reveal() || !e.Live {
+		if err != nil || e.BaseURL != c.service.BaseURL || e.key.Reveal() != c.key || e.Live != c.service.Live {
 			t.Errorf("%s: %v, %v\n%s", name, e, err, content)
 		}
 		if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); err != nil || len(left) != 1 {
@@ -167,17 +166,61 @@ func TestSaveService(t *testing.T) {
 		}
 	}
 
-	// What cannot be changed safely is left alone.
-	for name, before := range map[string]string{
-		"a wrong file":  "api_key = sk\n",
-		"several lines": "notify = '''\nbase_url = 1\n'''\n",
-	} {
-		path, _ := withSettings(t, before)
-		if err := SaveService(path, service); err == nil {
-			t.Errorf("%s: no error", name)
+	const wrong = "api_key = sk\n" // stays as it is
+	path, _ := withSettings(t, wrong)
+	if err := SaveService(path, Service{}); err == nil {
+		t.Error("a wrong file is overwritten")
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != wrong {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// Every value says where it comes from, and no secret is among them.
+func TestDescribe(t *testing.T) {
+	const file = "base_url = 'https://u:hidden@a.example/v1'\napi_key = 'hidden'\nlive = true\n" +
+		"worker_concurrency = 7\ndatabase_url = 'postgres://u:hidden@db/x'\nredis_url_file = '/run/redis'\n"
+	_, getenv := withSettings(t, file, "WORKER_CONCURRENCY", "9", "FILING_SEAL_KEY", "hidden",
+		"OIDC_CLIENT_SECRET_FILE", "/run/oidc")
+	want := map[string]InForce{
+		"FILING_BASE_URL": {Value: "https://u:xxxxx@a.example/v1", Set: true, Source: "settings file"},
+		"FILING_API_KEY":  {Set: true, Secret: true, Source: "settings file"},
+		"FILING_LIVE":     {Value: "1", Set: true, Source: "--live"},
+		"FILING_SEAL_KEY": {Set: true, Secret: true, Source: "environment"},
+		"OIDC_CLIENT_SECRET": {
+			Set:    true,
+			Secret: true,
+			Source: "the file /run/oidc (OIDC_CLIENT_SECRET_FILE)",
+		},
+		"WORKER_CONCURRENCY": {Value: "9", Set: true, Source: "environment",
+			Note: "the settings file has another value, which the environment overrides"},
+		"DATABASE_URL": {Set: true, Secret: true, Source: "settings file"},
+		"REDIS_URL": {
+			Set:    true,
+			Secret: true,
+			Source: "the file /run/redis (redis_url_file of the settings file)",
+		},
+		"FILING_TIMEOUT":  {Value: "30s", Set: true, Source: "default"},
+		"FILING_RATE":     {},
+		"FILING_DATA_DIR": {Value: dataDir(getenv), Set: true, Source: "default"},
+	}
+	all, err := Describe(getenv, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range all {
+		if strings.Contains(v.Value+v.Source+v.Note, "hidden") {
+			t.Errorf("%+v shows a secret", v)
 		}
-		if content, err := os.ReadFile(path); err != nil || string(content) != before {
-			t.Errorf("%s: %q, %v", name, content, err)
+		if w, ok := want[v.Name]; ok {
+			w.Name = v.Name
+			if v != w {
+				t.Errorf("%+v\nwant %+v", v, w)
+			}
+			delete(want, v.Name)
 		}
+	}
+	if len(want) > 0 || len(all) < 20 {
+		t.Errorf("%d settings, without %v", len(all), want)
 	}
 }
