@@ -49,8 +49,9 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		created = true
 		_, err := tx.ExecContext(
 			ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner,
-					created_by, created_at, corrects)
-				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)`,
+					created_by, created_at, corrects, root)
+				VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,
+					COALESCE((SELECT root FROM batches WHERE id = $13), $1))`,
 			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers,
 			l.owner.ID, b.CreatedBy, toMillis(l.now()), b.Corrects)
 		return err
@@ -292,6 +293,8 @@ func (db *database) onBatch(ctx context.Context, batch, query string,
 
 const (
 	canceledUnsent    = "canceled before it was sent; to send it: importer retry BATCH --canceled"
+	canceledCorrected = "corrected after it was sent: nothing more is sent for it; to order the corrected row, enter it " +
+		"in a new spreadsheet"
 	canceledUncertain = "canceled after it was sent without an answer: check the dashboard, then resolve it"
 )
 
@@ -389,7 +392,7 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 			n, err := affected(tx.ExecContext(ctx,
 				`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
 					`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
-				WHERE batch = $1 AND `+which, batch, toMillis(l.now())))
+				WHERE batch = $1 AND withdrawn = 0 AND `+which, batch, toMillis(l.now())))
 			if err != nil {
 				return err
 			}
@@ -421,7 +424,7 @@ func (l *Ledger) sendAgain(ctx context.Context, batch, which string, incomplete 
 }
 
 const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared,
-		paused, canceled, canceled_by, canceled_at, corrects, created_by, created_at, approval, plan, asked_by,
+		paused, canceled, canceled_by, canceled_at, corrects, root, created_by, created_at, approval, plan, asked_by,
 		second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
@@ -429,7 +432,8 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 	var columns, fields, officers string
 	var created, approved, canceled int64
 	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows,
-		&b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.CreatedBy, &created,
+		&b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.Root, &b.CreatedBy,
+		&created,
 		&b.Approval.State, &b.Approval.Hash, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
 		&approved); err != nil {
 		return b, err

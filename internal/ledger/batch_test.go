@@ -62,7 +62,7 @@ func testBatchKeepsWhatItWasGiven(s *store) {
 	}
 	s.sendable(l)
 	s.must(l.OpenBatch(s.Context(), "b1"))
-	want.Rows, want.Open = 3, true
+	want.Rows, want.Open, want.Root = 3, true, "b1"
 	got, err := s.open().Batch(s.Context(), "") // another process reads the same
 	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		s.Fatalf("got  %+v, %v\nwant %+v", got, err, want)

@@ -21,8 +21,10 @@ type correction struct {
 	result filing.Result
 	of     int  // the number of the original; 0 if the row was added
 	same   bool // the cells are those of the original
+	repeat bool // of an earlier row of the corrections
 
-	was       int64 // the ID of the original; 0 if there is none
+	was       int64  // the ID of the original; 0 if there is none
+	wasIn     string // the batch of the original
 	wasResult filing.Result
 	// sent is whether the service may have an order of the original, or may still answer: it was
 	// ordered in part, or an attempt had no answer, whatever a person decided about it.
@@ -77,6 +79,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		return err
 	}
 	done := make(map[int]bool)
+	withdrawn := false
 	for _, c := range all {
 		again := done[c.of]
 		done[c.of] = c.of != 0
@@ -85,9 +88,10 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 			if c.result != filing.Skipped {
 				err = db.addCorrected(ctx, tx, c, original)
 			}
-		case c.replaces():
+		case c.replaces() && !(c.repeat && withdrawn): // what it repeats may not be ordered
 			err = db.finishOriginal(ctx, tx, c)
 		default:
+			withdrawn = withdrawn || c.sent && !c.same
 			err = db.skipCorrection(ctx, tx, c, batch, original)
 		}
 		if err != nil {
@@ -101,11 +105,15 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		return err
 	}
 	_, err = tx.ExecContext(ctx,
-		`UPDATE batches
+		`WITH RECURSIVE corrected (id) AS (
+				SELECT $1
+				UNION
+				SELECT b.corrects FROM batches b JOIN corrected c ON b.id = c.id WHERE b.corrects <> '')
+			UPDATE batches
 			SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
 				prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END,
-				rows = (SELECT COUNT(*) FROM rows WHERE batch = $1)
-			WHERE id = $1`, original, columns, fields, officers)
+				rows = (SELECT COUNT(*) FROM rows WHERE batch = batches.id)
+			WHERE id IN (SELECT id FROM corrected)`, original, columns, fields, officers)
 	return err
 }
 
@@ -129,7 +137,9 @@ func (db *database) refuseForeignImport(ctx context.Context, tx *sql.Tx, owner s
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
 	rows, err := tx.QueryContext(ctx,
 		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END,
-				COALESCE(o.id, 0), COALESCE(o.result, ''), CASE WHEN o.doubt <> 0 OR o.spent <> 0
+				CASE WHEN n.result = 'skipped' AND n.faults LIKE '%"row.repeat"%' THEN 1 ELSE 0 END,
+				COALESCE(o.id, 0), COALESCE(o.own_batch, ''), COALESCE(o.result, ''), CASE WHEN o.result IN ('placing', 'uncertain')
+					OR o.doubt <> 0 OR o.spent <> 0
 					OR EXISTS (SELECT 1 FROM items i WHERE i.row = o.id)
 					OR EXISTS (SELECT 1 FROM attempts a WHERE a.row = o.id
 						AND a.class IN ('unreadable', 'no-answer', 'server-error')) THEN 1 ELSE 0 END
@@ -139,7 +149,7 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 			ORDER BY n.number, n.id`, batch, original)
 	all, err = collect(rows, err, func(scan func(...any) error) (correction, error) {
 		var c correction
-		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.was, &c.wasResult, &c.sent)
+		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.repeat, &c.was, &c.wasIn, &c.wasResult, &c.sent)
 		return c, err
 	})
 	return all, err
@@ -180,12 +190,20 @@ func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, 
 }
 
 // skipCorrection skips a correction of a row that stays as it is, says why, and deletes what it
-// has sealed.
+// has sealed. If the original was sent and the correction differs, the original is withdrawn: what
+// was ordered counts, and nothing more is sent of what a person has corrected.
 func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
 	message := fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.of, original, c.wasResult)
 	if c.sent && c.wasResult != filing.Placed && c.wasResult != filing.Exists {
-		message += ": an order was sent for it and may exist. To order this instead, cancel that batch, then enter " +
-			"this row in a new spreadsheet"
+		message += ": an order was sent for it and may exist. To order this instead, enter this row in a new spreadsheet"
+	}
+	if c.sent && !c.same {
+		if _, err := tx.ExecContext(ctx, `UPDATE rows SET withdrawn = 1 WHERE id = $1`, c.was); err != nil {
+			return err
+		}
+		if _, err := db.cancelReady(ctx, tx, c.wasIn, fmt.Sprintf("id = %d", c.was), canceledCorrected); err != nil {
+			return err
+		}
 	}
 	_, err := tx.ExecContext(ctx,
 		`UPDATE rows

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -234,7 +235,7 @@ func TestCorrection_LeavesWhatWasSent(t *testing.T) {
 		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready), fix(3, 3, "comp_30", filing.Ready))
 		s.must(l.OpenBatch(ctx, "fixes"))
 		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Skipped, 3: filing.Skipped})
-		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready, 3: filing.Ready})
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Canceled, 3: filing.Canceled})
 		if f, err := l.ResultFigures(ctx, "whole"); err != nil || f.Spent != before.Spent {
 			s.Errorf("spent %s, then %s, %v", before.Spent, f.Spent, err)
 		}
@@ -242,7 +243,7 @@ func TestCorrection_LeavesWhatWasSent(t *testing.T) {
 			s.Error(m)
 		}
 		s.must(l.RecordOutcome(ctx, late))
-		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready})
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Canceled})
 		s.must(l.Audit(ctx))
 	})
 }
@@ -346,7 +347,7 @@ func TestCorrection_LateAnswerOfItsOriginal(t *testing.T) {
 		late.Of = row.InBatch()
 		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready))
 		s.must(l.OpenBatch(ctx, "fixes"))
-		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Ready})
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Canceled})
 		s.must(l.RecordOutcome(ctx, late))
 		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed})
 		s.must(l.Audit(ctx))
@@ -447,5 +448,72 @@ func TestALedgerBelongsToOneOrganization(t *testing.T) {
 		if all, err := l.Organizations().List(ctx); err != nil || len(all) != 2 {
 			s.Errorf("%v, %v", all, err)
 		}
+	})
+}
+
+// What was sent keeps a corrected row from taking its place, and is not sent again as it was: if
+// no order comes of it, it is canceled.
+func TestCorrection_WithdrawsWhatWasSent(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", filed(2, "comp_2"), filed(3, "comp_3"), filed(4, "comp_4"), filed(5, "comp_5"))
+		rows := s.rows(l, "whole")
+		s.lost(l, rows[0])
+		s.send(l, rows[1])
+		s.notPlaced(l, rows[2])
+		s.notPlaced(l, rows[3])
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready), fix(3, 3, "comp_30", filing.Ready),
+			fix(4, 4, "comp_40", filing.Ready), fix(5, 5, "comp_5", filing.Ready))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[0].ID, 0, "not on the dashboard"))
+		s.answer(l, rows[1], filing.NoFunds)
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Canceled, 3: filing.Canceled, 4: filing.Canceled,
+			5: filing.Ready})
+		for _, r := range s.rows(l, "whole")[:3] {
+			if !strings.Contains(r.Message, "corrected") {
+				s.Error(r.Number, r.Message)
+			}
+		}
+		for _, again := range []func(context.Context, string) (int, error){l.RetryBatch,
+			func(ctx context.Context, b string) (int, error) { n, _, err := l.ReviveBatch(ctx, b); return n, err }} {
+			if n, err := again(ctx, "whole"); n != 0 || err != nil {
+				s.Errorf("%d rows are sent again, %v", n, err)
+			}
+		}
+		s.sendable(l, s.rows(l, "whole")[3])
+		s.must(l.Audit(ctx))
+	})
+}
+
+// A row that repeats a corrected row is left out with it: it would be skipped for an order that
+// is never sent.
+func TestCorrection_LeavesOutARepeat(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid))
+		s.lost(l, s.rows(l, "whole")[0])
+		repeat := fix(3, 3, "comp_20", filing.Skipped)
+		repeat.Faults = []ledger.Fault{{Column: -1, Rule: "row.repeat", Message: "duplicate of row 2", Warning: true}}
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_20", filing.Ready), repeat)
+		s.must(l.OpenBatch(s.Context(), "fixes"))
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Uncertain, 3: filing.Invalid})
+	})
+}
+
+// Two years of one company in one file are both intended, also if one of them was corrected.
+func TestCorrection_OfAnotherYear(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.add(l, "whole", filed(2, "comp_1"), fix(3, 0, "comp_1", filing.Invalid))
+		next := fix(2, 3, "comp_1", filing.Ready)
+		next.Request.Order.AnnualReport.FilingYear = "2027"
+		s.correct(l, "first", "whole", fix(2, 3, "comp_x", filing.Invalid))
+		s.must(l.OpenBatch(s.Context(), "first"))
+		next.Corrects = 2
+		s.correct(l, "second", "first", next)
+		s.must(l.OpenBatch(s.Context(), "second"))
+		s.place(l, s.rows(l, "whole")[0])
+		s.place(l, s.rows(l, "second")[0])
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Placed})
 	})
 }

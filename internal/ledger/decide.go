@@ -294,6 +294,9 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 	}
 	if next == filing.Ready && !state.Unconfirmed && s.canceled {
 		next, message = filing.Canceled, canceledUnsent
+		if s.withdrawn {
+			message = canceledCorrected
+		}
 	}
 	if next != s.result || open || len(state.Duplicates) > 0 {
 		s.message = message
@@ -808,7 +811,7 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 
 // taken returns the claims that other rows hold, and the subscriptions bought
 // in other batches that cover a later year. Two years of one company in one
-// file are both intended.
+// file, or in corrections of it, are both intended.
 func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {
@@ -820,7 +823,7 @@ func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 			continue
 		}
 		for _, p := range g.covers[claim.Cover] {
-			if p.bought && p.batch != s.batch && p.year < claim.Year {
+			if p.bought && p.root != s.root && p.year < claim.Year {
 				taken = append(taken, Taken{Claim: claim, Row: p.row, Bought: true, Covers: true})
 				break
 			}

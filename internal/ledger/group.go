@@ -86,9 +86,10 @@ type rowState struct {
 	blockedOn string
 	since     int64 // when the row came to its present state
 
-	batch            string
+	batch, root      string // root is the first of the batches that its batch corrects
 	number           int
 	paused, canceled bool
+	withdrawn        bool  // canceled, because it was corrected after it was sent
 	checkedAt        int64 // when the row was last checked after the ledger went back in time
 	claims           []*purchase
 	attempts         []filing.Attempt // all known ones, with the present one
@@ -106,6 +107,7 @@ type purchase struct {
 	cover   string
 	year    int
 	batch   string // of the row
+	root    string // of that batch
 	number  int    // the row's
 	bought  bool
 	freed   bool // again, within this group
@@ -339,7 +341,8 @@ func (g *groupWriter) unreadKeys(s *rowState, o *Outcome) (keys []record) {
 }
 
 const (
-	readPurchase = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number
+	readPurchase = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number,
+			(SELECT b.root FROM batches b WHERE b.id = o.batch)
 		{{v,}} purchases p JOIN rows o ON o.id = p.row WHERE `
 	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id`
 	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key`
@@ -355,8 +358,9 @@ const (
 var (
 	rowStateColumns = (&rowState{}).appendFields(nil)
 	readRowStates   = `SELECT ` + rowStateColumns.names("r.") + `,
-			r.approved, r.approved_certainty, r.batch, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
-			OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
+			r.approved, r.approved_certainty, r.batch, b.root, r.number, CASE WHEN b.open = 0 OR b.paused <> 0
+			OR b.approval = 'wanted' THEN 1 ELSE 0 END, CASE WHEN b.canceled = 1 OR r.withdrawn = 1 THEN 1 ELSE 0 END,
+			r.withdrawn
 		{{v,}} rows r JOIN batches b ON b.id = r.batch WHERE r.id = v.id`
 	writeRows = `UPDATE rows SET ` + rowStateColumns.assignments() + `,
 			company_key = CASE WHEN v.company = '' THEN company_key ELSE v.company END
@@ -391,8 +395,8 @@ func (s *rowState) appendFields(r record) record {
 func (g *groupWriter) addRowState(scan func(...any) error) error {
 	s := &rowState{}
 	g.scratch = s.appendFields(g.scratch[:0])
-	if err := scan(g.scratch.targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.number, &s.paused,
-		&s.canceled)...); err != nil {
+	if err := scan(g.scratch.targets(&s.approved.Amount, &s.approved.Certainty, &s.batch, &s.root, &s.number,
+		&s.paused, &s.canceled, &s.withdrawn)...); err != nil {
 		return err
 	}
 	g.rows[s.id] = s
@@ -438,7 +442,8 @@ func scanFolded(scan func(...any) error) (row int64, owner string, a filing.Atte
 func (g *groupWriter) addPurchase(scan func(...any) error) error {
 	var covers bool
 	p := &purchase{}
-	if err := scan(&covers, &p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch, &p.number); err != nil {
+	if err := scan(&covers, &p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch, &p.number,
+		&p.root); err != nil {
 		return err
 	}
 	if covers {

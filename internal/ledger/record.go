@@ -17,6 +17,7 @@ type Batch struct {
 	Product  filing.Product
 	Options  string   // the options that make its identity, as a reader would type them
 	Corrects string   // the batch whose rows these correct; empty for none
+	Root     string   // the first batch of a chain of corrections; its own ID if it corrects none
 	Again    string   // why repeated purchases are wanted; empty for never
 	Columns  []string // the input's headers as they were given
 	Fields   []string // the service's field that each column was read as; "" for none

@@ -325,9 +325,10 @@ func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]
 // PriorPurchase is a purchase that keeps a row from buying.
 type PriorPurchase struct {
 	Batch  string
-	Number int  // of the row that has it, in its sheet
-	Bought bool // false while that row's answer is out
-	Covers bool // not the same purchase: its subscription covers this one
+	Root   string // see Batch.Root
+	Number int    // of the row that has it, in its sheet
+	Bought bool   // false while that row's answer is out
+	Covers bool   // not the same purchase: its subscription covers this one
 
 	Row      int64
 	Canceled bool   // its filing was canceled
@@ -345,15 +346,15 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 	held := make(map[filing.Key]PriorPurchase)
 	if len(keys) > 0 {
 		in, args := among(l.dialect, keys)
-		rows, err := l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, o.number, p.bought,
+		rows, err := l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, b.root, o.number, p.bought,
 				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product
 				AND lower(i.filing_status) IN ('canceled', 'cancelled'))
-			FROM purchases p JOIN rows o ON o.id = p.row
+			FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
 			WHERE p.key `+in, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var key filing.Key
 			var h PriorPurchase
-			err := scan(&key, &h.Row, &h.Batch, &h.Number, &h.Bought, &h.Canceled)
+			err := scan(&key, &h.Row, &h.Batch, &h.Root, &h.Number, &h.Bought, &h.Canceled)
 			held[key] = h
 			return err
 		})
@@ -373,6 +374,7 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 			if s.Year < c.Year && s.Lapsed == "" {
 				held[c.Key] = PriorPurchase{
 					Batch:  s.Batch,
+					Root:   s.Root,
 					Number: s.Number,
 					Row:    s.Row,
 					Bought: true,

@@ -231,10 +231,11 @@ func TestHoldings(t *testing.T) {
 		held, err := l.FindPriorPurchases(ctx, []ledger.Claim{same, out, free, next, before, never})
 		s.must(err)
 		want := map[filing.Key]ledger.PriorPurchase{
-			same.Key: {Batch: "a", Number: 2, Row: rows[0].ID, Bought: true},
-			out.Key:  {Batch: "a", Number: 3, Row: rows[1].ID},
+			same.Key: {Batch: "a", Root: "a", Number: 2, Row: rows[0].ID, Bought: true},
+			out.Key:  {Batch: "a", Root: "a", Number: 3, Row: rows[1].ID},
 			next.Key: {
 				Batch:  "a",
+				Root:   "a",
 				Number: 2,
 				Row:    rows[0].ID,
 				Bought: true,

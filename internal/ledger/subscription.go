@@ -53,6 +53,7 @@ type Subscription struct {
 	HeardAt   time.Time // when the service last spoke of it
 	Row       int64     // the row that opened it
 	Batch     string
+	Root      string // see Batch.Root
 	Number    int
 	Lapsed    string // why it does not cover later years; empty while it does
 }
@@ -76,10 +77,10 @@ func lapsed(status, filingStatus string, result filing.Result, heard, now int64)
 	return ""
 }
 
-const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.batch, o.number,
+const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.batch, b.root, o.number,
 		COALESCE(i.order_id, ''), COALESCE(i.subscription_status, ''), COALESCE(i.filing_status, ''),
 		COALESCE(i.subscription_at, 0)
-	FROM purchases p JOIN rows o ON o.id = p.row
+	FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
 	LEFT JOIN items i ON i.row = p.row AND i.product IN (p.product, '')
 	WHERE p.bought = 1 AND p.cover <> '' AND `
 
@@ -93,7 +94,7 @@ func (db *database) subscriptions(ctx context.Context, where string, args ...any
 		var cover, filingStatus string
 		var result filing.Result
 		var bought, heard int64
-		if err := scan(&cover, &s.Year, &s.Row, &bought, &result, &s.Batch, &s.Number, &s.Order, &s.Status,
+		if err := scan(&cover, &s.Year, &s.Row, &bought, &result, &s.Batch, &s.Root, &s.Number, &s.Order, &s.Status,
 			&filingStatus, &heard); err != nil {
 			return err
 		}

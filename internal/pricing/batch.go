@@ -74,7 +74,7 @@ func (q *BatchQuote) addNotes(row ledger.Row, p *Remaining) {
 	}
 	for _, c := range p.Claims(row) {
 		switch h, taken := p.held[c.Key]; {
-		case taken && h.Batch == p.batch:
+		case taken && h.Batch == p.batch, taken && h.Covers && h.Root == p.root:
 		case taken && h.Covers && p.again == "":
 			q.Covered.Add(fmt.Sprintf("%s: %s, order %s", name, c.Product.Title(),
 				cmp.Or(h.Order, fmt.Sprintf("of row %d of batch %s", h.Number, h.Batch))))
@@ -82,7 +82,7 @@ func (q *BatchQuote) addNotes(row ledger.Row, p *Remaining) {
 			q.Canceled.Add(fmt.Sprintf("%s: %s, bought by row %d of batch %s", name, c.Product.Title(), h.Number,
 				h.Batch))
 		}
-		if s, lapsed := p.lapsed[c.Key]; lapsed && p.again == "" && s.Batch != p.batch {
+		if s, lapsed := p.lapsed[c.Key]; lapsed && p.again == "" && s.Root != p.root {
 			q.Lapsed.Add(fmt.Sprintf("%s: the subscription of order %s: %s", name,
 				cmp.Or(s.Order, fmt.Sprintf("(row %d of batch %s)", s.Number, s.Batch)), s.Lapsed))
 		}

@@ -12,6 +12,7 @@ import (
 // Remaining is what is still to be bought of some rows' orders, by the ledger.
 type Remaining struct {
 	batch     string
+	root      string // see [ledger.Batch]
 	again     string
 	companies map[string]filing.Company
 	users     map[string]filing.User
@@ -22,7 +23,7 @@ type Remaining struct {
 
 // LoadRemaining loads what is still to be bought of the ready rows.
 func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []ledger.Row) (*Remaining, error) {
-	some := &Remaining{batch: b.ID, again: b.Repetition()}
+	some := &Remaining{batch: b.ID, root: b.Root, again: b.Repetition()}
 	var refs, emails []string
 	for _, r := range rows {
 		if r.Result == filing.Ready {
@@ -155,7 +156,7 @@ func (s *Remaining) Order(r ledger.Row) (rest filing.Order, by *ledger.PriorPurc
 	rest = s.order(r)
 	for _, c := range s.Claims(r) {
 		switch h, taken := s.held[c.Key]; {
-		case !taken || h.Batch == s.batch:
+		case !taken, h.Batch == s.batch, h.Covers && h.Root == s.root:
 		case h.Covers && s.again == "":
 			rest, by = rest.Drop(c.Product), &h
 		case h.Bought && c.Product == filing.Formation:

@@ -11,8 +11,9 @@ CREATE TABLE batches (
     again       TEXT NOT NULL DEFAULT '',
     created_by  TEXT NOT NULL,
     created_at  BIGINT NOT NULL,
-    -- The batch that this one corrects.
+    -- The batch that this one corrects, and the first one of all: its own ID if it corrects none.
     corrects    TEXT NOT NULL DEFAULT '',
+    root        TEXT NOT NULL,
     -- Whether its rows are sent instead of those that they correct.
     applied     INTEGER NOT NULL DEFAULT 0,
     -- The last quote, as JSON: the approver sees what the preparer saw.
@@ -51,6 +52,8 @@ CREATE TABLE rows (
     -- the row was added. corrected_by is the ID of the row whose result stands for this one.
     corrects           BIGINT NOT NULL DEFAULT 0,
     corrected_by       BIGINT NOT NULL DEFAULT 0,
+    -- Whether it was corrected after it was sent: what was not ordered then is canceled.
+    withdrawn          INTEGER NOT NULL DEFAULT 0,
     cells              TEXT NOT NULL,
     faults             TEXT NOT NULL DEFAULT '',
     request            TEXT NOT NULL DEFAULT '',
