@@ -2,14 +2,12 @@ package network
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
 )
 
 // compressible are the kinds of answers that get smaller. Workbooks, archives and
-// PDFs are compressed already. Events are sent one by one, and a stream that is
-// compressed would hold them back.
+// PDFs are compressed already.
 var compressible = []string{"text/html", "text/css", "text/javascript", "text/plain", "text/csv",
 	"application/json", "application/javascript", "image/svg+xml"}
 
@@ -36,12 +34,5 @@ func Compress(next http.Handler) http.Handler {
 	if err != nil {
 		panic(err) // the options are constants
 	}
-	compressed := wrap(next)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") {
-			next.ServeHTTP(w, r)
-			return
-		}
-		compressed.ServeHTTP(w, r)
-	})
+	return wrap(next)
 }

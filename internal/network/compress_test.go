@@ -57,30 +57,3 @@ func TestCompress(t *testing.T) {
 		}
 	}
 }
-
-// An event is on its way as soon as it is flushed.
-func TestEventsAreNotHeldBack(t *testing.T) {
-	next := make(chan bool)
-	server := httptest.NewServer(Compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "data: one\n\n")
-		_ = http.NewResponseController(w).Flush()
-		<-next
-	})))
-	defer server.Close()
-	defer close(next) // first: the server waits for its handlers
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Accept", "text/event-stream")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	got := make([]byte, len("data: one\n\n"))
-	if _, err := io.ReadFull(answer.Body, got); err != nil || string(got) != "data: one\n\n" {
-		t.Errorf("%q, %v", got, err)
-	}
-}

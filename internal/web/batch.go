@@ -4,10 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -18,7 +19,7 @@ import (
 
 var batchRoutes = []route{
 	{pattern: "GET /batches/{batch}", may: viewer, serve: ofBatch((*Site).batchPage)},
-	{pattern: "GET /batches/{batch}/live", may: viewer, serve: ofBatch((*Site).batchLive)},
+	{pattern: "GET /batches/{batch}/live", may: viewer, serve: ofBatch((*Site).batchProgress), json: true},
 	{pattern: "POST /batches/{batch}/pause", may: hands, serve: ofBatch((*Site).pauseBatch)},
 	{pattern: "POST /batches/{batch}/resume", may: hands, serve: ofBatch((*Site).resumeBatch)},
 	{pattern: "POST /batches/{batch}/cancel", may: hands, serve: ofBatch((*Site).cancelBatch)},
@@ -134,7 +135,7 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 func mark(p *panel) string {
 	b := p.Batch
 	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Hash, p.Increase,
-		p.OutOfFunds))
+		p.OutOfFunds, p.Done()))
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -297,25 +298,22 @@ func (p *panel) ToDo() bool {
 	return p.Done() || p.Uncertain()+p.ToCorrect()+p.Summary.Filings.Exceptions+p.Summary.Filings.Documents > 0
 }
 
-// batchLive streams the progress of a batch until its page has to be reloaded.
-func (s *Site) batchLive(v *request, b ledger.Batch) error {
-	made := v.r.URL.Query().Get("mark")
-	w := watch{site: s, batch: b.ID}
-	left := -1
-	return s.live(v, "batch "+b.ID+" "+made, func(ctx context.Context) (snapshot, error) {
-		p, err := w.look(ctx)
-		if err != nil {
-			return snapshot{}, err
-		}
-		if mark(p) != made || left > 0 && p.Done() {
-			return snapshot{Gone: true}, nil
-		}
-		left = p.Left()
-		html, err := fragment("batch.html", "panel", p)
-		if err != nil {
-			return snapshot{}, err
-		}
-		tally, err := json.Marshal(tallyOf(p.Counts))
-		return snapshot{Panel: html, Tally: tally, Say: p.Say()}, err
-	})
+// batchProgress answers an open page of a batch that asks what has changed.
+func (s *Site) batchProgress(v *request, b ledger.Batch) error {
+	p, err := (&watch{site: s, batch: b.ID}).look(v.ctx())
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Panel string         `json:"panel"` // HTML
+		Tally map[string]int `json:"tally"` // how many rows each tab has
+		Say   string         `json:"say"`   // for a screen reader
+		Gone  bool           `json:"gone"`  // the page has changed: it has to be reloaded
+	}{Tally: tallyOf(p.Counts), Say: p.Say(), Gone: mark(p) != v.r.URL.Query().Get("mark")}
+	var html strings.Builder
+	if err := templates()["batch.html"].ExecuteTemplate(&html, "panel", p); err != nil {
+		return fmt.Errorf("make the panel of a batch: %w", err)
+	}
+	answer.Panel = html.String()
+	return v.sendJSON(http.StatusOK, answer)
 }

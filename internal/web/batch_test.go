@@ -1,9 +1,8 @@
 package web
 
 import (
-	"bufio"
 	"encoding/json"
-	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -141,66 +140,64 @@ func TestBatchHolds(t *testing.T) {
 	}
 }
 
-// An open page gets the panel and how many rows each tab has, at once and when they
-// change, and is told when the page is another one. Tabs that are empty yet are there.
-func TestBatchLive(t *testing.T) {
+// An open page asks for the panel and for how many rows each tab has, and is told when the
+// page is another one. Tabs that are empty yet are there. Someone who may no longer see
+// the page is refused.
+func TestBatchProgress(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, body := v.sheet("clients.csv", someClients)
-	if strings.Contains(body, "data-tally") {
-		t.Error("the tabs of a sheet follow something")
+	batch := v.submit(v.sheet("clients.csv", someClients))
+	type answer struct {
+		Panel, Say string
+		Tally      map[string]int
+		Gone       bool
 	}
-	batch := v.submit(path, body)
-	watch := func() (lines *bufio.Scanner, rest io.Reader) {
+	read := func(address string) (int, string) {
+		r, err := http.NewRequest(http.MethodGet, s.url+address, nil)
+		s.must(err)
+		return v.do(r)
+	}
+	open := func() (ask func() answer) {
 		_, body := v.get("/batches/" + batch + "?show=ready")
 		v.wants(body, `<li data-tally=""><a`, `<li data-tally="problems"><a`, `<li data-tally="ready"><a`,
 			`<li data-tally="placed" hidden><a`, `<li data-tally="uncertain" hidden><a`)
 		_, at, _ := strings.Cut(body, `data-live="`)
 		address, _, _ := strings.Cut(at, `"`)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+address, nil)
-		s.must(err)
-		answer, err := v.client.Do(r)
-		s.must(err)
-		t.Cleanup(func() { answer.Body.Close() })
-		return bufio.NewScanner(answer.Body), answer.Body
-	}
-	lines, rest := watch()
-	until := func(text string) {
-		t.Helper()
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), text) {
-				return
+		return func() (a answer) {
+			status, body := read(address)
+			if status != http.StatusOK {
+				t.Fatalf("%d %s", status, body)
 			}
+			s.must(json.Unmarshal([]byte(body), &a))
+			return a
 		}
-		t.Fatalf("%q never came", text)
 	}
-	tally := func() (counts map[string]int) {
-		t.Helper()
-		until("event: tally")
-		lines.Scan()
-		s.must(json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &counts))
-		return counts
+	ask := open()
+	got := ask()
+	if got.Gone || !strings.Contains(got.Panel, "0 of 4 placed") || !strings.Contains(got.Say, "0 of 4 placed") ||
+		!maps.Equal(got.Tally, map[string]int{"": 4, "problems": 1, "ready": 3, "placed": 0, "exists": 0,
+			"uncertain": 0, "skipped": 0, "canceled": 0}) {
+		t.Errorf("%+v", got)
 	}
-	until("event: panel")
-	until("0 of 4 placed")
-	if got := tally(); got[""] != 4 || got["problems"] != 1 || got["ready"] != 3 || got["placed"] != 0 {
-		t.Errorf("%v", got)
-	}
-	if _, body = v.post("/batches/" + batch + "/pause"); !strings.Contains(body, "The batch is paused.") {
+	if _, body := v.post("/batches/" + batch + "/pause"); !strings.Contains(body, "The batch is paused.") {
 		t.Errorf("not paused:\n%s", body)
 	}
-	until("event: gone")
-	if _, err := io.Copy(io.Discard, rest); err != nil {
-		t.Errorf("the stream of a page that is gone does not end: %v", err)
+	if !ask().Gone {
+		t.Error("the page of a batch that is paused now is not out of date")
 	}
 	v.post("/batches/" + batch + "/resume")
-	lines, _ = watch()
-	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_3"},
-		sandbox.Fault{Kind: sandbox.FaultSlowBody, For: 2 * time.Second, Company: "comp_2"})
+	ask = open()
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_3"})
 	s.place()
-	for got := tally(); got["placed"] != 1 || got["uncertain"] != 1; got = tally() {
-		if got[""] != 4 || got["problems"]+got["ready"]+got["placed"]+got["uncertain"] != 4 {
-			t.Fatalf("%v", got)
-		}
+	if got := s.answered(batch); got[filing.Placed] != 2 {
+		t.Errorf("%v", got)
+	}
+	if got = ask(); !got.Gone || got.Tally["placed"] != 2 || got.Tally["uncertain"] != 1 {
+		t.Errorf("%+v", got)
+	}
+	v.post("/leave")
+	if status, body := read("/batches/" + batch + "/live"); status != http.StatusUnauthorized ||
+		!strings.Contains(body, `"title":"You are not signed in"`) {
+		t.Errorf("%d %s", status, body)
 	}
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -92,23 +93,19 @@ var known = []struct {
 		"Nothing was sent. An operator must correct FILING_API_KEY."}},
 }
 
-// showError answers a request with the page of an error.
+// showError answers a request with the page of an error, or with its text if a script
+// asks.
 func (s *Site) showError(v *request, err error) {
-	if v.asked.json && (!errors.Is(err, errSignIn) || !v.isForPage()) {
-		s.sendError(v, err)
-		return
-	}
-	if errors.Is(err, ledger.ErrDone) {
-		if v.byScript() {
-			s.refuseScript(v, errUploadedTwice)
-			return
-		}
-		v.flash("note", "This was already done. The form arrived twice and counted once.")
-		_ = v.redirect(v.back())
-		return
-	}
 	if errors.Is(err, context.Canceled) && v.r.Context().Err() != nil {
 		return // the client has left
+	}
+	if errors.Is(err, ledger.ErrDone) {
+		if !v.byScript() {
+			v.flash("note", "This was already done. The form arrived twice and counted once.")
+			_ = v.redirect(v.back())
+			return
+		}
+		err = errUploadedTwice
 	}
 	t := new(httpError)
 	if errors.As(err, &t) {
@@ -119,39 +116,56 @@ func (s *Site) showError(v *request, err error) {
 	if errors.Is(err, sheet.ErrBusy) {
 		v.w.Header().Set("Retry-After", "30")
 	}
-	if v.byScript() {
-		s.refuseScript(v, t)
-		return
+	switch {
+	case t == errSignIn && v.isForPage():
+		err = v.redirect("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))
+	case v.asked.json || v.byScript():
+		err = v.sendJSON(t.Status, jsonError{t.Title, t.Text, v.signInPath(t)})
+	default:
+		shown := struct {
+			*httpError
+			Back string // the page that a form stood on
+		}{t, ""}
+		if v.r.Method == http.MethodPost && v.signedIn {
+			shown.Back = v.back()
+		}
+		err = v.showStatus(t.Status, "error.html", t.Title, shown)
 	}
-	if t == errSignIn && v.isForPage() {
-		_ = v.redirect("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))
-		return
-	}
-	shown := struct {
-		*httpError
-		Back string // the page that a form stood on
-	}{t, ""}
-	if v.r.Method == http.MethodPost && v.signedIn {
-		shown.Back = v.back()
-	}
-	if err := v.showStatus(t.Status, "error.html", t.Title, shown); err != nil {
-		s.Log.Error("error page failed", "err", err)
+	if err != nil {
+		s.Log.Error("answer failed", "err", err)
 		http.Error(v.w, t.Error(), t.Status)
 	}
 }
 
-// refuseScript answers a script that uploads a file with the text of an error.
-func (s *Site) refuseScript(v *request, t *httpError) {
-	body := refused{Title: t.Title, Text: t.Text}
-	if t == errSignIn {
-		body.SignIn = "/sign-in"
-		if from, err := url.Parse(v.r.Referer()); err == nil && from.Host == v.r.Host {
-			body.SignIn += "?to=" + url.QueryEscape(local(from.RequestURI()))
-		}
+// jsonError answers a script whose request failed.
+type jsonError struct {
+	Title  string `json:"title"`
+	Text   string `json:"text"`
+	SignIn string `json:"signIn,omitempty"` // where to sign in again
+}
+
+// signInPath is where a script's page leads to sign in again; empty for other errors.
+func (v *request) signInPath(t *httpError) string {
+	if t != errSignIn {
+		return ""
 	}
-	if err := v.writeJSON(t.Status, body); err != nil {
-		s.Log.Error("error response failed", "err", err)
+	if from, err := url.Parse(v.r.Referer()); err == nil && from.Host == v.r.Host {
+		return "/sign-in?to=" + url.QueryEscape(local(from.RequestURI()))
 	}
+	return "/sign-in"
+}
+
+// sendJSON answers with JSON.
+func (v *request) sendJSON(status int, body any) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	v.w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	v.w.Header().Set("Cache-Control", "no-store")
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(content) // the reader may have left
+	return nil
 }
 
 // isForPage reports whether a browser asks for a page to show.

@@ -2,10 +2,7 @@ package web
 
 import (
 	"cmp"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -430,57 +427,4 @@ func gridProblemOf(on *importer.DraftSheet, p *importer.Problem) gridProblem {
 		}
 	}
 	return shown
-}
-
-// sendJSON answers with JSON.
-func (v *request) sendJSON(status int, body any) error {
-	content, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("encode the answer: %w", err)
-	}
-	h := v.w.Header()
-	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Add("Vary", "Accept-Encoding")
-	const worthIt = 1400 // bytes of a packet
-	if len(content) < worthIt || !strings.Contains(v.r.Header.Get("Accept-Encoding"), "gzip") {
-		v.w.WriteHeader(status)
-		_, _ = v.w.Write(content) // the reader may have left
-		return nil
-	}
-	h.Set("Content-Encoding", "gzip")
-	v.w.WriteHeader(status)
-	out, _ := gzip.NewWriterLevel(v.w, gzip.BestSpeed)
-	_, _ = out.Write(content)
-	_ = out.Close()
-	return nil
-}
-
-// jsonError is the answer to a request that failed.
-type jsonError struct {
-	Error  string `json:"error"`
-	SignIn string `json:"signIn,omitempty"`
-}
-
-// sendError answers a request for JSON with an error.
-func (s *Site) sendError(v *request, err error) {
-	if v.r.Context().Err() != nil {
-		return // the client has left
-	}
-	t := new(httpError)
-	if errors.As(err, &t) {
-		s.recordDenied(v, t)
-	} else {
-		t = s.explain(v, err)
-	}
-	if errors.Is(err, sheet.ErrBusy) {
-		v.w.Header().Set("Retry-After", "30")
-	}
-	answer := jsonError{Error: t.Title + ". " + t.Text}
-	if t == errSignIn {
-		answer.SignIn = "/sign-in"
-	}
-	if err := v.sendJSON(t.Status, answer); err != nil {
-		s.Log.Error("answer failed", "err", err)
-	}
 }

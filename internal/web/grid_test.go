@@ -355,7 +355,7 @@ func TestGridRefuses(t *testing.T) {
 		`not JSON`: 403,
 	} {
 		var answer jsonError
-		if status := v.json(path+"/grid/changes", body, &answer); status != want || answer.Error == "" {
+		if status := v.json(path+"/grid/changes", body, &answer); status != want || answer.Text == "" {
 			t.Errorf("%.60s: %d %+v", body, status, answer)
 		}
 	}
@@ -393,7 +393,7 @@ func TestGridChangeHasLimits(t *testing.T) {
 		for _, way := range []string{`{"id":"%s","bulk":`, `{"preview":true,"bulk":`} {
 			var answer jsonError
 			if status := v.json(path+"/grid/changes", way+body+"}", &answer); status != 422 ||
-				!strings.Contains(answer.Error, want) || !strings.Contains(answer.Error, "Nothing was changed") {
+				!strings.Contains(answer.Text, want) || !strings.Contains(answer.Text, "Nothing was changed") {
 				t.Errorf("%.70s: %d %+v", body, status, answer)
 			}
 		}

@@ -80,8 +80,8 @@ func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 // no more: a slow line takes its time.
 func (s *Site) serve(rt route, v *request) error {
 	if rt.upload {
-		seat, leave := s.uploads.tryTake(v.session.Account.ID)
-		if seat == nil {
+		leave, ok := s.uploads.take(v.session.Account.ID)
+		if !ok {
 			return errUploads
 		}
 		defer leave()

@@ -265,7 +265,7 @@ func (p *prepareQueue) quotedElsewhere(ctx context.Context, u ledger.Upload) boo
 		if err != nil || now.Version != u.Version || len(now.Quote) > 0 {
 			return err == nil
 		}
-		if retry.Sleep(ctx, snapshotEvery) != nil {
+		if retry.Sleep(ctx, time.Second) != nil {
 			break
 		}
 	}

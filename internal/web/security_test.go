@@ -173,31 +173,6 @@ func TestChangesNeedAFreshSignIn(t *testing.T) {
 	v.wants(body, "<h1>Sign in</h1>", `value="/security"`)
 }
 
-// An open page is updated while its session has a role for it.
-func TestWatchersNeedTheirRole(t *testing.T) {
-	s := newSite(t)
-	a, err := s.Ledger.Accounts().Add(t.Context(), "leo", []ledger.Role{ledger.Auditor})
-	s.must(err)
-	secret, err := s.Ledger.Accounts().BeginSession(t.Context(), a.ID, ledger.SignIn{Life: time.Hour})
-	s.must(err)
-	asks, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-	s.must(err)
-	watcher := func(may []ledger.Role) *request {
-		return &request{site: s.Site, r: asks, secret: secret, asked: route{may: may}}
-	}
-	if !watcher(viewer).mayContinue() || !watcher(self).mayContinue() || watcher(operator).mayContinue() {
-		t.Error("an auditor looks at what every role may look at")
-	}
-	s.must(s.Ledger.Accounts().Change(t.Context(), a.ID, nil, false))
-	if watcher(viewer).mayContinue() {
-		t.Error("without a role the watcher goes on")
-	}
-	s.must(s.Ledger.Accounts().EndSession(t.Context(), secret))
-	if watcher(self).mayContinue() {
-		t.Error("without a session the watcher goes on")
-	}
-}
-
 // device is an authenticator at this site.
 type device struct {
 	*visitor

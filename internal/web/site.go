@@ -81,8 +81,6 @@ type Site struct {
 	handler     http.Handler
 	queue       *prepareQueue
 	drafts      *draftCache
-	broadcaster *broadcaster
-	watched     *seats // pages that are watched
 	uploads     *seats // files on their way in
 	summaries   *summaryCache
 	entries     *cache.Cache[string, foundEntries] // by the ledger's version and the filter
@@ -101,8 +99,6 @@ func New(c Config) *Site {
 	}
 	s := &Site{
 		Config:      c,
-		broadcaster: newBroadcaster(),
-		watched:     newSeats(watchedEach, watchedAll),
 		uploads:     newSeats(uploadsEach, uploadsAll),
 		summaries:   newSummaryCache(ledgerSource{c.Ledger}),
 		entries:     cache.New[string](cache.Options[foundEntries]{TTL: unlessInstant, Max: maxFoundEntries}),
@@ -124,7 +120,6 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.Ser
 // Close stops the background work of the pages. It starts again with the next
 // request.
 func (s *Site) Close() {
-	s.broadcaster.close()
 	s.queue.close()
 	s.mailing.Wait()
 	s.flushTraces()

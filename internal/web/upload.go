@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +42,7 @@ func (s *Site) addUpload(v *request) error {
 	}
 	s.startPreparing(v.ctx(), u.ID)
 	v.w.Header().Set("Location", "/sheets/"+u.ID)
-	return v.writeJSON(http.StatusCreated, uploaded{File: u.File, Path: "/sheets/" + u.ID})
+	return v.sendJSON(http.StatusCreated, uploaded{File: u.File, Path: "/sheets/" + u.ID})
 }
 
 // acceptUpload refuses what is no spreadsheet. A spreadsheet whose columns are not
@@ -97,24 +96,6 @@ type uploaded struct {
 
 // byScript reports whether a script of the page uploads a file and wants JSON.
 func (v *request) byScript() bool { return v.r.Header.Get("X-Upload") == "script" }
-
-// refused is the response to a script whose file was not kept.
-type refused struct {
-	Title  string `json:"title"`
-	Text   string `json:"text"`
-	SignIn string `json:"signIn,omitempty"` // where to sign in again
-}
-
-func (v *request) writeJSON(status int, body any) error {
-	content, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("write the response: %w", err)
-	}
-	v.w.Header().Set("Content-Type", "application/json")
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(content) // the reader may have left
-	return nil
-}
 
 // What an account may keep of sheets that are not submitted.
 const (

@@ -264,3 +264,54 @@ func TestDeletingASubmittedSpreadsheet(t *testing.T) {
 		t.Error(body)
 	}
 }
+
+// A file is refused before it is read while others of the same account are on
+// their way, and where too many sheets lie there that no one submitted.
+func TestUploadsAreBounded(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	account, err := s.Ledger.Accounts().Find(t.Context(), v.name)
+	s.must(err)
+	var leave []func()
+	for range uploadsEach {
+		l, ok := s.uploads.take(account.ID)
+		if !ok {
+			t.Fatal("there is no seat")
+		}
+		leave = append(leave, l)
+	}
+	if status, body, _ := v.upload("/sheets", "a.csv", []byte(someClients)); status != http.StatusTooManyRequests {
+		t.Errorf("%d\n%s", status, body)
+	}
+	for i := range uploadsAll - uploadsEach {
+		l, ok := s.uploads.take(fmt.Sprint(i))
+		if !ok {
+			t.Fatal("there is no seat for others")
+		}
+		leave = append(leave, l)
+	}
+	if _, ok := s.uploads.take("one more"); ok {
+		t.Error("there are more seats than all may have")
+	}
+	for _, l := range leave {
+		l()
+	}
+	for range keptEach {
+		_, err := s.Ledger.Uploads().Add(t.Context(), ledger.Upload{File: "old.csv", CreatedBy: v.name},
+			strings.NewReader("a"))
+		s.must(err)
+	}
+	status, body, _ := v.upload("/sheets", "a.csv", []byte(someClients))
+	if status != http.StatusUnprocessableEntity ||
+		!strings.Contains(body, "You have 100 uploads that are not submitted") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	// What someone else keeps is theirs to delete.
+	other := s.as(ledger.Preparer)
+	if status, body, _ := other.upload("/sheets", "a.csv", []byte(someClients)); status != http.StatusOK {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); n != keptEach || size != keptEach || err != nil {
+		t.Errorf("%d sheets of %d bytes, %v", n, size, err)
+	}
+}

@@ -53,8 +53,8 @@ class Rows extends EventTarget {
     const response = await fetch(this.base + path, options);
     const answer = await response.json().catch(() => ({}));
     if (!response.ok) {
-      if (response.status >= 500 || response.status === 429) throw new TypeError(answer.error ?? `status ${response.status}`);
-      throw new Refusal(answer.error ?? `The server refused the request (status ${response.status}).`, response.status, answer.signIn);
+      if (response.status >= 500 || response.status === 429) throw new TypeError(`status ${response.status}`);
+      throw new Refusal(answer.text ? `${answer.title}. ${answer.text}` : `The server refused the request (status ${response.status}).`, response.status, answer.signIn);
     }
     return answer;
   }

@@ -123,65 +123,52 @@ function tally(counts) {
   changed.firstChild.textContent = `${n.toLocaleString("en")} ${n === 1 ? "row has" : "rows have"} changed. `;
 }
 
-// Live panels: <section data-live="/path/of/events">. The server sends "panel" (markup of the whole
-// panel), "tally" (the row counts of the tabs), "announce" (a sentence for screen readers), "gone" (the
-// page is out of date: reload it), "full" (too many open pages: this one no longer updates), and "beat"
-// (no change). A source that fails or stays silent is reopened until it works.
+// Live panels: <section data-live="/path">. While the page is seen, it asks for its state: "panel" (markup of
+// the whole panel), "tally" (the row counts of the tabs), "say" (a sentence for screen readers), and "gone"
+// (the page is out of date: reload it). A request that fails is repeated until it works.
 
-const silence = 45_000; // the server beats every 15 s
-const unseen = 30_000; // hidden pages close their connection: browsers allow six for each site
+const pollEvery = 2_000;
+const pollWithin = 30_000;
+const sayEvery = 10_000;
 
 class Live {
   constructor(element) {
     this.element = element;
     this.lost = make("p", { className: "lost", hidden: true }, "Connection lost. Reconnecting…");
     element.before(this.lost);
-    this.open();
-    setInterval(() => {
-      if (this.source && Date.now() - this.heard > silence) this.retry();
-    }, 5_000);
-  }
-
-  open() {
-    this.close();
-    this.full?.remove();
-    this.heard = Date.now();
-    this.source = new EventSource(this.element.dataset.live);
-    const on = (name, act) => this.source.addEventListener(name, (event) => {
-      this.heard = Date.now();
-      this.back();
-      act?.(event.data);
-    });
-    on("open");
-    on("beat");
-    on("panel", (html) => this.show(html));
-    on("tally", (counts) => tally(JSON.parse(counts)));
-    on("announce", announce);
-    on("gone", () => this.leave());
-    on("full", () => this.stop());
-    this.source.addEventListener("error", () => this.retry());
-  }
-
-  close() {
-    clearTimeout(this.timer);
-    this.source?.close();
-    this.source = null;
-  }
-
-  back() {
-    if (!this.lost.hidden) announce("Connected again.");
-    this.lost.hidden = true;
     this.tries = 0;
+    this.poll();
   }
 
-  retry() {
+  close() { clearTimeout(this.timer); }
+
+  async poll() {
     this.close();
-    this.tries = (this.tries ?? 0) + 1;
-    if (this.tries === 2) { // a single failure is common
-      this.lost.hidden = false;
-      announce("Connection lost. Reconnecting.");
+    let wait = pollEvery;
+    try {
+      const response = await fetch(this.element.dataset.live, { signal: AbortSignal.timeout(pollWithin) });
+      const answer = response.ok && await response.json();
+      if (answer ? answer.gone : [401, 403, 404].includes(response.status)) {
+        this.leave();
+        return;
+      }
+      if (!answer) throw new Error(`status ${response.status}`);
+      if (!this.lost.hidden) announce("Connected again.");
+      this.lost.hidden = true;
+      this.tries = 0;
+      this.show(answer.panel);
+      tally(answer.tally);
+      this.say(answer.say);
+    } catch {
+      this.tries++;
+      if (this.tries === 2) { // a single failure is common
+        this.lost.hidden = false;
+        announce("Connection lost. Reconnecting.");
+      }
+      wait = Math.min(1000 * 2 ** (this.tries - 1), 15_000);
     }
-    this.timer = setTimeout(() => this.open(), Math.min(1000 * 2 ** (this.tries - 1), 15_000));
+    this.close(); // another poll may have begun
+    if (!document.hidden) this.timer = setTimeout(() => this.poll(), wait);
   }
 
   // show replaces the panel and keeps its open details and its focus.
@@ -196,17 +183,14 @@ class Live {
     dress(this.element);
   }
 
-  // stop says that the page no longer updates because the same person opened too many. Updates start again
-  // when the reader returns to the page.
-  stop() {
-    this.close();
-    this.full = make("p", { className: "lost" }, "You have too many pages open. This one no longer updates automatically. ", again("Refresh"));
-    this.element.before(this.full);
-    announce("This page no longer updates automatically.");
+  say(text) {
+    if (text === this.said || Date.now() - (this.saidAt ?? 0) < sayEvery) return;
+    if (this.said) announce(text);
+    this.said = text;
+    this.saidAt = Date.now();
   }
 
   leave() {
-    this.close();
     if (document.querySelector("form[data-sent]:not([data-stay])")) return; // the next page is on its way
     if (!typing()) {
       location.reload();
@@ -225,16 +209,10 @@ function typing() {
 }
 
 const panels = all("[data-live]").map((element) => new Live(element));
-const close = () => panels.forEach((panel) => panel.close());
-const reopen = () => panels.forEach((panel) => { if (!panel.source) panel.open(); });
-let away;
-document.addEventListener("visibilitychange", () => {
-  clearTimeout(away);
-  if (document.hidden) away = setTimeout(close, unseen);
-  else reopen();
-});
+const reopen = () => panels.forEach((panel) => panel.poll());
+document.addEventListener("visibilitychange", () => { if (!document.hidden) reopen(); });
 addEventListener("online", reopen);
-addEventListener("pagehide", close);
+addEventListener("pagehide", () => panels.forEach((panel) => panel.close()));
 
 // Uploads: <form data-uploads> takes any number of files, which start at once and go one after the
 // other. <body data-uploads="/sheets"> says that this person may upload, on every page. Any other
