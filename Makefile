@@ -80,12 +80,8 @@ bench: ## measure the figures of docs/reference.md (some minutes)
 	$(GO) test -run '^$$' -bench 'Place' -benchtime 1x -count 3 ./internal/jobs
 	$(GO) test -run '^$$' -bench 'Check|Encoding|Excelize' -benchtime 3x ./internal/importer
 
-.PHONY: bench-fleet
-bench-fleet: ## measure the rate by number of workers on real servers; writes docs/bench and the plot
-	FLEET_ROWS=1 FLEET_FIGURES=1 $(GO) test -run '^$$' -bench Fleet -benchtime 1x -timeout 20m ./cmd/worker
-
 .PHONY: fleet
-fleet: ## prove the fleet: four workers under every fault (FLEET_ROWS, FLEET_SEED); needs PostgreSQL and redis-server
+fleet: ## prove the fleet: four workers under every fault (FLEET_ROWS); needs TEST_DATABASE_URL and redis-server
 	FLEET_ROWS=$${FLEET_ROWS:-10000} $(GO) test -count=1 -run '^TestFleet$$' -v -timeout 15m ./cmd/worker
 
 .PHONY: accountant

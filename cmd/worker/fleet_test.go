@@ -3,15 +3,19 @@
 package main
 
 import (
-	"context"
-	"database/sql"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,128 +24,148 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/ledgertest"
 	"github.com/bulkfiling/bulkfiling/internal/money"
-	"github.com/bulkfiling/bulkfiling/internal/pricing"
+	"github.com/bulkfiling/bulkfiling/internal/nettest"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
-// fleetFlying is how many orders each worker of the proof may have in flight.
-const fleetFlying = 16
-
-// proof is a whole fleet: four workers as processes, each behind proxies of its
-// own, one Redis, one PostgreSQL, and the service.
+// proof is a fleet on PostgreSQL and a Redis server of its own.
 type proof struct {
 	*fleet
-	random   *rand.Rand
-	ledger   *ledger.Ledger // the test's own way in, past every proxy
-	sql      *sql.DB        // the same
-	quoter   *pricing.Rates
-	redis    *server
-	flush    *redis.Client
-	postgres *server
-	machines []*machine
+	database string
+	ledger   *ledger.Ledger // the test's own access, past every link
+	queue    *redis.Client
+	workers  []*member
 	rows     int
-	kills    int
-	pending  []*time.Timer // what mends what was broken
 }
 
-// TestFleet places a batch by a fleet to which everything happens that may
-// happen to one, and then holds the ledger against the service's books order by
-// order and cent by cent; and once more when a person has settled what is
-// uncertain.
+// member is a place where one worker runs after another. The others cannot see the
+// folder of a far one: only its lease tells them whether it lives.
+type member struct {
+	*process
+	dir                      string
+	far, away                bool
+	vars                     []string
+	service, queue, database *link
+}
+
+// TestFleet places two batches with four workers while processes are killed, Redis is
+// emptied and connections break. Then the ledger must agree with the service's books,
+// and again after a person has resolved the uncertain rows.
 //
-// FLEET_ROWS is the size of the batch, FLEET_SEED the order of what happens.
+// FLEET_ROWS is the number of rows, 1,500 by default.
 func TestFleet(t *testing.T) {
-	p := newProof(t, number(t, "FLEET_SEED", uint64(time.Now().UnixNano())))
-	p.rows = int(number(t, "FLEET_ROWS", 1500))
-	began := time.Now()
-	batches := []string{"season", "again"}
-	p.fill("season", p.rows)
-	p.fill("again", p.rows/20) // the same purchases once more, by another sheet
-	for _, m := range p.machines {
-		m.start()
+	if testing.Short() {
+		t.Skip("skipping a test of many processes in short mode")
 	}
-	p.suffer()
-	p.calm()
-	p.finish(batches...)
-	took := time.Since(began)
-	counts := p.compare(batches...)
-	p.Logf("%d rows in %s under %d kills: %v; faults that fired: %v", p.rows, took.Round(time.Second), p.kills, counts,
-		p.service.Books().Faults)
+	p := newProof(t)
+	p.fill("season", p.rows)
+	p.fill("again", p.rows/20) // the same purchases, from another spreadsheet
+	for _, m := range p.workers {
+		p.run(m)
+	}
+	p.disturb()
+	p.finish()
+	counts := p.check()
+	p.Logf("%v; faults: %v", counts, p.service.Books().Faults)
 	if counts[filing.Placed]+counts[filing.Uncertain] != p.rows {
 		p.Errorf("%v, want %d rows placed or uncertain", counts, p.rows)
 	}
-
-	p.resolve(batches...)
-	p.finish(batches...)
-	if counts := p.compare(batches...); counts[filing.Placed] != p.rows {
-		p.Errorf("%v, want all %d placed once the uncertain are settled", counts, p.rows)
-	}
-	for _, m := range p.machines {
-		if status := m.end(syscall.SIGTERM); status != exitDone {
-			p.Errorf("%s was asked to end, and its exit status is %d: %s", m.name, status, m.last)
+	p.resolve()
+	p.finish()
+	counts = p.check()
+	books := p.service.Books()
+	balance, err := p.ledger.Balance(t.Context())
+	p.must(err)
+	orders := 0
+	for _, o := range books.Orders {
+		if !o.Items[0].Existing || len(o.Items) > 1 {
+			orders++
 		}
 	}
+	if counts[filing.Placed] != p.rows || counts[filing.Exists] != p.rows/20 || orders != p.rows ||
+		balance.Posted != money.Cents(books.Charged) || balance.Reserved != 0 {
+		p.Errorf("%v by %d orders for %s; the ledger spent %s and reserves %s", counts, orders,
+			money.Cents(books.Charged), balance.Posted, balance.Reserved)
+	}
+	for _, m := range p.workers {
+		m.end()
+	}
 }
 
-// number is a variable of the environment.
-func number(t *testing.T, name string, otherwise uint64) uint64 {
+func newProof(t *testing.T) *proof {
 	t.Helper()
-	v := os.Getenv(name)
-	if v == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
-
-func newProof(t *testing.T, seed uint64) *proof {
-	t.Helper()
-	bin := needServers(t)
-	t.Logf("FLEET_SEED=%d", seed)
-	p := &proof{fleet: newFleet(t, 0), random: rand.New(rand.NewPCG(seed, 0))}
+	rows, err := strconv.Atoi(cmp.Or(os.Getenv("FLEET_ROWS"), "1500"))
+	p := &proof{fleet: newFleet(t, 0), database: ledgertest.Database(t, ledgertest.Server(t)), rows: rows}
+	p.must(err)
 	p.service = sandbox.New(sandbox.Config{
-		Keys:             []string{secretKey},
-		OpeningBalance:   1e12,
-		AutoSeed:         true,
-		Seed:             seed,
-		Fees:             fleetFees,
-		ExpeditedService: 51_13,
-		Latency:          20 * time.Millisecond,
-		Jitter:           60 * time.Millisecond,
-		HangLimit:        5 * time.Second,
+		Keys:           []string{secretKey},
+		OpeningBalance: 1e12,
+		AutoSeed:       true,
+		Latency:        20 * time.Millisecond,
+		Jitter:         60 * time.Millisecond,
+		HangLimit:      5 * time.Second,
+		Fees: []sandbox.Fee{
+			{Product: "annual_report", EntityType: "LLC", Cents: 300_00},
+			{Product: "formation", EntityType: "LLC", Cents: 110_10},
+		},
 	})
 	p.open()
-	p.redis, p.flush = startRedis(t)
-	var url string
-	p.postgres, url = startPostgres(t, bin)
 	fees := filepath.Join(p.dir, "fees.csv")
-	p.must(writeFees(fees))
-	p.quoter = p.newQuoter(fees)
+	p.must(os.WriteFile(fees, []byte("product,state,entityType,amount\nannual-report,,LLC,300.00\nformation,,LLC,110.10\n"),
+		0o600))
 	seal := strings.Repeat("5ea1", 16)
-	l, err := ledger.Open(t.Context(), ledger.Config{Dir: p.dir, DatabaseURL: url, SealKey: seal})
+	p.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: p.dir, DatabaseURL: p.database, SealKey: seal})
 	p.must(err)
-	t.Cleanup(func() { l.Close() })
-	p.ledger = l
-	p.sql, err = sql.Open("pgx", url)
-	p.must(err)
-	t.Cleanup(func() { p.sql.Close() })
+	t.Cleanup(func() { p.ledger.Close() })
+	queue := startRedis(t)
+	p.queue = redis.NewClient(&redis.Options{Addr: queue})
+	t.Cleanup(func() { p.queue.Close() })
+	p.eventually("Redis answers", func() error { return p.queue.Ping(t.Context()).Err() })
 	for i := range 4 {
-		p.machines = append(p.machines,
-			newMachine(t, fmt.Sprintf("worker%d", i+1), i >= 2, strings.TrimPrefix(p.base, "http://"), p.redis.addr,
-				p.postgres.addr,
-				"FILING_SEAL_KEY="+seal, "FILING_FEES="+fees, "FILING_TIMEOUT=3s",
-				fmt.Sprintf("WORKER_CONCURRENCY=%d", fleetFlying), "FILING_RATE=600"))
+		m := &member{
+			dir:      t.TempDir(),
+			far:      i >= 2,
+			service:  newLink(t, hostOf(p.base)),
+			queue:    newLink(t, queue),
+			database: newLink(t, hostOf(p.database)),
+		}
+		m.vars = []string{
+			"FILING_DATA_DIR=" + m.dir, "FILING_SEAL_KEY=" + seal, "FILING_FEES=" + fees, "FILING_TIMEOUT=3s",
+			"WORKER_CONCURRENCY=16", "FILING_RATE=600", "FILING_BASE_URL=http://" + m.service.Addr().String() + "/v1",
+			"REDIS_URL=redis://" + m.queue.Addr().String() + "/0",
+			"DATABASE_URL=" + strings.Replace(p.database, hostOf(p.database), m.database.Addr().String(), 1),
+		}
+		p.workers = append(p.workers, m)
+	}
+	return p
+}
+
+func startRedis(t *testing.T) (address string) {
+	t.Helper()
+	address = nettest.Free()
+	_, port, _ := net.SplitHostPort(address)
+	server := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--dir", t.TempDir())
+	if err := server.Start(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "" {
+			t.Skip("redis-server is not installed")
+		}
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, timer := range p.pending {
-			timer.Stop()
-		}
+		_ = server.Process.Kill()
+		_ = server.Wait()
 	})
-	return p
+	return address
+}
+
+// hostOf returns the host and port of an address.
+func hostOf(address string) string {
+	_, after, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(after[strings.LastIndex(after, "@")+1:], "/")
+	return host
 }
 
 func (p *proof) must(err error) {
@@ -151,44 +175,20 @@ func (p *proof) must(err error) {
 	}
 }
 
-// fleetFees are those that the service and we both know. No two sums of them are
-// alike by chance.
-var fleetFees = []sandbox.Fee{
-	{Product: "annual_report", EntityType: "LLC", Cents: 300_00},
-	{Product: "annual_report", EntityType: "CORP", Cents: 225_01},
-	{Product: "formation", EntityType: "LLC", Cents: 110_10}, {Product: "formation", EntityType: "CORP", Cents: 109_01},
-	{Product: "foreign_qualification", EntityType: "LLC", Cents: 200_25},
-	{Product: "foreign_qualification", EntityType: "CORP", Cents: 245_07},
-}
-
-func writeFees(path string) error {
-	var lines strings.Builder
-	lines.WriteString("product,state,entityType,amount\n")
-	for _, fee := range fleetFees {
-		fmt.Fprintf(&lines, "%s,,%s,%s\n", strings.ReplaceAll(fee.Product, "_", "-"), fee.EntityType,
-			money.Cents(fee.Cents))
-	}
-	return os.WriteFile(path, []byte(lines.String()), 0o600)
-}
-
-func (p *proof) newQuoter(fees string) *pricing.Rates {
+func (p *proof) eventually(what string, try func() error) {
 	p.Helper()
-	var prices []filing.Price
-	for _, price := range sandbox.DefaultPrices() {
-		prices = append(prices, filing.Price{
-			Type:            price.Type,
-			WholesaleAmount: money.Cents(price.Wholesale).String(),
-			Enabled:         true,
-		})
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			p.Fatalf("not within %s: %s: %v", patience, what, err)
+		}
 	}
-	book, err := pricing.NewPriceBook(prices, "")
-	p.must(err)
-	table, err := pricing.LoadFees(fees)
-	p.must(err)
-	return pricing.NewRates(book, table)
 }
 
-// fill puts a batch of every kind of filing into the ledger.
+// fill submits a batch of several kinds of filings.
 func (p *proof) fill(batch string, n int) {
 	p.Helper()
 	_, err := p.ledger.CreateBatch(p.Context(),
@@ -207,11 +207,7 @@ func (p *proof) fill(batch string, n int) {
 	p.must(p.ledger.OpenBatch(p.Context(), batch))
 }
 
-// described begins the name of each company that the service does not know and
-// the sheet describes.
-const described = "Larkspur"
-
-// request is what row i asks for. Each row is for a company of its own.
+// request is what row i orders. Each row is for a company of its own.
 func request(i int) *filing.Request {
 	address := &filing.Address{
 		Line1:      "12 Market Street",
@@ -220,18 +216,19 @@ func request(i int) *filing.Request {
 		PostalCode: "19801",
 		Country:    "US",
 	}
-	officer := filing.Officer{
-		Type:      filing.Person,
-		FirstName: "Ana",
-		LastName:  "Silva",
-		Title:     "Member",
-		Address:   address,
-		IsPrimary: true,
-	}
-	ana := filing.UserRef{
-		Email: fmt.Sprintf("ana%d@example.com", i%25),
-		Name:  "Ana Silva",
-		Phone: fmt.Sprintf("+1302555%04d", i%25),
+	company := filing.Company{
+		LegalName:        fmt.Sprintf("Larkspur %d LLC", i),
+		EntityType:       filing.LLC,
+		PrincipalAddress: address,
+		MailingAddress:   address,
+		Officers: []filing.Officer{{
+			Type:      filing.Person,
+			FirstName: "Ana",
+			LastName:  "Silva",
+			Title:     "Member",
+			Address:   address,
+			IsPrimary: true,
+		}},
 	}
 	r := &filing.Request{
 		Product: filing.AnnualReport,
@@ -239,43 +236,35 @@ func request(i int) *filing.Request {
 		Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_fleet%d", i)},
 		Order:   filing.Order{FilingState: "DE"},
 	}
-	switch kind := i % 20; {
-	case kind < 10:
-		r.Order.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
-	case kind < 12:
-		r.Order.AnnualReport, r.Order.RegisteredAgent = &filing.AnnualReportItem{
-			FilingYear: "2026",
-		}, &filing.RegisteredAgentItem{}
-	case kind < 15:
+	switch kind := i % 8; kind {
+	case 4:
 		r.Product, r.Order.RegisteredAgent = filing.AgentChange, &filing.RegisteredAgentItem{IsChangeOfAgent: true}
-	case kind < 16:
-		r.Product, r.Order.EIN = filing.EIN, ein()
-	case kind < 17:
-		r.Product, r.Order.EIN, r.Order.RegisteredAgent = filing.EIN, ein(), &filing.RegisteredAgentItem{}
-	case kind < 19:
-		r.Product, r.User, r.Company = filing.Formation, ana, filing.CompanyRef{}
-		r.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
-		r.Order.Formation = &filing.FormationItem{Company: filing.Company{
-			LegalName:        fmt.Sprintf("Tern & Tide %d LLC", i),
-			EntityType:       filing.LLC,
-			StructureType:    "MEMBER",
-			PrincipalAddress: address,
-			MailingAddress:   address,
-			Officers:         []filing.Officer{officer},
-		}}
-		if kind == 18 {
-			r.Order.EIN = ein()
+	case 5:
+		r.Product, r.Order.EIN = filing.EIN, &filing.EINItem{
+			BusinessCategory:            "Retail",
+			BusinessPurpose:             "Selling bread",
+			ApplicationReason:           "Banking purposes",
+			ResponsiblePartyFirstName:   "Grace",
+			ResponsiblePartyLastName:    "Okafor",
+			ResponsiblePartyTitle:       "CEO",
+			ResponsiblePartySSN:         "078051120",
+			ResponsiblePartyPhoneNumber: "+12125550101",
 		}
-	default:
-		r.User, r.Company = ana, filing.CompanyRef{Sheet: filing.Company{
-			LegalName:        fmt.Sprintf("%s %d LLC", described, i),
-			EntityType:       filing.LLC,
-			FormationState:   "DE",
-			FormationDate:    "2021-05-04",
-			PrincipalAddress: address,
-			MailingAddress:   address,
-			Officers:         []filing.Officer{officer},
-		}}
+	case 6, 7:
+		r.User = filing.UserRef{
+			Email: fmt.Sprintf("ana%d@example.com", i%25),
+			Name:  "Ana Silva",
+			Phone: fmt.Sprintf("+1302555%04d", i%25),
+		}
+		if kind == 6 {
+			company.StructureType = "MEMBER"
+			r.Product, r.Company, r.Order.Formation = filing.Formation, filing.CompanyRef{},
+				&filing.FormationItem{Company: company}
+			r.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+			break
+		}
+		company.FormationState, company.FormationDate = "DE", "2021-05-04"
+		r.Company = filing.CompanyRef{Sheet: company}
 		r.Order.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026", RegisteredAgent: &filing.Agent{
 			Type:      filing.Person,
 			FirstName: "Grace",
@@ -285,192 +274,152 @@ func request(i int) *filing.Request {
 			State:     "DE",
 			ZIP:       "19901",
 		}}
+	default:
+		r.Order.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
 	}
 	return r
 }
 
-func ein() *filing.EINItem {
-	return &filing.EINItem{
-		BusinessCategory:            "Retail",
-		BusinessPurpose:             "Selling bread",
-		ApplicationReason:           "Banking purposes",
-		ResponsiblePartyFirstName:   "Grace",
-		ResponsiblePartyLastName:    "Okafor",
-		ResponsiblePartyTitle:       "CEO",
-		ResponsiblePartySSN:         "078051120",
-		ResponsiblePartyPhoneNumber: "+12125550101",
-	}
-}
+func (p *proof) run(m *member) { m.process = p.start(m.vars) }
 
-// A worker that is out of reach in the middle of a transaction must not keep the
-// record from the others for long: it holds the row that all of them lock.
-func TestOutOfReachInTheMiddleOfATransaction(t *testing.T) {
-	p := newProof(t, 1)
-	p.fill("a", 3000)
-	m := p.machines[0]
-	m.start()
-	p.machines[1].start()
-	p.eventually("it is out of reach within a transaction", func() error {
-		m.database.stall()
-		time.Sleep(200 * time.Millisecond) // for the database to see that it waits
-		var n int
-		err := p.sql.QueryRowContext(t.Context(),
-			`SELECT COUNT(*) FROM pg_stat_activity
-			WHERE state = 'idle in transaction' AND clock_timestamp() - state_change > interval '0.1 s'`).Scan(&n)
-		if err == nil && n == 0 {
-			m.database.reconnect()
-			err = errors.New("it is not")
-		}
-		return err
-	})
-	p.eventually("the other goes on", p.orders(4*fleetFlying))
-}
-
-// A worker whose connections lead nowhere any more, and do not break, makes new
-// ones: a database that failed over leaves no other trace.
-func TestForgottenConnections(t *testing.T) {
-	p := newProof(t, 1)
-	p.fill("a", 3000)
-	m := p.machines[0]
-	m.start()
-	for _, w := range []*faultProxy{m.database, m.queue, m.service} {
-		p.eventually("it places", p.orders(fleetFlying))
-		w.forget()
-		began := time.Now()
-		p.eventually("it goes on", p.orders(8*fleetFlying))
-		t.Logf("it took %s", time.Since(began).Round(100*time.Millisecond))
-	}
-}
-
-// orders waits for so many more of them.
-func (p *proof) orders(more int) func() error {
-	before := len(p.service.Books().Orders)
-	return func() error {
-		if n := len(p.service.Books().Orders); n < before+more {
-			return fmt.Errorf("%d more orders were made", n-before)
-		}
-		return nil
-	}
-}
-
-// blow is something that happens to a fleet, so many times among its rows.
-type blow struct {
-	name  string
-	times int
-	fall  func(*proof)
-}
-
-var blows = []blow{
-	{"a worker is killed", 5, func(p *proof) { p.replace(p.any(), syscall.SIGKILL) }},
-	{"two workers are killed", 1, func(p *proof) {
-		for _, m := range p.two() {
-			p.replace(m, syscall.SIGKILL)
-		}
-	}},
-	{"a worker drains and is replaced", 2, func(p *proof) { p.replace(p.any(), syscall.SIGTERM) }},
-	{"Redis is flushed", 3, func(p *proof) {
-		_ = p.flush.FlushAll(context.Background()).Err() // it may be away just now
-	}},
-	{"Redis is killed, and comes back empty", 2, func(p *proof) {
-		p.redis.stop(syscall.SIGKILL)
-		time.Sleep(p.upTo(time.Second)) // its absence
-		p.redis.start()
-	}},
-	{"PostgreSQL restarts, fast", 2, func(p *proof) { p.restart(syscall.SIGINT) }},
-	{"PostgreSQL restarts, immediately", 2, func(p *proof) { p.restart(syscall.SIGQUIT) }},
-	{"the balance is out", 2, (*proof).empty},
-	{"429", 1, func(p *proof) {
-		p.service.Inject(sandbox.Fault{
-			Kind:       sandbox.FaultStatus,
-			Status:     429,
-			Endpoint:   "*",
-			RetryAfter: time.Second,
-			Times:      10,
-		})
-	}},
-	{"503", 1, func(p *proof) { p.away(sandbox.Outage503) }},
-	{"the service refuses connections", 1, func(p *proof) { p.away(sandbox.OutageRefuse) }},
-	{"orders are made, and their answers lost", 2, func(p *proof) {
-		for _, kind := range []sandbox.Kind{sandbox.FaultReset, sandbox.FaultEOF, sandbox.FaultHalfBody,
-			sandbox.FaultGarbage, sandbox.FaultNoOrderIDs, sandbox.FaultTimeout} {
-			p.service.Inject(sandbox.Fault{Kind: kind, After: true, Endpoint: "POST *", Times: 2})
-		}
-	}},
-	{"requests are lost", 1, func(p *proof) {
-		for _, kind := range []sandbox.Kind{sandbox.FaultReset, sandbox.FaultHalfBody, sandbox.FaultStatus} {
-			p.service.Inject(sandbox.Fault{Kind: kind, Status: 502, Endpoint: "*", Times: 3})
-		}
-	}},
-	{"a worker is cut off from the service", 2, func(p *proof) { p.sever(p.any().service) }},
-	{"a worker is cut off from Redis", 2, func(p *proof) { p.sever(p.any().queue) }},
-	{"a worker is cut off from the database", 2, func(p *proof) { p.sever(p.any().database) }},
-	{"a worker's way to the service stands still", 1,
-		func(p *proof) { p.stall(p.any().service, p.upTo(5*time.Second)) }},
-	{"a worker's way to Redis stands still", 1, func(p *proof) { p.stall(p.any().queue, p.upTo(5*time.Second)) }},
-	{"a worker's way to the database stands still", 1,
-		func(p *proof) { p.stall(p.any().database, p.upTo(5*time.Second)) }},
-	{"a worker's way to the database is slow", 1, func(p *proof) {
-		w := p.any().database
-		w.slow(30 * time.Millisecond)
-		p.later(3*time.Second, w.reconnect)
-	}},
-	{"a worker's connections to the service are forgotten", 1, func(p *proof) { p.any().service.forget() }},
-	{"a worker's connections to Redis are forgotten", 1, func(p *proof) { p.any().queue.forget() }},
-	{"a worker's connections to the database are forgotten", 2, func(p *proof) { p.any().database.forget() }},
-}
-
-// any is a worker that is not away.
-func (p *proof) any() *machine { return p.two()[0] }
-
-func (p *proof) two() []*machine {
-	var there []*machine
-	for _, i := range p.random.Perm(len(p.machines)) {
-		if m := p.machines[i]; !m.away {
-			there = append(there, m)
-		}
-	}
-	return there[:2]
-}
-
-func (p *proof) upTo(d time.Duration) time.Duration { return time.Duration(p.random.Int64N(int64(d))) }
-
-func (p *proof) later(d time.Duration, do func()) {
-	p.pending = append(p.pending, time.AfterFunc(d, do))
-}
-
-func (p *proof) replace(m *machine, by syscall.Signal) {
+// replace ends a worker and starts another in its place.
+func (p *proof) replace(m *member, by syscall.Signal) {
 	p.Helper()
+	m.signal(by)
 	if by == syscall.SIGKILL {
-		p.kills++
+		<-m.ended
+		m.hide()
+	} else {
+		m.exits(exitDone)
 	}
-	if status := m.end(by); by == syscall.SIGTERM && status != exitDone {
-		p.Errorf("%s was asked to end, and its exit status is %d: %s", m.name, status, m.last)
+	p.run(m)
+}
+
+// hide removes the lock of a far worker, which the others would see on this machine.
+func (m *member) hide() {
+	locks, _ := filepath.Glob(filepath.Join(m.dir, "locks", "*"))
+	for _, lock := range locks {
+		if m.far {
+			_ = os.Remove(lock)
+		}
 	}
-	m.start()
 }
 
-func (p *proof) restart(by syscall.Signal) {
-	p.postgres.stop(by)
-	time.Sleep(p.upTo(time.Second)) // its absence
-	p.postgres.start()
+// any returns a worker that has its database.
+func (p *proof) any() *member {
+	for {
+		if m := p.workers[rand.IntN(len(p.workers))]; !m.away {
+			return m
+		}
+	}
 }
 
-func (p *proof) away(how sandbox.Outage) {
-	p.service.SetOutage(how)
-	p.later(p.upTo(2*time.Second), func() { p.service.SetOutage(sandbox.OutageNone) })
+// disturb lets everything go wrong that may go wrong with a fleet, spread over the rows.
+func (p *proof) disturb() {
+	lost := p.workers[3]
+	lost.await("it places", func() bool { return strings.Contains(lost.said(), `"result":"placed"`) })
+	lost.hide()
+	lost.database.cut()
+	lost.away = true
+	back := time.Now().Add(33 * time.Second) // its lease is over, and others have its rows
+	inject := func(f sandbox.Fault, kinds ...sandbox.Kind) {
+		for _, f.Kind = range kinds {
+			p.service.Inject(f)
+		}
+	}
+	for i, b := range p.blows(inject) {
+		due := p.rows * (i + 1) / 24 * 3 / 4
+		for end := time.Now().Add(3 * time.Second); len(p.service.Books().Orders) < due && time.Now().Before(end); {
+			time.Sleep(50 * time.Millisecond) // between two looks
+		}
+		p.Logf("%5d orders: %s", len(p.service.Books().Orders), b.name)
+		b.fall()
+	}
+	time.Sleep(time.Until(back))
+	lost.away = false
+	p.service.ClearFaults()
+	p.service.SetOutage(sandbox.OutageNone)
+	for _, m := range p.workers {
+		m.service.mend()
+		m.queue.mend()
+		m.database.mend()
+	}
+	p.eventually("the fleet probes the balance", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
 }
 
-func (p *proof) sever(w *faultProxy) {
-	w.cut()
-	p.later(p.upTo(4*time.Second), w.reconnect)
+type blow struct {
+	name string
+	fall func()
 }
 
-func (p *proof) stall(w *faultProxy, d time.Duration) {
-	w.stall()
-	p.later(d, w.reconnect)
+// blows returns 24 faults in a random order.
+func (p *proof) blows(inject func(sandbox.Fault, ...sandbox.Kind)) []blow {
+	sever := func(l *link) {
+		l.cut()
+		time.AfterFunc(rand.N(4*time.Second), l.mend)
+	}
+	outage := func(how sandbox.Outage) {
+		p.service.SetOutage(how)
+		time.AfterFunc(rand.N(2*time.Second), func() { p.service.SetOutage(sandbox.OutageNone) })
+	}
+	all := []blow{
+		{"a worker drains", func() { p.replace(p.any(), syscall.SIGTERM) }},
+		{"the database ends its connections", func() {
+			p.must(ledgertest.Exec(p.Context(), p.database, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()`))
+		}},
+		{"the balance is out", p.empty},
+		{"429", func() {
+			inject(sandbox.Fault{Status: 429, Endpoint: "*", RetryAfter: time.Second, Times: 10}, sandbox.FaultStatus)
+		}},
+		{"503", func() { outage(sandbox.Outage503) }},
+		{"the service refuses connections", func() { outage(sandbox.OutageRefuse) }},
+		{"requests are lost", func() {
+			inject(sandbox.Fault{Status: 502, Endpoint: "*", Times: 3}, sandbox.FaultReset, sandbox.FaultHalfBody,
+				sandbox.FaultStatus)
+		}},
+		{"a worker is cut off from the service", func() { sever(p.any().service) }},
+		{"a worker is cut off from Redis", func() { sever(p.any().queue) }},
+		{"a worker is cut off from the database", func() { sever(p.any().database) }},
+		{"a worker is lost in a transaction", p.loseTransaction},
+		{"connections to the service are forgotten", func() { p.forget(func(m *member) *link { return m.service }) }},
+		{"connections to Redis are forgotten", func() { p.forget(func(m *member) *link { return m.queue }) }},
+		{"connections to the database are forgotten", func() { p.forget(func(m *member) *link { return m.database }) }},
+	}
+	for range 3 {
+		all = append(all, blow{"orders are made, and their answers lost", func() {
+			inject(sandbox.Fault{After: true, Endpoint: "POST *", Times: 2}, sandbox.FaultReset, sandbox.FaultEOF,
+				sandbox.FaultHalfBody, sandbox.FaultGarbage, sandbox.FaultNoOrderIDs, sandbox.FaultTimeout)
+		}}, blow{"Redis is flushed", func() { p.must(p.queue.FlushAll(p.Context()).Err()) }})
+	}
+	for range 4 {
+		all = append(all, blow{"a worker is killed", func() { p.replace(p.any(), syscall.SIGKILL) }})
+	}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
 }
 
-// empty takes all the money away, until somebody was refused for it.
+// forget leaves the present connections of all workers open and dead, as a database does
+// that failed over: without new ones the fleet cannot finish.
+func (p *proof) forget(which func(*member) *link) {
+	for _, m := range p.workers {
+		which(m).forget()
+	}
+}
+
+// loseTransaction takes a worker out of reach while its transaction holds the row that
+// all workers lock. The others must not wait for it for long.
+func (p *proof) loseTransaction() {
+	p.eventually("a transaction is out of reach", func() error {
+		p.any().database.forget()
+		time.Sleep(200 * time.Millisecond) // for the database to see that it waits
+		return ledgertest.Exec(p.Context(), p.database, `SELECT 1/COUNT(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND state = 'idle in transaction'
+				AND clock_timestamp() - state_change > interval '0.1 s'`)
+	})
+}
+
+// empty takes the balance away until an order was refused for it.
 func (p *proof) empty() {
 	books := p.service.Books()
 	p.service.Deposit(-books.Balance)
@@ -479,130 +428,231 @@ func (p *proof) empty() {
 		time.Sleep(20 * time.Millisecond) // between two looks
 	}
 	p.service.Deposit(books.Balance)
-	if p.random.IntN(2) == 0 { // otherwise the next probe finds it
-		p.eventually("the fleet is told of the money", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
-	}
+	p.eventually("the fleet probes the balance", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
 }
 
-// suffer lets every blow fall among the rows, in an order that the seed decides.
-func (p *proof) suffer() {
-	var all []blow
-	for _, b := range blows {
-		for range b.times {
-			all = append(all, b)
-		}
-	}
-	// The two that nobody sees are away for longer than their leases, with orders
-	// out, so that the others take them for dead; and they come back.
-	back := time.Now().Add(33 * time.Second)
-	for i, m := range p.machines[2:] {
-		p.eventually(m.name+" places", func() error {
-			if !m.says(`"result":"placed"`) {
-				return errors.New("it has placed nothing")
-			}
-			return nil
-		})
-		m.hide()
-		if m.away = true; i == 0 {
-			m.database.cut()
-		} else {
-			m.database.stall()
-		}
-	}
-	p.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	open := p.rows
-	for i, b := range all {
-		// When so many orders are there, or nothing moves. The last quarter is for
-		// what a blow takes to fall: a worker that drains takes seconds.
-		due := p.rows * (i + 1) / len(all) * 3 / 4
-		for end := time.Now().Add(3 * time.Second); len(p.service.Books().Orders) < due && time.Now().Before(end); {
-			time.Sleep(50 * time.Millisecond) // between two looks
-		}
-		if time.Now().After(back) {
-			p.comeBack()
-		}
-		open = p.rows - len(p.service.Books().Orders)
-		p.Logf("%5d orders: %s", p.rows-open, b.name)
-		b.fall(p)
-	}
-	time.Sleep(time.Until(back))
-	if open <= 0 {
-		p.Errorf("%d rows were left when the last blow fell", open)
-	}
-}
-
-// comeBack ends the absence of those that were away.
-func (p *proof) comeBack() {
-	for _, m := range p.machines {
-		if m.away {
-			p.Logf("%5d orders: %s is back", len(p.service.Books().Orders), m.name)
-			m.away = false
-			m.database.reconnect()
-		}
-	}
-}
-
-// calm ends whatever is wrong.
-func (p *proof) calm() {
-	for _, timer := range p.pending {
-		timer.Stop()
-	}
-	p.comeBack()
-	p.service.ClearFaults()
-	p.service.SetOutage(sandbox.OutageNone)
-	for _, m := range p.machines {
-		for _, w := range []*faultProxy{m.service, m.queue, m.database} {
-			w.reconnect()
-		}
-	}
-	p.eventually("the fleet is told of the money", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
-}
-
-// eventually tries something again until it succeeds.
-func (p *proof) eventually(what string, try func() error) {
+// finish waits until nothing more can be done: no answer is open, and rows that are ready
+// wait for an uncertain one. A row that waits for another batch may go on between two
+// looks, so it looks twice.
+func (p *proof) finish() {
 	p.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			p.complain()
-			p.Fatalf("not within %s: %s: %v", patience, what, err)
-		}
-	}
-}
-
-// finish waits until nothing more can be done: no answer is out, and rows that are
-// ready wait for an uncertain one. It has to look twice: a row that waits for one of
-// the other batch goes on when that is placed, between two looks.
-func (p *proof) finish(batches ...string) {
-	p.Helper()
-	began := time.Now()
-	for quiet := 0; quiet < 2; time.Sleep(200 * time.Millisecond) { // between two looks
+	quiet := 0
+	p.eventually("both batches are done", func() error {
 		quiet++
-		for _, batch := range batches {
+		for _, batch := range []string{"season", "again"} {
 			left, err := p.ledger.Figures(p.Context(), batch)
 			p.must(err)
 			moving, err := p.ledger.WaitsForMoving(p.Context(), batch)
-			if p.must(err); left.Left() == left.Behind+left.Increased && !moving {
-				continue
-			}
-			if quiet = 0; time.Since(began) > 2*time.Minute {
-				halted, _ := p.ledger.Fleet().Halt(p.Context())
-				p.complain()
-				p.Fatalf("batch %s is not done after %s: %+v; halted: %+v", batch, time.Since(began), left, halted)
+			p.must(err)
+			if left.Left() != left.Behind+left.Increased || moving {
+				quiet = 0
+				return fmt.Errorf("%s: %+v", batch, left)
 			}
 		}
-	}
-	p.Logf("what was left took %s", time.Since(began).Round(100*time.Millisecond))
+		if quiet < 3 {
+			return errors.New("not yet seen at rest")
+		}
+		return nil
+	})
 }
 
-// complain says what the logs complain of.
-func (p *proof) complain() {
-	for _, m := range p.machines {
-		m.mu.Lock()
-		p.Logf("%s, of %d: %v; the logs are in %s", m.name, m.started, m.messages, m.logs)
-		m.mu.Unlock()
+// each calls f with every row of both batches.
+func (p *proof) each(f func(r *ledger.Row)) {
+	p.Helper()
+	for _, batch := range []string{"season", "again"} {
+		for r, err := range p.ledger.Rows(p.Context(), batch) {
+			p.must(err)
+			f(&r)
+		}
+	}
+}
+
+// check holds the ledger against the service's books: nothing was bought twice, every row
+// has a result with a message, a placed row's orders are its own company's and no other
+// row's, and the books charged what is spent and at most what is reserved.
+func (p *proof) check() ledger.Counts {
+	p.Helper()
+	p.must(p.ledger.Audit(p.Context()))
+	books := p.service.Books()
+	if twice := books.Duplicates(); len(twice) > 0 {
+		p.Errorf("bought twice: %+v", twice)
+	}
+	for _, v := range p.service.Violations() {
+		if !v.Hidden {
+			p.Errorf("%s", v)
+		}
+	}
+	companies := make(map[string]string) // by order id
+	for _, i := range books.Items() {
+		companies[i.ID] = i.CompanyID
+	}
+	counts := make(ledger.Counts)
+	p.each(func(r *ledger.Row) {
+		counts[r.Result]++
+		if r.Message == "" {
+			p.Errorf("row %d of %s is %s without a message", r.Number, r.Batch, r.Result)
+		}
+		if r.Result != filing.Placed {
+			return
+		}
+		for _, i := range r.Items {
+			if i.OrderID != "" && companies[i.OrderID] != r.Company {
+				p.Errorf("row %d of %s is for %s and has the order %s of %q", r.Number, r.Batch, r.Company, i.OrderID,
+					companies[i.OrderID])
+			}
+			delete(companies, i.OrderID)
+		}
+	})
+	balance, err := p.ledger.Balance(p.Context())
+	p.must(err)
+	if charged := money.Cents(books.Charged); charged < balance.Posted || charged > balance.Posted+balance.Reserved {
+		p.Errorf("the ledger spent %s and reserves %s; the service charged %s", balance.Posted, balance.Reserved, charged)
+	}
+	return counts
+}
+
+// resolve decides the uncertain rows like a person who looks at each company's dashboard.
+func (p *proof) resolve() {
+	p.Helper()
+	companies, orders := make(map[string]string), make(map[string][]string)
+	for _, c := range p.service.Companies() {
+		if companies[c.LegalName] != "" && strings.HasPrefix(c.LegalName, "Larkspur") {
+			p.Errorf("%s was created twice", c.LegalName)
+		}
+		companies[c.LegalName] = c.ID
+	}
+	for _, i := range p.service.Books().Items() {
+		orders[i.CompanyID] = append(orders[i.CompanyID], i.ID)
+	}
+	decide := p.ledger.Resolutions()
+	p.each(func(r *ledger.Row) {
+		if r.Result != filing.Uncertain {
+			return
+		}
+		const why = "seen on the dashboard"
+		record := r.Request.Company.Sheet
+		if r.Request.Order.Formation != nil {
+			record = r.Request.Order.Formation.Company
+		}
+		record.ID = cmp.Or(r.Company, r.Request.Company.Ref, companies[record.LegalName])
+		ids := orders[record.ID]
+		var err error
+		switch {
+		case r.Creating && record.ID != "":
+			err = decide.MarkCreated(p.Context(), r.ID, 0, record, why)
+		case len(ids) == 0:
+			err = decide.MarkNotPlaced(p.Context(), r.ID, 0, why)
+		case r.Request.Order.Formation != nil:
+			err = decide.MarkFormed(p.Context(), r.ID, 0, ids, record.ID,
+				ledger.FormedClaims(&r.Request.Order, record.ID), why)
+		default:
+			err = decide.MarkPlaced(p.Context(), r.ID, 0, ids, why)
+		}
+		if !errors.Is(err, ledger.ErrTransition) { // a late answer was faster
+			p.must(err)
+		}
+	})
+}
+
+// link forwards connections between a worker and a server that it needs.
+type link struct {
+	net.Listener
+	to string
+
+	mu    sync.Mutex
+	down  bool
+	pairs []*pair
+}
+
+// pair is one forwarded connection. A forgotten one stays open and forwards nothing.
+type pair struct {
+	near, far net.Conn
+	forgotten atomic.Bool
+}
+
+func newLink(t *testing.T, to string) *link {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &link{Listener: listener, to: to}
+	go l.serve()
+	t.Cleanup(func() {
+		l.Close()
+		l.cut()
+	})
+	return l
+}
+
+func (l *link) serve() {
+	for {
+		near, err := l.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", l.to)
+		if err != nil {
+			near.Close()
+			continue
+		}
+		c := &pair{near: near, far: far}
+		l.mu.Lock()
+		if l.pairs = append(l.pairs, c); l.down {
+			c.end()
+		}
+		l.mu.Unlock()
+		go c.forward(near, far)
+		go c.forward(far, near)
+	}
+}
+
+func (c *pair) forward(from, to net.Conn) {
+	_, _ = io.Copy(writerFunc(func(b []byte) (int, error) {
+		if c.forgotten.Load() {
+			return len(b), nil
+		}
+		return to.Write(b)
+	}), from)
+	if !c.forgotten.Load() {
+		c.end()
+	}
+}
+
+// end resets both ends: data on its way is lost.
+func (c *pair) end() {
+	for _, conn := range []net.Conn{c.near, c.far} {
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// cut resets all connections, and new ones until mend.
+func (l *link) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.down = true
+	for _, c := range l.pairs {
+		c.end()
+	}
+	l.pairs = nil
+}
+
+func (l *link) mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.down = false
+}
+
+// forget forwards nothing more on the present connections and leaves them open.
+func (l *link) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.pairs {
+		c.forgotten.Store(true)
 	}
 }

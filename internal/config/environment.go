@@ -44,9 +44,7 @@ var Variables = []Variable{
 	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, in addition to those stored by " +
 		"importer webhooks create"},
 	{"DATABASE_URL", "", "postgres://…; default: SQLite in the data folder"},
-	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), " +
-		"redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], " +
-		"redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; default: in-process"},
+	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS, unix:///path; default: in-process"},
 	{"WORKER_CONCURRENCY", "32", "the number of orders in flight per process"},
 	{"FILING_RATE", "", "the most requests a second (lookups, creations, and orders) of all processes that share " +
 		"REDIS_URL or the data folder; default: no limit"},

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,17 +29,16 @@ const window = 2048
 
 // Queue is the transport: a Redis server's, or one inside this process.
 type Queue struct {
-	redis    redis.UniversalClient
+	redis    *redis.Client
 	client   *asynq.Client
 	embedded *embedded // nil where a server carries the queue
 	stop     chan struct{}
 	clock    sync.WaitGroup
-	hosts    string // for its errors
+	host     string // for its errors
 	health   redisHealth
 }
 
-// OpenQueue connects to redisURL (see parseRedis for its forms) or, where it is
-// empty, starts a Redis within the process. Its error is ErrQueueDown where the
+// OpenQueue connects to redisURL or, where it is empty, starts a Redis within the process. Its error is ErrQueueDown where the
 // same address may work later, and never shows a password.
 func OpenQueue(redisURL string) (*Queue, error) {
 	q, err := NewQueue(redisURL)
@@ -58,13 +56,14 @@ func OpenQueue(redisURL string) (*Queue, error) {
 // and work once it is up.
 func NewQueue(redisURL string) (*Queue, error) {
 	q := &Queue{stop: make(chan struct{})}
-	options := newOptions()
+	options := &redis.Options{Addr: "this process"}
 	if redisURL == "" {
 		var err error
 		if q.embedded, err = startEmbedded(); err != nil {
 			return nil, fmt.Errorf("start the in-process queue: %w", err)
 		}
-		options.Addrs, options.Dialer = []string{"this process"}, q.embedded.dial
+		options.Dialer = q.embedded.dial
+		setDefaults(options)
 		q.clock.Go(q.advanceClock)
 	} else {
 		var err error
@@ -73,7 +72,7 @@ func NewQueue(redisURL string) (*Queue, error) {
 		}
 	}
 	logging.Disable() // it would write to the terminal; errors are returned as well
-	q.redis, q.hosts = redis.NewUniversalClient(options), strings.Join(options.Addrs, ", ")
+	q.redis, q.host = redis.NewClient(options), options.Addr
 	q.client = asynq.NewClientFromRedisClient(q.redis)
 	return q, nil
 }

@@ -2,15 +2,7 @@ package jobs_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -30,7 +22,6 @@ type redisServer struct {
 	tb    testing.TB
 	port  int
 	conf  string // path of its configuration
-	mode  []string
 	cmd   *exec.Cmd
 	admin *redis.Client
 }
@@ -64,29 +55,17 @@ func freePort(tb testing.TB) int {
 }
 
 // startRedis starts a server with these lines of configuration. admin is how the
-// test itself gets in, nil for without password or TLS.
+// test itself gets in, nil for without a password.
 func startRedis(tb testing.TB, admin *redis.Options, lines ...string) *redisServer {
-	tb.Helper()
-	return startRedisAs(tb, nil, admin, lines...)
-}
-
-func startRedisAs(tb testing.TB, mode []string, admin *redis.Options, lines ...string) *redisServer {
 	tb.Helper()
 	needServers(tb)
 	dir := tb.TempDir()
-	s := &redisServer{tb: tb, port: freePort(tb), conf: filepath.Join(dir, "redis.conf"), mode: mode}
+	s := &redisServer{tb: tb, port: freePort(tb), conf: filepath.Join(dir, "redis.conf")}
 	if admin == nil {
 		admin = &redis.Options{}
 	}
-	listen := fmt.Sprintf("port %d", s.port)
-	if admin.TLSConfig != nil {
-		listen = fmt.Sprintf("port 0\ntls-port %d", s.port)
-	}
-	conf := fmt.Sprintf("%s\nbind 127.0.0.1\ndir %s\nsave \"\"\nappendonly no\nenable-debug-command yes\n%s\n", listen,
-		dir, strings.Join(lines, "\n"))
-	if mode != nil {
-		conf = fmt.Sprintf("%s\nbind 127.0.0.1\ndir %s\n%s\n", listen, dir, strings.Join(lines, "\n"))
-	}
+	conf := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsave \"\"\nappendonly no\nenable-debug-command yes\n%s\n",
+		s.port, dir, strings.Join(lines, "\n"))
 	if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
 		tb.Fatal(err)
 	}
@@ -105,7 +84,7 @@ func (s *redisServer) addr() string { return "127.0.0.1:" + strconv.Itoa(s.port)
 func (s *redisServer) start() {
 	s.tb.Helper()
 	said := &strings.Builder{}
-	s.cmd = exec.Command("redis-server", append([]string{s.conf}, s.mode...)...)
+	s.cmd = exec.Command("redis-server", s.conf)
 	s.cmd.Stdout, s.cmd.Stderr = said, said
 	if err := s.cmd.Start(); err != nil {
 		s.tb.Error(err)
@@ -136,71 +115,4 @@ func (s *redisServer) do(args ...any) any {
 		s.tb.Errorf("%v: %v", args, err)
 	}
 	return v
-}
-
-// certificates are those of a private authority.
-type certificates struct {
-	ca, cert, key         string // files: the authority, and the server's pair
-	clientCert, clientKey string
-	config                *tls.Config // of the test itself
-	otherAuthority        string
-	serverLines           []string // for redis.conf
-}
-
-func newCertificates(tb testing.TB) certificates {
-	tb.Helper()
-	dir := tb.TempDir()
-	must := func(err error) {
-		if err != nil {
-			tb.Helper()
-			tb.Fatal(err)
-		}
-	}
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		must(os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
-		return path
-	}
-	serial := int64(0)
-	issue := func(name string, template, parent *x509.Certificate,
-		signer *ecdsa.PrivateKey) (cert, key string, made *x509.Certificate, private *ecdsa.PrivateKey) {
-		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		must(err)
-		if signer == nil {
-			parent, signer = template, private
-		}
-		serial++
-		template.SerialNumber, template.Subject = big.NewInt(serial), pkix.Name{CommonName: name}
-		template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, &private.PublicKey, signer)
-		must(err)
-		made, err = x509.ParseCertificate(der)
-		must(err)
-		keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-		must(err)
-		return write(name+".crt", "CERTIFICATE", der), write(name+".key", "PRIVATE KEY", keyDER), made, private
-	}
-	authority := func() *x509.Certificate {
-		return &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	}
-	leaf := func() *x509.Certificate {
-		return &x509.Certificate{
-			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		}
-	}
-	var c certificates
-	ca, root, rootKey := "", (*x509.Certificate)(nil), (*ecdsa.PrivateKey)(nil)
-	ca, _, root, rootKey = issue("authority", authority(), nil, nil)
-	c.ca = ca
-	c.otherAuthority, _, _, _ = issue("other", authority(), nil, nil)
-	c.cert, c.key, _, _ = issue("server", leaf(), root, rootKey)
-	c.clientCert, c.clientKey, _, _ = issue("client", leaf(), root, rootKey)
-	pair, err := tls.LoadX509KeyPair(c.clientCert, c.clientKey)
-	must(err)
-	roots := x509.NewCertPool()
-	roots.AddCert(root)
-	c.config = &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}
-	c.serverLines = []string{"tls-cert-file " + c.cert, "tls-key-file " + c.key, "tls-ca-cert-file " + c.ca}
-	return c
 }

@@ -16,7 +16,7 @@ import (
 
 // redisBucket is the token bucket of a fleet.
 type redisBucket struct {
-	redis redis.UniversalClient
+	redis *redis.Client
 	id    string // of this process among the sharers
 }
 
