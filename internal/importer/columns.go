@@ -445,107 +445,33 @@ var columns = slices.Concat([]column{
 		about:   "yes replaces the agent on record with the filing service's own; no is a first appointment.",
 		example: "yes",
 	},
-	agentType: {
-		header:  "Agent Type",
-		field:   "registeredAgent.type",
-		kind:    choiceKind,
-		rule:    "agent.type",
-		used:    withAgent,
-		may:     onlyEIN,
-		part:    ofAgent,
-		aliases: agentWords("type"),
-		choices: []string{string(filing.Person), string(filing.CompanyParty)},
-		means:   partyWords,
-		about:   "Of an agent you supply: PERSON or COMPANY. Left empty, it follows from the names.",
-		example: "COMPANY",
-	},
-	agentCompanyName: {
-		header: "Agent Company Name",
-		field:  "registeredAgent.companyName",
-		kind:   nameKind,
-		rule:   "agent.companyName",
-		used:   withAgent,
-		may:    onlyEIN,
-		part:   ofAgent,
-		aliases: append(agentWords("company", "company name", "name", "business name", "firm"), "New Agent",
-			"New Registered Agent", "New RA"),
-		about:   "Name of a supplied agent that is a company.",
-		example: "First State Agents Inc.",
-	},
-	agentFirstName: {
-		header:  "Agent First Name",
-		field:   "registeredAgent.firstName",
-		kind:    nameKind,
-		rule:    "agent.firstName",
-		used:    withAgent,
-		may:     onlyEIN,
-		part:    ofAgent,
-		aliases: agentWords("first name", "first", "given name"),
-		about:   "First name of a supplied agent that is a person.",
-		example: "Grace",
-	},
-	agentLastName: {
-		header:  "Agent Last Name",
-		field:   "registeredAgent.lastName",
-		kind:    nameKind,
-		rule:    "agent.lastName",
-		used:    withAgent,
-		may:     onlyEIN,
-		part:    ofAgent,
-		aliases: agentWords("last name", "last", "surname", "family name"),
-		about:   "Last name of a supplied agent that is a person.",
-		example: "Okafor",
-	},
-	agentStreet: {
-		header: "Agent Street",
-		field:  "registeredAgent.addressStreet",
-		kind:   textKind,
-		rule:   "agent.addressStreet",
-		used:   withAgent,
-		may:    onlyEIN,
-		part:   ofAgent,
-		aliases: agentWords("street", "street address", "address", "address street", "address line 1", "address 1",
-			"line 1"),
-		about:   "Street address of a supplied agent, in the filing state.",
-		example: "200 Continental Drive",
-	},
-	agentCity: {
-		header:  "Agent City",
-		field:   "registeredAgent.addressCity",
-		kind:    textKind,
-		rule:    "agent.addressCity",
-		used:    withAgent,
-		may:     onlyEIN,
-		part:    ofAgent,
-		aliases: agentWords("city", "address city"),
-		about:   "City of a supplied agent.",
-		example: "Newark",
-	},
-	agentState: {
-		header:  "Agent State",
-		field:   "registeredAgent.addressState",
-		kind:    stateKind,
-		rule:    "agent.addressState",
-		used:    withAgent,
-		may:     onlyEIN,
-		part:    ofAgent,
-		aliases: agentWords("state", "address state"),
-		about:   "State of a supplied agent. It must be the filing state.",
-		example: "DE",
-	},
-	agentZIP: {
-		header:  "Agent ZIP",
-		field:   "registeredAgent.addressZip",
-		kind:    zipKind,
-		rule:    "agent.addressZip",
-		used:    withAgent,
-		may:     onlyEIN,
-		part:    ofAgent,
-		aliases: agentWords("zip", "zip code", "postal code", "postcode", "address zip", "address postal code"),
-		about: "ZIP code of a supplied agent: five digits, or five and four. Keep the column as text, so that " +
-			"leading zeros stay.",
-		example: "19713",
-	},
+	agentType: func() column {
+		c := agentColumn("Agent Type", "type", choiceKind,
+			"Of an agent you supply: PERSON or COMPANY. Left empty, it follows from the names.", "COMPANY", "type")
+		c.choices, c.means = partyTypes, partyWords
+		return c
+	}(),
+	agentCompanyName: func() column {
+		c := agentColumn("Agent Company Name", "companyName", nameKind, "Name of a supplied agent that is a company.",
+			"First State Agents Inc.", "company", "company name", "name", "business name", "firm")
+		c.aliases = append(c.aliases, "New Agent", "New Registered Agent", "New RA")
+		return c
+	}(),
+	agentFirstName: agentColumn("Agent First Name", "firstName", nameKind,
+		"First name of a supplied agent that is a person.", "Grace", "first name", "first", "given name"),
+	agentLastName: agentColumn("Agent Last Name", "lastName", nameKind,
+		"Last name of a supplied agent that is a person.", "Okafor", "last name", "last", "surname", "family name"),
+	agentStreet: agentColumn("Agent Street", "addressStreet", textKind,
+		"Street address of a supplied agent, in the filing state.", "200 Continental Drive",
+		"street", "street address", "address", "address street", "address line 1", "address 1", "line 1"),
+	agentCity: agentColumn("Agent City", "addressCity", textKind, "City of a supplied agent.", "Newark",
+		"city", "address city"),
+	agentState: agentColumn("Agent State", "addressState", stateKind,
+		"State of a supplied agent. It must be the filing state.", "DE", "state", "address state"),
+	agentZIP: agentColumn("Agent ZIP", "addressZip", zipKind,
+		"ZIP code of a supplied agent: five digits, or five and four. Keep the column as text, so that "+
+			"leading zeros stay.", "19713",
+		"zip", "zip code", "postal code", "postcode", "address zip", "address postal code"),
 	expedited: {
 		header:   "Expedited",
 		field:    "formation.expedited",
@@ -568,43 +494,17 @@ var columns = slices.Concat([]column{
 		about:    "Up to ten further names, divided by semicolons, in the order of preference.",
 		example:  "Harbor Light Foods LLC; Harbor Light Kitchen LLC",
 	},
-	orderEIN: {
-		header:   "Order EIN",
-		field:    "ein",
-		kind:     boolKind,
-		rule:     "ein.order",
-		used:     ein,
-		may:      notEINs,
-		suggests: filing.EIN,
-		aliases:  []string{"EIN Order", "Order Tax ID", "Get EIN"},
-		about:    "yes orders a federal employer identification number, alone or with what else the row orders.",
-		example:  "yes",
-	},
-	orderAnnualReport: {
-		header:   "Order Annual Report",
-		field:    "annualReport",
-		kind:     boolKind,
-		rule:     "annual-report.order",
-		used:     annual,
-		may:      notReports,
-		suggests: filing.AnnualReport,
-		aliases:  []string{"Annual Report", "Order AR", "File Annual Report"},
-		about: "yes orders the annual report, alone or with what else the row orders. Without the column, every " +
+	orderEIN: orderColumn("Order EIN", "ein", "ein", filing.EIN, ein, notEINs,
+		"yes orders a federal employer identification number, alone or with what else the row orders.",
+		"EIN Order", "Order Tax ID", "Get EIN"),
+	orderAnnualReport: orderColumn("Order Annual Report", "annualReport", "annual-report", filing.AnnualReport, annual,
+		notReports, "yes orders the annual report, alone or with what else the row orders. Without the column, every "+
 			"row of a sheet of annual reports orders it.",
-		example: "yes",
-	},
-	orderQualification: {
-		header:   "Order Foreign Qualification",
-		field:    "foreignQualification",
-		kind:     boolKind,
-		rule:     "foreign-qualification.order",
-		used:     qualification,
-		may:      notQualifications,
-		suggests: filing.ForeignQualification,
-		aliases:  []string{"Foreign Qualification", "Order FQ", "Qualify"},
-		about:    "yes qualifies the company in the filing state, alone or with what else the row orders.",
-		example:  "yes",
-	},
+		"Annual Report", "Order AR", "File Annual Report"),
+	orderQualification: orderColumn("Order Foreign Qualification", "foreignQualification", "foreign-qualification",
+		filing.ForeignQualification, qualification, notQualifications,
+		"yes qualifies the company in the filing state, alone or with what else the row orders.",
+		"Foreign Qualification", "Order FQ", "Qualify"),
 	chargeClient: chargeColumn("Client", "client", "The client whose charges the row belongs to.", "Harbor Light",
 		"Client Number", "Client Code", "Client ID"),
 	chargeMatter: chargeColumn("Matter", "matter", "The client's matter that the row's charges belong to.",
@@ -693,95 +593,40 @@ func officerColumn(n int, part columnID) columnID {
 // officerParts are the columns of an officer without the number in front, as a
 // sheet of officers has them.
 var officerParts = []column{
-	officerType: {
-		header:  "Type",
-		field:   "type",
-		kind:    choiceKind,
-		choices: []string{string(filing.Person), string(filing.CompanyParty)},
-		means:   partyWords,
-		about:   "PERSON or COMPANY. Left empty, it follows from the names.",
-		example: "PERSON",
-	},
-	officerFirstName: {
-		header:  "First Name",
-		field:   "firstName",
-		kind:    nameKind,
-		about:   "First name of a person.",
-		example: "Ana",
-	},
-	officerLastName: {
-		header:  "Last Name",
-		field:   "lastName",
-		kind:    nameKind,
-		about:   "Last name of a person.",
-		example: "Silva",
-	},
-	officerCompanyName: {header: "Company Name", field: "companyName", kind: nameKind, about: "Name of a company."},
-	officerTitle: {
-		header:  "Title",
-		field:   "title",
-		kind:    openKind,
-		choices: slices.Concat(filing.Titles[filing.LLC], filing.Titles[filing.Corp]),
-		means:   titleWords,
-		about:   "The title. At least one officer of an LLC is a Member or Managing Member.",
-		example: "Managing Member",
-	},
-	officerPrimary: {
-		header:  "Primary",
-		field:   "isPrimary",
-		kind:    boolKind,
-		about:   "yes for exactly one officer.",
-		example: "yes",
-		aliases: []string{"Is Primary", "Primary Officer"},
-	},
-	officerLine1: {
-		header:  "Line 1",
-		field:   "address.line1",
-		kind:    textKind,
-		about:   "Street and number.",
-		example: "12 Market Street",
-		aliases: []string{"Street", "Street Address", "Address", "Address Line 1"},
-	},
-	officerLine2: {
-		header:  "Line 2",
-		field:   "address.line2",
-		kind:    textKind,
-		about:   "Suite, floor or unit.",
-		aliases: []string{"Address Line 2", "Suite"},
-	},
-	officerCity: {
-		header:  "City",
-		field:   "address.city",
-		kind:    textKind,
-		about:   "City.",
-		example: "Wilmington",
-		aliases: []string{"Address City"},
-	},
-	officerState: {
-		header:  "State",
-		field:   "address.state",
-		kind:    placeKind,
-		about:   "State.",
-		example: "DE",
-		aliases: []string{"Address State"},
-	},
-	officerPostalCode: {
-		header:  "Postal Code",
-		field:   "address.postalCode",
-		kind:    zipKind,
-		about:   "ZIP code.",
-		example: "19801",
-		aliases: []string{"ZIP", "ZIP Code"},
-	},
-	officerCountry: {
-		header:  "Country",
-		field:   "address.country",
-		kind:    countryKind,
-		about:   "Two-letter country code. Left empty, it is US where the state is one of the US.",
-		example: "US",
-		aliases: []string{"Country Code"},
-	},
+	officerType: func() column {
+		c := officerPart("Type", "type", choiceKind, "PERSON or COMPANY. Left empty, it follows from the names.", "PERSON")
+		c.choices, c.means = partyTypes, partyWords
+		return c
+	}(),
+	officerFirstName:   officerPart("First Name", "firstName", nameKind, "First name of a person.", "Ana"),
+	officerLastName:    officerPart("Last Name", "lastName", nameKind, "Last name of a person.", "Silva"),
+	officerCompanyName: officerPart("Company Name", "companyName", nameKind, "Name of a company.", ""),
+	officerTitle: func() column {
+		c := officerPart("Title", "title", openKind,
+			"The title. At least one officer of an LLC is a Member or Managing Member.", "Managing Member")
+		c.choices, c.means = slices.Concat(filing.Titles[filing.LLC], filing.Titles[filing.Corp]), titleWords
+		return c
+	}(),
+	officerPrimary: officerPart("Primary", "isPrimary", boolKind, "yes for exactly one officer.", "yes",
+		"Is Primary", "Primary Officer"),
+	officerLine1: officerPart("Line 1", "address.line1", textKind, "Street and number.", "12 Market Street",
+		"Street", "Street Address", "Address", "Address Line 1"),
+	officerLine2: officerPart("Line 2", "address.line2", textKind, "Suite, floor or unit.", "",
+		"Address Line 2", "Suite"),
+	officerCity:  officerPart("City", "address.city", textKind, "City.", "Wilmington", "Address City"),
+	officerState: officerPart("State", "address.state", placeKind, "State.", "DE", "Address State"),
+	officerPostalCode: officerPart("Postal Code", "address.postalCode", zipKind, "ZIP code.", "19801",
+		"ZIP", "ZIP Code"),
+	officerCountry: officerPart("Country", "address.country", countryKind,
+		"Two-letter country code. Left empty, it is US where the state is one of the US.", "US", "Country Code"),
 }
+
+func officerPart(header, field string, k kind, about, example string, aliases ...string) column {
+	return column{header: header, field: field, kind: k, aliases: aliases, about: about, example: example}
+}
+
+// partyTypes are the choices for a person or a company.
+var partyTypes = []string{string(filing.Person), string(filing.CompanyParty)}
 
 // titleWords are other wordings of the titles of corporations.
 var titleWords = map[string]string{
@@ -884,15 +729,44 @@ var addressPartOf = func() map[columnID]addressPart {
 	return all
 }()
 
-func agentWords(words ...string) []string {
-	var all []string
+// agentColumn returns a column of a supplied agent. words are wordings of the header
+// behind "Agent".
+func agentColumn(header, field string, k kind, about, example string, words ...string) column {
+	c := column{
+		header:  header,
+		field:   "registeredAgent." + field,
+		kind:    k,
+		rule:    "agent." + field,
+		used:    withAgent,
+		may:     onlyEIN,
+		part:    ofAgent,
+		about:   about,
+		example: example,
+	}
 	for _, prefix := range []string{"agent", "registered agent", "RA", "supplied agent", "current agent", "new agent",
 		"new registered agent", "new RA"} {
 		for _, word := range words {
-			all = append(all, prefix+" "+word)
+			c.aliases = append(c.aliases, prefix+" "+word)
 		}
 	}
-	return all
+	return c
+}
+
+// orderColumn returns the column that orders a product by yes or no.
+func orderColumn(header, field, rule string, product filing.Product, used, may []filing.Product, about string,
+	aliases ...string) column {
+	return column{
+		header:   header,
+		field:    field,
+		kind:     boolKind,
+		rule:     rule + ".order",
+		used:     used,
+		may:      may,
+		suggests: product,
+		aliases:  aliases,
+		about:    about,
+		example:  "yes",
+	}
 }
 
 // chargeColumn returns a column that is listed with the charges of its row and

@@ -16,8 +16,8 @@
 // The edits apply wherever cells are read, and their hash is part of the
 // batch's identity.
 //
-// Rows are streamed, and reading runs beside checking: a million rows take no
-// more memory than a thousand, apart from 24 bytes a row to find duplicates.
+// Rows are streamed: a million rows take no more memory than a thousand, apart
+// from 24 bytes a row to find duplicates.
 //
 // This package makes the sheets in templates/ and samples/, and a test holds it
 // to them.

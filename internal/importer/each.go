@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -65,9 +62,8 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 // of the sheet. A row and what it points to are valid until fn returns; only
 // strings may be kept.
 //
-// Reading and checking run side by side. If the sheet cannot be read to its
-// end, the error is a *sheet.FormatError, and the rows before it are not
-// reliable either.
+// If the sheet cannot be read to its end, the error is a *sheet.FormatError, and the
+// rows before it are not reliable either.
 func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
 	return hideInError(im.eachChunk(ctx, func(rows []Row) error {
 		for i := range rows {
@@ -79,18 +75,12 @@ func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
 	}))
 }
 
-// chunk holds some rows on their way from the reader through a checker to the
-// consumer. Its memory is reused.
+// chunk is a block of rows with their orders and problems. Its memory is reused.
 type chunk struct {
-	block   sheet.Block
-	rows    []Row
-	drafts  []draft
-	checked chan struct{}
+	block  sheet.Block
+	rows   []Row
+	drafts []draft
 }
-
-// chunksInFlight bounds the memory. Six are enough that a short pause of one
-// side does not stop the other.
-const chunksInFlight = 6
 
 // eachChunk calls fn with the rows of one chunk after the other.
 func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
@@ -99,80 +89,27 @@ func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
 		return err
 	}
 	defer r.Close()
-	p := &pipeline{
-		im:      im,
-		free:    make(chan *chunk, chunksInFlight),
-		toCheck: make(chan *chunk, chunksInFlight),
-		inOrder: make(chan *chunk, chunksInFlight),
-	}
-	for range chunksInFlight {
-		p.free <- &chunk{checked: make(chan struct{}, 1)}
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return p.read(ctx, r) })
-	for range max(1, runtime.GOMAXPROCS(0)-1) {
-		group.Go(p.check)
-	}
-	group.Go(func() error { return p.finish(ctx, fn) })
-	return group.Wait()
-}
-
-// pipeline passes chunks from the reader to the checkers and, in the order of
-// the sheet, to the final pass.
-type pipeline struct {
-	im                     *Import
-	free, toCheck, inOrder chan *chunk
-}
-
-// read fills the free chunks with the rows of the sheet.
-func (p *pipeline) read(ctx context.Context, r *rowReader) error {
-	defer close(p.inOrder)
-	defer close(p.toCheck)
-	for {
-		var c *chunk
-		select {
-		case c = <-p.free:
-		case <-ctx.Done():
+	checker, final := im.newChecker(), im.newFinalPass()
+	for c := new(chunk); ; {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err := r.Read(&c.block); errors.Is(err, io.EOF) {
+			final.note()
 			return nil
 		} else if err != nil {
 			return err
 		}
-		p.toCheck <- c
-		p.inOrder <- c
-	}
-}
-
-// check checks the rows of chunks, in any order.
-func (p *pipeline) check() error {
-	checker := p.im.newChecker()
-	for c := range p.toCheck {
 		checker.checkChunk(c)
-		c.checked <- struct{}{}
-	}
-	return nil
-}
-
-// finish calls fn with the checked rows, in the order of the sheet.
-func (p *pipeline) finish(ctx context.Context, fn func([]Row) error) error {
-	final := p.im.newFinalPass()
-	for c := range p.inOrder {
-		<-c.checked
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := final.add(c.rows); err != nil {
-			return err
+		for i := range c.rows {
+			if err := final.addRow(&c.rows[i]); err != nil {
+				return err
+			}
 		}
 		if err := fn(c.rows); err != nil {
 			return err
 		}
-		p.free <- c
 	}
-	final.note()
-	return nil
 }
 
 // checkChunk checks the rows of a chunk that are below the header.
@@ -250,16 +187,6 @@ func (l *finalPass) noteDates() (notes []string) {
 		}
 	}
 	return notes
-}
-
-// add takes in the next rows of the sheet.
-func (l *finalPass) add(rows []Row) error {
-	for i := range rows {
-		if err := l.addRow(&rows[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // addRow takes in the next row of the sheet.
@@ -351,9 +278,7 @@ func (l *finalPass) note() {
 			text.CountOf(n, "row is not a filing and was skipped", "rows are not filings and were skipped"),
 			text.FirstOf(l.notFilings, maxListed)))
 	}
-	l.im.mu.Lock()
 	l.im.found = notes
-	l.im.mu.Unlock()
 }
 
 // maxListed is how many row numbers or names a note lists.

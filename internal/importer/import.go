@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -44,7 +43,7 @@ type Options struct {
 type ScheduleRun struct {
 	ID string // of the run: every run is a batch of its own
 	// RowOf returns how the run files a row, by the row's number; false leaves
-	// the row out of the batch. Several goroutines call it at once.
+	// the row out of the batch.
 	RowOf func(row int) (RunRow, bool)
 }
 
@@ -76,7 +75,6 @@ type Import struct {
 	resultColumn, ordersColumn int            // the columns of a results sheet; -1 for none
 	target                     *target        // where the columns go; nil until Record
 
-	mu    sync.Mutex
 	notes []string // found when the file was opened
 	found []string // found in its rows
 }
@@ -198,8 +196,6 @@ func (im *Import) Columns() []string { return im.layout.headers() }
 // hidden rows, rows that are not filings, the encoding. They are complete when
 // all rows were read.
 func (im *Import) Notes() []string {
-	im.mu.Lock()
-	defer im.mu.Unlock()
 	var all []string
 	for _, n := range slices.Concat(im.file.Notes(), im.notes, im.found) {
 		n = filing.HideSSNs(n)

@@ -204,9 +204,7 @@ func (e *otherPurchases) note() {
 	if len(e.ordered) > 0 {
 		note += " Their orders: " + text.FirstOf(e.ordered, 10) + "."
 	}
-	e.im.mu.Lock()
 	e.im.found = append(e.im.found, note)
-	e.im.mu.Unlock()
 }
 
 func ordersIn(text string) (ids []string) {

@@ -30,30 +30,23 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 		return nil
 	}
 	switch b.kind {
-	case stateKind, placeKind:
-		all = suggestStates(value)
 	case yearKind:
 		all = suggestYears(value)
 	case zipKind:
 		all = suggestZIPs(value)
 	case dateKind:
-		all = c.suggestDates(b, value)
-	case boolKind:
-		all = suggestBools(value)
-	case entityKind:
-		all = suggestEntityTypes(value)
-	case choiceKind:
-		all = suggestChoices(b.column, value)
-	case countryKind:
-		all = suggestCountries(value)
-	case countKind:
-		all = []string{strings.ReplaceAll(value, ",", "")}
+		all = c.suggestDates(value)
 	case emailKind:
-		all = suggestEmails(value)
-	case phoneKind:
-		all = suggestPhones(value)
+		name, domain, _ := strings.Cut(strings.Trim(strings.ReplaceAll(bareEmail(value), " ", ""), ".,;:'\"()[]"), "@")
+		all = []string{name + "@" + strings.ReplaceAll(domain, ",", ".")}
+	case phoneKind: // an extension
+		number, _, _ := strings.Cut(strings.ToLower(value), "ext")
+		all = []string{strings.TrimSpace(number)}
 	case companyKind:
-		all = suggestCompanyIDs(value)
+		id, _ := idInAddress(value)
+		all = []string{id}
+	default:
+		all = []string{meantBy(filing.FoldName(value), wordsOf(b.column))}
 	}
 	return slices.DeleteFunc(compactStrings(all), func(text string) bool { return text == value || !c.reads(b, text) })
 }
@@ -104,31 +97,27 @@ func (c *checker) reads(b *binding, text string) bool {
 // maxReportAge is how many years ago a suggested year is at most.
 const maxReportAge = 10
 
-// stateShort are abbreviations of states besides their codes, without dots.
-var stateShort = map[string]string{
-	"ala": "AL", "ariz": "AZ", "ark": "AR", "calif": "CA", "cal": "CA", "colo": "CO", "conn": "CT", "del": "DE",
-	"dela": "DE", "fla": "FL", "ill": "IL", "ind": "IN", "kans": "KS", "mass": "MA", "mich": "MI", "minn": "MN",
-	"miss": "MS", "mont": "MT", "neb": "NE", "nebr": "NE", "nev": "NV", "okla": "OK", "ore": "OR", "oreg": "OR",
-	"penn": "PA", "penna": "PA", "tenn": "TN", "tex": "TX", "wash": "WA", "wis": "WI", "wisc": "WI", "wyo": "WY",
-}
-
-// suggestStates finds the code of the state that a misspelt name or an abbreviation
-// means.
-func suggestStates(value string) []string {
-	folded := strings.ToLower(strings.Join(strings.FieldsFunc(value, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}), " "))
-	state, ok := filing.State(stateShort[folded]), true
-	if compact := strings.ReplaceAll(folded, " ", ""); state == "" && len(compact) == 2 {
-		state = filing.State(strings.ToUpper(compact)) // "D.E."
-	} else if state == "" {
-		names := make(map[string]filing.State)
+// wordsOf returns the words for the values of a column, folded, if it has only a few
+// values.
+func wordsOf(c *column) map[string]string {
+	words := make(map[string]string)
+	switch c.kind {
+	case stateKind, placeKind:
 		for _, s := range filing.States() {
-			names[strings.ToLower(s.Name())] = s
+			words[filing.FoldName(s.Name())], words[strings.ToLower(string(s))] = string(s), string(s)
 		}
-		state, ok = meantBy(folded, names)
+	case boolKind:
+		return map[string]string{"yes": yes, "true": yes, "no": no, "false": no}
+	case entityKind:
+		return entityWords()
+	case choiceKind:
+		for _, choice := range c.choices {
+			words[filing.FoldName(choice)] = choice
+		}
+	case countryKind:
+		return countries
 	}
-	return oneOf(string(state), ok)
+	return words
 }
 
 // maxSlips is how many letters of a text may differ from those of a word that it
@@ -145,9 +134,9 @@ func maxSlips(text string) int {
 	return 3
 }
 
-// meantBy finds what a text means that is a misspelling of one of the words: all of
-// those that are closest to it have to mean the same.
-func meantBy[T comparable](text string, words map[string]T) (meaning T, ok bool) {
+// meantBy finds what a text means that is a misspelling of one of the words; "" unless
+// all of those that are closest to it mean the same.
+func meantBy(text string, words map[string]string) (meaning string) {
 	best := maxSlips(text) + 1
 	for w, m := range words {
 		if abs(len(w)-len(text)) > best {
@@ -155,12 +144,12 @@ func meantBy[T comparable](text string, words map[string]T) (meaning T, ok bool)
 		}
 		switch d := levenshtein.ComputeDistance(text, w); {
 		case d < best:
-			meaning, best, ok = m, d, true
+			meaning, best = m, d
 		case d == best && m != meaning:
-			ok = false
+			meaning = ""
 		}
 	}
-	return meaning, ok
+	return meaning
 }
 
 // suggestYears finds the year that a text means: "25", "2O25", "FY 25" or "2025 AR".
@@ -208,66 +197,26 @@ func suggestZIPs(value string) []string {
 	return []string{first}
 }
 
-// looseDates are forms of dates that are not read, for their order or their words
-// are unusual, and that mean one day.
-var looseDates = []string{
-	"20060102", "2006.01.02", "2006.1.2", "Jan. 2, 2006", "Jan. 2 2006", "2. Jan 2006", "2 Jan. 2006", "2-January-2006",
-	"January 2,2006", "Jan 2,2006", "2006 Jan 2", "2006-Jan-2", "2006-Jan-02", "Jan-2-2006", "Jan/2/2006", "2/Jan/2006",
+// suggestedDates are forms of dates that are not read, or not where day and month are
+// in doubt. The forms with the day first are the first.
+var suggestedDates = []string{
+	"2/1/2006", "2-1-2006", "2.1.2006", "2/1/06", "2-1-06", "2.1.06", "1/2/2006", "1-2-2006", "20060102", "2006.1.2",
 }
 
-// suggestDates finds the day that a text means. Where the order of day and month
-// is not known, both are suggested, the one with the day first before.
-func (c *checker) suggestDates(b *binding, value string) []string {
-	text := ordinals.Replace(value)
-	if isEitherWay(text) {
-		var all []string
-		for _, form := range []string{"2/1/2006", "2-1-2006", "1/2/2006", "1-2-2006"} {
-			if day, err := time.Parse(form, text); err == nil {
-				all = append(all, day.Format(time.DateOnly))
-			}
-		}
-		return all
-	}
-	if day, ok := dayFirst(text); ok {
-		return []string{day.Format(time.DateOnly)}
-	}
-	for _, form := range []string{"2/1/06", "2-1-06", "2.1.06"} {
-		if day, err := time.Parse(form, text); err == nil && day.Day() > 12 {
-			return []string{day.Format(time.DateOnly)}
-		}
-	}
-	for _, form := range slices.Concat(looseDates, dateForms) {
-		if day, err := time.Parse(form, text); err == nil && day.Year() >= 1800 {
-			return []string{day.Format(time.DateOnly)}
+// suggestDates finds the days that a text may mean.
+func (c *checker) suggestDates(value string) (all []string) {
+	for _, form := range suggestedDates {
+		if day, err := time.Parse(form, value); err == nil {
+			all = append(all, day.Format(time.DateOnly))
 		}
 	}
 	// The day of a spreadsheet program as a number, from 1950 to now.
-	if n, err := strconv.Atoi(text); err == nil && n > 18_263 {
+	if n, err := strconv.Atoi(value); err == nil && n > 18_263 {
 		if day := time.Date(1899, time.December, 30+n, 0, 0, 0, 0, time.UTC); day.Year() <= c.year {
-			return []string{day.Format(time.DateOnly)}
+			all = append(all, day.Format(time.DateOnly))
 		}
 	}
-	return nil
-}
-
-var ordinals = strings.NewReplacer("1st", "1", "2nd", "2", "3rd", "3", "4th", "4", "5th", "5", "6th", "6", "7th", "7",
-	"8th", "8", "9th", "9", "0th", "0", "11th", "11", "12th", "12", "13th", "13", "Sept ", "Sep ", "Sept. ", "Sep ")
-
-// boolWords are words for yes and no.
-var boolWords = map[string]string{"yes": yes, "true": yes, "no": no, "false": no}
-
-func suggestBools(value string) []string {
-	if folded := filing.FoldName(value); len(folded) > 2 {
-		return oneOf(meantBy(folded, boolWords))
-	}
-	return nil
-}
-
-func oneOf(text string, ok bool) []string {
-	if !ok {
-		return nil
-	}
-	return []string{text}
+	return all
 }
 
 // entityWords are words for the two entity types, and for others as "".
@@ -283,78 +232,3 @@ var entityWords = sync.OnceValue(func() map[string]string {
 	}
 	return words
 })
-
-func suggestEntityTypes(value string) []string {
-	return oneOf(meantBy(filing.FoldName(value), entityWords()))
-}
-
-// suggestChoices finds the choice that a misspelt or shortened text means.
-func suggestChoices(c *column, value string) []string {
-	folded := filing.FoldName(value)
-	if len(folded) < 3 {
-		return nil
-	}
-	var starts []string
-	words := make(map[string]string)
-	for _, choice := range c.choices {
-		word := filing.FoldName(choice)
-		if words[word] = choice; strings.HasPrefix(word, folded) {
-			starts = append(starts, choice)
-		}
-	}
-	if len(starts) == 1 {
-		return starts
-	}
-	return oneOf(meantBy(folded, words))
-}
-
-func suggestCountries(value string) []string {
-	folded := filing.FoldName(value)
-	switch {
-	case len(folded) == 2:
-		return []string{strings.ToUpper(folded)} // "U.S."
-	case len(folded) < 4:
-		return nil
-	}
-	return oneOf(meantBy(folded, countries))
-}
-
-// suggestEmails takes an address out of other text, and corrects what cannot be
-// meant: blanks, a comma for a dot, punctuation at its end.
-func suggestEmails(value string) []string {
-	bare := value
-	if hasMailto(bare) {
-		bare, _, _ = strings.Cut(bare[len("mailto:"):], "?")
-	}
-	if open, end := strings.IndexByte(bare, '<'), strings.LastIndexByte(bare, '>'); open >= 0 && end > open {
-		bare = bare[open+1 : end]
-	}
-	if strings.Count(bare, "@") != 1 {
-		return nil // which of several, or of none, only a person knows
-	}
-	bare = strings.Trim(strings.ReplaceAll(bare, " ", ""), ".,;:'\"()[]")
-	name, domain, _ := strings.Cut(bare, "@")
-	return []string{name + "@" + strings.ReplaceAll(domain, ",", ".")}
-}
-
-// suggestPhones leaves an extension out.
-func suggestPhones(value string) []string {
-	folded := strings.ToLower(value)
-	for _, word := range []string{"extension", "ext", "x", "#"} {
-		if at := strings.Index(folded, word); at > 0 {
-			return []string{strings.TrimRight(value[:at], " ,;.")}
-		}
-	}
-	return nil
-}
-
-// suggestCompanyIDs takes the ID out of a web address, and corrects its beginning.
-func suggestCompanyIDs(value string) []string {
-	if id, ok := idInAddress(value); ok {
-		return []string{id}
-	}
-	if len(value) > 5 && strings.EqualFold(value[:4], "comp") && strings.ContainsRune("_- ", rune(value[4])) {
-		return []string{"comp_" + strings.TrimSpace(value[5:])}
-	}
-	return nil
-}

@@ -572,13 +572,7 @@ func (c *checker) readEmail(b *binding, text string) string {
 		return text
 	}
 	message := strconv.Quote(text) + " is not an email address: enter one such as name@example.com"
-	bare := text
-	if hasMailto(bare) {
-		bare, _, _ = strings.Cut(bare[len("mailto:"):], "?")
-	}
-	if open, end := strings.IndexByte(bare, '<'), strings.LastIndexByte(bare, '>'); open >= 0 && end > open {
-		bare = bare[open+1 : end]
-	}
+	bare := bareEmail(text)
 	switch {
 	case strings.Count(text, "@") > 1:
 		message = strconv.Quote(text) + " has several addresses: an order has one owner, so keep one address"
@@ -587,6 +581,17 @@ func (c *checker) readEmail(b *binding, text string) string {
 	}
 	c.addError(b, text, message)
 	return ""
+}
+
+// bareEmail takes the address out of "mailto:a@b.co" and "Ana <a@b.co>".
+func bareEmail(text string) string {
+	if hasMailto(text) {
+		text, _, _ = strings.Cut(text[len("mailto:"):], "?")
+	}
+	if open, end := strings.IndexByte(text, '<'), strings.LastIndexByte(text, '>'); open >= 0 && end > open {
+		text = text[open+1 : end]
+	}
+	return text
 }
 
 func hasMailto(s string) bool { return len(s) > 7 && strings.EqualFold(s[:7], "mailto:") }
