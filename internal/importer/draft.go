@@ -109,9 +109,6 @@ func (d *Draft) load(im *Import) error {
 	if err != nil {
 		return err
 	}
-	if err := checkEditedRows(im, whole); err != nil {
-		return err
-	}
 	d.im, d.checker = im, im.newChecker()
 	d.DraftSheet = DraftSheet{
 		name:    im.sheet,
@@ -119,6 +116,13 @@ func (d *Draft) load(im *Import) error {
 		overlay: im.edits.of(im.sheet),
 		mask:    im.masked,
 		find:    im.draftColumnOf,
+	}
+	if d.overlay != nil {
+		for _, row := range slices.Sorted(maps.Keys(d.overlay.rows)) {
+			if row > im.layout.row && d.indexOf(row) < 0 {
+				return (&rowReader{im: im, sheet: im.sheet, pending: []int{row}}).missingRow()
+			}
+		}
 	}
 	d.columns = im.draftColumns()
 	d.overlay.markAdded(d.columns)
@@ -161,29 +165,6 @@ func below(whole []sheet.Row, header int) []sheet.Row {
 		first++
 	}
 	return whole[first:]
-}
-
-// checkEditedRows refuses edits of rows that the sheet does not have.
-func checkEditedRows(im *Import, base []sheet.Row) error {
-	over := im.edits.of(im.sheet)
-	if over == nil {
-		return nil
-	}
-	for _, row := range slices.Sorted(maps.Keys(over.rows)) {
-		if !hasRow(base, row) {
-			return im.missingRow(row)
-		}
-	}
-	return nil
-}
-
-func (im *Import) missingRow(row int) error {
-	return (&rowReader{im: im, sheet: im.sheet, pending: []int{row}}).missingRow()
-}
-
-func hasRow(base []sheet.Row, number int) bool {
-	_, found := slices.BinarySearchFunc(base, number, func(r sheet.Row, n int) int { return r.Number - n })
-	return found
 }
 
 // readBase reads all rows of a sheet without the edits.
@@ -408,7 +389,7 @@ func (d *Draft) SetRefused(refused map[int]string) {
 	}
 }
 
-// addRefusal adds why a row was refused, at the cell that the reason names.
+// addRefusal adds why a row was refused, unless a cell of it was edited since.
 func (d *Draft) addRefusal(r *DraftRow) {
 	if len(d.refused) == 0 || r.Result != filing.Ready {
 		return
@@ -417,7 +398,7 @@ func (d *Draft) addRefusal(r *DraftRow) {
 	if why == "" || d.overlay != nil && len(d.overlay.rows[r.Number]) > 0 {
 		return
 	}
-	p := Problem{
+	r.Problems = append(r.Problems, Problem{
 		Sheet:       d.im.sheet,
 		Row:         r.Number,
 		ColumnIndex: -1,
@@ -426,41 +407,7 @@ func (d *Draft) addRefusal(r *DraftRow) {
 		Message: "the filing service refused it: " +
 			strings.TrimSuffix(strings.TrimPrefix(filing.HideSSNs(why), "the filing service refused it: "), ".") +
 			". Correct it before you send it again",
-	}
-	if b := d.im.columnNamedIn(why); b != nil {
-		p.Column, p.ColumnIndex, p.Cell = b.header, b.index, sheet.CellName(b.index, r.Number)
-		if b.index < len(r.Cells) {
-			p.Value = d.im.hide(b.index, r.Cells[b.index].Text)
-		}
-	}
-	r.Problems = append(r.Problems, p)
-}
-
-// columnNamedIn finds the column that a text names by the filing service's field,
-// by our header or by that of the sheet: the one with the longest name; nil for
-// none.
-func (im *Import) columnNamedIn(why string) *binding {
-	var found *binding
-	longest := 0
-	folded, spaced := filing.FoldName(why), strings.ToLower(why)
-	for _, b := range im.mapping.bindings {
-		if b == nil || b.officer != nil || b.index < 0 || b.kind == ssnKind {
-			continue
-		}
-		_, field, nested := strings.Cut(b.field, ".")
-		if !nested {
-			field = b.field
-		}
-		for _, name := range []string{filing.FoldName(field), filing.FoldName(b.column.header)} {
-			if len(name) >= 5 && len(name) > longest && strings.Contains(folded, name) {
-				found, longest = b, len(name)
-			}
-		}
-		if name := strings.ToLower(b.header); len(name) >= 5 && len(name) > longest && strings.Contains(spaced, name) {
-			found, longest = b, len(name)
-		}
-	}
-	return found
+	})
 }
 
 // compare adds what differs between a ready row and the filing service's record

@@ -177,10 +177,7 @@ func (o *overlay) add(row, width int, find func(header string) (name string, ind
 // addTo adds the columns that the sheet of filings lacks.
 func (im *Import) addTo(l *layout, o *overlay) error {
 	o.isMain = true
-	claims := make(map[columnID][]heading)
-	for _, h := range l.resolve() {
-		claims[h.column] = append(claims[h.column], h)
-	}
+	_, claims := l.claims()
 	width := len(l.headings)
 	err := o.add(l.row, width, func(header string) (string, int, error) {
 		w, ok := wordings[filing.FoldName(header)]

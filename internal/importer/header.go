@@ -439,6 +439,17 @@ func (l *layout) resolve() []heading {
 	return all
 }
 
+// claims returns the headings with their meanings, and those that claim each column.
+func (l *layout) claims() (resolved []heading, claims map[columnID][]heading) {
+	resolved, claims = l.resolve(), make(map[columnID][]heading)
+	for _, h := range resolved {
+		if h.column != none {
+			claims[h.column] = append(claims[h.column], h)
+		}
+	}
+	return resolved, claims
+}
+
 // assignAddresses assigns bare words that occur more than once, such as "City"
 // after "Address" and again after "Mailing Address", or that another header
 // already claims: each belongs to the address before it. Unknown columns such

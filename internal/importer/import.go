@@ -464,7 +464,7 @@ func (im *Import) findSheet(m *matcher) error {
 
 // resultsSheets returns the names of the sheets of a results workbook with the
 // rows that need attention and with the results; "" for any other file. A results
-// workbook of an earlier version is known by its sheets.
+// workbook that lost its properties is known by its sheets.
 func resultsSheets(f *sheet.File) (attention, results string, err error) {
 	properties, err := f.Properties()
 	if err != nil {

@@ -122,15 +122,10 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 		options: o,
 		file:    file,
 		sheet:   sheetName,
-		claims:  make(map[columnID][]heading),
 		mapping: &mapping{product: product, bindings: make([]*binding, len(columns))},
 	}
-	resolved := l.resolve()
-	for _, h := range resolved {
-		if h.column != none {
-			b.claims[h.column] = append(b.claims[h.column], h)
-		}
-	}
+	var resolved []heading
+	resolved, b.claims = l.claims()
 	for id := range columnID(len(columns)) {
 		if err := b.bindColumn(id); err != nil {
 			return nil, nil, err
@@ -428,6 +423,9 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 	return notes, nil
 }
 
+// ids are the columns whose values are recognizable by their form.
+var ids = map[columnID]func(string) bool{companyID: filing.IsCompanyID, userID: filing.IsUserID}
+
 // resembles finds the one of the missing columns that a heading without a
 // meaning resembles, by its header or by all of its values, and says how.
 func (l *layout) resembles(h *heading, missing []columnID, rows []sheet.Row) (near columnID, how string, ok bool) {
@@ -437,9 +435,11 @@ func (l *layout) resembles(h *heading, missing []columnID, rows []sheet.Row) (ne
 	if near, ok = l.suggest(h, rows); ok && slices.Contains(missing, near) {
 		return near, fmt.Sprintf("no column is headed %s, but one is headed %q", columns[near].header, h.text), true
 	}
-	if near, ok = l.valuesAre(missing, h.index, rows); ok {
-		return near, fmt.Sprintf("no column is headed %s, but %s contains only such values", columns[near].header,
-			h.name(l.row)), true
+	for _, near := range missing {
+		if is := ids[near]; is != nil && l.all(is, h.index, rows) {
+			return near, fmt.Sprintf("no column is headed %s, but %s contains only such values", columns[near].header,
+				h.name(l.row)), true
+		}
 	}
 	return none, "", false
 }

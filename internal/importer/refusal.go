@@ -50,9 +50,6 @@ func (p *mapping) findRemarkColumns(l *layout) {
 	}
 }
 
-// maxRemarks bounds how many remarks a checker caches.
-const maxRemarks = 4096
-
 // warnOfRefusal warns of a row that the sheet itself marks as not to be filed:
 // in words, or by striking it through.
 func (c *checker) warnOfRefusal(struck bool) {
@@ -61,13 +58,7 @@ func (c *checker) warnOfRefusal(struck bool) {
 			continue
 		}
 		text := c.row.Cells[w.index].Text
-		says, known := c.refusals[text]
-		if !known {
-			says = refusalIn(text)
-			if len(c.refusals) < maxRemarks {
-				c.refusals[strings.Clone(text)] = says
-			}
-		}
+		says := refusalIn(text)
 		if says == refusesNothing || says == refusesAsRemark && !w.remark {
 			continue
 		}

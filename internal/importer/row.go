@@ -69,8 +69,7 @@ type checker struct {
 	isNew  bool // the row gives no Company ID and describes a company
 	phones map[string]string
 
-	refusals map[string]refusal
-	run      RunRow // of the row at hand
+	run RunRow // of the row at hand
 
 	row      *Row
 	officers []officerAt // of the row's request
@@ -80,11 +79,10 @@ type checker struct {
 
 func (im *Import) newChecker() *checker {
 	return &checker{
-		im:       im,
-		year:     im.options.Now.Year(),
-		values:   make([]string, len(columns)),
-		phones:   map[string]string{},
-		refusals: map[string]refusal{},
+		im:     im,
+		year:   im.options.Now.Year(),
+		values: make([]string, len(columns)),
+		phones: map[string]string{},
 	}
 }
 

@@ -58,7 +58,6 @@ type ColumnSurvey struct {
 	How     string   // how it was recognized: [ByName], [ByWording], [ByContent], [ByMap], or empty
 	Note    string   // why it is not used, or when; a clause without a full stop
 	Suggest string   // the column of ours that it may be
-	Why     string   // what the suggestion follows from: [ByWording] or [ByContent]
 	Samples []string // up to three values, shortened, Social Security numbers hidden
 	Secret  bool     // holds Social Security numbers
 }
@@ -301,15 +300,8 @@ func (im *Import) shape() (string, error) {
 
 // surveyColumns says what each column is read as.
 func (im *Import) surveyColumns() (all []ColumnSurvey) {
-	resolved := im.layout.resolve()
-	claims := make(map[columnID][]heading)
-	secrets := false
-	for _, h := range resolved {
-		if h.column != none {
-			claims[h.column] = append(claims[h.column], h)
-		}
-		secrets = secrets || h.isSecret()
-	}
+	resolved, claims := im.layout.claims()
+	secrets := slices.ContainsFunc(resolved, func(h heading) bool { return h.isSecret() })
 	width := len(resolved)
 	for i := range im.head {
 		if im.head[i].Number > im.layout.row {
@@ -391,9 +383,6 @@ func (im *Import) suggestByValues(c *ColumnSurvey, h *heading, claims map[column
 	if h.strength == mapped || c.Secret || resultColumns[h.folded] {
 		return
 	}
-	if c.Suggest != "" {
-		c.Why = ByWording
-	}
 	words := headerWords(h.text)
 	for _, t := range tellingValues {
 		begins := func(begin string) bool {
@@ -401,7 +390,7 @@ func (im *Import) suggestByValues(c *ColumnSurvey, h *heading, claims map[column
 		}
 		if claims[t.column] == nil && (t.words == nil || slices.ContainsFunc(t.words, begins)) &&
 			im.layout.all(t.is, h.index, im.head) {
-			c.Suggest, c.Why = columns[t.column].header, ByContent
+			c.Suggest = columns[t.column].header
 			if h.strength == weak {
 				c.Note = "not known"
 			}
@@ -466,13 +455,8 @@ func (im *Import) describeUsed(c *ColumnSurvey, h *heading, claims map[columnID]
 // samples returns some values of a column.
 func (im *Import) samples(h *heading, secrets bool) (all []string) {
 	const most = 3
-	for i := range im.head {
-		row := &im.head[i]
-		if row.Number <= im.layout.row || h.index >= len(row.Cells) {
-			continue
-		}
-		text := row.Cells[h.index].Text
-		if text == "" {
+	for text := range im.layout.values(h.index, im.head) {
+		if text == "" { // a formula without a result
 			continue
 		}
 		if shown := im.sample(h, text, secrets); !slices.Contains(all, shown) {

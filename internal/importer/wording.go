@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -187,6 +188,18 @@ func didYouMean(ours string) string {
 	return "; did you mean \"" + columns[near].header + "\"?"
 }
 
+// values yields the texts of the cells of a column below the header.
+func (l *layout) values(index int, rows []sheet.Row) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, r := range rows {
+			if r.Number > l.row && index < len(r.Cells) && r.Cells[index].Kind != sheet.Blank &&
+				!yield(r.Cells[index].Text) {
+				return
+			}
+		}
+	}
+}
+
 // fits reports whether at least half of a column's values can be values of the
 // given column. It is true for a column without values.
 func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
@@ -195,12 +208,9 @@ func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
 		return true
 	}
 	filled, fit := 0, 0
-	for _, r := range rows {
-		if r.Number <= l.row || index >= len(r.Cells) || r.Cells[index].Kind == sheet.Blank {
-			continue
-		}
+	for text := range l.values(index, rows) {
 		filled++
-		fit += oneIf(is(r.Cells[index].Text))
+		fit += oneIf(is(text))
 	}
 	return fit*2 >= filled
 }
@@ -208,35 +218,12 @@ func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
 // all reports whether a column has values and a test holds for each.
 func (l *layout) all(is func(string) bool, index int, rows []sheet.Row) bool {
 	filled := false
-	for _, r := range rows {
-		if r.Number <= l.row || index >= len(r.Cells) || r.Cells[index].Kind == sheet.Blank {
-			continue
-		}
-		if filled = true; !is(r.Cells[index].Text) {
+	for text := range l.values(index, rows) {
+		if filled = true; !is(text) {
 			return false
 		}
 	}
 	return filled
-}
-
-// ids are the columns whose values are recognizable by their form.
-var ids = map[columnID]func(string) bool{companyID: filing.IsCompanyID, userID: filing.IsUserID}
-
-// valuesAre finds the column, of those given, that all values of a column fit.
-func (l *layout) valuesAre(of []columnID, index int, rows []sheet.Row) (columnID, bool) {
-	for _, id := range of {
-		filled, other := 0, ids[id] == nil
-		for _, r := range rows {
-			if !other && r.Number > l.row && index < len(r.Cells) && r.Cells[index].Kind != sheet.Blank {
-				filled++
-				other = !ids[id](r.Cells[index].Text)
-			}
-		}
-		if filled > 0 && !other {
-			return id, true
-		}
-	}
-	return none, false
 }
 
 // valueTest returns a function that recognizes values of a column; nil if any
