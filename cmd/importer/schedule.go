@@ -27,7 +27,7 @@ next one to start creates the batch.
 Each run has a plan: which companies are new, changed, or missing since the last
 run, what a subscription already covers, and the cost. With --approve, each run
 waits for: importer approve`,
-		`  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+		`  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at 01-15
   importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
   importer schedule show all`,
 		a.scheduleAddCommand(), a.scheduleListCommand(), a.scheduleShowCommand(), a.scheduleRunNowCommand(),
@@ -47,11 +47,8 @@ type scheduleFlags struct {
 
 // register adds the flags that say how a company list is read.
 func (f *scheduleFlags) register(c *cobra.Command) {
-	o := &f.options
 	c.Flags().StringVar(&f.list, "roster", "", "the company list: an XLSX or CSV file")
-	f.sheet.registerReading(c, "the filing year of rows without one: this, next, last, or four digits")
-	c.Flags().BoolVar(&o.IgnoreYear, "ignore-year", false,
-		"ignore the filing years in the company list: each run files the year of --filing-year")
+	f.sheet.registerReading(c, "the filing year, whatever the list says: this, next, last, or four digits")
 	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that override the built-in rules")
 }
 
@@ -80,16 +77,16 @@ func (a *app) scheduleAddCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME --roster FILE",
 		Short: "Add a schedule for a company list",
-		Long: `add stores a company list in the ledger and sets when it is filed. Use --at with a
-cron expression to file the whole list at once, or --due to file each company a
-fixed time before its own due date. "30 days before the first" files all of them 30
-days before the first due date. Rows with errors are listed; the others are filed.
+		Long: `add stores a company list in the ledger and sets when it is filed. Use --at to
+file the whole list on a day of every year (01-15) or of every month (15), or --due to
+file each company some days before its own due date. A run starts at 6:00 in the
+schedule's zone. Rows with errors are listed; the others are filed.
 
-A schedule whose next run would file nothing is refused, with the reason. Where the
-list has a Filing Year column of an earlier year, add --ignore-year.
+A schedule whose next run would file nothing is refused, with the reason. With
+--filing-year, a Filing Year column of the list does not count.
 
 With --due, the filing year is usually that of the due date: --filing-year this`,
-		Example: `  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+		Example: `  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at 01-15
   importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -100,7 +97,7 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 				return usage("name the company list: --roster FILE")
 			}
 			if (f.options.At == "") == (f.options.Due == "") {
-				return usage(`set the time: --at "0 6 15 1 *" or --due "30 days before"`)
+				return usage(`set the day: --at 01-15 or --due "30 days before"`)
 			}
 			if err := f.applyFlags(); err != nil {
 				return err
@@ -112,9 +109,9 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 	}
 	f.register(c)
 	c.Flags().StringVar(&f.options.At, "at", "",
-		`a cron expression: minute, hour, day, month, day of the week ("0 6 15 1 *"), or @monthly`)
+		"the day of the year (01-15), or of every month (15; 31 for its last day)")
 	c.Flags().StringVar(&f.options.Due, "due", "",
-		`the time before the due dates: "30 days before", "6 weeks before", "2 months before the first"`)
+		`the time before the due dates, in days: "30 days before"`)
 	c.Flags().StringVar(&f.options.Zone, "zone", "",
 		"the time zone of the schedule, such as America/New_York (default: this machine's)")
 	c.Flags().BoolVar(&f.approval, "approve", false, "each run waits for: importer approve BATCH")
@@ -149,7 +146,7 @@ func (a *app) addSchedule(ctx context.Context, l *ledger.Ledger, name string, f 
 	}
 	fmt.Fprintf(a.out, "Schedule %s: %s of %s, %s.\n", name, count(done.CompanyList.Tally.Ready, "row"),
 		done.Schedule.File,
-		f.options.String())
+		f.options.Words())
 	if err := a.sayNext(ctx, l, done.Schedule); err != nil {
 		return err
 	}
@@ -180,18 +177,6 @@ func (a *app) sayInvalid(next *schedule.Plan) {
 			a.say("    %s", name)
 		}
 	}
-}
-
-// sayProblem prints what keeps the next run of a schedule from filing rows.
-func (a *app) sayProblem(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-	if err := a.sayNext(ctx, l, s); err != nil {
-		return err
-	}
-	problem, err := schedule.New(schedule.Config{Ledger: l}).Problem(ctx, s)
-	if err == nil && problem != nil {
-		a.say("%s", a.paint.red(problem.Text))
-	}
-	return err
 }
 
 func readFile(list string) ([]byte, error) {
@@ -306,24 +291,12 @@ func (a *app) scheduleRemoveCommand() *cobra.Command {
 
 func (a *app) scheduleUpdateCommand() *cobra.Command {
 	var file string
-	var ignoreYear bool
 	c := a.oneScheduleCommand("update NAME --roster FILE",
 		"Replace the company list of a schedule and show what changes",
 		"  importer schedule update florida --roster companies-2.xlsx",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			if file == "" && !ignoreYear {
-				return usage("name the company list: --roster FILE")
-			}
-			if ignoreYear {
-				var err error
-				audited := withAudit(ctx, "season-ignore-year", s.Name, "")
-				if s, err = schedule.IgnoreYear(audited, l, s); err != nil {
-					return err
-				}
-				a.say("The filing years in the company list are ignored from now on.")
-			}
 			if file == "" {
-				return a.sayProblem(ctx, l, s)
+				return usage("name the company list: --roster FILE")
 			}
 			content, err := readFile(file)
 			if err != nil {
@@ -347,8 +320,6 @@ func (a *app) scheduleUpdateCommand() *cobra.Command {
 			return nil
 		})
 	c.Flags().StringVar(&file, "roster", "", "the new company list, read like the old one")
-	c.Flags().BoolVar(&ignoreYear, "ignore-year", false,
-		"ignore the filing years in the company list, in this list or the present one")
 	return c
 }
 

@@ -146,7 +146,7 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	}
 	table := newTable(a.out)
 	fmt.Fprintf(table, "schedule\t%s\n", s.Name)
-	fmt.Fprintf(table, "runs\t%s\n", o.String())
+	fmt.Fprintf(table, "runs\t%s\n", o.Words())
 	var reads []string
 	for _, option := range []struct{ name, value string }{{"--product", string(o.Product)},
 		{"--state", string(o.State)}, {"--filing-year", o.FilingYear}, {"--user", o.User}, {"--sheet", o.Sheet}} {
@@ -197,10 +197,6 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	}
 	if problem := plan.Problem(); problem != "" {
 		fmt.Fprintf(a.out, "\n%s\n", a.paint.red(problem))
-		if plan.OtherYear > 0 {
-			fmt.Fprintf(a.out, "To ignore the filing years in the list: importer schedule update %s --ignore-year\n",
-				s.Name)
-		}
 	}
 	fmt.Fprintf(a.out, "\nPlan of the next run as of today:\n%s", indent(plan.Text()))
 	return nil

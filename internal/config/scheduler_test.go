@@ -65,7 +65,7 @@ func TestARejectedKeyShowsWhereAScheduleRuns(t *testing.T) {
 		File:    "roster.csv",
 		By:      "Ana",
 		Content: []byte("Company ID,Entity Type,Formation State,Filing State,User ID\ncomp_1,LLC,DE,FL,user_1\n"),
-		Options: schedule.Options{At: "0 6 15 1 *", FilingYear: "this", Zone: "UTC"},
+		Options: schedule.Options{At: "01-15", FilingYear: "this", Zone: "UTC"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -234,13 +234,8 @@ func (c *checker) fillYear() {
 	v := c.values
 	if y := v[filingYear]; y != "" && y != year {
 		b := c.bindingAt(filingYear)
-		if c.im.options.Run != nil {
-			c.addErrorUnder(b, c.textOf(b), RuleOtherYear, "the cell says filing year "+y+
-				", but the schedule files for "+year+": ignore the column, remove it, or correct the year")
-		} else {
-			c.addError(b, c.textOf(b), "the cell says "+y+" but "+c.im.options.remedyText(givenYear,
-				year)+": correct one of them")
-		}
+		c.addError(b, c.textOf(b), "the cell says "+y+" but "+c.im.options.remedyText(givenYear,
+			year)+": correct one of them")
 	}
 	v[filingYear] = year
 }

@@ -54,69 +54,45 @@ func TestAddScheduleKeepsNothingThatCannotRun(t *testing.T) {
 	}
 }
 
-// checkIgnoredYear adds a schedule that ignores the filing years of its company
-// list: it files all rows, for its own year.
-func checkIgnoredYear(f *firm, l *ledger.Ledger, ask schedule.NewSchedule, next string) {
-	f.Helper()
-	ask.Name, ask.Options.IgnoreYear = "ignores", true
-	done, err := schedule.Add(f.Context(), f.Ledger, ask)
-	f.must(err)
-	if done.Next.Filings != 2 || done.Next.Invalid.Count != 0 {
-		f.Errorf("%+v", done.Next)
-	}
-	run, ok, err := schedule.New(schedule.Config{Ledger: l}).Next(f.Context(), done.Schedule)
-	f.must(err)
-	if day, err := run.Date(); !ok || err != nil || fmt.Sprint(day.Year) != next {
-		f.Errorf("%+v, %v", run, err)
-	}
-	f.must(f.Schedules().Remove(f.Context(), done.Schedule.Name))
-	ask.Options.FilingYear = ""
-	if _, err := schedule.Add(f.Context(), f.Ledger, ask); !errors.Is(err, schedule.ErrSchedule) {
-		f.Errorf("without a filing year of its own: %v", err)
-	}
-}
-
-// A season that would file nothing is refused with the reason; one that files a
-// part of its rows says how many it does not file, and why.
+// A schedule that would file nothing is refused with the reason; one that files a
+// part of its rows says how many it does not file, and why. The filing years of a company
+// list do not count where the schedule has a year of its own.
 func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
-	sheet := func(years ...string) []byte {
-		text := "Company ID,Filing State,Filing Year,User ID\n"
-		for i, year := range years {
-			text += fmt.Sprintf("comp_%d,DE,%s,user_1\n", i, year)
+	sheet := func(names ...string) []byte {
+		text := "Company ID,Legal Name,Filing State,Filing Year,User ID\n"
+		for i, name := range names {
+			text += fmt.Sprintf("comp_%d,%s,DE,2019,user_1\n", i, name)
+			f.must(f.Companies().Remember(f.Context(), fmt.Sprintf("comp_%d", i), filing.Company{
+				ID: fmt.Sprintf("comp_%d", i), LegalName: "Ada LLC", EntityType: filing.LLC, FormationState: "DE"}))
 		}
 		return []byte(text)
 	}
-	now := time.Now().UTC()
-	this, next := fmt.Sprint(now.Year()), fmt.Sprint(now.Year()+1)
+	next := fmt.Sprint(time.Now().UTC().Year() + 1)
 	ask := schedule.NewSchedule{
 		Name:    "new-year",
 		File:    "roster.csv",
 		By:      "Ana",
-		Content: sheet(this, this),
-		Options: schedule.Options{At: "0 0 1 1 *", FilingYear: "this", Zone: "UTC"},
+		Content: sheet("Bea LLC", "Cal LLC"),
+		Options: schedule.Options{At: "01-01", FilingYear: "this", Zone: "UTC"},
 	}
 	_, err := schedule.Add(f.Context(), f.Ledger, ask)
-	want := "the schedule would file nothing: 2 of the 2 rows on " + next +
-		"-01-01 cannot be filed; 2 rows: the cell says filing year " + this + ", but the schedule files for " + next +
-		": ignore the column, remove it, or correct the year (comp_0, DE (row 2); comp_1, DE (row 3)); to file the " +
-		"schedule's year for every row, ignore the years in the company list (schedule add or schedule update with " +
-		"--ignore-year)"
-	if !errors.Is(err, schedule.ErrSchedule) || err.Error() != want {
-		t.Errorf("%v\nwant %s", err, want)
+	if !errors.Is(err, schedule.ErrSchedule) || !strings.HasPrefix(err.Error(),
+		"the schedule would file nothing: 2 of the 2 rows on "+next+"-01-01 cannot be filed; 1 row: ") ||
+		!strings.Contains(err.Error(), "Bea LLC, comp_0, DE (row 2)") {
+		t.Errorf("%v", err)
 	}
 	if all, err := f.Schedules().List(f.Context()); err != nil || len(all) != 0 {
 		t.Errorf("kept %+v, %v", all, err)
 	}
-	checkIgnoredYear(f, f.Ledger, ask, next)
-	ask.Content = sheet(this, "")
+	ask.Content = sheet("Bea LLC", "Ada LLC")
 	done, err := schedule.Add(f.Context(), f.Ledger, ask)
 	f.must(err)
 	if p := done.Next; p == nil || p.Filings != 1 || p.Invalid.Count != 1 || len(p.Why) != 1 || p.Why[0].Rows != 1 ||
-		!strings.Contains(p.Text(), "1 row cannot be filed: the cell says filing year "+this) {
+		!strings.Contains(p.Text(), "1 row cannot be filed: ") {
 		t.Errorf("%+v", p)
 	}
-	if _, err := schedule.Update(f.Context(), f.Ledger, done.Schedule, "roster.csv", sheet(this, this),
+	if _, err := schedule.Update(f.Context(), f.Ledger, done.Schedule, "roster.csv", sheet("Bea LLC", "Cal LLC"),
 		"Ana"); !errors.Is(err, schedule.ErrSchedule) {
 		t.Errorf("the new roster: %v", err)
 	}

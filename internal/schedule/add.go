@@ -42,10 +42,6 @@ var ErrSchedule = errors.New("the schedule is not valid")
 // ErrNameTaken is the ErrSchedule of a name that another schedule has.
 var ErrNameTaken = errors.New("this name is taken by a schedule with another company list or other times")
 
-// ErrFilesNothing is the ErrSchedule of a schedule whose next run would file
-// nothing, although its company list has rows to file.
-var ErrFilesNothing = errors.New("the schedule would file nothing")
-
 // unfit is an ErrSchedule whose text is the reason alone.
 type unfit struct{ error }
 
@@ -123,13 +119,13 @@ func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
 	return done, nil
 }
 
-// planNext plans the next run of a schedule. It returns ErrFilesNothing.
+// planNext plans the next run of a schedule, which must file something if it has rows.
 func (done *Saved) planNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (err error) {
 	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil || done.Next == nil {
 		return err
 	}
 	if why := done.Next.Nothing(); why != "" {
-		return unfit{fmt.Errorf("%w: %s%s", ErrFilesNothing, why, done.Next.remedy())}
+		return refused("the schedule would file nothing: %s", why)
 	}
 	return nil
 }
@@ -171,28 +167,6 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 	return done, nil
 }
 
-// IgnoreYear makes a schedule file its own filing year, whatever the filing years of
-// its company list are. s is the schedule as the person saw it: IgnoreYear returns
-// ledger.ErrStale where it was changed since.
-func IgnoreYear(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (ledger.Schedule, error) {
-	o, err := DecodeOptions(s)
-	if err != nil {
-		return s, err
-	}
-	o.IgnoreYear = true
-	if err := o.Check(); err != nil {
-		return s, unfit{err}
-	}
-	if s.Options, err = json.Marshal(o); err != nil {
-		return s, fmt.Errorf("store the options: %w", err)
-	}
-	if err := l.Schedules().Change(ctx, s); err != nil {
-		return s, err
-	}
-	s.Version++
-	return s, nil
-}
-
 // readToFile reads a company list with at least one row that can be filed.
 func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options) (*CompanyList, error) {
 	on := o.readingDay(time.Now())
@@ -200,18 +174,8 @@ func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []by
 	if err != nil || r.Tally.Ready > 0 {
 		return r, err
 	}
-	// Rows may be fit once their filing years are ignored: then the plan of the next run
-	// says so.
-	without, fit := o, false
-	if without.IgnoreYear = true; o.FilingYear != "" && !o.IgnoreYear {
-		other, err := readCompanyList(ctx, l, file, content, without, on, true)
-		fit = err == nil && other.Tally.Ready > 0
-	}
-	if !fit {
-		err = refused("no row of %s can be filed: %d need attention, %d skipped", filepath.Base(file), r.Tally.Invalid,
-			r.Tally.Skipped)
-	}
-	return r, err
+	return r, refused("no row of %s can be filed: %d need attention, %d skipped", filepath.Base(file), r.Tally.Invalid,
+		r.Tally.Skipped)
 }
 
 // Find finds a schedule by its name. It returns ledger.ErrNotFound.

@@ -26,15 +26,14 @@ import (
 type Options struct {
 	Product    filing.Product    `json:"product,omitempty"`
 	State      filing.State      `json:"state,omitempty"`
-	FilingYear string            `json:"filingYear,omitempty"` // this, next, last or four digits; see season.FilingYear
-	IgnoreYear bool              `json:"ignoreYear,omitempty"` // the list's own filing years do not count
+	FilingYear string            `json:"filingYear,omitempty"` // see season.FilingYear; the list's own years do not count
 	User       string            `json:"user,omitempty"`
 	Sheet      string            `json:"sheet,omitempty"`
 	Map        map[string]string `json:"map,omitempty"`
 
 	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
 
-	At    string `json:"at,omitempty"`    // a cron expression; or else
+	At    string `json:"at,omitempty"`    // a day of the year or of every month: see season.ParseAt; or else
 	Due   string `json:"due,omitempty"`   // a time before the due dates, such as 30 days before
 	Zone  string `json:"zone,omitempty"`  // of both
 	Rules string `json:"rules,omitempty"` // due rules over the built-in ones: the content of their file
@@ -52,7 +51,7 @@ func DecodeOptions(s ledger.Schedule) (Options, error) {
 // Check returns an error for options that no schedule can run with.
 func (o *Options) Check() error {
 	if (o.At == "") == (o.Due == "") {
-		return errors.New("a schedule runs either at a time or ahead of the due dates: give one of them")
+		return errors.New("a schedule runs either on a day or ahead of the due dates: give one of them")
 	}
 	if _, err := o.DueRules(); err != nil {
 		return err
@@ -61,8 +60,6 @@ func (o *Options) Check() error {
 		if _, err := season.FilingYear(o.FilingYear, season.DateOf(time.Now())); err != nil {
 			return err
 		}
-	} else if o.IgnoreYear {
-		return errors.New("a schedule that ignores the filing year of its company list needs a filing year of its own")
 	}
 	_, err := o.Schedule(season.CompanyList{Rules: season.Builtin()})
 	return err
@@ -93,31 +90,13 @@ func (o *Options) Schedule(r season.CompanyList) (*season.Schedule, error) {
 	return lead.Schedule(r, zone), nil
 }
 
-// String returns the times as they were typed.
-func (o *Options) String() string {
-	if o.At != "" {
-		return fmt.Sprintf("at %q, %s", o.At, o.zone())
-	}
-	return o.ahead()
-}
-
 // Words returns the times in words.
 func (o *Options) Words() string {
-	if o.At != "" {
-		return season.InWords(o.At) + ", " + o.zone()
+	when := season.InWords(o.At)
+	if o.At == "" {
+		when = strings.TrimSuffix(o.Due, " before") + " before each company's due date"
 	}
-	return o.ahead()
-}
-
-func (o *Options) zone() string { return cmp.Or(o.Zone, "local time") }
-
-func (o *Options) ahead() string {
-	when, first := strings.CutSuffix(o.Due, " the first")
-	what := "each company's due date"
-	if first {
-		what = "the year's first due date"
-	}
-	return fmt.Sprintf("%s before %s, %s", strings.TrimSuffix(when, " before"), what, o.zone())
+	return when + ", " + cmp.Or(o.Zone, "local time")
 }
 
 // importerOptions returns how the importer reads the company list for a run that
@@ -155,10 +134,11 @@ func (o *Options) readingDay(now time.Time) season.Date {
 	return season.DateOf(now)
 }
 
-// open opens a company list for the importer. The caller closes it.
+// open opens a company list for the importer, without its column of filing years if the
+// schedule has a year of its own. The caller closes it.
 func (o *Options) open(file string, content []byte, options importer.Options) (*importer.Import, error) {
 	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
-	if err != nil || !o.IgnoreYear {
+	if err != nil || o.FilingYear == "" {
 		return im, err
 	}
 	column := im.YearColumn()

@@ -98,7 +98,7 @@ func TestForecastIsWhatTheRunsDo(t *testing.T) {
 	f := newForecasting(t, start)
 	f.add("due", forecastList, schedule.Options{Due: "30 days before", FilingYear: "this"})
 	f.add("whole", strings.ReplaceAll(forecastList, "comp_", "comp_9"),
-		schedule.Options{At: "0 6 15 3 *", FilingYear: "this", State: "FL"})
+		schedule.Options{At: "03-15", FilingYear: "this", State: "FL"})
 	all := f.forecast(200)
 	if len(all.Runs) < 4 {
 		t.Fatalf("%q", runs(all.Runs))

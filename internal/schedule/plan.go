@@ -41,13 +41,11 @@ type Plan struct {
 	Lapsed  text.Examples `json:"lapsed"`  // filed although a subscription was opened before: it lapsed
 	Bought  text.Examples `json:"bought"`  // before, the very same
 	Invalid text.Examples `json:"invalid"`
-	Why     []Why         `json:"why,omitempty"` // what is wrong with those, the most frequent first
-	// rows of which the company list says another filing year than the run files
-	OtherYear int           `json:"otherYear,omitempty"`
-	Skipped   int           `json:"skipped"`          // repeats, and companies of other states
-	Undated   text.Examples `json:"undated"`          // not filed: no due date is known
-	NotDue    text.Examples `json:"notDue"`           // filed although the rules say that nothing is due
-	Beyond    int           `json:"beyond,omitempty"` // companies of the list that are not due now
+	Why     []Why         `json:"why,omitempty"`    // what is wrong with those, the most frequent first
+	Skipped int           `json:"skipped"`          // repeats, and companies of other states
+	Undated text.Examples `json:"undated"`          // not filed: no due date is known
+	NotDue  text.Examples `json:"notDue"`           // filed although the rules say that nothing is due
+	Beyond  int           `json:"beyond,omitempty"` // companies of the list that are not due now
 
 	Priced    bool                `json:"priced"` // false: the prices of the filing service are not known
 	Cost      money.Cents         `json:"cost"`
@@ -76,13 +74,9 @@ const maxWhys = 5
 
 // addWhys counts the reasons for which a row cannot be filed.
 func (p *Plan) addWhys(name string, faults []ledger.Fault) {
-	otherYear := 0
 	for _, f := range faults {
 		if f.Warning {
 			continue
-		}
-		if f.Rule == importer.RuleOtherYear {
-			otherYear = 1
 		}
 		message := f.Message
 		if f.Header != "" {
@@ -98,16 +92,6 @@ func (p *Plan) addWhys(name string, faults []ledger.Fault) {
 			why.Names = append(why.Names, name)
 		}
 	}
-	p.OtherYear += otherYear
-}
-
-// remedy is what to do about rows of another filing year, as the end of a sentence.
-func (p *Plan) remedy() string {
-	if p.OtherYear == 0 {
-		return ""
-	}
-	return "; to file the schedule's year for every row, ignore the years in the company list " +
-		"(schedule add or schedule update with --ignore-year)"
 }
 
 // Problem returns what keeps rows of the next run from being filed, for people;

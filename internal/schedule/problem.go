@@ -14,12 +14,11 @@ import (
 
 // Problem is why a schedule does not file what it should: a person has to act.
 type Problem struct {
-	Schedule  string
-	Text      string      // sentences
-	Nothing   bool        // its next run files nothing at all
-	Run       season.Date // the day of that run; the zero Date where none is planned
-	Invalid   int         // rows that cannot be filed
-	OtherYear int         // of those, rows of another filing year: IgnoreYear is the remedy
+	Schedule string
+	Text     string      // sentences
+	Nothing  bool        // its next run files nothing at all
+	Run      season.Date // the day of that run; the zero Date where none is planned
+	Invalid  int         // rows that cannot be filed
 }
 
 const (
@@ -90,12 +89,11 @@ func (s *Scheduler) loadProblem(ctx context.Context, schedule ledger.Schedule) (
 		return nil, nil
 	}
 	return &Problem{
-		Schedule:  schedule.Name,
-		Text:      plan.Problem(),
-		Nothing:   plan.Filings == 0,
-		Run:       plan.Date,
-		Invalid:   plan.Invalid.Count,
-		OtherYear: plan.OtherYear,
+		Schedule: schedule.Name,
+		Text:     plan.Problem(),
+		Nothing:  plan.Filings == 0,
+		Run:      plan.Date,
+		Invalid:  plan.Invalid.Count,
 	}, nil
 }
 

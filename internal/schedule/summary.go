@@ -45,7 +45,7 @@ func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, e
 	if err != nil {
 		return line, err
 	}
-	line.Schedule = o.String()
+	line.Schedule = o.Words()
 	next, err := s.Upcoming(ctx, se, 1)
 	switch {
 	case errors.Is(err, ErrCompanyList): // its run reports the same

@@ -10,46 +10,26 @@ import (
 	"time"
 )
 
-// Lead is how long before its due date a report is to be filed.
-type Lead struct {
-	n     int
-	unit  string
-	first bool
-}
+// Lead is how many days before its due date a report is to be filed.
+type Lead int
 
-// leadUnits are the units of a lead and the most of each: a lead of a year would
-// reach the due date before.
-var leadUnits = map[string]int{"day": 364, "week": 52, "month": 11}
+// maxLead is the most: a lead of a year would reach the due date before.
+const maxLead = 364
 
-var leadText = regexp.MustCompile(`^(\d{1,3}) (day|week|month)s?( before)?( the first)?$`)
+var leadText = regexp.MustCompile(`^(\d{1,3}) days?( before)?$`)
 
-// ParseLead reads "30 days before", "6 weeks before" or "2 months before": each
-// company is filed when its own due date is that near. With "the first" behind
-// it ("30 days before the first") the whole company list is filed when the year's
-// earliest due date is that near.
+// ParseLead reads "30 days before": each company is filed when its own due date is
+// that near.
 func ParseLead(text string) (Lead, error) {
 	m := leadText.FindStringSubmatch(strings.ToLower(strings.Join(strings.Fields(text), " ")))
 	if m == nil {
-		return Lead{}, fmt.Errorf(
-			"%w: %q is not a time before a due date: use 30 days before, 6 weeks before, 2 months before, or 30 "+
-				"days before the first", ErrSchedule, text)
+		return 0, fmt.Errorf("%w: %q is not a time before a due date, such as 30 days before", ErrSchedule, text)
 	}
 	n, _ := strconv.Atoi(m[1]) // three digits
-	if most := leadUnits[m[2]]; n > most {
-		return Lead{}, fmt.Errorf("%w: %q is too long before: at most %d %ss", ErrSchedule, text, most, m[2])
+	if n > maxLead {
+		return 0, fmt.Errorf("%w: %q is too long before: at most %d days", ErrSchedule, text, maxLead)
 	}
-	return Lead{n, m[2], m[4] != ""}, nil
-}
-
-// before is the day that is the lead before another.
-func (l Lead) before(d Date) Date {
-	switch l.unit {
-	case "month":
-		return d.AddMonths(-l.n)
-	case "week":
-		return d.AddDays(-7 * l.n)
-	}
-	return d.AddDays(-l.n)
+	return Lead(n), nil
 }
 
 // opening is the day on which an entry comes into the season's window.
@@ -60,7 +40,7 @@ type opening struct {
 
 // openings returns when the reports that are due in a year can be filed:
 //
-//   - the lead before the due date, or before the year's first due date;
+//   - the lead before the due date;
 //   - not before the state takes the report, where its rule says when;
 //   - not before the day after CompanyList.Since and CompanyList.Changed: a report
 //     that is near already, or even overdue, on such a day is filed on the next
@@ -69,33 +49,21 @@ type opening struct {
 // Reports that were due before CompanyList.Since are not filed.
 func (l Lead) openings(r CompanyList, year int) []opening {
 	var all []opening
-	var first Date
+	earliest := slices.MaxFunc([]Date{r.Since, r.Changed}, Date.Compare).AddDays(1)
 	for _, row := range r.Rows {
 		due, ok := r.Rules.Due(row.Facts, year)
 		if !ok || due.Date.Before(r.Since) {
 			continue
 		}
-		all = append(all, opening{Entry: Entry{row, due}})
-		if first.IsZero() || due.Date.Before(first) {
-			first = due.Date
-		}
-	}
-	earliest := slices.MaxFunc([]Date{r.Since, r.Changed}, Date.Compare).AddDays(1)
-	for i := range all {
-		o := &all[i]
-		near := o.Due.Date
-		if l.first {
-			near = first
-		}
-		o.on = slices.MaxFunc([]Date{l.before(near), o.Due.Opens, earliest}, Date.Compare)
+		near := due.Date.AddDays(-int(l))
+		all = append(all, opening{Entry{row, due}, slices.MaxFunc([]Date{near, due.Opens, earliest}, Date.Compare)})
 	}
 	return all
 }
 
-// Schedule returns a schedule that runs at the start of each day on which a report
-// of the company list comes into its window: its due date less the lead, but not
-// before the state takes it, nor before the day after r.Since or r.Changed. It is
-// safe for use by several goroutines, and holds as long as the company list does.
+// Schedule returns a schedule that runs on each day on which a report of the company
+// list comes into its window: see openings. It is safe for use by several goroutines,
+// and holds as long as the company list does.
 func (l Lead) Schedule(r CompanyList, zone *time.Location) *Schedule {
 	var mu sync.Mutex
 	memo := make(map[int][]Date)
@@ -111,10 +79,10 @@ func (l Lead) Schedule(r CompanyList, zone *time.Location) *Schedule {
 		memo[year] = slices.Compact(d)
 		return memo[year]
 	}
-	return &Schedule{zone, func(wall time.Time) time.Time {
+	return &Schedule{zone, func(after Date) Date {
 		mu.Lock()
 		defer mu.Unlock()
-		tomorrow, next := DateOf(wall).AddDays(1), Date{}
+		tomorrow, next := after.AddDays(1), Date{}
 		// What falls due in a year opens in it, in the year before or, on the day
 		// after r.Since or r.Changed, in the year behind.
 		for year := tomorrow.Year - 1; year <= tomorrow.Year+longest; year++ {
@@ -127,10 +95,7 @@ func (l Lead) Schedule(r CompanyList, zone *time.Location) *Schedule {
 				next = d[i]
 			}
 		}
-		if next.IsZero() {
-			return time.Time{}
-		}
-		return next.wall()
+		return next
 	}}
 }
 

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,7 +34,6 @@ type actionFacts struct {
 	queued  money.Cost // what they cost
 	short   int        // rows that wait for funds
 	faults  []schedule.Problem
-	due     schedule.Uncovered
 	backups backupFacts
 }
 
@@ -79,10 +77,7 @@ func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
 			return f, err
 		}
 	}
-	if f.faults, err = s.Seasons.Problems(ctx); err != nil {
-		return f, err
-	}
-	f.due, err = s.Seasons.Uncovered(ctx)
+	f.faults, err = s.Seasons.Problems(ctx)
 	return f, err
 }
 
@@ -149,8 +144,7 @@ func (f *actionFacts) workerActions(v *request) []action {
 	}}
 }
 
-// scheduleActions are for schedules that do not file what they should, and for due
-// dates that no schedule covers.
+// scheduleActions are for schedules that do not file what they should.
 func (f *actionFacts) scheduleActions(v *request) (all []action) {
 	if !v.may(ledger.Operator) && !v.may(ledger.Preparer) {
 		return nil
@@ -162,18 +156,6 @@ func (f *actionFacts) scheduleActions(v *request) (all []action) {
 		}
 		a.Note, a.Button, a.Path = p.Text, "Check schedule", schedulePath(p.Schedule)
 		all = append(all, a)
-	}
-	if n := f.due.Count; n > 0 {
-		first := f.due.First
-		all = append(all, action{
-			Class: "warn",
-			Text: count(n, "due date") + " until " + f.due.Until.American() + " " + plural(n, "has", "have") +
-				" no schedule",
-			Note: fmt.Sprintf("First: %s, %s, %s. Order it, or resume or add a schedule.", first.Due.Date.American(),
-				first.Row.Facts.State, cmp.Or(first.Row.LegalName, first.Row.CompanyID)),
-			Button: "See due dates",
-			Path:   "/calendar?to=" + f.due.Until.String(),
-		})
 	}
 	return all
 }

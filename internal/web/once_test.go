@@ -183,18 +183,6 @@ var ways = []way{
 		},
 	},
 	{
-		name: "filing years of a company list, by the clock",
-		before: func(w *walk) {
-			w.policy(ledger.Policy{})
-			w.adds(w.as(ledger.Operator), "de", companyListOf("Ada LLC"))
-		},
-		one: func(w *walk) {
-			_, body := w.one.get("/seasons/de")
-			w.one.post("/seasons/de/ignore-year", "version", hidden(body, "version"))
-			w.clock()
-		},
-	},
-	{
 		name: "correction of a batch that others placed",
 		before: func(w *walk) {
 			path, body := w.helper.sheet("a.csv",

@@ -22,7 +22,6 @@ var scheduleRoutes = []route{
 	{pattern: "GET /seasons/{season}", may: viewer, serve: ofSchedule((*Site).schedulePage)},
 	{pattern: "POST /seasons/{season}/pause", may: operator, serve: ofSchedule((*Site).pauseSchedule)},
 	{pattern: "POST /seasons/{season}/resume", may: operator, serve: ofSchedule((*Site).resumeSchedule)},
-	{pattern: "POST /seasons/{season}/ignore-year", may: operator, serve: ofSchedule((*Site).ignoreYear)},
 	{pattern: "POST /seasons/{season}/remove", may: operator, serve: ofSchedule((*Site).removeSchedule)},
 	{pattern: "POST /seasons/{season}/roster", may: hands, serve: (*Site).replaceCompanyList, upload: true},
 	{pattern: "GET /seasons/{season}/fire", may: operator, serve: ofSchedule((*Site).showRunPreview)},
@@ -319,28 +318,6 @@ func (s *Site) setPaused(v *request, se ledger.Schedule, paused bool) error {
 		}
 	}
 	return v.done(schedulePath(se.Name), "%s", said)
-}
-
-// ignoreYear makes a schedule file its own year, whatever its company list says.
-func (s *Site) ignoreYear(v *request, se ledger.Schedule) error {
-	if v.r.PostForm.Get("version") != strconv.Itoa(se.Version) {
-		return ledger.ErrStale
-	}
-	se, err := schedule.IgnoreYear(v.withAudit("season-ignore-year", se.Name, ""), s.Ledger, se)
-	if err != nil {
-		return err
-	}
-	said := "The filing years in the company list are ignored from now on."
-	problem, err := s.Seasons.Problem(v.ctx(), se)
-	if err != nil {
-		return err
-	}
-	if problem != nil {
-		v.flash("warn", "%s %s", said, problem.Text)
-	} else {
-		v.flash("ok", "%s The next run files the schedule's year.", said)
-	}
-	return v.redirect(schedulePath(se.Name))
 }
 
 func (s *Site) removeSchedule(v *request, se ledger.Schedule) error {

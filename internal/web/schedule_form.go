@@ -39,14 +39,9 @@ type scheduleForm struct {
 	Years    []choice
 	Months   []choice
 	Zones    []string
-	Units    []string
 	Second   bool   // a second person approves each batch, whatever it costs
 	Policy   string // the approval policy, where it covers some batches alone; "" otherwise
 	MiB      int64
-
-	Stored    string // the hash of the company list that was uploaded before; "" for none
-	StoredAs  string // its file's name
-	OtherYear int    // its rows of another filing year than the schedule files
 }
 
 type choice struct{ Value, Name string }
@@ -54,7 +49,6 @@ type choice struct{ Value, Name string }
 // The forms of a schedule's time.
 const (
 	onDate   = "date"  // a day of the year, or of every month
-	onCron   = "cron"  // a cron expression
 	aheadDue = "ahead" // of the due dates
 )
 
@@ -78,7 +72,6 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 		Errors:   make(map[string]string),
 		Products: filing.Products,
 		States:   filing.States(),
-		Units:    []string{"days", "weeks", "months"},
 		MiB:      s.MaxUpload >> 20,
 	}
 	policy, err := s.Ledger.Approvals().Policy(v.ctx())
@@ -103,8 +96,8 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 		own = "UTC"
 	}
 	e.Zones = zonesWith(own)
-	for name, value := range map[string]string{"when": aheadDue, "number": "30", "unit": "days", "which": "each",
-		"month": "1", "day": "15", "time": "06:00", "zone": own, "year": "this", "approval": "yes"} {
+	for name, value := range map[string]string{"when": aheadDue, "number": "30",
+		"month": "1", "day": "15", "zone": own, "year": "this", "approval": "yes"} {
 		if !form.Has(name) {
 			form.Set(name, value)
 		}
@@ -138,7 +131,6 @@ func (e *scheduleForm) options() schedule.Options {
 		Product:    filing.Product(text("product")),
 		State:      filing.State(text("state")),
 		FilingYear: text("year"),
-		IgnoreYear: text("ignoreyear") == "yes" && text("year") != "",
 		User:       text("user"),
 		Sheet:      text("sheet"),
 		Zone:       text("zone"),
@@ -158,53 +150,37 @@ func (e *scheduleForm) options() schedule.Options {
 		e.Errors["zone"] = "Choose one from the list."
 	}
 	switch text("when") {
-	case onCron:
-		o.At = text("cron")
-		zone := o.Zone
-		if e.Errors["zone"] != "" {
-			zone = ""
-		}
-		if _, err := season.ParseAt(o.At, zone); err != nil {
-			e.Errors["cron"] = sentence(strings.TrimPrefix(err.Error(), season.ErrSchedule.Error()+": "))
-		}
 	case onDate:
 		o.At = e.date(text)
 	default:
-		o.Due = fmt.Sprintf("%s %s before", text("number"), text("unit"))
-		if text("which") == "first" {
-			o.Due += " the first"
-		}
-		if n, err := strconv.Atoi(text("number")); err != nil || n < 0 {
-			e.Errors["number"] = "Enter a whole number, such as 30."
-		} else if _, err := season.ParseLead(o.Due); err != nil {
-			e.Errors["number"] = "Too early. Enter at most 364 days, 52 weeks, or 11 months."
+		o.Due = text("number") + " days before"
+		if _, err := season.ParseLead(o.Due); err != nil {
+			e.Errors["number"] = "Enter a number of days, 0 to 364."
 		}
 	}
 	return o
 }
 
-// date returns the day and the time as a cron expression.
+// date returns the day of a schedule as season.ParseAt reads it.
 func (e *scheduleForm) date(text func(string) string) string {
-	at, err := time.Parse("15:04", text("time"))
-	if err != nil {
-		e.Errors["time"] = "Enter a time of day, such as 06:00."
-		return ""
-	}
 	day, err := strconv.Atoi(text("day"))
 	if err != nil || day < 1 || day > 31 {
 		e.Errors["day"] = "Enter a day of the month, 1 to 31."
 		return ""
 	}
-	month := text("month")
-	if n, err := strconv.Atoi(month); month != "*" && (err != nil || n < 1 || n > 12) {
-		e.Errors["month"] = "Choose one from the list."
-		return ""
+	at := strconv.Itoa(day)
+	if month := text("month"); month != "*" {
+		n, err := strconv.Atoi(month)
+		if err != nil || n < 1 || n > 12 {
+			e.Errors["month"] = "Choose one from the list."
+			return ""
+		}
+		at = fmt.Sprintf("%02d-%02d", n, day)
 	}
-	cron := fmt.Sprintf("%d %d %d %s *", at.Minute(), at.Hour(), day, month)
-	if _, err := season.ParseAt(cron, ""); err != nil {
+	if _, err := season.ParseAt(at, ""); err != nil {
 		e.Errors["day"] = "This month does not have that day. Enter another day."
 	}
-	return cron
+	return at
 }
 
 // addSchedule adds a schedule, or shows its form again with the errors of its
@@ -234,15 +210,12 @@ func (s *Site) addSchedule(v *request) error {
 		e.Errors["name"] = "Enter a name of letters, digits, dots, and dashes, such as florida."
 	}
 	if unchosen != nil {
-		ask.File, ask.Content, err = s.findStored(v, e)
+		e.Errors["file"] = "Choose the company list."
 	} else if len(e.Errors) == 0 { // else the file would be read for nothing
 		ask.File = file.name
 		if ask.Content, err = io.ReadAll(file); err != nil {
-			err = file.readError(err)
+			return file.readError(err)
 		}
-	}
-	if err != nil {
-		return err
 	}
 	if len(e.Errors) > 0 {
 		return v.showScheduleErrors(e)
@@ -260,10 +233,6 @@ func (s *Site) addSchedule(v *request) error {
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
 		e.List = errorsOf(ask.File, done.CompanyList, err)
 		e.Errors["file"] = e.List.Text
-		if errors.Is(err, schedule.ErrFilesNothing) && done.Next.OtherYear > 0 {
-			e.Stored, e.StoredAs, e.OtherYear = done.Schedule.CompanyList, ask.File, done.Next.OtherYear
-			e.Errors["file"] = sentence(done.Next.Problem())
-		}
 		return v.showScheduleErrors(e)
 	case err != nil:
 		return err
@@ -288,19 +257,6 @@ func (s *Site) addSchedule(v *request) error {
 		v.flash("ok", "%s", said)
 	}
 	return v.redirect(schedulePath(ask.Name))
-}
-
-// findStored finds the company list that the form was sent with before, so that its
-// reader need not choose the file again.
-func (s *Site) findStored(v *request, e *scheduleForm) (file string, content []byte, err error) {
-	e.Stored = e.Get("stored")
-	list, err := s.Ledger.Schedules().FindCompanyList(v.ctx(), e.Stored)
-	if e.Stored == "" || errors.Is(err, ledger.ErrNotFound) {
-		e.Stored, e.Errors["file"] = "", "Choose the company list."
-		return "", nil, nil
-	}
-	e.StoredAs = list.File
-	return list.File, list.Content, err
 }
 
 // showScheduleErrors shows the form again.

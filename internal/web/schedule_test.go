@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 )
@@ -43,7 +44,7 @@ func (s *testSite) season(name string, approval bool, roster []byte) {
 		Content:  roster,
 		Approval: approval,
 		By:       "somebody",
-		Options:  schedule.Options{At: "0 6 15 1 *", Zone: "UTC", FilingYear: "this", Product: "annual-report"},
+		Options:  schedule.Options{At: "01-15", Zone: "UTC", FilingYear: "this", Product: "annual-report"},
 	})
 	s.must(err)
 }
@@ -77,7 +78,7 @@ func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
 func TestAddSeason(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
-	good := map[string]string{"name": "de", "when": "date", "month": "1", "day": "15", "time": "06:00",
+	good := map[string]string{"name": "de", "when": "date", "month": "1", "day": "15",
 		"zone": "America/New_York", "year": "this", "approval": "yes"}
 	send := func(roster []byte, file string, change map[string]string) (int, string) {
 		t.Helper()
@@ -100,12 +101,7 @@ func TestAddSeason(t *testing.T) {
 		{"does not have that day", "", "r.csv", map[string]string{"month": "2", "day": "30"}, "day",
 			"does not have that day"},
 		{"no number", "", "r.csv", map[string]string{"day": "x"}, "day", "1 to 31"},
-		{"no hour", "", "r.csv", map[string]string{"time": "25:00"}, "time", "time of day"},
-		{"no expression", "", "r.csv", map[string]string{"when": "cron", "cron": "soon"}, "cron", "soon"},
-		{"too often", "", "r.csv", map[string]string{"when": "cron", "cron": "* * * * *"}, "cron",
-			"more than once a day"},
-		{"Too early", "", "r.csv", map[string]string{"when": "ahead", "number": "400", "unit": "days"}, "number",
-			"Too early"},
+		{"too early", "", "r.csv", map[string]string{"when": "ahead", "number": "400"}, "number", "0 to 364"},
 		{"no zone", "", "r.csv", map[string]string{"zone": "Mars"}, "zone", "Choose one"},
 		{"no year", "", "r.csv", map[string]string{"year": "soon"}, "year", "Choose one"},
 		{"no state", "", "r.csv", map[string]string{"state": "XX"}, "state", "Choose one"},
@@ -154,12 +150,12 @@ func checkAddedSchedule(s *testSite, v *visitor, send func([]byte, string, map[s
 	s.must(err)
 	o, err := schedule.DecodeOptions(se)
 	s.must(err)
-	if !se.Approval || se.CreatedBy != v.name || o.At != "0 6 15 1 *" || o.Zone != "America/New_York" ||
+	if !se.Approval || se.CreatedBy != v.name || o.At != "01-15" || o.Zone != "America/New_York" ||
 		o.FilingYear != "this" {
 		t.Errorf("%+v %+v", se, o)
 	}
 	_, body := v.get("/seasons")
-	v.wants(body, "every year on January 15 at 06:00, America/New_York", "clients.csv", "each run waits for approval")
+	v.wants(body, "every year on January 15, America/New_York", "clients.csv", "each run waits for approval")
 	if status, body := send(companyListOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity ||
 		!strings.Contains(body, "A schedule with this name") {
 		t.Errorf("%d\n%s", status, body)
@@ -365,45 +361,11 @@ func TestFirmZone(t *testing.T) {
 	}
 }
 
-// A company list of another filing year than the schedule files is refused with the
-// reason, its rows named, and a choice that works without the file being chosen
-// again.
-func TestAScheduleOfAnotherYearIsRefused(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
-	list := []byte("Company ID,Legal Name,Filing State,Filing Year,User ID\n" +
-		"comp_1,Ada LLC,DE,2019,user_1\ncomp_2,Bea <b> LLC,DE,2019,user_1\n")
-	form := []string{"name", "de", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone", "UTC",
-		"year", "this", "approval", "yes"}
-	status, body, _ := v.upload("/seasons", "clients.csv", list, form...)
-	v.wants(body, "2 rows of <bdi>clients.csv</bdi> have another filing year", "Ignore them and add schedule",
-		"would file nothing", "the cell says filing year 2019")
-	if status != http.StatusUnprocessableEntity || len(hidden(body, "stored")) == 0 {
-		t.Fatalf("%d\n%s", status, body)
-	}
-	stored := []string{"stored", hidden(body, "stored")}
-	if status, body, _ = v.upload("/seasons", "", nil,
-		append(stored, form...)...); status != http.StatusUnprocessableEntity {
-		t.Errorf("without the choice: %d\n%s", status, body)
-	}
-	status, body, _ = v.upload("/seasons", "", nil, append(append(stored, "ignoreyear", "yes"), form...)...)
-	if v.wants(body, "and would file 2 rows", "years in the company list are ignored"); status != http.StatusOK {
-		t.Fatal(status)
-	}
-	if _, body, _ = v.upload("/seasons", "", nil, append([]string{"stored", "0123"}, form...)...); !strings.Contains(
-		body, "Choose the company list.") {
-		t.Error("an unknown company list is taken")
-	}
-}
-
 // A schedule that was good when it was added and files nothing at its next run says
-// so in red, on its page and in the list, and lets its year be kept with a click.
+// so in red, on its page and in the list.
 func TestAScheduleThatFilesNothingLater(t *testing.T) {
 	s := newSite(t)
-	year := time.Now().UTC().Year()
-	list := fmt.Appendf(nil, "Company ID,Legal Name,Filing State,Filing Year,User ID\ncomp_1,Ada LLC,DE,%d,user_1\n",
-		year+1)
-	s.season("de", false, list) // runs in January of the next year
+	s.season("de", false, companyListOf("Ada LLC"))
 	v := s.as(ledger.Operator)
 	_, body := v.get("/seasons/de")
 	if strings.Contains(body, "would file nothing") {
@@ -412,31 +374,14 @@ func TestAScheduleThatFilesNothingLater(t *testing.T) {
 	if problems, err := s.Seasons.Problems(t.Context()); err != nil || len(problems) != 0 {
 		t.Errorf("%+v, %v", problems, err)
 	}
-	s.Seasons = schedule.New(schedule.Config{
-		Ledger: s.Ledger,
-		Quoter: s.Ask,
-		Now:    func() time.Time { return time.Now().AddDate(1, 0, 0) },
-	})
+	s.must(s.Ledger.Companies().Remember(t.Context(), "comp_ada_llc", filing.Company{ID: "comp_ada_llc", LegalName: "Bea LLC"}))
+	s.Seasons = schedule.New(schedule.Config{Ledger: s.Ledger, Quoter: s.Ask})
 	problems, err := s.Seasons.Problems(t.Context())
-	if err != nil || len(problems) != 1 || !problems[0].Nothing || problems[0].OtherYear != 1 ||
-		problems[0].Schedule != "de" {
+	if err != nil || len(problems) != 1 || !problems[0].Nothing || problems[0].Schedule != "de" {
 		t.Fatalf("%+v, %v", problems, err)
 	}
 	_, body = v.get("/seasons")
-	v.wants(body, "Files nothing.", "the cell says filing year")
-	if _, body := s.as(ledger.Approver).get("/seasons/de"); strings.Contains(body, "/ignore-year") {
-		t.Error("an approver is offered the change")
-	}
+	v.wants(body, "Files nothing.", "Bea LLC")
 	_, body = v.get("/seasons/de")
-	v.wants(body, "This schedule would file nothing.", "Ignore the years in the company list")
-	version := hidden(body, "version")
-	v.post("/seasons/de/ignore-year", "version", "99")
-	if se, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || se.Version != 1 {
-		t.Errorf("a stale form changed it: %+v, %v", se, err)
-	}
-	_, body = v.post("/seasons/de/ignore-year", "version", version)
-	v.wants(body, "are ignored from now on", "years in the company list are ignored")
-	if problems, err := s.Seasons.Problems(t.Context()); err != nil || len(problems) != 0 {
-		t.Errorf("%+v, %v", problems, err)
-	}
+	v.wants(body, "This schedule would file nothing.", "Upload a corrected company list")
 }
