@@ -133,37 +133,37 @@ func (h *heldBatch) status() string {
 	return out.String()
 }
 
-// Why rows are not sent is said in the same sentence by the log of a worker, by
-// importer status, and by the page, whatever the cause.
+// Why rows are not sent is said in the same sentence by importer status and the page,
+// whatever the cause, and by the log of a worker that is held itself.
 func TestHoldsAreSaidAlike(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		cause string
 		set   func(h *heldBatch)
 		want  string
-		idle  bool // no worker runs, so there is no log
+		log   bool // a worker is held, too
 	}{
 		{"paused", func(h *heldBatch) { h.must(h.ledger.PauseBatch(h.Context(), h.batch)) },
 			"This batch is paused.", false},
 		{"approval", func(h *heldBatch) { h.must(h.ledger.Approvals().Request(h.Context(), h.batch, "plan")) },
 			"This batch is waiting for approval.", false},
 		{"no funds", func(h *heldBatch) { h.balance = 1 },
-			"The filing service says that the prepaid balance is too low (", false},
+			"The filing service says that the prepaid balance is too low (", true},
 		{"recorded balance", func(h *heldBatch) { h.must(h.ledger.RecordDeposit(h.Context(), 1_00, "")) },
 			"Insufficient funds for 2 rows: $1.00 is available.", false},
 		{"key", func(h *heldBatch) { h.must(h.ledger.Fleet().RecordKeyRefused(h.Context(), "unknown key")) },
-			"The filing service refuses the API key (unknown key).", false},
+			"The filing service refuses the API key (unknown key).", true},
 		{"Retry-After", func(h *heldBatch) { h.must(h.ledger.Fleet().RecordBusy(h.Context(), time.Hour)) },
-			"The filing service asked for a pause.", false},
+			"The filing service asked for a pause.", true},
 		{"breaker", func(h *heldBatch) {
 			h.service.held = filingapi.BreakerState{Since: time.Now(), Until: time.Now().Add(time.Hour)}
-		}, "The filing service keeps failing, so orders are tried one at a time.", false},
+		}, "The filing service keeps failing, so orders are tried one at a time.", true},
 		{"queue", func(h *heldBatch) {
 			var err error
 			h.queue, err = jobs.NewQueue("redis://" + nettest.Free() + "/0")
 			h.must(err)
-		}, "The queue's Redis is down (", false},
-		{"no worker", func(*heldBatch) {}, "No worker is running, so no orders are placed.", true},
+		}, "The queue's Redis is down (", true},
+		{"no worker", func(*heldBatch) {}, "No worker is running, so no orders are placed.", false},
 	} {
 		t.Run(c.cause, func(t *testing.T) {
 			t.Parallel()
@@ -176,14 +176,14 @@ func TestHoldsAreSaidAlike(t *testing.T) {
 			t.Cleanup(func() { h.must(h.queue.Close()) })
 			h.add("b", "comp_1", "comp_2")
 			c.set(h)
-			if !c.idle {
+			if c.cause != "no worker" {
 				h.work()
 			}
 			places := map[string]func() string{
 				"status": h.status,
 				"page":   func() string { return html.UnescapeString(pageText(t, h.page, "/batches/b")) },
 			}
-			if !c.idle {
+			if c.log {
 				places["log"] = h.log.String
 			}
 			for place, text := range places {

@@ -30,77 +30,40 @@ func LookUp(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle,
 	}
 	f := newLookup(s, l, concurrency, throttle, &sendState{}, time.Now)
 	g, ctx := errgroup.WithContext(ctx)
-	requests := make(chan func() error)
-	for range concurrency { // they stay: the stack of a new goroutine would grow with each request
-		g.Go(func() error {
-			for request := range requests {
-				if err := request(); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	g.SetLimit(concurrency)
+	asked := make(map[string]bool)
+	once := func(what string, find func() error) {
+		if !asked[what] {
+			asked[what] = true
+			g.Go(func() error { return ignoreLookupError(find()) })
+		}
 	}
 	done := 0
-	err = f.request(ctx, batch, requests, func() {
-		if at != nil {
-			at(done, counts[filing.Ready])
-		}
-		done++
-	})
-	close(requests)
-	return errors.Join(err, g.Wait())
-}
-
-// request hands out a request for each user and company that the rows of a batch need
-// and that are not known, once for each. It calls next before each row.
-func (f *lookup) request(ctx context.Context, batch string, requests chan<- func() error, next func()) error {
-	asked := make(map[string]bool)
-	ask := func(what string, request func() error) error {
-		if asked[what] {
-			return nil
-		}
-		asked[what] = true
-		select {
-		case requests <- request:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 	mayBeSent := func(r *ledger.Row) bool { return r.Result == filing.Ready || r.HeldBack() }
-	for page, err := range f.ledger.RowPages(ctx, batch, mayBeSent) {
+	for page, err := range l.RowPages(ctx, batch, mayBeSent) {
 		if err == nil {
 			err = f.loadKnown(ctx, page)
 		}
-		for i := 0; err == nil && i < len(page); i++ {
-			next()
-			err = f.requestFor(ctx, page[i].Request, ask)
-		}
 		if err != nil {
-			return err
+			return errors.Join(err, g.Wait())
+		}
+		for _, row := range page {
+			if at != nil {
+				at(done, counts[filing.Ready])
+			}
+			done++
+			if user := row.Request.User; user.ID == "" {
+				once("user "+user.Ref(), func() error { return f.findUser(ctx, user) })
+			}
+			if ref := row.Request.Company.Ref; needsCompanyRecord(row.Request) {
+				once("company "+ref, func() error {
+					_, err := f.findCompany(ctx, ref)
+					return err
+				})
+			}
 		}
 	}
-	return nil
-}
-
-// requestFor asks for what a row's request needs to be known of.
-func (f *lookup) requestFor(ctx context.Context, r *filing.Request,
-	ask func(what string, request func() error) error) error {
-	if user := r.User; user.ID == "" {
-		if err := ask("user "+user.Ref(), func() error {
-			return ignoreLookupError(f.findUser(ctx, user))
-		}); err != nil {
-			return err
-		}
-	}
-	if !needsCompanyRecord(r) {
-		return nil
-	}
-	return ask("company "+r.Company.Ref, func() error {
-		_, err := f.findCompany(ctx, r.Company.Ref)
-		return ignoreLookupError(err)
-	})
+	return g.Wait()
 }
 
 // ignoreLookupError returns the error of a look-up but for what only stands in a row's way.

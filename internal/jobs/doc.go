@@ -19,13 +19,12 @@
 //  6. The sweeper (worker.go) marks in-flight rows of dead processes as uncertain.
 //
 // Why is a row not sent? A Hold (hold.go) is the one answer, and its text is what
-// the log, importer status and the page say. Worker.Hold is that of a process: the
+// importer status and the page say. Worker.Hold is that of a process: the
 // fleet halt of the ledger (funds, key, rate, a restored ledger, a newer version),
 // the order breaker of the client, or Redis. The last two are this process's own:
 // it shares them with the others in the ledger's list of processes. BatchFacts.Holds
 // adds what keeps the rows of one batch: a pause, an approval, the recorded balance,
-// another row, no worker. The pump logs "orders held", "orders resumed" and "batch
-// held".
+// another row, no worker. The pump logs "orders held" and "orders resumed".
 //
 // LookUp and Compare read the users and companies of a batch before its approval.
 // CatchUp brings the ledger up to date before a command or the page shows it.

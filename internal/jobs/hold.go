@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +34,8 @@ const (
 	HeldForWorker   HoldReason = "no-worker" // no process places orders
 )
 
-// Hold is the one answer to "why is this row not sent?": the log, importer status
-// and the page show its text. The zero value is for rows that are sent.
+// Hold is the one answer to "why is this row not sent?": importer status and the page
+// show its text, and the log that of a process or of the fleet. The zero value is for rows that are sent.
 type Hold struct {
 	Reason HoldReason `json:"reason"`
 	Text   string     `json:"text"`  // a sentence
@@ -236,60 +235,4 @@ func (w *Worker) shareHold(ctx context.Context, hold Hold) {
 		return
 	}
 	w.shared = shared
-}
-
-// A worker that has had nothing to send for heldAfter asks why, every heldEvery:
-// summing up a large batch takes the database a tenth of a second.
-const (
-	heldAfter = time.Second
-	heldEvery = 30 * time.Second
-)
-
-// logBatches logs why the rows of batches are not sent, when that has changed.
-// What holds the fleet or this process is logged by logHold. Only the pump's
-// goroutine calls it, when it has nothing to send.
-func (w *Worker) logBatches(ctx context.Context, now time.Time) error {
-	if w.idleSince.IsZero() {
-		w.idleSince = now
-	}
-	if now.Sub(w.idleSince) < heldAfter || now.Before(w.askBatches) {
-		return nil
-	}
-	w.askBatches = now.Add(heldEvery)
-	batches, err := w.ledger.BatchesWithWork(ctx, w.batch)
-	if err != nil {
-		return err
-	}
-	held := make(map[string]string)
-	for _, b := range batches {
-		figures, err := w.ledger.Figures(ctx, b.ID)
-		if err != nil {
-			return err
-		}
-		facts, err := LoadBatchFacts(ctx, w.ledger, b, figures)
-		if err != nil {
-			return err
-		}
-		holds := slices.DeleteFunc(facts.Holds(), func(h Hold) bool { return !h.ofBatch() })
-		for _, h := range holds {
-			held[b.ID] += h.Text
-		}
-		if held[b.ID] == w.heldBatches[b.ID] {
-			continue
-		}
-		for _, h := range holds {
-			w.log.WarnContext(ctx, "batch held", "batch", b.ID, "reason", h.Reason, "text", h.Text)
-		}
-	}
-	w.heldBatches = held
-	return nil
-}
-
-// ofBatch reports whether the hold concerns the rows of one batch.
-func (h Hold) ofBatch() bool {
-	switch h.Reason {
-	case HeldByPause, HeldForApproval, HeldForCost, HeldForBalance, HeldForRow:
-		return true
-	}
-	return false
 }

@@ -19,19 +19,10 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 )
 
-// flat is a price of every report, and a state fee in FL.
-type flat struct{ price, fee money.Cents }
+// flat is a price list of one price.
+type flat money.Cents
 
-func (f flat) Quote(o *filing.Order, company pricing.Facts) pricing.Quote {
-	if o.AnnualReport == nil {
-		return pricing.Quote{}
-	}
-	line := pricing.Line{Product: filing.AnnualReport, Wholesale: money.Cost{Amount: f.price}}
-	if o.FilingState == "FL" && company.EntityType == filing.LLC {
-		line.StateFee.Amount = f.fee
-	}
-	return pricing.Quote{Lines: []pricing.Line{line}, Total: line.Cost()}
-}
+func (flat) Quote(*filing.Order, pricing.Facts) pricing.Quote { return pricing.Quote{} }
 
 // priceList is a price cache over a list of the filing service that a test changes.
 type priceList struct {
@@ -46,7 +37,7 @@ type priceList struct {
 }
 
 func newPriceList(t *testing.T) *priceList {
-	p := &priceList{T: t, state: &sendState{}, now: flat{25_00, 138_75}}
+	p := &priceList{T: t, state: &sendState{}, now: flat(25_00)}
 	p.lookup = newLookup(nil, nil, 1, unlimited{}, p.state, time.Now)
 	p.cache = newPriceCache(p.now, p.ask, time.Now, slog.New(slog.NewTextHandler(&p.log, nil)))
 	return p
@@ -98,32 +89,29 @@ func (p *priceList) fails(ctx context.Context, want error) {
 }
 
 // Prices are read again after a while, once for all callers; the last ones count
-// while the service cannot be asked; and a change is logged once.
+// while the service cannot be asked.
 func TestPriceCache(t *testing.T) {
 	for name, test := range map[string]func(*priceList){
 		"changes": func(p *priceList) {
 			old := p.now
-			p.now = flat{30_00, 150_00}
+			p.now = flat(30_00)
 			time.Sleep(priceTTL - time.Second)
 			p.want(old, 0)
 			time.Sleep(time.Second)
-			p.want(p.now, 1, "changes=2", "annual report: $30.00, it was $25.00",
-				"annual report, state fee of FL for LLC: $150.00, it was $138.75")
-			time.Sleep(priceTTL)
-			p.want(p.now, 1) // the same prices are not logged again
+			p.want(p.now, 1)
 		},
 		"the service fails": func(p *priceList) {
 			old := p.now
-			p.now, p.refuse = flat{}, errors.New("nobody is there")
+			p.now, p.refuse = flat(0), errors.New("nobody is there")
 			time.Sleep(priceTTL)
 			p.want(old, 1, "nobody is there")
 			time.Sleep(priceRetry - time.Second)
 			p.want(old, 0)
 			time.Sleep(time.Second)
 			p.want(old, 1) // logged once is enough
-			p.now, p.refuse = flat{31_00, 138_75}, nil
+			p.now, p.refuse = flat(31_00), nil
 			time.Sleep(priceRetry)
-			p.want(p.now, 1, "changes=1", "annual report: $31.00, it was $25.00")
+			p.want(p.now, 1)
 		},
 		"a halted fleet does not ask, and has no old prices": func(p *priceList) {
 			time.Sleep(priceTTL)
@@ -142,9 +130,6 @@ func TestPriceCache(t *testing.T) {
 			p.refuse = fmt.Errorf("ask: %w", filingapi.ErrUnavailable)
 			time.Sleep(priceTTL)
 			p.want(p.now, 1, "WARN")
-			if p.state.mayOrder(time.Now()) {
-				p.Error("orders are tried at once")
-			}
 		},
 		"a busy service gets its pause, then the last prices count": func(p *priceList) {
 			time.Sleep(priceTTL)
@@ -161,9 +146,9 @@ func TestPriceCache(t *testing.T) {
 
 func TestPricesWithoutASourceStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		prices := newPriceCache(flat{25_00, 0}, nil, time.Now, nil)
+		prices := newPriceCache(flat(25_00), nil, time.Now, nil)
 		time.Sleep(1000 * time.Hour)
-		if q, err := prices.get(t.Context(), nil); err != nil || q != (flat{25_00, 0}) {
+		if q, err := prices.get(t.Context(), nil); err != nil || q != flat(25_00) {
 			t.Errorf("%v, %v", q, err)
 		}
 	})

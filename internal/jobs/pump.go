@@ -146,7 +146,7 @@ func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool
 		return false, nil
 	}
 	if isOpen(committed) {
-		return true, w.logBatches(ctx, now)
+		return true, nil
 	}
 	pending, err := w.queue.countPending(ctx)
 	if err != nil {
@@ -177,9 +177,8 @@ func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool
 			}
 			idle = !later
 		}
-		return idle, w.logBatches(ctx, now)
+		return idle, nil
 	}
-	w.idleSince = time.Time{}
 	w.noteWrite(ctx, w.enqueueChunks(ctx, order, chunks, pending, now))
 	return false, nil
 }
@@ -215,12 +214,8 @@ func (w *Worker) noteWrite(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return // the worker stops: that says nothing of Redis
 	}
-	switch now := w.now(); w.queue.health.record(now, err) {
-	case redisDown:
-		w.logHold(ctx, w.Hold())
-	case redisUp:
-		w.logHold(ctx, Hold{})
-	}
+	w.queue.health.record(w.now(), err)
+	w.logHold(ctx, w.Hold())
 }
 
 // Hold is why this process sends no rows now; the zero value where it sends

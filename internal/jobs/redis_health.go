@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // redisHealth knows whether Redis takes writes. Only a write tells: a server that
@@ -18,29 +16,17 @@ type redisHealth struct {
 	err   error     // of the first write that failed
 }
 
-// redisChange is what a write shows of Redis.
-type redisChange int
-
-const (
-	redisAsBefore redisChange = iota
-	redisDown
-	redisUp
-)
-
-// record notes how a write went, and returns what changed by it.
-func (h *redisHealth) record(now time.Time, err error) redisChange {
+// record notes how a write went.
+func (h *redisHealth) record(now time.Time, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried = now
 	switch {
-	case err != nil && h.lost.IsZero():
-		h.lost, h.err = now, err
-		return redisDown
-	case err == nil && !h.lost.IsZero():
+	case err == nil:
 		h.lost, h.err = time.Time{}, nil
-		return redisUp
+	case h.lost.IsZero():
+		h.lost, h.err = now, err
 	}
-	return redisAsBefore
 }
 
 // idle reports whether the last write is a while ago.
@@ -60,25 +46,18 @@ func (h *redisHealth) downFor(now time.Time) (time.Duration, error) {
 	return max(now.Sub(h.lost), 1), h.err
 }
 
-// Depth counts the tasks on the queue by asynq's names of their states.
+// Depth counts the tasks on the queue by asynq's names of their states. No task is
+// scheduled, retried or kept.
 func (q *Queue) Depth(ctx context.Context) (map[string]int, error) {
-	const key = "asynq:{" + queueName + "}:"
-	pipe := q.redis.Pipeline()
-	counts := map[string]*redis.IntCmd{
-		"pending":   pipe.LLen(ctx, pendingKey),
-		"active":    pipe.LLen(ctx, key+"active"),
-		"scheduled": pipe.ZCard(ctx, key+"scheduled"),
-		"retry":     pipe.ZCard(ctx, key+"retry"),
-		"archived":  pipe.ZCard(ctx, key+"archived"),
+	pending, err := q.countPending(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
+	active, err := q.redis.LLen(ctx, "asynq:{"+queueName+"}:active").Result()
+	if err != nil {
 		return nil, fmt.Errorf("count the tasks on the queue: %w", err)
 	}
-	depth := make(map[string]int, len(counts))
-	for state, n := range counts {
-		depth[state] = int(n.Val())
-	}
-	return depth, nil
+	return map[string]int{"pending": pending, "active": int(active)}, nil
 }
 
 // queuesKey lists the queues for asynq's tools, which a client tells Redis once

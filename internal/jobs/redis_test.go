@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -35,17 +34,5 @@ func TestParseRedis(t *testing.T) {
 		if _, err := parseRedis(address); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
-	}
-}
-
-// The keys of the pace lie in one slot: a script may touch both.
-func TestPaceKeysShareASlot(t *testing.T) {
-	tag := func(key string) string {
-		_, rest, _ := strings.Cut(key, "{")
-		tag, _, _ := strings.Cut(rest, "}")
-		return tag
-	}
-	if tags := []string{tag(bucketKeys[0]), tag(bucketKeys[1])}; slices.Contains(tags, "") || tags[0] != tags[1] {
-		t.Error(fmt.Sprint(tags))
 	}
 }

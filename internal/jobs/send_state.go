@@ -14,9 +14,6 @@ import (
 // again. The pump reads it ten times a second.
 const haltTTL = time.Second
 
-// longestRest is the longest that rows rest after requests that did not leave.
-const longestRest = 3 * time.Second
-
 // sendState knows why this process sends nothing: the fleet halt, as the ledger
 // gave it last, and the client's order breaker. The ledger decides again under
 // every intent; sendState saves the intents that would come to nothing.
@@ -28,8 +25,6 @@ type sendState struct {
 	blocked time.Time                       // how long halt blocks every row
 	ownHold Hold                            // an answer that the ledger may not have yet
 	failed  struct{ first, last time.Time } // requests without a proper answer, since the last that had one
-	unsent  int                             // requests in a row that did not leave, or found no service
-	rest    time.Time                       // how long none is tried after them
 }
 
 // setHalt keeps the fleet halt that the ledger gave; the zero value for none. It
@@ -65,18 +60,12 @@ func (s *sendState) hold(now time.Time) (h Hold, blocked bool) {
 		halt = Hold{} // it is over, or the next reading will tell
 	}
 	blocked = now.Before(s.blocked)
-	rest := s.rest
 	s.mu.Unlock()
 	if blocked {
 		return halt, true
 	}
 	if now.Before(ownHold.Until) {
 		return ownHold, true
-	}
-	if now.Before(rest) {
-		h = newHold(HeldByBreaker, "")
-		h.Until = rest
-		return h, true
 	}
 	if s.breaker != nil {
 		if b := s.breaker.BreakerState(); !b.Since.IsZero() {
@@ -104,9 +93,7 @@ func (s *sendState) mayAsk(now time.Time) bool {
 // observeOrder notes whether the service answered an order.
 func (s *sendState) observeOrder(now time.Time, kind filing.AnswerKind) {
 	switch kind {
-	case filing.NotSent:
-		s.recordUnsent(now)
-	case filing.NoAnswer, filing.ServerError, filing.Unreadable, filing.Busy:
+	case filing.NotSent, filing.NoAnswer, filing.ServerError, filing.Unreadable, filing.Busy:
 		s.recordFailure(now)
 	case filing.Accepted, filing.HasItem, filing.Refused, filing.NoFunds, filing.KeyRefused:
 		s.recordAnswer()
@@ -125,7 +112,7 @@ func (s *sendState) observeLookup(now time.Time, err error) {
 		s.recordFailure(now)
 		s.setReported(HeldForRate, now)
 	case errors.Is(err, filingapi.ErrUnavailable):
-		s.recordUnsent(now)
+		s.recordFailure(now)
 	case err == nil, errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused),
 		errors.Is(err, filingapi.ErrConflict):
 		s.recordAnswer()
@@ -148,25 +135,10 @@ func (s *sendState) recordFailure(now time.Time) {
 	s.failed.last = now
 }
 
-// recordUnsent lets rows rest for a moment that grows while nothing leaves: an
-// order that is announced and does not leave costs two commits, and the breaker
-// lets one through at a time.
-func (s *sendState) recordUnsent(now time.Time) {
-	s.recordFailure(now)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.Before(s.rest) {
-		return // those in flight together count once
-	}
-	s.unsent++
-	s.rest = now.Add(min(100*time.Millisecond<<min(s.unsent, 6), longestRest))
-}
-
 func (s *sendState) recordAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed.first = time.Time{}
-	s.unsent, s.rest = 0, time.Time{}
 }
 
 // silence is for how long requests have got no proper answer: from the first to

@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"context"
-	"crypto/rand"
-	"math"
 	"path/filepath"
 	"time"
 
@@ -39,21 +37,20 @@ func (q *Queue) Throttle(perSecond float64, dir string) Throttle {
 	if q.embedded != nil {
 		p.bucket = &fileBucket{lock: flock.New(filepath.Join(dir, "pace"))}
 	} else {
-		p.bucket = &redisBucket{redis: q.redis, id: rand.Text()[:12]}
+		p.bucket = &redisBucket{redis: q.redis}
 	}
 	return p
 }
 
 // tokenBucket is shared by processes. reserve takes tokens that are an interval
 // apart, of which at most burst pile up unused. It returns in how long the first
-// one counts (less than 0: since when), and how many processes share the bucket.
+// one counts (less than 0: since when).
 type tokenBucket interface {
-	reserve(ctx context.Context, interval time.Duration,
-		wanted, burst int) (first time.Duration, sharers int, err error)
+	reserve(ctx context.Context, interval time.Duration, wanted, burst int) (first time.Duration, err error)
 }
 
-// assumedSharers is how many processes share the rate as long as the bucket has not
-// said so.
+// assumedSharers is how many processes share the rate while the bucket cannot be
+// reached.
 const assumedSharers = 10
 
 // throttle takes tokens from a shared bucket, some at a time. While the bucket
@@ -120,13 +117,12 @@ func (p *throttle) reserve(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	first, sharers, err := p.bucket.reserve(ctx, p.interval(), p.batch, p.burst)
+	first, err := p.bucket.reserve(ctx, p.interval(), p.batch, p.burst)
 	if err != nil {
 		p.retryAt = time.Now().Add(time.Second)
 		return false
 	}
 	// The answer's way back is not counted: a token counts rather too late.
 	p.tokens, p.next = p.batch, time.Now().Add(first)
-	p.fallback.SetLimit(rate.Limit(p.rate / math.Max(1, float64(sharers))))
 	return true
 }

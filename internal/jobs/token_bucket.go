@@ -15,16 +15,12 @@ import (
 )
 
 // redisBucket is the token bucket of a fleet.
-type redisBucket struct {
-	redis *redis.Client
-	id    string // of this process among the sharers
-}
+type redisBucket struct{ redis *redis.Client }
 
 // reserveScript takes tokens by the clock of the server: those of the hosts need
-// not agree. KEYS: the moment of the next free token, in microseconds; who took
-// tokens lately. ARGV: microseconds between tokens, tokens wanted, tokens that may
-// pile up unused, who asks. It returns in how many microseconds the first token
-// counts (less than 0: since when), and how many processes share the bucket.
+// not agree. The key has the moment of the next free token, in microseconds. ARGV:
+// microseconds between tokens, tokens wanted, tokens that may pile up unused. It
+// returns in how many microseconds the first token counts (less than 0: since when).
 //
 // A moment further ahead than a hundred processes could have reserved it is from
 // before the server's clock was set back, or from another server.
@@ -37,43 +33,33 @@ if free > now + 1000000 + 100 * wanted * between then free = now end
 free = math.max(free, now - (pile - 1) * between)
 local after = free + wanted * between
 redis.call('SET', KEYS[1], string.format('%.3f', after), 'PX', math.ceil((after - now + pile * between) / 1000) + 1000)
-redis.call('ZADD', KEYS[2], clock[1], ARGV[4])
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', clock[1] - 60)
-redis.call('EXPIRE', KEYS[2], 60)
-return {math.ceil(free - now), redis.call('ZCARD', KEYS[2])}
+return math.ceil(free - now)
 `)
 
-// bucketKeys lie in one slot of a cluster.
-var bucketKeys = []string{"bulkfiling:{" + queueName + "}:pace", "bulkfiling:{" + queueName + "}:paced"}
+const bucketKey = "bulkfiling:pace"
 
-func (t *redisBucket) reserve(ctx context.Context, interval time.Duration,
-	wanted, burst int) (first time.Duration, sharers int, err error) {
-	answer, err := reserveScript.Run(ctx, t.redis, bucketKeys, fmt.Sprintf("%.3f", float64(interval)/1e3),
-		wanted, burst,
-		t.id).Int64Slice()
-	if err == nil && len(answer) != 2 {
-		err = fmt.Errorf("%d numbers in place of 2", len(answer))
-	}
+func (t *redisBucket) reserve(ctx context.Context, interval time.Duration, wanted, burst int) (time.Duration, error) {
+	first, err := reserveScript.Run(ctx, t.redis, []string{bucketKey}, fmt.Sprintf("%.3f", float64(interval)/1e3),
+		wanted, burst).Int64()
 	if err != nil {
-		return 0, 0, fmt.Errorf("reserve tokens in Redis: %w", err)
+		return 0, fmt.Errorf("reserve tokens in Redis: %w", err)
 	}
-	return time.Duration(answer[0]) * time.Microsecond, int(answer[1]), nil
+	return time.Duration(first) * time.Microsecond, nil
 }
 
 // fileBucket is the token bucket of the processes over one data folder: a locked
 // file has the moment of the next free token.
 type fileBucket struct{ lock *flock.Flock }
 
-func (t *fileBucket) reserve(ctx context.Context, interval time.Duration,
-	wanted, burst int) (first time.Duration, sharers int, err error) {
+func (t *fileBucket) reserve(ctx context.Context, interval time.Duration, wanted, burst int) (time.Duration, error) {
 	if _, err := t.lock.TryLockContext(ctx, time.Millisecond); err != nil {
-		return 0, 0, fmt.Errorf("reserve tokens: %w", err)
+		return 0, fmt.Errorf("reserve tokens: %w", err)
 	}
 	defer t.lock.Unlock()
 	path := t.lock.Path() + ".next"
 	content, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, fmt.Errorf("reserve tokens: %w", err)
+		return 0, fmt.Errorf("reserve tokens: %w", err)
 	}
 	// What is no number counts as long ago.
 	free, _ := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
@@ -83,7 +69,7 @@ func (t *fileBucket) reserve(ctx context.Context, interval time.Duration,
 	}
 	free = max(free, now-int64(burst-1)*int64(interval))
 	if err := os.WriteFile(path, strconv.AppendInt(nil, free+int64(wanted)*int64(interval), 10), 0o600); err != nil {
-		return 0, 0, fmt.Errorf("reserve tokens: %w", err)
+		return 0, fmt.Errorf("reserve tokens: %w", err)
 	}
-	return time.Duration(free - now), 1, nil
+	return time.Duration(free - now), nil
 }

@@ -56,13 +56,9 @@ type Worker struct {
 	drainTimeout time.Duration
 	wake         chan struct{} // a handler ended: there may be room on the queue
 	chunks       *chunkMemory
-	logged       Hold              // the pump's own
-	shared       string            // the hold that the other processes know; the pump's own
-	heldBatches  map[string]string // why their rows are not sent, as it was logged; the pump's own
-	idleSince    time.Time         // zero while there are rows to send; the pump's own
-	askBatches   time.Time         // when to look up heldBatches again; the pump's own
-	handlers     int               // chunks in hand at once
-	crew         *crew             // places rows
+	logged       Hold   // the pump's own
+	shared       string // the hold that the other processes know; the pump's own
+	handlers     int    // chunks in hand at once
 
 	mu            sync.Mutex
 	repeatReasons map[string]string // batch → why repeated purchases are wanted
@@ -95,7 +91,6 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		state:         &sendState{breaker: c.Service},
 		wake:          make(chan struct{}, 1),
 		repeatReasons: make(map[string]string),
-		crew:          newCrew(),
 		chunks:        newChunkMemory(),
 	}
 	// Handlers wait for look-ups and slots; with three times as many chunks as fill
@@ -164,7 +159,6 @@ func (w *Worker) Stop() {
 	case <-recorded:
 	case <-late:
 	}
-	w.crew.end()
 	for _, u := range w.Unrecorded() {
 		w.log.Error("answer not recorded", "batch", u.Batch, "row", u.Number, "row_id", u.Outcome.Row,
 			"attempt", u.Outcome.Try, "answer", u.Outcome.Answer.Kind, "orders", orderIDs(u.Outcome.Answer.Items),
@@ -210,9 +204,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 		if ctx.Err() != nil || !w.state.mayOrder(w.now()) {
 			break
 		}
-		placing.Add(1)
-		w.crew.run(func() {
-			defer placing.Done()
+		placing.Go(func() {
 			why, err := w.repeatReason(row.Batch)
 			if err == nil {
 				err = w.placer.place(ctx, row, why)

@@ -36,8 +36,7 @@ type queued struct {
 
 // taskStates are asynq's, in the order in which a task goes through them.
 var taskStates = []struct{ state, words string }{
-	{"pending", "waiting"}, {"active", "in progress"}, {"scheduled", "scheduled"}, {"retry", "waiting for a retry"},
-	{"archived", "failed in the queue (queued again from the ledger)"},
+	{"pending", "waiting"}, {"active", "in progress"},
 }
 
 func (s *Site) workers(v *request) error {
