@@ -35,7 +35,7 @@ const (
 // The content type is ignored: the signature vouches for the body.
 type Receiver struct {
 	store    store
-	verifier verifier
+	verifier *HMAC
 	stored   func() // called for every new event
 	log      *slog.Logger
 

@@ -30,7 +30,7 @@ const Path = "/webhooks/filing"
 // Handler returns the receiver that stores deliveries and the applier of stored
 // events, which the caller runs. Any number of processes may do so over one
 // ledger.
-func Handler(store store, v verifier, log *slog.Logger) (*Receiver, *Applier) {
+func Handler(store store, v *HMAC, log *slog.Logger) (*Receiver, *Applier) {
 	a := newApplier(store, log)
 	return &Receiver{store: store, verifier: v, stored: a.Wake, log: log}, a
 }

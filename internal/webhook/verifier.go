@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Errors of a Verifier. Any other error means that it could not tell.
+// Errors of HMAC.Verify. Any other error means that it could not tell.
 var (
 	// ErrSignature is returned for a delivery that is not signed, or not
 	// with a known secret.
@@ -24,12 +24,6 @@ var (
 	ErrNoSecret = errors.New("no signing secret is known: register an endpoint with importer webhooks create --url " +
 		"https://HOST" + Path + ", or set FILING_WEBHOOK_SECRET")
 )
-
-// verifier decides whether a delivery comes from the service. It sees the raw
-// body, before anything is parsed, and must compare in constant time.
-type verifier interface {
-	Verify(ctx context.Context, h http.Header, body []byte) error
-}
 
 // SignatureHeader carries the signature of a delivery. Source: spec section 5,
 // rule 5.
