@@ -241,7 +241,7 @@ func TestRunKilledInTheMiddle(t *testing.T) {
 			name := fmt.Sprint("de", quotes)
 			f.plant(name, companies(1000*quotes, 1000*quotes+300, "DE"), yearly, false)
 			f.set("2027-01-15 07:00 UTC")
-			f.killedAtQuote(f.now(), quotes)
+			f.dieAtQuote(quotes)
 			if got := f.runs(name); len(got) != 0 {
 				t.Fatalf("%+v", got)
 			}
@@ -259,27 +259,34 @@ func TestRunKilledInTheMiddle(t *testing.T) {
 	})
 }
 
-// killedAtQuote lets a process fire what is due and kills it while it asks for
-// its nth quote.
-func (f *season) killedAtQuote(now time.Time, n int) {
+// dieAtQuote lets a process run what is due, until it dies at its nth quote.
+func (f *season) dieAtQuote(n int) {
 	f.Helper()
-	cmd, said := f.spawn(child{Firing: now, Quotes: n})
-	if line := <-said; line != "reached" {
-		f.Fatalf("it said %q", line)
+	l := f.openLedger()
+	ctx, die := context.WithCancel(f.Context())
+	defer die()
+	q := &dying{f.quoter(), n, die}
+	err := schedule.New(schedule.Config{
+		Ledger: l,
+		Now:    f.now,
+		Quoter: func(context.Context) (pricing.Quoter, error) { return q, nil },
+	}).RunDue(ctx)
+	if !errors.Is(err, context.Canceled) {
+		f.Fatal(err)
 	}
-	f.must(cmd.Process.Kill())
-	_ = cmd.Wait()
+	f.must(l.Close())
 }
 
-// halting is a quoter that stands still at its nth quote.
-type halting struct {
+// dying is a quoter whose process dies at its nth quote.
+type dying struct {
 	pricing.Quoter
 	left int
+	die  func()
 }
 
-func (q *halting) Quote(o *filing.Order, c pricing.Facts) pricing.Quote {
+func (q *dying) Quote(o *filing.Order, c pricing.Facts) pricing.Quote {
 	if q.left--; q.left == 0 {
-		halt()
+		q.die()
 	}
 	return q.Quoter.Quote(o, c)
 }
