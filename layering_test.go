@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -279,15 +278,18 @@ func TestAssumptions(t *testing.T) {
 		if err != nil || !strings.Contains(string(code), "Assumption") {
 			t.Errorf("%s: %s does not say that it is an assumption (%v)", a.NotShown, a.Where, err)
 		}
-		flag := ""
+		isName := false
 		for _, word := range strings.FieldsFunc(a.Sandbox, func(r rune) bool { return r == ' ' || r == ',' }) {
-			if strings.HasPrefix(word, "--") {
-				flag = word
-				continue
+			key, name, given := strings.Cut(word, "=")
+			switch {
+			case key == "kind" || key == "behavior" && given:
+				isName = true
+			case given || word == "do":
+				isName = false
+			default:
+				name = word
 			}
-			name, _, _ := strings.Cut(word, ":")
-			if _, err := strconv.Atoi(name); err == nil ||
-				flag != "--behavior" && flag != "--fault" && flag != "--webhook-fault" {
+			if !isName {
 				continue
 			}
 			if named[name] = true; !slices.Contains(known, name) {

@@ -22,7 +22,7 @@ func groupCommand(use, short, long, example string, members ...*cobra.Command) *
 		Long:    long,
 		Example: example,
 
-		Annotations: instant,
+		Annotations: map[string]string{"group": ""},
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("unknown command %q for %q", args[0], c.CommandPath())

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // TestReference checks that docs/reference.md lists every command and exit code,
@@ -23,7 +21,7 @@ func TestReference(t *testing.T) {
 	}
 	root := newApp(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }).command()
 	content := string(before)
-	for name, table := range map[string]string{"commands": commandTable(root), "exits": exitTable(root)} {
+	for name, table := range map[string]string{"commands": commandTable(root), "exits": exitTable()} {
 		begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
 		above, rest, found := strings.Cut(content, begin)
 		_, below, closed := strings.Cut(rest, end)
@@ -43,39 +41,21 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// exitTable lists the exit codes with the commands that end with each.
-func exitTable(root *cobra.Command) string {
-	with, without := make(map[int][]string), make(map[int][]string)
-	for c := range allCommands(root) {
-		if isGroup(c) {
-			continue
-		}
-		codes := exitCodes(c)
-		name := "`" + strings.TrimPrefix(c.CommandPath(), "importer ") + "`"
-		for _, exit := range exitMeanings {
-			if _, listed := codes[exit.code]; listed {
-				with[exit.code] = append(with[exit.code], name)
-			} else {
-				without[exit.code] = append(without[exit.code], name)
-			}
-		}
-	}
+// exitTable lists the exit codes.
+func exitTable() string {
 	var b strings.Builder
-	b.WriteString("| status | meaning | given by |\n|---|---|---|\n")
+	b.WriteString("| status | meaning |\n|---|---|\n")
 	for _, exit := range exitMeanings {
-		by := strings.Join(with[exit.code], ", ")
-		if rest := without[exit.code]; len(rest) == 0 {
-			by = "every command"
-		} else if len(rest) < len(with[exit.code]) {
-			by = "every command except " + text.List(rest)
-		}
-		fmt.Fprintf(&b, "| %d | %s | %s |\n", exit.code, exit.meaning, by)
+		fmt.Fprintf(&b, "| %d | %s |\n", exit.code, exit.meaning)
 	}
 	return b.String()
 }
 
 // isGroup reports whether a command only prints its help.
-func isGroup(c *cobra.Command) bool { return c.HasSubCommands() && c.Annotations["instant"] != "" }
+func isGroup(c *cobra.Command) bool {
+	_, group := c.Annotations["group"]
+	return group
+}
 
 // commandTable lists the commands that do something, by the groups of the help.
 func commandTable(root *cobra.Command) string {

@@ -28,7 +28,6 @@ Without a subcommand, resolve lists the uncertain rows.`,
 		Args: atMostOne,
 		RunE: list.RunE,
 	}
-	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(list, a.resolveMarkCommand(), a.resolveRestoredCommand())
 	return c
 }

@@ -2,22 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/report"
 	"github.com/bulkfiling/bulkfiling/internal/resolve"
 )
 
 func (a *app) resolveListCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "list [BATCH]",
 		Short: "List the uncertain rows",
 		Long: `list shows each uncertain row: when it was sent, what was answered, the reserved
@@ -26,19 +21,17 @@ service that may be the row's. If an order can belong to one row only, that row
 is marked as placed first.
 
 A dashboard link signs its reader in for seven days.`,
-		Example: "  importer resolve list\n  importer resolve list b7k2\n  importer resolve list --json",
+		Example: "  importer resolve list\n  importer resolve list b7k2",
 		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withResolver(c.Context(), first(args), "list",
-				func(r *resolver) error { return r.list(c.Context(), asJSON) })
+				func(r *resolver) error { return r.list(c.Context()) })
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each uncertain row")
-	return c
 }
 
 // list prints the uncertain rows, those of a batch together.
-func (r *resolver) list(ctx context.Context, asJSON bool) error {
+func (r *resolver) list(ctx context.Context) error {
 	rows, err := resolve.ListUncertain(ctx, r.ledger, r.batch.ID)
 	if err != nil {
 		return err
@@ -54,17 +47,6 @@ func (r *resolver) list(ctx context.Context, asJSON bool) error {
 			batches = append(batches, d.Row.Batch)
 		}
 		of[d.Row.Batch] = append(of[d.Row.Batch], d)
-	}
-	if asJSON {
-		lines := json.NewEncoder(r.out)
-		for _, batch := range batches {
-			for _, d := range of[batch] {
-				if err := lines.Encode(uncertainLine(d)); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
 	}
 	switch {
 	case len(rows) == 0 && r.batch.ID != "":
@@ -166,81 +148,4 @@ func (r *resolver) advise(batch string, rows []*resolve.UncertainOrder) {
 	if len(rows) > 1 {
 		fmt.Fprintln(r.out, "Or resolve many rows at once on the page, under Uncertain.")
 	}
-}
-
-// uncertainJSON is a line of resolve list --json.
-type uncertainJSON struct {
-	Batch       string          `json:"batch"`
-	Row         int             `json:"row"`
-	Ordered     string          `json:"ordered"`
-	Company     string          `json:"company,omitempty"` // comp_<id>, or the reference in the sheet
-	LegalName   string          `json:"legalName,omitempty"`
-	Creating    bool            `json:"creating,omitempty"` // the company's creation is uncertain, not an order
-	Reserved    money.Cents     `json:"held"`
-	Attempts    []attemptJSON   `json:"attempts"`
-	Dashboard   string          `json:"dashboard,omitempty"`
-	NoDashboard string          `json:"noDashboard,omitempty"`
-	Evidence    []candidateJSON `json:"evidence"`
-	More        int             `json:"moreEvidence,omitempty"` // orders that may be the row's and are not listed
-}
-
-type attemptJSON struct {
-	StartedAt time.Time         `json:"startedAt"`
-	EndedAt   time.Time         `json:"endedAt"`
-	Class     filing.AnswerKind `json:"class"`
-	Status    int               `json:"status,omitempty"` // HTTP
-	Message   string            `json:"message"`
-	Detail    string            `json:"detail,omitempty"` // the network's own words, where the message is in plain ones
-	// a person assumes that it was sent, at startedAt or later
-	Supposed bool `json:"supposed,omitempty"`
-}
-
-type candidateJSON struct {
-	Order   string         `json:"order"`
-	Event   string         `json:"event"`
-	Product filing.Product `json:"product"`
-	Status  string         `json:"status,omitempty"`
-	Company string         `json:"company,omitempty"`
-	At      time.Time      `json:"at"`
-	Also    []string       `json:"fitsAlso,omitempty"` // "BATCH row N", the first of them
-	Others  int            `json:"fitsOthers,omitempty"`
-	Accept  string         `json:"accept"`
-}
-
-func uncertainLine(d *resolve.UncertainOrder) uncertainJSON {
-	line := uncertainJSON{
-		Batch:       d.Row.Batch,
-		Row:         d.Row.Number,
-		Ordered:     d.Ordered(),
-		Company:     d.Row.CompanyRef(),
-		LegalName:   d.Company,
-		Creating:    d.Row.Creating,
-		Reserved:    d.Row.Reserved,
-		Attempts:    []attemptJSON{},
-		Dashboard:   d.Dashboard,
-		NoDashboard: d.NoDashboard,
-		Evidence:    []candidateJSON{},
-		More:        d.MoreCandidates,
-	}
-	for _, a := range d.Attempts {
-		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message,
-			a.Detail, a.Supposed})
-	}
-	for _, e := range d.Candidates {
-		piece := candidateJSON{
-			Order:   e.Order,
-			Event:   e.Event,
-			Product: e.Product,
-			Status:  e.Status,
-			Company: e.Company,
-			At:      e.At.UTC(),
-			Others:  e.Others,
-			Accept:  acceptCommand(d, e),
-		}
-		for _, other := range e.Also {
-			piece.Also = append(piece.Also, fmt.Sprintf("%s row %d", other.Batch, other.Number))
-		}
-		line.Evidence = append(line.Evidence, piece)
-	}
-	return line
 }

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,9 +19,6 @@ import (
 func (a *app) sandboxCommand() *cobra.Command {
 	config := sandbox.Config{AutoSeed: true, Seed: 1}
 	var listen, balance, style, companies, endpoint, endpointSecret string
-	var rate, webhookRate float64
-	var kinds, webhookKinds, behaviors []string
-	var retryAfter time.Duration
 	c := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Run the filing service in memory for trying things out",
@@ -38,17 +34,13 @@ Events go to the registered endpoints, signed, and are retried until accepted.
 --endpoint URL with --endpoint-secret-file FILE registers one at the start, for a
 server whose FILING_WEBHOOK_SECRET_FILE is that file: no later start needs to
 register it again.
---fault KIND[:after] with --fault-rate breaks answers; --webhook-fault KIND with
---webhook-fault-rate breaks deliveries. --behavior NAME changes what the filing
-service's documentation leaves open.
 
-importer sandbox do controls a running sandbox.`,
+importer sandbox do controls a running sandbox: it breaks answers and deliveries, and
+changes what the filing service's documentation leaves open.`,
 		Example: `  importer sandbox --balance 5000
   importer sandbox --companies samples/companies.csv
   importer sandbox --advance 5s --exceptions 0.02
-  importer sandbox --fault reset:after --fault 503 --fault-rate 0.05
-  importer sandbox --webhook-fault duplicate --webhook-fault early --webhook-fault-rate 0.3
-  importer sandbox --behavior slow-agents --fault 503:after --fault-retry-after 0
+  importer sandbox do fault kind=reset after=true rate=0.05
   importer sandbox do advance all=true status=filed`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -57,20 +49,6 @@ importer sandbox do controls a running sandbox.`,
 				return err
 			}
 			config.OpeningBalance = int64(opening)
-			if config.Faults, err = parseFaults(kinds, rate, retryAfter); err != nil {
-				return err
-			}
-			if config.WebhookFaults, err = parseWebhookFaults(webhookKinds, webhookRate); err != nil {
-				return err
-			}
-			for _, name := range behaviors {
-				behavior := sandbox.Behavior(name)
-				if !behavior.Known() {
-					return usage("--behavior %s is not known: use one of %s", name,
-						strings.Join(sandbox.BehaviorNames(), ", "))
-				}
-				config.Behaviors = append(config.Behaviors, behavior)
-			}
 			if config.Exceptions < 0 || config.Exceptions > 1 {
 				return usage("--exceptions must be between 0 and 1")
 			}
@@ -104,20 +82,8 @@ importer sandbox do controls a running sandbox.`,
 	c.Flags().DurationVar(&config.Latency, "latency", 20*time.Millisecond, "the time every answer takes")
 	c.Flags().DurationVar(&config.Jitter, "jitter", 0, "up to this much more, at random")
 	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "the style of order types: snake or camel")
-	c.Flags().StringArrayVar(&kinds, "fault", nil,
-		"a fault, KIND or KIND:after (after the order was made); repeat it for several")
-	c.Flags().Float64Var(&rate, "fault-rate", 0.05, "the share of requests that each fault hits, 0 to 1")
-	c.Flags().DurationVar(&retryAfter, "fault-retry-after", time.Second,
-		"the Retry-After of a status fault; 0 for none")
-	c.Flags().StringArrayVar(&behaviors, "behavior", nil,
-		"a different behavior of the filing service: "+strings.Join(sandbox.BehaviorNames(), ", ")+
-			"; repeat it for several")
 	c.Flags().DurationVar(&config.Advance, "advance", 0, "advance every filing one step this often; 0 for never")
 	c.Flags().Float64Var(&config.Exceptions, "exceptions", 0, "the share of filings that get an exception, 0 to 1")
-	c.Flags().StringArrayVar(&webhookKinds, "webhook-fault", nil,
-		"a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
-	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2,
-		"the share of deliveries that each fault hits, 0 to 1")
 	c.Flags().StringVar(&endpoint, "endpoint", "", "an address that receives all events from the start")
 	c.Flags().StringVar(&endpointSecret, "endpoint-secret-file", "", "a file with the signing secret of --endpoint")
 	c.AddCommand(a.sandboxDoCommand())
@@ -166,42 +132,4 @@ func readCompanies(path string) ([]sandbox.Company, error) {
 	}
 	defer f.Close()
 	return sandbox.ReadCompanies(f)
-}
-
-func parseWebhookFaults(kinds []string, rate float64) ([]sandbox.WebhookFault, error) {
-	if rate <= 0 || rate > 1 {
-		return nil, usage("--webhook-fault-rate must be more than 0 and at most 1")
-	}
-	var faults []sandbox.WebhookFault
-	for _, name := range kinds {
-		kind := sandbox.WebhookKind(name)
-		if !kind.Known() {
-			return nil, usage("--webhook-fault %s is not known: use one of %s", name,
-				strings.Join(sandbox.WebhookKindNames(), ", "))
-		}
-		faults = append(faults, sandbox.WebhookFault{Kind: kind, Rate: rate})
-	}
-	return faults, nil
-}
-
-// parseFaults reads "reset:after" and "503" as the sandbox's faults.
-func parseFaults(kinds []string, rate float64, retryAfter time.Duration) ([]sandbox.Fault, error) {
-	if rate <= 0 || rate > 1 {
-		return nil, usage("--fault-rate must be more than 0 and at most 1")
-	}
-	var faults []sandbox.Fault
-	for _, text := range kinds {
-		name, when, _ := strings.Cut(text, ":")
-		f := sandbox.Fault{Kind: sandbox.Kind(name), After: when == "after", Rate: rate, For: 5 * time.Second}
-		if status, err := strconv.Atoi(name); err == nil {
-			f.Kind, f.Status, f.RetryAfter = sandbox.FaultStatus, status, retryAfter
-		}
-		if !f.Kind.Known() || when != "" && when != "after" && when != "before" {
-			return nil, usage(
-				"--fault %s is not known: use one of %s, or a status such as 503, each with :after if you like", text,
-				strings.Join(sandbox.KindNames(), ", "))
-		}
-		faults = append(faults, f)
-	}
-	return faults, nil
 }

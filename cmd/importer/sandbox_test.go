@@ -245,10 +245,14 @@ func (s *service) seed(ts *testscript.TestScript, file string) {
 }
 
 func parseFault(ts *testscript.TestScript, text string, given map[string]string) sandbox.Fault {
-	faults, err := parseFaults([]string{text}, 1, 0)
-	ts.Check(err)
-	f := faults[0]
-	f.Rate, f.For = 0, 0
+	kind, when, _ := strings.Cut(text, ":")
+	f := sandbox.Fault{Kind: sandbox.Kind(kind), After: when == "after"}
+	if status, err := strconv.Atoi(kind); err == nil {
+		f.Kind, f.Status = sandbox.FaultStatus, status
+	}
+	if !f.Kind.Known() {
+		ts.Fatalf("unknown fault %s", text)
+	}
 	for name, value := range given {
 		var err error
 		switch name {

@@ -34,7 +34,7 @@ waits for: importer approve`,
 		a.schedulePauseCommand("pause", "Pause a schedule", true),
 		a.schedulePauseCommand("resume", "Resume a paused schedule; runs missed while paused are skipped",
 			false),
-		a.scheduleUpdateCommand(), a.scheduleRemoveCommand())
+		a.scheduleRemoveCommand())
 }
 
 // scheduleFlags are the options of a schedule.
@@ -120,9 +120,9 @@ With --due, the filing year is usually that of the due date: --filing-year this`
 
 // addSchedule checks and stores the company list, and prints the first run.
 func (a *app) addSchedule(ctx context.Context, l *ledger.Ledger, name string, f scheduleFlags) error {
-	content, err := readFile(f.list)
+	content, err := os.ReadFile(f.list)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the company list: %w", err)
 	}
 	done, err := schedule.Add(withAudit(ctx, "season-add", name, ""), l, schedule.NewSchedule{
 		Name:     name,
@@ -136,8 +136,8 @@ func (a *app) addSchedule(ctx context.Context, l *ledger.Ledger, name string, f 
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		return fmt.Errorf(
-			"the schedule %s already exists with another company list or time. To change the list: importer schedule "+
-				"update %s --roster FILE. To remove it: importer schedule remove %s", name, name, name)
+			"the schedule %s already exists with another company list or time. Change its list on the page, or remove it "+
+				"first: importer schedule remove %s", name, name)
 	case err != nil:
 		return err
 	case done.Same:
@@ -177,14 +177,6 @@ func (a *app) sayInvalid(next *schedule.Plan) {
 			a.say("    %s", name)
 		}
 	}
-}
-
-func readFile(list string) ([]byte, error) {
-	content, err := os.ReadFile(list)
-	if err != nil {
-		return nil, fmt.Errorf("read the company list: %w", err)
-	}
-	return content, nil
 }
 
 // showCompanyList prints the problems of a company list.
@@ -287,65 +279,6 @@ func (a *app) scheduleRemoveCommand() *cobra.Command {
 			fmt.Fprintf(a.out, "Schedule %s was removed. Its batches continue.\n", s.Name)
 			return nil
 		})
-}
-
-func (a *app) scheduleUpdateCommand() *cobra.Command {
-	var file string
-	c := a.oneScheduleCommand("update NAME --roster FILE",
-		"Replace the company list of a schedule and show what changes",
-		"  importer schedule update florida --roster companies-2.xlsx",
-		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			if file == "" {
-				return usage("name the company list: --roster FILE")
-			}
-			content, err := readFile(file)
-			if err != nil {
-				return err
-			}
-			audited := withAudit(ctx, "season-update", s.Name, "")
-			done, err := schedule.Update(audited, l, s, file, content, currentUser())
-			a.showCompanyList(done.CompanyList)
-			switch {
-			case err != nil:
-				return err
-			case done.Same:
-				fmt.Fprintln(a.out, "The schedule already has this company list.")
-				return nil
-			}
-			a.showChanges(done.Changes)
-			if err := a.sayNext(ctx, l, done.Schedule); err != nil {
-				return err
-			}
-			a.sayInvalid(done.Next)
-			return nil
-		})
-	c.Flags().StringVar(&file, "roster", "", "the new company list, read like the old one")
-	return c
-}
-
-// shownChanges is how many companies of each kind are printed.
-const shownChanges = 20
-
-func (a *app) showChanges(p season.Plan) {
-	fmt.Fprintf(a.out, "%d new, %d changed, %d missing, %d unchanged\n", len(p.New), len(p.Changed), len(p.Missing),
-		len(p.Unchanged))
-	show := func(what string, rows []season.Row) {
-		for i, r := range rows {
-			if i == shownChanges {
-				fmt.Fprintf(a.out, "  … and %d more %s\n", len(rows)-i, what)
-				break
-			}
-			fmt.Fprintf(a.out, "  %-8s row %d: %s %s %s\n", what, r.Number, cmp.Or(r.LegalName, "-"), r.CompanyID,
-				r.Facts.State)
-		}
-	}
-	var changed []season.Row
-	for _, c := range p.Changed {
-		changed = append(changed, c.Row)
-	}
-	show("new", p.New)
-	show("changed", changed)
-	show("missing", p.Missing)
 }
 
 // withScheduler runs do with the scheduler. Without a filing service in the

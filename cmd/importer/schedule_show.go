@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -60,20 +59,17 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, asJSON bool) 
 }
 
 func (a *app) scheduleShowCommand() *cobra.Command {
-	var asCSV, asJSON bool
+	var asCSV bool
 	c := a.oneScheduleCommand("show NAME", "Show a schedule: its next runs, past runs, plan, and due dates",
 		"  importer schedule show florida\n  importer schedule show florida --csv > due.csv",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, _ *filingapi.Client) error {
-				switch {
-				case asCSV:
+				if asCSV {
 					due, rest, err := dueDates(ctx, scheduler, s)
 					if err != nil {
 						return err
 					}
 					return season.WriteCSV(a.out, append(due, rest...))
-				case asJSON:
-					return a.showScheduleJSON(ctx, l, scheduler, s)
 				}
 				if err := a.showSchedule(ctx, l, scheduler, s); err != nil {
 					return err
@@ -87,8 +83,6 @@ date that is not verified or that lacks a fact is an estimate, shown as "about".
 --csv prints every due date with the rule, its source, and how certain it is, then the
 companies without a due date in that time, with the reason.`
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the due dates as a CSV with all details")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	c.MarkFlagsMutuallyExclusive("csv", "json")
 	return c
 }
 
@@ -105,7 +99,7 @@ func dueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Sched
 	return due, rest, nil
 }
 
-// shownDueDates is how many due dates are printed; --csv and --json have all.
+// shownDueDates is how many due dates are printed; --csv has all.
 const shownDueDates = 20
 
 func (a *app) showDueDates(ctx context.Context, scheduler *schedule.Scheduler, s ledger.Schedule) error {
@@ -135,7 +129,7 @@ func (a *app) showDueDates(ctx context.Context, scheduler *schedule.Scheduler, s
 	return nil
 }
 
-// shownRuns is how many runs are printed; --json has all.
+// shownRuns is how many runs are printed.
 const shownRuns = 20
 
 func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *schedule.Scheduler,
@@ -241,50 +235,4 @@ func (a *app) showRuns(ctx context.Context, l *ledger.Ledger, runs []ledger.Run)
 
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
-}
-
-func (a *app) showScheduleJSON(ctx context.Context, l *ledger.Ledger, scheduler *schedule.Scheduler,
-	s ledger.Schedule) error {
-	line, err := schedule.LoadSummary(ctx, l, s)
-	if err != nil {
-		return err
-	}
-	type runLine struct {
-		ID          string          `json:"id"`
-		Due         time.Time       `json:"due"`
-		State       string          `json:"state"`
-		Missed      int             `json:"missed"`
-		CompanyList string          `json:"roster"`
-		Batch       string          `json:"batch"`
-		Note        string          `json:"note"`
-		Plan        json.RawMessage `json:"plan,omitempty"`
-	}
-	shown := struct {
-		schedule.Summary
-		Options  json.RawMessage       `json:"options"`
-		Runs     []runLine             `json:"runs"`
-		NextPlan *schedule.Plan        `json:"nextPlan,omitempty"`
-		Due      []season.CalendarLine `json:"due"` // in the next 12 months
-	}{Summary: line, Options: s.Options, Runs: []runLine{}, Due: []season.CalendarLine{}}
-	runs, err := l.Schedules().ListRuns(ctx, s.Name)
-	if err != nil {
-		return err
-	}
-	for _, f := range runs {
-		shown.Runs = append(shown.Runs, runLine{f.ID, f.Due, string(f.State), f.Missed, f.CompanyList, f.Batch,
-			f.Note, f.Plan})
-	}
-	if !line.Next.IsZero() {
-		if shown.NextPlan, err = scheduler.NextPlan(ctx, s); err != nil {
-			return err
-		}
-	}
-	due, _, err := dueDates(ctx, scheduler, s)
-	if err != nil && !errors.Is(err, schedule.ErrCompanyList) {
-		return err
-	}
-	for _, e := range due {
-		shown.Due = append(shown.Due, e.Line())
-	}
-	return json.NewEncoder(a.out).Encode(shown)
 }

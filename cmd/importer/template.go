@@ -24,9 +24,7 @@ func (a *app) templateCommand() *cobra.Command {
 		Long:      "template writes an empty workbook for one product: " + strings.Join(names, ", ") + ".",
 		Example:   "  importer template annual-report\n  importer template agent-change -o changes.xlsx",
 		ValidArgs: names,
-
-		Annotations: instant,
-		Args:        one("product: " + strings.Join(names, ", ")),
+		Args:      one("product: " + strings.Join(names, ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o := outputFile{asked: cmp.Or(output, args[0]+".xlsx"), kinds: []string{".xlsx"}}
 			if err := o.check(); err != nil {

@@ -34,7 +34,5 @@ func (a *app) versionCommand() *cobra.Command {
 			_, err := fmt.Fprintf(a.out, "importer %s\n", versionText())
 			return err
 		},
-
-		Annotations: instant,
 	}
 }

@@ -20,7 +20,7 @@ import (
 // person alone try each of them.
 var ordering = []string{
 	"run", "submit", "approve", "resume", "retry", "cancel", "resolve mark",
-	"schedule add", "schedule update", "schedule run-now", "schedule resume", "accounts link",
+	"schedule add", "schedule run-now", "schedule resume", "accounts link",
 }
 
 // notOrdering are the other commands: what they do brings no order nearer, or only

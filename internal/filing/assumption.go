@@ -36,7 +36,7 @@ var Assumptions = []Assumption{
 			"company than the one in the order makes every item uncertain",
 		Override: "`importer resolve`",
 		Where:    "internal/filingapi/orders.go",
-		Sandbox:  "--fault lists-first, makes-first, no-last-order-id, repeated-order-id, other-company",
+		Sandbox:  "do fault kind=lists-first, makes-first, no-last-order-id, repeated-order-id, other-company",
 	},
 	{
 		NotShown: "the full set of filingStatus values",
@@ -44,7 +44,7 @@ var Assumptions = []Assumption{
 			"filing does not exist",
 		Override: "`--again` orders a canceled filing again",
 		Where:    "internal/filing/event.go",
-		Sandbox:  "importer sandbox do advance all=true status=canceled",
+		Sandbox:  "do advance all=true status=canceled",
 	},
 	{
 		NotShown: "price types other than `ein`",
@@ -66,7 +66,7 @@ var Assumptions = []Assumption{
 			"fees of expedited formations",
 		Override: "`FILING_FEES=fees.csv`",
 		Where:    "internal/pricing/fees.go",
-		Sandbox:  "--behavior surcharge, price-rise",
+		Sandbox:  "do behavior behavior=surcharge, price-rise",
 	},
 	{
 		NotShown: "the expedited service charge",
@@ -85,32 +85,32 @@ var Assumptions = []Assumption{
 		Taken:    "each item when it is ordered; nothing is refunded",
 		Override: "`importer deposit --adjust`",
 		Where:    "internal/ledger/balance.go",
-		Sandbox:  "--behavior charge-when-filed, refund-canceled",
+		Sandbox:  "do behavior behavior=charge-when-filed, refund-canceled",
 	},
 	{
 		NotShown: "error bodies beyond a message",
 		Taken: "the text of `message`, `error`, `error.message` or `errors[].message`; otherwise the status " +
 			"line. Control characters and invalid UTF-8 are removed",
 		Where:   "internal/filingapi/answer.go",
-		Sandbox: "--fault odd-text",
+		Sandbox: "do fault kind=odd-text",
 	},
 	{
 		NotShown: "status codes of authentication failures",
 		Taken:    "401 and 403: no order was placed, and all sending stops",
 		Where:    "internal/filingapi/answer.go",
-		Sandbox:  "--fault 401:after",
+		Sandbox:  "do fault kind=status status=401 after=true",
 	},
 	{
 		NotShown: "status codes of validation failures",
 		Taken:    "any other 4xx rejects the order, with the filing service's message",
 		Where:    "internal/filingapi/answer.go",
-		Sandbox:  "--fault 422:after",
+		Sandbox:  "do fault kind=status status=422 after=true",
 	},
 	{
 		NotShown: "the status code of an unknown id",
 		Taken:    "404: a missing user is created, a row is rejected, a document is no longer requested",
 		Where:    "internal/filingapi/error.go",
-		Sandbox:  "--behavior not-found-400",
+		Sandbox:  "do behavior behavior=not-found-400",
 	},
 	{
 		NotShown: "429 and 503",
@@ -118,13 +118,13 @@ var Assumptions = []Assumption{
 			"passed. 503 without it may come from a gateway after the order was placed: uncertain, like other 5xx",
 		Override: "`FILING_RATE`",
 		Where:    "internal/filingapi/answer.go",
-		Sandbox:  "--fault 429:after, --fault 503:after --fault-retry-after 0",
+		Sandbox:  "do fault kind=status status=429 after=true",
 	},
 	{
 		NotShown: "whether a refused order of several items (4xx, 402, 409) still places some of them",
 		Taken:    "it places none: after a 409 the other items are sent without the one that exists",
 		Where:    "internal/jobs/placer.go",
-		Sandbox:  "--behavior partial-conflicts",
+		Sandbox:  "do behavior behavior=partial-conflicts",
 	},
 	{
 		NotShown: "who ordered the EIN after a lost answer and 409 `EIN already exists`",
@@ -132,21 +132,21 @@ var Assumptions = []Assumption{
 			"qualification already purchased` mean that our order was placed",
 		Override: "`importer resolve`",
 		Where:    "internal/filing/row_answer.go",
-		Sandbox:  "--behavior eins-exist",
+		Sandbox:  "do behavior behavior=eins-exist",
 	},
 	{
 		NotShown: "whether agent service ordered a moment ago is active, so that a repeated order is not charged",
 		Taken:    "it is not: an agent order whose answer was lost is uncertain",
 		Override: "`FILING_REPEAT_AGENT=1`",
 		Where:    "internal/filing/product.go",
-		Sandbox:  "--behavior slow-agents",
+		Sandbox:  "do behavior behavior=slow-agents",
 	},
 	{
 		NotShown: "whether a subscription covers every later year",
 		Taken:    "it does while it is active, its filing is not canceled, and an event named it in the last 400 days",
 		Override: "the status on the page of the company, `--again`",
 		Where:    "internal/ledger/subscription.go",
-		Sandbox:  "importer sandbox do subscription all=true status=past_due",
+		Sandbox:  "do subscription all=true status=past_due",
 	},
 	{
 		NotShown: "how renewals are announced and charged",
@@ -154,20 +154,20 @@ var Assumptions = []Assumption{
 			"the recorded balance",
 		Override: "the renewal on the page of the company, `importer deposit --adjust`",
 		Where:    "internal/ledger/subscription.go",
-		Sandbox:  "importer sandbox --behavior event-details",
+		Sandbox:  "do behavior behavior=event-details",
 	},
 	{
 		NotShown: "redirects",
 		Taken:    "never followed, because an order must not be sent twice; the order is uncertain",
 		Where:    "internal/filingapi/client.go",
-		Sandbox:  "--fault 307:after",
+		Sandbox:  "do fault kind=status status=307 after=true",
 	},
 	{
 		NotShown: "the alphabet of ids, and whether email addresses differ by case",
 		Taken: "letters, digits, `_` and `-` for users and companies, anything for orders; email addresses " +
 			"compare without case",
 		Where:   "internal/filing/rule.go",
-		Sandbox: "--behavior dotted-ids, exact-emails",
+		Sandbox: "do behavior behavior=dotted-ids, exact-emails",
 	},
 	{
 		NotShown: "keys with another prefix than `sk_test_` and `sk_live_`",
@@ -206,7 +206,7 @@ var Assumptions = []Assumption{
 		NotShown: "whether a formation may be combined with an annual report",
 		Taken:    "it may: the filing service decides",
 		Where:    "internal/filing/rule.go",
-		Sandbox:  "--behavior no-report-with-formation",
+		Sandbox:  "do behavior behavior=no-report-with-formation",
 	},
 	{
 		NotShown: "the full set of business categories",
@@ -263,27 +263,27 @@ var Assumptions = []Assumption{
 		NotShown: "the retry policy of events",
 		Taken:    "an event that is not answered 2xx is sent again; an event has at most 1 MiB",
 		Where:    "internal/webhook/receiver.go",
-		Sandbox:  "--webhook-fault duplicate, reorder, delay",
+		Sandbox:  "do webhook-fault kind=duplicate, reorder, delay",
 	},
 	{
 		NotShown: "where an event tells an exception's code, a document's id, the company or the subscription",
 		Taken: "searched under their likely names (`exceptionCode`, `documentId`, `companyId`, " +
 			"`subscriptionStatus` and similar)",
 		Where:   "internal/filing/event.go",
-		Sandbox: "--behavior event-details, --webhook-fault odd-text",
+		Sandbox: "do behavior behavior=event-details, do webhook-fault kind=odd-text",
 	},
 	{
 		NotShown: "what 463 to 465 mean each, and how an exception shows",
 		Taken:    "one meaning; a code, or a status with `exception` in it",
 		Where:    "internal/filing/exception.go",
-		Sandbox:  "importer sandbox do exception all=true",
+		Sandbox:  "do exception all=true",
 	},
 	{
 		NotShown: "which time orders two events of a filing, and which status follows filed",
 		Taken: "`createdAt`, then the later status of the sequence; filed is the last. An event dated more than a " +
 			"minute in the future counts from its arrival",
 		Where:   "internal/ledger/event.go",
-		Sandbox: "importer sandbox do redeliver all=true reverse=true",
+		Sandbox: "do redeliver all=true reverse=true",
 	},
 	{
 		NotShown: "webhook signature",
@@ -291,6 +291,6 @@ var Assumptions = []Assumption{
 			"refused. It contains no time: a delivery is valid at any age, counts once by its event's id, and never " +
 			"overwrites a newer one",
 		Where:   "internal/webhook/verifier.go",
-		Sandbox: "--webhook-fault bad-signature",
+		Sandbox: "do webhook-fault kind=bad-signature",
 	},
 }

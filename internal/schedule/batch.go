@@ -114,7 +114,7 @@ func (s *Scheduler) reportRun(ctx context.Context, run *ledger.Run, plan *Plan) 
 	next := "Follow it: importer status " + run.Batch
 	if reason := plan.Nothing(); reason != "" {
 		what = fmt.Sprintf("the schedule %s files nothing", run.Schedule)
-		next = reason + "\nFix the company list: importer schedule update " + run.Schedule + " --roster FILE"
+		next = reason + "\nFix the company list on the page of the schedule."
 		s.c.Log.Error("schedule files nothing", "schedule", run.Schedule, "run", run.ID, "reason", reason)
 	}
 	return s.notify(ctx, run.Batch, what, plan.Text()+next)
