@@ -149,15 +149,8 @@ const patience = 1500 * time.Millisecond
 // instead.
 func (s *Site) loadDraftPage(v *request, u ledger.Upload) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
-	if now := s.queue.prepare(u); now != nil {
-		select {
-		case <-now.done:
-		case <-time.After(patience):
-		case <-ctx.Done():
-		}
-		if u, err = s.Ledger.Uploads().Find(ctx, u.ID); err != nil {
-			return nil, "", err
-		}
+	if u, err = s.queue.wait(ctx, u, patience); err != nil {
+		return nil, "", err
 	}
 	if u.Batch == "" || len(u.Quote) == 0 {
 		return nil, "/sheets/" + u.ID, nil // it is being read, or cannot be

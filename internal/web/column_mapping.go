@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -188,19 +187,6 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}, err
 }
 
-// openUpload opens an upload as a sheet of filings, by someone who has entered. Close it.
-func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Import, error) {
-	content, err := s.Ledger.Uploads().LoadContent(ctx, u.ID)
-	if err != nil {
-		return nil, err
-	}
-	o, err := options(u)
-	if err != nil {
-		return nil, err
-	}
-	return importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
-}
-
 // recallMapping gives an upload what someone said of the columns of an earlier
 // sheet of its shape.
 func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
@@ -216,7 +202,7 @@ func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 		return err
 	}
 	r := readOptions{Map: m.Columns, Kept: m.CreatedBy, Checked: true}
-	if s.queue.understands(ctx, u, r) != nil {
+	if s.understands(ctx, u, r) != nil {
 		return nil // it names a column that there was once
 	}
 	return s.saveReadOptions(ctx, u, r)
@@ -252,7 +238,7 @@ func (s *Site) changeColumnMapping(v *request) error {
 	}
 	suggested := r.mapColumns(v.r.PostForm, survey.Columns, was)
 	r.Checked = was.Checked || !suggested
-	if err := s.queue.understands(v.ctx(), u, r); err != nil {
+	if err := s.understands(v.ctx(), u, r); err != nil {
 		return err
 	}
 	// The next upload is recognized by its headers, where the importer finds them.

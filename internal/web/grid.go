@@ -266,10 +266,8 @@ func (s *Site) gridState(u ledger.Upload) gridState {
 		}
 	default:
 	}
-	at := now.stage.Load().(stage)
-	state := gridState{Stage: string(at), Busy: true}
-	state.Done, state.Total = now.counts(at)
-	return state
+	at := now.progress.Load().(progress)
+	return gridState{Stage: string(at.stage), Busy: true, Done: at.done, Total: at.total}
 }
 
 // findRows finds the rows that are asked for, by their index.

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -127,20 +126,11 @@ func (c *draftCache) find(ctx context.Context, u ledger.Upload) (*heldDraft, err
 
 // read reads an upload as a draft.
 func (c *draftCache) read(ctx context.Context, u ledger.Upload) (*heldDraft, error) {
-	leave, err := sheet.AcquireReader(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	content, err := c.site.Ledger.Uploads().LoadContent(ctx, u.ID)
-	if err != nil {
-		return nil, err
-	}
-	o, err := options(u)
-	if err != nil {
-		return nil, err
-	}
-	d, err := importer.OpenDraft(u.File, content, o)
+	h := &heldDraft{upload: u.ID, options: string(u.Options), version: u.Version}
+	err := c.site.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
+		h.draft, err = importer.OpenDraft(u.File, content, o)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +138,9 @@ func (c *draftCache) read(ctx context.Context, u ledger.Upload) (*heldDraft, err
 	if err != nil {
 		return nil, err
 	}
-	d.SetRefused(kept.Refused)
-	return &heldDraft{upload: u.ID, size: d.Size(), draft: d, options: string(u.Options), version: u.Version}, nil
+	h.draft.SetRefused(kept.Refused)
+	h.size = h.draft.Size()
+	return h, nil
 }
 
 // addKnownCompanies gives the draft what is known of its companies from earlier look-ups.
@@ -170,20 +161,9 @@ func (c *draftCache) addKnownCompanies(ctx context.Context, upload string) {
 		}
 		return
 	}
-	c.addRecords(upload, known)
-}
-
-// addRecords gives records of companies to the draft of an upload, if it is held.
-func (c *draftCache) addRecords(upload string, records map[string]filing.Company) {
-	c.mu.Lock()
-	h := c.of[upload]
-	c.mu.Unlock()
-	if h == nil || len(records) == 0 {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.closed && h.draft.SetRecords(records) {
+	if !h.closed && h.draft.SetRecords(known) {
 		h.learned++
 	}
 }

@@ -12,11 +12,14 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/bulkfiling/bulkfiling/internal/cache"
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/intake"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
-	"github.com/bulkfiling/bulkfiling/internal/retry"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -54,36 +57,47 @@ type prepareQueue struct {
 	running sync.WaitGroup
 	room    chan struct{}      // sheets are read a few at a time
 	batches singleflight.Group // by batch: two uploads may make the same one
-	looks   singleflight.Group // by upload and version
+
+	surveys   *cache.Cache[string, *importer.Survey] // by upload and version
+	companies *cache.Cache[string, companyAnswer]    // by reference
 
 	mu              sync.Mutex
 	of              map[string]*preparation // by upload
 	pendingRestarts map[string]*time.Timer  // uploads that were changed a moment ago
-	records         map[string]*recordCache
-	surveys         map[string]*importer.Survey
 }
 
 // preparation is one version of an upload on its way.
 type preparation struct {
-	version int
-	stage   atomic.Value // a stage
-	rows    atomic.Int64
-	total   atomic.Int64 // rows to read; 0 while it is not known
-	looked  atomic.Int64
-	toLook  atomic.Int64
-	done    chan struct{}
-	err     error           // once it is done
-	ctx     context.Context // of the look-ups: they end when the upload is changed
-	cancel  context.CancelFunc
+	version  int
+	progress atomic.Value // a progress
+	done     chan struct{}
+	err      error           // once it is done
+	ctx      context.Context // of the look-ups: they end when the upload is changed
+	cancel   context.CancelFunc
+}
+
+// progress is how far a preparation has come: the rows of the stage that are done, of how
+// many. The total is 0 while it is not known.
+type progress struct {
+	stage       stage
+	done, total int
 }
 
 func newPreparation(ctx context.Context, version int) *preparation {
 	now := &preparation{version: version, done: make(chan struct{})}
 	now.ctx, now.cancel = context.WithCancel(ctx)
+	now.enter(stageWaits, 0, 0)
 	return now
 }
 
-// stage is how far it has come.
+func (now *preparation) enter(at stage, done, total int) {
+	if total > 0 {
+		done = min(done, total)
+	}
+	now.progress.Store(progress{at, done, total})
+}
+
+// stage is what a preparation does.
 type stage string
 
 const (
@@ -93,7 +107,18 @@ const (
 	stageQuotes  stage = "Calculating the cost"
 )
 
-const readAtOnce = 2
+const (
+	readAtOnce = 2
+	maxSurveys = 200
+	// answerTTL is how long an answer about a company counts, and maxAnswers is how many are
+	// kept: while an upload is being edited, no company is asked for twice.
+	answerTTL  = 10 * time.Minute
+	maxAnswers = 50_000
+	// restartDelay is how long an upload stays unchanged before it is prepared again.
+	restartDelay = time.Second
+	// learnEvery is how often the grid learns what was looked up.
+	learnEvery = 2 * time.Second
+)
 
 func newPrepareQueue(s *Site) *prepareQueue {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -102,11 +127,15 @@ func newPrepareQueue(s *Site) *prepareQueue {
 		ctx:             ctx,
 		cancel:          cancel,
 		room:            make(chan struct{}, readAtOnce),
+		surveys:         cache.New[string](cache.Options[*importer.Survey]{Max: maxSurveys}),
+		companies:       newCompanyAnswers(),
 		of:              make(map[string]*preparation),
 		pendingRestarts: make(map[string]*time.Timer),
-		records:         make(map[string]*recordCache),
-		surveys:         make(map[string]*importer.Survey),
 	}
+}
+
+func newCompanyAnswers() *cache.Cache[string, companyAnswer] {
+	return cache.New[string](cache.Options[companyAnswer]{TTL: cache.For(answerTTL), Max: maxAnswers})
 }
 
 func (p *prepareQueue) close() {
@@ -134,35 +163,98 @@ func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 		return nil
 	}
 	now := newPreparation(p.ctx, u.Version)
-	now.stage.Store(stageWaits)
 	p.of[u.ID] = now
 	p.running.Go(func() {
 		defer now.cancel()
 		now.err = p.do(p.ctx, u, now)
 		close(now.done)
-		if now.err == nil {
-			p.end(u.ID, now)
-		} else if p.ctx.Err() == nil {
-			p.site.Log.Warn("preparation failed", "upload", u.ID, "err", now.err)
+		if now.err != nil {
+			if p.ctx.Err() == nil {
+				p.site.Log.Warn("preparation failed", "upload", u.ID, "err", now.err)
+			}
+			return
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.of[u.ID] == now { // no later one has begun
+			delete(p.of, u.ID)
 		}
 	})
 	return now
 }
 
-// end forgets a preparation, unless a later one has begun.
-func (p *prepareQueue) end(id string, now *preparation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.of[id] == now {
-		delete(p.of, id)
-	}
-}
-
-// forget lets an upload be prepared again.
+// forget lets an upload be prepared again, and its companies be asked for again.
 func (p *prepareQueue) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.of, id)
+	p.companies = newCompanyAnswers()
+}
+
+// scheduleRestart drops the preparation of a changed upload, and starts another one when no
+// change followed for restartDelay.
+func (p *prepareQueue) scheduleRestart(upload, batch string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return
+	}
+	if now := p.of[upload]; now != nil {
+		now.cancel()
+	}
+	if batch != "" {
+		p.running.Go(func() {
+			if err := p.site.Ledger.Uploads().DropPrepared(p.ctx, batch); err != nil && p.ctx.Err() == nil {
+				p.site.Log.Warn("dropping a prepared batch failed", "batch", batch, "err", err)
+			}
+		})
+	}
+	if t := p.pendingRestarts[upload]; t != nil {
+		t.Stop()
+	}
+	p.pendingRestarts[upload] = time.AfterFunc(restartDelay, func() {
+		p.mu.Lock()
+		delete(p.pendingRestarts, upload)
+		p.mu.Unlock()
+		if u, err := p.site.Ledger.Uploads().Find(p.ctx, upload); err == nil {
+			p.prepare(u)
+		}
+	})
+}
+
+// prepareIfIdle prepares an upload that is neither prepared nor being changed.
+func (p *prepareQueue) prepareIfIdle(u ledger.Upload) {
+	p.mu.Lock()
+	_, rests := p.pendingRestarts[u.ID]
+	p.mu.Unlock()
+	if !rests {
+		p.prepare(u)
+	}
+}
+
+// current is the preparation of an upload that runs or has failed; nil for none.
+func (p *prepareQueue) current(u ledger.Upload) *preparation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.of[u.ID]; now != nil && now.version == u.Version {
+		return now
+	}
+	return nil
+}
+
+// wait waits for the preparation of an upload, but no longer than patience, and returns the
+// upload as it is then.
+func (p *prepareQueue) wait(ctx context.Context, u ledger.Upload, patience time.Duration) (ledger.Upload, error) {
+	now := p.prepare(u)
+	if now == nil {
+		return u, nil
+	}
+	select {
+	case <-now.done:
+	case <-time.After(patience):
+	case <-ctx.Done():
+	}
+	return p.site.Ledger.Uploads().Find(ctx, u.ID)
 }
 
 func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation) error {
@@ -183,20 +275,13 @@ func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation
 // once prepares a version of an upload. It returns ErrNotPrepared where its batch was
 // dropped for another upload meanwhile.
 func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparation) error {
-	now.stage.Store(stageReads)
-	now.rows.Store(0)
-	p.countRows(ctx, u, now)
-	batch, notes, elsewhere, err := p.read(ctx, u, now)
+	now.enter(stageReads, 0, 0)
+	batch, notes, err := p.read(ctx, u, now)
 	if err != nil {
 		return err
 	}
-	if elsewhere && p.quotedElsewhere(ctx, u) {
-		return nil
-	}
-	now.stage.Store(stageLooksUp)
-	records := p.recordsOf(u.ID)
-	q := p.site.lookUpAndQuote(now.ctx, batch, records, now)
-	records.flush()
+	now.enter(stageLooksUp, 0, 0)
+	q := p.lookUpAndQuote(u, batch, now)
 	q.Notes = append(notes, q.Standing...)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -217,59 +302,42 @@ func (p *prepareQueue) once(ctx context.Context, u ledger.Upload, now *preparati
 	return err
 }
 
-// read records the rows of an upload as a prepared batch. Where another process
-// was at it, that one goes on to quote it, too. The notes are those on all of it.
+// read records the rows of an upload as a prepared batch. The notes are those on all of
+// it.
 func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
-	now *preparation) (batch string, notes []string, elsewhere bool, err error) {
-	leave, err := sheet.AcquireReader(sheet.WithUnlimitedWait(ctx))
-	if err != nil {
-		return "", nil, false, err
+	now *preparation) (batch string, notes []string, err error) {
+	total := 0
+	if survey, err := p.survey(ctx, u); err == nil && survey.Err == nil {
+		total = max(0, survey.Rows)
 	}
-	defer leave()
-	im, err := p.site.openUpload(ctx, u)
-	if err != nil {
-		return "", nil, false, err
-	}
-	defer im.Close()
-	id, err := im.BatchID()
-	if err != nil {
-		return "", nil, false, err
-	}
-	found, err, _ := p.batches.Do(id, func() (any, error) {
-		recorded, err := intake.Record(ctx, p.site.Ledger, im, intake.Recording{
-			By:      u.CreatedBy,
-			Counted: func(rows int) { now.rows.Store(int64(rows)) },
+	err = p.site.readUpload(sheet.WithUnlimitedWait(ctx), u, func(content []byte, o importer.Options) error {
+		im, err := importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+		if err != nil {
+			return err
+		}
+		defer im.Close()
+		if batch, err = im.BatchID(); err != nil {
+			return err
+		}
+		found, err, _ := p.batches.Do(batch, func() (any, error) {
+			recorded, err := intake.Record(ctx, p.site.Ledger, im, intake.Recording{
+				By:      u.CreatedBy,
+				Counted: func(rows int) { now.enter(stageReads, rows, total) },
+			})
+			switch {
+			case err != nil:
+				return nil, err
+			case recorded.Created:
+				return im.Notes(), p.site.Ledger.PrepareBatch(ctx, batch)
+			}
+			// It was recorded before, and its rows were not gone through.
+			_, err = im.Check(ctx, func(importer.Problem) error { return nil })
+			return im.Notes(), err
 		})
-		elsewhere = recorded.Waited
-		switch {
-		case err != nil:
-			return nil, err
-		case recorded.Created:
-			return im.Notes(), p.site.Ledger.PrepareBatch(ctx, id)
-		}
-		// It was recorded before, and its rows were not gone through.
-		_, err = im.Check(ctx, func(importer.Problem) error { return nil })
-		return im.Notes(), err
+		notes, _ = found.([]string)
+		return err
 	})
-	if err != nil {
-		return id, nil, elsewhere, err
-	}
-	return id, found.([]string), elsewhere, nil
-}
-
-// quotedElsewhere waits for another process to quote a sheet, and reports
-// whether it did: it may die over it.
-func (p *prepareQueue) quotedElsewhere(ctx context.Context, u ledger.Upload) bool {
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		now, err := p.site.Ledger.Uploads().Find(ctx, u.ID)
-		if err != nil || now.Version != u.Version || len(now.Quote) > 0 {
-			return err == nil
-		}
-		if retry.Sleep(ctx, time.Second) != nil {
-			break
-		}
-	}
-	return false
+	return batch, notes, err
 }
 
 // quote quotes a prepared batch. A failure is part of the result, in Problem.
@@ -291,100 +359,90 @@ func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted
 	return q
 }
 
-// lookUpAndQuote quotes a prepared batch after its companies were looked up. What was asked a
-// moment ago for the same upload is not asked again.
-func (s *Site) lookUpAndQuote(ctx context.Context, batch string, records *recordCache, now *preparation) quoted {
-	client, err := s.Service()
+// lookUpAndQuote quotes a prepared batch after its companies were looked up.
+func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *preparation) quoted {
+	client, err := p.site.Service()
 	if err != nil {
 		return quoted{At: time.Now().UTC(), Problem: err.Error()}
 	}
-	records.setService(client)
-	return s.quote(ctx, batch, intake.Quoting{
-		Records: records, // they wait for the throttle where they ask
+	p.mu.Lock()
+	records := &cachedRecords{Records: client, throttle: p.site.Throttle, companies: p.companies}
+	p.mu.Unlock()
+	learned := time.Now()
+	return p.site.quote(now.ctx, batch, intake.Quoting{
+		Records: records,
 		LookedUp: func(done, total int) {
-			now.looked.Store(int64(done))
-			now.toLook.Store(int64(total))
+			now.enter(stageLooksUp, done, total)
+			if time.Since(learned) >= learnEvery {
+				p.site.drafts.addKnownCompanies(now.ctx, u.ID)
+				learned = time.Now()
+			}
 		},
-		Priced: func() { now.stage.Store(stageQuotes) },
+		Priced: func() { now.enter(stageQuotes, 0, 0) },
 	})
 }
 
-// survey returns how an upload was understood. It is cached: people open an upload
-// many times while they correct it.
-func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
-	key := fmt.Sprintf("%s %d", u.ID, u.Version)
-	p.mu.Lock()
-	known := p.surveys[key]
-	p.mu.Unlock()
-	if known != nil {
-		return known, nil
+// cachedRecords are the filing service's records. A company that was asked for a moment
+// ago is not asked for again. Only what is asked for waits for the throttle.
+type cachedRecords struct {
+	jobs.Records
+
+	throttle  jobs.Throttle // nil for none
+	companies *cache.Cache[string, companyAnswer]
+}
+
+// companyAnswer is an answer about a company.
+type companyAnswer struct {
+	company filing.Company
+	err     error // that it does not exist
+}
+
+// Company returns the record of a company.
+func (r *cachedRecords) Company(ctx context.Context, ref string) (filing.Company, error) {
+	if known, ok := r.companies.Peek(ref); ok {
+		return known.company, known.err
 	}
-	found, err, _ := p.looks.Do(key, func() (any, error) {
-		leave, err := sheet.AcquireReader(p.ctx)
-		if err != nil {
-			return nil, err
+	if err := r.wait(ctx); err != nil {
+		return filing.Company{}, err
+	}
+	a, err := r.companies.Get(ctx, ref, func(ctx context.Context) (companyAnswer, error) {
+		c, err := r.Records.Company(ctx, ref)
+		if err != nil && !errors.Is(err, filingapi.ErrNotFound) {
+			return companyAnswer{}, err
 		}
-		defer leave()
-		content, err := p.site.Ledger.Uploads().LoadContent(context.WithoutCancel(ctx), u.ID)
-		if err != nil {
-			return nil, err
-		}
-		o, err := options(u)
-		if err != nil {
-			return nil, err
-		}
-		return importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+		return companyAnswer{c, err}, nil
 	})
 	if err != nil {
-		return nil, err
+		return filing.Company{}, err
 	}
-	survey := found.(*importer.Survey)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.surveys) >= maxSurveys {
-		clear(p.surveys)
-	}
-	p.surveys[key] = survey
-	return survey, nil
+	return a.company, a.err
 }
 
-const maxSurveys = 200
+// User returns a user.
+func (r *cachedRecords) User(ctx context.Context, ref string) (filing.User, error) {
+	if err := r.wait(ctx); err != nil {
+		return filing.User{}, err
+	}
+	return r.Records.User(ctx, ref)
+}
 
-// maxVerified is the size of a sheet up to which all of it is read before it is
-// kept: a few seconds. What is too large in a larger one its preparation finds.
-const maxVerified = 8 << 20
-
-// verify checks the sizes of an upload.
-func (p *prepareQueue) verify(ctx context.Context, u ledger.Upload) error {
-	if u.Size > maxVerified {
+func (r *cachedRecords) wait(ctx context.Context) error {
+	if r.throttle == nil {
 		return nil
 	}
-	leave, err := sheet.AcquireReader(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	content, err := p.site.Ledger.Uploads().LoadContent(ctx, u.ID)
-	if err != nil {
-		return err
-	}
-	if err := sheet.Verify(u.File, bytes.NewReader(content), int64(len(content))); err != nil {
-		return badRequest("%s Nothing was saved.", err)
-	}
-	return nil
+	return r.throttle.Wait(ctx)
 }
 
-// understands checks the column mapping of an upload.
-func (p *prepareQueue) understands(ctx context.Context, u ledger.Upload, r readOptions) (err error) {
-	if u.Options, err = json.Marshal(r); err != nil {
-		return fmt.Errorf("keep the options: %w", err)
-	}
+// readUpload calls read with the content of an upload and the options by which it is read.
+// It waits until a spreadsheet may be read, or returns sheet.ErrBusy.
+func (s *Site) readUpload(ctx context.Context, u ledger.Upload,
+	read func(content []byte, o importer.Options) error) error {
 	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	content, err := p.site.Ledger.Uploads().LoadContent(ctx, u.ID)
+	content, err := s.Ledger.Uploads().LoadContent(ctx, u.ID)
 	if err != nil {
 		return err
 	}
@@ -392,8 +450,48 @@ func (p *prepareQueue) understands(ctx context.Context, u ledger.Upload, r readO
 	if err != nil {
 		return err
 	}
-	if _, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o); err != nil {
-		return badRequest("%s Nothing was changed.", sentence(err.Error()))
+	return read(content, o)
+}
+
+// survey returns how an upload was understood. It is cached: people open an upload
+// many times while they correct it.
+func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
+	return p.surveys.Get(ctx, fmt.Sprintf("%s %d", u.ID, u.Version),
+		func(ctx context.Context) (survey *importer.Survey, err error) {
+			err = p.site.readUpload(ctx, u, func(content []byte, o importer.Options) (err error) {
+				survey, err = importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+				return err
+			})
+			return survey, err
+		})
+}
+
+// maxVerified is the size of a sheet up to which all of it is read before it is
+// kept: a few seconds. What is too large in a larger one its preparation finds.
+const maxVerified = 8 << 20
+
+// verify checks the sizes of an upload.
+func (s *Site) verify(ctx context.Context, u ledger.Upload) error {
+	if u.Size > maxVerified {
+		return nil
 	}
-	return nil
+	return s.readUpload(ctx, u, func(content []byte, _ importer.Options) error {
+		if err := sheet.Verify(u.File, bytes.NewReader(content), int64(len(content))); err != nil {
+			return badRequest("%s Nothing was saved.", err)
+		}
+		return nil
+	})
+}
+
+// understands checks the column mapping of an upload.
+func (s *Site) understands(ctx context.Context, u ledger.Upload, r readOptions) (err error) {
+	if u.Options, err = json.Marshal(r); err != nil {
+		return fmt.Errorf("keep the options: %w", err)
+	}
+	return s.readUpload(ctx, u, func(content []byte, o importer.Options) error {
+		if _, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o); err != nil {
+			return badRequest("%s Nothing was changed.", sentence(err.Error()))
+		}
+		return nil
+	})
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,19 +103,8 @@ func (s *Site) sheetPage(v *request) error {
 	}
 	p.TooLarge = v.r.URL.Query().Has("large") // as the grid was told
 	p.Grid = !p.TooLarge
-	if now := s.queue.prepare(u); now != nil {
-		patience := 300 * time.Millisecond // a small sheet is read by then; the grid does not wait for it
-		if now.rows.Load() > 0 {
-			patience = 0
-		}
-		select {
-		case <-now.done:
-		case <-time.After(patience):
-		case <-ctx.Done():
-		}
-		if u, err = s.Ledger.Uploads().Find(ctx, u.ID); err != nil {
-			return err
-		}
+	if u, err = s.queue.wait(ctx, u, 300*time.Millisecond); err != nil { // a small sheet is read by then
+		return err
 	}
 	p.Upload, p.State = u, s.gridState(u)
 	if len(u.Quote) > 0 {
@@ -169,7 +159,6 @@ func (s *Site) quoteAgain(v *request) error {
 		return v.alreadySubmitted(u.Batch)
 	}
 	s.queue.forget(u.ID)
-	s.queue.forgetRecords(u.ID)
 	if u.Batch != "" {
 		err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil)
 		if err != nil && !errors.Is(err, ledger.ErrNotPrepared) {
@@ -330,17 +319,15 @@ func (s *Site) highlightedSheet(v *request) error {
 		return err
 	}
 	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
-		leave, err := sheet.AcquireReader(v.ctx())
+		err := s.readUpload(v.ctx(), u, func(content []byte, o importer.Options) error {
+			im, err := importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+			if err != nil {
+				return badRequest("%s", err)
+			}
+			defer im.Close()
+			return im.WriteChecked(v.ctx(), path)
+		})
 		if err != nil {
-			return err
-		}
-		defer leave() // before the first byte is sent
-		im, err := s.openUpload(v.ctx(), u)
-		if err != nil {
-			return badRequest("%s", err)
-		}
-		defer im.Close()
-		if err := im.WriteChecked(v.ctx(), path); err != nil {
 			return err
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

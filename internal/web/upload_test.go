@@ -122,49 +122,6 @@ func TestScriptUploadIsPreparedAtOnce(t *testing.T) {
 	}
 }
 
-// Each stage has its own numbers, and none of another.
-func TestProgress(t *testing.T) {
-	p := &preparation{}
-	p.rows.Store(500)
-	p.total.Store(2000)
-	p.looked.Store(30)
-	p.toLook.Store(60)
-	for at, want := range map[stage][2]int{
-		stageWaits: {}, stageReads: {500, 2000}, stageLooksUp: {30, 60}, stageQuotes: {},
-	} {
-		if done, total := p.counts(at); done != want[0] || total != want[1] {
-			t.Errorf("%s: %d of %d", at, done, total)
-		}
-	}
-	p.rows.Store(2300) // rows below the last one that counts
-	if done, total := p.counts(stageReads); done != total {
-		t.Errorf("%d of %d", done, total)
-	}
-}
-
-// The rows of a long sheet are counted before they are read.
-func TestRowsAreCounted(t *testing.T) {
-	s := newSite(t)
-	var long strings.Builder
-	long.WriteString("Clients 2026\n\nCompany ID,Filing State,Filing Year,User Email\n")
-	for i := range 2500 {
-		fmt.Fprintf(&long, "comp_%d,DE,2026,ana@example.com\n", i)
-	}
-	for content, want := range map[string]int64{
-		long.String(): 2500,
-		"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n": 1,
-	} {
-		u, err := s.Ledger.Uploads().Add(t.Context(), ledger.Upload{File: "a.csv", CreatedBy: "ana"},
-			strings.NewReader(content))
-		s.must(err)
-		now := &preparation{}
-		s.queue.countRows(t.Context(), u, now)
-		if got := now.total.Load(); got != want {
-			t.Errorf("%d rows, want %d", got, want)
-		}
-	}
-}
-
 // A change that a colleague saves while a spreadsheet is being submitted is kept, and
 // nothing of the rows before it is bought.
 func TestAChangeWhileItIsSubmitted(t *testing.T) {
