@@ -124,23 +124,3 @@ func refuseSimilar(name string, all []Account) error {
 	}
 	return nil
 }
-
-// SimilarNames finds the accounts whose names are mistaken for those of others,
-// and their ids: earlier versions allowed such names.
-func SimilarNames(all []Account) map[string]string {
-	looks := make(map[string][]Account)
-	for _, a := range all {
-		look := skeleton(a.Name)
-		looks[look] = append(looks[look], a)
-	}
-	similar := make(map[string]string)
-	for _, alike := range looks {
-		if len(alike) < 2 {
-			continue
-		}
-		for _, a := range alike {
-			similar[a.Name] = a.ID
-		}
-	}
-	return similar
-}

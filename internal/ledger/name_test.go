@@ -40,12 +40,3 @@ func TestNamesThatLookLikeOthers(t *testing.T) {
 		}
 	})
 }
-
-// Where two such names are from before, both are told apart by their ids.
-func TestSimilarNamesAreFound(t *testing.T) {
-	got := ledger.SimilarNames([]ledger.Account{{ID: "A1", Name: "op"}, {ID: "A2", Name: "ор"},
-		{ID: "A3", Name: "ana"}})
-	if len(got) != 2 || got["op"] != "A1" || got["ор"] != "A2" {
-		t.Errorf("%v", got)
-	}
-}

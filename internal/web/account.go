@@ -111,16 +111,9 @@ type auditPage struct {
 	By, What, Of string
 	Events       []auditEvent // for the filter
 	Older        string
-	Similar      map[string]string // ids of people whose names look like another's
 }
 
 const actsOnPage = 100
-
-// similarNames finds the people whose names look like another's.
-func (s *Site) similarNames(v *request) (map[string]string, error) {
-	all, err := s.Ledger.Accounts().List(v.ctx())
-	return ledger.SimilarNames(all), err
-}
 
 func (s *Site) audit(v *request) error {
 	ask := v.r.URL.Query()
@@ -135,9 +128,6 @@ func (s *Site) audit(v *request) error {
 		Limit:  actsOnPage,
 	})
 	if err != nil {
-		return err
-	}
-	if p.Similar, err = s.similarNames(v); err != nil {
 		return err
 	}
 	if n := len(p.Acts); n == actsOnPage {

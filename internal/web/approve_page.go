@@ -52,8 +52,7 @@ type approvalPage struct {
 	Again    *costApproval // the rows that need a new approval of their cost; nil for none
 	Charged  money.Cost    // so far, of a batch that was approved
 	Expected money.Cost    // charged, reserved and still to come
-	Similar  map[string]string
-	Firms    []string // the names of the organization, for the printed page
+	Firms    []string      // the names of the organization, for the printed page
 }
 
 // Excluded counts the rows of the spreadsheet that are not ordered.
@@ -220,10 +219,7 @@ func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 	if p.Asks, err = s.Ledger.Approvals().NeedsSecond(ctx, p.Batch.ID); err != nil {
 		return err
 	}
-	if p.Season, err = schedule.LoadPlanOfBatch(ctx, s.Ledger, p.Batch.ID); err != nil {
-		return err
-	}
-	p.Similar, err = s.similarNames(v)
+	p.Season, err = schedule.LoadPlanOfBatch(ctx, s.Ledger, p.Batch.ID)
 	return err
 }
 

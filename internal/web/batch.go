@@ -50,7 +50,6 @@ type batchPage struct {
 	Refused int  // rows that may be tried again
 	Correct int  // rows that a correction can help
 	List    *rowList
-	Similar map[string]string // ids of people whose names look like another's
 }
 
 // findBatch finds the batch of an address. A part of an id, which the commands
@@ -76,9 +75,6 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 		return err
 	}
 	p.Mark = mark(p.Panel)
-	if p.Similar, err = s.similarNames(v); err != nil {
-		return err
-	}
 	if p.Again, err = s.loadCostApproval(v, b.ID, p.Panel.Increase); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (s *Site) fromProvider(v *request) error {
 		return errDisabled
 	}
 	if errors.Is(err, ledger.ErrUnlinked) {
-		s.keepTrace(v.ctx(), ledger.AuditEvent{
+		s.keepTrace(v.ctx(), s.failures, ledger.AuditEvent{
 			From: v.from(),
 			What: "sign-in-failed",
 			Note: "by " + s.Provider.Host() + ": an account with this name exists",
@@ -127,7 +127,7 @@ func (s *Site) providerError(v *request, err error) error {
 	case !errors.Is(err, signin.ErrUntrusted):
 		return err
 	}
-	s.keepTrace(v.ctx(), ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host()})
+	s.keepTrace(v.ctx(), s.failures, ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host()})
 	return shown
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
 	"github.com/bulkfiling/bulkfiling/internal/signin"
+	"golang.org/x/time/rate"
 )
 
 // Config is what a site is made of.
@@ -84,7 +85,8 @@ type Site struct {
 	uploads     *seats // files on their way in
 	summaries   *summaryCache
 	entries     *cache.Cache[string, foundEntries] // by the ledger's version and the filter
-	traces      *traces
+	denials     *rate.Limiter                      // of audit events of people who are signed in
+	failures    *rate.Limiter                      // of audit events of strangers
 	meters      meters
 	actionFacts *cache.Cache[string, actionFacts]
 	checked     checkedServices
@@ -102,7 +104,8 @@ func New(c Config) *Site {
 		uploads:     newSeats(uploadsEach, uploadsAll),
 		summaries:   newSummaryCache(ledgerSource{c.Ledger}),
 		entries:     cache.New[string](cache.Options[foundEntries]{TTL: unlessInstant, Max: maxFoundEntries}),
-		traces:      newTraces(),
+		denials:     newTraceLimit(),
+		failures:    newTraceLimit(),
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),
 		mailSlots:   make(chan struct{}, mailAtOnce),
 	}
@@ -122,7 +125,6 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.Ser
 func (s *Site) Close() {
 	s.queue.close()
 	s.mailing.Wait()
-	s.flushTraces()
 }
 
 // keptUploads is how long an unused upload is kept.

@@ -80,7 +80,6 @@ var functions = template.FuncMap{
 	"legible":      legible,
 	"answer":       func(a ledger.Attempt) string { return text.Capital(report.AnswerText(a)) },
 	"confirmation": confirmation,
-	"named":        namedPerson,
 	"step":         stepText,
 	"dropzone": func(label, hint, accept string) any {
 		return struct{ Label, Hint, Accept string }{label, hint, accept}
@@ -91,16 +90,6 @@ var functions = template.FuncMap{
 			Data any
 		}{p, data}
 	},
-}
-
-// namedPerson is a person's name, with the account's id where the name is mistaken for
-// another's.
-func namedPerson(similar map[string]string, name string) template.HTML {
-	text := `<bdi>` + template.HTMLEscapeString(legible(name)) + `</bdi>`
-	if id := similar[name]; id != "" {
-		text += ` <small class="id">` + template.HTMLEscapeString(id) + `</small>`
-	}
-	return template.HTML(text)
 }
 
 // timeElement is a moment that the script shows in its reader's zone.
