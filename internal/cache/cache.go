@@ -130,17 +130,6 @@ func (c *Cache[K, V]) Delete(key K) {
 	}
 }
 
-// Expire deletes the value of a key if it is outdated. A value that is loading stays:
-// it is newer than the one that the caller judged.
-func (c *Cache[K, V]) Expire(key K, outdated func(V) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if found, ok := c.entries[key]; ok && outdated(found.Value.(*entry[K, V]).value) {
-		c.flights.Forget(string(key))
-		c.remove(found)
-	}
-}
-
 func (c *Cache[K, V]) countDeletions() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -37,15 +37,11 @@ type actionFacts struct {
 	backups backupFacts
 }
 
-// The facts are kept for a few seconds where they take long to load: every page
-// shows them.
-const (
-	actionsShare = 20
-	actionsMax   = 10 * time.Second
-)
+// actionsMax bounds how long the facts are kept: every page shows them.
+const actionsMax = 10 * time.Second
 
 // actionsTTL is how long facts that took so long to load are kept.
-func actionsTTL(took time.Duration) time.Duration { return min(share(actionsShare)(took), actionsMax) }
+func actionsTTL(took time.Duration) time.Duration { return min(sharedTTL(took), actionsMax) }
 
 // loadActionFacts loads what the actions are made from.
 func (s *Site) loadActionFacts(ctx context.Context) (f actionFacts, err error) {
@@ -204,7 +200,7 @@ func (s *Site) approvalActions(v *request, f actionFacts) (all []action, err err
 			Text: count(dearer, "order") + " " + plural(dearer, "needs", "need") + " a new approval of the cost",
 		}
 		if wanted {
-			figures, err := s.summaries.loadFigures(v.ctx(), b.ID)
+			figures, err := s.loadFigures(v.ctx(), b.ID)
 			if err != nil {
 				return nil, err
 			}

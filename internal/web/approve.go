@@ -107,7 +107,6 @@ func (s *Site) approve(v *request) error {
 			err = cmp.Or(err, ledger.ErrChanged)
 		}
 	}
-	s.summaries.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrNoApprovalNeeded):
 		if b, err = s.findBatch(v); err != nil {
@@ -155,7 +154,6 @@ func (s *Site) approveCosts(v *request) error {
 			shown.Approved.Dollars(), shown.Plan)
 		err = s.Ledger.Approvals().ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, shown)
 	}
-	s.summaries.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrChanged):
 		v.flash("warn", "The rows or the cost changed: now %s for %s. Nothing was approved. Review the rows, then "+

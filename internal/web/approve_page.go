@@ -327,7 +327,6 @@ func (s *Site) sendBack(v *request, b ledger.Batch) error {
 	comment := v.r.PostForm.Get("comment")
 	err := s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID, v.who(),
 		comment)
-	s.summaries.forget(b.ID)
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
 	}
@@ -340,7 +339,6 @@ func (s *Site) reject(v *request, b ledger.Batch) error {
 	reason := v.r.PostForm.Get("comment")
 	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(),
 		reason)
-	s.summaries.forget(b.ID)
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
 	}
@@ -356,7 +354,6 @@ func (s *Site) rejectCosts(v *request, b ledger.Batch) error {
 		err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
 			shown, v.who(), reason)
 	}
-	s.summaries.forget(b.ID)
 	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
 		return err
 	}

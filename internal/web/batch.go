@@ -172,11 +172,11 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := w.site.summaries.loadFigures(ctx, b.ID)
+	f, err := w.site.loadFigures(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
-	filings, err := w.site.summaries.loadFilings(ctx, b.ID)
+	filings, err := w.site.loadFilings(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}

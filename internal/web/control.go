@@ -13,7 +13,6 @@ func (s *Site) pauseBatch(v *request, b ledger.Batch) error {
 	if err := s.Ledger.PauseBatch(v.withAudit("pause", b.ID, ""), b.ID); err != nil {
 		return err
 	}
-	s.summaries.forget(b.ID)
 	return v.done("/batches/"+b.ID, "The batch is paused. No more rows are sent until someone resumes it. "+
 		"Rows already sent get their result.")
 }
@@ -23,7 +22,6 @@ func (s *Site) resumeBatch(v *request, b ledger.Batch) error {
 	if err := s.Ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID); err != nil {
 		return err
 	}
-	s.summaries.forget(b.ID)
 	return v.done("/batches/"+b.ID, "The batch is resumed.")
 }
 
@@ -41,7 +39,6 @@ func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
 	if err != nil {
 		return err
 	}
-	s.summaries.forget(b.ID)
 	f, err := s.Ledger.ResultFigures(v.ctx(), b.ID)
 	if err != nil {
 		return err
@@ -63,7 +60,6 @@ func (s *Site) dismissRows(v *request, b ledger.Batch) error {
 	if err := s.Ledger.DismissRows(v.withAudit("dismiss", b.ID, count(n, "row")), b.ID, v.who(), n); err != nil {
 		return err
 	}
-	s.summaries.forget(b.ID)
 	pending, err := s.Ledger.FindPendingCorrection(v.ctx(), ledger.BatchRow{Batch: b.ID})
 	if err != nil {
 		return err
@@ -82,6 +78,5 @@ func (s *Site) retryBatch(v *request, b ledger.Batch) error {
 	if err != nil {
 		return err
 	}
-	s.summaries.forget(b.ID)
 	return v.done("/batches/"+b.ID, "Ready to send again: %s.", count(n, "rejected row"))
 }

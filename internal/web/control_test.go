@@ -3,6 +3,7 @@ package web
 import (
 	"testing"
 
+	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -11,6 +12,8 @@ import (
 // A batch is held back, let go, taken back; what each does is said.
 func TestControl(t *testing.T) {
 	s := newSite(t)
+	// What a form changes is seen at once, however long sums are kept.
+	s.figures = cache.New[string](cache.Options[ledger.Figures]{})
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.submit(path, body)

@@ -88,7 +88,10 @@ func (s *Site) serve(rt route, v *request) error {
 	}
 	err := rt.serve(s, v)
 	if rt.upload || v.r.Method != http.MethodGet {
-		s.actionFacts.Delete("") // the next page shows what this one changed
+		// The next page shows what this one changed.
+		s.actionFacts.Delete("")
+		s.figures.Delete(v.r.PathValue("batch"))
+		s.filings.Delete(v.r.PathValue("batch"))
 	}
 	return err
 }

@@ -198,7 +198,7 @@ func (s *Site) listBatches(v *request, p *homePage, batches []ledger.Batch) erro
 }
 
 func (s *Site) listedBatch(v *request, b ledger.Batch, facts actionFacts) (listedBatch, error) {
-	f, err := s.summaries.loadFigures(v.ctx(), b.ID)
+	f, err := s.loadFigures(v.ctx(), b.ID)
 	if err != nil {
 		return listedBatch{}, err
 	}

@@ -82,8 +82,9 @@ type Site struct {
 	handler     http.Handler
 	queue       *prepareQueue
 	drafts      *draftCache
-	uploads     *seats // files on their way in
-	summaries   *summaryCache
+	uploads     *seats                               // files on their way in
+	figures     *cache.Cache[string, ledger.Figures] // by batch
+	filings     *cache.Cache[string, ledger.Filings]
 	entries     *cache.Cache[string, foundEntries] // by the ledger's version and the filter
 	denials     *rate.Limiter                      // of audit events of people who are signed in
 	failures    *rate.Limiter                      // of audit events of strangers
@@ -102,8 +103,9 @@ func New(c Config) *Site {
 	s := &Site{
 		Config:      c,
 		uploads:     newSeats(uploadsEach, uploadsAll),
-		summaries:   newSummaryCache(ledgerSource{c.Ledger}),
-		entries:     cache.New[string](cache.Options[foundEntries]{TTL: unlessInstant, Max: maxFoundEntries}),
+		figures:     newSummaries[ledger.Figures](),
+		filings:     newSummaries[ledger.Filings](),
+		entries:     newSummaries[foundEntries](),
 		denials:     newTraceLimit(),
 		failures:    newTraceLimit(),
 		actionFacts: cache.New[string](cache.Options[actionFacts]{TTL: actionsTTL}),

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
@@ -86,6 +87,10 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		f(&c)
 	}
 	s.Site = New(c)
+	every := cache.For(0) // pages show what is in the ledger, on a slow machine, too
+	s.figures = cache.New[string](cache.Options[ledger.Figures]{TTL: every})
+	s.filings = cache.New[string](cache.Options[ledger.Filings]{TTL: every})
+	s.actionFacts = cache.New[string](cache.Options[actionFacts]{TTL: every})
 	t.Cleanup(s.Close)
 	front := httptest.NewServer(network.WithHeaders(s.Site, false))
 	t.Cleanup(front.Close)

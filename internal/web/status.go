@@ -47,7 +47,7 @@ func (s *Site) loadStatus(ctx context.Context, b ledger.Batch) (batchStatus, err
 	if err != nil {
 		return batchStatus{}, err
 	}
-	f, err := s.summaries.loadFigures(ctx, b.ID)
+	f, err := s.loadFigures(ctx, b.ID)
 	if err != nil {
 		return batchStatus{}, err
 	}
