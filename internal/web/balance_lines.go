@@ -20,7 +20,6 @@ import (
 type balanceFilter struct {
 	Kind, Batch, Search string
 	From, To            string // as they were typed
-	FromError, ToError  string
 	Zone                string // of the days
 
 	query ledger.LineQuery
@@ -73,18 +72,13 @@ func (s *Site) balanceFilter(v *request) (*balanceFilter, error) {
 	}
 	f.query.Batch, f.query.Search = f.Batch, f.Search
 	if f.query.From, err = dayIn(f.From, zone, 0); err != nil {
-		f.FromError = badDay
+		return nil, err
 	}
-	if f.query.To, err = dayIn(f.To, zone, 1); err != nil {
-		f.ToError = badDay
-	}
-	return f, nil
+	f.query.To, err = dayIn(f.To, zone, 1)
+	return f, err
 }
 
-const (
-	maxSearch = 200
-	badDay    = "Enter a date, such as 2026-04-15."
-)
+const maxSearch = 200
 
 // dayIn returns the start of the day in a zone, some days later; the zero time for
 // no day.
@@ -94,7 +88,7 @@ func dayIn(day string, zone *time.Location, later int) (time.Time, error) {
 	}
 	d, err := season.ParseDate(day)
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, badRequest("Enter a date, such as 2026-04-15.")
 	}
 	return time.Date(d.Year, d.Month, d.Day+later, 0, 0, 0, 0, zone), nil
 }
@@ -130,9 +124,6 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 		return err
 	}
 	p.Filter = f
-	if f.FromError+f.ToError != "" {
-		return nil
-	}
 	version, err := s.Ledger.Fleet().Version(ctx)
 	if err != nil {
 		return err
@@ -143,14 +134,9 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 	if err != nil {
 		return err
 	}
-	p.Batches, p.Sums, p.Released = slices.Clip(found.batches), found.sums, found.released
+	p.Batches, p.Sums = slices.Clip(found.batches), found.sums
 	if f.Batch != "" && !slices.ContainsFunc(p.Batches, func(b ledger.BatchOfEntries) bool { return b.ID == f.Batch }) {
 		p.Batches = append(p.Batches, ledger.BatchOfEntries{ID: f.Batch, File: "batch " + f.Batch})
-	}
-	if f.Kind == kindMoney {
-		all := *f
-		all.Kind = kindAll
-		p.ShowReleased = all.path("/balance") + "#entries"
 	}
 	lines := found.lines
 	if len(lines) > linesOnPage {
@@ -167,10 +153,9 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 
 // foundEntries is what a filter of the balance selects.
 type foundEntries struct {
-	batches  []ledger.BatchOfEntries
-	sums     ledger.LineSums
-	released int
-	lines    []ledger.EntryLine // one more than a page shows where there are more
+	batches []ledger.BatchOfEntries
+	sums    ledger.LineSums
+	lines   []ledger.EntryLine // one more than a page shows where there are more
 }
 
 // findEntries reads what a filter selects, which takes the database seconds for a
@@ -181,15 +166,6 @@ func (s *Site) findEntries(ctx context.Context, f *balanceFilter, before int64) 
 	}
 	if found.sums, err = s.Ledger.Entries().SumLines(ctx, f.query); err != nil {
 		return found, err
-	}
-	if f.Kind == kindMoney {
-		released := f.query
-		released.Kinds = []ledger.EntryKind{ledger.Voided}
-		sums, err := s.Ledger.Entries().SumLines(ctx, released)
-		if err != nil {
-			return found, err
-		}
-		found.released = sums.Lines
 	}
 	q := f.query
 	q.Before, q.Limit = before, linesOnPage+1
@@ -216,9 +192,6 @@ func (s *Site) balanceFile(v *request) error {
 	f, err := s.balanceFilter(v)
 	if err != nil {
 		return err
-	}
-	if f.FromError+f.ToError != "" {
-		return badRequest("%s", badDay)
 	}
 	zone, err := season.LoadZone(f.Zone)
 	if err != nil {

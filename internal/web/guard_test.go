@@ -47,7 +47,7 @@ func TestTextsThatAreNone(t *testing.T) {
 			url.Values{"name": {text}}); status != http.StatusForbidden {
 			t.Errorf("sign in as %s: %d", bad, status)
 		}
-		if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "note",
+		if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "note",
 			text); status != http.StatusForbidden {
 			t.Errorf("a note %s: %d", bad, status)
 		}
@@ -56,7 +56,7 @@ func TestTextsThatAreNone(t *testing.T) {
 			t.Errorf("a sheet from a form with %s: %d", bad, status)
 		}
 	}
-	if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "once",
+	if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "once",
 		strings.Repeat("o", 10_000)); status != http.StatusForbidden {
 		t.Errorf("an endless name of a form: %d", status)
 	}

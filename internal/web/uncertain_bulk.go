@@ -142,7 +142,8 @@ func (s *Site) resolveRows(v *request, b ledger.Batch) error {
 		said += fmt.Sprintf(" Also saved %s that were created.", count(e.Created, "company record"))
 	}
 	if faster > 0 {
-		said += fmt.Sprintf(" %s already resolved by someone else or by a late answer.", isAre(faster, "row"))
+		said += fmt.Sprintf(" %s %s already resolved by someone else or by a late answer.", count(faster, "row"),
+			plural(faster, "is", "are"))
 	}
 	available, err := s.availableText(v)
 	if err != nil {
