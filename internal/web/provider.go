@@ -127,7 +127,8 @@ func (s *Site) providerError(v *request, err error) error {
 	case !errors.Is(err, signin.ErrUntrusted):
 		return err
 	}
-	s.keepTrace(v.ctx(), s.failures, ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host()})
+	s.keepTrace(v.ctx(), s.failures,
+		ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host()})
 	return shown
 }
 

@@ -1,13 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -15,8 +13,7 @@ import (
 
 var setupRoutes = []route{
 	{pattern: "GET /setup", may: operator, serve: (*Site).setupPage},
-	{pattern: "POST /setup", may: operator, serve: (*Site).checkService},
-	{pattern: "POST /setup/save", may: operator, serve: (*Site).saveService},
+	{pattern: "POST /setup", may: operator, serve: (*Site).setService},
 	{pattern: "POST /setup/sample", may: operator, serve: (*Site).startSample},
 	{pattern: "POST /setup/sample/leave", may: operator, serve: (*Site).leaveSample},
 }
@@ -47,54 +44,11 @@ type FilingAccount struct {
 	Live         bool
 }
 
-// checkedService is a service that was checked and is not saved yet. It is in memory
-// alone: its key is in no page.
-type checkedService struct {
-	FilingService
-	account string // who checked it
-	until   time.Time
-}
-
-// checkedLife is how long a checked service can be saved.
-const checkedLife = 15 * time.Minute
-
-// checkedServices are the services that wait to be saved.
-type checkedServices struct {
-	mu sync.Mutex
-	of map[string]checkedService
-}
-
-func (c *checkedServices) add(account string, s FilingService) (id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	for id, s := range c.of {
-		if s.account == account || now.After(s.until) {
-			delete(c.of, id)
-		}
-	}
-	if c.of == nil {
-		c.of = make(map[string]checkedService)
-	}
-	id = rand.Text()
-	c.of[id] = checkedService{s, account, now.Add(checkedLife)}
-	return id
-}
-
-func (c *checkedServices) find(id, account string) (FilingService, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, ok := c.of[id]
-	return s.FilingService, ok && s.account == account && time.Now().Before(s.until)
-}
-
 // setupView is the page of the assistant.
 type setupView struct {
 	*Setup
 	Given   string // the address as it was entered
 	Problem string
-	Checked string // identifies what was checked; "" before
-	Account FilingAccount
 }
 
 var errNoSetup = &httpError{http.StatusConflict, "The environment sets up the filing service",
@@ -112,8 +66,9 @@ func (s *Site) setupPage(v *request) error {
 	return v.show("setup.html", "Set up", setupView{Setup: s.Setup, Given: s.Setup.Service})
 }
 
-// checkService asks the filing service whose the key is, and shows what that means.
-func (s *Site) checkService(v *request) error {
+// setService asks the filing service whose the key is, and saves the address and the key.
+// Someone confirms what a live key means.
+func (s *Site) setService(v *request) error {
 	if s.Setup == nil || s.Setup.Sample {
 		return errNoSetup
 	}
@@ -125,14 +80,25 @@ func (s *Site) checkService(v *request) error {
 	if s.Setup.Address != "" {
 		given.Address = s.Setup.Address
 	}
-	view := setupView{Setup: s.Setup, Given: given.Address}
 	account, err := s.Setup.Check(v.ctx(), given)
-	if err != nil {
-		view.Problem = SetupProblem(err)
-		return v.showStatus(http.StatusUnprocessableEntity, "setup.html", "Set up", view)
+	problem, note := "", "test"
+	if given.Live() {
+		note = "live"
 	}
-	view.Account, view.Checked = account, s.checked.add(v.session.Account.ID, given)
-	return v.show("setup.html", "Set up", view)
+	switch {
+	case err != nil:
+		problem = SetupProblem(err)
+	case given.Live() && form.Get("live") == "":
+		problem = "This is a live key. Confirm that orders cost real money, and enter the key again."
+	default:
+		v.flash("ok", "The filing service is set up for %s orders of %s.", note,
+			cmp.Or(account.Organization, "your organization"))
+		return s.restart(v, "setup", given.Address, note, func() (string, error) {
+			return s.Setup.Save(v.ctx(), v.who(), given)
+		})
+	}
+	return v.showStatus(http.StatusUnprocessableEntity, "setup.html", "Set up",
+		setupView{Setup: s.Setup, Given: given.Address, Problem: problem})
 }
 
 // SetupProblem says what is wrong with an address or a key.
@@ -146,27 +112,6 @@ func SetupProblem(err error) string {
 		return "The filing service could not check the key: " + err.Error() + ". Check the address, then try again."
 	}
 	return sentence(err.Error())
-}
-
-func (s *Site) saveService(v *request) error {
-	if s.Setup == nil || s.Setup.Sample {
-		return errNoSetup
-	}
-	form := v.r.PostForm
-	service, ok := s.checked.find(form.Get("checked"), v.session.Account.ID)
-	switch {
-	case !ok:
-		return badRequest("The check was too long ago. Nothing was saved. Enter the address and the key again.")
-	case service.Live() && form.Get("live") == "":
-		return badRequest("Nothing was saved. This is a live key: confirm that orders cost real money, then save.")
-	}
-	note := "test"
-	if service.Live() {
-		note = "live"
-	}
-	return s.restart(v, "setup", service.Address, note, func() (string, error) {
-		return s.Setup.Save(v.ctx(), v.who(), service)
-	})
 }
 
 func (s *Site) startSample(v *request) error {

@@ -90,7 +90,6 @@ type Site struct {
 	failures    *rate.Limiter                      // of audit events of strangers
 	meters      meters
 	actionFacts *cache.Cache[string, actionFacts]
-	checked     checkedServices
 	mailing     sync.WaitGroup // links on their way to their mailboxes
 	mailSlots   chan struct{}  // bounds them
 }
