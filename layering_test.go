@@ -271,7 +271,7 @@ func assumptionTable() string {
 // TestAssumptions checks that the code at the place of each assumption names it,
 // and that the sandbox has the behavior that contradicts it.
 func TestAssumptions(t *testing.T) {
-	known := slices.Concat(sandbox.KindNames(), sandbox.BehaviorNames(), sandbox.WebhookKindNames())
+	known := slices.Concat(sandbox.KindNames(), sandbox.BehaviorNames())
 	named := make(map[string]bool)
 	for _, a := range filing.Assumptions {
 		code, err := os.ReadFile(a.Where)

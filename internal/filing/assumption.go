@@ -263,14 +263,14 @@ var Assumptions = []Assumption{
 		NotShown: "the retry policy of events",
 		Taken:    "an event that is not answered 2xx is sent again; an event has at most 1 MiB",
 		Where:    "internal/webhook/receiver.go",
-		Sandbox:  "do webhook-fault kind=duplicate, reorder, delay",
+		Sandbox:  "do redeliver all=true twice=true",
 	},
 	{
 		NotShown: "where an event tells an exception's code, a document's id, the company or the subscription",
 		Taken: "searched under their likely names (`exceptionCode`, `documentId`, `companyId`, " +
 			"`subscriptionStatus` and similar)",
 		Where:   "internal/filing/event.go",
-		Sandbox: "do behavior behavior=event-details, do webhook-fault kind=odd-text",
+		Sandbox: "do behavior behavior=event-details",
 	},
 	{
 		NotShown: "what 463 to 465 mean each, and how an exception shows",
@@ -290,7 +290,6 @@ var Assumptions = []Assumption{
 		Taken: "hex HMAC-SHA256 of the raw body under the signing secret; without a secret every delivery is " +
 			"refused. It contains no time: a delivery is valid at any age, counts once by its event's id, and never " +
 			"overwrites a newer one",
-		Where:   "internal/webhook/verifier.go",
-		Sandbox: "do webhook-fault kind=bad-signature",
+		Where: "internal/webhook/verifier.go",
 	},
 }

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -18,13 +17,10 @@ type Books struct {
 
 	Orders []Order `json:"orders"` // oldest first
 
-	Requests    map[string]int `json:"requests"` // by endpoint, as "POST /orders"
-	Lookups     map[string]int `json:"lookups"`  // GETs by path
-	Refused     map[int]int    `json:"refused"`  // by status, faults not counted
-	Faults      map[string]int `json:"faults"`   // fired, by name
-	InFlight    int            `json:"inFlight"`
-	MaxInFlight int            `json:"maxInFlight"`
-	MaxFlying   map[string]int `json:"maxInFlightByEndpoint"`
+	Requests map[string]int `json:"requests"` // by endpoint, as "POST /orders"
+	Lookups  map[string]int `json:"lookups"`  // GETs by path
+	Refused  map[int]int    `json:"refused"`  // by status, faults not counted
+	Faults   map[string]int `json:"faults"`   // fired, by name
 }
 
 // Books returns a copy of the current books.
@@ -32,18 +28,15 @@ func (s *Service) Books() Books {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := Books{
-		Opening:     s.cfg.OpeningBalance,
-		Deposited:   s.deposits,
-		Charged:     s.charged,
-		Balance:     s.balance,
-		Orders:      make([]Order, len(s.orders)),
-		Requests:    maps.Clone(s.requests),
-		Lookups:     maps.Clone(s.lookups),
-		Refused:     maps.Clone(s.refused),
-		Faults:      maps.Clone(s.faultsFired),
-		InFlight:    s.inFlight,
-		MaxInFlight: s.mostInFlight,
-		MaxFlying:   maps.Clone(s.mostBy),
+		Opening:   s.cfg.OpeningBalance,
+		Deposited: s.deposits,
+		Charged:   s.charged,
+		Balance:   s.balance,
+		Orders:    make([]Order, len(s.orders)),
+		Requests:  maps.Clone(s.requests),
+		Lookups:   maps.Clone(s.lookups),
+		Refused:   maps.Clone(s.refused),
+		Faults:    maps.Clone(s.faultsFired),
 	}
 	for i, o := range s.orders {
 		b.Orders[i] = o.copy()
@@ -161,19 +154,4 @@ func (s *Service) recordRefusal(c *call, r *refusal) {
 			Body:    c.raw,
 		})
 	}
-}
-
-// byStatus returns the refused counts in ascending order of status, for the page.
-func (b Books) byStatus() []statusCount {
-	var counts []statusCount
-	for _, status := range slices.Sorted(maps.Keys(b.Refused)) {
-		counts = append(counts, statusCount{status, http.StatusText(status), b.Refused[status]})
-	}
-	return counts
-}
-
-type statusCount struct {
-	Status int
-	Text   string
-	Count  int
 }

@@ -3,61 +3,115 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
-// Delivery is one attempt to deliver an event to an endpoint.
-type Delivery struct {
-	At         time.Time
-	EventID    string
-	EndpointID string
-	URL        string
-	Try        int           // from 1; 0 for a stray body, which is not an event
-	Status     int           // 0 when there was no answer
-	Err        error         // of the transport
-	Took       time.Duration // until the answer's end
-	Forged     bool          // under a wrong signature
+const (
+	statusChanged    = "filing.status_changed"
+	documentUploaded = "document.uploaded"
+)
+
+var eventTypes = []string{statusChanged, documentUploaded}
+
+// SignatureHeader carries the lower-case hex HMAC-SHA256 of the raw body under
+// the endpoint's signing secret. Source: spec section 5, rule 5 (the name).
+// Assumption: the algorithm is not shown.
+const SignatureHeader = "Service-Signature"
+
+// Webhook is a registered endpoint.
+type Webhook struct {
+	ID, URL, Secret string
+	Types           []string
+	At              time.Time
 }
 
-// Taken reports whether the endpoint answered 2xx, which ends the attempts.
-func (d Delivery) Taken() bool { return d.Err == nil && d.Status >= 200 && d.Status <= 299 }
-
-const maxDeliveries = 10_000
-
-// Deliveries returns the attempts so far, oldest first, up to the last 10,000.
-func (s *Service) Deliveries() []Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.deliveries)
+// webhook is an endpoint with what is delivered to it.
+type webhook struct {
+	Webhook
+	queue    []*parcel
+	carriers int // goroutines that work the queue off
+	counts   deliveryCounts
 }
 
-// Waiting returns the number of unfinished deliveries: queued, in flight, delayed
-// by a fault, or waiting for the next attempt.
-func (s *Service) Waiting() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, hook := range s.webhooks {
-		n += hook.waiting
+// deliveryCounts counts the deliveries to an endpoint.
+type deliveryCounts struct {
+	Attempts int `json:"attempts"`
+	Taken    int `json:"taken"`   // that ended with a 2xx
+	Waiting  int `json:"waiting"` // queued, in flight, or waiting for the next attempt
+	Lost     int `json:"lost"`    // given up
+}
+
+type webhookAnswer struct {
+	ID            string   `json:"id"`
+	URL           string   `json:"url"`
+	EventTypes    []string `json:"eventTypes"`
+	CreatedAt     stamp    `json:"createdAt"`
+	SigningSecret string   `json:"signingSecret"`
+}
+
+func (s *Service) createWebhook(c *call) (any, error) {
+	hook := Webhook{URL: c.body.text("url")}
+	u, err := url.Parse(hook.URL)
+	if hook.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		c.body.fail("url", "must be an http or https address")
 	}
-	return n
+	hook.Types, _ = c.body.texts("eventTypes")
+	if len(hook.Types) == 0 {
+		c.body.fail("eventTypes", "must name at least one event type")
+	}
+	for _, t := range hook.Types {
+		if !slices.Contains(eventTypes, t) {
+			c.body.fail("eventTypes", "must be of %s, not %q", strings.Join(eventTypes, ", "), t)
+		}
+	}
+	if err := s.finish(c); err != nil {
+		return nil, err
+	}
+	hook = s.AddWebhook(hook)
+	return webhookAnswer{hook.ID, hook.URL, hook.Types, stamp(hook.At), hook.Secret}, nil
+}
+
+// AddWebhook registers an endpoint and returns it with an id, and with a secret if it
+// has none. One without types gets all events. The same address may be registered more
+// than once.
+func (s *Service) AddWebhook(hook Webhook) Webhook {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hook.ID, hook.At = s.id("we"), s.cfg.Now()
+	if hook.Secret == "" {
+		hook.Secret = fmt.Sprintf("whsec_%016x%016x", s.rand.Uint64(), s.rand.Uint64())
+	}
+	if len(hook.Types) == 0 {
+		hook.Types = eventTypes
+	}
+	s.webhooks = append(s.webhooks, &webhook{Webhook: hook})
+	return hook
+}
+
+// Sign returns the signature of a body for SignatureHeader.
+func Sign(secret string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // parcel is an event that is being delivered to one endpoint.
 type parcel struct {
 	event *Event
-	body  []byte
-	stray bool // not an event, but correctly signed; sent once
 	tries int
 	wait  time.Duration // before the latest retry, without jitter
-	first *receipt      // of the first attempt; nil if no caller waits for it
-	then  *parcel       // sent after this one, which overtook it
+	first *receipt      // of the first attempt; nil after it
 }
 
 // receipt is done when each of its parcels was attempted once. Service.mu
@@ -82,8 +136,10 @@ func (s *Service) send(events ...*Event) *receipt {
 	r := &receipt{open: 1, done: make(chan struct{})}
 	for _, e := range events {
 		for _, hook := range s.webhooks {
-			if slices.Contains(hook.types, e.Type) {
-				s.dispatch(hook, e, r)
+			if slices.Contains(hook.Types, e.Type) {
+				r.open++
+				hook.counts.Waiting++
+				s.enqueue(hook, &parcel{event: e, first: r})
 			}
 		}
 	}
@@ -98,55 +154,6 @@ func (s *Service) wait(ctx context.Context, r *receipt) {
 	case <-ctx.Done():
 	case <-s.life.Done():
 	}
-}
-
-// dispatch queues one event for one endpoint and applies the active faults.
-func (s *Service) dispatch(hook *webhook, e *Event, r *receipt) {
-	for _, kind := range []WebhookKind{WebhookGarbage, WebhookHuge} {
-		if f := s.pickWebhookFault(kind); f != nil {
-			hook.waiting++
-			s.enqueue(hook, &parcel{event: e, body: f.stray(), stray: true})
-		}
-	}
-	p := &parcel{event: e, body: e.Body}
-	hook.waiting++
-	overtaken := hook.held
-	hook.held = nil
-	if overtaken != nil {
-		p.then = overtaken
-	}
-	if f := s.pickWebhookFault(WebhookDelay); f != nil {
-		s.enqueueLater(hook, p, f.wait())
-	} else if f := s.pickWebhookFault(WebhookReorder); f != nil {
-		hook.held = p
-		time.AfterFunc(f.wait(), func() { s.release(hook, p) }) // no later event overtook it
-	} else {
-		p.first = r
-		r.open++
-		s.enqueue(hook, p)
-	}
-	if s.pickWebhookFault(WebhookDuplicate) != nil {
-		hook.waiting++
-		s.enqueue(hook, &parcel{event: e, body: e.Body})
-	}
-}
-
-// release queues a parcel that is still delayed.
-func (s *Service) release(hook *webhook, p *parcel) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if hook.held == p {
-		hook.held = nil
-		s.enqueue(hook, p)
-	}
-}
-
-func (s *Service) enqueueLater(hook *webhook, p *parcel, after time.Duration) {
-	time.AfterFunc(after, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.enqueue(hook, p)
-	})
 }
 
 // enqueue queues a parcel and starts a goroutine for it, up to
@@ -167,85 +174,53 @@ func (s *Service) deliver(hook *webhook) {
 	for len(hook.queue) > 0 && s.life.Err() == nil {
 		p := hook.queue[0]
 		hook.queue = hook.queue[1:]
-		d := Delivery{At: s.cfg.Now(), EventID: p.event.ID, EndpointID: hook.id, URL: hook.url}
-		if !p.stray {
-			p.tries++
-			d.Try, d.Forged = p.tries, s.pickWebhookFault(WebhookBadSignature) != nil
-		}
 		s.mu.Unlock()
-		s.post(hook, p.body, &d)
+		taken := s.post(hook, p.event.Body)
 		s.mu.Lock()
-		s.recordAttempt(hook, p, d)
+		s.recordAttempt(hook, p, taken)
 	}
 }
 
-// recordAttempt records an attempt, and finishes its parcel or queues the next
-// attempt.
-func (s *Service) recordAttempt(hook *webhook, p *parcel, d Delivery) {
-	if len(s.deliveries) == maxDeliveries {
-		s.deliveries = slices.Delete(s.deliveries, 0, maxDeliveries/2)
-	}
-	s.deliveries = append(s.deliveries, d)
-	hook.attempts++
-	if d.Forged && d.Taken() && len(s.violations) < maxViolations {
-		s.violations = append(s.violations, Violation{
-			At:      d.At,
-			Rule:    "5.5",
-			Message: "A delivery with a bad signature was accepted",
-			Status:  d.Status,
-			Method:  http.MethodPost,
-			Path:    hook.url,
-			Body:    p.body,
-		})
-	}
+// recordAttempt finishes the parcel of an attempt, or queues the next attempt.
+func (s *Service) recordAttempt(hook *webhook, p *parcel, taken bool) {
+	n := &hook.counts
+	n.Attempts++
+	p.tries++
 	p.first.tick()
 	p.first = nil
-	if p.then != nil {
-		s.enqueue(hook, p.then)
-		p.then = nil
-	}
 	switch {
-	case p.stray:
-		hook.waiting--
-	case d.Taken() && !d.Forged:
-		hook.taken++
-		hook.waiting--
+	case taken:
+		n.Taken++
+		n.Waiting--
 	case p.tries > s.cfg.Retries:
-		hook.lost++
-		hook.waiting--
+		n.Lost++
+		n.Waiting--
 	default:
 		p.wait = retry.After(p.wait, s.cfg.RetryAfter, time.Minute)
-		s.enqueueLater(hook, p, p.wait+jitter(p))
+		// The jitter depends only on the event and the attempt, so that it changes no
+		// other random choice.
+		jitter := share(fmt.Sprint(p.event.ID, p.tries)) * float64(p.wait) / 4
+		time.AfterFunc(p.wait+time.Duration(jitter), func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.enqueue(hook, p)
+		})
 	}
 }
 
-// jitter adds up to a quarter to the wait of a parcel. It depends only on the
-// event and the attempt, so that it changes no other random choice.
-func jitter(p *parcel) time.Duration {
-	return time.Duration(share(fmt.Sprint(p.event.ID, p.tries)) * float64(p.wait) / 4)
-}
-
-// post makes one attempt and records its outcome in d.
-func (s *Service) post(hook *webhook, body []byte, d *Delivery) {
-	began := time.Now()
-	defer func() { d.Took = time.Since(began) }()
-	req, err := http.NewRequestWithContext(s.life, http.MethodPost, hook.url, bytes.NewReader(body))
+// post makes one attempt, and reports whether the endpoint answered 2xx.
+func (s *Service) post(hook *webhook, body []byte) (taken bool) {
+	req, err := http.NewRequestWithContext(s.life, http.MethodPost, hook.URL, bytes.NewReader(body))
 	if err != nil {
-		d.Err = fmt.Errorf("deliver to %s: %w", hook.id, err)
-		return
-	}
-	secret := hook.secret
-	if d.Forged {
-		secret += " of another"
+		return false
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(SignatureHeader, Sign(secret, body))
+	req.Header.Set(SignatureHeader, Sign(hook.Secret, body))
 	res, err := s.cfg.Client.Do(req)
 	if err != nil {
-		d.Err = fmt.Errorf("deliver to %s: %w", hook.id, err)
-		return
+		return false
 	}
 	defer res.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection is reused
-	d.Status = res.StatusCode
+	return res.StatusCode >= 200 && res.StatusCode <= 299
 }

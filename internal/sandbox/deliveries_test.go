@@ -77,7 +77,7 @@ func withInbox(t *testing.T, cfg Config) (*Service, *inbox) {
 	in := &inbox{made: time.Now()}
 	cfg.Client = &http.Client{Transport: in}
 	in.service = seeded(t, cfg)
-	in.hook = in.service.AddWebhook("http://inbox.example/in")
+	in.hook = in.service.AddWebhook(Webhook{URL: "http://inbox.example/in"})
 	return in.service, in
 }
 
@@ -139,7 +139,7 @@ func (tt deliveryCase) run(t *testing.T) {
 			return tt.answers[n-1], nil
 		}
 		e := s.TestDelivery(t.Context())
-		if n := len(s.Deliveries()); n != 1 {
+		if n := s.endpoints()[0].Attempts; n != 1 {
 			t.Errorf("it returned after %d tries", n)
 		}
 		time.Sleep(time.Hour)
@@ -158,9 +158,8 @@ func (tt deliveryCase) run(t *testing.T) {
 				}
 			}
 		}
-		got := s.deliveryReport().Endpoints[0]
-		if got.Waiting != 0 || got.Lost != tt.lost || got.Taken != 1-tt.lost || got.Attempts != len(posts) ||
-			s.Waiting() != 0 {
+		if got := s.endpoints()[0]; got.Waiting != 0 || got.Lost != tt.lost || got.Taken != 1-tt.lost ||
+			got.Attempts != len(posts) {
 			t.Errorf("the books say %+v", got)
 		}
 	})
@@ -171,7 +170,7 @@ func (tt deliveryCase) run(t *testing.T) {
 func TestDeliveriesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := withInbox(t, Config{})
-		quick := s.AddWebhook("http://quick.example/in")
+		s.AddWebhook(Webhook{URL: "http://quick.example/in"})
 		hang := make(chan struct{})
 		s.cfg.Client = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Host != "quick.example" {
@@ -190,18 +189,12 @@ func TestDeliveriesAreBounded(t *testing.T) {
 		if n := len(in.take()); n != 8 {
 			t.Errorf("%d deliveries at once", n)
 		}
-		toldQuick := 0
-		for _, d := range s.Deliveries() {
-			if d.EndpointID == quick.ID && d.Taken() {
-				toldQuick++
-			}
-		}
-		if toldQuick != 100 {
-			t.Errorf("the other endpoint was told %d of 100", toldQuick)
+		if n := s.endpoints()[1].Taken; n != 100 {
+			t.Errorf("the other endpoint was told %d of 100", n)
 		}
 		close(hang)
 		synctest.Wait()
-		if n := s.Waiting(); n != 0 {
+		if n := s.endpoints()[0].Waiting; n != 0 {
 			t.Errorf("%d deliveries wait", n)
 		}
 	})
@@ -211,179 +204,6 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The names of the events that are sent. "!" in front marks a bad signature, and
-// "-" is a body that is no event.
-const first, second = "1", "2"
-
-// webhookFaultCase is a case of TestWebhookFaults.
-type webhookFaultCase struct {
-	name   string
-	faults []WebhookFault
-	want   []string
-	at     []time.Duration // of each, with what jitter adds; nil: at once
-}
-
-func TestWebhookFaults(t *testing.T) {
-	for _, tt := range []webhookFaultCase{
-		{"none", nil, []string{first, second}, nil},
-		{"duplicate", []WebhookFault{{Kind: WebhookDuplicate, Times: 1}}, []string{first, first, second}, nil},
-		{"reorder", []WebhookFault{{Kind: WebhookReorder, Times: 1}}, []string{second, first}, nil},
-		{"reorder the last", []WebhookFault{{Kind: WebhookReorder}}, []string{second, first},
-			[]time.Duration{time.Second, time.Second}},
-		{"delay", []WebhookFault{{Kind: WebhookDelay, Times: 1}}, []string{second, first},
-			[]time.Duration{0, 5 * time.Second}},
-		{"delay for", []WebhookFault{{Kind: WebhookDelay, For: time.Minute, Times: 1}}, []string{second, first},
-			[]time.Duration{0, time.Minute}},
-		{"bad signature", []WebhookFault{{Kind: WebhookBadSignature, Times: 1}}, []string{"!" + first, second, first},
-			[]time.Duration{0, 0, time.Second}},
-		{"garbage", []WebhookFault{{Kind: WebhookGarbage, Times: 1}}, []string{"-", first, second}, nil},
-		{"huge", []WebhookFault{{Kind: WebhookHuge, Times: 1}}, []string{"-", first, second}, nil},
-		{"all at once", []WebhookFault{{Kind: WebhookDuplicate, Times: 1}, {Kind: WebhookGarbage, Times: 1},
-			{Kind: WebhookReorder, Times: 1}},
-			[]string{"-", first, second, first}, nil},
-		{"early has no part in it", []WebhookFault{{Kind: WebhookEarly}}, []string{first, second}, nil},
-	} {
-		t.Run(tt.name, tt.run)
-	}
-}
-
-func (tt webhookFaultCase) run(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{DeliveriesAtOnce: 1, WebhookFaults: tt.faults})
-		names := map[string]string{s.TestDelivery(t.Context()).ID: first,
-			s.TestDelivery(t.Context()).ID: second}
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		var got []string
-		for i, p := range in.take() {
-			name := names[p.id]
-			if name == "" {
-				name = "-"
-			}
-			if !p.good {
-				name = "!" + name
-			}
-			got = append(got, name)
-			var at time.Duration
-			if i < len(tt.at) {
-				at = tt.at[i]
-			}
-			if p.after < at || p.after > at*5/4 {
-				t.Errorf("delivery %d came after %s, want %s", i+1, p.after, at)
-			}
-		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("told %q, want %q", got, tt.want)
-		}
-		if s.Waiting() != 0 || len(s.Violations()) != 0 {
-			t.Errorf("waiting %d, violations %v", s.Waiting(), s.Violations())
-		}
-	})
-}
-
-func TestWebhookFaultRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{WebhookFaults: []WebhookFault{{Kind: WebhookDuplicate, Rate: 0.2}}})
-		for range 300 {
-			s.TestDelivery(t.Context())
-		}
-		synctest.Wait()
-		if n := len(in.take()) - 300; n < 30 || n > 90 || s.Books().Faults["webhook duplicate"] != n {
-			t.Errorf("%d of 300 came twice", n)
-		}
-		s.ClearWebhookFaults()
-		s.TestDelivery(t.Context())
-		if n := len(in.take()); n != 1 {
-			t.Errorf("cleared, and yet %d", n)
-		}
-	})
-}
-
-func TestBadSignatureTakenIsAViolation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{WebhookFaults: []WebhookFault{{Kind: WebhookBadSignature, Times: 1}}})
-		in.answer = func(int, post) (int, error) { return 200, nil }
-		s.TestDelivery(t.Context())
-		time.Sleep(time.Hour)
-		if v := s.Violations(); len(v) != 1 || v[0].Rule != "5.5" {
-			t.Errorf("violations %v", v)
-		}
-		if n := len(in.take()); n != 2 {
-			t.Errorf("%d deliveries: the right one has to follow", n)
-		}
-	})
-}
-
-// earlyCase is an order of TestEventsBeforeTheAnswer.
-type earlyCase struct {
-	name, fields string
-	told         []string // statuses, before the answer
-}
-
-// TestEventsBeforeTheAnswer: the endpoint hears of an order before the client
-// has its answer, and of more than it says.
-func TestEventsBeforeTheAnswer(t *testing.T) {
-	for _, tt := range []earlyCase{
-		{"annual report", heldReport, []string{"submitted", "pending"}},
-		{"formation", llc(), []string{"submitted"}},
-		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"submitted"}},
-		{"foreign qualification", `"companyId":"comp_filed","foreignQualification":true`, []string{"submitted"}},
-		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`,
-			[]string{"submitted"}},
-		{"new appointment", `"companyId":"comp_bare",` + newAgent, nil},
-		{"agent that is there already", `"companyId":"comp_held",` + newAgent, nil},
-		{"two products", `"companyId":"comp_bare",` + newAgent + `,` + report2026, []string{"submitted", "pending"}},
-	} {
-		for name, cfg := range map[string]Config{
-			"by configuration": {EventsFirst: true},
-			"by fault":         {WebhookFaults: []WebhookFault{{Kind: WebhookEarly}}},
-		} {
-			t.Run(tt.name+" "+name, func(t *testing.T) { tt.run(t, cfg) })
-		}
-	}
-}
-
-func (tt earlyCase) run(t *testing.T, cfg Config) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg.DeliveriesAtOnce, cfg.Latency = 1, 10*time.Second
-		s, in := withInbox(t, cfg)
-		o := place(t, s, tt.fields)
-		var got []string
-		for _, p := range in.take() {
-			got = append(got, p.status)
-			if p.after != 5*time.Second ||
-				!slices.ContainsFunc(o.Items, func(i orderItem) bool {
-					return i.OrderID == p.data["orderId"]
-				}) {
-				t.Errorf("told after %s: %s", p.after, p.body)
-			}
-		}
-		if !slices.Equal(got, tt.told) {
-			t.Errorf("told %q, want %q", got, tt.told)
-		}
-		if tt.name != "agent that is there already" {
-			for _, item := range o.Items {
-				if item.FilingStatus != "submitted" {
-					t.Errorf("the answer says %s", item.FilingStatus)
-				}
-			}
-		}
-	})
-}
-
-func TestEarlyEventsToAHangingEndpoint(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, in := withInbox(t, Config{EventsFirst: true})
-		in.answer = func(int, post) (int, error) { time.Sleep(time.Minute); return 200, nil }
-		start := time.Now()
-		place(t, s, heldReport)
-		if took := time.Since(start); took != 2*time.Second {
-			t.Errorf("the order took %s", took)
-		}
-		time.Sleep(time.Hour)
-	})
-}
-
 // TestRedirectsAreNotFollowed: the body would go to an address that is not registered, or become a GET.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var strayed bool
@@ -392,10 +212,10 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	redirect := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusFound))
 	defer redirect.Close()
 	b := newBench(t, Config{Retries: -1})
-	b.AddWebhook(redirect.URL)
+	b.AddWebhook(Webhook{URL: redirect.URL})
 	b.TestDelivery(t.Context())
-	if got := b.Deliveries(); len(got) != 1 || got[0].Status != 302 || got[0].Taken() || strayed {
-		t.Errorf("strayed %v, deliveries %+v", strayed, got)
+	if got := b.endpoints()[0]; got.Lost != 1 || got.Taken != 0 || strayed {
+		t.Errorf("strayed %v, %+v", strayed, got)
 	}
 }
 
@@ -430,4 +250,26 @@ func TestRedeliverAll(t *testing.T) {
 			t.Errorf("%s: told %v, want %v", body, got, want)
 		}
 	}
+}
+
+// An endpoint of the start gets events from the first on, signed with its secret,
+// and is there once.
+func TestAnEndpointOfTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := &inbox{made: time.Now(), hook: Webhook{Secret: "whsec_start"}}
+		in.service = seeded(t, Config{
+			Client:   &http.Client{Transport: in},
+			Webhooks: []Webhook{{URL: "http://start.example/in", Secret: in.hook.Secret}},
+		})
+		in.service.TestDelivery(t.Context())
+		posts := in.take()
+		if len(posts) == 0 {
+			t.Fatal("no event")
+		}
+		for _, p := range posts {
+			if !p.good {
+				t.Errorf("not signed with the secret of the start: %+v", p)
+			}
+		}
+	})
 }

@@ -58,8 +58,7 @@
 //     is ours. They keep their status until they are advanced, or move on a
 //     clock ([Config].Advance). An exception shows as the status "exception"
 //     with an exceptionCode in the event; the filing is cured by advancing it.
-//   - An order sends no event, unless [Config].EventsFirst or [WebhookEarly]
-//     sends it before the answer.
+//   - An order sends no event.
 //   - An event is delivered to every endpoint that subscribes to it, under the
 //     endpoint's own secret, eight at once and in no guaranteed order; a
 //     delivery that is not answered 2xx is retried with growing waits

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -72,7 +71,7 @@ func (s *Service) getDocument(c *call) (any, error) {
 	if d == nil || d.Elsewhere {
 		return nil, refuse(http.StatusNotFound, "Document not found")
 	}
-	expires := s.cfg.Now().Add(s.cfg.DownloadLife)
+	expires := s.cfg.Now().Add(downloadLife)
 	query := url.Values{"expires": {strconv.FormatInt(expires.Unix(), 10)},
 		"signature": {s.fileSignature(d.ID, expires)}}
 	return documentAnswer{
@@ -119,15 +118,9 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	name := d.CompanyID
-	if rec := s.companies[d.CompanyID]; rec != nil {
-		name = rec.LegalName
-	}
 	s.mu.Unlock()
 
-	file := pdf(strings.ReplaceAll(d.Type, "_", " "), name, "company "+d.CompanyID, "order "+d.OrderID,
-		"document "+d.ID,
-		d.At.UTC().Format(time.RFC1123), "Made by the sandbox: nothing was filed anywhere.")
+	file := fmt.Appendf([]byte(pdf), "%% %s of %s, order %s, document %s\n", d.Type, d.CompanyID, d.OrderID, d.ID)
 	c := &call{request: r, endpoint: fileEndpoint, id: id}
 	if fault := s.pickFault(c); fault != nil {
 		if fault.Kind != FaultHalfBody {
@@ -141,6 +134,43 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(file)))
 	http.ServeContent(w, r, "", d.At, bytes.NewReader(file))
 }
+
+// pdf is a page that says where it comes from. A comment behind it tells the documents
+// apart.
+const pdf = `%PDF-1.4
+1 0 obj
+<< /Type /Catalog /Pages 2 0 R >>
+endobj
+2 0 obj
+<< /Type /Pages /Kids [3 0 R] /Count 1 >>
+endobj
+3 0 obj
+<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R
+/Resources << /Font << /F1 5 0 R >> >> >>
+endobj
+4 0 obj
+<< /Length 80 >>
+stream
+BT 72 720 Td /F1 14 Tf (Made by the sandbox: nothing was filed anywhere.) Tj ET
+endstream
+endobj
+5 0 obj
+<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>
+endobj
+xref
+0 6
+0000000000 65535 f 
+0000000009 00000 n 
+0000000058 00000 n 
+0000000115 00000 n 
+0000000241 00000 n 
+0000000370 00000 n 
+trailer
+<< /Size 6 /Root 1 0 R >>
+startxref
+440
+%%EOF
+`
 
 // halfWriter writes half of an announced body, of the whole file or a range of it,
 // and then ends the connection.

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -106,31 +104,4 @@ func TestADownloadGoesWrong(t *testing.T) {
 	t.Run("orders are not touched", func(t *testing.T) {
 		newBench(t, on(Fault{Kind: FaultReset})).mustOrder(heldReport)
 	})
-}
-
-// TestPDF: the table of a PDF points at its objects, and the text is what was
-// said, escaped.
-func TestPDF(t *testing.T) {
-	file := pdf("annual report", `Café (Blue) \ Heron ☃ LLC`)
-	start, err := strconv.Atoi(string(regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(file)[1]))
-	if err != nil || !bytes.HasPrefix(file[start:], []byte("xref\n0 6\n0000000000 65535 f \n")) {
-		t.Fatalf("the table is not at %d: %v", start, err)
-	}
-	entries := regexp.MustCompile(`(?m)^(\d{10}) 00000 n $`).FindAllSubmatch(file[start:], -1)
-	if len(entries) != 5 {
-		t.Fatalf("%d entries", len(entries))
-	}
-	for i, e := range entries {
-		at, _ := strconv.Atoi(string(e[1]))
-		if want := fmt.Sprintf("%d 0 obj\n", i+1); !bytes.HasPrefix(file[at:], []byte(want)) {
-			t.Errorf("object %d is not at %d", i+1, at)
-		}
-	}
-	m := regexp.MustCompile(`(?s)/Length (\d+) >>\nstream\n(.*)\nendstream`).FindSubmatch(file)
-	if n, _ := strconv.Atoi(string(m[1])); n != len(m[2]) {
-		t.Errorf("the stream is %d bytes long, not %d", len(m[2]), n)
-	}
-	if want := `(Caf\351 \(Blue\) \\ Heron ? LLC) Tj`; !strings.Contains(string(m[2]), want) {
-		t.Errorf("%s lacks %s", m[2], want)
-	}
 }

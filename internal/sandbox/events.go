@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -21,9 +22,9 @@ type Event struct {
 
 // Errors of Advance, Raise and similar calls.
 var (
-	ErrNoOrder     = errors.New("no such order")
-	ErrNoEvent     = errors.New("no such event")
-	ErrNoCompany   = errors.New("no such company")
+	ErrNoOrder     = refuse(http.StatusNotFound, "no such order")
+	ErrNoEvent     = refuse(http.StatusNotFound, "no such event")
+	ErrNoCompany   = refuse(http.StatusNotFound, "no such company")
 	ErrAtEnd       = errors.New("the filing does not move any further")
 	ErrNoException = errors.New("not an exception of this product")
 )
@@ -266,34 +267,6 @@ func (s *Service) statusEvent(item *Item) *Event {
 	return s.event(statusChanged, item, data)
 }
 
-// announce sends the events of an order before its answer: its filings are
-// submitted, and annual reports are already pending, which the answer does not
-// show. It returns when every endpoint was attempted once, or after two
-// seconds: an endpoint must not delay an order.
-func (s *Service) announce(ctx context.Context, o *Order) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	s.mu.Lock()
-	if !s.cfg.EventsFirst && s.pickWebhookFault(WebhookEarly) == nil {
-		s.mu.Unlock()
-		return
-	}
-	var events []*Event
-	for i := range o.Items {
-		item := &o.Items[i]
-		if item.Existing {
-			continue
-		}
-		events = append(events, s.eventsOf(item)...)
-		if next(item) == pending {
-			events = append(events, s.changeStatus(item, func() { item.Status = pending })...)
-		}
-	}
-	r := s.send(events...)
-	s.mu.Unlock()
-	s.wait(ctx, r)
-}
-
 // AgentMail adds a document of registered agent mail to an order.
 func (s *Service) AgentMail(ctx context.Context, orderID string) (Event, error) {
 	s.mu.Lock()
@@ -324,9 +297,6 @@ func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
 	e.Body, _ = json.Marshal(map[string]any{ // strings, numbers and stamps always encode
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,
 	})
-	if s.pickWebhookFault(WebhookOddText) != nil {
-		e.Body = makeTextsOdd(e.Body)
-	}
 	s.events = append(s.events, e)
 	s.eventsByID[e.ID] = e
 	return e
@@ -373,4 +343,44 @@ func values(events []*Event) []Event {
 		list[i] = *e
 	}
 	return list
+}
+
+// scheduleStep sets the time of a filing's next step on the clock. The caller
+// holds s.mu. The time depends only on the order's ID, and through it on the
+// seed, so that it changes no other random choice.
+func (s *Service) scheduleStep(item *Item) {
+	if s.cfg.Advance <= 0 || next(item) == "" {
+		return
+	}
+	jitter := 0.75 + share(item.ID+item.Status)/2
+	time.AfterFunc(time.Duration(jitter*float64(s.cfg.Advance)), func() { s.tick(item) })
+}
+
+// tick is one step of the clock: to the next status, or, once for the
+// configured share of filings, to an exception in place of the last one. A
+// filing with an exception stops until it is advanced.
+func (s *Service) tick(item *Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := next(item)
+	if s.life.Err() != nil || status == "" {
+		return
+	}
+	if item.Status != exception {
+		s.send(s.changeStatus(item, func() {
+			if !item.struck && status == filed && share("exception "+item.ID) < s.cfg.Exceptions &&
+				raise(item, 0) == nil {
+				item.struck = true
+			} else {
+				item.Status = status
+			}
+		})...)
+	}
+	s.scheduleStep(item)
+}
+
+// share returns a number from 0 up to 1 that depends on text alone.
+func share(text string) float64 {
+	z := hash(text) * 0x9e3779b97f4a7c15 // FNV leaves the high bits of texts that end alike alike
+	return float64((z^z>>32)>>11) / (1 << 53)
 }

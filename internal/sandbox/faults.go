@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -124,22 +123,10 @@ func (f Fault) matches(c *call) bool {
 	return (f.Company == "" || f.Company == c.company()) && (f.Match == nil || f.Match(c.request, c.raw))
 }
 
-// tally counts how often an active fault matched and applied.
-type tally struct{ seen, fired int }
-
-// fires reports whether a fault applies now, by its limit and its share, and
-// counts it.
-func (t *tally) fires(times int, rate float64, r *rand.Rand) bool {
-	if (times > 0 && t.fired >= times) || (rate > 0 && r.Float64() >= rate) {
-		return false
-	}
-	t.fired++
-	return true
-}
-
+// activeFault counts how often a fault matched and applied.
 type activeFault struct {
 	Fault
-	tally
+	seen, fired int
 }
 
 // Inject activates faults after those that are active.
@@ -180,15 +167,6 @@ func (s *Service) SetOutage(o Outage) {
 	}
 }
 
-// SetDown answers everything with 503 while down.
-func (s *Service) SetDown(down bool) {
-	if down {
-		s.SetOutage(Outage503)
-	} else {
-		s.SetOutage(OutageNone)
-	}
-}
-
 func (s *Service) isOut(w http.ResponseWriter) bool {
 	s.mu.Lock()
 	o := s.outage
@@ -218,9 +196,11 @@ func (s *Service) pickFault(c *call) *Fault {
 		f.seen++ // also when another fault applies: Nth counts every matching request
 	}
 	for _, f := range active {
-		if (f.Nth > 0 && f.seen != f.Nth) || !f.fires(f.Times, f.Rate, s.rand) {
+		if (f.Nth > 0 && f.seen != f.Nth) || (f.Times > 0 && f.fired >= f.Times) ||
+			(f.Rate > 0 && s.rand.Float64() >= f.Rate) {
 			continue
 		}
+		f.fired++
 		s.faultsFired[f.String()]++
 		picked := f.Fault
 		return &picked
@@ -258,42 +238,12 @@ func (s *Service) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer)
 		write(w, answer{a.status, a.body[:len(a.body)/2]})
 		_ = http.NewResponseController(w).Flush() // the connection ends here in either case
 		panic(http.ErrAbortHandler)
-	case FaultGarbage:
-		write(w, answer{a.status, []byte(`{"companyId": undefined, "items": [order`)})
 	case FaultHTML:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(a.status)
 		fmt.Fprint(w, "<!doctype html><title>Gateway</title><h1>Everything is fine</h1>")
-	case FaultEmpty:
-		w.WriteHeader(a.status)
-	case FaultNoOrderIDs:
-		write(w, answer{a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any {
-			for _, item := range items {
-				delete(item, "orderId")
-			}
-			return items
-		})})
 	case FaultSlowBody:
 		writeSlowly(w, c, f, a)
-	case FaultListsFirst:
-		write(w, answer{
-			a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any { return items[:1] }),
-		})
-	case FaultMakesFirst:
-		write(w, a) // the order was placed with its first item only
-	case FaultNoLastID:
-		write(w, answer{a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any {
-			delete(items[len(items)-1], "orderId")
-			return items
-		})})
-	case FaultRepeatedID:
-		write(w, answer{a.status, s.repeatOrderID(a.body)})
-	case FaultOtherCompany:
-		write(w, answer{
-			a.status, bytes.ReplaceAll(a.body, []byte(`"companyId":"`), []byte(`"companyId":"comp_other_`)),
-		})
-	case FaultOddText:
-		write(w, answer{a.status, makeTextsOdd(a.body)})
 	case FaultStatus:
 		waitUntil(c.request.Context(), time.Now().Add(f.For))
 		if f.RetryAfter > 0 {
@@ -304,8 +254,41 @@ func (s *Service) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer)
 		}
 		write(w, answer{f.Status, s.errorBody(http.StatusText(f.Status), nil)})
 	default:
-		panic(fmt.Sprintf("sandbox: fault of unknown kind %q", f.Kind))
+		write(w, answer{a.status, s.spoil(f.Kind, a.body)})
 	}
+}
+
+// spoil changes the body of an answer.
+func (s *Service) spoil(kind Kind, body []byte) []byte {
+	switch kind {
+	case FaultGarbage:
+		return []byte(`{"companyId": undefined, "items": [order`)
+	case FaultEmpty:
+		return nil
+	case FaultNoOrderIDs:
+		return rewriteItems(body, func(items []map[string]any) []map[string]any {
+			for _, item := range items {
+				delete(item, "orderId")
+			}
+			return items
+		})
+	case FaultListsFirst:
+		return rewriteItems(body, func(items []map[string]any) []map[string]any { return items[:1] })
+	case FaultMakesFirst: // the order was placed with its first item only
+		return body
+	case FaultNoLastID:
+		return rewriteItems(body, func(items []map[string]any) []map[string]any {
+			delete(items[len(items)-1], "orderId")
+			return items
+		})
+	case FaultRepeatedID:
+		return s.repeatOrderID(body)
+	case FaultOtherCompany:
+		return bytes.ReplaceAll(body, []byte(`"companyId":"`), []byte(`"companyId":"comp_other_`))
+	case FaultOddText:
+		return makeTextsOdd(body)
+	}
+	panic(fmt.Sprintf("sandbox: fault of unknown kind %q", kind))
 }
 
 func (f Fault) retryAfter() string {

@@ -236,7 +236,7 @@ func TestFaultsOfLookups(t *testing.T) {
 
 func TestOutage(t *testing.T) {
 	b := newBench(t, Config{})
-	b.SetDown(true)
+	b.SetOutage(Outage503)
 	if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 503 {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
@@ -250,7 +250,7 @@ func TestOutage(t *testing.T) {
 	if _, err := b.raw(orderBody(`"companyId":"comp_held",` + report2026)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("got %v", err)
 	}
-	b.SetDown(false)
+	b.SetOutage(OutageNone)
 	b.mustOrder(`"companyId":"comp_held",` + report2026)
 	if n := len(b.Books().Orders); n != 1 {
 		t.Errorf("%d orders", n)

@@ -22,21 +22,13 @@ type Organization struct {
 	BillingOnboarded bool
 }
 
-func (o Organization) orDefault(now time.Time) Organization {
-	if o.Name == "" {
-		o.Name, o.Domain, o.Subdomain = "Harbor Accounting", "harbor.example", "harbor"
-		o.WebsiteURL, o.ReplyToEmail = "https://harbor.example", "filings@harbor.example"
-		o.PrimaryColor, o.PrimaryTextColor = "#14532d", "#ffffff"
-		o.SurfaceColor, o.SurfaceTextColor = "#f8fafc", "#0f172a"
-		o.ShowPrices = true
+func newOrganization(now time.Time) Organization {
+	return Organization{
+		Name: "Harbor Accounting", Domain: "harbor.example", Subdomain: "harbor",
+		WebsiteURL: "https://harbor.example", ReplyToEmail: "filings@harbor.example",
+		PrimaryColor: "#14532d", PrimaryTextColor: "#ffffff", SurfaceColor: "#f8fafc", SurfaceTextColor: "#0f172a",
+		ShowPrices: true, BilledUsers: "admin", CreatedAt: now,
 	}
-	if o.BilledUsers == "" {
-		o.BilledUsers = "admin"
-	}
-	if o.CreatedAt.IsZero() {
-		o.CreatedAt = now
-	}
-	return o
 }
 
 // texts and switches name the fields of an organization as the service writes them.

@@ -24,81 +24,37 @@ func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(struct { // a client that disconnected needs no answer
 		Books
-		Duplicates []Duplicate `json:"duplicates"`
-		Violations []Violation `json:"violations"`
-		deliveryReport
-	}{b, b.Duplicates(), s.Violations(), s.deliveryReport()})
+		Duplicates []Duplicate       `json:"duplicates"`
+		Violations []Violation       `json:"violations"`
+		Endpoints  []endpointRow     `json:"endpoints"`
+		Events     []json.RawMessage `json:"events"`
+	}{b, b.Duplicates(), s.Violations(), s.endpoints(), s.eventBodies()})
 }
 
-// deliveryReport lists the endpoints, events and deliveries, without secrets.
-type deliveryReport struct {
-	Endpoints  []endpointRow `json:"endpoints"`
-	Events     []eventRow    `json:"events"`     // newest first
-	Deliveries []deliveryRow `json:"deliveries"` // newest first
-}
-
+// endpointRow is an endpoint without its secret.
 type endpointRow struct {
-	ID       string   `json:"id"`
-	URL      string   `json:"url"`
-	Types    []string `json:"eventTypes"`
-	Attempts int      `json:"attempts"`
-	Taken    int      `json:"taken"`
-	Waiting  int      `json:"waiting"`
-	Lost     int      `json:"lost"`
+	ID    string   `json:"id"`
+	URL   string   `json:"url"`
+	Types []string `json:"eventTypes"`
+	deliveryCounts
 }
 
-type eventRow struct {
-	At    time.Time       `json:"at"`
-	Body  json.RawMessage `json:"body"`
-	Tries int             `json:"tries"`
-	Taken int             `json:"taken"`
-}
-
-type deliveryRow struct {
-	At       time.Time `json:"at"`
-	EventID  string    `json:"eventId"`
-	Endpoint string    `json:"endpointId"`
-	Try      int       `json:"try"` // 0: a stray body
-	Status   int       `json:"status,omitempty"`
-	Error    string    `json:"error,omitempty"`
-	TookMS   int64     `json:"tookMs"`
-	Forged   bool      `json:"forged,omitempty"`
-}
-
-// deliveryReport returns the endpoints with all events and deliveries.
-func (s *Service) deliveryReport() deliveryReport {
+func (s *Service) endpoints() []endpointRow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := deliveryReport{Endpoints: []endpointRow{}, Events: []eventRow{}, Deliveries: []deliveryRow{}}
+	rows := []endpointRow{}
 	for _, h := range s.webhooks {
-		t.Endpoints = append(t.Endpoints, endpointRow{h.id, h.url, h.types, h.attempts, h.taken, h.waiting, h.lost})
+		rows = append(rows, endpointRow{h.ID, h.URL, h.Types, h.counts})
 	}
-	tries, taken := make(map[string]int), make(map[string]int)
-	for _, d := range slices.Backward(s.deliveries) {
-		if d.Try > 0 {
-			tries[d.EventID]++
-			if d.Taken() {
-				taken[d.EventID]++
-			}
-		}
-		one := deliveryRow{
-			At:       d.At,
-			EventID:  d.EventID,
-			Endpoint: d.EndpointID,
-			Try:      d.Try,
-			Status:   d.Status,
-			TookMS:   d.Took.Milliseconds(),
-			Forged:   d.Forged,
-		}
-		if d.Err != nil {
-			one.Error = d.Err.Error()
-		}
-		t.Deliveries = append(t.Deliveries, one)
+	return rows
+}
+
+func (s *Service) eventBodies() []json.RawMessage {
+	bodies := []json.RawMessage{}
+	for _, e := range s.Events() {
+		bodies = append(bodies, e.Body)
 	}
-	for _, e := range slices.Backward(s.events) {
-		t.Events = append(t.Events, eventRow{e.At, e.Body, tries[e.ID], taken[e.ID]})
-	}
-	return t
+	return bodies
 }
 
 type pageData struct {
@@ -107,49 +63,20 @@ type pageData struct {
 	Orders     []Order
 	Made       int
 	Outage     Outage
-	Faults     []faultAnswer
 	Violations []Violation
-	Refused    []statusCount
-	Told       deliveryReport
-	Webhook    []faultAnswer
-	Exceptions []Item
 	Dashboard  bool
-	Controls   []Action
 }
 
 func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
-	told := s.deliveryReport()
-	s.mu.Lock()
-	d := pageData{
-		Told:     told,
-		Title:    "Sandbox books",
-		Made:     len(s.orders),
-		Outage:   s.outage,
-		Controls: Actions,
-		Books: Books{
-			Opening:     s.cfg.OpeningBalance,
-			Deposited:   s.deposits,
-			Charged:     s.charged,
-			Balance:     s.balance,
-			InFlight:    s.inFlight,
-			MaxInFlight: s.mostInFlight,
-		},
-	}
-	for i := len(s.orders) - 1; i >= 0 && len(d.Orders) < newest; i-- {
-		d.Orders = append(d.Orders, s.orders[i].copy())
-	}
-	d.Violations = slices.Clone(s.violations[max(0, len(s.violations)-20):])
-	d.Refused = Books{Refused: s.refused}.byStatus()
-	d.Faults, d.Webhook = s.listFaults(), s.listWebhookFaults()
-	for i := len(s.orders) - 1; i >= 0 && len(d.Exceptions) < newest; i-- {
-		for _, item := range s.orders[i].Items {
-			if item.Status == exception {
-				d.Exceptions = append(d.Exceptions, item)
-			}
-		}
-	}
-	s.mu.Unlock()
+	books, violations := s.Books(), s.Violations()
+	d := pageData{Title: "Sandbox books", Made: len(books.Orders), Books: books}
+	d.Orders = books.Orders[max(0, d.Made-newest):]
+	slices.Reverse(d.Orders)
+	d.Violations = violations[max(0, len(violations)-20):]
 	slices.Reverse(d.Violations)
+	s.mu.Lock()
+	d.Outage = s.outage
+	s.mu.Unlock()
 	render(w, d)
 }
 
@@ -216,35 +143,10 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 <div><dt>Deposits</dt><dd>{{money .Books.Deposited}}</dd></div>
 <div><dt>Charges</dt><dd>{{money .Books.Charged}}</dd></div>
 <div><dt>Orders</dt><dd>{{.Made}}</dd></div>
-<div><dt>Requests in flight (maximum)</dt><dd>{{.Books.InFlight}} ({{.Books.MaxInFlight}})</dd></div>
 </dl>
-<h2>Refused requests</h2>
-{{with .Refused}}<table>
-{{range .}}<tr><td>{{.Status}} {{.Text}}<td class="n">{{.Count}}{{end}}
-</table>{{else}}<p>None.</p>{{end}}
 {{with .Violations}}<h2 class="bad">Requests that break a rule, newest first</h2>
 <table><tr><th>Time<th>Rule<th>Request<th>Message
 {{range .}}<tr><td>{{clock .At}}<td>{{.Rule}}<td><code>{{.Method}} {{.Path}}</code><td>{{.Message}}{{end}}
-</table>{{end}}
-<h2>Active faults</h2>
-{{with .Faults}}<table><tr><th>Fault<th>Endpoint<th>Company<th class="n">Rate<th class="n">Times
-{{range .}}<tr><td>{{.Name}}<td>{{.Endpoint}}<td>{{.Company}}
-<td class="n">{{or .Rate 1}}<td class="n">{{.Fired}}{{end}}
-</table>{{else}}{{if not .Webhook}}<p>None.</p>{{end}}{{end}}
-{{with .Webhook}}<table><tr><th>Fault of deliveries<th class="n">Rate<th class="n">Times
-{{range .}}<tr><td>{{.Name}}<td class="n">{{or .Rate 1}}<td class="n">{{.Fired}}{{end}}
-</table>{{end}}
-<h2>Webhook endpoints</h2>
-{{with .Told.Endpoints}}<table>
-<tr><th>Endpoint<th>Events<th class="n">Attempts<th class="n">Accepted<th class="n">Waiting<th class="n">Given up
-{{range .}}<tr><td>{{.URL}}<br><code>{{.ID}}</code><td>{{range .Types}}<div>{{.}}</div>{{end}}
-<td class="n">{{.Attempts}}<td class="n">{{.Taken}}<td class="n">{{.Waiting}}
-<td class="n{{if .Lost}} bad{{end}}">{{.Lost}}{{end}}
-</table>{{else}}<p>None.</p>{{end}}
-{{with .Exceptions}}<h2 class="bad">Filings with an exception</h2>
-<table><tr><th>Order<th>Product<th>Company<th>State<th class="n">Code
-{{range .}}<tr><td><code>{{.ID}}</code><td>{{.Product}} {{.Year}}
-<td><code>{{.CompanyID}}</code><td>{{.State}}<td class="n">{{or .Exception ""}}{{end}}
 </table>{{end}}
 {{end}}
 <h2>Orders, newest first</h2>
@@ -256,9 +158,5 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 {{- with .Fault}}<div class="bad">Fault in the answer: {{.}}</div>{{end}}
 <td class="n">{{money .Total}}{{end}}
 </table>{{else}}<p>None.</p>{{end}}
-{{with .Controls}}<h2>Controls</h2>
-<p><code>importer sandbox do NAME key=value…</code>, or POST <code>/admin/NAME</code> with a JSON object.
-Programs read the books at <code>/books.json</code>.</p>
-<table>{{range .}}<tr><td><code>{{.Usage}}</code><td>{{.Help}}{{end}}</table>{{end}}
 </html>
 `))

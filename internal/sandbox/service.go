@@ -33,8 +33,6 @@ type Config struct {
 	// HangLimit bounds a timeout fault for a client that never disconnects. 0: two minutes.
 	HangLimit time.Duration
 
-	// Organization is the calling organization; an empty Name gets a plausible one.
-	Organization Organization
 	// Prices is the price list; nil: DefaultPrices.
 	Prices []Price
 	// Fees are the state fees; nil: DefaultFees. A fee that is not listed is 0
@@ -77,9 +75,8 @@ type Config struct {
 
 	// Behaviors are active from the start.
 	Behaviors []Behavior
-	// Faults and WebhookFaults are active from the start.
-	Faults        []Fault
-	WebhookFaults []WebhookFault
+	// Faults are active from the start.
+	Faults []Fault
 
 	// Advance is the interval at which a clock moves every filing one step on,
 	// plus or minus a quarter. 0: filings keep their status until they are
@@ -89,9 +86,6 @@ type Config struct {
 	// clock's last step and then stop.
 	Exceptions float64
 
-	// EventsFirst sends the events of every order before its answer, as
-	// WebhookEarly does.
-	EventsFirst bool
 	// Retries is the number of further attempts for an event that an endpoint did
 	// not answer with 2xx. 0: 12; negative: never.
 	Retries int
@@ -104,9 +98,6 @@ type Config struct {
 	// Client delivers events. nil: one with a timeout of ten seconds that
 	// follows no redirects.
 	Client *http.Client
-
-	// DownloadLife is the lifetime of a download link. 0: an hour, as section 8 says.
-	DownloadLife time.Duration
 }
 
 // Style is the spelling of product names of several words.
@@ -165,11 +156,8 @@ type Service struct {
 	documents     map[string]*Document
 	links         map[string]magicLink
 	webhooks      []*webhook
-	webhookFaults []*activeWebhookFault
-	webhookRand   *rand.Rand // its own: deliveries must not change the random choices for orders
 	events        []*Event
 	eventsByID    map[string]*Event
-	deliveries    []Delivery
 	orders        []*Order
 	items         map[string]*Item
 	violations    []Violation
@@ -179,13 +167,9 @@ type Service struct {
 	outage        Outage
 	outageChanged chan struct{}
 
-	requests     map[string]int // by endpoint
-	lookups      map[string]int // by path
-	refused      map[int]int    // by status
-	inFlight     int
-	mostInFlight int
-	inFlightBy   map[string]int // by endpoint
-	mostBy       map[string]int
+	requests map[string]int // by endpoint
+	lookups  map[string]int // by path
+	refused  map[int]int    // by status
 }
 
 // New returns a service that is ready to serve.
@@ -238,13 +222,9 @@ func New(cfg Config) *Service {
 	if cfg.DeliveriesAtOnce <= 0 {
 		cfg.DeliveriesAtOnce = 8
 	}
-	if cfg.DownloadLife == 0 {
-		cfg.DownloadLife = downloadLife
-	}
 	s := &Service{
 		cfg:           cfg,
 		rand:          rand.New(rand.NewPCG(cfg.Seed, 0x5eed)),
-		webhookRand:   rand.New(rand.NewPCG(cfg.Seed, 0xe7e)),
 		keys:          slices.Clone(cfg.Keys),
 		balance:       cfg.OpeningBalance,
 		users:         make(map[string]*User),
@@ -252,7 +232,7 @@ func New(cfg Config) *Service {
 		usersByPhone:  make(map[string]*User),
 		companies:     make(map[string]*company),
 		companySlugs:  make(map[string]*company),
-		organization:  cfg.Organization.orDefault(cfg.Now()),
+		organization:  newOrganization(cfg.Now()),
 		prices:        slices.Clone(cfg.Prices),
 		fees:          feeTable(cfg.Fees),
 		documents:     make(map[string]*Document),
@@ -265,21 +245,18 @@ func New(cfg Config) *Service {
 		requests:      make(map[string]int),
 		lookups:       make(map[string]int),
 		refused:       make(map[int]int),
-		inFlightBy:    make(map[string]int),
-		mostBy:        make(map[string]int),
 	}
 	for _, c := range cfg.Companies {
 		s.addCompany(c).auto = true
 	}
 	for _, hook := range cfg.Webhooks {
-		s.register(&webhook{url: hook.URL, secret: hook.Secret, types: typesOrAll(hook.Types)})
+		s.AddWebhook(hook)
 	}
 	s.life, s.close = context.WithCancel(context.Background())
 	for _, b := range cfg.Behaviors {
 		s.behavior[b] = true
 	}
 	s.Inject(cfg.Faults...)
-	s.InjectWebhook(cfg.WebhookFaults...)
 	return s
 }
 
@@ -443,8 +420,7 @@ func (s *Service) unknownEndpoint(c *call) (any, error) {
 
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	arrived := time.Now()
-	delay, leave := s.startRequest(r, e)
-	defer leave()
+	delay := s.countRequest(r, e)
 
 	c := &call{request: r, endpoint: e.name(), id: r.PathValue("id")}
 	var readErr error
@@ -469,9 +445,6 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 		c.only = 1
 	}
 	a := s.do(e, c, parseErr)
-	if c.order != nil {
-		s.announce(r.Context(), c.order)
-	}
 	waitUntil(r.Context(), arrived.Add(delay))
 	if fault != nil {
 		s.applyFault(w, c, fault, a)
@@ -480,30 +453,19 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	write(w, a)
 }
 
-// startRequest counts a request as in flight, and returns its duration and the
-// function that ends the count.
-func (s *Service) startRequest(r *http.Request, e endpoint) (time.Duration, func()) {
+// countRequest counts a request, and returns its duration.
+func (s *Service) countRequest(r *http.Request, e endpoint) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := e.name()
-	s.requests[name]++
+	s.requests[e.name()]++
 	if r.Method == http.MethodGet {
 		s.lookups[r.URL.Path]++
 	}
-	s.inFlight++
-	s.mostInFlight = max(s.mostInFlight, s.inFlight)
-	s.inFlightBy[name]++
-	s.mostBy[name] = max(s.mostBy[name], s.inFlightBy[name])
 	delay := s.cfg.Latency
 	if s.cfg.Jitter > 0 {
 		delay += rand.N(s.cfg.Jitter) // not the seeded source: it would change the random choices for orders
 	}
-	return delay, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.inFlight--
-		s.inFlightBy[name]--
-	}
+	return delay
 }
 
 // waitUntil returns at t, or when the client has disconnected: the service

@@ -405,7 +405,7 @@ func TestClientLeaves(t *testing.T) {
 		_, err := b.client.Do(req)
 		left <- err
 	}()
-	eventually(t, func() bool { return b.Books().InFlight == 1 })
+	eventually(t, func() bool { return b.Books().Requests["POST /orders"] == 1 })
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
@@ -454,7 +454,7 @@ func TestServe(t *testing.T) {
 	eventually(t, func() bool { _, err := get(); return errors.Is(err, syscall.ECONNREFUSED) })
 	s.SetOutage(Outage503)
 	eventually(t, func() bool { status, _ := get(); return status == 503 })
-	s.SetDown(false)
+	s.SetOutage(OutageNone)
 	eventually(t, up)
 	cancel()
 	if err := <-served; err != nil {

@@ -272,7 +272,7 @@ func TestDashboardLink(t *testing.T) {
 	if err != nil || len(acts) != 1 || strings.Contains(acts[0].Note, "http") || acts[0].By != v.name {
 		t.Errorf("%+v, %v", acts, err)
 	}
-	s.service.SetDown(true)
+	s.service.SetOutage(sandbox.Outage503)
 	if status, body := v.post(rowPath(rows[0])+"/link", "of", rowName(rows[0])); status != http.StatusBadGateway {
 		t.Errorf("%d\n%s", status, body)
 	}
