@@ -98,6 +98,11 @@ func (s *RowState) Spent() money.Cost {
 	return sum
 }
 
+// HasBought reports whether the row has bought a product.
+func (s *RowState) HasBought(product Product) bool {
+	return slices.ContainsFunc(s.Bought, func(p Purchase) bool { return p.Product == product })
+}
+
 // Done returns the products that the row no longer needs to order.
 func (s *RowState) Done() []Product {
 	done := slices.Clone(s.Existing)

@@ -133,7 +133,7 @@ func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, 
 		g.recordPlacedAs(s, orderIDs, of, left,
 			[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, s.expectedCost(), why)
 		for _, c := range known {
-			g.giveKey(s, c, s.tries)
+			g.giveKey(s, c)
 		}
 		return nil
 	})

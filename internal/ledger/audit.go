@@ -127,6 +127,16 @@ var contradictions = []struct{ what, query string }{
 	{"a key is claimed by a row that sends nothing",
 		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
 		WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
+	{"two rows bought the same, and none of them says so",
+		`SELECT r.batch, r.number, p.key
+			FROM purchases p JOIN rows r ON r.id = p.row
+			WHERE p.bought = 1 AND p.twin = 0 AND r.result <> 'exists' AND p.product <> 'company'
+			AND EXISTS (SELECT 1 FROM purchases q JOIN rows o ON o.id = q.row
+				WHERE q.key = p.key AND q.row <> p.row AND q.bought = 1 AND q.twin = 0 AND o.result <> 'exists')`},
+	{"an order of the same could be sent again",
+		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
+			WHERE p.beside = 1 AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.beside = 0)
+			AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.row <> p.row)`},
 	{"money is reserved for a row that sends nothing", `SELECT r.batch, r.number, CAST(r.held AS TEXT) FROM rows r
 		WHERE r.held <> 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
 	{"its entries do not add up to what it has reserved and spent, in cents",

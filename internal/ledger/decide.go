@@ -79,7 +79,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	g.follow(s, state, o.Claims, o.Cost, message)
 	for _, c := range o.Known {
 		if len(state.Bought) > 0 {
-			g.giveKey(s, c, o.Try)
+			g.giveKey(s, c)
 		}
 	}
 	return nil
@@ -204,8 +204,7 @@ func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attemp
 		if other, ok := foreign[i.OrderID]; ok && other.id != s.id {
 			continue
 		}
-		if i.OrderID == "" && !slices.ContainsFunc(state.Bought,
-			func(p filing.Purchase) bool { return p.Product == i.Product }) {
+		if i.OrderID == "" && !state.HasBought(i.Product) {
 			continue // it is not the row's: no event may give it an id
 		}
 		if i.OrderID != "" && before.Kind != "" { // an item without an id may be recorded
@@ -366,236 +365,132 @@ func (g *groupWriter) postDifference(s *rowState, state filing.RowState, wasOpen
 // existing products for ever, keys of open ones while they are open.
 func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Claim) {
 	done := state.Done()
+	for _, c := range claims {
+		if slices.Contains(done, c.Product) || slices.Contains(state.Open, c.Product) {
+			g.claim(s, c)
+		}
+	}
 	for _, p := range s.claims {
+		isDone, isOpen := slices.Contains(done, p.product), slices.Contains(state.Open, p.product)
 		switch {
-		case !p.bought && slices.Contains(done, p.product) && p.base() != p.key:
-			g.free(s, p)
-			if slices.ContainsFunc(state.Bought, func(b filing.Purchase) bool { return b.Product == p.product }) {
-				g.regain(s, p)
-			}
-		case !p.bought && slices.Contains(done, p.product):
-			p.bought = true
-			g.bought = append(g.bought, p.key)
-		case p.bought && slices.Contains(state.Open, p.product):
+		case !p.bought && isDone && !state.HasBought(p.product) && g.boughtBesides(p):
+			g.free(s, p) // what exists is the other row's
+		case !p.bought && isDone:
+			g.buy(s, p, len(claims) > 0)
+		case p.bought && isOpen:
 			// An answer does not name what a person marked as placed: the key
 			// stays reserved until a person has checked.
-			p.bought = false
-			g.unbought = append(g.unbought, p.key)
-		}
-	}
-	for _, c := range claims {
-		mine := slices.ContainsFunc(s.claims,
-			func(p *purchase) bool { return p.key == c.Key || !p.freed && p.base() == c.Key })
-		switch {
-		case mine:
-		case slices.Contains(done, c.Product):
-			g.giveKey(s, c, s.tries)
-		case slices.Contains(state.Open, c.Product) && g.purchases[c.Key] == nil:
-			g.claim(s, c)
-		case slices.Contains(state.Open, c.Product): // after a restore, a rival has the key
-			g.claim(s, c.lostBy(s.id))
-		}
-	}
-	for _, product := range state.Duplicates {
-		for _, c := range claims {
-			if c.Product == product {
-				g.recordTwin(s, c, s.id, s.tries)
-			}
-		}
-	}
-	for _, p := range s.claims {
-		if s.result != filing.Placing && !p.freed && !p.bought && !slices.Contains(state.Open, p.product) {
+			p.bought, p.twin = false, 0
+			g.settle(p)
+		case !p.bought && !isOpen && s.result != filing.Placing:
 			g.free(s, p)
+		}
+		if p.twin == 0 && slices.Contains(state.Duplicates, p.product) {
+			p.twin = s.id
+			g.settle(p)
 		}
 	}
 	s.claims = slices.DeleteFunc(s.claims, func(p *purchase) bool { return p.freed })
 }
 
-// free releases a key of the row.
-func (g *groupWriter) free(s *rowState, p *purchase) {
-	p.freed = true
-	g.freed = append(g.freed, record{text("key", p.key), number("row", s.id)})
-	if g.purchases[p.key] == p {
-		delete(g.purchases, p.key)
-		// The key of a row that somebody decided may have been a rival's before.
-		if slices.ContainsFunc(s.attempts, func(a filing.Attempt) bool { return a.Decision != "" }) {
-			g.disputed = append(g.disputed, p.key)
-		}
-	}
-}
-
-// returnLost gives the keys that were freed back to the rows that had lost them: their
-// orders are open, and another order of the same would be bought twice. Of several
-// rows the first that had the key gets it. It runs before the intents of the group.
-func (g *groupWriter) returnLost() error {
-	disputed := make(map[filing.Key]bool)
-	for _, key := range g.disputed {
-		disputed[key] = g.purchases[key] == nil
-	}
-	g.disputed = nil
-	if len(disputed) == 0 {
-		return nil
-	}
-	if err := g.db.execAll(g.ctx, g.tx,
-		statement{"mark purchases as not bought", writeUnbought, keyRecords(g.unbought)},
-		statement{"release claims", writeFreed, g.freed},
-	); err != nil {
-		return err
-	}
-	// One pass over the purchases: decisions of people are rare, and keys that are lost
-	// rarer.
-	var returned []record
-	rows, err := g.tx.QueryContext(g.ctx,
-		`SELECT p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number
-			FROM purchases p JOIN rows o ON o.id = p.row
-			WHERE p.bought = 0 AND p.key LIKE '%`+keyLost+`%' ORDER BY p.at, p.key`)
-	err = each(rows, err, func(scan func(...any) error) error {
-		p := new(purchase)
-		err := scan(&p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch, &p.number)
-		if err != nil || !disputed[p.base()] {
-			return err
-		}
-		disputed[p.base()] = false
-		returned = append(returned, record{text("lost", p.key), text("key", p.base())})
-		if s := g.rows[p.row]; s != nil {
-			if at := slices.IndexFunc(s.claims, func(q *purchase) bool { return q.key == p.key }); at >= 0 {
-				p = s.claims[at]
-			}
-		}
-		p.key = p.base()
-		g.purchases[p.key] = p
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("find the rows that lost a key: %w", err)
-	}
-	return wrap("return lost claims", g.db.exec(g.ctx, g.tx, writeReturned, returned))
-}
-
-// regain gives the row the key that it lost to a rival, for the row bought it, too:
-// if the rival bought it, it was bought twice. A company is created at no cost, and
-// the company that a person found may be the rival's.
-func (g *groupWriter) regain(s *rowState, p *purchase) {
-	if p.product != filing.CompanyRecord {
-		g.giveKey(s, Claim{Product: p.product, Key: p.base(), Cover: p.cover, Year: p.year}, s.tries)
-	}
-}
-
-// claim takes a key for the row.
+// claim returns the row's purchase of a claim. It takes the key for the row if the row does
+// not have it.
 func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
-	p := s.purchase(c, false)
-	g.purchases[c.Key] = p
-	s.claims = append(s.claims, p)
-	g.claims = append(g.claims, claimed{p, claimRecord(s, c, g.now, flagAt("bought", &p.bought))})
-	return p
-}
-
-// giveKey gives a key to the row for ever: the row bought what the key stands for.
-// A rival that holds the key and has bought nothing yet loses it. If the rival
-// has bought it too, both rows say so.
-func (g *groupWriter) giveKey(s *rowState, c Claim, try int) {
-	p := g.purchases[c.Key]
-	switch {
-	case p == nil:
-		p = s.purchase(c, true)
-		g.purchases[c.Key] = p
-		s.claims = append(s.claims, p)
-		g.known = append(g.known, claimRecord(s, c, g.now, number("twin", 0)))
-		g.bought = append(g.bought, p.key) // for the rows that wait for it
-	case p.row == s.id && p.bought:
-	case p.row == s.id:
-		p.bought = true
-		g.bought = append(g.bought, p.key)
-	case p.bought:
-		const twice = "bought twice: %s bought the same %s; ask the filing service to refund one of the two"
-		g.recordTwin(s, c, p.row, try)
-		s.message += "; " + fmt.Sprintf(twice, p.ref().seenFrom(s.batch), c.Product.Title())
-		g.notes = append(g.notes, record{
-			number("id", p.row),
-			text("note", fmt.Sprintf(twice, s.ref().seenFrom(p.batch), c.Product.Title())),
-		})
-	default:
-		g.loseKey(p)
-		p.row, p.batch, p.number, p.bought = s.id, s.batch, s.number, true
-		s.claims = append(s.claims, p)
-		g.moved = append(g.moved, claimRecord(s, c, g.now))
+	if p := s.purchase(c.Key); p != nil {
+		return p
 	}
-}
-
-// loseKey takes a key from the row that holds it and has bought nothing yet. The
-// order of that row may be made all the same: what it lost stays recorded under a key
-// of its own for as long as the order is open, so that the row is known to wait for
-// it, and a second purchase is recognized as one.
-func (g *groupWriter) loseKey(p *purchase) {
-	lost := *p
-	lost.key = lostKey(p.key, p.row)
-	g.lost = append(g.lost, claimed{&lost, record{
-		text("key", lost.key),
-		number("row", p.row),
-		text("base", p.key),
-	}})
-	if rival := g.rows[p.row]; rival != nil {
-		rival.claims = append(slices.DeleteFunc(rival.claims, func(q *purchase) bool { return q == p }), &lost)
-	}
-}
-
-// The marks in keys of purchases that are recorded beside the one that has the key.
-const (
-	keyLost = "|lost|" // and the row: a rival turned out to have bought it
-	keyTwin = "|twin|" // and the row and its try: bought twice
-)
-
-// lostKey is the key under which a row keeps what a rival has the key of.
-func lostKey(key filing.Key, row int64) filing.Key {
-	return key + filing.Key(fmt.Sprintf("%s%d", keyLost, row))
-}
-
-// lostBy returns the claim as the row keeps it while a rival has its key.
-func (c Claim) lostBy(row int64) Claim {
-	c.Key = lostKey(c.Key, row)
-	return c
-}
-
-// base returns the key of the purchase that p is recorded beside, or its own key.
-func (p *purchase) base() filing.Key {
-	base, _, _ := strings.Cut(string(p.key), keyLost)
-	base, _, _ = strings.Cut(base, keyTwin)
-	return filing.Key(base)
-}
-
-// recordTwin records a second purchase of a key that the row other has.
-func (g *groupWriter) recordTwin(s *rowState, c Claim, other int64, try int) {
-	c.Key += filing.Key(fmt.Sprintf("%s%d|%d", keyTwin, s.id, try))
-	g.known = append(g.known, claimRecord(s, c, g.now, number("twin", other)))
-	s.claims = append(s.claims, s.purchase(c, true))
-}
-
-// purchase is the row's purchase of what is claimed.
-func (s *rowState) purchase(c Claim, bought bool) *purchase {
-	return &purchase{
+	p := &purchase{
 		key:     c.Key,
 		row:     s.id,
 		product: c.Product,
 		cover:   c.Cover,
 		year:    c.Year,
 		batch:   s.batch,
+		root:    s.root,
 		number:  s.number,
-		bought:  bought,
 	}
-}
-
-// claimRecord is a claim of the row, with the fields that only some statements have.
-func claimRecord(s *rowState, c Claim, now int64, more ...field) record {
-	r := append(make(record, 0, 8),
+	beside := len(g.purchases[c.Key]) > 0
+	g.purchases[c.Key] = append(g.purchases[c.Key], p)
+	s.claims = append(s.claims, p)
+	g.claims = append(g.claims, claimed{p, record{
 		text("key", c.Key),
 		number("row", s.id),
 		text("product", c.Product),
 		text("cover", c.Cover),
 		number("year", c.Year),
 		text("why", c.Why),
-		number("at", now),
-	)
-	return append(r, more...)
+		number("at", g.now),
+		flagAt("bought", &p.bought),
+		numberAt("twin", &p.twin),
+		flag("beside", beside),
+	}})
+	return p
+}
+
+// free releases a key of the row.
+func (g *groupWriter) free(s *rowState, p *purchase) {
+	p.freed = true
+	g.freed = append(g.freed, record{text("key", p.key), number("row", s.id)})
+	g.purchases[p.key] = slices.DeleteFunc(g.purchases[p.key], func(q *purchase) bool { return q == p })
+}
+
+// buy gives a key to the row for ever: the row bought what it stands for. If another row has
+// bought the same, both rows say so. A company costs nothing, and a person may have named that
+// of the other row: two of them are one too many only if the service answered both.
+func (g *groupWriter) buy(s *rowState, p *purchase, answered bool) {
+	p.bought = true
+	g.settle(p)
+	other := g.rival(p.key, s.id)
+	if other == nil || !other.bought || other.exists || p.product == filing.CompanyRecord && !answered {
+		return
+	}
+	const twice = "bought twice: %s bought the same %s; ask the filing service to refund one of the two"
+	p.twin = other.row
+	s.message += "; " + fmt.Sprintf(twice, other.ref().seenFrom(s.batch), p.product.Title())
+	g.notes = append(g.notes, record{
+		number("id", other.row),
+		text("note", fmt.Sprintf(twice, s.ref().seenFrom(other.batch), p.product.Title())),
+	})
+}
+
+// giveKey is buy for a claim of which the row may not have the key.
+func (g *groupWriter) giveKey(s *rowState, c Claim) {
+	if p := g.claim(s, c); !p.bought {
+		g.buy(s, p, true)
+	}
+}
+
+// settle records whether a purchase is bought.
+func (g *groupWriter) settle(p *purchase) {
+	if !slices.Contains(g.settled, p) {
+		g.settled = append(g.settled, p)
+	}
+}
+
+// rival returns the purchase of another row that has a key: the first one that was bought, or
+// one that is open; nil if there is none.
+func (g *groupWriter) rival(key filing.Key, row int64) (first *purchase) {
+	for _, p := range g.purchases[key] {
+		if p.row != row && (first == nil || p.bought && (!first.bought || p.twin == 0)) {
+			first = p
+		}
+	}
+	return first
+}
+
+// boughtBesides reports whether another row has bought the same.
+func (g *groupWriter) boughtBesides(p *purchase) bool {
+	other := g.rival(p.key, p.row)
+	return other != nil && other.bought
+}
+
+// purchase returns the row's purchase of a key; nil if it has none.
+func (s *rowState) purchase(key filing.Key) *purchase {
+	at := slices.IndexFunc(s.claims, func(p *purchase) bool { return p.key == key && !p.freed })
+	if at < 0 {
+		return nil
+	}
+	return s.claims[at]
 }
 
 // rowRef identifies a row for a person.
@@ -704,8 +599,7 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, a.Next)
 	}
 	if a.Wait != "" {
-		p, held := g.purchases[a.Wait]
-		if !held || p.bought || p.row == s.id {
+		if p := g.rival(a.Wait, s.id); p == nil || p.bought {
 			return nil // the key is decided meanwhile: the row may try again at once
 		}
 		s.blockedOn = blockedOnKey + string(a.Wait)
@@ -741,7 +635,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{Lost: true}, nil
 	}
 	for _, c := range in.Claims {
-		if p := g.purchases[c.Key]; p != nil && p.row == s.id && p.bought {
+		if p := s.purchase(c.Key); p != nil && p.bought {
 			return Begun{Lost: true}, nil // the row has bought it: the order was made from an older reading
 		}
 	}
@@ -792,9 +686,7 @@ func (s *rowState) dearer(cost money.Cost, tolerance money.Cents) bool {
 // reserve takes the keys of an attempt and reserves its money.
 func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	for _, c := range in.Claims {
-		if _, mine := g.purchases[c.Key]; !mine { // an uncertain attempt kept it
-			g.claim(s, c)
-		}
+		g.claim(s, c)
 	}
 	s.tries++
 	s.counted++
@@ -815,7 +707,7 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {
-		if p, ok := g.purchases[claim.Key]; ok && p.row != s.id {
+		if p := g.rival(claim.Key, s.id); p != nil {
 			taken = append(taken, Taken{Claim: claim, Row: p.row, Bought: p.bought})
 			continue
 		}

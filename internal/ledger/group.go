@@ -29,17 +29,14 @@ type groupWriter struct {
 	unknown     bool            // an event is of an order that no row owns yet
 	knownEvents map[string]bool // events that are there
 	rows        map[int64]*rowState
-	purchases   map[filing.Key]*purchase
+	purchases   map[filing.Key][]*purchase // of all rows that have the key
 	covers      map[string][]*purchase
 
 	scratch  record // of the row that is read
 	changed  []*rowState
 	claims   []claimed
-	bought   []filing.Key
-	unbought []filing.Key // keys that a decision had marked as bought and that an answer says were never ordered
-	known    []record
+	settled  []*purchase // that were bought, or turned out not to be
 	freed    []record
-	disputed []filing.Key // of those, the keys that another row may have lost
 	ended    []record
 	entries  []record
 	items    []record
@@ -47,8 +44,6 @@ type groupWriter struct {
 	named    []record // order ids for items that may be recorded without one
 	events   []record
 	facts    map[string][]*fact
-	moved    []record          // claims of other rows that a row turned out to have bought
-	lost     []claimed         // what rows lost to those that bought it
 	decided  []record          // decisions on recorded attempts
 	notes    []record          // notes to add to other rows' messages
 	unnamed  []record          // order ids to remove from rows
@@ -110,7 +105,9 @@ type purchase struct {
 	root    string // of that batch
 	number  int    // the row's
 	bought  bool
-	freed   bool // again, within this group
+	exists  bool  // the row bought nothing: all that it names was there
+	twin    int64 // the row that had bought the same
+	freed   bool  // again, within this group
 }
 
 // claimed is a purchase that is new in this group.
@@ -142,9 +139,6 @@ func (g *groupWriter) write(group []*transition) error {
 			}
 			t.err = g.recordOutcome(o, t.unsent)
 		}
-	}
-	if err := g.returnLost(); err != nil {
-		return err
 	}
 	for _, t := range group {
 		switch {
@@ -233,7 +227,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 		}
 	}
 	g.rows = make(map[int64]*rowState, len(rows))
-	g.purchases = make(map[filing.Key]*purchase)
+	g.purchases = make(map[filing.Key][]*purchase)
 	g.orders = make(map[string]rowRef)
 	g.covers = make(map[string][]*purchase)
 	g.knownEvents = make(map[string]bool)
@@ -299,7 +293,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 		if s.tries > 1 || s.counted > 1 || s.result != filing.Placing {
 			earlier = append(earlier, record{number("row", s.id)})
 		}
-		keys = append(keys, g.unreadKeys(s, o)...)
+		keys = append(keys, g.unreadKeys(o)...)
 		for _, p := range o.bought() {
 			if p.OrderID != "" {
 				orders = append(orders, record{number("row", s.id), text("order_id", p.OrderID)})
@@ -323,28 +317,24 @@ func (g *groupWriter) readFacts(group []*transition) error {
 	return wrap("find the rows of a group's orders", err)
 }
 
-// unreadKeys are the keys that an outcome may give to its row: those of its claims, and
-// what the row lost to a rival.
-func (g *groupWriter) unreadKeys(s *rowState, o *Outcome) (keys []record) {
-	add := func(key filing.Key) {
-		if g.purchases[key] == nil {
-			keys = append(keys, record{text("key", key)})
-		}
-	}
-	for _, p := range s.claims {
-		add(p.base())
-	}
+// unreadKeys are the keys that an outcome may give to its row.
+func (g *groupWriter) unreadKeys(o *Outcome) (keys []record) {
 	for _, c := range slices.Concat(o.Claims, o.Known) {
-		add(c.Key)
+		if g.purchases[c.Key] == nil {
+			keys = append(keys, record{text("key", c.Key)})
+		}
 	}
 	return keys
 }
 
 const (
-	readPurchase = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number,
+	purchaseFields = `p.key, p.row, p.product, p.cover, p.year, p.bought, p.twin, CASE WHEN o.result = 'exists' THEN 1 ELSE 0 END,
+			o.batch, o.number,
 			(SELECT b.root FROM batches b WHERE b.id = o.batch)
-		{{v,}} purchases p JOIN rows o ON o.id = p.row WHERE `
-	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id`
+		{{v,}} `
+	readPurchase = purchaseFields + `purchases p JOIN rows o ON o.id = p.row WHERE `
+	readClaims   = `SELECT 0, ` + purchaseFields + `purchases q JOIN purchases p ON p.key = q.key
+		JOIN rows o ON o.id = p.row WHERE q.row = v.id`
 	readPurchases   = `SELECT 0, ` + readPurchase + `p.key = v.key`
 	readPurchasesBy = `SELECT DISTINCT 0, ` + readPurchase + `p.key = v.key`
 	foldedColumns   = `a.row, a.try, a.owner, a.class, a.products, a.creates, a.repeatable, a.made, a.ordered,
@@ -442,7 +432,8 @@ func scanFolded(scan func(...any) error) (row int64, owner string, a filing.Atte
 func (g *groupWriter) addPurchase(scan func(...any) error) error {
 	var covers bool
 	p := &purchase{}
-	if err := scan(&covers, &p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch, &p.number,
+	if err := scan(&covers, &p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.twin, &p.exists, &p.batch,
+		&p.number,
 		&p.root); err != nil {
 		return err
 	}
@@ -450,10 +441,10 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 		g.covers[p.cover] = append(g.covers[p.cover], p)
 		return nil
 	}
-	if g.purchases[p.key] != nil {
+	if slices.ContainsFunc(g.purchases[p.key], func(q *purchase) bool { return q.row == p.row }) {
 		return nil
 	}
-	g.purchases[p.key] = p
+	g.purchases[p.key] = append(g.purchases[p.key], p)
 	if s, ok := g.rows[p.row]; ok {
 		s.claims = append(s.claims, p)
 	}
@@ -461,11 +452,11 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 }
 
 // The statements of a group. Claims are inserted without ON CONFLICT: if
-// another writer inserted one, the primary key fails the whole group before any
+// another writer inserted one, the unique index fails the whole group before any
 // order is sent.
 const (
-	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
-		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought {{v}}`
+	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin, beside)
+		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, v.bought, v.twin, v.beside {{v}}`
 	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message, detail,
 			products, creates, repeatable, made, ordered)
 		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message, v.detail, v.products,
@@ -476,19 +467,13 @@ const (
 	writeDecided = `UPDATE attempts
 		SET decision = v.decision, decided_over = v.over, made = v.made, products = v.products, creates = v.creates
 		{{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
-	writeBought   = `UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`
-	writeUnbought = `UPDATE purchases SET bought = 0 {{v}} WHERE purchases.key = v.key`
-	writeFreed    = `DELETE FROM purchases WHERE bought = 0 AND (key, row) IN (SELECT v.key, v.row {{v}})`
-	writeLost     = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
-		SELECT v.key, v.row, p.product, p.cover, p.year, p.why, p.at, 0
-		{{v,}} purchases p WHERE p.key = v.base ON CONFLICT (key) DO NOTHING`
-	writeReturned = `UPDATE purchases SET key = v.key {{v}} WHERE purchases.key = v.lost`
-	writeMoved    = `UPDATE purchases
-		SET row = v.row, product = v.product, cover = v.cover, year = v.year, why = v.why, at = v.at, bought = 1
-		{{v}} WHERE purchases.key = v.key`
-	writeKnown = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin)
-		SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1, v.twin {{v}}
-		WHERE TRUE ON CONFLICT (key) DO NOTHING`
+	writeSettled = `UPDATE purchases SET bought = v.bought, twin = v.twin {{v}}
+		WHERE purchases.key = v.key AND purchases.row = v.row`
+	writeFreed = `DELETE FROM purchases WHERE (key, row) IN (SELECT v.key, v.row {{v}})`
+	// The index guards a key again when all but one of the rows that had it have released it.
+	writeGuarded = `UPDATE purchases SET beside = 0 {{v}}
+		WHERE purchases.key = v.key AND purchases.beside = 1
+		AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = v.key AND q.row <> purchases.row)`
 	writeNotes = `UPDATE rows
 		SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}}
 		WHERE rows.id = v.id`
@@ -517,9 +502,6 @@ const (
 
 // writeAll writes the changes that the group decided.
 func (g *groupWriter) writeAll() error {
-	if err := g.returnLost(); err != nil {
-		return err
-	}
 	changed := make([]record, len(g.changed))
 	fields := make(record, 0, len(g.changed)*len(rowStateColumns))
 	for i, s := range g.changed {
@@ -529,7 +511,6 @@ func (g *groupWriter) writeAll() error {
 	}
 	// A released key may be claimed again in the same group.
 	if err := g.db.execAll(g.ctx, g.tx,
-		statement{"mark purchases as not bought", writeUnbought, keyRecords(g.unbought)},
 		statement{"release claims", writeFreed, g.freed},
 		statement{"remove order ids", writeUnnamed, g.unnamed},
 		statement{"report rows again", writeUnreport, g.unreport},
@@ -537,13 +518,16 @@ func (g *groupWriter) writeAll() error {
 	); err != nil {
 		return err
 	}
-	if err := g.db.execAll(g.ctx, g.tx, statement{"name items", nameItems, g.named}); err != nil {
+	if err := g.db.execAll(g.ctx, g.tx,
+		statement{"name items", nameItems, g.named},
+		statement{"guard keys that two rows had", writeGuarded, g.freed},
+	); err != nil {
 		return err
 	}
 	if err := g.db.execAll(g.ctx, g.tx,
 		statement{"move rows", writeRows, changed},
 		statement{"record attempts", writeAttempts, g.ended},
-		statement{"record purchases", writeBought, keyRecords(g.bought)},
+		statement{"settle purchases", writeSettled, g.settledRecords()},
 		statement{"claim purchases", writeClaims, records(g.claims)},
 		statement{"enter money", writeEntries, g.entries},
 		statement{"keep events", writeEvents, g.events},
@@ -551,15 +535,8 @@ func (g *groupWriter) writeAll() error {
 	); err != nil {
 		return err
 	}
-	for _, s := range []statement{
-		{"record lost claims", writeLost, records(g.lost)},
-		{"move claims to other rows", writeMoved, g.moved},
-		{"record purchases under further keys", writeKnown, g.known},
-		{"add notes to other rows", writeNotes, g.notes},
-	} {
-		if err := g.db.exec(g.ctx, g.tx, s.query, s.records); err != nil {
-			return fmt.Errorf("%s: %w", s.what, err)
-		}
+	if err := g.db.exec(g.ctx, g.tx, writeNotes, g.notes); err != nil {
+		return fmt.Errorf("add notes to other rows: %w", err)
 	}
 	for table, facts := range g.facts {
 		if err := g.db.exec(g.ctx, g.tx,
@@ -592,12 +569,15 @@ func records(claims []claimed) []record {
 	return all
 }
 
-func keyRecords(keys []filing.Key) []record {
-	records := make([]record, len(keys))
-	for i, k := range keys {
-		records[i] = record{text("key", k)}
+func (g *groupWriter) settledRecords() []record {
+	var all []record
+	for _, p := range g.settled {
+		if !p.freed {
+			all = append(all, record{text("key", p.key), number("row", p.row), flag("bought", p.bought),
+				number("twin", p.twin)})
+		}
 	}
-	return records
+	return all
 }
 
 // lastOfEach returns the newest fact about each reference: one statement must
@@ -626,7 +606,7 @@ func (g *groupWriter) unblock() error {
 		return nil
 	}
 	var waits []record
-	for _, k := range slices.Concat(keyRecords(g.bought), g.freed, g.moved) { // the key comes first in each
+	for _, k := range slices.Concat(g.settledRecords(), g.freed) { // the key comes first in each
 		waits = append(waits, record{text("key", blockedOnKey+k[0].value().(string))})
 	}
 	return wrap("unblock rows", g.db.exec(g.ctx, g.tx, writeUnblocked, waits))

@@ -469,13 +469,13 @@ func (db *database) claimsInFlight(ctx context.Context, r *Row) (claims []Claim,
 	s := rowState{dropped: filing.JoinProducts(r.Dropped, ","), creating: r.Creating}
 	of := make(map[filing.Product]Claim)
 	rows, err := db.read.QueryContext(ctx, `SELECT key, product, cover, year, why, bought FROM purchases
-		WHERE row = $1 ORDER BY key DESC`, r.ID) // the key itself comes after those that are made of it
+		WHERE row = $1 ORDER BY key DESC`, r.ID)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var p purchase
 		var why string
 		err := scan(&p.key, &p.product, &p.cover, &p.year, &why, &p.bought)
 		s.claims = append(s.claims, &p)
-		of[p.product] = Claim{Product: p.product, Key: p.base(), Cover: p.cover, Year: p.year, Why: why}
+		of[p.product] = Claim{Product: p.product, Key: p.key, Cover: p.cover, Year: p.year, Why: why}
 		return err
 	})
 	for _, product := range s.inFlight() {

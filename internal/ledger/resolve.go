@@ -61,7 +61,7 @@ func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orde
 		s.company = cmp.Or(company, s.company)
 		g.recordPlaced(s, orderIDs, of, why)
 		for _, c := range known {
-			g.giveKey(s, c, s.tries)
+			g.giveKey(s, c)
 		}
 		return nil
 	})
@@ -313,7 +313,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 		s.company, s.message = company, why
 		g.touch(s)
 		for _, c := range known {
-			g.giveKey(s, c, s.tries)
+			g.giveKey(s, c)
 		}
 		return g.writeAll()
 	})

@@ -237,9 +237,6 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 		var group []*transition
 		for i := range some {
 			in := some[i].intent
-			for _, c := range in.Claims { // a rival may have the key
-				in.Claims = append(slices.Clip(in.Claims), c.lostBy(in.Row))
-			}
 			group = append(group, &transition{intent: &in})
 			if some[i].outcome != nil {
 				group = append(group, &transition{outcome: some[i].outcome})
@@ -289,14 +286,7 @@ func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error 
 		return nil // its whole batch is lost, or nothing of it is
 	}
 	if s.tries < try && s.result == filing.Ready {
-		// Another row may have the key by now: the answer says whose it is.
 		in := r.intent
-		in.Claims = slices.Clone(in.Claims)
-		for i, claim := range in.Claims {
-			if p, held := g.purchases[claim.Key]; held && p.row != s.id {
-				in.Claims[i] = claim.lostBy(s.id)
-			}
-		}
 		s.tries = r.intent.Tries
 		if in.unconfirmed && !s.uncertain {
 			g.addLostAttempt(s, productsOf(r.intent.Claims))

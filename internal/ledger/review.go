@@ -125,7 +125,7 @@ func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (m
 		rows, err := l.read.QueryContext(ctx,
 			`SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request
 				FROM purchases p JOIN rows r ON r.id = p.row
-				WHERE p.key `+in, args...)
+				WHERE p.key `+in+` ORDER BY p.bought`, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var key, company, request string
 			var n NamedCompany

@@ -437,3 +437,46 @@ func TestALostKeyIsReturned(t *testing.T) {
 		s.must(l.Audit(ctx))
 	})
 }
+
+// A row that found its order made, because the late answer to another one is still to come,
+// bought nothing: nothing is bought twice.
+func TestExistsBecauseOfALateOrder(t *testing.T) {
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+		ein := report("comp_1", "2026")
+		ein.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{}}
+		rows := s.add(l, "a", ein, ein)
+		try := s.send(l, rows[0])
+		late := outcome(s.row(l, rows[0].ID), try, filing.Accepted)
+		lost := outcome(s.row(l, rows[0].ID), try, filing.NoAnswer)
+		lost.Repeatable = false
+		s.must(l.RecordOutcome(ctx, lost))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[0].ID, 0, "not there"))
+		s.send(l, rows[1])
+		s.answer(l, rows[1], filing.HasItem)
+		s.want(l, rows[1], filing.Exists, 0)
+		s.must(l.RecordOutcome(ctx, late))
+		for _, r := range []ledger.Row{s.want(l, rows[0], filing.Placed, 0), s.row(l, rows[1].ID)} {
+			if strings.Contains(r.Message, "twice") {
+				s.Error(r.Message)
+			}
+		}
+		report, err := l.Verify(ctx)
+		if s.must(err); len(report.Wrong)+len(report.Twice) > 0 {
+			s.Errorf("%+v", report)
+		}
+	})
+}
+
+// A key that two rows had is guarded again as soon as one of them has released it.
+func TestAKeyOfTwoRowsIsGuardedAgain(t *testing.T) {
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+		first, second := s.losesItsKey(l)
+		_, err := s.sql().ExecContext(s.Context(), `UPDATE purchases SET beside = 0 WHERE beside = 1`)
+		if err == nil || !strings.Contains(strings.ToLower(err.Error()), "unique") {
+			s.Fatalf("two rows may have one key: %v", err)
+		}
+		s.answer(l, second, filing.Busy)
+		s.want(l, first, filing.Placed, 0)
+		s.must(l.Audit(s.Context()))
+	})
+}

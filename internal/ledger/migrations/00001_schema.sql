@@ -156,9 +156,10 @@ CREATE TABLE originals (
     PRIMARY KEY (batch, part)
 );
 
--- One business key, one purchase: the primary key is the guard.
+-- What a row has bought, or may have, while its order is open. An order is sent only if no other
+-- row has the key of it.
 CREATE TABLE purchases (
-    key     TEXT PRIMARY KEY,
+    key     TEXT NOT NULL,
     row     BIGINT NOT NULL REFERENCES rows (id),
     product TEXT NOT NULL,
     cover   TEXT NOT NULL DEFAULT '',
@@ -166,9 +167,15 @@ CREATE TABLE purchases (
     bought  INTEGER NOT NULL DEFAULT 0,
     why     TEXT NOT NULL DEFAULT '',
     at      BIGINT NOT NULL,
-    -- A second purchase of the same: the row that owns the key.
-    twin    BIGINT NOT NULL DEFAULT 0
+    -- The row that had bought the same; the row itself if it bought it twice.
+    twin    BIGINT NOT NULL DEFAULT 0,
+    -- Whether another row had the key: a late answer, or an order from before a restore.
+    beside  INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (key, row)
 );
+-- One business key, one purchase: this index is the guard.
+CREATE UNIQUE INDEX purchases_once ON purchases (key) WHERE beside = 0;
+CREATE INDEX purchases_beside ON purchases (key) WHERE beside = 1;
 CREATE INDEX purchases_of_row ON purchases (row);
 CREATE INDEX purchases_cover ON purchases (cover) WHERE cover <> '';
 CREATE INDEX purchases_twin ON purchases (row) WHERE twin <> 0;
