@@ -141,21 +141,8 @@ func productTitle(p filing.Product) string {
 
 const overviewSheet = "Summary"
 
-// barColors are those of the results, as a chart shows them.
-var barColors = map[filing.Result]string{
-	filing.Placed:    "2E9E5B",
-	filing.Exists:    "8CCBA3",
-	filing.Invalid:   "C0392B",
-	filing.Rejected:  "E57368",
-	filing.Uncertain: "F0A81C",
-	filing.Ready:     "5B7FA6",
-	filing.Placing:   "9DB6D0",
-	filing.Skipped:   "BFBFBF",
-	filing.Canceled:  "8C8C8C",
-}
-
 // write lays the sheet out: the head, the rows by result, the money, and what
-// is left to do, in the columns name, figure, a gap, and note, with the chart beside.
+// is left to do, in the columns name, figure, a gap, and note.
 func (o *overview) write(book *sheet.Workbook, name string) error {
 	w, err := book.Sheet(name, sheet.SheetOptions{
 		Widths: []float64{18, 20, 2, 78, 3}, TabColor: "2E9E5B", NoGrid: true,
@@ -171,21 +158,16 @@ func (o *overview) write(book *sheet.Workbook, name string) error {
 		lines = append(lines, []sheet.OutCell{sheet.Str(f.name).WithStyle(sheet.StyleGrey), sheet.Str(f.value)})
 	}
 	lines = append(lines, nil, heading("Result", "Rows", "What it means"))
-	first := len(lines) + 1
-	var colors []string
 	for _, r := range filing.Results {
 		n := o.summary.Counts[r]
 		line := []sheet.OutCell{sheet.Str(string(r)).WithStyle(styles[r]), sheet.Int(int64(n)), {},
 			sheet.Str(verdicts[r].meaning)}
-		color := barColors[r]
 		if n == 0 {
-			color = ""
 			for i := range line {
 				line[i].Style = sheet.StyleGrey
 			}
 		}
 		lines = append(lines, line)
-		colors = append(colors, color)
 	}
 	lines = append(lines,
 		[]sheet.OutCell{
@@ -214,17 +196,6 @@ func (o *overview) write(book *sheet.Workbook, name string) error {
 			return err
 		}
 	}
-	book.Chart(sheet.Chart{
-		Sheet:    name,
-		Title:    "Rows by result",
-		Labels:   0,
-		Values:   1,
-		FirstRow: first,
-		Colors:   colors,
-		At:       sheet.CellName(5, 3),
-		Width:    480,
-		Height:   340,
-	})
 	return nil
 }
 

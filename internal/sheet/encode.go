@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 )
 
 // EncodeCells writes cells as a compact JSON array that keeps their kinds: null
@@ -12,65 +11,33 @@ import (
 // {"number":"02134"}, {"error":"#N/A"}, {"formula":""} for what JSON has no
 // form for. Text that is not UTF-8 comes back with U+FFFD in its place.
 func EncodeCells(cells []Cell) []byte {
-	size := 2
-	for _, c := range cells {
-		size += len(c.Text) + 4
-	}
-	b := append(make([]byte, 0, size), '[')
+	values := make([]any, len(cells))
 	for i, c := range cells {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendCell(b, c)
+		values[i] = c.jsonValue()
 	}
-	return append(b, ']')
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(values) // texts and numbers cannot fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-func appendCell(b []byte, c Cell) []byte {
+func (c Cell) jsonValue() any {
 	switch {
 	case c.Kind == Blank:
-		return append(b, "null"...)
+		return nil
 	case c.Kind == Text:
-		return appendJSONString(b, c.Text)
+		return c.Text
 	case c.Kind == Number && isJSONNumber(c.Text):
-		return append(b, c.Text...)
-	case c.Kind == Bool && c.Text == "TRUE":
-		return append(b, "true"...)
-	case c.Kind == Bool && c.Text == "FALSE":
-		return append(b, "false"...)
+		return json.Number(c.Text)
+	case c.Kind == Bool && (c.Text == "TRUE" || c.Text == "FALSE"):
+		return c.Text == "TRUE"
 	}
-	b = append(b, `{"`...)
-	b = append(b, c.Kind.String()...)
-	b = append(b, `":`...)
-	b = appendJSONString(b, c.Text)
-	return append(b, '}')
+	return map[string]string{c.Kind.String(): c.Text}
 }
 
 func isJSONNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
-}
-
-func appendJSONString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-			i++
-		case c < ' ':
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			i++
-		case c < utf8.RuneSelf:
-			b = append(b, c)
-			i++
-		default:
-			r, size := utf8.DecodeRuneInString(s[i:])
-			b = utf8.AppendRune(b, r)
-			i += size
-		}
-	}
-	return append(b, '"')
 }
 
 // DecodeCells reads what [EncodeCells] wrote.
@@ -99,9 +66,6 @@ func decodeCell(value []byte) (Cell, error) {
 	case string(value) == "false":
 		return Cell{Text: "FALSE", Kind: Bool}, nil
 	case value[0] == '"':
-		if text := value[1 : len(value)-1]; bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
-			return Cell{Text: string(text), Kind: Text}, nil
-		}
 		c := Cell{Kind: Text}
 		return c, json.Unmarshal(value, &c.Text)
 	case value[0] == '{':

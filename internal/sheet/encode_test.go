@@ -15,8 +15,8 @@ func TestEncodeCells(t *testing.T) {
 		{Text: "TRUE", Kind: Bool}, {Text: "FALSE", Kind: Bool}, {Text: "#N/A", Kind: Error},
 		{Text: "", Kind: Formula}, {Text: "Café\u2028", Kind: Text}, {Text: "", Kind: Text},
 	}
-	const want = `[null,"Acme \"A\" \\ LLC\u000a",2026,-0.5,{"number":"02134"},{"date":"2026-03-01"},true,false,` +
-		`{"error":"#N/A"},{"formula":""},"Café` + "\u2028" + `",""]`
+	const want = `[null,"Acme \"A\" \\ LLC\n",2026,-0.5,{"number":"02134"},{"date":"2026-03-01"},true,false,` +
+		`{"error":"#N/A"},{"formula":""},"Café\u2028",""]`
 	got := EncodeCells(cells)
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -3,7 +3,6 @@ package sheet
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"io"
 	"unicode/utf8"
 
@@ -77,54 +76,26 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 
 // countSequences counts the multi-byte characters of UTF-8 and the runs of
 // bytes that belong to none.
-func countSequences(r io.Reader) (valid, invalid int, err error) {
-	buf := make([]byte, headBytes)
-	kept, broken := 0, false
-	for {
-		n, err := io.ReadFull(r, buf[kept:])
-		chunk := buf[:kept+n]
-		last := err != nil
-		if last && err != io.EOF && err != io.ErrUnexpectedEOF {
+func countSequences(file io.Reader) (valid, invalid int, err error) {
+	text := bufio.NewReaderSize(file, headBytes)
+	for broken := false; ; {
+		r, size, err := text.ReadRune()
+		switch {
+		case err == io.EOF:
+			return valid, invalid, nil
+		case err != nil:
 			return 0, 0, err
-		}
-		for len(chunk) > 0 {
-			ascii := asciiPrefix(chunk)
-			chunk = chunk[ascii:]
-			broken = broken && ascii == 0
-			if len(chunk) < utf8.UTFMax && !last && !utf8.FullRune(chunk) {
-				break
-			}
-			if len(chunk) == 0 {
-				break
-			}
-			r, size := utf8.DecodeRune(chunk)
-			isBroken := r == utf8.RuneError && size <= 1
-			switch {
-			case !isBroken:
-				valid++
-			case !broken:
+		case r == utf8.RuneError && size == 1:
+			if !broken {
 				invalid++
 			}
-			broken = isBroken
-			chunk = chunk[size:]
+			broken = true
+			continue
+		case size > 1:
+			valid++
 		}
-		if last {
-			return valid, invalid, nil
-		}
-		kept = copy(buf, chunk)
+		broken = false
 	}
-}
-
-// asciiPrefix is the number of ASCII bytes at the start of b.
-func asciiPrefix(b []byte) int {
-	n := 0
-	for len(b)-n >= 8 && binary.NativeEndian.Uint64(b[n:])&0x8080808080808080 == 0 {
-		n += 8
-	}
-	for n < len(b) && b[n] < utf8.RuneSelf {
-		n++
-	}
-	return n
 }
 
 // lineFeeds turns the carriage returns of an old Macintosh text, and the pairs

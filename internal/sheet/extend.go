@@ -66,8 +66,10 @@ func (w *Workbook) AddColumns(c AddedColumns) error {
 		right, bottom, _ := parseCellName([]byte(to))
 		w.merged = append(w.merged, mergedCells{m[0], left, top, right, bottom})
 	}
+	if err := w.book.SetSheetDimension(c.Sheet, ""); err != nil {
+		return err
+	}
 	err = w.from.EachRow(c.Sheet, func(row *Row) error {
-		w.right, w.bottom = max(w.right, len(row.Cells)-1), max(w.bottom, row.Number)
 		return w.SetCells(c.Sheet, row.Number, c.First, make([]OutCell, max(len(row.Cells)-c.First, 0))...)
 	})
 	if err != nil {
@@ -81,14 +83,13 @@ func (w *Workbook) AddColumns(c AddedColumns) error {
 			return err
 		}
 	}
-	w.extended = c.Sheet
 	return w.SetCells(c.Sheet, c.Header, c.First, header...)
 }
 
 // SetCells writes cells into a row of a sheet that the workbook began with.
 func (w *Workbook) SetCells(sheet string, row, first int, cells ...OutCell) error {
 	for i, cell := range cells {
-		value, err := w.value(cell, false, false)
+		value, err := w.value(cell, false)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,6 @@ type mergedCells struct {
 // setValue sets the value of a cell. Cells that are merged with one before it are
 // divided: their value would be changed instead.
 func (w *Workbook) setValue(sheet string, row, col int, value any) error {
-	w.right, w.bottom = max(w.right, col), max(w.bottom, row)
 	for i, m := range w.merged {
 		if row < m.top || row > m.bottom || col < m.left || col > m.right || row == m.top && col == m.left {
 			continue

@@ -24,7 +24,6 @@ type look struct {
 	style  StyleID
 	format numberLook
 	custom string // a number format in place of the usual one of format
-	top    bool   // at the top of a row that is higher than one line
 }
 
 // appearance is what a style is made of.
@@ -102,7 +101,7 @@ func (w *Workbook) style(l look) (int, error) {
 // in the middle, apart from the text beside them.
 func alignment(l look, a appearance) *excelize.Alignment {
 	to := excelize.Alignment{WrapText: a.wrap}
-	if a.wrap || l.top {
+	if a.wrap {
 		to.Vertical = "top"
 	}
 	switch {

@@ -2,7 +2,6 @@ package sheet
 
 import (
 	"archive/zip"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -28,17 +26,12 @@ type Workbook struct {
 	file   *atomicFile
 	book   *excelize.File
 	sheets []*Writer
-	charts []Chart
 	lists  [][]string // the values of long drop-downs, a column each
 	styles map[look]int
 
 	from *File // that the workbook began with, or nil
 
-	// Of the sheet with added columns: its name, its merged cells, its last column
-	// and its last row.
-	extended      string
-	merged        []mergedCells
-	right, bottom int
+	merged []mergedCells // of the sheet with added columns
 }
 
 // Create creates a workbook. It is written to a temporary file beside its
@@ -128,9 +121,8 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 			return nil, err
 		}
 	}
-	// The stream writes the dimension before any row. A mark stands in for it
-	// until Save; see [dimensionWriter].
-	if err := w.book.SetSheetDimension(name, dimensionMark(len(w.sheets)-1)); err != nil {
+	// The stream would write a dimension before any row. Readers do without one.
+	if err := w.book.SetSheetDimension(name, ""); err != nil {
 		return nil, err
 	}
 	var err error
@@ -220,9 +212,8 @@ func (s *Writer) Row(cells ...OutCell) error {
 	s.row++
 	s.width = max(s.width, len(cells))
 	s.values = s.values[:0]
-	lines := s.lines(cells)
 	for i, c := range cells {
-		value, err := s.book.value(c, slices.Contains(s.options.TextColumns, i), lines > 1)
+		value, err := s.book.value(c, slices.Contains(s.options.TextColumns, i))
 		if err != nil {
 			return fmt.Errorf("write cell %s of sheet %q: %w", CellName(i, s.row), s.name, err)
 		}
@@ -231,38 +222,10 @@ func (s *Writer) Row(cells ...OutCell) error {
 			s.comment(CellName(i, s.row), c.Comment)
 		}
 	}
-	var height []excelize.RowOpts
-	if lines > 1 {
-		height = append(height, excelize.RowOpts{Height: min(float64(lines)*lineHeight, excelize.MaxRowHeight)})
-	}
-	if err := s.stream.SetRow(CellName(0, s.row), s.values, height...); err != nil {
+	if err := s.stream.SetRow(CellName(0, s.row), s.values); err != nil {
 		return fmt.Errorf("write row %d of sheet %q: %w", s.row, s.name, err)
 	}
 	return nil
-}
-
-// A line of the usual font is so many points high, and its letters so wide
-// beside a digit, in which columns are measured.
-const (
-	lineHeight  = 15
-	letterWidth = 0.95
-)
-
-// lines returns the number of lines that the wrapped cells of a row take: not
-// every program computes the height of a row.
-func (s *Writer) lines(cells []OutCell) int {
-	most := 1
-	for i, c := range cells {
-		if !appearances[min(c.Style, styleCount-1)].wrap || i >= len(s.options.Widths) || s.options.Widths[i] <= 0 {
-			continue
-		}
-		lines := 0
-		for line := range strings.SplitSeq(c.Text, "\n") {
-			lines += 1 + int(float64(utf8.RuneCountInString(line))*letterWidth/s.options.Widths[i])
-		}
-		most = max(most, lines)
-	}
-	return most
 }
 
 // Rows returns the number of rows written so far.
@@ -284,12 +247,12 @@ func (s *Writer) comment(cell, text string) {
 
 // value returns a cell as excelize expects it. In a text column even a number
 // keeps what is typed over it.
-func (w *Workbook) value(c OutCell, textColumn, top bool) (any, error) {
+func (w *Workbook) value(c OutCell, textColumn bool) (any, error) {
 	value, format := content(c)
 	if textColumn && format == asGeneral {
 		format = asText
 	}
-	l := look{style: c.Style, format: format, top: top && value != nil}
+	l := look{style: c.Style, format: format}
 	if format != asText {
 		l.custom = c.Format
 	}
@@ -355,55 +318,6 @@ func cut(text string) string {
 	return strings.TrimSuffix(string(utf16.Decode(units[:maxCellChars-1])), "\uFFFD") + "…"
 }
 
-// Chart shows two columns of a sheet as a bar chart beside them. Columns are counted
-// from 0, rows from 1.
-type Chart struct {
-	Sheet          string
-	Title          string
-	Labels, Values int // columns
-	FirstRow       int
-	Colors         []string // of the bars, a row each, "2E7D32"; those without one are left out
-	At             string   // the cell at its upper left corner
-	Width, Height  int      // in pixels
-}
-
-// Chart adds a chart to a sheet.
-func (w *Workbook) Chart(c Chart) { w.charts = append(w.charts, c) }
-
-func (w *Workbook) addChart(c Chart) error {
-	return w.book.AddChart(c.Sheet, c.At, &excelize.Chart{
-		Type:         excelize.Col,
-		Series:       c.series(),
-		Title:        excelize.ChartTitle{Paragraph: []excelize.RichTextRun{{Text: c.Title}}},
-		Legend:       excelize.ChartLegend{Position: "bottom"},
-		Dimension:    excelize.ChartDimension{Width: uint(c.Width), Height: uint(c.Height)},
-		ShowBlanksAs: "gap",
-		PlotArea:     excelize.ChartPlotArea{ShowVal: true},
-		XAxis:        excelize.ChartAxis{None: true},
-		YAxis:        excelize.ChartAxis{None: true},
-	})
-}
-
-// series makes a series of each bar, which is how each has its own color and its
-// name in the legend.
-func (c *Chart) series() []excelize.ChartSeries {
-	var series []excelize.ChartSeries
-	for i, color := range c.Colors {
-		if color == "" {
-			continue
-		}
-		reference := func(column int) string {
-			return fmt.Sprintf("%s!$%s$%d", quoteSheet(c.Sheet), ColumnName(column), c.FirstRow+i)
-		}
-		series = append(series, excelize.ChartSeries{
-			Name:   reference(c.Labels),
-			Values: reference(c.Values),
-			Fill:   excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}},
-		})
-	}
-	return series
-}
-
 func quoteSheet(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
 
 // Save completes the workbook and renames it to its target. It leaves no
@@ -435,11 +349,6 @@ func (w *Workbook) finish() error {
 			return fmt.Errorf("sheet %q: %w", s.name, err)
 		}
 	}
-	for _, c := range w.charts {
-		if err := w.addChart(c); err != nil {
-			return fmt.Errorf("chart %q: %w", c.Title, err)
-		}
-	}
 	if err := w.writeLists(); err != nil {
 		return err
 	}
@@ -449,11 +358,6 @@ func (w *Workbook) finish() error {
 			return fmt.Errorf("all its sheets are hidden")
 		}
 		w.book.SetActiveSheet(active)
-	}
-	if w.extended != "" {
-		if err := w.book.SetSheetDimension(w.extended, "A1:"+CellName(w.right, w.bottom)); err != nil {
-			return err
-		}
 	}
 	for _, s := range w.sheets {
 		if s.options.Hidden {
@@ -553,63 +457,12 @@ func (w *Workbook) writeLists() error {
 // write has excelize write the parts straight into the file, instead of
 // building the archive in memory first.
 func (w *Workbook) write() error {
-	if err := w.writeArchive(w.file); err != nil {
+	archive := zip.NewWriter(w.file)
+	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
+	if err := w.book.Write(io.Discard); err != nil {
 		return err
 	}
 	return seal(w.file.File)
-}
-
-func (w *Workbook) writeArchive(to io.Writer) error {
-	archive := &archiveWriter{Writer: zip.NewWriter(to), book: w}
-	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
-	return w.book.Write(io.Discard)
-}
-
-// archiveWriter puts the right dimension into each sheet on its way into the archive.
-type archiveWriter struct {
-	*zip.Writer
-	book *Workbook
-}
-
-func (a *archiveWriter) Create(name string) (io.Writer, error) {
-	part, err := a.Writer.Create(name)
-	if err != nil || !strings.HasPrefix(name, "xl/worksheets/sheet") {
-		return part, err
-	}
-	return &dimensionWriter{part: part, book: a.book}, nil
-}
-
-// dimensionMark is the placeholder for the dimension of the i-th sheet.
-func dimensionMark(i int) string { return CellName(0, 1) + ":" + CellName(16383, 1<<20-i) }
-
-// dimensionWriter replaces the mark in the first piece of a sheet, which is
-// long enough to hold it, by the true dimension.
-type dimensionWriter struct {
-	part io.Writer
-	book *Workbook
-	done bool
-}
-
-func (d *dimensionWriter) Write(p []byte) (int, error) {
-	if d.done {
-		return d.part.Write(p)
-	}
-	d.done = true
-	head := p[:min(len(p), 8<<10)]
-	for i, s := range d.book.sheets {
-		mark := []byte(`"` + dimensionMark(i) + `"`)
-		at := bytes.Index(head, mark)
-		if at < 0 {
-			continue
-		}
-		dimension := `"` + CellName(0, 1) + ":" + CellName(max(s.width, 1)-1, max(s.row, 1)) + `"`
-		if _, err := d.part.Write(append(append([]byte(nil), p[:at]...), dimension...)); err != nil {
-			return 0, err
-		}
-		n, err := d.part.Write(p[at+len(mark):])
-		return at + len(mark) + n, err
-	}
-	return d.part.Write(p)
 }
 
 // Abort removes the temporary file. After Save it does nothing.

@@ -109,15 +109,6 @@ func sample(t testing.TB, path string) *Workbook {
 	must(summary.Row(Str("ready"), Int(3)))
 	must(summary.Row(Str("all").WithStyle(StyleBold),
 		Int(50).WithStyle(StyleBold)))
-	w.Chart(Chart{
-		Sheet:    "Summary",
-		Title:    "Rows",
-		Labels:   0,
-		Values:   1,
-		FirstRow: 2,
-		Colors:   []string{"2E7D32", "C62828", "9E9E9E"},
-		At:       "D2",
-	})
 	return w
 }
 
@@ -156,8 +147,8 @@ func TestWorkbookRoundTrip(t *testing.T) {
 	}
 }
 
-// Some readers believe the dimension and show no more than it says.
-func TestWorkbookDimension(t *testing.T) {
+// Some readers believe the dimension and show no more than it says, so there is none.
+func TestWorkbook_NoDimension(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.xlsx")
 	if err := sample(t, path).Save(); err != nil {
 		t.Fatal(err)
@@ -167,9 +158,9 @@ func TestWorkbookDimension(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for sheet, want := range map[string]string{"Results": "A1:E6", "Summary": "A1:B5", listSheet: "A1:A60"} {
-		if got, err := f.GetSheetDimension(sheet); got != want || err != nil {
-			t.Errorf("dimension of %s is %s, want %s (%v)", sheet, got, want, err)
+	for _, sheet := range []string{"Results", "Summary", listSheet} {
+		if got, err := f.GetSheetDimension(sheet); got != "" || err != nil {
+			t.Errorf("dimension of %s is %s (%v)", sheet, got, err)
 		}
 	}
 	rules, err := f.GetDataValidations("Results")
