@@ -357,7 +357,7 @@ type candidate struct {
 // With a typo in it, a column would stay unread.
 func (im *Import) checkMap() error {
 	headers := im.layout.headers()
-	for theirs := range im.options.Map {
+	for _, theirs := range slices.Sorted(maps.Keys(im.options.Map)) {
 		if i, ok := columnAddress(theirs); ok {
 			if i >= len(headers) {
 				return fmt.Errorf("--map names column %s, but the last column of the sheet is %s", sheet.ColumnName(i),

@@ -209,9 +209,7 @@ func (c *csvBody) rows(sheet string) (source, error) {
 		tape:     tape,
 		nextLine: 1,
 		tally:    tally{limits: c.limits},
-		watch:    watch{limit: c.limits.Time},
 	}
-	tape.watch = &s.watch
 	if c.sepLine {
 		line, err := buffered.ReadSlice('\n')
 		if err != nil && err != io.EOF {
@@ -241,15 +239,12 @@ type csvSource struct {
 	width        int  // fields of the last record
 	loose        bool // a record had to be read loosely
 	tally        tally
-	watch        watch
 	buf          []byte
 }
 
 func (s *csvSource) close() error { return nil }
 
 func (s *csvSource) fill(b *Block) error {
-	s.watch.start()
-	defer s.watch.stop()
 	for !b.full() {
 		err := s.record(b)
 		if err == io.EOF && len(b.Rows) > 0 {
@@ -471,16 +466,12 @@ type tape struct {
 	kept   []byte
 	start  int64 // of kept
 	needed int64 // what lies before may be forgotten
-	watch  *watch
 }
 
 func (t *tape) Read(p []byte) (int, error) {
 	if n := t.needed - t.start; n > 0 {
 		t.kept = t.kept[:copy(t.kept, t.kept[n:])]
 		t.start = t.needed
-	}
-	if err := t.watch.check(); err != nil {
-		return 0, err
 	}
 	if len(t.kept) > rowBytes+headBytes {
 		return 0, errRecordTooLong

@@ -1,9 +1,6 @@
 package sheet
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // Limits bound what a file may cost. A zero field takes its default. Most
 // defaults grow with the size of the file: a workbook is a compressed archive,
@@ -29,9 +26,8 @@ type Limits struct {
 	// of a sheet, blank ones between others included; 512 Ki and 2 for each
 	// byte, at most 128 Mi
 	Cells       int64
-	FilledCells int64         // of a sheet; 256 Ki and one for each 10 bytes of the file, or 2 for each 5
-	CellBytes   int           // the text of one cell; 131,068, which is what 32,767 characters can take
-	Time        time.Duration // spent on reading; 10 s, and a second for each 100 KB of the file
+	FilledCells int64 // of a sheet; 256 Ki and one for each 10 bytes of the file, or 2 for each 5
+	CellBytes   int   // the text of one cell; 131,068, which is what 32,767 characters can take
 }
 
 // Bounds that no honest file comes near, however large it is.
@@ -61,11 +57,10 @@ func (l Limits) withDefaults(size int64) Limits {
 	setDefault(&l.Cells, min(512<<10+2*size, 1<<27))
 	setDefault(&l.FilledCells, max(256<<10+size/10, size*2/5))
 	setDefault(&l.CellBytes, 4*32767)
-	setDefault(&l.Time, 10*time.Second+time.Duration(size/100_000)*time.Second)
 	return l
 }
 
-func setDefault[T int | int64 | time.Duration](field *T, value T) {
+func setDefault[T int | int64](field *T, value T) {
 	if *field <= 0 {
 		*field = value
 	}
@@ -116,28 +111,4 @@ func (t *tally) row(cells int, blank bool) error {
 		return tooLarge("it has", fmt.Sprintf("%d rows for its size", t.limits.FilledRows), remedyTrim)
 	}
 	return nil
-}
-
-// watch measures the time spent on reading. It stops a file that is slow for a
-// reason that no other limit covers. Time in which the consumer works on the
-// rows does not count.
-type watch struct {
-	limit time.Duration
-	spent time.Duration
-	since time.Time // zero while no read is under way
-}
-
-func (w *watch) start() { w.since = time.Now() }
-
-func (w *watch) stop() {
-	w.spent += time.Since(w.since)
-	w.since = time.Time{}
-}
-
-// check is called at intervals while reading.
-func (w *watch) check() error {
-	if w == nil || w.since.IsZero() || w.spent+time.Since(w.since) <= w.limit {
-		return nil
-	}
-	return tooLarge("reading it takes", w.limit.String(), remedyTrim)
 }

@@ -1,7 +1,5 @@
 package sheet
 
-import "fmt"
-
 // The properties of a workbook are rows of texts that the program needs when the
 // workbook is uploaded again. They are on a very hidden sheet, which every
 // spreadsheet program keeps.
@@ -10,7 +8,6 @@ const (
 	// PropertiesSheet is the name of that sheet.
 	PropertiesSheet = "Bulkfiling"
 	propertiesMark  = "bulkfiling properties" // its first cell
-	maxProperties   = 1 << 16
 )
 
 // Properties adds the workbook's properties. It is called after all its sheets.
@@ -48,14 +45,6 @@ func (f *File) Properties() ([][]string, error) {
 			texts[i] = c.Text
 		}
 		all = append(all, texts)
-		if len(all) > maxProperties {
-			return &FormatError{
-				File:   f.name,
-				Sheet:  PropertiesSheet,
-				Reason: fmt.Sprintf("it has more than %d rows", maxProperties),
-				Remedy: "Take the hidden sheet out of the workbook",
-			}
-		}
 		return nil
 	})
 	if err != nil {

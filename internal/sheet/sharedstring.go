@@ -7,15 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// stringPageBytes is the size of a page of a string table; a cell's text always
-// fits into one.
-const stringPageBytes = 1 << 20
-
-// stringTable holds the shared strings of a workbook, cleaned: one after the
-// other on pages, none across two.
+// stringTable holds the shared strings of a workbook, cleaned, one after the other.
 type stringTable struct {
-	pages []string
-	ends  []uint32 // where each string ends, counted over all pages
+	text strings.Builder
+	ends []uint32 // where each string ends
 }
 
 // at returns the i-th string.
@@ -23,16 +18,11 @@ func (t *stringTable) at(i int) (string, bool) {
 	if t == nil || i < 0 || i >= len(t.ends) {
 		return "", false
 	}
-	start, end := uint32(0), t.ends[i]
+	start := uint32(0)
 	if i > 0 {
 		start = t.ends[i-1]
 	}
-	if start == end {
-		return "", true
-	}
-	page := (end - 1) / stringPageBytes
-	first := page * stringPageBytes
-	return t.pages[page][max(start, first)-first : end-first], true
+	return t.text.String()[start:t.ends[i]], true
 }
 
 // readStrings reads the shared strings. A workbook without them has none, which
@@ -46,14 +36,14 @@ func (w *workbook) readStrings() (*stringTable, error) {
 		}
 		w.stringsPart = usual
 	}
-	clock := watch{limit: w.limits.Time}
-	clock.start()
-	content, err := w.open(w.stringsPart, w.limits.PartBytes, &clock)
+	content, err := w.open(w.stringsPart, w.limits.PartBytes)
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close()
-	b := stringTableBuilder{limits: w.limits}
+	b := stringTableBuilder{limits: w.limits, table: new(stringTable)}
+	// The texts take less than the part, whose size the archive may tell wrongly.
+	b.table.text.Grow(int(min(w.parts[w.stringsPart].UncompressedSize64, uint64(w.limits.StringBytes))))
 	s := newScanner(content)
 	for {
 		token, err := s.next()
@@ -70,17 +60,15 @@ func (w *workbook) readStrings() (*stringTable, error) {
 			return nil, partError(w.stringsPart, err)
 		}
 	}
-	table := b.finish()
 	if b.unreadable {
 		w.owner.note(noteUnreadable)
 	}
-	return table, nil
+	return b.table, nil
 }
 
 type stringTableBuilder struct {
 	limits     Limits
-	table      stringTable
-	page       strings.Builder
+	table      *stringTable
 	raw, text  []byte
 	unreadable bool // a text has U+FFFD
 }
@@ -94,30 +82,13 @@ func (b *stringTableBuilder) add(s *scanner) (err error) {
 	}
 	b.text = appendClean(b.text[:0], unescape(b.raw))
 	b.unreadable = b.unreadable || bytes.ContainsRune(b.text, utf8.RuneError)
-	if b.page.Len()+len(b.text) > stringPageBytes {
-		b.turnPage()
-	}
-	if b.page.Cap() == 0 {
-		b.page.Grow(min(stringPageBytes, max(4096, len(b.text))))
-	}
-	b.page.Write(b.text)
-	end := len(b.table.pages)*stringPageBytes + b.page.Len()
+	b.table.text.Write(b.text)
+	end := b.table.text.Len()
 	if int64(end) > b.limits.StringBytes {
 		return tooLarge("its texts take", byteCount(b.limits.StringBytes), remedyTrim)
 	}
 	b.table.ends = append(b.table.ends, uint32(end))
 	return nil
-}
-
-func (b *stringTableBuilder) turnPage() {
-	b.table.pages = append(b.table.pages, b.page.String())
-	b.page = strings.Builder{}
-	b.page.Grow(stringPageBytes)
-}
-
-func (b *stringTableBuilder) finish() *stringTable {
-	b.table.pages = append(b.table.pages, b.page.String())
-	return &b.table
 }
 
 // richText appends the text of the element whose start came last (a shared or
@@ -142,7 +113,7 @@ func (s *scanner) richText(dst []byte, limit int) ([]byte, error) {
 			if inText > 0 && len(s.marks) == inText {
 				dst, err = s.appendText(dst)
 			}
-			if len(dst)-start > stringPageBytes/2 || len(dst)-start > 8*limit {
+			if len(dst)-start > 8*limit {
 				return dst, &FormatError{
 					Reason: "a text is longer than the " + byteCount(int64(limit)) + " that a cell can hold",
 					Remedy: "Shorten it",

@@ -159,7 +159,6 @@ type File struct {
 	closer io.Closer // nil where there is nothing to close
 	format Format
 	body   body
-	watch  watch // of opening it
 
 	mu    sync.Mutex
 	notes []string
@@ -226,9 +225,6 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 			Remedy: "Split it into several files",
 		}
 	}
-	f.watch.limit = limits.Time
-	f.watch.start()
-	defer f.watch.stop()
 	format, err := detect(file, size)
 	if err != nil {
 		return err

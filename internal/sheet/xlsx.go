@@ -131,7 +131,7 @@ func partName(name string) string {
 
 // open opens a part for reading. The limits bound it, not its header, and its
 // checksum is verified when it is read to the end.
-func (w *workbook) open(name string, limit int64, clock *watch) (io.ReadCloser, error) {
+func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 	part := w.parts[name]
 	if part == nil {
 		return nil, damaged(fmt.Sprintf("the part %q is missing", name), nil)
@@ -152,7 +152,6 @@ func (w *workbook) open(name string, limit int64, clock *watch) (io.ReadCloser, 
 		name:     name,
 		content:  content,
 		limit:    limit,
-		watch:    clock,
 	}
 	text := bufio.NewReaderSize(p, 16<<10)
 	mark, err := text.Peek(2)
@@ -185,13 +184,9 @@ type partReader struct {
 	text      io.Reader
 	limit     int64
 	bytesRead int64 // bytes read so far
-	watch     *watch
 }
 
 func (p *partReader) Read(b []byte) (int, error) {
-	if err := p.watch.check(); err != nil {
-		return 0, err
-	}
 	n, err := p.content.Read(b)
 	if p.bytesRead += int64(n); p.bytesRead > p.limit {
 		return 0, p.workbook.tooLarge(p.name, p.limit)
@@ -267,7 +262,7 @@ func (e element) is(name, parent string) bool {
 
 // walk calls visit for each element of a small part, in order.
 func (w *workbook) walk(name string, visit func(element)) error {
-	content, err := w.open(name, smallPartBytes, &w.owner.watch)
+	content, err := w.open(name, smallPartBytes)
 	if err != nil {
 		return err
 	}
@@ -595,9 +590,8 @@ func (w *workbook) rows(sheet string) (source, error) {
 		strings:  table,
 		tally:    tally{limits: w.limits},
 		formats:  formats{workbook: w},
-		watch:    watch{limit: w.limits.Time},
 	}
-	if s.content, err = w.open(t.part, w.limits.PartBytes, &s.watch); err != nil {
+	if s.content, err = w.open(t.part, w.limits.PartBytes); err != nil {
 		return nil, err
 	}
 	s.scanner = newScanner(s.content)

@@ -481,7 +481,6 @@ func TestDetect(t *testing.T) {
 		{"old Excel", ole + string(utf16le("Workbook")), "test is an Excel 97-2003 workbook (.xls). " +
 			"Open it in Excel or LibreOffice and save it as .xlsx."},
 		{"old Excel without a container", "\x09\x08\x10\x00\x00\x06", "Excel 97-2003 workbook"},
-		{"very old Excel", "\x09\x08\x10\x00\x00\x05", "Excel 95"},
 		{"encrypted", ole + strings.Repeat("\x01", headBytes-10-512) + string(utf16le("EncryptedPackage")), "password"},
 		{"Word", ole + string(utf16le("WordDocument")), "Word document"},
 		{"some compound file", ole, "an old Office document"},
@@ -500,9 +499,6 @@ func TestDetect(t *testing.T) {
 			"Excel 2003"},
 		{"JSON object", `{"companies": [{"name": "A"}]}`, "JSON"},
 		{"JSON array", `[{"name": "A"}]`, "JSON"},
-		{"SYLK", "ID;PWXL;N;E\r\nP;PGeneral\r\n", "SYLK"},
-		{"picture", "\x89PNG\r\n\x1a\n", "picture"},
-		{"program", "\x7fELF\x02\x01", "program"},
 		{"noise", strings.Repeat("\x01\x02\x03\x04 ab", 50), "binary"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

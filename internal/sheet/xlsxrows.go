@@ -21,7 +21,6 @@ type sheetSource struct {
 	number  int  // of the last row
 	tally   tally
 	formats formats
-	watch   watch
 	value   []byte
 
 	filled, struckOut int // cells of the row at hand
@@ -32,8 +31,6 @@ func (s *sheetSource) close() error { return s.content.Close() }
 
 // fill fills a block with rows. Its error is io.EOF only if no rows are left.
 func (s *sheetSource) fill(b *Block) error {
-	s.watch.start()
-	defer s.watch.stop()
 	err := s.fillRows(b)
 	if err == io.EOF && len(b.Rows) > 0 {
 		return nil

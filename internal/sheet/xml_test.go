@@ -51,7 +51,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-func TestStringTablePages(t *testing.T) {
+func TestStringTable(t *testing.T) {
 	var items []string
 	for i := range 200 {
 		items = append(items, "<t>"+strings.Repeat(string(rune('a'+i%26)), 1+(i*7919)%40_000)+"</t>", "<t/>")
@@ -63,9 +63,6 @@ func TestStringTablePages(t *testing.T) {
 	table, err := f.body.(*workbook).strings()
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(table.pages) < 3 {
-		t.Fatalf("%d pages", len(table.pages))
 	}
 	for i, item := range items {
 		want := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(item, "<t/>"), "<t>"), "</t>")
