@@ -19,7 +19,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/config"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/logs"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
@@ -127,7 +126,6 @@ var generated = []struct {
 	{"docs/reference.md", "states", stateDiagram},
 	{"docs/assumptions.md", "assumptions", assumptionTable},
 	{"docs/reference.md", "environment", environmentTable},
-	{"docs/reference.md", "log-attributes", logAttributeTable},
 	{"docs/reference.md", "packages", packageTable},
 	{"docs/reference.md", "imports", importGraph},
 	{"docs/columns.md", "columns", importer.ColumnTable},
@@ -309,15 +307,6 @@ func environmentTable() string {
 	b.WriteString("| variable | default | |\n|---|---|---|\n")
 	for _, v := range config.Variables {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, v.Default, v.Meaning)
-	}
-	return b.String()
-}
-
-func logAttributeTable() string {
-	var b strings.Builder
-	b.WriteString("| attribute | |\n|---|---|\n")
-	for _, n := range logs.Names {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", n.Name, n.Meaning)
 	}
 	return b.String()
 }

@@ -3,6 +3,6 @@
 //
 // A folder holds one folder per client, one file per document, and
 // manifest.csv, which describes each file. Running the same command again
-// resumes: a file appears under its name only when it is complete, an interrupted
-// download resumes at its last byte, and files in the manifest are not fetched again.
+// resumes: a file appears under its name only when it is complete, and files in the
+// manifest are not fetched again.
 package documents

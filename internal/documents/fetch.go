@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -65,14 +64,13 @@ func newFetcher(from network.Downloads, log *slog.Logger) fetcher {
 }
 
 // into saves a document under the stem and the ending of its type, and returns
-// its path below dir. A part that an earlier process left is deleted first: only
-// the process that wrote it knows of which version it is a part.
+// its path below dir.
 func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (file string, err error) {
 	part := filepath.Join(dir, stem+partEnding)
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("save the document %s: %w", id, err)
-	}
 	ending, err := f.download(ctx, links, id, part)
+	if err != nil {
+		_ = os.Remove(part) // it may not exist
+	}
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -83,7 +81,6 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 		if hidden := new(failure); errors.As(err, &hidden) {
 			f.log.Warn("document not downloaded", "document", id, "err", hidden.cause)
 		}
-		_ = os.Remove(part) // it may not exist; the next run starts over
 		return "", fmt.Errorf("fetch the document %s: %w", id, err)
 	}
 	file = stem + ending
@@ -94,11 +91,10 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 }
 
 // download fetches a document into part and returns the ending of its type. A
-// download that breaks resumes at its last byte, each time with a fresh link.
+// download that breaks starts over with a fresh link.
 func (f fetcher) download(ctx context.Context, links Links, id, part string) (ending string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
 	defer cancel()
-	var version string // of the document that the part belongs to
 	tries := 0
 	err = retry.Do(ctx, retry.Backoff{First: f.pause, Max: maxPause}, func() (final bool, err error) {
 		tries++
@@ -109,7 +105,7 @@ func (f fetcher) download(ctx context.Context, links Links, id, part string) (en
 		if err != nil {
 			return tries == maxTries, &failure{"the filing service gives no link to it now", err}
 		}
-		ending, err = f.get(ctx, link.URL, part, &version)
+		ending, err = f.get(ctx, link.URL, part)
 		ending = cmp.Or(ending, strings.ToLower(filepath.Ext(link.Name)), ".bin")
 		return tries == maxTries || errors.Is(err, network.ErrForbidden), err
 	})
@@ -119,18 +115,13 @@ func (f fetcher) download(ctx context.Context, links Links, id, part string) (en
 	return ending, err
 }
 
-// get completes a part and returns the ending of its type. version is the
-// version of the part, if the server reports one.
-func (f fetcher) get(ctx context.Context, link, part string, version *string) (ending string, err error) {
-	out, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o666)
+// get writes what is behind a link to part, and returns the ending of its type.
+func (f fetcher) get(ctx context.Context, link, part string) (ending string, err error) {
+	out, err := os.Create(part)
 	if err != nil {
 		return "", err
 	}
 	defer out.Close()
-	have, err := out.Seek(0, io.SeekEnd)
-	if err != nil {
-		return "", err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
@@ -138,50 +129,27 @@ func (f fetcher) get(ctx context.Context, link, part string, version *string) (e
 		return "", errGone // err would print the link, which gives access to the document
 	}
 	host := req.URL.Hostname()
-	if have > 0 {
-		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
-		if *version != "" {
-			req.Header.Set("If-Range", *version)
-		}
-	}
 	res, err := f.client.Do(req)
 	if err != nil {
 		return "", unreachable(host, err)
 	}
 	defer res.Body.Close()
-	switch {
-	case res.StatusCode == http.StatusPartialContent &&
-		strings.HasPrefix(res.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
-	case res.StatusCode == http.StatusOK:
-		have = 0
-		if *version = res.Header.Get("ETag"); strings.HasPrefix(*version, "W/") {
-			*version = ""
-		}
-	case res.StatusCode == http.StatusRequestedRangeNotSatisfiable, res.StatusCode == http.StatusPartialContent:
-		return "", errors.Join(fmt.Errorf("the downloaded part belongs to another version: %s", res.Status),
-			out.Truncate(0))
-	default:
+	if res.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("%w: %s", errGone, res.Status)
 	}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
 		return "", fmt.Errorf("%w: the server sent a web page, not the document", errGone) // usually a sign-in page
 	}
-	if err := out.Truncate(have); err != nil {
-		return "", err
-	}
-	if _, err := out.Seek(have, io.SeekStart); err != nil {
-		return "", err
-	}
 	// A server that sends nothing for a minute is considered gone.
 	timer := time.AfterFunc(silence, func() { cancel(errors.New("the server sent nothing for a minute")) })
 	defer timer.Stop()
-	n, err := io.Copy(out, io.LimitReader(watched{res.Body, timer}, maxBytes-have+1))
+	n, err := io.Copy(out, io.LimitReader(watched{res.Body, timer}, maxBytes+1))
 	switch {
 	case err != nil:
 		return "", unreachable(host, cmp.Or(context.Cause(ctx), err))
-	case have+n > maxBytes:
+	case n > maxBytes:
 		return "", fmt.Errorf("it is larger than %d MB", maxBytes>>20)
-	case have+n == 0:
+	case n == 0:
 		return "", errors.New("it is empty")
 	}
 	return endingOf(res), out.Sync()

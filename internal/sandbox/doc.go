@@ -66,6 +66,6 @@
 //     followed. The signature is the hex HMAC-SHA256 of the body. data has a
 //     documentId where there is one, and a companyId under
 //     [EventDetails].
-//   - A document is a PDF of one page, in ranges on demand. An expired link to
+//   - A document is a PDF of one page. An expired link to
 //     one answers 403, to a dashboard 410.
 package sandbox

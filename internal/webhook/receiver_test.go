@@ -360,7 +360,8 @@ func TestTheSandboxGetsIn(t *testing.T) {
 	server := httptest.NewServer(rc)
 	defer server.Close()
 
-	m.set(func(m *memory) { m.secrets = []string{service.AddWebhook(sandbox.Webhook{URL: server.URL, Types: []string{filing.StatusChanged}}).Secret} })
+	hook := service.AddWebhook(sandbox.Webhook{URL: server.URL, Types: []string{filing.StatusChanged}})
+	m.set(func(m *memory) { m.secrets = []string{hook.Secret} })
 	told := service.TestDelivery(t.Context())
 	if m.events[told.ID] != string(told.Body) {
 		t.Errorf("kept %v", m.events)
