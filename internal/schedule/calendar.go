@@ -3,7 +3,6 @@ package schedule
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,20 +26,9 @@ type Calendar struct {
 	Broken    map[string]error // ErrCompanyList, by schedule: their companies are not included
 }
 
-// Calendar returns the calendar of schedules, as it was at most listTTL ago. It is
-// shared and not to be changed.
+// Calendar returns the calendar of schedules. Their company lists are as they were at most
+// listTTL ago.
 func (s *Scheduler) Calendar(ctx context.Context, schedules []ledger.Schedule,
-	from, to season.Date) (Calendar, error) {
-	key := fmt.Sprint(from, to, season.DateOf(s.c.Now()))
-	for _, se := range schedules {
-		key += fmt.Sprintf(" %s %s %s", se.Name, se.CompanyList, se.Options)
-	}
-	return s.calendars.Get(ctx, key, func(ctx context.Context) (Calendar, error) {
-		return s.loadCalendar(ctx, schedules, from, to)
-	})
-}
-
-func (s *Scheduler) loadCalendar(ctx context.Context, schedules []ledger.Schedule,
 	from, to season.Date) (Calendar, error) {
 	c := Calendar{Broken: make(map[string]error)}
 	var due, rest register

@@ -1,10 +1,10 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/balance"
@@ -132,130 +132,75 @@ func (s *Scheduler) planRuns(ctx context.Context, schedules []ledger.Schedule, t
 		}
 		all.runs = append(all.runs, runs...)
 	}
-	slices.SortStableFunc(all.runs, func(a, b RunCost) int { return a.Date.Compare(b.Date) })
+	slices.SortFunc(all.runs, func(a, b RunCost) int {
+		return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Schedule, b.Schedule))
+	})
 	return all, nil
 }
 
-// plannedTimes is how many runs are planned of a schedule that runs at a time: each
-// files the whole list, so that a later one has only what became due since.
-const plannedTimes = 3
-
-// planRunsOf plans the runs of a schedule up to a day.
+// planRunsOf plans the runs of a schedule up to a day. One plan has the orders of all of
+// them: that of the next run for a schedule that files its whole list at a time, and that
+// of the last run for one that files ahead of the due dates. There, each order is placed
+// on the day on which it comes into its window. One estimate makes estimates of them all.
 func (s *Scheduler) planRunsOf(ctx context.Context, one ledger.Schedule, to season.Date) ([]RunCost, error) {
 	times, err := s.loadTimes(ctx, one)
 	if err != nil {
 		return nil, err
 	}
-	var dates []season.Run
-	for at, ok := times.Next(s.c.Now()); ok && !at.Date.After(to); at, ok = times.Next(at.At) {
-		dates = append(dates, at)
-	}
-	if len(dates) == 0 {
+	first, ok := times.Next(s.c.Now())
+	if !ok || first.Date.After(to) {
 		return nil, nil
 	}
 	o, err := DecodeOptions(one)
 	if err != nil {
 		return nil, err
 	}
-	if o.Due != "" {
-		return s.planByCalendar(ctx, one, dates)
+	last := first
+	for next, ok := first, o.Due != ""; ok && !next.Date.After(to); next, ok = times.Next(next.At) {
+		last = next
 	}
-	costs := newRunCosts(one.Name)
-	for _, at := range dates[:min(len(dates), plannedTimes)] {
-		plan, _, err := s.planRun(ctx, one, at)
+	rc, err := s.newRunContext(ctx, one, newRun(one, last), s.loadList)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.planOf(ctx, rc, s.loadQuoter(ctx))
+	if err != nil {
+		return nil, err
+	}
+	var days map[season.Report]season.Date
+	if o.Due != "" {
+		lead, err := season.ParseLead(o.Due)
 		if err != nil {
 			return nil, err
 		}
-		if err := costs.add(plan, func(balance.Order) season.Date { return at.Date }); err != nil {
-			return nil, err
-		}
+		days = lead.RunDays(rc.companyList.CompanyList, first.Date.Year-1, last.Date.Year+1)
 	}
-	return costs.list(), nil
-}
-
-// planByCalendar plans the last of some runs that file ahead of due dates. It would file
-// all that the runs before it file, so that one plan has the orders of all; each is
-// placed on the day on which it comes into its window.
-func (s *Scheduler) planByCalendar(ctx context.Context, one ledger.Schedule, dates []season.Run) ([]RunCost, error) {
-	first, last := dates[0], dates[len(dates)-1]
-	plan, rc, err := s.planRun(ctx, one, last)
-	if err != nil {
-		return nil, err
+	certainty := plan.Total().Certainty
+	if !plan.Priced {
+		certainty = money.Unknown
 	}
-	lead, err := season.ParseLead(rc.options.Due)
-	if err != nil {
-		return nil, err
-	}
-	days := lead.RunDays(rc.companyList.CompanyList, first.Date.Year-1, last.Date.Year+1)
-	costs := newRunCosts(one.Name)
-	err = costs.add(plan, func(order balance.Order) season.Date {
-		day := days[season.Report{Row: order.Row, Due: balance.DueDate(order.Priority)}]
-		// The next run files what came into its window before.
-		return slices.MaxFunc([]season.Date{day, first.Date}, season.Date.Compare)
-	})
-	return costs.list(), err
-}
-
-// planRun plans a run of a schedule.
-func (s *Scheduler) planRun(ctx context.Context, one ledger.Schedule, at season.Run) (*Plan, *runContext, error) {
-	rc, err := s.newRunContext(ctx, one, newRun(one, at), s.loadList)
-	if err != nil {
-		return nil, nil, err
-	}
-	plan, err := s.planOf(ctx, rc, s.loadQuoter(ctx))
-	return plan, rc, err
-}
-
-// runCosts adds up what the runs of a schedule cost.
-type runCosts struct {
-	schedule string
-	days     map[season.Date]*RunCost
-	counted  map[balance.Order]bool // without their costs
-}
-
-func newRunCosts(schedule string) *runCosts {
-	return &runCosts{schedule, make(map[season.Date]*RunCost), make(map[balance.Order]bool)}
-}
-
-// add adds the orders of a plan that were not counted before, each on the day of its run.
-// One estimate makes estimates of them all.
-func (c *runCosts) add(plan *Plan, dayOf func(balance.Order) season.Date) error {
+	runs := make(map[season.Date]*RunCost)
 	leftOut := plan.Invalid.Count
 	for _, order := range plan.orders {
-		same := balance.Order{Priority: order.Priority, Row: order.Row}
-		if c.counted[same] {
-			continue
+		day := days[season.Report{Row: order.Row, Due: balance.DueDate(order.Priority)}]
+		if day.Before(first.Date) { // the next run files what came into its window before
+			day = first.Date
 		}
-		c.counted[same] = true
-		run := c.on(dayOf(order))
-		cost := money.Cost{Amount: order.Cost, Certainty: plan.Total().Certainty}
-		if !plan.Priced {
-			cost.Certainty = money.Unknown
+		if runs[day] == nil {
+			runs[day] = &RunCost{Date: day, Schedule: one.Name}
 		}
-		var err error
-		if run.Cost, err = run.Cost.Plus(cost); err != nil {
-			return fmt.Errorf("sum up the forecast: %w", err)
+		run := runs[day]
+		if run.Cost, err = run.Cost.Plus(money.Cost{Amount: order.Cost, Certainty: certainty}); err != nil {
+			return nil, fmt.Errorf("sum up the forecast: %w", err)
 		}
 		run.Orders++
 		run.LeftOut, leftOut = run.LeftOut+leftOut, 0
 	}
-	return nil
-}
-
-// on returns the run of a day.
-func (c *runCosts) on(day season.Date) *RunCost {
-	if c.days[day] == nil {
-		c.days[day] = &RunCost{Date: day, Schedule: c.schedule}
-	}
-	return c.days[day]
-}
-
-func (c *runCosts) list() []RunCost {
 	var all []RunCost
-	for _, day := range slices.SortedFunc(maps.Keys(c.days), season.Date.Compare) {
-		all = append(all, *c.days[day])
+	for _, run := range runs {
+		all = append(all, *run)
 	}
-	return all
+	return all, nil
 }
 
 // Needed returns what is needed until the end of the forecast.

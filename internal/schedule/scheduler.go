@@ -43,8 +43,7 @@ type Scheduler struct {
 
 	times     *cache.Cache[string, *season.Schedule]
 	lists     *cache.Cache[string, *CompanyList] // for pages and plans; a run that buys reads its own
-	calendars *cache.Cache[string, Calendar]
-	problems  *cache.Cache[string, *Problem] // nil for none
+	problems  *cache.Cache[string, *Problem]     // nil for none
 	forecasts *cache.Cache[string, plannedRuns]
 }
 
@@ -79,11 +78,6 @@ func New(c Config) *Scheduler {
 			TTL:  cache.For(listTTL),
 			Max:  maxListRows,
 			Cost: func(l *CompanyList) int { return len(l.Rows) },
-		}),
-		calendars: cache.New[string](cache.Options[Calendar]{
-			TTL:  cache.For(listTTL),
-			Max:  maxListRows,
-			Cost: func(c Calendar) int { return len(c.Due) + len(c.Rest) },
 		}),
 		forecasts: cache.New[string](cache.Options[plannedRuns]{
 			TTL:  cache.For(listTTL),

@@ -11,7 +11,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/balance"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
@@ -89,7 +88,7 @@ func (rc *runContext) selectByCalendar(ctx context.Context) (*selection, error) 
 			return nil, err
 		}
 		year := cmp.Or(row.FilingYear, strconv.Itoa(rc.companyList.years[n]))
-		if !filed.has(report, year, rc.companyList.Changed) {
+		if !filed.has(report, year) {
 			selected.rows[n] = row
 		}
 	}
@@ -196,65 +195,45 @@ func (rc *runContext) listWhenDue(due season.Date) string {
 	return cmp.Or(list, rc.run.CompanyList)
 }
 
-// filedReports is what earlier runs of a schedule have filed.
-type filedReports struct {
-	rows     map[filedRow]bool // from the same company list
-	keys     map[string]bool   // from other lists: company, state and filing year
-	canceled map[string]bool   // from other lists, likewise: canceled since
-}
+// filedReports is what earlier runs of a schedule have filed, or were kept from filing by
+// a person: rows of the same company list by their number and due date, and rows of other
+// lists by company, state and filing year.
+type filedReports map[string]bool
 
-type filedRow struct {
-	number   int
-	priority int64 // the due date
-}
+func rowKey(number int, priority int64) string { return fmt.Sprintf("row %d %d", number, priority) }
 
-// has reports whether a report is filed. A row that needed attention or was
-// canceled is not filed again while the list stays the same. A new list files
-// it again, but a canceled one only where it is due after the list changed.
-func (f *filedReports) has(e season.Entry, year string, changed season.Date) bool {
-	key := e.Row.Key() + "|" + year
-	return f.rows[filedRow{e.Row.Number, balance.Priority(e.Due)}] ||
-		(e.Row.CompanyID != "" && f.keys[key]) ||
-		(e.Due.Date.Before(changed) && f.canceled[key])
+// has reports whether a report is filed. A row that needed attention or was canceled is
+// not filed again while the list stays the same. A new list files it again, but a canceled
+// one only where it is due after the list changed.
+func (f filedReports) has(e season.Entry, year string) bool {
+	return f[rowKey(e.Row.Number, balance.Priority(e.Due))] || (e.Row.CompanyID != "" && f[e.Row.Key()+"|"+year])
 }
 
 // filedFor is how long ago a report was filed that may still be in the window.
 const filedFor = 400 * 24 * time.Hour
 
 // loadFiled loads the rows of the batches of earlier runs.
-func (rc *runContext) loadFiled(ctx context.Context) (*filedReports, error) {
-	filed := &filedReports{make(map[filedRow]bool), make(map[string]bool), make(map[string]bool)}
+func (rc *runContext) loadFiled(ctx context.Context) (filedReports, error) {
+	filed := make(filedReports)
 	for _, run := range rc.previous {
 		if run.Batch == "" || rc.run.Due.Sub(run.Due) > filedFor {
 			continue
 		}
 		for row, err := range rc.ledger.Results(ctx, run.Batch) {
-			if err != nil {
+			switch {
+			case err != nil:
 				return nil, err
-			}
-			if run.CompanyList == rc.run.CompanyList {
-				filed.rows[filedRow{row.Number, row.Priority}] = true
-			} else {
-				filed.add(row)
+			case run.CompanyList == rc.run.CompanyList:
+				filed[rowKey(row.Number, row.Priority)] = true
+			case row.Result == filing.Invalid, row.Result == filing.Rejected,
+				row.Result == filing.Canceled && !balance.DueDate(row.Priority).Before(rc.companyList.Changed):
+			case row.Request != nil && row.Request.Order.AnnualReport != nil:
+				filed[season.Row{
+					CompanyID: cmp.Or(row.Company, row.Request.Company.Ref),
+					Facts:     season.Facts{State: row.Request.Order.FilingState},
+				}.Key()+"|"+row.Request.Order.AnnualReport.FilingYear] = true
 			}
 		}
 	}
 	return filed, nil
-}
-
-// add adds a row that was made from another company list.
-func (f *filedReports) add(row ledger.Row) {
-	if row.Result == filing.Invalid || row.Result == filing.Rejected || row.Request == nil ||
-		row.Request.Order.AnnualReport == nil {
-		return
-	}
-	key := season.Row{
-		CompanyID: cmp.Or(row.Company, row.Request.Company.Ref),
-		Facts:     season.Facts{State: row.Request.Order.FilingState},
-	}.Key() + "|" + row.Request.Order.AnnualReport.FilingYear
-	if row.Result == filing.Canceled {
-		f.canceled[key] = true
-	} else {
-		f.keys[key] = true
-	}
 }
