@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +18,8 @@ import (
 var approvalRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/approve", may: viewer, serve: (*Site).draftApproval},
 	{pattern: "GET /batches/{batch}/approve", may: viewer, serve: ofBatch((*Site).batchApproval)},
-	{pattern: "POST /batches/{batch}/approve", may: approver, serve: (*Site).approve},
-	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: (*Site).approveCosts},
+	{pattern: "POST /batches/{batch}/approve", may: approver, serve: ofBatch((*Site).approve)},
+	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: ofBatch((*Site).approveCosts)},
 	{pattern: "POST /batches/{batch}/send-back", may: approver, serve: ofBatch((*Site).sendBack)},
 	{pattern: "POST /batches/{batch}/reject", may: approver, serve: ofBatch((*Site).reject)},
 	{pattern: "POST /batches/{batch}/reject-costs", may: approver, serve: ofBatch((*Site).rejectCosts)},
@@ -325,9 +324,8 @@ func (p *approvalPage) By() string { return cmp.Or(p.Batch.Approval.AskedBy, p.B
 // sendBack returns a batch to its preparer, with a comment.
 func (s *Site) sendBack(v *request, b ledger.Batch) error {
 	comment := v.r.PostForm.Get("comment")
-	err := s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID, v.who(),
-		comment)
-	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
+	if err := s.Ledger.Approvals().SendBack(v.withAudit("send-back", b.ID, shortened(comment, noteLength)), b.ID,
+		v.who(), comment); err != nil {
 		return err
 	}
 	return v.done("/", "Sent back to %s. Nothing was sent to the filing service.",
@@ -339,7 +337,7 @@ func (s *Site) reject(v *request, b ledger.Batch) error {
 	reason := v.r.PostForm.Get("comment")
 	rows, err := s.Ledger.Approvals().Reject(v.withAudit("reject", b.ID, shortened(reason, noteLength)), b.ID, v.who(),
 		reason)
-	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
+	if err != nil {
 		return err
 	}
 	return v.done("/batches/"+b.ID+"/approve", "Rejected. %s canceled, and nothing was sent for them.",
@@ -349,12 +347,12 @@ func (s *Site) reject(v *request, b ledger.Batch) error {
 // rejectCosts cancels the rows of a batch that cost more than was approved.
 func (s *Site) rejectCosts(v *request, b ledger.Batch) error {
 	shown, err := s.findShownIncrease(v, b.ID)
-	reason := v.r.PostForm.Get("comment")
-	if err == nil {
-		err = s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
-			shown, v.who(), reason)
+	if err != nil {
+		return err
 	}
-	if answered, err := s.answerRefusal(v, b, err); answered || err != nil {
+	reason := v.r.PostForm.Get("comment")
+	if err := s.Ledger.Approvals().RejectCosts(v.withAudit("reject-costs", b.ID, shortened(reason, noteLength)), b.ID,
+		shown, v.who(), reason); err != nil {
 		return err
 	}
 	return v.done("/batches/"+b.ID+"/approve", "Rejected. %s canceled. The other rows go on.", count(shown.Rows, "row"))
@@ -371,37 +369,6 @@ func (s *Site) findShownIncrease(v *request, batch string) (ledger.CostIncrease,
 		err = shown.Matches(v.r.PostForm.Get("plan"))
 	}
 	return shown, err
-}
-
-// answerRefusal answers a refusal that could not be recorded. answered reports whether
-// it has.
-func (s *Site) answerRefusal(v *request, b ledger.Batch, err error) (answered bool, _ error) {
-	switch {
-	case err == nil:
-		return false, nil
-	case errors.Is(err, ledger.ErrNoComment):
-		return true, badRequest("Enter a comment of at most 1,000 characters, so that the preparer knows what to " +
-			"change. Nothing was changed.")
-	case errors.Is(err, ledger.ErrUnchecked):
-		return true, errUncheckedRows
-	case errors.Is(err, ledger.ErrNoApprovalNeeded):
-		v.flash("note", "This batch no longer waits for approval. Nothing was changed.")
-	case errors.Is(err, ledger.ErrApproveBatchFirst):
-		v.flash("warn", batchFirst)
-	case errors.Is(err, ledger.ErrSentAlready):
-		v.flash("warn", "Orders of this batch were already sent, so it cannot be sent back. Reject it to cancel "+
-			"the rows that were not sent.")
-	case errors.Is(err, ledger.ErrCorrected):
-		v.flash("warn", "Corrections of this batch were uploaded, and its draft does not have them, so it cannot be "+
-			"sent back. Nothing was changed. Approve it, or reject it.")
-	case errors.Is(err, ledger.ErrNoDraft):
-		v.flash("warn", "This batch has no draft to send back: a schedule or a command made it. Reject it instead.")
-	case errors.Is(err, ledger.ErrChanged):
-		v.flash("warn", "The rows or the cost changed. Nothing was changed. Review them again.")
-	default:
-		return true, err
-	}
-	return true, v.redirect("/batches/" + b.ID + "/approve")
 }
 
 // sentBackActions are for the drafts that an approver sent back.

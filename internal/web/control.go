@@ -1,8 +1,6 @@
 package web
 
 import (
-	"errors"
-	"net/http"
 	"strconv"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -25,17 +23,9 @@ func (s *Site) resumeBatch(v *request, b ledger.Batch) error {
 	return v.done("/batches/"+b.ID, "The batch is resumed.")
 }
 
-// errUncheckedRows is the answer to canceling rows that may have been ordered.
-var errUncheckedRows = &httpError{http.StatusConflict, "Some rows need checking",
-	"Some rows in this batch may have been ordered before the restore. Nothing was changed. " +
-		"An operator has to check them first: importer resolve restored."}
-
 // cancelBatch cancels the rows that were not sent.
 func (s *Site) cancelBatch(v *request, b ledger.Batch) error {
 	n, err := s.Ledger.CancelBatch(v.withAudit("cancel", b.ID, ""), b.ID)
-	if errors.Is(err, ledger.ErrUnchecked) {
-		return errUncheckedRows
-	}
 	if err != nil {
 		return err
 	}
