@@ -25,8 +25,7 @@ type calendarAsk struct {
 	Season   string // "" for all
 	State    filing.State
 	From, To season.Date
-	Month    season.Date // its first day; zero for the whole span
-	Rest     bool        // what has nothing due, in place of what has
+	Rest     bool // what has nothing due, in place of what has
 	Today    season.Date
 }
 
@@ -48,11 +47,6 @@ func (v *request) calendarAsk() (calendarAsk, error) {
 	if a.To.After(a.From.AddDays(longestSpan)) {
 		return a, fmt.Errorf("from %s to %s is too long: ask for three years at most", a.From, a.To)
 	}
-	if month := ask.Get("month"); month != "" {
-		if a.Month, err = season.ParseDate(month + "-01"); err != nil {
-			return a, err
-		}
-	}
 	return a, nil
 }
 
@@ -63,9 +57,6 @@ func (a calendarAsk) path(page string) string {
 		if value != "" {
 			ask.Set(name, value)
 		}
-	}
-	if !a.Month.IsZero() {
-		ask.Set("month", a.Month.String()[:len("2006-01")])
 	}
 	if a.Rest {
 		ask.Set("show", "rest")
@@ -123,43 +114,14 @@ func (s *Site) calendar(v *request, a calendarAsk) (*calendarView, error) {
 	return view, nil
 }
 
-// chosen are the entries of the month, or of those that have none.
-func (c *calendarView) chosen() []schedule.CalendarEntry {
-	switch {
-	case c.Ask.Rest:
-		return c.Rest
-	case c.Ask.Month.IsZero():
-		return c.Due
-	}
-	return slices.DeleteFunc(slices.Clone(c.Due),
-		func(e schedule.CalendarEntry) bool { return e.Due.Date.FirstOfMonth() != c.Ask.Month })
-}
-
 // calendarPage is the calendar as it is shown.
 type calendarPage struct {
 	*calendarView
-	Months []calendarMonth
-	Tabs   tabs
-	Days   []calendarDay
-	Pager  pager
-	CSV    string
-	Clear  string // the whole span
-	Error  string
-}
-
-type calendarMonth struct {
-	Name, Path string
-	Year       int
-	Count      int
-	Share      float64 // of the fullest month, in percent
-	Current    bool
-}
-
-type calendarDay struct {
-	Date    season.Date
-	Count   int  // on this page
-	Today   bool // it is the first that is not past
-	Entries []calendarLine
+	Tabs  tabs
+	Lines []calendarLine
+	Pager pager
+	CSV   string
+	Error string
 }
 
 type calendarLine struct {
@@ -185,76 +147,25 @@ func (s *Site) calendarPage(v *request) error {
 		return err
 	}
 	p.CSV = a.path("/calendar.csv")
-	whole := a
-	whole.Month, whole.Rest = season.Date{}, false
-	p.Clear = whole.path("/calendar")
-	p.Months = p.months()
-	rest := whole
-	rest.Rest = true
+	due, rest := a, a
+	due.Rest, rest.Rest = false, true
 	p.Tabs = tabs{Label: "Companies with and without due dates", Tabs: []tab{
-		{Path: p.Clear, Name: "Due", Count: len(p.Due), Current: !a.Rest},
+		{Path: due.path("/calendar"), Name: "Due", Count: len(p.Due), Current: !a.Rest},
 		{Path: rest.path("/calendar"), Name: "Nothing due in this period", Count: len(p.Rest), Current: a.Rest},
 	}}
-	var shown []schedule.CalendarEntry
-	p.Pager, shown = paged(v, p.chosen(), dueOnPage)
-	if p.Days, err = s.days(v, a, shown); err != nil {
+	shown := p.Due
+	if a.Rest {
+		shown = p.Rest
+	}
+	p.Pager, shown = paged(v, shown, dueOnPage)
+	bought, err := schedule.FindBought(v.ctx(), s.Ledger, shown)
+	if err != nil {
 		return err
 	}
+	for i, e := range shown {
+		p.Lines = append(p.Lines, calendarLine{e, dueStatusOf(e, bought, i, a.Today)})
+	}
 	return v.showStatus(status, "calendar.html", "Due dates", p)
-}
-
-// months are those of the span, with or without something due.
-func (p *calendarPage) months() []calendarMonth {
-	counts := make(map[season.Date]int)
-	most := 1
-	for _, e := range p.Due {
-		month := e.Due.Date.FirstOfMonth()
-		counts[month]++
-		most = max(most, counts[month])
-	}
-	var all []calendarMonth
-	first := p.Ask.From.FirstOfMonth()
-	for month := first; !month.After(p.Ask.To); month = month.AddMonths(1) {
-		a := p.Ask
-		a.Month, a.Rest = month, false
-		name := fmt.Sprintf("%.3s", month.Month)
-		switch {
-		case month.Year == p.Ask.Today.Year && month.Month == p.Ask.Today.Month:
-			name += " · now"
-		case month == first || month.Month == time.January:
-			name += fmt.Sprintf(" %d", month.Year)
-		}
-		all = append(all, calendarMonth{
-			Name:    name,
-			Year:    month.Year,
-			Path:    a.path("/calendar") + "#due",
-			Count:   counts[month],
-			Share:   100 * float64(counts[month]) / float64(most),
-			Current: !p.Ask.Rest && month == p.Ask.Month,
-		})
-	}
-	return all
-}
-
-// days groups the entries of a page by day, each with its status.
-func (s *Site) days(v *request, a calendarAsk, entries []schedule.CalendarEntry) ([]calendarDay, error) {
-	bought, err := schedule.FindBought(v.ctx(), s.Ledger, entries)
-	if err != nil {
-		return nil, err
-	}
-	var days []calendarDay
-	past := false
-	for i, e := range entries {
-		if n := len(days); n == 0 || days[n-1].Date != e.Due.Date {
-			was := past
-			past = e.Due.Date.Before(a.Today)
-			days = append(days, calendarDay{Date: e.Due.Date, Today: e.Due.Date == a.Today || was && !past})
-		}
-		day := &days[len(days)-1]
-		day.Count++
-		day.Entries = append(day.Entries, calendarLine{e, dueStatusOf(e, bought, i, a.Today)})
-	}
-	return days, nil
 }
 
 func dueStatusOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, today season.Date) dueStatus {
@@ -285,13 +196,9 @@ func (s *Site) calendarFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	entries := view.chosen()
-	if a.Month.IsZero() && !a.Rest {
-		entries = slices.Concat(entries, view.Rest)
-	}
-	plain := make([]season.Entry, len(entries))
-	for i, e := range entries {
-		plain[i] = e.Entry
+	var plain []season.Entry
+	for _, e := range slices.Concat(view.Due, view.Rest) {
+		plain = append(plain, e.Entry)
 	}
 	return v.export("", "calendar", fmt.Sprintf("due-%s-to-%s.csv", a.From, a.To), func(path string) error {
 		file, err := os.Create(path)

@@ -148,8 +148,6 @@ type schedulePage struct {
 	OnDemand bool              // the plan is calculated when the reader asks for it
 	Runs     []listedRun
 	Pager    pager
-	Against  *ledger.CompanyList // the version that the present one is compared with
-	Changes  *comparison
 	List     *companyListErrors // of the present version
 	Refused  *companyListErrors // of one that was rejected
 	MiB      int64
@@ -180,40 +178,6 @@ func errorsOf(file string, r *schedule.CompanyList, err error) *companyListError
 	return t
 }
 
-// comparison is how a company list differs from an earlier version.
-type comparison struct {
-	Parts     []comparedPart
-	Unchanged int
-}
-
-type comparedPart struct {
-	Name string
-	Rows []season.Row
-	More int
-}
-
-// shownRows is how many companies of a kind a comparison names.
-const shownRows = 50
-
-func newComparison(p season.Plan) *comparison {
-	changed := make([]season.Row, len(p.Changed))
-	for i, c := range p.Changed {
-		changed[i] = c.Row
-	}
-	c := &comparison{Unchanged: len(p.Unchanged)}
-	for _, part := range []struct {
-		name string
-		rows []season.Row
-	}{{"New", p.New}, {"Changed", changed}, {"Missing", p.Missing}} {
-		n := min(len(part.rows), shownRows)
-		c.Parts = append(c.Parts, comparedPart{part.name, part.rows[:n], len(part.rows) - n})
-	}
-	return c
-}
-
-// Count returns the number of companies in a part.
-func (p comparedPart) Count() int { return len(p.Rows) + p.More }
-
 func (s *Site) findSchedule(v *request) (ledger.Schedule, error) {
 	return schedule.Find(v.ctx(), s.Ledger, v.r.PathValue("season"))
 }
@@ -236,9 +200,6 @@ func (s *Site) showSchedule(v *request, se ledger.Schedule, refused *companyList
 	}
 	runs, err := s.Ledger.Schedules().ListRuns(ctx, se.Name)
 	if err != nil {
-		return err
-	}
-	if err := s.loadComparison(v, p); err != nil {
 		return err
 	}
 	p.Pager, runs = paged(v, runs, runsOnPage)
@@ -280,30 +241,6 @@ func (s *Site) loadNext(ctx context.Context, p *schedulePage, asked bool) error 
 	return err
 }
 
-// loadComparison compares the present company list with the version that the
-// address names.
-func (s *Site) loadComparison(v *request, p *schedulePage) error {
-	hash := v.r.URL.Query().Get("against")
-	if hash == "" || hash == p.Season.CompanyList {
-		return nil
-	}
-	now, err := s.Seasons.LoadCompanyList(v.ctx(), p.Season)
-	if err != nil {
-		return err
-	}
-	before, err := s.Seasons.Version(v.ctx(), p.Season, hash)
-	if err != nil {
-		return err
-	}
-	version, err := s.Ledger.Schedules().FindCompanyList(v.ctx(), hash)
-	if err != nil {
-		return err
-	}
-	version.Content = nil
-	p.Against, p.Changes = &version, newComparison(season.Compare(now.Rows, before.Rows))
-	return nil
-}
-
 func (s *Site) pauseSchedule(v *request, se ledger.Schedule) error  { return s.setPaused(v, se, true) }
 func (s *Site) resumeSchedule(v *request, se ledger.Schedule) error { return s.setPaused(v, se, false) }
 
@@ -328,7 +265,7 @@ func (s *Site) removeSchedule(v *request, se ledger.Schedule) error {
 }
 
 // replaceCompanyList gives a schedule another version of its company list, and
-// shows the changes.
+// says how many rows changed.
 func (s *Site) replaceCompanyList(v *request) error {
 	file, err := v.file(s.MaxUpload) // first: a refused upload learns nothing else
 	if err != nil {
@@ -357,9 +294,10 @@ func (s *Site) replaceCompanyList(v *request) error {
 		v.flash("note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
 		return v.redirect(schedulePath(se.Name))
 	}
-	return v.done(schedulePath(se.Name)+"?against="+se.CompanyList+"#changes",
-		"%s is now the company list, with %s to file. The changes are listed below.", file.name,
-		count(done.CompanyList.Tally.Ready, "row"))
+	c := done.Changes
+	return v.done(schedulePath(se.Name), "%s is now the company list, with %s to file: %d new, %d changed, %d missing, "+
+		"%d unchanged.", file.name, count(done.CompanyList.Tally.Ready, "row"), len(c.New), len(c.Changed),
+		len(c.Missing), len(c.Unchanged))
 }
 
 // runPreview is a run by hand that waits to be confirmed.
