@@ -78,12 +78,6 @@ func (d Downloads) matched(host string) bool {
 	})
 }
 
-// Listed reports whether a setting names the host of a link: the service's
-// address, or DOCUMENT_HOSTS.
-func (d Downloads) Listed(u *url.URL) bool {
-	return d.named(address(u)) || (u.Scheme == "https" && d.matched(strings.ToLower(u.Hostname())))
-}
-
 // Check refuses a link that may not be followed, as far as its text tells.
 func (d Downloads) Check(u *url.URL) error {
 	to := address(u)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -202,27 +201,7 @@ func (s *Site) document(v *request, b ledger.Batch) error {
 	if err != nil {
 		return noService(err)
 	}
-	link, err := client.Document(v.ctx(), item.ID)
-	if err != nil {
-		return noDocument(err)
-	}
-	to, err := url.Parse(link.URL)
-	if err == nil {
-		err = s.Downloads.Check(to)
-	}
-	if err != nil {
-		s.Log.Warn("document not downloaded", "document", item.ID, "err", err)
-		return &httpError{http.StatusBadGateway, "The document could not be downloaded",
-			"The filing service's link to this document is blocked. Ask an operator to check the server log."}
-	}
-	if err := v.record("", "download", b.ID, "document "+item.ID); err != nil {
-		return err
-	}
-	if s.leadsTo(to) {
-		http.Redirect(v.w, v.r, to.String(), http.StatusSeeOther)
-		return nil
-	}
-	return s.passOn(v, client, item)
+	return s.passOn(v, b, client, item)
 }
 
 func noService(err error) error {
@@ -245,16 +224,8 @@ func noDocument(err error) error {
 	return err
 }
 
-// leadsTo reports whether a browser is sent to a link of the service: to a host
-// that the settings name, where no one can listen or swap it on the way, and to the
-// service itself. Documents elsewhere are passed on by this server.
-func (s *Site) leadsTo(to *url.URL) bool {
-	own, err := url.Parse(s.Settings.Service)
-	return s.Downloads.Listed(to) && (to.Scheme == "https" || err == nil && own.Host == to.Host)
-}
-
 // passOn fetches a document and sends it to the reader.
-func (s *Site) passOn(v *request, links documents.Links, item documents.Item) error {
+func (s *Site) passOn(v *request, b ledger.Batch, links documents.Links, item documents.Item) error {
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
 		return fmt.Errorf("make room for a document: %w", err)
@@ -272,7 +243,7 @@ func (s *Site) passOn(v *request, links documents.Links, item documents.Item) er
 		return fmt.Errorf("open a document: %w", err)
 	}
 	defer content.Close()
-	if err := v.extendDeadline(); err != nil {
+	if err := errors.Join(v.record("", "download", b.ID, "document "+item.ID), v.extendDeadline()); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "application/octet-stream") // to be saved, and shown by nothing of ours

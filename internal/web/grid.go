@@ -17,7 +17,6 @@ import (
 // gridRoutes serve the rows of an upload to the grid, which edits them.
 var gridRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/grid/rows", may: viewer, serve: (*Site).gridRows, json: true},
-	{pattern: "GET /sheets/{sheet}/grid/changes", may: viewer, serve: (*Site).gridChanges, json: true},
 	{pattern: "POST /sheets/{sheet}/grid/changes", may: preparer, serve: (*Site).changeGrid, json: true},
 }
 

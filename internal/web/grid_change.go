@@ -717,29 +717,3 @@ func sameText(a, b *string) bool {
 	}
 	return *a == *b
 }
-
-// listedChange is a change as the list of them shows it.
-type listedChange struct {
-	Change int       `json:"change"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
-	Label  string    `json:"label"`
-	Undone bool      `json:"undone"`
-}
-
-// gridChanges lists the changes of an upload, the last first.
-func (s *Site) gridChanges(v *request) error {
-	u, err := s.findUpload(v)
-	if err != nil {
-		return err
-	}
-	c, err := correctionsOf(u)
-	if err != nil {
-		return err
-	}
-	all := []listedChange{}
-	for _, one := range slices.Backward(c.Changes) {
-		all = append(all, listedChange{one.Number, one.By, one.At, filing.HideSSNs(one.Label), one.Undone})
-	}
-	return v.sendJSON(http.StatusOK, map[string]any{"changes": all})
-}

@@ -24,7 +24,6 @@ type homePage struct {
 	Batches   []listedBatch
 	Filter    batchFilter
 	Tabs      tabs
-	Months    []month
 	Clients   []string // that there are to choose from
 	Any       bool     // there is a batch at all
 	Starred   bool     // a cost of the table is an estimate
@@ -47,14 +46,7 @@ type listedBatch struct {
 type batchFilter struct {
 	Show   string // "", "mine" or "action"
 	Client string
-	Month  string // as 2026-11
 	Search string // in the file's name and the batch's ID
-}
-
-// month is one in which a batch was submitted.
-type month struct {
-	Value, Name string
-	Current     bool
 }
 
 // batchShows are the tabs of the table of batches.
@@ -65,7 +57,6 @@ func (v *request) batchFilter() batchFilter {
 	return batchFilter{
 		Show:   ask.Get("show"),
 		Client: shortened(ask.Get("client"), 200),
-		Month:  ask.Get("month"),
 		Search: strings.TrimSpace(shortened(ask.Get("q"), 200)),
 	}
 }
@@ -73,7 +64,7 @@ func (v *request) batchFilter() batchFilter {
 // path is the address of the table with the filter and another tab.
 func (f batchFilter) path(show string) string {
 	ask := make(url.Values)
-	for name, value := range map[string]string{"show": show, "client": f.Client, "month": f.Month, "q": f.Search} {
+	for name, value := range map[string]string{"show": show, "client": f.Client, "q": f.Search} {
 		if value != "" {
 			ask.Set(name, value)
 		}
@@ -89,9 +80,8 @@ func (f batchFilter) Filtered() bool { return f != batchFilter{} }
 
 // matches reports whether a batch passes all but the tab.
 func (f batchFilter) matches(b ledger.Batch) bool {
-	return (f.Month == "" || b.CreatedAt.UTC().Format("2006-01") == f.Month) &&
-		(f.Search == "" || strings.HasPrefix(b.ID, f.Search) ||
-			strings.Contains(strings.ToLower(b.File), strings.ToLower(f.Search)))
+	return f.Search == "" || strings.HasPrefix(b.ID, f.Search) ||
+		strings.Contains(strings.ToLower(b.File), strings.ToLower(f.Search))
 }
 
 func (s *Site) home(v *request) error {
@@ -117,7 +107,6 @@ func (s *Site) home(v *request) error {
 	if s.asksForSetup(v, len(p.Uploads), len(batches)) {
 		return v.redirect("/setup")
 	}
-	p.Months = monthsOf(batches, p.Filter.Month)
 	if p.Clients, err = s.Ledger.Companies().Clients(v.ctx(), "", listedClients); err != nil {
 		return err
 	}
@@ -125,19 +114,6 @@ func (s *Site) home(v *request) error {
 		return err
 	}
 	return v.show("home.html", "Home", p)
-}
-
-// monthsOf lists the months in which batches were submitted, the newest first.
-func monthsOf(batches []ledger.Batch, current string) (all []month) {
-	for _, b := range batches { // the newest first
-		at := b.CreatedAt.UTC()
-		value := at.Format("2006-01")
-		if slices.ContainsFunc(all, func(m month) bool { return m.Value == value }) {
-			continue
-		}
-		all = append(all, month{value, at.Format("January 2006"), value == current})
-	}
-	return all
 }
 
 // listBatches adds the batches that the filter asks for.

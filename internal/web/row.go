@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -187,28 +186,20 @@ func (s *Site) addCorrection(v *request, p *rowPage, row ledger.Row) (err error)
 }
 
 // rowBeside is the address of the row before or after another; "" where there is none.
+// There may be lines that are no rows between them.
 func (s *Site) rowBeside(v *request, b ledger.Batch, number, step int) (string, error) {
-	address := func(n int) string { return fmt.Sprintf("/batches/%s/rows/%d", b.ID, n) }
-	_, err := s.Ledger.RowNumbered(v.ctx(), b.ID, number+step)
-	if err == nil {
-		return address(number + step), nil
-	}
-	if !errors.Is(err, ledger.ErrNotFound) {
-		return "", err
-	}
-	// There may be lines that are no rows between them.
-	q := ledger.RowQuery{Batch: b.ID, After: number, Limit: 1}
+	q := ledger.RowQuery{Batch: b.ID, After: number, Limit: 1, Uncounted: true}
 	if step < 0 {
-		q.After, q.Upto = 0, number-1
 		if number <= 1 {
 			return "", nil
 		}
+		q.After, q.Upto = 0, number-1
 	}
 	rows, _, err := s.Ledger.ListRows(v.ctx(), q)
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
-	return address(rows[0].Number), nil
+	return fmt.Sprintf("/batches/%s/rows/%d", b.ID, rows[0].Number), nil
 }
 
 // understood is what a row was read as.

@@ -143,9 +143,6 @@ func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts) (*rowL
 	}
 	if q.After > 0 {
 		list.Pager.Newer = list.path(list.Show, 0, 0)
-		if prev, ok := s.before(v, q, from); ok {
-			list.Pager.Newer = list.path(list.Show, prev, max(0, from-rowsOnPage))
-		}
 	}
 	return list, nil
 }
@@ -158,20 +155,6 @@ func (l *rowList) count() int {
 		}
 	}
 	return 0
-}
-
-// before finds where the page before the present one begins.
-func (s *Site) before(v *request, q ledger.RowQuery, from int) (after int, ok bool) {
-	if from <= rowsOnPage {
-		return 0, false
-	}
-	q.Upto, q.Limit = q.After, rowsOnPage+1
-	q.After = 0
-	rows, _, err := s.Ledger.ListRows(v.ctx(), q)
-	if err != nil || len(rows) <= rowsOnPage {
-		return 0, false
-	}
-	return rows[0].Number, true
 }
 
 func (l *rowList) path(show string, after, from int) string {

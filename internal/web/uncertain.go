@@ -24,7 +24,6 @@ var uncertainRoutes = []route{
 	{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: (*Site).showUncertainRow},
 	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).resolveRow},
 	{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: (*Site).dashboard},
-	{pattern: "POST /uncertain/rows/{row}/company", may: operator, serve: (*Site).nameCompany},
 	{pattern: "POST /uncertain/batches/{batch}/check", may: operator, serve: ofBatch((*Site).checkDecisions)},
 	{pattern: "POST /uncertain/batches/{batch}/resolve", may: operator, serve: ofBatch((*Site).resolveRows)},
 }
@@ -38,14 +37,12 @@ type uncertainPage struct {
 	Reserved money.Cents
 	Tabs     tabs
 	// Bulk are the rows of the batch that can be resolved at once.
-	Bulk    []*resolve.UncertainOrder
-	From    int
-	To      int
-	First   string
-	Next    string
-	Unnamed []ledger.Row // formations without a company ID
-	More    int          // of them that are not listed
-	Back    string       // this page
+	Bulk  []*resolve.UncertainOrder
+	From  int
+	To    int
+	First string
+	Next  string
+	Back  string // this page
 
 }
 
@@ -110,7 +107,6 @@ type decisionForm struct {
 
 const (
 	uncertainOnPage = 20
-	unnamedOnPage   = 50
 	sendingsNamed   = 3 // the last
 )
 
@@ -157,11 +153,6 @@ func (s *Site) uncertain(v *request) error {
 			return err
 		}
 	}
-	if p.Unnamed, err = s.Ledger.Resolutions().UnnamedFormations(ctx, id); err != nil {
-		return err
-	}
-	p.More = max(0, len(p.Unnamed)-unnamedOnPage)
-	p.Unnamed = p.Unnamed[:len(p.Unnamed)-p.More]
 	return v.show("uncertain.html", "Uncertain rows", p)
 }
 
@@ -500,36 +491,4 @@ func (s *Site) dashboard(v *request) error {
 	v.w.Header().Set("Referrer-Policy", "no-referrer")
 	return v.show("dashboard.html", "Dashboard", struct{ Company, Link, Host string }{d.CompanyText(), link.String(),
 		link.Host})
-}
-
-// nameCompany adds the company ID to a formation that lacks it.
-func (s *Site) nameCompany(v *request) error {
-	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
-	if err != nil {
-		return errNoPage
-	}
-	row, err := s.Ledger.Row(v.ctx(), id)
-	if err == nil {
-		err = v.formOf(row)
-	}
-	if err != nil {
-		return err
-	}
-	company := strings.TrimSpace(v.r.PostForm.Get("company"))
-	if company == "" {
-		return badRequest("Enter the ID of the formed company from the dashboard (comp_…). Nothing was changed.")
-	}
-	said, err := v.resolver().NameCompany(v.withAudit("resolve", row.Batch,
-		fmt.Sprintf("row %d formed %s", row.Number, company)), row, company)
-	switch {
-	case errors.Is(err, ledger.ErrTransition):
-		return s.alreadyResolved(v, row, &resolve.Resolution{CompanyID: company})
-	case err != nil:
-		text, _, other := faultText(err)
-		if other != nil {
-			return other
-		}
-		return badRequest("%s Nothing was changed.", text)
-	}
-	return v.done(local(v.r.PostForm.Get("to")), "%s", said)
 }

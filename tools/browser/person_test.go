@@ -511,13 +511,6 @@ func (p *person) fetch(path string) []byte {
 		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 	}
 	answer, err := http.DefaultTransport.RoundTrip(r)
-	disposition := "attachment; " // where the service has it, it is the service's
-	if err == nil && answer.StatusCode == http.StatusSeeOther {
-		answer.Body.Close()
-		answer, err = http.Get(answer.Header.Get("Location"))
-	} else if err == nil {
-		disposition = answer.Header.Get("Content-Disposition")
-	}
 	if err != nil {
 		p.t.Fatalf("%s: download %s: %v", p.name, path, err)
 	}
@@ -526,7 +519,7 @@ func (p *person) fetch(path string) []byte {
 	if err != nil || answer.StatusCode != http.StatusOK {
 		p.t.Fatalf("%s: download %s: %s, %v\n%s", p.name, path, answer.Status, err, brief(string(content)))
 	}
-	if !strings.HasPrefix(disposition, "attachment; ") {
+	if disposition := answer.Header.Get("Content-Disposition"); !strings.HasPrefix(disposition, "attachment; ") {
 		p.t.Errorf("%s: %s is no attachment: %q", p.name, path, disposition)
 	}
 	for _, secret := range p.secrets {

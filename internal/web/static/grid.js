@@ -397,22 +397,6 @@ function Fix(root) {
     const dialog = open("Columns", [make("div", { className: "fix-columns" }, ...boxes)], [submit]);
   }
 
-  async function changesDialog() {
-    const { changes } = await rows.ask("/changes").catch((error) => { rows.failed(error); return {}; });
-    if (!changes) return;
-    const list = make("ol", { className: "fix-changes" }, ...[...changes].sort((a, b) => b.change - a.change).map((c) => {
-      const item = make("li", {}, make("span", { textContent: `${c.label} ` }), make("small", { className: "soft", textContent: `${c.by}, ${new Date(c.at).toLocaleTimeString(undefined, { timeStyle: "short" })}${c.undone ? ", undone" : ""} ` }));
-      if (editable && !c.undone) item.append(button("Undo", () => {
-        dialog.close();
-        rows.undo(c.change).catch(() => {});
-      }, { className: "quiet" }));
-      return item;
-    }));
-    const done = button("Close", () => dialog.close(), { className: "primary" });
-    const dialog = open("Changes", [changes.length ? list : make("p", { textContent: "No changes yet." })], [done]);
-    dialog.querySelector(".actions").lastChild.remove();
-  }
-
   // The table
 
   const nameColumn = () => rows.columns.find((c) => /^legal name$/i.test(c.label ?? "")) ?? null;
@@ -993,7 +977,6 @@ function Fix(root) {
     $("exclude").hidden = Boolean(rows.sheet); // officers are part of their company's order
     $("undo").addEventListener("click", undo);
   }
-  $("changes").addEventListener("click", changesDialog);
   $("columns").addEventListener("click", columnsDialog);
   $("sort").addEventListener("click", () => {
     const column = table.getColumns()[table.getActiveCell()?.cell ?? 0];
