@@ -12,7 +12,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -684,38 +683,6 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	}
 	_, body = v.sheet("c.csv", head+"comp_3,DE,2026,ana@example.com\n")
 	v.wants(body, "cannot be read yet")
-}
-
-// A file that is too large, empty, or none at all leaves nothing behind.
-func TestRefusedFiles(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
-	v := s.as(ledger.Preparer)
-	large := bytes.Repeat([]byte("x"), 3<<20)
-	for _, c := range []struct {
-		name, file string
-		content    []byte
-		want       int
-		says       string
-	}{
-		{"too large", "large.csv", large, http.StatusRequestEntityTooLarge, "too large"},
-		{"empty", "empty.csv", nil, http.StatusUnprocessableEntity, "is empty"},
-		{"no name", "", []byte("x"), http.StatusUnprocessableEntity, "No file was chosen"},
-		{"no sheet", "photo.xlsx", []byte("\x89PNG\r\n\x1a\n\x00\x00"), http.StatusUnprocessableEntity, "picture"},
-	} {
-		status, body, _ := v.upload("/sheets", c.file, c.content)
-		if status != c.want || !strings.Contains(body, c.says) {
-			t.Errorf("%s: %d\n%s", c.name, status, body)
-		}
-	}
-	uploads, err := s.Ledger.Uploads().List(t.Context())
-	s.must(err)
-	if len(uploads) != 0 {
-		t.Errorf("%d sheets were kept", len(uploads))
-	}
-	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
-		t.Errorf("%v is left, %v", left, err)
-	}
 }
 
 // What is prepared of an upload that was changed in the meantime is deleted: no one

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,7 @@ func (v *visitor) script(name string, content []byte, once string) (*http.Respon
 // What cannot be opened as a spreadsheet is refused in words before it is kept, and
 // nothing of it stays: no upload, no record, and its form can be sent again.
 func TestUnreadableFilesAreRefused(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
 	v := s.as(ledger.Preparer)
 	encrypted := append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 1024)...)
@@ -47,7 +49,9 @@ func TestUnreadableFilesAreRefused(t *testing.T) {
 		says    string
 	}{
 		{"report.pdf", []byte("%PDF-1.7\n1 0 obj\n"), http.StatusUnprocessableEntity, "PDF"},
-		{"photo.xlsx", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), http.StatusUnprocessableEntity, "picture"},
+		{"photo.xlsx", append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 1024)...), http.StatusUnprocessableEntity,
+			"binary file"},
+		{"", []byte("x"), http.StatusUnprocessableEntity, "No file was chosen"},
 		{"locked.xlsx", encrypted, http.StatusUnprocessableEntity, "password"},
 		{"broken.xlsx", []byte("PK\x03\x04 and no more"), http.StatusUnprocessableEntity, "damaged"},
 		{"empty.csv", nil, http.StatusUnprocessableEntity, "is empty"},
@@ -66,6 +70,9 @@ func TestUnreadableFilesAreRefused(t *testing.T) {
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "upload"})
 	if err != nil || len(acts) != 0 {
 		t.Errorf("recorded: %+v, %v", acts, err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 
 	// The same form takes the right file, once. Columns that are not known are mapped
