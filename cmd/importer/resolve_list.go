@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -36,9 +37,6 @@ func (r *resolver) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.service.LinkDashboards(ctx, rows); err != nil {
-		return err
-	}
 	// Batches that were imported at the same time have their rows mixed.
 	var batches []string
 	of := make(map[string][]*resolve.UncertainOrder)
@@ -65,7 +63,9 @@ func (r *resolver) list(ctx context.Context) error {
 		fmt.Fprintf(r.out, "Batch %s (%s): %s. Sent, but not confirmed by the filing service.\n", id, b.File,
 			count(len(of[id]), "uncertain row"))
 		for _, d := range of[id] {
-			r.show(d)
+			if err := r.show(ctx, d); err != nil {
+				return err
+			}
 		}
 		r.advise(id, of[id])
 	}
@@ -87,7 +87,7 @@ func (r *resolver) listUnnamed(ctx context.Context) error {
 }
 
 // show prints a row and its evidence.
-func (r *resolver) show(d *resolve.UncertainOrder) {
+func (r *resolver) show(ctx context.Context, d *resolve.UncertainOrder) error {
 	fmt.Fprintf(r.out, "\nrow %d  %s\n", d.Row.Number, d.Ordered())
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(r.out, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
@@ -105,10 +105,13 @@ func (r *resolver) show(d *resolve.UncertainOrder) {
 		line("sent", "before %s: %s", localTimeSeconds(d.Row.UpdatedAt), d.Row.Message)
 	}
 	line("reserved", "%s", d.Row.Reserved.Dollars())
-	if d.Dashboard != "" {
-		line("dashboard", "%s", d.Dashboard)
-	} else {
-		line("dashboard", "no link: %s", d.NoDashboard)
+	switch user, company, err := r.service.DashboardIDs(ctx, d); {
+	case errors.Is(err, resolve.ErrNoDashboard):
+		line("dashboard", "no link: %s", err)
+	case err != nil:
+		return err
+	default:
+		line("dashboard", "importer api POST /auth/magic-link -f userId=%s -f companyId=%s", user, company)
 	}
 	for _, e := range d.Candidates {
 		line("evidence", "%s", e)
@@ -117,6 +120,7 @@ func (r *resolver) show(d *resolve.UncertainOrder) {
 	if d.MoreCandidates > 0 {
 		line("", "%s", countOf(d.MoreCandidates, "more order may match", "more orders may match"))
 	}
+	return nil
 }
 
 // acceptCommand is the command that marks a row as placed by a piece of evidence.

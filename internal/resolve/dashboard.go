@@ -2,99 +2,49 @@ package resolve
 
 import (
 	"context"
-	"maps"
-	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"errors"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// linksAtOnce limits the parallel requests for links, because the filing service
-// receives orders at the same time.
-const linksAtOnce = 4
+// ErrNoDashboard is returned for an order whose user or company has no known ID.
+var ErrNoDashboard = errors.New("the ID of the user or the company is not known")
 
-// dashboard is one user's view of one company.
-type dashboard struct{ user, company string }
-
-// LinkDashboards asks for a link to the dashboard of each order's company, once
-// for each company and user. A link that cannot be had is no error.
-func (s *Service) LinkDashboards(ctx context.Context, orders []*UncertainOrder) error {
-	client, err := s.Client()
-	if err != nil {
-		for i := range orders {
-			orders[i].NoDashboard = err.Error()
+// DashboardIDs returns the IDs of the user and the company whose dashboard shows an
+// order. It returns ErrNoDashboard.
+func (s *Service) DashboardIDs(ctx context.Context, o *UncertainOrder) (user, company string, err error) {
+	user, company = o.Row.Request.User.ID, o.Row.CompanyRef()
+	if user == "" {
+		ref := o.Row.Request.User.Ref()
+		known, err := s.Ledger.Companies().FindUsers(ctx, []string{ref})
+		if err != nil {
+			return "", "", err
 		}
-		return nil
+		user = known[ref].ID
 	}
-	boards, err := s.dashboards(ctx, orders)
-	if err != nil {
-		return err
-	}
-	type answer struct {
-		link string
-		err  error
-	}
-	answers := make(map[dashboard]*answer)
-	for _, at := range boards {
-		if at.user != "" && at.company != "" {
-			answers[at] = new(answer)
+	if !filing.IsCompanyID(company) && company != "" {
+		known, err := s.Ledger.Companies().Find(ctx, []string{company})
+		if err != nil {
+			return "", "", err
 		}
+		company = known[company].ID
 	}
-	var group errgroup.Group
-	group.SetLimit(linksAtOnce)
-	for at, a := range answers {
-		group.Go(func() error {
-			a.link, a.err = client.MagicLink(ctx, at.user, at.company)
-			return nil
-		})
+	if user == "" || company == "" {
+		return "", "", ErrNoDashboard
 	}
-	group.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	for i, at := range boards {
-		switch a := answers[at]; {
-		case a == nil:
-			orders[i].NoDashboard = "the ID of the user or the company is not known"
-		case a.err != nil:
-			orders[i].NoDashboard = a.err.Error()
-		default:
-			orders[i].Dashboard = a.link
-		}
-	}
-	return nil
+	return user, company, nil
 }
 
-// dashboards finds the ids of each row's user and company, as far as they are known.
-func (s *Service) dashboards(ctx context.Context, orders []*UncertainOrder) ([]dashboard, error) {
-	boards := make([]dashboard, len(orders))
-	users, companies := make(map[string]bool), make(map[string]bool)
-	for i := range orders {
-		row := &orders[i].Row
-		boards[i] = dashboard{row.Request.User.ID, row.CompanyRef()}
-		if boards[i].user == "" {
-			users[row.Request.User.Ref()] = true
-		}
-		if company := boards[i].company; company != "" && !filing.IsCompanyID(company) {
-			companies[company] = true
-		}
-	}
-	knownUsers, err := s.Ledger.Companies().FindUsers(ctx, slices.Sorted(maps.Keys(users)))
+// DashboardLink asks for a link to the dashboard that shows an order. It signs in anyone
+// who has it. DashboardLink returns ErrNoDashboard and the errors of the filing service.
+func (s *Service) DashboardLink(ctx context.Context, o *UncertainOrder) (string, error) {
+	user, company, err := s.DashboardIDs(ctx, o)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	knownCompanies, err := s.Ledger.Companies().Find(ctx, slices.Sorted(maps.Keys(companies)))
+	client, err := s.Client()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	for i := range orders {
-		if boards[i].user == "" {
-			boards[i].user = knownUsers[orders[i].Row.Request.User.Ref()].ID
-		}
-		if !filing.IsCompanyID(boards[i].company) {
-			boards[i].company = knownCompanies[boards[i].company].ID
-		}
-	}
-	return boards, nil
+	return client.MagicLink(ctx, user, company)
 }

@@ -95,7 +95,6 @@ type Field string
 
 // The fields of a decision.
 const (
-	RowField       Field = "Row"
 	DecisionField  Field = "Decision"
 	OrderIDsField  Field = "Order IDs"
 	CompanyIDField Field = "Company ID"

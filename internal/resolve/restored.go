@@ -103,6 +103,10 @@ func without(in ledger.Intent, t ledger.Taken) (rest ledger.Intent, left bool) {
 	return in, true
 }
 
+// lookupsAtOnce limits the parallel look-ups, because the filing service receives orders at
+// the same time.
+const lookupsAtOnce = 4
+
 // parties are the ids of users and companies by the references of rows.
 type parties struct {
 	users     map[string]filing.User
@@ -189,7 +193,7 @@ func (s *Service) lookUpMissing(ctx context.Context, p *parties, users, companie
 	}
 	var mu sync.Mutex
 	var group errgroup.Group
-	group.SetLimit(linksAtOnce)
+	group.SetLimit(lookupsAtOnce)
 	for ref := range users {
 		group.Go(func() error {
 			user, err := client.User(ctx, ref)

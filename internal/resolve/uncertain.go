@@ -33,8 +33,6 @@ type UncertainOrder struct {
 	Attempts       []ledger.Attempt
 	Candidates     []Candidate // the nearest in time to the row's attempt first
 	MoreCandidates int         // further ones, which are not listed
-	Dashboard      string      // a link to the company's orders; it signs in anyone who has it
-	NoDashboard    string      // why there is no Dashboard
 }
 
 // Candidate is an order that the service reported, that belongs to no row, and

@@ -470,14 +470,12 @@ func (s *Site) dashboard(v *request) error {
 	if d == nil {
 		return s.alreadyResolved(v, row, &resolve.Resolution{})
 	}
-	if err := v.resolver().LinkDashboards(v.ctx(), []*resolve.UncertainOrder{d.UncertainOrder}); err != nil {
-		return err
+	address, err := v.resolver().DashboardLink(v.ctx(), d.UncertainOrder)
+	if err != nil {
+		return &httpError{http.StatusBadGateway, "There is no link to the dashboard", sentence(err.Error())}
 	}
-	link, err := url.Parse(d.Dashboard)
+	link, err := url.Parse(address)
 	switch {
-	case d.Dashboard == "":
-		return &httpError{http.StatusBadGateway, "There is no link to the dashboard",
-			sentence(d.NoDashboard)}
 	case err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "":
 		return &httpError{http.StatusBadGateway, "The dashboard link is not available",
 			"The filing service did not return a valid address. Try again in a minute."}
