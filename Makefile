@@ -78,7 +78,6 @@ rules: ## check and test the alerts of deploy/prometheus; needs promtool (Debian
 .PHONY: bench
 bench: ## measure the figures of docs/reference.md (some minutes)
 	$(GO) test -run '^$$' -bench 'Place' -benchtime 1x -count 3 ./internal/jobs
-	$(GO) test -run '^$$' -bench 'Check|Encoding|Excelize' -benchtime 3x ./internal/importer
 
 .PHONY: fleet
 fleet: ## prove the fleet: four workers under every fault (FLEET_ROWS); needs TEST_DATABASE_URL and redis-server

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,43 +26,6 @@ func inMemory(t testing.TB, name, text string, o Options) (*Import, error) {
 		t.Cleanup(func() { im.Close() })
 	}
 	return im, err
-}
-
-// The same content and options are the same batch, and the same rows, wherever
-// the content lies.
-func TestOpenReader(t *testing.T) {
-	for _, file := range []string{"samples/annual-reports-de-2026.xlsx", "samples/agent-changes.csv",
-		"samples/formations-2026.xlsx"} {
-		path := filepath.Join(root, file)
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		onDisk := opened(t, path, Options{})
-		inMemory, err := OpenReader("any/where/"+filepath.Base(file), bytes.NewReader(content), int64(len(content)),
-			Options{Now: july})
-		if err != nil {
-			t.Fatal(err)
-		}
-		first, err1 := onDisk.batch()
-		second, err2 := inMemory.batch()
-		if err := errors.Join(err1, err2); err != nil || first.ID != second.ID || first.File != second.File {
-			t.Errorf("%s: %+v and %+v (%v)", file, first, second, err)
-		}
-		if a, b := recorded(t, onDisk), recorded(t, inMemory); a != b {
-			t.Errorf("%s: rows\n%s\nand\n%s", file, a, b)
-		}
-	}
-}
-
-// recorded is everything that a file becomes in the ledger but its name and id.
-func recorded(t testing.TB, im *Import) string {
-	t.Helper()
-	text, err := recordedOf(im)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 func recordedOf(im *Import) (string, error) {
@@ -92,74 +54,6 @@ comp_1,Acme LLC,a@example.com,DE,26
 comp_2,Bolt LLC,a@example,ZZ,2026
 comp_3,"Bay, Inc.",a@example.com,DE,2026,beyond
 `
-
-// editCase is a case of TestEdits.
-type editCase struct {
-	why     string
-	edits   []Edit
-	want    string // results of the rows, by number
-	cell    string // of row 2 in column 0 to 5, as far as it matters
-	columns int
-}
-
-// What an edit does to a row.
-func TestEdits(t *testing.T) {
-	for _, c := range []editCase{
-		{"none", nil, "2 invalid,4 invalid,5 invalid", "", 5},
-		{"a year", []Edit{{Row: 2, Column: 4, Text: "2026"}}, "2 ready,4 invalid,5 invalid", "", 5},
-		{"two cells of a row", []Edit{{Row: 4, Column: 2, Text: " a@example.com "},
-			{Row: 4, Column: 3, Text: "delaware"}}, "2 invalid,4 ready,5 invalid", "", 5},
-		{"the last of two for one cell", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: 4, Text: "27"}},
-			"2 invalid,4 invalid,5 invalid", "", 5},
-		{"a cell cleared", []Edit{{Row: 5, Column: 5}}, "2 invalid,4 invalid,5 ready", "", 5},
-		{"a row cleared", []Edit{{Row: 4, Column: 0}, {Row: 4, Column: 1}, {Row: 4, Column: 2}, {Row: 4, Column: 3},
-			{Row: 4, Column: 4}}, "2 invalid,5 invalid", "", 5},
-		{"a repeat made", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 5, Column: 0, Text: "comp_1"},
-			{Row: 5, Column: 5}}, "2 ready,4 invalid,5 skipped", "", 5},
-		{"a column that the sheet has, by its name",
-			[]Edit{{Row: 2, Column: -1, Header: "annualReport.filingYear", Text: "2026"}},
-			"2 ready,4 invalid,5 invalid", "", 5},
-		{"a column added", []Edit{
-			{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: -1, Header: "Order Registered Agent", Text: "perhaps"},
-		}, "2 invalid,4 invalid,5 invalid", `\"perhaps\"`, 6},
-		{"a column added, by its index too",
-			[]Edit{
-				{Row: 2, Column: 4, Text: "2026"},
-				{Row: 2, Column: -1, Header: "Order Registered Agent", Text: "perhaps"},
-				{Row: 2, Column: 5, Text: "yes"},
-			}, "2 ready,4 invalid,5 invalid", `\"yes\"`, 6},
-		{"the header corrected", []Edit{{Row: 1, Column: 4, Text: "Notes"}}, "2 invalid,4 invalid,5 invalid", "", 5},
-		{"a header for what stands beyond", []Edit{{Row: 1, Column: 5, Text: "Notes"}}, "2 invalid,4 invalid,5 ready",
-			"", 6},
-	} {
-		t.Run(c.why, c.run)
-	}
-}
-
-func (c editCase) run(t *testing.T) {
-	im, err := inMemory(t, "in.csv", editedSheet, Options{Product: filing.AnnualReport, Edits: c.edits})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, r := range rowsOf(t, im) {
-		got = append(got, string(rune('0'+r.number))+" "+string(r.result))
-		for _, p := range r.problems {
-			if p.Rule == "row.too-long" && p.Value != "beyond" {
-				t.Errorf("%+v", p)
-			}
-		}
-	}
-	if strings.Join(got, ",") != c.want {
-		t.Errorf("%q, want %s", got, c.want)
-	}
-	if len(im.Columns()) != c.columns || len(im.fields()) != c.columns {
-		t.Errorf("columns %q", im.Columns())
-	}
-	if c.cell != "" && !strings.Contains(recorded(t, im), c.cell) {
-		t.Errorf("%q is not recorded", c.cell)
-	}
-}
 
 // An edit that has no place to lie is refused, at once or when the rows are
 // gone through, and says where it was meant to go.
@@ -389,72 +283,6 @@ func TestBatchIDOfEdits(t *testing.T) {
 		!strings.Contains(first.Options, "--edits ") || strings.Contains(plain.Options, "--edits") {
 		t.Errorf("%q and %q", plain.Options, first.Options)
 	}
-}
-
-// A Social Security number that was typed as an edit is treated as one in the
-// file: the order has it, and nothing else.
-func TestSecretsTypedAsEdits(t *testing.T) {
-	const ssn, stray = "078-05-1120", "219099999"
-	order := cells{}
-	for id, v := range anEINOrder {
-		order[id] = v
-	}
-	delete(order, partySSN)
-	text, ids := csvOf(order, order.with(cells{companyID: "comp_other"}))
-	for _, column := range []struct {
-		why  string
-		text string
-		edit Edit
-	}{
-		{"in a column added", text, Edit{Row: 2, Column: -1, Header: "responsiblePartySsn", Text: ssn}},
-		{"in a column added, without dashes", text,
-			Edit{Row: 2, Column: -1, Header: "Responsible Party SSN", Text: strings.ReplaceAll(ssn, "-", "")}},
-	} {
-		t.Run(column.why, func(t *testing.T) {
-			edits := []Edit{column.edit, {Row: 3, Column: slices.Index(ids, businessPurpose), Text: stray},
-				{Row: 3, Column: slices.Index(ids, businessCategory), Text: ssn}}
-			im, err := inMemory(t, "in.csv", column.text, Options{Edits: edits})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !im.HoldsSecrets() {
-				t.Error("it is not said that there are secrets")
-			}
-			rows := rowsOf(t, im)
-			if rows[0].result != filing.Ready ||
-				strings.ReplaceAll(rows[0].request.Order.EIN.ResponsiblePartySSN, "-", "") != "078051120" {
-				t.Fatalf("%s %s", rows[0].result, rows[0].message)
-			}
-			shown := shownOf(t, im)
-			for _, secret := range []string{ssn, "078051120", stray} {
-				if strings.Contains(shown, secret) {
-					t.Errorf("%s is shown:\n%s", secret, shown)
-				}
-			}
-			if !strings.Contains(shown, "***-**-1120") {
-				t.Error("nor is its mask")
-			}
-		})
-	}
-}
-
-// shownOf returns what is shown or kept of a sheet but for its requests.
-func shownOf(t *testing.T, im *Import) string {
-	var k keeper
-	if _, _, err := im.Record(t.Context(), &k, "ana"); err != nil {
-		t.Fatal(err)
-	}
-	marked := filepath.Join(t.TempDir(), "marked.xlsx")
-	if err := im.WriteChecked(t.Context(), marked); err != nil {
-		t.Fatal(err)
-	}
-	shown := k.batch.Options + strings.Join(cellsOf(t, marked), "\n") + k.shown()
-	for _, r := range rowsOf(t, im) {
-		for _, p := range r.problems {
-			shown += p.Value + p.Message
-		}
-	}
-	return shown
 }
 
 // drawEdits draws edits of rows that are not blank.

@@ -1,16 +1,11 @@
 package importer
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
@@ -144,92 +139,5 @@ func checkFuzzed(t *testing.T, im *Import) (tally Tally) {
 func reopen(path string, o Options) {
 	if again, err := Open(path, o); err == nil {
 		again.Close()
-	}
-}
-
-// Whatever the bytes and whatever is typed over them, a survey agrees with Open,
-// shows no Social Security number, and edits neither lose nor make rows silently.
-func FuzzSurvey(f *testing.F) {
-	for i, text := range nasty {
-		f.Add([]byte(text), 1+i%4, i%6-1, "078-05-1120")
-	}
-	book, err := os.ReadFile(workbook(f,
-		tab{
-			name: "June",
-			rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"),
-				texts("comp_1", "user_1", "DE", "26")},
-		}))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(book, 2, 3, "2026")
-	f.Fuzz(func(t *testing.T, data []byte, row, column int, text string) {
-		o := Options{Now: july, Product: filing.AnnualReport, Limits: fuzzLimits}
-		numbers := rowNumbers(data, o)
-		o.Edits = []Edit{{Row: row, Column: column, Header: "Responsible Party SSN", Text: text}}
-		s, err := SurveyReader("in", bytes.NewReader(data), int64(len(data)), o)
-		im, openErr := OpenReader("in", bytes.NewReader(data), int64(len(data)), o)
-		if openErr == nil {
-			defer im.Close()
-		}
-		switch {
-		case err != nil && openErr == nil, err == nil && s.Err != nil && openErr == nil:
-			t.Fatalf("the survey says %v, Open is content", errors.Join(err, s.Err))
-		case err != nil:
-			return
-		case s.Err == nil && openErr != nil && !bytes.Contains(data, []byte("fficers")) && numbers != nil:
-			t.Fatalf("Open says %v, the survey is content", openErr)
-		}
-		checkSurveyed(t, s.Columns)
-		if openErr != nil {
-			return
-		}
-		var got []int
-		err = im.Each(context.Background(), func(r *Row) error {
-			got = append(got, r.Number)
-			return nil
-		})
-		if err == nil && numbers != nil && row > im.layout.row && sheet.TypedCell(text).Text != "" &&
-			!slices.Equal(got, slices.DeleteFunc(numbers, func(n int) bool { return n <= im.layout.row })) {
-			t.Errorf("rows %v, without the edit %v", got, numbers)
-		}
-	})
-}
-
-// checkSurveyed checks that columns are in order and show no Social Security
-// number.
-func checkSurveyed(t *testing.T, columns []ColumnSurvey) {
-	for i, c := range columns {
-		if i > 0 && c.Index <= columns[i-1].Index || c.Column != "" && c.How == "" || len(c.Samples) > 3 {
-			t.Errorf("%+v", columns)
-		}
-		for _, shown := range append(c.Samples, c.Header) {
-			if filing.HideSSNs(shown) != shown {
-				t.Errorf("column %s shows %q", c.Letter, shown)
-			}
-		}
-	}
-}
-
-// rowNumbers are the rows of a CSV that are not blank; nil where it cannot be read.
-func rowNumbers(data []byte, o Options) (numbers []int) {
-	f, err := sheet.OpenReader("in", bytes.NewReader(data), int64(len(data)), o.Limits)
-	if err != nil || f.Format() != sheet.CSV {
-		return nil
-	}
-	r, err := f.Rows("")
-	if err != nil {
-		return nil
-	}
-	for {
-		var b sheet.Block
-		if err := r.Read(&b); errors.Is(err, io.EOF) {
-			return numbers
-		} else if err != nil {
-			return nil
-		}
-		for i := range b.Rows {
-			numbers = append(numbers, b.Rows[i].Number)
-		}
 	}
 }

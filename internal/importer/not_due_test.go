@@ -76,34 +76,3 @@ func TestAReportThatNoStateAsksFor(t *testing.T) {
 		}
 	}
 }
-
-// A year that cannot be meant is an error at its cell, with the value in the message.
-func TestAYearThatCannotBeMeant(t *testing.T) {
-	found := checkRows(t,
-		"comp_1,A,LLC,DE,DE,2206,user_1",
-		"comp_2,B,LLC,DE,DE,2028,user_1",
-		"comp_3,C,LLC,DE,DE,1926,user_1",
-		"comp_4,D,LLC,DE,DE,2018,user_1",
-		"comp_5,E,LLC,DE,DE,2O26,user_1",
-		"comp_6,F,LLC,DE,DE,46023,user_1",
-		"comp_7,G,LLC,DE,DE,2026.5,user_1",
-		"comp_8,H,LLC,DE,DE,2027,user_1",
-	)
-	for row, want := range map[int]struct {
-		value    string
-		severity importer.Severity
-	}{
-		2: {"2206", importer.Error}, 3: {"2028", importer.Error}, 4: {"1926", importer.Error},
-		5: {"2018", importer.Warning},
-		6: {"2O26", importer.Error}, 7: {"46023", importer.Error}, 8: {"2026.5", importer.Error},
-	} {
-		p := found[row]
-		if len(p) != 1 || p[0].Severity != want.severity || !strings.Contains(p[0].Message, want.value) ||
-			p[0].Column != "Filing Year" {
-			t.Errorf("row %d: %+v", row, p)
-		}
-	}
-	if len(found[9]) > 0 {
-		t.Errorf("next year: %+v", found[9])
-	}
-}

@@ -65,20 +65,12 @@ func TestAnnualReport(t *testing.T) {
 			}},
 		{"a change without an order", "comp_1,,,a@example.com,DE,2026,no,yes\n", Options{}, filing.Invalid, "H2",
 			"no agent is ordered", nil},
-		{"half an agent", "comp_1,,,a@example.com,DE,2026,no,,,Acme Agents\n", Options{}, filing.Invalid,
-			"M2 N2 O2 P2", "Agent Street is missing", nil},
 		{"two kinds of names", "comp_1,,,a@example.com,DE,2026,,,,Acme,Grace,Okafor,1 Main St,Dover,DE,19901\n",
 			Options{}, filing.Invalid, "I2", "Agent Type", nil},
-		{"agent in another state", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,NJ,07102\n", Options{},
-			filing.Invalid, "O2", "filing state", nil},
 		{"agent state not known is said once", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,QQ,07102\n",
 			Options{}, filing.Invalid, "O2", "not a US state", nil},
-		{"lost zero", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Dover,DE,1990\n", Options{}, filing.Invalid,
-			"P2", "lost its leading zero", nil},
 		{"every problem at once", ",,LP,a,ZZ,26\n", Options{}, filing.Invalid, "A2 C2 D2 E2 F2",
 			"Company ID: the company is missing", nil},
-		{"an old year", "comp_1,,,a@example.com,DE,2016\n", Options{}, filing.Ready, "[F2]", "", nil},
-		{"no year", "comp_1,,,a@example.com,DE,\n", Options{}, filing.Invalid, "F2", "the filing year is missing", nil},
 		{"year filled in", "comp_1,,,a@example.com,DE,\n", Options{FilingYear: "2026"}, filing.Ready, "", "",
 			func(r *filing.Request) bool { return r.Order.AnnualReport.FilingYear == "2026" }},
 		{"year agrees", "comp_1,,,a@example.com,DE,2026\n", Options{FilingYear: "2026"}, filing.Ready, "", "", nil},
@@ -102,8 +94,6 @@ func TestAnnualReport(t *testing.T) {
 			"Q2", "more cells than the header", nil},
 		{"slug", "acme-llc,,,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "", nil},
 		{"name in place of an id", "Acme LLC,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2",
-			"is not a company ID", nil},
-		{"id in capitals", "COMP_1,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2",
 			"is not a company ID", nil},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -350,7 +340,8 @@ func TestProblemWithoutColumn(t *testing.T) {
 
 // An error of the consumer, or of the caller's context, ends the reading at once.
 func TestEachEnds(t *testing.T) {
-	im := opened(t, benchCSV(t, t.TempDir(), 20_000), Options{})
+	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\n"+
+		strings.Repeat("comp_1,user_1,DE,2026\n", 2000)), Options{})
 	stop := errors.New("enough")
 	n := 0
 	if err := im.Each(context.Background(), func(*Row) error {
@@ -368,7 +359,7 @@ func TestEachEnds(t *testing.T) {
 			cancel()
 		}
 		return nil
-	}); !errors.Is(err, context.Canceled) || n > 20_000-1 {
+	}); !errors.Is(err, context.Canceled) || n > 2000-1 {
 		t.Errorf("%v after %d rows", err, n)
 	}
 }

@@ -171,21 +171,3 @@ func TestValues(t *testing.T) {
 		})
 	}
 }
-
-func FuzzValues(f *testing.F) {
-	f.Add("4/30/19", uint8(sheet.Text))
-	f.Add("Ana <mailto:ana@example.com>", uint8(sheet.Text))
-	f.Add("+1 (302) 555-0142 ext. 9", uint8(sheet.Text))
-	f.Add("2026.0", uint8(sheet.Number))
-	f.Fuzz(func(t *testing.T, text string, k uint8) {
-		for id := range columnID(len(columns)) {
-			if columns[id].header == "Officer 2 Type" {
-				break
-			}
-			value, problems := valueOf(id, sheet.Cell{Kind: sheet.Kind(k % 7), Text: text})
-			if value != "" && len(problems) > 0 && problems[0].Severity == Error {
-				t.Errorf("%s: %q with %+v", columns[id].header, value, problems)
-			}
-		}
-	})
-}

@@ -14,6 +14,11 @@ import (
 // delimiter.
 const headBytes = 64 << 10
 
+// textSheets matches the beginnings of sheets in a text of another form: of a SYLK
+// sheet its first two records, for the first alone may be the header of a CSV, and of
+// a DIF sheet.
+var textSheets = regexp.MustCompile(`^(ID;P\w*(;[NE])*[\r\n]+(P;P|F;P|O;|B;[XY]|C;[XY])|TABLE\r?\n0,1)`)
+
 func notASheet(what string) *FormatError {
 	return &FormatError{Reason: "this is " + what + ", which cannot be read here", Remedy: remedySaveAs}
 }
@@ -30,6 +35,8 @@ func detect(file io.ReaderAt, size int64) (Format, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte("%PDF-")):
 		return "", notASheet("a PDF document")
+	case textSheets.Match(head):
+		return "", notASheet("a sheet in another form of text (.slk, .dif)")
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return "", compoundError(io.NewSectionReader(file, 0, size))
 	case bytes.HasPrefix(head, []byte("\x09\x08\x10\x00\x00\x06")): // the stream alone, without a container

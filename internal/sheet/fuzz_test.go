@@ -65,27 +65,6 @@ func FuzzXLSX(f *testing.F) {
 	f.Fuzz(fuzzFile)
 }
 
-// FuzzParts changes the XML within a package that is whole, which a fuzzer of
-// archives seldom gets to.
-func FuzzParts(f *testing.F) {
-	f.Add(worksheet(
-		`<row r="2" hidden="1"><c r="B2" t="s"><v>0</v></c><c s="1"><v>46082.5</v></c><c t="inlineStr"><is><r><t>x</t>`+
-			`</r><rPh><t>y</t></rPh></is></c></row>`),
-		sharedStrings("<t>a &amp; b_x000D_</t>", "<r><t><![CDATA[c]]></t></r>"), "[<=999]000;(000) 000-0000",
-		minimalPackage[mainPart])
-	f.Add(worksheet(
-		`<row><c t="d"><v>2026-03-01</v></c><c t="b"><v>1</v></c><c t="e"><v>#N/A</v></c><c><f>1</f></c></row>`),
-		"<sst/>", "m/d/yy h:mm AM/PM;@", minimalPackage[mainPart])
-	f.Fuzz(func(t *testing.T, sheet, shared, format, main string) {
-		fuzzFile(t, packageOf(map[string]string{
-			sheetPart:   sheet,
-			stringsPart: shared,
-			stylesPart:  styleSheet(format),
-			mainPart:    main,
-		}))
-	})
-}
-
 // tokens is what a scanner finds, in a form to compare: "<name", "text", ">".
 func scannerTokens(r io.Reader) (string, error) {
 	var b strings.Builder

@@ -499,6 +499,7 @@ func TestDetect(t *testing.T) {
 			"Excel 2003"},
 		{"JSON object", `{"companies": [{"name": "A"}]}`, "JSON"},
 		{"JSON array", `[{"name": "A"}]`, "JSON"},
+		{"SYLK", "ID;PWXL;N;E\r\nP;PGeneral\r\n", ".slk"},
 		{"noise", strings.Repeat("\x01\x02\x03\x04 ab", 50), "binary"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -50,29 +50,3 @@ func TestUnescape(t *testing.T) {
 		}
 	}
 }
-
-func TestStringTable(t *testing.T) {
-	var items []string
-	for i := range 200 {
-		items = append(items, "<t>"+strings.Repeat(string(rune('a'+i%26)), 1+(i*7919)%40_000)+"</t>", "<t/>")
-	}
-	f, err := openBytes(packageOf(map[string]string{stringsPart: sharedStrings(items...)}), Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := f.body.(*workbook).strings()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, item := range items {
-		want := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(item, "<t/>"), "<t>"), "</t>")
-		if got, ok := table.at(i); got != want || !ok {
-			t.Fatalf("text %d has %d bytes, want %d", i, len(got), len(want))
-		}
-	}
-	for _, i := range []int{-1, len(items)} {
-		if _, ok := table.at(i); ok {
-			t.Errorf("there is a text %d", i)
-		}
-	}
-}
