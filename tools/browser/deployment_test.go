@@ -174,13 +174,6 @@ func (d *deployment) startServe() {
 	d.link = regexp.MustCompile(`/enter\?link=\S+`).FindString(string(content))
 }
 
-// restart stops serve while it works and starts it again on the same address.
-func (d *deployment) restart() {
-	d.t.Helper()
-	d.serve.stop()
-	d.startServe()
-}
-
 // importer runs a command that comes to an end, and returns its output.
 func (d *deployment) importer(args ...string) string {
 	d.t.Helper()

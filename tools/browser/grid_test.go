@@ -4,8 +4,6 @@ package browser
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -357,7 +355,6 @@ func (g *gridSession) fixOfficers() {
 	p.pressKeys("DE" + kb.Enter)
 	p.wantCount("errors", "0")
 	p.waitSaved()
-	g.picture(p, "officers")
 	p.follow("Formations")
 	p.waitForGrid()
 	p.wantCount("ready", "1")
@@ -371,7 +368,6 @@ func TestGridOnPhone(t *testing.T) {
 	call(p, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
 	p.openGrid(messageSheet(g.T).save(g.T, "phone.csv"))
 	p.inspect()
-	g.picture(p, "phone")
 	p.tapAt(p.cellAt("E4"))
 	p.until(`document.querySelector(".fix-message").innerText.includes("email")`)
 	if eval[bool](p, `(() => {
@@ -383,7 +379,6 @@ func TestGridOnPhone(t *testing.T) {
 	}
 	p.until(`document.activeElement.matches(".slick-cell input")`)
 	p.pressKeys(strings.Repeat(kb.Backspace, len("not an address")) + "ana@example.com")
-	g.picture(p, "phone-edit")
 	p.tapAt(p.cellAt("E5")) // saves the first
 	p.waitSaved()
 	if got := p.savedRow(4)["User Email"]; got != "ana@example.com" {
@@ -402,7 +397,6 @@ func TestGridOnPhone(t *testing.T) {
 		g.Error("the company is not visible beside the other columns")
 	}
 	p.press("Next error")
-	g.picture(p, "phone-next")
 	p.press("Undo")
 	p.waitSaved()
 	if got := p.savedRow(4)["User Email"]; got != "not an address" {
@@ -418,21 +412,5 @@ func (p *person) tapAt(at point) {
 		{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}},
 	} {
 		call(p, input.DispatchTouchEvent, event)
-	}
-}
-
-// picture saves what the window shows, if GRID_PICTURES names a folder.
-func (g *gridSession) picture(p *person, name string) {
-	g.Helper()
-	dir := os.Getenv("GRID_PICTURES")
-	if dir == "" {
-		return
-	}
-	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		g.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600); err != nil {
-		g.Fatal(err)
 	}
 }

@@ -240,20 +240,6 @@ func (p *person) arrive() {
 	p.until(`!window.wasLeft && document.readyState === "complete" && document.body`)
 }
 
-// reloadUntil loads the page again until a script is true. Each load is complete before
-// the next begins.
-func (p *person) reloadUntil(script string) {
-	p.t.Helper()
-	for end := time.Now().Add(patience); !query[bool](p, "!!("+script+")"); {
-		if time.Now().After(end) {
-			p.t.Fatalf("%s: loaded the page in vain for %s\n%s", p.name, brief(script), p.state())
-		}
-		p.depart()
-		p.do("reload", chromedp.Reload())
-		p.arrive()
-	}
-}
-
 // the finds what a person would press: by the words on it, or by a CSS selector.
 func the(words string) chromedp.JSPath {
 	return chromedp.JSPath(`(() => {
@@ -292,13 +278,6 @@ func (p *person) send(words string) {
 	p.arrive()
 }
 
-// confirm opens a confirmation and presses its button.
-func (p *person) confirm(words, button string) {
-	p.t.Helper()
-	p.press(words)
-	p.follow(button)
-}
-
 // check ticks the box that confirms the warnings, where there is one.
 func (p *person) check() {
 	p.t.Helper()
@@ -308,16 +287,6 @@ func (p *person) check() {
 		boxes.forEach((e) => e.click());
 		return boxes.length;
 	})()`)
-}
-
-// choose chooses an option by its value.
-func (p *person) choose(selector, value string) {
-	p.t.Helper()
-	got := eval[string](p, `(() => { const e = document.querySelector(`+quoted(selector)+`); e.value = `+quoted(value)+
-		`; e.dispatchEvent(new Event("change", {bubbles: true})); return e.value })()`)
-	if got != value {
-		p.t.Fatalf("%s: %s has no option %q", p.name, selector, value)
-	}
 }
 
 // tick makes a box be ticked, or not.

@@ -4,7 +4,6 @@ package browser
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -19,14 +18,6 @@ var reportHeader = []string{
 	"Company ID", "Legal Name", "Entity Type", "Formation State", "User Email", "User Name", "User Phone",
 	"Filing State", "Filing Year",
 	"Agent Company Name", "Agent Street", "Agent City", "Agent State", "Agent ZIP",
-}
-
-// foreignHeader names the same columns in German, which the rules do not know.
-var foreignHeader = []string{
-	"Mandant", "Firma", "Rechtsform", "Gründung in", "Mail Adresse", "Ansprechpartner", "Rufnummer", "Bericht für",
-	"Berichtsjahr",
-	"Zustelladresse: Firma", "Zustelladresse: Weg", "Zustelladresse: Ort", "Zustelladresse: Land",
-	"Zustelladresse: PLZ",
 }
 
 var places = []struct{ state, city, zip string }{{"DE", "Newark", "19713"}, {"NY", "Albany", "12207"},
@@ -62,11 +53,6 @@ func reports(sheet string, n int) table {
 		})
 	}
 	return t
-}
-
-// renamed is a sheet with other headers.
-func (t table) renamed(header []string) table {
-	return slices.Concat(table{header}, t[1:])
 }
 
 // Numbers that no page and no file may show.

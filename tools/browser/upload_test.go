@@ -4,7 +4,6 @@ package browser
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,28 +95,19 @@ func TestUploads(t *testing.T) {
 	p.arrive()
 	p.waitPrepared()
 	p.wantText("c.csv")
+	uploadChosen(t, p)
 }
 
-// Choosing files starts the upload, and files that are too large are refused before
-// they are sent.
-func TestChosenFilesStart(t *testing.T) {
-	d := newDeployment(t, false, "", "")
-	p := newPerson(newBrowser(t), t, "ana", d.proxy.from)
-	p.signIn(d.link, "/")
+// uploadChosen chooses files, which starts their upload. One that is too large is refused
+// before it is sent.
+func uploadChosen(t *testing.T, p *person) {
 	p.open("/")
-	dir := t.TempDir()
 	var paths []string
-	for _, name := range []string{"a.csv", "b.csv"} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(oneRow, "comp_1", "comp_"+name[:1])),
-			0o600); err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, path)
+	for _, name := range []string{"d.csv", "e.csv"} {
+		paths = append(paths, table{{"Company ID", "Filing State"}, {name, "DE"}}.save(t, name))
 	}
 	p.do("choose two files", chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), paths))
 	p.until(`document.querySelectorAll(".uploads .done").length === 2`)
-	p.open("/")
 	eval[bool](p, `(() => {
 		const transfer = new DataTransfer();
 		transfer.items.add(new File([new Uint8Array(65 << 20)], "large.csv"));
@@ -127,18 +117,6 @@ func TestChosenFilesStart(t *testing.T) {
 	p.wantText("large.csv has more than 64 MiB. Nothing was saved.")
 }
 
-// serveNew starts serve for someone who has never used it, and signs them in.
-func serveNew(t *testing.T, p *person) {
-	t.Helper()
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "USER=ana"}
-	serve := start(t, env, "importer", "serve", "--listen", strings.TrimPrefix(p.base, "http://"))
-	content, err := os.ReadFile(serve.waitOutput(`one-time sign-in link is in the file (.+)\n`)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.signIn("/enter?"+strings.SplitN(strings.TrimSpace(string(content)), "?", 2)[1], "/setup")
-}
-
 // On the first run the page asks for the filing service, and goes on with it.
 func TestFirstRun(t *testing.T) {
 	sandbox := freeAddress(t)
@@ -146,7 +124,13 @@ func TestFirstRun(t *testing.T) {
 		sandbox).waitOutput("The sandbox is at")
 	p := newPerson(newBrowser(t), t, "ana", freeAddress(t))
 	p.secrets = []string{"sk_test_firstrun"}
-	serveNew(t, p)
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "USER=ana"}
+	serve := start(t, env, "importer", "serve", "--listen", strings.TrimPrefix(p.base, "http://"))
+	content, err := os.ReadFile(serve.waitOutput(`one-time sign-in link is in the file (.+)\n`)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.signIn("/enter?"+strings.SplitN(strings.TrimSpace(string(content)), "?", 2)[1], "/setup")
 	p.wantText("Set up Bulkfiling", "Try it with sample data")
 	p.checkTabOrder()
 	p.write("#address", "http://127.0.0.1:1")
@@ -167,23 +151,4 @@ func TestFirstRun(t *testing.T) {
 	p.wantText("one.csv")
 	p.open("/settings")
 	p.wantText("http://" + sandbox + "/v1")
-}
-
-// The sample data has a spreadsheet to go on with, says on each page what it is, and
-// is left by a button.
-func TestSampleData(t *testing.T) {
-	p := newPerson(newBrowser(t), t, "ana", freeAddress(t))
-	serveNew(t, p)
-	p.depart()
-	p.press("Try it with sample data")
-	p.until(`location.pathname === "/" && document.body?.innerText.includes("Sample data.")`)
-	p.arrive()
-	p.inspect()
-	p.follow("annual-reports-de-2026.xlsx")
-	p.waitPrepared()
-	p.wantText("Sample data.")
-	p.press("Leave sample data")
-	p.do("confirm", chromedp.Click(chromedp.JSPath(`document.querySelector("dialog[open] button.primary")`)))
-	p.until(`location.pathname === "/setup" && document.body?.innerText.includes("Set up Bulkfiling")`)
-	p.inspect()
 }
