@@ -188,10 +188,12 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			lost("the answer is not valid HTTP or JSON", "malformed MIME header")},
 		{"a header without end", afterReading(t, says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("y", 1<<20)+"\r\n\r\n")),
 			nil, 0, lost("", "")},
-		{"time-out while writing", at("http", func(conn net.Conn) {
-			_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-			time.Sleep(500 * time.Millisecond)
-		}), huge, long, lost("no answer came in time", "200ms have passed")},
+		{"time-out while writing", func(t *testing.T) string {
+			return "http://" + listen(t, func(conn net.Conn, _ int) {
+				_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+				<-t.Context().Done() // nothing is read until the order has ended
+			}) + "/v1"
+		}, huge, long, lost("no answer came in time", "200ms have passed")},
 		{"time-out while waiting", afterReading(t, hang), nil, short,
 			lost("no answer came in time", "50ms have passed")},
 
@@ -324,29 +326,6 @@ func TestAnOrderCanceledAfterItWasWrittenIsUncertain(t *testing.T) {
 	base := afterReading(t, func(conn net.Conn) { cancel(); hang(conn) })(t)
 	if got := client(t, filingapi.Config{BaseURL: base}).PlaceOrder(ctx, report()); got.Kind != filing.NoAnswer {
 		t.Errorf("got %+v", got)
-	}
-}
-
-// Of a transport that is not the client's own, nothing is known of what it wrote.
-func TestFailuresOfAnotherTransport(t *testing.T) {
-	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
-	for _, tc := range []struct {
-		name      string
-		transport http.RoundTripper
-		want      filing.AnswerKind
-	}{
-		{"that says nothing", transport(func(*http.Request) (*http.Response, error) { return nil, io.EOF }),
-			filing.NoAnswer},
-		{"that cannot dial", transport(func(*http.Request) (*http.Response, error) {
-			return nil, fmt.Errorf("round trip: %w", refused)
-		}), filing.NotSent},
-		{"that counts no bytes", new(http.Transport), filing.NoAnswer},
-	} {
-		base := afterReading(t, func(net.Conn) {})(t)
-		c := client(t, filingapi.Config{BaseURL: base, Transport: tc.transport})
-		if got := c.PlaceOrder(t.Context(), report()); got.Kind != tc.want {
-			t.Errorf("%s: got %+v, want %s", tc.name, got, tc.want)
-		}
 	}
 }
 
@@ -510,36 +489,4 @@ func listenTLS(t *testing.T, serve func(net.Conn, int)) (base string, trust *tls
 	})
 	return "https://" + addr + "/v1",
 		&tls.Config{RootCAs: borrowed.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
-}
-
-func TestConnectionsAreUsedAgain(t *testing.T) {
-	var opened atomic.Int64
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, `{"items":[{"orderId":"order_1"}]}`)
-	}))
-	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			opened.Add(1)
-		}
-	}
-	srv.Start()
-	defer srv.Close()
-	c := client(t, filingapi.Config{BaseURL: srv.URL + "/v1", Concurrency: 64})
-	var workers sync.WaitGroup
-	for range 64 {
-		workers.Go(func() {
-			for range 50 {
-				if got := c.PlaceOrder(t.Context(), report()); got.Kind != filing.Accepted {
-					t.Errorf("got %+v", got)
-				}
-			}
-		})
-	}
-	workers.Wait()
-	// A request that finds none idle starts to dial, and may be given one that
-	// has become idle meanwhile: somewhat more than 64, and never one each.
-	if n := opened.Load(); n > 2*64 {
-		t.Errorf("3200 orders at 64 in flight opened %d connections", n)
-	}
 }
