@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -63,60 +62,9 @@ func isOpen(c <-chan struct{}) bool {
 	}
 }
 
-// A chunk that this process has put on the queue is not enqueued again for requeueAfter.
-// If it was there already its task may have just ended, and the queue is about to delete
-// it: then it waits only for requeueSoon.
-const (
-	requeueAfter = 2 * time.Second
-	requeueSoon  = 2 * pumpPause
-)
-
-// chunkMemory remembers which chunks this process has put on the queue and which its
-// handlers hold. It only spares the queue repetitions: without it, the ledger still lets
-// no row through twice.
-type chunkMemory struct {
-	mu       sync.Mutex
-	until    map[int64]time.Time // a chunk is not enqueued before
-	handling map[int64]int
-}
-
-func newChunkMemory() *chunkMemory {
-	return &chunkMemory{until: make(map[int64]time.Time), handling: make(map[int64]int)}
-}
-
-// known reports whether a chunk is on the queue, or in a handler, as far as is known.
-func (m *chunkMemory) known(chunk int64, now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.handling[chunk] > 0 || now.Before(m.until[chunk])
-}
-
-// keep remembers a chunk until a moment, and forgets those whose moment has passed.
-func (m *chunkMemory) keep(chunk int64, now, until time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.until, func(_ int64, until time.Time) bool { return !now.Before(until) })
-	m.until[chunk] = until
-}
-
-// handle notes that a handler holds the chunk of some rows until it calls end.
-func (m *chunkMemory) handle(rows []int64) (end func()) {
-	if len(rows) == 0 {
-		return func() {}
-	}
-	chunk := rows[0] / chunkRows
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.handling[chunk]++
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.until, chunk)
-		if m.handling[chunk]--; m.handling[chunk] == 0 {
-			delete(m.handling, chunk)
-		}
-	}
-}
+// requeueAfter is how long a chunk that this process has put on the queue is not put
+// there again. That only spares the queue repetitions.
+const requeueAfter = 500 * time.Millisecond
 
 // pump puts the rows that may be sent now on the queue. It reports whether nothing is
 // to be done before the ledger's next commit; committed is closed where there was one
@@ -187,22 +135,21 @@ func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool
 // that comes later waits behind them. Its errors are those of Redis.
 func (w *Worker) enqueueChunks(ctx context.Context, order []int64, chunks map[int64][]int64, pending int,
 	now time.Time) error {
+	maps.DeleteFunc(w.enqueued, func(_ int64, at time.Time) bool { return now.Sub(at) >= requeueAfter })
 	for _, chunk := range order {
 		if pending >= 2*w.handlers {
 			return nil
 		}
-		if w.chunks.known(chunk, now) {
+		if _, known := w.enqueued[chunk]; known {
 			continue
 		}
 		queued, err := w.queue.enqueue(ctx, chunk, now, chunks[chunk])
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case queued:
+		}
+		w.enqueued[chunk] = now
+		if queued {
 			pending++
-			w.chunks.keep(chunk, now, now.Add(requeueAfter))
-		default:
-			w.chunks.keep(chunk, now, now.Add(requeueSoon))
 		}
 	}
 	return nil

@@ -54,11 +54,11 @@ type Worker struct {
 	loops        sync.WaitGroup
 	handling     sync.WaitGroup // chunks in hand, also those that the server has let go of
 	drainTimeout time.Duration
-	wake         chan struct{} // a handler ended: there may be room on the queue
-	chunks       *chunkMemory
-	logged       Hold   // the pump's own
-	shared       string // the hold that the other processes know; the pump's own
-	handlers     int    // chunks in hand at once
+	wake         chan struct{}       // a handler ended: there may be room on the queue
+	enqueued     map[int64]time.Time // when a chunk was put on the queue; the pump's own
+	logged       Hold                // the pump's own
+	shared       string              // the hold that the other processes know; the pump's own
+	handlers     int                 // chunks in hand at once
 
 	mu            sync.Mutex
 	repeatReasons map[string]string // batch → why repeated purchases are wanted
@@ -91,7 +91,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		state:         &sendState{breaker: c.Service},
 		wake:          make(chan struct{}, 1),
 		repeatReasons: make(map[string]string),
-		chunks:        newChunkMemory(),
+		enqueued:      make(map[int64]time.Time),
 	}
 	// Handlers wait for look-ups and slots; with three times as many chunks as fill
 	// the slots, the slots are never short of resolved rows. With a slow throttle,
@@ -184,7 +184,6 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 		w.log.Error("task dropped", "err", err)
 		return nil
 	}
-	defer w.chunks.handle(ids)()
 	// A task that has lost its lease may run in another process by now: the orders
 	// that are out are waited for, and no more are sent.
 	ctx, cancel := context.WithCancel(w.ctx)

@@ -56,8 +56,7 @@ type Provider struct {
 	c      ProviderConfig
 	client *http.Client
 
-	asking sync.Mutex // one asks for all
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards what follows, also while the provider is asked
 	known  *discovery
 	failed error
 	next   time.Time // when to ask again
@@ -145,53 +144,32 @@ func (p *Provider) Reach(ctx context.Context) error {
 // it was, or was never asked. It waits for nothing, and has the provider asked
 // again when it is time.
 func (p *Provider) Away() error {
-	known, fresh, failed := p.last()
-	if !fresh && p.asking.TryLock() {
-		go func() {
-			defer p.asking.Unlock()
-			p.refresh(context.Background())
-		}()
+	if !p.mu.TryLock() {
+		return nil // it is being asked
 	}
-	if known != nil {
-		return nil
+	defer p.mu.Unlock()
+	if !p.c.Now().Before(p.next) {
+		go p.discover(context.Background()) //nolint:errcheck // the next call tells
 	}
-	return failed
+	return p.failed
 }
 
+// discover asks the provider, unless that was done lately. It finishes even if the
+// caller leaves, because others wait for the answer.
 func (p *Provider) discover(ctx context.Context) (*discovery, error) {
-	if known, fresh, failed := p.last(); fresh {
-		return known, failed
-	}
-	p.asking.Lock()
-	defer p.asking.Unlock()
-	if known, fresh, failed := p.last(); fresh {
-		return known, failed
-	}
-	p.refresh(ctx)
-	known, _, failed := p.last()
-	return known, failed
-}
-
-// last returns the last discovery or its error, and whether it is still fresh.
-func (p *Provider) last() (known *discovery, fresh bool, failed error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.known, p.c.Now().Before(p.next), p.failed
-}
-
-// refresh asks the provider. It finishes even if the caller leaves, because
-// others wait for the answer.
-func (p *Provider) refresh(ctx context.Context) {
+	if p.c.Now().Before(p.next) {
+		return p.known, p.failed
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.client.Timeout)
 	defer cancel()
 	known, err := p.ask(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err != nil {
-		p.known, p.failed, p.next = nil, fmt.Errorf("%w: %w", ErrProviderAway, err), p.c.Now().Add(retryAfter)
-		return
-	}
 	p.known, p.failed, p.next = known, nil, p.c.Now().Add(askEvery)
+	if err != nil {
+		p.failed, p.next = fmt.Errorf("%w: %w", ErrProviderAway, err), p.c.Now().Add(retryAfter)
+	}
+	return p.known, p.failed
 }
 
 func (p *Provider) ask(ctx context.Context) (*discovery, error) {
