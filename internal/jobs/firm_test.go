@@ -69,7 +69,7 @@ const (
 // firm is a whole installation against a sandbox over HTTP. The embedded ledger is the
 // test's own, and that of each worker that is given no other.
 type firm struct {
-	*testing.T
+	testing.TB
 	*ledger.Ledger
 	servers servers
 	dir     string
@@ -105,8 +105,8 @@ type request struct {
 
 // newFirm returns a firm that orders every product. Its balance is rich unless the
 // sandbox is configured with another.
-func newFirm(t *testing.T, on servers, c sandbox.Config) *firm {
-	f := &firm{T: t, servers: on, dir: cmp.Or(on.dir, ledgertest.Dir(t))}
+func newFirm(t testing.TB, on servers, c sandbox.Config) *firm {
+	f := &firm{TB: t, servers: on, dir: cmp.Or(on.dir, ledgertest.Dir(t))}
 	c.Fees, c.ExpeditedService = fees, expedited
 	c.OpeningBalance = cmp.Or(c.OpeningBalance, rich)
 	f.service = sandbox.New(c)
@@ -451,23 +451,16 @@ func (f *firm) await(w *jobs.Worker, batch string, p jobs.WaitLimits) jobs.Outco
 // add records a batch and opens it.
 func (f *firm) add(id string, requests ...*filing.Request) {
 	f.Helper()
-	addBatch(f, f.Ledger, id, requests...)
-}
-
-// addBatch records a batch in a ledger and opens it.
-func addBatch(tb testing.TB, l *ledger.Ledger, id string, requests ...*filing.Request) {
-	tb.Helper()
-	created, err := l.CreateBatch(tb.Context(), ledger.Batch{ID: id, File: id + ".csv", Product: requests[0].Product})
+	created, err := f.CreateBatch(f.Context(), ledger.Batch{ID: id, File: id + ".csv", Product: requests[0].Product})
 	if err != nil || !created {
-		tb.Fatal(created, err)
+		f.Fatal(created, err)
 	}
 	rows := make([]ledger.Row, len(requests))
 	for i, r := range requests {
 		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: r}
 	}
-	if err := cmp.Or(l.AddRows(tb.Context(), id, rows), l.OpenBatch(tb.Context(), id)); err != nil {
-		tb.Fatal(err)
-	}
+	f.must(f.AddRows(f.Context(), id, rows))
+	f.must(f.OpenBatch(f.Context(), id))
 }
 
 func (f *firm) rows(batch string) []ledger.Row {
