@@ -78,12 +78,7 @@ func TestFleet(t *testing.T) {
 	books := p.service.Books()
 	balance, err := p.ledger.Balance(t.Context())
 	p.must(err)
-	orders := 0
-	for _, o := range books.Orders {
-		if !o.Items[0].Existing || len(o.Items) > 1 {
-			orders++
-		}
-	}
+	orders := len(books.Items())
 	if counts[filing.Placed] != p.rows || counts[filing.Exists] != p.rows/20 || orders != p.rows ||
 		balance.Posted != money.Cents(books.Charged) || balance.Reserved != 0 {
 		p.Errorf("%v by %d orders for %s; the ledger spent %s and reserves %s", counts, orders,
@@ -106,15 +101,11 @@ func newProof(t *testing.T) *proof {
 		Latency:        20 * time.Millisecond,
 		Jitter:         60 * time.Millisecond,
 		HangLimit:      5 * time.Second,
-		Fees: []sandbox.Fee{
-			{Product: "annual_report", EntityType: "LLC", Cents: 300_00},
-			{Product: "formation", EntityType: "LLC", Cents: 110_10},
-		},
+		Fees:           []sandbox.Fee{{Product: "annual_report", EntityType: "LLC", Cents: 300_00}},
 	})
 	p.open()
 	fees := filepath.Join(p.dir, "fees.csv")
-	p.must(os.WriteFile(fees, []byte("product,state,entityType,amount\nannual-report,,LLC,300.00\nformation,,LLC,110.10\n"),
-		0o600))
+	p.must(os.WriteFile(fees, []byte("product,state,entityType,amount\nannual-report,,LLC,300.00\n"), 0o600))
 	seal := strings.Repeat("5ea1", 16)
 	p.ledger, err = ledger.Open(t.Context(), ledger.Config{Dir: p.dir, DatabaseURL: p.database, SealKey: seal})
 	p.must(err)
@@ -207,39 +198,19 @@ func (p *proof) fill(batch string, n int) {
 	p.must(p.ledger.OpenBatch(p.Context(), batch))
 }
 
-// request is what row i orders. Each row is for a company of its own.
+// request is what row i orders: an annual report, an agent, or an EIN, which may be
+// ordered again. Each row is for a company of its own.
 func request(i int) *filing.Request {
-	address := &filing.Address{
-		Line1:      "12 Market Street",
-		City:       "Springfield",
-		State:      "DE",
-		PostalCode: "19801",
-		Country:    "US",
-	}
-	company := filing.Company{
-		LegalName:        fmt.Sprintf("Larkspur %d LLC", i),
-		EntityType:       filing.LLC,
-		PrincipalAddress: address,
-		MailingAddress:   address,
-		Officers: []filing.Officer{{
-			Type:      filing.Person,
-			FirstName: "Ana",
-			LastName:  "Silva",
-			Title:     "Member",
-			Address:   address,
-			IsPrimary: true,
-		}},
-	}
 	r := &filing.Request{
 		Product: filing.AnnualReport,
 		User:    filing.UserRef{ID: "user_1"},
 		Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_fleet%d", i)},
 		Order:   filing.Order{FilingState: "DE"},
 	}
-	switch kind := i % 8; kind {
-	case 4:
+	switch i % 5 {
+	case 3:
 		r.Product, r.Order.RegisteredAgent = filing.AgentChange, &filing.RegisteredAgentItem{IsChangeOfAgent: true}
-	case 5:
+	case 4:
 		r.Product, r.Order.EIN = filing.EIN, &filing.EINItem{
 			BusinessCategory:            "Retail",
 			BusinessPurpose:             "Selling bread",
@@ -250,30 +221,6 @@ func request(i int) *filing.Request {
 			ResponsiblePartySSN:         "078051120",
 			ResponsiblePartyPhoneNumber: "+12125550101",
 		}
-	case 6, 7:
-		r.User = filing.UserRef{
-			Email: fmt.Sprintf("ana%d@example.com", i%25),
-			Name:  "Ana Silva",
-			Phone: fmt.Sprintf("+1302555%04d", i%25),
-		}
-		if kind == 6 {
-			company.StructureType = "MEMBER"
-			r.Product, r.Company, r.Order.Formation = filing.Formation, filing.CompanyRef{},
-				&filing.FormationItem{Company: company}
-			r.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
-			break
-		}
-		company.FormationState, company.FormationDate = "DE", "2021-05-04"
-		r.Company = filing.CompanyRef{Sheet: company}
-		r.Order.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026", RegisteredAgent: &filing.Agent{
-			Type:      filing.Person,
-			FirstName: "Grace",
-			LastName:  "Okafor",
-			Street:    "1 Main St",
-			City:      "Dover",
-			State:     "DE",
-			ZIP:       "19901",
-		}}
 	default:
 		r.Order.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
 	}
@@ -514,13 +461,7 @@ func (p *proof) check() ledger.Counts {
 // resolve decides the uncertain rows like a person who looks at each company's dashboard.
 func (p *proof) resolve() {
 	p.Helper()
-	companies, orders := make(map[string]string), make(map[string][]string)
-	for _, c := range p.service.Companies() {
-		if companies[c.LegalName] != "" && strings.HasPrefix(c.LegalName, "Larkspur") {
-			p.Errorf("%s was created twice", c.LegalName)
-		}
-		companies[c.LegalName] = c.ID
-	}
+	orders := make(map[string][]string)
 	for _, i := range p.service.Books().Items() {
 		orders[i.CompanyID] = append(orders[i.CompanyID], i.ID)
 	}
@@ -530,23 +471,11 @@ func (p *proof) resolve() {
 			return
 		}
 		const why = "seen on the dashboard"
-		record := r.Request.Company.Sheet
-		if r.Request.Order.Formation != nil {
-			record = r.Request.Order.Formation.Company
-		}
-		record.ID = cmp.Or(r.Company, r.Request.Company.Ref, companies[record.LegalName])
-		ids := orders[record.ID]
 		var err error
-		switch {
-		case r.Creating && record.ID != "":
-			err = decide.MarkCreated(p.Context(), r.ID, 0, record, why)
-		case len(ids) == 0:
-			err = decide.MarkNotPlaced(p.Context(), r.ID, 0, why)
-		case r.Request.Order.Formation != nil:
-			err = decide.MarkFormed(p.Context(), r.ID, 0, ids, record.ID,
-				ledger.FormedClaims(&r.Request.Order, record.ID), why)
-		default:
+		if ids := orders[r.Request.Company.Ref]; len(ids) > 0 {
 			err = decide.MarkPlaced(p.Context(), r.ID, 0, ids, why)
+		} else {
+			err = decide.MarkNotPlaced(p.Context(), r.ID, 0, why)
 		}
 		if !errors.Is(err, ledger.ErrTransition) { // a late answer was faster
 			p.must(err)

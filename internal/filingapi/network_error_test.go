@@ -2,22 +2,16 @@ package filingapi
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/textproto"
 	"os"
 	"syscall"
 	"testing"
-	"time"
 )
 
-// Each kind of error is told in plain words by its type, however deep it is
-// wrapped; an unknown one speaks for itself.
+// Errors that TestEveryOutcomeOfAnOrder does not make are told in plain words by their
+// types, however deep they are wrapped; an unknown one speaks for itself.
 func TestMishaps(t *testing.T) {
 	c := &Client{key: "sk_test_words"}
 	op := func(op string, err error) error {
@@ -28,10 +22,6 @@ func TestMishaps(t *testing.T) {
 		err                  error
 		unsent, sent, within string // "" where the error speaks for itself
 	}{
-		{"time-out of ours", timeoutError(time.Second), "the connection to the filing service timed out",
-			"no answer came in time", "the rest of its answer did not come in time"},
-		{"deadline", context.DeadlineExceeded, "the connection to the filing service timed out",
-			"no answer came in time", "the rest of its answer did not come in time"},
 		{"time-out of the network", op("read", os.ErrDeadlineExceeded),
 			"the connection to the filing service timed out", "no answer came in time",
 			"the rest of its answer did not come in time"},
@@ -39,30 +29,13 @@ func TestMishaps(t *testing.T) {
 			"the request was canceled before the rest of its answer came"},
 		{"name not found", op("dial", &net.DNSError{Err: "no such host", Name: "api.example.com", IsNotFound: true}),
 			"the host name of the filing service was not found", "", ""},
-		{"refused", op("dial", syscall.ECONNREFUSED), "the filing service refused the connection", "", ""},
 		{"no route", op("dial", syscall.EHOSTUNREACH), "the filing service cannot be reached", "", ""},
-		{"certificate", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
-			"the certificate of the filing service is not trusted", "", ""},
-		{"no TLS", tls.RecordHeaderError{Msg: "no TLS"},
-			"no secure connection (TLS) to the filing service could be made",
-			"the secure connection (TLS) failed before an answer came",
-			"the secure connection (TLS) failed within its answer"},
 		{"alert", &net.OpError{Op: "remote error", Err: errors.New("tls: bad record MAC")},
 			"no secure connection (TLS) to the filing service could be made",
 			"the secure connection (TLS) failed before an answer came",
 			"the secure connection (TLS) failed within its answer"},
-		{"reset", op("read", syscall.ECONNRESET), "the connection broke before anything was sent",
-			"the connection broke before an answer came", "the connection broke within its answer"},
 		{"broken pipe", op("write", syscall.EPIPE), "the connection broke before anything was sent",
 			"the connection broke before an answer came", "the connection broke within its answer"},
-		{"closed early", io.EOF, "the connection was closed before anything was sent",
-			"the connection was closed before an answer came", "its answer was cut off"},
-		{"cut off", io.ErrUnexpectedEOF, "the connection was closed before anything was sent",
-			"the connection was closed at the start of the answer", "its answer was cut off"},
-		{"no HTTP", textproto.ProtocolError("malformed MIME header"), "", "the answer is not valid HTTP or JSON",
-			"its answer is not valid JSON"},
-		{"no JSON", json.Unmarshal([]byte("<"), new(any)), "", "the answer is not valid HTTP or JSON",
-			"its answer is not valid JSON"},
 		{"unknown", errors.New("something else"), "", "", ""},
 	} {
 		err := fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w", tc.err)

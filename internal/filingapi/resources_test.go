@@ -9,7 +9,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
 // Call returns the body of every answer, and an error unless it is 2xx. What is not JSON
@@ -131,39 +130,6 @@ func TestAnswersAreKeptWhole(t *testing.T) {
 		_, _ = c.Company(filingapi.KeepBody(t.Context(), &body), "comp_1")
 		if string(body) != tc.want {
 			t.Errorf("%d %s: kept %s, want %s", tc.status, tc.body, body, tc.want)
-		}
-	}
-}
-
-// The rest of the service, against the second reading of its document.
-func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
-	for _, cfg := range []sandbox.Config{
-		{}, {OrderTypes: sandbox.Camel, Success: http.StatusOK, Errors: sandbox.NestedErrors, Invalid: 422},
-	} {
-		service, c := serve(t, cfg)
-		ctx := t.Context()
-		for path, change := range map[string]any{
-			"/organization":            map[string]any{"name": "Firm", "signupKeys": []string{"a"}},
-			"/organization/prices/ein": map[string]any{"retailAmount": 99, "enabled": true},
-		} {
-			method := map[bool]string{true: http.MethodPatch, false: http.MethodPut}[path == "/organization"]
-			if _, err := c.Call(ctx, method, path, change); err != nil {
-				t.Error(err)
-			}
-		}
-		endpoint, err := c.CreateEndpoint(ctx, "https://a.example.com/webhooks/filing", filing.EventTypes)
-		if err != nil || endpoint.ID == "" || endpoint.Secret == "" {
-			t.Errorf("%+v, %v", endpoint, err)
-		}
-		document := service.AddDocument(sandbox.Document{CompanyID: "comp_1", OrderID: "order_1", Type: "ein_letter"})
-		if d, err := c.Document(ctx, document.ID); err != nil || d.Type != "ein_letter" || d.ExpiresAt.IsZero() {
-			t.Errorf("%+v, %v", d, err)
-		}
-		if _, err := c.Document(ctx, "doc_none"); !errors.Is(err, filingapi.ErrNotFound) {
-			t.Error(err)
-		}
-		if v := service.Violations(); len(v) > 0 {
-			t.Errorf("%v", v)
 		}
 	}
 }

@@ -37,20 +37,10 @@ func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 		},
 	} {
 		service, c := serve(t, cfg)
-		company := service.AddCompany(sandbox.Company{LegalName: "Blue Heron LLC"})
-		ctx := t.Context()
-
-		user := checkResources(t, c, company)
-		for name, order := range ordersOfEachKind(company.ID) {
-			order.UserID = user.ID
-			a := c.PlaceOrder(ctx, order)
-			if a.Kind != filing.Accepted || len(a.Items) != len(order.Products()) || !filing.IsCompanyID(a.CompanyID) {
-				t.Errorf("%s: %+v", name, a)
-			}
-		}
-		again := &filing.Order{UserID: user.ID, CompanyID: company.ID, FilingState: "DE", EIN: sampleEIN()}
-		if a := c.PlaceOrder(ctx, again); a.Kind != filing.HasItem || a.Has != filing.EIN {
-			t.Errorf("%+v", a)
+		checkResources(t, c, service.AddCompany(sandbox.Company{LegalName: "Blue Heron LLC"}))
+		document := service.AddDocument(sandbox.Document{CompanyID: "comp_1", OrderID: "order_1", Type: "ein_letter"})
+		if d, err := c.Document(t.Context(), document.ID); err != nil || d.Type != "ein_letter" || d.ExpiresAt.IsZero() {
+			t.Errorf("%+v, %v", d, err)
 		}
 		if v := service.Violations(); len(v) > 0 {
 			t.Errorf("%v", v)
@@ -58,9 +48,8 @@ func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 	}
 }
 
-// checkResources makes each call that is not an order and checks its answer. It
-// returns the user that it created.
-func checkResources(t *testing.T, c *filingapi.Client, company sandbox.Company) filing.User {
+// checkResources makes each call that is not an order and checks its answer.
+func checkResources(t *testing.T, c *filingapi.Client, company sandbox.Company) {
 	t.Helper()
 	ctx := t.Context()
 	user, err := c.CreateUser(ctx,
@@ -92,81 +81,20 @@ func checkResources(t *testing.T, c *filingapi.Client, company sandbox.Company) 
 	if prices, err := c.Prices(ctx); err != nil || len(prices) < 6 || prices[0].WholesaleAmount == "" {
 		t.Errorf("%+v, %v", prices, err)
 	}
+	if _, err := c.Call(ctx, http.MethodPatch, "/organization", map[string]any{"name": "Firm"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Call(ctx, http.MethodPut, "/organization/prices/ein", map[string]any{"retailAmount": 99}); err != nil {
+		t.Error(err)
+	}
+	if e, err := c.CreateEndpoint(ctx, "https://a.example.com/webhooks/filing", filing.EventTypes); err != nil ||
+		e.ID == "" || e.Secret == "" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := c.Document(ctx, "doc_none"); !errors.Is(err, filingapi.ErrNotFound) {
+		t.Error(err)
+	}
 	if link, err := c.MagicLink(ctx, user.ID, company.ID); err != nil || !strings.HasPrefix(link, "http://") {
 		t.Errorf("%q, %v", link, err)
-	}
-	return user
-}
-
-// sampleEIN is an EIN with every field.
-func sampleEIN() *filing.EINItem {
-	return &filing.EINItem{
-		BusinessCategory:            "Consulting",
-		BusinessPurpose:             "Advice",
-		ApplicationReason:           "Banking purposes",
-		ResponsiblePartyFirstName:   "Ann",
-		ResponsiblePartyLastName:    "Lee",
-		ResponsiblePartyTitle:       "Manager",
-		ResponsiblePartySSN:         "123456789",
-		ResponsiblePartyPhoneNumber: "+13125550100",
-	}
-}
-
-// ordersOfEachKind are orders of each product, and of products together, by what
-// they are.
-func ordersOfEachKind(company string) map[string]*filing.Order {
-	address := &filing.Address{
-		Line1:      "1 Main St",
-		City:       "Dover",
-		State:      "DE",
-		PostalCode: "19901",
-		Country:    "US",
-	}
-	supplied := &filing.Agent{
-		Type:      filing.Person,
-		FirstName: "Ann",
-		LastName:  "Lee",
-		Street:    "1 Main St",
-		City:      "Dover",
-		State:     "CA",
-		ZIP:       "02134",
-	}
-	ein := sampleEIN()
-	return map[string]*filing.Order{
-		"report with an agent": {CompanyID: company, FilingState: "DE",
-			AnnualReport:    &filing.AnnualReportItem{FilingYear: "2026"},
-			RegisteredAgent: &filing.RegisteredAgentItem{}},
-		"report with an agent supplied": {CompanyID: company, FilingState: "CA",
-			AnnualReport: &filing.AnnualReportItem{FilingYear: "2026", RegisteredAgent: supplied}},
-		"agent change": {
-			CompanyID:       company,
-			FilingState:     "FL",
-			RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true},
-		},
-		"EIN": {CompanyID: company, FilingState: "DE", EIN: ein},
-		"qualification": {CompanyID: company, FilingState: "NY",
-			ForeignQualification: &filing.QualificationItem{}, RegisteredAgent: &filing.RegisteredAgentItem{}},
-		"qualification with an agent supplied": {CompanyID: company, FilingState: "CA",
-			ForeignQualification: &filing.QualificationItem{RegisteredAgent: supplied}},
-		"formation with an EIN": {FilingState: "DE", EIN: ein, RegisteredAgent: &filing.RegisteredAgentItem{},
-			Formation: &filing.FormationItem{
-				Expedited:        true,
-				AlternativeNames: []string{"Red Heron LLC"},
-				Company: filing.Company{
-					LegalName:        "Grey Heron LLC",
-					EntityType:       filing.LLC,
-					StructureType:    "MEMBER",
-					PrincipalAddress: address,
-					MailingAddress:   address,
-					Officers: []filing.Officer{{
-						Type:      filing.Person,
-						FirstName: "Ann",
-						LastName:  "Lee",
-						Title:     "Member",
-						Address:   address,
-						IsPrimary: true,
-					}},
-				},
-			}},
 	}
 }

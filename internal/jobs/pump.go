@@ -24,22 +24,17 @@ func (w *Worker) pumpLoop() {
 	defer w.loops.Done()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var committed <-chan struct{} // since the pump found nothing to do; nil while it has something
 	for {
-		next := w.ledger.Fleet().NextCommit()
-		idle, err := w.pump(w.ctx, committed)
+		committed := w.ledger.Fleet().NextCommit()
+		idle, err := w.pump(w.ctx)
 		if err != nil {
 			w.report("pump", err)
 		}
-		switch {
-		case !idle:
+		if idle {
+			timer.Reset(idlePause)
+		} else {
 			committed = nil
 			timer.Reset(pumpPause)
-		case !isOpen(committed):
-			committed = next
-			fallthrough
-		default:
-			timer.Reset(idlePause)
 		}
 		select {
 		case <-w.ctx.Done():
@@ -47,18 +42,7 @@ func (w *Worker) pumpLoop() {
 		case <-timer.C:
 		case <-committed:
 		case <-w.wake:
-			committed = nil
 		}
-	}
-}
-
-// isOpen reports whether there is a channel that has not been closed.
-func isOpen(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return false
-	default:
-		return c != nil
 	}
 }
 
@@ -67,9 +51,8 @@ func isOpen(c <-chan struct{}) bool {
 const requeueAfter = 500 * time.Millisecond
 
 // pump puts the rows that may be sent now on the queue. It reports whether nothing is
-// to be done before the ledger's next commit; committed is closed where there was one
-// since it last reported so, and nil where it did not.
-func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool, err error) {
+// to be done before the ledger's next commit.
+func (w *Worker) pump(ctx context.Context) (idle bool, err error) {
 	now := w.now()
 	if w.queue.health.idle(now) {
 		w.noteWrite(ctx, w.queue.probe(ctx))
@@ -92,9 +75,6 @@ func (w *Worker) pump(ctx context.Context, committed <-chan struct{}) (idle bool
 	w.logHold(ctx, hold)
 	if blocked {
 		return false, nil
-	}
-	if isOpen(committed) {
-		return true, nil
 	}
 	pending, err := w.queue.countPending(ctx)
 	if err != nil {
