@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,36 +144,59 @@ func TestCompaniesOfUsers(t *testing.T) {
 	f.agree("a")
 }
 
-// A creation without a trustworthy answer is left to a person: nothing is sent
-// again, the other rows of the company wait, those of others do not, and no
-// money is held. What the person finds lets all of them go on.
-func TestUncertainCreation(t *testing.T) {
-	for _, c := range []sandbox.Fault{
-		{Kind: sandbox.FaultReset, After: true}, {Kind: sandbox.FaultReset},
-		{Kind: sandbox.FaultStatus, Status: 500}, {Kind: sandbox.FaultGarbage, After: true},
+// A creation that fails. Without a trustworthy answer it is left to a person: nothing is
+// sent again, and the other rows of the company wait, but those of others do not. A
+// refused one was not made, so another row of the company, perhaps better described, tries
+// for itself. A busy service and a refused key put it off.
+func TestCreationThatFails(t *testing.T) {
+	const uncertain, rejected, ready = filing.Uncertain, filing.Rejected, filing.Ready
+	for _, c := range []struct {
+		fault sandbox.Fault
+		stops jobs.StopReason
+		want  ledger.Counts
+	}{
+		{sandbox.Fault{Kind: sandbox.FaultReset, After: true}, jobs.Finished, ledger.Counts{uncertain: 1, ready: 4}},
+		{sandbox.Fault{Kind: sandbox.FaultReset}, jobs.Finished, ledger.Counts{uncertain: 1, ready: 4}},
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 500}, jobs.Finished, ledger.Counts{uncertain: 1, ready: 4}},
+		{sandbox.Fault{Kind: sandbox.FaultGarbage, After: true}, jobs.Finished, ledger.Counts{uncertain: 1, ready: 4}},
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 400}, jobs.Finished,
+			ledger.Counts{rejected: 1, filing.Placed: 4}},
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 409}, jobs.Finished,
+			ledger.Counts{rejected: 1, filing.Placed: 4}},
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 401}, jobs.KeyRefused, ledger.Counts{ready: 5}},
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 503, RetryAfter: time.Second}, jobs.Finished,
+			ledger.Counts{filing.Placed: 5}},
 	} {
-		t.Run(c.String(), func(t *testing.T) {
+		t.Run(c.fault.String(), func(t *testing.T) {
 			t.Parallel()
-			c.Endpoint = "POST /companies"
-			c.Nth = 1
-			f := newFirm(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{c}})
+			c.fault.Endpoint, c.fault.Nth = "POST /companies", 1
+			f := newFirm(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{c.fault}})
 			f.add("a", everything(0)...)
-			if end := f.run("a"); end.Reason != jobs.Finished || f.behind("a") != 4 {
-				t.Fatalf("%+v", end)
+			f.stops(c.stops, "a")
+			f.want("a", c.want)
+			switch {
+			case c.want[uncertain] > 0:
+				f.place("b", everything(1)...)
+				row := f.uncertainCreation("a")
+				sent := f.posts("/v1/")
+				if f.finish("a"); f.behind("a") != 4 || f.posts("/v1/") != sent {
+					t.Errorf("%d more were sent; %d rows wait", f.posts("/v1/")-sent, f.behind("a"))
+				}
+				f.resolveCreation(row, c.fault.After)
+			case c.want[rejected] > 0:
+				r := f.rows("a")[slices.IndexFunc(f.rows("a"), func(r ledger.Row) bool { return r.Result == rejected })]
+				if !strings.Contains(r.Message, "refused to create the company") || r.Company != "" || r.Creating {
+					t.Errorf("%+v", r)
+				}
+				_, err := f.RetryBatch(t.Context(), "a")
+				f.must(err)
+				f.placeRest("a")
+				f.wantPosts("/v1/companies", 2)
+			default:
+				f.must(f.Fleet().RecordKeyAccepted(t.Context()))
+				f.placeRest("a")
+				f.wantPosts("/v1/companies", 2)
 			}
-			f.want("a", ledger.Counts{filing.Uncertain: 1, filing.Ready: 4})
-			f.place("b", everything(1)...)
-
-			row := f.uncertainCreation("a")
-			// A run again sends nothing.
-			sent := f.posts("/v1/")
-			if end := f.run("a"); f.behind("a") != 4 || f.posts("/v1/") != sent {
-				t.Errorf("%+v, and %d more were sent", end, f.posts("/v1/")-sent)
-			}
-			if book, err := f.Balance(t.Context()); err != nil || book.Reserved != 0 {
-				t.Errorf("%+v, %v", book, err)
-			}
-			f.resolveCreation(row, c.After)
 			f.agree("a", "b")
 		})
 	}
@@ -249,64 +273,6 @@ func TestResolveCreationByItsKind(t *testing.T) {
 	f.run("b")
 	f.agree("a", "b")
 	f.wantPosts("/v1/companies", 3)
-}
-
-// A creation that was refused was not made: its row says why, and another row
-// of the company, perhaps better described, tries for itself.
-func TestCreationRefused(t *testing.T) {
-	for _, status := range []int{400, 409} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			t.Parallel()
-			f := newFirm(t, servers{}, sandbox.Config{
-				Faults: []sandbox.Fault{
-					{Kind: sandbox.FaultStatus, Status: status, Endpoint: "POST /companies", Nth: 1},
-				},
-			})
-			f.add("a", everything(0)...)
-			f.run("a")
-			f.want("a", ledger.Counts{filing.Rejected: 1, filing.Placed: 4})
-			for _, r := range f.rows("a") {
-				if r.Result == filing.Rejected &&
-					(!strings.Contains(r.Message, "refused to create the company") || r.Company != "" || r.Creating) {
-					t.Errorf("%+v", r)
-				}
-			}
-			if n, err := f.RetryBatch(t.Context(), "a"); err != nil || n != 1 {
-				t.Fatal(n, err)
-			}
-			f.placeRest("a")
-			f.wantPosts("/v1/companies", 2)
-			f.agree("a")
-		})
-	}
-}
-
-// A service that is busy made nothing: the creation is sent again by itself, and made
-// once. A refused key stops creations as it stops orders.
-func TestCreationPutOff(t *testing.T) {
-	for _, status := range []int{429, 503, 401} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			t.Parallel()
-			f := newFirm(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{
-				Kind:       sandbox.FaultStatus,
-				Status:     status,
-				Endpoint:   "POST /companies",
-				Times:      1,
-				RetryAfter: time.Second,
-			}}})
-			f.add("a", everything(0)...)
-			if status == 401 {
-				f.stops(jobs.KeyRefused, "a")
-				f.want("a", ledger.Counts{filing.Ready: 5})
-				f.must(f.Fleet().RecordKeyAccepted(t.Context()))
-			}
-			f.placeRest("a")
-			if n := f.posts("/v1/companies"); n > 2 {
-				t.Errorf("%d creations were sent, want 2", n)
-			}
-			f.agree("a")
-		})
-	}
 }
 
 // While the organization is paused for funds no company is created. When its

@@ -129,20 +129,3 @@ func TestStopWaitsWithoutTheQueue(t *testing.T) {
 	f.want("a", ledger.Counts{filing.Placed: 1})
 	f.agree("a")
 }
-
-// A row that waits for an uncertain order of another batch does not keep a run
-// waiting for ever: it ends, and says how many wait.
-func TestBehindAnotherBatch(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
-	f.add("a", agentChange(0))
-	f.lose(f.begin("a", agentChange(0).Order, false))
-	f.add("b", agentChange(0), report(1))
-	if end := f.run("b"); end.Reason != jobs.Finished || f.behind("b") != 1 {
-		t.Errorf("%+v", end)
-	}
-	f.want("b", ledger.Counts{filing.Placed: 1, filing.Ready: 1})
-	f.placeRest("a")
-	f.run("b")
-	f.want("b", ledger.Counts{filing.Placed: 1, filing.Exists: 1})
-	f.agree("a", "b")
-}

@@ -63,19 +63,3 @@ func TestOldAnswerAboutACompletedCompany(t *testing.T) {
 		t.Errorf("completed %d times, known as %+v: %v", s.updates, c, err)
 	}
 }
-
-// A row that looked for its company in memory just before another row's request was
-// answered does not ask again.
-func TestAnswerThatCameMeanwhileIsUsed(t *testing.T) {
-	d, s := newTestResolver(t)
-	close(s.answer)
-	_, _, askedAt := d.cachedCompany("comp_1")
-	for range 2 {
-		if c, err := d.askForCompany(t.Context(), "comp_1", askedAt); err != nil || c.ID != "comp_1" {
-			t.Errorf("%+v, %v", c, err)
-		}
-	}
-	if len(s.asked) != 1 {
-		t.Errorf("asked %d times", len(s.asked))
-	}
-}

@@ -113,41 +113,6 @@ func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
 	}
 }
 
-// A price list that asks for patience halts the fleet as an order's answer does.
-func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
-	f.service.Inject(sandbox.Fault{
-		Kind:       sandbox.FaultStatus,
-		Status:     429,
-		RetryAfter: 2 * time.Minute,
-		Endpoint:   "GET /organization/prices",
-	})
-	client := f.client()
-	ask := func(ctx context.Context) (pricing.Quoter, error) {
-		_, err := pricing.FetchPrices(ctx, client, f.Ledger)
-		return nil, err
-	}
-	var ago atomic.Int64 // the worker was started
-	ago.Store(int64(time.Hour))
-	w := f.start(func(c *jobs.Config) {
-		c.Ask, c.Now = ask, func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }
-	})
-	ago.Store(0)
-	f.add("a", requests(20, report)...)
-	if end := f.await(w, "a", patient); end.Reason != jobs.AskedToWait {
-		t.Errorf("%+v", end)
-	}
-	halted, err := f.Fleet().Halt(t.Context())
-	if f.must(err); halted.Reason != filing.HaltRate || time.Until(halted.Until) < 90*time.Second {
-		t.Errorf("%+v", halted)
-	}
-	w.Stop()
-	f.want("a", ledger.Counts{filing.Ready: 20})
-	if asked, sent := len(f.seen("GET", "/v1/organization/prices")), f.posts("/v1/orders"); asked != 1 || sent != 0 {
-		t.Errorf("prices were asked for %d times, and %d orders sent", asked, sent)
-	}
-}
-
 // A row that costs more than was approved is not sent: it waits with the reason.
 func TestARowThatCostsMoreWaitsForApproval(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
