@@ -46,9 +46,9 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 			}
 		}
 		f.place("a", all...)
-		f.wantPosts("/v1/companies", companies)
-		f.wantPosts("/v1/users", 3)
-		f.wantPosts("/v1/orders", len(all))
+		f.wantPosts("/companies", companies)
+		f.wantPosts("/users", 3)
+		f.wantPosts("/orders", len(all))
 		ids := f.createdIDs("a")
 		if len(ids) != companies {
 			t.Errorf("%v", ids)
@@ -64,7 +64,7 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 		f.add("b", next, everything(1)[0])
 		f.run("b")
 		f.want("b", ledger.Counts{filing.Placed: 1, filing.Exists: 1})
-		f.wantPosts("/v1/companies", companies)
+		f.wantPosts("/companies", companies)
 		f.agree("a", "b")
 	})
 }
@@ -135,7 +135,7 @@ func TestCompaniesOfUsers(t *testing.T) {
 	if rows[0].Company != rows[1].Company || rows[0].Company == rows[2].Company {
 		t.Errorf("%s %s %s", rows[0].Company, rows[1].Company, rows[2].Company)
 	}
-	f.wantPosts("/v1/companies", 2)
+	f.wantPosts("/companies", 2)
 	for _, o := range f.service.Books().Orders {
 		if (o.UserID == "user_1") != (o.CompanyID == rows[0].Company) {
 			t.Errorf("%+v", o)
@@ -178,9 +178,9 @@ func TestCreationThatFails(t *testing.T) {
 			case c.want[uncertain] > 0:
 				f.place("b", everything(1)...)
 				row := f.uncertainCreation("a")
-				sent := f.posts("/v1/")
-				if f.finish("a"); f.behind("a") != 4 || f.posts("/v1/") != sent {
-					t.Errorf("%d more were sent; %d rows wait", f.posts("/v1/")-sent, f.behind("a"))
+				sent := f.posts("/")
+				if f.finish("a"); f.behind("a") != 4 || f.posts("/") != sent {
+					t.Errorf("%d more were sent; %d rows wait", f.posts("/")-sent, f.behind("a"))
 				}
 				f.resolveCreation(row, c.fault.After)
 			case c.want[rejected] > 0:
@@ -191,11 +191,11 @@ func TestCreationThatFails(t *testing.T) {
 				_, err := f.RetryBatch(t.Context(), "a")
 				f.must(err)
 				f.placeRest("a")
-				f.wantPosts("/v1/companies", 2)
+				f.wantPosts("/companies", 2)
 			default:
 				f.must(f.Fleet().RecordKeyAccepted(t.Context()))
 				f.placeRest("a")
-				f.wantPosts("/v1/companies", 2)
+				f.wantPosts("/companies", 2)
 			}
 			f.agree("a", "b")
 		})
@@ -214,7 +214,7 @@ func (f *firm) resolveCreation(row ledger.Row, made bool) {
 		want = 3
 	}
 	f.placeRest("a")
-	f.wantPosts("/v1/companies", want)
+	f.wantPosts("/companies", want)
 	for _, r := range f.rows("a") {
 		if r.Company != f.companyOf(0).ID {
 			f.Errorf("row %d is for %s", r.Number, r.Company)
@@ -272,7 +272,7 @@ func TestResolveCreationByItsKind(t *testing.T) {
 	f.run("a")
 	f.run("b")
 	f.agree("a", "b")
-	f.wantPosts("/v1/companies", 3)
+	f.wantPosts("/companies", 3)
 }
 
 // While the organization is paused for funds no company is created. When its
@@ -289,18 +289,18 @@ func TestNoCreationWhilePausedForFunds(t *testing.T) {
 	}
 	f.add("new", all...)
 	f.stops(jobs.OutOfFunds, "new")
-	f.wantPosts("/v1/companies", 0)
+	f.wantPosts("/companies", 0)
 	// The same run again asks: with one company, not with six.
 	f.must(f.Fleet().ProbeNow(t.Context()))
 	f.stops(jobs.OutOfFunds, "new")
-	if n := f.posts("/v1/companies"); n == 0 || n > 3 {
+	if n := f.posts("/companies"); n == 0 || n > 3 {
 		t.Errorf("%d companies were created to ask for funds", n)
 	}
 	f.service.Deposit(rich)
 	f.must(f.Fleet().ProbeNow(t.Context()))
 	f.placeRest("new")
 	f.run("reports")
-	f.wantPosts("/v1/companies", 6)
+	f.wantPosts("/companies", 6)
 	f.agree("reports", "new")
 }
 
@@ -322,7 +322,7 @@ func TestCrashWhileCreating(t *testing.T) {
 		if !row.Creating || row.Reserved != 0 || !strings.Contains(row.Message, "sent for creation") {
 			t.Errorf("%+v", row)
 		}
-		if n := f.posts("/v1/companies") + f.posts("/v1/orders"); n != 0 {
+		if n := f.posts("/companies") + f.posts("/orders"); n != 0 {
 			t.Errorf("%d were sent", n)
 		}
 		f.must(f.Resolutions().MarkNotPlaced(t.Context(), row.ID, 0, "not there"))

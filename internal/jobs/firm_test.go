@@ -78,9 +78,6 @@ type firm struct {
 	patch   func(*jobs.Config) // changes every worker
 	// timeout bounds an answer for workers. Zero is longer than any machine takes.
 	timeout time.Duration
-
-	mu       sync.Mutex
-	requests []request
 }
 
 // know puts a company on the service's record as user_1's. Without agents of its own it
@@ -97,12 +94,6 @@ func (f *firm) know(c sandbox.Company) {
 	f.service.AddCompany(c)
 }
 
-// request is one that reached the service.
-type request struct {
-	method, path string
-	status       int
-}
-
 // newFirm returns a firm that orders every product. Its balance is rich unless the
 // sandbox is configured with another.
 func newFirm(t testing.TB, on servers, c sandbox.Config) *firm {
@@ -110,54 +101,25 @@ func newFirm(t testing.TB, on servers, c sandbox.Config) *firm {
 	c.Fees, c.ExpeditedService = fees, expedited
 	c.OpeningBalance = cmp.Or(c.OpeningBalance, rich)
 	f.service = sandbox.New(c)
-	server := httptest.NewServer(f.record(f.service.Handler()))
+	server := httptest.NewServer(f.service.Handler())
 	t.Cleanup(server.Close)
 	f.url = server.URL + "/v1"
 	f.Ledger = f.openLedger()
 	return f
 }
 
-// record notes each request that was answered.
-func (f *firm) record(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := request{method: r.Method, path: r.URL.Path, status: http.StatusOK}
-		defer func() {
-			f.mu.Lock()
-			f.requests = append(f.requests, q)
-			f.mu.Unlock()
-		}()
-		next.ServeHTTP(&statusWriter{w, &q.status}, r)
-	})
-}
-
-// statusWriter keeps the status of an answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status *int
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	*w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// seen lists the requests of one kind so far.
-func (f *firm) seen(method, prefix string) []request {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var some []request
-	for _, q := range f.requests {
-		if q.method == method && strings.HasPrefix(q.path, prefix) {
-			some = append(some, q)
+// seen counts the requests of a method that reached endpoints.
+func (f *firm) seen(method, path string) (n int) {
+	for endpoint, times := range f.service.Books().Requests {
+		if strings.HasPrefix(endpoint, method+" "+path) {
+			n += times
 		}
 	}
-	return some
+	return n
 }
 
 // posts counts the POST requests that reached an endpoint.
-func (f *firm) posts(path string) int { return len(f.seen(http.MethodPost, path)) }
+func (f *firm) posts(path string) int { return f.seen(http.MethodPost, path) }
 
 // wantPosts checks how many POST requests have reached an endpoint.
 func (f *firm) wantPosts(path string, want int) {

@@ -28,7 +28,7 @@ func TestTwoWorkersAtOnce(t *testing.T) {
 		running.Wait()
 		a, b := f.counts("a"), f.counts("b")
 		placed := a[filing.Placed] + b[filing.Placed]
-		if n := f.posts("/v1/orders"); placed < 200 || n != placed ||
+		if n := f.posts("/orders"); placed < 200 || n != placed ||
 			placed+a[filing.Exists]+b[filing.Exists] != 400 {
 			t.Errorf("%v and %v by %d orders", a, b, n)
 		}

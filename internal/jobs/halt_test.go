@@ -62,8 +62,8 @@ func TestFundsByTheBook(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
 	f.must(f.RecordDeposit(t.Context(), 10*each+1, "opening"))
 	f.add("a", requests(30, report)...)
-	if end := f.stops(jobs.OutOfFunds, "a"); end.Short != 20 || f.posts("/v1/orders") != 10 {
-		t.Errorf("%+v, %d orders were sent", end, f.posts("/v1/orders"))
+	if end := f.stops(jobs.OutOfFunds, "a"); end.Short != 20 || f.posts("/orders") != 10 {
+		t.Errorf("%+v, %d orders were sent", end, f.posts("/orders"))
 	}
 	f.want("a", ledger.Counts{filing.Placed: 10, filing.Ready: 20})
 	f.must(f.RecordDeposit(t.Context(), 20*each, "top-up"))
@@ -220,7 +220,7 @@ func TestServiceDown(t *testing.T) {
 			if end := f.runFor("a", jobs.WaitLimits{Silence: 500 * time.Millisecond}); end.Reason != want {
 				t.Fatalf("%+v, want %s", end, want)
 			}
-			if n := f.wantUntouched("a") + f.posts("/") + len(f.seen("GET", "/")); n > 3*flying {
+			if n := f.wantUntouched("a") + f.posts("/") + f.seen("GET", "/"); n > 3*flying {
 				t.Errorf("%d requests were sent to a service that is down", n)
 			}
 		})
@@ -261,12 +261,12 @@ func TestRetryAfter(t *testing.T) {
 			if held := f.halt(filing.HaltRate); held.Until.Sub(now()) < asked/2 {
 				t.Errorf("%+v", held)
 			}
-			sent := f.posts("/v1/orders")
+			sent := f.posts("/orders")
 			f.add("b", report(200))
 			for _, w := range workers {
 				_ = w.Handle(t.Context(), f.rows("b")[0].ID) // the queue may deliver a row late
 			}
-			if n := f.posts("/v1/orders"); n != sent || n >= 200 {
+			if n := f.posts("/orders"); n != sent || n >= 200 {
 				t.Errorf("%d orders came while the fleet was to wait, after %d", n-sent, sent)
 			}
 			passed.Store(int64(asked + time.Second))

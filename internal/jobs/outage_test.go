@@ -156,7 +156,7 @@ func TestBoundedWindowAndSmallBatch(t *testing.T) {
 		look()
 		other := f.openLedger()
 		w := f.start(over(other))
-		f.eventually("the next process is at work", func() bool { look(); return f.posts("/v1/orders") > 0 })
+		f.eventually("the next process is at work", func() bool { look(); return f.posts("/orders") > 0 })
 		w.Stop()
 		f.must(other.Close())
 		f.must(jobs.Sweep(t.Context(), f.Ledger, slog.New(slog.DiscardHandler)))

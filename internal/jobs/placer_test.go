@@ -107,7 +107,7 @@ func TestNothingIsSentAfterStandingStill(t *testing.T) {
 	})
 	w.Stop()
 	f.want("a", ledger.Counts{filing.Ready: 1})
-	f.wantPosts("/v1/orders", 0)
+	f.wantPosts("/orders", 0)
 }
 
 // An answer that the ledger cannot record for a while is kept until it can.

@@ -133,7 +133,7 @@ func TestEINThatIsThere(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	f.wantPosts("/v1/orders", 3)
+	f.wantPosts("/orders", 3)
 	f.agree("a")
 }
 
@@ -204,13 +204,13 @@ func TestAgentThatIsActive(t *testing.T) {
 		r := existing(0, filing.RegisteredAgent, c.changes...)
 		r.Company.Ref = c.company
 		f.add(batch, r)
-		sent := f.posts("/v1/orders")
+		sent := f.posts("/orders")
 		f.run(batch)
 		got := f.rows(batch)[0]
 		if got.Result != c.result || got.Result == filing.Placed && got.Cost.Amount != c.cost ||
-			(f.posts("/v1/orders") > sent) != (c.result == filing.Placed) {
+			(f.posts("/orders") > sent) != (c.result == filing.Placed) {
 			t.Errorf("%s: %s for %s, %d sent, want %s for %s: %s", batch, got.Result, got.Cost,
-				f.posts("/v1/orders")-sent, c.result, c.cost, got.Message)
+				f.posts("/orders")-sent, c.result, c.cost, got.Message)
 		}
 	}
 	f.agree(append(batches, "first")...)
@@ -254,7 +254,7 @@ func TestNumberSealedWithAnotherKey(t *testing.T) {
 			if r := f.rows("a")[0]; !strings.Contains(r.Message, says) || r.Reserved != reserved {
 				t.Errorf("%+v", r)
 			}
-			f.wantPosts("/v1/orders", 0)
+			f.wantPosts("/orders", 0)
 		})
 	}
 }

@@ -59,7 +59,7 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 			}
 		}
 		f.want("a", ledger.Counts{filing.Placed: all})
-		f.wantPosts("/v1/orders", all)
+		f.wantPosts("/orders", all)
 		f.agree("a")
 	})
 }
@@ -92,7 +92,7 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			f.start()
 			f.must(f.Fleet().ProbeNow(t.Context()))
 			f.halt(filing.HaltRestored)
-			f.wantPosts("/v1/orders", 4)
+			f.wantPosts("/orders", 4)
 		})
 	})
 }

@@ -76,8 +76,8 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 				}
 				f.run("b")
 				f.want("b", ledger.Counts{filing.Invalid: 4})
-				if n := f.posts("/v1/orders") + f.posts("/v1/companies") +
-					len(f.seen("PATCH", "/v1/companies")); n != 0 {
+				if n := f.posts("/orders") + f.posts("/companies") +
+					f.seen("PATCH", "/companies"); n != 0 {
 					t.Errorf("%d orders or changes were sent", n)
 				}
 				want := ref + ` is "Lakeshore Holdings LLC" at the filing service, ` +
@@ -168,7 +168,7 @@ func TestACorrectedRecordReleasesTheRow(t *testing.T) {
 	}
 	f.run("b")
 	f.want("b", ledger.Counts{filing.Invalid: 1})
-	f.wantPosts("/v1/orders", 0)
+	f.wantPosts("/orders", 0)
 	f.onRecord("comp_1", "", "Smith and Daughters LLC", "LLC", "DE")
 	if review := f.compare("b", false); review.Released != 1 {
 		t.Errorf("%+v", review)
@@ -190,7 +190,7 @@ func TestQualifiedAtHome(t *testing.T) {
 	f.run("b")
 	f.want("b", ledger.Counts{filing.Invalid: 1})
 	if got := f.rows("b")[0].Message; !strings.Contains(got, `"Lakeshore Holdings LLC" was formed in NY`) ||
-		f.posts("/v1/orders") != 0 {
+		f.posts("/orders") != 0 {
 		t.Error(got)
 	}
 }
@@ -221,9 +221,9 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 	}
 	f.placeRest("reports")
 	row := f.rows("reports")[0]
-	if row.Company != company || f.posts("/v1/companies") != 0 {
+	if row.Company != company || f.posts("/companies") != 0 {
 		t.Errorf("the report is for %s, and %s was formed; %d companies were created", row.Company, company,
-			f.posts("/v1/companies"))
+			f.posts("/companies"))
 	}
 	if agents := f.service.Books().Orders; len(agents) != 2 || len(agents[1].Items) != 1 {
 		t.Errorf("a second agent was ordered: %+v", agents)
@@ -251,14 +251,14 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 	f.add("reports", later)
 	f.run("reports")
 	if r := f.rows("reports")[0]; r.Result != filing.Ready ||
-		!strings.Contains(r.Message, "forming this company") || f.posts("/v1/companies") != 0 {
+		!strings.Contains(r.Message, "forming this company") || f.posts("/companies") != 0 {
 		t.Fatalf("beside a formation in doubt the row is %s: %s", r.Result, r.Message)
 	}
 	row, order := f.rows("formation")[0], f.service.Books().Orders[0]
 	f.must(f.Resolutions().MarkPlaced(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
 	f.run("reports")
 	if r := f.rows("reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") ||
-		f.posts("/v1/companies") != 0 {
+		f.posts("/companies") != 0 {
 		t.Fatalf("of a formation without its company the row is %s: %s", r.Result, r.Message)
 	}
 	f.must(f.Resolutions().NameCompany(f.Context(), row.ID, order.CompanyID,
@@ -268,7 +268,7 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 	}
 	f.run("reports")
 	if r := f.rows("reports")[0]; r.Result != filing.Placed || r.Company != order.CompanyID ||
-		f.posts("/v1/companies") != 0 {
+		f.posts("/companies") != 0 {
 		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
 	}
 }
@@ -290,9 +290,9 @@ func TestACompanyLookedUpIsKnown(t *testing.T) {
 			later.Product, later.Order.AnnualReport = filing.AnnualReport, &filing.AnnualReportItem{FilingYear: "2026"}
 			f.add("b", later)
 			f.run("b")
-			if r := f.rows("b")[0]; r.Result != filing.Exists || f.posts("/v1/companies") != 0 {
+			if r := f.rows("b")[0]; r.Result != filing.Exists || f.posts("/companies") != 0 {
 				t.Errorf("%s for %s: %s; %d companies were created", r.Result, r.Company, r.Message,
-					f.posts("/v1/companies"))
+					f.posts("/companies"))
 			}
 		})
 	}

@@ -313,7 +313,7 @@ func TestTwoSchedulesOverOneCompanyList(t *testing.T) {
 				t.Errorf("%v", counts)
 			}
 		}
-		f.wantPosts("/v1/orders", bought)
+		f.wantPosts("/orders", bought)
 		f.agree(a.Batch, b.Batch)
 		// A third one knows before it sends anything, and reserves nothing.
 		third := f.plant("c", companies(0, 50, "DE"), yearly, false)
@@ -402,7 +402,7 @@ func TestScheduleAheadOfTheDueDates(t *testing.T) {
 		if _, again, err := f.s.Execute(f.Context(), changed, today); again || err != nil {
 			t.Error(again, err)
 		}
-		f.wantPosts("/v1/orders", 6)
+		f.wantPosts("/orders", 6)
 	})
 }
 
@@ -534,7 +534,7 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 			t.Errorf("%+v", notices)
 		}
 		f.stops(jobs.NotApproved, b.ID)
-		f.wantPosts("/v1/orders", 0)
+		f.wantPosts("/orders", 0)
 		// It costs more by now: what was looked at is not what would be placed, and
 		// from now on a yes is waited for to what would.
 		rows := f.rows(b.ID)
