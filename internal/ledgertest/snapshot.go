@@ -2,10 +2,8 @@ package ledgertest
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -28,37 +26,25 @@ type Restorable struct {
 // OnBothRestorable runs a suite on an SQLite file and, where TEST_DATABASE_URL
 // names a server, on a PostgreSQL database of its own.
 func OnBothRestorable(t *testing.T, suite func(*testing.T, *Restorable)) {
-	t.Run("SQLite", func(t *testing.T) { suite(t, &Restorable{TB: t, Dir: t.TempDir()}) })
-	server := os.Getenv("TEST_DATABASE_URL")
-	if server == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("TEST_DATABASE_URL is not set: on CI the PostgreSQL suite must run")
-		}
-		return
-	}
-	t.Run("PostgreSQL", func(t *testing.T) {
-		db, err := sql.Open("pgx", server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &Restorable{TB: t, Dir: t.TempDir(), server: db, name: "t" + strings.ToLower(rand.Text())}
-		r.copy = r.name + "_copy"
-		r.exec("CREATE DATABASE " + r.name)
-		t.Cleanup(func() {
-			for _, name := range []string{r.name, r.copy, r.name + "_lost"} {
-				if _, err := db.ExecContext(context.Background(),
-					"DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-					t.Error(err)
-				}
+	OnBoth(t, func(t *testing.T, database string) {
+		r := &Restorable{TB: t, Dir: t.TempDir(), Database: database}
+		if database != "" {
+			var err error
+			if r.server, err = sql.Open("pgx", os.Getenv("TEST_DATABASE_URL")); err != nil {
+				t.Fatal(err)
 			}
-			db.Close()
-		})
-		u, err := url.Parse(server)
-		if err != nil {
-			t.Fatal(err)
+			u, err := url.Parse(database)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.name = strings.TrimPrefix(u.Path, "/")
+			r.copy = r.name + "_copy"
+			t.Cleanup(func() {
+				r.exec("DROP DATABASE IF EXISTS "+r.copy+" WITH (FORCE)",
+					"DROP DATABASE IF EXISTS "+r.name+"_lost WITH (FORCE)")
+				r.server.Close()
+			})
 		}
-		u.Path = "/" + r.name
-		r.Database = u.String()
 		suite(t, r)
 	})
 }
@@ -124,27 +110,19 @@ func (r *Restorable) Restore() {
 		return
 	}
 	path := filepath.Join(r.Dir, "ledger.db")
-	from, err := os.Open(filepath.Join(r.Dir, "copy.db"))
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer from.Close()
-	to, err := os.Create(path + ".restored")
-	if err != nil {
-		r.Fatal(err)
-	}
-	if _, err := io.Copy(to, from); err != nil {
-		r.Fatal(err)
-	}
-	if err := to.Close(); err != nil {
-		r.Fatal(err)
+	content, err := os.ReadFile(filepath.Join(r.Dir, "copy.db"))
+	if err == nil {
+		err = os.WriteFile(path+".restored", content, 0o600)
 	}
 	for _, beside := range []string{"-wal", "-shm"} {
-		if err := os.Remove(path + beside); err != nil {
-			r.Fatal(err)
+		if err == nil {
+			err = os.Remove(path + beside)
 		}
 	}
-	if err := os.Rename(path+".restored", path); err != nil {
+	if err == nil {
+		err = os.Rename(path+".restored", path)
+	}
+	if err != nil {
 		r.Fatal(err)
 	}
 }
