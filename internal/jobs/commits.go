@@ -8,7 +8,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// commitsKept is how long Redis keeps the number of a ledger's last commit.
+// commitsTTL is how long Redis keeps the number of a ledger's last commit.
 const commitsTTL = 30 * 24 * time.Hour
 
 // shareCommits keeps the number of the ledger's highest commit in Redis, and reads

@@ -159,6 +159,8 @@ func needsCompanyRecord(r *filing.Request) bool {
 		(r.NeedsCompanyFacts() || r.LegalName() != "" || !filing.IsCompanyID(r.Company.Ref))
 }
 
+// findCompany returns a company as it is remembered or, if it is not, as the filing
+// service has it.
 func (f *lookup) findCompany(ctx context.Context, ref string) (filing.Company, error) {
 	c, known, askedAt := f.cachedCompany(ref)
 	if known {
@@ -175,17 +177,10 @@ const freshFor = time.Minute
 // whatever is remembered of it.
 func (f *lookup) findFreshCompany(ctx context.Context, ref string) (filing.Company, error) {
 	c, known, askedAt := f.cachedCompany(ref)
-	if known && !askedAt.IsZero() && f.now().Sub(askedAt) < freshFor {
+	if known && f.now().Sub(askedAt) < freshFor {
 		return c, nil
 	}
 	return f.askForCompany(ctx, ref, askedAt)
-}
-
-// wasAsked reports whether this process has the service's own answer about a
-// company.
-func (f *lookup) wasAsked(ref string) bool {
-	_, _, askedAt := f.cachedCompany(ref)
-	return !askedAt.IsZero()
 }
 
 // askForCompany asks the filing service for a company. Rows of one company share a

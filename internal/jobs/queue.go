@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -32,9 +31,7 @@ type Queue struct {
 	redis    *redis.Client
 	client   *asynq.Client
 	embedded *embedded // nil where a server carries the queue
-	stop     chan struct{}
-	clock    sync.WaitGroup
-	host     string // for its errors
+	host     string    // for its errors
 	health   redisHealth
 }
 
@@ -55,7 +52,7 @@ func OpenQueue(redisURL string) (*Queue, error) {
 // NewQueue is OpenQueue without a connection: calls fail while the server is down,
 // and work once it is up.
 func NewQueue(redisURL string) (*Queue, error) {
-	q := &Queue{stop: make(chan struct{})}
+	q := &Queue{}
 	options := &redis.Options{Addr: "this process"}
 	if redisURL == "" {
 		var err error
@@ -64,7 +61,6 @@ func NewQueue(redisURL string) (*Queue, error) {
 		}
 		options.Dialer = q.embedded.dial
 		setDefaults(options)
-		q.clock.Go(q.advanceClock)
 	} else {
 		var err error
 		if options, err = parseRedis(redisURL); err != nil {
@@ -77,33 +73,13 @@ func NewQueue(redisURL string) (*Queue, error) {
 	return q, nil
 }
 
-// advanceClock moves the clock of the in-process Redis, so that its keys expire.
-func (q *Queue) advanceClock() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-q.stop:
-			return
-		case <-tick.C:
-			q.embedded.redis.FastForward(time.Second)
-		}
-	}
-}
-
 // Close closes the connections. The pump enqueues again what is lost with them.
 func (q *Queue) Close() error {
 	err := q.redis.Close()
-	q.release()
-	return err
-}
-
-func (q *Queue) release() {
-	close(q.stop)
-	q.clock.Wait()
 	if q.embedded != nil {
 		q.embedded.redis.Close()
 	}
+	return err
 }
 
 // idLife is how long the id of a chunk's task stays the same. With a slow rate, handlers

@@ -163,11 +163,18 @@ func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c fil
 	if _, lacks := descriptionFor(sheet, c); !lacks {
 		return c, nil
 	}
-	described, err, _ := d.flights.Do("describe "+c.ID, func() (any, error) {
+	return d.update(ctx, "describe ", key, c,
+		func(c filing.Company) (filing.Company, bool) { return descriptionFor(sheet, c) })
+}
+
+// update sends what a company lacks, and remembers it. Rows of one company send it once.
+func (d *resolver) update(ctx context.Context, what, key string, c filing.Company,
+	patchFor func(filing.Company) (patch filing.Company, lacks bool)) (filing.Company, error) {
+	updated, err, _ := d.flights.Do(what+c.ID, func() (any, error) {
 		if now, known := d.knownCompany(key); known { // another row may have sent it
 			c = now
 		}
-		patch, lacks := descriptionFor(sheet, c)
+		patch, lacks := patchFor(c)
 		if !lacks {
 			return c, nil
 		}
@@ -177,6 +184,8 @@ func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c fil
 		if err := toLookupError(err, "company", c.ID); err != nil {
 			return c, err
 		}
+		c.EntityType = cmp.Or(patch.EntityType, c.EntityType)
+		c.FormationState = cmp.Or(patch.FormationState, c.FormationState)
 		c.StructureType = cmp.Or(patch.StructureType, c.StructureType)
 		c.TaxElection = cmp.Or(patch.TaxElection, c.TaxElection)
 		c.FiscalEndMonth = cmp.Or(patch.FiscalEndMonth, c.FiscalEndMonth)
@@ -185,7 +194,7 @@ func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c fil
 	if err != nil {
 		return c, err
 	}
-	return described.(filing.Company), nil
+	return updated.(filing.Company), nil
 }
 
 // descriptionFor returns what the spreadsheet says of a company that the filing service
@@ -228,30 +237,13 @@ func (d *resolver) completeFacts(ctx context.Context, ref filing.CompanyRef, c f
 			}
 		}
 	}
-	found, err, _ := d.flights.Do("complete "+c.ID, func() (any, error) {
-		if now, known := d.knownCompany(ref.Ref); known { // another row may have completed it
-			c = now
-		}
-		var patch filing.Company
+	return d.update(ctx, "complete ", ref.Ref, c, func(c filing.Company) (patch filing.Company, lacks bool) {
 		if c.EntityType == "" {
 			patch.EntityType = ref.Sheet.EntityType
 		}
 		if c.FormationState == "" {
 			patch.FormationState = ref.Sheet.FormationState
 		}
-		if patch.EntityType == "" && patch.FormationState == "" {
-			return c, nil
-		}
-		c, err := ask(ctx, d.lookup, func() (filing.Company, error) {
-			return d.service.UpdateCompany(ctx, c.ID, patch)
-		})
-		if err := toLookupError(err, "company", ref.Ref); err != nil {
-			return c, err
-		}
-		return c, d.keepCompany(ctx, ref.Ref, c)
+		return patch, !hasFacts(c)
 	})
-	if err != nil {
-		return c, err
-	}
-	return found.(filing.Company), nil
 }

@@ -406,7 +406,7 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatchError)
 // rememberNames keeps the names by which rows without a Company ID mean a company
 // that this process asked for.
 func (d *resolver) rememberNames(ctx context.Context, r *filing.Request, record filing.Company, user string) error {
-	if !d.wasAsked(r.Company.Ref) {
+	if _, _, askedAt := d.cachedCompany(r.Company.Ref); askedAt.IsZero() {
 		return nil // the process that asked has kept them
 	}
 	names := make(map[filing.Key]filing.Company)
