@@ -60,8 +60,8 @@ func TestFleet(t *testing.T) {
 		t.Skip("skipping a test of many processes in short mode")
 	}
 	p := newProof(t)
-	p.fill("season", p.rows)
-	p.fill("again", p.rows/20) // the same purchases, from another spreadsheet
+	fillBatch(t, p.ledger, "season", p.rows, mixed)
+	fillBatch(t, p.ledger, "again", p.rows/20, mixed) // the same purchases, from another spreadsheet
 	for _, m := range p.workers {
 		p.run(m)
 	}
@@ -179,39 +179,17 @@ func (p *proof) eventually(what string, try func() error) {
 	}
 }
 
-// fill submits a batch of several kinds of filings.
-func (p *proof) fill(batch string, n int) {
-	p.Helper()
-	_, err := p.ledger.CreateBatch(p.Context(),
-		ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
-	p.must(err)
-	var rows []ledger.Row
-	for i := range n {
-		rows = append(rows, ledger.Row{
-			Number:  i + 2,
-			Cells:   []byte(`["x"]`),
-			Result:  filing.Ready,
-			Request: request(i),
-		})
-	}
-	p.must(p.ledger.AddRows(p.Context(), batch, rows))
-	p.must(p.ledger.OpenBatch(p.Context(), batch))
-}
-
-// request is what row i orders: an annual report, an agent, or an EIN, which may be
-// ordered again. Each row is for a company of its own.
-func request(i int) *filing.Request {
-	r := &filing.Request{
-		Product: filing.AnnualReport,
-		User:    filing.UserRef{ID: "user_1"},
-		Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_fleet%d", i)},
-		Order:   filing.Order{FilingState: "DE"},
-	}
+// mixed orders an annual report, an agent, or an EIN, which may be ordered again. Each row
+// is for a company of its own.
+func mixed(i int) *filing.Request {
+	r := request(i)
 	switch i % 5 {
 	case 3:
-		r.Product, r.Order.RegisteredAgent = filing.AgentChange, &filing.RegisteredAgentItem{IsChangeOfAgent: true}
+		r.Product, r.Order.AnnualReport = filing.AgentChange, nil
+		r.Order.RegisteredAgent = &filing.RegisteredAgentItem{IsChangeOfAgent: true}
 	case 4:
-		r.Product, r.Order.EIN = filing.EIN, &filing.EINItem{
+		r.Product, r.Order.AnnualReport = filing.EIN, nil
+		r.Order.EIN = &filing.EINItem{
 			BusinessCategory:            "Retail",
 			BusinessPurpose:             "Selling bread",
 			ApplicationReason:           "Banking purposes",
@@ -221,8 +199,6 @@ func request(i int) *filing.Request {
 			ResponsiblePartySSN:         "078051120",
 			ResponsiblePartyPhoneNumber: "+12125550101",
 		}
-	default:
-		r.Order.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
 	}
 	return r
 }

@@ -79,35 +79,43 @@ func (f *fleet) open() (shut func()) {
 	return shut
 }
 
-// fill puts a batch of annual reports into the ledger.
+// fill submits a batch to the ledger of the data folder.
 func (f *fleet) fill(rows int) {
 	f.Helper()
 	l := f.ledger()
 	defer l.Close()
-	must := func(err error) {
-		f.Helper()
-		if err != nil {
-			f.Fatal(err)
+	fillBatch(f.T, l, "batch1", rows, request)
+}
+
+// fillBatch submits a batch of rows.
+func fillBatch(t *testing.T, l *ledger.Ledger, batch string, n int, request func(i int) *filing.Request) {
+	t.Helper()
+	created, err := l.CreateBatch(t.Context(), ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
+	if err != nil || !created {
+		t.Fatal(created, err)
+	}
+	rows := make([]ledger.Row, n)
+	for i := range rows {
+		rows[i] = ledger.Row{
+			Number:  i + 2,
+			Cells:   []byte(`["Acme Widgets LLC"]`),
+			Result:  filing.Ready,
+			Request: request(i),
 		}
 	}
-	_, err := l.CreateBatch(f.Context(), ledger.Batch{ID: "batch1", File: "acme.csv", Product: filing.AnnualReport})
-	must(err)
-	all := make([]ledger.Row, rows)
-	for i := range all {
-		all[i] = ledger.Row{
-			Number: i + 2,
-			Cells:  []byte(`["Acme Widgets LLC"]`),
-			Result: filing.Ready,
-			Request: &filing.Request{
-				Product: filing.AnnualReport,
-				User:    filing.UserRef{ID: "user_1"},
-				Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_acme%d", i)},
-				Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
-			},
-		}
+	if err := errors.Join(l.AddRows(t.Context(), batch, rows), l.OpenBatch(t.Context(), batch)); err != nil {
+		t.Fatal(err)
 	}
-	must(l.AddRows(f.Context(), "batch1", all))
-	must(l.OpenBatch(f.Context(), "batch1"))
+}
+
+// request orders an annual report of company i.
+func request(i int) *filing.Request {
+	return &filing.Request{
+		Product: filing.AnnualReport,
+		User:    filing.UserRef{ID: "user_1"},
+		Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_acme%d", i)},
+		Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+	}
 }
 
 // ledger opens the one of the data folder, which belongs to nobody before a
@@ -610,23 +618,5 @@ func TestHealthcheckCommand(t *testing.T) {
 		if _ = cmd.Run(); cmd.ProcessState.ExitCode() != want {
 			t.Errorf("healthcheck of %s: %d, want %d", path, cmd.ProcessState.ExitCode(), want)
 		}
-	}
-}
-
-// The seal and the ledger stay in the data folder; nothing is written elsewhere.
-func TestWritesOnlyIntoTheDataFolder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipping a test of several processes in short mode")
-	}
-	t.Parallel()
-	f := newFleet(t, 0)
-	f.open()
-	f.fill(3)
-	home := t.TempDir()
-	p := f.start([]string{"HOME=" + home, "TMPDIR=" + home})
-	p.metric(`bulkfiling_rows{state="placed"} 3`)
-	p.end()
-	if left, _ := filepath.Glob(filepath.Join(home, "*")); len(left) > 0 {
-		t.Errorf("%v", left)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -30,8 +29,7 @@ func parseRedis(address string) (*redis.Options, error) {
 		return nil, errRedisURL
 	}
 	if o.TLSConfig != nil { // ParseURL would let an address turn the checks off
-		o.TLSConfig = network.NewTLS()
-		o.TLSConfig.ServerName, _, _ = net.SplitHostPort(o.Addr)
+		network.HardenTLS(o.TLSConfig).InsecureSkipVerify = false
 	}
 	setDefaults(o)
 	return o, nil

@@ -35,24 +35,6 @@ func running(t *testing.T, apply func(n int) (int, error)) (
 	return m, rc, asked, said
 }
 
-func TestAppliesAtStartUntilNothingIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, _, asked, _ := running(t, func(n int) (int, error) {
-			switch n {
-			case 1:
-				return 500, nil
-			case 2:
-				return 7, nil
-			}
-			return 0, nil
-		})
-		synctest.Wait()
-		if got := asked(); len(got) != 3 {
-			t.Errorf("asked at %v", got)
-		}
-	})
-}
-
 // What is received here is applied at once; what others stored, soon.
 func TestIsWokenAndLooksByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
