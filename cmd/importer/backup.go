@@ -106,7 +106,7 @@ func (a *app) restore(ctx context.Context, name string, yes bool) error {
 // backUp writes the daily backups of an SQLite ledger.
 func (p *page) backUp(ctx context.Context) {
 	dir := p.env.BackupDir()
-	if dir == "" || p.sample != nil {
+	if dir == "" {
 		return
 	}
 	daily := backup.Daily{

@@ -28,20 +28,20 @@ import (
 // places them.
 type page struct {
 	server
+	front     *front
 	ledger    *ledger.Ledger
 	site      *web.Site
 	scheduler *schedule.Scheduler // runs due schedules and those that the page starts
 	client    *filingapi.Client   // nil if none is configured
 	why       error               // the reason why client is nil
 	queue     *jobs.Queue
-	leaving   chan struct{} // closed when serve takes no new connections
-	local     bool          // reachable from this machine only
+	local     bool // reachable from this machine only
 	log       *slog.Logger
 }
 
-func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, log *slog.Logger) (*page, error) {
-	p := &page{server: s, ledger: l, log: log, leaving: make(chan struct{})}
-	if tcp, ok := addr.(*net.TCPAddr); ok {
+func openPage(ctx context.Context, l *ledger.Ledger, s server, f *front, log *slog.Logger) (*page, error) {
+	p := &page{server: s, front: f, ledger: l, log: log}
+	if tcp, ok := f.addr.(*net.TCPAddr); ok {
 		p.local = tcp.IP.IsLoopback() && s.public == nil
 	}
 	if p.client, p.why = s.env.Client(); p.why != nil {
@@ -84,7 +84,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	}
 	p.checkProvider(ctx, c.Provider)
 	if p.local {
-		c.Port = addr.(*net.TCPAddr).Port
+		c.Port = f.addr.(*net.TCPAddr).Port
 	}
 	c.Setup = p.setup()
 	if c.Settings, err = p.settings(); err != nil {
@@ -101,24 +101,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 
 // handler serves the page, and passes events of the filing service to receiver.
 func (p *page) handler(receiver http.Handler) http.Handler {
-	return network.WithHeaders(routes(receiver, p.untilLeaving(p.site)), p.site.TLS)
-}
-
-// leave says that serve takes no new connections.
-func (p *page) leave() { close(p.leaving) }
-
-// untilLeaving sends a browser that still has a connection to the next start: on a
-// new connection, which that accepts.
-func (p *page) untilLeaving(site http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-p.leaving:
-			w.Header().Set("Connection", "close")
-			http.Redirect(w, r, r.URL.RequestURI(), http.StatusTemporaryRedirect)
-		default:
-			site.ServeHTTP(w, r)
-		}
-	})
+	return network.WithHeaders(routes(receiver, p.site), p.site.TLS)
 }
 
 // checkProvider logs problems with the sign-in provider. It does not wait: the page

@@ -38,7 +38,7 @@ func openedPage(t *testing.T, redis string) (*page, *bytes.Buffer) {
 	t.Cleanup(func() { l.Close() })
 	var log bytes.Buffer
 	p, err := openPage(t.Context(), l, server{env: env, maxUpload: 1},
-		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, slog.New(slog.NewTextHandler(&log, nil)))
+		&front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestPageRefusesAWrongRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = openPage(t.Context(), l, server{env: env}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
+	_, err = openPage(t.Context(), l, server{env: env}, &front{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}},
 		slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "REDIS_URL") || strings.Contains(err.Error(), "do_not_show") {
 		t.Errorf("%v", err)

@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +40,7 @@ the start before. On other machines, people sign in with their accounts (importe
 accounts).
 
 Without a filing service, the page of this machine asks for its address and your API
-key, checks them, and stores them in the settings file. It also offers sample data.
+key, checks them, and stores them in the settings file.
 
 serve also receives the events of the filing service at
 ` + webhook.Path + `. It verifies, stores, and applies each event; the
@@ -125,18 +127,14 @@ type server struct {
 	maxUpload int64 // MiB
 	noBrowser bool
 
-	app    *app             // this program on the settings of this start
-	owner  *app             // and on those of the user, where the start is on sample data
-	starts int              // starts before this one
-	sample *sampleData      // nil for the user's own settings
-	again  chan *sampleData // has serve start again
+	app *app // this program, if the page may set it up
 }
 
 // shutdownTimeout is how long requests have to finish.
 const shutdownTimeout = 10 * time.Second
 
-// servePages serves the page until ctx ends. It starts again, at the same address,
-// when the page was set up: with the settings file as it is then, or on sample data.
+// servePages serves the page until ctx ends. It starts again, behind the same address,
+// when the page was set up.
 func (a *app) servePages(ctx context.Context, s server, log *slog.Logger) error {
 	if _, err := a.environment(); err != nil {
 		return err
@@ -149,55 +147,71 @@ func (a *app) servePages(ctx context.Context, s server, log *slog.Logger) error 
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer listener.Close()
-	defer func() { s.sample.end() }()
-	s.owner = a
-	for ; ; s.starts++ {
-		on := a
-		if s.sample != nil {
-			on = s.sample.app(a)
-		}
-		s.app, s.again = on, make(chan *sampleData, 1)
-		err := on.withAnyLedger(ctx, func(l *ledger.Ledger) error {
-			one := s
-			one.env = *on.env
-			quiet, err := one.env.SendNotifications(ctx, l, log)
+	f, err := s.openFront(listener, log)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s.app = a
+	for again := true; again && err == nil; {
+		err = a.withAnyLedger(ctx, func(l *ledger.Ledger) error {
+			s.env = *a.env
+			quiet, err := s.env.SendNotifications(ctx, l, log)
 			if err != nil {
 				return err
 			}
 			defer quiet()
-			return on.serveOn(ctx, l, one, listener, log)
-		})
-		again, is := errors.AsType[*startAgainError](err)
-		if !is {
+			again, err = a.serveOn(ctx, l, s, f, log)
 			return err
-		}
-		s.sample.end()
-		s.sample = again.sample
+		})
+	}
+	return err
+}
+
+// front is the HTTP server. It passes requests to the page of the present start, and
+// holds them between two starts.
+type front struct {
+	http.Server
+	scheme string
+	addr   net.Addr
+	ended  chan error
+	starts int
+
+	gate   sync.RWMutex // locked from startAgain to the next start
+	active sync.RWMutex // a request holds it for reading
+	page   http.Handler
+	again  chan struct{}
+	asked  atomic.Bool
+}
+
+// startAgain has serve start again, with the settings file as it is then. Later requests
+// wait for the new start.
+func (f *front) startAgain() {
+	if f.asked.CompareAndSwap(false, true) {
+		f.gate.Lock()
+		f.again <- struct{}{}
 	}
 }
 
-// startAgainError is returned where serve is to start again.
-type startAgainError struct{ sample *sampleData } // nil for the user's own settings
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.gate.RLock()
+	f.active.RLock()
+	f.gate.RUnlock()
+	defer f.active.RUnlock()
+	f.page.ServeHTTP(w, r)
+}
 
-func (*startAgainError) Error() string { return "serve starts again" }
-
-// serveOn serves the page at a listener, which stays open, until ctx ends or serve is
-// to start again: startAgainError. Events are applied until after the last request, and
-// orders in flight are finished.
-func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener net.Listener,
-	log *slog.Logger) error {
-	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
-	events, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
+// openFront begins to accept requests. They wait for the first page.
+func (s server) openFront(listener net.Listener, log *slog.Logger) (*front, error) {
 	scheme, certificates, err := s.certificates()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p, err := openPage(ctx, l, s, listener.Addr(), log)
-	if err != nil {
-		return err
-	}
-	srv := &http.Server{
-		Handler:           p.handler(events),
+	f := &front{scheme: scheme, addr: listener.Addr(), ended: make(chan error, 1), again: make(chan struct{}, 1)}
+	f.active.Lock()
+	f.gate.Lock()
+	f.Server = http.Server{
+		Handler:           f,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second, // uploads have their own
 		WriteTimeout:      2 * time.Minute,
@@ -206,15 +220,34 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener 
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	if certificates != nil {
-		srv.TLSConfig = network.NewTLS()
-		srv.TLSConfig.Certificates = certificates
+		f.TLSConfig = network.NewTLS()
+		f.TLSConfig.Certificates = certificates
 	}
-	srv.RegisterOnShutdown(p.site.Close) // live pages would never end
-	srv.RegisterOnShutdown(p.leave)
-	if s.starts == 0 {
-		invited, err := a.welcome(ctx, p, scheme, listener.Addr(), secrets)
+	go func() {
+		if certificates != nil {
+			f.ended <- f.ServeTLS(listener, "", "")
+		} else {
+			f.ended <- f.Serve(listener)
+		}
+	}()
+	return f, nil
+}
+
+// serveOn serves the page until ctx ends, or until it is to start again. Events are
+// applied until after the last request, and orders in flight are finished.
+func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, f *front, log *slog.Logger) (again bool,
+	err error) {
+	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
+	events, applier := webhook.Handler(l.Events(), webhook.NewHMAC(secrets), log)
+	p, err := openPage(ctx, l, s, f, log)
+	if err != nil {
+		return false, err
+	}
+	f.RegisterOnShutdown(p.site.Close) // live pages would never end
+	if f.starts++; f.starts == 1 {
+		invited, err := a.welcome(ctx, p, f.scheme, f.addr, secrets)
 		if err != nil {
-			return errors.Join(err, p.close())
+			return false, errors.Join(err, p.close())
 		}
 		defer func() {
 			if invited.opened != nil {
@@ -225,8 +258,12 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener 
 			}
 		}()
 	} else {
-		log.Info("started again", "service", s.env.BaseURL, "sample", s.sample != nil)
+		log.Info("started again", "service", s.env.BaseURL)
 	}
+	f.page = p.handler(events)
+	f.asked.Store(false)
+	f.active.Unlock()
+	f.gate.Unlock()
 
 	// Placing and schedules end with ctx; what the last requests need ends after them.
 	working, leaving := context.WithCancel(ctx)
@@ -238,43 +275,25 @@ func (a *app) serveOn(ctx context.Context, l *ledger.Ledger, s server, listener 
 	running.Go(func() { p.runSchedules(working) })
 	running.Go(func() { p.backUp(working) })
 	running.Go(func() { p.placeOrders(working) })
-	ended := make(chan error, 1)
-	go func() {
-		if srv.TLSConfig != nil {
-			ended <- srv.ServeTLS(keepOpen(listener), "", "")
-		} else {
-			ended <- srv.Serve(keepOpen(listener))
-		}
-	}()
-	var again *startAgainError
 	select {
-	case err = <-ended:
+	case err = <-f.ended:
 		err = fmt.Errorf("serve: %w", err)
-	case sample := <-s.again:
-		again = &startAgainError{sample}
+	case <-f.again:
+		again = true
+		p.site.Close()
+		f.active.Lock() // after the last request
 	case <-ctx.Done():
-	}
-	if err == nil {
 		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
-		if srv.Shutdown(patient) != nil {
-			err = errors.Join(errors.New("some requests were cut off"), srv.Close())
+		if f.Shutdown(patient) != nil {
+			err = errors.Join(errors.New("some requests were cut off"), f.Close())
 		}
 	}
 	leaving()
 	stop()
 	running.Wait()
 	p.site.Close()
-	if again != nil {
-		if err != nil {
-			log.Warn("some requests were cut off by the new start", "err", err)
-		}
-		err = again
-	}
-	if closed := p.close(); closed != nil {
-		return errors.Join(err, closed)
-	}
-	return err
+	return again, errors.Join(err, p.close())
 }
 
 // certificates reads the certificate of serve, if it has one.
@@ -308,6 +327,15 @@ func (a *app) welcome(ctx context.Context, p *page, scheme string, addr net.Addr
 	invited.opened = remove
 	fmt.Fprintln(a.out, "The page opens in your browser. Press Ctrl-C, or close this window, to stop Bulkfiling.")
 	return invited, nil
+}
+
+// reachable is an address of a listener that can be typed. One that listens on all
+// addresses of the machine, as in a container, is reached at the machine itself.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
 }
 
 // routes are the paths of the server.

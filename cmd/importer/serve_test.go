@@ -124,7 +124,15 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- a.serveOn(ctx, l, s, listener, slog.New(slog.DiscardHandler)) }()
+	log := slog.New(slog.DiscardHandler)
+	f, err := s.openFront(listener, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, err := a.serveOn(ctx, l, s, f, log)
+		ended <- err
+	}()
 	said, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

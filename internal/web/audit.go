@@ -51,8 +51,6 @@ var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
 	{"retry", "Sent rows again"},
 	{"dismiss", "Dismissed rows that need attention"},
 	{"run", "Ran a spreadsheet by command"},
-	{"sample-leave", "Left the sample data"},
-	{"sample-start", "Started the sample data"},
 	{"season-add", "Added a schedule"},
 	{"season-pause", "Paused a schedule"},
 	{"season-remove", "Deleted a schedule"},

@@ -69,7 +69,7 @@ type page struct {
 	Version string // strangers are not told
 	Data    any
 	May     may
-	Setup   *setupNote
+	Setup   bool  // whether it says that there is no filing service
 	Uploads int64 // the largest file in bytes that the reader may upload; 0 for none
 }
 
@@ -110,7 +110,7 @@ func (v *request) showStatus(status int, name, title string, data any) error {
 			Operate: account.May(ledger.Operator),
 			Audit:   slices.ContainsFunc(auditor, account.May),
 		}
-		p.Setup = v.setupNote()
+		p.Setup = v.asksForService()
 		if p.May.Prepare {
 			p.Uploads = v.site.MaxUpload
 		}

@@ -14,8 +14,6 @@ import (
 var setupRoutes = []route{
 	{pattern: "GET /setup", may: operator, serve: (*Site).setupPage},
 	{pattern: "POST /setup", may: operator, serve: (*Site).setService},
-	{pattern: "POST /setup/sample", may: operator, serve: (*Site).startSample},
-	{pattern: "POST /setup/sample/leave", may: operator, serve: (*Site).leaveSample},
 }
 
 // Setup sets up the filing service from the page. The functions that change it
@@ -23,13 +21,10 @@ var setupRoutes = []route{
 type Setup struct {
 	Address string // the environment's, which wins; "" where the page asks for it
 	Service string // the address in use; "" for none
-	Sample  bool   // the page shows sample data
 	File    string // where the settings are stored
 
-	Check       func(ctx context.Context, s FilingService) (FilingAccount, error)
-	Save        func(ctx context.Context, by string, s FilingService) (next string, err error)
-	StartSample func(ctx context.Context, by string) (next string, err error)
-	LeaveSample func(ctx context.Context, by string) (next string, err error)
+	Check func(ctx context.Context, s FilingService) (FilingAccount, error)
+	Save  func(ctx context.Context, by string, s FilingService) (next string, err error)
 }
 
 // FilingService is the address of a filing service and the key for it.
@@ -54,11 +49,6 @@ type setupView struct {
 var errNoSetup = &httpError{http.StatusConflict, "The environment sets up the filing service",
 	"Nothing was changed. Set FILING_BASE_URL and FILING_API_KEY where importer serve starts, then start it again."}
 
-// errServiceIsSet refuses sample data while there is a filing service: its orders
-// would continue unseen.
-var errServiceIsSet = &httpError{http.StatusConflict, "A filing service is set up",
-	"Nothing was changed. Sample data is only for a program without a filing service."}
-
 func (s *Site) setupPage(v *request) error {
 	if s.Setup == nil {
 		return errNoSetup
@@ -69,7 +59,7 @@ func (s *Site) setupPage(v *request) error {
 // setService asks the filing service whose the key is, and saves the address and the key.
 // Someone confirms what a live key means.
 func (s *Site) setService(v *request) error {
-	if s.Setup == nil || s.Setup.Sample {
+	if s.Setup == nil {
 		return errNoSetup
 	}
 	form := v.r.PostForm
@@ -93,9 +83,14 @@ func (s *Site) setService(v *request) error {
 	default:
 		v.flash("ok", "The filing service is set up for %s orders of %s.", note,
 			cmp.Or(account.Organization, "your organization"))
-		return s.restart(v, "setup", given.Address, note, func() (string, error) {
-			return s.Setup.Save(v.ctx(), v.who(), given)
-		})
+		if err := v.record(v.once, "setup", given.Address, note); err != nil {
+			return err
+		}
+		next, err := s.Setup.Save(v.ctx(), v.who(), given)
+		if err != nil {
+			return badRequest("%s", sentence(err.Error()))
+		}
+		return v.redirect(next)
 	}
 	return v.showStatus(http.StatusUnprocessableEntity, "setup.html", "Set up",
 		setupView{Setup: s.Setup, Given: given.Address, Problem: problem})
@@ -114,41 +109,6 @@ func SetupProblem(err error) string {
 	return sentence(err.Error())
 }
 
-func (s *Site) startSample(v *request) error {
-	if s.Setup == nil || s.Setup.Sample {
-		return errNoSetup
-	}
-	if s.Setup.Service != "" {
-		return errServiceIsSet
-	}
-	return s.restart(v, "sample-start", "", "", func() (string, error) {
-		return s.Setup.StartSample(v.ctx(), v.who())
-	})
-}
-
-func (s *Site) leaveSample(v *request) error {
-	if s.Setup == nil || !s.Setup.Sample {
-		return errNoSetup
-	}
-	return s.restart(v, "sample-leave", "", "", func() (string, error) {
-		return s.Setup.LeaveSample(v.ctx(), v.who())
-	})
-}
-
-// restart records a change of the setup, makes it, and shows the page that opens the
-// restarted server.
-func (s *Site) restart(v *request, what, of, note string, change func() (next string, err error)) error {
-	if err := v.record(v.once, what, of, note); err != nil {
-		return err
-	}
-	next, err := change()
-	if err != nil {
-		return badRequest("%s", sentence(err.Error()))
-	}
-	v.w.Header().Set("Connection", "close") // the next request is for the new start
-	return v.redirect(next)
-}
-
 // asksForSetup reports whether home leads to the assistant: there is no filing
 // service yet, and nothing else to see.
 func (s *Site) asksForSetup(v *request, uploads, batches int) bool {
@@ -156,17 +116,8 @@ func (s *Site) asksForSetup(v *request, uploads, batches int) bool {
 		!v.r.URL.Query().Has("later")
 }
 
-// setupNote is what every page says of the setup.
-type setupNote struct {
-	Sample, Missing bool
-	Leave           bool // the reader can leave the sample data
-}
-
-func (v *request) setupNote() *setupNote {
+// asksForService reports whether a page says that there is no filing service.
+func (v *request) asksForService() bool {
 	setup := v.site.Setup
-	if setup == nil || setup.Service != "" && !setup.Sample {
-		return nil
-	}
-	return &setupNote{Sample: setup.Sample, Missing: !setup.Sample && v.may(ledger.Operator) &&
-		v.r.URL.Path != "/setup", Leave: v.may(ledger.Operator)}
+	return setup != nil && setup.Service == "" && v.may(ledger.Operator) && v.r.URL.Path != "/setup"
 }

@@ -14,12 +14,6 @@ import (
 
 // newSetup is an assistant that keeps what it is told.
 func newSetup(told *[]string) *Setup {
-	next := func(what string) func(context.Context, string) (string, error) {
-		return func(_ context.Context, by string) (string, error) {
-			*told = append(*told, what+" "+by)
-			return "/settings", nil
-		}
-	}
 	return &Setup{
 		File: "/home/ana/.config/bulkfiling/config.toml",
 		Check: func(_ context.Context, s FilingService) (FilingAccount, error) {
@@ -36,8 +30,6 @@ func newSetup(told *[]string) *Setup {
 			*told = append(*told, "save "+s.Address+" "+s.Key+" "+by)
 			return "/settings", nil
 		},
-		StartSample: next("sample"),
-		LeaveSample: next("leave"),
 	}
 }
 
@@ -47,7 +39,7 @@ func TestSetup(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.Setup = newSetup(&told) })
 	v := s.as(ledger.Operator, ledger.Preparer)
 	_, body := v.get("/")
-	v.wants(body, "Set up Bulkfiling", "Try it with sample data", "Set up later")
+	v.wants(body, "Set up Bulkfiling", "Set up later")
 	_, body = v.get("/?later")
 	v.wants(body, "No filing service is set up", "Drop spreadsheets here")
 
@@ -68,13 +60,10 @@ func TestSetup(t *testing.T) {
 	}
 	v.wants(body, "Confirm that orders cost real money", "config.toml")
 	v.post("/setup", "address", "https://api.example.com/v1", "key", "sk_live_b", "live", "1")
-	v.post("/setup/sample")
-	v.post("/setup/sample/leave") // there is none
 	want := []string{"check https://api.example.com/v1 sk_test_a",
 		"save https://api.example.com/v1 sk_test_a " + v.name,
 		"check https://api.example.com/v1 sk_live_b", "check https://api.example.com/v1 sk_live_b",
-		"save https://api.example.com/v1 sk_live_b " + v.name,
-		"sample " + v.name}
+		"save https://api.example.com/v1 sk_live_b " + v.name}
 	if got := told[2:]; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -84,38 +73,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// Sample data is named on every page, with the way out of it.
-func TestSampleDataIsNamed(t *testing.T) {
-	var told []string
-	s := newSite(t, func(c *Config) {
-		c.Setup = newSetup(&told)
-		c.Setup.Sample, c.Setup.Service = true, "http://127.0.0.1:1/v1"
-	})
-	v := s.as(ledger.Operator, ledger.Preparer)
-	for _, path := range []string{"/", "/balance", "/settings", "/setup"} {
-		_, body := v.get(path)
-		v.wants(body, "Sample data.", "Leave sample data")
-	}
-	for _, path := range []string{"/setup", "/setup/sample"} {
-		if status, _ := v.post(path, "address", "https://a.example/v1", "key",
-			"sk_test_a"); status != http.StatusConflict {
-			t.Errorf("%s: %d", path, status)
-		}
-	}
-	v.post("/setup/sample/leave")
-	if !slices.Equal(told, []string{"leave " + v.name}) {
-		t.Errorf("%q", told)
-	}
-	viewer := s.as(ledger.Auditor)
-	_, body := viewer.get("/")
-	viewer.wants(body, "Sample data.")
-	if strings.Contains(body, "Leave sample data") {
-		t.Error("someone who is no operator is asked to leave the sample data")
-	}
-}
-
-// Where the environment has the service there is nothing to set up, and sample data takes
-// the place of no service.
+// Where there is a service, home does not lead to the assistant.
 func TestSetupBesideAService(t *testing.T) {
 	var told []string
 	for said, config := range map[string]func(*Config){
@@ -128,9 +86,6 @@ func TestSetupBesideAService(t *testing.T) {
 		v := newSite(t, config).as(ledger.Operator)
 		if body := v.page("/"); strings.Contains(body, `"/setup`) {
 			t.Errorf("%s: home leads to the assistant", said)
-		}
-		if status, body := v.post("/setup/sample"); status != http.StatusConflict || !strings.Contains(body, said) {
-			t.Errorf("%s: %d\n%s", said, status, body)
 		}
 	}
 	if len(told) != 0 {

@@ -131,7 +131,7 @@ func TestFirstRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.signIn("/enter?"+strings.SplitN(strings.TrimSpace(string(content)), "?", 2)[1], "/setup")
-	p.wantText("Set up Bulkfiling", "Try it with sample data")
+	p.wantText("Set up Bulkfiling")
 	p.checkTabOrder()
 	p.write("#address", "http://127.0.0.1:1")
 	p.write("#key", "sk_test_firstrun")
