@@ -99,6 +99,7 @@ var known = []struct {
 	{ledger.ErrNoSharedKey, httpError{http.StatusConflict, "Company lists need a shared key",
 		"The database is shared by several machines, and only this one could open the list again. An operator has " +
 			"to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
+	{ledger.ErrOrderTaken, httpError{Status: http.StatusConflict, Title: "This order belongs to another row"}},
 	{ledger.ErrAccount, nothingChanged},
 	{ledger.ErrLastOperator, nothingChanged},
 	{ledger.ErrPolicy, nothingChanged},

@@ -218,7 +218,8 @@ var ways = []way{
 			if w.must(err); len(rows) != 1 {
 				w.Fatalf("%d uncertain rows", len(rows))
 			}
-			w.one.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
+			_, page := w.one.decide(rows[0], "not placed", "")
+			w.one.confirm(rows[0].Batch, page)
 		},
 	},
 }

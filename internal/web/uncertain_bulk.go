@@ -74,8 +74,7 @@ func (s *Site) showDecisions(v *request, b ledger.Batch, decisions []resolve.Dec
 func (s *Site) planDecisions(v *request, b ledger.Batch, decisions []resolve.Decision) (*decisionsPage, error) {
 	plan, err := v.resolver().Plan(v.ctx(), b.ID, decisions)
 	if err != nil {
-		_, _, other := faultText(err)
-		return nil, errors.Join(other) // never a fault: those are problems of the plan
+		return nil, resolveError(err)
 	}
 	p := &decisionsPage{Batch: b, Plan: plan, Effect: resolve.EffectOf(plan.Resolutions)}
 	if p.After, err = s.Ledger.Balance(v.ctx()); err != nil {

@@ -64,14 +64,21 @@ func (s *testSite) becomes(id int64, want filing.Result) ledger.Row {
 
 func rowPath(r ledger.Row) string { return fmt.Sprintf("/uncertain/rows/%d", r.ID) }
 
-// decide is the form of a settlement of a row as it stands in r.
-func decide(r ledger.Row, word string, fields ...string) []string {
-	return append([]string{"of", rowName(r), "tries", fmt.Sprint(r.Tries), "decision", word, "to", "/uncertain"},
-		fields...)
+// decide asks for the effect of a decision about a row as it stands in r.
+func (v *visitor) decide(r ledger.Row, word, orders string) (int, string) {
+	v.Helper()
+	n := strconv.Itoa(r.Number)
+	return v.post("/uncertain/batches/"+r.Batch+"/check", "row", n, "attempt-"+n, strconv.Itoa(r.Tries),
+		"decision-"+n, word, "orders-"+n, orders)
 }
 
-// rowName names a row to a form.
-func rowName(r ledger.Row) string { return fmt.Sprint(r.Batch, " ", r.Number) }
+// confirm resolves the rows whose effect a page shows.
+func (v *visitor) confirm(batch, page string, more ...string) (int, string) {
+	v.Helper()
+	return v.post("/uncertain/batches/"+batch+"/resolve", append([]string{
+		"decisions", unescaped(hidden(page, "decisions")), "plan", hidden(page, "plan"),
+	}, more...)...)
+}
 
 const doubtfulClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n" +
 	"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n" +
@@ -99,48 +106,32 @@ func TestSettle(t *testing.T) {
 		t.Errorf("a name became markup, or turns the page around, or a link is there\n%s", body)
 	}
 
-	for _, c := range []struct {
-		name, order, says string
-		status            int
-	}{
-		{"nothing", "", "Enter the order ID", 422},
-		{"no id", "<b>12</b>", "is not an order ID", 422},
+	for _, c := range []struct{ word, order, says string }{
+		{"placed", "", "enter the order ID"},
+		{"placed", "<b>12</b>", "is not an order ID"},
+		{"leave", "", "is not a decision"},
 	} {
-		if status, body := v.post(rowPath(rows[0]),
-			decide(rows[0], "placed", "order-0", c.order)...); status != c.status || !strings.Contains(body, c.says) ||
-			strings.Contains(body, "<b>12") {
-			t.Errorf("%s: %d\n%s", c.name, status, body)
+		if status, body := v.decide(rows[0], c.word, c.order); status != http.StatusUnprocessableEntity ||
+			!strings.Contains(body, c.says) || strings.Contains(body, "<b>12") {
+			t.Errorf("%+v: %d\n%s", c, status, body)
 		}
-	}
-	lost := rows[0]
-	lost.Batch = "lost"
-	for path, form := range map[string][]string{
-		rowPath(rows[0]):           decide(lost, "not placed"),
-		rowPath(rows[0]) + "/link": {"of", rowName(lost)},
-	} {
-		if status, body := v.post(path, form...); status != http.StatusConflict ||
-			!strings.Contains(body, "This form no longer matches the row") {
-			t.Errorf("%s of a row that had the id before: %d\n%s", path, status, body)
-		}
-	}
-	if status, _ := v.post(rowPath(rows[0]), decide(rows[0], "leave")...); status != http.StatusForbidden {
-		t.Errorf("no decision: %d", status)
 	}
 
 	id := s.bought("comp_1")[0]
-	form := append(decide(rows[0], "placed", "order-0", " "+id+" "), "once", "one")
-	_, body = v.post(rowPath(rows[0]), form...)
-	v.wants(body, "is marked as placed. "+held.Dollars()+" is spent", "2 rows were sent")
-	_, body = v.post(rowPath(rows[0]), form...)
-	v.wants(body, "This was already done")
+	_, page := v.decide(rows[0], "placed", " "+id+" ")
+	v.wants(page, "Resolve 1 row?", "marked as placed: "+id)
+	_, body = v.confirm(batch, page, "once", "one")
+	v.wants(body, "Resolved 1 row: 1 placed, "+held.Dollars()+" charged", "2 rows were sent")
+	_, body = v.confirm(batch, page, "once", "one")
+	v.wants(body, "already resolved")
 	row := s.row(rows[0].ID)
 	if row.Result != filing.Placed || len(row.Items) != 1 || row.Items[0].OrderID != id ||
 		!strings.Contains(row.Message, v.name+" on the page") {
 		t.Errorf("%+v", row)
 	}
 	// One order is not that of two rows.
-	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...); status != 422 ||
-		!strings.Contains(body, "cannot be that of two rows") {
+	if status, body := v.decide(rows[1], "placed", id); status != http.StatusUnprocessableEntity ||
+		!strings.Contains(body, "an order belongs to one row") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if book := s.book(); book.Posted != before.Posted+held || book.Reserved != 2*held {
@@ -148,13 +139,14 @@ func TestSettle(t *testing.T) {
 	}
 
 	// What was never made is sent again at once.
-	_, body = v.post(rowPath(rows[1]), decide(rows[1], "not placed", "once", "two")...)
-	v.wants(body, "will be sent again. Its reservation of "+held.Dollars()+" is released")
+	_, page = v.decide(rows[1], "not placed", "")
+	_, body = v.confirm(batch, page, "once", "two")
+	v.wants(body, "1 not placed, "+held.Dollars()+" released")
 	if row := s.becomes(rows[1].ID, filing.Placed); row.Tries != rows[1].Tries+1 {
 		t.Errorf("%+v", row)
 	}
-	_, body = v.post(rowPath(rows[1]), decide(rows[1], "not placed", "once", "two")...)
-	v.wants(body, "This was already done")
+	_, body = v.confirm(batch, page, "once", "two")
+	v.wants(body, "already resolved")
 	if book := s.book(); book.Posted != before.Posted+2*held || book.Reserved != held || len(s.bought("comp_2")) != 2 {
 		t.Errorf("%+v, %v", book, s.bought("comp_2"))
 	}
@@ -163,79 +155,67 @@ func TestSettle(t *testing.T) {
 		!strings.Contains(acts[0].Note, "marked as not placed") {
 		t.Errorf("%+v, %v", acts, err)
 	}
+	if _, body := v.get(rowPath(rows[0])); !strings.Contains(body, id) {
+		t.Error("the page of a row that is resolved does not lead to the row")
+	}
 }
 
-// A decision about an older sending is refused, and says how the row stands.
+// A decision about an older sending resolves nothing.
 func TestStaleDecision(t *testing.T) {
 	s := newSite(t)
 	s.place()
-	v, other := s.as(ledger.Roles...), s.as(ledger.Operator)
-	_, rows := s.inDoubt(v, doubtfulClients)
+	v := s.as(ledger.Roles...)
+	batch, rows := s.inDoubt(v, doubtfulClients)
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
-	_, body := other.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
-	v.wants(body, "will be sent again")
+	_, page := v.decide(rows[0], "not placed", "")
+	v.confirm(batch, page)
 	for deadline := time.Now().Add(2 * time.Minute); s.row(rows[0].ID).Tries == rows[0].Tries ||
 		s.row(rows[0].ID).Result != filing.Uncertain; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it was not sent again")
 		}
 	}
-	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
-	v.wants(body, "sent again, and is uncertain again", "Your change was not saved")
-	if row := s.row(rows[0].ID); status != http.StatusConflict || row.Result != filing.Uncertain ||
-		row.Tries != rows[0].Tries+1 {
-		t.Errorf("%d, %+v", status, row)
-	}
-	// What someone else has resolved is shown; the same decision is fine.
-	id := s.bought("comp_2")[0]
-	other.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
-	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "not placed")...); status != http.StatusConflict ||
-		!strings.Contains(body, "is now placed") {
-		t.Errorf("%d\n%s", status, body)
-	}
-	_, body = v.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
-	v.wants(body, "was already resolved as placed")
-	if _, body := v.get(rowPath(rows[1])); !strings.Contains(body, id) {
-		t.Error("the page of a row that is settled does not lead to the row")
+	_, body := v.decide(rows[0], "not placed", "")
+	v.wants(body, "Nothing to resolve", "was already resolved, or sent again")
+	v.confirm(batch, page)
+	if row := s.row(rows[0].ID); row.Result != filing.Uncertain || row.Tries != rows[0].Tries+1 {
+		t.Errorf("%+v", row)
 	}
 }
 
-// Evidence is accepted by one click; what speaks against a settlement has to be
-// confirmed as it was shown.
+// Evidence is accepted by one button and a confirmation; what speaks against a decision has
+// to be confirmed as it was shown.
 func TestEvidenceOnThePage(t *testing.T) {
 	s := newSite(t)
 	s.place()
 	v := s.as(ledger.Roles...)
 	batch, rows := s.inDoubt(v, doubtfulClients)
-	s.tell(s.service.Advance(t.Context(), s.bought("comp_1")[0], "filed"))
 	id := s.bought("comp_1")[0]
+	s.tell(s.service.Advance(t.Context(), id, "filed"))
 	_, body := v.get("/uncertain?batch=" + batch)
-	v.wants(body, id, "Mark as placed with this order…", "fits", "it could be bought twice")
+	v.wants(body, id, "Mark as placed with this order…", "fits")
 	if strings.Contains(body, "selected>placed") {
 		t.Error("a decision for several rows is filled in")
 	}
-
-	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
-	v.wants(body, "it could be bought twice", `name="anyway"`)
-	if status != http.StatusConflict || s.row(rows[0].ID).Result != filing.Uncertain {
-		t.Errorf("settled against evidence: %d", status)
-	}
+	_, page := v.decide(rows[0], "not placed", "")
+	v.wants(page, "it could be bought twice", `name="anyway"`)
 	for _, yes := range []string{"1", ""} {
-		if status, _ := v.post(rowPath(rows[0]),
-			decide(rows[0], "not placed", "anyway", yes)...); status != http.StatusConflict {
-			t.Errorf("a yes to something else: %d", status)
+		if _, body := v.confirm(batch, page, "anyway", yes); !strings.Contains(body, `name="anyway"`) {
+			t.Errorf("a yes to something else:\n%s", body)
 		}
 	}
-	anyway := hidden(strings.ReplaceAll(body, `type="checkbox" `, ""), "anyway")
+	anyway := checkbox(t, page, "anyway")
 	// Something more was told since: it was not seen yet.
-	second := s.bought("comp_2")[0]
-	s.tell(s.service.Advance(t.Context(), second, "filed"))
-	if status, _ := v.post(rowPath(rows[0]),
-		decide(rows[0], "not placed", "anyway", anyway)...); status != http.StatusConflict {
-		t.Errorf("a yes to what was told before: %d", status)
+	s.tell(s.service.Advance(t.Context(), s.bought("comp_2")[0], "filed"))
+	if _, body := v.confirm(batch, page, "anyway", anyway); !strings.Contains(body, `name="anyway"`) {
+		t.Errorf("a yes to what was told before:\n%s", body)
 	}
-	_, body = v.post(rowPath(rows[0]), decide(rows[0], "placed", "order-0", id)...)
-	v.wants(body, "is marked as placed")
+	if row := s.row(rows[0].ID); row.Result != filing.Uncertain {
+		t.Errorf("resolved against evidence: %+v", row)
+	}
+	_, page = v.decide(rows[0], "placed", id)
+	_, body = v.confirm(batch, page)
+	v.wants(body, "Resolved 1 row: 1 placed")
 	if row := s.row(rows[0].ID); len(row.Items) != 1 || row.Items[0].OrderID != id ||
 		row.Items[0].FilingStatus != "filed" {
 		s.tell(nil, nil)
@@ -251,6 +231,7 @@ func TestDashboardLink(t *testing.T) {
 	s.place()
 	v := s.as(ledger.Roles...)
 	batch, rows := s.inDoubt(v, doubtfulClients)
+	link := fmt.Sprintf("/uncertain/batches/%s/rows/%d/link", batch, rows[0].Number)
 	links := s.service.Books().Requests["POST /auth/magic-link"]
 	for _, path := range []string{"/uncertain", rowPath(rows[0])} {
 		_, body := v.get(path)
@@ -261,7 +242,7 @@ func TestDashboardLink(t *testing.T) {
 	if got := s.service.Books().Requests["POST /auth/magic-link"]; got != links {
 		t.Errorf("%d links were asked for by looking", got-links)
 	}
-	_, body := v.post(rowPath(rows[0])+"/link", "of", rowName(rows[0]))
+	_, body := v.post(link)
 	v.wants(body, "/dashboard/", `rel="noopener noreferrer"`, "&lt;script&gt;")
 	if h := v.answer.Header; !strings.HasPrefix(h.Get("Refresh"), "0; url=http") ||
 		h.Get("Referrer-Policy") != "no-referrer" {
@@ -272,7 +253,7 @@ func TestDashboardLink(t *testing.T) {
 		t.Errorf("%+v, %v", acts, err)
 	}
 	s.service.SetOutage(sandbox.Outage503)
-	if status, body := v.post(rowPath(rows[0])+"/link", "of", rowName(rows[0])); status != http.StatusBadGateway {
+	if status, body := v.post(link); status != http.StatusBadGateway {
 		t.Errorf("%d\n%s", status, body)
 	}
 }

@@ -383,9 +383,9 @@ func (w *workflow) resolveOne() {
 	if len(made) != 1 {
 		w.Fatalf("the sandbox was to make one order: %v", made)
 	}
-	p.press(`[id^="row-"] details.confirm:nth-of-type(1) summary`)
-	p.write(`[id^="row-"] [name="order-0"]`, made[0])
-	p.follow(`[id^="row-"] details[open] button.primary`)
+	p.write(`[id^="orders-"]`, made[0])
+	p.follow("Mark as placed…")
+	p.follow("Resolve 1 row")
 	p.wantText("No uncertain rows")
 	w.paula.open(w.batch)
 	w.paula.until(badge + ` === "Needs attention"`)
