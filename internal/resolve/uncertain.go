@@ -272,13 +272,6 @@ func (o *UncertainOrder) AcceptOnly() *Resolution {
 	return o.Accept(o.Candidates[0])
 }
 
-// NotPlaced is the resolution that marks the row as not placed.
-func (o *UncertainOrder) NotPlaced() *Resolution {
-	r := &Resolution{Order: o}
-	r.Objections = r.objections(nil)
-	return r
-}
-
 // String describes the candidate: "order_81, annual report, submitted, first
 // reported 2026-03-01 12:30:15 UTC; also matches row 9 of
 // batch b7k2".
