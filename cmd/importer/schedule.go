@@ -24,9 +24,8 @@ func (a *app) scheduleCommands() *cobra.Command {
 serve) creates a batch of the list as it is then. If none was running at that time, the
 next one to start creates the batch.
 
-Each run has a plan: which companies are new, changed, or missing since the last
-run, what a subscription already covers, and the cost. With --approve, each run
-waits for: importer approve`,
+Each run has a plan: what it files, what a subscription already covers, and the cost.
+With --approve, each run waits for: importer approve`,
 		`  importer schedule add florida --roster list.xlsx --state FL --filing-year this --at 01-15
   importer schedule add all --roster companies.xlsx --filing-year this --due "30 days before" --approve
   importer schedule show all`,

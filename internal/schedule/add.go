@@ -31,7 +31,8 @@ type Saved struct {
 	Schedule    ledger.Schedule
 	CompanyList *CompanyList // also where none of it can be filed; nil where it cannot be read
 	Same        bool         // it was the same already: nothing was changed
-	Changes     season.Plan  // of a new version of the company list, against the one before
+	Added       int          // companies of a new version of the list that the one before does not have
+	Removed     int          // companies that only the one before has
 	Next        *Plan        // of its next run, as far as is known today; nil where there is none
 }
 
@@ -163,7 +164,9 @@ func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file strin
 		return done, err
 	}
 	s.Version++
-	done.Schedule, done.Changes = s, season.Compare(done.CompanyList.Rows, old.Rows)
+	done.Schedule = s
+	done.Added = len(season.Added(done.CompanyList.Rows, old.Rows))
+	done.Removed = len(season.Added(old.Rows, done.CompanyList.Rows))
 	return done, nil
 }
 

@@ -167,10 +167,7 @@ func (s *Scheduler) prepare(ctx context.Context, rc *runContext,
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := rc.newPlan(ctx, selected)
-	if err != nil {
-		return nil, nil, err
-	}
+	plan := rc.newPlan(selected)
 	if late := s.c.Now().Sub(rc.run.Due); late > 2*s.c.Every+lateGrace {
 		plan.Late = rc.run.Due.In(rc.zone).Format("2006-01-02 15:04 MST")
 	}

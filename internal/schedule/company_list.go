@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -217,10 +215,6 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 		if row.Read == nil {
 			return nil
 		}
-		hash, err := contentHash(row.Read)
-		if err != nil {
-			return fmt.Errorf("read row %d: %w", row.Number, err)
-		}
 		known := row.Read.Company.Sheet
 		if f := row.Read.Order.Formation; f != nil {
 			known = f.Company
@@ -229,7 +223,6 @@ func readCompanyList(ctx context.Context, l *ledger.Ledger, file string, content
 		r.Rows = append(r.Rows, season.Row{
 			CompanyID: row.Read.Company.Ref,
 			LegalName: known.LegalName,
-			Hash:      hash,
 			Number:    row.Number,
 			Facts:     season.Facts{State: row.Read.Order.FilingState},
 		})
@@ -298,23 +291,6 @@ func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies 
 		}
 	}
 	return nil
-}
-
-// contentHash returns a hash of what a row orders without the filing year, which
-// differs from one year's run to the next.
-func contentHash(r *filing.Request) (string, error) {
-	content := *r
-	if r.Order.AnnualReport != nil {
-		report := *r.Order.AnnualReport
-		report.FilingYear = ""
-		content.Order.AnnualReport = &report
-	}
-	body, err := json.Marshal(content)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:8]), nil
 }
 
 // due returns what is due of a row in the year of its report, or else next.

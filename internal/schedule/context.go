@@ -98,9 +98,8 @@ func (rc *runContext) loadCompletedRuns(ctx context.Context) ([]ledger.Run, erro
 	}), err
 }
 
-// newPlan begins the plan of a run: the rows that are selected, and what changed
-// since the run before.
-func (rc *runContext) newPlan(ctx context.Context, selected *selection) (*Plan, error) {
+// newPlan begins the plan of a run.
+func (rc *runContext) newPlan(selected *selection) *Plan {
 	plan := &Plan{
 		Schedule:    rc.schedule.Name,
 		Date:        rc.on,
@@ -117,53 +116,7 @@ func (rc *runContext) newPlan(ctx context.Context, selected *selection) (*Plan, 
 	for _, row := range selected.notDue {
 		plan.NotDue.Add(company(row))
 	}
-	now := rc.rowsInWindow(selected)
-	var before []season.Row
-	if len(rc.previous) > 0 {
-		plan.Before = rc.previous[0].ID
-		var err error
-		if before, err = rc.loadRowsBefore(ctx, now); err != nil {
-			return nil, err
-		}
-	}
-	plan.compare(now, before, selected.rows)
-	return plan, nil
-}
-
-func (rc *runContext) rowsInWindow(selected *selection) (rows []season.Row) {
-	for _, row := range rc.companyList.Rows {
-		if selected.window[row.Number] {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// loadRowsBefore loads the rows to compare with: those that the company list of
-// the run before has in the window of this run. now are the rows of this one.
-func (rc *runContext) loadRowsBefore(ctx context.Context, now []season.Row) ([]season.Row, error) {
-	before := rc.previous[0]
-	if before.CompanyList == rc.file.Hash {
-		return now, nil
-	}
-	old, err := rc.read(ctx, before.CompanyList, rc.options, rc.on)
-	if err != nil {
-		return nil, fmt.Errorf("read the company list of %s: %w", before.ID, err)
-	}
-	if rc.options.Due == "" {
-		return old.Rows, nil
-	}
-	list := old.CompanyList
-	list.Since = rc.companyList.Since
-	reports, err := rc.listReports(list, true)
-	if err != nil {
-		return nil, err
-	}
-	var rows []season.Row
-	for _, e := range reports {
-		rows = append(rows, e.Row)
-	}
-	return rows, nil
+	return plan
 }
 
 // record reads the company list and hands the selected rows to a recorder. A run

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/balance"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/importer"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -28,14 +27,7 @@ type Plan struct {
 
 	Product filing.Product `json:"-"` // of its batch; stored plans do not have it
 
-	// The companies of this run, compared with the company list of the run before.
-	Before    string        `json:"before,omitempty"` // the run before; "" for none
-	New       text.Examples `json:"new"`
-	Changed   text.Examples `json:"changed"`
-	Missing   text.Examples `json:"missing"`
-	Unchanged int           `json:"unchanged"`
-
-	// What happens to their rows, as far as the ledger knows.
+	// What happens to the selected rows, as far as the ledger knows.
 	Filings int           `json:"filings"` // to be placed
 	Covered text.Examples `json:"covered"` // by a subscription bought earlier
 	Lapsed  text.Examples `json:"lapsed"`  // filed although a subscription was opened before: it lapsed
@@ -130,30 +122,6 @@ func (p *Plan) Nothing() string {
 	return reason
 }
 
-// compare fills in what changed since the run before, of the rows that are
-// selected.
-func (p *Plan) compare(this, last []season.Row, selected map[int]importer.RunRow) {
-	c := season.Compare(this, last)
-	for _, r := range c.New {
-		if _, ok := selected[r.Number]; ok {
-			p.New.Add(company(r))
-		}
-	}
-	for _, r := range c.Changed {
-		if _, ok := selected[r.Row.Number]; ok {
-			p.Changed.Add(company(r.Row))
-		}
-	}
-	for _, r := range c.Unchanged {
-		if _, ok := selected[r.Number]; ok {
-			p.Unchanged++
-		}
-	}
-	for _, r := range c.Missing {
-		p.Missing.Add(company(r))
-	}
-}
-
 // namesText lists the rows of a reason, as far as they are named.
 func (w *Why) namesText() string {
 	names := strings.Join(w.Names, "; ")
@@ -204,17 +172,6 @@ func (p *Plan) Text() string {
 	if p.Missed > 0 {
 		line("%s missed while no worker was running: this run includes them", text.Count(p.Missed, "earlier run"))
 	}
-	if p.Before == "" {
-		line("first run: %d new", p.New.Count)
-	} else {
-		line("since the last run: %d new, %d changed, %d missing, %d unchanged", p.New.Count, p.Changed.Count,
-			p.Missing.Count, p.Unchanged)
-	}
-	if p.Before != "" {
-		lines(line, p.New, "new ")
-	}
-	lines(line, p.Changed, "changed ")
-	lines(line, p.Missing, "missing ")
 	for _, r := range p.CompanyNotes() {
 		line("%d %s", r.Count, r.About)
 		lines(line, r.Examples, "")

@@ -18,14 +18,13 @@ import (
 type selection struct {
 	whole   bool                    // all rows get a result, also those without a company
 	rows    map[int]importer.RunRow // by the row's number
-	window  map[int]bool            // rows, with those that an earlier run has filed
 	undated []season.Row            // no due date is known
 	notDue  []season.Row            // filed, although the rules say that nothing is due
 	beyond  int                     // rows that are not due now, or are filed
 }
 
 func newSelection() *selection {
-	return &selection{rows: make(map[int]importer.RunRow), window: make(map[int]bool)}
+	return &selection{rows: make(map[int]importer.RunRow)}
 }
 
 // find returns how a row is filed; false where it is not.
@@ -56,7 +55,7 @@ func (rc *runContext) selectWhole() *selection {
 				selected.notDue = append(selected.notDue, row)
 			}
 		}
-		selected.rows[row.Number], selected.window[row.Number] = r, true
+		selected.rows[row.Number] = r
 	}
 	return selected
 }
@@ -82,7 +81,6 @@ func (rc *runContext) selectByCalendar(ctx context.Context) (*selection, error) 
 		if _, known := selected.rows[n]; known {
 			continue
 		}
-		selected.window[n] = true
 		row, err := rc.newRunRow(report)
 		if err != nil {
 			return nil, err
@@ -171,7 +169,7 @@ func (rc *runContext) dropInherited(ctx context.Context, entries []season.Entry)
 		if err != nil {
 			return nil, fmt.Errorf("read an earlier company list of the schedule: %w", err)
 		}
-		for _, row := range season.Compare(due, old.Rows).New {
+		for _, row := range season.Added(due, old.Rows) {
 			joined[joinedRow{list, row.Number}] = true
 		}
 	}

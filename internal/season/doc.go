@@ -5,8 +5,8 @@
 //     and whether the company is at home there. reports.csv is built in; a file of
 //     the same columns goes over it. What its line calls unverified is an
 //     estimate: shown as "about", and never a reason to refuse anything.
-//   - A Schedule runs on some days, at most once a day: by the calendar
+//   - A Schedule runs on some days: by the calendar
 //     (ParseAt) or ahead of the due dates of a company list (ParseLead).
-//   - Compare compares a company list with the one before.
+//   - Added compares a company list with another one.
 //   - CompanyList.Calendar is what falls due in a span of days.
 package season

@@ -1,7 +1,6 @@
 package season
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -9,48 +8,30 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-func company(id, name string, state filing.State, hash string) Row {
-	return Row{CompanyID: id, LegalName: name, Facts: Facts{State: state}, Hash: hash}
+func company(id, name string, state filing.State) Row {
+	return Row{CompanyID: id, LegalName: name, Facts: Facts{State: state}}
 }
 
-func TestCompareWithTheListBefore(t *testing.T) {
-	tests := []struct {
-		name       string
-		this, last []Row
-		want       string // new changed unchanged repeated missing
+func TestAdded(t *testing.T) {
+	acme := company("comp_1", "Acme LLC", "DE")
+	for _, test := range []struct {
+		name        string
+		this, other []Row
+		want        int
 	}{
-		{"a first season", []Row{company("comp_1", "Acme LLC", "DE", "a")}, nil, "1 0 0 0 0"},
-		{"the same again", []Row{company("comp_1", "Acme LLC", "DE", "a")},
-			[]Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 0 1 0 0"},
-		{"another content", []Row{company("comp_1", "Acme LLC", "DE", "b")},
-			[]Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
-		{"another name of one id", []Row{company("comp_1", "Apex LLC", "DE", "b")},
-			[]Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
-		{"another state", []Row{company("comp_1", "Acme LLC", "DE", "a")},
-			[]Row{company("comp_1", "Acme LLC", "FL", "a")}, "1 0 0 0 1"},
-		{"gone", nil, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 0 0 0 1"},
-		{"by the name folded", []Row{company("", "ACME, L.L.C.", "DE", "a")},
-			[]Row{company("", "Acme Limited Liability Company", "DE", "a")}, "0 0 1 0 0"},
-		{"an id since", []Row{company("comp_1", "Acme LLC", "DE", "b")}, []Row{company("", "Acme LLC", "DE", "a")},
-			"0 1 0 0 0"},
-		{"no id any more", []Row{company("", "Acme LLC", "DE", "b")}, []Row{company("comp_1", "Acme LLC", "DE", "a")},
-			"0 1 0 0 0"},
-		{"two ids of one name are two", []Row{company("comp_2", "Acme LLC", "DE", "a")},
-			[]Row{company("comp_1", "Acme LLC", "DE", "a")}, "1 0 0 0 1"},
-		{"one of two with the name it had",
-			[]Row{company("comp_1", "Acme LLC", "DE", "a"), company("comp_2", "Acme LLC", "DE", "a")},
-			[]Row{company("", "Acme LLC", "DE", "a")}, "1 0 1 0 0"},
-		{"twice this season", []Row{company("comp_1", "Acme LLC", "DE", "a"), company("comp_1", "", "DE", "a")},
-			[]Row{company("comp_1", "", "DE", "a")}, "0 0 1 1 0"},
-		{"twice last season, and gone", nil, []Row{company("comp_1", "", "DE", "a"), company("comp_1", "", "DE", "b")},
-			"0 0 0 0 1"},
-		{"neither id nor name", []Row{company("", "", "DE", "a")}, []Row{company("", "", "DE", "a")}, "1 0 0 0 1"},
-	}
-	for _, test := range tests {
-		p := Compare(test.this, test.last)
-		if got := fmt.Sprint(len(p.New), len(p.Changed), len(p.Unchanged), len(p.Repeated),
-			len(p.Missing)); got != test.want {
-			t.Errorf("%s: %s (new changed unchanged repeated missing), want %s", test.name, got, test.want)
+		{"a first list", []Row{acme}, nil, 1},
+		{"the same again", []Row{acme, acme}, []Row{acme}, 0},
+		{"another name of one id", []Row{company("comp_1", "Apex LLC", "DE")}, []Row{acme}, 0},
+		{"another state", []Row{company("comp_1", "Acme LLC", "FL")}, []Row{acme}, 1},
+		{"by the name folded", []Row{company("", "ACME, L.L.C.", "DE")},
+			[]Row{company("", "Acme Limited Liability Company", "DE")}, 0},
+		{"an id since", []Row{acme}, []Row{company("", "Acme LLC", "DE")}, 0},
+		{"no id any more", []Row{company("", "Acme LLC", "DE")}, []Row{acme}, 0},
+		{"two ids of one name are two", []Row{company("comp_2", "Acme LLC", "DE")}, []Row{acme}, 1},
+		{"neither id nor name", []Row{company("", "", "DE")}, []Row{company("", "", "DE")}, 1},
+	} {
+		if got := Added(test.this, test.other); len(got) != test.want {
+			t.Errorf("%s: %v, want %d", test.name, got, test.want)
 		}
 	}
 }

@@ -294,10 +294,8 @@ func (s *Site) replaceCompanyList(v *request) error {
 		v.flash("note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
 		return v.redirect(schedulePath(se.Name))
 	}
-	c := done.Changes
-	return v.done(schedulePath(se.Name), "%s is now the company list, with %s to file: %d new, %d changed, %d missing, "+
-		"%d unchanged.", file.name, count(done.CompanyList.Tally.Ready, "row"), len(c.New), len(c.Changed),
-		len(c.Missing), len(c.Unchanged))
+	return v.done(schedulePath(se.Name), "%s is now the company list, with %s to file: %d added, %d removed.",
+		file.name, count(done.CompanyList.Tally.Ready, "row"), done.Added, done.Removed)
 }
 
 // runPreview is a run by hand that waits to be confirmed.
