@@ -31,7 +31,7 @@ func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 			OpeningBalance: 1_000_000,
 			OrderTypes:     sandbox.Camel,
 			Success:        http.StatusOK,
-			Errors:         sandbox.NestedErrors,
+			NestedErrors:   true,
 			Invalid:        422,
 			ShuffleItems:   true,
 		},

@@ -27,7 +27,7 @@ func TestPlaceOnce(t *testing.T) {
 			OrderTypes:     sandbox.Camel,
 			Success:        200,
 			ShuffleItems:   true,
-			Errors:         sandbox.NestedErrors,
+			NestedErrors:   true,
 			AutoEntityType: "CORP",
 		}))
 	})

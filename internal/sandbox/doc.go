@@ -27,7 +27,7 @@
 //   - A created thing answers 201, everything else 200 ([Config].Success); a
 //     broken rule 400 ([Config].Invalid), an unknown id 404, a bad key 401,
 //     another content type 415, a body over 1 MiB 413.
-//   - An error body is {"message": "…"} ([Config].Errors), with minimumAmount
+//   - An error body is {"message": "…"} ([Config].NestedErrors), with minimumAmount
 //     where the price floor is broken.
 //   - Query parameters, bodies of GETs, null, unknown keys, keys in another
 //     case, keys given twice and blank required strings are refused. null is

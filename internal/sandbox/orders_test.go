@@ -326,7 +326,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestNestedErrorBody(t *testing.T) {
-	b := newBench(t, Config{Errors: NestedErrors, Invalid: 422})
+	b := newBench(t, Config{NestedErrors: true, Invalid: 422})
 	if r := b.order(`"companyId":"comp_held"`); r.status != 422 ||
 		!strings.HasPrefix(string(r.body), `{"error":{"message":`) {
 		t.Errorf("got %d %s", r.status, r.body)

@@ -37,56 +37,19 @@ func (p Price) floor() int64 {
 
 // DefaultPrices is a plausible price list; the spec shows no amounts.
 func DefaultPrices() []Price {
+	price := func(kind, name, description string, retail, wholesale int64) Price {
+		return Price{Type: kind, Name: name, Description: description, Default: retail, Wholesale: wholesale}
+	}
 	return []Price{
-		{
-			Type:        formationTier + "1",
-			Name:        "Formation",
-			Description: "Formation of an LLC or CORP",
-			Default:     149_00,
-			Wholesale:   75_00,
-		},
-		{
-			Type:        formationTier + "2",
-			Name:        "Formation with EIN",
-			Description: "Bundles the EIN; registered agent subscription added",
-			Default:     249_00,
-			Wholesale:   105_00,
-		},
-		{
-			Type:        formationTier + "3",
-			Name:        "Formation with EIN and DBA",
-			Description: "Bundles the EIN and a DBA; registered agent subscription added",
-			Default:     349_00,
-			Wholesale:   155_00,
-		},
-		{
-			Type:        ein,
-			Name:        "EIN",
-			Description: "Federal employer identification number",
-			Default:     79_00,
-			Wholesale:   40_00,
-		},
-		{
-			Type:        registeredAgent,
-			Name:        "Registered agent",
-			Description: "Yearly subscription, per state",
-			Default:     119_00,
-			Wholesale:   50_00,
-		},
-		{
-			Type:        annualReport,
-			Name:        "Annual report",
-			Description: "Per state and filing year",
-			Default:     99_00,
-			Wholesale:   25_00,
-		},
-		{
-			Type:        foreignQualification,
-			Name:        "Foreign qualification",
-			Description: "Per state",
-			Default:     179_00,
-			Wholesale:   60_00,
-		},
+		price(formationTier+"1", "Formation", "Formation of an LLC or CORP", 149_00, 75_00),
+		price(formationTier+"2", "Formation with EIN", "Bundles the EIN; registered agent subscription added",
+			249_00, 105_00),
+		price(formationTier+"3", "Formation with EIN and DBA",
+			"Bundles the EIN and a DBA; registered agent subscription added", 349_00, 155_00),
+		price(ein, "EIN", "Federal employer identification number", 79_00, 40_00),
+		price(registeredAgent, "Registered agent", "Yearly subscription, per state", 119_00, 50_00),
+		price(annualReport, "Annual report", "Per state and filing year", 99_00, 25_00),
+		price(foreignQualification, "Foreign qualification", "Per state", 179_00, 60_00),
 	}
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,8 +49,9 @@ type Config struct {
 	Success int
 	// Invalid is the status of a request that breaks a rule. 0: 400.
 	Invalid int
-	// Errors is the shape of an error body. Empty: PlainErrors.
-	Errors ErrorShape
+	// NestedErrors puts the message of an error body into an object: {"error":
+	// {"message": "…"}}. The spec shows only that there is a message.
+	NestedErrors bool
 	// ShuffleItems answers the items of an order in a random order.
 	ShuffleItems bool
 
@@ -120,16 +122,6 @@ func (s Style) write(name string) string {
 	return strings.Join(words, "")
 }
 
-// ErrorShape is the shape of an error body; the spec shows only that there is a
-// message.
-type ErrorShape string
-
-// The shapes.
-const (
-	PlainErrors  ErrorShape = "plain"  // {"message": "…"}
-	NestedErrors ErrorShape = "nested" // {"error": {"message": "…"}}
-)
-
 // Service is the whole remote service in memory. All methods may be called at
 // any time from any goroutine.
 type Service struct {
@@ -174,24 +166,17 @@ type Service struct {
 
 // New returns a service that is ready to serve.
 func New(cfg Config) *Service {
-	if cfg.HangLimit == 0 {
-		cfg.HangLimit = 2 * time.Minute
-	}
-	if cfg.OrderTypes == "" {
-		cfg.OrderTypes = Snake
-	}
-	if cfg.Success == 0 {
-		cfg.Success = http.StatusCreated
-	}
-	if cfg.Invalid == 0 {
-		cfg.Invalid = http.StatusBadRequest
-	}
-	if cfg.Errors == "" {
-		cfg.Errors = PlainErrors
-	}
-	if cfg.ExpeditedService == 0 {
-		cfg.ExpeditedService = 50_00
-	}
+	cfg.HangLimit = cmp.Or(cfg.HangLimit, 2*time.Minute)
+	cfg.OrderTypes = cmp.Or(cfg.OrderTypes, Snake)
+	cfg.Success, cfg.Invalid = cmp.Or(cfg.Success, http.StatusCreated), cmp.Or(cfg.Invalid, http.StatusBadRequest)
+	cfg.ExpeditedService = cmp.Or(cfg.ExpeditedService, 50_00)
+	cfg.AutoEntityType, cfg.AutoFormationState = cmp.Or(cfg.AutoEntityType, "LLC"), cmp.Or(cfg.AutoFormationState, "DE")
+	cfg.Retries, cfg.RetryAfter = cmp.Or(cfg.Retries, 12), cmp.Or(cfg.RetryAfter, time.Second)
+	cfg.DeliveriesAtOnce = cmp.Or(cfg.DeliveriesAtOnce, 8)
+	cfg.Client = cmp.Or(cfg.Client, &http.Client{
+		Timeout:       10 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	})
 	if cfg.Prices == nil {
 		cfg.Prices = DefaultPrices()
 	}
@@ -200,27 +185,6 @@ func New(cfg Config) *Service {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
-	}
-	if cfg.AutoEntityType == "" {
-		cfg.AutoEntityType = "LLC"
-	}
-	if cfg.AutoFormationState == "" {
-		cfg.AutoFormationState = "DE"
-	}
-	if cfg.Client == nil {
-		cfg.Client = &http.Client{
-			Timeout:       10 * time.Second,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
-	}
-	if cfg.Retries == 0 {
-		cfg.Retries = 12
-	}
-	if cfg.RetryAfter == 0 {
-		cfg.RetryAfter = time.Second
-	}
-	if cfg.DeliveriesAtOnce <= 0 {
-		cfg.DeliveriesAtOnce = 8
 	}
 	s := &Service{
 		cfg:           cfg,
@@ -542,7 +506,7 @@ func (s *Service) errorBody(message string, minimum *int64) []byte {
 		f.MinimumAmount = &d
 	}
 	var v any = f
-	if s.cfg.Errors == NestedErrors {
+	if s.cfg.NestedErrors {
 		v = map[string]any{"error": f}
 	}
 	body, _ := json.Marshal(v) // strings and numbers always encode
