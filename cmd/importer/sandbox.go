@@ -35,8 +35,7 @@ Events go to the registered endpoints, signed, and are retried until accepted.
 server whose FILING_WEBHOOK_SECRET_FILE is that file: no later start needs to
 register it again.
 
-importer sandbox do controls a running sandbox: it breaks answers, and changes
-what the filing service's documentation leaves open.`,
+importer sandbox do controls a running sandbox: it moves filings, and breaks answers.`,
 		Example: `  importer sandbox --balance 5000
   importer sandbox --companies samples/companies.csv
   importer sandbox --advance 5s --exceptions 0.02

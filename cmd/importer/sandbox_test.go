@@ -48,7 +48,6 @@ func serviceOf(ts *testscript.TestScript) *service { return ts.Value(serviceKey{
 //	sandbox await 'orders>=3'
 //	sandbox order comp_1 ORDER
 //	sandbox company harbor-light-llc COMPANY
-//	sandbox behavior slow-agents
 //	sandbox ein comp_1 12-3456789
 //	sandbox objected '4 set price 1'
 func sandboxControl(ts *testscript.TestScript, neg bool, args []string) {
@@ -73,14 +72,6 @@ func sandboxControl(ts *testscript.TestScript, neg bool, args []string) {
 		s.Inject(parseFault(ts, args[0], options(ts, args[1:])))
 	case "heal":
 		s.ClearFaults()
-	case "behavior":
-		for _, name := range args {
-			b := sandbox.Behavior(name)
-			if !b.Known() {
-				ts.Fatalf("unknown behavior %s", name)
-			}
-			s.SetBehavior(b, true)
-		}
 	case "ein":
 		ts.Check(s.SetEIN(args[0], args[1]))
 	case "down":

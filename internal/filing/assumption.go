@@ -7,7 +7,6 @@ type Assumption struct {
 	Taken    string // what the program assumes
 	Override string // the setting or command that changes it; empty if there is none
 	Where    string // the file that holds it
-	Sandbox  string // the sandbox option that contradicts it; empty if there is none
 }
 
 // Assumptions lists all of them. docs/assumptions.md is generated from it, and a
@@ -27,8 +26,7 @@ var Assumptions = []Assumption{
 		NotShown: "the full set of orderType values",
 		Taken: "matched without regard to style (`annual_report`, `annualReport`); an unmatched item is recorded " +
 			"with its order id",
-		Where:   "internal/filing/order.go",
-		Sandbox: "--order-types camel",
+		Where: "internal/filing/order.go",
 	},
 	{
 		NotShown: "which items of an order were made",
@@ -36,7 +34,6 @@ var Assumptions = []Assumption{
 			"company than the one in the order makes every item uncertain",
 		Override: "`importer resolve`",
 		Where:    "internal/filingapi/orders.go",
-		Sandbox:  "do fault kind=lists-first, makes-first, no-last-order-id, repeated-order-id, other-company",
 	},
 	{
 		NotShown: "the full set of filingStatus values",
@@ -44,7 +41,6 @@ var Assumptions = []Assumption{
 			"filing does not exist",
 		Override: "`--again` orders a canceled filing again",
 		Where:    "internal/filing/event.go",
-		Sandbox:  "do advance all=true status=canceled",
 	},
 	{
 		NotShown: "price types other than `ein`",
@@ -52,7 +48,6 @@ var Assumptions = []Assumption{
 			"1 and tier 2",
 		Override: "`FILING_PRICE_TYPES=annual-report=their_name,…`",
 		Where:    "internal/pricing/prices.go",
-		Sandbox:  "--order-types camel",
 	},
 	{
 		NotShown: "the unit of `defaultAmount` and `wholesaleAmount`",
@@ -66,7 +61,6 @@ var Assumptions = []Assumption{
 			"fees of expedited formations",
 		Override: "`FILING_FEES=fees.csv`",
 		Where:    "internal/pricing/fees.go",
-		Sandbox:  "do behavior behavior=surcharge, price-rise",
 	},
 	{
 		NotShown: "the expedited service charge",
@@ -85,32 +79,27 @@ var Assumptions = []Assumption{
 		Taken:    "each item when it is ordered; nothing is refunded",
 		Override: "`importer deposit --adjust`",
 		Where:    "internal/ledger/balance.go",
-		Sandbox:  "do behavior behavior=charge-when-filed, refund-canceled",
 	},
 	{
 		NotShown: "error bodies beyond a message",
 		Taken: "the text of `message`, `error`, `error.message` or `errors[].message`; otherwise the status " +
 			"line. Control characters and invalid UTF-8 are removed",
-		Where:   "internal/filingapi/answer.go",
-		Sandbox: "do fault kind=odd-text",
+		Where: "internal/filingapi/answer.go",
 	},
 	{
 		NotShown: "status codes of authentication failures",
 		Taken:    "401 and 403: no order was placed, and all sending stops",
 		Where:    "internal/filingapi/answer.go",
-		Sandbox:  "do fault kind=status status=401 after=true",
 	},
 	{
 		NotShown: "status codes of validation failures",
 		Taken:    "any other 4xx rejects the order, with the filing service's message",
 		Where:    "internal/filingapi/answer.go",
-		Sandbox:  "do fault kind=status status=422 after=true",
 	},
 	{
 		NotShown: "the status code of an unknown id",
 		Taken:    "404: a missing user is created, a row is rejected, a document is no longer requested",
 		Where:    "internal/filingapi/error.go",
-		Sandbox:  "do behavior behavior=not-found-400",
 	},
 	{
 		NotShown: "429 and 503",
@@ -118,13 +107,11 @@ var Assumptions = []Assumption{
 			"passed. 503 without it may come from a gateway after the order was placed: uncertain, like other 5xx",
 		Override: "`FILING_RATE`",
 		Where:    "internal/filingapi/answer.go",
-		Sandbox:  "do fault kind=status status=429 after=true",
 	},
 	{
 		NotShown: "whether a refused order of several items (4xx, 402, 409) still places some of them",
 		Taken:    "it places none: after a 409 the other items are sent without the one that exists",
 		Where:    "internal/jobs/placer.go",
-		Sandbox:  "do behavior behavior=partial-conflicts",
 	},
 	{
 		NotShown: "who ordered the EIN after a lost answer and 409 `EIN already exists`",
@@ -132,21 +119,18 @@ var Assumptions = []Assumption{
 			"qualification already purchased` mean that our order was placed",
 		Override: "`importer resolve`",
 		Where:    "internal/filing/row_answer.go",
-		Sandbox:  "do behavior behavior=eins-exist",
 	},
 	{
 		NotShown: "whether agent service ordered a moment ago is active, so that a repeated order is not charged",
 		Taken:    "it is not: an agent order whose answer was lost is uncertain",
 		Override: "`FILING_REPEAT_AGENT=1`",
 		Where:    "internal/filing/product.go",
-		Sandbox:  "do behavior behavior=slow-agents",
 	},
 	{
 		NotShown: "whether a subscription covers every later year",
 		Taken:    "it does while it is active, its filing is not canceled, and an event named it in the last 400 days",
 		Override: "the status on the page of the company, `--again`",
 		Where:    "internal/ledger/subscription.go",
-		Sandbox:  "do subscription all=true status=past_due",
 	},
 	{
 		NotShown: "how renewals are announced and charged",
@@ -154,20 +138,17 @@ var Assumptions = []Assumption{
 			"the recorded balance",
 		Override: "the renewal on the page of the company, `importer deposit --adjust`",
 		Where:    "internal/ledger/subscription.go",
-		Sandbox:  "do behavior behavior=event-details",
 	},
 	{
 		NotShown: "redirects",
 		Taken:    "never followed, because an order must not be sent twice; the order is uncertain",
 		Where:    "internal/filingapi/client.go",
-		Sandbox:  "do fault kind=status status=307 after=true",
 	},
 	{
 		NotShown: "the alphabet of ids, and whether email addresses differ by case",
 		Taken: "letters, digits, `_` and `-` for users and companies, anything for orders; email addresses " +
 			"compare without case",
-		Where:   "internal/filing/rule.go",
-		Sandbox: "do behavior behavior=dotted-ids, exact-emails",
+		Where: "internal/filing/rule.go",
 	},
 	{
 		NotShown: "keys with another prefix than `sk_test_` and `sk_live_`",
@@ -206,7 +187,6 @@ var Assumptions = []Assumption{
 		NotShown: "whether a formation may be combined with an annual report",
 		Taken:    "it may: the filing service decides",
 		Where:    "internal/filing/rule.go",
-		Sandbox:  "do behavior behavior=no-report-with-formation",
 	},
 	{
 		NotShown: "the full set of business categories",
@@ -263,27 +243,23 @@ var Assumptions = []Assumption{
 		NotShown: "the retry policy of events",
 		Taken:    "an event that is not answered 2xx is sent again; an event has at most 1 MiB",
 		Where:    "internal/webhook/receiver.go",
-		Sandbox:  "do redeliver all=true twice=true",
 	},
 	{
 		NotShown: "where an event tells an exception's code, a document's id, the company or the subscription",
 		Taken: "searched under their likely names (`exceptionCode`, `documentId`, `companyId`, " +
 			"`subscriptionStatus` and similar)",
-		Where:   "internal/filing/event.go",
-		Sandbox: "do behavior behavior=event-details",
+		Where: "internal/filing/event.go",
 	},
 	{
 		NotShown: "what 463 to 465 mean each, and how an exception shows",
 		Taken:    "one meaning; a code, or a status with `exception` in it",
 		Where:    "internal/filing/exception.go",
-		Sandbox:  "do exception all=true",
 	},
 	{
 		NotShown: "which time orders two events of a filing, and which status follows filed",
 		Taken: "`createdAt`, then the later status of the sequence; filed is the last. An event dated more than a " +
 			"minute in the future counts from its arrival",
-		Where:   "internal/ledger/event.go",
-		Sandbox: "do redeliver all=true reverse=true",
+		Where: "internal/ledger/event.go",
 	},
 	{
 		NotShown: "webhook signature",

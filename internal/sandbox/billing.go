@@ -52,8 +52,6 @@ func (s *Service) billItems(req *orderRequest, rec *company) []Item {
 		if items[i].BilledAs != "" {
 			items[i].Price = s.wholesale(items[i].BilledAs)
 		}
-		items[i].Price = s.addTenth(Surcharge, items[i].Price)
-		items[i].Fee = s.addTenth(Surcharge, items[i].Fee)
 	}
 	return items
 }
@@ -64,4 +62,11 @@ func (c *company) activeAgent(state string) *Item {
 		return nil
 	}
 	return c.service[state]
+}
+
+func sum(items []Item) (total int64) {
+	for _, item := range items {
+		total += item.Amount()
+	}
+	return total
 }

@@ -30,8 +30,6 @@ type Agent string
 const (
 	ActiveService Agent = "service"  // the service's own agent, subscribed and active
 	OtherAgent    Agent = "supplied" // another agent, supplied with an earlier order
-	// OrderedService is the service's own agent before it is active, under SlowAgents.
-	OrderedService Agent = "ordered"
 )
 
 // Company is a company on record. Source: spec section 2; the fields
@@ -180,9 +178,6 @@ func (s *Service) findCompany(key string) *company {
 		seed.ID = fmt.Sprintf("comp_%016x", hash(key))
 	default:
 		return nil
-	}
-	if s.behavior[EINsExist] {
-		seed.EIN = fmt.Sprintf("%02d-%07d", 10+hash(key)%80, hash(key+"ein")%10_000_000)
 	}
 	if seed.EntityType == "LLC" {
 		seed.StructureType = "MEMBER"

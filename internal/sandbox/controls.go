@@ -57,8 +57,6 @@ var Actions = []Action{
 		{"times", 3}, {"forSeconds", 10}}, (*Service).adminAddFault},
 	{"faults", "List the faults", nil, (*Service).adminListFaults},
 	{"clear-faults", "Remove the faults", nil, (*Service).adminClearFaults},
-	{"behavior", "Switch a behavior of the filing service on, or off",
-		[]Key{{"behavior", "slow-agents"}, {"off", true}}, (*Service).adminBehavior},
 	{"down", "Stop the filing service (503 or refuse), or restart it (up)", []Key{{"mode", "503"}, {"seconds", 30}},
 		(*Service).adminDown},
 }
@@ -238,7 +236,7 @@ func (s *Service) adminException(c *call) (any, error) {
 func (s *Service) adminSubscription(c *call) (any, error) {
 	status := c.body.text("status")
 	c.body.oneOf("status", status, []string{"active", "canceled", "past_due"})
-	one := func(ctx context.Context, id string) ([]Event, error) { return s.SetSubscription(ctx, id, status) }
+	one := func(_ context.Context, id string) ([]Event, error) { return nil, s.SetSubscription(id, status) }
 	return s.oneOrAll(c, one, func(ctx context.Context) ([]Event, int) { return s.eachSubscription(ctx, one) })
 }
 
@@ -321,21 +319,6 @@ func (s *Service) adminTestDelivery(c *call) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"eventId": s.TestDelivery(c.request.Context()).ID}, nil
-}
-
-// adminBehavior switches a behavior and lists the active ones.
-func (s *Service) adminBehavior(c *call) (any, error) {
-	b := Behavior(c.body.text("behavior"))
-	c.body.oneOf("behavior", string(b), BehaviorNames())
-	off, _ := c.body.maybeFlag("off")
-	if err := s.finish(c); err != nil {
-		return nil, err
-	}
-	s.SetBehavior(b, !off)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	on := slices.DeleteFunc(slices.Clone(behaviors), func(b Behavior) bool { return !s.behavior[b] })
-	return map[string]any{"behaviors": on}, nil
 }
 
 func (s *Service) adminEIN(c *call) (any, error) {

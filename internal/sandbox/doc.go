@@ -20,9 +20,7 @@
 //
 // # Where the document is silent
 //
-// The following is one reading of the document. Faults change answers, and each
-// [Behavior] replaces one reading with another that the document also allows, so
-// that tests cover every assumption of a client.
+// The following is one reading of the document. Faults change answers.
 //
 //   - A created thing answers 201, everything else 200 ([Config].Success); a
 //     broken rule 400 ([Config].Invalid), an unknown id 404, a bad key 401,
@@ -64,8 +62,7 @@
 //     delivery that is not answered 2xx is retried with growing waits
 //     ([Config].Retries), the same bytes under the same id. Redirects are not
 //     followed. The signature is the hex HMAC-SHA256 of the body. data has a
-//     documentId where there is one, and a companyId under
-//     [EventDetails].
+//     documentId where there is one.
 //   - A document is a PDF of one page. An expired link to
 //     one answers 403, to a dashboard 410.
 package sandbox

@@ -199,12 +199,7 @@ func (s *Service) applyStatus(item *Item) []*Event {
 	switch item.Status {
 	case filed:
 		item.FilingDate = now
-		s.chargeFiled(item)
 		switch item.Product {
-		case registeredAgent:
-			if rec.service[item.State] == item {
-				rec.Agents[item.State] = ActiveService
-			}
 		case ein:
 			rec.EIN = fmt.Sprintf("%02d-%07d", 10+hash(item.ID)%80, hash(item.ID)%10_000_000)
 		case formation:
@@ -212,7 +207,6 @@ func (s *Service) applyStatus(item *Item) []*Event {
 		}
 		rec.UpdatedAt = now
 	case canceled:
-		s.refund(item)
 		switch item.Product {
 		case ein:
 			rec.EINRequested = false
@@ -255,15 +249,6 @@ func (s *Service) statusEvent(item *Item) *Event {
 	if item.Exception != 0 {
 		data["exceptionCode"] = item.Exception
 	}
-	if s.behavior[EventDetails] {
-		data["filingState"] = item.State
-		if item.Year != "" {
-			data["filingYear"] = item.Year
-		}
-		if item.Subscription != "" {
-			data["subscriptionStatus"] = item.Subscription
-		}
-	}
 	return s.event(statusChanged, item, data)
 }
 
@@ -290,9 +275,6 @@ func (s *Service) upload(item *Item, documentType string) *Event {
 }
 
 func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
-	if s.behavior[EventDetails] {
-		data["companyId"] = item.CompanyID
-	}
 	e := &Event{ID: s.id("evt"), Type: kind, OrderID: item.ID, At: s.cfg.Now()}
 	e.Body, _ = json.Marshal(map[string]any{ // strings, numbers and stamps always encode
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,

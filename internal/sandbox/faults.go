@@ -1,10 +1,10 @@
 package sandbox
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,35 +26,18 @@ const (
 	FaultNoOrderIDs Kind = "no-order-ids" // the success status, and readable JSON that lacks the order ids
 	FaultSlowBody   Kind = "slow-body"    // the right answer, in pieces over For (or two seconds); always after
 	FaultStatus     Kind = "status"       // Status with a message, after For, and Retry-After where set
-
-	// These change a successful order or its answer, and apply after it.
-
-	FaultListsFirst   Kind = "lists-first"       // every item is placed, and only the first is listed
-	FaultMakesFirst   Kind = "makes-first"       // only the first item is placed, charged and listed
-	FaultNoLastID     Kind = "no-last-order-id"  // the last item has no order id
-	FaultRepeatedID   Kind = "repeated-order-id" // every item has the order id of the oldest order in the books
-	FaultOtherCompany Kind = "other-company"     // companyId is that of another company
-	FaultOddText      Kind = "odd-text"          // texts hold NUL, half surrogates and bytes that are not UTF-8
 )
 
 var faultKinds = []Kind{FaultTimeout, FaultReset, FaultEOF, FaultHalfBody, FaultGarbage, FaultHTML, FaultEmpty,
-	FaultNoOrderIDs, FaultSlowBody, FaultStatus, FaultListsFirst, FaultMakesFirst, FaultNoLastID, FaultRepeatedID,
-	FaultOtherCompany, FaultOddText}
-
-// alwaysAfter are the faults that need a placed order.
-var alwaysAfter = []Kind{FaultSlowBody, FaultListsFirst, FaultMakesFirst, FaultNoLastID, FaultRepeatedID,
-	FaultOtherCompany, FaultOddText}
+	FaultNoOrderIDs, FaultSlowBody, FaultStatus}
 
 // Known reports whether k is one of the kinds above.
 func (k Kind) Known() bool { return slices.Contains(faultKinds, k) }
 
-// KindNames lists the kinds in the spelling of the flags.
-func KindNames() []string { return names(faultKinds) }
-
-// names returns kinds in the spelling of the flags.
-func names[K ~string](kinds []K) []string {
-	texts := make([]string, len(kinds))
-	for i, k := range kinds {
+// KindNames lists the kinds in the spelling of the controls.
+func KindNames() []string {
+	texts := make([]string, len(faultKinds))
+	for i, k := range faultKinds {
 		texts[i] = string(k)
 	}
 	return texts
@@ -101,7 +84,7 @@ func (f Fault) String() string {
 }
 
 func (f Fault) after() bool {
-	return f.After || slices.Contains(alwaysAfter, f.Kind)
+	return f.After || f.Kind == FaultSlowBody
 }
 
 func (f Fault) endpoint() string {
@@ -253,43 +236,19 @@ func (s *Service) applyFault(w http.ResponseWriter, c *call, f *Fault, a answer)
 			w.Header().Set("Location", c.request.URL.Path)
 		}
 		write(w, answer{f.Status, s.errorBody(http.StatusText(f.Status), nil)})
+	case FaultGarbage:
+		write(w, answer{a.status, []byte(`{"companyId": undefined, "items": [order`)})
+	case FaultEmpty:
+		w.WriteHeader(a.status)
+	case FaultNoOrderIDs:
+		write(w, answer{a.status, orderIDs.ReplaceAll(a.body, nil)})
 	default:
-		write(w, answer{a.status, s.spoil(f.Kind, a.body)})
+		panic(fmt.Sprintf("sandbox: fault of unknown kind %q", f.Kind))
 	}
 }
 
-// spoil changes the body of an answer.
-func (s *Service) spoil(kind Kind, body []byte) []byte {
-	switch kind {
-	case FaultGarbage:
-		return []byte(`{"companyId": undefined, "items": [order`)
-	case FaultEmpty:
-		return nil
-	case FaultNoOrderIDs:
-		return rewriteItems(body, func(items []map[string]any) []map[string]any {
-			for _, item := range items {
-				delete(item, "orderId")
-			}
-			return items
-		})
-	case FaultListsFirst:
-		return rewriteItems(body, func(items []map[string]any) []map[string]any { return items[:1] })
-	case FaultMakesFirst: // the order was placed with its first item only
-		return body
-	case FaultNoLastID:
-		return rewriteItems(body, func(items []map[string]any) []map[string]any {
-			delete(items[len(items)-1], "orderId")
-			return items
-		})
-	case FaultRepeatedID:
-		return s.repeatOrderID(body)
-	case FaultOtherCompany:
-		return bytes.ReplaceAll(body, []byte(`"companyId":"`), []byte(`"companyId":"comp_other_`))
-	case FaultOddText:
-		return makeTextsOdd(body)
-	}
-	panic(fmt.Sprintf("sandbox: fault of unknown kind %q", kind))
-}
+// orderIDs matches the order ids of an answer.
+var orderIDs = regexp.MustCompile(`"orderId":"[^"]*",?`)
 
 func (f Fault) retryAfter() string {
 	if f.RetryDate {

@@ -231,8 +231,6 @@ type Item struct {
 	Subscription string    `json:"subscriptionStatus,omitempty"`
 	Exception    int       `json:"exceptionCode,omitempty"`
 	struck       bool      // the clock has raised an exception of it
-	owed         int64     // what is charged when it is filed
-	refunded     bool
 }
 
 // Amount returns the cost of the item in cents.
@@ -274,19 +272,10 @@ func (s *Service) createOrder(c *call) (any, error) {
 	if err := s.invalid(brokenRules(req, rec)); err != nil {
 		return nil, err
 	}
-	if req.formation != nil && req.report != nil && s.behavior[NoReportWithFormation] {
-		return nil, refuse(s.cfg.Invalid, "An annual report cannot be ordered together with a formation")
-	}
 	if err := conflict(req, rec); err != nil {
-		if s.behavior[PartialConflicts] {
-			s.placeOthers(c, req, rec)
-		}
 		return nil, err
 	}
 	items := s.billItems(req, rec)
-	if c.only > 0 {
-		items = items[:min(c.only, len(items))]
-	}
 	total := sum(items)
 	if total > s.balance && total > 0 {
 		return nil, refuse(http.StatusPaymentRequired, "Insufficient balance")
@@ -349,20 +338,14 @@ func (s *Service) recordOrder(req *orderRequest, rec *company, items []Item, tot
 		case registeredAgent:
 			item.Subscription = "active"
 			rec.service[req.state] = item
-			if rec.Agents[req.state] = ActiveService; s.behavior[SlowAgents] {
-				rec.Agents[req.state] = OrderedService
-			}
+			rec.Agents[req.state] = ActiveService
 		case annualReport:
 			item.Subscription = "active"
 			rec.reports[req.state] = true
 		case foreignQualification:
 			rec.qualified[req.state] = true
 		}
-		if s.behavior[ChargeWhenFiled] && item.Product != registeredAgent {
-			item.owed = item.Amount()
-		} else {
-			s.charge(item.Amount())
-		}
+		s.charge(item.Amount())
 		s.scheduleStep(item)
 	}
 	if supplied := req.supplied(); supplied != nil && rec.Agents[req.state] == "" {

@@ -104,7 +104,7 @@ func (s *Service) fee(product, state, entityType string) int64 {
 func (s *Service) wholesale(product string) int64 {
 	for _, p := range s.prices {
 		if p.Type == product {
-			return s.addTenth(PriceRise, p.floor())
+			return p.floor()
 		}
 	}
 	return 0
@@ -126,7 +126,7 @@ func (s *Service) priceAnswer(p Price) priceAnswer {
 		Name:            p.Name,
 		Description:     p.Description,
 		DefaultAmount:   dollars(p.Default),
-		WholesaleAmount: dollars(s.addTenth(PriceRise, p.floor())),
+		WholesaleAmount: dollars(p.floor()),
 		Enabled:         !p.Disabled,
 	}
 	if p.Retail != 0 {

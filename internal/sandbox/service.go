@@ -75,8 +75,6 @@ type Config struct {
 	// without a secret a random one.
 	Webhooks []Webhook
 
-	// Behaviors are active from the start.
-	Behaviors []Behavior
 	// Faults are active from the start.
 	Faults []Fault
 
@@ -154,7 +152,6 @@ type Service struct {
 	items         map[string]*Item
 	violations    []Violation
 	faults        []*activeFault
-	behavior      map[Behavior]bool
 	faultsFired   map[string]int
 	outage        Outage
 	outageChanged chan struct{}
@@ -204,7 +201,6 @@ func New(cfg Config) *Service {
 		eventsByID:    make(map[string]*Event),
 		items:         make(map[string]*Item),
 		faultsFired:   make(map[string]int),
-		behavior:      make(map[Behavior]bool),
 		outageChanged: make(chan struct{}),
 		requests:      make(map[string]int),
 		lookups:       make(map[string]int),
@@ -217,9 +213,6 @@ func New(cfg Config) *Service {
 		s.AddWebhook(hook)
 	}
 	s.life, s.close = context.WithCancel(context.Background())
-	for _, b := range cfg.Behaviors {
-		s.behavior[b] = true
-	}
 	s.Inject(cfg.Faults...)
 	return s
 }
@@ -236,9 +229,6 @@ func (s *Service) id(prefix string) string {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	z ^= z >> 31
-	if s.behavior[DottedIDs] && (prefix == "order" || prefix == "doc") {
-		return fmt.Sprintf("%s_%08x.%08x:1", prefix, z>>32, z&0xffffffff)
-	}
 	return fmt.Sprintf("%s_%016x", prefix, z)
 }
 
@@ -299,7 +289,6 @@ type call struct {
 	raw      []byte
 	body     *object // nil for GET
 	found    problems
-	only     int    // how many items of an order are made; 0: all
 	order    *Order // set when an order was made
 }
 
@@ -405,9 +394,6 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 		s.applyFault(w, c, fault, s.answerWithoutOrder(c))
 		return
 	}
-	if fault != nil && fault.Kind == FaultMakesFirst {
-		c.only = 1
-	}
 	a := s.do(e, c, parseErr)
 	waitUntil(r.Context(), arrived.Add(delay))
 	if fault != nil {
@@ -478,7 +464,6 @@ func (s *Service) do(e endpoint, c *call, parseErr error) answer {
 	if !errors.As(err, &r) {
 		r = refuse(http.StatusInternalServerError, "%s", err)
 	}
-	r.status = s.notFound(r.status)
 	s.recordRefusal(c, r)
 	return answer{r.status, s.errorBody(r.message, r.minimum)}
 }

@@ -63,9 +63,7 @@ func (s *Service) addUser(u User) *User {
 func (s *Service) findUser(key string) *User {
 	u := s.users[key]
 	if u == nil {
-		if u = s.usersByEmail[strings.ToLower(key)]; u != nil && u.Email != key && s.behavior[ExactEmails] {
-			return nil
-		}
+		u = s.usersByEmail[strings.ToLower(key)]
 	}
 	switch {
 	case u != nil && u.Elsewhere:

@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// SetEIN records an EIN that was not ordered here; an empty one removes it.
+func (s *Service) SetEIN(companyID, ein string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec := s.findCompany(companyID)
+	if rec == nil {
+		return fmt.Errorf("set the EIN of %q: %w", companyID, ErrNoCompany)
+	}
+	rec.EIN = ein
+	return nil
+}
+
+// SetSubscription changes the subscription that an order established, one per
+// product, company and state, without a change of its filing. Source: spec section 2, subscriptionStatus.
+func (s *Service) SetSubscription(orderID, status string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item := s.items[orderID]
+	if item == nil || item.Subscription == "" {
+		return fmt.Errorf("the subscription of %q: %w", orderID, ErrNoOrder)
+	}
+	for _, other := range s.items {
+		if other.Product == item.Product && other.CompanyID == item.CompanyID && other.State == item.State {
+			other.Subscription = status
+		}
+	}
+	return nil
+}
+
+// Renew adds the next year's report under the subscription of an annual report,
+// charges it and sends its event as pending. No client has seen its order ID.
+// Source: spec section 4, order rule 9.
+func (s *Service) Renew(ctx context.Context, orderID string) (Item, []Event, error) {
+	s.mu.Lock()
+	was := s.items[orderID]
+	if was == nil || was.Product != annualReport || was.Subscription != "active" {
+		s.mu.Unlock()
+		return Item{}, nil, fmt.Errorf("renew %q: %w", orderID, ErrNoOrder)
+	}
+	last, _ := strconv.Atoi(was.Year) // four digits
+	for _, other := range s.items {
+		if other.Product == annualReport && other.CompanyID == was.CompanyID && other.State == was.State {
+			other, _ := strconv.Atoi(other.Year)
+			last = max(last, other)
+		}
+	}
+	rec := s.companies[was.CompanyID]
+	req := &orderRequest{
+		userID: was.UserID, companyID: was.CompanyID, state: was.State,
+		report: &reportPart{year: fmt.Sprintf("%04d", last+1)},
+	}
+	items := s.billItems(req, rec)
+	o := s.recordOrder(req, rec, items, sum(items), nil)
+	o.Renewal = true
+	item := &o.Items[0]
+	events := s.changeStatus(item, func() { item.Status = pending })
+	r := s.send(events...)
+	renewed := *item
+	s.mu.Unlock()
+	s.wait(ctx, r)
+	return renewed, values(events), nil
+}

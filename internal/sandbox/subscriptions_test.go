@@ -1,0 +1,58 @@
+package sandbox
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRenewal looks at a report that the service makes by itself, for the year
+// after the newest.
+func TestRenewal(t *testing.T) {
+	b := newBench(t, Config{})
+	b.mustOrder(`"companyId":"comp_held",` + report2026)
+	bought := b.Books().Items()[0]
+	for _, year := range []string{"2027", "2028"} {
+		item, events, err := b.Renew(t.Context(), bought.ID)
+		if err != nil || item.Year != year || item.Status != pending || item.ID == bought.ID || len(events) != 1 ||
+			events[0].OrderID != item.ID {
+			t.Errorf("got %+v, %v, %v", item, events, err)
+		}
+	}
+	books := b.Books()
+	if books.Charged != 3*325_00 || len(books.Duplicates()) != 0 || !books.Orders[1].Renewal {
+		t.Errorf("books %+v", books)
+	}
+	if err := b.SetSubscription(bought.ID, "canceled"); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := b.Renew(t.Context(), bought.ID); err == nil {
+		t.Error("a canceled subscription renews")
+	}
+}
+
+// TestCompanyControls tries the controls, each by what it changes.
+func TestCompanyControls(t *testing.T) {
+	b := newBench(t, Config{})
+	b.mustOrder(`"companyId":"comp_held",` + report2026)
+	for _, tt := range []struct {
+		path, body string
+		status     int
+		want       string
+	}{
+		{"ein", `{"companyId": "comp_bare", "ein": "12-3456789"}`, 200, "12-3456789"},
+		{"ein", `{"companyId": "comp_none", "ein": "12-3456789"}`, 404, "no such company"},
+		{"renew", `{"all": true}`, 200, `"moved":1`},
+		{"subscription", `{"all": true, "status": "past_due"}`, 200, `"moved":1`},
+		{"subscription", `{"all": true, "status": "lapsed"}`, 400, "must be one of active"},
+		{"renew", `{"all": true}`, 200, `"moved":0`},
+		{"renew", `{"orderId": "order_none"}`, 404, "no such order"},
+	} {
+		r := b.do("POST", "/admin/"+tt.path, tt.body)
+		if r.status != tt.status || !strings.Contains(string(r.body), tt.want) {
+			t.Errorf("%s %s: got %d %s, want %d with %s", tt.path, tt.body, r.status, r.body, tt.status, tt.want)
+		}
+	}
+	if got := b.Companies()[0]; got.ID != "comp_bare" || got.EIN != "12-3456789" {
+		t.Errorf("got %+v", got)
+	}
+}
