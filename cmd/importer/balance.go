@@ -17,7 +17,7 @@ import (
 
 func (a *app) balanceCommand() *cobra.Command {
 	var last, days int
-	var forecast, asJSON bool
+	var forecast bool
 	var output string
 	c := &cobra.Command{
 		Use:   "balance",
@@ -36,15 +36,15 @@ are left out.`,
 		Example: "  importer balance\n  importer balance -o entries.xlsx\n  importer balance --forecast --days 120",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !forecast && (asJSON || c.Flags().Changed("days")) {
-				return usage("--days and --json need --forecast")
+			if !forecast && c.Flags().Changed("days") {
+				return usage("--days needs --forecast")
 			}
 			if days < 1 || days > schedule.MaxForecastDays {
 				return usage("--days must be a number from 1 to %d", schedule.MaxForecastDays)
 			}
 			return a.withLedgerToList(c.Context(), "No balance is recorded", func(l *ledger.Ledger) error {
 				if forecast {
-					return a.printForecast(c.Context(), l, days, asJSON)
+					return a.printForecast(c.Context(), l, days)
 				}
 				if err := l.Audit(c.Context()); err != nil {
 					return err
@@ -59,7 +59,6 @@ are left out.`,
 	c.Flags().IntVar(&last, "last", 20, "how many entries to print, newest first; 0 for all")
 	c.Flags().BoolVar(&forecast, "forecast", false, "show what the schedules will cost, and when")
 	c.Flags().IntVar(&days, "days", schedule.ForecastDays, "how many days the forecast looks ahead")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line for each run of the forecast, and a last one for all")
 	c.Flags().StringVarP(&output, "output", "o", "", "write all entries to a file instead: .xlsx or .csv")
 	c.MarkFlagsMutuallyExclusive("forecast", "last", "output")
 	return c

@@ -2,60 +2,26 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
-	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
-	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // printForecast prints what the schedules will need from the balance.
-func (a *app) printForecast(ctx context.Context, l *ledger.Ledger, days int, asJSON bool) error {
+func (a *app) printForecast(ctx context.Context, l *ledger.Ledger, days int) error {
 	return a.withScheduler(ctx, l, func(scheduler *schedule.Scheduler, _ *filingapi.Client) error {
 		f, err := scheduler.Forecast(ctx, days)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return a.printForecastJSON(f)
-		}
-		return a.printForecastText(f)
+		return a.showForecast(f)
 	})
 }
 
-func (a *app) printForecastJSON(f *schedule.Forecast) error {
-	out := json.NewEncoder(a.out)
-	for _, run := range f.Runs {
-		if err := out.Encode(struct {
-			Date      season.Date     `json:"date"`
-			Schedule  string          `json:"season"`
-			Orders    int             `json:"orders"`
-			LeftOut   int             `json:"leftOut"`
-			Cost      money.Cents     `json:"cost"`
-			Certainty money.Certainty `json:"costCertainty"`
-			Needed    money.Cents     `json:"needed"`
-			Short     money.Cents     `json:"short"`
-		}{run.Date, run.Schedule, run.Orders, run.LeftOut, run.Cost.Amount, run.Cost.Certainty, run.Needed,
-			run.Short}); err != nil {
-			return err
-		}
-	}
-	needed := f.Needed()
-	return out.Encode(struct {
-		Runs      int             `json:"runs"`
-		Until     season.Date     `json:"until"`
-		Available *money.Cents    `json:"available"` // null where no deposit was recorded
-		Queued    money.Cents     `json:"queued"`
-		Needed    money.Cents     `json:"needed"`
-		Certainty money.Certainty `json:"neededCertainty"`
-	}{len(f.Runs), f.To, f.Available, f.QueuedFor.Amount, needed.Amount, needed.Certainty})
-}
-
-func (a *app) printForecastText(f *schedule.Forecast) error {
+func (a *app) showForecast(f *schedule.Forecast) error {
 	fmt.Fprintln(a.out, f.Text())
 	if f.Queued > 0 {
 		fmt.Fprintf(a.out, "%s queued: %s.\n", countOf(f.Queued, "row is", "rows are"), f.QueuedFor)

@@ -34,7 +34,6 @@ type runFlags struct {
 	dryRun   bool
 	accept   bool // the names as the filing service has them
 	patience time.Duration
-	rate     float64 // requests a second; 0 for what FILING_RATE says
 	verbose  bool
 }
 
@@ -67,7 +66,6 @@ and ends with exit status 3. After the approval, run the same command again.`,
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds or for the filing service instead of ending")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and show the cost; send nothing")
 	f.registerAccept(c)
-	c.Flags().Float64Var(&f.rate, "rate", 0, "the most requests a second; overrides FILING_RATE")
 	c.Flags().DurationVar(&f.patience, "patience", time.Minute,
 		"give up if the filing service has not responded for this long (ignored with --wait)")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print more about problems along the way")
@@ -127,12 +125,6 @@ func (a *app) newFilingRun(path string, f runFlags) (*filingRun, error) {
 	var err error
 	if r.env, err = a.environment(); err != nil {
 		return nil, err
-	}
-	if f.rate < 0 {
-		return nil, usage("--rate must be more than 0 requests a second")
-	}
-	if f.rate > 0 {
-		r.env.Rate = f.rate
 	}
 	if r.client, err = r.env.Client(); err != nil {
 		return nil, err

@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +22,6 @@ type serviceSetup struct {
 	keyFile string
 	stdin   bool
 	check   bool
-	json    bool
 	yes     bool
 }
 
@@ -63,7 +60,6 @@ each target of FILING_NOTIFY.`,
 	f.StringVar(&s.keyFile, "key-file", "", "a file with the API key, read at each start")
 	f.BoolVar(&s.stdin, "stdin", false, "read the API key from stdin")
 	f.BoolVar(&s.check, "check", false, "show the settings in force and their sources; change nothing")
-	f.BoolVar(&s.json, "json", false, "print JSON lines")
 	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask before another filing service is replaced")
 	c.MarkFlagsMutuallyExclusive("key-file", "stdin")
 	for _, entered := range []string{"address", "key-file", "stdin", "yes"} {
@@ -107,42 +103,29 @@ func (s *serviceSetup) setUp(ctx context.Context) error {
 	// Choosing the ledger finds what a person has to decide before anything is stored.
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	chosen, err := s.chooseLedger(asking, &env)
-	if err != nil {
+	if _, err := s.chooseLedger(asking, &env); err != nil {
 		return fmt.Errorf("%w. Nothing was saved", err)
 	}
 	if err := config.SaveService(path, service); err != nil {
 		return err
 	}
-	if s.json {
-		return json.NewEncoder(s.out).Encode(setupLine{Settings: path, checkedAccount: found, Ledger: chosen.Name})
-	}
 	fmt.Fprintf(s.out, "Saved in %s.\n", path)
-	s.sayOverridden(service)
 	s.say("Next: importer check FILE, or importer serve for the page.")
 	return nil
 }
 
-// setupLine is the last JSON line of setup.
-type setupLine struct {
-	Settings string `json:"settings"`
-	checkedAccount
-	Ledger string `json:"ledger"`
-}
-
 // checkedAccount is what the filing service says of a key.
 type checkedAccount struct {
-	Address      string `json:"address"`
-	Organization string `json:"organization"` // "" if the service does not report it
-	Mode         string `json:"mode"`
+	organization string // "" if the service does not report it
+	live         bool
 }
 
 func (c checkedAccount) String() string {
 	meaning := "test: orders are not real"
-	if c.Mode == "live" {
+	if c.live {
 		meaning = "live: orders are real filings and cost real money"
 	}
-	return cmp.Or(legible(c.Organization), "its organization is not reported") + " (" + meaning + ")"
+	return cmp.Or(legible(c.organization), "its organization is not reported") + " (" + meaning + ")"
 }
 
 // ask asks the filing service whose the key is.
@@ -156,7 +139,7 @@ func (s *serviceSetup) ask(ctx context.Context, env config.Environment) (checked
 	if err != nil {
 		return checkedAccount{}, errors.New(strings.TrimSuffix(web.SetupProblem(err), "."))
 	}
-	return checkedAccount{Address: env.BaseURL, Organization: o.Label(), Mode: env.Mode()}, nil
+	return checkedAccount{o.Label(), env.Mode() == "live"}, nil
 }
 
 // enter collects the address and where the key comes from: flags first, then the
@@ -256,33 +239,4 @@ func (s *serviceSetup) confirmService(ctx context.Context, saved, service config
 			saved.BaseURL)
 	}
 	return s.confirm(ctx, "Replace the filing service "+saved.BaseURL+"?", unchanged)
-}
-
-// sayOverridden warns about variables that win over what was saved.
-func (s *serviceSetup) sayOverridden(service config.Service) {
-	env := func(name string) string { return strings.TrimSpace(s.getenv(name)) }
-	var names []string
-	if address := env("FILING_BASE_URL"); address != "" && address != service.BaseURL {
-		names = append(names, "FILING_BASE_URL")
-	}
-	if key := env("FILING_API_KEY"); key != "" && key != service.Key.Reveal() {
-		names = append(names, "FILING_API_KEY")
-	}
-	if file := env("FILING_API_KEY_FILE"); file != "" && env("FILING_API_KEY") == "" &&
-		!sameFile(file, service.KeyFile) {
-		names = append(names, "FILING_API_KEY_FILE")
-	}
-	if len(names) > 0 {
-		s.say("WARNING: %s of the environment has another value, which wins over the settings file.",
-			strings.Join(names, " and "))
-	}
-}
-
-func sameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,21 +11,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/notify"
 )
 
-// settingsReport is the last JSON line of setup --check.
-type settingsReport struct {
-	Settings string `json:"settings"` // the settings file
-	Exists   bool   `json:"exists"`
-	checkedAccount
-	Notifications []targetReport `json:"notifications,omitempty"`
-	Problem       string         `json:"problem,omitempty"`
-}
-
-// targetReport is a target of notifications, and why it did not accept a test.
-type targetReport struct {
-	Target  string `json:"target"`
-	Problem string `json:"problem,omitempty"`
-}
-
 // show lists the settings in force and their sources, and asks the filing service
 // whose key it is. A wrong setting does not keep it from listing them.
 func (s *serviceSetup) show(ctx context.Context) error {
@@ -35,69 +18,56 @@ func (s *serviceSetup) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := settingsList.print(s.app, values, s.json); err != nil {
+	if err := settingsList.print(s.app, values, false); err != nil {
 		return err
 	}
-	report := settingsReport{Settings: config.SettingsPath(s.getenv)}
-	if info, err := os.Stat(report.Settings); err == nil {
-		report.Exists = true
-		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-			s.say("WARNING: others can read the settings file: chmod 600 %s", report.Settings)
-		}
+	file := config.SettingsPath(s.getenv)
+	info, err := os.Stat(file)
+	switch {
+	case file == "":
+		file = "none: there is no home folder"
+	case err != nil:
+		file += " (does not exist)"
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		s.say("WARNING: others can read the settings file: chmod 600 %s", file)
 	}
-	report.checkedAccount, err = s.showService(ctx)
+	fmt.Fprintf(s.out, "\nSettings file:   %s\n", file)
+	account, err := s.showService(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var failed error
-	report.Notifications, failed = s.testNotifications(ctx)
-	if err = errors.Join(err, failed); err != nil {
-		report.Problem = err.Error()
+	if err == nil {
+		fmt.Fprintf(s.out, "Filing service:  accepts the key: %s\n", account)
 	}
-	if s.json {
-		return errors.Join(json.NewEncoder(s.out).Encode(report), err)
-	}
-	file := cmp.Or(report.Settings, "none: there is no home folder")
-	if report.Settings != "" && !report.Exists {
-		file += " (does not exist)"
-	}
-	fmt.Fprintf(s.out, "\nSettings file:   %s\n", file)
-	if report.Address != "" {
-		fmt.Fprintf(s.out, "Filing service:  accepts the key: %s\n", report.checkedAccount)
-	}
-	for _, t := range report.Notifications {
-		fmt.Fprintf(s.out, "Notifications:   %s  %s\n", t.Target, cmp.Or(t.Problem, "accepted the test notification"))
-	}
-	return err
+	return errors.Join(err, s.testNotifications(ctx))
 }
 
 // testNotifications sends a test notification to every target of FILING_NOTIFY.
-func (s *serviceSetup) testNotifications(ctx context.Context) ([]targetReport, error) {
+func (s *serviceSetup) testNotifications(ctx context.Context) error {
 	env, err := config.ReadFor(s.getenv, config.Service{})
 	if err != nil {
-		return nil, nil // showService reports it
+		return nil // showService reports it
 	}
 	if _, err := env.Notifier(nil, nil); err != nil { // reads FILING_NOTIFY_ON too
-		return nil, err
+		return err
 	}
 	targets, err := env.NotifyTargets()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var reports []targetReport
 	failed := 0
 	for i, err := range notify.Test(ctx, targets) {
-		report := targetReport{Target: fmt.Sprint(targets[i])}
+		said := "accepted the test notification"
 		if err != nil {
 			failed++
-			report.Problem = "failed: " + err.Error()
+			said = "failed: " + err.Error()
 		}
-		reports = append(reports, report)
+		fmt.Fprintf(s.out, "Notifications:   %s  %s\n", targets[i], said)
 	}
 	if failed > 0 {
-		err = fmt.Errorf("%s did not accept the test notification", count(failed, "target"))
+		return fmt.Errorf("%s did not accept the test notification", count(failed, "target"))
 	}
-	return reports, err
+	return nil
 }
 
 // showService reads the settings as every command does, and asks the filing service.
@@ -128,5 +98,4 @@ var settingsList = list[config.InForce]{
 		}
 		return []any{v.Name, legible(value), legible(source)}
 	},
-	line: func(v config.InForce) any { return v },
 }

@@ -10,12 +10,12 @@ import (
 // InForce is the value of a variable that is in force, and where it comes from. A
 // secret has no value here.
 type InForce struct {
-	Name   string `json:"name"`
-	Value  string `json:"value,omitempty"`
-	Set    bool   `json:"set"`
-	Secret bool   `json:"secret,omitempty"`
-	Source string `json:"source"`         // in words; empty where nothing sets it
-	Note   string `json:"note,omitempty"` // a value that is not in force, and why
+	Name   string
+	Value  string
+	Set    bool
+	Secret bool
+	Source string // in words; empty where nothing sets it
+	Note   string // a value that is not in force, and why
 }
 
 // Describe lists every variable with the value that is in force. It reads no secret
