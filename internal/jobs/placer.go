@@ -431,6 +431,13 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 	t := taken[0]
 	deferral := ledger.Deferral{Row: row.ID, Of: row.InBatch()}
 	switch {
+	case !t.Bought:
+		what := "the same " + t.Claim.Product.Title()
+		if t.Covers {
+			what = "an earlier annual report, whose subscription may cover this one,"
+		}
+		deferral.Next, deferral.Wait = filing.Ready, t.Key
+		deferral.Message = fmt.Sprintf("%s is in %s, whose answer is out: this row waits for it", what, where)
 	case t.Covers:
 		if err := p.ledger.Subscriptions().RecordCoverage(ctx, ledger.Coverage{
 			Batch:  row.Batch,
@@ -446,10 +453,6 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 			return false, &duplicateItemError{t.Claim.Product, note}
 		}
 		deferral.Next, deferral.Message = filing.Skipped, strings.TrimPrefix(note, "the annual report is ")
-	case !t.Bought:
-		deferral.Next, deferral.Wait = filing.Ready, t.Claim.Key
-		deferral.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it",
-			t.Claim.Product.Title(), where)
 	case canceledItem(holder, t.Claim.Product) != nil && len(order.Products()) == 1:
 		deferral.Next, deferral.Message = filing.Rejected, boughtAndCanceled(t.Claim.Product, where, holder)
 	case len(order.Products()) == 1 || t.Claim.Product == filing.Formation:

@@ -53,8 +53,9 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	if made := o.Creates && o.Answer.Kind == filing.Accepted; made || !o.Answer.Kind.Counts() {
 		s.counted--
 	}
-	s.company = cmp.Or(o.Company, s.company)
-	if o.Made != nil {
+	first := s.company == "" || o.Company == s.company
+	s.company = cmp.Or(s.company, o.Company) // what was ordered since is for that one
+	if o.Made != nil && first {
 		f, err := newFact("companies", o.Made.Ref, o.Made.Record, g.now)
 		if err != nil {
 			return err
@@ -411,6 +412,9 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 	}
 	beside := len(g.purchases[c.Key]) > 0
 	g.purchases[c.Key] = append(g.purchases[c.Key], p)
+	if c.Cover != "" {
+		g.covers[c.Cover] = append(g.covers[c.Cover], p)
+	}
 	s.claims = append(s.claims, p)
 	g.claims = append(g.claims, claimed{p, record{
 		text("key", c.Key),
@@ -650,9 +654,12 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	}
 	if !in.Creating && s.dearer(in.Cost, g.db.tolerance) {
 		s.blockedOn = blockedOnApproval
-		s.message = fmt.Sprintf(
-			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s", in.Cost,
-			s.approved, s.batch)
+		approved := "no cost"
+		if s.approved.Amount >= 0 {
+			approved = s.approved.String()
+		}
+		s.message = fmt.Sprintf("waiting for approval: the order costs %s now, and %s was approved; importer approve %s",
+			in.Cost, approved, s.batch)
 		s.cost = in.Cost
 		g.touch(s)
 		return Begun{Dearer: true}, nil
@@ -677,10 +684,17 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	return Begun{Try: s.tries}, nil
 }
 
-// dearer reports whether an order would exceed the approved cost of the row. An
-// approval of a cost that was partly unknown has no limit.
+// dearer reports whether an order would exceed the approved cost of the row, or may: its cost
+// is not known any more, or none was approved. An approval of a cost that was partly unknown
+// has no limit.
 func (s *rowState) dearer(cost money.Cost, tolerance money.Cents) bool {
-	return s.approved.Amount >= 0 && !s.approved.IsUnknown() && s.spent.Amount+cost.Amount > s.approved.Amount+tolerance
+	switch {
+	case s.approved.Amount < 0:
+		return true
+	case s.approved.IsUnknown():
+		return false
+	}
+	return cost.IsUnknown() || s.spent.Amount+cost.Amount > s.approved.Amount+tolerance
 }
 
 // reserve takes the keys of an attempt and reserves its money.
@@ -701,22 +715,22 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	g.c.reserved += need
 }
 
-// taken returns the claims that other rows hold, and the subscriptions bought
-// in other batches that cover a later year. Two years of one company in one
+// taken returns the claims that other rows hold, and the subscriptions that other
+// batches have bought, or are about to, and that cover a later year. Two years of one company in one
 // file, or in corrections of it, are both intended.
 func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {
 		if p := g.rival(claim.Key, s.id); p != nil {
-			taken = append(taken, Taken{Claim: claim, Row: p.row, Bought: p.bought})
+			taken = append(taken, Taken{Claim: claim, Row: p.row, Key: p.key, Bought: p.bought})
 			continue
 		}
 		if claim.Cover == "" || claim.Why != "" {
 			continue
 		}
 		for _, p := range g.covers[claim.Cover] {
-			if p.bought && p.root != s.root && p.year < claim.Year {
-				taken = append(taken, Taken{Claim: claim, Row: p.row, Bought: true, Covers: true})
+			if !p.freed && p.root != s.root && p.year < claim.Year {
+				taken = append(taken, Taken{Claim: claim, Row: p.row, Key: p.key, Bought: p.bought, Covers: true})
 				break
 			}
 		}

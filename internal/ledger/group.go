@@ -268,7 +268,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 	err = g.db.queryAll(g.ctx, g.tx, g.addPurchase,
 		statement{"read the claims of a group", readClaims, answered},
 		statement{"read the purchases of a group", readPurchases, keys},
-		statement{"read the subscriptions of a group", selectCovers + coversNow(g.now), covers})
+		statement{"read the subscriptions of a group", selectCovers + `(p.bought = 0 OR ` + coversNow(g.now) + `)`, covers})
 	if err != nil {
 		return err
 	}

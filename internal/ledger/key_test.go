@@ -181,7 +181,7 @@ func TestCovers(t *testing.T) {
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2027"), report("comp_2", "2026"))
 		s.place(l, rows[0])
 		s.place(l, rows[1]) // two years of one file are both meant
-		s.send(l, rows[2])  // not bought: covers nothing yet
+		s.send(l, rows[2])  // may cover what comes later
 
 		next := s.add(l, "b", report("comp_1", "2028"), report("comp_1", "2025"), report("comp_2", "2027"),
 			report("comp_3", "2027"))
@@ -189,11 +189,16 @@ func TestCovers(t *testing.T) {
 		if len(covered.Taken) != 1 || !covered.Taken[0].Covers || !covered.Taken[0].Bought {
 			s.Fatalf("a later year: %+v", covered)
 		}
-		for i, r := range next[1:] {
-			if begun := s.begin(l, intent(r)); begun.Try != 1 {
-				s.Errorf("row %d of another year or company: %+v", i+1, begun)
-			}
+		for _, r := range []ledger.Row{next[1], next[3]} { // of another year or company
+			s.place(l, r)
 		}
+		waits := s.begin(l, intent(next[2]))
+		if len(waits.Taken) != 1 || !waits.Taken[0].Covers || waits.Taken[0].Bought ||
+			waits.Taken[0].Key != intent(rows[2]).Claims[0].Key {
+			s.Errorf("the year before is out: %+v", waits)
+		}
+		s.answer(l, rows[2], filing.Refused)
+		s.send(l, next[2])
 		why := intent(next[0])
 		why.Claims[0].Why = "asked for"
 		s.must(l.Defer(s.Context(), ledger.Deferral{Row: next[0].ID, Next: filing.Skipped, Message: "covered"}))

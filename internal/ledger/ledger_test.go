@@ -265,6 +265,7 @@ func intent(r ledger.Row) ledger.Intent {
 		o = o.Drop(p)
 	}
 	in := ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: r.Cost}
+	in.Cost.Amount -= r.Spent.Amount
 	keys := o.Keys()
 	for _, p := range o.Products() {
 		c := ledger.Claim{Product: p, Key: keys[p]}

@@ -14,12 +14,13 @@ import (
 
 // The approved cost of a row is a limit: an order that would cost more waits
 // for a new approval. What was quoted when the batch was opened, or approved,
-// is approved; a row without a quote has no limit.
+// is approved, and without a quote an unknown cost, which has no limit. A row that was made
+// ready later and that nobody quoted waits for an approval.
 
 // approveQuotes makes the quotes of the rows of a batch their approved costs.
 const approveQuotes = `UPDATE rows
-	SET approved = cost + spent, approved_certainty = certainty
-	WHERE batch = $1 AND result = 'ready' AND quoted = 1`
+	SET approved = cost + spent, approved_certainty = CASE WHEN quoted = 1 THEN certainty ELSE 2 END
+	WHERE batch = $1 AND result = 'ready'`
 
 // CostIncrease is what the rows of a batch cost that wait for a new approval:
 // they cost more than was approved, or were made ready again.

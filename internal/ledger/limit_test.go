@@ -208,3 +208,45 @@ func (s *store) quotedRows(l *ledger.Ledger, id string, rows ...ledger.Row) []le
 	s.must(l.OpenBatch(ctx, id))
 	return s.rows(l, id)
 }
+
+// What was approved stops a cost that is not known any more.
+func TestLimitStopsAnUnknownCost(t *testing.T) {
+	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
+		in := intent(s.quoted(l, "a", cost)[0])
+		in.Cost = money.Cost{Amount: cost - 1, Certainty: money.Unknown}
+		if begun := s.begin(l, in); !begun.Dearer {
+			s.Errorf("%+v", begun)
+		}
+	})
+}
+
+// A row that was held back when its batch was opened has the cost as its limit that was shown
+// when it was released; one of which no cost was shown waits.
+func TestLimitOfAReleasedRow(t *testing.T) {
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "a", File: "a.csv", Product: filing.AnnualReport})
+		s.must(err)
+		rows := reports("a", 2)
+		for i := range rows {
+			rows[i].Number = i + 2
+		}
+		s.must(l.AddRows(ctx, "a", rows))
+		rows = s.rows(l, "a")
+		review := func(result filing.Result) {
+			var all []ledger.Reviewed
+			for _, r := range rows {
+				all = append(all, ledger.Reviewed{Row: r.ID, Result: result, Message: "another name", Request: r.Request})
+			}
+			s.must(l.KeepReview(ctx, "a", all))
+		}
+		review(filing.Invalid)
+		s.must(l.OpenBatch(ctx, "a"))
+		review(filing.Ready)
+		s.must(l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: cost}}}))
+		s.waitsAt(l, rows[0], cost+1)
+		s.waitsAt(l, rows[1], cost)
+		if m := s.row(l, rows[1].ID).Message; !strings.Contains(m, "no cost was approved") {
+			s.Error(m)
+		}
+	})
+}

@@ -142,6 +142,43 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 	})
 }
 
+// A creation that is answered after the company was created once more does not change the row:
+// what was ordered since is for the company that it has.
+func TestCreatedTwice(t *testing.T) {
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+		row := s.add(l, "a", report("comp_1", "2026"))[0]
+		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
+		creation := func(company string) ledger.Outcome {
+			begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: s.row(l, row.ID).Tries, Creating: true,
+				Claims: []ledger.Claim{claim}})
+			return ledger.Outcome{
+				Row:     row.ID,
+				Try:     begun.Try,
+				Creates: true,
+				Claims:  []ledger.Claim{claim},
+				Company: company,
+				Answer:  filing.Answer{Kind: filing.Accepted, CompanyID: company},
+				Made:    &ledger.MadeCompany{Ref: string(claim.Key), Record: filing.Company{ID: company}},
+			}
+		}
+		late := creation("comp_late")
+		lost := late
+		lost.Answer, lost.Company, lost.Made = filing.Answer{Kind: filing.NoAnswer}, "", nil
+		s.must(l.RecordOutcome(ctx, lost))
+		s.must(l.Resolutions().MarkNotPlaced(ctx, row.ID, 0, "not there"))
+		s.must(l.RecordOutcome(ctx, creation("comp_2")))
+		s.must(l.RecordOutcome(ctx, late))
+		if r := s.row(l, row.ID); r.Company != "comp_2" || !strings.Contains(r.Message, "twice") {
+			s.Errorf("%s: %s", r.Company, r.Message)
+		}
+		known, err := l.Companies().Find(ctx, []string{string(claim.Key)})
+		if s.must(err); known[string(claim.Key)].ID != "comp_2" {
+			s.Errorf("%+v", known)
+		}
+		s.must(l.Audit(ctx))
+	})
+}
+
 // A refusal that comes after somebody said placed opens the row again, and tells
 // of it anew; a second decision, made over that answer, stands.
 func TestRefusedAfterPlaced(t *testing.T) {

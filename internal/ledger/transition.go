@@ -69,8 +69,9 @@ type Begun struct {
 type Taken struct {
 	Claim  Claim
 	Row    int64 // the row that has it
-	Bought bool  // false while that row's answer is out
-	Covers bool  // not the same purchase: its subscription covers this one
+	Key    filing.Key
+	Bought bool // false while that row's answer is out
+	Covers bool // not the same purchase: its subscription covers this one
 }
 
 // Outcome is the result of an attempt.
