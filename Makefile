@@ -85,10 +85,10 @@ fleet: ## prove the fleet: four workers under every fault (FLEET_ROWS); needs TE
 
 .PHONY: accountant
 accountant: ## prove an accountant's whole workflow in a real Chromium, which it needs, in about a minute
-	cd tools/browser && $(GOTEST) -count=1 -run '^TestWholeWorkflow$$/^SQL' -timeout 10m ./...
+	cd tools/browser && $(GOTEST) -count=1 -run '^TestWholeWorkflow$$' -timeout 10m ./...
 
 .PHONY: browser
-browser: ## prove the page in a real Chromium; on a fleet too with TEST_DATABASE_URL and TEST_REDIS_URL (UPDATE_SCREENSHOTS=1)
+browser: ## prove the page in a real Chromium (UPDATE_SCREENSHOTS=1)
 	$(GO) -C tools/browser test -count=1 -v -timeout 25m .
 
 .PHONY: oidc

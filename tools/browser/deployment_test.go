@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// process is one of the commands, running.
+// process is an importer command that runs.
 type process struct {
 	t      *testing.T
 	name   string
@@ -45,12 +45,16 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// start starts a command that runs until it is stopped, at the latest by the end
+// start starts an importer command that runs until it is stopped, at the latest by the end
 // of the test.
-func start(t *testing.T, env []string, name string, args ...string) *process {
+func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, name: name + " " + args[0], ended: make(chan struct{})}
-	p.cmd = exec.Command(command(t, name), args...)
+	p := &process{t: t, name: "importer " + args[0], ended: make(chan struct{})}
+	path, err := importer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd = exec.Command(path, args...)
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = env, t.TempDir(), &p.output, &p.output
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
@@ -115,8 +119,8 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-// deployment is what one firm runs: the sandbox in place of the filing service,
-// serve, and workers where it has a fleet.
+// deployment is what one firm runs: serve, with the sandbox in place of the filing
+// service.
 type deployment struct {
 	t       *testing.T
 	env     []string
@@ -125,47 +129,28 @@ type deployment struct {
 	serve   *process
 	link    string // the latest sign-in link; it does not go through the proxy
 	proxy   *proxy // between the browser and serve
-	fleet   bool
 }
 
-// key is the sealing key: the same on every machine.
-var key = strings.Repeat("5eed", 16)
-
-// newDeployment starts everything. With a fleet, database and queue are real servers
-// and two workers place orders; otherwise serve does all of it.
-func newDeployment(t *testing.T, fleet bool, database, queue string, vars ...string) *deployment {
+// newDeployment starts everything, the sandbox with these flags.
+func newDeployment(t *testing.T, flags []string, vars ...string) *deployment {
 	t.Helper()
-	return newDeploymentOf(t, nil, fleet, database, queue, vars...)
-}
-
-// newDeploymentOf is newDeployment with flags of the sandbox.
-func newDeploymentOf(t *testing.T, flags []string, fleet bool, database, queue string, vars ...string) *deployment {
-	t.Helper()
-	d := &deployment{t: t, fleet: fleet, sandbox: freeAddress(t), address: freeAddress(t)}
+	d := &deployment{t: t, sandbox: freeAddress(t), address: freeAddress(t)}
 	base := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + os.TempDir(), "USER=morgan",
 		"LOGNAME=morgan"}
 	args := append([]string{"sandbox", "--listen", d.sandbox, "--balance", "100000", "--latency", "20ms"}, flags...)
-	start(t, base, "importer", args...).waitOutput("The sandbox is at")
+	start(t, base, args...).waitOutput("The sandbox is at")
 	d.env = append(base, "FILING_BASE_URL=http://"+d.sandbox+"/v1", "FILING_API_KEY=sk_test_browser",
 		"FILING_DATA_DIR="+t.TempDir())
 	d.env = append(d.env, vars...)
-	if fleet {
-		d.env = append(d.env, "DATABASE_URL="+database, "REDIS_URL="+queue, "FILING_SEAL_KEY="+key)
-	}
 	d.startServe()
 	d.proxy = newProxy(t, d.address)
-	if fleet {
-		for range 2 {
-			start(t, append(d.env, "FILING_DATA_DIR="+t.TempDir()), "worker", "--listen", freeAddress(t))
-		}
-	}
 	return d
 }
 
 // startServe starts serve and reads its sign-in link.
 func (d *deployment) startServe() {
 	d.t.Helper()
-	d.serve = start(d.t, d.env, "importer", "serve", "--listen", d.address)
+	d.serve = start(d.t, d.env, "serve", "--listen", d.address)
 	file := d.serve.waitOutput(`one-time sign-in link is in the file (.+)\n`)[1]
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -179,7 +164,7 @@ func (d *deployment) importer(args ...string) string {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
 	defer cancel()
-	c := exec.CommandContext(ctx, command(d.t, "importer"), args...)
+	c := exec.CommandContext(ctx, d.serve.cmd.Path, args...)
 	c.Env, c.Dir = d.env, d.t.TempDir()
 	var out, complaints bytes.Buffer
 	c.Stdout, c.Stderr = &out, &complaints

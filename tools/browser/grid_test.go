@@ -24,7 +24,7 @@ type gridSession struct {
 func newGridSession(t *testing.T, flags ...string) *gridSession {
 	t.Helper()
 	g := &gridSession{workflow: &workflow{T: t, browser: newBrowser(t)}}
-	g.deployment = newDeploymentOf(t, flags, false, "", "")
+	g.deployment = newDeployment(t, flags)
 	g.owner = g.join("owner", g.deployment.proxy.from)
 	g.owner.do("open the link", chromedp.Navigate(g.owner.base+g.deployment.link))
 	g.owner.until(`location.pathname === "/" && document.readyState === "complete"`)

@@ -11,7 +11,7 @@ import (
 
 // The owner adds a passkey and signs in by it, with a browser's own authenticator.
 func TestPasskeySignsIn(t *testing.T) {
-	d := newDeployment(t, false, "", "")
+	d := newDeployment(t, nil)
 	_, port, _ := strings.Cut(d.address, ":")
 	p := newPerson(newBrowser(t), t, "owner", "localhost:"+port)
 	call(p, webauthn.Enable, webauthn.EnableParams{})

@@ -39,7 +39,7 @@ const oneRow = "Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_
 // Files are uploaded from wherever they are dropped or chosen: one leads to its
 // page, several are listed, and what cannot be read is refused on the spot in words.
 func TestUploads(t *testing.T) {
-	d := newDeployment(t, false, "", "")
+	d := newDeployment(t, nil)
 	p := newPerson(newBrowser(t), t, "ana", d.proxy.from)
 	p.signIn(d.link, "/")
 	p.open("/")
@@ -120,12 +120,12 @@ func uploadChosen(t *testing.T, p *person) {
 // On the first run the page asks for the filing service, and goes on with it.
 func TestFirstRun(t *testing.T) {
 	sandbox := freeAddress(t)
-	start(t, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, "importer", "sandbox", "--listen",
+	start(t, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, "sandbox", "--listen",
 		sandbox).waitOutput("The sandbox is at")
 	p := newPerson(newBrowser(t), t, "ana", freeAddress(t))
 	p.secrets = []string{"sk_test_firstrun"}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "USER=ana"}
-	serve := start(t, env, "importer", "serve", "--listen", strings.TrimPrefix(p.base, "http://"))
+	serve := start(t, env, "serve", "--listen", strings.TrimPrefix(p.base, "http://"))
 	content, err := os.ReadFile(serve.waitOutput(`one-time sign-in link is in the file (.+)\n`)[1])
 	if err != nil {
 		t.Fatal(err)

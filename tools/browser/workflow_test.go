@@ -37,18 +37,14 @@ type workflow struct {
 }
 
 // newWorkflow starts a browser and a deployment whose fees are known.
-func newWorkflow(t *testing.T, fleet bool, rows int) *workflow {
+func newWorkflow(t *testing.T, rows int) *workflow {
 	t.Helper()
 	w := &workflow{T: t, browser: newBrowser(t), rows: rows}
 	file := filepath.Join(t.TempDir(), "fees.csv")
 	if err := os.WriteFile(file, []byte(fees), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if fleet {
-		w.deployment = newDeployment(t, true, schema(t), keyspace(t), "FILING_FEES="+file, "WORKER_CONCURRENCY=2")
-	} else {
-		w.deployment = newDeployment(t, false, "", "", "FILING_FEES="+file, "WORKER_CONCURRENCY=4")
-	}
+	w.deployment = newDeployment(t, nil, "FILING_FEES="+file, "WORKER_CONCURRENCY=4")
 	return w
 }
 
@@ -68,31 +64,22 @@ func (w *workflow) run(steps ...step) {
 }
 
 // TestWholeWorkflow is an accountant's whole way: from a one-time link to results that
-// agree with the filing service's own records, once with the importer alone, once with a
-// fleet on real servers.
+// agree with the filing service's own records.
 func TestWholeWorkflow(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fleet bool
-	}{{"SQLite", false}, {"PostgreSQL and Redis", true}} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorkflow(t, c.fleet, 36)
-			w.run(
-				step{"sign in by a link", w.signIn},
-				step{"a preparer and an approver are added", w.addTwo},
-				step{"a sheet is uploaded, and corrected in the table", w.correctInTable},
-				step{"the cost is shown, and it is submitted", w.submit},
-				step{"a second person approves", w.approve},
-				step{"progress is watched over a connection that drops", w.watch},
-				step{"funds are insufficient, and a deposit is recorded", w.recordMissingDeposit},
-				step{"an uncertain row is resolved", w.resolveOne},
-				step{"the filings are filed, and results are downloaded", w.downloadResults},
-				step{"every page can be read", w.readPages},
-				step{"the filing service's records agree", w.compareRecords},
-			)
-		})
-	}
+	w := newWorkflow(t, 36)
+	w.run(
+		step{"sign in by a link", w.signIn},
+		step{"a preparer and an approver are added", w.addTwo},
+		step{"a sheet is uploaded, and corrected in the table", w.correctInTable},
+		step{"the cost is shown, and it is submitted", w.submit},
+		step{"a second person approves", w.approve},
+		step{"progress is watched over a connection that drops", w.watch},
+		step{"funds are insufficient, and a deposit is recorded", w.recordMissingDeposit},
+		step{"an uncertain row is resolved", w.resolveOne},
+		step{"the filings are filed, and results are downloaded", w.downloadResults},
+		step{"every page can be read", w.readPages},
+		step{"the filing service's records agree", w.compareRecords},
+	)
 }
 
 // join opens a browser for a person.
@@ -100,7 +87,7 @@ func (w *workflow) join(name, address string) *person {
 	w.Helper()
 	p := newPerson(w.browser, w.T, name, address)
 	p.secrets = ssns
-	p.pictures = os.Getenv("UPDATE_SCREENSHOTS") != "" && !w.deployment.fleet // once
+	p.pictures = os.Getenv("UPDATE_SCREENSHOTS") != ""
 	return p
 }
 
