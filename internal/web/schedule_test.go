@@ -268,7 +268,7 @@ func TestNewCompanyListShowsChanges(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	v.wants(body, "3 new, 0 changed, 1 missing, 2 unchanged", "new.csv")
+	v.wants(body, "3 added, 1 removed", "new.csv")
 	for _, path := range []string{"/seasons/de", "/calendar", "/seasons"} {
 		_, body := v.get(path)
 		if strings.Contains(body, "<script>alert") || strings.ContainsRune(body, 0x202e) {
