@@ -98,7 +98,7 @@ func (e *Environment) loadAccounts() ([]*account, error) {
 	if e.DataDir == "" {
 		return nil, errors.New("the user has no home folder: set FILING_DATA_DIR to a data folder")
 	}
-	files, err := fs.Glob(os.DirFS(e.DataDir), accountsFolder+"/*/"+accountFile)
+	files, err := fs.Glob(os.DirFS(e.DataDir), accountsFolder+"/*/*")
 	if err != nil {
 		return nil, fmt.Errorf("look for ledgers: %w", err)
 	}
@@ -106,7 +106,11 @@ func (e *Environment) loadAccounts() ([]*account, error) {
 	for _, file := range files {
 		path := filepath.Join(e.DataDir, filepath.FromSlash(file))
 		a := &account{dir: filepath.Dir(path), name: filepath.Base(filepath.Dir(path))}
-		content, err := os.ReadFile(path)
+		owner := filepath.Join(a.dir, accountFile)
+		if base := filepath.Base(path); base != accountFile && (base != ledgerFile || exists(owner)) {
+			continue
+		}
+		content, err := os.ReadFile(owner) // a ledger without it could be anyone's
 		if err == nil {
 			err = json.Unmarshal(content, a)
 		}

@@ -274,6 +274,21 @@ func TestReadingBeginsNoLedger(t *testing.T) {
 	}
 }
 
+// A ledger without its owner could be anyone's: no new one is begun beside it.
+func TestALedgerWithoutItsOwnerIsNotPassedOver(t *testing.T) {
+	o := newOffice(t)
+	o.wants("sk_test_1", "", "harbor-accounting-test", true)
+	folder := filepath.Join(o.home, ".local/share/bulkfiling/accounts/harbor-accounting-test")
+	if err := errors.Join(os.WriteFile(filepath.Join(folder, "ledger.db"), nil, 0o600),
+		os.Remove(filepath.Join(folder, "account.json"))); err != nil {
+		t.Fatal(err)
+	}
+	e := o.environment("sk_test_1")
+	if _, err := e.UseExisting(); err == nil || !strings.Contains(err.Error(), "account.json") {
+		t.Error(err)
+	}
+}
+
 // A ledger that is open when the key's organization shows to be another one is
 // not sent from.
 func TestNothingIsSentFromTheLedgerOfAnother(t *testing.T) {

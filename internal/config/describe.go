@@ -55,7 +55,13 @@ func (l layers) describe(name string) InForce {
 	case path != "":
 		v.Source = fmt.Sprintf("the file %s (%s_file of the settings file)", path, settingOf(name))
 	}
-	if v.Set = text+path != ""; v.Set && !v.Secret {
+	command := ""
+	if name == "FILING_API_KEY" && text+path == "" {
+		if command = l.value(keyCommand); command != "" {
+			v.Source = "key_command of the settings file"
+		}
+	}
+	if v.Set = text+path+command != ""; v.Set && !v.Secret {
 		v.Value = withoutPassword(text)
 	}
 	return v
@@ -64,7 +70,8 @@ func (l layers) describe(name string) InForce {
 // describeIgnored says why a value of the settings file is not in force.
 func (l layers) describeIgnored(name string) string {
 	switch {
-	case l.settings.values[name] == "" && l.settings.values[name+"_FILE"] == "", !l.ignores(name):
+	case l.settings.values[name] == "" && l.settings.values[name+"_FILE"]+l.settings.values[name+"_COMMAND"] == "",
+		!l.ignores(name):
 		return ""
 	case l.decidedByEnv(name):
 		return "the settings file has another value, which the environment overrides"

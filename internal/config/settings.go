@@ -1,12 +1,14 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,7 +23,7 @@ import (
 // FILING_: FILING_BASE_URL is base_url. The environment wins over it.
 //
 //	base_url = "https://api.example.com/v1"
-//	api_key = "sk_test_…"          # or api_key_file
+//	api_key = "sk_test_…"          # or api_key_file, or key_command
 //	live = false
 
 // settingsName is the file in its folder.
@@ -85,8 +87,12 @@ var settingVariables = sync.OnceValue(func() map[string]string {
 	for _, name := range fileVariables {
 		all[settingOf(name)+"_file"] = name + "_FILE"
 	}
+	all["key_command"] = keyCommand
 	return all
 })
+
+// keyCommand stands for the command of the settings file that prints the API key.
+const keyCommand = "FILING_API_KEY_COMMAND"
 
 // loadSettings reads the settings file. Without one, there are no settings.
 func loadSettings(path string) (*settings, error) {
@@ -111,7 +117,7 @@ func parseSettings(path string, content []byte) (*settings, map[string]any, erro
 	err := toml.Unmarshal(content, &read)
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()
-		err = fmt.Errorf("line %d: %s", line, strings.TrimPrefix(wrong.Error(), "toml: "))
+		return nil, nil, fmt.Errorf("the settings file %s, line %d: %s", path, line, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("the settings file %s: %w", path, err)
@@ -120,14 +126,23 @@ func parseSettings(path string, content []byte) (*settings, map[string]any, erro
 	for _, name := range slices.Sorted(maps.Keys(read)) {
 		variable, ok := known[name]
 		if !ok {
-			return nil, nil, fmt.Errorf("the settings file %s: %s is not a setting (docs/reference.md lists them)",
-				path, name)
+			return nil, nil, fmt.Errorf("the settings file %s, line %d: %s is not a setting (docs/reference.md lists them)",
+				path, lineOf(content, name), name)
 		}
 		if s.values[variable], err = settingText(read[name]); err != nil {
 			return nil, nil, fmt.Errorf("the settings file %s: %s %w", path, name, err)
 		}
 	}
 	return s, read, nil
+}
+
+// lineOf returns the line of a settings file on which a key or a table begins.
+func lineOf(content []byte, name string) int {
+	at := regexp.MustCompile(`(?m)^[ \t\["']*` + regexp.QuoteMeta(name)).FindIndex(content)
+	if at == nil {
+		return 1
+	}
+	return 1 + bytes.Count(content[:at[0]], []byte("\n"))
 }
 
 // settingText is a value as the variable has it.
@@ -166,9 +181,14 @@ type layers struct {
 
 func (l layers) env(name string) string { return strings.TrimSpace(l.getenv(name)) }
 
+// withoutWay is the variable of a file or a command that a secret comes from.
+func withoutWay(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, "_FILE"), "_COMMAND")
+}
+
 // decidedByEnv reports whether the environment has a variable, or the file of it.
 func (l layers) decidedByEnv(name string) bool {
-	name = strings.TrimSuffix(name, "_FILE")
+	name = withoutWay(name)
 	return l.env(name) != "" || l.env(name+"_FILE") != ""
 }
 
@@ -179,7 +199,7 @@ func (l layers) ignores(name string) bool {
 	if l.decidedByEnv(name) {
 		return true
 	}
-	switch strings.TrimSuffix(name, "_FILE") {
+	switch withoutWay(name) {
 	case "FILING_LIVE":
 		return l.decidedByEnv("FILING_API_KEY") || l.ignores("FILING_API_KEY")
 	case "FILING_API_KEY":
@@ -250,9 +270,13 @@ func SaveService(path string, s Service) error {
 	values["base_url"], values["live"] = s.BaseURL, s.Live
 	delete(values, "api_key")
 	delete(values, "api_key_file")
-	if s.KeyFile != "" {
+	delete(values, "key_command")
+	switch {
+	case s.KeyFile != "":
 		values["api_key_file"] = s.KeyFile
-	} else {
+	case s.KeyCommand != "":
+		values["key_command"] = s.KeyCommand
+	default:
 		values["api_key"] = s.Key.Reveal()
 	}
 	if content, err = toml.Marshal(values); err != nil {
