@@ -58,7 +58,7 @@ func (l layers) describe(name string) InForce {
 	command := ""
 	if name == "FILING_API_KEY" && text+path == "" {
 		if command = l.value(keyCommand); command != "" {
-			v.Source = "key_command of the settings file"
+			v.Source = "the command " + command + " (key_command)"
 		}
 	}
 	if v.Set = text+path+command != ""; v.Set && !v.Secret {
@@ -70,8 +70,8 @@ func (l layers) describe(name string) InForce {
 // describeIgnored says why a value of the settings file is not in force.
 func (l layers) describeIgnored(name string) string {
 	switch {
-	case l.settings.values[name] == "" && l.settings.values[name+"_FILE"]+l.settings.values[name+"_COMMAND"] == "",
-		!l.ignores(name):
+	case l.settings.values[name] == "" && l.settings.values[name+"_FILE"] == "" &&
+		(name != "FILING_API_KEY" || l.settings.values[keyCommand] == ""), !l.ignores(name):
 		return ""
 	case l.decidedByEnv(name):
 		return "the settings file has another value, which the environment overrides"

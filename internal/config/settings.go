@@ -87,12 +87,12 @@ var settingVariables = sync.OnceValue(func() map[string]string {
 	for _, name := range fileVariables {
 		all[settingOf(name)+"_file"] = name + "_FILE"
 	}
-	all["key_command"] = keyCommand
+	all[settingOf(keyCommand)] = keyCommand
 	return all
 })
 
-// keyCommand stands for the command of the settings file that prints the API key.
-const keyCommand = "FILING_API_KEY_COMMAND"
+// keyCommand is the variable of the command that prints the API key.
+const keyCommand = "FILING_KEY_COMMAND"
 
 // loadSettings reads the settings file. Without one, there are no settings.
 func loadSettings(path string) (*settings, error) {
@@ -181,15 +181,18 @@ type layers struct {
 
 func (l layers) env(name string) string { return strings.TrimSpace(l.getenv(name)) }
 
-// withoutWay is the variable of a file or a command that a secret comes from.
-func withoutWay(name string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(name, "_FILE"), "_COMMAND")
+// secretOf is the variable whose secret comes from the file or the command of another one.
+func secretOf(name string) string {
+	if name == keyCommand {
+		return "FILING_API_KEY"
+	}
+	return strings.TrimSuffix(name, "_FILE")
 }
 
 // decidedByEnv reports whether the environment has a variable, or the file of it.
 func (l layers) decidedByEnv(name string) bool {
-	name = withoutWay(name)
-	return l.env(name) != "" || l.env(name+"_FILE") != ""
+	name = secretOf(name)
+	return l.env(name) != "" || l.env(name+"_FILE") != "" || name == "FILING_API_KEY" && l.env(keyCommand) != ""
 }
 
 // ignores reports whether the settings file has no say in a variable. Its API key is
@@ -199,7 +202,7 @@ func (l layers) ignores(name string) bool {
 	if l.decidedByEnv(name) {
 		return true
 	}
-	switch withoutWay(name) {
+	switch secretOf(name) {
 	case "FILING_LIVE":
 		return l.decidedByEnv("FILING_API_KEY") || l.ignores("FILING_API_KEY")
 	case "FILING_API_KEY":
