@@ -162,9 +162,7 @@ func (s *Service) Events(ctx context.Context, orders []string) (Events, error) {
 	return loadEvents(ctx, s.Ledger, orders)
 }
 
-func loadEvents(ctx context.Context, l interface {
-	UnknownEvents(ctx context.Context, orders []string) ([]ledger.Event, error)
-}, orders []string) (Events, error) {
+func loadEvents(ctx context.Context, l *ledger.Ledger, orders []string) (Events, error) {
 	all, err := l.UnknownEvents(ctx, orders)
 	if err != nil {
 		return nil, err

@@ -13,17 +13,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Store reads uncertain rows and what is known of them. The ledger is one.
-type Store interface {
-	UncertainRows(ctx context.Context, batch string) ([]ledger.Row, error)
-	UncertainPage(ctx context.Context, batch string, after int64, limit int) (rows []ledger.Row, total int, err error)
-	AttemptsOf(ctx context.Context, rows []int64) (map[int64][]ledger.Attempt, error)
-	Evidence(ctx context.Context, rows []int64) (of map[int64][]*ledger.Evidence, more map[int64]int, err error)
-	UnknownEvents(ctx context.Context, orders []string) ([]ledger.Event, error)
-	RowsByID(ctx context.Context, ids []int64) (map[int64]ledger.Row, error)
-	CompanyNames(ctx context.Context, rows []ledger.Row) (map[int64]string, error)
-}
-
 // UncertainOrder is a row that was sent and not confirmed, with everything that
 // helps to decide whether it was placed. The workbook, the page and the commands
 // all show this one.
@@ -51,45 +40,45 @@ type Candidate struct {
 }
 
 // ListUncertain lists the uncertain orders of a batch, or of all batches for "".
-func ListUncertain(ctx context.Context, s Store, batch string) ([]*UncertainOrder, error) {
-	rows, err := s.UncertainRows(ctx, batch)
+func ListUncertain(ctx context.Context, l *ledger.Ledger, batch string) ([]*UncertainOrder, error) {
+	rows, err := l.UncertainRows(ctx, batch)
 	if err != nil {
 		return nil, fmt.Errorf("list the uncertain rows: %w", err)
 	}
-	return loadOrders(ctx, s, rows)
+	return loadOrders(ctx, l, rows)
 }
 
 // ListUncertainPage lists a page of them: those behind the row after, by Row.ID
 // (0 for the first page), and how many there are in all.
-func ListUncertainPage(ctx context.Context, s Store, batch string, after int64,
+func ListUncertainPage(ctx context.Context, l *ledger.Ledger, batch string, after int64,
 	limit int) (page []*UncertainOrder, total int, err error) {
-	rows, total, err := s.UncertainPage(ctx, batch, after, limit)
+	rows, total, err := l.UncertainPage(ctx, batch, after, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list the uncertain rows: %w", err)
 	}
-	page, err = loadOrders(ctx, s, rows)
+	page, err = loadOrders(ctx, l, rows)
 	return page, total, err
 }
 
 // loadOrders loads rows with their evidence, in a few queries for any number.
-func loadOrders(ctx context.Context, s Store, rows []ledger.Row) ([]*UncertainOrder, error) {
+func loadOrders(ctx context.Context, l *ledger.Ledger, rows []ledger.Row) ([]*UncertainOrder, error) {
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	evidence, more, err := s.Evidence(ctx, ids)
+	evidence, more, err := l.Evidence(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("load the evidence: %w", err)
 	}
-	others, err := loadOthers(ctx, s, rows, evidence)
+	others, err := loadOthers(ctx, l, rows, evidence)
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.CompanyNames(ctx, rows)
+	names, err := l.CompanyNames(ctx, rows)
 	if err != nil {
 		return nil, fmt.Errorf("load the company names of uncertain rows: %w", err)
 	}
-	attempts, err := s.AttemptsOf(ctx, ids)
+	attempts, err := l.AttemptsOf(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +99,7 @@ func loadOrders(ctx context.Context, s Store, rows []ledger.Row) ([]*UncertainOr
 		}
 		orders[i] = o
 	}
-	events, err := loadEvents(ctx, s, candidates)
+	events, err := loadEvents(ctx, l, candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +112,7 @@ func loadOrders(ctx context.Context, s Store, rows []ledger.Row) ([]*UncertainOr
 }
 
 // loadOthers loads the rows that some evidence fits, by id.
-func loadOthers(ctx context.Context, s Store, rows []ledger.Row,
+func loadOthers(ctx context.Context, l *ledger.Ledger, rows []ledger.Row,
 	evidence map[int64][]*ledger.Evidence) (map[int64]ledger.Row, error) {
 	others, missing := make(map[int64]ledger.Row), make(map[int64]bool)
 	for _, r := range rows {
@@ -138,7 +127,7 @@ func loadOthers(ctx context.Context, s Store, rows []ledger.Row,
 			}
 		}
 	}
-	read, err := s.RowsByID(ctx, slices.Sorted(maps.Keys(missing)))
+	read, err := l.RowsByID(ctx, slices.Sorted(maps.Keys(missing)))
 	if err != nil {
 		return nil, fmt.Errorf("load the rows that the evidence fits: %w", err)
 	}

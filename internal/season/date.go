@@ -69,12 +69,6 @@ func (d Date) Before(o Date) bool { return d.Compare(o) < 0 }
 // After reports whether d is a later day than o.
 func (d Date) After(o Date) bool { return d.Compare(o) > 0 }
 
-// FirstOfMonth is the first day of d's month.
-func (d Date) FirstOfMonth() Date {
-	d.Day = 1
-	return d
-}
-
 // AddDays is the day n days later, or earlier for a negative n.
 func (d Date) AddDays(n int) Date { return DateOf(d.wall().AddDate(0, 0, n)) }
 

@@ -106,28 +106,6 @@ func (e edge) before(year int, day Date) bool {
 	return e.day.Before(day)
 }
 
-// String writes the fee as ParseFee reads it.
-func (f Fee) String() string {
-	parts := make([]string, len(f))
-	for i, p := range f {
-		parts[i] = p.amount.String()
-		if !p.from.isZero() {
-			parts[i] += " from " + p.from.String()
-		}
-		if !p.until.isZero() {
-			parts[i] += " until " + p.until.String()
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
-func (e edge) String() string {
-	if e.year != 0 {
-		return strconv.Itoa(e.year)
-	}
-	return e.day.String()
-}
-
 // SourceText names where a figure of the built-in tables comes from, in a few
 // words: the state's own address where its sources name one, otherwise the first
 // one. The tables were read in November 2026.
