@@ -241,17 +241,3 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkQuote(b *testing.B) {
-	book, _ := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent",
-		"annual_report", "foreign_qualification"), "")
-	q := pricing.NewRates(book, pricing.BuiltinFees())
-	o := &filing.Order{
-		FilingState:     "FL",
-		AnnualReport:    &filing.AnnualReportItem{},
-		RegisteredAgent: &filing.RegisteredAgentItem{},
-	}
-	for b.Loop() {
-		q.Quote(o, pricing.Facts{})
-	}
-}

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -33,14 +32,8 @@ func AnswerText(a ledger.Attempt) string {
 	if a.Status != 0 {
 		text += fmt.Sprintf(" (HTTP %d)", a.Status)
 	}
-	message := a.Message
-	for _, class := range []string{
-		"sent, and no answer came: ", "not sent: ",
-	} { // an earlier version recorded it there, too
-		message = strings.TrimPrefix(message, class)
-	}
-	if message != "" {
-		text += ": " + message
+	if a.Message != "" {
+		text += ": " + a.Message
 	}
 	return filing.HideSSNs(text)
 }

@@ -462,37 +462,6 @@ func TestAColumnThatWasGivenAFieldIsKept(t *testing.T) {
 	}
 }
 
-// However often results are fed back, and as what, no column is lost and none
-// is added for ever.
-func TestResultsOfResultsAreStable(t *testing.T) {
-	for _, given := range [][]string{
-		{"Company ID", "ZIP"}, {"Company ID", "MESSAGE"}, {"Company ID", "COST"},
-		{"COST", "RESULT", "Company ID", "ORDER IDS", "MESSAGE"},
-	} {
-		for _, c := range []struct{ file, read, sheet string }{
-			{"out.xlsx", "Results", "Results"}, {"out.csv", "", ""},
-			{"out.xlsx", "Needs Attention", "Needs Attention"}, {"out.xlsx", "Needs Attention", ""},
-		} {
-			b := season()
-			b.batch.Columns, b.batch.Sheet = given, "Companies"
-			var widths []int
-			for range 4 {
-				b.rows = rows(ledger.Row{Number: 2, Result: filing.Invalid, Cells: cells(text("comp_1"))})
-				path, _ := write(t, b, c.file)
-				header := words(read(t, path, c.read)[0])
-				if !slices.Equal(header[:len(given)], given) {
-					t.Errorf("%s!%s of %q: columns %q", c.file, c.read, given, header)
-				}
-				widths = append(widths, len(header))
-				b.batch.Columns, b.batch.Sheet = header, c.sheet
-			}
-			if widths[1] != widths[0] || widths[2] != widths[1] || widths[3] != widths[2] {
-				t.Errorf("%s!%s of %q, read as %q: %d columns", c.file, c.read, given, c.sheet, widths)
-			}
-		}
-	}
-}
-
 func TestCellsBeyondTheHeaderAreKept(t *testing.T) {
 	b := season()
 	b.rows = rows(

@@ -122,19 +122,6 @@ func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string
 	return s.loadList(ctx, hash, o, o.readingDay(s.c.Now()))
 }
 
-// HasRun reports whether a schedule ran already on the day of one of its times: for
-// instance under the same name before it was deleted and added again. It runs once
-// a day, and continues with the time after.
-func HasRun(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, at season.Run) (bool, error) {
-	runs, err := l.Schedules().ListRuns(ctx, s.Name)
-	for _, f := range runs {
-		if f.ID == ledger.RunID(s.Name, at.Date) {
-			return true, err
-		}
-	}
-	return false, err
-}
-
 // RunText returns a run in a line.
 func RunText(f ledger.Run) string {
 	text := f.ID + ": "
