@@ -15,10 +15,9 @@ import (
 
 // options are the flags.
 type options struct {
-	listen      string
-	concurrency int
-	webhooks    bool
-	ledger      string
+	listen   string
+	webhooks bool
+	ledger   string
 }
 
 func command(log *slog.Logger) *cobra.Command {
@@ -41,7 +40,7 @@ once.
   GET /readyz    200 while it places orders: ledger and queue answer
   GET /metrics   for Prometheus`,
 		Example: `  worker
-  worker --listen 127.0.0.1:8081 --concurrency 64
+  worker --listen 127.0.0.1:8081
   worker healthcheck http://127.0.0.1:8081/readyz`,
 		Args:          cobra.NoArgs,
 		Version:       version(),
@@ -52,12 +51,6 @@ once.
 			if err != nil {
 				return err
 			}
-			if c.Flags().Changed("concurrency") {
-				if o.concurrency < 1 || o.concurrency > 1024 {
-					return errors.New("--concurrency is a number of orders in flight, 1 to 1024")
-				}
-				env.Concurrency = o.concurrency
-			}
 			if o.webhooks && o.listen == "" {
 				return errors.New("--webhooks needs --listen")
 			}
@@ -67,7 +60,6 @@ once.
 		},
 	}
 	c.Flags().StringVar(&o.listen, "listen", ":8081", "address of health and metrics; empty for none")
-	c.Flags().IntVar(&o.concurrency, "concurrency", 0, "orders in flight, in place of WORKER_CONCURRENCY")
 	c.Flags().StringVar(&o.ledger, "ledger", "",
 		"the ledger to use, by its name (default: that of the API key's organization)")
 	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "also receive the filing service's events, at POST "+webhook.Path)

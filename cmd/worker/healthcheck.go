@@ -25,18 +25,10 @@ answer is 200, else with 1 and the answer on the standard error.`,
 			if len(args) > 0 {
 				url = args[0]
 			}
-			if err := healthcheck(c.Context(), url); err != nil {
-				return &unhealthyError{err}
-			}
-			return nil
+			return healthcheck(c.Context(), url)
 		},
 	}
 }
-
-// unhealthyError is a process that is not healthy, or does not run.
-type unhealthyError struct{ error }
-
-func (u *unhealthyError) Unwrap() error { return u.error }
 
 func healthcheck(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -34,15 +33,8 @@ func run() int {
 	if err == nil {
 		err = command(log).ExecuteContext(ctx)
 	}
-	var ill *unhealthyError
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.As(err, &ill):
-		fmt.Fprintln(os.Stderr, "worker:", err) // for a person, or the container engine's record of the check
-		return exitFailed
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return exitDone // it was stopped before it had started
+	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return exitDone // perhaps it was stopped before it had started
 	}
 	log.Error("worker failed", "err", err)
 	return exitFailed

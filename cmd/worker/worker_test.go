@@ -375,7 +375,7 @@ func TestConfigurationEndsIt(t *testing.T) {
 		"a key file missing": {[]string{"FILING_API_KEY=", "FILING_API_KEY_FILE=/nowhere"}, nil, "FILING_API_KEY_FILE"},
 		"no database":        {[]string{"DATABASE_URL=mysql://me:NobodyMaySee@db/ledger"}, nil, "DATABASE_URL"},
 		"no Redis":           {[]string{"REDIS_URL=http://:NobodyMaySee@redis"}, nil, "REDIS_URL"},
-		"no concurrency":     {nil, []string{"--concurrency", "0"}, "--concurrency"},
+		"no concurrency":     {[]string{"WORKER_CONCURRENCY=0"}, nil, "WORKER_CONCURRENCY"},
 		"a port that is not": {nil, []string{"--listen", taken.Addr().String()}, "listen"},
 		"events and no port": {nil, []string{"--listen", "", "--webhooks"}, "--listen"},
 		"an unknown flag":    {nil, []string{"--fast"}, "--fast"},
@@ -397,7 +397,7 @@ func (f *fleet) atWork() *process {
 	f.Helper()
 	f.open()
 	f.fill(100)
-	p := f.start(nil, "--concurrency", "6")
+	p := f.start([]string{"WORKER_CONCURRENCY=6"})
 	p.metric("bulkfiling_orders_in_flight 6")
 	return p
 }

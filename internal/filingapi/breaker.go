@@ -112,14 +112,6 @@ func (b *orderBreaker) current() BreakerState {
 	return state
 }
 
-// state is that of all requests and, while that is closed, that of orders.
-func (b *orderBreaker) state() gobreaker.State {
-	if state := b.requests.State(); state != gobreaker.StateClosed {
-		return state
-	}
-	return b.orders.state(time.Now())
-}
-
 // health is what an outcome says of the service: nil for a healthy one. A
 // refusal of any kind is healthy, and so is a busy service, whose Retry-After
 // is obeyed instead.
@@ -139,7 +131,15 @@ func (o outcome) health(caller context.Context) error {
 }
 
 // State is the order breaker's: "closed", "half-open" or "open".
-func (c *Client) State() string { return c.breaker.state().String() }
+func (c *Client) State() string {
+	switch state := c.breaker.current(); {
+	case state.Since.IsZero():
+		return "closed"
+	case time.Now().Before(state.Until):
+		return "open"
+	}
+	return "half-open"
+}
 
 // BreakerState is why the order breaker sends no order now. Asking it costs nothing: a
 // caller asks before it announces an order that would not leave.
@@ -262,16 +262,4 @@ func (k *circuit) current() BreakerState {
 		return BreakerState{}
 	}
 	return BreakerState{Since: k.since, Until: k.next, OrdersOnly: true}
-}
-
-func (k *circuit) state(now time.Time) gobreaker.State {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case k.wait == 0:
-		return gobreaker.StateClosed
-	case now.Before(k.next):
-		return gobreaker.StateOpen
-	}
-	return gobreaker.StateHalfOpen
 }

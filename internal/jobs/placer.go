@@ -326,27 +326,16 @@ func (p *placer) keepOutcome(u *Unrecorded) error {
 
 // logAnswer logs an answer, and what the ledger has recorded of it.
 func (p *placer) logAnswer(a filing.Answer, about []any) {
-	ctx, level := context.Background(), logLevel(a)
 	switch {
 	case a.Kind.Lost():
-		p.log.Log(ctx, level, "answer uncertain", about...)
+		p.log.Warn("answer uncertain", about...)
 	case a.Kind == filing.NotSent:
-		p.log.Log(ctx, level, "order not sent", about...)
+		p.log.Debug("order not sent", about...)
+	case !a.Kind.Counts(): // it is sent again, and a fleet that is halted has many
+		p.log.Debug("order answered", about...)
 	default:
-		p.log.Log(ctx, level, "order answered", about...)
+		p.log.Info("order answered", about...)
 	}
-}
-
-// logLevel is how much an answer matters in the log: a row that was not sent and
-// is sent again says little, and a fleet that is halted has many.
-func logLevel(a filing.Answer) slog.Level {
-	switch {
-	case a.Kind.Lost():
-		return slog.LevelWarn
-	case !a.Kind.Counts():
-		return slog.LevelDebug
-	}
-	return slog.LevelInfo
 }
 
 // retryAfter is the wait between the attempts of one row. Answers that halt the

@@ -8,8 +8,9 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
@@ -39,7 +40,7 @@ type Receiver struct {
 	stored   func() // called for every new event
 	log      *slog.Logger
 
-	refused, unchecked, unstored repeated
+	refused, unchecked, unstored *rate.Sometimes
 }
 
 func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,22 +58,22 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	switch err := rc.verifier.Verify(ctx, r.Header, body); {
 	case errors.Is(err, ErrSignature):
-		rc.refused.warn(rc.log, "webhook delivery refused", err, r)
+		rc.warn(rc.refused, "webhook delivery refused", err, r)
 		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
 		return
 	case errors.Is(err, ErrNoSecret):
-		rc.unchecked.warn(rc.log, "webhook delivery refused: no signing secret", err, r)
+		rc.warn(rc.unchecked, "webhook delivery refused: no signing secret", err, r)
 		again(w, "no signing secret is known yet")
 		return
 	case err != nil:
-		rc.unchecked.warn(rc.log, "webhook delivery not checked", err, r)
+		rc.warn(rc.unchecked, "webhook delivery not checked", err, r)
 		again(w, "the signature cannot be checked now")
 		return
 	}
 	e, err := filing.ParseEvent(body)
 	if err != nil {
 		if _, failed := rc.store.KeepUnreadable(ctx, body, err.Error()); failed != nil {
-			rc.unstored.warn(rc.log, "unreadable event not stored", failed, r)
+			rc.warn(rc.unstored, "unreadable event not stored", failed, r)
 			again(w, "the event cannot be stored now")
 			return
 		}
@@ -82,7 +83,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	fresh, err := rc.store.Keep(ctx, e, body)
 	if err != nil {
-		rc.unstored.warn(rc.log, "event not stored", err, r)
+		rc.warn(rc.unstored, "event not stored", err, r)
 		again(w, "the event cannot be stored now")
 		return
 	}
@@ -130,25 +131,14 @@ func again(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// repeated counts a warning that strangers could fill the log with, so that it is
-// logged at most once in ten seconds.
-type repeated struct {
-	mu     sync.Mutex
-	logged time.Time
-	times  int
-}
-
+// silence is the least time between two warnings of a kind, which strangers could fill
+// the log with.
 const silence = 10 * time.Second
 
-// warn counts one occurrence and logs it, with the number of those since the last one
-// that was logged.
-func (c *repeated) warn(log *slog.Logger, message string, err error, r *http.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.times++
-	if c.logged.IsZero() || time.Since(c.logged) >= silence {
+// warn logs what keeps a delivery from being stored, at most once in a while.
+func (rc *Receiver) warn(often *rate.Sometimes, message string, err error, r *http.Request) {
+	often.Do(func() {
 		//nolint:sloglint // The callers pass constants.
-		log.Warn(message, "err", err, "address", r.RemoteAddr, "times", c.times)
-		c.logged, c.times = time.Now(), 0
-	}
+		rc.log.Warn(message, "err", err, "address", r.RemoteAddr)
+	})
 }

@@ -346,9 +346,6 @@ func TestStrangersDoNotFillTheLog(t *testing.T) {
 		if n := strings.Count(said.String(), "\n"); n < 6 || n > 8 {
 			t.Errorf("%d lines", n)
 		}
-		if !strings.Contains(said.String(), "times=100") {
-			t.Errorf("said: %s", said)
-		}
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 
+	"golang.org/x/time/rate"
+
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
@@ -32,5 +34,13 @@ const Path = "/webhooks/filing"
 // ledger.
 func Handler(store store, v *HMAC, log *slog.Logger) (*Receiver, *Applier) {
 	a := newApplier(store, log)
-	return &Receiver{store: store, verifier: v, stored: a.Wake, log: log}, a
+	return &Receiver{
+		store:     store,
+		verifier:  v,
+		stored:    a.Wake,
+		log:       log,
+		refused:   &rate.Sometimes{Interval: silence},
+		unchecked: &rate.Sometimes{Interval: silence},
+		unstored:  &rate.Sometimes{Interval: silence},
+	}, a
 }
