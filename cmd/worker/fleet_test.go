@@ -237,7 +237,7 @@ func (p *proof) any() *member {
 	}
 }
 
-// disturb lets everything go wrong that may go wrong with a fleet, spread over the rows.
+// disturb lets what may go wrong with a fleet go wrong, spread over the rows.
 func (p *proof) disturb() {
 	lost := p.workers[3]
 	lost.await("it places", func() bool { return strings.Contains(lost.said(), `"result":"placed"`) })
@@ -245,13 +245,9 @@ func (p *proof) disturb() {
 	lost.database.cut()
 	lost.away = true
 	back := time.Now().Add(33 * time.Second) // its lease is over, and others have its rows
-	inject := func(f sandbox.Fault, kinds ...sandbox.Kind) {
-		for _, f.Kind = range kinds {
-			p.service.Inject(f)
-		}
-	}
-	for i, b := range p.blows(inject) {
-		due := p.rows * (i + 1) / 24 * 3 / 4
+	blows := p.blows()
+	for i, b := range blows {
+		due := p.rows * (i + 1) / len(blows) * 3 / 4
 		for end := time.Now().Add(3 * time.Second); len(p.service.Books().Orders) < due && time.Now().Before(end); {
 			time.Sleep(50 * time.Millisecond) // between two looks
 		}
@@ -261,13 +257,11 @@ func (p *proof) disturb() {
 	time.Sleep(time.Until(back))
 	lost.away = false
 	p.service.ClearFaults()
-	p.service.SetOutage(sandbox.OutageNone)
 	for _, m := range p.workers {
 		m.service.mend()
 		m.queue.mend()
 		m.database.mend()
 	}
-	p.eventually("the fleet probes the balance", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
 }
 
 type blow struct {
@@ -275,31 +269,17 @@ type blow struct {
 	fall func()
 }
 
-// blows returns 24 faults in a random order.
-func (p *proof) blows(inject func(sandbox.Fault, ...sandbox.Kind)) []blow {
+// blows returns faults in a random order. Those of the service alone are in package jobs.
+func (p *proof) blows() []blow {
 	sever := func(l *link) {
 		l.cut()
 		time.AfterFunc(rand.N(4*time.Second), l.mend)
-	}
-	outage := func(how sandbox.Outage) {
-		p.service.SetOutage(how)
-		time.AfterFunc(rand.N(2*time.Second), func() { p.service.SetOutage(sandbox.OutageNone) })
 	}
 	all := []blow{
 		{"a worker drains", func() { p.replace(p.any(), syscall.SIGTERM) }},
 		{"the database ends its connections", func() {
 			p.must(ledgertest.Exec(p.Context(), p.database, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 				WHERE datname = current_database() AND pid <> pg_backend_pid()`))
-		}},
-		{"the balance is out", p.empty},
-		{"429", func() {
-			inject(sandbox.Fault{Status: 429, Endpoint: "*", RetryAfter: time.Second, Times: 10}, sandbox.FaultStatus)
-		}},
-		{"503", func() { outage(sandbox.Outage503) }},
-		{"the service refuses connections", func() { outage(sandbox.OutageRefuse) }},
-		{"requests are lost", func() {
-			inject(sandbox.Fault{Status: 502, Endpoint: "*", Times: 3}, sandbox.FaultReset, sandbox.FaultHalfBody,
-				sandbox.FaultStatus)
 		}},
 		{"a worker is cut off from the service", func() { sever(p.any().service) }},
 		{"a worker is cut off from Redis", func() { sever(p.any().queue) }},
@@ -311,8 +291,9 @@ func (p *proof) blows(inject func(sandbox.Fault, ...sandbox.Kind)) []blow {
 	}
 	for range 3 {
 		all = append(all, blow{"orders are made, and their answers lost", func() {
-			inject(sandbox.Fault{After: true, Endpoint: "POST *", Times: 2}, sandbox.FaultReset, sandbox.FaultEOF,
-				sandbox.FaultHalfBody, sandbox.FaultGarbage, sandbox.FaultNoOrderIDs, sandbox.FaultTimeout)
+			for _, kind := range []sandbox.Kind{sandbox.FaultReset, sandbox.FaultGarbage, sandbox.FaultTimeout} {
+				p.service.Inject(sandbox.Fault{Kind: kind, After: true, Endpoint: "POST *", Times: 4})
+			}
 		}}, blow{"Redis is flushed", func() { p.must(p.queue.FlushAll(p.Context()).Err()) }})
 	}
 	for range 4 {
@@ -340,18 +321,6 @@ func (p *proof) loseTransaction() {
 			WHERE datname = current_database() AND state = 'idle in transaction'
 				AND clock_timestamp() - state_change > interval '0.1 s'`)
 	})
-}
-
-// empty takes the balance away until an order was refused for it.
-func (p *proof) empty() {
-	books := p.service.Books()
-	p.service.Deposit(-books.Balance)
-	for end := time.Now().Add(5 * time.Second); p.service.Books().Refused[402] == books.Refused[402] &&
-		time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond) // between two looks
-	}
-	p.service.Deposit(books.Balance)
-	p.eventually("the fleet probes the balance", func() error { return p.ledger.Fleet().ProbeNow(p.Context()) })
 }
 
 // finish waits until nothing more can be done: no answer is open, and rows that are ready

@@ -41,15 +41,14 @@ func TestLookUpOnlyAsks(t *testing.T) {
 	f.incomplete()
 	f.service.AddUser(sandbox.User{Email: "bo@example.com", PhoneNumber: "+12125550100"})
 	f.service.AddUser(sandbox.User{Email: "taken@example.com", Elsewhere: true})
-	orders := []func() *filing.Request{
-		func() *filing.Request { return report(0) },
-		func() *filing.Request { return agentChange(0) },
-		func() *filing.Request { return existing(0, filing.RegisteredAgent, orderAgent) },
-		func() *filing.Request { return existing(0, filing.EIN, orderEIN) },
-		func() *filing.Request { return existing(0, filing.ForeignQualification, orderAgent, qualify) },
-		func() *filing.Request { return of(everything(0)[1], orderEIN) },
-		func() *filing.Request { return formation(0) },
-		func() *filing.Request { return of(formation(1), orderEIN) },
+	orders := []func(int) *filing.Request{
+		report,
+		agentChange,
+		func(i int) *filing.Request {
+			return existing(i, filing.ForeignQualification, orderAgent, qualify, orderEIN)
+		},
+		func(i int) *filing.Request { return of(everything(i)[1], orderEIN) },
+		formation,
 	}
 	users := []filing.UserRef{
 		{ID: "user_1"},
@@ -70,7 +69,7 @@ func TestLookUpOnlyAsks(t *testing.T) {
 		for _, user := range users {
 			for _, company := range companies {
 				for _, sheet := range sheets {
-					r := order()
+					r := order(0)
 					r.User = user
 					if r.Order.Formation == nil && !r.CreatesCompany() {
 						r.Company = filing.CompanyRef{Ref: company, Sheet: sheet}
@@ -143,59 +142,37 @@ func TestQuoteOfWhatIsNotWholeYet(t *testing.T) {
 	}
 }
 
-// completeElsewhere is somebody else who completes comp_3.
-func (f *firm) completeElsewhere() {
-	f.Helper()
-	_, err := f.client().UpdateCompany(f.Context(), "comp_3",
-		filing.Company{EntityType: filing.Corp, FormationState: "DE"})
-	f.must(err)
-}
-
-// What a company lacked when it was looked up is asked for again before it is
-// written: somebody may have filled it in between the quote and the yes.
+// A row that lacks a fact of its company says what to fill in, and that is no answer for
+// another row of the company. A worker asks for the company again for later rows: somebody
+// may have filled it in.
 func TestIncompleteCompanyIsAskedForAgain(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{})
-	f.incomplete()
-	r := report(3)
-	r.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "NV"}
-	f.add("a", r)
-	f.lookUp("a")
-	f.completeElsewhere()
-	f.placeRest("a")
-	if n := f.seen("PATCH", "/companies/"); n != 1 { // that was somebody else
-		t.Errorf("%d completions, want none of ours", n-1)
-	}
-}
-
-// A row of a company that lacks something says what to fill in. The worker asks for
-// the company again for the rows that come later.
-func TestIncompleteCompanyIsNotRememberedForGood(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{})
-	f.incomplete()
-	w := f.start()
-	f.add("a", report(3))
-	f.await(w, "a", patient)
-	f.want("a", ledger.Counts{filing.Rejected: 1})
-	if r := f.rows("a")[0]; !strings.Contains(r.Message, "Entity Type") {
-		t.Error(r.Message)
-	}
-	f.completeElsewhere()
-	f.add("b", report(3))
-	f.await(w, "b", patient)
-	f.want("b", ledger.Counts{filing.Placed: 1})
-}
-
-// What one row's sheet does not say is no answer for another row of the company.
-func TestIncompleteCompanyOfTwoRows(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{Latency: 20 * time.Millisecond})
 	f.incomplete()
-	silent, says := report(3), report(3)
-	says.Order.FilingState = "NV"
-	says.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "NV"}
-	f.add("a", silent, says)
-	f.run("a")
-	if row := f.rows("a")[1]; row.Result != filing.Placed {
-		t.Errorf("%s: %s", row.Result, row.Message)
+	f.know(sandbox.Company{ID: "comp_9"})
+	described := func(i int) *filing.Request {
+		r := report(i)
+		r.Order.FilingState = "NV"
+		r.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "NV"}
+		return r
+	}
+	f.add("both", report(3), described(3))
+	f.run("both")
+	if r := f.rows("both")[1]; r.Result != filing.Placed {
+		t.Errorf("%s: %s", r.Result, r.Message)
+	}
+	w := f.start()
+	f.add("silent", report(9))
+	f.await(w, "silent", patient)
+	if r := f.rows("silent")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "Entity Type") {
+		t.Errorf("%s: %s", r.Result, r.Message)
+	}
+	_, err := f.client().UpdateCompany(t.Context(), "comp_9", filing.Company{EntityType: filing.Corp, FormationState: "DE"})
+	f.must(err)
+	f.add("later", described(9))
+	f.await(w, "later", patient)
+	f.want("later", ledger.Counts{filing.Placed: 1})
+	if n := f.seen("PATCH", "/companies/"); n != 2 { // one of somebody else
+		t.Errorf("%d completions, want one of ours", n-1)
 	}
 }
 

@@ -228,26 +228,3 @@ func TestUpdateOfAScheduleLeavesCanceledRows(t *testing.T) {
 		t.Errorf("%+v: %v", again, f.due(again.Batch))
 	}
 }
-
-// What is ran by hand is rehearsed first; the same roster is ran by hand
-// once a day.
-func TestPreviewBeforeARunByHand(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-01-01 12:00 UTC")
-	se := f.plant("de", companies(0, 3, "DE"), yearly, false)
-	f.runDue("2027-01-15 06:00 UTC")
-	r, err := f.s.Preview(f.Context(), se)
-	f.must(err)
-	if r.Done != nil || r.Today == nil || r.Plan == nil || r.Plan.Rows != 3 || len(f.runs("de")) != 1 {
-		t.Fatalf("%+v", r)
-	}
-	fired, err := f.s.RunNow(f.Context(), se, r.Run)
-	f.must(err)
-	r, err = f.s.Preview(f.Context(), se)
-	f.must(err)
-	if r.Done == nil || r.Done.ID != fired.ID || r.Plan != nil {
-		t.Errorf("%+v after %+v", r, fired)
-	}
-	if _, err := f.s.RunNow(f.Context(), se, r.Run); !errors.Is(err, schedule.ErrRunning) {
-		t.Error(err)
-	}
-}

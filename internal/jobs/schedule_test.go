@@ -537,27 +537,6 @@ func TestRunWaitsForItsApproval(t *testing.T) {
 	})
 }
 
-// A roster that cannot be filed ends its run with the reason, once, and
-// somebody is told.
-func TestRunThatFails(t *testing.T) {
-	f := newSeason(t, servers{}, "2027-01-01 12:00 UTC")
-	hash, err := f.Schedules().AddCompanyList(f.Context(),
-		ledger.CompanyList{File: "roster.csv", Content: []byte("Not,A,Roster\n1,2,3\n")})
-	f.must(err)
-	options, err := json.Marshal(yearly)
-	f.must(err)
-	_, err = f.Schedules().Add(f.Context(),
-		ledger.Schedule{Name: "bad", CompanyList: hash, Options: options, Since: f.now()})
-	f.must(err)
-	f.runDue("2027-02-01 06:00 UTC")
-	f.must(f.s.RunDue(f.Context()))
-	fired, notices := f.last("bad", 1), f.notifications()
-	if fired.State != ledger.RunFailed || !strings.Contains(fired.Note, "header") ||
-		len(notices) != 1 || !strings.Contains(notices[0].Subject, "failed") {
-		t.Errorf("%+v %+v", fired, notices)
-	}
-}
-
 // A company list that no key of the machine opens ends its run with the reason
 // and a notice. Where the due dates themselves are in it, a notice a day says that
 // the season is put off, and it runs when the key is there.

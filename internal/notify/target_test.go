@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -194,23 +195,10 @@ func (s *session) Data(r io.Reader) error {
 func (s *session) Reset()        { s.at = letter{} }
 func (s *session) Logout() error { return nil }
 
-// newMailbox starts a mail server on loopback and returns its address. It
-// speaks TLS from the first byte, or after STARTTLS.
-func newMailbox(t *testing.T, implicit bool) (*postbox, string) {
-	t.Helper()
-	certified := httptest.NewTLSServer(nil)
-	certified.Close()
-	return serveMail(t, func(server *smtp.Server, ln net.Listener) net.Listener {
-		server.TLSConfig = certified.TLS.Clone()
-		server.TLSConfig.NextProtos = nil
-		if implicit {
-			ln = tls.NewListener(ln, server.TLSConfig)
-		}
-		return ln
-	})
-}
-
-func serveMail(t *testing.T, configure func(*smtp.Server, net.Listener) net.Listener) (*postbox, string) {
+// newMailbox starts a mail server on loopback and returns its address. It speaks TLS from
+// the first byte (smtps), after STARTTLS (smtp), or, as a relay on this machine, not at
+// all ("").
+func newMailbox(t *testing.T, scheme string) (*postbox, string) {
 	t.Helper()
 	box := &postbox{}
 	server := smtp.NewServer(box)
@@ -219,16 +207,27 @@ func serveMail(t *testing.T, configure func(*smtp.Server, net.Listener) net.List
 	if err != nil {
 		t.Fatal(err)
 	}
-	go server.Serve(configure(server, ln))
+	address := ln.Addr().String()
+	if server.AllowInsecureAuth = scheme == ""; scheme != "" {
+		certified := httptest.NewTLSServer(nil)
+		certified.Close()
+		server.TLSConfig = certified.TLS.Clone()
+		server.TLSConfig.NextProtos = nil
+	}
+	if scheme == "smtps" {
+		ln = tls.NewListener(ln, server.TLSConfig)
+	}
+	go server.Serve(ln)
 	t.Cleanup(func() { server.Close() })
-	return box, ln.Addr().String()
+	return box, address
 }
 
+// A relay on this machine may have no TLS; what goes to it does not leave the machine.
 func TestMailIsSentToEachRecipient(t *testing.T) {
-	for scheme, implicit := range map[string]bool{"smtp": false, "smtps": true} {
+	for _, scheme := range []string{"smtp", "smtps", ""} {
 		t.Run(scheme, func(t *testing.T) {
-			box, address := newMailbox(t, implicit)
-			targets, err := ParseTargets(scheme + "://teller:p%40ss%2Cword@" + address +
+			box, address := newMailbox(t, scheme)
+			targets, err := ParseTargets(cmp.Or(scheme, "smtp") + "://teller:p%40ss%2Cword@" + address +
 				"/?from=bulk+filing@x.test&skiptlsverify=yes&to=a@x.test,nobody@x.test,b+c@x.test")
 			if err != nil || len(targets) != 3 {
 				t.Fatalf("%v, %v", targets, err)
@@ -280,19 +279,6 @@ func checkMail(t *testing.T, data string) {
 	}
 }
 
-// A relay on this machine may have no TLS; what goes to it does not leave the
-// machine. Another host gets no password in the clear.
-func TestRelayWithoutTLS(t *testing.T) {
-	box, address := serveMail(t, func(server *smtp.Server, ln net.Listener) net.Listener {
-		server.AllowInsecureAuth = true
-		return ln
-	})
-	target := one(t, "smtp://teller:p%40ss%2Cword@"+address+"/?from=a@x.test&to=b@x.test")
-	if err := target.Send(t.Context(), sample); err != nil || !slices.Equal(box.users, []string{"teller"}) {
-		t.Errorf("%v for %v", err, box.users)
-	}
-}
-
 // A target that does not answer is waited for no longer than the context says. A mail
 // client renews its deadline at each step; together they stay within it.
 func TestSilentTargetIsWaitedForNoLongerThanAllowed(t *testing.T) {
@@ -327,7 +313,7 @@ func TestOtherSchemesAreRefused(t *testing.T) {
 // Whatever goes wrong, and wherever in its URL a secret stands: it is not said.
 func TestSecretsOfATargetAreNeverSaid(t *testing.T) {
 	const closed = "127.0.0.1:1"
-	_, post := newMailbox(t, false)
+	_, post := newMailbox(t, "smtp")
 	r := newReceiver(t)
 	r.answer(http.StatusForbidden)
 	const a, b, c = "hushhush1", "hush/hush+2", "sh!"
