@@ -25,9 +25,6 @@ func LookUp(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle,
 	if err != nil {
 		return err
 	}
-	if throttle == nil {
-		throttle = unlimited{}
-	}
 	f := newLookup(s, l, concurrency, throttle, &sendState{}, time.Now)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)

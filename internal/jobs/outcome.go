@@ -7,6 +7,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/retry"
 )
 
 // Outcome is why a run is over.
@@ -49,55 +50,40 @@ const awaitEvery = 50 * time.Millisecond
 // Await returns when nothing more of the batch can be placed for now: it is
 // finished, or only waiting would help. The worker runs until it is stopped.
 func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome, error) {
-	tick := time.NewTicker(awaitEvery)
-	defer tick.Stop()
-	committed := w.ledger.Fleet().NextCommit() // nil while only the tick counts
 	for {
-		select {
-		case <-ctx.Done():
-			return Outcome{Reason: Interrupted}, nil
-		case <-committed:
-		case <-tick.C:
-		}
 		began := time.Now()
-		committed = w.ledger.Fleet().NextCommit()
-		end, more, err := w.outcome(ctx, batch, p)
+		end, err := w.outcome(ctx, batch, p)
 		if ctx.Err() != nil {
 			return Outcome{Reason: Interrupted}, nil
 		}
 		if err != nil || end.Reason != "" {
 			return end, err
 		}
-		pause := max(awaitEvery, 10*time.Since(began))
-		tick.Reset(pause)
-		if more || pause > awaitEvery {
-			committed = nil // commits are many, or the batch is large
-		}
+		// The error is the context's, which the next look finds.
+		_ = retry.Sleep(ctx, max(awaitEvery, 10*time.Since(began)))
 	}
 }
 
-// outcome returns how a batch has ended, with no reason if it has not, and whether
-// more of its rows can be sent now.
-func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end Outcome, sendable bool, err error) {
+// outcome returns how a batch has ended, with no reason if it has not.
+func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end Outcome, err error) {
 	halted, err := w.ledger.Fleet().Halt(ctx)
 	if err != nil {
-		return Outcome{}, false, err
+		return Outcome{}, err
 	}
 	end = w.haltOutcome(halted, p)
 	if end.Reason == "" {
 		// The common case, many times a run: there is more to send.
-		more, err := w.ledger.Sendable(ctx, batch, 1)
-		if err != nil || len(more) > 0 {
-			return Outcome{}, err == nil, err
+		if more, err := w.ledger.Sendable(ctx, batch, 1); err != nil || len(more) > 0 {
+			return Outcome{}, err
 		}
 	}
 	f, err := w.ledger.Figures(ctx, batch)
 	if err != nil {
-		return Outcome{}, false, err
+		return Outcome{}, err
 	}
 	b, err := w.ledger.Batch(ctx, batch)
 	if err != nil {
-		return Outcome{}, false, err
+		return Outcome{}, err
 	}
 	moving := f.Later // may still be sent
 	if !b.Paused && !b.Canceled && b.Approval.State != ledger.ApprovalNeeded {
@@ -105,17 +91,17 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (end O
 	}
 	switch {
 	case f.Counts[filing.Placing] > 0:
-		return Outcome{}, false, nil // answers are out: they may change anything
+		return Outcome{}, nil // answers are out: they may change anything
 	case end.Reason == LedgerHalted && moving+f.Waiting() > 0, end.Reason != "" && moving > 0:
-		return end, false, nil // rows that wait for these are held as they are
+		return end, nil // rows that wait for these are held as they are
 	case moving > 0:
-		return Outcome{}, false, nil
+		return Outcome{}, nil
 	case f.Behind > 0:
 		if waits, err := w.ledger.WaitsForMoving(ctx, batch); err != nil || waits {
-			return Outcome{}, false, err
+			return Outcome{}, err
 		}
 	}
-	return restOutcome(b, f, p), false, nil
+	return restOutcome(b, f, p), nil
 }
 
 // haltOutcome is the outcome that a hold of this process amounts to, if any.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -201,13 +202,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	case <-ctx.Done():
 		return begun, nil
 	}
-	holding := true
-	release := func() {
-		if holding {
-			holding = false
-			<-p.slots
-		}
-	}
+	release := sync.OnceFunc(func() { <-p.slots })
 	defer release()
 	// With the slot in hand: tokens that were taken without one would be used all
 	// at once when slots come free.

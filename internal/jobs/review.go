@@ -38,9 +38,6 @@ type Review struct {
 // corrected.
 func Compare(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle, concurrency int, batch string,
 	accept bool) (Review, error) {
-	if throttle == nil {
-		throttle = unlimited{}
-	}
 	b, err := l.Batch(ctx, batch)
 	if err != nil {
 		return Review{}, err

@@ -20,6 +20,13 @@ type unlimited struct{}
 
 func (unlimited) Wait(ctx context.Context) error { return ctx.Err() }
 
+func orUnlimited(t Throttle) Throttle {
+	if t == nil {
+		return unlimited{}
+	}
+	return t
+}
+
 // Throttle returns a throttle of perSecond requests a second for all processes that
 // share the queue's Redis or, with the in-process queue, the data folder dir. It
 // returns nil for perSecond 0: no limit.

@@ -60,10 +60,9 @@ type Worker struct {
 	shared       string              // the hold that the other processes know; the pump's own
 	handlers     int                 // chunks in hand at once
 
-	mu            sync.Mutex
-	repeatReasons map[string]string // batch → why repeated purchases are wanted
-	reported      string            // the failure that was logged last
-	reportedAt    time.Time
+	mu         sync.Mutex
+	reported   string // the failure that was logged last
+	reportedAt time.Time
 }
 
 // Start starts a worker, which places the rows that may be sent until it is
@@ -75,23 +74,20 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Throttle == nil {
-		c.Throttle = unlimited{}
-	}
+	c.Throttle = orUnlimited(c.Throttle)
 	if c.DrainTimeout <= 0 {
 		c.DrainTimeout = 8 * time.Second
 	}
 	w := &Worker{
-		ledger:        c.Ledger,
-		queue:         c.Queue,
-		batch:         c.Batch,
-		now:           c.Now,
-		log:           c.Log,
-		drainTimeout:  c.DrainTimeout,
-		state:         &sendState{breaker: c.Service},
-		wake:          make(chan struct{}, 1),
-		repeatReasons: make(map[string]string),
-		enqueued:      make(map[int64]time.Time),
+		ledger:       c.Ledger,
+		queue:        c.Queue,
+		batch:        c.Batch,
+		now:          c.Now,
+		log:          c.Log,
+		drainTimeout: c.DrainTimeout,
+		state:        &sendState{breaker: c.Service},
+		wake:         make(chan struct{}, 1),
+		enqueued:     make(map[int64]time.Time),
 	}
 	// Handlers wait for look-ups and slots; with three times as many chunks as fill
 	// the slots, the slots are never short of resolved rows. With a slow throttle,
@@ -199,16 +195,21 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	}
 	var placing sync.WaitGroup
 	defer placing.Wait()
+	batches := make(map[string]ledger.Batch)
 	for _, row := range rows {
 		if ctx.Err() != nil || !w.state.mayOrder(w.now()) {
 			break
 		}
-		placing.Go(func() {
-			why, err := w.repeatReason(row.Batch)
-			if err == nil {
-				err = w.placer.place(ctx, row, why)
+		b, known := batches[row.Batch]
+		if !known {
+			if b, err = w.ledger.Batch(ctx, row.Batch); err != nil {
+				w.report("load rows", err)
+				return nil
 			}
-			if err != nil {
+			batches[row.Batch] = b
+		}
+		placing.Go(func() {
+			if err := w.placer.place(ctx, row, b.Repetition()); err != nil {
 				w.report("place row", err, "batch", row.Batch, "row", row.Number, "row_id", row.ID)
 			}
 		})
@@ -235,21 +236,6 @@ func (w *Worker) report(what string, err error, about ...any) {
 		line := []any{"step", what, "err", err}
 		w.log.Error("retrying", append(line, about...)...)
 	}
-}
-
-// repeatReason loads why a batch may repeat purchases, once; "" for most.
-func (w *Worker) repeatReason(batch string) (string, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if why, known := w.repeatReasons[batch]; known {
-		return why, nil
-	}
-	b, err := w.ledger.Batch(w.ctx, batch)
-	if err != nil {
-		return "", err
-	}
-	w.repeatReasons[batch] = b.Repetition()
-	return w.repeatReasons[batch], nil
 }
 
 func (w *Worker) wakePump() {
