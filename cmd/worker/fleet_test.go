@@ -398,7 +398,8 @@ func (p *proof) check() ledger.Counts {
 	balance, err := p.ledger.Balance(p.Context())
 	p.must(err)
 	if charged := money.Cents(books.Charged); charged < balance.Posted || charged > balance.Posted+balance.Reserved {
-		p.Errorf("the ledger spent %s and reserves %s; the service charged %s", balance.Posted, balance.Reserved, charged)
+		p.Errorf("the ledger spent %s and reserves %s; the service charged %s", balance.Posted, balance.Reserved,
+			charged)
 	}
 	return counts
 }

@@ -90,7 +90,8 @@ func (f *fleet) fill(rows int) {
 // fillBatch submits a batch of rows.
 func fillBatch(t *testing.T, l *ledger.Ledger, batch string, n int, request func(i int) *filing.Request) {
 	t.Helper()
-	created, err := l.CreateBatch(t.Context(), ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
+	created, err := l.CreateBatch(t.Context(),
+		ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}

@@ -466,8 +466,8 @@ func TestAServiceThatFailsForLong(t *testing.T) {
 				created := c.CreateCompany(t.Context(), filing.NewCompany{}).Kind
 				if accepted != 0 || uncertain < 10 || uncertain > 25 || c.State() == "closed" ||
 					(created == filing.Accepted) == failing.everything {
-					t.Errorf("half an hour: %d accepted, %d uncertain, %s; a creation is %s", accepted, uncertain, c.State(),
-						created)
+					t.Errorf("half an hour: %d accepted, %d uncertain, %s; a creation is %s", accepted, uncertain,
+						c.State(), created)
 				}
 				ill = false
 				time.Sleep(5 * time.Minute)

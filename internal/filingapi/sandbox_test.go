@@ -39,7 +39,8 @@ func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 		service, c := serve(t, cfg)
 		checkResources(t, c, service.AddCompany(sandbox.Company{LegalName: "Blue Heron LLC"}))
 		document := service.AddDocument(sandbox.Document{CompanyID: "comp_1", OrderID: "order_1", Type: "ein_letter"})
-		if d, err := c.Document(t.Context(), document.ID); err != nil || d.Type != "ein_letter" || d.ExpiresAt.IsZero() {
+		if d, err := c.Document(t.Context(), document.ID); err != nil || d.Type != "ein_letter" ||
+			d.ExpiresAt.IsZero() {
 			t.Errorf("%+v, %v", d, err)
 		}
 		if v := service.Violations(); len(v) > 0 {
@@ -84,7 +85,8 @@ func checkResources(t *testing.T, c *filingapi.Client, company sandbox.Company) 
 	if _, err := c.Call(ctx, http.MethodPatch, "/organization", map[string]any{"name": "Firm"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Call(ctx, http.MethodPut, "/organization/prices/ein", map[string]any{"retailAmount": 99}); err != nil {
+	if _, err := c.Call(ctx, http.MethodPut, "/organization/prices/ein",
+		map[string]any{"retailAmount": 99}); err != nil {
 		t.Error(err)
 	}
 	if e, err := c.CreateEndpoint(ctx, "https://a.example.com/webhooks/filing", filing.EventTypes); err != nil ||

@@ -166,7 +166,8 @@ func TestIncompleteCompanyIsAskedForAgain(t *testing.T) {
 	if r := f.rows("silent")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "Entity Type") {
 		t.Errorf("%s: %s", r.Result, r.Message)
 	}
-	_, err := f.client().UpdateCompany(t.Context(), "comp_9", filing.Company{EntityType: filing.Corp, FormationState: "DE"})
+	_, err := f.client().UpdateCompany(t.Context(), "comp_9",
+		filing.Company{EntityType: filing.Corp, FormationState: "DE"})
 	f.must(err)
 	f.add("later", described(9))
 	f.await(w, "later", patient)

@@ -35,8 +35,9 @@ type Queue struct {
 	health   redisHealth
 }
 
-// OpenQueue connects to redisURL or, where it is empty, starts a Redis within the process. Its error is ErrQueueDown where the
-// same address may work later, and never shows a password.
+// OpenQueue connects to redisURL or, where it is empty, starts a Redis within the
+// process. Its error is ErrQueueDown where the same address may work later, and never
+// shows a password.
 func OpenQueue(redisURL string) (*Queue, error) {
 	q, err := NewQueue(redisURL)
 	if err != nil {

@@ -29,7 +29,8 @@ func TestParseRedis(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"secret", "http://:secret@redis", "redis://:se/secret@redis",
-		"redis://:se#secret@redis", "redis://:%secret@redis", "redis://:secret@redis:secret", "redis://:secret@redis/secret",
+		"redis://:se#secret@redis", "redis://:%secret@redis", "redis://:secret@redis:secret",
+		"redis://:secret@redis/secret",
 		"redis://:secret@redis?secret=1"} {
 		if _, err := parseRedis(address); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)

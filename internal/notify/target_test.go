@@ -113,7 +113,8 @@ func TestWebhooks(t *testing.T) {
 		}
 		req := r.requests[len(r.requests)-1]
 		if req.Method != http.MethodPost || req.Header.Get("Content-Type") != "application/json" ||
-			req.URL.Path != want.path || req.URL.RawQuery != want.query || req.Header.Get("Authorization") != want.auth {
+			req.URL.Path != want.path || req.URL.RawQuery != want.query ||
+			req.Header.Get("Authorization") != want.auth {
 			t.Errorf("%s: %s %s %v", address, req.Method, req.URL, req.Header)
 		}
 		if got := r.object(t); !maps.Equal(got, want.body) {
@@ -293,7 +294,8 @@ func TestSilentTargetIsWaitedForNoLongerThanAllowed(t *testing.T) {
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
-		if err := one(t, address).Send(ctx, sample); err == nil || strings.HasPrefix(address, "smtp") && ctx.Err() != nil {
+		if err := one(t, address).Send(ctx, sample); err == nil ||
+			strings.HasPrefix(address, "smtp") && ctx.Err() != nil {
 			t.Errorf("%s: %v, and the context says %v", address, err, ctx.Err())
 		}
 	}

@@ -188,7 +188,8 @@ func TestWhatADeliveryIsAnswered(t *testing.T) {
 			m := &memory{secrets: []string{secret, "whsec_before", ""}}
 			rc, said := newReceiver(m)
 			w := &dated{ResponseRecorder: httptest.NewRecorder()}
-			if rc.ServeHTTP(w, c.request); w.Code != c.status || w.deadline.IsZero() && c.request.Method == http.MethodPost {
+			if rc.ServeHTTP(w, c.request); w.Code != c.status ||
+				w.deadline.IsZero() && c.request.Method == http.MethodPost {
 				t.Errorf("status %d, want %d, with the deadline %s", w.Code, c.status, w.deadline)
 			}
 			if (len(m.events) == 1) != (c.status == 200) ||
