@@ -1,15 +1,12 @@
 package web
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/importer"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // errNoGroup is returned for a group that is no longer there.
@@ -28,11 +25,10 @@ var (
 		"Correct the cells in your own file, then upload it again.")
 )
 
-// bulkCells are the cells that a change of many sets, with what the change is
-// called.
-func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err error) {
+// bulkCells are the cells that a change of many sets.
+func (e *gridEditor) bulkCells(b *gridBulk) ([]gridCell, error) {
 	if utf8.RuneCountInString(b.Text) > maxBulkText || utf8.RuneCountInString(b.Replace) > maxBulkText {
-		return nil, "", errLongBulkText
+		return nil, errLongBulkText
 	}
 	switch b.Op {
 	case "group":
@@ -42,12 +38,12 @@ func (e *gridEditor) bulkCells(b *gridBulk) (cells []gridCell, label string, err
 	case "replace":
 		return e.replacedCells(b)
 	}
-	return nil, "", errForm
+	return nil, errForm
 }
 
 // groupCells are the cells of a group with one of its corrections. With a text,
 // all of them get that.
-func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, label string, err error) {
+func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, err error) {
 	for _, g := range groupProblems(e.on) {
 		if g.Key != b.Group {
 			continue
@@ -55,13 +51,12 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, label string, er
 		fix := gridFix{Text: b.Text}
 		if b.Text == "" {
 			if b.Fix < 0 || b.Fix >= len(g.Fixes) {
-				return nil, "", errNoGroup
+				return nil, errNoGroup
 			}
 			fix = g.Fixes[b.Fix]
 		}
 		if g.Kind == "name" {
-			cells = e.confirmedCells(g, b.Names)
-			return cells, e.bulkLabel(g.gridGroup, fix, len(cells)), nil
+			return e.confirmedCells(g, b.Names), nil
 		}
 		chosen := rowSet(b.Rows)
 		for _, c := range g.cells {
@@ -77,9 +72,9 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, label string, er
 			}
 			cells = append(cells, e.cellAt(c.row, c.column, c.header, to))
 		}
-		return cells, e.bulkLabel(g.gridGroup, fix, len(cells)), nil
+		return cells, nil
 	}
-	return nil, "", errNoGroup
+	return nil, errNoGroup
 }
 
 // cellAt is a cell of a request, by the index of its column; the header is that of one that
@@ -134,33 +129,6 @@ func (e *gridEditor) rowChangedBy(row int) string {
 	return "someone else"
 }
 
-func (e *gridEditor) bulkLabel(g gridGroup, fix gridFix, n int) string {
-	switch {
-	case g.Kind == "name":
-		return text.Count(n, "name") + " confirmed"
-	case fix.Each:
-		return fmt.Sprintf("%s: %s corrected", g.Label, text.Count(n, "cell"))
-	}
-	return e.columnLabel(g.Column, g.Header, n, fix.Text)
-}
-
-// columnLabel says that cells of a column were set. A secret is not quoted.
-func (e *gridEditor) columnLabel(column int, header string, n int, to string) string {
-	name := header
-	if column < 0 {
-		column = e.on.ColumnOf(header)
-	}
-	c, ok := columnAt(e.on.Columns(), column)
-	if ok {
-		name, header = columnName(c), c.Header
-	}
-	if c.Secret || to == "" || filing.IsSSNHeader(header) || filing.IsSSNHeader(name) {
-		return fmt.Sprintf("%s: %s changed", name, text.Count(n, "cell"))
-	}
-	return fmt.Sprintf("%s: %s set to %s", name, text.Count(n, "cell"),
-		text.Shorten(filing.HideSSNsUnder(header, to), 60))
-}
-
 func rowSet(rows []int) map[int]bool {
 	if rows == nil {
 		return nil
@@ -173,7 +141,7 @@ func rowSet(rows []int) map[int]bool {
 }
 
 // columnCells are the cells of a column, in all rows or in some.
-func (e *gridEditor) columnCells(b *gridBulk) (cells []gridCell, label string, err error) {
+func (e *gridEditor) columnCells(b *gridBulk) (cells []gridCell, err error) {
 	chosen := rowSet(b.Rows)
 	for i := range e.on.Len() {
 		r := e.on.At(i)
@@ -182,19 +150,19 @@ func (e *gridEditor) columnCells(b *gridBulk) (cells []gridCell, label string, e
 		}
 		cells = append(cells, gridCell{Row: r.Number, Column: b.Column, Header: b.Header, Text: b.Text})
 	}
-	return cells, e.columnLabel(b.Column, b.Header, len(cells), b.Text), nil
+	return cells, nil
 }
 
 // replacedCells are the cells of a column that hold a text, with another in its
 // place. A column of -1 is every column that is not secret.
-func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, label string, err error) {
+func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, err error) {
 	if b.Find == "" && !b.Whole {
-		return nil, "", badRequest("Enter the text to find. Nothing was changed.")
+		return nil, badRequest("Enter the text to find. Nothing was changed.")
 	}
 	column := b.Column
 	if b.Header != "" {
 		if column = e.on.ColumnOf(b.Header); column < 0 {
-			return nil, "", errNoColumn
+			return nil, errNoColumn
 		}
 	}
 	replace, size := replacer(b), 0
@@ -210,12 +178,12 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, label string,
 		}
 		switch cells = append(cells, found...); {
 		case len(cells) > maxChangedCells:
-			return nil, "", errManyCells
+			return nil, errManyCells
 		case size > maxEditBytes:
-			return nil, "", errManyEdits
+			return nil, errManyEdits
 		}
 	}
-	return cells, "Find and replace: " + text.Count(len(cells), "cell"), nil
+	return cells, nil
 }
 
 func (e *gridEditor) replacedIn(r *importer.DraftRow, column int, replace func(string) (string, bool)) []gridCell {

@@ -375,11 +375,11 @@ func placeOf(e importer.Edit) importer.Edit {
 func (e *gridEditor) apply(r *gridRequest) error {
 	cells := r.Cells
 	if r.Bulk != nil {
-		more, label, err := e.bulkCells(r.Bulk)
+		more, err := e.bulkCells(r.Bulk)
 		if err != nil {
 			return err
 		}
-		cells, e.change.Label = append(slices.Clone(cells), more...), label
+		cells = append(slices.Clone(cells), more...)
 	}
 	if len(cells) > maxChangedCells {
 		return errManyCells
@@ -587,10 +587,7 @@ func (e *gridEditor) excludeAt(at importer.RowAt, by string) {
 func (e *gridEditor) record(now time.Time) {
 	e.kept.Last++
 	e.change.Number, e.change.By, e.change.At = e.kept.Last, e.by, now
-	if e.change.Label == "" {
-		e.change.Label = e.label()
-	}
-	e.change.Label = filing.HideSSNs(e.change.Label)
+	e.change.Label = filing.HideSSNs(e.label())
 	all := append(slices.Clone(e.kept.Changes), e.change)
 	cells, size := 0, 0
 	keep := len(all)
@@ -605,8 +602,8 @@ func (e *gridEditor) record(now time.Time) {
 	e.kept.Changes = all[keep:]
 }
 
-// label says what a change is, for the list of changes and the audit log. It
-// names no values: they may be Social Security numbers.
+// label says what a change is, for the audit log and its notice. It names no values: they
+// may be Social Security numbers.
 func (e *gridEditor) label() string {
 	n, rows := len(e.change.Cells), len(e.change.Rows)
 	switch {
@@ -614,14 +611,14 @@ func (e *gridEditor) label() string {
 		return text.Count(rows, "row") + " included"
 	case n == 0:
 		return text.Count(rows, "row") + " excluded"
-	case n == 1 && rows == 0:
-		return e.where(e.change.Cells[0].Edit) + " changed"
-	case rows == 0 && e.inOneColumn():
+	case e.request.Bulk != nil && len(e.request.Bulk.Names) > 0:
+		return text.Count(n, "name") + " confirmed"
+	case n == 1:
+		return fmt.Sprintf("%s of row %d changed", e.nameOf(e.change.Cells[0].Edit), e.change.Cells[0].Row)
+	case e.inOneColumn():
 		return fmt.Sprintf("%s: %s changed", e.nameOf(e.change.Cells[0].Edit), text.Count(n, "cell"))
-	case rows == 0:
-		return text.Count(n, "cell") + " changed"
 	}
-	return fmt.Sprintf("%s and %s changed", text.Count(n, "cell"), text.Count(rows, "row"))
+	return text.Count(n, "cell") + " changed"
 }
 
 func (e *gridEditor) inOneColumn() bool {
@@ -636,13 +633,9 @@ func (e *gridEditor) nameOf(place importer.Edit) string {
 		return place.Header
 	}
 	if c, ok := columnAt(e.on.Columns(), place.Column); ok {
-		return filing.HideSSNs(columnName(c))
+		return columnName(c)
 	}
 	return "Column " + sheet.ColumnName(place.Column)
-}
-
-func (e *gridEditor) where(place importer.Edit) string {
-	return fmt.Sprintf("%s of row %d", e.nameOf(place), place.Row)
 }
 
 // takeSample notes some of what the change does. The draft does not have it yet.

@@ -180,7 +180,7 @@ func TestGridGroupFix(t *testing.T) {
 		t.Errorf("a preview changed the sheet: %+v", page.Rows[0])
 	}
 	done := v.change(path, `{"id":"%s",`+bulk+`}`)
-	if done.Changed != 2 || done.Label != "Filing Year: 2 cells set to 2025" {
+	if done.Changed != 2 || done.Label != "Filing Year: 2 cells changed" {
 		t.Errorf("%+v", done)
 	}
 	var gone gridAnswer // no error: someone may have corrected the group
@@ -286,7 +286,7 @@ func TestGridHidesSecrets(t *testing.T) {
 			t.Errorf("a number is shown:\n%s", body)
 		}
 	}
-	if !strings.Contains(labels, "1120") {
+	if !strings.Contains(labels, "Legal Name: 2 cells changed") {
 		t.Errorf("the test saw no label:\n%s", labels)
 	}
 }
@@ -646,7 +646,7 @@ func TestGridOfOfficers(t *testing.T) {
 	group := groupOf(t, officers.Groups, "State “Delawere”")
 	done := v.change(path, fmt.Sprintf(`{"id":"%%s","sheet":"Officers","bulk":{"op":"group","group":%q,"text":"DE"}}`,
 		group.Key))
-	if done.Changed != 1 || done.Label != "State: 1 cell set to DE" {
+	if done.Changed != 1 || done.Label != "State of row 3 changed" {
 		t.Errorf("%+v", done)
 	}
 	done = v.change(path, `{"id":"%s","sheet":"Officers","shown":[2],"cells":[{"row":2,"column":3,"text":"Member"},

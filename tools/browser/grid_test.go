@@ -158,7 +158,7 @@ func (g *gridSession) fixGroups() {
 	for _, left := range []string{"72", "12", "0"} {
 		g.click(p, ".fix-groups li .fix-button")
 		p.wantCount("errors", left)
-		p.until(`document.querySelector(".fix-notice")?.innerText.match(/set to|corrected/)`)
+		p.until(`document.querySelector(".fix-notice")?.innerText.match(/changed/)`)
 	}
 	if g.clicks != 3 {
 		g.Errorf("%d clicks", g.clicks)

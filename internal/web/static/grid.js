@@ -172,7 +172,7 @@ function Fix(root) {
   async function applyFix(group, fix, names = null) {
     const answer = await rows.bulk({ op: "group", group: group.key, fix, names }).catch(() => null);
     if (!answer || names && !answer.changed) return; // the conflicts say why
-    const item = notice(`${answer.label || `${group.label}: ${plural(answer.changed ?? 0, "cell")} changed`}.`, "ok", answer.change);
+    const item = notice(`${answer.label || "Nothing was changed"}.`, "ok", answer.change);
     if (document.activeElement === document.body || $("groups").contains(document.activeElement)) {
       ($("groups").querySelector("button.fix-button") ?? item.querySelector("button") ?? $("groups")).focus();
     }
