@@ -158,7 +158,8 @@ func (s *Site) passkeySignIn(v *request) error {
 
 // recordClonedPasskey records and notifies that a passkey may have been copied.
 func (s *Site) recordClonedPasskey(v *request, a ledger.Account, p ledger.Passkey) error {
-	s.keepTrace(v.ctx(), s.failures, ledger.AuditEvent{From: v.from(), What: "passkey-copied", Of: a.Name, Note: p.Name})
+	s.keepTrace(v.ctx(), s.failures,
+		ledger.AuditEvent{From: v.from(), What: "passkey-copied", Of: a.Name, Note: p.Name})
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "a passkey of " + a.Name + " may have been copied",
 		Body: "The passkey \"" + p.Name + "\" of " + a.Name + " was used from " + v.from() +

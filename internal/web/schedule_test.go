@@ -368,7 +368,8 @@ func TestAScheduleThatFilesNothingLater(t *testing.T) {
 	if problems, err := s.Seasons.Problems(t.Context()); err != nil || len(problems) != 0 {
 		t.Errorf("%+v, %v", problems, err)
 	}
-	s.must(s.Ledger.Companies().Remember(t.Context(), "comp_ada_llc", filing.Company{ID: "comp_ada_llc", LegalName: "Bea LLC"}))
+	s.must(s.Ledger.Companies().Remember(t.Context(), "comp_ada_llc",
+		filing.Company{ID: "comp_ada_llc", LegalName: "Bea LLC"}))
 	s.Seasons = schedule.New(schedule.Config{Ledger: s.Ledger, Quoter: s.Ask})
 	problems, err := s.Seasons.Problems(t.Context())
 	if err != nil || len(problems) != 1 || !problems[0].Nothing || problems[0].Schedule != "de" {

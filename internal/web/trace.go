@@ -5,8 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"golang.org/x/time/rate"
+
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
 // Requests that are refused grow the audit log by at most so many events at once, and one
