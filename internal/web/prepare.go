@@ -28,10 +28,9 @@ import (
 type quoted struct {
 	pricing.BatchQuote `json:"sum"`
 
-	At      time.Time `json:"at"`
-	Plan    string    `json:"plan"`              // identifies what was quoted: approval is for exactly this
-	Problem string    `json:"trouble,omitempty"` // why there is none
-	Notes   []string  `json:"notes,omitempty"`   // about the spreadsheet
+	Plan    string   `json:"plan"`              // identifies what was quoted: approval is for exactly this
+	Problem string   `json:"trouble,omitempty"` // why there is none
+	Notes   []string `json:"notes,omitempty"`   // about the spreadsheet
 
 	Standing []string `json:"-"` // about subscriptions and earlier purchases: a part of Notes
 }
@@ -343,7 +342,7 @@ func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 // quote quotes a prepared batch. A failure is part of the result, in Problem.
 func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted {
 	o.Ledger, o.Prices, o.Concurrency, o.Secret = s.Ledger, s.Ask, s.Concurrency, s.Settings.HookKey
-	q := quoted{At: time.Now().UTC()}
+	var q quoted
 	quote, err := o.Quote(ctx, batch)
 	if err != nil {
 		q.Problem = err.Error()
@@ -363,7 +362,7 @@ func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted
 func (p *prepareQueue) lookUpAndQuote(u ledger.Upload, batch string, now *preparation) quoted {
 	client, err := p.site.Service()
 	if err != nil {
-		return quoted{At: time.Now().UTC(), Problem: err.Error()}
+		return quoted{Problem: err.Error()}
 	}
 	p.mu.Lock()
 	records := &cachedRecords{Records: client, throttle: p.site.Throttle, companies: p.companies}

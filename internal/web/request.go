@@ -64,7 +64,7 @@ type page struct {
 	Actions []action // that the reader has to take
 	Search  string   // what was searched for
 	Person  person
-	Flash   []flashMessage
+	Flash   *flashMessage
 	Mode    string // "test" or "live"
 	Version string // strangers are not told
 	Data    any
@@ -95,7 +95,7 @@ func (v *request) show(name, title string, data any) error {
 }
 
 func (v *request) showStatus(status int, name, title string, data any) error {
-	p := page{Title: title, Mode: v.site.Settings.Mode, Data: data, Flash: v.flashes()}
+	p := page{Title: title, Mode: v.site.Settings.Mode, Data: data, Flash: v.flashed()}
 	if v.signedIn {
 		account := v.session.Account
 		roles := make([]string, len(account.Roles))
@@ -201,7 +201,7 @@ func (v *request) setCookie(name, value string, life time.Duration) {
 
 // flash shows a message on the next page.
 func (v *request) flash(kind, format string, args ...any) {
-	body, err := json.Marshal([]flashMessage{{kind, shortened(fmt.Sprintf(format, args...), 1500)}})
+	body, err := json.Marshal(flashMessage{kind, shortened(fmt.Sprintf(format, args...), 1500)})
 	if err == nil {
 		v.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(body), time.Minute)
 	}
@@ -213,16 +213,16 @@ func (v *request) done(path, format string, args ...any) error {
 	return v.redirect(path)
 }
 
-// flashes returns the messages of the page before, and deletes them.
-func (v *request) flashes() []flashMessage {
+// flashed returns the message of the page before, and deletes it; nil if there is none.
+func (v *request) flashed() *flashMessage {
 	cookie, err := v.r.Cookie(v.site.cookieName(flashCookie))
 	if err != nil || cookie.Value == "" {
 		return nil
 	}
 	v.setCookie(flashCookie, "", -1)
-	var said []flashMessage
+	said := new(flashMessage)
 	body, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || json.Unmarshal(body, &said) != nil {
+	if err != nil || json.Unmarshal(body, said) != nil {
 		return nil
 	}
 	return said

@@ -75,7 +75,6 @@ var functions = template.FuncMap{
 	"companyPath":  companyPath,
 	"clientPath":   clientPath,
 	"event":        eventName,
-	"join":         strings.Join,
 	"add":          func(a, b int) int { return a + b },
 	"legible":      legible,
 	"answer":       func(a ledger.Attempt) string { return text.Capital(report.AnswerText(a)) },
