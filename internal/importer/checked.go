@@ -68,10 +68,8 @@ func (c *checked) writeOfficers(book *sheet.Workbook) error {
 		width = max(width, b.index+1)
 	}
 	for _, row := range list.rows {
-		for s.Rows() < row.Number-1 {
-			if err := s.Row(); err != nil {
-				return err
-			}
+		if err := skipTo(s, row.Number); err != nil {
+			return err
 		}
 		shown := list.masked(row.Cells)
 		var cells []sheet.OutCell
@@ -137,7 +135,7 @@ func (c *checked) writeHead() error {
 		if row.Number > c.im.layout.row {
 			break
 		}
-		if err := c.skipTo(row.Number); err != nil {
+		if err := skipTo(c.sheet, row.Number); err != nil {
 			return err
 		}
 		c.cells = c.cells[:0]
@@ -162,9 +160,9 @@ func (c *checked) writeHead() error {
 }
 
 // skipTo writes the blank rows before row n.
-func (c *checked) skipTo(n int) error {
-	for c.sheet.Rows() < n-1 {
-		if err := c.sheet.Row(); err != nil {
+func skipTo(s *sheet.Writer, n int) error {
+	for s.Rows() < n-1 {
+		if err := s.Row(); err != nil {
 			return err
 		}
 	}
@@ -204,7 +202,7 @@ func (c *checked) origin() (ledger.Origin, error) {
 const maxColumns = 1 << 14
 
 func (c *checked) write(r *Row) error {
-	if err := c.skipTo(r.Number); err != nil {
+	if err := skipTo(c.sheet, r.Number); err != nil {
 		return err
 	}
 	c.cells = c.cells[:0]

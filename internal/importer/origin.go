@@ -87,12 +87,11 @@ func (im *Import) numberOf(cells []sheet.Cell) int {
 func (im *Import) boughtRow(r *Row) (ledger.BoughtRow, bool) {
 	if im.origin != nil && im.rowColumn >= 0 {
 		n := im.numberOf(r.Cells)
-		for _, b := range im.origin.Bought {
-			if n != 0 && b.Number == n {
-				return b, true
-			}
+		i := slices.IndexFunc(im.origin.Bought, func(b ledger.BoughtRow) bool { return n != 0 && b.Number == n })
+		if i < 0 {
+			return ledger.BoughtRow{}, false
 		}
-		return ledger.BoughtRow{}, false
+		return im.origin.Bought[i], true
 	}
 	if im.resultColumn < 0 {
 		return ledger.BoughtRow{}, false
@@ -247,15 +246,12 @@ func (im *Import) targetFor(original *ledger.Batch) *target {
 			t.at[at] = -1
 			continue
 		}
-		j := slices.IndexFunc(t.columns[:own], func(c string) bool { return foldHeader(c) == foldHeader(headers[at]) })
-		for j >= 0 && taken[j] {
-			next := slices.IndexFunc(t.columns[j+1:own],
-				func(c string) bool { return foldHeader(c) == foldHeader(headers[at]) })
-			if next < 0 {
-				j = -1
+		j := -1
+		for k, c := range t.columns[:own] {
+			if !taken[k] && foldHeader(c) == foldHeader(headers[at]) {
+				j = k
 				break
 			}
-			j += 1 + next
 		}
 		if j >= 0 {
 			taken[j] = true

@@ -354,12 +354,9 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 		return day.Format(time.DateOnly)
 	}
 	message := strconv.Quote(text) + " is not a date in a recognized form" + remedy
-	switch day, ok := dayFirst(text); {
-	case ok:
+	if day, ok := dayFirst(text); ok {
 		c.row.dayFirst = &dateNote{b.index, text, ""}
 		message = strconv.Quote(text) + " has the day before the month: enter it as " + day.Format(time.DateOnly)
-	case hasTwoDigitYear(text):
-		message = strconv.Quote(text) + " has a two-digit year" + remedy
 	}
 	c.addError(b, text, message)
 	return ""
@@ -412,22 +409,6 @@ func isEitherWay(text string) bool {
 		}
 	}
 	return false
-}
-
-// hasTwoDigitYear reports whether a text that looks like a date consists of
-// numbers of at most two digits, or ends in one.
-func hasTwoDigitYear(text string) bool {
-	longest, run := 0, 0
-	for i := 0; i < len(text); i++ {
-		if text[i] < '0' || text[i] > '9' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return longest == 2 && text[len(text)-1] >= '0' && text[len(text)-1] <= '9' && text[len(text)-2] >= '0' &&
-		text[len(text)-2] <= '9'
 }
 
 // otherEntityTypes are kinds of companies for which the filing service does not
