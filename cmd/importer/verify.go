@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -25,7 +24,13 @@ count as wrong: ask the filing service to refund one of the two.`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withLedgerUnchanged(c.Context(),
-				func(l *ledger.Ledger) error { return a.verify(c.Context(), l, asJSON) })
+				func(l *ledger.Ledger) error {
+					found, err := l.Verify(c.Context())
+					if err != nil {
+						return err
+					}
+					return a.showVerified(found, asJSON)
+				})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false,
@@ -33,11 +38,7 @@ count as wrong: ask the filing service to refund one of the two.`,
 	return c
 }
 
-func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
-	found, err := l.Verify(ctx)
-	if err != nil {
-		return err
-	}
+func (a *app) showVerified(found ledger.AuditReport, asJSON bool) (err error) {
 	lines := json.NewEncoder(a.out)
 	for _, some := range []struct {
 		key, word string
