@@ -278,17 +278,21 @@ func (all edits) hash(salt string) string {
 	return hex.EncodeToString(whole.Sum(nil))[:16]
 }
 
-// hashExcluded represents the excluded rows in the batch's identity. It is empty
-// for none.
-func hashExcluded(excluded map[int]string) string {
-	if len(excluded) == 0 {
+// hashExcluded represents the excluded rows of a sheet in the batch's identity. It is
+// empty for none.
+func hashExcluded(excluded Exclusions, sheet string) string {
+	var rows []string
+	for at, by := range excluded {
+		if at.Sheet == sheet {
+			rows = append(rows, fmt.Sprintf("%d %q\n", at.Row, by))
+		}
+	}
+	if rows == nil {
 		return ""
 	}
-	whole := sha256.New()
-	for _, row := range slices.Sorted(maps.Keys(excluded)) {
-		fmt.Fprintf(whole, "%d %q\n", row, excluded[row])
-	}
-	return hex.EncodeToString(whole.Sum(nil))[:16]
+	slices.Sort(rows)
+	whole := sha256.Sum256([]byte(strings.Join(rows, "")))
+	return hex.EncodeToString(whole[:])[:16]
 }
 
 // rowReader reads the rows of a sheet with the edits applied.

@@ -8,7 +8,7 @@ import (
 
 // RowAt is a row of one sheet of a file.
 type RowAt struct {
-	Sheet string // "" in a CSV, and where it was kept without one: then of the sheet that is read
+	Sheet string // "" in a CSV
 	Row   int    // as a spreadsheet program shows it
 }
 
@@ -35,20 +35,4 @@ func (r *RowAt) UnmarshalText(text []byte) (err error) {
 type Exclusions map[RowAt]string
 
 // By returns who excluded a row of a sheet; "" for no one.
-func (e Exclusions) By(sheet string, row int) string {
-	if by := e[RowAt{sheet, row}]; by != "" {
-		return by
-	}
-	return e[RowAt{Row: row}]
-}
-
-// of returns those of a sheet, by row.
-func (e Exclusions) of(sheet string) map[int]string {
-	rows := make(map[int]string)
-	for at := range e {
-		if at.Sheet == "" || at.Sheet == sheet {
-			rows[at.Row] = e.By(sheet, at.Row)
-		}
-	}
-	return rows
-}
+func (e Exclusions) By(sheet string, row int) string { return e[RowAt{sheet, row}] }

@@ -239,7 +239,7 @@ func (im *Import) identity() string {
 		parts = append(parts, "--visible-only")
 	}
 	option("--edits", im.edits.hash(o.EditSalt))
-	option("--excluded", hashExcluded(o.Excluded.of(im.sheet)))
+	option("--excluded", hashExcluded(o.Excluded, im.sheet))
 	option("--again", o.Again)
 	if o.Run != nil {
 		option("--season", o.Run.ID)
