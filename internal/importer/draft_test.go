@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -166,33 +164,6 @@ func checkDraft(t *rapid.T, content []byte) {
 		if got := drafted(d); !reflect.DeepEqual(got, want) {
 			t.Fatalf("edits %+v, excluded %v:\n%s", edits, excluded, firstDifference(got, want))
 		}
-	}
-}
-
-// A Draft has the rows of every sample, as an Import has them.
-func TestDraftOfSamples(t *testing.T) {
-	samples, err := filepath.Glob(filepath.Join(root, "samples", "*"))
-	if err != nil || len(samples) == 0 {
-		t.Fatal(samples, err)
-	}
-	for _, path := range samples {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := Options{Now: july}
-		want, err := imported(path, content, o)
-		d, wrong := OpenDraft(path, content, o)
-		if (err == nil) != (wrong == nil) {
-			t.Fatalf("%s: import %v, draft %v", path, err, wrong)
-		}
-		if err != nil {
-			continue
-		}
-		if got := drafted(d); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s:\n%s", path, firstDifference(got, want))
-		}
-		d.Close()
 	}
 }
 

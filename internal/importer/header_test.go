@@ -356,15 +356,3 @@ func TestHeaderDepth(t *testing.T) {
 		t.Error("found below the rows that are looked at")
 	}
 }
-
-// A repeat is told where it stands, as a warning: the row is left out.
-func TestRepeatIsTold(t *testing.T) {
-	im := opened(t, saved(t, "in.csv",
-		"Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\ncomp_1,user_2,de,2026\n"), Options{})
-	var problems []Problem
-	tally, err := im.Check(t.Context(), func(p Problem) error { problems = append(problems, p); return nil })
-	if err != nil || tally.Skipped != 1 || len(problems) != 1 || problems[0].Rule != "row.repeat" ||
-		problems[0].Row != 3 || problems[0].Severity != Warning {
-		t.Errorf("%+v, %+v, %v", tally, problems, err)
-	}
-}

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
 const reportHeader = "Company ID,Legal Name,Entity Type,User Email,Filing State,Filing Year,Order Registered " +
@@ -295,37 +294,6 @@ func TestRepeats(t *testing.T) {
 	}
 	if rows[2].message != "duplicate of row 3" || rows[8].message != "duplicate of row 9" {
 		t.Errorf("%q, %q", rows[2].message, rows[8].message)
-	}
-}
-
-// The cells of a workbook have kinds, which the rules look at.
-func TestWorkbookCells(t *testing.T) {
-	book := workbook(t, tab{name: "June", rows: [][]sheet.OutCell{
-		texts("Delaware 2026"),
-		{},
-		texts("Company ID", "User ID", "Filing State", "Filing Year", "Agent Company Name", "Agent Street",
-			"Agent City", "Agent State", "Agent ZIP", "Formation Date"),
-		{sheet.Str("comp_1"), sheet.Str("user_1"), sheet.Str("DE"), number("2026"), sheet.Str("Acme"),
-			sheet.Str("1 Main St"), sheet.Str("Dover"), sheet.Str("DE"), number("19901"),
-			{Cell: sheet.Cell{Kind: sheet.Date, Text: "2019-04-30"}}},
-		{sheet.Str("comp_2"), sheet.Str("user_1"), sheet.Str("DE"),
-			{Cell: sheet.Cell{Kind: sheet.Date, Text: "2026-01-01"}}, sheet.Str("Acme"), sheet.Str("1 Main St"),
-			sheet.Str("Dover"), sheet.Str("DE"), number("2134"), number("43585")},
-	}})
-	im := opened(t, book, Options{})
-	rows := rowsOf(t, im)
-	if len(rows) != 2 || rows[0].result != filing.Ready || rows[0].number != 4 ||
-		rows[0].request.Company.Sheet.FormationDate != "2019-04-30" {
-		t.Fatalf("%+v", rows)
-	}
-	var found []string
-	for _, p := range rows[1].problems {
-		found = append(found, fmt.Sprintf("%s!%s %s %s", p.Sheet, p.Cell, p.Severity, p.Rule))
-	}
-	want := []string{"June!D5 error annual-report.year", "June!I5 error agent.addressZip",
-		"June!J5 warning company.formationDate"}
-	if !slices.Equal(found, want) {
-		t.Errorf("%q", found)
 	}
 }
 

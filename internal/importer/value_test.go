@@ -128,7 +128,11 @@ func TestValues(t *testing.T) {
 		{"agent type", agentType, sheet.Text, "person", "PERSON", "", ""},
 		{"agent type in other words", agentType, sheet.Text, "Individual", "PERSON", "", ""},
 		{"agent type unknown", agentType, sheet.Text, "robot", "", "PERSON, COMPANY", "agent.type"},
-		{"month", fiscalEndMonth, sheet.Text, "dec", "December", "", ""},
+		{"month", fiscalEndMonth, sheet.Text, "sept.", "September", "", ""},
+		{"month by number", fiscalEndMonth, sheet.Number, "3", "March", "", ""},
+		{"month of a day", fiscalEndMonth, sheet.Text, "12/31", "December", "", ""},
+		{"month of a date", fiscalEndMonth, sheet.Date, "2025-06-30", "June", "", ""},
+		{"a quarter", fiscalEndMonth, sheet.Text, "Q4", "", "is not one of", "company.fiscalEndMonth"},
 
 		{"e-mail", userEmail, sheet.Text, "ana@example.com", "ana@example.com", "", ""},
 		{"mailto", userEmail, sheet.Text, "mailto:ana@example.com", "", "enter ana@example.com", "user.email"},
@@ -152,6 +156,7 @@ func TestValues(t *testing.T) {
 		{"accents stay", legalName, sheet.Text, "Zoë’s Café", "Zoë's Café", "", ""},
 		{"lost letters", legalName, sheet.Text, "Caf\uFFFD LLC", "Caf\uFFFD LLC", "lost", "text.lost-letters"},
 		{"looks like a formula", legalName, sheet.Text, "+1 Fitness LLC", "+1 Fitness LLC", "", ""},
+		{"SSN as a number", partySSN, sheet.Number, "78051120", "", "lost its leading zero", "ein.responsiblePartySsn"},
 		{"SSN is never shown", partySSN, sheet.Error, "#N/A", "", "error", "cell.error"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
