@@ -54,16 +54,3 @@ func TestParseEntityType(t *testing.T) {
 		}
 	}
 }
-
-func TestAssumptions(t *testing.T) {
-	seen := make(map[string]bool)
-	for _, a := range Assumptions {
-		if a.NotShown == "" || a.Taken == "" || seen[a.NotShown] {
-			t.Errorf("%+v", a)
-		}
-		seen[a.NotShown] = true
-	}
-	if len(Assumptions) < 10 {
-		t.Errorf("%d assumptions", len(Assumptions))
-	}
-}

@@ -267,47 +267,6 @@ func TestReaderStaysAtItsEnd(t *testing.T) {
 	}
 }
 
-// Texts of a block stay valid when it is filled again.
-func TestBlockTextsStay(t *testing.T) {
-	var csv strings.Builder
-	var xml strings.Builder
-	const rows = 3 * blockRows
-	for i := 1; i <= rows; i++ {
-		fmt.Fprintf(&csv, "row %d,x\n", i)
-		fmt.Fprintf(&xml, `<row r="%d"><c r="A%[1]d" t="inlineStr"><is><t>row %[1]d</t></is></c></row>`, i)
-	}
-	for name, data := range map[string][]byte{
-		"csv":  []byte(csv.String()),
-		"xlsx": packageOf(map[string]string{"xl/worksheets/sheet1.xml": worksheet(xml.String())}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			f, err := openBytes(data, Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := f.Rows(f.Sheets()[0].Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var kept []string
-			var b Block
-			for r.Read(&b) == nil {
-				for _, row := range b.Rows {
-					kept = append(kept, row.Cells[0].Text)
-				}
-			}
-			if len(kept) != rows {
-				t.Fatalf("%d rows", len(kept))
-			}
-			for i, text := range kept {
-				if want := fmt.Sprintf("row %d", i+1); text != want {
-					t.Fatalf("text %d is %q", i, text)
-				}
-			}
-		})
-	}
-}
-
 // Content in memory is read as a file is, and closing it closes nothing.
 func TestOpenReader(t *testing.T) {
 	const text = "a,b\n1,2\n"

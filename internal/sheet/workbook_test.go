@@ -257,12 +257,3 @@ func TestLongTextIsCutVisibly(t *testing.T) {
 		}
 	}
 }
-
-func TestMoney(t *testing.T) {
-	for cents, want := range map[int64]string{0: "0.00", 5: "0.05", -5: "-0.05", 123450: "1234.50", -100: "-1.00",
-		1 << 60: "11529215046068469.76"} {
-		if got := Money(cents).Text; got != want {
-			t.Errorf("%d cents are %s, want %s", cents, got, want)
-		}
-	}
-}
