@@ -124,47 +124,34 @@ func stepText(e ledger.ApprovalEvent) string {
 	return string(e.What)
 }
 
-// draftApproval shows what a draft costs, for its preparer to submit.
-func (s *Site) draftApproval(v *request) error {
-	u, err := s.findUpload(v)
-	if err != nil {
-		return err
-	}
-	p, to, err := s.loadDraftPage(v, u)
-	if err != nil {
-		return err
-	}
-	if to != "" {
-		return v.redirect(to)
-	}
-	return v.show("approve.html", "Approve "+u.File, p)
-}
-
 // patience is how long a page waits for the cost of a spreadsheet that is being read.
 const patience = 1500 * time.Millisecond
 
-// loadDraftPage loads the page of a draft's cost, or returns the path of the page to open
-// instead.
-func (s *Site) loadDraftPage(v *request, u ledger.Upload) (p *approvalPage, to string, err error) {
+// draftApproval shows what a draft costs, for its preparer to submit.
+func (s *Site) draftApproval(v *request) error {
 	ctx := v.ctx()
-	if u, err = s.queue.wait(ctx, u, patience); err != nil {
-		return nil, "", err
+	u, err := s.findUpload(v)
+	if err == nil {
+		u, err = s.queue.wait(ctx, u, patience)
+	}
+	if err != nil {
+		return err
 	}
 	if u.Batch == "" || len(u.Quote) == 0 {
-		return nil, "/sheets/" + u.ID, nil // it is being read, or cannot be
+		return v.redirect("/sheets/" + u.ID) // it is being read, or cannot be
 	}
 	b, err := s.Ledger.Batch(ctx, u.Batch)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	if b.Open || b.Canceled {
-		return nil, "/batches/" + b.ID + "/approve", nil
+		return v.redirect("/batches/" + b.ID + "/approve")
 	}
 	q, err := quoteOf(u)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	p = &approvalPage{
+	p := &approvalPage{
 		Batch:   b,
 		Draft:   &u,
 		Path:    "/sheets/" + u.ID,
@@ -176,9 +163,12 @@ func (s *Site) loadDraftPage(v *request, u ledger.Upload) (p *approvalPage, to s
 		Notes:   q.Notes,
 	}
 	if p.History, err = s.Ledger.Approvals().DraftHistory(ctx, u.ID); err != nil {
-		return nil, "", err
+		return err
 	}
-	return p, "", s.fillApproval(v, p)
+	if err := s.fillApproval(v, p); err != nil {
+		return err
+	}
+	return v.show("approve.html", "Approve "+u.File, p)
 }
 
 // printedWarnings is how many warnings the page lists, and so its printed record.
@@ -225,30 +215,19 @@ func (s *Site) fillApproval(v *request, p *approvalPage) (err error) {
 // batchApproval shows what a batch costs to its approver, and the record of it
 // afterwards.
 func (s *Site) batchApproval(v *request, b ledger.Batch) error {
-	p, to, err := s.loadApprovalPage(v, b)
-	if err != nil {
-		return err
-	}
-	if to != "" {
-		return v.redirect(to)
-	}
-	return v.show("approve.html", "Approve "+b.File, p)
-}
-
-// loadApprovalPage loads the page of a batch's approval, or returns the path of the page to
-// open instead.
-func (s *Site) loadApprovalPage(v *request, b ledger.Batch) (p *approvalPage, to string, err error) {
 	ctx := v.ctx()
 	if !b.Open && !b.Canceled {
-		if at, err := s.sheetOf(ctx, b.ID); err != nil || at != "" {
-			return nil, "/sheets/" + at + "/approve", err
+		if at, err := s.sheetOf(ctx, b.ID); err != nil {
+			return err
+		} else if at != "" {
+			return v.redirect("/sheets/" + at + "/approve")
 		}
 	}
 	f, err := s.Ledger.Figures(ctx, b.ID)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	p = &approvalPage{
+	p := &approvalPage{
 		Batch:   b,
 		Path:    "/batches/" + b.ID,
 		Steps:   steps(3),
@@ -258,39 +237,42 @@ func (s *Site) loadApprovalPage(v *request, b ledger.Batch) (p *approvalPage, to
 		Charged: f.Spent,
 	}
 	if p.History, err = s.Ledger.Approvals().History(ctx, b.ID); err != nil {
-		return nil, "", err
+		return err
 	}
 	if p.Quote, _, err = pricing.LoadBatchQuote(ctx, s.Ledger, b.ID); err != nil {
-		return nil, "", err
+		return err
 	}
 	for _, note := range p.Quote.Notes() {
 		p.Notes = append(p.Notes, note.Text())
 	}
 	if p.Changes, err = changesSince(p.History, p.Quote); err != nil {
-		return nil, "", err
+		return err
 	}
 	if err := s.fillApproval(v, p); err != nil {
-		return nil, "", err
+		return err
 	}
 	if p.Waits {
 		p.Steps = steps(2)
 		p.Orders = p.Quote.Rows
 		if p.SendBack, err = s.Ledger.Approvals().CanSendBack(ctx, b.ID); err != nil {
-			return nil, "", err
+			return err
 		}
 		if p.approvers, err = s.approvers(v, b.ID); err != nil {
-			return nil, "", err
+			return err
 		}
-		return p, "", nil
+		return v.show("approve.html", "Approve "+b.File, p)
 	}
 	if p.Expected, err = f.Cost(); err != nil {
-		return nil, "", fmt.Errorf("sum up what batch %s costs: %w", b.ID, err)
+		return fmt.Errorf("sum up what batch %s costs: %w", b.ID, err)
 	}
 	dearer, err := s.Ledger.Approvals().CostIncrease(ctx, b.ID)
-	if err == nil {
-		p.Again, err = s.loadCostApproval(v, b.ID, dearer)
+	if err != nil {
+		return err
 	}
-	return p, "", err
+	if p.Again, err = s.loadCostApproval(v, b.ID, dearer); err != nil {
+		return err
+	}
+	return v.show("approve.html", "Approve "+b.File, p)
 }
 
 // changesSince says how a quote differs from the one that was submitted last.

@@ -65,8 +65,10 @@ func (s *Site) findBatch(v *request) (ledger.Batch, error) {
 
 func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	if !b.Open {
-		if at, err := s.sheetOf(v.ctx(), b.ID); err != nil || at != "" {
-			return errors.Join(err, v.redirect("/sheets/"+at))
+		if at, err := s.sheetOf(v.ctx(), b.ID); err != nil {
+			return err
+		} else if at != "" {
+			return v.redirect("/sheets/" + at)
 		}
 	}
 	p := &batchPage{Batch: b, Steps: steps(3)}
