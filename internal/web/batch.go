@@ -73,7 +73,7 @@ func (s *Site) batchPage(v *request, b ledger.Batch) error {
 	}
 	p := &batchPage{Batch: b, Steps: steps(3)}
 	var err error
-	if p.Panel, err = (&watch{site: s, batch: b.ID}).look(v.ctx()); err != nil {
+	if p.Panel, err = s.loadPanel(v.ctx(), b); err != nil {
 		return err
 	}
 	p.Mark = mark(p.Panel)
@@ -161,32 +161,21 @@ type hold struct {
 	Until           time.Time // when it ends automatically; zero if unknown
 }
 
-// watch loads the panel of a batch repeatedly.
-type watch struct {
-	site  *Site
-	batch string
-}
-
-// look loads the present state of the batch.
-func (w *watch) look(ctx context.Context) (*panel, error) {
-	l := w.site.Ledger
-	b, err := l.Batch(ctx, w.batch)
+// loadPanel loads the present state of a batch.
+func (s *Site) loadPanel(ctx context.Context, b ledger.Batch) (*panel, error) {
+	f, err := s.loadFigures(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
-	f, err := w.site.loadFigures(ctx, b.ID)
+	filings, err := s.loadFilings(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
-	filings, err := w.site.loadFilings(ctx, b.ID)
+	fleet, err := s.loadFleet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fleet, err := w.site.loadFleet(ctx)
-	if err != nil {
-		return nil, err
-	}
-	st, facts, err := w.site.statusOf(ctx, b, f, filings.Exceptions, fleet)
+	st, facts, err := s.statusOf(ctx, b, f, filings.Exceptions, fleet)
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +287,7 @@ func (p *panel) ToDo() bool {
 
 // batchProgress answers an open page of a batch that asks what has changed.
 func (s *Site) batchProgress(v *request, b ledger.Batch) error {
-	p, err := (&watch{site: s, batch: b.ID}).look(v.ctx())
+	p, err := s.loadPanel(v.ctx(), b)
 	if err != nil {
 		return err
 	}
