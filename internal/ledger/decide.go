@@ -49,6 +49,9 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	if current {
 		g.c.learn(o.Row, o.Answer, !o.Creates, g.now)
 		s.due, s.owner = toMillis(o.Due), ""
+		if o.Answer.Kind.Lost() { // the service may work on it for as long as a request lasts
+			s.due = max(s.due, s.since+g.db.timeout.Milliseconds())
+		}
 	}
 	if made := o.Creates && o.Answer.Kind == filing.Accepted; made || !o.Answer.Kind.Counts() {
 		s.counted--

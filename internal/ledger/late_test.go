@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -56,6 +57,30 @@ func TestAnswersToAttemptsOfOneNumber(t *testing.T) {
 		}
 		if attempts, err := l.Attempts(s.Context(), row.ID); err != nil || len(attempts) != 4 {
 			s.Errorf("%+v, %v", attempts, err)
+		}
+	})
+}
+
+// A service whose gateway gave up may still make the order: the row is not sent again before a
+// request would have ended, however soon the answer came.
+func TestARepetitionWaitsForTheTimeout(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		s.config.Timeout = 20 * time.Second
+		l := s.open()
+		ein := report("comp_1", "2026")
+		ein.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{}}
+		for _, kind := range []filing.AnswerKind{filing.NoAnswer, filing.ServerError, filing.Unreadable} {
+			row := s.add(l, string(kind), ein)[0]
+			s.send(l, row)
+			s.pass(time.Second)
+			s.answer(l, row, kind)
+			s.pass(18 * time.Second)
+			if begun := s.begin(l, intent(s.row(l, row.ID))); begun.Try != 0 {
+				s.Errorf("after %s it is sent again at once: %+v", kind, begun)
+			}
+			s.pass(time.Second)
+			s.place(l, row)
+			ein.Request.Company.Ref += "0"
 		}
 	})
 }

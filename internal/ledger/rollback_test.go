@@ -18,8 +18,14 @@ import (
 func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
 	ledgertest.OnBothRestorable(t, func(t *testing.T, r *ledgertest.Restorable) {
 		s := &store{
-			T:      t,
-			config: ledger.Config{Dir: r.Dir, DatabaseURL: r.Database, RepeatAgents: true, Lease: 30 * time.Second},
+			T: t,
+			config: ledger.Config{
+				Dir:          r.Dir,
+				DatabaseURL:  r.Database,
+				RepeatAgents: true,
+				Lease:        30 * time.Second,
+				Timeout:      time.Nanosecond,
+			},
 		}
 		suite(s, r)
 		if err := s.open().Audit(t.Context()); err != nil {
