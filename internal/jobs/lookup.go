@@ -202,6 +202,13 @@ func (f *lookup) askForCompany(ctx context.Context, ref string, askedAt time.Tim
 		if err := toLookupError(err, "company", ref); err != nil {
 			return c, err
 		}
+		if filing.IsCompanyID(ref) && c.ID != ref {
+			return c, &lookupError{
+				next: filing.Rejected,
+				message: fmt.Sprintf("the filing service answered for the company %s when it was asked for %s: "+
+					"correct the Company ID", c.ID, ref),
+			}
+		}
 		f.mu.Lock()
 		f.asked[ref] = f.now()
 		completed := f.companies[ref]

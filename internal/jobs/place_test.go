@@ -3,6 +3,8 @@ package jobs_test
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -193,5 +195,75 @@ func TestConflictAfterAnUncertainAnswer(t *testing.T) {
 				f.agree("a")
 			}
 		})
+	}
+}
+
+// answering returns a firm whose service gives one answer to every order, and one record of
+// every company.
+func answering(t *testing.T, items, company string) *firm {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	mux := http.NewServeMux()
+	mux.Handle("/", f.service.Handler())
+	for pattern, body := range map[string]string{
+		"POST /v1/orders":        `{"companyId":"comp_1","items":[` + items + `]}`,
+		"GET /v1/companies/{id}": company,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodPost {
+				w.WriteHeader(http.StatusCreated)
+			}
+			fmt.Fprint(w, body)
+		})
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	f.url = server.URL + "/v1"
+	return f
+}
+
+// Items are those of the product that the service names, and what was not ordered is said.
+func TestItemsMatchByProduct(t *testing.T) {
+	const report1, agent2 = `{"orderType":"annual_report","orderId":"order_1"}`,
+		`{"orderType":"registered_agent","orderId":"order_2"}`
+	for name, c := range map[string]struct {
+		items string
+		want  filing.Result
+		says  string
+	}{
+		"another product": {agent2, filing.Uncertain, "order_2 (registered_agent), which was not ordered"},
+		"two reports": {report1 + `,{"orderType":"annual_report","orderId":"order_3"}`, filing.Placed,
+			"order_3 (annual_report), which was not ordered"},
+		"one more":                  {report1 + "," + agent2, filing.Placed, "order_2 (registered_agent), which was not ordered"},
+		"a type that is not listed": {`{"orderType":"yearly_thing","orderId":"order_1"}`, filing.Placed, "placed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := answering(t, c.items, `{"id":"comp_1","entityType":"LLC","formationState":"DE"}`)
+			r := report(1)
+			r.Company.Ref = "comp_1"
+			f.add("a", r)
+			f.finish("a")
+			row := f.rows("a")[0]
+			if row.Result != c.want || !strings.Contains(row.Message, c.says) {
+				t.Errorf("%s: %s", row.Result, row.Message)
+			}
+			for _, i := range row.Items {
+				if i.Product == filing.AnnualReport && i.OrderID != "order_1" {
+					t.Errorf("%+v", i)
+				}
+			}
+		})
+	}
+}
+
+// The record of another company is not that of the row.
+func TestLookupAnswersForAnotherCompany(t *testing.T) {
+	f := answering(t, "", `{"id":"comp_2","legalName":"Acme LLC","entityType":"LLC","formationState":"DE"}`)
+	r := report(1)
+	r.Company.Ref = "comp_1"
+	f.add("a", r)
+	f.finish("a")
+	if row := f.rows("a")[0]; row.Result != filing.Rejected || !strings.Contains(row.Message, "comp_2") {
+		t.Errorf("%s: %s", row.Result, row.Message)
 	}
 }

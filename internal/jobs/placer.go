@@ -346,8 +346,8 @@ func retryAfter(a filing.Answer, attempts int) time.Duration {
 }
 
 // matchItems matches the items of an answer to the products that were ordered. An
-// unknown order type is matched by elimination, as far as that is certain, and is
-// recorded in any case.
+// unknown order type is matched by elimination, as far as that is certain. An item that
+// was not ordered has no product, and is recorded by its order id.
 func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.Item {
 	left := order.Products()
 	made := make([]ledger.Item, len(a.Items))
@@ -366,13 +366,15 @@ func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []led
 			return known && (p == product || p == filing.AgentChange && product == filing.RegisteredAgent)
 		})
 		if at < 0 {
-			unmatched = append(unmatched, i)
+			if !known {
+				unmatched = append(unmatched, i)
+			}
 			continue
 		}
 		made[i].Product = left[at]
 		left = slices.Delete(left, at, at+1)
 	}
-	if len(unmatched) >= len(left) {
+	if len(unmatched) == len(left) {
 		for n, p := range left {
 			made[unmatched[n]].Product = p
 		}

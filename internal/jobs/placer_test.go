@@ -141,6 +141,7 @@ func TestAttemptsRunOut(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		t.Run(fmt.Sprintf("the last process dies: %t", dies), func(t *testing.T) {
 			f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+			f.reopen(func(c *ledger.Config) { c.Timeout = time.Nanosecond })
 			f.add("a", agentChange(0))
 			order := agentChange(0).Order
 			for range jobs.MaxAttempts - 1 {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +36,14 @@ func (u *Unrecorded) explain(s filing.RowState) string {
 	if u.order == nil {
 		return u.Outcome.Message
 	}
-	return messageFor(u.Outcome.Answer, s, u.order, u.notes)
+	message := messageFor(u.Outcome.Answer, s, u.order, u.notes)
+	for _, i := range u.Outcome.Items {
+		if i.Product == "" {
+			message += fmt.Sprintf("; the answer names %s (%s), which was not ordered: ask the filing service about it",
+				i.OrderID, i.OrderType)
+		}
+	}
+	return message
 }
 
 // unrecordedAnswers are the answers that a process is trying to record.
