@@ -202,7 +202,7 @@ func (a *app) showCompanyList(r *schedule.CompanyList) {
 
 // sayNext prints the time of the next run.
 func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-	next, err := schedule.UpcomingRuns(ctx, l, s, 1)
+	next, err := schedule.New(schedule.Config{Ledger: l}).Upcoming(ctx, s, 1)
 	if err != nil {
 		return err
 	}

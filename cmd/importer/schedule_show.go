@@ -33,7 +33,7 @@ func (a *app) listSchedules(ctx context.Context, l *ledger.Ledger, asJSON bool) 
 	}
 	var items []item
 	for _, s := range all {
-		summary, err := schedule.LoadSummary(ctx, l, s)
+		summary, err := schedule.New(schedule.Config{Ledger: l}).Summary(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (a *app) showSchedule(ctx context.Context, l *ledger.Ledger, scheduler *sch
 	if s.Approval {
 		fmt.Fprintf(table, "approval\teach run waits for: importer approve BATCH\n")
 	}
-	next, err := schedule.UpcomingRuns(ctx, l, s, 3)
+	next, err := schedule.New(schedule.Config{Ledger: l}).Upcoming(ctx, s, 3)
 	switch {
 	case s.Paused:
 		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused; to resume it: importer schedule resume "+s.Name))

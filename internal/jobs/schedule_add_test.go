@@ -148,9 +148,9 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 	if _, err := schedule.Find(f.Context(), f.Ledger, "nosuch"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Error(err)
 	}
-	line, err := schedule.LoadSummary(f.Context(), f.Ledger, s)
+	line, err := schedule.New(schedule.Config{Ledger: f.Ledger}).Summary(f.Context(), s)
 	f.must(err)
-	next, err := schedule.UpcomingRuns(f.Context(), f.Ledger, s, 3)
+	next, err := schedule.New(schedule.Config{Ledger: f.Ledger}).Upcoming(f.Context(), s, 3)
 	f.must(err)
 	if len(next) != 3 || !line.Next.Equal(next[0].At) || !next[0].At.After(time.Now()) ||
 		next[2].At.Year() != next[0].At.Year()+2 || !strings.HasSuffix(line.When(), "-01-15 06:00 UTC") ||

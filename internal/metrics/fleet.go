@@ -2,13 +2,12 @@ package metrics
 
 import (
 	"context"
-	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/bulkfiling/bulkfiling/internal/cache"
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -45,9 +44,8 @@ type Fleet struct {
 	halts   Halts
 	breaker Breaker
 	queue   Queue
-	states  *cache.Cache[string, reading[ledgerReading]]
-	depths  *cache.Cache[string, reading[map[string]int]]
 
+	mu       sync.Mutex            // one scrape at a time
 	finished map[string]batchCount // batches whose rows do not change as long as they are as they were
 }
 
@@ -72,45 +70,18 @@ type ledgerReading struct {
 
 // NewFleet returns a Fleet that reads from all four when it is scraped.
 func NewFleet(l Ledger, h Halts, b Breaker, q Queue) *Fleet {
-	return &Fleet{
-		ledger:   l,
-		halts:    h,
-		breaker:  b,
-		queue:    q,
-		states:   cache.New[string](cache.Options[reading[ledgerReading]]{TTL: cache.For(readingTTL)}),
-		depths:   cache.New[string](cache.Options[reading[map[string]int]]{TTL: cache.For(readingTTL)}),
-		finished: make(map[string]batchCount),
-	}
+	return &Fleet{ledger: l, halts: h, breaker: b, queue: q, finished: make(map[string]batchCount)}
 }
 
-// A reading serves for a while, so that several scrapers cost no more than one,
-// and takes less than Prometheus waits for a scrape (10 s).
-const (
-	readingTTL     = 5 * time.Second
-	readingTimeout = 4 * time.Second
-)
+// readingTimeout is for each of the two sources: less than Prometheus waits for a scrape,
+// 10 s.
+const readingTimeout = 4 * time.Second
 
-// reading is what a source said, or why it said nothing: a failure serves as long
-// as a value does.
-type reading[T any] struct {
-	value T
-	err   error
-}
-
-// read reads a source that may hang, once at a time, or returns its last reading.
-func read[T any](c *cache.Cache[string, reading[T]], source func(context.Context) (T, error)) (T, error) {
+// read reads a source, as long as that may take.
+func read[T any](source func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readingTimeout)
 	defer cancel()
-	r, err := c.Get(ctx, "", func(ctx context.Context) (reading[T], error) {
-		ctx, cancel := context.WithTimeout(ctx, readingTimeout)
-		defer cancel()
-		v, err := source(ctx)
-		return reading[T]{v, err}, nil
-	})
-	if err != nil {
-		return r.value, fmt.Errorf("no reading within %s: %w", readingTimeout, err)
-	}
-	return r.value, r.err
+	return source(ctx)
 }
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
@@ -160,6 +131,8 @@ func (f *Fleet) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	set := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
@@ -169,7 +142,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	}
 	f.collectQueue(set)
 
-	r, err := read(f.states, f.readLedger)
+	r, err := read(f.readLedger)
 	set(ledgerUp, boolValue(err == nil))
 	if err != nil {
 		return
@@ -209,7 +182,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
-	tasks, err := read(f.depths, f.queue.Depth)
+	tasks, err := read(f.queue.Depth)
 	set(queueUp, boolValue(err == nil))
 	if err != nil {
 		return
@@ -219,7 +192,7 @@ func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
 	}
 }
 
-// readLedger reads the ledger. It runs once at a time.
+// readLedger reads the ledger.
 func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 	r := ledgerReading{
 		rows:    make(map[filing.Result]int),

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -192,48 +191,4 @@ func (s Summary) CountText() string {
 		return orders
 	}
 	return fmt.Sprintf("%s with %s", orders, text.Count(s.Filings, "filing"))
-}
-
-// Changes says how a quote differs from an earlier one, a line for each kind of
-// filing whose number or cost changed; none where nothing did.
-func (q BatchQuote) Changes(before BatchQuote) []string {
-	type key struct {
-		product filing.Product
-		who     string
-		free    string
-	}
-	type figures struct {
-		count int
-		total money.Cost
-	}
-	sums := func(q BatchQuote) (map[key]figures, []key) {
-		all, order := make(map[key]figures), []key(nil)
-		for _, k := range q.Kinds {
-			id := key{k.Product, k.Who(), k.Free}
-			f, there := all[id]
-			if !there {
-				order = append(order, id)
-			}
-			all[id] = figures{f.count + k.Count, sum(f.total, k.Total())}
-		}
-		return all, order
-	}
-	now, order := sums(q)
-	was, earlier := sums(before)
-	for _, id := range earlier {
-		if _, there := now[id]; !there {
-			order = append(order, id)
-		}
-	}
-	var lines []string
-	for _, id := range order {
-		a, b := was[id], now[id]
-		if a == b {
-			continue
-		}
-		name := text.Capital(strings.TrimSuffix(id.product.Title()+", "+id.who, ", "))
-		lines = append(lines, fmt.Sprintf("%s: %s for %s, was %s for %s", name, text.Number(b.count),
-			b.total.Without(id.who), text.Number(a.count), a.total.Without(id.who)))
-	}
-	return lines
 }

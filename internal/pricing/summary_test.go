@@ -131,25 +131,3 @@ func TestLinesAtTwoFees(t *testing.T) {
 		t.Errorf("%+v", lines)
 	}
 }
-
-// What changed between two quotes is said by kind; nothing is where they are alike.
-func TestChangesOfAQuote(t *testing.T) {
-	quote := func(fee money.Cents, n int) (q BatchQuote) {
-		for range n {
-			line := Line{Product: filing.AnnualReport, Wholesale: money.Cost{Amount: 25_00},
-				StateFee: money.Cost{Amount: fee, Certainty: money.Estimated},
-				Of:       &StateFee{State: "DE", EntityType: "LLC", Read: "corp.delaware.gov"}}
-			if err := q.Add(Quote{Lines: []Line{line}, Total: line.Cost()}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return q
-	}
-	if got := quote(300_00, 2).Changes(quote(300_00, 2)); len(got) != 0 {
-		t.Errorf("nothing changed: %q", got)
-	}
-	got := quote(310_00, 2).Changes(quote(300_00, 3))
-	if len(got) != 1 || got[0] != "Annual report, DE LLC: 2 for about $670.00, was 3 for about $975.00" {
-		t.Errorf("%q", got)
-	}
-}

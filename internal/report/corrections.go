@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -32,43 +31,25 @@ var ErrNothingToCorrect = errors.New("no row needs attention")
 // workbook of its own, which can be corrected and run. If no row needs attention,
 // nothing is written and the error is ErrNothingToCorrect. The workbook appears
 // under its name only when it is complete and synced.
-func WriteAttention(ctx context.Context, l Ledger, batchID, path string) error {
-	if err := writeAttention(ctx, l, batchID, path); err != nil {
-		return fmt.Errorf("write the rows of batch %s that need attention: %w", batchID, err)
-	}
-	return nil
-}
-
-func writeAttention(ctx context.Context, l Ledger, batchID, path string) error {
-	batch, err := l.Batch(ctx, batchID)
+func WriteAttention(ctx context.Context, l Ledger, batchID, path string) (err error) {
+	defer explain(&err, "write the rows of batch %s that need attention", batchID)
+	p, err := measure(ctx, l, batchID) // every row: the columns are those of the results
 	if err != nil {
 		return err
-	}
-	layout, found := inputLayout(batch), false
-	err = eachRow(ctx, l, batchID, func(row *ledger.Row, cells []sheet.Cell) error {
-		layout.measure(row, cells) // of every row: the columns are those of the results
-		found = found || correctable(row)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if !found {
-		return ErrNothingToCorrect
 	}
 	book, err := sheet.Create(path)
 	if err != nil {
 		return err
 	}
 	defer book.Abort()
-	attention := corrections{book: book, projection: &projection{batch: batch, layout: layout}}
+	attention := corrections{book: book, projection: p}
 	if err := eachRow(ctx, l, batchID, attention.add); err != nil {
 		return err
 	}
-	if attention.writer == nil { // resolved since the rows were measured
+	if attention.writer == nil {
 		return ErrNothingToCorrect
 	}
-	if err := attention.officers.write(ctx, l, batch, book); err != nil {
+	if err := attention.officers.write(ctx, l, p.batch, book); err != nil {
 		return err
 	}
 	if err := attention.writeOrigin(ctx, l); err != nil {
@@ -114,19 +95,25 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 
 func (c *corrections) begin() error {
 	var err error
-	c.writer, err = c.book.Sheet(c.sheetName(attentionSheet), sheet.SheetOptions{
-		Widths: append(c.layout.widths(), fit(c.layout.answers[colMessage], messageWidth),
-			fit(len(rowHeader), maxWidth)),
-		HeaderRows:    1,
-		HeaderColumns: 1,
-		AutoFilter:    true,
-		TabColor:      "C00000",
-		TextColumns:   c.layout.textColumns(),
-	})
+	c.writer, err = c.book.Sheet(c.sheetName(attentionSheet), c.layout.correctable(
+		fit(c.layout.answers[colMessage], messageWidth), fit(len(rowHeader), maxWidth)))
 	if err != nil {
 		return err
 	}
 	return c.writer.Row(c.header(resultColumns[colMessage], rowHeader)...)
+}
+
+// correctable is how a sheet looks that a person corrects: the input's columns, and more
+// of the given widths.
+func (l *layout) correctable(more ...float64) sheet.SheetOptions {
+	return sheet.SheetOptions{
+		Widths:        append(l.widths(), more...),
+		HeaderRows:    1,
+		HeaderColumns: 1,
+		AutoFilter:    true,
+		TabColor:      "C00000",
+		TextColumns:   l.textColumns(),
+	}
 }
 
 // yearField is the column whose cells hold a year. A date in it is written as

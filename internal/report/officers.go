@@ -60,14 +60,7 @@ func (o *officers) write(ctx context.Context, l Ledger, batch ledger.Batch, book
 		return nil
 	}
 	p := projection{batch: batch, layout: layout}
-	w, err := book.Sheet(officersSheet, sheet.SheetOptions{
-		Widths:        layout.widths(),
-		HeaderRows:    1,
-		HeaderColumns: 1,
-		AutoFilter:    true,
-		TabColor:      "C00000",
-		TextColumns:   layout.textColumns(),
-	})
+	w, err := book.Sheet(officersSheet, layout.correctable())
 	if err != nil {
 		return err
 	}

@@ -60,13 +60,24 @@ func (c *corrections) note(row *ledger.Row) {
 // OriginOf reads from a workbook for which batch it was written; nil where it was
 // written for none.
 func OriginOf(path string) (*ledger.Origin, error) {
-	file, err := sheet.Open(path, sheet.Limits{})
+	file, origin, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	return origin, file.Close()
+}
+
+// open opens a workbook, and reads what it says of itself; nil where it says nothing.
+func open(path string) (*sheet.File, *ledger.Origin, error) {
+	file, err := sheet.Open(path, sheet.Limits{})
+	if err != nil {
+		return nil, nil, err
+	}
 	properties, err := file.Properties()
-	return ledger.OriginOf(properties), err
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, ledger.OriginOf(properties), nil
 }
 
 // Fingerprint identifies the content of a results file, without the sheets that
@@ -75,18 +86,14 @@ func Fingerprint(path string) (string, error) {
 	if mediumOf(path) == inCSV {
 		return sheet.HashFile(path)
 	}
-	file, err := sheet.Open(path, sheet.Limits{})
+	file, origin, err := open(path)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	properties, err := file.Properties()
-	if err != nil {
-		return "", err
-	}
 	attention := attentionSheet
-	if o := ledger.OriginOf(properties); o != nil {
-		attention = o.Sheet
+	if origin != nil {
+		attention = origin.Sheet
 	}
 	whole := sha256.New()
 	for _, info := range file.Sheets() {
@@ -116,18 +123,14 @@ func hashRows(whole io.Writer, file *sheet.File, name string) error {
 
 // OrdersIn lists the orders that a results workbook names.
 func OrdersIn(path string) (orders []string, err error) {
-	file, err := sheet.Open(path, sheet.Limits{})
+	file, origin, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	properties, err := file.Properties()
-	if err != nil {
-		return nil, err
-	}
 	name := resultsSheet
-	if o := ledger.OriginOf(properties); o != nil && o.Results != "" {
-		name = o.Results
+	if origin != nil && origin.Results != "" {
+		name = origin.Results
 	}
 	at := -1
 	err = file.EachRow(name, func(row *sheet.Row) error {

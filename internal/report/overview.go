@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -131,13 +130,7 @@ func (o *overview) steps() []string {
 	return steps
 }
 
-func productTitle(p filing.Product) string {
-	title := cmp.Or(p.Title(), string(p))
-	if title == "" {
-		return ""
-	}
-	return strings.ToUpper(title[:1]) + title[1:]
-}
+func productTitle(p filing.Product) string { return text.Capital(cmp.Or(p.Title(), string(p))) }
 
 const overviewSheet = "Summary"
 

@@ -15,28 +15,12 @@ import (
 // when it is whole and synced. Rows are streamed: the ledger is read twice,
 // once to measure the columns and once to write. The figures are those of the
 // moment before the rows are written: they never say more than the rows do.
-func Write(ctx context.Context, l Ledger, batchID, path string) (Summary, error) {
-	s, err := write(ctx, l, batchID, path)
-	if err != nil {
-		return Summary{}, fmt.Errorf("write the results of batch %s: %w", batchID, err)
-	}
-	return s, nil
-}
-
-func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error) {
-	batch, err := l.Batch(ctx, batchID)
+func Write(ctx context.Context, l Ledger, batchID, path string) (s Summary, err error) {
+	defer explain(&err, "write the results of batch %s", batchID)
+	p, err := measure(ctx, l, batchID)
 	if err != nil {
 		return Summary{}, err
 	}
-	layout := inputLayout(batch)
-	err = eachRow(ctx, l, batchID, func(row *ledger.Row, cells []sheet.Cell) error {
-		layout.measure(row, cells)
-		return nil
-	})
-	if err != nil {
-		return Summary{}, err
-	}
-	p := projection{batch: batch, layout: layout}
 	if p.summary, err = Summarize(ctx, l, batchID); err != nil {
 		return Summary{}, err
 	}
@@ -51,6 +35,26 @@ func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error)
 		err = p.writeWorkbook(ctx, l, path)
 	}
 	return p.summary, err
+}
+
+// explain says what was to be done to a batch when an error came.
+func explain(err *error, format, batchID string) {
+	if *err != nil {
+		*err = fmt.Errorf(format+": %w", batchID, *err)
+	}
+}
+
+// measure begins the report of a batch with the columns of its rows.
+func measure(ctx context.Context, l Ledger, batchID string) (*projection, error) {
+	batch, err := l.Batch(ctx, batchID)
+	if err != nil {
+		return nil, err
+	}
+	p := &projection{batch: batch, layout: inputLayout(batch)}
+	return p, eachRow(ctx, l, batchID, func(row *ledger.Row, cells []sheet.Cell) error {
+		p.layout.measure(row, cells)
+		return nil
+	})
 }
 
 // eachRow reads the rows of a batch with their cells, in input order.

@@ -634,22 +634,6 @@ func wantNumberAskedForAgain(t *testing.T, path string) {
 	}
 }
 
-// Nine digits under a header that merely has the letters in it are nobody's number.
-func TestNumbersThatAreNoSecretsAreShown(t *testing.T) {
-	b := season()
-	b.batch.Columns = []string{"Company ID", "Business Name", "Business No", "Address Number"}
-	b.rows = rows(ledger.Row{Number: 2, Result: filing.Invalid, Message: "Look here.",
-		Cells: cells(text("comp_1"), text("Bay LLC"), text("123456789"), number("900123456"))})
-	path, _ := write(t, b, "out.xlsx")
-	want := []string{"comp_1", "Bay LLC", "123456789", "900123456"}
-	if got := words(read(t, path, "Results")[1])[:4]; !slices.Equal(got, want) {
-		t.Errorf("results %q", got)
-	}
-	if got := words(read(t, path, "Needs Attention")[1]); !slices.Equal(got, append(want, "Look here.", "2")) {
-		t.Errorf("needs attention %q", got)
-	}
-}
-
 func TestCSVIsTheResultsTable(t *testing.T) {
 	path, s := write(t, season(), "OUT.CSV")
 	got := read(t, path, "")

@@ -450,19 +450,6 @@ func slugify(name string) string {
 	return "company"
 }
 
-// Companies returns a copy of every company on record, in the order of their ids.
-func (s *Service) Companies() []Company {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]Company, 0, len(s.companies))
-	for _, id := range slices.Sorted(maps.Keys(s.companies)) {
-		c := s.companies[id].Company
-		c.Agents = maps.Clone(c.Agents)
-		all = append(all, c)
-	}
-	return all
-}
-
 // ReadCompanies reads a list of companies: a CSV whose first line names the
 // columns id, slug, userId and the texts of a company, such as legalName. Only the id
 // or the slug is required.

@@ -180,18 +180,6 @@ func TestOtherEvents(t *testing.T) {
 	}
 }
 
-func TestEINReachesItsCompany(t *testing.T) {
-	b := newBench(t, Config{})
-	id := b.mustOrder(`"companyId":"comp_bare",` + einOrder).Items[0].OrderID
-	if _, err := b.Advance(t.Context(), id, ""); err != nil {
-		t.Fatal(err)
-	}
-	if r := b.order(`"companyId":"comp_bare",` + einOrder); r.status != 409 ||
-		r.message(t) != "EIN already exists for this company" {
-		t.Errorf("got %d %s", r.status, r.body)
-	}
-}
-
 // TestLinks: download and magic links lead somewhere for as long as section 8 says.
 func TestLinks(t *testing.T) {
 	var mu sync.Mutex

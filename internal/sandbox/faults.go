@@ -31,9 +31,6 @@ const (
 var faultKinds = []Kind{FaultTimeout, FaultReset, FaultEOF, FaultHalfBody, FaultGarbage, FaultHTML, FaultEmpty,
 	FaultNoOrderIDs, FaultSlowBody, FaultStatus}
 
-// Known reports whether k is one of the kinds above.
-func (k Kind) Known() bool { return slices.Contains(faultKinds, k) }
-
 // KindNames lists the kinds in the spelling of the controls.
 func KindNames() []string {
 	texts := make([]string, len(faultKinds))

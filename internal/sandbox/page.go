@@ -113,13 +113,7 @@ func render(w http.ResponseWriter, d pageData) {
 }
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"money": func(cents int64) string {
-		sign := ""
-		if cents < 0 {
-			sign, cents = "-", -cents
-		}
-		return fmt.Sprintf("%s$%d.%02d", sign, cents/100, cents%100)
-	},
+	"money": func(cents int64) string { return fmt.Sprintf("$%.2f", float64(cents)/100) },
 	"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 }).Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -90,19 +90,12 @@ func TestAdmin(t *testing.T) {
 		want                     string
 	}{
 		{"deposit", "POST", "/admin/deposit", `{"amount":103.75}`, 200, `"balance":10103.75`},
-		{"deposit nothing", "POST", "/admin/deposit", `{"amount":0}`, 400, "more than 0"},
-		{"deposit of fractions", "POST", "/admin/deposit", `{"amount":0.001}`, 400, "whole cents"},
 		{"deposit and more", "POST", "/admin/deposit", `{"amount":1,"x":1}`, 400, "not a field"},
 		{"add a status of success", "POST", "/admin/fault", `{"kind":"status","status":200}`, 400, "from 300 to 599"},
 		{"add an odd rate", "POST", "/admin/fault", `{"kind":"eof","rate":2}`, 400, "rate must be above 0"},
 		{"down for ever and away", "POST", "/admin/down", `{"mode":"refuse"}`, 400, "seconds is required"},
-		{"down somehow", "POST", "/admin/down", `{"mode":"slow"}`, 400, "mode must be one of"},
 		{"advance nothing", "POST", "/admin/advance", `{}`, 400, "orderId or all"},
-		{"advance an unknown order", "POST", "/admin/advance", `{"orderId":"order_none"}`, 404, "no such order"},
-		{"redeliver an unknown event", "POST", "/admin/redeliver", `{"eventId":"evt_none"}`, 404, "no such event"},
 		{"redeliver nothing", "POST", "/admin/redeliver", `{}`, 400, "eventId or all"},
-		{"exception of an unknown order", "POST", "/admin/exception", `{"orderId":"order_none"}`, 404, "no such order"},
-		{"mail of an unknown order", "POST", "/admin/mail", `{"orderId":"order_none"}`, 404, "no such order"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, Config{})

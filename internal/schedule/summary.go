@@ -27,12 +27,7 @@ type Summary struct {
 	last ledger.Run
 }
 
-// LoadSummary loads the summary of a schedule.
-func LoadSummary(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (Summary, error) {
-	return New(Config{Ledger: l}).Summary(ctx, s)
-}
-
-// Summary is LoadSummary with the caches of the scheduler.
+// Summary loads the summary of a schedule.
 func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, error) {
 	line := Summary{
 		Name:        se.Name,
@@ -91,13 +86,8 @@ func (l *Summary) LastText() string {
 	return strings.Join(parts, " ")
 }
 
-// UpcomingRuns lists the next n times of a schedule in its own zone, or fewer where
+// Upcoming lists the next n times of a schedule in its own zone, or fewer where
 // it does not run as often. It returns ErrCompanyList.
-func UpcomingRuns(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, n int) ([]season.Run, error) {
-	return New(Config{Ledger: l}).Upcoming(ctx, s, n)
-}
-
-// Upcoming is UpcomingRuns with the caches of the scheduler.
 func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Run, error) {
 	times, err := s.loadTimes(ctx, se)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/schedule"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 var approvalRoutes = []route{
@@ -43,8 +44,8 @@ type approvalPage struct {
 	Season   *schedule.Plan // of the run that made the batch; nil if none did
 	Notes    []string
 	History  []ledger.ApprovalEvent
-	Changes  []string // of the cost since the batch was submitted
-	Asks     bool     // a second person has to approve it
+	Was      string // the orders and cost when the batch was submitted; "" where they are the same
+	Asks     bool   // a second person has to approve it
 	approvers
 	Waits    bool          // waiting for approval
 	SendBack bool          // there is a draft to send it back to
@@ -245,7 +246,7 @@ func (s *Site) batchApproval(v *request, b ledger.Batch) error {
 	for _, note := range p.Quote.Notes() {
 		p.Notes = append(p.Notes, note.Text())
 	}
-	if p.Changes, err = changesSince(p.History, p.Quote); err != nil {
+	if p.Was, err = p.submittedCost(); err != nil {
 		return err
 	}
 	if err := s.fillApproval(v, p); err != nil {
@@ -275,19 +276,17 @@ func (s *Site) batchApproval(v *request, b ledger.Batch) error {
 	return v.show("approve.html", "Approve "+b.File, p)
 }
 
-// changesSince says how a quote differs from the one that was submitted last.
-func changesSince(history []ledger.ApprovalEvent, now pricing.BatchQuote) ([]string, error) {
-	for _, e := range slices.Backward(history) {
-		if e.What != ledger.StepSubmitted || len(e.Quote) == 0 {
-			continue
-		}
-		before, err := pricing.DecodeBatchQuote(e.Quote)
-		if err != nil {
-			return nil, err
-		}
-		return now.Changes(before), nil
+// submittedCost returns the orders and cost that were submitted, where they have changed.
+func (p *approvalPage) submittedCost() (string, error) {
+	e := p.Submitted()
+	if e == nil || len(e.Quote) == 0 {
+		return "", nil
 	}
-	return nil, nil
+	was, err := pricing.DecodeBatchQuote(e.Quote)
+	if err != nil || was.Rows == p.Quote.Rows && was.Total == p.Quote.Total {
+		return "", err
+	}
+	return text.Count(was.Rows, "order") + " for " + was.TotalText(), nil
 }
 
 // Submitted is the newest submission; nil where none was recorded.
