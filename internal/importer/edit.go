@@ -3,7 +3,6 @@ package importer
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -243,55 +242,47 @@ func (o *overlay) apply(row *sheet.Row) bool {
 // may hold Social Security numbers. It is empty without edits of the sheets
 // that are read.
 func (all edits) hash(salt string) string {
-	type sheetEdits struct {
-		Sheet string
-		Added []string
-		Cells [][3]any // row, column, text
-	}
-	var used []sheetEdits
+	var lines []string
 	for _, o := range all {
-		if !o.used || len(o.rows) == 0 {
+		if !o.used {
 			continue
 		}
-		s := sheetEdits{Sheet: o.sheet, Added: o.added}
+		name := o.sheet
 		if o.isMain {
-			s.Sheet = ""
+			name = ""
 		}
-		for _, row := range slices.Sorted(maps.Keys(o.rows)) {
+		for row, edits := range o.rows {
 			cells := make(map[int]string)
-			for _, e := range o.rows[row] {
+			for _, e := range edits {
 				cells[e.Column] = sheet.TypedCell(e.Text).Text
 			}
-			for _, column := range slices.Sorted(maps.Keys(cells)) {
-				s.Cells = append(s.Cells, [3]any{row, column, cells[column]})
+			for column, text := range cells {
+				lines = append(lines, fmt.Sprintf("%q %q %q %d %d %q\n", salt, name, o.added, row, column, text))
 			}
 		}
-		used = append(used, s)
 	}
-	if used == nil {
-		return ""
-	}
-	slices.SortFunc(used, func(a, b sheetEdits) int { return strings.Compare(a.Sheet, b.Sheet) })
-	whole := sha256.New()
-	// Strings and numbers cannot fail to be encoded.
-	_ = json.NewEncoder(whole).Encode([]any{salt, used})
-	return hex.EncodeToString(whole.Sum(nil))[:16]
+	return hashLines(lines)
 }
 
 // hashExcluded represents the excluded rows of a sheet in the batch's identity. It is
 // empty for none.
 func hashExcluded(excluded Exclusions, sheet string) string {
-	var rows []string
+	var lines []string
 	for at, by := range excluded {
 		if at.Sheet == sheet {
-			rows = append(rows, fmt.Sprintf("%d %q\n", at.Row, by))
+			lines = append(lines, fmt.Sprintf("%d %q\n", at.Row, by))
 		}
 	}
-	if rows == nil {
+	return hashLines(lines)
+}
+
+// hashLines represents lines in any order; none by "".
+func hashLines(lines []string) string {
+	if lines == nil {
 		return ""
 	}
-	slices.Sort(rows)
-	whole := sha256.Sum256([]byte(strings.Join(rows, "")))
+	slices.Sort(lines)
+	whole := sha256.Sum256([]byte(strings.Join(lines, "")))
 	return hex.EncodeToString(whole[:])[:16]
 }
 

@@ -207,17 +207,8 @@ func (l *officerList) ledgerOfficers(row int, legalName string) (all []ledger.Of
 
 // masked returns the cells without Social Security numbers.
 func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
-	shown := slices.Clone(cells)
-	for i := range shown {
-		text := filing.HideSSNs(shown[i].Text)
-		if i < len(l.headers) {
-			text = filing.HideSSNsUnder(l.headers[i], shown[i].Text)
-		}
-		if text != shown[i].Text {
-			shown[i] = sheet.Cell{Text: text, Kind: sheet.Text}
-		}
-	}
-	return shown
+	headers := slices.Clone(l.headers)
+	return hideUnder(&headers, cells)
 }
 
 // draftColumns lists the columns of the sheet.

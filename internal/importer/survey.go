@@ -189,26 +189,21 @@ func (im *Import) surveyHead() (all []HeadRow) {
 }
 
 // countRows counts the rows below the header, up to a limit.
-func (im *Import) countRows() int {
+func (im *Import) countRows() (n int) {
 	const most = 2000
 	r, err := im.headOf(im.sheet)
+	if err == nil {
+		err = sheet.EachRow(r, func(row *sheet.Row) error {
+			if n += oneIf(row.Number > im.layout.row); n > most {
+				return errors.New("too many to count")
+			}
+			return nil
+		})
+	}
 	if err != nil {
 		return -1
 	}
-	defer r.Close()
-	for n := 0; n <= most; {
-		var block sheet.Block
-		switch err := r.Read(&block); {
-		case errors.Is(err, io.EOF):
-			return n
-		case err != nil:
-			return -1
-		}
-		for i := range block.Rows {
-			n += oneIf(block.Rows[i].Number > im.layout.row)
-		}
-	}
-	return -1
+	return n
 }
 
 // likelyHeader finds the row that is most likely a header although none of its
@@ -272,28 +267,18 @@ func isWord(c sheet.Cell) bool {
 
 // shape represents the headers as the file has them.
 func (im *Import) shape() (string, error) {
-	r, err := im.file.Rows(im.sheet)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
 	whole := sha256.New()
-	for rows := 0; rows <= headRows; {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return "", err
+	err := im.file.EachRow(im.sheet, func(row *sheet.Row) error {
+		if row.Number < im.layout.row {
+			return nil
 		}
-		rows += len(block.Rows)
-		for _, row := range block.Rows {
-			if row.Number != im.layout.row {
-				continue
-			}
-			for _, c := range row.Cells {
-				fmt.Fprintf(whole, "%q,", foldHeader(c.Text))
-			}
+		for _, c := range row.Cells {
+			fmt.Fprintf(whole, "%q,", foldHeader(c.Text))
 		}
+		return io.EOF
+	})
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
 	}
 	return hex.EncodeToString(whole.Sum(nil))[:16], nil
 }
