@@ -84,22 +84,3 @@ func commandTable(root *cobra.Command) string {
 	}
 	return b.String()
 }
-
-// allCommands yields the commands that do something.
-func allCommands(root *cobra.Command) func(func(*cobra.Command) bool) {
-	return func(yield func(*cobra.Command) bool) {
-		for _, c := range root.Commands() {
-			if c.Name() == "help" || c.Name() == "completion" {
-				continue
-			}
-			if c.Runnable() && !yield(c) {
-				return
-			}
-			for sub := range allCommands(c) {
-				if !yield(sub) {
-					return
-				}
-			}
-		}
-	}
-}

@@ -135,8 +135,8 @@ func (a *app) addSchedule(ctx context.Context, l *ledger.Ledger, name string, f 
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		return fmt.Errorf(
-			"the schedule %s already exists with another company list or time. Change its list on the page, or remove it "+
-				"first: importer schedule remove %s", name, name)
+			"the schedule %s already exists with another company list or time. Change its list on the page, or "+
+				"remove it first: importer schedule remove %s", name, name)
 	case err != nil:
 		return err
 	case done.Same:

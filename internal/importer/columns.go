@@ -594,7 +594,8 @@ func officerColumn(n int, part columnID) columnID {
 // sheet of officers has them.
 var officerParts = []column{
 	officerType: func() column {
-		c := officerPart("Type", "type", choiceKind, "PERSON or COMPANY. Left empty, it follows from the names.", "PERSON")
+		c := officerPart("Type", "type", choiceKind, "PERSON or COMPANY. Left empty, it follows from the names.",
+			"PERSON")
 		c.choices, c.means = partyTypes, partyWords
 		return c
 	}(),
