@@ -48,7 +48,8 @@ func runKeyCommand(command string) (secret.Value, error) {
 	case err != nil:
 		return secret.Value{}, fmt.Errorf("the command %s failed: %w", words[0], err)
 	case key == "" || strings.ContainsAny(key, "\r\n"):
-		return secret.Value{}, fmt.Errorf("the command %s must print the API key on one line, and nothing else", words[0])
+		return secret.Value{}, fmt.Errorf("the command %s must print the API key on one line, and nothing else",
+			words[0])
 	}
 	printedKeys.Store(command, secret.New(key))
 	return secret.New(key), nil

@@ -117,7 +117,8 @@ func parseSettings(path string, content []byte) (*settings, map[string]any, erro
 	err := toml.Unmarshal(content, &read)
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := wrong.Position()
-		return nil, nil, fmt.Errorf("the settings file %s, line %d: %s", path, line, strings.TrimPrefix(wrong.Error(), "toml: "))
+		return nil, nil, fmt.Errorf("the settings file %s, line %d: %s", path, line,
+			strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("the settings file %s: %w", path, err)
@@ -126,8 +127,8 @@ func parseSettings(path string, content []byte) (*settings, map[string]any, erro
 	for _, name := range slices.Sorted(maps.Keys(read)) {
 		variable, ok := known[name]
 		if !ok {
-			return nil, nil, fmt.Errorf("the settings file %s, line %d: %s is not a setting (docs/reference.md lists them)",
-				path, lineOf(content, name), name)
+			return nil, nil, fmt.Errorf("the settings file %s, line %d: %s is not a setting "+
+				"(docs/reference.md lists them)", path, lineOf(content, name), name)
 		}
 		if s.values[variable], err = settingText(read[name]); err != nil {
 			return nil, nil, fmt.Errorf("the settings file %s: %s %w", path, name, err)

@@ -144,8 +144,9 @@ func TestSaveService(t *testing.T) {
 			"base_url = 'https://a.example/v1' # old\n  \"api_key\"='sk_test_a'\nrate = 3 # a second\n",
 			Service{Key: secret.New("sk_test_b")}, "sk_test_b",
 		},
-		"a key in file":       {"api_key_file = '/x'\nrate = 3", Service{Key: secret.New("sk_test_b")}, "sk_test_b"},
-		"a command for a key": {"rate = 3\napi_key = 'sk_test_a'\n", Service{KeyCommand: "echo sk_test_42"}, "sk_test_42"},
+		"a key in file": {"api_key_file = '/x'\nrate = 3", Service{Key: secret.New("sk_test_b")}, "sk_test_b"},
+		"a command for a key": {"rate = 3\napi_key = 'sk_test_a'\n", Service{KeyCommand: "echo sk_test_42"},
+			"sk_test_42"},
 		"a key for a command": {"rate = 3\nkey_command = 'x'\n", Service{Key: secret.New("sk_test_b")}, "sk_test_b"},
 		"a file for a key":    {"rate = 3\napi_key = 'sk_test_a'\n", Service{KeyFile: keyFile}, "sk_test_file"},
 	} {

@@ -99,8 +99,8 @@ func (s *Service) checkDecision(ctx context.Context, o *UncertainOrder, d Decisi
 		case err != nil:
 			return nil, err
 		case twice:
-			return nil, &Fault{OrderIDsField, fmt.Sprintf("%s is already entered for row %d: an order belongs to one row",
-				id, first)}
+			return nil, &Fault{OrderIDsField, fmt.Sprintf("%s is already entered for row %d: an order belongs to "+
+				"one row", id, first)}
 		case len(owners) > 0:
 			return nil, &Fault{OrderIDsField, fmt.Sprintf("%s is the order of row %d of batch %s: an order belongs to "+
 				"one row", id, owners[0].Number, owners[0].Batch)}

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Product    filing.Product    `json:"product,omitempty"`
 	State      filing.State      `json:"state,omitempty"`
-	FilingYear string            `json:"filingYear,omitempty"` // see season.FilingYear; the list's own years do not count
+	FilingYear string            `json:"filingYear,omitempty"` // see season.FilingYear; the list's years do not count
 	User       string            `json:"user,omitempty"`
 	Sheet      string            `json:"sheet,omitempty"`
 	Map        map[string]string `json:"map,omitempty"`
