@@ -452,6 +452,16 @@ func TestXLSXDamagedArchives(t *testing.T) {
 	}
 }
 
+// A header that lies about the size does not help a bomb: what is unpacked is what counts.
+func TestXLSXBombThatLies(t *testing.T) {
+	data := packageOf(map[string]string{sheetPart: worksheet(strings.Repeat(" ", 50<<20))})
+	entry := bytes.LastIndex(data, []byte(sheetPart)) - 46
+	binary.LittleEndian.PutUint32(data[entry+24:], 1000)
+	if _, _, err := readBytes(data, Limits{PartBytes: 1 << 20}); err == nil {
+		t.Error("it is read")
+	}
+}
+
 func TestDetect(t *testing.T) {
 	ole := "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 512)
 	archive := func(names ...string) string {
