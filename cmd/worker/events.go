@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -33,11 +32,5 @@ func (w *worker) receiveEvents(ctx context.Context, l *ledger.Ledger) (stop func
 	receiver, applier := webhook.Handler(l.Events(),
 		webhook.NewHMAC(webhook.Secrets(l.Endpoints(), w.env.WebhookSecrets)), w.log)
 	w.events.receiver.Store(receiver)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	running.Go(func() { applier.Run(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
+	return start(context.WithoutCancel(ctx), applier.Run)
 }

@@ -1,6 +1,7 @@
 package filingapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -27,20 +28,6 @@ var (
 	errCallerLeft = errors.New("the caller left")
 )
 
-// orDefaults fills in what is not set.
-func (b BreakerLimits) orDefaults() BreakerLimits {
-	if b.Failures <= 0 {
-		b.Failures = 10
-	}
-	if b.Open <= 0 {
-		b.Open = 2 * time.Second
-	}
-	if b.Longest <= 0 {
-		b.Longest = 5 * time.Minute
-	}
-	return b
-}
-
 // BreakerState is why the order breaker sends no order; the zero value while orders
 // are sent side by side.
 type BreakerState struct {
@@ -63,7 +50,9 @@ type orderBreaker struct {
 }
 
 func newOrderBreaker(limits BreakerLimits) *orderBreaker {
-	limits = limits.orDefaults()
+	limits.Failures = cmp.Or(limits.Failures, 10)
+	limits.Open = cmp.Or(limits.Open, 2*time.Second)
+	limits.Longest = cmp.Or(limits.Longest, 5*time.Minute)
 	b := &orderBreaker{
 		orders:    &circuit{limits: limits},
 		creations: &circuit{limits: limits},

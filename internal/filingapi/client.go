@@ -2,6 +2,7 @@ package filingapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,18 +111,12 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{
 		base:            base,
 		key:             cfg.Key,
-		userAgent:       cfg.UserAgent,
-		timeout:         cfg.Timeout,
+		userAgent:       cmp.Or(cfg.UserAgent, "bulkfiling"),
+		timeout:         cmp.Or(cfg.Timeout, defaultTimeout),
 		limiter:         cfg.Limiter,
 		breaker:         newOrderBreaker(cfg.Breaker),
 		transport:       cfg.Transport,
 		customTransport: cfg.Transport != nil,
-	}
-	if c.userAgent == "" {
-		c.userAgent = "bulkfiling"
-	}
-	if c.timeout <= 0 {
-		c.timeout = defaultTimeout
 	}
 	if c.transport == nil {
 		c.transport = newTransport(cfg.Concurrency)
@@ -193,9 +188,6 @@ func checkKey(key string, live bool) error {
 // flight would share a connection, whose loss leaves every one of them uncertain,
 // and its streams are repeated by rules of their own.
 func newTransport(concurrency int) *http.Transport {
-	if concurrency <= 0 {
-		concurrency = defaultConcurrency
-	}
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
@@ -211,7 +203,7 @@ func newTransport(concurrency int) *http.Transport {
 		TLSClientConfig:        network.NewTLS(),
 		TLSHandshakeTimeout:    10 * time.Second,
 		Protocols:              &http1,
-		MaxIdleConnsPerHost:    concurrency,
+		MaxIdleConnsPerHost:    cmp.Or(concurrency, defaultConcurrency),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeader,
 		DisableCompression:     true, // answers are small, and maxBody limits their plain size

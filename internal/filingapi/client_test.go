@@ -286,7 +286,7 @@ func TestNoErrorHoldsASecret(t *testing.T) {
 		testKey,
 		`{"companyId":"` + testKey + `","items":[` + testKey + `]}`,
 	} {
-		for _, status := range []int{200, 201, 302, 400, 401, 402, 403, 404, 409, 422, 429, 500, 503, 599} {
+		for _, status := range []int{200, 302, 400, 401, 402, 409, 429, 500} {
 			c := client(t, filingapi.Config{Transport: transport(func(*http.Request) (*http.Response, error) {
 				return &http.Response{
 					StatusCode: status,

@@ -1,7 +1,6 @@
 package jobs_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
-	"github.com/bulkfiling/bulkfiling/internal/filingapi"
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
@@ -19,18 +17,16 @@ import (
 // whichever spelling of its name came first.
 func (f *firm) companyOf(i int) filing.Company {
 	f.Helper()
-	client := f.client()
-	for _, ending := range []string{"llc", "l-l-c", "limited-liability-company"} {
-		c, err := client.Company(f.Context(), fmt.Sprintf("larkspur-%d-%s", i, ending))
-		if err == nil {
-			return c
-		}
-		if !errors.Is(err, filingapi.ErrNotFound) {
-			f.Fatal(err)
-		}
+	all := f.service.Companies()
+	at := slices.IndexFunc(all, func(c sandbox.Company) bool {
+		return filing.FoldLegalName(c.LegalName) == fmt.Sprintf("larkspur %d llc", i)
+	})
+	if at < 0 {
+		f.Fatalf("the filing service has no company Larkspur %d", i)
 	}
-	f.Fatalf("the filing service has no company Larkspur %d", i)
-	return filing.Company{}
+	c, err := f.client().Company(f.Context(), all[at].ID)
+	f.must(err)
+	return c
 }
 
 // However many rows describe it, a company is created once, and every order of

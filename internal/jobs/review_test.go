@@ -195,6 +195,18 @@ func TestQualifiedAtHome(t *testing.T) {
 	}
 }
 
+// reportOf is a later annual report of a company that a formation makes, by its name.
+func reportOf(formed *filing.Request, name string) *filing.Request {
+	r := described(0)
+	r.User = formed.User
+	r.Company.Sheet.LegalName, r.Company.Sheet.FormationState = name, "WY"
+	r.Product, r.Order = filing.AnnualReport, filing.Order{
+		FilingState:  "WY",
+		AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"},
+	}
+	return r
+}
+
 // A company that was formed here is the one that a later sheet means by its
 // name: it is not created again, and no second agent is ordered for it.
 func TestAFormedCompanyIsKnown(t *testing.T) {
@@ -204,14 +216,8 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 	f.place("formation", formed)
 	company := f.rows("formation")[0].Company
 
-	later := described(0)
-	later.User = formed.User
-	later.Company.Sheet.LegalName, later.Company.Sheet.FormationState = "TERN AND TIDE 0, L.L.C.", "WY"
-	later.Product, later.Order = filing.AnnualReport, filing.Order{
-		FilingState:     "WY",
-		AnnualReport:    &filing.AnnualReportItem{FilingYear: "2027"},
-		RegisteredAgent: &filing.RegisteredAgentItem{},
-	}
+	later := reportOf(formed, "TERN AND TIDE 0, L.L.C.")
+	orderAgent(&later.Order)
 	f.add("reports", later)
 	f.compare("reports", false)
 	quote, err := pricing.QuoteBatch(f.Context(), f.Ledger, f.quoter(), "reports")
@@ -241,13 +247,7 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 	f.add("formation", formed)
 	f.run("formation")
 	f.want("formation", ledger.Counts{filing.Uncertain: 1})
-	later := described(0)
-	later.User = formed.User
-	later.Company.Sheet.LegalName, later.Company.Sheet.FormationState = "Tern & Tide 0 LLC", "WY"
-	later.Product, later.Order = filing.AnnualReport, filing.Order{
-		FilingState:  "WY",
-		AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"},
-	}
+	later := reportOf(formed, "Tern & Tide 0 LLC")
 	f.add("reports", later)
 	f.run("reports")
 	if r := f.rows("reports")[0]; r.Result != filing.Ready ||

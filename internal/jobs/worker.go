@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,13 +72,9 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Now == nil {
 		c.Now = c.Ledger.Now // due times and halts are those of its clock
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Throttle = orUnlimited(c.Throttle)
-	if c.DrainTimeout <= 0 {
-		c.DrainTimeout = 8 * time.Second
-	}
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 8*time.Second)
 	w := &Worker{
 		ledger:       c.Ledger,
 		queue:        c.Queue,
