@@ -145,19 +145,13 @@ func (f *firm) approve(batch, by string) {
 	f.must(p.Approve(f.Context(), f.Ledger, by))
 }
 
-// ledgerConfig opens the firm's ledger in any process.
-func ledgerConfig(dir string, on servers) ledger.Config {
-	c := ledger.Config{Dir: dir, DatabaseURL: on.database, RepeatAgents: true, Timeout: resendAfter}
-	if on.database != "" { // a key file does on one machine
-		c.SealKey = strings.Repeat("0d", 32)
-	}
-	return c
-}
-
 // openLedger opens the ledger as another process does.
 func (f *firm) openLedger(change ...func(*ledger.Config)) *ledger.Ledger {
 	f.Helper()
-	c := ledgerConfig(f.dir, f.servers)
+	c := ledger.Config{Dir: f.dir, DatabaseURL: f.servers.database, RepeatAgents: true, Timeout: resendAfter}
+	if c.DatabaseURL != "" { // a key file does on one machine
+		c.SealKey = strings.Repeat("0d", 32)
+	}
 	for _, do := range change {
 		do(&c)
 	}
@@ -182,28 +176,24 @@ func (f *firm) openQueue() *jobs.Queue {
 	return q
 }
 
-// newClient is the real client, less patient than in life.
-func newClient(url string, timeout time.Duration) (*filingapi.Client, error) {
-	return filingapi.New(filingapi.Config{
-		BaseURL:     url,
-		Key:         "sk_test_firm",
-		Concurrency: 2 * flying,
-		Timeout:     timeout,
-		Breaker:     filingapi.BreakerLimits{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
-	})
-}
-
+// client is the real client, less patient than in life.
 func (f *firm) client() *filingapi.Client {
 	f.Helper()
-	client, err := newClient(f.url, cmp.Or(f.timeout, time.Minute))
+	client, err := filingapi.New(filingapi.Config{
+		BaseURL:     f.url,
+		Key:         "sk_test_firm",
+		Concurrency: 2 * flying,
+		Timeout:     cmp.Or(f.timeout, time.Minute),
+		Breaker:     filingapi.BreakerLimits{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
+	})
 	f.must(err)
 	f.Cleanup(client.Close)
 	return client
 }
 
-// newQuoter takes the service's prices, by a client that no fault or breaker
-// has touched, and the fees that both sides know.
-func newQuoter(dir string) (*pricing.Rates, error) {
+// quoter has the service's prices, without a request, and the fees that both sides know.
+func (f *firm) quoter() *pricing.Rates {
+	f.Helper()
 	var prices []filing.Price
 	for _, p := range sandbox.DefaultPrices() {
 		prices = append(prices, filing.Price{
@@ -213,31 +203,18 @@ func newQuoter(dir string) (*pricing.Rates, error) {
 		})
 	}
 	book, err := pricing.NewPriceBook(prices, "")
-	if err != nil {
-		return nil, err
-	}
+	f.must(err)
 	var lines bytes.Buffer
 	fmt.Fprintf(&lines, "product,state,entityType,amount\nexpedited-service,,,%s\n", money.Cents(expedited))
 	for _, fee := range fees {
 		fmt.Fprintf(&lines, "%s,,%s,%s\n", strings.ReplaceAll(fee.Product, "_", "-"), fee.EntityType,
 			money.Cents(fee.Cents))
 	}
-	path := filepath.Join(dir, "fees.csv")
-	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
-		return nil, err
-	}
+	path := filepath.Join(f.TempDir(), "fees.csv")
+	f.must(os.WriteFile(path, lines.Bytes(), 0o600))
 	table, err := pricing.LoadFees(path)
-	if err != nil {
-		return nil, err
-	}
-	return pricing.NewRates(book, table), nil
-}
-
-func (f *firm) quoter() *pricing.Rates {
-	f.Helper()
-	quoter, err := newQuoter(f.TempDir())
 	f.must(err)
-	return quoter
+	return pricing.NewRates(book, table)
 }
 
 // option changes the configuration of a worker.
@@ -488,7 +465,16 @@ func (f *firm) wantOneTry(batch string) {
 // rows cost, to the cent, or what its uncertain row reserves.
 func (f *firm) agree(batches ...string) {
 	f.Helper()
-	books := f.soundBooks()
+	f.must(f.Audit(f.Context()))
+	books := f.service.Books()
+	if twice := books.Duplicates(); len(twice) > 0 {
+		f.Errorf("bought twice: %+v", twice)
+	}
+	for _, v := range f.service.Violations() {
+		if !v.Hidden {
+			f.Errorf("%s", v)
+		}
+	}
 	charged, spent, doubt := make(map[string]money.Cents), make(map[string]money.Cents), make(map[string]money.Cents)
 	bought := make(map[string]string) // companies, by order id; of an order that bought nothing, none
 	for _, o := range books.Orders {
@@ -533,23 +519,6 @@ func (f *firm) agree(batches ...string) {
 		f.Errorf("the ledger spent %s and reserves %s, uncertain rows %s, of which %s was charged; the books say %s",
 			book.Posted, book.Reserved, reserved, uncertain, money.Cents(books.Charged))
 	}
-}
-
-// soundBooks returns the service's books. Nothing in them may be bought twice, no
-// request may have broken a rule, and the ledger's sums must be its entries.
-func (f *firm) soundBooks() sandbox.Books {
-	f.Helper()
-	f.must(f.Audit(f.Context()))
-	books := f.service.Books()
-	if twice := books.Duplicates(); len(twice) > 0 {
-		f.Errorf("bought twice: %+v", twice)
-	}
-	for _, v := range f.service.Violations() {
-		if !v.Hidden {
-			f.Errorf("%s", v)
-		}
-	}
-	return books
 }
 
 // checkOrders checks a placed row against the orders in the books, by their ids, and

@@ -6,8 +6,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,11 +17,11 @@ import (
 
 // redisServer is a server of a test's own, which it may stop, stall and break.
 type redisServer struct {
-	tb    testing.TB
-	port  int
-	conf  string // path of its configuration
-	cmd   *exec.Cmd
-	admin *redis.Client
+	tb      testing.TB
+	address string
+	conf    string
+	cmd     *exec.Cmd
+	admin   *redis.Client
 }
 
 // needServers skips a test of real servers where nobody asked for such tests;
@@ -44,31 +42,18 @@ func needServers(tb testing.TB) {
 	}
 }
 
-// freePort returns the port of an address that no server listens on.
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	address, err := net.ResolveTCPAddr("tcp", nettest.Free())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return address.Port
-}
-
 // startRedis starts a server with these lines of configuration. admin is how the
 // test itself gets in, nil for without a password.
 func startRedis(tb testing.TB, admin *redis.Options, lines ...string) *redisServer {
 	tb.Helper()
 	needServers(tb)
-	dir := tb.TempDir()
-	s := &redisServer{tb: tb, port: freePort(tb), conf: filepath.Join(dir, "redis.conf")}
+	s := &redisServer{tb: tb, address: nettest.Free()}
 	if admin == nil {
 		admin = &redis.Options{}
 	}
-	conf := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsave \"\"\nappendonly no\nenable-debug-command yes\n%s\n",
-		s.port, dir, strings.Join(lines, "\n"))
-	if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	_, port, _ := net.SplitHostPort(s.address)
+	s.conf = fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nsave \"\"\nappendonly no\n%s\n", port, tb.TempDir(),
+		strings.Join(lines, "\n"))
 	o := *admin
 	o.Addr = s.addr()
 	s.admin = redis.NewClient(&o)
@@ -78,13 +63,14 @@ func startRedis(tb testing.TB, admin *redis.Options, lines ...string) *redisServ
 	return s
 }
 
-func (s *redisServer) addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
+func (s *redisServer) addr() string { return s.address }
 
 // start starts the process and waits until it answers.
 func (s *redisServer) start() {
 	s.tb.Helper()
 	said := &strings.Builder{}
-	s.cmd = exec.Command("redis-server", s.conf)
+	s.cmd = exec.Command("redis-server", "-")
+	s.cmd.Stdin = strings.NewReader(s.conf)
 	s.cmd.Stdout, s.cmd.Stderr = said, said
 	if err := s.cmd.Start(); err != nil {
 		s.tb.Error(err)
