@@ -14,14 +14,8 @@ import (
 
 func passkeys(t *testing.T, address string) *Passkeys {
 	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPasskeys(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(url.Parse(address))
+	p := must(NewPasskeys(u))
 	return p
 }
 
@@ -46,34 +40,22 @@ func newDevice(origin, id string, o virtualwebauthn.AuthenticatorOptions) *devic
 
 func (d *device) register(t *testing.T, c Challenge) string {
 	t.Helper()
-	o, err := virtualwebauthn.ParseAttestationOptions(string(c.Options))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must(virtualwebauthn.ParseAttestationOptions(string(c.Options)))
 	return virtualwebauthn.CreateAttestationResponse(d.site, d.auth, d.key, *o)
 }
 
 // answer counts the use, as most hardware does.
 func (d *device) answer(t *testing.T, c Challenge) string {
 	t.Helper()
-	o, err := virtualwebauthn.ParseAssertionOptions(string(c.Options))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must(virtualwebauthn.ParseAssertionOptions(string(c.Options)))
 	d.key.Counter++
 	return virtualwebauthn.CreateAssertionResponse(d.site, d.auth, d.key, *o)
 }
 
 func enroll(t *testing.T, p *Passkeys, d *device, o Owner) Passkey {
 	t.Helper()
-	c, err := p.BeginEnrollment(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := p.FinishEnrollment(o, c.State, d.register(t, c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(p.BeginEnrollment(o))
+	k := must(p.FinishEnrollment(o, c.State, d.register(t, c)))
 	return k
 }
 
@@ -90,10 +72,7 @@ func TestPasskeySignsIn(t *testing.T) {
 		}
 		return ana, nil
 	}
-	c, err := p.BeginSignIn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(p.BeginSignIn())
 	if !strings.Contains(string(c.Options), `"userVerification":"required"`) ||
 		strings.Contains(string(c.Options), "allowCredentials") {
 		t.Errorf("%s", c.Options)
@@ -105,10 +84,7 @@ func TestPasskeySignsIn(t *testing.T) {
 	}
 
 	// The same answer does not fit another challenge.
-	later, err := p.BeginSignIn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	later := must(p.BeginSignIn())
 	if _, err := p.FinishSignIn(later.State, answer, owner); !errors.Is(err, ErrPasskey) {
 		t.Errorf("an older answer: %v", err)
 	}
@@ -128,20 +104,14 @@ func TestPasskeySignsIn(t *testing.T) {
 func TestUnverifiedPasskeyIsRefused(t *testing.T) {
 	p, ana := passkeys(t, site), Owner{ID: "A1", Name: "ana"}
 	unverified := virtualwebauthn.AuthenticatorOptions{UserNotVerified: true}
-	begun, err := p.BeginEnrollment(ana)
-	if err != nil {
-		t.Fatal(err)
-	}
+	begun := must(p.BeginEnrollment(ana))
 	if _, err := p.FinishEnrollment(ana, begun.State,
 		newDevice(site, "A1", unverified).register(t, begun)); !errors.Is(err, ErrPasskey) {
 		t.Errorf("an enrollment: %v", err)
 	}
 	d := newDevice(site, "A1", virtualwebauthn.AuthenticatorOptions{})
 	ana.Passkeys = []string{enroll(t, p, d, ana).Data}
-	c, err := p.BeginSignIn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(p.BeginSignIn())
 	unverified.UserHandle = []byte("A1")
 	d.auth = virtualwebauthn.NewAuthenticatorWithOptions(unverified)
 	if _, err := p.FinishSignIn(c.State, d.answer(t, c),
@@ -158,10 +128,7 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 	kept := enroll(t, p, d, ana)
 	ana.Passkeys = []string{kept.Data}
 	find := func(string) (Owner, error) { return ana, nil }
-	c, err := p.BeginSignIn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(p.BeginSignIn())
 	phish := *d
 	phish.site.Origin = "https://filings.example.com.evil.example"
 	other := newDevice(site, "A1", virtualwebauthn.AuthenticatorOptions{})
@@ -189,20 +156,14 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 		}
 	}
 	// The handle in the key is the owner's, or it is not theirs.
-	whole, err := p.BeginSignIn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(p.BeginSignIn())
 	if _, err := p.FinishSignIn(whole.State, d.answer(t, whole),
 		func(string) (Owner, error) { return Owner{ID: "A2", Passkeys: ana.Passkeys}, nil }); !errors.Is(err,
 		ErrPasskey) {
 		t.Errorf("somebody else's: %v", err)
 	}
 	// A challenge for an enrollment is none for another owner.
-	begun, err := p.BeginEnrollment(ana)
-	if err != nil {
-		t.Fatal(err)
-	}
+	begun := must(p.BeginEnrollment(ana))
 	if _, err := p.FinishEnrollment(Owner{ID: "A2", Name: "leo"}, begun.State,
 		other.register(t, begun)); !errors.Is(err, ErrPasskey) {
 		t.Errorf("an enrollment of somebody else: %v", err)
@@ -222,10 +183,7 @@ func TestWherePasskeysAre(t *testing.T) {
 		"http://127.0.0.1:8080": false, "https://192.0.2.1": false, "http://filings.example.com": false,
 		"https://[::1]:8080": false, "": false,
 	} {
-		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must(url.Parse(address))
 		if _, err := NewPasskeys(u); (err == nil) != want {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -233,4 +191,12 @@ func TestWherePasskeysAre(t *testing.T) {
 	if _, err := NewPasskeys(nil); !errors.Is(err, ErrNoPasskeys) {
 		t.Error(err)
 	}
+}
+
+// must returns a value that a test needs.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -41,14 +41,8 @@ func client(p *signintest.Provider, change ...func(*ProviderConfig)) *Provider {
 func browse(t *testing.T, at string) url.Values {
 	t.Helper()
 	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := browser.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, at, nil))
+	answer := must(browser.Do(r))
 	answer.Body.Close()
 	back, err := answer.Location()
 	if err != nil {
@@ -71,10 +65,7 @@ func TestProviderSignsIn(t *testing.T) {
 	p.Person(map[string]any{"sub": "1", "email": "ana@example.com", "email_verified": true,
 		"preferred_username": "ana", "groups": []string{"all", "filing-ops"}})
 	c := client(p)
-	got, err := signIn(t, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(signIn(t, c))
 	if got.Issuer != p.URL || got.Subject != "1" || !slices.Equal(got.Names, []string{"ana@example.com", "ana"}) ||
 		!slices.Equal(got.Roles, []string{"operator"}) || got.IDToken == "" {
 		t.Errorf("%+v", got)
@@ -154,10 +145,7 @@ func TestLyingProvider(t *testing.T) {
 	}
 	now := time.Now().Unix()
 	b64 := base64.RawURLEncoding.EncodeToString
-	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := must(rsa.GenerateKey(rand.Reader, 2048))
 	for name, lies := range map[string]signintest.Lies{
 		"another issuer":           claim("iss", "https://evil.example"),
 		"no issuer":                claim("iss", nil),
