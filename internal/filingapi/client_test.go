@@ -260,14 +260,13 @@ func TestLookUps(t *testing.T) {
 func TestIDsThatWouldMeanAnotherPathAreRefused(t *testing.T) {
 	c := client(t, filingapi.Config{BaseURL: answers(200, nil, `{"id":"comp_1"}`)(t)})
 	for _, id := range []string{"", ".", ".."} {
-		if _, err := c.Company(t.Context(), id); !errors.Is(err, filingapi.ErrRefused) {
-			t.Errorf("company %q: %v", id, err)
-		}
-		if _, err := c.User(t.Context(), id); !errors.Is(err, filingapi.ErrRefused) {
-			t.Errorf("user %q: %v", id, err)
-		}
-		if _, err := c.Document(t.Context(), id); !errors.Is(err, filingapi.ErrRefused) {
-			t.Errorf("document %q: %v", id, err)
+		_, company := c.Company(t.Context(), id)
+		_, user := c.User(t.Context(), id)
+		_, document := c.Document(t.Context(), id)
+		for _, err := range []error{company, user, document} {
+			if !errors.Is(err, filingapi.ErrRefused) {
+				t.Errorf("%q: %v", id, err)
+			}
 		}
 	}
 	if _, err := c.UpdateCompany(t.Context(), "comp_1", filing.Company{ID: "comp_1"}); !errors.Is(err,

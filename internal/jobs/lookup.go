@@ -211,16 +211,8 @@ func (f *lookup) askForCompany(ctx context.Context, ref string, askedAt time.Tim
 		}
 		f.mu.Lock()
 		f.asked[ref] = f.now()
-		completed := f.companies[ref]
-		// A company that was completed while the request was in flight is newer.
-		outdated := !hasFacts(before) && hasFacts(completed) && !hasFacts(c)
-		if !outdated {
-			f.companies[ref] = c
-		}
+		f.companies[ref] = c // one that was completed meanwhile is completed again, which costs nothing
 		f.mu.Unlock()
-		if outdated {
-			return completed, nil
-		}
 		return c, f.ledger.Companies().Remember(ctx, ref, c)
 	})
 	if err != nil {

@@ -126,11 +126,6 @@ func TestPriceCache(t *testing.T) {
 			p.asked = 0
 			p.want(p.now, 1)
 		},
-		"an unreadable list counts as a failure of the service": func(p *priceList) {
-			p.refuse = fmt.Errorf("ask: %w", filingapi.ErrUnavailable)
-			time.Sleep(priceTTL)
-			p.want(p.now, 1, "WARN")
-		},
 		"a busy service gets its pause, then the last prices count": func(p *priceList) {
 			time.Sleep(priceTTL)
 			p.refuse = fmt.Errorf("ask: %w", filingapi.ErrBusy)

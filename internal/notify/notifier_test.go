@@ -389,8 +389,8 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 		s.except(482, a[0], a[2])
 		s.except(484, b[0])
 		time.Sleep(gather + 2*every)
-		const exception = "exception 482: a report of an earlier year has a problem (of •••); cure the earlier year's " +
-			"report first\n"
+		const exception = "exception 482: a report of an earlier year has a problem (of •••); cure the earlier " +
+			"year's report first\n"
 		if body := box.bodies()["exceptions a"]; body != "These filings wait until they are corrected.\n"+
 			"  row 2  Acme 0 LLC: "+exception+"  row 4  Acme 2 LLC: "+exception+
 			"See all of them on the sheet Needs Attention: importer results a -o FILE.xlsx" {
@@ -585,7 +585,8 @@ func TestApprovalsAreReported(t *testing.T) {
 		if got := all[0].Recipients; len(got) != 1 || got[0] != "vera@example.com" {
 			s.Errorf("asked of %q", got)
 		}
-		if body := box.bodies()[string(ledger.NotifyApprovalNeeded)+" b"]; !strings.HasSuffix(body, "Open: https://filings.example.com/batches/b/approve\n") {
+		if body := box.bodies()[string(ledger.NotifyApprovalNeeded)+" b"]; !strings.HasSuffix(body,
+			"Open: https://filings.example.com/batches/b/approve\n") {
 			s.Errorf("no link in %s", body)
 		}
 		_, err = s.Approvals().Reject(ctx, "b", "vera@example.com", "too early")

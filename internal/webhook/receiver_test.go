@@ -248,40 +248,33 @@ func TestWhatCannotBeStoredIsSentAgain(t *testing.T) {
 	}
 }
 
-// Without a secret nothing is accepted. What is signed may be the service's
-// own, and is asked for again; what is not is refused as ever.
-func TestNoSecretFailsClosed(t *testing.T) {
-	for _, secrets := range [][]string{nil, {""}} {
-		m := &memory{secrets: secrets}
-		rc, said := newReceiver(m)
+// Without a secret, or where some cannot be read, nothing is accepted but what those that
+// there are vouch for. What is signed may be the service's own, and is asked for again;
+// what is not is refused as ever.
+func TestMissingSecretsFailClosed(t *testing.T) {
+	unread := errors.New("the sealing key is gone")
+	for _, c := range []struct {
+		secrets, given []string
+		unread         error
+		signed         int // the status of what is signed by the secret
+		says           string
+	}{
+		{nil, nil, nil, 503, "importer webhooks create --url"},
+		{[]string{""}, nil, nil, 503, "importer webhooks create --url"},
+		{nil, nil, unread, 503, "the sealing key is gone"},
+		{nil, []string{secret}, unread, 200, "the sealing key is gone"},
+	} {
+		m, said := &memory{secrets: c.secrets, unread: c.unread}, new(lines)
+		read := webhook.Secrets(m, func() ([]string, error) { return c.given, nil })
+		rc, _ := webhook.Handler(m, webhook.NewHMAC(read), slog.New(slog.NewTextHandler(said, nil)))
 		for signature, status := range map[string]int{"": 401, "00": 401, sign("", event): 503,
-			sign(secret, event): 503} {
+			sign("whsec_other", event): 503, sign(secret, event): c.signed} {
 			if got := answer(rc, delivery(event, signature)); got.StatusCode != status {
-				t.Errorf("signature %q: %d, want %d", signature, got.StatusCode, status)
+				t.Errorf("%+v: signature %q: %d, want %d", c, signature, got.StatusCode, status)
 			}
 		}
-		if len(m.events) != 0 || !strings.Contains(said.String(), "importer webhooks create --url") {
-			t.Errorf("%d events; said: %s", len(m.events), said)
-		}
-	}
-}
-
-// Where some secrets cannot be read, those that can still vouch; what they do
-// not vouch for is not refused, for it might be in order.
-func TestUnreadableSecrets(t *testing.T) {
-	m := &memory{unread: errors.New("the sealing key is gone")}
-	rc, said := newReceiver(m)
-	if got := answer(rc, delivery(event, sign(secret, event))); got.StatusCode != 503 || len(m.events) != 0 {
-		t.Errorf("none of them: %d", got.StatusCode)
-	}
-	if !strings.Contains(said.String(), "the sealing key is gone") {
-		t.Errorf("said: %s", said)
-	}
-	given := webhook.NewHMAC(webhook.Secrets(m, func() ([]string, error) { return []string{secret}, nil }))
-	rc, _ = webhook.Handler(m, given, slog.New(slog.DiscardHandler))
-	for signature, status := range map[string]int{sign(secret, event): 200, sign("whsec_other", event): 503, "": 401} {
-		if got := answer(rc, delivery(event, signature)); got.StatusCode != status {
-			t.Errorf("some of them: %d, want %d", got.StatusCode, status)
+		if (len(m.events) > 0) != (c.signed == 200) || !strings.Contains(said.String(), c.says) {
+			t.Errorf("%+v: %d events; said: %s", c, len(m.events), said)
 		}
 	}
 }
