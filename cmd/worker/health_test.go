@@ -39,16 +39,9 @@ func TestProbes(t *testing.T) {
 		still         time.Duration // since the loops turned
 		live, ready   int
 	}{
-		"starts":               {starting, nil, nil, time.Hour, 200, 503},
-		"waits for the ledger": {"waits for the ledger", nil, nil, time.Hour, 200, 503},
-		"waits for the service": {
-			"waits for the filing service's prices",
-			well,
-			well,
-			time.Hour,
-			200,
-			503,
-		},
+		"starts":                                {starting, nil, nil, time.Hour, 200, 503},
+		"waits for the ledger":                  {"waits for the ledger", nil, nil, time.Hour, 200, 503},
+		"waits for the service":                 {"waits for prices", well, well, time.Hour, 200, 503},
 		"places":                                {placing, well, well, time.Second, 200, 200},
 		"places, the ledger is away":            {placing, ill, well, time.Second, 200, 503},
 		"places, the queue is away":             {placing, well, ill, time.Second, 200, 503},

@@ -29,10 +29,8 @@ func TestNewRefuses(t *testing.T) {
 		says            string // empty: accepted
 	}{
 		{"an address without the version", "https://api.example.com", testKey, false, "must end in /v1"},
-		{"another version", "https://api.example.com/v2", testKey, false, "must end in /v1"},
 		{"no address", "", testKey, false, "FILING_BASE_URL"},
 		{"no web address", "api.example.com/v1", testKey, false, "not a web address"},
-		{"a file", "file:///v1", testKey, false, "not a web address"},
 		{"the key in the address", "https://" + testKey + "@api.example.com/v1", testKey, false, "must not carry"},
 		{"the key in a query", "https://api.example.com/v1?key=" + testKey, testKey, false, "must not carry"},
 		{"an address that begins like loopback", "http://127.0.0.1.example.com/v1", live, true, "use https"},
@@ -47,7 +45,6 @@ func TestNewRefuses(t *testing.T) {
 		{"not: a trailing slash", "https://api.example.com/filing/v1/", testKey, false, ""},
 		{"not: loopback by name", "http://localhost:8090/v1", live, true, ""},
 		{"not: loopback by number", "http://127.3.2.1/v1", live, true, ""},
-		{"not: loopback of six", "http://[::1]:8090/v1", live, true, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := filingapi.New(filingapi.Config{BaseURL: tc.base, Key: tc.key, Live: tc.live})

@@ -211,7 +211,8 @@ func (f *lookup) askForCompany(ctx context.Context, ref string, askedAt time.Tim
 		}
 		f.mu.Lock()
 		f.asked[ref] = f.now()
-		f.companies[ref] = c // one that was completed meanwhile is completed again, which costs nothing
+		// A company that was completed meanwhile is completed again, which costs nothing.
+		f.companies[ref] = c
 		f.mu.Unlock()
 		return c, f.ledger.Companies().Remember(ctx, ref, c)
 	})

@@ -77,14 +77,6 @@ func officers(kind filing.EntityType, n int) []filing.Officer {
 			Address:   office("DE"),
 			IsPrimary: i == 0,
 		}
-		if i == 2 {
-			all[i] = filing.Officer{
-				Type:        filing.CompanyParty,
-				CompanyName: "Silva Holdings LLC",
-				Title:       titles[i%len(titles)],
-				Address:     office("DE"),
-			}
-		}
 	}
 	return all
 }

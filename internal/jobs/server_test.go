@@ -29,14 +29,21 @@ func onBothTransports(t *testing.T, test func(*testing.T, servers)) {
 		return
 	}
 	t.Run("PostgreSQL and Redis", func(t *testing.T) {
-		u, err := url.Parse(redis)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u.Path = "/11" // the database of the server that these tests have to themselves
-		flush(t, u.String())
-		test(t, servers{database: ledgertest.Database(t, database), redis: u.String()})
+		test(t, servers{database: ledgertest.Database(t, database), redis: emptyRedis(t, redis)})
 	})
+}
+
+// emptyRedis empties the database of a Redis server that these tests have to themselves,
+// and returns its address.
+func emptyRedis(t *testing.T, server string) string {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/11"
+	flush(t, u.String())
+	return u.String()
 }
 
 // flush empties a Redis database, as an operator might.
