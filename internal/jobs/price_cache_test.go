@@ -138,13 +138,3 @@ func TestPriceCache(t *testing.T) {
 		})
 	}
 }
-
-func TestPricesWithoutASourceStay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		prices := newPriceCache(flat(25_00), nil, time.Now, nil)
-		time.Sleep(1000 * time.Hour)
-		if q, err := prices.get(t.Context(), nil); err != nil || q != flat(25_00) {
-			t.Errorf("%v, %v", q, err)
-		}
-	})
-}
