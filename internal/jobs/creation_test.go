@@ -17,16 +17,13 @@ import (
 // whichever spelling of its name came first.
 func (f *firm) companyOf(i int) filing.Company {
 	f.Helper()
-	all := f.service.Companies()
-	at := slices.IndexFunc(all, func(c sandbox.Company) bool {
-		return filing.FoldLegalName(c.LegalName) == fmt.Sprintf("larkspur %d llc", i)
-	})
-	if at < 0 {
-		f.Fatalf("the filing service has no company Larkspur %d", i)
+	for _, ending := range []string{"llc", "l-l-c", "limited-liability-company"} {
+		if c, err := f.client().Company(f.Context(), fmt.Sprintf("larkspur-%d-%s", i, ending)); err == nil {
+			return c
+		}
 	}
-	c, err := f.client().Company(f.Context(), all[at].ID)
-	f.must(err)
-	return c
+	f.Fatalf("the filing service has no company Larkspur %d", i)
+	return filing.Company{}
 }
 
 // However many rows describe it, a company is created once, and every order of
