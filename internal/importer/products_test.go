@@ -172,9 +172,7 @@ func TestRulesAtTheirCells(t *testing.T) {
 		rule string // with ~ for a warning
 	}{
 		filing.Formation: {
-			{aFormation.with(cells{entityType: "LP"}), entityType, "company.entityType"},
 			{aFormation.with(cells{structureType: "board"}), structureType, "company.structureType"},
-			{aFormation.with(cells{fiscalEndMonth: "13"}), fiscalEndMonth, "company.fiscalEndMonth"},
 			{aFormation.with(cells{filingState: ""}), filingState, "filing-state.required"},
 			{aFormation.with(cells{principalState: "Delawere"}), principalState, "company.principalAddress.state"},
 			{aFormation.with(cells{principalState: ""}), principalCountry, "company.principalAddress.country"},
@@ -188,7 +186,6 @@ func TestRulesAtTheirCells(t *testing.T) {
 			{aFormation.with(aSupplier).with(cells{agentState: "NJ"}), agentState, "agent.state-is-filing-state"},
 			{aFormation.with(cells{alternativeNames: "a;b;c;d;e;f;g;h;i;j;k"}),
 				alternativeNames, "formation.alternativeNames"},
-			{aFormation.with(cells{expedited: "yes", filingState: "TX"}), expedited, "formation.expedited"},
 			{aFormation.with(cells{orderQualification: "yes"}),
 				orderQualification, "foreign-qualification.with-formation"},
 			{aFormation.with(cells{formationState: "NY"}), formationState, "formation.state"},
@@ -196,7 +193,6 @@ func TestRulesAtTheirCells(t *testing.T) {
 			{aFormation.with(cells{second(officerCompanyName): "Tern Inc."}), second(officerType), "officer.type"},
 			{aFormation.with(cells{second(officerType): "person", second(officerCompanyName): "Tern Inc."}),
 				second(officerCompanyName), "officer.company-name"},
-			{aFormation.with(cells{second(officerType): "robot"}), second(officerType), "officer.type"},
 			{aFormation.with(cells{second(officerTitle): "CEO"}), second(officerTitle), "officer.title"},
 			{aFormation.with(cells{first(officerPrimary): ""}), first(officerPrimary), "officer.primary"},
 			{aFormation.with(cells{second(officerLine1): "", second(officerCity): "", second(officerState): "",
@@ -206,19 +202,14 @@ func TestRulesAtTheirCells(t *testing.T) {
 			{anEINOrder.with(cells{businessCategory: "Farming"}), businessCategory, "~ein.business-category-unknown"},
 			{anEINOrder.with(cells{applicationReason: "because"}), applicationReason, "ein.applicationReason"},
 			{anEINOrder.with(cells{vehicle55kPounds: ""}), vehicle55kPounds, "ein.vehicle55kPounds"},
-			{anEINOrder.with(cells{gamblingWagering: "maybe"}), gamblingWagering, "ein.gamblingWagering"},
-			{anEINOrder.with(cells{w2Expected: ""}), w2Expected, "ein.isW2Expected"},
 			{anEINOrder.with(cells{w2Expected: "yes", firstWagesDate: "9/1/2026"}), otherEmployees, "ein.employees"},
 			{anEINOrder.with(cells{otherEmployees: "1.5"}), otherEmployees, "ein.otherEmployeesCount"},
 			{anEINOrder.with(cells{agricultureEmployees: "2"}), w2Expected, "~ein.employees-unexpected"},
 			{anEINOrder.with(cells{w2Expected: "yes", otherEmployees: "2.0"}), firstWagesDate, "ein.firstWagesDate"},
-			{anEINOrder.with(cells{firstWagesDate: "31.9.2026"}), firstWagesDate, "ein.firstWagesDate"},
 			{anEINOrder.with(cells{partySSN: ""}), partySSN, "ein.responsiblePartySsn"},
-			{anEINOrder.with(cells{partySSN: "78051120"}), partySSN, "ein.responsiblePartySsn"},
 			{anEINOrder.with(cells{partySSN: "***-**-1120"}), partySSN, "ein.responsiblePartySsn"},
 			{anEINOrder.with(cells{partyIsForeign: "yes"}), partySSN, "ein.responsiblePartySsn"},
 			{anEINOrder.with(cells{partySSN: "912-70-1234"}), partySSN, "~ein.ssn-is-itin"},
-			{anEINOrder.with(cells{partyPhone: "555-0142"}), partyPhone, "ein.responsiblePartyPhoneNumber"},
 			{anEINOrder.with(cells{partyPhone: "+44 20 7946 0958"}), partyPhone, "ein.responsiblePartyPhoneNumber"},
 			{anEINOrder.with(cells{companyID: ""}), companyID, "company.required"},
 		},
@@ -229,9 +220,7 @@ func TestRulesAtTheirCells(t *testing.T) {
 			{aQualification.with(cells{filingState: "DE"}), filingState, "foreign-qualification.home-state"},
 			{aQualification.with(cells{changeOfAgent: "yes"}), changeOfAgent, "registered-agent.change"},
 			{aNewCompany.with(cells{formationDate: ""}), companyID, "company.required"},
-			{aNewCompany.with(cells{formationDate: "April 2019"}), formationDate, "company.formationDate"},
 			{aNewCompany.with(cells{formationDate: "2030-01-01"}), formationDate, "company.formationDate"},
-			{aNewCompany.with(cells{structureType: "x y"}), structureType, "company.structureType"},
 			{aNewCompany.with(anOfficer(0, "Member", "no")), first(officerPrimary), "officer.primary"},
 		},
 	} {
@@ -244,9 +233,6 @@ func TestRulesAtTheirCells(t *testing.T) {
 				if warning || p.Severity == Error {
 					found = append(found, p)
 				}
-			}
-			if rule == "company.formationDate" && len(found) == 2 && found[0].Rule == "company.required" {
-				found = found[1:] // a date that cannot be read is also missing
 			}
 			cell := sheet.CellName(slices.Index(order, c.at), 2)
 			if len(found) != 1 || found[0].Cell != cell || found[0].Rule != rule ||
