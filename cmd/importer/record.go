@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkfiling/bulkfiling/internal/filingapi"
-	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // groupCommand is a command that only has subcommands.
@@ -42,14 +41,6 @@ func (a *app) service() (*filingapi.Client, error) {
 		return nil, err
 	}
 	return env.Client()
-}
-
-// plain is a value on one line that cannot steer a terminal.
-func plain(v any) string {
-	if v == nil {
-		return ""
-	}
-	return text.Line(fmt.Sprint(v))
 }
 
 // newTable aligns what is written to it in columns that tabs separate. Flush

@@ -233,7 +233,7 @@ func (a *app) listEndpoints(ctx context.Context, l *ledger.Ledger, asJSON bool) 
 	return list[ledger.Endpoint]{
 		empty:   "No endpoints yet. To register one: importer webhooks create --url https://HOST" + webhook.Path,
 		columns: "ENDPOINT\tSTORED\tURL",
-		cells:   func(e ledger.Endpoint) []any { return []any{plain(e.ID), localTime(e.CreatedAt), plain(e.URL)} },
+		cells:   func(e ledger.Endpoint) []any { return []any{legible(e.ID), localTime(e.CreatedAt), legible(e.URL)} },
 		line:    func(e ledger.Endpoint) any { return line{e.ID, e.URL, e.CreatedAt.UTC()} },
 	}.print(a, all, asJSON)
 }
