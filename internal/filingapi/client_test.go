@@ -446,19 +446,7 @@ func TestAServiceThatFailsForLong(t *testing.T) {
 						return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 					}),
 				})
-				place := func(orders int) (accepted, uncertain int) {
-					for range orders {
-						switch c.PlaceOrder(t.Context(), report()).Kind {
-						case filing.Accepted:
-							accepted++
-						case filing.ServerError, filing.Unreadable:
-							uncertain++
-						}
-						time.Sleep(time.Second)
-					}
-					return accepted, uncertain
-				}
-				accepted, uncertain := place(1800)
+				accepted, uncertain := placeEverySecond(t, c, 1800)
 				created := c.CreateCompany(t.Context(), filing.NewCompany{}).Kind
 				if accepted != 0 || uncertain < 10 || uncertain > 25 || c.State() == "closed" ||
 					(created == filing.Accepted) == failing.everything {
@@ -467,12 +455,26 @@ func TestAServiceThatFailsForLong(t *testing.T) {
 				}
 				ill = false
 				time.Sleep(5 * time.Minute)
-				if accepted, _ := place(10); accepted < 8 || c.State() != "closed" {
+				if accepted, _ := placeEverySecond(t, c, 10); accepted < 8 || c.State() != "closed" {
 					t.Errorf("of 10 orders afterwards %d are accepted, %s", accepted, c.State())
 				}
 			})
 		})
 	}
+}
+
+func placeEverySecond(t *testing.T, c *filingapi.Client, orders int) (accepted, uncertain int) {
+	t.Helper()
+	for range orders {
+		switch c.PlaceOrder(t.Context(), report()).Kind {
+		case filing.Accepted:
+			accepted++
+		case filing.ServerError, filing.Unreadable:
+			uncertain++
+		}
+		time.Sleep(time.Second)
+	}
+	return accepted, uncertain
 }
 
 // What was not sent, or put off, tells nothing of how the next order will fare.

@@ -465,16 +465,7 @@ func (f *firm) wantOneTry(batch string) {
 // rows cost, to the cent, or what its uncertain row reserves.
 func (f *firm) agree(batches ...string) {
 	f.Helper()
-	f.must(f.Audit(f.Context()))
-	books := f.service.Books()
-	if twice := books.Duplicates(); len(twice) > 0 {
-		f.Errorf("bought twice: %+v", twice)
-	}
-	for _, v := range f.service.Violations() {
-		if !v.Hidden {
-			f.Errorf("%s", v)
-		}
-	}
+	books := f.soundBooks()
 	charged, spent, doubt := make(map[string]money.Cents), make(map[string]money.Cents), make(map[string]money.Cents)
 	bought := make(map[string]string) // companies, by order id; of an order that bought nothing, none
 	for _, o := range books.Orders {
@@ -519,6 +510,23 @@ func (f *firm) agree(batches ...string) {
 		f.Errorf("the ledger spent %s and reserves %s, uncertain rows %s, of which %s was charged; the books say %s",
 			book.Posted, book.Reserved, reserved, uncertain, money.Cents(books.Charged))
 	}
+}
+
+// soundBooks returns the service's books. Nothing in them may be bought twice, no
+// request may have broken a rule, and the ledger's sums must be its entries.
+func (f *firm) soundBooks() sandbox.Books {
+	f.Helper()
+	f.must(f.Audit(f.Context()))
+	books := f.service.Books()
+	if twice := books.Duplicates(); len(twice) > 0 {
+		f.Errorf("bought twice: %+v", twice)
+	}
+	for _, v := range f.service.Violations() {
+		if !v.Hidden {
+			f.Errorf("%s", v)
+		}
+	}
+	return books
 }
 
 // checkOrders checks a placed row against the orders in the books, by their ids, and

@@ -231,7 +231,8 @@ func TestItemsMatchByProduct(t *testing.T) {
 		"another product": {agent2, filing.Uncertain, "order_2 (registered_agent), which was not ordered"},
 		"two reports": {report1 + `,{"orderType":"annual_report","orderId":"order_3"}`, filing.Placed,
 			"order_3 (annual_report), which was not ordered"},
-		"one more":                  {report1 + "," + agent2, filing.Placed, "order_2 (registered_agent), which was not ordered"},
+		"one more": {report1 + "," + agent2, filing.Placed,
+			"order_2 (registered_agent), which was not ordered"},
 		"a type that is not listed": {`{"orderType":"yearly_thing","orderId":"order_1"}`, filing.Placed, "placed"},
 	} {
 		t.Run(name, func(t *testing.T) {
