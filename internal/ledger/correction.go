@@ -88,7 +88,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 			if c.result != filing.Skipped {
 				err = db.addCorrected(ctx, tx, c, original)
 			}
-		case c.replaces() && !(c.repeat && withdrawn): // what it repeats may not be ordered
+		case c.replaces() && (!c.repeat || !withdrawn): // what it repeats may not be ordered
 			err = db.finishOriginal(ctx, tx, c)
 		default:
 			withdrawn = withdrawn || c.sent && !c.same
@@ -138,7 +138,8 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 	rows, err := tx.QueryContext(ctx,
 		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END,
 				CASE WHEN n.result = 'skipped' AND n.faults LIKE '%"row.repeat"%' THEN 1 ELSE 0 END,
-				COALESCE(o.id, 0), COALESCE(o.own_batch, ''), COALESCE(o.result, ''), CASE WHEN o.result IN ('placing', 'uncertain')
+				COALESCE(o.id, 0), COALESCE(o.own_batch, ''), COALESCE(o.result, ''),
+				CASE WHEN o.result IN ('placing', 'uncertain')
 					OR o.doubt <> 0 OR o.spent <> 0
 					OR EXISTS (SELECT 1 FROM items i WHERE i.row = o.id)
 					OR EXISTS (SELECT 1 FROM attempts a WHERE a.row = o.id
@@ -195,7 +196,7 @@ func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, 
 func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
 	message := fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.of, original, c.wasResult)
 	if c.sent && c.wasResult != filing.Placed && c.wasResult != filing.Exists {
-		message += ": an order was sent for it and may exist. To order this instead, enter this row in a new spreadsheet"
+		message += ": an order was sent for it and may exist. To order this instead, enter it in a new spreadsheet"
 	}
 	if c.sent && !c.same {
 		if _, err := tx.ExecContext(ctx, `UPDATE rows SET withdrawn = 1 WHERE id = $1`, c.was); err != nil {

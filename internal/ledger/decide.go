@@ -56,14 +56,8 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	if made := o.Creates && o.Answer.Kind == filing.Accepted; made || !o.Answer.Kind.Counts() {
 		s.counted--
 	}
-	first := s.company == "" || o.Company == s.company
-	s.company = cmp.Or(s.company, o.Company) // what was ordered since is for that one
-	if o.Made != nil && first {
-		f, err := newFact("companies", o.Made.Ref, o.Made.Record, g.now)
-		if err != nil {
-			return err
-		}
-		g.remember(f)
+	if err := g.adopt(s, o); err != nil {
+		return err
 	}
 	state := filing.Fold(s.attempts, filing.AttemptLimits{Exhausted: o.Exhausted, Canceled: s.canceled})
 	g.correctItems(s, o, before, state, foreign)
@@ -87,6 +81,21 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 		}
 	}
 	return nil
+}
+
+// adopt gives a row the company that an attempt made. A row keeps the company that it has:
+// what was ordered since is for that one.
+func (g *groupWriter) adopt(s *rowState, o *Outcome) error {
+	first := s.company == "" || o.Company == s.company
+	s.company = cmp.Or(s.company, o.Company)
+	if o.Made == nil || !first {
+		return nil
+	}
+	f, err := newFact("companies", o.Made.Ref, o.Made.Record, g.now)
+	if err == nil {
+		g.remember(f)
+	}
+	return err
 }
 
 // explain returns the message of a row of batch after the outcome. Foreign are the
@@ -661,8 +670,9 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		if s.approved.Amount >= 0 {
 			approved = s.approved.String()
 		}
-		s.message = fmt.Sprintf("waiting for approval: the order costs %s now, and %s was approved; importer approve %s",
-			in.Cost, approved, s.batch)
+		s.message = fmt.Sprintf(
+			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s", in.Cost, approved,
+			s.batch)
 		s.cost = in.Cost
 		g.touch(s)
 		return Begun{Dearer: true}, nil

@@ -348,7 +348,8 @@ func (a *applier) nameItems(events []Event) error {
 		{"name the orders of items", `UPDATE items
 			SET order_id = v.order_id, order_type = v.type
 			{{v,}} purchases p JOIN rows r ON r.id = p.row AND r.result = 'placed'
-			WHERE p.key = v.key AND (p.twin = 0 OR p.twin = p.row) AND items.row = p.row AND items.product = p.product AND items.order_id = ''
+			WHERE p.key = v.key AND (p.twin = 0 OR p.twin = p.row) AND items.row = p.row
+			AND items.product = p.product AND items.order_id = ''
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 			named},
 		{"record the rows of events",

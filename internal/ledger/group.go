@@ -268,7 +268,8 @@ func (g *groupWriter) readAll(group []*transition) error {
 	err = g.db.queryAll(g.ctx, g.tx, g.addPurchase,
 		statement{"read the claims of a group", readClaims, answered},
 		statement{"read the purchases of a group", readPurchases, keys},
-		statement{"read the subscriptions of a group", selectCovers + `(p.bought = 0 OR ` + coversNow(g.now) + `)`, covers})
+		statement{"read the subscriptions of a group", selectCovers + `(p.bought = 0 OR ` + coversNow(g.now) + `)`,
+			covers})
 	if err != nil {
 		return err
 	}
@@ -328,8 +329,8 @@ func (g *groupWriter) unreadKeys(o *Outcome) (keys []record) {
 }
 
 const (
-	purchaseFields = `p.key, p.row, p.product, p.cover, p.year, p.bought, p.twin, CASE WHEN o.result = 'exists' THEN 1 ELSE 0 END,
-			o.batch, o.number,
+	purchaseFields = `p.key, p.row, p.product, p.cover, p.year, p.bought, p.twin,
+			CASE WHEN o.result = 'exists' THEN 1 ELSE 0 END, o.batch, o.number,
 			(SELECT b.root FROM batches b WHERE b.id = o.batch)
 		{{v,}} `
 	readPurchase = purchaseFields + `purchases p JOIN rows o ON o.id = p.row WHERE `

@@ -235,7 +235,8 @@ func TestLimitOfAReleasedRow(t *testing.T) {
 		review := func(result filing.Result) {
 			var all []ledger.Reviewed
 			for _, r := range rows {
-				all = append(all, ledger.Reviewed{Row: r.ID, Result: result, Message: "another name", Request: r.Request})
+				all = append(all,
+					ledger.Reviewed{Row: r.ID, Result: result, Message: "another name", Request: r.Request})
 			}
 			s.must(l.KeepReview(ctx, "a", all))
 		}

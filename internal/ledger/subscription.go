@@ -428,7 +428,8 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 				VALUES ($1, 'annual-report', 'annual_report', $2, 'active', 0, $3, $3)`,
 				[]any{row, order, now}},
 			{`INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
-				SELECT $1, $2, 'annual-report', $3, $4, '', $5, 1 WHERE NOT EXISTS (SELECT 1 FROM purchases WHERE key = $1)`,
+				SELECT $1, $2, 'annual-report', $3, $4, '', $5, 1
+				WHERE NOT EXISTS (SELECT 1 FROM purchases WHERE key = $1)`,
 				[]any{string(o.Keys()[filing.AnnualReport]), row, cover, year, now}},
 			{`UPDATE rows
 				SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END,
