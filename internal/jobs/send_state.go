@@ -10,8 +10,8 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// haltTTL is how long a fleet halt counts in this process before it is read
-// again. The pump reads it ten times a second.
+// haltTTL is how long a halt that ends by itself counts in this process before it is
+// read again. The pump reads it ten times a second.
 const haltTTL = time.Second
 
 // sendState knows why this process sends nothing: the fleet halt, as the ledger
@@ -36,6 +36,8 @@ func (s *sendState) setHalt(now time.Time, h ledger.Halted) {
 		until = time.Time{}
 	case filing.HaltRate:
 		until = h.Until
+	case filing.HaltKey, filing.HaltRestored, filing.HaltVersion: // a person ends it, and the pump reads that
+		until = now.Add(time.Hour)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
