@@ -54,7 +54,8 @@ type member struct {
 // emptied and connections break. Then the ledger must agree with the service's books,
 // and again after a person has resolved the uncertain rows.
 //
-// FLEET_ROWS is the number of rows, 1,500 by default.
+// FLEET_ROWS is the number of rows, 1,500 by default. Whatever it is, the rate lets them
+// last for half a minute, so that the faults find orders to disturb.
 func TestFleet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipping a test of many processes in short mode")
@@ -124,7 +125,7 @@ func newProof(t *testing.T) *proof {
 		}
 		m.vars = []string{
 			"FILING_DATA_DIR=" + m.dir, "FILING_SEAL_KEY=" + seal, "FILING_FEES=" + fees, "FILING_TIMEOUT=3s",
-			"WORKER_CONCURRENCY=16", "FILING_RATE=600", "FILING_BASE_URL=http://" + m.service.Addr().String() + "/v1",
+			"WORKER_CONCURRENCY=16", fmt.Sprint("FILING_RATE=", rows/12), "FILING_BASE_URL=http://" + m.service.Addr().String() + "/v1",
 			"REDIS_URL=redis://" + m.queue.Addr().String() + "/0",
 			"DATABASE_URL=" + strings.Replace(p.database, hostOf(p.database), m.database.Addr().String(), 1),
 		}
@@ -245,9 +246,10 @@ func (p *proof) disturb() {
 	lost.database.cut()
 	lost.away = true
 	back := time.Now().Add(33 * time.Second) // its lease is over, and others have its rows
-	blows := p.blows()
+	p.loseTransaction()
+	blows, begun := p.blows(), len(p.service.Books().Orders)
 	for i, b := range blows {
-		due := p.rows * (i + 1) / len(blows) * 3 / 4
+		due := begun + (p.rows*3/4-begun)*(i+1)/len(blows)
 		for end := time.Now().Add(3 * time.Second); len(p.service.Books().Orders) < due && time.Now().Before(end); {
 			time.Sleep(50 * time.Millisecond) // between two looks
 		}
@@ -284,7 +286,6 @@ func (p *proof) blows() []blow {
 		{"a worker is cut off from the service", func() { sever(p.any().service) }},
 		{"a worker is cut off from Redis", func() { sever(p.any().queue) }},
 		{"a worker is cut off from the database", func() { sever(p.any().database) }},
-		{"a worker is lost in a transaction", p.loseTransaction},
 		{"connections to the service are forgotten", func() { p.forget(func(m *member) *link { return m.service }) }},
 		{"connections to Redis are forgotten", func() { p.forget(func(m *member) *link { return m.queue }) }},
 		{"connections to the database are forgotten", func() { p.forget(func(m *member) *link { return m.database }) }},
@@ -311,11 +312,11 @@ func (p *proof) forget(which func(*member) *link) {
 	}
 }
 
-// loseTransaction takes a worker out of reach while its transaction holds the row that
-// all workers lock. The others must not wait for it for long.
+// loseTransaction takes workers out of reach while a transaction holds the row that all
+// of them lock. Nobody must wait for it for long.
 func (p *proof) loseTransaction() {
 	p.eventually("a transaction is out of reach", func() error {
-		p.any().database.forget()
+		p.forget(func(m *member) *link { return m.database })
 		time.Sleep(200 * time.Millisecond) // for the database to see that it waits
 		return ledgertest.Exec(p.Context(), p.database, `SELECT 1/COUNT(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND state = 'idle in transaction'
