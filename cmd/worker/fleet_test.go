@@ -125,7 +125,8 @@ func newProof(t *testing.T) *proof {
 		}
 		m.vars = []string{
 			"FILING_DATA_DIR=" + m.dir, "FILING_SEAL_KEY=" + seal, "FILING_FEES=" + fees, "FILING_TIMEOUT=3s",
-			"WORKER_CONCURRENCY=16", fmt.Sprint("FILING_RATE=", rows/12), "FILING_BASE_URL=http://" + m.service.Addr().String() + "/v1",
+			"WORKER_CONCURRENCY=16", fmt.Sprint("FILING_RATE=", rows/12),
+			"FILING_BASE_URL=http://" + m.service.Addr().String() + "/v1",
 			"REDIS_URL=redis://" + m.queue.Addr().String() + "/0",
 			"DATABASE_URL=" + strings.Replace(p.database, hostOf(p.database), m.database.Addr().String(), 1),
 		}
