@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,6 +237,30 @@ func TestCommentsAreCapped(t *testing.T) {
 	}
 	if len(s.comments) != maxComments {
 		t.Errorf("%d comments", len(s.comments))
+	}
+}
+
+// A table of thousands of columns is written in the time of one with hundreds.
+func TestWidthsAreCapped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.xlsx")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Sheet("Results", SheetOptions{Widths: slices.Repeat([]float64{31}, maxWidths+9)})
+	if err := errors.Join(err, w.Save()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for column, want := range map[int]float64{maxWidths: 31, maxWidths + 1: 9.140625} {
+		name, _ := excelize.ColumnNumberToName(column)
+		if got, err := f.GetColWidth("Results", name); got != want || err != nil {
+			t.Errorf("column %s is %g wide, %v", name, got, err)
+		}
 	}
 }
 
