@@ -45,8 +45,8 @@ func (a *app) auditCommand() *cobra.Command {
 cancellations, resolved rows, schedules, accounts, webhook endpoints, and firm
 settings. A change and its audit entry are recorded together.
 
-Changes made at the filing service with users, companies, org, and prices are not
-listed. Neither are commands that only show something or write files.`
+Changes made at the filing service with importer api are not listed. Neither are
+commands that only show something or write files.`
 	c.Example = "  importer audit\n  importer audit --by ana --last 0\n  importer audit --of b7k2 --json"
 	c.AddCommand(a.auditVerifyCommand())
 	c.Flags().StringVar(&q.Of, "of", "",

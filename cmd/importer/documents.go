@@ -20,7 +20,7 @@ func (a *app) documentsCommand() *cobra.Command {
 		Long: `documents lists the documents that have arrived for the filings of a batch: filed
 articles, confirmations, EIN letters, certificates, and registered agent mail.
 
---download DIR saves them, in a folder for each client, with a manifest.csv that
+--download DIR saves them, in a folder for each company, with a manifest.csv that
 describes each file. Run the same command again to fetch missing documents.`,
 		Example: "  importer documents b7k2\n  importer documents b7k2 --download filed-2026",
 		Args:    atMostOne,
@@ -46,9 +46,9 @@ describes each file. Run the same command again to fetch missing documents.`,
 func (a *app) listDocuments(b ledger.Batch, items []documents.Item) error {
 	return list[documents.Item]{
 		empty:   fmt.Sprintf("No documents have arrived for batch %s yet.", b.ID),
-		columns: "ROW\tCLIENT\tFILING\tDOCUMENT\tARRIVED\tID",
+		columns: "ROW\tCOMPANY\tFILING\tDOCUMENT\tARRIVED\tID",
 		cells: func(i documents.Item) []any {
-			return []any{i.Number, cmp.Or(i.Client, i.Company), i.Product.Title(), i.Type, localTime(i.At),
+			return []any{i.Number, cmp.Or(i.Name, i.Company), i.Product.Title(), i.Type, localTime(i.At),
 				cmp.Or(i.ID, "-")}
 		},
 	}.print(a, items, false)

@@ -17,7 +17,7 @@ func (a *app) resolveListCommand() *cobra.Command {
 		Use:   "list [BATCH]",
 		Short: "List the uncertain rows",
 		Long: `list shows each uncertain row: when it was sent, what was answered, the reserved
-money, a link to the company's dashboard, and orders reported by the filing
+money, the command for a link to the company's dashboard, and orders reported by the filing
 service that may be the row's. If an order can belong to one row only, that row
 is marked as placed first.
 

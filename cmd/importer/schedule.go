@@ -81,7 +81,7 @@ file the whole list on a day of every year (01-15) or of every month (15), or --
 file each company some days before its own due date. A run starts at 6:00 in the
 schedule's zone. Rows with errors are listed; the others are filed.
 
-A schedule whose next run would file nothing is refused, with the reason. With
+A schedule whose next run has only rows with errors is refused, with the reason. With
 --filing-year, a Filing Year column of the list does not count.
 
 With --due, the filing year is usually that of the due date: --filing-year this`,

@@ -80,8 +80,7 @@ var Variables = []Variable{
 	{"PUBLIC_URL", "", "the address of the page, for the links of importer accounts and for the sign-in provider"},
 	{"FILING_LOG_FORMAT", "", "the format of log lines, json or text; default: json for worker, text for importer"},
 	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, " +
-		"FILING_BACKUP_PASSPHRASE_FILE, OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files " +
-		"with these secrets"},
+		"OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files with these secrets"},
 }
 
 // Environment is the configuration that the variables describe.

@@ -35,7 +35,7 @@ type Links interface {
 type Item struct {
 	ledger.Document
 	Company string // the company's id, or the reference it is known by
-	Client  string // the company's legal name; empty if it is not known
+	Name    string // the company's legal name; empty if it is not known
 }
 
 // Config says how a folder downloads documents.
@@ -140,7 +140,7 @@ func (d *Folder) save(ctx context.Context, item Item) (file string, fresh bool, 
 	}
 	stem := filepath.Join(folderName(item), fileName(strings.Join(words(item), " ")))
 	if err := os.MkdirAll(filepath.Join(d.dir, filepath.Dir(stem)), 0o777); err != nil {
-		return "", false, fmt.Errorf("make the folder of a client: %w", err)
+		return "", false, fmt.Errorf("make the folder of a company: %w", err)
 	}
 	file, err = d.fetch.into(ctx, d.links, item.ID, d.dir, stem)
 	if err != nil {
@@ -163,16 +163,16 @@ func words(item Item) []string {
 	return append(all, item.ID)
 }
 
-// folderName returns the name of a client's folder. It ends with the company's ID, so
-// that two clients of the same name never share a folder.
+// folderName returns the name of a company's folder. It ends with the company's ID, so
+// that two companies of the same name never share a folder.
 func folderName(item Item) string {
 	id := cmp.Or(fileName(cmp.Or(item.Company, item.OrderID)), "unknown")
-	client := fileName(item.Client)
-	if client == "" {
+	name := fileName(item.Name)
+	if name == "" {
 		return id
 	}
 	id = " (" + id + ")"
-	return cut(client, maxName-len(id)) + id
+	return cut(name, maxName-len(id)) + id
 }
 
 // there returns the file of a document that was saved before and still exists.
@@ -206,7 +206,7 @@ func (d *Folder) record(item Item, file string) error {
 		Batch:    item.Batch,
 		Row:      item.Number,
 		Company:  cmp.Or(item.Company, item.OrderID),
-		Client:   item.Client,
+		Name:     item.Name,
 		Product:  string(item.Product),
 		Document: item.ID,
 		Type:     item.Type,

@@ -108,7 +108,7 @@ func (s *store) save(dir string, items ...Item) map[string]Outcome {
 	return all
 }
 
-func item(id, company, client string) Item {
+func item(id, company, name string) Item {
 	return Item{Document: ledger.Document{
 		ID:      id,
 		Type:    "ein_letter",
@@ -117,7 +117,7 @@ func item(id, company, client string) Item {
 		Number:  7,
 		Product: filing.EIN,
 		At:      time.Date(2026, 2, 11, 0, 0, 0, 0, time.UTC),
-	}, Company: company, Client: client}
+	}, Company: company, Name: name}
 }
 
 func TestSave(t *testing.T) {
@@ -274,7 +274,7 @@ func TestOneAtATime(t *testing.T) {
 	s.save(dir)
 }
 
-// Whatever a client is called, its folder is one plain part of a path.
+// Whatever a company is called, its folder is one plain part of a path.
 func TestFileName(t *testing.T) {
 	for name, want := range map[string]string{
 		"+1 Fitness LLC": "1 Fitness LLC", "@Home Health Corp": "Home Health Corp", "A/B: \"C\" <D>": "A-B- -C- -D-",

@@ -6,7 +6,7 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
 )
 
-// Items lists the documents of a batch, each with its client. The documents of a
+// Items lists the documents of a batch, each with its company. The documents of a
 // filing that several rows share are listed once.
 func Items(ctx context.Context, l *ledger.Ledger, batch string) ([]Item, error) {
 	var items []Item
@@ -43,7 +43,7 @@ func Items(ctx context.Context, l *ledger.Ledger, batch string) ([]Item, error) 
 		return nil, err
 	}
 	for i := range items {
-		items[i].Client = names[items[i].Row]
+		items[i].Name = names[items[i].Row]
 	}
 	return items, nil
 }

@@ -20,7 +20,7 @@ type Entry struct {
 	Batch    string    `csv:"Batch"`
 	Row      int       `csv:"Row"`
 	Company  string    `csv:"Company ID"`
-	Client   string    `csv:"Client"`
+	Name     string    `csv:"Company"`
 	Product  string    `csv:"Product"`
 	Document string    `csv:"Document ID"`
 	Type     string    `csv:"Document Type"`

@@ -19,7 +19,7 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "fields of answers beyond those listed",
-		Taken:    "ignored; `--json` shows them",
+		Taken:    "ignored; `importer api` prints them",
 		Where:    "internal/filingapi/client.go",
 	},
 	{

@@ -89,7 +89,8 @@ func TestAScheduleThatFilesNothingIsRefused(t *testing.T) {
 	done, err := schedule.Add(f.Context(), f.Ledger, ask)
 	f.must(err)
 	if p := done.Next; p == nil || p.Filings != 1 || p.Invalid.Count != 1 || len(p.Why) != 1 || p.Why[0].Rows != 1 ||
-		!strings.Contains(p.Text(), "1 row cannot be filed: ") {
+		!strings.Contains(p.Text(), "1 row cannot be filed: ") ||
+		!strings.Contains(p.Problem(), " would file 1 row; 1 row cannot be filed (1: ") {
 		t.Errorf("%+v", p)
 	}
 	if _, err := schedule.Update(f.Context(), f.Ledger, done.Schedule, "roster.csv", sheet("Bea LLC", "Cal LLC"),

@@ -95,7 +95,7 @@ func (p *Plan) Problem() string {
 	case p.Filings == 0:
 		return fmt.Sprintf("The run on %s would file nothing: %s.", p.Date.American(), p.invalidText())
 	}
-	return fmt.Sprintf("The run on %s would file %s, and leave out %s.", p.Date.American(),
+	return fmt.Sprintf("The run on %s would file %s; %s.", p.Date.American(),
 		text.Count(p.Filings, "row"), p.invalidText())
 }
 

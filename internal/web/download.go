@@ -376,7 +376,7 @@ func (p *parcel) close(items []documents.Item, early error) error {
 		fmt.Fprintf(&text, "%s could not be downloaded. Download again later to get what is missing.\r\n\r\n",
 			count(len(p.missing), "document"))
 		for _, o := range p.missing {
-			fmt.Fprintf(&text, "row %d, %s, %s %s: %s\r\n", o.Number, cmp.Or(legible(o.Client), o.Company),
+			fmt.Fprintf(&text, "row %d, %s, %s %s: %s\r\n", o.Number, cmp.Or(legible(o.Name), o.Company),
 				cmp.Or(o.Type, "document"), o.ID, o.Err)
 		}
 		if err := os.WriteFile(filepath.Join(p.dir, missingFile), []byte(text.String()), 0o600); err != nil {
