@@ -17,9 +17,8 @@ func (a *app) resolveListCommand() *cobra.Command {
 		Use:   "list [BATCH]",
 		Short: "List the uncertain rows",
 		Long: `list shows each uncertain row: when it was sent, what was answered, the reserved
-money, the command for a link to the company's dashboard, and orders reported by the filing
-service that may be the row's. If an order can belong to one row only, that row
-is marked as placed first.
+money, the command for a link to the company's dashboard, and orders reported by the
+filing service that may be the row's, each with the command that accepts it.
 
 A dashboard link signs its reader in for seven days.`,
 		Example: "  importer resolve list\n  importer resolve list b7k2",
