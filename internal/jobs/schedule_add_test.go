@@ -160,11 +160,16 @@ func TestScheduleIsAddedOnceAndUpdated(t *testing.T) {
 	}
 }
 
+// endOfDay is after the run of its day, at whatever hour the test runs.
+func endOfDay(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 23, 59, 0, 0, time.UTC)
+}
+
 // What fell due while nobody was there is filed though the company list is updated
 // meanwhile; not what was due of a company that joins with an update. A schedule of that
 // name that was removed has no say.
 func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
-	today := time.Now().UTC()
+	today := endOfDay(time.Now().UTC())
 	f := newSeason(t, servers{}, today.AddDate(0, 0, -140).Format(clockLayout))
 	due := func(months int) string { // of a company of Wyoming: the first of a month
 		return time.Date(2019, today.Month()+time.Month(months), 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
@@ -203,7 +208,7 @@ func TestUpdateOfAScheduleKeepsOverdueReports(t *testing.T) {
 
 // What somebody took back and is overdue is not filed by an update months later.
 func TestUpdateOfAScheduleLeavesCanceledRows(t *testing.T) {
-	today := time.Now().UTC()
+	today := endOfDay(time.Now().UTC())
 	f := newSeason(t, servers{}, today.AddDate(0, 0, -100).Format(clockLayout))
 	month := time.Date(2019, today.Month()-1, 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	lines := company(1, "WY", month) + company(2, "WY", month)
