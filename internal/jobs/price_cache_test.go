@@ -119,7 +119,7 @@ func TestPriceCache(t *testing.T) {
 			if p.fails(p.Context(), errHalted); p.asked != 0 {
 				p.Errorf("asked %d times", p.asked)
 			}
-			time.Sleep(time.Second)
+			p.state.setHalt(time.Now(), ledger.Halted{})
 			ctx, cancel := context.WithTimeout(p.Context(), time.Millisecond)
 			defer cancel()
 			p.fails(ctx, context.DeadlineExceeded)
