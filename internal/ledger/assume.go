@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -67,7 +68,8 @@ func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, er
 	case !s.result.CanBecome(filing.Uncertain):
 		return Begun{}, fmt.Errorf("%w: %s to %s", ErrTransition, s.result, filing.Uncertain)
 	}
-	if taken := g.taken(s, in.Claims); len(taken) > 0 {
+	taken := slices.DeleteFunc(g.taken(s, in.Claims), func(t Taken) bool { return t.Covers && !t.Bought })
+	if len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
 	g.reserve(s, in)

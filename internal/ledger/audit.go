@@ -130,9 +130,9 @@ var contradictions = []struct{ what, query string }{
 	{"two rows bought the same, and none of them says so",
 		`SELECT r.batch, r.number, p.key
 			FROM purchases p JOIN rows r ON r.id = p.row
-			WHERE p.bought = 1 AND p.twin = 0 AND r.result <> 'exists' AND p.product <> 'company'
+			WHERE p.bought = 1 AND p.twin = 0 AND NOT ` + isThere("p") + ` AND p.product <> 'company'
 			AND EXISTS (SELECT 1 FROM purchases q JOIN rows o ON o.id = q.row
-				WHERE q.key = p.key AND q.row <> p.row AND q.bought = 1 AND q.twin = 0 AND o.result <> 'exists')`},
+				WHERE q.key = p.key AND q.row <> p.row AND q.bought = 1 AND q.twin = 0 AND NOT ` + isThere("q") + `)`},
 	{"an order of the same could be sent again",
 		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
 			WHERE p.beside = 1 AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = p.key AND q.beside = 0)

@@ -485,6 +485,25 @@ func TestCorrection_WithdrawsWhatWasSent(t *testing.T) {
 	})
 }
 
+// A row that was corrected after it was sent is not released with the other rows of its batch.
+func TestCorrection_OfAHeldRow(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", filed(2, "comp_2"))
+		row := s.rows(l, "whole")[0]
+		s.notPlaced(l, row)
+		review := func(r filing.Result) {
+			s.must(l.KeepReview(ctx, "whole", []ledger.Reviewed{{Row: row.ID, Result: r, Request: row.Request}}))
+		}
+		review(filing.Invalid)
+		s.correct(l, "fixes", "whole", fix(2, 2, "comp_3", filing.Ready))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		review(filing.Ready)
+		s.want(l, row, filing.Invalid, 0)
+		s.sendable(l)
+	})
+}
+
 // A row that repeats a corrected row is left out with it: it would be skipped for an order that
 // is never sent.
 func TestCorrection_LeavesOutARepeat(t *testing.T) {

@@ -87,6 +87,11 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 // what was ordered since is for that one.
 func (g *groupWriter) adopt(s *rowState, o *Outcome) error {
 	first := s.company == "" || o.Company == s.company
+	for _, c := range o.Claims {
+		if p := g.rival(c.Key, s.id); o.Creates && p != nil && p.bought {
+			return nil // another row has made it since
+		}
+	}
 	s.company = cmp.Or(s.company, o.Company)
 	if o.Made == nil || !first {
 		return nil
@@ -388,13 +393,15 @@ func (g *groupWriter) alignKeys(s *rowState, state filing.RowState, claims []Cla
 		switch {
 		case !p.bought && isDone && !state.HasBought(p.product) && g.boughtBesides(p):
 			g.free(s, p) // what exists is the other row's
-		case !p.bought && isDone:
+		case isDone && (!p.bought || p.exists && state.HasBought(p.product)):
+			p.exists = !state.HasBought(p.product)
 			g.buy(s, p, len(claims) > 0)
 		case p.bought && isOpen:
 			// An answer does not name what a person marked as placed: the key
 			// stays reserved until a person has checked.
 			p.bought, p.twin = false, 0
 			g.settle(p)
+			g.untwin(p)
 		case !p.bought && !isOpen && s.result != filing.Placing:
 			g.free(s, p)
 		}
@@ -422,7 +429,6 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 		root:    s.root,
 		number:  s.number,
 	}
-	beside := len(g.purchases[c.Key]) > 0
 	g.purchases[c.Key] = append(g.purchases[c.Key], p)
 	if c.Cover != "" {
 		g.covers[c.Cover] = append(g.covers[c.Cover], p)
@@ -438,7 +444,7 @@ func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 		number("at", g.now),
 		flagAt("bought", &p.bought),
 		numberAt("twin", &p.twin),
-		flag("beside", beside),
+		flagAt("beside", &p.beside),
 	}})
 	return p
 }
@@ -448,6 +454,22 @@ func (g *groupWriter) free(s *rowState, p *purchase) {
 	p.freed = true
 	g.freed = append(g.freed, record{text("key", p.key), number("row", s.id)})
 	g.purchases[p.key] = slices.DeleteFunc(g.purchases[p.key], func(q *purchase) bool { return q == p })
+	g.untwin(p)
+}
+
+// untwin has the rows that bought the same as p name another row that did, if there is one: p is not
+// bought after all.
+func (g *groupWriter) untwin(p *purchase) {
+	for _, q := range g.purchases[p.key] {
+		if q == p || q.twin != p.row {
+			continue
+		}
+		q.twin = 0
+		if other := g.rival(q.key, q.row); other != nil && other.bought && !other.exists && other.twin == 0 {
+			q.twin = other.row
+		}
+		g.settle(q)
+	}
 }
 
 // buy gives a key to the row for ever: the row bought what it stands for. If another row has
@@ -735,6 +757,9 @@ func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {
 		if p := g.rival(claim.Key, s.id); p != nil {
+			if !p.bought && s.purchase(claim.Key) != nil && s.id < p.row {
+				continue // both repeat an order of it: the other one waits
+			}
 			taken = append(taken, Taken{Claim: claim, Row: p.row, Key: p.key, Bought: p.bought})
 			continue
 		}

@@ -108,6 +108,7 @@ type purchase struct {
 	exists  bool  // the row bought nothing: all that it names was there
 	twin    int64 // the row that had bought the same
 	freed   bool  // again, within this group
+	beside  bool  // of a new one: another row has the key
 }
 
 // claimed is a purchase that is new in this group.
@@ -328,9 +329,15 @@ func (g *groupWriter) unreadKeys(o *Outcome) (keys []record) {
 	return keys
 }
 
-const (
+// isThere is the condition under which the row of a purchase bought nothing: what it ordered was there.
+func isThere(p string) string {
+	return `(` + p + `.product <> 'company' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = ` + p +
+		`.row AND i.product = ` + p + `.product))`
+}
+
+var (
 	purchaseFields = `p.key, p.row, p.product, p.cover, p.year, p.bought, p.twin,
-			CASE WHEN o.result = 'exists' THEN 1 ELSE 0 END, o.batch, o.number,
+			CASE WHEN ` + isThere("p") + ` THEN 1 ELSE 0 END, o.batch, o.number,
 			(SELECT b.root FROM batches b WHERE b.id = o.batch)
 		{{v,}} `
 	readPurchase = purchaseFields + `purchases p JOIN rows o ON o.id = p.row WHERE `
@@ -510,6 +517,9 @@ func (g *groupWriter) writeAll() error {
 		fields = s.appendFields(fields)
 		changed[i] = fields[len(fields)-len(rowStateColumns):]
 	}
+	for _, c := range g.claims {
+		c.beside = !c.freed && g.purchases[c.key][0] != c.purchase
+	}
 	// A released key may be claimed again in the same group.
 	if err := g.db.execAll(g.ctx, g.tx,
 		statement{"release claims", writeFreed, g.freed},
@@ -536,8 +546,10 @@ func (g *groupWriter) writeAll() error {
 	); err != nil {
 		return err
 	}
-	if err := g.db.exec(g.ctx, g.tx, writeNotes, g.notes); err != nil {
-		return fmt.Errorf("add notes to other rows: %w", err)
+	for _, n := range g.notes { // one by one: there may be several for a row
+		if err := g.db.exec(g.ctx, g.tx, writeNotes, []record{n}); err != nil {
+			return fmt.Errorf("add notes to other rows: %w", err)
+		}
 	}
 	for table, facts := range g.facts {
 		if err := g.db.exec(g.ctx, g.tx,

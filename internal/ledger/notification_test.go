@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -367,37 +366,6 @@ func testNotificationsOfAFleetAreAddedAndClaimedOnce(s *store) {
 	all.Wait()
 	if marks.Load() != 12 || kept.Load() != claimed.Load() || kept.Load() < 3 {
 		s.Errorf("%d rows told in %d notices, %d of them claimed", marks.Load(), kept.Load(), claimed.Load())
-	}
-}
-
-// A look for news costs little beside 100,000 rows, whatever state they are in.
-func BenchmarkReportable(b *testing.B) {
-	for _, server := range []string{"", os.Getenv("TEST_DATABASE_URL")} {
-		name := "SQLite"
-		if server != "" {
-			name = "PostgreSQL"
-		}
-		l, err := ledger.Open(b.Context(), ledger.Config{Dir: b.TempDir(), DatabaseURL: server})
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer l.Close()
-		ctx := b.Context()
-		for i := range 10 {
-			if err := openReports(ctx, l, fmt.Sprintf("news%d-%d", i, time.Now().UnixNano())); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := l.Notifications().FindReportable(ctx); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		if server == "" && os.Getenv("TEST_DATABASE_URL") == "" {
-			break
-		}
 	}
 }
 

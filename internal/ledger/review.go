@@ -70,7 +70,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 				`' ELSE rows.waits END,
 					quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
 					updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
-				WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready'
+				WHERE rows.id = v.id AND rows.doubt = 0 AND rows.withdrawn = 0 AND (rows.result = 'ready'
 					OR rows.result = 'invalid' AND rows.request <> '' AND rows.batch = v.batch)`,
 			records)
 		if err != nil {

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -65,42 +66,6 @@ func TestAcceptedBesideARival(t *testing.T) {
 	})
 }
 
-// Where the rival has bought it, too, both rows say so, both purchases are in the
-// book, and a person is told once.
-func TestBoughtByTwoRows(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
-		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
-		late := s.lost(l, rows[0])
-		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
-		s.place(l, rows[1])
-		s.must(l.RecordOutcome(s.Context(), late))
-		for _, r := range rows {
-			if got := s.want(l, r, filing.Placed, 0); !strings.Contains(got.Message, "bought twice") {
-				s.Errorf("row %d says %q", r.Number, got.Message)
-			}
-		}
-		if b := s.book(l); b.Posted != 2*cost {
-			s.Errorf("%+v", b)
-		}
-		news, err := l.Notifications().FindReportable(s.Context())
-		s.must(err)
-		twice := slices.DeleteFunc(slices.Clone(news.Pending),
-			func(u ledger.Pending) bool { return u.Kind != ledger.NotifyTwice })
-		if len(twice) != 1 || twice[0].Row != rows[0].ID || twice[0].Mark != rows[1].ID {
-			s.Fatalf("%+v", news.Pending)
-		}
-		kept, err := l.Notifications().Add(s.Context(),
-			ledger.Notification{Kind: ledger.NotifyTwice, Batch: "a", Subject: "x", Pending: twice})
-		if err != nil || !kept {
-			s.Fatal(kept, err)
-		}
-		if news, err = l.Notifications().FindReportable(s.Context()); err != nil ||
-			slices.ContainsFunc(news.Pending, func(u ledger.Pending) bool { return u.Kind == ledger.NotifyTwice }) {
-			s.Errorf("told again: %+v, %v", news.Pending, err)
-		}
-	})
-}
-
 // A creation that is answered after somebody said that it was never made: the
 // company is remembered, and not created again.
 func TestCreatedAfterNotPlaced(t *testing.T) {
@@ -142,41 +107,48 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 	})
 }
 
-// A creation that is answered after the company was created once more does not change the row:
-// what was ordered since is for the company that it has.
+// A creation that is answered after the company was created once more, by its row or by another
+// one, changes nothing: what was ordered since is for the company that is known.
 func TestCreatedTwice(t *testing.T) {
 	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
-		row := s.add(l, "a", report("comp_1", "2026"))[0]
-		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
-		creation := func(company string) ledger.Outcome {
-			begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: s.row(l, row.ID).Tries, Creating: true,
-				Claims: []ledger.Claim{claim}})
-			return ledger.Outcome{
-				Row:     row.ID,
-				Try:     begun.Try,
-				Creates: true,
-				Claims:  []ledger.Claim{claim},
-				Company: company,
-				Answer:  filing.Answer{Kind: filing.Accepted, CompanyID: company},
-				Made:    &ledger.MadeCompany{Ref: string(claim.Key), Record: filing.Company{ID: company}},
-			}
+		for _, again := range []int{0, 1} {
+			s.createsTwice(l, fmt.Sprint("by row ", again), again)
 		}
-		late := creation("comp_late")
-		lost := late
-		lost.Answer, lost.Company, lost.Made = filing.Answer{Kind: filing.NoAnswer}, "", nil
-		s.must(l.RecordOutcome(ctx, lost))
-		s.must(l.Resolutions().MarkNotPlaced(ctx, row.ID, 0, "not there"))
-		s.must(l.RecordOutcome(ctx, creation("comp_2")))
-		s.must(l.RecordOutcome(ctx, late))
-		if r := s.row(l, row.ID); r.Company != "comp_2" || !strings.Contains(r.Message, "twice") {
-			s.Errorf("%s: %s", r.Company, r.Message)
-		}
-		known, err := l.Companies().Find(ctx, []string{string(claim.Key)})
-		if s.must(err); known[string(claim.Key)].ID != "comp_2" {
-			s.Errorf("%+v", known)
-		}
-		s.must(l.Audit(ctx))
 	})
+}
+
+func (s *store) createsTwice(l *ledger.Ledger, batch string, again int) {
+	ctx := s.Context()
+	rows := s.add(l, batch, report("comp_1", "2026"), report("comp_1", "2026"))
+	claim := ledger.Claim{Product: filing.CompanyRecord, Key: filing.Key("company|user_1|" + batch)}
+	creation := func(row ledger.Row, company string) ledger.Outcome {
+		begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: s.row(l, row.ID).Tries, Creating: true,
+			Claims: []ledger.Claim{claim}})
+		return ledger.Outcome{
+			Row:     row.ID,
+			Try:     begun.Try,
+			Creates: true,
+			Claims:  []ledger.Claim{claim},
+			Company: company,
+			Answer:  filing.Answer{Kind: filing.Accepted, CompanyID: company},
+			Made:    &ledger.MadeCompany{Ref: string(claim.Key), Record: filing.Company{ID: company}},
+		}
+	}
+	late := creation(rows[0], "comp_late")
+	lost := late
+	lost.Answer, lost.Company, lost.Made = filing.Answer{Kind: filing.NoAnswer}, "", nil
+	s.must(l.RecordOutcome(ctx, lost))
+	s.must(l.Resolutions().MarkNotPlaced(ctx, rows[0].ID, 0, "not there"))
+	s.must(l.RecordOutcome(ctx, creation(rows[again], "comp_2")))
+	s.must(l.RecordOutcome(ctx, late))
+	if r := s.row(l, rows[again].ID); r.Company != "comp_2" || !strings.Contains(r.Message, "twice") {
+		s.Errorf("%s: %s", r.Company, r.Message)
+	}
+	known, err := l.Companies().Find(ctx, []string{string(claim.Key)})
+	if s.must(err); known[string(claim.Key)].ID != "comp_2" {
+		s.Errorf("%+v", known)
+	}
+	s.must(l.Audit(ctx))
 }
 
 // A refusal that comes after somebody said placed opens the row again, and tells
@@ -320,10 +292,12 @@ func (s *store) boughtTwice(l *ledger.Ledger, first, second ledger.Row) {
 	}) {
 		s.Errorf("nobody is told: %+v", news.Pending)
 	}
-	again := s.add(l, "again", report("comp_1", "2026"))[0]
-	if begun := s.begin(l, intent(again)); len(begun.Taken) != 1 || begun.Taken[0].Row != first.ID ||
-		!begun.Taken[0].Bought {
-		s.Errorf("%+v", begun)
+	again := intent(s.add(l, "again", report("comp_1", "2026"))[0])
+	held, err := l.FindPriorPurchases(s.Context(), again.Claims)
+	s.must(err)
+	if begun := s.begin(l, again); len(begun.Taken) != 1 || begun.Taken[0].Row != first.ID ||
+		!begun.Taken[0].Bought || held[again.Claims[0].Key].Row != first.ID {
+		s.Errorf("%+v; before: %+v", begun, held)
 	}
 }
 
@@ -387,118 +361,6 @@ func TestALostKeyIsGoneWithItsOrder(t *testing.T) {
 		}
 		report, err := l.Verify(s.Context())
 		if s.must(err); len(report.Wrong)+len(report.Twice) > 0 || report.Purchases != 1 {
-			s.Errorf("%+v", report)
-		}
-	})
-}
-
-// An agent order that lost its key, and is sent again by itself, is a second purchase
-// as well.
-func TestALostKeyAndARepetition(t *testing.T) {
-	onLedger(t, func(s *store, _ context.Context, l *ledger.Ledger) {
-		rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_1"))
-		try := s.send(l, rows[0])
-		late := outcome(s.row(l, rows[0].ID), try, filing.Accepted)
-		out := outcome(s.row(l, rows[0].ID), try, filing.NoAnswer)
-		out.Exhausted = true
-		s.must(l.RecordOutcome(s.Context(), out))
-		s.must(l.Resolutions().MarkNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
-		s.send(l, rows[1])
-		s.must(l.RecordOutcome(s.Context(), late))
-		s.answer(l, rows[1], filing.NoAnswer)
-		if begun := s.begin(l, intent(s.want(l, rows[1], filing.Ready, cost))); len(begun.Taken) != 1 {
-			s.Fatalf("%+v", begun)
-		}
-		s.must(l.Defer(s.Context(), ledger.Deferral{Row: rows[1].ID, Next: filing.Exists}))
-		s.want(l, rows[1], filing.Uncertain, cost)
-		s.must(l.Resolutions().MarkPlaced(s.Context(), rows[1].ID, 0, []string{"order_seen"}, "seen"))
-		report, err := l.Verify(s.Context())
-		if s.must(err); len(report.Wrong) > 0 || len(report.Twice) != 1 {
-			s.Errorf("%+v", report)
-		}
-	})
-}
-
-// A key that a row loses, because another row turns out to have bought what it stands
-// for, goes back to it when that turns out to be wrong: its own order is still open,
-// and a third row waits for it.
-func TestALostKeyIsReturned(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
-		f := report("", "")
-		f.Request.Product = filing.Formation
-		f.Request.Order = filing.Order{
-			UserID:          "user_1",
-			FilingState:     "DE",
-			RegisteredAgent: &filing.RegisteredAgentItem{},
-			Formation:       &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}},
-		}
-		r1 := s.add(l, "a", f)[0]
-		try := s.send(l, r1)
-		refused := outcome(s.row(l, r1.ID), try, filing.Refused)
-		refused.Claims = intent(s.row(l, r1.ID)).Claims
-		s.answer(l, r1, filing.NoAnswer)
-		s.want(l, r1, filing.Uncertain, cost)
-
-		r2 := s.add(l, "b", agentOrder("comp_9"))[0]
-		try = s.send(l, r2)
-		late := outcome(s.row(l, r2.ID), try, filing.Accepted)
-		lost := outcome(s.row(l, r2.ID), try, filing.NoAnswer)
-		lost.Repeatable, late.Repeatable = false, false
-		s.must(l.RecordOutcome(ctx, lost))
-		s.want(l, r2, filing.Uncertain, cost)
-
-		order := r1.Request.Order
-		s.must(l.Resolutions().MarkFormed(ctx, r1.ID, 0, []string{"order_f", "order_g"}, "comp_9",
-			ledger.FormedClaims(&order, "comp_9"), "seen"))
-		s.want(l, r1, filing.Placed, 0)
-		s.want(l, r2, filing.Uncertain, cost)
-		s.must(l.Audit(ctx))
-		s.must(l.RecordOutcome(ctx, refused))
-		s.want(l, r1, filing.Uncertain, cost)
-		s.must(l.Resolutions().MarkNotPlaced(ctx, r1.ID, 0, "it was refused"))
-		s.must(l.Audit(ctx))
-
-		r3 := s.add(l, "c", agentOrder("comp_9"))[0]
-		begun := s.begin(l, intent(s.row(l, r3.ID)))
-		if begun.Try != 0 || len(begun.Taken) != 1 || begun.Taken[0].Row != r2.ID || begun.Taken[0].Bought {
-			s.Errorf("row 2 is uncertain, and row 3 orders the same: %+v", begun)
-		}
-		s.must(l.RecordOutcome(ctx, late))
-		s.want(l, r2, filing.Placed, 0)
-		if begun := s.begin(l, intent(s.row(l, r3.ID))); begun.Try != 0 || !begun.Taken[0].Bought {
-			s.Errorf("row 2 has bought it: %+v", begun)
-		}
-		if m := s.row(l, r2.ID).Message; strings.Contains(m, "twice") {
-			s.Error(m)
-		}
-		s.must(l.Audit(ctx))
-	})
-}
-
-// A row that found its order made, because the late answer to another one is still to come,
-// bought nothing: nothing is bought twice.
-func TestExistsBecauseOfALateOrder(t *testing.T) {
-	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
-		ein := report("comp_1", "2026")
-		ein.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{}}
-		rows := s.add(l, "a", ein, ein)
-		try := s.send(l, rows[0])
-		late := outcome(s.row(l, rows[0].ID), try, filing.Accepted)
-		lost := outcome(s.row(l, rows[0].ID), try, filing.NoAnswer)
-		lost.Repeatable = false
-		s.must(l.RecordOutcome(ctx, lost))
-		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[0].ID, 0, "not there"))
-		s.send(l, rows[1])
-		s.answer(l, rows[1], filing.HasItem)
-		s.want(l, rows[1], filing.Exists, 0)
-		s.must(l.RecordOutcome(ctx, late))
-		for _, r := range []ledger.Row{s.want(l, rows[0], filing.Placed, 0), s.row(l, rows[1].ID)} {
-			if strings.Contains(r.Message, "twice") {
-				s.Error(r.Message)
-			}
-		}
-		report, err := l.Verify(ctx)
-		if s.must(err); len(report.Wrong)+len(report.Twice) > 0 {
 			s.Errorf("%+v", report)
 		}
 	})

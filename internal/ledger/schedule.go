@@ -350,7 +350,7 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product
 				AND lower(i.filing_status) IN ('canceled', 'cancelled'))
 			FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
-			WHERE p.key `+in+` ORDER BY p.bought`, args...)
+			WHERE p.key `+in+` ORDER BY p.bought, p.twin DESC`, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var key filing.Key
 			var h PriorPurchase

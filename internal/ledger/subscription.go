@@ -34,8 +34,7 @@ func trustedSince(now int64) int64 {
 // subscription that covers later years.
 func coversNow(now int64) string {
 	since := trustedSince(now)
-	return fmt.Sprintf(`o.result <> 'uncertain'
-		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product IN (p.product, '')
+	return fmt.Sprintf(`NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product IN (p.product, '')
 			AND (lower(i.filing_status) IN ('canceled', 'cancelled')
 			OR lower(i.subscription_status) NOT IN ('', 'active')))
 		AND (p.at >= %d
@@ -59,7 +58,7 @@ type Subscription struct {
 }
 
 // lapsed is why a subscription does not cover later years.
-func lapsed(status, filingStatus string, result filing.Result, heard, now int64) string {
+func lapsed(status, filingStatus string, heard, now int64) string {
 	switch word := strings.ToLower(status); {
 	case filing.IsCanceled(filingStatus):
 		return "its first report was canceled"
@@ -69,15 +68,13 @@ func lapsed(status, filingStatus string, result filing.Result, heard, now int64)
 		return "it is past due"
 	case word != "" && word != "active":
 		return fmt.Sprintf("its status is %q", status)
-	case result == filing.Uncertain:
-		return "the order that opened it is uncertain"
 	case heard < trustedSince(now):
 		return "nothing was heard of it since " + fromMillis(heard).UTC().Format(time.DateOnly)
 	}
 	return ""
 }
 
-const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.batch, b.root, o.number,
+const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.batch, b.root, o.number,
 		COALESCE(i.order_id, ''), COALESCE(i.subscription_status, ''), COALESCE(i.filing_status, ''),
 		COALESCE(i.subscription_at, 0)
 	FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
@@ -92,14 +89,13 @@ func (db *database) subscriptions(ctx context.Context, where string, args ...any
 	err = each(rows, err, func(scan func(...any) error) error {
 		var s Subscription
 		var cover, filingStatus string
-		var result filing.Result
 		var bought, heard int64
-		if err := scan(&cover, &s.Year, &s.Row, &bought, &result, &s.Batch, &s.Root, &s.Number, &s.Order, &s.Status,
+		if err := scan(&cover, &s.Year, &s.Row, &bought, &s.Batch, &s.Root, &s.Number, &s.Order, &s.Status,
 			&filingStatus, &heard); err != nil {
 			return err
 		}
 		heard = max(heard, bought)
-		s.HeardAt, s.Lapsed = fromMillis(heard), lapsed(s.Status, filingStatus, result, heard, now)
+		s.HeardAt, s.Lapsed = fromMillis(heard), lapsed(s.Status, filingStatus, heard, now)
 		s.CompanyID, s.State = splitCover(cover)
 		// A purchase with several items is read once for each.
 		at := slices.IndexFunc(all[cover],
@@ -427,9 +423,10 @@ func (l Subscriptions) Renew(ctx context.Context, row int64, order string) error
 					subscription_at)
 				VALUES ($1, 'annual-report', 'annual_report', $2, 'active', 0, $3, $3)`,
 				[]any{row, order, now}},
-			{`INSERT INTO purchases (key, row, product, cover, year, why, at, bought)
-				SELECT $1, $2, 'annual-report', $3, $4, '', $5, 1
-				WHERE NOT EXISTS (SELECT 1 FROM purchases WHERE key = $1)`,
+			{`INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin, beside)
+				SELECT $1, $2, 'annual-report', $3, $4, '', $5, 1,
+					COALESCE((SELECT MIN(p.row) FROM purchases p WHERE p.key = $1 AND p.bought = 1 AND p.twin = 0), 0),
+					CASE WHEN EXISTS (SELECT 1 FROM purchases p WHERE p.key = $1) THEN 1 ELSE 0 END`,
 				[]any{string(o.Keys()[filing.AnnualReport]), row, cover, year, now}},
 			{`UPDATE rows
 				SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END,

@@ -45,7 +45,8 @@ func saveWorkbook(tb testing.TB, name string, tabs ...tab) string {
 	tb.Helper()
 	const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 	const main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-	const links = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">%s</Relationships>`
+	const links = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
+		`%s</Relationships>`
 	path := filepath.Join(tb.TempDir(), name)
 	out, err := os.Create(path)
 	if err != nil {
