@@ -368,16 +368,3 @@ func testNotificationsOfAFleetAreAddedAndClaimedOnce(s *store) {
 		s.Errorf("%d rows told in %d notices, %d of them claimed", marks.Load(), kept.Load(), claimed.Load())
 	}
 }
-
-// openReports opens a batch of 10,000 reports.
-func openReports(ctx context.Context, l *ledger.Ledger, id string) error {
-	if _, err := l.CreateBatch(ctx, ledger.Batch{ID: id, Product: filing.AnnualReport}); err != nil {
-		return err
-	}
-	for range 10 {
-		if err := l.AddRows(ctx, id, reports(id, 1000)); err != nil {
-			return err
-		}
-	}
-	return l.OpenBatch(ctx, id)
-}
