@@ -66,7 +66,7 @@ twice.`,
 	}
 	c.Flags().StringSliceVar(&m.orders, "order", nil, "the ID of the order that exists; repeat it for several items")
 	c.Flags().StringVar(&m.company, "company", "", "the ID of the company that was created or formed")
-	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask, not even if evidence contradicts the decision")
+	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask")
 	return c
 }
 
@@ -123,19 +123,18 @@ func (r *resolver) mark(ctx context.Context, m mark) error {
 	return err
 }
 
-// confirmMark asks before a decision against evidence, and before an order is
-// sent again.
+// confirmMark shows what speaks against a decision, and asks.
 func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) error {
-	const otherwise = "Nothing was changed."
-	if len(warnings) > 0 && !m.yes {
+	if !m.yes {
 		r.warn(warnings)
-		question := fmt.Sprintf("Mark row %d as %s anyway?", m.row, strings.ReplaceAll(m.decision, "-", " "))
-		if err := r.confirm(ctx, question, otherwise); err != nil {
-			return err
-		}
 	}
-	return r.ask(ctx, m.yes || m.decision == markPlaced, fmt.Sprintf("Row %d is sent again. If the order exists "+
-		"after all, it is bought twice. Did you check the dashboard, and is the order not there?", m.row), otherwise)
+	question := fmt.Sprintf("Row %d is sent again. If the order exists after all, it is bought twice. Did you check the "+
+		"dashboard, and is the order not there?", m.row)
+	if m.decision == markPlaced {
+		question = fmt.Sprintf("Mark row %d as placed with %s? This cannot be taken back.", m.row,
+			strings.Join(append(m.orders, strings.Fields(m.company)...), ", "))
+	}
+	return r.ask(ctx, m.yes, question, "Nothing was changed.")
 }
 
 // markResolved deals with a row that is not uncertain. That is an error, unless

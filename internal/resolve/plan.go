@@ -94,16 +94,9 @@ func (s *Service) checkDecision(ctx context.Context, o *UncertainOrder, d Decisi
 		return nil, &Fault{OrderIDsField, "enter the order ID (order_…)"}
 	}
 	for _, id := range d.OrderIDs {
-		owners, err := s.Ledger.RowsWithOrder(ctx, id)
-		switch first, twice := given[id]; {
-		case err != nil:
-			return nil, err
-		case twice:
+		if first, twice := given[id]; twice {
 			return nil, &Fault{OrderIDsField, fmt.Sprintf("%s is already entered for row %d: an order belongs to "+
 				"one row", id, first)}
-		case len(owners) > 0:
-			return nil, &Fault{OrderIDsField, fmt.Sprintf("%s is the order of row %d of batch %s: an order belongs to "+
-				"one row", id, owners[0].Number, owners[0].Batch)}
 		}
 		given[id] = d.Row
 	}

@@ -36,17 +36,38 @@ type Resolution struct {
 func (r *Resolution) IsPlaced() bool { return len(r.OrderIDs) > 0 || r.CompanyID != "" }
 
 // Check looks up what a resolution names and sets its Objections. It returns a
-// *Fault for an invalid field, or the error of looking up a company.
+// *Fault for an invalid field and for an order that is not the row's, or the error of
+// looking up a company. The filing service answers no questions about an order, so that
+// only recorded rows and events tell whose it is.
 func (s *Service) Check(ctx context.Context, r *Resolution) error {
 	if err := r.fault(); err != nil {
 		return err
 	}
+	events, err := s.Events(ctx, r.OrderIDs)
+	if err != nil {
+		return err
+	}
+	for _, id := range r.OrderIDs {
+		owners, err := s.Ledger.RowsWithOrder(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, o := range owners {
+			return &Fault{OrderIDsField, fmt.Sprintf("%s is the order of row %d of batch %s: an order belongs to "+
+				"one row", id, o.Number, o.Batch)}
+		}
+		for _, e := range events[id] {
+			if text := r.ofAnother(e); text != "" {
+				return &Fault{OrderIDsField, fmt.Sprintf("according to the filing service, %s %s (event %s)", id, text,
+					e.ID)}
+			}
+		}
+	}
 	if err := s.findCompany(ctx, r); err != nil {
 		return err
 	}
-	events, err := s.Events(ctx, r.OrderIDs)
 	r.Objections = r.objections(events)
-	return err
+	return nil
 }
 
 // fault returns the error of a resolution's fields, without looking anything up.
@@ -266,6 +287,19 @@ const clockSkew = time.Minute
 // contradicts says why the order of an event cannot be the row's; empty where
 // it can.
 func (r *Resolution) contradicts(e ledger.Event) string {
+	if text := r.ofAnother(e); text != "" {
+		return text
+	}
+	if sent := r.Order.Sent(); len(sent) > 0 && !e.CreatedAt.IsZero() &&
+		e.CreatedAt.Before(sent[0].StartedAt.Add(-clockSkew)) {
+		return "existed before this row was sent: " + e.CreatedAt.UTC().Format("2006-01-02 15:04:05 MST")
+	}
+	return ""
+}
+
+// ofAnother says which other product, company, state or year the order of an event is
+// for; empty if there is none.
+func (r *Resolution) ofAnother(e ledger.Event) string {
 	row := &r.Order.Row
 	ordered := r.Order.Products()
 	if p, known := e.Product(); known && !slices.Contains(ordered, p) &&
@@ -281,10 +315,6 @@ func (r *Resolution) contradicts(e ledger.Event) string {
 	if report := row.Request.Order.AnnualReport; report != nil && e.FilingYear != "" &&
 		e.FilingYear != report.FilingYear {
 		return "is for another year: " + e.FilingYear
-	}
-	if sent := r.Order.Sent(); len(sent) > 0 && !e.CreatedAt.IsZero() &&
-		e.CreatedAt.Before(sent[0].StartedAt.Add(-clockSkew)) {
-		return "existed before this row was sent: " + e.CreatedAt.UTC().Format("2006-01-02 15:04:05 MST")
 	}
 	return ""
 }
