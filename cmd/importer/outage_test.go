@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +48,8 @@ func TestARunWaitsForTheDatabase(t *testing.T) {
 		"with --wait":     {runFlags{wait: true}, repeated(1000, restarts), 2 * time.Hour, false, 1},
 		"for too long":    {runFlags{patience: time.Minute}, repeated(1000, restarts), time.Minute, true, 1},
 		"something else":  {runFlags{patience: time.Minute}, []error{errors.New("no such table")}, 0, true, 0},
+		"a file": {runFlags{patience: time.Minute}, []error{&fs.PathError{Op: "open", Path: "x", Err: syscall.EROFS}}, 0,
+			true, 0},
 		"the service":     {runFlags{patience: time.Minute}, []error{&filingapi.Error{}}, 0, true, 0},
 		"a wrong request": {runFlags{patience: time.Minute}, []error{&pgconn.PgError{Code: "42P01"}}, 0, true, 0},
 	} {

@@ -93,19 +93,19 @@ func (o *outputFile) check() error {
 	if found, err := os.Stat(folder); err != nil || !found.IsDir() {
 		return usage("-o %s: there is no folder %s", first, folder)
 	}
-	if o.asked == "" {
-		return nil
-	}
-	found, err := os.Stat(o.asked)
-	if err == nil && found.IsDir() {
-		return usage("-o %s is a folder: name a file", o.asked)
-	}
-	if err == nil && o.isInput(found) {
-		return usage("-o %s is the input file: name another file", o.asked)
+	if o.asked != "" {
+		found, err := os.Stat(o.asked)
+		if err == nil && found.IsDir() {
+			return usage("-o %s is a folder: name a file", o.asked)
+		}
+		if err == nil && o.isInput(found) {
+			return usage("-o %s is the input file: name another file", o.asked)
+		}
 	}
 	probe, err := os.CreateTemp(folder, ".bulkfiling.*.tmp")
 	if err != nil {
-		return fmt.Errorf("-o %s: cannot write to %s: %w", o.asked, folder, err)
+		return fmt.Errorf("cannot write to the folder %s: %w. Nothing was sent. Name a file in another folder with -o",
+			folder, errors.Unwrap(err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

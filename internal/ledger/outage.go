@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -22,8 +23,11 @@ func IsDown(err error) bool {
 		return false
 	}
 	var connect *pgconn.ConnectError
-	var network net.Error
-	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+	network, isNetwork := errors.AsType[net.Error](err)
+	if _, ofFile := network.(syscall.Errno); ofFile { // it has the methods of a net.Error
+		isNetwork = false
+	}
+	return errors.As(err, &connect) || isNetwork || pgconn.SafeToRetry(err) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
