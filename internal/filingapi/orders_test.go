@@ -170,7 +170,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			return srv.URL + "/v1"
 		}, nil, 0, unsent("the certificate of the filing service is not trusted", "x509")},
 		{"no TLS on the other side", at("https", says("SSH-2.0-OpenSSH\r\n")), nil, 0,
-			unsent("no secure connection (TLS) to the filing service could be made", "tls: ")},
+			unsent("the address of a sandbox begins with http://", "tls: ")},
 		{"time-out in the TLS handshake", at("https", hang), nil, short,
 			unsent("the connection to the filing service timed out", "50ms have passed")},
 
