@@ -207,7 +207,7 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 	}
 	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Figures.Counts),
 		p.TotalText(), available, p.Hash)
-	return a.sayWarnings(ctx, l, b, "importer results "+b.ID+" -o FILE")
+	return a.sayWarnings(ctx, l, b)
 }
 
 // sayWhoPlaces says what a submitted batch waits for, or that its orders are being

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/jobs"
 	"github.com/bulkfiling/bulkfiling/internal/pricing"
@@ -13,35 +14,19 @@ import (
 // shownFindings is how many rows a comparison names; the results name all.
 const shownFindings = 10
 
-// showReview prints which rows are not sent and which differences to check.
+// showReview prints which rows are not sent. The other differences are among the
+// warnings of the rows to send.
 func (r *filingRun) showReview(review jobs.Review) {
-	var held, warned []jobs.Finding
-	for _, m := range review.Findings {
-		if m.HeldBack {
-			held = append(held, m)
-		} else {
-			warned = append(warned, m)
-		}
+	if review.HeldBack == 0 {
+		return
 	}
-	if review.HeldBack > 0 {
-		r.say("%s: %s not sent because the filing service's record of the company differs:", r.paint.red("Warning"),
-			text.CountOf(review.HeldBack, "row is", "rows are"))
-		r.showFindings(held)
-		r.say("  Correct the spreadsheet. If a Company ID is right although the name differs, enter the filing " +
-			"service's " +
-			"name under Confirmed Name, or run the same command with --accept-names.")
-	}
-	if len(warned) > 0 {
-		r.say("%s: %s to check before you approve:", r.paint.yellow("Warning"), count(len(warned), "difference"))
-		r.showFindings(warned)
-	}
-}
-
-func (r *filingRun) showFindings(all []jobs.Finding) {
-	for i, m := range all {
+	r.say("%s: %s not sent because the filing service's record of the company differs:", r.paint.red("Warning"),
+		text.CountOf(review.HeldBack, "row is", "rows are"))
+	held := slices.DeleteFunc(review.Findings, func(m jobs.Finding) bool { return !m.HeldBack })
+	for i, m := range held {
 		if i == shownFindings {
-			r.say("  … and %d more, each at its cell in the results", len(all)-i)
-			return
+			r.say("  … and %d more, each at its cell in the results", len(held)-i)
+			break
 		}
 		where := fmt.Sprintf("row %d", m.Row)
 		if m.Column >= 0 {
@@ -49,6 +34,8 @@ func (r *filingRun) showFindings(all []jobs.Finding) {
 		}
 		r.say("  %s  %s: %s", where, m.Header, m.Message)
 	}
+	r.say("  Correct the spreadsheet. If a Company ID is right although the name differs, enter the filing service's " +
+		"name under Confirmed Name, or run the same command with --accept-names.")
 }
 
 // allHeldBack reports whether a comparison left no row to send. Such a batch is

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,11 +58,10 @@ It uses a folder of its own, which must be new or empty.`,
 func (a *app) demo(ctx context.Context, dir string) error {
 	file := filepath.Join(dir, samples.AnnualReportsName)
 	data := filepath.Join(dir, demoData)
-	fees := filepath.Join(data, "state-fees.csv")
 	if err := claimDemo(dir); err != nil {
 		return err
 	}
-	if err := prepareDemo(data, file, fees); err != nil {
+	if err := prepareDemo(data, file); err != nil {
 		return err
 	}
 	service, address, stop, err := startSandbox(ctx, file, demoOpening, 2026)
@@ -75,7 +73,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	demo := a.demoApp(map[string]string{
 		"FILING_BASE_URL": address, "FILING_API_KEY": demoKey,
 		"FILING_WEBHOOK_SECRET": demoSecret, // avoids the warning about events, which the demo does not use
-		"FILING_DATA_DIR":       data, "FILING_FEES": fees, "WORKER_CONCURRENCY": "8",
+		"FILING_DATA_DIR":       data, "WORKER_CONCURRENCY": "8",
 	})
 
 	a.showStep("An accountant has a spreadsheet of 60 Delaware companies. First, check it for errors.",
@@ -130,9 +128,9 @@ func claimDemo(dir string) error {
 	return nil
 }
 
-// prepareDemo writes the sample and the sandbox's state fees. It removes the ledger
-// of an earlier demo, whose sandbox is gone.
-func prepareDemo(data, file, fees string) error {
+// prepareDemo writes the sample. It removes the ledger of an earlier demo, whose sandbox
+// is gone.
+func prepareDemo(data, file string) error {
 	if err := os.RemoveAll(data); err != nil {
 		return fmt.Errorf("remove the files of the last demo: %w", err)
 	}
@@ -148,20 +146,7 @@ func prepareDemo(data, file, fees string) error {
 	if err := os.WriteFile(file, samples.AnnualReports, 0o666); err != nil {
 		return fmt.Errorf("write the sample: %w", err)
 	}
-	f, err := os.Create(fees)
-	if err != nil {
-		return fmt.Errorf("write the state fees: %w", err)
-	}
-	defer f.Close()
-	lines := csv.NewWriter(f)
-	_ = lines.Write([]string{"product", "state", "entityType", "amount"})
-	for _, fee := range sandbox.DefaultFees() {
-		if fee.State == "DE" && fee.Product == "annual_report" {
-			_ = lines.Write([]string{"annual-report", fee.State, fee.EntityType, money.Cents(fee.Cents).String()})
-		}
-	}
-	lines.Flush()
-	return errors.Join(lines.Error(), f.Close())
+	return nil
 }
 
 // startSandbox serves a sandbox with the companies of a spreadsheet, at a free port.

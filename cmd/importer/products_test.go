@@ -13,11 +13,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/bulkfiling/bulkfiling/internal/money"
+	"github.com/bulkfiling/bulkfiling/internal/pricing"
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+	"github.com/bulkfiling/bulkfiling/internal/season"
 )
 
 // copySample puts one of the samples into the script's folder:
@@ -63,6 +67,27 @@ func sandboxFees(ts *testscript.TestScript, neg bool, args []string) {
 	lines.Flush()
 	ts.Check(lines.Error())
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text.Bytes(), 0o644))
+}
+
+// A sandbox charges what a quote estimates.
+func TestFeesOfTheSandbox(t *testing.T) {
+	builtin := pricing.BuiltinFees().Lines()
+	for _, fee := range sandbox.DefaultFees() {
+		found := false
+		for _, l := range builtin {
+			if string(l.Product) != strings.ReplaceAll(fee.Product, "_", "-") || string(l.State) != fee.State ||
+				(fee.EntityType != "" && string(l.EntityType) != fee.EntityType) || l.Residence == "foreign" {
+				continue
+			}
+			found = true
+			if amount, holds := l.Fee.At(2026, season.DateOf(time.Now())); !holds || int64(amount) != fee.Cents {
+				t.Errorf("%+v: the built-in fee is %s", fee, amount)
+			}
+		}
+		if !found {
+			t.Errorf("%+v: there is no built-in fee", fee)
+		}
+	}
 }
 
 // nowhere searches every file of the script's folder, workbooks part by part,

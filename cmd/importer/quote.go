@@ -41,7 +41,10 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 	}
 	a.say("  %s %s", a.paint.bold("total"), a.paint.bold(q.TotalText()))
 	for _, note := range summary.Footnotes[:notes] {
-		a.say("  %s", note)
+		a.say("  %s", wrap(note.String(), lineWidth-2))
+	}
+	if begins := summary.Subscription(); begins != "" {
+		a.say("  %s", begins)
 	}
 	for _, note := range q.Notes() {
 		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.About)))
@@ -79,9 +82,8 @@ func (a *app) sayEndpoint(warning string) {
 // shownWarnings is how many warnings are printed before a question.
 const shownWarnings = 10
 
-// sayWarnings prints the first warnings of the rows to send. seeAll is the command
-// that shows all of them.
-func (a *app) sayWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, seeAll string) (jobs.Warnings, error) {
+// sayWarnings prints the first warnings of the rows to send.
+func (a *app) sayWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (jobs.Warnings, error) {
 	w, err := jobs.ListWarnings(ctx, l, b, shownWarnings)
 	if err != nil || w.Count == 0 {
 		return w, err
@@ -91,7 +93,7 @@ func (a *app) sayWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch,
 		a.say("  %s", legible(one.Text()))
 	}
 	if more := w.Count - len(w.First); more > 0 {
-		a.say("  … and %d more. To see all: %s", more, seeAll)
+		a.say("  … and %d more. To see all: importer results %s -o FILE", more, b.ID)
 	}
 	return w, nil
 }

@@ -463,7 +463,7 @@ func (r *filingRun) showAndConfirm(ctx context.Context, q intake.Quote, question
 	}
 	r.showQuote(q.BatchQuote, balance)
 	r.sayEndpoint(q.Endpoint)
-	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+filing.HideSSNsInName(r.path))
+	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch)
 	if err != nil || r.flags.yes || r.flags.dryRun || q.Rows+q.Before == 0 {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
 	"github.com/bulkfiling/bulkfiling/internal/text"
 )
@@ -111,7 +112,7 @@ func (k KindQuote) footnote() string {
 		return ""
 	}
 	if k.Of.Read != "" {
-		parts = append(parts, k.Of.Read+", checked "+feesChecked)
+		parts = append(parts, "estimated from "+k.Of.Read+", checked "+feesChecked+". The state may have changed it since")
 	}
 	return strings.Join(parts, "; ") + "."
 }
@@ -181,6 +182,14 @@ func (s Summary) Headline() string {
 		return "Estimated total"
 	}
 	return "Total"
+}
+
+// Subscription says what annual reports begin; "" if there is none.
+func (s Summary) Subscription() string {
+	if !slices.ContainsFunc(s.Lines, func(l SummaryLine) bool { return l.Product == filing.AnnualReport }) {
+		return ""
+	}
+	return "An annual report begins a yearly subscription: later reports are filed and charged until it is canceled."
 }
 
 // CountText says how many orders there are, and how many filings where an order has

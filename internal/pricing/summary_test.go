@@ -99,10 +99,13 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 			t.Errorf("no line %q in\n%s", w, strings.Join(lines, "\n"))
 		}
 	}
-	if len(lines) != len(want) || len(s.Footnotes) != 2 ||
-		s.Footnotes[0].Text != "$300.00 each; corp.delaware.gov, checked Nov 2026." ||
+	if len(lines) != len(want) || len(s.Footnotes) != 2 || s.Footnotes[0].Text != "$300.00 each; estimated from "+
+		"corp.delaware.gov, checked Nov 2026. The state may have changed it since." ||
 		s.Footnotes[1].Text != "The state fee for TX LLC is not known. It is charged in addition." {
 		t.Errorf("%q\n%+v", lines, s.Footnotes)
+	}
+	if !strings.Contains(s.Subscription(), "yearly subscription") || (Summary{}).Subscription() != "" {
+		t.Errorf("%q", s.Subscription())
 	}
 	if s.CountText() != "4 orders with 5 filings" ||
 		q.TotalText() != "$614.00 + state fee (not known for TX LLC)" ||

@@ -299,8 +299,8 @@ func TestErrors(t *testing.T) {
 	for _, tt := range []errorCase{
 		{"402 balance insufficient", 1, nil, `"companyId":"comp_held",` + report2026, 402, "Insufficient balance"},
 		{"402 a cent short", 324_99, nil, `"companyId":"comp_held",` + report2026, 402, "Insufficient balance"},
-		{"exact balance", 325_00, nil, `"companyId":"comp_held",` + report2026, 201, ""},
-		{"nothing owed, nothing left", 325_00, []string{`"companyId":"comp_held",` + report2026},
+		{"exact balance", 425_00, nil, `"companyId":"comp_held",` + report2026, 201, ""},
+		{"nothing owed, nothing left", 425_00, []string{`"companyId":"comp_held",` + report2026},
 			`"companyId":"comp_held",` + newAgent, 201, ""},
 		{"402 is for the whole order", 60_00, nil, `"companyId":"comp_bare",` + newAgent + "," + einOrder, 402,
 			"Insufficient balance"},
@@ -449,7 +449,7 @@ func TestDuplicates(t *testing.T) {
 // TestConcurrentOrders: however many ask at once, the balance is never
 // overdrawn and the books add up.
 func TestConcurrentOrders(t *testing.T) {
-	const price, paidFor, asked = 325_00, 25, 80
+	const price, paidFor, asked = 425_00, 25, 80
 	b := newBench(t, Config{OpeningBalance: price * paidFor})
 	var all sync.WaitGroup
 	for range asked {

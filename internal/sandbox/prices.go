@@ -59,19 +59,20 @@ type Fee struct {
 	Cents                      int64
 }
 
-// DefaultFees is a small table for tests, not for quotes.
+// DefaultFees is a small table for tests, not for quotes. It agrees with the built-in state
+// fees of quotes for a filing year from 2026 on.
 func DefaultFees() []Fee {
 	return []Fee{
 		{annualReport, "AZ", "CORP", 45_00}, {annualReport, "CA", "LLC", 20_00}, {annualReport, "CA", "CORP", 25_00},
-		{annualReport, "CO", "", 25_00}, {annualReport, "DE", "LLC", 300_00}, {annualReport, "DE", "CORP", 225_00},
+		{annualReport, "CO", "", 25_00}, {annualReport, "DE", "LLC", 400_00}, {annualReport, "DE", "CORP", 225_00},
 		{annualReport, "FL", "LLC", 138_75}, {annualReport, "FL", "CORP", 150_00}, {annualReport, "GA", "", 60_00},
 		{annualReport, "IL", "", 75_00}, {annualReport, "NC", "LLC", 200_00}, {annualReport, "NC", "CORP", 25_00},
 		{annualReport, "NV", "LLC", 350_00}, {annualReport, "NV", "CORP", 650_00}, {annualReport, "NY", "", 9_00},
 		{annualReport, "WY", "", 60_00},
 		{formation, "AZ", "LLC", 50_00}, {formation, "CA", "LLC", 70_00}, {formation, "DE", "LLC", 110_00},
 		{formation, "DE", "CORP", 109_00}, {formation, "FL", "LLC", 125_00}, {formation, "FL", "CORP", 70_00},
-		{formation, "NV", "", 75_00}, {formation, "NY", "LLC", 200_00}, {formation, "NY", "CORP", 125_00},
-		{formation, "TX", "", 300_00}, {formation, "WY", "", 100_00},
+		{formation, "NV", "LLC", 425_00}, {formation, "NV", "CORP", 725_00}, {formation, "NY", "LLC", 200_00},
+		{formation, "NY", "CORP", 125_00}, {formation, "TX", "", 300_00}, {formation, "WY", "", 100_00},
 		{foreignQualification, "CA", "LLC", 70_00}, {foreignQualification, "CA", "CORP", 100_00},
 		{foreignQualification, "DE", "LLC", 200_00}, {foreignQualification, "DE", "CORP", 245_00},
 		{foreignQualification, "FL", "LLC", 125_00}, {foreignQualification, "FL", "CORP", 70_00},

@@ -19,7 +19,7 @@ func TestRenewal(t *testing.T) {
 		}
 	}
 	books := b.Books()
-	if books.Charged != 3*325_00 || len(books.Duplicates()) != 0 || !books.Orders[1].Renewal {
+	if books.Charged != 3*425_00 || len(books.Duplicates()) != 0 || !books.Orders[1].Renewal {
 		t.Errorf("books %+v", books)
 	}
 	if err := b.SetSubscription(bought.ID, "canceled"); err != nil {

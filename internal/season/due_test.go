@@ -280,10 +280,9 @@ func TestASourceInAFewWords(t *testing.T) {
 		{"https://www.upcounsel.com/x ; https://sos.ga.gov/how-to", "copy of statute, state page or state form read",
 			"sos.ga.gov"},
 		{"https://www.commerce.alaska.gov/web/x.pdf (as copied 2026-10-10)",
-			"3 transcriptions of state pages", "commerce.alaska.gov, as others copied it"},
+			"3 transcriptions of state pages", "a copy of commerce.alaska.gov"},
 		{"https://www.upcounsel.com/x", "third-party page read + transcription", "upcounsel.com"},
-		{"a public table of state fees", "2 transcriptions of state pages", "2 transcriptions of state pages"},
-		{"", "", "general knowledge"},
+		{"a public table of state fees", "2 transcriptions of state pages", "copies of state pages"},
 	} {
 		if got := SourceText(test.source, test.basis); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.source, got, test.want)

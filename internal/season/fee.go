@@ -127,12 +127,10 @@ func SourceText(source, basis string) string {
 		}
 	}
 	switch {
-	case address == "" && basis == "":
-		return "general knowledge"
 	case address == "":
-		return basis
+		return "copies of state pages"
 	case strings.Contains(basis, "transcription") && strings.HasSuffix(address, ".gov"):
-		return address + ", as others copied it"
+		return "a copy of " + address
 	}
 	return address
 }

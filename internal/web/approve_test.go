@@ -122,7 +122,7 @@ func TestTheApprovalPage(t *testing.T) {
 	said := []string{sum.ServiceSum(), sum.FeeSum(), sum.TotalSum(), "checked Nov 2026",
 		"$30.00", (30_00 - q.Total.Amount).Dollars(),
 		"2 orders will wait for a deposit of " + (q.Total.Amount - 30_00).Dollars(), "1 row with errors", "1 skipped",
-		"Filings can't be undone."}
+		"Filings can't be undone.", "yearly subscription"}
 	for _, l := range sum.Lines {
 		said = append(said, "Annual report, "+l.Name, l.ServiceText(), l.FeeText(), l.TotalText())
 	}
