@@ -19,6 +19,10 @@ const headBytes = 64 << 10
 // a DIF sheet.
 var textSheets = regexp.MustCompile(`^(ID;P\w*(;[NE])*[\r\n]+(P;P|F;P|O;|B;[XY]|C;[XY])|TABLE\r?\n0,1)`)
 
+// workbookStream matches the stream of an old workbook that has no container: its
+// first record, of any version from Excel 2 on.
+var workbookStream = regexp.MustCompile(`^\x09[\x00\x02\x04\x08][\x04\x06\x08\x10]\x00`)
+
 func notASheet(what string) *FormatError {
 	return &FormatError{Reason: "this is " + what + ", which cannot be read here", Remedy: remedySaveAs}
 }
@@ -39,7 +43,7 @@ func detect(file io.ReaderAt, size int64) (Format, error) {
 		return "", notASheet("a sheet in another form of text (.slk, .dif)")
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return "", compoundError(io.NewSectionReader(file, 0, size))
-	case bytes.HasPrefix(head, []byte("\x09\x08\x10\x00\x00\x06")): // the stream alone, without a container
+	case workbookStream.Match(head):
 		return "", errXLS
 	case bytes.Contains(head[:min(len(head), 256)], []byte(odsType)):
 		return "", errODS
@@ -62,7 +66,7 @@ func readHead(file io.ReaderAt, size int64) ([]byte, error) {
 const remedyXLSX = "Open it in Excel or LibreOffice and save it as .xlsx"
 
 var (
-	errXLS = &FormatError{Reason: "this is an Excel 97-2003 workbook (.xls)", Remedy: remedyXLSX}
+	errXLS = &FormatError{Reason: "this is an old Excel workbook (.xls)", Remedy: remedyXLSX}
 	errODS = &FormatError{Reason: "this is an OpenDocument spreadsheet (.ods)", Remedy: remedyXLSX}
 )
 
@@ -83,6 +87,9 @@ var compoundStreams = []struct {
 			"Password, and save it",
 	}},
 	{"Workbook", errXLS},
+	{"WORKBOOK", errXLS},
+	{"Book", errXLS},
+	{"BOOK", errXLS},
 	{"WordDocument", notASheet("a Word document")},
 }
 

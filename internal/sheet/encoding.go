@@ -37,7 +37,14 @@ func (c charset) reader(file io.ReaderAt, size int64) io.Reader {
 // findCharset detects the encoding from the byte order mark, or else from the
 // whole file: the first accented letter may be in its last line.
 func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
+	tail := make([]byte, min(size, utf8.UTFMax-1))
+	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
+		return charset{}, err
+	}
+	cut := endsInCharacter(tail)
 	switch {
+	case cut && bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		return charset{}, errCutOff
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		return charset{name: "UTF-8", bom: 3}, nil
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
@@ -68,10 +75,29 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	// chance, so that as many whole ones as broken ones are a UTF-8 text that
 	// was damaged. Its damage stays where it is: every other letter is read as
 	// it was meant.
+	if cut && valid >= invalid-1 {
+		return charset{}, errCutOff
+	}
 	if invalid == 0 || valid > 0 && valid >= invalid {
 		return charset{name: "UTF-8"}, nil
 	}
 	return charset{name: "Windows-1252", decoder: charmap.Windows1252.NewDecoder}, nil
+}
+
+var errCutOff = &FormatError{
+	Reason: "the file ends in the middle of a character: it was cut off, and rows may be missing",
+	Remedy: "Export it again as CSV UTF-8, and check that its last row is there",
+}
+
+// endsInCharacter reports whether text ends with the beginning of a multi-byte
+// character of UTF-8.
+func endsInCharacter(text []byte) bool {
+	for i := range text {
+		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // countSequences counts the multi-byte characters of UTF-8 and the runs of

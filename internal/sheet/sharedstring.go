@@ -9,8 +9,9 @@ import (
 
 // stringTable holds the shared strings of a workbook, cleaned, one after the other.
 type stringTable struct {
-	text strings.Builder
-	ends []uint32 // where each string ends
+	text   strings.Builder
+	ends   []uint32       // where each string ends
+	struck map[int]Strike // of the strings that are struck through
 }
 
 // at returns the i-th string.
@@ -74,7 +75,8 @@ type stringTableBuilder struct {
 }
 
 func (b *stringTableBuilder) add(s *scanner) (err error) {
-	if b.raw, err = s.richText(b.raw[:0], b.limits.CellBytes); err != nil {
+	var strike Strike
+	if b.raw, strike, err = s.richText(b.raw[:0], b.limits.CellBytes); err != nil {
 		return err
 	}
 	if len(b.table.ends) == b.limits.Strings {
@@ -87,34 +89,51 @@ func (b *stringTableBuilder) add(s *scanner) (err error) {
 	if int64(end) > b.limits.StringBytes {
 		return tooLarge("its texts take", byteCount(b.limits.StringBytes), remedyTrim)
 	}
+	if strike != NotStruck {
+		if b.table.struck == nil {
+			b.table.struck = map[int]Strike{}
+		}
+		b.table.struck[len(b.table.ends)] = strike
+	}
 	b.table.ends = append(b.table.ends, uint32(end))
 	return nil
 }
 
 // richText appends the text of the element whose start came last (a shared or
 // an inline string) up to its end: the plain text, or the runs of a rich text
-// joined. Phonetic runs are the reading of a text, not part of it.
-func (s *scanner) richText(dst []byte, limit int) ([]byte, error) {
+// joined. Runs that are struck through are left out, unless all of them are.
+// Phonetic runs are the reading of a text, not part of it.
+func (s *scanner) richText(dst []byte, limit int) ([]byte, Strike, error) {
 	start, inText := len(dst), 0
+	runStruck := false
+	var struck [][2]int // the parts of dst that are struck through
 	for depth := len(s.marks); ; {
 		token, err := s.next()
 		if err != nil {
-			return dst, err
+			return dst, NotStruck, err
 		}
 		switch token {
 		case tokenStart:
 			switch string(s.name) {
 			case "t":
 				inText = len(s.marks)
+			case "r":
+				runStruck = false
+			case "strike":
+				value, said := element{attributes: s.attributes}.find("val")
+				runStruck = !said || isTrue(value)
 			case "rPh":
 				err = s.skip()
 			}
 		case tokenText:
 			if inText > 0 && len(s.marks) == inText {
-				dst, err = s.appendText(dst)
+				from := len(dst)
+				if dst, err = s.appendText(dst); runStruck {
+					struck = append(struck, [2]int{from, len(dst)})
+				}
 			}
 			if len(dst)-start > 8*limit {
-				return dst, &FormatError{
+				return dst, NotStruck, &FormatError{
 					Reason: "a text is longer than the " + byteCount(int64(limit)) + " that a cell can hold",
 					Remedy: "Shorten it",
 
@@ -123,12 +142,31 @@ func (s *scanner) richText(dst []byte, limit int) ([]byte, error) {
 			}
 		case tokenEnd:
 			if len(s.marks) < depth {
-				return dst, nil
+				dst, strike := withoutStruck(dst, start, struck)
+				return dst, strike, nil
 			}
 			inText = 0
 		}
 		if err != nil {
-			return dst, err
+			return dst, NotStruck, err
 		}
 	}
+}
+
+// withoutStruck removes the struck parts from the text that begins at start. If
+// nothing else is in it, the text stays as it is.
+func withoutStruck(dst []byte, start int, struck [][2]int) ([]byte, Strike) {
+	if struck == nil {
+		return dst, NotStruck
+	}
+	kept, from := []byte{}, start
+	for _, part := range struck {
+		kept = append(kept, dst[from:part[0]]...)
+		from = part[1]
+	}
+	kept = append(kept, dst[from:]...)
+	if len(appendClean(nil, kept)) == 0 {
+		return dst, AllStruck
+	}
+	return append(dst[:start], kept...), PartStruck
 }

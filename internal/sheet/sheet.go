@@ -52,10 +52,22 @@ func (k Kind) String() string {
 // unless the number format does no more than place digits (00000, 000-00-0000,
 // (000) 000-0000); then it is the formatted text.
 type Cell struct {
-	Text string
-	Kind Kind
-	Year bool // of a Date: its format shows the year alone
+	Text   string
+	Kind   Kind
+	Year   bool // of a Date: its format shows the year alone
+	Strike Strike
 }
+
+// Strike is how much of a cell of an XLSX is struck through.
+type Strike uint8
+
+// The extents of a strikethrough. Of a cell that is struck through in part, Text is
+// the rest: the text that is still meant.
+const (
+	NotStruck Strike = iota
+	PartStruck
+	AllStruck
+)
 
 // Row is one row that holds at least one cell that is not blank. Cells has no
 // trailing blanks; its index is the column.

@@ -49,7 +49,8 @@ func show(rows []Row) string {
 	for _, row := range rows {
 		var cells []string
 		for _, c := range row.Cells {
-			cells = append(cells, strings.TrimSpace(c.Kind.String()+" "+c.Text))
+			strike := [...]string{NotStruck: "", PartStruck: " (struck in part)", AllStruck: " (struck)"}[c.Strike]
+			cells = append(cells, strings.TrimSpace(c.Kind.String()+" "+c.Text)+strike)
 		}
 		hidden := ""
 		if row.Hidden {
@@ -75,6 +76,13 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 		LLC </t></is></c>`, "text Acme LLC"},
 		{"inline and rich", `<c r="A1" t="inlineStr"><is><r><rPr><b/></rPr><t>Ac</t></r><r><t>me</t></r>` +
 			`<rPh sb="0" eb="1"><t>x</t></rPh></is></c>`, "text Acme"},
+		{"struck through in part", `<c r="A1" t="inlineStr"><is><r><rPr><strike/></rPr><t>12 Old Street</t></r><r><t> ` +
+			`200 Drive</t></r></is></c><c r="B1" t="s"><v>5</v></c>`,
+			"text 200 Drive (struck in part) | text New LLC (struck in part)"},
+		{"struck through", `<c r="A1" t="inlineStr"><is><r><rPr><strike val="1"/></rPr><t>Old</t></r><r><t> </t></r>` +
+			`</is></c>`, "text Old (struck)"},
+		{"not struck through", `<c r="A1" t="inlineStr"><is><r><rPr><strike val="0"/></rPr><t>New</t></r></is></c>`,
+			"text New"},
 		{"inline with CDATA", `<c r="A1" t="inlineStr"><is><t><![CDATA[a < b & &amp;]]> c</t></is></c>`,
 			"text a < b & &amp; c"},
 		{"inline text in a value", `<c r="A1" t="inlineStr"><v>Acme</v></c>`, "text Acme"},
@@ -137,7 +145,8 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 				stringsPart: sharedStrings(`<t>Acme LLC</t>`, `<t>Café</t>`,
 					`<r><t>東京</t></r><r><rPr><b/></rPr><t xml:space="preserve"> Ltd</t></r><rPh sb="0" eb="2">`+
 						`<t>トウキョウ</t></rPh><phoneticPr fontId="1"/>`,
-					`<t/>`, `<t>a &lt; b &amp; c</t>`),
+					`<t/>`, `<t>a &lt; b &amp; c</t>`,
+					`<r><t xml:space="preserve">New </t></r><r><rPr><strike/></rPr><t>Old</t></r><r><t>LLC</t></r>`),
 				stylesPart: styles,
 			}), Limits{})
 			if err != nil {
@@ -478,9 +487,13 @@ func TestDetect(t *testing.T) {
 	for _, tt := range []struct{ name, data, want string }{
 		{"nothing", "", "empty"},
 		{"blanks", " \n\n\t", "nothing but blanks"},
-		{"old Excel", ole + string(utf16le("Workbook")), "test is an Excel 97-2003 workbook (.xls). " +
+		{"old Excel", ole + string(utf16le("Workbook")), "test is an old Excel workbook (.xls). " +
 			"Open it in Excel or LibreOffice and save it as .xlsx."},
-		{"old Excel without a container", "\x09\x08\x10\x00\x00\x06", "Excel 97-2003 workbook"},
+		{"old Excel without a container", "\x09\x08\x10\x00\x00\x06", "old Excel workbook"},
+		{"Excel 95", ole + string(utf16le("Book")), "old Excel workbook"},
+		{"Excel 3 or 4", "\x09\x02\x06\x00\x00\x00\x10\x00", "old Excel workbook"},
+		{"cut off", "Name\nCaf\xc3", "test: the file ends in the middle of a character"},
+		{"cut off, with a mark", "\ufeffName\nCafé, \xe6\x9d", "cut off, and rows may be missing. Export it again"},
 		{"encrypted", ole + strings.Repeat("\x01", headBytes-10-512) + string(utf16le("EncryptedPackage")), "password"},
 		{"Word", ole + string(utf16le("WordDocument")), "Word document"},
 		{"some compound file", ole, "an old Office document"},

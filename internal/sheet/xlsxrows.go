@@ -227,6 +227,9 @@ func (s *sheetSource) readCell(b *Block, start, col int, row *Row) (next int, er
 			return 0, err
 		}
 		if style < len(s.struck) && s.struck[style] {
+			b.cells[start+col].Strike = AllStruck
+		}
+		if b.cells[start+col].Strike == AllStruck {
 			s.struckOut++
 		}
 	}
@@ -271,6 +274,7 @@ type cellValue struct {
 	present bool // there is a <v>, which may be empty
 	inline  bool // the text is in the cell's own <is>
 	formula bool
+	strike  Strike
 }
 
 // readCellValue reads the rest of a cell, up to its end.
@@ -293,7 +297,7 @@ func (s *sheetSource) readCellValue() (v cellValue, err error) {
 			v.raw, err = s.readText(v.raw)
 			v.present = true
 		case string(name) == "is":
-			v.raw, err = s.scanner.richText(v.raw[:0], s.limits.CellBytes)
+			v.raw, v.strike, err = s.scanner.richText(v.raw[:0], s.limits.CellBytes)
 			v.inline = true
 		default:
 			v.formula = v.formula || string(name) == "f"
@@ -313,6 +317,7 @@ func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) erro
 	}
 	if v.inline {
 		kind = typeInline
+		defer func() { b.cells[at].Strike = v.strike }()
 	}
 	if len(v.raw) == 0 {
 		b.cells[at] = Cell{}
@@ -360,7 +365,7 @@ func (s *sheetSource) setShared(b *Block, at int, index []byte) error {
 	}
 	b.cells[at].Kind = Blank
 	if b.cells[at].Text != "" {
-		b.cells[at].Kind = Text
+		b.cells[at].Kind, b.cells[at].Strike = Text, s.strings.struck[i]
 	}
 	return nil
 }
