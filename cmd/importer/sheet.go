@@ -17,11 +17,16 @@ type sheetFlags struct {
 	columns                                  map[string]string
 	header                                   importer.HeaderRow
 	visible                                  bool
+	exclude, include                         []string
 }
 
 func (f *sheetFlags) register(c *cobra.Command) {
 	f.registerReading(c, "the filing year of rows without one")
 	c.Flags().BoolVar(&f.visible, "visible-only", false, "skip rows that are hidden, by hand or by a filter")
+	c.Flags().StringArrayVar(&f.exclude, "exclude", nil,
+		`leave out the rows with a text in a column: --exclude "Status=Void"; a * at the end stands for any ending`)
+	c.Flags().StringArrayVar(&f.include, "include", nil,
+		`file rows in spite of a text that speaks against it: --include "Status=Void"`)
 	c.Flags().StringVar(&f.again, "again", "",
 		`order again what was ordered before; the reason is recorded: --again="why"`)
 	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
@@ -56,6 +61,8 @@ func (f *sheetFlags) options() importer.Options {
 		HeaderRow:   f.header,
 		VisibleOnly: f.visible,
 		Again:       f.again,
+		Exclude:     f.exclude,
+		Include:     f.include,
 		Now:         time.Now(),
 	}
 }

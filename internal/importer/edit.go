@@ -270,7 +270,7 @@ func hashExcluded(excluded Exclusions, sheet string) string {
 	var lines []string
 	for at, by := range excluded {
 		if at.Sheet == sheet {
-			lines = append(lines, fmt.Sprintf("%d %q\n", at.Row, by))
+			lines = append(lines, fmt.Sprintf("%d %q %q\n", at.Row, at.Remark, by))
 		}
 	}
 	return hashLines(lines)

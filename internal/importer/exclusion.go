@@ -2,37 +2,113 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// RowAt is a row of one sheet of a file.
+// RowAt is a row of one sheet of a file, or one remark on it.
 type RowAt struct {
-	Sheet string // "" in a CSV
-	Row   int    // as a spreadsheet program shows it
+	Sheet  string // "" in a CSV
+	Row    int    // as a spreadsheet program shows it
+	Remark string // as Problem.Remark; "" for the row itself
 }
 
-// MarshalText writes the row as Sheet!5, or 5 without a sheet.
+// MarshalText writes the row as Sheet!5, or 5 without a sheet, and a remark on a
+// second line.
 func (r RowAt) MarshalText() ([]byte, error) {
-	if r.Sheet == "" {
-		return strconv.AppendInt(nil, int64(r.Row), 10), nil
+	text := strconv.Itoa(r.Row)
+	if r.Sheet != "" {
+		text = r.Sheet + "!" + text
 	}
-	return fmt.Appendf(nil, "%s!%d", r.Sheet, r.Row), nil
+	if r.Remark != "" {
+		text += "\n" + r.Remark
+	}
+	return []byte(text), nil
 }
 
 // UnmarshalText reads what MarshalText writes.
 func (r *RowAt) UnmarshalText(text []byte) (err error) {
-	whole := string(text)
+	whole, remark, _ := strings.Cut(string(text), "\n")
 	cut := strings.LastIndexByte(whole, '!')
-	*r = RowAt{Sheet: whole[:max(cut, 0)]}
+	*r = RowAt{Sheet: whole[:max(cut, 0)], Remark: remark}
 	if r.Row, err = strconv.Atoi(whole[cut+1:]); err != nil {
 		return fmt.Errorf("read the row %q: %w", whole, err)
 	}
 	return nil
 }
 
-// Exclusions are the rows that people excluded, with their names.
+// Exclusions are the rows that people excluded, and the remarks in spite of which
+// they file a row, with their names.
 type Exclusions map[RowAt]string
 
 // By returns who excluded a row of a sheet; "" for no one.
-func (e Exclusions) By(sheet string, row int) string { return e[RowAt{sheet, row}] }
+func (e Exclusions) By(sheet string, row int) string { return e[RowAt{Sheet: sheet, Row: row}] }
+
+// checkFilters refuses filters of columns that the sheet does not have.
+func (im *Import) checkFilters() error {
+	for _, filter := range slices.Concat(im.options.Exclude, im.options.Include) {
+		column, _, ok := strings.Cut(filter, "=")
+		folded := foldHeader(column)
+		if !ok || folded != foldHeader(commentColumn) && folded != foldHeader(headingColumn) &&
+			!slices.ContainsFunc(im.layout.headings,
+				func(h heading) bool { return foldHeader(im.layout.mapName(&h)) == folded }) {
+			return fmt.Errorf(`%q must be a column and a text of it, such as "Status=Void"; the sheet has %s`, filter,
+				quotedList(im.layout.headers()))
+		}
+	}
+	return nil
+}
+
+// selects returns the filter that selects a text of a column; "" for none. Case,
+// spaces and punctuation do not count. A filter that ends with * selects the texts
+// that begin with it.
+func (im *Import) selects(filters []string, column, text string) string {
+	for _, filter := range filters {
+		of, wanted, _ := strings.Cut(filter, "=")
+		if foldHeader(of) != foldHeader(column) {
+			continue
+		}
+		begin, isBegin := strings.CutSuffix(wanted, "*")
+		if folded := filing.FoldName(text); folded == filing.FoldName(wanted) ||
+			isBegin && strings.HasPrefix(folded, filing.FoldName(begin)) {
+			im.selected[filter] = true
+			return filter
+		}
+	}
+	return ""
+}
+
+// excludedBy returns who or what leaves the row out; "" for no one.
+func (c *checker) excludedBy() string {
+	o := &c.im.options
+	if by := o.Excluded.By(c.im.sheet, c.row.Number); by != "" || len(o.Exclude) == 0 {
+		return by
+	}
+	for i, cell := range c.row.Cells {
+		if i >= len(c.im.layout.headings) || cell.Text == "" {
+			continue
+		}
+		if f := c.im.selects(o.Exclude, c.im.layout.mapName(&c.im.layout.headings[i]), cell.Text); f != "" {
+			return fmt.Sprintf("--exclude %q", f)
+		}
+	}
+	for _, comment := range c.im.comments[c.row.Number] {
+		if f := c.im.selects(o.Exclude, commentColumn, comment.Text); f != "" {
+			return fmt.Sprintf("--exclude %q", f)
+		}
+	}
+	return ""
+}
+
+// unselected notes the filters that select no row, once all rows were read.
+func (im *Import) unselected() (notes []string) {
+	for _, filter := range slices.Concat(im.options.Exclude, im.options.Include) {
+		if im.selected != nil && !im.selected[filter] {
+			notes = append(notes, fmt.Sprintf("ATTENTION: no row has %q.", filter))
+		}
+	}
+	return notes
+}

@@ -17,7 +17,7 @@ func TestExclusionsAreOfOneSheet(t *testing.T) {
 	for name, want := range map[string]filing.Result{"June": filing.Ready, "July!": filing.Skipped} {
 		plain := opened(t, path, Options{Product: filing.AnnualReport, Sheet: name})
 		im := opened(t, path, Options{Product: filing.AnnualReport, Sheet: name,
-			Excluded: Exclusions{{"July!", 3}: "Ana"}})
+			Excluded: Exclusions{{Sheet: "July!", Row: 3}: "Ana"}})
 		if all := rowsOf(t, im); len(all) != 2 || all[0].result != filing.Ready || all[1].result != want {
 			t.Errorf("%s: %+v", name, all)
 		}
@@ -33,7 +33,7 @@ func TestExclusionsAreOfOneSheet(t *testing.T) {
 
 // Exclusions are kept as they are, also those of sheets with any name.
 func TestExclusionsAreKept(t *testing.T) {
-	all := Exclusions{{Row: 2}: "Ana", {"June", 3}: "Ben", {"a!b", 4}: "Cat"}
+	all := Exclusions{{Row: 2}: "Ana", {Sheet: "June", Row: 3}: "Ben", {"a!b", 4, "Status=Void!5"}: "Cat"}
 	text, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,9 +33,14 @@ type Options struct {
 	Edits       []Edit       // typed over the cells; the last of several for one cell counts
 	EditSalt    string       // secret, so that the hash of the edits reveals none of them
 	Excluded    Exclusions   // they are skipped
-	OnPage      bool         // messages name the fields of the page instead of a command's flags
-	Now         time.Time    // decides which filing years are unlikely; zero: the present
-	Limits      sheet.Limits
+
+	// Exclude and Include are columns and texts, such as "Status=Void". Rows with one of
+	// Exclude are skipped; one of Include does not speak against filing its row.
+	Exclude, Include []string
+
+	OnPage bool      // messages name the fields of the page instead of a command's flags
+	Now    time.Time // decides which filing years are unlikely; zero: the present
+	Limits sheet.Limits
 
 	ours []int // columns that a results workbook added
 }
@@ -74,6 +80,9 @@ type Import struct {
 	messageColumn, rowColumn   int            // the headings that it added; -1 for none
 	resultColumn, ordersColumn int            // the columns of a results sheet; -1 for none
 	target                     *target        // where the columns go; nil until Record
+
+	comments map[int][]sheet.Comment // of the cells of the sheet that is read, by row
+	selected map[string]bool         // the filters that selected a row
 
 	notes []string // found when the file was opened
 	found []string // found in its rows
@@ -197,7 +206,7 @@ func (im *Import) Columns() []string { return im.layout.headers() }
 // all rows were read.
 func (im *Import) Notes() []string {
 	var all []string
-	for _, n := range slices.Concat(im.file.Notes(), im.notes, im.found) {
+	for _, n := range slices.Concat(im.file.Notes(), im.notes, im.found, im.unselected()) {
 		n = filing.HideSSNs(n)
 		if !slices.Contains(all, n) {
 			all = append(all, n)
@@ -244,7 +253,7 @@ func (im *Import) recognize(m *matcher) error {
 				h.name(im.layout.row),
 				maxOfficers, officersSheet))
 	}
-	if err := im.checkMap(); err != nil {
+	if err := cmp.Or(im.checkMap(), im.checkFilters()); err != nil {
 		return refuse(err)
 	}
 	if err := im.findProduct(); err != nil {
@@ -258,6 +267,9 @@ func (im *Import) recognize(m *matcher) error {
 		return err
 	}
 	im.mapping = bound
+	if err := im.readComments(); err != nil {
+		return err
+	}
 	bound.findDayFirst(im.layout.row, im.head)
 	if err := im.checkState(); err != nil {
 		return err

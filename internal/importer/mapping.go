@@ -141,7 +141,7 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 	for _, h := range resolved {
 		p.hiding = append(p.hiding, h.hiding())
 	}
-	p.findRemarkColumns(l)
+	p.findRemarkColumns(l, o)
 	notes := append(b.instead, p.notes(l, b.unused, b.ofNew)...)
 	if len(b.behind) > 0 {
 		notes = append(notes, "Read as part of the address before them: "+strings.Join(b.behind, ", ")+".")

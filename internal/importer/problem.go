@@ -35,6 +35,10 @@ type Problem struct {
 	Suggest []string `json:"-"`
 	Confirm bool     `json:"-"` // entering Suggest[0] confirms the row as it is
 
+	// Remark names the text that speaks against filing the row, as in
+	// Options.Include; empty for other problems.
+	Remark string `json:"-"`
+
 	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 if the sheet has no such column, or for another sheet
 
 	elsewhere *ledger.Place // on another sheet

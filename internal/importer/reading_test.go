@@ -67,7 +67,7 @@ func TestShortYearsAreAnnounced(t *testing.T) {
 }
 
 // What people write around the filings is quoted, and what speaks against a
-// filing is a warning at its cell.
+// filing is an error at its cell.
 func TestWhatStandsBesideFilings(t *testing.T) {
 	const header = "Company ID,Email,Client Email,State,Year,Status,Notes\n"
 	const row = "a@example.com,b@example.com,DE,2026,"
@@ -92,16 +92,16 @@ func TestWhatStandsBesideFilings(t *testing.T) {
 		}
 	}
 	for cell, want := range map[string]string{
-		"F2": `says "DO NOT FILE - dissolved", but the row will be filed`,
-		"F5": `says "Dissolved 2024", but the row will be filed`,
-		"G6": `says "please hold", but the row will be filed`,
+		"F2": `says "DO NOT FILE - dissolved": the row is not filed until you file it anyway with --include "Status=DO`,
+		"F5": `says "Dissolved 2024": the row is not filed until`,
+		"G6": `says "please hold": the row is not filed until`,
 		"A7": "is a web address: enter harbor-light",
 	} {
-		if p := problems[cell]; !strings.Contains(p.Message, want) || (p.Severity == Warning) != (cell != "A7") {
+		if p := problems[cell]; !strings.Contains(p.Message, want) || p.Severity != Error {
 			t.Errorf("%s: %+v", cell, p)
 		}
 	}
-	if want := (Tally{Rows: 7, Ready: 4, Invalid: 1, Skipped: 2}); tally != want || problems["F4"].Message != "" {
+	if want := (Tally{Rows: 7, Ready: 1, Invalid: 4, Skipped: 2}); tally != want || problems["F4"].Message != "" {
 		t.Errorf("%+v", tally)
 	}
 }

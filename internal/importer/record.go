@@ -235,6 +235,12 @@ func (im *Import) identity() string {
 	for _, m := range maps {
 		option("--map", m)
 	}
+	for _, filter := range o.Exclude {
+		option("--exclude", filter)
+	}
+	for _, filter := range o.Include {
+		option("--include", filter)
+	}
 	if o.VisibleOnly {
 		parts = append(parts, "--visible-only")
 	}

@@ -25,6 +25,8 @@ const (
 	givenUser                         // the user who was said
 	visibleOnly                       // nothing
 	dropHeaderRow                     // nothing
+	decideHeld                        // what the cell says; as --include names it
+	decideFiled                       // the same
 )
 
 // remedies are the texts of the options: for the command line with its flags,
@@ -55,6 +57,11 @@ var remedies = map[remedy]struct{ command, page string }{
 	givenUser: {"--user says %s", "%s was chosen for all rows"},
 	dropHeaderRow: {"If that is wrong, leave --header-row out",
 		"If that is wrong, let the header row be detected"},
+	decideHeld: {"%[1]s: the row is not filed until you file it anyway with --include %[2]q, or leave " +
+		"it out with --exclude %[2]q",
+		"%[1]s: the row is not filed until you choose to file it anyway or leave it out%.0[2]s"},
+	decideFiled: {"%[1]s: the row will be filed. If it should not be, leave it out with --exclude %[2]q",
+		"%[1]s: the row will be filed unless you leave it out%.0[2]s"},
 	visibleOnly: {"use --visible-only", "select “Leave out hidden rows” below"},
 }
 

@@ -68,6 +68,7 @@ type checker struct {
 	faulty []columnID
 	isNew  bool // the row gives no Company ID and describes a company
 	phones map[string]string
+	judged map[judgedText]verdict // of remarks
 
 	run RunRow // of the row at hand
 
@@ -78,11 +79,15 @@ type checker struct {
 }
 
 func (im *Import) newChecker() *checker {
+	if im.selected == nil {
+		im.selected = make(map[string]bool)
+	}
 	return &checker{
 		im:     im,
 		year:   im.options.Now.Year(),
 		values: make([]string, len(columns)),
 		phones: map[string]string{},
+		judged: map[judgedText]verdict{},
 	}
 }
 
@@ -105,7 +110,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		}
 		out.Priority = c.run.Priority
 	}
-	if by := c.im.options.Excluded.By(c.im.sheet, in.Number); by != "" {
+	if by := c.excludedBy(); by != "" {
 		out.skip("Excluded by " + by)
 		return
 	}
@@ -136,7 +141,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		return
 	}
 	out.Read = &d.request
-	c.warnOfRefusal(in.Struck)
+	c.hearRemarks(in.Struck)
 	c.addViolations(d.request.Violations(c.year))
 	c.warnNotDue(&d.request)
 	if len(out.Problems) > 1 {

@@ -26,7 +26,7 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 			return []string{was}
 		}
 		return nil
-	case "cell.ssn", "cell.error", "cell.formula", "text.lost-letters", "row.too-long", "row.refused":
+	case "cell.ssn", "cell.error", "cell.formula", "text.lost-letters", "row.too-long", remarkRule:
 		return nil
 	}
 	switch b.kind {

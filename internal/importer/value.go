@@ -288,6 +288,17 @@ const (
 	no  = "no"
 )
 
+// yesNo reads a word in lower case for yes or no; "" for any other.
+func yesNo(word string) string {
+	switch word {
+	case "yes", "y", "true", "t", "1", "x", "✓", "✔":
+		return yes
+	case "no", "n", "false", "f", "0":
+		return no
+	}
+	return ""
+}
+
 func (c *checker) readBool(b *binding, text string) string {
 	switch text {
 	case "yes", "TRUE":
@@ -295,11 +306,8 @@ func (c *checker) readBool(b *binding, text string) string {
 	case "no", "FALSE":
 		return no
 	}
-	switch strings.ToLower(text) {
-	case "yes", "y", "true", "t", "1", "x", "✓", "✔":
-		return yes
-	case "no", "n", "false", "f", "0":
-		return no
+	if said := yesNo(strings.ToLower(text)); said != "" {
+		return said
 	}
 	message := strconv.Quote(text) + " is not yes or no: enter yes or no"
 	if b.id == orderAgent {

@@ -325,13 +325,17 @@ func (f *File) note(text string) {
 	}
 }
 
+// ownName returns the name that a sheet has in the file.
+func (f *File) ownName(sheet string) string {
+	if own, renamed := f.names[sheet]; renamed {
+		return own
+	}
+	return sheet
+}
+
 // Rows opens the sheet with the given name for reading.
 func (f *File) Rows(sheet string) (*Reader, error) {
-	own := sheet
-	if name, renamed := f.names[sheet]; renamed {
-		own = name
-	}
-	src, err := f.body.rows(own)
+	src, err := f.body.rows(f.ownName(sheet))
 	if err != nil {
 		return nil, locate(err, FormatError{File: f.name, Sheet: sheet})
 	}

@@ -1,0 +1,403 @@
+package importer
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/text"
+)
+
+// A spreadsheet says in words that a row is not to be filed: in columns that are
+// not sent, in cell comments, in headings inside the table, and beside names.
+// Such a row is held until a person leaves it out or files it anyway.
+
+// verdict is what a text says about filing its row, in rising order.
+type verdict uint8
+
+const (
+	passes verdict = iota
+	warns          // the row is filed unless someone objects
+	holds          // the row is not filed unless someone insists
+)
+
+// remarkKind is what a column says about its row.
+type remarkKind uint8
+
+const (
+	unknownRemark remarkKind = iota
+	nameRemark
+	noteRemark // notes, cell comments, headings inside the table
+	statusRemark
+	filedRemark // that it was filed, or when
+	dueRemark
+)
+
+// Columns of remarks that are no columns of the sheet, as --include names them.
+const (
+	commentColumn = "Comment"
+	headingColumn = "Heading"
+)
+
+// noteWords are the words in the headers of notes.
+var noteWords = []string{"note", "notes", "comment", "comments", "remark", "remarks", "instruction", "instructions",
+	"action", "flag", "memo", "todo", "heading"}
+
+// statusHeader recognizes the folded header of a status of the company or of its
+// filing. "Tax Status" and "Payment Status" are of something else.
+var statusHeader = regexp.MustCompile(`^(the|current|company|entity|corp|corporate|corporation|business|legal|client|` +
+	`sos|state|filing|report|ar|annual|registration|registry|charter|account|overall|llc|good|record|20\d\d)*` +
+	`(status|standing|disposition|active|activeinactive)(code|desc|description|name|20\d\d)?$`)
+
+// remarkKindOf tells the kind of a column from its header.
+func remarkKindOf(header string) remarkKind {
+	words := headerWords(header)
+	has := func(these ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(these, w) })
+	}
+	switch {
+	case len(words) == 0: // written beside the table
+		return noteRemark
+	case statusHeader.MatchString(foldHeader(header)):
+		return statusRemark
+	case has("amount", "fee", "fees", "cost", "paid", "initial", "first", "original"):
+		return unknownRemark
+	case has("filed", "submitted", "completed", "confirmation"):
+		return filedRemark
+	case has("due", "deadline"):
+		return dueRemark
+	case has(noteWords...):
+		return noteRemark
+	}
+	return unknownRemark
+}
+
+// Parts of the expressions below. A text is searched as its words in lower case with
+// blanks between them and a bar between its clauses.
+const (
+	who     = `(?:client|clients|customer|owner|cpa|accountant|attorney|lawyer|counsel|law firm|parent|bookkeeper|they)`
+	fillers = `(?:(?:the|this|these|that|our|company|companies|entity|entities|business|corp|corporation|llc|inc|` +
+		`client|clients|owner|it|was|were|is|are|has|have|been|being|got|now|since|admin|administratively|` +
+		`voluntarily|involuntarily|formally|legally|officially|fully|status|all|already|just|please|in|ar|annual|` +
+		`report|reports|online|\d+) )*`
+	tail = `(?:\||in|on|as|by|effective|eff|to|into|with|per|from|since|during|out|off|last|this|and|or|at|for|it|` +
+		`up|until|online|electronically|today|entity|entities|company|companies|client|clients|before|after|jan\w*|feb\w*|mar\w*|apr\w*|may|` +
+		`jun\w*|jul\w*|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*|\d+)`
+	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert\w+|conversion|withdr\w+|terminat\w+|cancell?\w+|` +
+		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound up|wind(?:ing)? (?:up|down)|struck off|ceased|` +
+		`defunct|bankrupt\w*|abandoned|redomesticated|inactive|exempt)`
+	instruction = `(?:skip|hold|on hold|omit|exclude|ignore|leave out|remove|stop|archived?|not required|not due|` +
+		`not needed|duplicate)`
+	done = `(?:filed|submitted|done|completed?|efiled)`
+)
+
+var (
+	// refusals speak against filing in any column.
+	refusals = regexp.MustCompile(` (?:(?:do not|don t|dont|never|must not|should not|no need to|will not|won t) ` +
+		`(?:file|efile|renew)|(?:not to|must not|should not|will not|need not) be (?:filed|renewed|sent|submitted)|` +
+		`(?:do not|don t|dont) (?:send|submit|process|order|proceed) ` + tail + `|dnf|(?:put|keep|place|is|are) on hold|` +
+		`hold off|not (?:yet )?approved|no longer (?:an? |our |in )?(?:client|clients|customer|business|active|` +
+		`exists?|needed|required|ours)|(?:former|ex|past|lost|not an?|not our) (?:clients?|customers?)|` +
+		`reference only|out of business|(?:filing|files?|filed) elsewhere|` +
+		`no (?:annual report|ar|report|filing|renewal)s? (?:is |are )?(?:due|required|needed)|` +
+		`(?:report|ar|filing|renewal) (?:is )?not (?:due|required|needed)) `)
+	// filedBefore says that it was filed, or is filed by others.
+	filedBefore = regexp.MustCompile(` (?:already (?:been )?(?:filed|submitted|done|completed|renewed)|self fil\w+|` +
+		done + ` by (?:the )?(?:` + who + `|others?|another|them)|` + who +
+		` (?:(?:will|to|is|are|has|have|had|already|just|would) )*(?:file|files|filed|filing|handles?|handled|` +
+		`handling|submits?|submitted|renews?|renewed) (?:\||it|this|these|own|their|his|her|themsel\w+|himself|` +
+		`herself|directly|online|reports?|the|annual|ar|on|in|already|for|\d+)) `)
+	filedClause  = regexp.MustCompile(`\| ` + fillers + done + ` ` + tail + ` `)
+	closedClause = regexp.MustCompile(`\| ` + fillers + `(?:(?:to|will) be )?(?:` + closed + ` (?:and |or )?)+` + tail +
+		` |\| ` + fillers + instruction + ` ` + tail + ` `)
+	closedWord = regexp.MustCompile(` ` + closed + ` `)
+	doneWord   = regexp.MustCompile(` ` + done + ` `)
+	notDone    = regexp.MustCompile(` (?:not|never|(?:to|must|should|can) be) (?:yet |been |be )*(?:filed|submitted|done|` +
+		`completed) `)
+	notClosed = regexp.MustCompile(` (?:(?:not|never|isn t) (?:yet |been )?` + closed + `|reinstat\w+|revived|restored|` +
+		`rescinded|in error|still file|file anyway) `)
+	toFile = regexp.MustCompile(`^\| (?:ok |okay |please )?(?:to )?(?:file|approved|approval|include|send|order|renew)` +
+		`(?: it| this| ar| report| annual report| \d+)* \|`)
+	yearIn = regexp.MustCompile(`(?:^|\D)(20\d\d)(?:\D|$)|\d[/.-]\d\d?[/.-](\d\d)(?:\D|$)`)
+)
+
+// goodStatus are the words of a status in which a company is filed for.
+var goodStatus = strings.Fields("active act good goodstanding standing existence existing exists current currently " +
+	"delinquent compliant noncompliant compliance noncompliance registered ok okay normal live open ready new due " +
+	"overdue past late pending unfiled outstanding approved domestic foreign entity company client file renew filing " +
+	"report annual in is and with of the to be as on it needs not_filed")
+
+// mentionsClosed may speak of something else in a note.
+var mentionsClosed = regexp.MustCompile(` (?:dissol\w+|sold|merged|withdr\w+|terminat\w+|forfeit\w*|liquidat\w+|` +
+	`defunct|ceased|bankrupt\w*) `)
+
+// clearlyClosed are words that speak of a company in any column.
+var clearlyClosed = regexp.MustCompile(` (?:dissol\w+|merged|liquidat\w+|defunct|struck off) `)
+
+// stems are the beginnings of words without which no text but a status or a date
+// filed speaks against filing.
+var stems = strings.Fields("fil don not no never should won submit send dnf hold sold out former ex past lost " +
+	"reference exempt dissol void merg convert cancel with termin revo forfeit clos liquid wo wi struck ceas defunct " +
+	"bankrupt abandon redomest handl renew inactive skip omit ignore leave remove stop archiv duplicate complet done")
+
+// judge returns what the text of a column says about filing its row in a year.
+func judge(header, text string, year int) verdict {
+	return remarkKindOf(header).judge(header, text, year)
+}
+
+func (k remarkKind) judge(header, text string, year int) verdict {
+	said := clauses(text)
+	switch marked := strings.ToLower(text); {
+	case text == "" || isEmptyWord(text):
+		return passes
+	case yesNo(marked) == yes:
+		switch named := clauses(header); {
+		case k == filedRemark && !isPast(header, year), refusals.MatchString(named), closedClause.MatchString(named):
+			return holds
+		}
+		return passes
+	case yesNo(marked) == no && toFile.MatchString(clauses(header)):
+		return holds
+	case yesNo(marked) == no && k != statusRemark:
+		return passes
+	case k != statusRemark && k != filedRemark && k != dueRemark &&
+		!slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(said, " "+stem) }):
+		return passes
+	}
+	past := isPast(text, year)
+	isClosed := closedClause.MatchString(said)
+	switch said = notDone.ReplaceAllString(said, " not_filed "); {
+	case refusals.MatchString(said), filedBefore.MatchString(said) && !past:
+		return holds
+	case k == unknownRemark && (!isClosed || !clearlyClosed.MatchString(said) || strings.Count(said, "|") > 2):
+		return passes
+	case notClosed.MatchString(said) && closedWord.MatchString(said):
+		return warns
+	case k == unknownRemark:
+		return holds
+	case k == nameRemark: // a clause beside the name
+		return when(isClosed && strings.Count(said, "|") > 2, holds)
+	case isClosed, k == statusRemark && closedWord.MatchString(said):
+		return holds
+	case k == filedRemark && !isPast(header, year):
+		return judgeFiled(header, text, past)
+	case !past && k == statusRemark && doneWord.MatchString(said), !past && filedClause.MatchString(said):
+		return holds
+	case k == statusRemark:
+		return when(!isGoodStatus(said), warns)
+	case k == dueRemark: // some reports are due in the year after
+		return when(len(yearsIn(text)) > 0 && slices.Min(yearsIn(text)) > year+1, warns)
+	}
+	return when(k == noteRemark && mentionsClosed.MatchString(said), warns)
+}
+
+// when returns a verdict if it holds, and else passes.
+func when(is bool, v verdict) verdict {
+	if is {
+		return v
+	}
+	return passes
+}
+
+// judgeFiled judges a date filed or a confirmation number.
+func judgeFiled(header, text string, past bool) verdict {
+	dated := strings.ContainsAny(text, "0123456789") && (!isDigits(text) || yearsIn(text) != nil)
+	switch {
+	case past:
+		return passes
+	case slices.Contains(headerWords(header), "confirmation"):
+		return warns
+	}
+	return when(dated, holds)
+}
+
+// isGoodStatus reports whether all words of a status are known to be good.
+func isGoodStatus(said string) bool {
+	said = strings.ReplaceAll(said, " non ", " non")
+	return !slices.ContainsFunc(strings.Fields(said), func(word string) bool {
+		return word != "|" && !isDigits(word) && !slices.Contains(goodStatus, word)
+	})
+}
+
+// isPast reports whether a text names years, all of them before the filing year.
+func isPast(text string, year int) bool {
+	years := yearsIn(text)
+	return len(years) > 0 && slices.Max(years) < year
+}
+
+func yearsIn(text string) (years []int) {
+	for _, found := range yearIn.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(found[1] + found[2])
+		years = append(years, n%2000+2000)
+	}
+	return years
+}
+
+// clauses returns the words of a text in lower case, with a bar around each clause.
+func clauses(text string) string {
+	var b strings.Builder
+	b.WriteString("| ")
+	runes := []rune(strings.ToLower(text))
+	for i, r := range runes {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case r == '-' && (i == 0 || i+1 == len(runes) || runes[i-1] == ' ' || runes[i+1] == ' '),
+			strings.ContainsRune(".,;:()[]{}*–—|!\"“”", r):
+			b.WriteString(" | ")
+		case !unicode.IsMark(r):
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteString(" |")
+	words := slices.CompactFunc(strings.Fields(b.String()), func(a, b string) bool { return a == "|" && b == "|" })
+	return strings.Join(words, " ") + " "
+}
+
+// remark is a text in or beside a row that may speak against filing it. That of a
+// heading above the row is a note of the headingColumn.
+type remark struct {
+	at     *binding // the cell that has the problem
+	kind   remarkKind
+	column string // as --include names it
+	text   string
+}
+
+// remarkColumn is a column of the sheet whose texts are judged.
+type remarkColumn struct {
+	kind    remarkKind
+	binding binding
+}
+
+// findRemarkColumns finds the columns that are not part of the order but may
+// speak against it, and that of the names.
+func (p *mapping) findRemarkColumns(l *layout, o *Options) {
+	ours := l.isOfResults()
+	for i := range l.headings {
+		h := &l.headings[i]
+		at := slices.IndexFunc(p.bindings,
+			func(b *binding) bool { return b != nil && b.officer == nil && b.index == h.index && !b.unsent })
+		switch {
+		case at == int(legalName):
+			p.remarkColumns = append(p.remarkColumns, remarkColumn{nameRemark, *p.bindings[at]})
+		case at >= 0, ours && resultColumns[h.folded], slices.Contains(o.ours, h.index),
+			slices.Contains(p.secret, h.index):
+		default:
+			p.remarkColumns = append(p.remarkColumns, remarkColumn{remarkKindOf(h.text), binding{
+				column:  &column{},
+				id:      none,
+				index:   h.index,
+				header:  h.text,
+				mapName: l.mapName(h),
+			}})
+		}
+	}
+}
+
+// isOfResults reports whether the sheet has the columns of results.
+func (l *layout) isOfResults() bool {
+	for _, name := range []string{"result", "message", "orderids"} {
+		if !slices.ContainsFunc(l.headings, func(h heading) bool { return h.folded == name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// readComments reads the comments at the cells, except for those of a checked workbook.
+func (im *Import) readComments() error {
+	all, err := im.file.Comments(im.sheet)
+	for row, comments := range all {
+		all[row] = slices.DeleteFunc(comments,
+			func(c sheet.Comment) bool { return im.origin != nil && strings.TrimSpace(c.Author) == "" })
+	}
+	im.comments = all
+	return err
+}
+
+// hearRemarks judges what the row says about itself.
+func (c *checker) hearRemarks(struck bool) {
+	for i := range c.im.mapping.remarkColumns {
+		m := &c.im.mapping.remarkColumns[i]
+		if at := m.binding.index; at < len(c.row.Cells) && c.row.Cells[at].Text != "" {
+			c.hear(remark{&m.binding, m.kind, m.binding.mapName, c.row.Cells[at].Text})
+		}
+	}
+	for _, comment := range c.im.comments[c.row.Number] {
+		b := &binding{column: &column{}, id: none, index: comment.Column, header: commentColumn}
+		c.hear(remark{b, noteRemark, commentColumn, comment.Text})
+	}
+	if struck {
+		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
+		c.addWarning(&binding{column: &column{}, id: none, index: first}, "", "row.struck",
+			"the row is struck through, but it will be filed: remove the row, or remove the strikethrough")
+	}
+}
+
+// remarkRule is the rule of a row that speaks against its filing.
+const remarkRule = "row.remark"
+
+// hear judges a remark. One that holds the row is an error until a person leaves the
+// row out or files it anyway.
+func (c *checker) hear(m remark) {
+	v := c.verdictOf(m)
+	o := &c.im.options
+	shown := filing.HideSSNs(m.text)
+	says, name := fmt.Sprintf("the cell says %q", text.Shorten(shown, maxRemark)), m.column+"="+shown
+	switch runes := []rune(shown); {
+	case m.kind == filedRemark: // dates and numbers differ from row to row
+		says, name = "the cell says that it was filed", m.column+"=*"
+	case len(runes) > maxRemark:
+		name = m.column + "=" + string(runes[:maxRemark]) + "*"
+	}
+	at := RowAt{c.im.sheet, c.row.Number, name}
+	if v == passes || o.Excluded[at] != "" || c.im.selects(o.Include, m.column, m.text) != "" {
+		return
+	}
+	severity, message := Error, o.remedyText(decideHeld, says, name)
+	if v == warns {
+		severity, message = Warning, o.remedyText(decideFiled, says, name)
+	}
+	c.addProblem(m.at, shorten(shown), severity, remarkRule, message)
+	c.row.Problems[len(c.row.Problems)-1].Remark = name
+}
+
+// verdictOf judges a remark. Short texts are often repeated and judged once.
+func (c *checker) verdictOf(m remark) verdict {
+	year := c.year
+	if y, err := strconv.Atoi(c.values[filingYear]); err == nil {
+		year = y
+	}
+	if len(m.text) > maxJudged {
+		return m.kind.judge(m.column, m.text, year)
+	}
+	key := judgedText{m.column, m.text, year}
+	v, known := c.judged[key]
+	if !known {
+		v = m.kind.judge(m.column, m.text, year)
+		if len(c.judged) < maxJudgedTexts {
+			key.text = strings.Clone(m.text)
+			c.judged[key] = v
+		}
+	}
+	return v
+}
+
+// judgedText is a text of a column that was judged for a year.
+type judgedText struct {
+	column, text string
+	year         int
+}
+
+const (
+	maxJudged      = 40 // bytes of a text
+	maxJudgedTexts = 10_000
+)
+
+// maxRemark is how many characters of a text a message quotes and --include needs.
+const maxRemark = 60
