@@ -119,12 +119,14 @@ func isDigits(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789") == ""
 }
 
-// isZIP recognizes five digits, or five and four.
+// isZIP recognizes five digits, or five and four. The lowest ZIP code is 00501, and
+// the highest 99950.
 func isZIP(s string) bool {
+	digits := s
 	if len(s) == 10 && s[5] == '-' {
-		return isDigits(s[:5], 5) && isDigits(s[6:], 4)
+		digits = s[:5] + s[6:]
 	}
-	return isDigits(s, 5) || isDigits(s, 9)
+	return (isDigits(digits, 5) || isDigits(digits, 9)) && digits[:5] >= "00501" && digits[:5] <= "99950"
 }
 
 // checkParties: user and company are named. Source: spec section 4, rule 1.

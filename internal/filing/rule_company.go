@@ -250,9 +250,9 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 // checkZIP names the usual cause: a spreadsheet removed the leading zero. It never
 // adds the zero back, because 2134 may also be a typing error for 21340.
 func checkZIP(vs *violations, rule, field, z string) {
-	if len(z) < 5 && strings.Trim(z, "0123456789") == "" {
+	if full := strings.Repeat("0", max(5-len(z), 0)) + z; len(z) < 5 && isZIP(full) {
 		vs.add(rule, field, z, "the ZIP code %q has lost its leading zero: enter %s, and format the column as text", z,
-			strings.Repeat("0", 5-len(z))+z)
+			full)
 		return
 	}
 	vs.add(rule, field, z, "%q is not a ZIP code: enter five digits, or ZIP+4", z)

@@ -50,6 +50,7 @@ const (
 	agentFirstName
 	agentLastName
 	agentStreet
+	agentLine2
 	agentCity
 	agentState
 	agentZIP
@@ -464,6 +465,9 @@ var columns = slices.Concat([]column{
 	agentStreet: agentColumn("Agent Street", "addressStreet", textKind,
 		"Street address of a supplied agent, in the filing state.", "200 Continental Drive",
 		"street", "street address", "address", "address street", "address line 1", "address 1", "line 1"),
+	agentLine2: agentColumn("Agent Line 2", "line2", textKind,
+		"Suite, floor or unit of a supplied agent. It is sent as part of the Agent Street.", "Suite 400",
+		"line 2", "address 2", "address line 2", "street 2", "suite", "unit", "floor"),
 	agentCity: agentColumn("Agent City", "addressCity", textKind, "City of a supplied agent.", "Newark",
 		"city", "address city"),
 	agentState: agentColumn("Agent State", "addressState", stateKind,
@@ -702,7 +706,7 @@ var addresses = func() [][]columnID {
 	all := [][]columnID{
 		{principalLine1, principalLine2, principalCity, principalState, principalPostalCode, principalCountry},
 		{mailingLine1, mailingLine2, mailingCity, mailingState, mailingPostalCode, mailingCountry},
-		{agentStreet, none, agentCity, agentState, agentZIP, none},
+		{agentStreet, agentLine2, agentCity, agentState, agentZIP, none},
 	}
 	for n := range maxOfficers {
 		var officer []columnID
@@ -938,6 +942,9 @@ func ColumnTable() string {
 		field := "`" + c.field + "`"
 		if c.unsent || columnID(i) == confirmedName {
 			field = "never sent"
+		}
+		if columnID(i) == agentLine2 {
+			field = "`" + columns[agentStreet].field + "`"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.header, field, used, strings.ReplaceAll(about, "|", `\|`))
 	}

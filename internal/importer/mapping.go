@@ -267,8 +267,8 @@ func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 			add(h, agentCompanyName)
 		}
 	}
-	for _, id := range []columnID{agentCompanyName, agentFirstName, agentLastName, agentType, agentStreet, agentCity,
-		agentState, agentZIP} {
+	for _, id := range []columnID{agentCompanyName, agentFirstName, agentLastName, agentType, agentStreet, agentLine2,
+		agentCity, agentState, agentZIP} {
 		for _, h := range claims[id] {
 			add(h, id)
 		}

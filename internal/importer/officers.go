@@ -456,12 +456,10 @@ func (c *checker) readOfficer(get func(columnID) string, first columnID) (filing
 		IsPrimary:   get(officerPrimary) == yes,
 		Address:     c.readAddress(func(i int) string { return get(officerLine1 + columnID(i)) }),
 	}
-	for _, name := range []*string{&o.FirstName, &o.LastName, &o.CompanyName} {
-		if isEmptyWord(*name) {
-			*name = ""
-		}
-	}
 	person, company := o.FirstName != "" || o.LastName != "", o.CompanyName != ""
+	if c.isFaulty(first+officerFirstName) || c.isFaulty(first+officerLastName) || c.isFaulty(first+officerCompanyName) {
+		c.faulty = append(c.faulty, first+officerType) // which follows from the names
+	}
 	if o.Type == "" && !c.isFaulty(first+officerType) && person != company {
 		o.Type = filing.Person
 		if company {

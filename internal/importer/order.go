@@ -297,7 +297,7 @@ func (c *checker) refuseOtherAgent(o *filing.Order) {
 	for i := range c.im.mapping.otherAgent {
 		b := &c.im.mapping.otherAgent[i]
 		text := c.textOf(b)
-		if text == "" || isEmptyWord(text) {
+		if isEmptyWord(text) {
 			continue
 		}
 		c.addErrorUnder(b, text, "registered-agent.other",
@@ -307,40 +307,6 @@ func (c *checker) refuseOtherAgent(o *filing.Order) {
 				text))
 		return
 	}
-}
-
-// readAgent reads the supplied agent, if any. Its type follows from its names
-// if it is not given.
-func (c *checker) readAgent(d *draft) bool {
-	if c.filled(ofAgent) == nil {
-		return false
-	}
-	c.readPart(ofAgent)
-	v := c.values
-	for _, id := range []columnID{agentCompanyName, agentFirstName, agentLastName} {
-		if isEmptyWord(v[id]) {
-			v[id] = ""
-		}
-	}
-	d.agent = filing.Agent{
-		Type:        filing.AgentType(v[agentType]),
-		CompanyName: v[agentCompanyName],
-		FirstName:   v[agentFirstName],
-		LastName:    v[agentLastName],
-		Street:      v[agentStreet],
-		City:        v[agentCity],
-		State:       filing.State(v[agentState]),
-		ZIP:         v[agentZIP],
-	}
-	person := d.agent.FirstName != "" || d.agent.LastName != ""
-	company := d.agent.CompanyName != ""
-	if d.agent.Type == "" && !c.isFaulty(agentType) && person != company {
-		d.agent.Type = filing.Person
-		if company {
-			d.agent.Type = filing.CompanyParty
-		}
-	}
-	return true
 }
 
 // isChange reports whether the row changes the agent rather than appointing the

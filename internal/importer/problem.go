@@ -60,6 +60,14 @@ func (c *checker) addErrorUnder(b *binding, value, rule, message string) {
 	c.faulty = append(c.faulty, b.id)
 }
 
+// refuse is addErrorUnder, except that a name is compared with the filing service's
+// record even where it is only kept for the record: one that cannot be read is an error.
+func (c *checker) refuse(b *binding, value, rule, message string) {
+	at := *b
+	at.recordOnly = b.recordOnly && b.kind != nameKind
+	c.addErrorUnder(&at, value, rule, message)
+}
+
 func (c *checker) addWarning(b *binding, value, rule, message string) {
 	c.addProblem(b, value, Warning, rule, message)
 }

@@ -131,7 +131,7 @@ func TestHiddenAndStruckRows(t *testing.T) {
 		}
 	}
 	problems, tally, notes := checkOf(t, opened(t, path, Options{}))
-	if p := problems["A3"]; p.Rule != "row.struck" || p.Severity != Warning || problems["A4"].Rule != "" {
+	if p := problems["A3"]; p.Rule != "row.struck" || p.Severity != Warning || problems["A4"].Rule != "cell.struck" {
 		t.Errorf("%+v", problems)
 	}
 	if tally.Ready != 3 || !strings.Contains(notes,

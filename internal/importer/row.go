@@ -8,6 +8,7 @@ import (
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // Row is one row of the sheet with its order or its problems.
@@ -23,6 +24,7 @@ type Row struct {
 
 	notInRun       bool // not filed by this run
 	hidden         bool
+	struck         bool // most of its cells are struck through
 	notAFiling     bool // a total, a footnote or a header, not a filing
 	noAgent        bool // neither orders nor supplies an agent
 	createsCompany bool // its company is created first
@@ -99,6 +101,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		Problems: out.Problems[:0],
 		Result:   filing.Ready,
 		hidden:   in.Hidden,
+		struck:   in.Struck,
 		keys:     out.keys[:0],
 	}
 	c.row, c.faulty, c.officers = out, c.faulty[:0], c.officers[:0]
@@ -172,10 +175,8 @@ func (c *checker) readPart(p part) {
 func (c *checker) filled(p part) *binding {
 	bindings := c.im.mapping.parts[p]
 	for i := range bindings {
-		if b := &bindings[i]; b.index < len(c.row.Cells) {
-			if text := c.row.Cells[b.index].Text; text != "" && !isEmptyWord(text) {
-				return b
-			}
+		if b := &bindings[i]; b.index < len(c.row.Cells) && isFilled(b.kind, c.row.Cells[b.index]) {
+			return b
 		}
 	}
 	return nil
@@ -184,11 +185,7 @@ func (c *checker) filled(p part) *binding {
 // isEmpty reports whether the row has no value in a column.
 func (c *checker) isEmpty(id columnID) bool {
 	b := c.im.mapping.binding(id)
-	if b == nil || b.index >= len(c.row.Cells) {
-		return true
-	}
-	cell := c.row.Cells[b.index]
-	return cell.Kind == sheet.Blank || isEmptyWord(cell.Text)
+	return b == nil || b.index >= len(c.row.Cells) || !isFilled(b.kind, c.row.Cells[b.index])
 }
 
 // checkWidth refuses a CSV row that is longer than its header: usually a name
@@ -270,6 +267,7 @@ const (
 	isTotal    = "a total row, not a filing"
 	isFootnote = "only one cell is filled: a heading or a note, not a filing"
 	isHeading  = "a repeated header row, not a filing"
+	isBlank    = "only zeros or placeholders: a blank row"
 )
 
 // whyNotAFiling recognizes rows among filings that are not filings, and returns
@@ -300,6 +298,8 @@ func (c *checker) whyNotAFiling() string {
 	switch {
 	case filled == 0:
 		return ""
+	case c.isBlank():
+		return isBlank
 	case isTotalWord(cells[first].Text) && c.onlyNumbersBeside(first):
 		return isTotal
 	case filled == 1 && p.bound() > 1 && c.isNote(first):
@@ -308,6 +308,26 @@ func (c *checker) whyNotAFiling() string {
 		return isHeading
 	}
 	return ""
+}
+
+// isBlank reports whether the cells of the order hold nothing but zeros, unchecked
+// boxes and placeholders, as formulas below the last company and exports of databases
+// write them.
+func (c *checker) isBlank() bool {
+	found := false
+	for _, b := range c.im.mapping.bindings {
+		if b == nil || b.officer != nil || b.index < 0 || b.index >= len(c.row.Cells) {
+			continue
+		}
+		switch cell := c.row.Cells[b.index]; {
+		case cell.Kind == sheet.Blank:
+		case cell.Text == "FALSE", text.IsZero(cell.Text), cell.Text != "" && text.PlaceholderOf(cell.Text) != text.Value:
+			found = true
+		default:
+			return false
+		}
+	}
+	return found
 }
 
 // totalBeginnings are tested first: for nearly every row they save the folding.

@@ -240,6 +240,8 @@ func TestNoFiling(t *testing.T) {
 		{",Delaware companies", filing.Skipped, isFootnote},
 		{",,,,,see the notes", filing.Skipped, isFootnote},
 		{"Company ID,Legal Name,User Email,Filing State,Filing Year,Fee", filing.Skipped, isHeading},
+		{"0,0,0,0,0,75", filing.Skipped, isBlank},
+		{`NULL,\N,TBD,-,0.00`, filing.Skipped, isBlank},
 		{"comp_EXAMPLE,Harbor Light,a@example.com,DE,2026", filing.Skipped, isExample},
 
 		{"comp_1,Total Wine LLC,a@example.com,DE,2026", filing.Ready, ""},

@@ -26,10 +26,16 @@ func (c *checker) suggestionsFor(b *binding, rule, value string) []string {
 			return []string{was}
 		}
 		return nil
-	case "cell.ssn", "cell.error", "cell.formula", "text.lost-letters", "row.too-long", remarkRule:
+	case "cell.escape":
+		return []string{withoutEscapes(value)}
+	case "cell.misread":
+		_, typed := misread(b, sheet.TypedCell(value), value)
+		all = []string{typed}
+	case "cell.placeholder", "cell.ssn", "cell.error", "cell.formula", "text.lost-letters", "row.too-long", remarkRule:
 		return nil
 	}
 	switch b.kind {
+	case nameKind, textKind:
 	case yearKind:
 		all = suggestYears(value)
 	case zipKind:

@@ -34,7 +34,7 @@ func (c *checker) readCell(b *binding, cell sheet.Cell) string {
 		return ""
 	}
 	text := cell.Text
-	if text == "" || b.kind != nameKind && isEmptyWord(text) {
+	if text == "" || !isFilled(b.kind, cell) && !c.isName(b, text) {
 		return ""
 	}
 	if text[0] == '#' && isErrorText(text) {
@@ -42,21 +42,29 @@ func (c *checker) readCell(b *binding, cell sheet.Cell) string {
 			"the cell shows the error "+text+": correct it in the original file, or enter the value")
 		return ""
 	}
+	if c.readPlaceholder(b, text) {
+		return ""
+	}
 	if b.kind != ssnKind && c.holdsSSN(b, text) {
 		c.addErrorUnder(b, text, "cell.ssn",
 			"this looks like a Social Security number, which is not needed here: remove it from the cell")
 		return ""
 	}
+	switch {
+	case cell.Strike == sheet.NotStruck, b.unsent:
+	case cell.Strike == sheet.PartStruck:
+		c.addWarning(b, text, "cell.struck-part",
+			fmt.Sprintf("the struck-through text in the cell is left out: the row is filed with %q", text))
+	case !c.row.struck: // otherwise the row has a warning
+		c.addWarning(b, text, "cell.struck",
+			"the cell is struck through, but the row is filed with it: correct the cell, or remove the strikethrough")
+	}
 	if !isASCII(text) {
 		text = c.readText(b, text)
 	}
 	switch b.kind {
-	case nameKind:
-		if b.id == legalName && isNumber(text) {
-			c.addProblem(b, text, Error, b.rule,
-				strconv.Quote(text)+" is a number, not a legal name: enter the company's full legal name, or, if "+
-					"the column has your own numbers, "+c.im.options.remedyText(ignoreColumn, b.header, b.mapName+"="))
-			c.faulty = append(c.faulty, b.id)
+	case nameKind, textKind:
+		if !b.unsent && c.readMisread(b, cell, text) {
 			return ""
 		}
 	case companyKind:
@@ -108,23 +116,6 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
-}
-
-// isEmptyWord recognizes what people write into a cell without a value.
-func isEmptyWord(s string) bool {
-	if len(s) > 4 || s == "" {
-		return false
-	}
-	switch s[0] {
-	case 'n', 'N':
-		switch strings.ToLower(s) {
-		case "na", "n/a", "n.a.", "n.a", "none", "null", "nil":
-			return true
-		}
-	default:
-		return strings.Trim(s, "-–—") == ""
-	}
-	return false
 }
 
 // isErrorText recognizes the errors of spreadsheet programs, which are text in

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	wording "github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // ListedCompany is a company of submitted rows.
@@ -198,7 +199,7 @@ func (l *Ledger) CompanyOfRow(ctx context.Context, row int64) (key string, err e
 }
 
 // cellTexts reads the cells of a row as they are kept, as texts: a client's number
-// is a number, and a matter may be a date.
+// is a number, and a matter may be a date. Placeholders are empty.
 func cellTexts(cells string) []string {
 	var values []json.RawMessage
 	if json.Unmarshal([]byte(cells), &values) != nil {
@@ -213,6 +214,9 @@ func cellTexts(cells string) []string {
 			texts[i] = cmp.Or(wrapped["number"], wrapped["date"])
 		default:
 			texts[i] = string(v)
+		}
+		if wording.PlaceholderOf(texts[i]) == wording.Nothing {
+			texts[i] = ""
 		}
 	}
 	return texts

@@ -1,0 +1,33 @@
+package text
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPlaceholderOf(t *testing.T) {
+	for want, list := range map[Placeholder]string{
+		Nothing: "|NULL|\\N|n/a|N.A.|None|nan|<NA>|NaT|-|—|--|.|(blank)|[null]|$ -|0000-00-00|1/0/1900",
+		StandIn: "TBD|t.b.d.|To be determined|same|SAME|Same as principal office|same-as-above|As above|ditto|do.|\"|''|" +
+			"?|???|(?)|xxx|XX|see attached|See Document|please see the attached list|Refer to notes|[Street]|{{city}}|" +
+			"Unknown|Not on file|NO INFORMATION AVAILABLE",
+		Value: "x|0|N|no|DE|Do|See's Candies|See Document Solutions LLC|Same Day Couriers LLC|5 Same Day Lane|" +
+			"Null Island Surf LLC|Ana Null|Per Olsen|Pending Matters Inc|Nañ|*|#|[solidcore] LLC|<ana@example.com>|" +
+			"None of the Above LLC|Café — Bar",
+	} {
+		for text := range strings.SplitSeq(list, "|") {
+			if got := PlaceholderOf(text); got != want {
+				t.Errorf("%q is %d, want %d", text, got, want)
+			}
+		}
+	}
+}
+
+func TestIsZero(t *testing.T) {
+	for text, want := range map[string]bool{"0": true, "0.00": true, "$0": true, "0%": true, "00:00:00": true, "": false,
+		"00000": false, "10": false, ".": false, "-": false} {
+		if IsZero(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
