@@ -130,12 +130,12 @@ func (c Company) ForUser(userID string) NewCompany {
 // Key is the business key of the creation: the filing service has no guard
 // against a second one.
 func (c NewCompany) Key() Key {
-	return join(string(CompanyRecord), c.UserID, FoldLegalName(c.LegalName), string(c.FormationState))
+	return join(string(CompanyRecord), FoldLegalName(c.LegalName), string(c.FormationState))
 }
 
-// FormationKey is the business key of the company's formation by its user.
+// FormationKey is the business key of the company's formation.
 func (c NewCompany) FormationKey() Key {
-	return join(string(Formation), c.UserID, FoldLegalName(c.LegalName), string(c.FormationState))
+	return join(string(Formation), FoldLegalName(c.LegalName), string(c.FormationState))
 }
 
 // User is a customer of the organization. Source: spec section 2, User.

@@ -7,8 +7,8 @@ import "strings"
 type Key string
 
 // Keys returns the business key of each item of the order, by product. The
-// order's UserID and CompanyID must be resolved, for a slug and an id of one
-// company are one company.
+// order's CompanyID must be resolved, for a slug and an id of one company are one
+// company.
 func (o *Order) Keys() map[Product]Key {
 	keys := make(map[Product]Key, 2)
 	for _, p := range o.Products() {
@@ -20,7 +20,8 @@ func (o *Order) Keys() map[Product]Key {
 // key builds the business key of one item:
 // annual report (company, state, year); agent (company, state), appointed or
 // changed alike, for both buy the one service; EIN (company); foreign
-// qualification (company, state); formation (user, legal name folded, state).
+// qualification (company, state); formation (legal name folded, state), whoever
+// the user is: a state has one company of a name.
 func (o *Order) key(p Product) Key {
 	state := string(o.FilingState)
 	switch p {
@@ -29,7 +30,7 @@ func (o *Order) key(p Product) Key {
 	case EIN:
 		return join("ein", o.party())
 	case Formation:
-		return join("formation", o.UserID, FoldLegalName(o.Formation.Company.LegalName), state)
+		return join("formation", FoldLegalName(o.Formation.Company.LegalName), state)
 	case RegisteredAgent, AgentChange:
 		return join("registered-agent", o.party(), state)
 	default:

@@ -40,21 +40,21 @@ func TestKeys(t *testing.T) {
 		{"qualification: company, state",
 			Order{CompanyID: "comp_1", FilingState: "CA", ForeignQualification: &QualificationItem{}},
 			ForeignQualification, "foreign-qualification|comp_1|CA"},
-		{"formation: user, name folded, state",
+		{"formation: name folded, state",
 			Order{UserID: "user_1", FilingState: "DE", Formation: formation("Harbor  Light, L.L.C.")}, Formation,
-			"formation|user_1|harbor light llc|DE"},
+			"formation|harbor light llc|DE"},
 		{"EIN of a formation", Order{
 			UserID:      "user_1",
 			FilingState: "DE",
 			Formation:   formation("A LLC"),
 			EIN:         &EINItem{},
-		}, EIN, "ein|formation|user_1|a llc|DE"},
+		}, EIN, "ein|formation|a llc|DE"},
 		{"agent of a formation", Order{
 			UserID:          "user_1",
 			FilingState:     "DE",
 			Formation:       formation("A LLC"),
 			RegisteredAgent: agent(false),
-		}, RegisteredAgent, "registered-agent|formation|user_1|a llc|DE|DE"},
+		}, RegisteredAgent, "registered-agent|formation|a llc|DE|DE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			keys := c.order.Keys()

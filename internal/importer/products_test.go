@@ -615,7 +615,7 @@ func TestRepeatsOfProducts(t *testing.T) {
 	}{
 		{[]cells{aFormation, aFormation.with(cells{legalName: "HARBOR LIGHT BAKERY, L.L.C."})}, true},
 		{[]cells{aFormation, aFormation.with(cells{filingState: "NY"})}, false},
-		{[]cells{aFormation, aFormation.with(cells{userEmail: "bo@example.com"})}, false},
+		{[]cells{aFormation, aFormation.with(cells{userEmail: "bo@example.com"})}, true},
 		{[]cells{anEINOrder, anEINOrder.with(cells{filingState: "NY"})}, true},
 		{[]cells{anEINOrder, anEINOrder.with(cells{companyID: "comp_2"})}, false},
 		{[]cells{aQualification, aQualification.with(cells{orderAgent: "yes"})}, false},

@@ -130,7 +130,7 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 		}
 		reviewed, differs := c.compareRow(row, record)
 		if k.isNew(row) {
-			warnings, err := c.nearNames.warningsFor(ctx, row, k.userOf(row))
+			warnings, err := c.nearNames.warningsFor(ctx, row)
 			if err != nil {
 				return err
 			}
@@ -292,7 +292,6 @@ func (n *nearNames) add(row *ledger.Row) {
 		n.put(ledger.NameOnFile{
 			Name:    name,
 			State:   homeState(row.Request),
-			UserID:  row.Request.User.Ref(),
 			Company: row.Request.Company.Ref,
 			Batch:   n.batch,
 			Number:  row.Number,
@@ -309,7 +308,7 @@ func homeState(r *filing.Request) filing.State {
 }
 
 // warningsFor warns where a new company has a name close to another company's.
-func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user string) ([]filing.Difference, error) {
+func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row) ([]filing.Difference, error) {
 	if err := n.load(ctx); err != nil {
 		return nil, err
 	}
@@ -317,8 +316,7 @@ func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user strin
 	folded := filing.FoldLegalName(name)
 	var others []ledger.NameOnFile
 	for _, other := range n.onFile[nearName{filing.BareName(name), state}] {
-		if same := filing.FoldLegalName(other.Name) == folded; same &&
-			(other.UserID == user || other.UserID == row.Request.User.Ref()) {
+		if filing.FoldLegalName(other.Name) == folded && (other.Bought != "" || other.Batch == n.batch) {
 			return nil, nil // the same company: its purchase is found as a duplicate
 		}
 		others = append(others, other)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -201,9 +200,8 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 type NameOnFile struct {
 	Name    string
 	State   filing.State
-	UserID  string // who it was bought for; "" for a company that was looked up
-	Company string // its id, where it is known
-	Bought  filing.Product
+	Company string         // its id, where it is known
+	Bought  filing.Product // empty for a company that was looked up
 	Batch   string
 	File    string
 	Number  int
@@ -216,15 +214,15 @@ func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 	var all []NameOnFile
 	seen := make(map[string]bool)
 	rows, err := l.read.QueryContext(ctx,
-		`SELECT p.key, p.product, p.at, r.batch, r.number, r.company, r.request, b.file
+		`SELECT p.product, p.at, r.batch, r.number, r.company, r.request, b.file
 			FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
 			WHERE p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+
 			`') ORDER BY p.at, p.key`)
 	err = each(rows, err, func(scan func(...any) error) error {
 		var n NameOnFile
-		var key, request string
+		var request string
 		var at int64
-		if err := scan(&key, &n.Bought, &at, &n.Batch, &n.Number, &n.Company, &request, &n.File); err != nil {
+		if err := scan(&n.Bought, &at, &n.Batch, &n.Number, &n.Company, &request, &n.File); err != nil {
 			return err
 		}
 		var r filing.Request
@@ -234,9 +232,6 @@ func (l Companies) ListNames(ctx context.Context) ([]NameOnFile, error) {
 		n.Name, n.At, n.State = r.LegalName(), fromMillis(at), r.Company.Sheet.FormationState
 		if r.Order.Formation != nil {
 			n.State = r.Order.FilingState
-		}
-		if parts := strings.Split(key, "|"); len(parts) > 1 {
-			n.UserID = parts[1]
 		}
 		if one := n.Batch + "|" + fmt.Sprint(n.Number); !seen[one] { // under an older key too
 			seen[one] = true
