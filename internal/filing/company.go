@@ -134,9 +134,7 @@ func (c NewCompany) Key() Key {
 }
 
 // FormationKey is the business key of the company's formation.
-func (c NewCompany) FormationKey() Key {
-	return join(string(Formation), FoldLegalName(c.LegalName), string(c.FormationState))
-}
+func (c NewCompany) FormationKey() Key { return formationKey(c.LegalName, c.FormationState) }
 
 // User is a customer of the organization. Source: spec section 2, User.
 type User struct {

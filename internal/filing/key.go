@@ -7,8 +7,8 @@ import "strings"
 type Key string
 
 // Keys returns the business key of each item of the order, by product. The
-// order's CompanyID must be resolved, for a slug and an id of one company are one
-// company.
+// order's CompanyID must be resolved, for a slug and an id of one company are
+// one company.
 func (o *Order) Keys() map[Product]Key {
 	keys := make(map[Product]Key, 2)
 	for _, p := range o.Products() {
@@ -20,8 +20,8 @@ func (o *Order) Keys() map[Product]Key {
 // key builds the business key of one item:
 // annual report (company, state, year); agent (company, state), appointed or
 // changed alike, for both buy the one service; EIN (company); foreign
-// qualification (company, state); formation (legal name folded, state), whoever
-// the user is: a state has one company of a name.
+// qualification (company, state); formation (legal name folded, state): one name
+// in one state is one company, whoever its user is.
 func (o *Order) key(p Product) Key {
 	state := string(o.FilingState)
 	switch p {
@@ -30,7 +30,7 @@ func (o *Order) key(p Product) Key {
 	case EIN:
 		return join("ein", o.party())
 	case Formation:
-		return join("formation", FoldLegalName(o.Formation.Company.LegalName), state)
+		return formationKey(o.Formation.Company.LegalName, o.FilingState)
 	case RegisteredAgent, AgentChange:
 		return join("registered-agent", o.party(), state)
 	default:
@@ -44,6 +44,10 @@ func (o *Order) party() string {
 		return string(o.key(Formation))
 	}
 	return o.CompanyID
+}
+
+func formationKey(name string, in State) Key {
+	return join(string(Formation), FoldLegalName(name), string(in))
 }
 
 func join(parts ...string) Key { return Key(strings.Join(parts, "|")) }

@@ -137,15 +137,26 @@ func (o Order) Drop(p Product) Order {
 	return o
 }
 
-// Repeatable reports whether the whole order may be sent again after an
-// attempt whose outcome is not known. repeatAgents is FILING_REPEAT_AGENT.
-func (o *Order) Repeatable(repeatAgents bool) bool {
-	for _, p := range o.Products() {
-		if !p.Repeatable(repeatAgents) {
-			return false
+// First returns what the next request orders, and the rest, which later requests
+// order. A formation takes everything with it, for its company has no id yet. An
+// existing company's items go one by one, so that the answer to one says nothing
+// about another; an agent goes with the report or qualification that needs it.
+// Assumption: whether a 409 over one item leaves the others out is not shown.
+func (o Order) First() (first, rest Order) {
+	if o.Formation != nil {
+		return o, Order{}
+	}
+	products := o.Products()
+	first, rest = o, o
+	for i, p := range products {
+		with := i == 0 || o.RegisteredAgent != nil && p == o.agentProduct() && products[0] != EIN
+		if with {
+			rest = rest.Drop(p)
+		} else {
+			first = first.Drop(p)
 		}
 	}
-	return true
+	return first, rest
 }
 
 // Item is one order that the filing service placed for a request.

@@ -67,18 +67,32 @@ func TestRepeatable(t *testing.T) {
 	if Product("dba").Valid() {
 		t.Error("dba cannot be ordered")
 	}
-	o := whole()
-	for _, p := range []Product{Formation, AnnualReport} {
-		if o.Repeatable(true) {
-			t.Errorf("%v may be sent twice", o.Products())
+}
+
+func TestFirst(t *testing.T) {
+	order := whole()
+	for _, c := range []struct {
+		without  []Product
+		requests []string
+	}{
+		{nil, []string{"formation,annual-report,foreign-qualification,ein,registered-agent"}},
+		{[]Product{Formation}, []string{"annual-report,registered-agent", "foreign-qualification", "ein"}},
+		{[]Product{Formation, AnnualReport}, []string{"foreign-qualification,registered-agent", "ein"}},
+		{[]Product{Formation, AnnualReport, ForeignQualification}, []string{"ein", "registered-agent"}},
+	} {
+		left := order
+		for _, p := range c.without {
+			left = left.Drop(p)
 		}
-		o = o.Drop(p)
-	}
-	if !o.Repeatable(true) || o.Repeatable(false) {
-		t.Errorf("%v: %v, %v", o.Products(), o.Repeatable(true), o.Repeatable(false))
-	}
-	if o = o.Drop(RegisteredAgent); !o.Repeatable(false) {
-		t.Errorf("%v may not be sent twice", o.Products())
+		var got []string
+		for len(left.Products()) > 0 {
+			var first Order
+			first, left = left.First()
+			got = append(got, JoinProducts(first.Products(), ","))
+		}
+		if !slices.Equal(got, c.requests) {
+			t.Errorf("without %v: %q, want %q", c.without, got, c.requests)
+		}
 	}
 }
 

@@ -72,6 +72,7 @@ type RowState struct {
 	Bought      []Purchase // by this row
 	Existing    []Product  // there already, and not by this row
 	Open        []Product  // may have been bought
+	Rest        []Product  // neither bought nor there, and not ordered yet
 	Last        AnswerKind // how the newest attempt ended
 
 	Duplicates   []Product // bought by two attempts of this row
@@ -116,8 +117,9 @@ func (s *RowState) Done() []Product {
 
 // AttemptLimits bounds the attempts of a row.
 type AttemptLimits struct {
-	Exhausted bool // no more attempts of its own accord
-	Canceled  bool // nothing of the batch is sent any more
+	Exhausted bool      // no more attempts of its own accord
+	Canceled  bool      // nothing of the batch is sent any more
+	Rest      []Product // what the row orders after its newest attempt
 }
 
 // Fold computes the state of a row from the set of its attempts alone. It is the
@@ -165,7 +167,8 @@ func (f *folding) answered(a Attempt, before []Attempt) {
 	case oneThere:
 		for _, p := range a.Purchases {
 			if a.Ordered && slices.ContainsFunc(before, func(b Attempt) bool {
-				return b.Kind.Lost() && slices.Contains(b.Products, p.Product)
+				return b.Kind.Lost() && slices.Contains(b.Products, p.Product) ||
+					b.Kind == Accepted && slices.Contains(f.unanswered(b), p.Product)
 			}) {
 				f.buy(p)
 			} else {
@@ -253,6 +256,11 @@ func (f *folding) state(attempts []Attempt, limits AttemptLimits) RowState {
 			s.Open = append(s.Open, p)
 		}
 	}
+	for _, p := range limits.Rest {
+		if !slices.Contains(done, p) {
+			s.Rest = append(s.Rest, p)
+		}
+	}
 	s.Existing = slices.DeleteFunc(s.Existing, func(p Product) bool { return len(f.bought[p]) > 0 })
 	if len(attempts) == 0 {
 		return s
@@ -268,10 +276,10 @@ func (f *folding) state(attempts []Attempt, limits AttemptLimits) RowState {
 		// After a refusal, too: it refused the repetition, and says nothing of the
 		// attempt before it.
 		s.Result = Uncertain
-	case satisfied(attempts, done) && len(s.Bought) > 0 &&
-		slices.ContainsFunc(s.Bought, func(p Purchase) bool { return p.Product != CompanyRecord }):
+	case len(s.Rest) > 0 || !satisfied(attempts, done):
+	case slices.ContainsFunc(s.Bought, func(p Purchase) bool { return p.Product != CompanyRecord }):
 		s.Result = Placed
-	case satisfied(attempts, done):
+	default:
 		s.Result = Exists
 	}
 	return s

@@ -62,7 +62,7 @@ type foldResult struct {
 
 // want is the state that the table of answers gives the row.
 func (c foldCase) want() foldResult {
-	again := c.repeatable && c.limits == AttemptLimits{}
+	again := c.repeatable && !c.limits.Exhausted && !c.limits.Canceled
 	lost := func(again bool, open int) foldResult {
 		if again {
 			return foldResult{Ready, true, 0, open}
@@ -160,6 +160,9 @@ func TestFold(t *testing.T) {
 			"uncertain bought annual-report open registered-agent"},
 		{"the rest of it may be sent again", []Attempt{partly(sent(1, Accepted, ForeignQualification, EIN))},
 			"ready unconfirmed bought foreign-qualification open ein"},
+		{"the service names the rest when it is sent again", []Attempt{
+			partly(sent(1, Accepted, ForeignQualification, EIN)), sent(2, HasItem, EIN),
+		}, "placed bought foreign-qualification ein"},
 		{"the rest was decided", []Attempt{
 			decided(partly(sent(1, Accepted, AnnualReport, RegisteredAgent)), DecidedNotPlaced, Accepted, ""),
 		}, " bought annual-report"},

@@ -35,6 +35,7 @@ type Edge struct {
 var Edges = []Edge{
 	{Ready, Placing, "the intent and its reservation are committed", false},
 	{Ready, Exists, "the ledger already holds the purchase", false},
+	{Ready, Placed, "the ledger already holds the rest of its order", false},
 	{Ready, Skipped, "a subscription bought earlier covers it", false},
 	{Ready, Rejected, "a lookup shows that the order cannot be made", false},
 	{Ready, Invalid, "the filing service's record is of another company", false},

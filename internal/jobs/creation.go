@@ -71,7 +71,7 @@ func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim
 	case a.Kind == filing.Refused:
 		out.Message = "the filing service refused to create the company: " + a.Message
 	default:
-		out.Message = messageFor(a, filing.RowState{}, &filing.Order{}, nil)
+		out.Message = messageFor(a, filing.RowState{}, nil)
 	}
 	return p.recordOutcome(row, out)
 }

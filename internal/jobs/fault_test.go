@@ -53,7 +53,7 @@ func TestEveryFault(t *testing.T) {
 			made[i.CompanyID] = i.ID
 		}
 		for _, r := range f.uncertain("a") {
-			if r.Request.Order.Repeatable(true) {
+			if f.Repeatable(r.Request.Order.Products()) {
 				t.Errorf("row %d may be sent twice and was left to a person: %s", r.Number, r.Message)
 			}
 			if id := made[r.Request.Company.Ref]; id != "" {

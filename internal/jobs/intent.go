@@ -17,11 +17,7 @@ func IntentFor(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.
 		}
 		return in
 	}
-	order := row.Request.Order
-	order.UserID, order.CompanyID = userID, companyID
-	for _, product := range row.Dropped {
-		order = order.Drop(product)
-	}
+	order := row.Left(userID, companyID)
 	in.Claims = ledger.ClaimsOf(&order, b.Repetition())
 	return in
 }

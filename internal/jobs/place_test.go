@@ -231,6 +231,7 @@ func TestItemsMatchByProduct(t *testing.T) {
 		"another product": {agent2, filing.Uncertain, "order_2 (registered_agent), which was not ordered"},
 		"two reports": {report1 + `,{"orderType":"annual_report","orderId":"order_3"}`, filing.Placed,
 			"order_3 (annual_report), which was not ordered"},
+		"one order twice": {report1 + "," + report1, filing.Placed, "placed"},
 		"one more": {report1 + "," + agent2, filing.Placed,
 			"order_2 (registered_agent), which was not ordered"},
 		"a type that is not listed": {`{"orderType":"yearly_thing","orderId":"order_1"}`, filing.Placed, "placed"},
@@ -245,10 +246,12 @@ func TestItemsMatchByProduct(t *testing.T) {
 			if row.Result != c.want || !strings.Contains(row.Message, c.says) {
 				t.Errorf("%s: %s", row.Result, row.Message)
 			}
+			ids := make(map[string]bool)
 			for _, i := range row.Items {
-				if i.Product == filing.AnnualReport && i.OrderID != "order_1" {
+				if i.Product == filing.AnnualReport && i.OrderID != "order_1" || ids[i.OrderID] {
 					t.Errorf("%+v", i)
 				}
+				ids[i.OrderID] = true
 			}
 		})
 	}

@@ -65,29 +65,40 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	if company.ID == "" && row.Request.CreatesCompany() {
 		return p.create(ctx, row, userID)
 	}
-	order := row.Request.Order
-	order.UserID, order.CompanyID = userID, company.ID
-	for _, product := range row.Dropped {
-		order = order.Drop(product)
-	}
+	order := row.Left(userID, company.ID)
 	quoter, err := p.prices.get(ctx, p.resolver.lookup)
 	if err != nil {
 		return p.handleLookupError(ctx, row, err)
 	}
 	notes := differences(row.Request.Company.Sheet, company)
+	facts := pricing.Facts{EntityType: company.EntityType, FormationState: company.FormationState}
 	for {
-		quote := quoter.Quote(&order, pricing.Facts{
-			EntityType:     company.EntityType,
-			FormationState: company.FormationState,
-		})
-		done, err := p.send(ctx, row, &order, quote, again, notes)
+		r := request{left: order, notes: notes}
+		var rest filing.Order
+		r.order, rest = order.First()
+		r.quote, r.rest = quoter.Quote(&r.order, facts), rest.Products()
+		if len(r.rest) > 0 {
+			r.restCost = quoter.Quote(&rest, facts).Total
+		}
+		err := p.send(ctx, row, &r, again)
 		var duplicate *duplicateItemError
-		if done || !errors.As(err, &duplicate) {
+		if !errors.As(err, &duplicate) {
 			return err
 		}
 		order = order.Drop(duplicate.product)
+		order.CompanyID = cmp.Or(duplicate.company, order.CompanyID)
 		notes = append(notes, duplicate.note)
 	}
+}
+
+// request is one of the requests that a row's order takes.
+type request struct {
+	left     filing.Order // what the row orders with it and after it
+	order    filing.Order // what it orders
+	quote    pricing.Quote
+	rest     []filing.Product // what the row orders after it
+	restCost money.Cost
+	notes    []string // for the reader of the results
 }
 
 // differences lists where the spreadsheet and the filing service's record of the
@@ -108,28 +119,29 @@ func differences(sheet, service filing.Company) []string {
 }
 
 // duplicateItemError asks for the order to be sent without an item that another
-// order bought. Assumption: that a refusal over one item of an order made none of
-// the others, so that the rest is sent without it, is not shown.
+// order bought.
 type duplicateItemError struct {
 	product filing.Product
+	company string // that was formed, of a formation
 	note    string // for the reader
 }
 
 func (*duplicateItemError) Error() string { return "an item is bought already" }
 
-// send sends an order once. It returns a *duplicateItemError where one of the items
+// send sends a request once. It returns a *duplicateItemError where one of the items
 // is bought already.
-func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote pricing.Quote, again string,
-	notes []string) (done bool, err error) {
+func (p *placer) send(ctx context.Context, row ledger.Row, r *request, again string) error {
 	intent := ledger.Intent{
-		Row:     row.ID,
-		Of:      row.InBatch(),
-		Tries:   row.Tries,
-		Company: order.CompanyID,
-		Claims:  ledger.ClaimsOf(order, again),
-		Cost:    quote.Total,
+		Row:      row.ID,
+		Of:       row.InBatch(),
+		Tries:    row.Tries,
+		Company:  r.order.CompanyID,
+		Claims:   ledger.ClaimsOf(&r.order, again),
+		Cost:     r.quote.Total,
+		Rest:     r.rest,
+		RestCost: r.restCost,
 	}
-	full, err := p.unseal(ctx, row, order)
+	full, err := p.unseal(ctx, row, &r.order)
 	if errors.Is(err, ledger.ErrSealed) && row.Uncertain {
 		// It cannot be sent again, and it is not known whether it was placed.
 		_, err := p.attempt(ctx, intent,
@@ -146,31 +158,29 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 						"row (importer resolve, or Uncertain on the page)",
 				})
 			})
-		return true, err
+		return err
 	}
 	if errors.Is(err, ledger.ErrSealed) {
-		return true, p.handleLookupError(ctx, row, &lookupError{
+		return p.handleLookupError(ctx, row, &lookupError{
 			next: filing.Rejected,
 			message: "the Social Security number was sealed with another key, or is gone: run the sheet with the " +
 				"number again",
 		})
 	}
 	if err != nil {
-		return true, err
+		return err
 	}
 	begun, err := p.attempt(ctx, intent,
 		func(ctx context.Context) filing.Answer { return p.service.PlaceOrder(ctx, full) },
-		func(try int, a filing.Answer) error {
-			return p.recordAnswer(row, order, intent.Claims, try, a, quote, notes)
-		})
+		func(try int, a filing.Answer) error { return p.recordAnswer(row, r, intent.Claims, try, a) })
 	if err == nil && len(begun.Taken) > 0 {
-		return p.handleDuplicate(ctx, row, order, begun.Taken)
+		return p.handleDuplicate(ctx, row, &r.left, begun.Taken[0])
 	}
 	if err == nil && begun.Dearer {
 		p.log.Info("row waits for approval", "batch", row.Batch, "row", row.Number, "row_id", row.ID,
-			"cost", quote.Total.String(), "approved", row.Approved.String())
+			"cost", r.quote.Total.String(), "approved", row.Approved.String())
 	}
-	return true, err
+	return err
 }
 
 // unseal puts the Social Security number into an order that is about to be sent.
@@ -244,30 +254,29 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 }
 
 // recordAnswer records the outcome of an order.
-func (p *placer) recordAnswer(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer,
-	quote pricing.Quote, notes []string) error {
+func (p *placer) recordAnswer(row ledger.Row, r *request, claims []ledger.Claim, try int, a filing.Answer) error {
 	out := ledger.Outcome{
 		Row:        row.ID,
 		Try:        try,
 		Answer:     a,
 		Claims:     claims,
-		Cost:       quote.Total,
-		Repeatable: p.ledger.Repeatable(order),
+		Cost:       r.quote.Total,
+		Repeatable: p.ledger.Repeatable(r.order.Products()),
 		Exhausted:  row.Attempts+1 >= maxAttempts,
 		Due:        p.now().Add(retryAfter(a, row.Attempts)),
 	}
 	switch a.Kind {
 	case filing.Accepted:
-		out.Items = matchItems(order, a, quote)
+		out.Items = matchItems(&r.order, a, r.quote)
 	case filing.HasItem:
-		cost, parts := costOf(quote, a.Has)
+		cost, parts := costOf(r.quote, a.Has)
 		out.Items = []ledger.Item{{Product: a.Has, Cost: cost, Parts: parts}}
 		out.Due = time.Time{}
 	}
-	if order.Formation != nil && a.CompanyID != "" {
-		out.Company, out.Known = a.CompanyID, ledger.FormedClaims(order, a.CompanyID)
+	if r.order.Formation != nil && a.CompanyID != "" {
+		out.Company, out.Known = a.CompanyID, ledger.FormedClaims(&r.order, a.CompanyID)
 	}
-	return p.keepOutcome(&Unrecorded{row.Batch, row.Number, out, order, notes})
+	return p.keepOutcome(&Unrecorded{row.Batch, row.Number, out, r.notes})
 }
 
 // recordOutcome records an outcome with its own message.
@@ -345,22 +354,26 @@ func retryAfter(a filing.Answer, attempts int) time.Duration {
 	return 0
 }
 
-// matchItems matches the items of an answer to the products that were ordered. An
-// unknown order type is matched by elimination, as far as that is certain. An item that
-// was not ordered has no product, and is recorded by its order id.
+// matchItems matches the items of an answer to the products that were ordered. One item of
+// an unknown order type is the one product that is left. An item that was not ordered has no
+// product, and is recorded by its order id.
 func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.Item {
 	left := order.Products()
-	made := make([]ledger.Item, len(a.Items))
+	var made []ledger.Item
 	var unmatched []int
-	for i, item := range a.Items {
-		made[i] = ledger.Item{
+	for _, item := range a.Items {
+		if slices.ContainsFunc(made, func(m ledger.Item) bool { return m.OrderID == item.OrderID }) {
+			continue // named twice
+		}
+		i := len(made)
+		made = append(made, ledger.Item{
 			OrderType:          item.OrderType,
 			OrderID:            item.OrderID,
 			FilingStatus:       item.FilingStatus,
 			FilingDate:         item.FilingDate,
 			SubscriptionStatus: item.SubscriptionStatus,
 			Exception:          filing.ExceptionCode(0, item.FilingStatus),
-		}
+		})
 		product, known := filing.ProductOfType(item.OrderType)
 		at := slices.IndexFunc(left, func(p filing.Product) bool {
 			return known && (p == product || p == filing.AgentChange && product == filing.RegisteredAgent)
@@ -374,10 +387,8 @@ func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []led
 		made[i].Product = left[at]
 		left = slices.Delete(left, at, at+1)
 	}
-	if len(unmatched) == len(left) {
-		for n, p := range left {
-			made[unmatched[n]].Product = p
-		}
+	if len(unmatched) == 1 && len(left) == 1 {
+		made[unmatched[0]].Product = left[0]
 	}
 	for i := range made {
 		if made[i].Product != "" {
@@ -405,16 +416,14 @@ func orderIDs(items []filing.Item) []string {
 	return ids
 }
 
-// handleDuplicate records that other rows have bought, or are buying, what a row
-// orders. It returns a *duplicateItemError where the rest of the order remains.
-func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *filing.Order,
-	taken []ledger.Taken) (done bool, err error) {
-	holder, err := p.ledger.Row(ctx, taken[0].Row)
+// handleDuplicate records that another row has bought, or is buying, an item of what a
+// row has left to order. It returns a *duplicateItemError where the rest of it remains.
+func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, left *filing.Order, t ledger.Taken) error {
+	holder, err := p.ledger.Row(ctx, t.Row)
 	if err != nil {
-		return true, err
+		return err
 	}
-	where := rowRef(row, holder)
-	t := taken[0]
+	where, last := rowRef(row, holder), len(left.Products()) == 1
 	deferral := ledger.Deferral{Row: row.ID, Of: row.InBatch()}
 	switch {
 	case !t.Bought:
@@ -432,30 +441,42 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 			Year:   t.Claim.Year,
 			Opened: t.Row,
 		}); err != nil {
-			return true, err
+			return err
 		}
 		note := "the annual report is " + coveredBy(where, holder)
-		if len(order.Products()) > 1 {
-			return false, &duplicateItemError{t.Claim.Product, note}
+		if !last {
+			return &duplicateItemError{product: t.Claim.Product, note: note}
 		}
 		deferral.Next, deferral.Message = filing.Skipped, strings.TrimPrefix(note, "the annual report is ")
-	case canceledItem(holder, t.Claim.Product) != nil && len(order.Products()) == 1:
+	case canceledItem(holder, t.Claim.Product) != nil && last:
 		deferral.Next, deferral.Message = filing.Rejected, boughtAndCanceled(t.Claim.Product, where, holder)
-	case len(order.Products()) == 1 || t.Claim.Product == filing.Formation:
+	case last && len(row.Dropped) > 0:
+		deferral.Next = filing.Exists
+		deferral.Message = fmt.Sprintf("done: %s; the %s was bought before in %s and not ordered again",
+			titles(row.Dropped), t.Claim.Product.Title(), where)
+	case last:
 		deferral.Next = filing.Exists
 		deferral.Message = fmt.Sprintf("bought before in %s; nothing was ordered", where)
 		for _, item := range holder.Items {
 			item.Cost = money.Cost{} // it was paid there
 			deferral.Items = append(deferral.Items, item)
 		}
+	case t.Claim.Product == filing.Formation && holder.Company == "":
+		deferral.Next, deferral.Message = filing.Rejected, unnamedCompany(row, holder)
 	default:
-		note := fmt.Sprintf("the %s was bought before (%s) and not ordered again", t.Claim.Product.Title(), where)
-		if canceledItem(holder, t.Claim.Product) != nil {
-			note = boughtAndCanceled(t.Claim.Product, where, holder)
+		duplicate := &duplicateItemError{
+			product: t.Claim.Product,
+			note:    fmt.Sprintf("the %s was bought before (%s) and not ordered again", t.Claim.Product.Title(), where),
 		}
-		return false, &duplicateItemError{t.Claim.Product, note}
+		if canceledItem(holder, t.Claim.Product) != nil {
+			duplicate.note = boughtAndCanceled(t.Claim.Product, where, holder)
+		}
+		if t.Claim.Product == filing.Formation {
+			duplicate.company = holder.Company
+		}
+		return duplicate
 	}
-	return true, p.deferRow(ctx, deferral)
+	return p.deferRow(ctx, deferral)
 }
 
 // coveredBy says which subscription covers a report.
@@ -537,16 +558,26 @@ func (p *placer) deferRow(ctx context.Context, d ledger.Deferral) error {
 }
 
 // messageFor is the message of a row in the results: what happened and what to do.
-func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes []string) string {
+func messageFor(a filing.Answer, s filing.RowState, notes []string) string {
 	said := strings.TrimSuffix(a.Message, ".")
+	var bought []filing.Product
+	for _, p := range s.Bought {
+		if p.Product != filing.CompanyRecord {
+			bought = append(bought, p.Product)
+		}
+	}
+	slices.SortFunc(bought, filing.CompareProducts)
 	var text string
 	switch {
-	case s.Result == filing.Placed && a.Kind == filing.HasItem:
+	case s.Result == filing.Placed && a.Kind == filing.HasItem && s.HasBought(a.Has):
 		text = "placed: an earlier attempt got no answer, and the filing service now says that it has the order (" +
 			said + ")"
 	case s.Result == filing.Placed:
-		text = "placed: " + titles(order.Products())
-		if order.Formation != nil && a.CompanyID != "" {
+		text = "placed: " + titles(bought)
+		if a.Kind == filing.HasItem {
+			text += "; the filing service has the " + a.Has.Title() + " already: " + said
+		}
+		if s.HasBought(filing.Formation) && a.CompanyID != "" {
 			text += "; the new company is " + a.CompanyID
 		}
 	case a.Kind == filing.Accepted && len(s.Open) > 0:
@@ -557,6 +588,8 @@ func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes [
 		} else {
 			text += ", and is ordered again without what is placed, which costs nothing twice"
 		}
+	case s.Result == "" && len(s.Rest) > 0 && a.Kind == filing.Accepted:
+		text = "ordered next: " + titles(s.Rest)
 	case a.Kind == filing.HasItem && len(s.Done()) > 0 && s.Result != filing.Exists && s.Result != filing.Uncertain:
 		text = fmt.Sprintf("%s: %s; the rest is ordered without it", a.Has.Title(), said)
 	case s.Result == filing.Exists:
@@ -576,7 +609,10 @@ func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes [
 	default:
 		text = "not sent yet: " + a.Message
 	}
-	if s.Result == filing.Placed && len(notes) > 0 {
+	switch {
+	case s.Result != filing.Placed && len(bought) > 0:
+		text += "; placed: " + titles(bought)
+	case s.Result == filing.Placed && len(notes) > 0:
 		text += "; " + strings.Join(notes, "; ")
 	}
 	return text

@@ -85,7 +85,7 @@ func TestWhatEachProductCosts(t *testing.T) {
 	f.place("a", all...)
 	charged := make(map[string]money.Cents)
 	for _, o := range f.service.Books().Orders {
-		charged[o.CompanyID] = money.Cents(o.Total)
+		charged[o.CompanyID] += money.Cents(o.Total)
 	}
 	for i, r := range f.rows("a") {
 		c := cases[i]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -35,8 +36,15 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 		return "", filing.Company{}, err
 	}
 	switch {
-	case r.Order.Formation != nil:
+	case r.Order.Formation != nil && !slices.Contains(row.Dropped, filing.Formation):
 		return userID, filing.Company{}, nil
+	case r.Order.Formation != nil && row.Company == "":
+		return "", company, &lookupError{next: filing.Rejected, message: "the company that was formed is not known: " +
+			"order the rest in a new spreadsheet, with its Company ID"}
+	case r.Order.Formation != nil:
+		company = r.Order.Formation.Company
+		company.ID, company.FormationState = row.Company, r.Order.FilingState
+		return userID, company, nil
 	case r.CreatesCompany():
 		described := r.Company.Sheet.ForUser(userID)
 		company, err = d.findNamed(ctx, row, described)

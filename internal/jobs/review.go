@@ -424,16 +424,20 @@ func (d *resolver) rememberNames(ctx context.Context, r *filing.Request, record 
 	return nil
 }
 
+// unnamedCompany is the message of a row that needs the company that another row formed.
+func unnamedCompany(row, holder ledger.Row) string {
+	return fmt.Sprintf("%s formed this company, and its Company ID is not known yet: importer resolve mark %s:%d "+
+		"placed --company COMPANY_ID, then importer retry %s", rowRef(row, holder), holder.Batch, holder.Number,
+		row.Batch)
+}
+
 // formationError is the error of a row whose company another row forms.
 func formationError(row *ledger.Row, n ledger.NamedCompany, formation filing.Key) error {
 	holder := ledger.Row{Batch: n.Batch, Number: n.Number}
 	if n.Formed {
 		return &lookupError{
-			next: filing.Rejected,
-			message: fmt.Sprintf(
-				"%s formed this company, and its Company ID is not known yet: importer resolve mark %s:%d "+
-					"placed --company COMPANY_ID, then importer retry %s", rowRef(*row, holder), n.Batch, n.Number,
-				row.Batch),
+			next:    filing.Rejected,
+			message: unnamedCompany(*row, holder),
 		}
 	}
 	return &lookupError{

@@ -322,7 +322,7 @@ func TestNearNamesAreAWarning(t *testing.T) {
 		elsewhere,
 		named("Cafe Rio Incorporated"),       // looked up
 		named("HARBOR LIGHT BAKERY, L.L.C."), // the very same: bought before
-		other,                                // the same, for another user
+		other,                                // the very same, although for another user
 		named("Lakeshore Holdings LLC"),
 		named("Lake Shore Holdings"), // close to the row above
 	)

@@ -18,8 +18,7 @@ type Unrecorded struct {
 	Number  int
 	Outcome ledger.Outcome
 
-	order *filing.Order // explains the outcome; nil for its own message
-	notes []string
+	notes []string // for the reader of the results
 }
 
 // IDs returns the IDs of the orders in the answer, or of the company that it created.
@@ -33,10 +32,10 @@ func (u *Unrecorded) IDs() []string {
 
 // explain returns the message of the row for its new state.
 func (u *Unrecorded) explain(s filing.RowState) string {
-	if u.order == nil {
+	if u.Outcome.Message != "" {
 		return u.Outcome.Message
 	}
-	message := messageFor(u.Outcome.Answer, s, u.order, u.notes)
+	message := messageFor(u.Outcome.Answer, s, u.notes)
 	for _, i := range u.Outcome.Items {
 		if i.Product == "" {
 			message += fmt.Sprintf("; the answer names %s (%s), which was not ordered: ask the filing service about it",

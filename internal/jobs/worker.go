@@ -258,9 +258,9 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		return err
 	}
 	for _, row := range orphans {
-		order := row.Request.Order
-		for _, p := range row.Dropped {
-			order = order.Drop(p)
+		var sent []filing.Product
+		for _, c := range row.Claims {
+			sent = append(sent, c.Product)
 		}
 		a := filing.Answer{
 			Kind:    filing.NoAnswer,
@@ -275,14 +275,14 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Claims:     row.Claims,
 			Cost:       money.Cost{Amount: row.Reserved},
 			Creates:    row.Creating,
-			Repeatable: l.Repeatable(&order) && !row.Creating,
+			Repeatable: l.Repeatable(sent) && !row.Creating,
 			Due:        row.Due,
 			Exhausted:  row.Attempts >= maxAttempts,
 			Explain: func(s filing.RowState) string {
 				if row.Creating {
 					return uncertainCreation(a)
 				}
-				return messageFor(a, s, &order, nil)
+				return messageFor(a, s, nil)
 			},
 		}
 		err := l.RecordOutcome(ctx, out)

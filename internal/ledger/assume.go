@@ -134,9 +134,7 @@ func (l Resolutions) MarkAssumedPlaced(ctx context.Context, row int64, try int, 
 		}
 		g.recordPlacedAs(s, orderIDs, of, left,
 			[]filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, s.expectedCost(), why)
-		for _, c := range known {
-			g.giveKey(s, c)
-		}
+		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 		return nil
 	})
 }

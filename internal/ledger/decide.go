@@ -59,7 +59,7 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 	if err := g.adopt(s, o); err != nil {
 		return err
 	}
-	state := filing.Fold(s.attempts, filing.AttemptLimits{Exhausted: o.Exhausted, Canceled: s.canceled})
+	state := filing.Fold(s.attempts, s.limits(o.Exhausted))
 	g.correctItems(s, o, before, state, foreign)
 	message := o.explain(state, foreign, s.batch, current)
 	if state.Contradicted {
@@ -75,12 +75,13 @@ func (g *groupWriter) recordOutcome(o *Outcome, unsent bool) error {
 		}
 	}
 	g.follow(s, state, o.Claims, o.Cost, message)
-	for _, c := range o.Known {
-		if len(state.Bought) > 0 {
-			g.giveKey(s, c)
-		}
-	}
+	g.giveKeys(s, state, o.Known)
 	return nil
+}
+
+// limits returns what bounds the attempts of the row.
+func (s *rowState) limits(exhausted bool) filing.AttemptLimits {
+	return filing.AttemptLimits{Exhausted: exhausted, Canceled: s.canceled, Rest: splitProducts(s.rest)}
 }
 
 // adopt gives a row the company that an attempt made. A row keeps the company that it has:
@@ -296,8 +297,7 @@ func (g *groupWriter) decideOn(s *rowState, matches func(*filing.Attempt) bool, 
 		}
 	}
 	s.due = 0
-	g.follow(s, filing.Fold(s.attempts, filing.AttemptLimits{Exhausted: true, Canceled: s.canceled}), nil, money.Cost{},
-		message)
+	g.follow(s, filing.Fold(s.attempts, s.limits(true)), nil, money.Cost{}, message)
 }
 
 // follow moves a row to the state that follows from its attempts, with its
@@ -491,10 +491,16 @@ func (g *groupWriter) buy(s *rowState, p *purchase, answered bool) {
 	})
 }
 
-// giveKey is buy for a claim of which the row may not have the key.
-func (g *groupWriter) giveKey(s *rowState, c Claim) {
-	if p := g.claim(s, c); !p.bought {
-		g.buy(s, p, true)
+// giveKeys is buy for claims of which the row may not have the keys, as far as the row
+// has bought what they are for.
+func (g *groupWriter) giveKeys(s *rowState, state filing.RowState, claims []Claim) {
+	for _, c := range claims {
+		if !state.HasBought(c.Product) {
+			continue
+		}
+		if p := g.claim(s, c); !p.bought {
+			g.buy(s, p, true)
+		}
 	}
 }
 
@@ -505,15 +511,26 @@ func (g *groupWriter) settle(p *purchase) {
 	}
 }
 
-// rival returns the purchase of another row that has a key: the first one that was bought, or
-// one that is open; nil if there is none.
-func (g *groupWriter) rival(key filing.Key, row int64) (first *purchase) {
+// rival returns the purchase of another row that has a key: one that was bought and not
+// canceled, and the first of these, or else one that was bought, or is open; nil if there is none.
+func (g *groupWriter) rival(key filing.Key, row int64) (best *purchase) {
+	rank := func(p *purchase) int {
+		switch {
+		case !p.bought:
+			return 0
+		case p.canceled:
+			return 1
+		case p.twin != 0:
+			return 2
+		}
+		return 3
+	}
 	for _, p := range g.purchases[key] {
-		if p.row != row && (first == nil || p.bought && (!first.bought || p.twin == 0)) {
-			first = p
+		if p.row != row && (best == nil || rank(p) > rank(best)) {
+			best = p
 		}
 	}
-	return first
+	return best
 }
 
 // boughtBesides reports whether another row has bought the same.
@@ -633,7 +650,7 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 	if a.Next == filing.Ready && s.blockedOn == blockedOnApproval {
 		return nil // it was sent again meanwhile, and that is not approved
 	}
-	if a.Next != filing.Ready && !s.result.CanBecome(a.Next) {
+	if a.Next != filing.Ready && !s.result.CanBecome(a.Next) || a.Next == filing.Placed {
 		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, a.Next)
 	}
 	if a.Wait != "" {
@@ -654,9 +671,22 @@ func (g *groupWriter) deferRow(a *Deferral) error {
 	case a.Next != filing.Ready:
 		s.cost = money.Cost{}
 	}
-	g.move(s, a.Next)
-	g.addItems(s, a.Items)
+	next := a.Next
+	if next == filing.Exists && s.hasBought() {
+		next, s.dropped = filing.Placed, ""
+	}
+	g.move(s, next)
+	if next == a.Next {
+		g.addItems(s, a.Items)
+	}
 	return nil
+}
+
+// hasBought reports whether the row has bought a product.
+func (s *rowState) hasBought() bool {
+	return slices.ContainsFunc(s.claims, func(p *purchase) bool {
+		return p.bought && !p.exists && p.product != filing.CompanyRecord
+	})
 }
 
 // begin begins an attempt of a row, or returns why it may not be sent.
@@ -686,16 +716,17 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
-	if !in.Creating && s.dearer(in.Cost, g.db.tolerance) {
+	whole := in.whole()
+	if !in.Creating && s.dearer(whole, g.db.tolerance) {
 		s.blockedOn = blockedOnApproval
 		approved := "no cost"
 		if s.approved.Amount >= 0 {
 			approved = s.approved.String()
 		}
 		s.message = fmt.Sprintf(
-			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s", in.Cost, approved,
+			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s", whole, approved,
 			s.batch)
-		s.cost = in.Cost
+		s.cost = whole
 		g.touch(s)
 		return Begun{Dearer: true}, nil
 	}
@@ -704,7 +735,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		s.blockedOn = blockedOnFunds
 		s.message = fmt.Sprintf("insufficient funds: the order needs %s and %s is available", in.Cost,
 			g.c.available().Dollars())
-		s.cost = in.Cost
+		s.cost = whole
 		g.touch(s)
 		g.short = true
 		return Begun{Short: true}, nil
@@ -744,7 +775,7 @@ func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	need := max(in.Cost.Amount-s.reserved, 0)
 	s.reserved += need
 	if !in.Creating { // creating a company costs nothing: the expected cost of its order stays
-		s.cost = in.Cost
+		s.cost, s.rest = in.whole(), filing.JoinProducts(in.Rest, ",")
 	}
 	g.addEntry(Reserve, need, s.id, "")
 	g.c.reserved += need

@@ -74,6 +74,7 @@ type rowState struct {
 	tries     int
 	uncertain bool
 	dropped   string
+	rest      string // the products that the row orders after its newest attempt
 	company   string
 	creating  bool
 	owner     string
@@ -105,10 +106,12 @@ type purchase struct {
 	root    string // of that batch
 	number  int    // the row's
 	bought  bool
-	exists  bool  // the row bought nothing: all that it names was there
-	twin    int64 // the row that had bought the same
-	freed   bool  // again, within this group
-	beside  bool  // of a new one: another row has the key
+	exists  bool // the row bought nothing: all that it names was there
+	// canceled is whether the filing was canceled after it was bought.
+	canceled bool
+	twin     int64 // the row that had bought the same
+	freed    bool  // again, within this group
+	beside   bool  // of a new one: another row has the key
 }
 
 // claimed is a purchase that is new in this group.
@@ -214,6 +217,9 @@ func (g *groupWriter) readAll(group []*transition) error {
 			events = append(events, record{text("id", t.event.ID)})
 		case t.deferral != nil:
 			rows = append(rows, record{number("id", t.deferral.Row)})
+			if t.deferral.Next == filing.Exists {
+				answered = append(answered, record{number("id", t.deferral.Row)})
+			}
 			if t.deferral.Wait != "" {
 				keys = append(keys, record{text("key", t.deferral.Wait)})
 			}
@@ -335,9 +341,16 @@ func isThere(p string) string {
 		`.row AND i.product = ` + p + `.product))`
 }
 
+// isCanceled is the condition under which the filing of a purchase was canceled.
+func isCanceled(p string) string {
+	return `EXISTS (SELECT 1 FROM items i WHERE i.row = ` + p + `.row AND i.product = ` + p + `.product
+		AND lower(i.filing_status) IN ('canceled', 'cancelled'))`
+}
+
 var (
 	purchaseFields = `p.key, p.row, p.product, p.cover, p.year, p.bought, p.twin,
-			CASE WHEN ` + isThere("p") + ` THEN 1 ELSE 0 END, o.batch, o.number,
+			CASE WHEN ` + isThere("p") + ` THEN 1 ELSE 0 END,
+			CASE WHEN p.bought = 1 AND ` + isCanceled("p") + ` THEN 1 ELSE 0 END, o.batch, o.number,
 			(SELECT b.root FROM batches b WHERE b.id = o.batch)
 		{{v,}} `
 	readPurchase = purchaseFields + `purchases p JOIN rows o ON o.id = p.row WHERE `
@@ -380,6 +393,7 @@ func (s *rowState) appendFields(r record) record {
 		numberAt("tries", &s.tries),
 		flagAt("doubt", &s.uncertain),
 		textAt("dropped", &s.dropped),
+		textAt("rest", &s.rest),
 		textAt("company", &s.company),
 		flagAt("creating", &s.creating),
 		textAt("owner", &s.owner),
@@ -440,9 +454,8 @@ func scanFolded(scan func(...any) error) (row int64, owner string, a filing.Atte
 func (g *groupWriter) addPurchase(scan func(...any) error) error {
 	var covers bool
 	p := &purchase{}
-	if err := scan(&covers, &p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.twin, &p.exists, &p.batch,
-		&p.number,
-		&p.root); err != nil {
+	if err := scan(&covers, &p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.twin, &p.exists,
+		&p.canceled, &p.batch, &p.number, &p.root); err != nil {
 		return err
 	}
 	if covers {

@@ -415,14 +415,13 @@ func (w *world) sweepBy(t *rapid.T, l *ledger.Ledger) {
 			}
 		}
 		a := filing.Answer{Kind: filing.NoAnswer, Message: "its process is gone"}
-		o := r.Request.Order
 		w.must(l.RecordOutcome(w.Context(), ledger.Outcome{
 			Row:        r.ID,
 			Try:        r.Tries,
 			Owner:      r.Owner,
 			Answer:     a,
 			Creates:    r.Creating,
-			Repeatable: l.Repeatable(&o) && !r.Creating,
+			Repeatable: l.Repeatable(r.Request.Order.Products()) && !r.Creating,
 			Exhausted:  r.Attempts >= 3,
 		}))
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,9 +134,11 @@ func (l *Ledger) join(ctx context.Context) error {
 // Dir is the data folder: what one process keeps there, the next one finds.
 func (l *Ledger) Dir() string { return l.dir }
 
-// Repeatable reports whether an order may be sent again after an attempt whose
-// outcome is not known.
-func (l *Ledger) Repeatable(o *filing.Order) bool { return o.Repeatable(l.repeatAgents) }
+// Repeatable reports whether an order of products may be sent again after an attempt
+// whose outcome is not known.
+func (l *Ledger) Repeatable(products []filing.Product) bool {
+	return !slices.ContainsFunc(products, func(p filing.Product) bool { return !p.Repeatable(l.repeatAgents) })
+}
 
 // connect opens the database and brings its tables up to date.
 func (db *database) connect(ctx context.Context, databaseURL string) (err error) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -292,12 +293,10 @@ func outcome(r ledger.Row, try int, class filing.AnswerKind) ledger.Outcome {
 		Cost:    r.Cost,
 		Claims:  in.Claims,
 	}
-	o := r.Request.Order
-	for _, p := range r.Dropped {
-		o = o.Drop(p)
-	}
-	out.Repeatable = o.Repeatable(true) // as with FILING_REPEAT_AGENT
-	share := r.Cost                     // the first item costs it all
+	o := r.Left("", "")
+	out.Repeatable = !slices.ContainsFunc(o.Products(), // as with FILING_REPEAT_AGENT
+		func(p filing.Product) bool { return !p.Repeatable(true) })
+	share := r.Cost // the first item costs it all
 	for _, p := range o.Products() {
 		switch class {
 		case filing.Accepted:

@@ -60,9 +60,7 @@ func (l Resolutions) resolvePlaced(ctx context.Context, row int64, try int, orde
 		}
 		s.company = cmp.Or(company, s.company)
 		g.recordPlaced(s, orderIDs, of, why)
-		for _, c := range known {
-			g.giveKey(s, c)
-		}
+		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 		return nil
 	})
 }
@@ -312,9 +310,7 @@ func (l Resolutions) NameCompany(ctx context.Context, row int64, company string,
 		}
 		s.company, s.message = company, why
 		g.touch(s)
-		for _, c := range known {
-			g.giveKey(s, c)
-		}
+		g.giveKeys(s, filing.Fold(s.attempts, s.limits(true)), known)
 		return g.writeAll()
 	})
 	return wrap(fmt.Sprintf("name the company of row %d", row), err)

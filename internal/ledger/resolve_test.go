@@ -127,7 +127,8 @@ func TestResolveIsAboutAnAttempt(t *testing.T) {
 func TestNameCompany(t *testing.T) {
 	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
 		r := report("", "")
-		r.Request.Order.AnnualReport, r.Request.Order.Formation = nil, &filing.FormationItem{}
+		order := &r.Request.Order
+		order.AnnualReport, order.Formation, order.EIN = nil, &filing.FormationItem{}, &filing.EINItem{}
 		rows := s.add(l, "a", r, report("comp_1", "2026"))
 		s.wantErr(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", nil, ""), ledger.ErrTransition)
 		s.place(l, rows[0])
@@ -137,8 +138,7 @@ func TestNameCompany(t *testing.T) {
 			s.Errorf("%+v", unnamed)
 		}
 		for range 2 {
-			s.must(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", intent(report("comp_9", "2026")).Claims,
-				"says Ana"))
+			s.must(l.Resolutions().NameCompany(ctx, rows[0].ID, "comp_9", ledger.FormedClaims(order, "comp_9"), "says Ana"))
 		}
 		if got := s.want(l, rows[0], filing.Placed, 0); got.Company != "comp_9" || got.Message != "says Ana" {
 			s.Errorf("%+v", got)
@@ -147,7 +147,9 @@ func TestNameCompany(t *testing.T) {
 		if unnamed, err := l.Resolutions().UnnamedFormations(ctx, "a"); err != nil || len(unnamed) > 0 {
 			s.Error(unnamed, err)
 		}
-		rival := s.add(l, "b", report("comp_9", "2026"))[0]
+		again := report("comp_9", "2026")
+		again.Request.Order.AnnualReport, again.Request.Order.EIN = nil, &filing.EINItem{}
+		rival := s.add(l, "b", again)[0]
 		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
 			s.Errorf("%+v", begun)
 		}

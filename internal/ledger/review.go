@@ -201,7 +201,7 @@ type NameOnFile struct {
 	Name    string
 	State   filing.State
 	Company string         // its id, where it is known
-	Bought  filing.Product // empty for a company that was looked up
+	Bought  filing.Product // "" for a company that was looked up
 	Batch   string
 	File    string
 	Number  int

@@ -67,6 +67,20 @@ func scanRow(scan func(...any) error) (Row, error) {
 	return r, nil
 }
 
+// Left returns what the row still orders, for a user and a company by their ids. What is left
+// after a formation is ordered for the company that it formed.
+func (r *Row) Left(userID, companyID string) filing.Order {
+	o := r.Request.Order
+	o.UserID, o.CompanyID = userID, companyID
+	for _, p := range r.Dropped {
+		o = o.Drop(p)
+	}
+	if r.Request.Order.Formation != nil && o.Formation == nil {
+		o.CompanyID = r.Company
+	}
+	return o
+}
+
 // rows streams the rows that a query selects, without their items.
 func (db *database) rows(ctx context.Context, query string, args ...any) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {

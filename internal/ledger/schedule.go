@@ -347,10 +347,9 @@ func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[fi
 	if len(keys) > 0 {
 		in, args := among(l.dialect, keys)
 		rows, err := l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, b.root, o.number, p.bought,
-				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product
-				AND lower(i.filing_status) IN ('canceled', 'cancelled'))
+				CASE WHEN `+isCanceled("p")+` THEN 1 ELSE 0 END AS canceled
 			FROM purchases p JOIN rows o ON o.id = p.row JOIN batches b ON b.id = o.batch
-			WHERE p.key `+in+` ORDER BY p.bought, p.twin DESC`, args...)
+			WHERE p.key `+in+` ORDER BY p.bought, canceled DESC, p.twin DESC`, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var key filing.Key
 			var h PriorPurchase

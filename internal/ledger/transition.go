@@ -32,12 +32,21 @@ type Intent struct {
 	Claims []Claim
 	Cost   money.Cost
 
+	Rest     []filing.Product // what the row orders after it
+	RestCost money.Cost
+
 	Company  string // the company's id, where it is known
 	Creating bool   // the attempt creates the company; the order comes after
 
 	// unconfirmed reports whether an earlier attempt may have bought what this one
 	// orders. Begin sets it.
 	unconfirmed bool
+}
+
+// whole is the cost of all that the row still orders.
+func (in *Intent) whole() money.Cost {
+	whole, _ := in.Cost.Plus(in.RestCost) // two quotes cannot overflow
+	return whole
 }
 
 // BatchRow is where a row comes from. A ledger that went back in time gives the ids of
@@ -92,7 +101,7 @@ type Outcome struct {
 	Message string
 	Items   []Item       // what was made, at its price; of a 409 the item that is there, at the price of an order
 	Company string       // the id of the company that the attempt made
-	Known   []Claim      // names under which, too, what was bought is known from now on
+	Known   []Claim      // claims of what a formation ordered, by the company's id, for what was bought
 	Made    *MadeCompany // what to remember of a company that was created
 	Due     time.Time    // the earliest next attempt of a row that goes back to ready
 }

@@ -144,6 +144,25 @@ func TestSecondPurchases(t *testing.T) {
 	}
 }
 
+// Of two purchases of the same, the one that was not canceled counts.
+func TestTheFirstOfTwoIsCanceled(t *testing.T) {
+	onLedger(t, func(s *store, ctx context.Context, l *ledger.Ledger) {
+		first, second := s.losesItsKey(l)
+		s.answer(l, second, filing.Accepted)
+		s.tell(l, "e1", orderOf(s.row(l, first.ID)), "annual_report", "canceled", s.clock())
+		s.apply(l)
+		in := intent(s.add(l, "b", report("comp_1", "2026"))[0])
+		held, err := l.FindPriorPurchases(ctx, in.Claims)
+		s.must(err)
+		if h := held[in.Claims[0].Key]; h.Row != second.ID || h.Canceled {
+			s.Errorf("the preview names %+v", h)
+		}
+		if begun := s.begin(l, in); len(begun.Taken) != 1 || begun.Taken[0].Row != second.ID {
+			s.Errorf("%+v", begun.Taken)
+		}
+	})
+}
+
 // Of two rows whose orders of the same are both repeated, one goes and the other one waits.
 func TestTwoRepetitionsOfOneKey(t *testing.T) {
 	onRestorable(t, func(s *store, place *ledgertest.Restorable) {

@@ -132,19 +132,14 @@ func (s *Remaining) Difference(r ledger.Row) (filing.Difference, bool) {
 
 // order returns a row's order with the known ids.
 func (s *Remaining) order(r ledger.Row) filing.Order {
-	o := r.Request.Order
-	o.UserID, o.CompanyID = s.user(r), cmp.Or(s.company(r).ID, r.Request.Company.Ref)
-	for _, p := range r.Dropped {
-		o = o.Drop(p)
-	}
-	return o
+	return r.Left(s.user(r), cmp.Or(s.company(r).ID, r.Request.Company.Ref))
 }
 
 // Claims returns the claims of a row whose company is known. The claims of other
 // rows follow from the look-up of their company.
 func (s *Remaining) Claims(r ledger.Row) []ledger.Claim {
 	o := s.order(r)
-	if o.CompanyID == "" && (o.Formation == nil || o.UserID == "") {
+	if o.CompanyID == "" && o.Formation == nil {
 		return nil
 	}
 	return ledger.ClaimsOf(&o, s.again)
@@ -159,8 +154,6 @@ func (s *Remaining) Order(r ledger.Row) (rest filing.Order, by *ledger.PriorPurc
 		case !taken, h.Batch == s.batch, h.Covers && h.Root == s.root:
 		case h.Covers && s.again == "":
 			rest, by = rest.Drop(c.Product), &h
-		case h.Bought && c.Product == filing.Formation:
-			return filing.Order{}, nil // what comes with it is not ordered either
 		case h.Bought && !h.Covers:
 			rest = rest.Drop(c.Product)
 		}

@@ -246,8 +246,8 @@ func wantCompanyFault(t *testing.T, err error, says string) {
 func uncertainFormation(t *testing.T, l *ledger.Ledger, batch string) *UncertainOrder {
 	t.Helper()
 	ctx := t.Context()
-	state := filing.States()[batch[len(batch)-1]%10] // another formation for each batch
-	order := filing.Order{UserID: "user_1", FilingState: state, Formation: &filing.FormationItem{
+	state := filing.States()[int(batch[len(batch)-1])%50] // another key for each
+	order := filing.Order{UserID: "user_" + batch, FilingState: state, Formation: &filing.FormationItem{
 		Company:          filing.Company{LegalName: "Blue Heron LLC", EntityType: "LLC", FormationState: "DE"},
 		AlternativeNames: []string{"Red Heron LLC"},
 	}}

@@ -77,7 +77,10 @@ CREATE TABLE rows (
     attempts           BIGINT NOT NULL DEFAULT 0,
     tries              BIGINT NOT NULL DEFAULT 0,
     doubt              INTEGER NOT NULL DEFAULT 0,
+    -- Products that the row does not order any more, and those that it orders after the
+    -- newest attempt.
     dropped            TEXT NOT NULL DEFAULT '',
+    rest               TEXT NOT NULL DEFAULT '',
     owner              TEXT NOT NULL DEFAULT '',
     due                BIGINT NOT NULL DEFAULT 0,
     waits              TEXT NOT NULL DEFAULT '',

@@ -1,0 +1,151 @@
+package jobs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/jobs"
+	"github.com/bulkfiling/bulkfiling/internal/ledger"
+	"github.com/bulkfiling/bulkfiling/internal/sandbox"
+)
+
+// wantRow checks the first row of a batch, with its items, and the audit.
+func (f *firm) wantRow(batch string, result filing.Result, says string, items ...filing.Product) ledger.Row {
+	f.Helper()
+	r := f.rows(batch)[0]
+	var products []filing.Product
+	for _, i := range r.Items {
+		products = append(products, i.Product)
+	}
+	slices.SortFunc(products, filing.CompareProducts)
+	if r.Result != result || !strings.Contains(r.Message, says) || !slices.Equal(products, items) {
+		f.Errorf("%s %v: %s; want %s %v: %s", r.Result, products, r.Message, result, items, says)
+	}
+	f.must(f.Audit(f.Context()))
+	return r
+}
+
+// onFirst has the first order go through a function, and the others to the service.
+func onFirst(place func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer) option {
+	return func(c *jobs.Config) {
+		service, first := c.Service, true
+		c.Service = &orderService{service, func(ctx context.Context, o *filing.Order) filing.Answer {
+			if !first {
+				return service.PlaceOrder(ctx, o)
+			}
+			first = false
+			return place(func(o filing.Order) filing.Answer { return service.PlaceOrder(ctx, &o) }, *o)
+		}}
+	}
+}
+
+// A refusal over the EIN says nothing of the report: each is a request of its own, the agent
+// goes with the report, and the row is done when all of them are.
+func TestItemsOfACompanyGoOneByOne(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{})
+	f.know(sandbox.Company{ID: "comp_0", EntityType: "LLC", FormationState: "DE", EIN: "12-3456789",
+		Agents: map[string]sandbox.Agent{}})
+	f.know(sandbox.Company{ID: "comp_1", EntityType: "LLC", FormationState: "DE", Agents: map[string]sandbox.Agent{}})
+	for i, batch := range []string{"a", "b"} {
+		f.add(batch, of(reportAndAgent(i), orderEIN))
+		f.finish(batch)
+	}
+	f.wantRow("a", filing.Placed, "placed: annual report and registered agent; the filing service has the EIN already",
+		filing.AnnualReport, filing.RegisteredAgent)
+	f.wantRow("b", filing.Placed, "placed: annual report, EIN, and registered agent",
+		filing.AnnualReport, filing.EIN, filing.RegisteredAgent)
+	f.wantPosts("/orders", 4)
+	f.agree("a", "b")
+}
+
+// What a row has bought stays bought when the service refuses the rest. A retry orders the rest.
+func TestTheRestIsRefused(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("a", of(report(0), orderEIN))
+	f.run("a", func(c *jobs.Config) {
+		service := c.Service
+		c.Service = &orderService{service, func(ctx context.Context, o *filing.Order) filing.Answer {
+			if o.EIN != nil {
+				return filing.Answer{Kind: filing.Refused, Status: 400, Message: "no EIN today"}
+			}
+			return service.PlaceOrder(ctx, o)
+		}}
+	})
+	f.wantRow("a", filing.Rejected, "no EIN today; placed: annual report", filing.AnnualReport)
+	_, err := f.RetryBatch(f.Context(), "a")
+	f.must(err)
+	f.finish("a")
+	f.wantRow("a", filing.Placed, "placed: annual report and EIN", filing.AnnualReport, filing.EIN)
+	f.agree("a")
+}
+
+// After a person has said that the report was placed, the EIN is ordered.
+func TestTheRestFollowsADecision(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("a", of(report(0), orderEIN))
+	var order string
+	f.run("a", onFirst(func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
+		order = send(o).Items[0].OrderID
+		return filing.Answer{Kind: filing.NoAnswer, Message: "lost"}
+	}))
+	r := f.wantRow("a", filing.Uncertain, "lost")
+	if half := r.Cost.Amount - priceEIN; r.Reserved != half {
+		t.Errorf("%s is reserved, want %s: the EIN was not sent", r.Reserved, half)
+	}
+	f.must(f.Resolutions().MarkPlaced(f.Context(), r.ID, r.Tries, []string{order}, "seen"))
+	f.finish("a")
+	f.wantRow("a", filing.Placed, "placed: annual report and EIN", filing.AnnualReport, filing.EIN)
+	f.agree("a")
+}
+
+// Another row may buy the rest of a row's order meanwhile.
+func TestTheRestIsBoughtElsewhere(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true})
+	f.add("a", of(report(0), orderEIN))
+	f.add("b", existing(0, filing.EIN, orderEIN))
+	f.run("a", after(1, func() { f.must(f.PauseBatch(f.Context(), "a")) }))
+	f.wantRow("a", filing.Ready, "ordered next: EIN; placed: annual report", filing.AnnualReport)
+	f.finish("b")
+	f.must(f.ResumeBatch(f.Context(), "a"))
+	f.finish("a")
+	f.wantRow("a", filing.Placed, "the EIN was bought before in row 2 of batch b", filing.AnnualReport)
+	f.agree("a", "b")
+}
+
+// The service makes only the formation of a formation, an EIN and an agent. When a person has
+// seen that it did not make the others, they are ordered for the new company.
+func TestRestOfAFormation(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{})
+	f.add("a", of(formation(1), orderEIN))
+	f.run("a", onFirst(func(send func(filing.Order) filing.Answer, o filing.Order) filing.Answer {
+		o.EIN, o.RegisteredAgent, o.Formation.RegisteredAgent = nil, nil, supplied("WY")
+		return send(o)
+	}))
+	r := f.wantRow("a", filing.Uncertain, "the EIN and registered agent is not confirmed", filing.Formation)
+	f.must(f.Resolutions().MarkNotPlaced(f.Context(), r.ID, r.Tries, "neither is on the dashboard"))
+	f.finish("a")
+	f.wantRow("a", filing.Placed, "placed: formation, EIN, and registered agent",
+		filing.Formation, filing.EIN, filing.RegisteredAgent)
+	f.wantPosts("/orders", 3)
+}
+
+// A formation that was bought before is not bought again, and what a new row orders with it
+// is ordered for the company that was formed: it exists only if all of it was bought.
+func TestRestOfAFormationThatWasBought(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{})
+	supply := func(o *filing.Order) { o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied("WY") }
+	f.place("a", of(formation(1), supply))
+	f.add("b", of(formation(1), supply, orderEIN))
+	f.finish("b")
+	f.wantRow("b", filing.Placed, "the formation was bought before (row 2 of batch a)", filing.EIN)
+	f.add("c", of(formation(1), supply, orderEIN))
+	f.finish("c")
+	if r := f.rows("c")[0]; r.Result != filing.Exists {
+		t.Errorf("%s: %s", r.Result, r.Message)
+	}
+	f.wantPosts("/orders", 2)
+	f.agree("a", "b", "c")
+}
