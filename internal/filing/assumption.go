@@ -110,8 +110,9 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "whether a refused order of several items (4xx, 402, 409) still places some of them",
-		Taken:    "it places none: after a 409 the other items are sent without the one that exists",
-		Where:    "internal/jobs/placer.go",
+		Taken: "it places none. It matters little, for the items of an existing company are ordered one by one, " +
+			"and only an agent goes with the report or qualification that needs it",
+		Where: "internal/filing/order.go",
 	},
 	{
 		NotShown: "who ordered the EIN after a lost answer and 409 `EIN already exists`",

@@ -434,21 +434,28 @@ func (d *Draft) compare(r *DraftRow, record filing.Company) {
 // checkAll checks all rows, in their order.
 func (d *Draft) checkAll() error {
 	d.rows = make([]DraftRow, len(d.base))
-	final := d.im.newFinalPass()
-	final.namesakes.read, final.namesakes.named = true, make(map[string][]namesake)
+	final, others := d.im.newFinalPass(), &repeats{namesakes: namesakes{im: d.im, read: true,
+		named: make(map[string][]namesake)}}
 	if d.im.mapping.binding(companyID) != nil && d.im.mapping.binding(legalName) != nil {
 		for i := range d.rows {
 			if d.checkRow(i); !d.rows[i].Blank {
-				final.namesakes.add(&d.rows[i].Row)
+				others.namesakes.add(&d.rows[i].Row)
 			}
 		}
 	}
 	for i := range d.rows {
 		d.checkRow(i)
-		if err := final.addRow(&d.rows[i].Row); err != nil {
+		if err := others.assignCompany(&d.rows[i].Row); err != nil {
+			return err
+		}
+		if err := others.add(&d.rows[i].Row); err != nil {
 			return err
 		}
 		d.finishRow(&d.rows[i])
+	}
+	for i := range d.rows {
+		others.judge(&d.rows[i].Row)
+		final.addRow(&d.rows[i].Row)
 	}
 	final.note()
 	if d.officers != nil {

@@ -84,28 +84,45 @@ type chunk struct {
 
 // eachChunk calls fn with the rows of one chunk after the other.
 func (im *Import) eachChunk(ctx context.Context, fn func([]Row) error) error {
+	if im.repeats == nil {
+		var err error
+		if im.repeats, err = im.newRepeats(ctx); err != nil {
+			return err
+		}
+	}
+	final := im.newFinalPass()
+	defer final.note()
+	return im.readChunks(ctx, func(rows []Row) error {
+		for i := range rows {
+			if err := im.repeats.assignCompany(&rows[i]); err != nil {
+				return err
+			}
+			im.repeats.judge(&rows[i])
+			final.addRow(&rows[i])
+		}
+		return fn(rows)
+	})
+}
+
+// readChunks calls fn with the checked rows of one chunk after the other. They are not
+// compared with each other.
+func (im *Import) readChunks(ctx context.Context, fn func([]Row) error) error {
 	r, err := im.rows(im.sheet)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	checker, final := im.newChecker(), im.newFinalPass()
+	checker := im.newChecker()
 	for c := new(chunk); ; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err := r.Read(&c.block); errors.Is(err, io.EOF) {
-			final.note()
 			return nil
 		} else if err != nil {
 			return err
 		}
 		checker.checkChunk(c)
-		for i := range c.rows {
-			if err := final.addRow(&c.rows[i]); err != nil {
-				return err
-			}
-		}
 		if err := fn(c.rows); err != nil {
 			return err
 		}
@@ -128,12 +145,9 @@ func (c *checker) checkChunk(s *chunk) {
 	}
 }
 
-// finalPass sees all rows in their order: it finds duplicates and gathers the
-// notes on the whole file.
+// finalPass sees all rows in their order and gathers the notes on the whole file.
 type finalPass struct {
 	im           *Import
-	namesakes    namesakes
-	seen         firstRows
 	rows         int
 	hidden       int
 	noAgent      int
@@ -147,8 +161,6 @@ type finalPass struct {
 func (im *Import) newFinalPass() *finalPass {
 	return &finalPass{
 		im:         im,
-		namesakes:  namesakes{im: im},
-		seen:       firstRows{},
 		dayFirst:   map[int]cellText{},
 		monthFirst: map[int]cellText{},
 	}
@@ -190,52 +202,23 @@ func (l *finalPass) noteDates() (notes []string) {
 }
 
 // addRow takes in the next row of the sheet.
-func (l *finalPass) addRow(r *Row) error {
+func (l *finalPass) addRow(r *Row) {
 	l.rows++
 	if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
 		l.addDates(r)
 	}
-	var duplicate []Problem // of a company that another row gives by its ID
-	if r.Result == filing.Ready && r.createsCompany {
-		before := len(r.Problems)
-		if err := l.namesakes.assignCompany(r); err != nil {
-			return err
-		}
-		duplicate = slices.Clone(r.Problems[before:])
-	}
-	if r.Result == filing.Ready {
-		if first, repeated := l.seen.of(r.keys, r.Number); repeated {
-			l.im.skipRepeat(r, first, duplicate)
-		} else {
-			l.noAgent += oneIf(r.noAgent)
-			l.newCompanies += oneIf(r.createsCompany)
-		}
-	}
 	switch {
+	case r.Result == filing.Ready:
+		l.noAgent += oneIf(r.noAgent)
+		l.newCompanies += oneIf(r.createsCompany)
 	case r.notAFiling && len(l.notFilings) < quotedRows:
 		l.notFilings = append(l.notFilings, fmt.Sprintf("%d (%s)", r.Number, l.quote(r)))
 	case r.notAFiling:
 		l.notFilings = append(l.notFilings, strconv.Itoa(r.Number))
-	case r.hidden:
+	}
+	if r.hidden && !r.notAFiling {
 		l.hidden++
 	}
-	return nil
-}
-
-// skipRepeat skips a row that orders what an earlier row orders. The problems of
-// its company stay.
-func (im *Import) skipRepeat(r *Row, first int, ofCompany []Problem) {
-	r.skip(fmt.Sprintf("duplicate of row %d", first))
-	r.isRepeat = true
-	r.Problems = append(r.Problems, ofCompany...)
-	r.Problems = append(r.Problems, Problem{
-		Sheet:       im.sheet,
-		Row:         r.Number,
-		ColumnIndex: -1,
-		Severity:    Warning,
-		Rule:        "row.repeat",
-		Message:     r.Message + "; this row is skipped",
-	})
 }
 
 // quotedRows is how many rows that are not filings are quoted.

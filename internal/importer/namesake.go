@@ -1,9 +1,8 @@
 package importer
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
@@ -34,23 +33,12 @@ func (n *namesakes) load() error {
 	if n.im.mapping.binding(companyID) == nil || n.im.mapping.binding(legalName) == nil {
 		return nil
 	}
-	r, err := n.im.rows(n.im.sheet)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	c, s := n.im.newChecker(), &chunk{}
-	for {
-		if err := r.Read(&s.block); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
+	return n.im.readChunks(context.Background(), func(rows []Row) error {
+		for i := range rows {
+			n.add(&rows[i])
 		}
-		c.checkChunk(s)
-		for i := range s.rows {
-			n.add(&s.rows[i])
-		}
-	}
+		return nil
+	})
 }
 
 // add takes in a row with a Company ID and a name.
@@ -71,6 +59,9 @@ func (n *namesakes) add(r *Row) {
 // names its company. Otherwise the company would be created a second time, and
 // its filing ordered twice.
 func (n *namesakes) assignCompany(r *Row) error {
+	if r.Result != filing.Ready || !r.createsCompany {
+		return nil
+	}
 	if err := n.load(); err != nil {
 		return err
 	}
@@ -88,7 +79,7 @@ func (n *namesakes) assignCompany(r *Row) error {
 	if len(found) == 0 {
 		return nil
 	}
-	problem := n.im.problemAt(r, companyID, Warning, "company.namesake",
+	problem := n.im.problemAt(r, companyID, Warning, namesakeRule,
 		fmt.Sprintf(
 			"possible duplicate: row %d lists this company as %s. This row uses that company, and no new company is "+
 				"created: enter the Company ID, or correct the name", found[0].row, found[0].ref))
@@ -107,9 +98,11 @@ func (n *namesakes) assignCompany(r *Row) error {
 		return nil
 	}
 	r.Request.Company.Ref, r.createsCompany = found[0].ref, false
-	r.keys = appendKeys(r.keys[:0], r.Request)
+	r.identify()
 	return nil
 }
+
+const namesakeRule = "company.namesake"
 
 // problemAt returns a problem at a row's cell.
 func (im *Import) problemAt(r *Row, id columnID, severity Severity, rule, message string) Problem {

@@ -605,29 +605,33 @@ func TestOfficersOfCompaniesThatExist(t *testing.T) {
 	}
 }
 
-// The repeats of a file are found by what each row buys, item by item: see
-// filing.Order.Keys.
+// Rows of a file are compared by what each of them buys, item by item (see
+// filing.Order.Keys), and by what it sends for that.
 func TestRepeatsOfProducts(t *testing.T) {
 	appointment := cells{companyID: "comp_1", userID: "user_1", filingState: "DE", changeOfAgent: "no"}
+	const repeat, contradict, apart = "ready skipped", "invalid invalid", "ready ready"
+	anotherOfficer := cells{officerColumn(0, officerFirstName): "Bo"}
 	for _, c := range []struct {
-		rows   []cells
-		repeat bool // the second row
+		rows []cells
+		want string
 	}{
-		{[]cells{aFormation, aFormation.with(cells{legalName: "HARBOR LIGHT BAKERY, L.L.C."})}, true},
-		{[]cells{aFormation, aFormation.with(cells{filingState: "NY"})}, false},
-		{[]cells{aFormation, aFormation.with(cells{userEmail: "bo@example.com"})}, true},
-		{[]cells{anEINOrder, anEINOrder.with(cells{filingState: "NY"})}, true},
-		{[]cells{anEINOrder, anEINOrder.with(cells{companyID: "comp_2"})}, false},
-		{[]cells{aQualification, aQualification.with(cells{orderAgent: "yes"})}, false},
-		{[]cells{aQualification.with(cells{orderAgent: "yes"}), aQualification}, true},
-		{[]cells{aNewCompany, aNewCompany.with(cells{legalName: "Harbor Light Bakery, LLC"})}, true},
-		{[]cells{aNewCompany, aNewCompany.with(cells{formationState: "NV"})}, false},
-		{[]cells{appointment, appointment.with(cells{changeOfAgent: "yes"})}, true},
+		{[]cells{aFormation, aFormation.with(cells{legalName: "HARBOR LIGHT BAKERY, L.L.C."})}, repeat},
+		{[]cells{aFormation, aFormation.with(anotherOfficer)}, contradict},
+		{[]cells{aNewCompany, aNewCompany.with(cells{principalCity: "Dover", filingState: "CA"})}, contradict},
+		{[]cells{aFormation, aFormation.with(cells{filingState: "NY"})}, apart},
+		{[]cells{aFormation, aFormation.with(cells{userEmail: "bo@example.com"})}, contradict},
+		{[]cells{anEINOrder, anEINOrder.with(cells{filingState: "NY"})}, contradict},
+		{[]cells{anEINOrder, anEINOrder.with(cells{companyID: "comp_2"})}, apart},
+		{[]cells{aQualification, aQualification.with(cells{orderAgent: "yes"})}, apart},
+		{[]cells{aQualification.with(cells{orderAgent: "yes"}), aQualification}, repeat},
+		{[]cells{aNewCompany, aNewCompany.with(cells{legalName: "Harbor Light Bakery, LLC"})}, repeat},
+		{[]cells{aNewCompany, aNewCompany.with(cells{formationState: "NV"})}, apart},
+		{[]cells{appointment, appointment.with(cells{changeOfAgent: "yes"})}, contradict},
 	} {
 		text, _ := csvOf(c.rows...)
-		rows := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{}))
-		if rows[0].result != filing.Ready || (rows[1].result == filing.Skipped) != c.repeat {
-			t.Errorf("%v: %s, %s: %s", c.rows[1], rows[0].result, rows[1].result, rows[1].message)
+		im := opened(t, saved(t, "in.csv", text), Options{})
+		if got := resultsOf(t, im); got != c.want {
+			t.Errorf("%v: %s, want %s: %s", c.rows[1], got, c.want, rowsOf(t, im)[1].message)
 		}
 	}
 }

@@ -2,27 +2,34 @@ package importer
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
 	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
+	"github.com/bulkfiling/bulkfiling/internal/text"
 )
 
 // key identifies what a row orders: the beginning of the SHA-256 of a [filing.Key].
 type key [16]byte
 
-// appendKeys appends the key of each item of an order, with the user and company as
-// the sheet names them; see [filing.Order.Keys]. A company ID is exact; a slug is
-// part of a web address and ignores case. Only the ledger can know that an ID
-// and a slug, or an ID and an email address, are the same.
+// appendKeys appends the key of each item of an order, with the company as the sheet
+// names it, and that of the company that the row describes, if it has no ID; see
+// [filing.Order.Keys]. A company ID is exact; a slug is part of a web address and
+// ignores case. Only the ledger can know that an ID and a slug are of one company.
 func appendKeys(keys []key, r *filing.Request) []key {
 	o := r.Order
-	o.UserID = cmp.Or(r.User.ID, strings.ToLower(r.User.Email))
+	described := r.Company.Sheet.ForUser("").Key()
 	switch ref := r.Company.Ref; {
 	case o.Formation != nil:
 	case ref == "":
-		o.CompanyID = "new|" + filing.FoldLegalName(r.Company.Sheet.LegalName) + "|" +
-			string(r.Company.Sheet.FormationState)
+		o.CompanyID = string(described)
 	case strings.HasPrefix(ref, "comp_"):
 		o.CompanyID = ref
 	default:
@@ -30,30 +37,270 @@ func appendKeys(keys []key, r *filing.Request) []key {
 	}
 	all := o.Keys()
 	for _, p := range o.Products() {
-		sum := sha256.Sum256([]byte(all[p]))
-		keys = append(keys, key(sum[:16]))
+		keys = append(keys, newKey(all[p]))
+	}
+	if r.CreatesCompany() {
+		keys = append(keys, newKey(described))
 	}
 	return keys
 }
 
-// firstRows are the first rows that order each key. It finds rows that order
-// what earlier rows of the file order.
-type firstRows map[key]int32
+// identify sets what a ready row is compared by with other rows.
+func (r *Row) identify() {
+	r.keys, r.name = appendKeys(r.keys[:0], r.Request), 0
+	if name := r.Request.LegalName(); name != "" {
+		r.name = maphash.String(seed, filing.FoldLegalName(name))
+	}
+}
 
-// of returns the row that orders the first of the keys, if earlier rows order
-// all of them, and records the new keys. A row that orders one thing more is
-// not a duplicate; the ledger leaves out what is ordered already.
-func (seen firstRows) of(keys []key, row int) (first int, repeated bool) {
-	repeated = true
-	for i, k := range keys {
-		had, known := seen[k]
+func newKey(k filing.Key) key {
+	sum := sha256.Sum256([]byte(k))
+	return key(sum[:16])
+}
+
+// seed is of the hashes below, which live as long as the process.
+var seed = maphash.MakeSeed()
+
+// wish is the first row that orders something, with hashes of what it sends for it and
+// of the name of its company, and the first rows that differ from it.
+type wish struct {
+	row        int32
+	sent, name uint64
+	otherSent  int32 // the first row that sends something else; 0 for none
+	otherName  int32 // the first row that sends the same for a company of another name
+}
+
+// repeats finds the rows that order the same. It reads the sheet before its rows are
+// given to anyone, for the first of such rows is as wrong as the last one.
+type repeats struct {
+	namesakes
+	wishes map[key]wish
+	cells  map[int32][]string // of the first rows whose wishes others contradict
+}
+
+// newRepeats reads the sheet as far as its rows must be compared. A sheet that names no
+// company twice is read only once more.
+func (im *Import) newRepeats(ctx context.Context) (*repeats, error) {
+	s := &repeats{namesakes: namesakes{im: im}}
+	if twice, err := im.namesCompanyTwice(); err != nil || !twice {
+		return s, err
+	}
+	err := im.readChunks(ctx, func(rows []Row) error {
+		for i := range rows {
+			if err := s.assignCompany(&rows[i]); err != nil {
+				return err
+			}
+			if err := s.add(&rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s, err
+}
+
+// namesCompanyTwice reports whether two rows name one company, by its ID or its name.
+func (im *Import) namesCompanyTwice() (twice bool, err error) {
+	r, err := im.rows(im.sheet)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	ref, name := im.mapping.binding(companyID), im.mapping.binding(legalName)
+	seen := make(map[uint64]bool)
+	textOf := func(row *sheet.Row, b *binding) string {
+		if b == nil || b.index >= len(row.Cells) {
+			return ""
+		}
+		return row.Cells[b.index].Text
+	}
+	err = sheet.EachRow(r, func(row *sheet.Row) error {
+		for _, id := range []string{
+			filing.FoldName(textOf(row, ref)), "name " + filing.FoldLegalName(textOf(row, name)),
+		} {
+			if id == "" || id == "name " || row.Number <= im.layout.row {
+				continue
+			}
+			h := maphash.String(seed, id)
+			if seen[h] {
+				return errTwice
+			}
+			seen[h] = true
+		}
+		return nil
+	})
+	if errors.Is(err, errTwice) {
+		return true, nil
+	}
+	return false, err
+}
+
+var errTwice = errors.New("a company is named twice")
+
+// add takes in what a row orders.
+func (s *repeats) add(r *Row) error {
+	if r.Result != filing.Ready {
+		return nil
+	}
+	if s.wishes == nil {
+		s.wishes = make(map[key]wish)
+	}
+	sent, err := hashSent(r.Request)
+	if err != nil {
+		return err
+	}
+	for i, k := range r.keys {
+		w, known := s.wishes[k]
 		switch {
 		case !known:
-			seen[k] = int32(row)
-			repeated = false
-		case i == 0:
-			first = int(had)
+			w = wish{row: int32(r.Number), sent: sent[i], name: r.name}
+		case w.otherSent == 0 && w.sent != sent[i]:
+			w.otherSent = int32(r.Number)
+		case w.name == 0 || w.otherName == 0 && !sameName(w.name, r.name):
+			if w.name != 0 {
+				w.otherName = int32(r.Number)
+			}
+			w.name = cmp.Or(w.name, r.name)
+		default:
+			continue
+		}
+		s.wishes[k] = w
+	}
+	return nil
+}
+
+// sameName reports whether two companies may have one name: 0 stands for none given.
+func sameName(a, b uint64) bool { return a == b || a == 0 || b == 0 }
+
+// hashSent hashes what a row sends for each of its keys. For a company with an ID, that is
+// neither the name nor what else the sheet says of it. Spellings of one name are the same.
+func hashSent(r *filing.Request) (sums []uint64, err error) {
+	one, described := *r, r.Company.Sheet
+	one.Company = filing.CompanyRef{}
+	described.LegalName = filing.FoldLegalName(described.LegalName)
+	add := func(v any) {
+		body, e := json.Marshal(v)
+		err = cmp.Or(err, e)
+		sums = append(sums, maphash.Bytes(seed, body))
+	}
+	products := r.Order.Products()
+	for _, p := range products {
+		one.Order = r.Order
+		for _, other := range products {
+			if other != p {
+				one.Order = one.Order.Drop(other)
+			}
+		}
+		if f := one.Order.Formation; f != nil {
+			folded := *f
+			folded.Company.LegalName = filing.FoldLegalName(f.Company.LegalName)
+			one.Order.Formation = &folded
+		}
+		one.Product = p
+		add(one)
+	}
+	if r.CreatesCompany() {
+		add(described)
+	}
+	return sums, err
+}
+
+// judge skips a row that orders exactly what an earlier one orders, and refuses rows that
+// order the same but send different things for it. Rows that differ in the company's name
+// alone stay: the ID of one of them may be wrong, and only one of them can be bought.
+func (s *repeats) judge(r *Row) {
+	if r.Result != filing.Ready || s.wishes == nil {
+		return
+	}
+	repeated, renamed := true, 0
+	for _, k := range r.keys {
+		w := s.wishes[k]
+		if w.otherSent != 0 {
+			s.refuse(r, &w)
+			return
+		}
+		if w.otherName != 0 {
+			renamed = int(w.row)
+			if renamed == r.Number {
+				renamed = int(w.otherName)
+			}
+		}
+		repeated = repeated && int(w.row) != r.Number && sameName(w.name, r.name)
+	}
+	switch {
+	case repeated:
+		first := s.wishes[r.keys[0]].row
+		ofCompany := slices.DeleteFunc(slices.Clone(r.Problems),
+			func(p Problem) bool { return p.Rule != namesakeRule })
+		r.skip(fmt.Sprintf("duplicate of row %d", first))
+		r.isRepeat = true
+		r.Problems = append(append(r.Problems, ofCompany...), Problem{
+			Sheet:       s.im.sheet,
+			Row:         r.Number,
+			ColumnIndex: -1,
+			Severity:    Warning,
+			Rule:        "row.repeat",
+			Message:     r.Message + "; this row is skipped",
+		})
+	case renamed != 0:
+		r.Problems = append(r.Problems, s.im.problemAt(r, companyID, Warning, "row.other-name",
+			fmt.Sprintf("row %d orders the same for a company of another name, and one of the two is ordered: check "+
+				"the Company IDs", renamed)))
+	}
+}
+
+// sameText reports whether two cells differ in their spelling at most.
+func sameText(a, b string) bool {
+	if a, ok := filing.ParseState(a); ok {
+		b, same := filing.ParseState(b)
+		return same && a == b
+	}
+	return filing.FoldLegalName(a) == filing.FoldLegalName(b)
+}
+
+// keyColumn is the column by which rows name their company.
+func (im *Import) keyColumn() columnID {
+	if im.mapping.binding(companyID) != nil {
+		return companyID
+	}
+	return legalName
+}
+
+// refuse refuses a row that another one contradicts. The later one says in what.
+func (s *repeats) refuse(r *Row, w *wish) {
+	other, details := int(w.otherSent), ""
+	if int(w.row) == r.Number {
+		if s.cells == nil {
+			s.cells = make(map[int32][]string)
+		}
+		for _, c := range r.Cells {
+			s.cells[w.row] = append(s.cells[w.row], strings.Clone(c.Text))
+		}
+	} else {
+		other = int(w.row)
+		first := s.cells[w.row]
+		var differs []string
+		for _, b := range s.im.mapping.bindings {
+			if b == nil || b.index >= max(len(r.Cells), len(first)) {
+				continue
+			}
+			mine, theirs := "", ""
+			if b.index < len(r.Cells) {
+				mine = r.Cells[b.index].Text
+			}
+			if b.index < len(first) {
+				theirs = first[b.index]
+			}
+			if !sameText(mine, theirs) {
+				differs = append(differs, b.header)
+			}
+		}
+		if len(differs) > 0 {
+			details = " (" + text.FirstOf(differs, maxListed) + ")"
 		}
 	}
-	return first, repeated
+	p := s.im.problemAt(r, s.im.keyColumn(), Error, "row.contradiction", fmt.Sprintf(
+		"row %d orders the same with other details%s: make the rows alike, or leave one of them out", other, details))
+	r.Problems = append(r.Problems, p)
+	r.Result, r.Message, r.Request = filing.Invalid, r.message(), nil
 }

@@ -30,6 +30,7 @@ type Row struct {
 	createsCompany bool // its company is created first
 	isRepeat       bool // of another row of the file, which its message names
 	keys           []key
+	name           uint64 // a hash of its company's folded name; 0 for none
 
 	shortYear, dayFirst, monthFirst *dateNote // the first such date of the row; nil for none
 }
@@ -158,7 +159,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		}
 	}
 	out.Request = &d.request
-	out.keys = appendKeys(out.keys, &d.request)
+	out.identify()
 }
 
 // readPart reads the cells of a part of the order.

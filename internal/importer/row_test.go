@@ -274,28 +274,44 @@ func TestNoFiling(t *testing.T) {
 	}
 }
 
-// The first valid row of several for one filing wins.
+// Of valid rows that order the same in other words, the first one goes. Rows that send
+// different things for it do not go. A name that differs is a warning: one of the IDs may be
+// wrong, and each row is compared with the record of its company.
 func TestRepeats(t *testing.T) {
-	text := "Company ID,User ID,Filing State,Filing Year\n" +
-		"comp_1,,DE,2026\n" + // 2: invalid, no user
-		"comp_1,user_1,DE,2026\n" + // 3: the first that is valid
-		"comp_1,user_2,Delaware,2026.0\n" + // 4: the same in other words
-		"comp_1,user_1,DE,2025\n" + // 5: another year
-		"comp_1,user_1,NY,2026\n" + // 6: another state
-		"comp_A,user_1,DE,2026\n" + // 7
-		"comp_a,user_1,DE,2026\n" + // 8: ids have case
-		"acme,user_1,DE,2026\n" + // 9
-		"ACME,user_1,DE,2026\n" // 10: slugs have none
-	want := []filing.Result{filing.Invalid, filing.Ready, filing.Skipped, filing.Ready, filing.Ready, filing.Ready,
-		filing.Ready, filing.Ready, filing.Skipped}
-	rows := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{}))
-	for i, r := range rows {
-		if r.result != want[i] {
-			t.Errorf("row %d: %s, %s", r.number, r.result, r.message)
-		}
+	const ready, skipped, invalid = filing.Ready, filing.Skipped, filing.Invalid
+	text := "Company ID,Legal Name,User ID,Filing State,Filing Year\n"
+	all := []struct {
+		row     string
+		want    filing.Result
+		message string // or the text of a warning
+	}{
+		{"comp_1,,,DE,2026", invalid, "the user is missing"}, // 2
+		{"comp_1,,user_1,DE,2026", ready, ""},                // 3: the first that is valid
+		{"comp_1,Acme,user_1,Delaware,2026.0", skipped, "duplicate of row 3"},
+		{"comp_1,,user_1,DE,2025", ready, ""},
+		{"comp_1,,user_1,NY,2026", ready, ""},
+		{"comp_A,,user_1,DE,2026", ready, ""},
+		{"comp_a,,user_1,DE,2026", ready, ""}, // 8: IDs have case
+		{"acme,,user_1,DE,2026", ready, ""},
+		{"ACME,,user_1,DE,2026", skipped, "duplicate of row 9"}, // slugs have none
+		{"comp_2,,user_1,DE,2026", invalid, "row 12 orders the same with other details: make the rows alike"},
+		{"comp_2,,user_2,DE,2026", invalid, "row 11 orders the same with other details (User ID): make"},
+		{"comp_2,,user_1,DE,2026", invalid, "row 11 orders the same with other details"},
+		{"comp_3,Acme LLC,user_1,DE,2026", ready, "row 15 orders the same for a company of another name"},
+		{"comp_3,Zebra LLC,user_1,DE,2026", ready, "row 14 orders the same for a company of another name"},
+		{"comp_3,ACME L.L.C.,user_1,DE,2026", skipped, "duplicate of row 14"},
 	}
-	if rows[2].message != "duplicate of row 3" || rows[8].message != "duplicate of row 9" {
-		t.Errorf("%q, %q", rows[2].message, rows[8].message)
+	for _, c := range all {
+		text += c.row + "\n"
+	}
+	for i, r := range rowsOf(t, opened(t, saved(t, "in.csv", text), Options{})) {
+		said := r.message
+		for _, p := range r.problems {
+			said += p.Message
+		}
+		if r.result != all[i].want || (said == "") != (all[i].message == "") || !strings.Contains(said, all[i].message) {
+			t.Errorf("row %d: %s, %s", r.number, r.result, said)
+		}
 	}
 }
 

@@ -293,7 +293,7 @@ func (db *database) onBatch(ctx context.Context, batch, query string,
 
 const (
 	canceledUnsent    = "canceled before it was sent; to send it: importer retry BATCH --canceled"
-	canceledCorrected = "corrected after it was sent: nothing more is sent for it; to order the corrected row, " +
+	canceledCorrected = "corrected since: nothing more is sent for it; to order the corrected row, " +
 		"enter it in a new spreadsheet"
 	canceledUncertain = "canceled after it was sent without an answer: check the dashboard, then resolve it"
 )

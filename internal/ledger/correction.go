@@ -40,10 +40,14 @@ func (c *correction) replaces() bool {
 	case filing.Invalid, filing.Skipped:
 		return !c.sent && (!c.same || c.result != c.wasResult)
 	case filing.Ready:
-		return !c.sent && !c.same && c.result != filing.Skipped
+		return !c.sent && (!c.same || c.leftOut())
 	}
 	return false
 }
+
+// leftOut reports whether the correction leaves the row out, rather than because another
+// row orders the same.
+func (c *correction) leftOut() bool { return c.result == filing.Skipped && !c.repeat }
 
 // finishCorrected finishes the rows that a batch of corrections replaces, once. It does nothing
 // for another batch, and for one that may not be sent yet. A correction of a paused batch is
@@ -91,7 +95,7 @@ func (db *database) finishCorrected(ctx context.Context, tx *sql.Tx, batch strin
 		case c.replaces() && (!c.repeat || !withdrawn): // what it repeats may not be ordered
 			err = db.finishOriginal(ctx, tx, c)
 		default:
-			withdrawn = withdrawn || c.sent && !c.same
+			withdrawn = withdrawn || c.sent && (!c.same || c.leftOut())
 			err = db.skipCorrection(ctx, tx, c, batch, original)
 		}
 		if err != nil {
@@ -196,9 +200,12 @@ func (db *database) addCorrected(ctx context.Context, tx *sql.Tx, c correction, 
 func (db *database) skipCorrection(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
 	message := fmt.Sprintf("left out: row %d of batch %s is %s, and stays as it is", c.of, original, c.wasResult)
 	if c.sent && c.wasResult != filing.Placed && c.wasResult != filing.Exists {
-		message += ": an order was sent for it and may exist. To order this instead, enter it in a new spreadsheet"
+		message += ": an order was sent for it and may exist"
+		if !c.leftOut() {
+			message += ". To order this instead, enter it in a new spreadsheet"
+		}
 	}
-	if c.sent && !c.same {
+	if !c.same || c.leftOut() {
 		if _, err := tx.ExecContext(ctx, `UPDATE rows SET withdrawn = 1 WHERE id = $1`, c.was); err != nil {
 			return err
 		}

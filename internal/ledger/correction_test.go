@@ -485,6 +485,33 @@ func TestCorrection_WithdrawsWhatWasSent(t *testing.T) {
 	})
 }
 
+// A row that a correction leaves out is not sent any more, nor one that it makes a repeat of
+// another one; what it repeats may be withdrawn. A repeat that was there before stays as it is.
+func TestCorrection_LeavesOutRows(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "whole", filed(2, "comp_2"), filed(3, "comp_3"), filed(4, "comp_4"), filed(5, "comp_2"),
+			filed(6, "comp_6"))
+		rows := s.rows(l, "whole")
+		s.lost(l, rows[1])
+		repeats := func(r ledger.Row) ledger.Row {
+			r.Faults = []ledger.Fault{{Column: -1, Rule: "row.repeat", Message: "duplicate of row 6", Warning: true}}
+			return r
+		}
+		out := fix(2, 2, "comp_2", filing.Skipped)
+		s.correct(l, "fixes", "whole", out, fix(3, 3, "comp_3", filing.Skipped),
+			repeats(fix(4, 4, "comp_6", filing.Skipped)), repeats(fix(5, 5, "comp_2", filing.Skipped)),
+			fix(6, 6, "comp_6", filing.Ready))
+		s.must(l.OpenBatch(ctx, "fixes"))
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Skipped, 3: filing.Uncertain, 4: filing.Canceled,
+			5: filing.Ready, 6: filing.Ready})
+		s.must(l.Resolutions().MarkNotPlaced(ctx, rows[1].ID, 0, "not on the dashboard"))
+		s.wantResults(l, "whole", map[int]filing.Result{2: filing.Skipped, 3: filing.Canceled, 4: filing.Canceled,
+			5: filing.Ready, 6: filing.Ready})
+		s.must(l.Audit(ctx))
+	})
+}
+
 // A row that was corrected after it was sent is not released with the other rows of its batch.
 func TestCorrection_OfAHeldRow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
