@@ -83,7 +83,7 @@ type Import struct {
 
 	comments map[int][]sheet.Comment // of the cells of the sheet that is read, by row
 	selected map[string]bool         // the filters that selected a row
-	repeats *repeats // nil until the rows are read
+	repeats  *repeats                // nil until the rows are read
 
 	notes []string // found when the file was opened
 	found []string // found in its rows
