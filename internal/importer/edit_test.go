@@ -341,6 +341,9 @@ func TestEditsAreAsIfTyped(t *testing.T) {
 		if edited.layout.row != 1 {
 			return // a row of values passes for the header
 		}
+		if slices.ContainsFunc(rewritten.layout.headings, func(h heading) bool { return h.outside }) {
+			return // an added column is one of the table whatever is blank before it
+		}
 		got, err := recordedOf(edited)
 		want, err2 := recordedOf(rewritten)
 		if err := errors.Join(err, err2); err != nil || got != want {

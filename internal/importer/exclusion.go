@@ -95,6 +95,9 @@ func (c *checker) excludedBy() string {
 			return fmt.Sprintf("--exclude %q", f)
 		}
 	}
+	if f := c.im.selects(o.Exclude, headingColumn, c.section.text); c.section.text != "" && f != "" {
+		return fmt.Sprintf("--exclude %q", f)
+	}
 	for _, comment := range c.im.comments[c.row.Number] {
 		if f := c.im.selects(o.Exclude, commentColumn, comment.Text); f != "" {
 			return fmt.Sprintf("--exclude %q", f)

@@ -58,6 +58,7 @@ type heading struct {
 	followsAddress bool // its meaning follows from the address before it
 	noAddress      bool // a bare word that occurs more than once, after no address
 	byContent      bool // its meaning follows from its values
+	outside        bool // it is beside the table
 	wording
 }
 
@@ -173,6 +174,7 @@ func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
 	if m.headerRow == NoHeader {
 		best = m.layoutWithoutHeader(rows)
 	} else if best = m.headerOf(rows); best != nil {
+		best.leaveOutOthers(rows)
 		m.applyMap(best, rows)
 		best.dropOtherType(rows)
 		best.readEmails(rows)
@@ -223,7 +225,7 @@ func (m *matcher) applyMap(l *layout, rows []sheet.Row) {
 			!slices.ContainsFunc(l.headings, known) {
 			l.known++
 		}
-		h.wording = wording{id, mapped}
+		h.wording, h.outside = wording{id, mapped}, false
 	}
 }
 

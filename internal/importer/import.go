@@ -285,7 +285,7 @@ func (im *Import) recognize(m *matcher) error {
 				"ATTENTION: row %d looks like the header row. It and everything above row %d are not read. %s.", row,
 				im.layout.row, im.options.remedyText(dropHeaderRow)))
 	}
-	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options, im.head), notes)
+	im.notes = slices.Concat(im.notes, missing, im.layout.noteOutside(), im.layout.ignored(&im.options, im.head), notes)
 	if im.detected {
 		im.notes = append(im.notes, fmt.Sprintf("Detected: %s (from the column headers).", im.product.Title()))
 	}

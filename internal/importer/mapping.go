@@ -316,7 +316,7 @@ func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
 func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	var names []string
 	for _, h := range l.resolve() {
-		if h.text == "" || h.column != none || resultColumns[h.folded] || slices.Contains(o.ours, h.index) {
+		if h.text == "" || h.outside || h.column != none || resultColumns[h.folded] || slices.Contains(o.ours, h.index) {
 			continue
 		}
 		if h.strength == mapped {
@@ -429,7 +429,7 @@ var ids = map[columnID]func(string) bool{companyID: filing.IsCompanyID, userID: 
 // resembles finds the one of the missing columns that a heading without a
 // meaning resembles, by its header or by all of its values, and says how.
 func (l *layout) resembles(h *heading, missing []columnID, rows []sheet.Row) (near columnID, how string, ok bool) {
-	if h.column != none || h.strength != unknown {
+	if h.column != none || h.strength != unknown || h.outside {
 		return none, "", false
 	}
 	if near, ok = l.suggest(h, rows); ok && slices.Contains(missing, near) {

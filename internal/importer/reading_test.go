@@ -73,7 +73,7 @@ func TestWhatStandsBesideFilings(t *testing.T) {
 	const row = "a@example.com,b@example.com,DE,2026,"
 	text := header +
 		"comp_1," + row + "DO NOT FILE - dissolved,\n" +
-		"--- Florida clients below: NOT YET APPROVED ---\n" +
+		"--- Florida clients below: ask Ana ---\n" +
 		"comp_2," + row + "Active,\n" +
 		"comp_3," + row + "Dissolved 2024,\n" +
 		"comp_4," + row + "Active,please hold\n" +
@@ -81,7 +81,7 @@ func TestWhatStandsBesideFilings(t *testing.T) {
 		"Questions: ask ana@example.com\n"
 	problems, tally, notes := checkOf(t, opened(t, saved(t, "in.csv", text), Options{}))
 	for _, want := range []string{
-		`2 rows are not filings and were skipped: 3 ("--- Florida clients below: NOT YET APPROVED ---"), 8 ` +
+		`2 rows are not filings and were skipped: 3 ("--- Florida clients below: ask Ana ---"), 8 ` +
 			`("Questions: ` +
 			`ask ana@example.com").`,
 		`User Email is read from "Email" (B1), not from "Client Email" (C1). If that is wrong, use --map "Client ` +

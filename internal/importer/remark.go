@@ -285,7 +285,7 @@ func (p *mapping) findRemarkColumns(l *layout, o *Options) {
 		switch {
 		case at == int(legalName):
 			p.remarkColumns = append(p.remarkColumns, remarkColumn{nameRemark, *p.bindings[at]})
-		case at >= 0, ours && resultColumns[h.folded], slices.Contains(o.ours, h.index),
+		case at >= 0, h.outside, ours && resultColumns[h.folded], slices.Contains(o.ours, h.index),
 			slices.Contains(p.secret, h.index):
 		default:
 			p.remarkColumns = append(p.remarkColumns, remarkColumn{remarkKindOf(h.text), binding{
@@ -328,6 +328,7 @@ func (c *checker) hearRemarks(struck bool) {
 			c.hear(remark{&m.binding, m.kind, m.binding.mapName, c.row.Cells[at].Text})
 		}
 	}
+	c.hearSection()
 	for _, comment := range c.im.comments[c.row.Number] {
 		b := &binding{column: &column{}, id: none, index: comment.Column, header: commentColumn}
 		c.hear(remark{b, noteRemark, commentColumn, comment.Text})

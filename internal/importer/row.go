@@ -73,7 +73,9 @@ type checker struct {
 	phones map[string]string
 	judged map[judgedText]verdict // of remarks
 
-	run RunRow // of the row at hand
+	run     RunRow // of the row at hand
+	section section
+	lastRow int // the number of the last row that was checked
 
 	row      *Row
 	officers []officerAt // of the row's request
@@ -106,6 +108,8 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		keys:     out.keys[:0],
 	}
 	c.row, c.faulty, c.officers = out, c.faulty[:0], c.officers[:0]
+	whyNot := c.whyNotAFiling()
+	c.enterSection(whyNot == isFootnote)
 	if s := c.im.options.Run; s != nil {
 		var ok bool
 		if c.run, ok = s.RowOf(in.Number); !ok {
@@ -122,8 +126,8 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		out.skip(isHidden)
 		return
 	}
-	if why := c.whyNotAFiling(); why != "" {
-		out.skip(why)
+	if whyNot != "" {
+		out.skip(whyNot)
 		out.notAFiling = true
 		return
 	}
@@ -268,6 +272,7 @@ const (
 	isTotal    = "a total row, not a filing"
 	isFootnote = "only one cell is filled: a heading or a note, not a filing"
 	isHeading  = "a repeated header row, not a filing"
+	isBeside   = "only cells beside the table, not a filing"
 	isBlank    = "only zeros or placeholders: a blank row"
 )
 
@@ -290,20 +295,23 @@ func (c *checker) whyNotAFiling() string {
 	}
 	first, filled := -1, 0
 	for i := range cells {
-		if cells[i].Kind != sheet.Blank {
+		if cells[i].Kind != sheet.Blank && !c.im.layout.isOutside(i) {
 			if filled++; first < 0 {
 				first = i
 			}
 		}
 	}
 	switch {
+	case filled == 0 && len(cells) > 0:
+		return isBeside
 	case filled == 0:
 		return ""
 	case c.isBlank():
 		return isBlank
 	case isTotalWord(cells[first].Text) && c.onlyNumbersBeside(first):
 		return isTotal
-	case filled == 1 && p.bound() > 1 && c.isNote(first):
+	case filled == 1 && p.bound() > 1 && (c.isNote(first) || c.speaks(cells[first].Text)), filled > 1 &&
+		c.isHeading(first):
 		return isFootnote
 	case filled > 1 && c.repeatsHeader():
 		return isHeading
@@ -415,7 +423,7 @@ func endsAsCompany(name string) bool {
 func (c *checker) repeatsHeader() bool {
 	headings := c.im.layout.headings
 	for i, cell := range c.row.Cells {
-		if cell.Kind == sheet.Blank {
+		if cell.Kind == sheet.Blank || c.im.layout.isOutside(i) {
 			continue
 		}
 		if i >= len(headings) || !strings.EqualFold(filing.HideSSNs(cell.Text), headings[i].text) {

@@ -394,6 +394,8 @@ func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 	switch near, ok := im.layout.suggest(h, im.head); {
 	case h.strength == mapped:
 		c.Note = "left out by hand"
+	case h.outside:
+		c.Note = "it is beside the table"
 	case c.Header == "":
 		c.Note = "it has no header"
 	case h.strength == weak:

@@ -1,0 +1,127 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bulkfiling/bulkfiling/internal/sheet"
+)
+
+// leaveOutOthers takes the columns for those of another table that a blank column
+// divides from the list: a legend of states and fees beside it. The list has the most
+// known columns. What the options map by its header stays.
+func (l *layout) leaveOutOthers(rows []sheet.Row) {
+	type span struct{ from, to, known int }
+	var list, at span
+	for i := range len(l.headings) + 1 {
+		switch {
+		case i < len(l.headings) && !l.isBlankColumn(i, rows):
+			at.to = i + 1
+			at.known += oneIf(l.headings[i].column != none)
+			continue
+		case at.known > list.known:
+			list = at
+		}
+		at = span{from: i + 1}
+	}
+	for i := range l.headings {
+		if h := &l.headings[i]; (i < list.from || i >= list.to) && h.strength != mapped && list.known > 0 {
+			l.known -= oneIf(h.column != none)
+			h.outside, h.wording = true, wording{none, unknown}
+		}
+	}
+}
+
+// isBlankColumn reports whether a column has neither a header nor a value in the
+// first rows.
+func (l *layout) isBlankColumn(i int, rows []sheet.Row) bool {
+	return l.headings[i].text == "" && !slices.ContainsFunc(rows, func(r sheet.Row) bool {
+		return r.Number > l.row && i < len(r.Cells) && r.Cells[i].Kind != sheet.Blank
+	})
+}
+
+// isOutside reports whether a cell of the sheet is beside the table.
+func (l *layout) isOutside(column int) bool {
+	return column < len(l.headings) && l.headings[column].outside
+}
+
+// noteOutside names the columns beside the table.
+func (l *layout) noteOutside() []string {
+	var names []string
+	for i := range l.headings {
+		if h := &l.headings[i]; h.outside && h.text != "" {
+			names = append(names, h.name(l.row))
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("A blank column ends the table. Not read: %s. If they belong to the list, delete the "+
+		"blank column.", strings.Join(names[:min(len(names), maxListed)], ", "))}
+}
+
+// section is a heading inside the table that speaks against filing the rows below it.
+type section struct {
+	row  int
+	text string
+	rows int // that follow it
+}
+
+// enterSection takes in a row of the table: a heading that speaks against filing begins
+// a section, and a short one of another kind, after rows of companies, ends it.
+func (c *checker) enterSection(isHeading bool) {
+	s := &c.section
+	if c.row.Number <= c.lastRow {
+		*s = section{} // the sheet is read again
+	}
+	c.lastRow = c.row.Number
+	if !isHeading {
+		s.rows++
+		return
+	}
+	text := ""
+	for i := range c.row.Cells {
+		if text = c.row.Cells[i].Text; text != "" && !c.im.layout.isOutside(i) {
+			break
+		}
+	}
+	switch {
+	case c.speaks(text):
+		*s = section{row: c.row.Number, text: strings.Clone(text)}
+	case s.rows > 0 && len(text) <= maxSection && !strings.ContainsAny(text, "@*.!?"):
+		*s = section{}
+	}
+}
+
+// maxSection is the length of the longest text that ends a section. A longer one is a note.
+const maxSection = 40
+
+// speaks reports whether a heading speaks against filing.
+func (c *checker) speaks(heading string) bool {
+	return noteRemark.judge(headingColumn, heading, c.year) != passes
+}
+
+// isHeading reports whether the row is a heading that speaks against filing although
+// further cells are filled: none of them could be of an order.
+func (c *checker) isHeading(first int) bool {
+	for _, b := range c.im.mapping.bindings {
+		if b == nil || b.officer != nil || b.index == first || b.index >= len(c.row.Cells) {
+			continue
+		}
+		if is := valueTest(b.id); is != nil && b.kind != nameKind && is(c.row.Cells[b.index].Text) {
+			return false
+		}
+	}
+	return c.speaks(c.row.Cells[first].Text) && c.isNote(first)
+}
+
+// hearSection judges the heading above the row.
+func (c *checker) hearSection() {
+	if c.section.text == "" {
+		return
+	}
+	b := &binding{column: &column{}, id: none, header: fmt.Sprintf("%s in row %d", headingColumn, c.section.row)}
+	b.index = slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
+	c.hear(remark{b, noteRemark, headingColumn, c.section.text})
+}
