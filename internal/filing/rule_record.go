@@ -23,8 +23,12 @@ var (
 	FilingStateColumn    = CompanyColumn{"Filing State", "filingState"}
 )
 
-// RecordRule begins the name of every rule that compares with the record.
-const RecordRule = "record."
+// RecordRule begins the name of every rule that compares with the record. ConfirmedNameRule warns that the names
+// differ, and that a person confirmed the row's for the company.
+const (
+	RecordRule        = "record."
+	ConfirmedNameRule = RecordRule + "name-confirmed"
+)
 
 // Difference is a disagreement between a row and the filing service's record of
 // its company.
@@ -75,7 +79,7 @@ func (r *Request) nameDifferences(c Company) []Difference {
 	case rest == recordRest && ending == recordEnding:
 		return nil
 	case confirmed != "" && FoldLegalName(confirmed) == FoldLegalName(c.LegalName):
-		return []Difference{{Rule: RecordRule + "name-confirmed", Column: LegalNameColumn, Warning: true,
+		return []Difference{{Rule: ConfirmedNameRule, Column: LegalNameColumn, Warning: true,
 			Message: fmt.Sprintf("%s is %q at the filing service; the name was confirmed", r.Company.Ref, c.LegalName)}}
 	case rest == recordRest && ending == "" && (entity == "" || entity == recordEntity):
 		return []Difference{{Rule: RecordRule + "name-ending", Column: LegalNameColumn, Warning: true,

@@ -3,12 +3,14 @@ package filingapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 )
 
-// Company looks a company up by its id or its slug.
+// Company looks a company up by its id or its slug. It returns ErrOtherCompany if the answer to an id has
+// another one: the companies were merged, or the answer was mixed up on its way.
 // Source: spec section 4, GET /companies/{companyIdOrSlug}.
 func (c *Client) Company(ctx context.Context, idOrSlug string) (filing.Company, error) {
 	const op = "look up company"
@@ -45,6 +47,18 @@ func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change fili
 func (c *Client) company(op, id string, o outcome) (filing.Company, error) {
 	var company filing.Company
 	err := c.decodeInto(op, id, o, &company, func() bool { return company.ID != "" })
+	if err == nil && filing.IsCompanyID(id) && company.ID != id {
+		err = &Error{
+			Op:     op,
+			ID:     id,
+			Status: o.status,
+			Message: c.clean(fmt.Sprintf("the filing service answered for the company %s when it was asked for %s",
+				company.ID, id)),
+			kind:      ErrRefused,
+			cause:     ErrOtherCompany,
+			uncertain: true,
+		}
+	}
 	if err != nil {
 		return filing.Company{}, err
 	}

@@ -19,6 +19,10 @@ var (
 	ErrConflict    = errors.New("conflicts with an existing record")      // 409
 	ErrRefused     = errors.New("the filing service refused the request") // any other 4xx
 	ErrLacking     = errors.New("the answer lacks what it must have")     // whole, and readable; an ErrUnavailable too
+
+	// ErrOtherCompany is an answer for another company than the one whose ID was asked for. It is an
+	// ErrRefused too.
+	ErrOtherCompany = errors.New("the answer is for another company")
 )
 
 // ErrUncertain matches an error beside its kind: the request was sent and no

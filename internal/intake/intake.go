@@ -113,11 +113,7 @@ func (o *Quoting) quoteRows(ctx context.Context, batch string, q *Quote) error {
 		return err
 	}
 	if o.Records != nil {
-		err := jobs.LookUp(ctx, o.Records, o.Ledger, o.Throttle, o.Concurrency, batch, o.LookedUp)
-		if err != nil {
-			return err
-		}
-		q.Review, err = jobs.Compare(ctx, o.Records, o.Ledger, o.Throttle, o.Concurrency, batch, o.Accept)
+		q.Review, err = jobs.Compare(ctx, o.Records, o.Ledger, o.Throttle, o.Concurrency, batch, o.Accept, o.LookedUp)
 		if err != nil {
 			return err
 		}

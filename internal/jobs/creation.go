@@ -65,7 +65,6 @@ func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim
 		out.Company = a.CompanyID
 		out.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: made}
 		out.Message = "the company was created as " + a.CompanyID
-		p.resolver.cacheCompany(out.Made.Ref, made)
 	case a.Kind.Lost():
 		out.Message = uncertainCreation(a)
 	case a.Kind == filing.Refused:

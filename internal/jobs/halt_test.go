@@ -127,7 +127,9 @@ func TestHaltedWithARowBehindAnUncertainOne(t *testing.T) {
 		t.Run(string(class), func(t *testing.T) {
 			onBothTransports(t, func(t *testing.T, on servers) {
 				f := newFirm(t, on, sandbox.Config{AutoSeed: true})
-				f.add("a", agentChange(1), reportAndAgent(1))
+				later := reportAndAgent(1)
+				later.User = filing.UserRef{Email: "person@example.com"}
+				f.add("a", agentChange(1), later)
 				end := f.runFor("a", jobs.WaitLimits{Silence: 3 * time.Second}, func(c *jobs.Config) {
 					c.Service = &doubtThen{Service: c.Service, class: class}
 				})
@@ -151,11 +153,11 @@ type doubtThen struct {
 	sent  atomic.Int32
 }
 
-func (s *doubtThen) Company(ctx context.Context, id string) (filing.Company, error) {
+func (s *doubtThen) User(ctx context.Context, email string) (filing.User, error) {
 	for s.sent.Load() == 0 { // the row that has to wait
 		time.Sleep(time.Millisecond)
 	}
-	return s.Service.Company(ctx, id)
+	return s.Service.User(ctx, email)
 }
 
 func (s *doubtThen) PlaceOrder(context.Context, *filing.Order) filing.Answer {

@@ -1,9 +1,12 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,9 +36,18 @@ type lookup struct {
 	flights  singleflight.Group // by reference
 
 	mu        sync.RWMutex
-	companies map[string]filing.Company
+	companies map[companyKey]cachedCompany
 	users     map[string]filing.User
-	asked     map[string]time.Time // when the service answered for a company, by reference
+}
+
+// companyKey is a company as rows of a batch refer to it. Every batch looks its companies up itself: what the
+// filing service said of them for an earlier one does not count.
+type companyKey struct{ batch, ref string }
+
+// cachedCompany is the record of a company, and when this process asked for it: zero for one from the ledger.
+type cachedCompany struct {
+	filing.Company
+	asked time.Time
 }
 
 func newLookup(s Records, l *ledger.Ledger, concurrency int, throttle Throttle, state *sendState,
@@ -47,9 +59,8 @@ func newLookup(s Records, l *ledger.Ledger, concurrency int, throttle Throttle, 
 		throttle:  orUnlimited(throttle),
 		state:     state,
 		now:       now,
-		companies: make(map[string]filing.Company),
+		companies: make(map[companyKey]cachedCompany),
 		users:     make(map[string]filing.User),
-		asked:     make(map[string]time.Time),
 	}
 }
 
@@ -68,42 +79,86 @@ func (o *lookupError) Error() string { return o.message }
 // errHalted is returned for a request that was not sent: see sendState.
 var errHalted = errors.New("the filing service may not be asked now")
 
-// loadKnown loads the users and companies of rows from the ledger, in two queries
-// for all of them. A company that lacks a fact is forgotten and asked for again:
-// it may have been completed since.
+// loadKnown loads the users of rows, and the companies that were looked up for their batches, from the ledger.
 func (f *lookup) loadKnown(ctx context.Context, rows []ledger.Row) error {
-	var companies, users []string
-	f.mu.Lock()
+	companies := make(map[string][]string) // by batch
+	var users []string
 	for _, r := range rows {
-		if c, known := f.companies[r.Request.Company.Ref]; known && !hasFacts(c) {
-			delete(f.companies, r.Request.Company.Ref)
-		} else if !known && r.Request.Company.Ref != "" {
-			companies = append(companies, r.Request.Company.Ref)
-		}
-		if _, known := f.users[r.Request.User.Ref()]; !known && r.Request.User.ID == "" {
+		companies[r.Batch] = append(companies[r.Batch], r.Request.Company.Ref)
+		if _, known := f.knownUser(r.Request.User.Ref()); !known && r.Request.User.ID == "" {
 			users = append(users, r.Request.User.Ref())
 		}
 	}
-	f.mu.Unlock()
-	knownCompanies, err := f.ledger.Companies().Find(ctx, companies)
-	if err != nil {
-		return err
-	}
-	knownUsers, err := f.ledger.Companies().FindUsers(ctx, users)
-	if err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for ref, c := range knownCompanies {
-		if hasFacts(c) {
-			f.companies[ref] = c
+	for batch, refs := range companies {
+		if err := f.loadCompanies(ctx, batch, refs...); err != nil {
+			return err
 		}
 	}
-	for ref, u := range knownUsers {
-		f.users[ref] = u
+	known, err := f.ledger.Companies().FindUsers(ctx, users)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.Copy(f.users, known)
+	return err
+}
+
+// loadCompanies loads the companies that were looked up for a batch from the ledger.
+func (f *lookup) loadCompanies(ctx context.Context, batch string, refs ...string) error {
+	refs = slices.DeleteFunc(refs, func(ref string) bool {
+		return ref == "" || f.isCached(companyKey{batch, ref})
+	})
+	found, err := f.ledger.Companies().FindSince(ctx, batch, refs)
+	for ref, c := range found {
+		f.cacheCompany(companyKey{batch, ref}, cachedCompany{Company: c})
 	}
-	return nil
+	return err
+}
+
+// identify returns the requests of rows of one batch. One that describes a company which is known here has its
+// Company ID. named are the companies that the rows describe, by the keys of their creation.
+func (f *lookup) identify(ctx context.Context, rows []ledger.Row) (requests []*filing.Request,
+	named map[filing.Key]ledger.NamedCompany, err error) {
+	requests = make([]*filing.Request, len(rows))
+	keys := make([]string, len(rows)) // empty for a row that describes no company
+	var wanted []filing.NewCompany
+	for i, row := range rows {
+		requests[i] = row.Request
+		if row.Request.CreatesCompany() {
+			described := row.Request.Company.Sheet.ForUser("")
+			wanted, keys[i] = append(wanted, described), string(described.Key())
+		}
+	}
+	if len(wanted) == 0 {
+		return requests, nil, nil
+	}
+	if named, err = f.ledger.Companies().FindNamed(ctx, wanted); err != nil {
+		return nil, nil, err
+	}
+	var refs []string
+	for i, key := range keys {
+		n := named[filing.Key(key)]
+		if key == "" || n.Company.ID == "" {
+			continue
+		}
+		r := *requests[i]
+		r.Company.Ref = n.Company.ID
+		if filing.FoldLegalName(n.Company.LegalName) != filing.FoldLegalName(r.LegalName()) {
+			// A person confirmed the row's name for the company that had this one.
+			r.Company.Confirmed = cmp.Or(r.Company.Confirmed, n.Company.LegalName)
+		}
+		requests[i], refs = &r, append(refs, r.Company.Ref)
+	}
+	batch := rows[0].Batch
+	if err := f.loadCompanies(ctx, batch, refs...); err != nil {
+		return nil, nil, err
+	}
+	// A company that was created for the batch needs no look-up.
+	created, err := f.ledger.Companies().FindSince(ctx, batch, keys)
+	for _, c := range created {
+		if key := (companyKey{batch, c.ID}); !f.isCached(key) {
+			f.cacheCompany(key, cachedCompany{Company: c})
+		}
+	}
+	return requests, named, err
 }
 
 // hasFacts reports whether a company has what fees depend on.
@@ -151,70 +206,48 @@ func (f *lookup) keepUser(ctx context.Context, ref string, u filing.User) error 
 	return nil
 }
 
-// needsCompanyRecord reports whether an order needs more of its company than the
-// spreadsheet has: the id behind a slug, the facts that the state's fee depends on,
-// or the name to compare.
-func needsCompanyRecord(r *filing.Request) bool {
-	return r.Order.Formation == nil && r.Company.Ref != "" &&
-		(r.NeedsCompanyFacts() || r.LegalName() != "" || !filing.IsCompanyID(r.Company.Ref))
+// isUsable reports whether an order can be sent with a company's record as it is: it does not contradict the
+// row, and it has what the fee depends on.
+func isUsable(r *filing.Request, c filing.Company) bool {
+	return (hasFacts(c) || !r.NeedsCompanyFacts()) && !slices.ContainsFunc(r.Differences(c), isBlocking)
 }
 
-// findCompany returns a company as it is remembered or, if it is not, as the filing
-// service has it.
-func (f *lookup) findCompany(ctx context.Context, ref string) (filing.Company, error) {
-	c, known, askedAt := f.cachedCompany(ref)
-	if known {
-		return c, nil
-	}
-	return f.askForCompany(ctx, ref, askedAt)
-}
+func isBlocking(d filing.Difference) bool { return !d.Warning }
 
-// freshFor is how long the filing service's answer about a company counts as
-// current.
+// freshFor is how long an answer about a company is not asked for again, although no order can be sent with it.
 const freshFor = time.Minute
 
-// findFreshCompany returns the filing service's current record of a company,
-// whatever is remembered of it.
-func (f *lookup) findFreshCompany(ctx context.Context, ref string) (filing.Company, error) {
-	c, known, askedAt := f.cachedCompany(ref)
-	if known && f.now().Sub(askedAt) < freshFor {
-		return c, nil
+// findCompany returns the filing service's record of a row's company as it was looked up for the row's batch. A
+// record that is not usable is asked for again, because it may have been corrected since. It returns a
+// *lookupError.
+func (f *lookup) findCompany(ctx context.Context, batch string, r *filing.Request) (filing.Company, error) {
+	key := companyKey{batch, r.Company.Ref}
+	c, known := f.cachedCompany(key)
+	if known && (isUsable(r, c.Company) || f.now().Sub(c.asked) < freshFor) {
+		return c.Company, nil
 	}
-	return f.askForCompany(ctx, ref, askedAt)
+	return f.askForCompany(ctx, key, c.asked)
 }
 
 // askForCompany asks the filing service for a company. Rows of one company share a
 // request: askedAt is when the company was last asked for as the caller looked for it
 // in memory, and an answer that came since serves the caller, too.
-func (f *lookup) askForCompany(ctx context.Context, ref string, askedAt time.Time) (filing.Company, error) {
-	found, err, _ := f.flights.Do("company "+ref, func() (any, error) {
-		before, known, at := f.cachedCompany(ref)
-		if known && at != askedAt {
-			return before, nil
+func (f *lookup) askForCompany(ctx context.Context, key companyKey, askedAt time.Time) (filing.Company, error) {
+	found, err, _ := f.flights.Do("company "+key.batch+" "+key.ref, func() (any, error) {
+		if before, known := f.cachedCompany(key); known && before.asked != askedAt {
+			return before.Company, nil
 		}
-		c, err := ask(ctx, f, func() (filing.Company, error) { return f.service.Company(ctx, ref) })
+		c, err := ask(ctx, f, func() (filing.Company, error) { return f.service.Company(ctx, key.ref) })
 		if errors.Is(err, filingapi.ErrNotFound) {
 			return c, &lookupError{
 				next:    filing.Rejected,
-				message: fmt.Sprintf("the filing service has no company %s: correct the Company ID", ref),
+				message: fmt.Sprintf("the filing service has no company %s: correct the Company ID", key.ref),
 			}
 		}
-		if err := toLookupError(err, "company", ref); err != nil {
+		if err := toLookupError(err, "company", key.ref); err != nil {
 			return c, err
 		}
-		if filing.IsCompanyID(ref) && c.ID != ref {
-			return c, &lookupError{
-				next: filing.Rejected,
-				message: fmt.Sprintf("the filing service answered for the company %s when it was asked for %s: "+
-					"correct the Company ID", c.ID, ref),
-			}
-		}
-		f.mu.Lock()
-		f.asked[ref] = f.now()
-		// A company that was completed meanwhile is completed again, which costs nothing.
-		f.companies[ref] = c
-		f.mu.Unlock()
-		return c, f.ledger.Companies().Remember(ctx, ref, c)
+		return c, f.keepCompany(ctx, key, c)
 	})
 	if err != nil {
 		return filing.Company{}, err
@@ -222,44 +255,29 @@ func (f *lookup) askForCompany(ctx context.Context, ref string, askedAt time.Tim
 	return found.(filing.Company), nil
 }
 
-func (f *lookup) knownCompany(ref string) (filing.Company, bool) {
-	c, known, _ := f.cachedCompany(ref)
+func (f *lookup) cachedCompany(key companyKey) (c cachedCompany, known bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	c, known = f.companies[key]
 	return c, known
 }
 
-// cachedCompany returns a company in memory, and when the filing service answered for
-// it. The time is zero for a company that was read from the ledger alone.
-func (f *lookup) cachedCompany(ref string) (c filing.Company, known bool, askedAt time.Time) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	c, known = f.companies[ref]
-	return c, known, f.asked[ref]
+func (f *lookup) isCached(key companyKey) bool {
+	_, known := f.cachedCompany(key)
+	return known
 }
 
-// keepCompany remembers a company, also one that lacks facts: those that it has
-// count in a quote.
-func (f *lookup) keepCompany(ctx context.Context, ref string, c filing.Company) error {
-	f.cacheCompany(ref, c)
-	return f.ledger.Companies().Remember(ctx, ref, c)
-}
-
-// cacheCompany keeps a company in memory.
-func (f *lookup) cacheCompany(ref string, c filing.Company) {
+func (f *lookup) cacheCompany(key companyKey, c cachedCompany) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.companies[ref] = c
+	f.companies[key] = c
 }
 
-// cacheMissing keeps a company that was read from the ledger, and returns the one in
-// memory: a company that another row cached meanwhile is newer and stays.
-func (f *lookup) cacheMissing(ref string, c filing.Company) filing.Company {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if known, ok := f.companies[ref]; ok {
-		return known
-	}
-	f.companies[ref] = c
-	return c
+// keepCompany remembers what the filing service just said of a company, also of one that lacks facts: those that
+// it has count in a quote.
+func (f *lookup) keepCompany(ctx context.Context, key companyKey, c filing.Company) error {
+	f.cacheCompany(key, cachedCompany{c, f.now()})
+	return f.ledger.Companies().Remember(ctx, key.ref, c)
 }
 
 // ask sends a request through a look-up slot and the throttle, and records whether
@@ -289,6 +307,14 @@ func toLookupError(err error, kind, ref string) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, filingapi.ErrOtherCompany):
+		if errors.As(err, &answered) {
+			return &lookupError{
+				next:    filing.Rejected,
+				message: answered.Message + ": correct the Company ID",
+				err:     err,
+			}
+		}
 	case errors.Is(err, filingapi.ErrRefused), errors.Is(err, filingapi.ErrConflict):
 		if errors.As(err, &answered) {
 			return &lookupError{
@@ -310,6 +336,15 @@ func toLookupError(err error, kind, ref string) error {
 			after:   time.Second,
 			err:     err,
 		}
+	}
+	return err
+}
+
+// ignoreLookupError returns the error of a look-up but for what only stands in a row's way.
+func ignoreLookupError(err error) error {
+	if o := (*lookupError)(nil); errors.As(err, &o) || errors.Is(err, errHalted) ||
+		errors.Is(err, filingapi.ErrNotFound) {
+		return nil
 	}
 	return err
 }

@@ -14,12 +14,6 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sandbox"
 )
 
-// lookUp looks the parties of a batch up.
-func (f *firm) lookUp(batch string) {
-	f.Helper()
-	f.must(jobs.LookUp(f.Context(), f.client(), f.Ledger, nil, flying, batch, nil))
-}
-
 // incomplete puts companies on record that lack what the state's fee follows:
 // comp_0 nothing, comp_1 the type, comp_2 the state, comp_3 both.
 func (f *firm) incomplete() {
@@ -80,7 +74,7 @@ func TestLookUpOnlyAsks(t *testing.T) {
 		}
 	}
 	f.add("a", all...)
-	f.lookUp("a")
+	f.compare("a", false)
 	books := f.service.Books()
 	for endpoint, n := range books.Requests {
 		if !strings.HasPrefix(endpoint, "GET ") {
@@ -123,7 +117,7 @@ func TestQuoteOfWhatIsNotWholeYet(t *testing.T) {
 		}
 	}
 	f.add("a", all...)
-	f.lookUp("a")
+	f.compare("a", false)
 	quote, err := pricing.QuoteBatch(t.Context(), f.Ledger, f.quoter(), "a")
 	f.must(err)
 	const each = feeLLC + feeCorp + feeCorp + feeLLC + 4*priceReport
@@ -204,7 +198,7 @@ func TestLookUpEndsWithItsContext(t *testing.T) {
 	f.add("a", requests(100, report)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := jobs.LookUp(ctx, f.client(), f.Ledger, nil, flying, "a", nil); err == nil {
+	if _, err := jobs.Compare(ctx, f.client(), f.Ledger, nil, flying, "a", false, nil); err == nil {
 		t.Error("no error")
 	}
 }

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ func newResolver(s Service, l *ledger.Ledger, concurrency int, throttle Throttle
 // resolve finds the ids that the order is sent with, and the company's facts where
 // the order depends on them. It returns a *mismatchError for a row that names
 // another company than its Company ID. A row with an uncertain attempt was sent
-// already and is not compared.
+// already and is not compared. A company that has to be created has no id.
 func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
 	r := row.Request
 	if userID, err = d.resolveUser(ctx, r.User); err != nil {
@@ -46,27 +45,31 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 		company.ID, company.FormationState = row.Company, r.Order.FilingState
 		return userID, company, nil
 	case r.CreatesCompany():
-		described := r.Company.Sheet.ForUser(userID)
-		company, err = d.findNamed(ctx, row, described)
-		if err == nil && company.ID != "" {
-			company, err = d.sendDescription(ctx, string(described.Key()), r.Company.Sheet, company)
+		requests, named, err := d.identify(ctx, []ledger.Row{*row})
+		if err != nil {
+			return "", filing.Company{}, err
 		}
-		if err == nil && company.ID != "" && r.NeedsCompanyFacts() {
-			company, err = d.completeFacts(ctx, filing.CompanyRef{Ref: company.ID, Sheet: r.Company.Sheet}, company)
+		if r = requests[0]; r.CreatesCompany() {
+			described := r.Company.Sheet.ForUser(userID)
+			if n, formed := named[described.Key()]; formed {
+				err = formationError(row, n, described.FormationKey())
+			}
+			return userID, filing.Company{}, err
 		}
-		return userID, company, err
-	case !needsCompanyRecord(r):
-		return userID, filing.Company{ID: r.Company.Ref}, nil
 	}
-	company, err = d.findCompany(ctx, r.Company.Ref)
+	key := companyKey{row.Batch, r.Company.Ref}
+	company, err = d.findCompany(ctx, row.Batch, r)
 	if err == nil && !row.Uncertain {
-		company, err = d.checkNames(ctx, r, company)
+		err = checkNames(r, company)
 	}
 	if err == nil {
-		err = d.rememberNames(ctx, r, company, userID)
+		err = d.rememberNames(ctx, key, r)
+	}
+	if err == nil && row.Request.CreatesCompany() {
+		company, err = d.sendDescription(ctx, key, r.Company.Sheet, company)
 	}
 	if err == nil && r.NeedsCompanyFacts() {
-		company, err = d.completeFacts(ctx, r.Company, company)
+		company, err = d.completeFacts(ctx, key, r.Company.Sheet, company)
 	}
 	return userID, company, err
 }
@@ -141,33 +144,12 @@ func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (fi
 	return u, err
 }
 
-// findNamed finds a company that was formed, created or looked up here under the
-// name by which a row describes it. A company that is not known has no id.
-func (d *resolver) findNamed(ctx context.Context, row *ledger.Row,
-	described filing.NewCompany) (filing.Company, error) {
-	key := described.Key()
-	if c, known := d.knownCompany(string(key)); known {
-		return c, nil
-	}
-	found, err := d.ledger.Companies().FindNamed(ctx, []filing.NewCompany{described})
-	if err != nil {
-		return filing.Company{}, err
-	}
-	n, known := found[key]
-	switch {
-	case !known:
-		return filing.Company{}, nil
-	case n.Company.ID == "":
-		return filing.Company{}, formationError(row, n, described.FormationKey())
-	}
-	return d.cacheMissing(string(key), n.Company), nil
-}
-
 // sendDescription sends the columns of a created company that the request of its
 // creation has no field for. It sends them once, and again only where the process
 // ended before that was remembered.
 // Source: spec section 2, create-company request fields; section 4, PATCH.
-func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c filing.Company) (filing.Company, error) {
+func (d *resolver) sendDescription(ctx context.Context, key companyKey, sheet, c filing.Company) (filing.Company,
+	error) {
 	if _, lacks := descriptionFor(sheet, c); !lacks {
 		return c, nil
 	}
@@ -176,28 +158,23 @@ func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c fil
 }
 
 // update sends what a company lacks, and remembers it. Rows of one company send it once.
-func (d *resolver) update(ctx context.Context, what, key string, c filing.Company,
+func (d *resolver) update(ctx context.Context, what string, key companyKey, c filing.Company,
 	patchFor func(filing.Company) (patch filing.Company, lacks bool)) (filing.Company, error) {
-	updated, err, _ := d.flights.Do(what+c.ID, func() (any, error) {
-		if now, known := d.knownCompany(key); known { // another row may have sent it
-			c = now
+	updated, err, _ := d.flights.Do(what+key.batch+" "+c.ID, func() (any, error) {
+		if now, known := d.cachedCompany(key); known { // another row may have sent it
+			c = now.Company
 		}
 		patch, lacks := patchFor(c)
 		if !lacks {
 			return c, nil
 		}
-		_, err := ask(ctx, d.lookup, func() (filing.Company, error) {
+		updated, err := ask(ctx, d.lookup, func() (filing.Company, error) {
 			return d.service.UpdateCompany(ctx, c.ID, patch)
 		})
 		if err := toLookupError(err, "company", c.ID); err != nil {
 			return c, err
 		}
-		c.EntityType = cmp.Or(patch.EntityType, c.EntityType)
-		c.FormationState = cmp.Or(patch.FormationState, c.FormationState)
-		c.StructureType = cmp.Or(patch.StructureType, c.StructureType)
-		c.TaxElection = cmp.Or(patch.TaxElection, c.TaxElection)
-		c.FiscalEndMonth = cmp.Or(patch.FiscalEndMonth, c.FiscalEndMonth)
-		return c, d.keepCompany(ctx, key, c)
+		return updated, d.keepCompany(ctx, key, updated)
 	})
 	if err != nil {
 		return c, err
@@ -223,7 +200,7 @@ func descriptionFor(sheet, c filing.Company) (patch filing.Company, lacks bool) 
 // completeFacts sends the company's entity type and formation state from the
 // spreadsheet where the filing service lacks them: the state's fee depends on them.
 // Source: spec section 4, rules 9 and 10.
-func (d *resolver) completeFacts(ctx context.Context, ref filing.CompanyRef, c filing.Company) (filing.Company, error) {
+func (d *resolver) completeFacts(ctx context.Context, key companyKey, sheet, c filing.Company) (filing.Company, error) {
 	if hasFacts(c) {
 		return c, nil
 	}
@@ -233,8 +210,8 @@ func (d *resolver) completeFacts(ctx context.Context, ref filing.CompanyRef, c f
 		column  string
 		missing bool
 	}{
-		{"Entity Type", c.EntityType == "" && ref.Sheet.EntityType == ""},
-		{"Formation State", c.FormationState == "" && ref.Sheet.FormationState == ""},
+		{"Entity Type", c.EntityType == "" && sheet.EntityType == ""},
+		{"Formation State", c.FormationState == "" && sheet.FormationState == ""},
 	} {
 		if fact.missing {
 			return c, &lookupError{
@@ -245,12 +222,12 @@ func (d *resolver) completeFacts(ctx context.Context, ref filing.CompanyRef, c f
 			}
 		}
 	}
-	return d.update(ctx, "complete ", ref.Ref, c, func(c filing.Company) (patch filing.Company, lacks bool) {
+	return d.update(ctx, "complete ", key, c, func(c filing.Company) (patch filing.Company, lacks bool) {
 		if c.EntityType == "" {
-			patch.EntityType = ref.Sheet.EntityType
+			patch.EntityType = sheet.EntityType
 		}
 		if c.FormationState == "" {
-			patch.FormationState = ref.Sheet.FormationState
+			patch.FormationState = sheet.FormationState
 		}
 		return patch, !hasFacts(c)
 	})

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/ledger"
@@ -29,15 +30,19 @@ type Review struct {
 	Released int // rows that an earlier comparison had held back, and that are ready again
 }
 
-// Compare compares the rows of a batch that may still be sent with the filing
-// service's records of their companies, and with the names that were bought or
-// looked up here. It runs after LookUp. A row that names another company than its
-// Company ID is held back, unless accept says that a person accepts the names of
-// the filing service; a row that an earlier comparison held back is compared again.
-// A record that disagrees is asked for again before it counts: it may have been
-// corrected.
+// Compare looks up the companies and users of a batch's rows that may still be sent,
+// and compares the rows with the filing service's records of their companies, and with
+// the names that were bought or looked up here. It only reads from the filing service,
+// because the batch is not approved yet: missing users and incomplete companies are
+// left to the resolver, and errors to the row's own result. A row that names another
+// company than its Company ID is held back, unless accept says that a person accepts
+// the names of the filing service; a row that an earlier comparison held back is
+// compared again.
+//
+// Compare calls at with how many of the rows are looked up, and of how many; at may be
+// nil.
 func Compare(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle, concurrency int, batch string,
-	accept bool) (Review, error) {
+	accept bool, at func(done, total int)) (Review, error) {
 	b, err := l.Batch(ctx, batch)
 	if err != nil {
 		return Review{}, err
@@ -47,18 +52,42 @@ func Compare(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle
 		batch:     b,
 		accept:    accept,
 		nearNames: nearNames{ledger: l, batch: b.ID},
-		lookup:    newLookup(s, l, concurrency, throttle, &sendState{}, time.Now),
+		lookup:    newLookup(s, l, concurrency, throttle, &sendState{}, l.Now),
+		asked:     make(map[string]bool),
 	}
-	for page, err := range l.RowPages(ctx, batch,
-		func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Uncertain || r.HeldBack() }) {
+	counts, err := l.Counts(ctx, batch)
+	if err != nil {
+		return Review{}, err
+	}
+	done := 0
+	lookedUp := func() {
+		if at != nil {
+			at(done, counts[filing.Ready])
+		}
+		done++
+	}
+	for page, err := range l.RowPages(ctx, batch, mayBeCompared) {
+		if err == nil {
+			err = c.lookUpPage(ctx, page, lookedUp)
+		}
 		if err != nil {
 			return c.review, err
 		}
-		if err := c.comparePage(ctx, page); err != nil {
+	}
+	for page, err := range l.RowPages(ctx, batch, mayBeCompared) {
+		if err == nil {
+			err = c.comparePage(ctx, page)
+		}
+		if err != nil {
 			return c.review, err
 		}
 	}
 	return c.review, nil
+}
+
+// mayBeCompared reports whether a row may still be sent, and was not sent before.
+func mayBeCompared(r *ledger.Row) bool {
+	return r.Result == filing.Ready && !r.Uncertain || r.HeldBack()
 }
 
 type comparison struct {
@@ -66,70 +95,63 @@ type comparison struct {
 	batch     ledger.Batch
 	accept    bool
 	lookup    *lookup
+	asked     map[string]bool // what was asked for, so that what fails is asked for once
 	nearNames nearNames
 	review    Review
 }
 
-// known is what the ledger has of the rows of a page.
-type known struct {
-	companies map[string]filing.Company
-	users     map[string]filing.User
-	named     map[filing.Key]ledger.NamedCompany // those that rows describe
-}
-
-func (k *known) userOf(r *ledger.Row) string {
-	return cmp.Or(r.Request.User.ID, k.users[r.Request.User.Ref()].ID)
-}
-
-// isNew reports whether a row makes a company that is not known.
-func (k *known) isNew(r *ledger.Row) bool {
-	return r.Request.Order.Formation != nil || r.Request.CreatesCompany() &&
-		k.named[r.Request.Company.Sheet.ForUser(k.userOf(r)).Key()].Company.ID == ""
-}
-
-func (c *comparison) loadKnown(ctx context.Context, page []ledger.Row) (k known, err error) {
-	var refs, emails []string
-	for _, r := range page {
-		refs = append(refs, r.Request.Company.Ref)
-		if r.Request.User.ID == "" {
-			emails = append(emails, r.Request.User.Ref())
+// lookUpPage looks up what the rows of a page name and what is not known for the
+// batch yet: their users and, by ID or as they describe them, their companies. It
+// calls lookedUp for each row.
+func (c *comparison) lookUpPage(ctx context.Context, page []ledger.Row, lookedUp func()) error {
+	f := c.lookup
+	if err := f.loadKnown(ctx, page); err != nil {
+		return err
+	}
+	requests, _, err := f.identify(ctx, page)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(cap(f.slots))
+	for _, r := range requests {
+		lookedUp()
+		if r.User.ID == "" && c.askOnce("user "+r.User.Ref()) {
+			g.Go(func() error { return ignoreLookupError(f.findUser(ctx, r.User)) })
+		}
+		key := companyKey{c.batch.ID, r.Company.Ref}
+		known, found := f.cachedCompany(key)
+		if r.Order.Formation == nil && key.ref != "" && !(found && isUsable(r, known.Company)) &&
+			c.askOnce("company "+key.ref) {
+			g.Go(func() error {
+				_, err := f.findCompany(ctx, key.batch, r)
+				return ignoreLookupError(err)
+			})
 		}
 	}
-	if k.companies, err = c.ledger.Companies().Find(ctx, refs); err != nil {
-		return k, err
-	}
-	if k.users, err = c.ledger.Companies().FindUsers(ctx, emails); err != nil {
-		return k, err
-	}
-	var wanted []filing.NewCompany
-	for i := range page {
-		if user := k.userOf(&page[i]); user != "" && page[i].Request.CreatesCompany() {
-			wanted = append(wanted, page[i].Request.Company.Sheet.ForUser(user))
-		}
-	}
-	k.named, err = c.ledger.Companies().FindNamed(ctx, wanted)
-	return k, err
+	return g.Wait()
+}
+
+func (c *comparison) askOnce(what string) bool {
+	first := !c.asked[what]
+	c.asked[what] = true
+	return first
 }
 
 // comparePage compares the rows of a page and keeps what changed.
 func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
-	k, err := c.loadKnown(ctx, page)
+	requests, _, err := c.lookup.identify(ctx, page)
 	if err != nil {
 		return err
 	}
 	names := make(map[filing.Key]filing.Company)
 	var changed []ledger.Reviewed
 	for i := range page {
-		row := &page[i]
-		record, found := k.companies[row.Request.Company.Ref]
-		if found && row.Request.Company.Ref != "" {
-			if record, err = c.lookup.findAgreed(ctx, row.Request, record); err != nil {
-				return err
-			}
-			collectNames(names, row.Request, record, k.userOf(row))
-		}
-		reviewed, differs := c.compareRow(row, record)
-		if k.isNew(row) {
+		row, r := &page[i], requests[i]
+		record, _ := c.lookup.cachedCompany(companyKey{c.batch.ID, r.Company.Ref})
+		collectNames(names, r, record.Company)
+		reviewed, differs := c.compareRow(row, r, record.Company)
+		if r.Order.Formation != nil || r.CreatesCompany() {
 			warnings, err := c.nearNames.warningsFor(ctx, row)
 			if err != nil {
 				return err
@@ -151,19 +173,20 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 	return c.ledger.KeepReview(ctx, c.batch.ID, changed)
 }
 
-// compareRow compares a row with the record of its company, and reports whether
-// that changes the row.
-func (c *comparison) compareRow(row *ledger.Row, record filing.Company) (reviewed ledger.Reviewed, changed bool) {
+// compareRow compares a row, whose request has its Company ID, with the record of its
+// company, and reports whether that changes the row.
+func (c *comparison) compareRow(row *ledger.Row, r *filing.Request, record filing.Company) (reviewed ledger.Reviewed,
+	changed bool) {
 	kept := slices.DeleteFunc(slices.Clone(row.Faults),
 		func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
 	reviewed = ledger.Reviewed{Row: row.ID, Result: filing.Ready, Faults: kept}
-	differences := row.Request.Differences(record)
+	differences := r.Differences(record)
 	if c.accept && slices.ContainsFunc(differences,
 		func(d filing.Difference) bool { return d.Column == filing.ConfirmedNameColumn }) {
-		request := *row.Request
-		request.Company.Confirmed = record.LegalName
+		request, named := *row.Request, *r
+		request.Company.Confirmed, named.Company.Confirmed = record.LegalName, record.LegalName
 		reviewed.Request = &request
-		differences = request.Differences(record)
+		differences = named.Differences(record)
 		c.review.Accepted++
 	}
 	for _, d := range differences {
@@ -211,40 +234,20 @@ func (c *comparison) addFinding(row *ledger.Row, d filing.Difference, at filing.
 }
 
 // collectNames collects the names by which rows without a Company ID mean a company:
-// its own name, and that of a row with its id.
-func collectNames(names map[filing.Key]filing.Company, r *filing.Request, record filing.Company, user string) {
-	if user == "" || record.ID == "" || record.LegalName == "" || record.FormationState == "" {
+// its own name, and that of a row if a person confirmed it for the company.
+func collectNames(names map[filing.Key]filing.Company, r *filing.Request, record filing.Company) {
+	if record.ID == "" || record.LegalName == "" || record.FormationState == "" {
 		return
 	}
 	key := func(name string) filing.Key {
-		return filing.NewCompany{LegalName: name, FormationState: record.FormationState, UserID: user}.Key()
+		return filing.NewCompany{LegalName: name, FormationState: record.FormationState}.Key()
 	}
 	names[key(record.LegalName)] = record
-	if name := r.LegalName(); name != "" &&
-		!slices.ContainsFunc(r.Differences(record), func(d filing.Difference) bool { return !d.Warning }) {
-		if _, taken := names[key(name)]; !taken {
-			names[key(name)] = record
-		}
+	confirmed := slices.ContainsFunc(r.Differences(record),
+		func(d filing.Difference) bool { return d.Rule == filing.ConfirmedNameRule })
+	if _, taken := names[key(r.LegalName())]; confirmed && !taken {
+		names[key(r.LegalName())] = record
 	}
-}
-
-// findAgreed returns the filing service's record of a row's company. It asks again
-// for a remembered record that disagrees with the row.
-func (f *lookup) findAgreed(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
-	blocked := func(c filing.Company) bool {
-		return slices.ContainsFunc(r.Differences(c), func(d filing.Difference) bool { return !d.Warning })
-	}
-	if !blocked(record) {
-		return record, nil
-	}
-	fresh, err := f.findFreshCompany(ctx, r.Company.Ref)
-	if err := ignoreLookupError(err); err != nil {
-		return record, err
-	}
-	if fresh.ID == "" {
-		return record, nil // it cannot be asked for now: the remembered record counts
-	}
-	return fresh, nil
 }
 
 // nearNames finds names that differ in the ending, accents or spaces alone from
@@ -366,19 +369,16 @@ type mismatchError struct {
 
 func (m *mismatchError) Error() string { return m.differences[0].Message }
 
-// checkNames compares a row that is about to be sent with its company's record.
-func (d *resolver) checkNames(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
-	record, err := d.findAgreed(ctx, r, record)
-	if err != nil {
-		return record, err
-	}
+// checkNames compares a row that is about to be sent with its company's record. It
+// returns a *mismatchError.
+func checkNames(r *filing.Request, record filing.Company) error {
 	differences := r.Differences(record)
-	if at := slices.IndexFunc(differences, func(d filing.Difference) bool { return !d.Warning }); at >= 0 {
-		return record, &mismatchError{
+	if at := slices.IndexFunc(differences, isBlocking); at >= 0 {
+		return &mismatchError{
 			record, slices.Insert(slices.Delete(slices.Clone(differences), at, at+1), 0, differences[at]),
 		}
 	}
-	return record, nil
+	return nil
 }
 
 // holdBack records that a row names another company than its Company ID.
@@ -400,28 +400,14 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatchError)
 
 // rememberNames keeps the names by which rows without a Company ID mean a company
 // that this process asked for.
-func (d *resolver) rememberNames(ctx context.Context, r *filing.Request, record filing.Company, user string) error {
-	if _, _, askedAt := d.cachedCompany(r.Company.Ref); askedAt.IsZero() {
+func (d *resolver) rememberNames(ctx context.Context, key companyKey, r *filing.Request) error {
+	record, _ := d.cachedCompany(key)
+	if record.asked.IsZero() {
 		return nil // the process that asked has kept them
 	}
 	names := make(map[filing.Key]filing.Company)
-	collectNames(names, r, record, user)
-	for key := range names {
-		if _, known := d.knownCompany(string(key)); known {
-			delete(names, key)
-		}
-	}
-	for key, c := range names {
-		if known, err := d.ledger.Companies().Find(ctx, []string{string(key)}); err != nil {
-			return err
-		} else if _, ok := known[string(key)]; !ok {
-			if err := d.ledger.Companies().Remember(ctx, string(key), c); err != nil {
-				return err
-			}
-		}
-		d.cacheCompany(string(key), c)
-	}
-	return nil
+	collectNames(names, r, record.Company)
+	return d.ledger.Companies().RememberNames(ctx, names)
 }
 
 // unnamedCompany is the message of a row that needs the company that another row formed.

@@ -1,8 +1,12 @@
 package jobs_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,9 +31,7 @@ func called(r *filing.Request, ref, name string) *filing.Request {
 // compare looks a batch up and compares it, as run does before its quote.
 func (f *firm) compare(batch string, accept bool) jobs.Review {
 	f.Helper()
-	client := f.client()
-	f.must(jobs.LookUp(f.Context(), client, f.Ledger, nil, flying, batch, nil))
-	review, err := jobs.Compare(f.Context(), client, f.Ledger, nil, flying, batch, accept)
+	review, err := jobs.Compare(f.Context(), f.client(), f.Ledger, nil, flying, batch, accept, nil)
 	f.must(err)
 	return review
 }
@@ -346,5 +348,101 @@ func TestNearNamesAreAWarning(t *testing.T) {
 		if row.Result != filing.Ready {
 			t.Errorf("row %d is %s", row.Number, row.Result)
 		}
+	}
+}
+
+// What the service said of a company for an earlier batch does not count: each batch looks
+// each of its companies up itself, once, also after a restart. One that was renamed, merged
+// or dissolved since is not filed for.
+func TestEachBatchLooksItsCompaniesUp(t *testing.T) {
+	for _, compared := range []bool{true, false} {
+		t.Run(fmt.Sprintf("compared: %t", compared), func(t *testing.T) {
+			t.Parallel()
+			f := newFirm(t, servers{}, sandbox.Config{})
+			var merged atomic.Bool
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if merged.Load() {
+					r.URL.Path = strings.Replace(r.URL.Path, "/companies/comp_2", "/companies/comp_0", 1)
+				}
+				f.service.Handler().ServeHTTP(w, r)
+			}))
+			t.Cleanup(server.Close)
+			f.url = server.URL + "/v1"
+			names := []string{"Acme LLC", "Bay LLC", "Acme LLC", "Dune LLC"}
+			season := func(batch string, order func(int) *filing.Request) (asked int) {
+				var all []*filing.Request
+				for i, name := range names {
+					for _, state := range []filing.State{"DE", "NV"} {
+						r := called(order(i), fmt.Sprintf("comp_%d", i), name)
+						r.Order.FilingState = state
+						all = append(all, r)
+					}
+				}
+				f.add(batch, all...)
+				before := f.seen("GET", "/companies")
+				if compared {
+					f.compare(batch, false)
+				}
+				f.reopen()
+				f.run(batch)
+				return f.seen("GET", "/companies") - before
+			}
+			for i, name := range names {
+				f.onRecord(fmt.Sprintf("comp_%d", i), "", name, "LLC", "DE")
+			}
+			if n := season("first", report); n != len(names) {
+				t.Errorf("%d look-ups for %d companies", n, len(names))
+			}
+			f.want("first", ledger.Counts{filing.Placed: 8})
+			f.onRecord("comp_1", "", "Zebra Trading Corp", "CORP", "DE")
+			merged.Store(true)
+			f.service.AddCompany(sandbox.Company{ID: "comp_3", Elsewhere: true})
+			season("second", agentChange)
+			for i, says := range []string{"", `comp_1 is "Zebra Trading Corp"`, "answered for the company comp_0",
+				"has no company comp_3"} {
+				for _, r := range f.rows("second")[2*i : 2*i+2] {
+					if (r.Result == filing.Invalid || r.Result == filing.Rejected) != (i > 0) ||
+						i > 0 && !strings.Contains(r.Message, says) {
+						t.Errorf("row %d is %s: %s", r.Number, r.Result, r.Message)
+					}
+				}
+			}
+			f.wantPosts("/orders", 10)
+		})
+	}
+}
+
+// Only a name that a person confirmed is another name of a company. A name that was
+// passed with a warning may be another company's: a row without a Company ID is not filed
+// for it.
+func TestOnlyConfirmedNamesMeanACompany(t *testing.T) {
+	t.Parallel()
+	f := newFirm(t, servers{}, sandbox.Config{})
+	f.onRecord("comp_1", "", "Harbor LLC", "LLC", "DE")
+	f.onRecord("comp_2", "", "Lakeshore Holdings LLC", "LLC", "DE")
+	confirmed := called(report(2), "comp_2", "Smith & Daughters LLC")
+	confirmed.Company.Confirmed = "Lakeshore Holdings LLC"
+	f.add("a", called(report(1), "comp_1", "Harbor"), confirmed)
+	f.compare("a", false)
+	f.placeRest("a")
+	without := func(batch, name string, state filing.State) ledger.Row {
+		r := of(described(1), orderAgent)
+		r.User, r.Product = filing.UserRef{ID: "user_1"}, filing.RegisteredAgent
+		r.Company.Sheet.LegalName, r.Order.FilingState = name, state
+		f.add(batch, r)
+		f.compare(batch, false)
+		f.run(batch)
+		return f.rows(batch)[0]
+	}
+	if r := without("similar", "Harbor", "NV"); r.Company == "comp_1" || f.posts("/companies") != 1 {
+		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
+	}
+	if r := without("confirmed", "SMITH AND DAUGHTERS, L.L.C.", "NY"); r.Result != filing.Placed || r.Company != "comp_2" {
+		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
+	}
+	f.onRecord("comp_2", "", "Zebra Trading LLC", "LLC", "DE")
+	if r := without("renamed", "Smith & Daughters LLC", "WY"); r.Result != filing.Invalid ||
+		!strings.Contains(r.Message, `comp_2 is "Zebra Trading LLC"`) {
+		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
 	}
 }

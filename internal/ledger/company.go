@@ -39,12 +39,18 @@ func newFact(table, ref string, record any, at int64) (*fact, error) {
 
 // Find recalls the companies that were looked up before, by reference.
 func (l Companies) Find(ctx context.Context, refs []string) (map[string]filing.Company, error) {
-	return recall[filing.Company](ctx, l.dialect, l.read, "companies", refs)
+	return recall[filing.Company](ctx, l.dialect, l.read, "companies", "", refs)
+}
+
+// FindSince recalls the companies that were looked up since a batch was created, by reference. What an
+// order is sent with is one of them.
+func (l Companies) FindSince(ctx context.Context, batch string, refs []string) (map[string]filing.Company, error) {
+	return recall[filing.Company](ctx, l.dialect, l.read, "companies", batch, refs)
 }
 
 // FindUsers recalls the users that were looked up before, by reference.
 func (l Companies) FindUsers(ctx context.Context, refs []string) (map[string]filing.User, error) {
-	return recall[filing.User](ctx, l.dialect, l.read, "users", refs)
+	return recall[filing.User](ctx, l.dialect, l.read, "users", "", refs)
 }
 
 // CompanyNames finds the legal names of rows' companies, by row id: as the sheet
@@ -72,11 +78,14 @@ func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string
 	return names, nil
 }
 
-func recall[T any](ctx context.Context, d dialect, q querier, table string, refs []string) (map[string]T, error) {
+// recall reads what was looked up since the batch was created, or ever if batch is empty.
+func recall[T any](ctx context.Context, d dialect, q querier, table, batch string, refs []string) (map[string]T,
+	error) {
 	known := make(map[string]T, len(refs))
 	for some := range slices.Chunk(refs, pageSize) { // a statement takes so many arguments only
-		in, args := among(d, some)
-		rows, err := q.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref `+in, args...)
+		in, args := among(d, some, batch)
+		rows, err := q.QueryContext(ctx, `SELECT ref, record FROM `+table+`
+			WHERE ($1 = '' OR at >= (SELECT created_at FROM batches WHERE id = $1)) AND ref `+in, args...)
 		err = each(rows, err, func(scan func(...any) error) error {
 			var ref, record string
 			if err := scan(&ref, &record); err != nil {

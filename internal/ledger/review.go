@@ -157,7 +157,7 @@ func (l Companies) FindNamed(ctx context.Context, wanted []filing.NewCompany) (m
 
 // RememberNames keeps companies under the keys of their creation, so that rows
 // that name them without an id find them. A name that is known already stays as
-// it is.
+// it is, unless it was confirmed for one company and is the legal name of another.
 func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filing.Company) error {
 	if len(named) == 0 {
 		return nil
@@ -173,15 +173,18 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 	}
 	var records []record
 	for _, ref := range refs {
-		if _, ok := known[ref]; ok {
+		isLegal := func(c filing.Company) bool {
+			return filing.NewCompany{LegalName: c.LegalName, FormationState: c.FormationState}.Key() == filing.Key(ref)
+		}
+		if old, ok := known[ref]; ok && (isLegal(old) || !isLegal(named[filing.Key(ref)])) {
 			continue
 		}
 		body, err := json.Marshal(named[filing.Key(ref)])
 		if err != nil {
 			return fmt.Errorf("save the company %s: %w", ref, err)
 		}
-		records = append(records, record{text("ref", ref), text("record", string(body)),
-			number("at", toMillis(l.now()))})
+		// They count as a look-up for no batch.
+		records = append(records, record{text("ref", ref), text("record", string(body)), number("at", 0)})
 	}
 	if len(records) == 0 {
 		return nil
@@ -190,7 +193,7 @@ func (l Companies) RememberNames(ctx context.Context, named map[filing.Key]filin
 		return l.exec(
 			ctx, tx, `INSERT INTO companies (ref, record, at)
 				SELECT v.ref, v.record, v.at {{v}}
-				WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
+				WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
 			records)
 	})
 	return wrap(fmt.Sprintf("save the names of %d companies", len(records)), err)
