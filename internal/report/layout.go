@@ -114,7 +114,8 @@ func answersFrom(names []string, first int) []int {
 	var found [resultColumnCount]bool
 	next := 0
 	for i := first; i < len(names); i++ {
-		if at := slices.Index(resultColumnNames[next:], names[i]); at >= 0 {
+		plain := strings.TrimSuffix(names[i], "2") // in a table with another column of this name
+		if at := slices.Index(resultColumnNames[next:], plain); at >= 0 {
 			ours, found[next+at], next = append(ours, i), true, next+at+1
 		}
 	}

@@ -127,7 +127,8 @@ func (p *projection) sheetName(name string) string {
 // returns what adds the result of a row.
 func (p *projection) beginResultColumns(book *sheet.Workbook) (func(*ledger.Row, []sheet.Cell) error, error) {
 	c := p.copy
-	columns := sheet.AddedColumns{Sheet: c.sheet, Header: c.HeaderRow, First: c.first, Last: max(c.Used, c.Width) - 1}
+	columns := sheet.AddedColumns{Sheet: c.sheet, Header: c.HeaderRow, First: c.first, Last: max(c.Used, c.Width) - 1,
+		Fixed: resultColumns[:3]}
 	for i := range c.Added {
 		column := p.columnAt(c.Width + i)
 		columns.Names = append(columns.Names, column.header)

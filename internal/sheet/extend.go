@@ -36,6 +36,7 @@ type AddedColumns struct {
 	Sheet  string
 	Header int // the row of the headers
 	Names  []string
+	Fixed  []string // names that a reader of the columns needs as they are
 	Widths []float64
 	First  int
 	Last   int // that is replaced; at least that of the names
@@ -53,7 +54,7 @@ func (w *Workbook) AddColumns(c AddedColumns) error {
 	if content, ok := w.book.Pkg.Load(part); ok {
 		w.book.Pkg.Store(part, w.widenFilter(content.([]byte), &c))
 	}
-	if err := w.widenTable(&c); err != nil {
+	if err := w.widenTable(&c, tab.part); err != nil {
 		return err
 	}
 	merged, err := w.book.GetMergeCells(c.Sheet, true)
@@ -203,23 +204,26 @@ func absolute(ref string) string {
 }
 
 // widenTable widens the Excel table of the headers. Excel wants its columns to have
-// different names: a table that has one of ours stays as it is.
-func (w *Workbook) widenTable(c *AddedColumns) error {
-	tables, err := w.book.GetTables(c.Sheet)
+// different names: a column that is added gets another name than one of the table. A
+// table with a column of a fixed name stays as it is.
+func (w *Workbook) widenTable(c *AddedColumns, sheetPart string) error {
+	relations, err := w.from.body.(*workbook).relations(sheetPart)
 	if err != nil {
 		return err
 	}
-	for _, t := range tables {
-		if c.widen(t.Range) == t.Range {
+	for _, r := range relations {
+		if r.kind != "table" {
 			continue
 		}
 		w.book.Pkg.Range(func(name, content any) bool {
 			part, _ := content.([]byte)
-			if !strings.HasPrefix(name.(string), "xl/tables/") || !bytes.Contains(part, []byte(` name="`+t.Name+`"`)) {
+			if partName(name.(string)) != r.target {
 				return true
 			}
-			if widened := c.widenTablePart(part); widened != nil {
-				w.book.Pkg.Store(name, widened)
+			if ref := submatch(tableRef, part); c.widen(ref) != ref {
+				if widened := c.widenTablePart(part); widened != nil {
+					w.book.Pkg.Store(name, widened)
+				}
 			}
 			return false
 		})
@@ -246,8 +250,15 @@ func (c *AddedColumns) widenTablePart(part []byte) []byte {
 	}
 	var columns bytes.Buffer
 	fmt.Fprintf(&columns, `<tableColumns count="%d">%s`, keep+len(c.Names), bytes.Join(all[:keep], nil))
+	given := c.Names
+	c.Names = slices.Clone(given)
 	for i, name := range c.Names {
+		if names[strings.ToLower(name)] && !slices.Contains(c.Fixed, name) {
+			name += " 2"
+			c.Names[i] = name
+		}
 		if names[strings.ToLower(name)] || name == "" {
+			c.Names = given
 			return nil
 		}
 		names[strings.ToLower(name)] = true
