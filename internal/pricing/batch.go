@@ -13,7 +13,8 @@ import (
 // BatchQuote is what the ready rows of a batch will cost, as far as is known.
 type BatchQuote struct {
 	Rows   int
-	Before int // ready rows beside these: bought before, or covered by a subscription
+	Before int   // ready rows beside these: bought before, or covered by a subscription
+	Bought []int `json:"-"` // the numbers of the rows of Before; only of a new quote
 
 	Covered  text.Examples // rows of Before that a subscription covers, with its order
 	Canceled text.Examples // rows of Before whose filing was canceled since
@@ -49,6 +50,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 			q.addNotes(row, p)
 			if quotes[i].Row = row.ID; by != nil {
 				q.Before++
+				q.Bought = append(q.Bought, row.Number)
 				quotes[i].Note = boughtBefore(by)
 				continue
 			}

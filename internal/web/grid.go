@@ -55,13 +55,15 @@ type gridSheet struct {
 	Counts gridCounts `json:"counts"`
 }
 
-// gridCounts count rows. Ready rows include those with warnings.
+// gridCounts count rows. Ready rows include those with warnings, and not those that were
+// bought before.
 type gridCounts struct {
 	All      int `json:"all"`
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
 	Ready    int `json:"ready"`
 	Skipped  int `json:"skipped"`
+	Bought   int `json:"bought"`
 }
 
 type gridColumn struct {
@@ -116,9 +118,8 @@ type gridState struct {
 }
 
 type gridCost struct {
-	Text  string `json:"text"`
-	Rows  int    `json:"rows"`
-	Ready bool   `json:"ready"` // it is of the present version
+	Text string `json:"text"`
+	Rows int    `json:"rows"`
 }
 
 // Rows of one answer.
@@ -133,6 +134,7 @@ type gridQuery struct {
 	column                           int // -1 for any
 	descending                       bool
 	from, limit                      int
+	bought                           map[int]bool
 }
 
 func parseGridQuery(v *request) gridQuery {
@@ -171,10 +173,11 @@ func (s *Site) gridRows(v *request) error {
 		s.queue.prepareIfIdle(u)
 		groups := groupProblems(on)
 		answer = s.describeDraft(h, u, on, groups)
+		q.bought = h.boughtOn(on)
 		found := findRows(on, groups, q)
 		answer.From, answer.Total = q.from, len(found)
 		for _, i := range found[min(q.from, len(found)):min(q.from+q.limit, len(found))] {
-			answer.Rows = append(answer.Rows, gridRowOf(on, on.At(i)))
+			answer.Rows = append(answer.Rows, gridRowOf(on, on.At(i), q.bought))
 		}
 		return nil
 	})
@@ -198,19 +201,28 @@ func sheetOn(d *importer.Draft, name string) (*importer.DraftSheet, error) {
 // describeDraft is the answer about an upload as it is now, without rows.
 func (s *Site) describeDraft(h *heldDraft, u ledger.Upload, on *importer.DraftSheet,
 	groups []*problemGroup) gridAnswer {
+	q, err := quoteOf(u)
+	if err == nil && q != nil {
+		h.bought = make(map[int]bool, len(q.Bought))
+		for _, row := range q.Bought {
+			h.bought[row] = true
+		}
+	}
 	answer := gridAnswer{
 		Version:   h.version,
 		Learned:   h.learned,
-		Counts:    countRows(on),
+		Counts:    countRows(on, h.boughtOn(on)),
 		Columns:   gridColumnsOf(on),
 		Groups:    shownGroups(groups),
 		State:     s.gridState(u),
-		Cost:      gridCostOf(u),
 		Rows:      []gridRow{},
 		Conflicts: []gridConflict{},
 	}
 	for _, one := range h.draft.Sheets() {
-		answer.Sheets = append(answer.Sheets, gridSheet{one.Sheet(), countRows(one)})
+		answer.Sheets = append(answer.Sheets, gridSheet{one.Sheet(), countRows(one, h.boughtOn(one))})
+	}
+	if err == nil && q != nil && q.Problem == "" {
+		answer.Cost = gridCost{q.TotalText(), q.Rows}
 	}
 	return answer
 }
@@ -232,17 +244,31 @@ func (s *Site) useDraft(v *request, f func(*heldDraft, ledger.Upload) error) err
 	return err
 }
 
-func countRows(d *importer.DraftSheet) gridCounts {
+func countRows(d *importer.DraftSheet, bought map[int]bool) gridCounts {
 	t, warned := d.Tally()
-	return gridCounts{All: t.Rows, Errors: t.Invalid, Warnings: warned, Ready: t.Ready, Skipped: t.Skipped}
+	c := gridCounts{All: t.Rows, Errors: t.Invalid, Warnings: warned, Ready: t.Ready, Skipped: t.Skipped}
+	for i := range d.Len() {
+		if bought != nil && resultIn(d.At(i), bought) == filing.Exists {
+			c.Ready, c.Bought = c.Ready-1, c.Bought+1
+		}
+	}
+	return c
 }
 
-func gridCostOf(u ledger.Upload) gridCost {
-	q, err := quoteOf(u)
-	if err != nil || q == nil || q.Problem != "" {
-		return gridCost{}
+// resultIn is the result of a row: a ready one exists if it was bought before.
+func resultIn(r *importer.DraftRow, bought map[int]bool) filing.Result {
+	if r.Result == filing.Ready && bought[r.Number] {
+		return filing.Exists
 	}
-	return gridCost{Text: q.TotalText(), Rows: q.Rows, Ready: true}
+	return r.Result
+}
+
+// boughtOn lists the rows of a sheet that were bought before; nil for a sheet of officers.
+func (h *heldDraft) boughtOn(on *importer.DraftSheet) map[int]bool {
+	if on != &h.draft.DraftSheet {
+		return nil
+	}
+	return h.bought
 }
 
 // gridState is the state of the preparation of an upload.
@@ -283,7 +309,7 @@ func findRows(d *importer.DraftSheet, groups []*problemGroup, q gridQuery) []int
 	var found []int
 	for i := range d.Len() {
 		r := d.At(i)
-		if only != nil && !only[r.Number] || !shownIn(r, q.show) {
+		if only != nil && !only[r.Number] || !shownIn(r, q.show, q.bought) {
 			continue
 		}
 		if q.search != "" && !rowHas(d, r, q) {
@@ -300,18 +326,18 @@ func findRows(d *importer.DraftSheet, groups []*problemGroup, q gridQuery) []int
 }
 
 // shownIn reports whether a row belongs to a part of the rows.
-func shownIn(r *importer.DraftRow, show string) bool {
+func shownIn(r *importer.DraftRow, show string, bought map[int]bool) bool {
 	switch show {
-	case "errors":
-		return r.Result == filing.Invalid
 	case "warnings":
 		return r.Warned()
-	case "ready":
-		return r.Result == filing.Ready
-	case "skipped":
-		return r.Result == filing.Skipped
+	case "errors", "ready", "skipped", "bought":
+		return resultIn(r, bought) == gridResults[show]
 	}
 	return true
+}
+
+var gridResults = map[string]filing.Result{
+	"errors": filing.Invalid, "ready": filing.Ready, "skipped": filing.Skipped, "bought": filing.Exists,
 }
 
 // rowHas reports whether a row has the text that is searched for.
@@ -372,11 +398,11 @@ func gridColumnsOf(on *importer.DraftSheet) []gridColumn {
 }
 
 // gridRowOf is a row as the grid shows it.
-func gridRowOf(on *importer.DraftSheet, r *importer.DraftRow) gridRow {
+func gridRowOf(on *importer.DraftSheet, r *importer.DraftRow, bought map[int]bool) gridRow {
 	columns, cells := on.Columns(), on.Masked(r)
 	row := gridRow{
 		Row:         r.Number,
-		Result:      r.Result,
+		Result:      resultIn(r, bought),
 		Message:     r.Message,
 		Company:     filing.HideSSNs(r.Ref),
 		Name:        filing.HideSSNs(r.Name),

@@ -100,7 +100,7 @@ func (e *gridEditor) confirmedCells(g *problemGroup, reviewed []shownName) (cell
 			continue
 		}
 		r := e.on.Find(c.row)
-		now := gridRowOf(e.on, r)
+		now := gridRowOf(e.on, r, nil)
 		if (shownName{now.Row, now.Company, now.Name, now.ServiceName}) == was && c.suggest[0] == was.ServiceName {
 			cells = append(cells, e.cellAt(c.row, c.column, c.header, c.suggest[0]))
 			continue
@@ -145,7 +145,7 @@ func (e *gridEditor) columnCells(b *gridBulk) (cells []gridCell, err error) {
 	chosen := rowSet(b.Rows)
 	for i := range e.on.Len() {
 		r := e.on.At(i)
-		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show) || r.IsNote() {
+		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show, nil) || r.IsNote() {
 			continue
 		}
 		cells = append(cells, gridCell{Row: r.Number, Column: b.Column, Header: b.Header, Text: b.Text})
@@ -169,7 +169,7 @@ func (e *gridEditor) replacedCells(b *gridBulk) (cells []gridCell, err error) {
 	chosen := rowSet(b.Rows)
 	for i := range e.on.Len() {
 		r := e.on.At(i)
-		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show) || r.IsNote() {
+		if chosen != nil && !chosen[r.Number] || chosen == nil && !shownIn(r, b.Show, nil) || r.IsNote() {
 			continue
 		}
 		found := e.replacedIn(r, column, replace)

@@ -195,7 +195,7 @@ func (s *Site) changeGrid(v *request) error {
 		if e.on, err = sheetOn(h.draft, r.Sheet); err != nil {
 			return err
 		}
-		e.errors = countRows(e.on).Errors
+		e.errors = countRows(e.on, nil).Errors
 		if r.Preview {
 			defer e.restore()
 			_, err = e.make(u, time.Now())
@@ -206,7 +206,7 @@ func (s *Site) changeGrid(v *request) error {
 			return err
 		}
 		answer = s.describeDraft(h, u, e.on, groupProblems(e.on))
-		e.describe(&answer)
+		e.describe(&answer, h.boughtOn(e.on))
 		return nil
 	})
 	if err != nil {
@@ -304,7 +304,7 @@ func (e *gridEditor) make(u ledger.Upload, now time.Time) (edits []byte, err err
 
 // describe adds the change to an answer, with the rows that the page shows and that may
 // have changed.
-func (e *gridEditor) describe(answer *gridAnswer) {
+func (e *gridEditor) describe(answer *gridAnswer, bought map[int]bool) {
 	answer.Changed, answer.Label = len(e.change.Cells)+len(e.change.Rows), e.change.Label
 	if answer.Changed > 0 {
 		answer.Change = e.change.Number
@@ -313,7 +313,7 @@ func (e *gridEditor) describe(answer *gridAnswer) {
 	answer.Sample, answer.ErrorsBefore = e.sample, e.errors
 	for _, n := range e.request.Shown[:min(len(e.request.Shown), maxGridShown)] {
 		if r := e.on.Find(n); r != nil {
-			answer.Rows = append(answer.Rows, gridRowOf(e.on, r))
+			answer.Rows = append(answer.Rows, gridRowOf(e.on, r, bought))
 		}
 	}
 }

@@ -39,8 +39,9 @@ type heldDraft struct {
 	draft   *importer.Draft
 	options string // the options of the upload
 	version int
-	learned int  // how often records of companies were added
-	closed  bool // it is held no longer
+	learned int          // how often records of companies were added
+	bought  map[int]bool // rows that were bought before, as of the last quote
+	closed  bool         // it is held no longer
 }
 
 func newDraftCache(s *Site) *draftCache { return &draftCache{site: s, of: make(map[string]*heldDraft)} }

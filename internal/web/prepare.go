@@ -31,6 +31,7 @@ type quoted struct {
 	Plan    string   `json:"plan"`              // identifies what was quoted: approval is for exactly this
 	Problem string   `json:"trouble,omitempty"` // why there is none
 	Notes   []string `json:"notes,omitempty"`   // about the spreadsheet
+	Bought  []int    `json:"bought,omitempty"`  // the rows that were bought before, or that a subscription covers
 
 	Standing []string `json:"-"` // about subscriptions and earlier purchases: a part of Notes
 }
@@ -348,7 +349,7 @@ func (s *Site) quote(ctx context.Context, batch string, o intake.Quoting) quoted
 		q.Problem = err.Error()
 		return q
 	}
-	q.BatchQuote, q.Plan = quote.BatchQuote, quote.Plan
+	q.BatchQuote, q.Plan, q.Bought = quote.BatchQuote, quote.Plan, quote.Bought
 	if quote.Endpoint != "" {
 		q.Standing = append(q.Standing, quote.Endpoint)
 	}

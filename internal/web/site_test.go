@@ -646,7 +646,11 @@ func TestTheWayOfASheet(t *testing.T) {
 	// The same file once more is the batch that is there.
 	again, body := v.sheet("clients.csv",
 		"Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,DE,2026,ana@example.com\n")
-	v.wants(body, "1 ordered before", "There is nothing to order")
+	v.wants(body, "1 ordered before", "Nothing to order")
+	if g := v.grid(again, "?show=bought"); g.Counts.Ready != 0 || g.Counts.Bought != 1 || len(g.Rows) != 1 ||
+		g.Rows[0].Result != filing.Exists || v.grid(again, "?show=ready").Total != 0 {
+		t.Errorf("%+v", g)
+	}
 	if status, _ := v.post(again + "/drop"); status != http.StatusOK {
 		t.Errorf("drop: %d", status)
 	}

@@ -25,7 +25,7 @@ var places = []struct{ state, city, zip string }{{"DE", "Newark", "19713"}, {"NY
 
 // fees are those of the sandbox: what the filing service charges is known to the
 // cent.
-const fees = "product,state,entityType,amount\nannual-report,DE,LLC,300\nannual-report,NY,,9\nannual-report,WY,,60\n"
+const fees = "product,state,entityType,amount\nannual-report,DE,LLC,400\nannual-report,NY,,9\nannual-report,WY,,60\n"
 
 var firms = []string{
 	"Harbor Light Bakery", "Brandywine Bicycle Works", "Cape Henlopen Kayaks", "Rehoboth Roasters",

@@ -90,13 +90,14 @@ function Fix(root) {
       const n = counts[tab.dataset.show] ?? 0;
       tab.querySelector(".n").textContent = n.toLocaleString("en");
       tab.setAttribute("aria-pressed", String(!rows.view.group && rows.view.show === tab.dataset.show));
+      if (tab.dataset.show === "bought") tab.hidden = n === 0;
     }
     $("count").textContent = plural(counts.all, "row");
     showSheets(filings, officers);
     const { ready } = filings.counts; // those with warnings too
     if (cost) {
       const known = cost.text && !state?.busy; // the names are compared
-      $("cost").replaceChildren(...(known ? [`${plural(cost.rows, "ready row")}: `, make("b", { textContent: cost.text })] : []));
+      $("cost").replaceChildren(...(known && cost.rows ? [`${plural(cost.rows, "order")}: `, make("b", { textContent: cost.text })] : []));
     }
     const onward = $("onward");
     if (onward) {
@@ -421,7 +422,7 @@ function Fix(root) {
     };
   }
 
-  const results = { invalid: "Error", ready: "Ready", skipped: "Skipped", exists: "Exists" };
+  const results = { invalid: "Error", ready: "Ready", skipped: "Skipped", exists: "Ordered before" };
 
   // longest is the length of the longest text of a column in the rows that are there.
   const longest = (column) => rows.index.slice(0, pageRows).reduce((most, row) => Math.max(most, String(row.cells[column] ?? "").length), 0);
@@ -845,7 +846,7 @@ function Fix(root) {
       const back = make("p", {}, "This row is skipped. ");
       if (editable) back.append(button("Include row", () => exclude(false), { className: "small" }));
       parts.push(back);
-    } else if (!own.length && !conflict) parts.push(make("p", { className: "soft", textContent: row.result === "ready" ? "Ready." : "No error in this cell." }));
+    } else if (!own.length && !conflict) parts.push(make("p", { className: "soft", textContent: { ready: "Ready.", exists: "Ordered before: this row is not ordered again." }[row.result] ?? "No error in this cell." }));
     panel.replaceChildren(...parts);
     if (own.length) announce(own.map((p) => p.message).join(" "));
     if (focus) table.setFocus();
