@@ -75,7 +75,8 @@ func (a *app) showQuote(q pricing.BatchQuote, balance ledger.Balance) {
 // sayEndpoint prints the warning that no endpoint receives the events of new orders, if there is one.
 func (a *app) sayEndpoint(warning string) {
 	if warning != "" {
-		a.say("%s", wrap(a.paint.yellow("Warning: "+warning), lineWidth))
+		a.say("%s", wrap(a.paint.yellow("Warning: "+warning+" To register one: importer webhooks create --url "+
+			"https://YOUR-HOST/webhooks/filing"), lineWidth))
 	}
 }
 

@@ -24,6 +24,5 @@ func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (str
 		return "", err
 	}
 	return "No webhook endpoint is registered: the status of these orders (filed, exceptions, documents) will not " +
-		"be reported and cannot be requested later. Ask an operator to register one before ordering " +
-		"(importer webhooks create --url https://YOUR-HOST/webhooks/filing).", nil
+		"be reported and cannot be requested later. Ask an operator to register one before ordering.", nil
 }

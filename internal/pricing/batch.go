@@ -107,7 +107,7 @@ func (q BatchQuote) Notes() []Note {
 	var all []Note
 	for _, n := range []Note{
 		{"not ordered: an annual subscription covers them", q.Covered},
-		{"not ordered: bought before and canceled since; --again=\"why\" orders them again", q.Canceled},
+		{"not ordered: bought before and canceled since", q.Canceled},
 		{"ordered although an annual subscription was opened before", q.Lapsed},
 	} {
 		if n.Count > 0 {

@@ -83,7 +83,7 @@ func boughtBefore(by *ledger.PriorPurchase) string {
 			ledger.BoughtBefore, cmp.Or(by.Order, "without an id"), by.Number, by.Batch)
 	case by.Canceled:
 		return fmt.Sprintf(
-			"%s, by row %d of batch %s, and canceled since: nothing will be ordered; --again=\"why\" orders it again",
+			"%s, by row %d of batch %s, and canceled since: nothing will be ordered",
 			ledger.BoughtBefore, by.Number, by.Batch)
 	case by.Batch == "":
 		return ledger.BoughtBefore + ": nothing will be ordered"

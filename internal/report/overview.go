@@ -27,9 +27,6 @@ func (o *overview) facts() []fact {
 		facts = append(facts, fact{"Sheet", o.batch.Sheet})
 	}
 	facts = append(facts, fact{"Product", productTitle(o.batch.Product)})
-	if o.batch.Options != "" {
-		facts = append(facts, fact{"Options", o.batch.Options})
-	}
 	facts = append(facts, fact{"Batch", o.batch.ID}, fact{"State", o.state()})
 	read := text.UTC(o.batch.CreatedAt)
 	if o.batch.CreatedBy != "" {
@@ -75,7 +72,7 @@ func (o *overview) sums() []sum {
 	}
 	if !o.book.HasDeposit {
 		return append(sums, sum{"Funds available", sheet.Str("unknown").WithStyle(sheet.StyleGrey),
-			"no deposit is recorded; to record one: importer deposit AMOUNT"})
+			"no deposit is recorded"})
 	}
 	available := o.book.Available()
 	funds := sheet.Money(int64(available))
@@ -100,8 +97,8 @@ func (o *overview) steps() []string {
 	var steps []string
 	if n := s.Counts[filing.Uncertain]; n > 0 {
 		steps = append(
-			steps, fmt.Sprintf("Resolve %s: importer resolve %s. Do not order them again by other means. "+
-				"They are amber on Results.", text.Count(n, "uncertain row"), o.batch.ID))
+			steps, fmt.Sprintf("Resolve %s, on the page under Uncertain. Do not order them again by other means. "+
+				"They are amber on Results.", text.Count(n, "uncertain row")))
 	}
 	if n := s.Counts[filing.Invalid] + s.Counts[filing.Rejected]; n > 0 {
 		steps = append(
@@ -113,14 +110,13 @@ func (o *overview) steps() []string {
 		steps = append(
 			steps, fmt.Sprintf(
 				"Check %s with a filing exception on Needs Attention, which says what is wrong and what to enter in "+
-					"the company's dashboard (importer api POST /auth/magic-link). They are bought; do not order "+
-					"them again.",
+					"the company's dashboard. They are bought; do not order them again.",
 				text.Count(s.Filings.Exceptions, "row")))
 	}
 	if n := s.Left(); n > 0 && !o.batch.Canceled {
-		verb := "run the same command again"
+		verb := "run or upload the same file again"
 		if o.batch.Paused {
-			verb = "importer resume " + o.batch.ID
+			verb = "resume the batch"
 		}
 		steps = append(steps, fmt.Sprintf("Continue with %s: %s.", text.Count(n, "waiting row"), verb))
 	}

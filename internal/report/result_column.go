@@ -60,12 +60,12 @@ var verdicts = map[filing.Result]verdict{
 	filing.Uncertain: {
 		meaning: "Sent, but the filing service did not confirm it. Check the dashboard, then resolve it",
 		advice: "Sent, but the filing service did not confirm it. Do not order it again. Check the dashboard, then " +
-			"resolve it with importer resolve, or on the page under Uncertain.",
+			"resolve it on the page under Uncertain.",
 	},
 	filing.Ready: {
-		meaning: "Valid, not sent yet; run the same command again to continue",
-		advice: "Valid, not sent yet. Run the same command again to continue; a worker or the page continues " +
-			"automatically.",
+		meaning: "Valid, not sent yet; run or upload the same file again to continue",
+		advice: "Valid, not sent yet. Run or upload the same file again to continue; a worker or the page " +
+			"continues automatically.",
 	},
 	filing.Placing: {
 		meaning: "Being sent when this file was written",
@@ -153,7 +153,7 @@ func coverageText(row *ledger.Row) string {
 	for _, i := range row.Items {
 		if filing.IsCanceled(i.FilingStatus) {
 			texts = append(
-				texts, fmt.Sprintf("The %s %s is canceled. To order it again, run its row with --again=\"REASON\".",
+				texts, fmt.Sprintf("The %s %s is canceled. It is not ordered again.",
 					itemName(i), i.OrderID))
 		}
 	}

@@ -690,7 +690,7 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 			"Product": "Annual report",
 			"Spent":   "275", "Reserved": "600", "Still needed": "200", "Funds available": "125", "To deposit": "75",
 		})
-		for _, want := range []string{"importer resolve b7k2", "Needs Attention", "same command"} {
+		for _, want := range []string{"on the page under Uncertain", "Needs Attention", "the same file again"} {
 			if !strings.Contains(all, want) {
 				t.Errorf("it does not say %q", want)
 			}
@@ -990,7 +990,7 @@ func TestExceptionsNeedAttention(t *testing.T) {
 	for _, line := range read(t, path, "Summary") {
 		all += strings.Join(words(line), " ") + "\n"
 	}
-	for _, want := range []string{"pending 3", "filed 1", "magic-link", "3 rows with a filing exception"} {
+	for _, want := range []string{"pending 3", "filed 1", "dashboard", "3 rows with a filing exception"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the summary does not say %q:\n%s", want, all)
 		}

@@ -282,7 +282,7 @@ func (p *panel) ToCorrect() int { return p.Invalid() + p.Refused() }
 
 // ToDo reports whether there is something for a person to do.
 func (p *panel) ToDo() bool {
-	return p.Done() || p.Uncertain()+p.ToCorrect()+p.Summary.Filings.Exceptions+p.Summary.Filings.Documents > 0
+	return p.Uncertain()+p.ToCorrect()+p.Summary.Filings.Exceptions+p.Summary.Filings.Documents > 0
 }
 
 // batchProgress answers an open page of a batch that asks what has changed.

@@ -312,7 +312,7 @@ func (v *visitor) submit(path, _ string) string {
 	v.Helper()
 	_, form := v.get(path + "/approve")
 	_, after := v.post(path+"/submit", "version", hidden(form, "version"), "plan", hidden(form, "plan"))
-	_, id, found := strings.Cut(after, "Batch <code data-copy>")
+	_, id, found := strings.Cut(after, "batch <code data-copy>")
 	if !found {
 		v.Fatalf("the spreadsheet was not submitted\n%s", after)
 	}

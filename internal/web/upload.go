@@ -207,9 +207,7 @@ func (f *upload) readError(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return &httpError{http.StatusRequestEntityTooLarge, "The file is too large",
-			fmt.Sprintf(
-				"%s has more than %d MiB. Nothing was saved. Split the file, or use the command "+
-					"importer run.", f.name, large.Limit>>20)}
+			fmt.Sprintf("%s has more than %d MiB. Nothing was saved. Split the file.", f.name, large.Limit>>20)}
 	}
 	return err
 }

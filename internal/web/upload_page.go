@@ -198,8 +198,8 @@ func (s *Site) submitUpload(v *request) error {
 		return err
 	}
 	if b.Canceled {
-		v.flash("warn", "%s. Nothing was sent. To send it anyway, run: importer retry %s --canceled.",
-			report.CanceledText(b), b.ID)
+		v.flash("warn", "%s. Nothing was sent. An operator can make its canceled rows ready again.",
+			report.CanceledText(b))
 		return v.redirect("/batches/" + b.ID)
 	}
 	if b.Open {

@@ -35,7 +35,16 @@ function ago(date) {
   return seconds > 0 ? "in a moment" : "just now";
 }
 
+// Messages have times in UTC, such as 2026-03-01 12:30 UTC.
+const stamp = /\b(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?) UTC\b/g;
+
 function localize(root = document) {
+  const texts = document.createTreeWalker(root.body ?? root, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const { currentNode: node } = texts;
+    if (!node.data.includes(" UTC") || node.parentElement.closest("time, textarea, script, .grid bdi")) continue;
+    node.data = node.data.replace(stamp, (_, on, at) => formats.datetime.format(new Date(`${on}T${at}Z`)));
+  }
   for (const element of all("time[data-local]", root)) {
     const text = element.dateTime;
     const date = new Date(text);
@@ -214,6 +223,23 @@ document.addEventListener("visibilitychange", () => { if (!document.hidden) reop
 addEventListener("online", reopen);
 addEventListener("pagehide", () => panels.forEach((panel) => panel.close()));
 
+// An element with data-fresh is loaded again while the page is seen, and when the reader returns to it.
+
+async function freshen() {
+  const part = document.querySelector("[data-fresh]");
+  if (!part || document.hidden || part.contains(document.activeElement)) return;
+  const response = await fetch(location.href).catch(() => null);
+  if (!response?.ok || response.redirected) return;
+  const next = new DOMParser().parseFromString(await response.text(), "text/html").getElementById(part.id);
+  if (!next || next.innerHTML === freshen.seen || part.contains(document.activeElement)) return;
+  freshen.seen = next.innerHTML;
+  part.replaceChildren(...next.childNodes);
+  dress(part);
+}
+setInterval(freshen, 10_000);
+document.addEventListener("visibilitychange", freshen);
+addEventListener("pageshow", (event) => { if (event.persisted) freshen(); });
+
 // Uploads: <form data-uploads> takes any number of files, which start at once and go one after the
 // other. <body data-uploads="/sheets"> says that this person may upload, on every page. Any other
 // form.drop takes one file, and is sent by its button. The whole page is the target of a dropped file: it
@@ -262,7 +288,7 @@ class Uploads {
     item.element.className = "current";
     item.actions.replaceChildren();
     if (item.file.size > maxUpload) {
-      this.refuse(item, `${item.file.name} has more than ${Math.floor(maxUpload / 2 ** 20)} MiB. Nothing was saved. Split the file, or use the command importer run.`);
+      this.refuse(item, `${item.file.name} has more than ${Math.floor(maxUpload / 2 ** 20)} MiB. Nothing was saved. Split the file.`);
       return;
     }
     const answer = await this.send(item);
