@@ -129,7 +129,7 @@ You can run any command again safely. It resumes where it stopped.`,
   importer template annual-report                 an empty spreadsheet with drop-downs
   importer check companies.xlsx                   list every error by cell; nothing is sent
   importer run companies.xlsx                     check, show the cost, ask, order, write results
-  importer run companies.csv --state DE --filing-year 2026 --yes`,
+  importer serve                                  do the same on a page in the browser`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       versionText(),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,11 @@ var exitMeanings = []struct {
 	{exitInterrupted, "interrupted; everything is recorded"},
 }
 
-// setHelp adds the exit codes and the environment to the help of root.
+// dailyGroups are the groups of commands on the first page of the help. The others are
+// for operators.
+var dailyGroups = []string{"daily", "batch", "money"}
+
+// setHelp writes the first page of the help, and adds the topics that continue it.
 func setHelp(root *cobra.Command) {
 	var codes strings.Builder
 	for _, exit := range exitMeanings {
@@ -30,9 +35,47 @@ func setHelp(root *cobra.Command) {
 	}
 	root.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
-{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}{{if not .HasParent}}
+{{end}}{{if .HasParent}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}{{else}}Usage:
+  importer [command]
+
+Examples:
+{{.Example}}
+` + commandList(root, true) + `
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+
 Exit status:
 ` + codes.String() + `
-Environment:
-` + config.Help(config.Variable{Name: "NO_COLOR", Meaning: "any value turns colors off"}) + `{{end}}`)
+importer COMMAND --help explains a command. importer help operators lists the other commands,
+importer help environment the environment variables.
+{{end}}`)
+	root.AddCommand(
+		&cobra.Command{
+			Use:   "operators",
+			Short: "List the commands for operators",
+			Long:  "These commands are for those who run the page, the workers, and the ledger.\n" + commandList(root, false),
+		},
+		&cobra.Command{
+			Use:   "environment",
+			Short: "List the environment variables",
+			Long: "Environment variables win over the settings file of importer setup.\n\n" +
+				config.Help(config.Variable{Name: "NO_COLOR", Meaning: "any value turns colors off"}),
+		})
+}
+
+// commandList lists the commands of the groups that are daily, or of the others.
+func commandList(root *cobra.Command, daily bool) string {
+	var b strings.Builder
+	for _, group := range root.Groups() {
+		if slices.Contains(dailyGroups, group.ID) != daily {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s\n", group.Title)
+		for _, c := range root.Commands() {
+			if c.GroupID == group.ID {
+				fmt.Fprintf(&b, "  %-11s %s\n", c.Name(), c.Short)
+			}
+		}
+	}
+	return b.String()
 }

@@ -49,7 +49,7 @@ func (s *testSite) tell(events []sandbox.Event, err error) {
 }
 
 const someClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n" +
-	"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n" +
+	"comp_1,<script>alert(1)</script> LLC,DE,2026,ana@example.com\n" +
 	"comp_2,=cmd|'/c calc'!A1,DE,2026,ana@example.com\n" +
 	"comp_3,شركة,DE,2026,ana@example.com\n" +
 	"comp_4,Fourth,DE,26,ana@example.com\n"

@@ -240,6 +240,11 @@ func (v *request) extendDeadline() error {
 
 // redirect sends the browser to another page of this site.
 func (v *request) redirect(path string) error {
+	if v.byScript() { // it would load the next page itself, and the reader would not see its message
+		v.w.Header().Set("Location", path)
+		v.w.WriteHeader(http.StatusCreated)
+		return nil
+	}
 	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 	return nil
 }

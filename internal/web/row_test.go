@@ -31,7 +31,7 @@ func TestRowPage(t *testing.T) {
 	s.tell(nil, nil)
 
 	_, body = v.get("/batches/" + batch + "/rows/2")
-	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>", orders[0], "filed", "Accepted",
+	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt; LLC</bdi>", orders[0], "filed", "Accepted",
 		"filing.status_changed", "document.uploaded", ">Charged<", ">Reserved<",
 		"/batches/"+batch+"/documents/doc_", "annualReport.filingYear", `/rows/3" rel="next"`)
 	if strings.Contains(body, `rel="prev"`) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,12 +46,6 @@ type scheduleForm struct {
 }
 
 type choice struct{ Value, Name string }
-
-// The forms of a schedule's time.
-const (
-	onDate   = "date"  // a day of the year, or of every month
-	aheadDue = "ahead" // of the due dates
-)
 
 // zones are the time zones of the states, and UTC.
 var zones = []string{
@@ -96,8 +91,7 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 		own = "UTC"
 	}
 	e.Zones = zonesWith(own)
-	for name, value := range map[string]string{"when": aheadDue, "number": "30",
-		"month": "1", "day": "15", "zone": own, "year": "this", "approval": "yes"} {
+	for name, value := range map[string]string{"number": "30", "month": "1", "day": "15", "zone": own, "year": "this", "approval": "yes"} {
 		if !form.Has(name) {
 			form.Set(name, value)
 		}
@@ -122,6 +116,25 @@ func (s *Site) showScheduleForm(v *request) error {
 		return err
 	}
 	return v.show("schedule-form.html", "New schedule", e)
+}
+
+// Unfolds reports whether a field with an error is among the settings that are folded away.
+func (e *scheduleForm) Unfolds() bool {
+	for name := range e.Errors {
+		if name != "number" && name != "file" {
+			return true
+		}
+	}
+	return e.Is("when", "date")
+}
+
+// nameOfList is a schedule's name from that of its company list: florida-llcs for
+// "Florida LLCs.xlsx".
+func nameOfList(file string) string {
+	name := strings.ToLower(strings.TrimSuffix(file, filepath.Ext(file)))
+	return strings.Join(strings.FieldsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}), "-")
 }
 
 // options parses the form, and sets the errors of its fields.
@@ -149,14 +162,13 @@ func (e *scheduleForm) options() schedule.Options {
 	if _, err := season.LoadZone(o.Zone); err != nil || o.Zone == "" {
 		e.Errors["zone"] = "Choose one from the list."
 	}
-	switch text("when") {
-	case onDate:
+	if text("when") == "date" {
 		o.At = e.date(text)
-	default:
-		o.Due = text("number") + " days before"
-		if _, err := season.ParseLead(o.Due); err != nil {
-			e.Errors["number"] = "Enter a number of days, 0 to 364."
-		}
+		return o
+	}
+	o.Due = text("number") + " days before"
+	if _, err := season.ParseLead(o.Due); err != nil {
+		e.Errors["number"] = "Enter a number of days, 0 to 364."
 	}
 	return o
 }
@@ -206,7 +218,10 @@ func (s *Site) addSchedule(v *request) error {
 		Approval: e.Second || e.Get("approval") != "no",
 		By:       v.who(),
 	}
-	if err := schedule.CheckName(ask.Name); err != nil {
+	if ask.Name == "" && unchosen == nil {
+		ask.Name = nameOfList(file.name)
+	}
+	if err := schedule.CheckName(ask.Name); err != nil && (ask.Name != "" || unchosen == nil) {
 		e.Errors["name"] = "Enter a name of letters, digits, dots, and dashes, such as florida."
 	}
 	if unchosen != nil {

@@ -108,7 +108,7 @@ func TestAddSeason(t *testing.T) {
 		{"no file", "", "", nil, "file", "Choose the company list"},
 		{"no roster", "a,b\n1,2\n", "r.csv", nil, "file", "header"},
 		{"no row that can be filed", "Company ID,Legal Name,Filing State,User " +
-			"ID\ncomp_1,<script>alert(1)</script>,Dela,user_1\n", "r.csv", map[string]string{
+			"ID\ncomp_1,<script>alert(1)</script> LLC,Dela,user_1\n", "r.csv", map[string]string{
 			"product": "annual-report",
 		}, "file", "no row of r.csv can be filed"},
 	} {
@@ -137,6 +137,11 @@ func TestAddSeason(t *testing.T) {
 		map[string]string{"product": "annual-report"})
 	v.wants(body, ">C2</th>", "Dela")
 	checkAddedSchedule(s, v, send)
+	send(companyListOf("Cy LLC"), "Florida LLCs.csv", map[string]string{"name": "", "when": ""})
+	found, err := schedule.Find(t.Context(), s.Ledger, "florida-llcs") // by the file's name
+	if err != nil || found.File != "Florida LLCs.csv" {
+		t.Errorf("%+v, %v", found, err)
+	}
 }
 
 // checkAddedSchedule adds a schedule, and another one of the same name.
@@ -258,7 +263,7 @@ func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 // A new company list is compared with the one before. Its names are text on every page.
 func TestNewCompanyListShowsChanges(t *testing.T) {
 	s := newSite(t)
-	const script, formula, rightToLeft = `<script>alert(1)</script>`, `=cmd|'/c calc'!A1`, "שלום \u202eevil"
+	const script, formula, rightToLeft = `<script>alert(1)</script> LLC`, `=cmd|'/c calc'!A1`, "שלום \u202eevil"
 	s.season("de", false, companyListOf("Ada LLC", "Bea LLC", "Cid LLC"))
 	v := s.as(ledger.Preparer)
 	_, body := v.get("/seasons/de")

@@ -598,9 +598,9 @@ func TestTheWayOfASheet(t *testing.T) {
 	s.place()
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients <b>.csv", "Company ID,Legal Name,Filing State,Filing Year,User Email\n"+
-		"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n"+
+		"comp_1,<script>alert(1)</script> LLC,DE,2026,ana@example.com\n"+
 		"comp_2,=cmd|'/c calc'!A1,DE,26,ana@example.com\n"+
-		"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n")
+		"comp_1,<script>alert(1)</script> LLC,DE,2026,ana@example.com\n")
 	v.wants(body, "clients &lt;b&gt;.csv", "1 row with errors")
 	if strings.Contains(body, "<script>alert") {
 		t.Error("a name became markup")

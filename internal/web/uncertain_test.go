@@ -81,7 +81,7 @@ func (v *visitor) confirm(batch, page string, more ...string) (int, string) {
 }
 
 const doubtfulClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n" +
-	"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n" +
+	"comp_1,<script>alert(1)</script> LLC,DE,2026,ana@example.com\n" +
 	"comp_2,=cmd|'/c calc'!A1,DE,2026,ana@example.com\n" +
 	"comp_3,\u202eشركة,DE,2026,ana@example.com\n"
 

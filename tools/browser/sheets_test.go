@@ -9,7 +9,7 @@ import (
 
 // Company names that are markup, a formula, or written from right to left.
 const (
-	script  = "<script>alert(1)</script>"
+	script  = "<script>alert(1)</script> LLC"
 	formula = "=cmd|'/c calc'!A1"
 	hebrew  = "שלום עולם LLC"
 )

@@ -388,7 +388,8 @@ function read(request) {
   return { text: `The file was not uploaded (status ${request.status}).`, again };
 }
 
-const single = all("form.drop").find((form) => !("uploads" in form.dataset));
+const fileForms = "form.drop:not([data-uploads]), form[data-file-form]";
+const single = () => document.querySelector(fileForms);
 const uploads = (() => {
   const path = document.body.dataset.uploads;
   if (!path) return null;
@@ -417,15 +418,15 @@ addEventListener("beforeunload", (event) => { if (uploads?.running) event.preven
 
 {
   const overlay = make("div", { className: "dropping", hidden: true }, make("p", {
-    textContent: single ? "Drop the file to choose it" : "Drop spreadsheets to upload them",
+    textContent: single() ? "Drop the file to choose it" : "Drop spreadsheets to upload them",
   }));
   overlay.setAttribute("aria-hidden", "true");
   document.body.append(overlay);
-  const takes = () => Boolean(single || uploads) && !document.querySelector("dialog[open]");
+  const takes = () => Boolean(single() || uploads) && !document.querySelector("dialog[open]");
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   const over = (is) => {
     overlay.hidden = !is || !takes();
-    single?.classList.toggle("over", is);
+    single()?.classList.toggle("over", is);
   };
   addEventListener("dragenter", (event) => {
     if (!hasFiles(event)) return;
@@ -446,7 +447,7 @@ addEventListener("beforeunload", (event) => { if (uploads?.running) event.preven
     const items = [...event.dataTransfer.items].filter((item) => item.kind === "file");
     const folder = items.some((item) => item.webkitGetAsEntry?.()?.isDirectory);
     const files = [...event.dataTransfer.files].filter((_, i) => !items[i]?.webkitGetAsEntry?.()?.isDirectory);
-    if (single) single.dispatchEvent(new CustomEvent("take", { detail: files }));
+    if (single()) single().dispatchEvent(new CustomEvent("take", { detail: files }));
     else if (files.length) uploads.add(files);
     if (folder) announce("Folders are not uploaded. Drop the spreadsheets in them.");
   });
@@ -454,7 +455,7 @@ addEventListener("beforeunload", (event) => { if (uploads?.running) event.preven
 
 // A form for one file is sent with a progress bar.
 
-for (const form of all("form.drop:not([data-uploads])")) {
+function withProgress(form) {
   const input = form.querySelector("input[type=file]");
   const note = make("div", { className: "sent" });
   note.setAttribute("role", "status");
@@ -465,12 +466,12 @@ for (const form of all("form.drop:not([data-uploads])")) {
   });
   form.addEventListener("take", ({ detail: files }) => {
     if (form.classList.contains("sending")) return;
-    if (files.length !== 1) {
+    if (files.length > 1) {
       note.textContent = "Choose one file at a time.";
       return;
     }
     const list = new DataTransfer();
-    list.items.add(files[0]);
+    for (const file of files) list.items.add(file);
     input.files = list.files;
     input.dispatchEvent(new Event("change"));
   });
@@ -479,10 +480,23 @@ for (const form of all("form.drop:not([data-uploads])")) {
     if (!form.classList.contains("sending")) send(form, input, note);
   });
 }
+all(fileForms).forEach(withProgress);
 
-// send posts the form. The server answers with a redirect, or with a text that says what is wrong.
+// showAgain shows the answer to a form that was refused, and keeps its file.
+function showAgain(html, files) {
+  const main = document.getElementById("main");
+  main.replaceChildren(...new DOMParser().parseFromString(html, "text/html").getElementById("main").childNodes);
+  dress(main);
+  const form = single();
+  withProgress(form);
+  form.dispatchEvent(new CustomEvent("take", { detail: files }));
+  form.querySelector("[aria-invalid]")?.focus();
+}
+
+// send posts the form. The server answers with a redirect, or with a text or the form again that says what
+// is wrong.
 function send(form, input, note) {
-  const name = input.files[0].name;
+  const name = input.files[0]?.name ?? "The form";
   const request = new XMLHttpRequest();
   const body = new FormData(form);
   const bar = make("progress", { max: 1 });
@@ -512,7 +526,8 @@ function send(form, input, note) {
       location.assign(request.getResponseHeader("Location") ?? request.responseURL);
       return;
     }
-    fail(read(request).text);
+    if (request.getResponseHeader("Content-Type")?.startsWith("text/html")) showAgain(request.responseText, [...input.files]);
+    else fail(read(request).text);
   });
   request.addEventListener("error", () => fail("The connection was lost during the upload. Nothing was saved. Upload the file again."));
   request.addEventListener("abort", () => fail("Upload canceled. Nothing was saved."));
@@ -633,6 +648,12 @@ document.addEventListener("keydown", (event) => {
 });
 
 // Forms with data-autosubmit are sent on load, or when a field with it changes.
+
+for (const zones of all("select[data-zone]")) { // the reader's own zone
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (!all("option", zones).some((option) => option.value === zone)) zones.prepend(make("option", { textContent: zone }));
+  zones.value = zone;
+}
 
 all("form[data-autosubmit]").forEach((form) => form.requestSubmit());
 document.addEventListener("change", (event) => {
