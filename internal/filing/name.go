@@ -1,6 +1,7 @@
 package filing
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -146,6 +147,33 @@ func comparableName(name string) (rest, ending string) {
 		rest += w
 	}
 	return rest, ending
+}
+
+// afterEnding finds a text after the ending of a name. The endings that are also
+// common words need a mark behind them.
+var afterEnding = regexp.MustCompile(`(?i)^.*[^\s,&][\s,]+(?:(?:p?l\.?\s?l\.?\s?c|inc|incorporated|corp|l\.?l\.?p|` +
+	`limited liability company)(?:[.,]*[\s/]+|[.\s]*[,;:()\[*–—]\s*)|(?:corporation|company|co|limited|ltd|l\.?p)` +
+	`(?:[.\s]*[,;:(\[*–—]|\.?\s-+\s)\s*)(.+)$`)
+
+// partOfName recognizes what may follow the ending of a company's real name.
+var partOfName = regexp.MustCompile(`(?i)^[-–—\s]*(?:(?:protected |a )?series\b|of\b|no\. ?\d|[ivx]+$)`)
+
+// AfterEnding returns the text after the ending of a legal name, such as a status
+// and its date, or a second ending; "" if the name ends with its ending or has none.
+func AfterEnding(name string) string {
+	found := afterEnding.FindStringSubmatch(name)
+	if found == nil || partOfName.MatchString(found[1]) {
+		return ""
+	}
+	after := strings.Trim(found[1], " -–—,;:()[]*")
+	before, ending := comparableName(strings.TrimSuffix(name, found[1]))
+	words := strings.Fields(FoldLegalName("x " + after))
+	_, ends := nameEndings[words[len(words)-1]]
+	doubled := len(words) == 2 && before != "" && nameEndings[ending] != ""
+	if ends && !doubled && !strings.HasPrefix(strings.ToLower(after), "a ") {
+		return "" // "Smith & Co., Inc." or "Acme Corp Holdings LLC"
+	}
+	return after
 }
 
 // BareName returns what names that differ in their endings, accents and spaces

@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Choices of the service, as it writes them. Source: spec section 2, Company.
@@ -68,10 +72,54 @@ func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 		vs.add("company.formationDate", "company.formationDate", c.FormationDate,
 			"the company already exists, but its formation date %s is in the future: correct the date", c.FormationDate)
 	}
+	checkName(vs, "company.legalName", c.LegalName, c.EntityType)
 	c.check(vs, "company.")
 	if len(c.Officers) > 0 {
 		checkOfficers(vs, "company.", c.EntityType, c.Officers)
 	}
+}
+
+// restrictedWords need the consent of another authority in most states.
+var restrictedWords = []string{"bank", "banking", "bankers", "trust", "insurance", "university"}
+
+// checkName warns of a name under which a state may not register a new company of a
+// type: the company is formed under exactly this name.
+func checkName(vs *violations, field, name string, t EntityType) {
+	folded := FoldLegalName(name)
+	_, ending := comparableName(name)
+	of := nameEndings[ending]
+	if of == "" && slices.Contains([]string{"co", "ltd", "pc", "pa", "chartered"}, ending) {
+		of = Corp
+	}
+	if strings.HasSuffix(folded, " ltd co") || strings.HasSuffix(folded, " limited co") {
+		of = t // "Limited Company" is an ending of either
+	}
+	warn := func(format string, args ...any) {
+		vs.warn("company.name", field, name, format+": the name is filed as it is unless you correct it", args...)
+	}
+	switch {
+	case name == "" || t != LLC && t != Corp:
+		return
+	case ending == "":
+		warn("the name of a new company has no ending such as %s", map[EntityType]string{LLC: "LLC", Corp: "Inc."}[t])
+	case of != t:
+		warn("the name ends in %q, but the entity type is %s", ending, t)
+	}
+	if i := strings.IndexFunc(name, isUnusual); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(name[i:])
+		warn("states do not register names with the character %q", r)
+	}
+	for _, word := range strings.Fields(folded) {
+		if slices.Contains(restrictedWords, word) {
+			warn("most states register a name with %q only with a consent", word)
+		}
+	}
+}
+
+// isUnusual reports whether a character is not one of those in names of companies.
+func isUnusual(r rune) bool {
+	return r >= utf8.RuneSelf && !unicode.Is(unicode.Mn, r) && !strings.ContainsRune("‘’“”–—", r) &&
+		(!unicode.Is(unicode.Latin, r) || !norm.NFKC.IsNormalString(string(r)))
 }
 
 // check checks the format of each given field of a company. Its callers check the

@@ -44,6 +44,7 @@ func (r *Request) checkFormation(vs *violations) {
 	if c.MailingAddress == nil && c.PrincipalAddress != nil {
 		vs.add("company.mailingAddress.line1", path+"mailingAddress.line1", "", "the mailing address is missing")
 	}
+	checkName(vs, path+"legalName", c.LegalName, c.EntityType)
 	c.check(vs, path)
 	if len(c.Officers) == 0 {
 		vs.add("officer.required", path+"officers", "",
@@ -90,6 +91,7 @@ func (f *FormationItem) checkAlternatives(vs *violations) {
 				"the name %q is listed twice: remove one of them", name)
 		}
 		seen[folded] = true
+		checkName(vs, field, name, f.Company.EntityType)
 	}
 }
 

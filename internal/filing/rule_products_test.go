@@ -54,6 +54,7 @@ func incorporating(change func(*Company)) *Request {
 	return forming(func(_ *Request, f *FormationItem) {
 		c := &f.Company
 		c.EntityType, c.StructureType, c.TaxElection, c.Officers[0].Title = Corp, "", "S Corporation", "President"
+		c.LegalName = "Harbor Light Bakery Inc."
 		change(c)
 	})
 }

@@ -31,8 +31,9 @@ type remarkKind uint8
 
 const (
 	unknownRemark remarkKind = iota
-	nameRemark
-	noteRemark // notes, cell comments, headings inside the table
+	nameRemark               // of a company that exists: its record at the filing service is compared
+	newNameRemark            // of a company that is formed or created under it
+	noteRemark               // notes, cell comments, headings inside the table
 	statusRemark
 	filedRemark // that it was filed, or when
 	dueRemark
@@ -165,7 +166,7 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return holds
 	case yesNo(marked) == no && k != statusRemark:
 		return passes
-	case k != statusRemark && k != filedRemark && k != dueRemark &&
+	case (k == unknownRemark || k == noteRemark) &&
 		!slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(said, " "+stem) }):
 		return passes
 	}
@@ -181,7 +182,9 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 	case k == unknownRemark:
 		return holds
 	case k == nameRemark: // a clause beside the name
-		return when(isClosed && strings.Count(said, "|") > 2, holds)
+		return when(isClosed && strings.Count(said, "|") > 2 || isStatus(filing.AfterEnding(text)), holds)
+	case k == newNameRemark:
+		return when(isClosed && strings.Count(said, "|") > 2 || filing.AfterEnding(text) != "", holds)
 	case isClosed, k == statusRemark && closedWord.MatchString(said):
 		return holds
 	case k == filedRemark && !isPast(header, year):
@@ -222,6 +225,16 @@ func isGoodStatus(said string) bool {
 	return !slices.ContainsFunc(strings.Fields(said), func(word string) bool {
 		return word != "|" && !isDigits(word) && !slices.Contains(goodStatus, word)
 	})
+}
+
+// besideName are the beginnings of texts after a name that are not part of it.
+var besideName = regexp.MustCompile(`^\| (?:dba|d b a|fka|f k a|aka|a k a|formerly|c o|attn|an?|ein|fein) |` +
+	` (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w* | (?:19|20)\d\d | \d{7,} `)
+
+// isStatus reports whether a text after the ending of a name speaks of the company.
+func isStatus(after string) bool {
+	said := clauses(after)
+	return after != "" && (isGoodStatus(said) || closedWord.MatchString(said) || besideName.MatchString(said))
 }
 
 // isPast reports whether a text names years, all of them before the filing year.
@@ -324,8 +337,12 @@ func (im *Import) readComments() error {
 func (c *checker) hearRemarks(struck bool) {
 	for i := range c.im.mapping.remarkColumns {
 		m := &c.im.mapping.remarkColumns[i]
+		kind := m.kind
+		if kind == nameRemark && (c.isNew || c.im.mapping.product == filing.Formation) {
+			kind = newNameRemark
+		}
 		if at := m.binding.index; at < len(c.row.Cells) && c.row.Cells[at].Text != "" {
-			c.hear(remark{&m.binding, m.kind, m.binding.mapName, c.row.Cells[at].Text})
+			c.hear(remark{&m.binding, kind, m.binding.mapName, c.row.Cells[at].Text})
 		}
 	}
 	c.hearSection()
@@ -350,6 +367,9 @@ func (c *checker) hear(m remark) {
 	o := &c.im.options
 	shown := filing.HideSSNs(m.text)
 	says, name := fmt.Sprintf("the cell says %q", text.Shorten(shown, maxRemark)), m.column+"="+shown
+	if after := filing.AfterEnding(shown); after != "" && (m.kind == nameRemark || m.kind == newNameRemark) {
+		says = fmt.Sprintf("the name has a text after its ending, %q", text.Shorten(after, maxRemark))
+	}
 	switch runes := []rune(shown); {
 	case m.kind == filedRemark: // dates and numbers differ from row to row
 		says, name = "the cell says that it was filed", m.column+"=*"

@@ -74,6 +74,8 @@ func TestJudge(t *testing.T) {
 		"VOID - Acme LLC": holds, "Acme LLC (Dissolved)": holds, "*** SOLD *** Acme LLC": holds, "DO NOT FILE Acme": holds,
 		"Sold Out Events LLC": passes, "Void Studios, LLC": passes, "Closed Loop Systems Inc.": passes, "Sold LLC": passes,
 		"Merged Realities - East LLC": passes, "Acme, Inc.": passes, "Hold Fast, L.L.C.": passes, "Exempt LLC": passes,
+		"Acme LLC, Delinquent May 1, 2026": holds, "Acme LLC dba Foo": holds, "Acme Inc East Chapter": passes,
+		"Acme LLC, Good Standing": holds, "Acme LLC LLC": passes,
 	} {
 		if got := nameRemark.judge("Legal Name", name, 2026); got != want {
 			t.Errorf("%s: %d, want %d in %s", name, got, want, clauses(name))
