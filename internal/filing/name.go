@@ -158,22 +158,24 @@ var afterEnding = regexp.MustCompile(`(?i)^.*[^\s,&][\s,]+(?:(?:p?l\.?\s?l\.?\s?
 // partOfName recognizes what may follow the ending of a company's real name.
 var partOfName = regexp.MustCompile(`(?i)^[-–—\s]*(?:(?:protected |a )?series\b|of\b|no\. ?\d|[ivx]+$)`)
 
-// AfterEnding returns the text after the ending of a legal name, such as a status
-// and its date, or a second ending; "" if the name ends with its ending or has none.
-func AfterEnding(name string) string {
+// CutAfterEnding parts a legal name from the text after its ending, such as a status
+// and its date, or a second ending. Such a text is "" if the name ends with its ending
+// or has none.
+func CutAfterEnding(name string) (whole, after string) {
+	const marks = " -–—,;:()[]*"
 	found := afterEnding.FindStringSubmatch(name)
 	if found == nil || partOfName.MatchString(found[1]) {
-		return ""
+		return name, ""
 	}
-	after := strings.Trim(found[1], " -–—,;:()[]*")
-	before, ending := comparableName(strings.TrimSuffix(name, found[1]))
+	after, whole = strings.Trim(found[1], marks), strings.TrimRight(strings.TrimSuffix(name, found[1]), marks)
+	before, ending := comparableName(whole)
 	words := strings.Fields(FoldLegalName("x " + after))
 	_, ends := nameEndings[words[len(words)-1]]
 	doubled := len(words) == 2 && before != "" && nameEndings[ending] != ""
 	if ends && !doubled && !strings.HasPrefix(strings.ToLower(after), "a ") {
-		return "" // "Smith & Co., Inc." or "Acme Corp Holdings LLC"
+		return name, "" // "Smith & Co., Inc." or "Acme Corp Holdings LLC"
 	}
-	return after
+	return whole, after
 }
 
 // BareName returns what names that differ in their endings, accents and spaces

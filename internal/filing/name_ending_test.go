@@ -6,7 +6,7 @@ import (
 )
 
 // A text after the ending of a name is found, and what belongs to a name is not.
-func TestAfterEnding(t *testing.T) {
+func TestCutAfterEnding(t *testing.T) {
 	for name, want := range map[string]string{
 		"TENMILE TOOL LLC, Noncompliant April 1, 2026":               "Noncompliant April 1, 2026",
 		"COLUMBINE CANNING CO., INC., Delinquent May 1, 2026":        "Delinquent May 1, 2026",
@@ -43,8 +43,9 @@ func TestAfterEnding(t *testing.T) {
 		"Smith Company of New York":                                  "",
 		"Lincoln Incorporators Guild":                                "",
 	} {
-		if got := AfterEnding(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+		whole, got := CutAfterEnding(name)
+		if got != want || !strings.HasPrefix(name, whole) || (whole == name) != (want == "") {
+			t.Errorf("%s: %q and %q, want %q", name, whole, got, want)
 		}
 	}
 }

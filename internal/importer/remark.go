@@ -182,9 +182,9 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 	case k == unknownRemark:
 		return holds
 	case k == nameRemark: // a clause beside the name
-		return when(isClosed && strings.Count(said, "|") > 2 || isStatus(filing.AfterEnding(text)), holds)
+		return when(isClosed && strings.Count(said, "|") > 2 || isStatus(afterEnding(text)), holds)
 	case k == newNameRemark:
-		return when(isClosed && strings.Count(said, "|") > 2 || filing.AfterEnding(text) != "", holds)
+		return when(isClosed && strings.Count(said, "|") > 2 || afterEnding(text) != "", holds)
 	case isClosed, k == statusRemark && closedWord.MatchString(said):
 		return holds
 	case k == filedRemark && !isPast(header, year):
@@ -225,6 +225,11 @@ func isGoodStatus(said string) bool {
 	return !slices.ContainsFunc(strings.Fields(said), func(word string) bool {
 		return word != "|" && !isDigits(word) && !slices.Contains(goodStatus, word)
 	})
+}
+
+func afterEnding(name string) string {
+	_, after := filing.CutAfterEnding(name)
+	return after
 }
 
 // besideName are the beginnings of texts after a name that are not part of it.
@@ -367,8 +372,10 @@ func (c *checker) hear(m remark) {
 	o := &c.im.options
 	shown := filing.HideSSNs(m.text)
 	says, name := fmt.Sprintf("the cell says %q", text.Shorten(shown, maxRemark)), m.column+"="+shown
-	if after := filing.AfterEnding(shown); after != "" && (m.kind == nameRemark || m.kind == newNameRemark) {
+	rule, suggest := remarkRule, []string(nil)
+	if whole, after := filing.CutAfterEnding(shown); after != "" && (m.kind == nameRemark || m.kind == newNameRemark) {
 		says = fmt.Sprintf("the name has a text after its ending, %q", text.Shorten(after, maxRemark))
+		rule, suggest = "company.name-ending", []string{whole}
 	}
 	switch runes := []rune(shown); {
 	case m.kind == filedRemark: // dates and numbers differ from row to row
@@ -384,8 +391,9 @@ func (c *checker) hear(m remark) {
 	if v == warns {
 		severity, message = Warning, o.remedyText(decideFiled, says, name)
 	}
-	c.addProblem(m.at, shorten(shown), severity, remarkRule, message)
-	c.row.Problems[len(c.row.Problems)-1].Remark = name
+	c.addProblem(m.at, shorten(shown), severity, rule, message)
+	p := &c.row.Problems[len(c.row.Problems)-1]
+	p.Remark, p.Suggest = name, suggest
 }
 
 // verdictOf judges a remark. Short texts are often repeated and judged once.

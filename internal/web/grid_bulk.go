@@ -63,6 +63,10 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, err error) {
 			if chosen != nil && !chosen[c.row] {
 				continue
 			}
+			if fix.LeaveOut || fix.FileAnyway {
+				e.decide(c, fix)
+				continue
+			}
 			to := fix.Text
 			if fix.Each {
 				if len(c.suggest) == 0 {
@@ -75,6 +79,15 @@ func (e *gridEditor) groupCells(b *gridBulk) (cells []gridCell, err error) {
 		return cells, nil
 	}
 	return nil, errNoGroup
+}
+
+// decide leaves the row of a cell out, or has it filed in spite of the remark.
+func (e *gridEditor) decide(c groupCell, fix gridFix) {
+	at := importer.RowAt{Sheet: e.on.Sheet(), Row: c.row}
+	if fix.FileAnyway {
+		at.Remark = c.remark
+	}
+	e.excludeAt(at, e.by)
 }
 
 // cellAt is a cell of a request, by the index of its column; the header is that of one that

@@ -50,10 +50,12 @@ func (c *gridChange) size() (n int) {
 	return n
 }
 
-// changedInclude is a row that was excluded or included.
+// changedInclude is a row that was excluded or included, or a remark on it that was
+// overruled.
 type changedInclude struct {
 	Sheet  string `json:"sheet,omitempty"` // empty in a CSV
 	Row    int    `json:"row"`
+	Remark string `json:"remark,omitempty"`
 	Before string `json:"before,omitempty"` // who had excluded it; empty for no one
 	After  string `json:"after,omitempty"`
 }
@@ -568,9 +570,10 @@ func (e *gridEditor) setExcluded(row int, by string) error {
 	return nil
 }
 
-// excludeAt excludes a row of any sheet in someone's name, or includes it.
+// excludeAt excludes a row of any sheet in someone's name, or includes it, or overrules
+// a remark on it.
 func (e *gridEditor) excludeAt(at importer.RowAt, by string) {
-	before := e.kept.Excluded.By(at.Sheet, at.Row)
+	before := e.kept.Excluded[at]
 	if (before == "") == (by == "") {
 		return
 	}
@@ -578,9 +581,8 @@ func (e *gridEditor) excludeAt(at importer.RowAt, by string) {
 		e.kept.Excluded[at] = by
 	} else {
 		delete(e.kept.Excluded, at)
-		delete(e.kept.Excluded, importer.RowAt{Row: at.Row})
 	}
-	e.change.Rows = append(e.change.Rows, changedInclude{at.Sheet, at.Row, before, by})
+	e.change.Rows = append(e.change.Rows, changedInclude{at.Sheet, at.Row, at.Remark, before, by})
 }
 
 // record adds the change to those that are kept.
@@ -607,6 +609,8 @@ func (e *gridEditor) record(now time.Time) {
 func (e *gridEditor) label() string {
 	n, rows := len(e.change.Cells), len(e.change.Rows)
 	switch {
+	case n == 0 && e.change.Rows[0].Remark != "":
+		return text.Count(rows, "row") + " to be filed anyway"
 	case n == 0 && e.change.Rows[0].After == "":
 		return text.Count(rows, "row") + " included"
 	case n == 0:
@@ -686,8 +690,8 @@ func (e *gridEditor) undo(number int) error {
 		}
 	}
 	for _, row := range c.Rows {
-		at := importer.RowAt{Sheet: row.Sheet, Row: row.Row}
-		if e.kept.Excluded.By(at.Sheet, at.Row) == row.After {
+		at := importer.RowAt{Sheet: row.Sheet, Row: row.Row, Remark: row.Remark}
+		if e.kept.Excluded[at] == row.After {
 			e.excludeAt(at, row.Before)
 		}
 	}

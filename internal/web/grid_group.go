@@ -25,15 +25,17 @@ type gridGroup struct {
 	Rows     int               `json:"rows"`
 	Message  string            `json:"message"`
 	Fixes    []gridFix         `json:"fixes"`
-	Kind     string            `json:"kind"` // "value", "rule" or "name"
+	Kind     string            `json:"kind"` // "value", "rule", "name" or "remark"
 }
 
 // gridFix corrects the rows of a group: all cells get one text, or each its own
-// first suggestion.
+// first suggestion, or the rows are left out or filed in spite of a remark.
 type gridFix struct {
-	Label string `json:"label"`
-	Text  string `json:"text,omitempty"`
-	Each  bool   `json:"each,omitempty"`
+	Label      string `json:"label"`
+	Text       string `json:"text,omitempty"`
+	Each       bool   `json:"each,omitempty"`
+	LeaveOut   bool   `json:"leaveOut,omitempty"`
+	FileAnyway bool   `json:"fileAnyway,omitempty"`
 }
 
 // problemGroup is a group with its cells.
@@ -48,6 +50,7 @@ type groupCell struct {
 	row, column int
 	header      string // of a column that the sheet lacks
 	suggest     []string
+	remark      string // that a person can overrule; "" for none
 }
 
 const maxGroups = 50
@@ -94,7 +97,7 @@ func groupProblems(d *importer.DraftSheet) []*problemGroup {
 				places = append(places, place)
 			}
 			g.rows = append(g.rows, r.Number)
-			g.cells = append(g.cells, groupCell{r.Number, p.ColumnIndex, p.Column, p.Suggest})
+			g.cells = append(g.cells, groupCell{r.Number, p.ColumnIndex, p.Column, p.Suggest, p.Remark})
 		}
 	}
 	all := mergeSmall(byValue, places)
@@ -119,6 +122,9 @@ func problemPlaceOf(d *importer.DraftSheet, r *importer.DraftRow, p *importer.Pr
 	if p.ColumnIndex < 0 {
 		place.header = p.Column
 	}
+	if isRemark(p) { // dates of one column are one remark
+		_, place.value, _ = strings.Cut(p.Remark, "=")
+	}
 	if isNameRule(p) {
 		place.value, place.column, place.header = "", -1, p.Column
 		return place, p.Confirm // the cell to confirm it in is the one to correct
@@ -130,6 +136,10 @@ func problemPlaceOf(d *importer.DraftSheet, r *importer.DraftRow, p *importer.Pr
 // filing service.
 func isNameRule(p *importer.Problem) bool { return p.Rule == filing.RecordRule+"name" }
 
+// isRemark reports whether a problem is a text that has no correction: a person
+// decides.
+func isRemark(p *importer.Problem) bool { return p.Remark != "" && len(p.Suggest) == 0 }
+
 func newGroup(columns []importer.DraftColumn, p *importer.Problem, place problemPlace) *problemGroup {
 	g := &problemGroup{gridGroup: gridGroup{
 		Column:   place.column,
@@ -140,8 +150,11 @@ func newGroup(columns []importer.DraftColumn, p *importer.Problem, place problem
 		Message:  p.Message,
 		Kind:     "value",
 	}}
-	if isNameRule(p) {
+	switch {
+	case isNameRule(p):
 		g.Kind = "name"
+	case isRemark(p):
+		g.Kind = "remark"
 	}
 	return g
 }
@@ -160,7 +173,7 @@ func mergeSmall(byValue map[problemPlace]*problemGroup, places []problemPlace) [
 	merged := make(map[problemPlace]*problemGroup)
 	for _, p := range places {
 		g := byValue[p]
-		if g.Kind == "name" || len(g.rows) > 1 && !isOfEach(g.Rule) || single[rule(p)] < 2 {
+		if g.Kind == "name" || g.Kind == "remark" || len(g.rows) > 1 && !isOfEach(g.Rule) || single[rule(p)] < 2 {
 			all = append(all, g)
 			continue
 		}
@@ -213,6 +226,8 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 		g.Label = text.Capital(g.Message)
 	case g.Kind == "rule":
 		g.Label = name + ": " + ruleTitle(g.Rule, g.suggested())
+	case g.Kind == "remark" && g.Value == "*":
+		g.Label = name + ": filed before"
 	case g.Value == "":
 		g.Label = name + ": " + emptyTitle(g.Rule)
 	default:
@@ -222,6 +237,7 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 	if g.Kind == "name" {
 		return
 	}
+	defer g.addDecisions()
 	if g.Kind == "rule" {
 		if n := g.suggested(); n > 0 {
 			g.Fixes = append(g.Fixes, gridFix{Label: eachLabel(g.Rule, n == len(g.cells), n), Each: true})
@@ -234,6 +250,14 @@ func (g *problemGroup) finish(columns []importer.DraftColumn) {
 			label = fmt.Sprintf("Set to %s", to)
 		}
 		g.Fixes = append(g.Fixes, gridFix{Label: label, Text: to})
+	}
+}
+
+// addDecisions adds the buttons for rows that the spreadsheet speaks against.
+func (g *problemGroup) addDecisions() {
+	if g.cells[0].remark != "" {
+		g.Fixes = append(g.Fixes, gridFix{Label: "Leave out " + text.Count(g.Rows, "row"), LeaveOut: true},
+			gridFix{Label: "File anyway", FileAnyway: true})
 	}
 }
 

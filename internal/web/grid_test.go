@@ -216,6 +216,49 @@ func TestGridExcludes(t *testing.T) {
 	}
 }
 
+// A person leaves out the rows of a status, or files them anyway, and can undo both.
+// What else speaks against such a row still holds it.
+func TestGridRemarks(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, _ := v.sheet("a.csv", `Company ID,Legal Name,User Email,Filing State,Filing Year,Status,Notes,Date Filed
+comp_1,Acme LLC,a@example.com,DE,2026,Void,,
+comp_2,Bolt LLC,a@example.com,DE,2026,Void,do not file,
+comp_3,"Cole LLC, Delinquent May 1, 2026",a@example.com,DE,2026,,,
+comp_4,Dune LLC,a@example.com,DE,2026,,,2026-03-01
+comp_5,Elm LLC,a@example.com,DE,2026,Active,,2026-03-02
+`)
+	groups := v.grid(path, "").Groups
+	decide := func(g gridGroup, fix string) gridAnswer {
+		t.Helper()
+		i := slices.IndexFunc(g.Fixes, func(f gridFix) bool { return f.Label == fix })
+		return v.change(path, fmt.Sprintf(`{"id":"%%s","bulk":{"op":"group","group":%q,"fix":%d},"shown":[2,3,4,5,6]}`,
+			g.Key, i))
+	}
+	wants := func(a gridAnswer, label string, results ...filing.Result) {
+		t.Helper()
+		for i, want := range results {
+			if a.Rows[i].Result != want {
+				t.Errorf("row %d is %s: %+v", i+2, a.Rows[i].Result, a.Rows[i].Problems)
+			}
+		}
+		if a.Label != label {
+			t.Errorf("%q", a.Label)
+		}
+	}
+	const held, ready, out = filing.Invalid, filing.Ready, filing.Skipped
+	void, filed := groupOf(t, groups, "Status “Void”"), groupOf(t, groups, "Date Filed: filed before")
+	wants(decide(void, "File anyway"), "2 rows to be filed anyway", ready, held, held, held, held)
+	wants(decide(filed, "Leave out 2 rows"), "2 rows excluded", ready, held, held, out, out)
+	named := groupOf(t, groups, "Legal Name “Cole LLC, Delinquent May 1, 20…”")
+	if named.Fixes[0].Text != "Cole LLC" || len(named.Fixes) != 3 {
+		t.Errorf("%+v", named)
+	}
+	undo := `{"id":"%s","undo":0,"shown":[2,3,4,5,6]}`
+	wants(v.change(path, undo), "undone: 2 rows excluded", ready, held, held, held, held)
+	wants(v.change(path, undo), "undone: 2 rows to be filed anyway", held, held, held, held, held)
+}
+
 const gridSecrets = `Company ID,Legal Name,Owner SSN,User Email,Filing State,Filing Year
 comp_1,Acme LLC,219-09-9999,a@example.com,DE,2026
 comp_2,Bolt LLC,,a@example.com,DE,2026

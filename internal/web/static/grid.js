@@ -207,9 +207,10 @@ function Fix(root) {
           const b = button(fix.label, () => applyFix(group, i), { className: "small fix-button" });
           b.dataset.focus = `${group.key} ${i}`;
           b.title = `Changes ${plural(group.rows, "row")}; can be undone`;
+          actions.append(b);
+          if (fix.leaveOut || fix.fileAnyway) return;
           b.addEventListener("mouseenter", () => examples(group, i, hint));
           b.addEventListener("focus", () => examples(group, i, hint));
-          actions.append(b);
           if (fix.each && i === 0) examples(group, i, hint);
           else if (i === 0 && group.kind === "value") hint.textContent = `“${group.value}” → “${fix.text}” in ${plural(group.rows, "row")}`;
         });
