@@ -399,7 +399,7 @@ var columns = slices.Concat([]column{
 		kind:   stateKind,
 		rule:   "filing-state.known",
 		used:   anyProduct,
-		aliases: []string{"Jurisdiction", "Filing Jurisdiction", "State of Filing", "State Filed In", "Report State",
+		aliases: []string{"Filing Jurisdiction", "State of Filing", "State Filed In", "Report State",
 			"Registration State"},
 		weak:    []string{"State"},
 		about:   "The state that gets the filing: a two-letter code, or its name.",

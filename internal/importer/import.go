@@ -263,6 +263,9 @@ func (im *Import) recognize(m *matcher) error {
 	if im.layout.rows == 0 {
 		return refuse(fmt.Errorf("there are no rows below the header in row %d", im.layout.row))
 	}
+	if im.product == filing.Formation {
+		im.layout.readJurisdiction(im.head)
+	}
 	bound, notes, err := bind(im.layout, im.product, &im.options, name, im.sheet)
 	if err != nil {
 		return err
@@ -277,7 +280,7 @@ func (im *Import) recognize(m *matcher) error {
 	}
 	missing, err := im.layout.missing(bound, &im.options, im.head, name, im.sheet)
 	if err != nil {
-		return err
+		return refuse(err)
 	}
 	if row := im.skippedHeader(m); row > 0 {
 		im.notes = append(

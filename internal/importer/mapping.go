@@ -308,6 +308,9 @@ func article(p filing.Product) string {
 // suggest finds the column that an unknown one may be: its header is a
 // misspelling, and its values fit.
 func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
+	if remarkKindOf(h.text) != unknownRemark {
+		return none, false // "Company Status" is not "Company State"
+	}
 	near, ok := nearest(h.text, alias)
 	return near, ok && l.fits(near, h.index, rows)
 }
@@ -388,6 +391,68 @@ func (p *mapping) gives(id columnID) bool {
 	return false
 }
 
+// isJurisdiction reports whether a column has states of which it is not certain what
+// they are: where each row is filed, or where its company was formed.
+func (l *layout) isJurisdiction(h *heading, rows []sheet.Row) bool {
+	return h.column == none && h.strength == unknown && slices.ContainsFunc(headerWords(h.text), func(w string) bool {
+		return w == "juris" || strings.HasSuffix(w, "jurisdiction")
+	}) && l.fits(filingState, h.index, rows)
+}
+
+// readJurisdiction reads such a column of a sheet of formations as the state of
+// filing: both are one there.
+func (l *layout) readJurisdiction(rows []sheet.Row) {
+	for i := range l.headings {
+		if h := &l.headings[i]; l.isJurisdiction(h, rows) {
+			h.wording = wording{filingState, weak}
+		}
+	}
+}
+
+// uncertainState is the error for a sheet whose only state may be either.
+func (l *layout) uncertainState(h *heading, o *Options) error {
+	name := l.mapName(h)
+	return &sheet.FormatError{
+		Cell: l.cell(h.index),
+		Reason: fmt.Sprintf("%s may be the state in which each row is filed, or the state in which its company was formed",
+			h.name(l.row)),
+		Remedy: o.remedyText(readAsEither, h.text, name+"="+columns[filingState].header,
+			name+"="+columns[formationState].header),
+	}
+}
+
+// nameColumn finds the unknown column that most likely holds the names of the companies.
+func (l *layout) nameColumn(rows []sheet.Row) *heading {
+	var best *heading
+	for i := range l.headings {
+		h := &l.headings[i]
+		companies, filled := 0, 0
+		for text := range l.values(h.index, rows) {
+			filled++
+			companies += oneIf(endsAsCompany(text))
+		}
+		isName := slices.Contains(headerWords(h.text), "name")
+		if h.column == none && h.strength == unknown && companies*2 > filled &&
+			(best == nil || isName && !slices.Contains(headerWords(best.text), "name")) {
+			best = h
+		}
+	}
+	return best
+}
+
+// notCompared notes that the sheet has no names to compare; "" if it has, or needs none.
+func (l *layout) notCompared(p *mapping, o *Options, rows []sheet.Row) (notes []string) {
+	if p.product == filing.Formation || p.binding(companyID) == nil || p.binding(legalName) != nil {
+		return nil
+	}
+	note := "No column gives the Legal Name: the companies are not compared with the filing service's record, and a " +
+		"wrong Company ID is not noticed."
+	if h := l.nameColumn(rows); h != nil {
+		note += fmt.Sprintf(" If %s holds the names, %s.", h.name(l.row), l.readAs(h, legalName, o))
+	}
+	return []string{note}
+}
+
 // missing notes the columns that every row will lack. A header that comes close
 // to one of them is an error: every row would fail.
 func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetName string) (notes []string, err error) {
@@ -405,6 +470,9 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 				remedy += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row), l.readAs(&h, legalName, o))
 				break
 			}
+			if n.columns[0] == filingState && l.isJurisdiction(&h, rows) {
+				return nil, l.uncertainState(&h, o)
+			}
 			if near, reason, ok := l.resembles(&h, n.columns, rows); ok {
 				return nil, &sheet.FormatError{
 					File:   file,
@@ -420,7 +488,7 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 		}
 		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), remedy))
 	}
-	return notes, nil
+	return append(notes, l.notCompared(p, o, rows)...), nil
 }
 
 // ids are the columns whose values are recognizable by their form.

@@ -13,6 +13,7 @@ const (
 	detectProduct                     // nothing
 	readAs                            // their header, ours, both with a = between them
 	readColumnAs                      // the same, where the sentence has named the column
+	readAsEither                      // their header, and with = behind it one of ours; with another
 	ignoreColumn                      // their header; and with a = behind it
 	oneOfColumns                      // our header; how each of theirs is left out
 	nameColumns                       // nothing
@@ -41,7 +42,9 @@ var remedies = map[remedy]struct{ command, page string }{
 	detectProduct: {"leave --product out", "let the product be detected from the columns"},
 	readAs:        {"use --map %[3]q", "read “%[1]s” as %[2]s below"},
 	readColumnAs:  {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
-	ignoreColumn:  {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
+	readAsEither: {"Use --map %[2]q if it is where each report is filed, or --map %[3]q, with a column or --state for " +
+		"the state of filing", "Choose below what “%[1]s” is%.0[2]s%.0[3]s"},
+	ignoreColumn: {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
 	oneOfColumns: {"Rename the right one to %[1]q, or leave out the others: %[2]s",
 		"Below, keep only the column that is the %[1]s, and ignore or map the others%.0[2]s"},
 	nameColumns: {`Name the columns as "importer template annual-report" does, or map them with --map "Their ` +

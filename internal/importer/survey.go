@@ -346,6 +346,7 @@ var tellingValues = []struct {
 	{entityType, func(s string) bool { _, ok := filing.ParseEntityType(s); return ok }, nil},
 	{filingState, func(s string) bool { _, ok := filing.ParseState(s); return ok }, nil},
 	{filingYear, func(s string) bool { return len(s) == 4 && isDigits(s) && strings.HasPrefix(s, "20") }, nil},
+	{legalName, endsAsCompany, nil},
 	{formationDate, isDate, []string{"inc", "form", "organi", "regist", "establ", "found"}},
 }
 
@@ -400,6 +401,9 @@ func (im *Import) describeUnused(c *ColumnSurvey, h *heading) {
 		c.Note = "it has no header"
 	case h.strength == weak:
 		c.Note = "another column is a closer match"
+	case im.layout.isJurisdiction(h, im.head) && (im.mapping == nil || im.mapping.binding(filingState) == nil):
+		c.Note = "the state of each filing, or that in which the company was formed"
+		c.Suggest = columns[filingState].header
 	case resultColumns[h.folded]:
 		c.Note = "a result column, which is filled in again"
 	case ok:
