@@ -97,8 +97,9 @@ func checkName(vs *violations, field, name string, t EntityType) {
 	warn := func(format string, args ...any) {
 		vs.warn("company.name", field, name, format+": the name is filed as it is unless you correct it", args...)
 	}
+	_, after := CutAfterEnding(name)
 	switch {
-	case name == "" || t != LLC && t != Corp:
+	case name == "" || after != "" || t != LLC && t != Corp:
 		return
 	case ending == "":
 		warn("the name of a new company has no ending such as %s", map[EntityType]string{LLC: "LLC", Corp: "Inc."}[t])

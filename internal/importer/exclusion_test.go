@@ -3,7 +3,11 @@ package importer
 import (
 	"encoding/json"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/xuri/excelize/v2"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
@@ -44,5 +48,80 @@ func TestExclusionsAreKept(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"x!":"Ana"}`), &back); err == nil {
 		t.Error("a row without a number is read")
+	}
+}
+
+// Rows with a text are left out, or filed in spite of it; a filter without a row is
+// noted, and one of a column that the sheet lacks is refused.
+func TestFilters(t *testing.T) {
+	path := saved(t, "in.csv", "Company ID,User Email,Filing State,Filing Year,Status,Notes\n"+
+		"comp_1,a@example.com,DE,2026,VOID,\ncomp_2,a@example.com,DE,2026,Void,do not file\n"+
+		"comp_3,a@example.com,DE,2026,Suspended,\n")
+	const ready, held, out = filing.Ready, filing.Invalid, filing.Skipped
+	for _, c := range []struct {
+		exclude, include []string
+		want             []filing.Result
+		says             string
+	}{
+		{nil, nil, []filing.Result{held, held, ready}, ""},
+		{[]string{"status=void"}, nil, []filing.Result{out, out, ready}, ""},
+		{nil, []string{"Status=Void"}, []filing.Result{ready, held, ready}, ""},
+		{nil, []string{"Status=Void", "Notes=Do*"}, []filing.Result{ready, ready, ready}, ""},
+		{[]string{"Company ID=comp_1"}, []string{"Status=Viod"}, []filing.Result{out, held, ready},
+			`ATTENTION: no row has "Status=Viod".`},
+	} {
+		im := opened(t, path, Options{Exclude: c.exclude, Include: c.include})
+		for i, r := range rowsOf(t, im) {
+			if r.result != c.want[i] {
+				t.Errorf("%+v: row %d is %s", c, r.number, r.result)
+			}
+		}
+		if notes := strings.Join(im.Notes(), "\n"); strings.Contains(notes, "no row has") != (c.says != "") ||
+			!strings.Contains(notes, c.says) {
+			t.Errorf("%+v: %s", c, notes)
+		}
+		b, err := im.batch()
+		if again := OptionsOf(b); err != nil || !slices.Equal(again.Include, c.include) ||
+			!slices.Equal(again.Exclude, c.exclude) {
+			t.Errorf("%+v of %s, %v", again, b.Options, err)
+		}
+	}
+	if _, err := Open(path, Options{Include: []string{"Stand=Void"}}); err == nil ||
+		!strings.Contains(err.Error(), `must be a column and a text of it, such as "Status=Void"; the sheet has "Company ID"`) {
+		t.Error(err)
+	}
+}
+
+// A comment at a cell is a note, except for those of a checked workbook.
+func TestComments(t *testing.T) {
+	f := excelize.NewFile()
+	defer f.Close()
+	path := t.TempDir() + "/in.xlsx"
+	for _, err := range []error{
+		f.SetSheetRow("Sheet1", "A1", &[]any{"Company ID", "User ID", "Filing State", "Filing Year"}),
+		f.SetSheetRow("Sheet1", "A2", &[]any{"comp_1", "user_1", "DE", 2026}),
+		f.SetSheetRow("Sheet1", "A3", &[]any{"comp_2", "user_1", "DE", 2026}),
+		f.AddComment("Sheet1", excelize.Comment{Cell: "A2", Author: "Ana", Text: "Please call."}),
+		f.AddComment("Sheet1", excelize.Comment{Cell: "B3", Author: "Ana", Text: "Ana: Sold in May, do not file"}),
+		f.SaveAs(path),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	problems, tally, _ := checkOf(t, opened(t, path, Options{}))
+	if tally.Ready != 1 || problems["B3"].Remark != "Comment=Ana: Sold in May, do not file" {
+		t.Errorf("%+v %+v", tally, problems)
+	}
+	im := opened(t, path, Options{Exclude: []string{"comment=ana: sold*"}})
+	if _, tally, _ = checkOf(t, im); tally.Ready != 1 || tally.Skipped != 1 {
+		t.Errorf("%+v", tally)
+	}
+	checked := t.TempDir() + "/checked.xlsx"
+	if err := opened(t, path, Options{}).WriteChecked(t.Context(), checked); err != nil {
+		t.Fatal(err)
+	}
+	if _, tally, _ = checkOf(t, opened(t, checked, Options{})); tally.Ready != 2 {
+		t.Errorf("%+v", tally)
 	}
 }

@@ -125,7 +125,7 @@ func TestOpen(t *testing.T) {
 			`"Jurisdiction" (C1)`, nil},
 		{"a jurisdiction may be where the company was formed",
 			"Company ID,Entity Name,Filing Year,Jurisdiction\ncomp_1,Acme LLC,2026,NY\n", Options{}, "",
-			`Use --map "Jurisdiction=Filing State" if`, nil},
+			`Use --map "Jurisdiction=Filing State" if it is the first.`, nil},
 		{"a jurisdiction that is mapped", "Company ID,Filing Year,Jurisdiction\ncomp_1,2026,NY\n",
 			Options{Map: map[string]string{"Jurisdiction": "Filing State"}}, filing.AnnualReport,
 			"the companies are not compared", nil},

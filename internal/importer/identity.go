@@ -28,6 +28,10 @@ func OptionsOf(b ledger.Batch) Options {
 			o.User = value
 		case "--header-row":
 			// Rows that are read again are below the headers of their batch.
+		case "--exclude":
+			o.Exclude = append(o.Exclude, value)
+		case "--include":
+			o.Include = append(o.Include, value)
 		case "--map":
 			// A header may have the sign in it, one of ours has none.
 			if at := strings.LastIndex(value, "="); at > 0 {

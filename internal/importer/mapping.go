@@ -411,13 +411,11 @@ func (l *layout) readJurisdiction(rows []sheet.Row) {
 
 // uncertainState is the error for a sheet whose only state may be either.
 func (l *layout) uncertainState(h *heading, o *Options) error {
-	name := l.mapName(h)
 	return &sheet.FormatError{
 		Cell: l.cell(h.index),
 		Reason: fmt.Sprintf("%s may be the state in which each row is filed, or the state in which its company was formed",
 			h.name(l.row)),
-		Remedy: o.remedyText(readAsEither, h.text, name+"="+columns[filingState].header,
-			name+"="+columns[formationState].header),
+		Remedy: o.remedyText(readAsEither, h.text, l.mapName(h)+"="+columns[filingState].header),
 	}
 }
 

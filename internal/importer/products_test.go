@@ -636,6 +636,19 @@ func TestRepeatsOfProducts(t *testing.T) {
 	}
 }
 
+// A company with an officer in each of several rows is not formed with one of them.
+func TestAnOfficerARow(t *testing.T) {
+	other := aFormation.with(cells{firstOfficer + officerFirstName: "Marcus", firstOfficer + officerPrimary: "no"})
+	for _, all := range [][]cells{{aFormation, other}, {other, aFormation}} {
+		text, _ := csvOf(all...)
+		for _, r := range rowsOf(t, opened(t, saved(t, "in.csv", text), Options{})) {
+			if r.result != filing.Invalid {
+				t.Errorf("row %d is %s", r.number, r.result)
+			}
+		}
+	}
+}
+
 // Social Security numbers travel in the order alone: not in problems, notes,
 // messages, the marked workbook or the ledger's cells, even where a cell has
 // slipped out of its column.

@@ -374,7 +374,7 @@ func (c *checker) hear(m remark) {
 	says, name := fmt.Sprintf("the cell says %q", text.Shorten(shown, maxRemark)), m.column+"="+shown
 	rule, suggest := remarkRule, []string(nil)
 	if whole, after := filing.CutAfterEnding(shown); after != "" && (m.kind == nameRemark || m.kind == newNameRemark) {
-		says = fmt.Sprintf("the name has a text after its ending, %q", text.Shorten(after, maxRemark))
+		says = fmt.Sprintf("the name has a text after its ending: remove %q", text.Shorten(after, maxRemark))
 		rule, suggest = "company.name-ending", []string{whole}
 	}
 	switch runes := []rune(shown); {

@@ -13,7 +13,7 @@ const (
 	detectProduct                     // nothing
 	readAs                            // their header, ours, both with a = between them
 	readColumnAs                      // the same, where the sentence has named the column
-	readAsEither                      // their header, and with = behind it one of ours; with another
+	readAsEither                      // their header; with = and ours behind it
 	ignoreColumn                      // their header; and with a = behind it
 	oneOfColumns                      // our header; how each of theirs is left out
 	nameColumns                       // nothing
@@ -42,8 +42,9 @@ var remedies = map[remedy]struct{ command, page string }{
 	detectProduct: {"leave --product out", "let the product be detected from the columns"},
 	readAs:        {"use --map %[3]q", "read “%[1]s” as %[2]s below"},
 	readColumnAs:  {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
-	readAsEither: {"Use --map %[2]q if it is where each report is filed, or --map %[3]q, with a column or --state for " +
-		"the state of filing", "Choose below what “%[1]s” is%.0[2]s%.0[3]s"},
+	readAsEither: {"Use --map %[2]q if it is the first. Otherwise name the state of filing in a column or with --state",
+		"If it is the first, read it as Filing State below. Otherwise leave it out, and choose one state for all rows " +
+			"or add a Filing State column%.0[1]s%.0[2]s"},
 	ignoreColumn: {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
 	oneOfColumns: {"Rename the right one to %[1]q, or leave out the others: %[2]s",
 		"Below, keep only the column that is the %[1]s, and ignore or map the others%.0[2]s"},

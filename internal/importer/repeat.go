@@ -137,19 +137,24 @@ func (im *Import) namesCompanyTwice() (twice bool, err error) {
 
 var errTwice = errors.New("a company is named twice")
 
-// add takes in what a row orders.
+// add takes in what a row orders. A formation counts although its row has an error: an
+// officer a row is one company, and the row that is complete must not form it alone.
 func (s *repeats) add(r *Row) error {
-	if r.Result != filing.Ready {
+	request, keys := r.Request, r.keys
+	switch {
+	case r.formsUnready():
+		request, keys = r.Read, appendKeys(nil, r.Read)
+	case r.Result != filing.Ready:
 		return nil
 	}
 	if s.wishes == nil {
 		s.wishes = make(map[key]wish)
 	}
-	sent, err := hashSent(r.Request)
+	sent, err := hashSent(request)
 	if err != nil {
 		return err
 	}
-	for i, k := range r.keys {
+	for i, k := range keys {
 		w, known := s.wishes[k]
 		switch {
 		case !known:
@@ -167,6 +172,12 @@ func (s *repeats) add(r *Row) error {
 		s.wishes[k] = w
 	}
 	return nil
+}
+
+// formsUnready reports whether a row with an error of its own forms a company.
+func (r *Row) formsUnready() bool {
+	return r.Result == filing.Invalid && r.Read != nil && r.Read.Order.Formation != nil && r.Read.LegalName() != "" &&
+		slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Severity == Error && p.Remark == "" })
 }
 
 // sameName reports whether two companies may have one name: 0 stands for none given.
@@ -291,7 +302,7 @@ func (s *repeats) refuse(r *Row, w *wish) {
 			if b.index < len(first) {
 				theirs = first[b.index]
 			}
-			if !sameText(mine, theirs) {
+			if first != nil && !sameText(mine, theirs) {
 				differs = append(differs, b.header)
 			}
 		}
@@ -299,8 +310,12 @@ func (s *repeats) refuse(r *Row, w *wish) {
 			details = " (" + text.FirstOf(differs, maxListed) + ")"
 		}
 	}
-	p := s.im.problemAt(r, s.im.keyColumn(), Error, "row.contradiction", fmt.Sprintf(
-		"row %d orders the same with other details%s: make the rows alike, or leave one of them out", other, details))
+	remedy := "make the rows alike, or leave one of them out"
+	if r.Request.Order.Formation != nil {
+		remedy += ". All officers of a company belong in one row, or on a sheet named Officers"
+	}
+	p := s.im.problemAt(r, s.im.keyColumn(), Error, "row.contradiction",
+		fmt.Sprintf("row %d orders the same with other details%s: %s", other, details, remedy))
 	r.Problems = append(r.Problems, p)
 	r.Result, r.Message, r.Request = filing.Invalid, r.message(), nil
 }
