@@ -104,6 +104,7 @@ type checked struct {
 	cells    []sheet.OutCell
 	problems int
 	officers map[string][]Problem // by cell, of the sheet of officers
+	beside   []ledger.RowRemark
 }
 
 func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
@@ -192,10 +193,10 @@ func (c *checked) insert(ours ...sheet.OutCell) {
 func (c *checked) origin() (ledger.Origin, error) {
 	im := c.im
 	if o := im.origin; o != nil && im.rowColumn >= 0 {
-		return ledger.Origin{Batch: o.Batch, Sheet: c.name, Bought: o.Bought, Rows: o.Rows}, nil
+		return ledger.Origin{Batch: o.Batch, Sheet: c.name, Bought: o.Bought, Rows: o.Rows, Beside: c.beside}, nil
 	}
 	id, err := im.BatchID()
-	return ledger.Origin{Batch: id, Sheet: c.name}, err
+	return ledger.Origin{Batch: id, Sheet: c.name, Beside: c.beside}, err
 }
 
 // maxColumns is the limit of a workbook.
@@ -216,10 +217,17 @@ func (c *checked) write(r *Row) error {
 	for len(c.cells) < len(c.im.layout.headings) {
 		c.cells = append(c.cells, sheet.OutCell{})
 	}
+	number := r.Number
+	if c.im.rowColumn >= 0 {
+		number = c.im.numberOf(r.Cells)
+	}
 	var warnings []string
 	for i := range r.Problems {
 		p := &r.Problems[i]
 		c.problems++
+		if p.beside != "" {
+			c.beside = append(c.beside, ledger.RowRemark{Number: number, Text: p.beside})
+		}
 		if p.Severity == Warning && r.Result != filing.Skipped { // a skipped row has its reason already
 			warnings = append(warnings, fmt.Sprintf("warning: %s", p.Message))
 		}
@@ -242,10 +250,6 @@ func (c *checked) write(r *Row) error {
 			message += "; "
 		}
 		message += strings.Join(warnings, "; ")
-	}
-	number := r.Number
-	if c.im.rowColumn >= 0 {
-		number = c.im.numberOf(r.Cells)
 	}
 	at := sheet.OutCell{}
 	if number > 0 {

@@ -38,6 +38,7 @@ type Problem struct {
 	// Remark names the text that speaks against filing the row, as in
 	// Options.Include; empty for other problems.
 	Remark string `json:"-"`
+	beside string // the whole remark, if no cell of the row holds it
 
 	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 if the sheet has no such column, or for another sheet
 

@@ -155,6 +155,7 @@ func (im *Import) ledgerRow(r *Row) ledger.Row {
 			Message:   p.Message,
 			Warning:   p.Severity == Warning,
 			Elsewhere: p.elsewhere,
+			Beside:    p.beside,
 		}
 		if fault.Column < 0 && (p.Sheet == im.sheet || p.elsewhere != nil) {
 			fault.Header = p.Column

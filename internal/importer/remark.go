@@ -355,10 +355,26 @@ func (c *checker) hearRemarks(struck bool) {
 		b := &binding{column: &column{}, id: none, index: comment.Column, header: commentColumn}
 		c.hear(remark{b, noteRemark, commentColumn, comment.Text})
 	}
+	c.hearBeside()
 	if struck {
 		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
 		c.addWarning(&binding{column: &column{}, id: none, index: first}, "", "row.struck",
 			"the row is struck through, but it will be filed: remove the row, or remove the strikethrough")
+	}
+}
+
+// hearBeside judges what stood beside the row in the workbook that it corrects.
+func (c *checker) hearBeside() {
+	if c.im.origin == nil || len(c.im.origin.Beside) == 0 {
+		return
+	}
+	number := c.im.numberOf(c.row.Cells)
+	for _, r := range c.im.origin.Beside {
+		of, said, _ := strings.Cut(r.Text, "=")
+		known := func(p Problem) bool { return p.beside == r.Text } // the heading is still there
+		if r.Number == number && !slices.ContainsFunc(c.row.Problems, known) {
+			c.hear(remark{&binding{column: &column{}, id: none, index: -1, header: of}, noteRemark, of, said})
+		}
 	}
 }
 
@@ -394,6 +410,9 @@ func (c *checker) hear(m remark) {
 	c.addProblem(m.at, shorten(shown), severity, rule, message)
 	p := &c.row.Problems[len(c.row.Problems)-1]
 	p.Remark, p.Suggest = name, suggest
+	if m.column == commentColumn || m.column == headingColumn {
+		p.beside = m.column + "=" + text.Shorten(shown, maxBeside)
+	}
 }
 
 // verdictOf judges a remark. Short texts are often repeated and judged once.
@@ -428,5 +447,7 @@ const (
 	maxJudgedTexts = 10_000
 )
 
-// maxRemark is how many characters of a text a message quotes and --include needs.
-const maxRemark = 60
+const (
+	maxRemark = 60   // characters of a text that a message quotes and --include needs
+	maxBeside = 1000 // characters of a text that a workbook of ours keeps
+)

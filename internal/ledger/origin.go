@@ -24,6 +24,14 @@ type Origin struct {
 	Accounts []string
 	// Bought are the rows on that sheet of which there is an order, or may be one.
 	Bought []BoughtRow
+	// Beside are the remarks on rows that no cell of that sheet holds.
+	Beside []RowRemark
+}
+
+// RowRemark is a remark on a row, as Fault.Beside.
+type RowRemark struct {
+	Number int
+	Text   string
 }
 
 // BoughtRow is a row of which there is an order, or may be one.
@@ -45,6 +53,9 @@ func (o Origin) Properties() [][]string {
 	for _, b := range o.Bought {
 		rows = append(rows, []string{"bought", strconv.Itoa(b.Number), string(b.Result), b.Orders})
 	}
+	for _, r := range o.Beside {
+		rows = append(rows, []string{"remark", strconv.Itoa(r.Number), r.Text})
+	}
 	return rows
 }
 
@@ -65,6 +76,10 @@ func OriginOf(properties [][]string) *Origin {
 			o.Accounts = append(o.Accounts, row[1])
 		case "rows":
 			o.Rows, _ = strconv.Atoi(row[1])
+		case "remark":
+			if number, err := strconv.Atoi(row[1]); err == nil {
+				o.Beside = append(o.Beside, RowRemark{number, row[2]})
+			}
 		case "bought":
 			if number, err := strconv.Atoi(row[1]); err == nil {
 				o.Bought = append(o.Bought, BoughtRow{number, filing.Result(row[2]), row[3]})

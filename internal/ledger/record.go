@@ -98,6 +98,10 @@ type Fault struct {
 	Warning bool   `json:"w,omitempty"`
 
 	Elsewhere *Place `json:"p,omitempty"` // where it is, if on another sheet than the row
+
+	// Beside is a remark that no cell of the row holds, with its column, such as
+	// "Comment=sold".
+	Beside string `json:"b,omitempty"`
 }
 
 // Place is a cell of another sheet than the row's, such as the officers'.

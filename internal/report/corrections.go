@@ -20,6 +20,7 @@ type corrections struct {
 
 	rows   int // of the batch
 	bought []ledger.BoughtRow
+	beside []ledger.RowRemark
 }
 
 const attentionSheet = "Needs Attention"

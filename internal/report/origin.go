@@ -23,7 +23,8 @@ const resultsSheet = "Results"
 // origin is what the workbook says of itself, so that the rows on Needs Attention
 // are known again when they are fed back.
 func (c *corrections) origin(ctx context.Context, l Ledger) (ledger.Origin, error) {
-	o := ledger.Origin{Batch: c.batch.ID, Sheet: c.sheetName(attentionSheet), Rows: c.rows, Bought: c.bought}
+	o := ledger.Origin{Batch: c.batch.ID, Sheet: c.sheetName(attentionSheet), Rows: c.rows, Bought: c.bought,
+		Beside: c.beside}
 	if c.copy != nil {
 		o.Results = c.copy.sheet
 	}
@@ -45,8 +46,14 @@ func (c *corrections) writeOrigin(ctx context.Context, l Ledger) error {
 	return c.book.Properties(o.Properties())
 }
 
-// note records the rows on Needs Attention that were bought.
+// note records the rows on Needs Attention that were bought, and the remarks that stood
+// beside them.
 func (c *corrections) note(row *ledger.Row) {
+	for _, f := range row.Faults {
+		if f.Beside != "" {
+			c.beside = append(c.beside, ledger.RowRemark{Number: row.Number, Text: f.Beside})
+		}
+	}
 	switch row.Result {
 	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
 		c.bought = append(c.bought, ledger.BoughtRow{
