@@ -117,6 +117,23 @@ func uploadChosen(t *testing.T, p *person) {
 	p.wantText("large.csv has more than 64 MiB. Nothing was saved.")
 }
 
+// A schedule whose name is refused keeps its settings and its file.
+func TestScheduleKeepsItsFile(t *testing.T) {
+	w := newWorkflow(t, 0)
+	w.signIn()
+	p := w.owner
+	p.open("/seasons/new")
+	p.attach("#file", reports("s", 4).save(t, "Florida LLCs.csv"))
+	p.press("More settings")
+	p.write("#name", "a b")
+	p.allowMessages("Failed to load resource")
+	p.press("Add schedule")
+	p.until(`document.querySelector("#name-error") && document.querySelector("#file").files[0].name === "Florida LLCs.csv"`)
+	p.write("#name", "")
+	p.follow("Add schedule")
+	p.wantText("Added the schedule florida-llcs with 4 rows from Florida LLCs.csv")
+}
+
 // On the first run the page asks for the filing service, and goes on with it.
 func TestFirstRun(t *testing.T) {
 	sandbox := freeAddress(t)
