@@ -32,7 +32,7 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 		if l.Count > 1 && l.HasFee() && !l.Each.IsUnknown() {
 			fee += fmt.Sprintf(" (%s each)", l.Each.Amount.Dollars())
 		}
-		fmt.Fprintf(table, "  %s\t%d\t%s\t%s%s\t%s\n", l.Title(), l.Count, l.ServiceText(), fee, l.MarkText(),
+		fmt.Fprintf(table, "  %s\t%d\t%s\t%s\t%s\n", l.Title(), l.Count, l.ServiceText(), fee,
 			l.Total().Without(l.Who()))
 	}
 	table.Flush()

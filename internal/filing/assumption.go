@@ -202,7 +202,7 @@ var Assumptions = []Assumption{
 	{
 		NotShown: "whether a company has an agent on record",
 		Taken: "it cannot be read: a row that neither orders nor supplies one is sent, and the filing service " +
-			"decides",
+			"decides. An agent that is ordered for an existing company may not be charged: its cost is an estimate",
 		Where: "internal/filing/rule_report.go",
 	},
 	{

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -538,8 +539,8 @@ func (f *firm) checkOrders(r ledger.Row, bought map[string]string) money.Cents {
 		return 0
 	}
 	resolved := len(r.Items) > 0 && r.Items[0].OrderType == "" // by a person, who knows no prices
-	if !r.Cost.IsKnown() && !resolved {
-		f.Errorf("row %d of %s: its cost is known only in part", r.Number, r.Batch)
+	if r.Cost.Certainty != certaintyOf(r) && !resolved {
+		f.Errorf("row %d of %s: its cost is %s", r.Number, r.Batch, r.Cost)
 	}
 	var items money.Cents
 	for _, i := range r.Items {
@@ -568,4 +569,15 @@ func (f *firm) eventually(what string, is func() bool) {
 		}
 		time.Sleep(2 * time.Millisecond) // between two looks
 	}
+}
+
+// certaintyOf is that of a placed row's cost: whether an existing company has the service's
+// agent already, which is not charged again, cannot be looked up.
+func certaintyOf(r ledger.Row) money.Certainty {
+	if r.Request.Order.Formation == nil && slices.ContainsFunc(r.Items, func(i ledger.Item) bool {
+		return i.Product == filing.RegisteredAgent || i.Product == filing.AgentChange
+	}) {
+		return money.Estimated
+	}
+	return money.Known
 }

@@ -65,7 +65,7 @@ func placeOnce(f *firm) {
 func (f *firm) wantItems(r ledger.Row) {
 	f.Helper()
 	products := r.Request.Order.Products()
-	if len(r.Items) != len(products) || r.Attempts != 1 || !r.Cost.IsKnown() {
+	if len(r.Items) != len(products) || r.Attempts != 1 || r.Cost.Certainty != certaintyOf(r) {
 		f.Errorf("%+v", r)
 	}
 	for _, i := range r.Items {

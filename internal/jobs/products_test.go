@@ -93,7 +93,7 @@ func TestWhatEachProductCosts(t *testing.T) {
 		for _, cents := range c.lines {
 			total += cents
 		}
-		if r.Cost.Amount != total || !r.Cost.IsKnown() || charged[r.Company] != total {
+		if r.Cost.Amount != total || r.Cost.Certainty != certaintyOf(r) || charged[r.Company] != total {
 			t.Errorf("%s: the ledger has %s, the books %s, want %s", c.name, r.Cost, charged[r.Company], total)
 		}
 		if got := costs(r); fmt.Sprint(got) != fmt.Sprint(c.lines) || len(r.Items) != len(c.lines) {

@@ -22,7 +22,7 @@ type KindQuote struct {
 	Count    int            `json:"count"`
 	Service  money.Cost     `json:"service"`
 	StateFee money.Cost     `json:"stateFee"`
-	Free     string         `json:"free,omitempty"` // why the service charges nothing for them
+	Free     string         `json:"free,omitempty"` // see [Line]
 }
 
 // Total is what the filings of the kind cost together.

@@ -39,7 +39,7 @@ func TestPriceTypesAreMatchedInAnyStyle(t *testing.T) {
 		}
 		if got := total(book, &filing.Order{
 			RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true},
-		}); got != "$50.00" {
+		}); got != "about $50.00" {
 			t.Errorf("%v: a change of agent is %s", types, got)
 		}
 	}
@@ -103,7 +103,7 @@ func TestPriceTypesGivenByTheOperator(t *testing.T) {
 		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != tc.ein {
 			t.Errorf("%q: an EIN is %s", tc.overrides, got)
 		}
-		if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{}}); got != "$51.00" {
+		if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{}}); got != "about $51.00" {
 			t.Errorf("%q: an agent is %s", tc.overrides, got)
 		}
 	}
@@ -115,7 +115,7 @@ func TestTwoTypesAtOnePriceAreNoQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{}}); got != "$50.00" {
+	if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{}}); got != "about $50.00" {
 		t.Errorf("an agent is %s", got)
 	}
 }

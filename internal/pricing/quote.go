@@ -21,7 +21,7 @@ type Line struct {
 	Wholesale money.Cost // what the service charges, with the service charge of an expedited formation
 	StateFee  money.Cost // what the state charges, passed on at cost
 	Of        *StateFee  // whose fee that is; nil where the product has none
-	Free      string     // why the service charges nothing for it; "" where it charges
+	Free      string     // why the service charges nothing for it, or may charge nothing; "" where it charges
 }
 
 // Cost is the whole of the line.
@@ -43,8 +43,9 @@ type Rates struct {
 func NewRates(prices *PriceBook, fees *Fees) *Rates { return &Rates{prices: prices, fees: fees} }
 
 // Quote says what an order takes. company is what is known of the company on
-// record; a formation brings its own facts. An agent is charged in any case: whether
-// the company has the service's own agent already is not known.
+// record; a formation brings its own facts. An agent of an existing company is an
+// estimate: it is charged unless the company has the service's own agent already,
+// which cannot be read.
 //
 // Source: spec section 4, Billing rules, and rules 6 and 8.
 func (q *Rates) Quote(o *filing.Order, company Facts) Quote {
@@ -96,6 +97,11 @@ func (q *Rates) line(p filing.Product, o *filing.Order, company Facts) Line {
 		}
 	case filing.RegisteredAgent, filing.AgentChange:
 		price(registeredAgent)
+		if o.Formation == nil { // else the company has no agent yet
+			line.Wholesale.Certainty = max(line.Wholesale.Certainty, money.Estimated)
+			line.Free = "The price list's service fee. Nothing is charged if the company has active registered agent " +
+				"service in the state, which cannot be looked up."
+		}
 	}
 	return line
 }

@@ -31,10 +31,16 @@ type SummaryLine struct {
 	Mark int    // the number of its footnote; 0 for none
 }
 
-// Title names the line: "annual report, DE LLC".
-func (l SummaryLine) Title() string { return strings.TrimSuffix(l.Product.Title()+", "+l.Name, ", ") }
+// Title names the line and refers to its footnote: "annual report, DE LLC [1]".
+func (l SummaryLine) Title() string {
+	title := strings.TrimSuffix(l.Product.Title()+", "+l.Name, ", ")
+	if l.Mark == 0 {
+		return title
+	}
+	return fmt.Sprintf("%s [%d]", title, l.Mark)
+}
 
-// Footnote says what a state fee rests on.
+// Footnote says what an estimate rests on.
 type Footnote struct {
 	Number int
 	Text   string
@@ -42,14 +48,6 @@ type Footnote struct {
 
 // String is the footnote in one line: "[1] $300.00 each; …".
 func (f Footnote) String() string { return fmt.Sprintf("[%d] %s", f.Number, f.Text) }
-
-// MarkText refers to the line's footnote: " [1]"; "" without one.
-func (l SummaryLine) MarkText() string {
-	if l.Mark == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" [%d]", l.Mark)
-}
 
 // feesChecked is when the built-in fees were read.
 const feesChecked = "Nov 2026"
@@ -88,10 +86,12 @@ func (s *Summary) addFeesToNames() {
 	}
 }
 
-// footnote says what the state's fee of a kind rests on; "" for a fee that is known.
+// footnote says what the estimate of a kind rests on; "" for a cost that is known.
 func (k KindQuote) footnote() string {
 	var parts []string
 	switch {
+	case k.Service.Certainty == money.Estimated:
+		return k.Free
 	case !k.HasFee():
 		return ""
 	case k.Each.IsUnknown():
@@ -145,13 +145,10 @@ func feeText(c money.Cost, minimum bool) string {
 
 // ServiceText is the filing service's part of a line in words.
 func (k KindQuote) ServiceText() string {
-	switch {
-	case k.Service.IsUnknown():
-		return "not known"
-	case k.Free != "" && k.Service.IsZero():
+	if k.Free != "" && k.Service.IsZero() {
 		return k.Service.Amount.Dollars() + ", " + k.Free
 	}
-	return k.Service.Amount.Dollars()
+	return feeText(k.Service, false)
 }
 
 // TotalText is the known part of the total of a line.
@@ -168,7 +165,7 @@ func totalText(c money.Cost) string {
 func (s Summary) FeeSum() string { return feeText(s.StateFee, false) }
 
 // ServiceSum is the sum of the service fees.
-func (s Summary) ServiceSum() string { return totalText(s.Service) }
+func (s Summary) ServiceSum() string { return feeText(s.Service, false) }
 
 // TotalSum is the sum of both.
 func (s Summary) TotalSum() string { return totalText(s.Total) }

@@ -67,6 +67,7 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 			{Product: filing.EIN, Free: "included in the formation"},
 		}},
 		{Lines: []Line{{Product: filing.EIN, Wholesale: cost(40, money.Known)}}},
+		{Lines: []Line{{Product: filing.RegisteredAgent, Wholesale: cost(50, money.Estimated), Free: "Or nothing."}}},
 		{Lines: []Line{{Product: filing.AnnualReport, Wholesale: cost(25, money.Known),
 			StateFee: cost(300, money.Estimated),
 			Of:       &StateFee{State: "DE", EntityType: "LLC", Read: "corp.delaware.gov"}}}},
@@ -91,6 +92,7 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 		"formation | FL LLC | $99.00 | $125.00 | $224.00 | ",
 		"annual-report | DE LLC | $25.00 | $300.00 estimated | $325.00 | *",
 		"annual-report | TX LLC | $25.00 | not known | $25.00 + not known | **",
+		"registered-agent |  | $50.00 estimated | none | $50.00 | ***",
 		"ein |  | $40.00 | none | $40.00 | ",
 		"ein |  | $0.00, included in the formation | none | $0.00 | ",
 	}
@@ -99,7 +101,7 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 			t.Errorf("no line %q in\n%s", w, strings.Join(lines, "\n"))
 		}
 	}
-	if len(lines) != len(want) || len(s.Footnotes) != 2 || s.Footnotes[0].Text != "$300.00 each; estimated from "+
+	if len(lines) != len(want) || len(s.Footnotes) != 3 || s.Footnotes[0].Text != "$300.00 each; estimated from "+
 		"corp.delaware.gov, checked Nov 2026. The state may have changed it since." ||
 		s.Footnotes[1].Text != "The state fee for TX LLC is not known. It is charged in addition." {
 		t.Errorf("%q\n%+v", lines, s.Footnotes)
@@ -107,9 +109,9 @@ func TestTheSummarySaysWhatItRestsOn(t *testing.T) {
 	if !strings.Contains(s.Subscription(), "yearly subscription") || (Summary{}).Subscription() != "" {
 		t.Errorf("%q", s.Subscription())
 	}
-	if s.CountText() != "4 orders with 5 filings" ||
-		q.TotalText() != "$614.00 + state fee (not known for TX LLC)" ||
-		s.Headline() != "Total without unknown fees" || s.ServiceSum() != "$189.00" ||
+	if s.CountText() != "5 orders with 6 filings" ||
+		q.TotalText() != "$664.00 + state fee (not known for TX LLC)" ||
+		s.Headline() != "Total without unknown fees" || s.ServiceSum() != "$239.00 estimated" ||
 		s.FeeSum() != "$425.00 + not known" {
 		t.Errorf("%s, %s, %s, %s, %s", s.CountText(), q.TotalText(), s.Headline(), s.ServiceSum(), s.FeeSum())
 	}

@@ -195,7 +195,7 @@ func (p *Plan) Text() string {
 	quote := p.Quote()
 	summary := quote.Summary()
 	for _, l := range summary.Lines {
-		line("%6d x %s: %s, state fee %s%s", l.Count, l.Title(), l.Total().Without(l.Who()), l.FeeText(), l.MarkText())
+		line("%6d x %s: %s, state fee %s", l.Count, l.Title(), l.Total().Without(l.Who()), l.FeeText())
 	}
 	line("total %s", quote.TotalText())
 	for _, note := range summary.Footnotes {
