@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/bulkfiling/bulkfiling/internal/filing"
 	"github.com/bulkfiling/bulkfiling/internal/money"
@@ -315,7 +314,7 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 			message = canceledCorrected
 		}
 	}
-	if next != s.result || open || len(state.Duplicates) > 0 {
+	if next != s.result || open {
 		s.message = message
 	}
 	asked := s.blockedOn == blockedOnApproval &&
@@ -331,10 +330,6 @@ func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim,
 	g.move(s, next)
 	g.postDifference(s, state, open, cost)
 	g.alignKeys(s, state, claims)
-	if len(state.Duplicates) > 0 {
-		s.message += fmt.Sprintf("; bought twice by this row (%s): ask the filing service to refund one",
-			titles(state.Duplicates))
-	}
 }
 
 // dropped returns the products that the row's next order leaves out.
@@ -473,7 +468,7 @@ func (g *groupWriter) untwin(p *purchase) {
 }
 
 // buy gives a key to the row for ever: the row bought what it stands for. If another row has
-// bought the same, both rows say so. A company costs nothing, and a person may have named that
+// bought the same, both are named. A company costs nothing, and a person may have named that
 // of the other row: two of them are one too many only if the service answered both.
 func (g *groupWriter) buy(s *rowState, p *purchase, answered bool) {
 	p.bought = true
@@ -482,13 +477,7 @@ func (g *groupWriter) buy(s *rowState, p *purchase, answered bool) {
 	if other == nil || !other.bought || other.exists || p.product == filing.CompanyRecord && !answered {
 		return
 	}
-	const twice = "bought twice: %s bought the same %s; ask the filing service to refund one of the two"
 	p.twin = other.row
-	s.message += "; " + fmt.Sprintf(twice, other.ref().seenFrom(s.batch), p.product.Title())
-	g.notes = append(g.notes, record{
-		number("id", other.row),
-		text("note", fmt.Sprintf(twice, s.ref().seenFrom(other.batch), p.product.Title())),
-	})
 }
 
 // giveKeys is buy for claims of which the row may not have the keys, as far as the row
@@ -599,14 +588,6 @@ func productsOf(claims []Claim) []filing.Product {
 		products = append(products, c.Product)
 	}
 	return products
-}
-
-func titles(products []filing.Product) string {
-	texts := make([]string, len(products))
-	for i, p := range products {
-		texts[i] = p.Title()
-	}
-	return strings.Join(texts, " and ")
 }
 
 func madeText(made []filing.Purchase) string {

@@ -45,7 +45,6 @@ type groupWriter struct {
 	events   []record
 	facts    map[string][]*fact
 	decided  []record          // decisions on recorded attempts
-	notes    []record          // notes to add to other rows' messages
 	unnamed  []record          // order ids to remove from rows
 	unreport []record          // rows whose state is reported again
 	orders   map[string]rowRef // whose the order ids of this group are
@@ -495,9 +494,6 @@ const (
 	writeGuarded = `UPDATE purchases SET beside = 0 {{v}}
 		WHERE purchases.key = v.key AND purchases.beside = 1
 		AND NOT EXISTS (SELECT 1 FROM purchases q WHERE q.key = v.key AND q.row <> purchases.row)`
-	writeNotes = `UPDATE rows
-		SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}}
-		WHERE rows.id = v.id`
 	writeUnnamed  = `DELETE FROM items WHERE (row, order_id) IN (SELECT v.row, v.order_id {{v}})`
 	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note)
@@ -558,11 +554,6 @@ func (g *groupWriter) writeAll() error {
 		statement{"record items", writeItems, g.items},
 	); err != nil {
 		return err
-	}
-	for _, n := range g.notes { // one by one: there may be several for a row
-		if err := g.db.exec(g.ctx, g.tx, writeNotes, []record{n}); err != nil {
-			return fmt.Errorf("add notes to other rows: %w", err)
-		}
 	}
 	for table, facts := range g.facts {
 		if err := g.db.exec(g.ctx, g.tx,

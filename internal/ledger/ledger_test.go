@@ -261,12 +261,8 @@ func (s *store) sweep(l *ledger.Ledger) int {
 }
 
 func intent(r ledger.Row) ledger.Intent {
-	o := r.Request.Order
-	o.CompanyID = r.Request.Company.Ref
-	for _, p := range r.Dropped {
-		o = o.Drop(p)
-	}
-	in := ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: r.Cost}
+	o, rest := r.Left("", r.Request.Company.Ref).First()
+	in := ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: r.Cost, Rest: rest.Products()}
 	in.Cost.Amount -= r.Spent.Amount
 	keys := o.Keys()
 	for _, p := range o.Products() {
@@ -293,7 +289,7 @@ func outcome(r ledger.Row, try int, class filing.AnswerKind) ledger.Outcome {
 		Cost:    r.Cost,
 		Claims:  in.Claims,
 	}
-	o := r.Left("", "")
+	o, _ := r.Left("", "").First()
 	out.Repeatable = !slices.ContainsFunc(o.Products(), // as with FILING_REPEAT_AGENT
 		func(p filing.Product) bool { return !p.Repeatable(true) })
 	share := r.Cost // the first item costs it all

@@ -151,6 +151,43 @@ func (db *database) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, err
 	}
 }
 
+// nameTwice adds to the messages of a page's rows what was bought twice. At is where the
+// page has a row.
+func (db *database) nameTwice(ctx context.Context, page []Row, at map[int64]int) error {
+	found, err := db.readPrepared(ctx,
+		`SELECT p.product, r.id, r.batch, r.number, o.id, o.batch, o.number
+			FROM purchases p JOIN rows r ON r.id = p.row JOIN rows o ON o.id = p.twin
+			WHERE p.twin <> 0 AND p.bought = 1
+			ORDER BY p.row, p.key`)
+	return each(found, err, func(scan func(...any) error) error {
+		var product filing.Product
+		var second, first rowRef
+		if err := scan(&product, &second.id, &second.batch, &second.number, &first.id, &first.batch,
+			&first.number); err != nil {
+			return err
+		}
+		add := func(r, other rowRef) {
+			i, here := at[r.id]
+			if !here {
+				return
+			}
+			if page[i].Message != "" {
+				page[i].Message += "; "
+			}
+			by := other.seenFrom(r.batch)
+			if other == r {
+				by = "this row itself"
+			}
+			page[i].Message += fmt.Sprintf("bought twice: %s bought the same %s; ask the filing service to refund "+
+				"one of the two", by, product.Title())
+		}
+		if add(second, first); first != second {
+			add(first, second)
+		}
+		return nil
+	})
+}
+
 // page reads the rows that a query selects, with their items.
 func (db *database) page(ctx context.Context, query string, args ...any) ([]Row, error) {
 	var page []Row
@@ -191,6 +228,9 @@ func (db *database) page(ctx context.Context, query string, args ...any) ([]Row,
 	}
 	if err := items.Err(); err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
+	}
+	if err := db.nameTwice(ctx, page, at); err != nil {
+		return nil, err
 	}
 	return page, db.coverPage(ctx, page)
 }
