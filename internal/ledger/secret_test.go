@@ -404,7 +404,7 @@ func TestErasedOnceDecided(t *testing.T) {
 		{"resolved as placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
 			s.must(l.Resolutions().MarkPlaced(s.Context(), r.ID, 0, []string{"order_1"}, "seen"))
-		}, filing.Placed, false},
+		}, filing.Ready, true}, // the EIN is ordered next
 		{"resolved as not placed", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
 			s.must(l.Resolutions().MarkNotPlaced(s.Context(), r.ID, 0, "not seen"))
@@ -412,6 +412,7 @@ func TestErasedOnceDecided(t *testing.T) {
 		{"a late answer", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			settled(filing.NoAnswer)(s, l, r)
 			s.answer(l, r, filing.Accepted)
+			s.place(l, s.want(l, r, filing.Ready, 0))
 		}, filing.Placed, false},
 		{"one item is there, the rest is sent", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			s.send(l, r)
