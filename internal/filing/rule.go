@@ -160,5 +160,8 @@ func (r *Request) checkParties(vs *violations, thisYear int) {
 	case !IsCompanyID(ref) && !IsSlug(ref):
 		vs.add("company.id", "companyId", ref,
 			"%q is not a company ID: enter the ID (comp_…) or the slug from the company's web address", ref)
+	case r.Company.Sheet.LegalName == "":
+		vs.warn("company.no-name", "company.legalName", "",
+			"no name to compare: enter the company's legal name to check that %s is the right company", ref)
 	}
 }

@@ -90,7 +90,7 @@ func applying(change func(*EINItem)) *Request {
 	return &Request{
 		Product: EIN,
 		User:    UserRef{ID: "user_1"},
-		Company: CompanyRef{Ref: "comp_1"},
+		Company: CompanyRef{Ref: "comp_1", Sheet: Company{LegalName: "Acme LLC"}},
 		Order:   Order{FilingState: "DE", EIN: e},
 	}
 }
@@ -99,8 +99,11 @@ func applying(change func(*EINItem)) *Request {
 func qualifying(change func(*Request)) *Request {
 	r := &Request{
 		Product: ForeignQualification, User: UserRef{ID: "user_1"},
-		Company: CompanyRef{Ref: "comp_1", Sheet: Company{EntityType: LLC, FormationState: "DE"}},
-		Order:   Order{FilingState: "NY", ForeignQualification: &QualificationItem{}},
+		Company: CompanyRef{
+			Ref:   "comp_1",
+			Sheet: Company{LegalName: "Acme LLC", EntityType: LLC, FormationState: "DE"},
+		},
+		Order: Order{FilingState: "NY", ForeignQualification: &QualificationItem{}},
 	}
 	change(r)
 	return r
@@ -352,7 +355,7 @@ func TestProductViolations(t *testing.T) {
 		{"foreign-qualification.home-state", "", "filingState", false,
 			qualifying(func(r *Request) { r.Order.FilingState = "DE" })},
 		{"order.product", "nothing", "", false,
-			&Request{User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "DE"}}},
+			report(func(r *Request) { r.Order.AnnualReport = nil })},
 		{"user.phone", "", "phoneNumber", false, qualifying(func(r *Request) { r.User.Phone = "302-555-0142" })},
 
 		{"ok", "a company to be created", "", false, founding(func(*Company) {})},

@@ -11,7 +11,7 @@ func report(change func(*Request)) *Request {
 	r := &Request{
 		Product: AnnualReport,
 		User:    UserRef{Email: "ana@example.com"},
-		Company: CompanyRef{Ref: "comp_1"},
+		Company: CompanyRef{Ref: "comp_1", Sheet: Company{LegalName: "Acme LLC"}},
 		Order:   Order{FilingState: "DE", AnnualReport: &AnnualReportItem{FilingYear: "2026"}},
 	}
 	change(r)
@@ -71,6 +71,8 @@ func TestViolations(t *testing.T) {
 			report(func(r *Request) { r.User = UserRef{ID: "user_1", Email: "?"} })},
 		{"ok", "company by its slug", "", false,
 			report(func(r *Request) { r.Company.Ref = "harbor-light-bakery-llc" })},
+		{"company.no-name", "", "company.legalName", true,
+			report(func(r *Request) { r.Company.Sheet.LegalName = "" })},
 		{"ok", "agent ordered", "", false,
 			report(func(r *Request) { r.Order.RegisteredAgent = &RegisteredAgentItem{} })},
 		{"ok", "supplied company", "", false, supplied(func(*Agent) {})},
@@ -83,14 +85,14 @@ func TestViolations(t *testing.T) {
 			&Request{
 				Product: RegisteredAgent,
 				User:    UserRef{ID: "user_1"},
-				Company: CompanyRef{Ref: "comp_1"},
+				Company: CompanyRef{Ref: "comp_1", Sheet: Company{LegalName: "Acme LLC"}},
 				Order:   Order{FilingState: "NY", RegisteredAgent: &RegisteredAgentItem{}},
 			}},
 		{"ok", "a change of agent alone", "", false,
 			&Request{
 				Product: AgentChange,
 				User:    UserRef{ID: "user_1"},
-				Company: CompanyRef{Ref: "comp_1"},
+				Company: CompanyRef{Ref: "comp_1", Sheet: Company{LegalName: "Acme LLC"}},
 				Order:   Order{FilingState: "NY", RegisteredAgent: &RegisteredAgentItem{IsChangeOfAgent: true}},
 			}},
 

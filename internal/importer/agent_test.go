@@ -10,7 +10,7 @@ import (
 // What registers write in place of a supplied agent, or of its address, is not sent.
 func TestSuppliedAgents(t *testing.T) {
 	const header = "Company ID,User ID,Filing State,Filing Year,Registered Agent Name,Agent Type,Registered Agent " +
-		"Address 1,Registered Agent Address 2,Agent City,Agent State,Agent ZIP\n"
+		"Address 1,Registered Agent Address 2,Agent City,Agent State,Agent ZIP,Legal Name\n"
 	for _, c := range []struct {
 		name, kind, street, suite, zip string
 		cell, fault                    string // of the first problem; "" for none
@@ -33,7 +33,7 @@ func TestSuppliedAgents(t *testing.T) {
 		{"Empire Agents Inc.", "", "12 Main St", "", "501", "K2", "enter 00501"},
 	} {
 		text := header + `comp_1,user_1,NY,2026,"` + strings.Join([]string{c.name, c.kind, c.street, c.suite, "Albany", "NY",
-			c.zip}, `","`) + "\"\n"
+			c.zip, "Acme LLC"}, `","`) + "\"\n"
 		row := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{}))[0]
 		switch {
 		case c.fault == "" && row.result == filing.Ready:

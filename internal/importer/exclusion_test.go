@@ -98,9 +98,9 @@ func TestComments(t *testing.T) {
 	defer f.Close()
 	path := t.TempDir() + "/in.xlsx"
 	for _, err := range []error{
-		f.SetSheetRow("Sheet1", "A1", &[]any{"Company ID", "User ID", "Filing State", "Filing Year"}),
-		f.SetSheetRow("Sheet1", "A2", &[]any{"comp_1", "user_1", "DE", 2026}),
-		f.SetSheetRow("Sheet1", "A3", &[]any{"comp_2", "user_1", "DE", 2026}),
+		f.SetSheetRow("Sheet1", "A1", &[]any{"Company ID", "User ID", "Filing State", "Filing Year", "Legal Name"}),
+		f.SetSheetRow("Sheet1", "A2", &[]any{"comp_1", "user_1", "DE", 2026, "Acme LLC"}),
+		f.SetSheetRow("Sheet1", "A3", &[]any{"comp_2", "user_1", "DE", 2026, "Bay LLC"}),
 		f.AddComment("Sheet1", excelize.Comment{Cell: "A2", Author: "Ana", Text: "Please call."}),
 		f.AddComment("Sheet1", excelize.Comment{Cell: "B3", Author: "Ana", Text: "Ana: Sold in May, do not file"}),
 		f.SaveAs(path),

@@ -129,10 +129,16 @@ var anEIN = cells{
 	partyIsForeign:         "",
 }
 
-var anEINOrder = anEIN.with(cells{companyID: "comp_1", userID: "user_1", filingState: "DE"})
+var anEINOrder = anEIN.with(cells{
+	companyID:   "comp_1",
+	legalName:   "Acme LLC",
+	userID:      "user_1",
+	filingState: "DE",
+})
 
 var aQualification = cells{
 	companyID:          "comp_1",
+	legalName:          "Acme LLC",
 	userID:             "user_1",
 	filingState:        "NY",
 	orderQualification: "yes",

@@ -190,8 +190,8 @@ func TestWriteChecked(t *testing.T) {
 
 // Where nothing is wrong, nothing is written.
 func TestWriteCheckedNothing(t *testing.T) {
-	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"),
-		Options{})
+	im := opened(t, saved(t, "in.csv", "Company ID,Legal Name,User ID,Filing State,Filing Year\n"+
+		"comp_1,Acme LLC,user_1,DE,2026\n"), Options{})
 	path := filepath.Join(t.TempDir(), "in.checked.xlsx")
 	if err := im.WriteChecked(context.Background(), path); err != nil {
 		t.Fatal(err)

@@ -37,61 +37,61 @@ func TestAnnualReport(t *testing.T) {
 					r.Order.RegisteredAgent == nil &&
 					r.Company.Sheet.EntityType == filing.LLC && r.Company.Sheet.LegalName == "Acme LLC"
 			}},
-		{"agent ordered", "comp_1,,,a@example.com,DE,2026,yes\n", Options{}, filing.Ready, "", "",
+		{"agent ordered", "comp_1,Acme LLC,,a@example.com,DE,2026,yes\n", Options{}, filing.Ready, "", "",
 			func(r *filing.Request) bool {
 				return r.Order.RegisteredAgent != nil && !r.Order.RegisteredAgent.IsChangeOfAgent
 			}},
-		{"agent changed", "comp_1,,,a@example.com,DE,2026,yes,yes\n", Options{}, filing.Ready, "", "",
+		{"agent changed", "comp_1,Acme LLC,,a@example.com,DE,2026,yes,yes\n", Options{}, filing.Ready, "", "",
 			func(r *filing.Request) bool {
 				return r.Order.RegisteredAgent.IsChangeOfAgent
 			}},
-		{"agent supplied, its type told from its name", "comp_1,,,a@example.com,DE,2026,no" + agent, Options{},
+		{"agent supplied, its type told from its name", "comp_1,Acme LLC,,a@example.com,DE,2026,no" + agent, Options{},
 			filing.Ready, "", "", func(r *filing.Request) bool {
 				a := r.Order.AnnualReport.RegisteredAgent
 				return r.Order.RegisteredAgent == nil && a.Type == filing.CompanyParty &&
 					a.CompanyName == "Acme Agents" && a.Street == "1 Main St" && a.City == "Dover" &&
 					a.State == "DE" && a.ZIP == "19901"
 			}},
-		{"a person supplied", "comp_1,,,a@example.com,DE,2026,,,,,Grace,Okafor,1 Main St,Dover,Delaware,19901\n",
+		{"a person supplied", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,,Grace,Okafor,1 Main St,Dover,Delaware,19901\n",
 			Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
 				return r.Order.AnnualReport.RegisteredAgent.Type == filing.Person
 			}},
-		{"agent ordered and supplied", "comp_1,,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Invalid, "G2",
+		{"agent ordered and supplied", "comp_1,Acme LLC,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Invalid, "G2",
 			"keep only one of them", nil},
-		{"agent columns that say nothing", "comp_1,,,a@example.com,DE,2026,no,,N/A,N/A,-,-,N/A,N/A,N/A,N/A\n",
+		{"agent columns that say nothing", "comp_1,Acme LLC,,a@example.com,DE,2026,no,,N/A,N/A,-,-,N/A,N/A,N/A,N/A\n",
 			Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
 				return r.Order.AnnualReport.RegisteredAgent == nil
 			}},
-		{"a change without an order", "comp_1,,,a@example.com,DE,2026,no,yes\n", Options{}, filing.Invalid, "H2",
+		{"a change without an order", "comp_1,Acme LLC,,a@example.com,DE,2026,no,yes\n", Options{}, filing.Invalid, "H2",
 			"no agent is ordered", nil},
-		{"two kinds of names", "comp_1,,,a@example.com,DE,2026,,,,Acme,Grace,Okafor,1 Main St,Dover,DE,19901\n",
+		{"two kinds of names", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,Acme,Grace,Okafor,1 Main St,Dover,DE,19901\n",
 			Options{}, filing.Invalid, "I2", "Agent Type", nil},
-		{"agent state not known is said once", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,QQ,07102\n",
+		{"agent state not known is said once", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,QQ,07102\n",
 			Options{}, filing.Invalid, "O2", "not a US state", nil},
 		{"every problem at once", ",,LP,a,ZZ,26\n", Options{}, filing.Invalid, "A2 C2 D2 E2 F2",
 			"Company ID: the company is missing", nil},
-		{"year filled in", "comp_1,,,a@example.com,DE,\n", Options{FilingYear: "2026"}, filing.Ready, "", "",
+		{"year filled in", "comp_1,Acme LLC,,a@example.com,DE,\n", Options{FilingYear: "2026"}, filing.Ready, "", "",
 			func(r *filing.Request) bool { return r.Order.AnnualReport.FilingYear == "2026" }},
-		{"year agrees", "comp_1,,,a@example.com,DE,2026\n", Options{FilingYear: "2026"}, filing.Ready, "", "", nil},
-		{"year contradicts", "comp_1,,,a@example.com,DE,2025\n", Options{FilingYear: "2026"}, filing.Invalid, "F2",
+		{"year agrees", "comp_1,Acme LLC,,a@example.com,DE,2026\n", Options{FilingYear: "2026"}, filing.Ready, "", "", nil},
+		{"year contradicts", "comp_1,Acme LLC,,a@example.com,DE,2025\n", Options{FilingYear: "2026"}, filing.Invalid, "F2",
 			"2025 but --filing-year says 2026", nil},
-		{"user filled in", "comp_1,,,,DE,2026\n", Options{User: "user_1"}, filing.Ready, "", "",
+		{"user filled in", "comp_1,Acme LLC,,,DE,2026\n", Options{User: "user_1"}, filing.Ready, "", "",
 			func(r *filing.Request) bool { return r.User.ID == "user_1" }},
-		{"user agrees", "comp_1,,,A@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Ready, "", "", nil},
-		{"user contradicts", "comp_1,,,b@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Invalid, "D2",
+		{"user agrees", "comp_1,Acme LLC,,A@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Ready, "", "", nil},
+		{"user contradicts", "comp_1,Acme LLC,,b@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Invalid, "D2",
 			"--user says a@example.com", nil},
-		{"of the state", "comp_1,,,a@example.com,delaware,2026\n", Options{State: "DE"}, filing.Ready, "", "", nil},
+		{"of the state", "comp_1,Acme LLC,,a@example.com,delaware,2026\n", Options{State: "DE"}, filing.Ready, "", "", nil},
 		{"of another state, whatever else is wrong", ",,LP,a,NY,26\n", Options{State: "DE"}, filing.Skipped, "",
 			"filing state is NY", nil},
-		{"of no state, which is not guessed", "comp_1,,,a@example.com,,2026\n", Options{State: "DE"}, filing.Invalid,
+		{"of no state, which is not guessed", "comp_1,Acme LLC,,a@example.com,,2026\n", Options{State: "DE"}, filing.Invalid,
 			"E2", "filing state is missing", nil},
-		{"of a state that cannot be read", "comp_1,,,a@example.com,ZZ,2026\n", Options{State: "DE"}, filing.Invalid,
+		{"of a state that cannot be read", "comp_1,Acme LLC,,a@example.com,ZZ,2026\n", Options{State: "DE"}, filing.Invalid,
 			"E2", "not a US state", nil},
 		{"a delimiter that was not quoted", "comp_1,Acme, Inc.,CORP,a@example.com,DE,2026\n", Options{},
 			filing.Invalid, "D2 E2 F2 G2", "User Email: ", nil},
-		{"more cells than the header", "comp_1,,,a@example.com,DE,2026,,,,,,,,,,,beyond\n", Options{}, filing.Invalid,
+		{"more cells than the header", "comp_1,Acme LLC,,a@example.com,DE,2026,,,,,,,,,,,beyond\n", Options{}, filing.Invalid,
 			"Q2", "more cells than the header", nil},
-		{"slug", "acme-llc,,,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "", nil},
+		{"slug", "acme-llc,Acme LLC,,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "", nil},
 		{"name in place of an id", "Acme LLC,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2",
 			"is not a company ID", nil},
 	} {
@@ -286,17 +286,17 @@ func TestRepeats(t *testing.T) {
 		message string // or the text of a warning
 	}{
 		{"comp_1,,,DE,2026", invalid, "the user is missing"}, // 2
-		{"comp_1,,user_1,DE,2026", ready, ""},                // 3: the first that is valid
+		{"comp_1,Acme,user_1,DE,2026", ready, ""},                // 3: the first that is valid
 		{"comp_1,Acme,user_1,Delaware,2026.0", skipped, "duplicate of row 3"},
-		{"comp_1,,user_1,DE,2025", ready, ""},
-		{"comp_1,,user_1,NY,2026", ready, ""},
-		{"comp_A,,user_1,DE,2026", ready, ""},
-		{"comp_a,,user_1,DE,2026", ready, ""}, // 8: IDs have case
-		{"acme,,user_1,DE,2026", ready, ""},
-		{"ACME,,user_1,DE,2026", skipped, "duplicate of row 9"}, // slugs have none
-		{"comp_2,,user_1,DE,2026", invalid, "row 12 orders the same with other details: make the rows alike"},
-		{"comp_2,,user_2,DE,2026", invalid, "row 11 orders the same with other details (User ID): make"},
-		{"comp_2,,user_1,DE,2026", invalid, "row 11 orders the same with other details"},
+		{"comp_1,Acme,user_1,DE,2025", ready, ""},
+		{"comp_1,Acme,user_1,NY,2026", ready, ""},
+		{"comp_A,Acme,user_1,DE,2026", ready, ""},
+		{"comp_a,Acme,user_1,DE,2026", ready, ""}, // 8: IDs have case
+		{"acme,Acme,user_1,DE,2026", ready, ""},
+		{"ACME,Acme,user_1,DE,2026", skipped, "duplicate of row 9"}, // slugs have none
+		{"comp_2,Acme,user_1,DE,2026", invalid, "row 12 orders the same with other details: make the rows alike"},
+		{"comp_2,Acme,user_2,DE,2026", invalid, "row 11 orders the same with other details (User ID): make"},
+		{"comp_2,Acme,user_1,DE,2026", invalid, "row 11 orders the same with other details"},
 		{"comp_3,Acme LLC,user_1,DE,2026", ready, "row 15 orders the same for a company of another name"},
 		{"comp_3,Zebra LLC,user_1,DE,2026", ready, "row 14 orders the same for a company of another name"},
 		{"comp_3,ACME L.L.C.,user_1,DE,2026", skipped, "duplicate of row 14"},

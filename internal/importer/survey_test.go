@@ -309,7 +309,7 @@ func TestForeignSheetIsMappedByHand(t *testing.T) {
 	const twice = "Wert,Wert,Staat,Jahr,Nutzer\ncomp_1,Acme,DE,2026,user_1\n"
 	by := Options{
 		Product: filing.AnnualReport,
-		Edits:   []Edit{{Row: 1, Column: 0, Text: "Company ID"}},
+		Edits:   []Edit{{Row: 1, Column: 0, Text: "Company ID"}, {Row: 1, Column: 1, Text: "Legal Name"}},
 		Map:     map[string]string{"Staat": "Filing State", "Jahr": "Filing Year", "Nutzer": "User ID"},
 	}
 	if im, err = inMemory(t, "in.csv", twice, by); err != nil {

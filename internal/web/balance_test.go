@@ -97,9 +97,9 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.Approvals().ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	v := s.as(ledger.Preparer)
-	path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
-		"comp_1,LLC,DE,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
-	v.wants(body, "Ohio asks no annual report of an LLC", "D2", "I reviewed 1 warning (row 2)",
+	path, body := v.sheet("a.csv", "Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,"+
+		"User Email\ncomp_1,A LLC,LLC,DE,OH,2026,ana@example.com\ncomp_2,B LLC,LLC,DE,DE,2026,ana@example.com\n")
+	v.wants(body, "Ohio asks no annual report of an LLC", "E2", "I reviewed 1 warning (row 2)",
 		`href="`+path+`?show=notes#rows"`)
 	_, after := v.post(path+"/submit", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	v.wants(after, "confirms that you reviewed 1 warning")

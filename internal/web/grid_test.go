@@ -573,7 +573,8 @@ func TestGridRefused(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422})
-	path, body := v.sheet("a.csv", "Company ID,User Email,Filing State,Filing Year\ncomp_1,a@example.com,DE,2026\n")
+	path, body := v.sheet("a.csv", "Company ID,Legal Name,User Email,Filing State,Filing Year\n"+
+		"comp_1,Acme LLC,a@example.com,DE,2026\n")
 	batch := v.submit(path, body)
 	s.place()
 	s.answered(batch)

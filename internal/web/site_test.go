@@ -307,11 +307,15 @@ func (v *visitor) page(path string) string {
 	return body
 }
 
-// submit submits a prepared upload and returns its batch.
+// submit submits a prepared upload, with its warnings reviewed, and returns its batch.
 func (v *visitor) submit(path, _ string) string {
 	v.Helper()
 	_, form := v.get(path + "/approve")
-	_, after := v.post(path+"/submit", "version", hidden(form, "version"), "plan", hidden(form, "plan"))
+	fields := []string{"version", hidden(form, "version"), "plan", hidden(form, "plan")}
+	if strings.Contains(form, `name="warnings"`) {
+		fields = append(fields, "warnings", checkbox(v.T, form, "warnings"))
+	}
+	_, after := v.post(path+"/submit", fields...)
 	_, id, found := strings.Cut(after, "batch <code data-copy>")
 	if !found {
 		v.Fatalf("the spreadsheet was not submitted\n%s", after)

@@ -461,9 +461,11 @@ function Fix(root) {
     };
     const service = {
       id: "service", index: "service", name: "Name at service", label: "Name at service", field: "serviceName", width: 170, cssClass: "cell-fixed",
-      formatter: (_r, _c, _v, _column, row) => (row.serviceName
-        ? { text: `${row.nameDiffers ? "⚠ " : "✓ "}${row.serviceName}`, addClasses: row.nameDiffers ? "cell-warning" : "cell-same" }
-        : { text: "" }),
+      formatter: (_r, _c, _v, _column, row) => {
+        if (!row.serviceName) return { text: "" };
+        const same = row.name && !row.nameDiffers; // a blank name was not compared
+        return { text: `${same ? "✓ " : "⚠ "}${row.serviceName}`, addClasses: same ? "cell-same" : "cell-warning" };
+      },
     };
     const rest = sheet.filter((c) => c !== company && !hidden.has(c.index));
     const columns = rows.sheet ? [number, company, ...rest] : [number, company, service, ...rest];
