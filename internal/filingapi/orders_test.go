@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -423,6 +424,37 @@ func TestWhatIsSaidOfAnOrderIsTrue(t *testing.T) {
 			}
 			t.Logf("%v", counts)
 		})
+	}
+}
+
+// An order leaves only if it may as soon as it has a connection, whether that is new or not: what allowed it may
+// have ended while it was dialed.
+func TestPlaceOrder_OnlyIf(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		var orders atomic.Int32
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				orders.Add(1)
+			}
+			_, _ = io.WriteString(w, `{"name":"Acme","companyId":"comp_1","items":[{"orderId":"order_1"}]}`)
+		}))
+		if secure {
+			server.StartTLS()
+		} else {
+			server.Start()
+		}
+		t.Cleanup(server.Close)
+		c := client(t, filingapi.Config{BaseURL: server.URL + "/v1"})
+		if secure {
+			filingapi.Trust(c, server.Client().Transport.(*http.Transport).TLSClientConfig)
+		}
+		for _, may := range []bool{false, true, false, true} {
+			before := orders.Load()
+			a := c.PlaceOrder(filingapi.OnlyIf(t.Context(), func() bool { return may }), report())
+			if (a.Kind == filing.Accepted) != may || (a.Kind == filing.NotSent) == may || (orders.Load() > before) != may {
+				t.Errorf("TLS %t, may be sent %t: %+v, %d orders", secure, may, a, orders.Load()-before)
+			}
+		}
 	}
 }
 

@@ -25,14 +25,26 @@ type wire struct {
 	before atomic.Int64 // bytes that the connection had taken before this request
 }
 
+type mayKey struct{}
+
+// OnlyIf returns a context whose requests are written only if may returns true once they have a connection. What
+// it depends on may have ended while the request waited for the limiter, a dial or a handshake.
+func OnlyIf(ctx context.Context, may func() bool) context.Context {
+	return context.WithValue(ctx, mayKey{}, may)
+}
+
 // watchWire returns a context whose request is watched.
 func watchWire(ctx context.Context) (context.Context, *wire) {
 	w := new(wire)
+	may, limited := ctx.Value(mayKey{}).(func() bool)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			if conn := countedIn(info.Conn); conn != nil {
 				w.before.Store(conn.taken.Load())
 				w.conn.Store(conn)
+				if limited && !may() {
+					conn.Close() // under any TLS, whose alert would be a byte of its own
+				}
 			}
 		},
 		// The first callback of a request that is being written; WroteHeaders comes

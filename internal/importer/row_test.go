@@ -77,7 +77,7 @@ func TestAnnualReport(t *testing.T) {
 			"2025 but --filing-year says 2026", nil},
 		{"user filled in", "comp_1,Acme LLC,,,DE,2026\n", Options{User: "user_1"}, filing.Ready, "", "",
 			func(r *filing.Request) bool { return r.User.ID == "user_1" }},
-		{"user agrees", "comp_1,Acme LLC,,A@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Ready, "", "", nil},
+		{"user agrees", "comp_1,A LLC,,A@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Ready, "", "", nil},
 		{"user contradicts", "comp_1,Acme LLC,,b@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Invalid, "D2",
 			"--user says a@example.com", nil},
 		{"of the state", "comp_1,Acme LLC,,a@example.com,delaware,2026\n", Options{State: "DE"}, filing.Ready, "", "", nil},
@@ -286,7 +286,7 @@ func TestRepeats(t *testing.T) {
 		message string // or the text of a warning
 	}{
 		{"comp_1,,,DE,2026", invalid, "the user is missing"}, // 2
-		{"comp_1,Acme,user_1,DE,2026", ready, ""},                // 3: the first that is valid
+		{"comp_1,Acme,user_1,DE,2026", ready, ""},            // 3: the first that is valid
 		{"comp_1,Acme,user_1,Delaware,2026.0", skipped, "duplicate of row 3"},
 		{"comp_1,Acme,user_1,DE,2025", ready, ""},
 		{"comp_1,Acme,user_1,NY,2026", ready, ""},

@@ -248,7 +248,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		}
 		return begun, nil
 	}
-	answer = send(context.WithoutCancel(ctx))
+	answer = send(filingapi.OnlyIf(context.WithoutCancel(ctx), p.ledger.Fleet().MaySend))
 	p.state.observeOrder(p.now(), answer.Kind)
 	return begun, nil
 }
