@@ -75,32 +75,6 @@ func (f *firm) wantItems(r ledger.Row) {
 	}
 }
 
-// One look-up per user and per company, however many rows name them.
-func TestOneLookUpEach(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{AutoSeed: true, Latency: 5 * time.Millisecond})
-	changes := requests(300, agentChange)
-	for i, r := range changes {
-		r.User = filing.UserRef{Email: fmt.Sprintf("person%d@example.com", i%4)}
-	}
-	f.place("changes", changes...)
-	var reports []*filing.Request
-	for _, state := range filing.States() {
-		r := report(0)
-		r.Company.Ref, r.Order.FilingState = "harbor-light", state
-		reports = append(reports, r)
-	}
-	f.place("reports", reports...)
-	books := f.service.Books()
-	if len(books.Lookups) != 4+300+1 {
-		t.Errorf("%d users and companies were asked for", len(books.Lookups))
-	}
-	for path, n := range books.Lookups {
-		if n != 1 {
-			t.Errorf("%s was asked for %d times", path, n)
-		}
-	}
-}
-
 func TestUsers(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{Latency: 5 * time.Millisecond})
 	f.service.AddUser(sandbox.User{Email: "bo@example.com", PhoneNumber: "+12125550100"})
@@ -131,6 +105,9 @@ func TestUsers(t *testing.T) {
 	}
 	if u, err := f.client().User(t.Context(), "ana@example.com"); err != nil || u.FullName != "Ana Lima" {
 		t.Errorf("%+v, %v", u, err)
+	}
+	if n := f.service.Books().Lookups["/v1/users/bo@example.com"]; n != 1 {
+		t.Errorf("one user was asked for %d times", n)
 	}
 	f.agree("a")
 }
