@@ -72,8 +72,11 @@ func PlaceholderOf(text string) Placeholder {
 			return Value
 		}
 	}
-	if n == 0 {
+	switch {
+	case n == 0:
 		return punctuation(text)
+	case text[0] == '#': // an error of a spreadsheet program
+		return Value
 	}
 	if meaning, known := placeholders[string(folded[:n])]; known {
 		return meaning

@@ -13,7 +13,7 @@ func TestPlaceholderOf(t *testing.T) {
 			"Unknown|Not on file|NO INFORMATION AVAILABLE",
 		Value: "x|0|N|no|DE|Do|See's Candies|See Document Solutions LLC|Same Day Couriers LLC|5 Same Day Lane|" +
 			"Null Island Surf LLC|Ana Null|Per Olsen|Pending Matters Inc|Nañ|*|#|[solidcore] LLC|<ana@example.com>|" +
-			"None of the Above LLC|Café — Bar",
+			"None of the Above LLC|#N/A|#NULL!|Café — Bar",
 	} {
 		for text := range strings.SplitSeq(list, "|") {
 			if got := PlaceholderOf(text); got != want {
