@@ -10,14 +10,12 @@ import (
 	"github.com/bulkfiling/bulkfiling/internal/sheet"
 )
 
-// The forms in which a CSV has a text that a spreadsheet program took for a date,
-// a percentage, or a number.
+// The forms in which a CSV has a text that a spreadsheet program took for a date, a
+// percentage, or a number.
 var (
-	dayMonth   = regexp.MustCompile(`^(\d{1,2})-([A-Za-z]{3})(?:-\d{2,4})?$`)
-	monthDay   = regexp.MustCompile(`^([A-Za-z]{3})-(\d{1,4})$`)
-	wholeDate  = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/\d{2,4}$|^\d{4}-(\d\d)-(\d\d)(?:[T ].*)?$`)
-	percentage = regexp.MustCompile(`^-?[\d.,]+ ?%$`)
-	scientific = regexp.MustCompile(`^\d(\.\d+)?E[+-]?\d+$`)
+	misreadDates = []string{time.DateOnly, "2-Jan", "Jan-2", "2-Jan-06", "2-Jan-2006", "1/2/06", "1/2/2006",
+		"2006-01-02T15:04:05", time.DateTime}
+	misreadNumber = regexp.MustCompile(`^-?[\d.,]+ ?%$|^\d(\.\d+)?E[+-]?\d+$`)
 )
 
 // misread recognizes what a spreadsheet program made of a text that was typed into
@@ -27,35 +25,23 @@ func misread(b *binding, cell sheet.Cell, text string) (what, typed string) {
 	switch {
 	case cell.Kind == sheet.Bool, text == "TRUE", text == "FALSE":
 		return text, text[:1] + strings.ToLower(text[1:])
-	case cell.Kind == sheet.Date && text[min(len(text)-1, 2)] == ':':
+	case cell.Kind == sheet.Date && text[2] == ':':
 		return "the time " + text, strings.TrimSuffix(text, ":00")
 	case cell.Kind == sheet.Number:
 		return "the number " + text, ""
 	}
-	if last := text[len(text)-1]; (last < '0' || last > '9') && last != '%' && len(text) > len("30-Sept-2026") {
-		return "", ""
-	}
-	month := func(name, day string) (string, string) {
-		n, known := monthWords[strings.ToLower(name)]
-		if !known {
-			return "", ""
+	if len(text) >= len("2-Jan") && len(text) <= len(time.DateTime) && strings.ContainsAny(text, "-/") &&
+		(text[0] <= '9' || text[3] == '-') {
+		for _, form := range misreadDates {
+			if day, err := time.Parse(form, text); err == nil {
+				return "the date " + text, fmt.Sprintf("%d-%d", day.Month(), day.Day())
+			}
 		}
-		t, _ := time.Parse("January", n)
-		return "the date " + text, fmt.Sprintf("%d-%s", t.Month(), strings.TrimLeft(day, "0"))
+		if month, err := time.Parse("Jan-06", text); err == nil { // 1-32, which is no day
+			return "the date " + text, fmt.Sprintf("%d-%02d", month.Month(), month.Year()%100)
+		}
 	}
-	if m := dayMonth.FindStringSubmatch(text); m != nil {
-		return month(m[2], m[1])
-	}
-	if m := monthDay.FindStringSubmatch(text); m != nil {
-		return month(m[1], m[2])
-	}
-	if m := wholeDate.FindStringSubmatch(text); m != nil {
-		return "the date " + text, strings.TrimLeft(m[1]+m[3], "0") + "-" + strings.TrimLeft(m[2]+m[4], "0")
-	}
-	switch isSuite := strings.HasSuffix(b.field, "line2"); {
-	case percentage.MatchString(text):
-		return "the percentage " + text, ""
-	case scientific.MatchString(text), !isSuite && isNumber(text):
+	if misreadNumber.MatchString(text) || !strings.HasSuffix(b.field, "line2") && isNumber(text) {
 		return "the number " + text, ""
 	}
 	return "", ""

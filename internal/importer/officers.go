@@ -420,6 +420,7 @@ func (c *checker) readOfficers() []filing.Officer {
 				b.id, b.officer = first+columnID(part), p
 				values[part] = c.readCell(&b, p.cells[b.index])
 			}
+			c.values[first+columnID(part)] = values[part]
 		}
 		o, _ := c.readOfficer(func(part columnID) string { return values[part] }, first)
 		all = append(all, o)

@@ -23,34 +23,13 @@ func isFilled(k kind, cell sheet.Cell) bool {
 	return !text.IsZero(cell.Text)
 }
 
-// givenNames and familyNames are placeholders that are also names of people.
-var (
-	givenNames  = text.WordTable(map[bool]string{true: "Na Nan Nat"})
-	familyNames = text.WordTable(map[bool]string{true: "Above Blank Na Nan Nil None Null Same Self"})
-)
+// familyNames are placeholders that are also last names.
+var familyNames = text.WordTable(map[bool]string{true: "Above Blank Na Nan Nil None Null Same Self"})
 
-// isName reports whether a word is the first or last name of a person although it
-// is a placeholder: it is written as a name, and the other name is one.
+// isName reports whether a word is a person's last name although it is a
+// placeholder: it is written as a name, and a first name is beside it.
 func (c *checker) isName(b *binding, word string) bool {
-	other := columnID(0)
-	switch field := strings.ToLower(b.field); {
-	case familyNames[word] && strings.HasSuffix(field, "lastname"):
-		other = -1
-	case givenNames[word] && strings.HasSuffix(field, "firstname"):
-		other = 1
-	default:
-		return false
-	}
-	beside := c.bindingAt(b.id + other)
-	if b.officer != nil {
-		listed := c.im.officers.columns[officerFirstName]
-		if other > 0 {
-			listed = c.im.officers.columns[officerLastName]
-		}
-		listed.officer = b.officer
-		beside = &listed
-	}
-	return text.PlaceholderOf(c.textOf(beside)) == text.Value
+	return familyNames[word] && strings.HasSuffix(strings.ToLower(b.field), "lastname") && c.values[b.id-1] != ""
 }
 
 // readPlaceholder returns whether a text is no value, and adds a problem if it

@@ -41,11 +41,17 @@ func WordTable[T comparable](lists map[T]string) map[string]T {
 	return all
 }
 
-// references are the words that follow "see", "per" or "refer to" where a value
-// stands elsewhere.
-var references = WordTable(map[bool]string{true: `above below attached attachment attachments document documents doc
-	docs note notes comment comments sheet tab list file page other row column cell email exhibit schedule previous
-	prior contract agreement website system record records memo next`})
+// elsewhere matches what refers to another place: "Same as principal office", "Please see
+// the attached list"; and the fields of a form that were not filled in: "[Name]", "{{city}}".
+var elsewhere = regexp.MustCompile(`(?i)^[(*]*((please|pls|kindly) )*(same as|as per|(see|per|refer to)( the)?( \w+)? ` +
+	`(above|below|attach\w*|doc|docs|documents?|notes?|comments?|sheet|tab|list|file|page|other|row|column|cell|` +
+	`email|exhibit|schedule|previous|prior|contract|agreement|website|records?|memo|next)\b)|^[\[<{][^@]*[\]>}]$`)
+
+var companyEnding = regexp.MustCompile(`(?i)\b(llc|l\.l\.c|inc|corp|co|company|ltd|lp|llp)\.?$`)
+
+// zeroDay matches the day 0 of spreadsheet programs and databases.
+var zeroDay = regexp.MustCompile(`^(0000-00-00|0+/0+/0+|0?1/0?0/(19)?00|0-Jan-(19)?00|1900-01-00|1899-12-3[01]|` +
+	`12/30/1899)([ T]|$)`)
 
 // maxPlaceholder is the length of the longest text that may be a placeholder.
 const maxPlaceholder = 60
@@ -82,10 +88,11 @@ func PlaceholderOf(text string) Placeholder {
 		return meaning
 	}
 	switch {
-	case text == `\N` || text == `\n`, text[0] <= '1' && isZeroDate(text):
+	case text == `\N` || text == `\n`, text[0] <= '1' && zeroDay.MatchString(text):
 		return Nothing
-	case strings.EqualFold(text, "do."), n > 1 && len(bytes.Trim(folded[:n], "x")) == 0, isBracketed(text),
-		strings.IndexByte("SsPpRrAa(*", text[0]) >= 0 && refersElsewhere(text):
+	case strings.EqualFold(text, "do."), n > 1 && len(bytes.Trim(folded[:n], "x")) == 0,
+		strings.IndexByte("SsPpRrKkAa(*[<{", text[0]) >= 0 && elsewhere.MatchString(text) &&
+			!companyEnding.MatchString(text):
 		return StandIn
 	}
 	return Value
@@ -100,52 +107,6 @@ func punctuation(text string) Placeholder {
 		return StandIn
 	}
 	return Value
-}
-
-// isBracketed recognizes the fields of a form that were not filled in: "[Name]",
-// "<insert>", "{{street}}".
-func isBracketed(text string) bool {
-	for _, pair := range []string{"[]", "<>", "{}"} {
-		if text[0] == pair[0] && text[len(text)-1] == pair[1] && !strings.Contains(text, "@") {
-			return true
-		}
-	}
-	return false
-}
-
-var companyEnding = regexp.MustCompile(`(?i)\b(llc|l\.l\.c|inc|corp|co|company|ltd|lp|llp)\.?$`)
-
-// refersElsewhere recognizes "Same as principal office" and "Please see the attached list".
-func refersElsewhere(text string) bool {
-	words := strings.Fields(strings.ToLower(text))
-	for len(words) > 1 && strings.Contains(" please pls kindly as to the ", " "+strings.Trim(words[0], "(*")+" ") {
-		words = words[1:]
-	}
-	if len(words) < 2 {
-		return false
-	}
-	switch strings.Trim(words[0], "(*") {
-	case "same":
-		return words[1] == "as"
-	case "see", "per", "refer":
-		for _, word := range words[1:min(len(words), 4)] {
-			if references[strings.Trim(word, ".,:;()*")] {
-				return !companyEnding.MatchString(text)
-			}
-		}
-	}
-	return false
-}
-
-// isZeroDate recognizes the day 0 of spreadsheet programs and databases.
-func isZeroDate(text string) bool {
-	day, _, _ := strings.Cut(strings.ReplaceAll(text, "T", " "), " ")
-	switch day {
-	case "0000-00-00", "00/00/0000", "0/0/0000", "1/0/1900", "01/00/1900", "1/0/00", "0-Jan-00", "0-Jan-1900",
-		"1900-01-00", "1899-12-30", "1899-12-31", "12/30/1899":
-		return true
-	}
-	return false
 }
 
 // IsZero recognizes what a formula shows that refers to a blank cell.
