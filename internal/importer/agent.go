@@ -72,9 +72,9 @@ func (c *checker) checkCompanyName(b *binding, name string) {
 }
 
 // agentStatus matches what registers write in place of an agent's name.
-var agentStatus = regexp.MustCompile(`(?i)\b(resigned|resignation|revoked|vacant|vacated|withdrawn|removed|terminated|` +
-	`deceased|undeliverable|no (registered |current )?(agent|ra|record)s?|(not|none|never) (appointed|designated|on ` +
-	`(file|record))|(agent|address) (is )?(unknown|required|needed|missing|invalid|inactive))\b`)
+var agentStatus = regexp.MustCompile(`(?i)\b(resign\w+|revoked|vacant|vacated|withdr\w+|removed|terminated|expired|` +
+	`deceased|undeliverable|not|cannot|never|unknown|required|needed|missing|invalid|inactive|none|` +
+	`(no|without)( \w+)? (agent|ra|record|file)s?|secretary of state|department of state)\b`)
 
 var (
 	postOfficeBox = regexp.MustCompile(`(?i)^\W*(p\W*o\W*(b(ox|x)?\b|drawer\b|#?\s*\d)|pobox|post\W+office\W+(box|` +
@@ -100,8 +100,8 @@ func notAStreet(s string) string {
 }
 
 // companyWords are words that people's names do not have.
-var companyWords = text.WordTable(map[bool]string{true: `inc incorporated llc lc corp corporation co company companies ltd
-	limited lp llp lllp pllc pc pa plc trust group holding holdings partner partners partnership agent agents registered
+var companyWords = text.WordTable(map[bool]string{true: `inc incorporated llc lc corp corporation co company companies
+	ltd limited lp llp lllp pllc pc pa plc trust group holding holdings partner partners partnership agent agents registered
 	register service services associates law firm legal bank filing filings solutions system systems global
 	international national american america usa us united corporate compliance consulting advisors advisory accounting
 	tax management enterprise enterprises industries agency office offices center centre foundation association society

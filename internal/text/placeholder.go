@@ -22,12 +22,13 @@ const (
 // punctuation. Texts of punctuation alone follow from [PlaceholderOf].
 var placeholders = WordTable(map[Placeholder]string{
 	Nothing: `null nil na none nan nat blank empty undefined notapplicable nothing novalue nodata`,
-	StandIn: `tbd tba tbc tbdlater tobedetermined tobeadvised tobeannounced tobeconfirmed tobeprovided tobesupplied
-		tobeassigned pending unknown unk notknown unavailable notavailable notprovided notgiven notlisted notonfile
-		noneonfile onfile asonfile notfound noinformation noinformationavailable missing same sameabove sameasabove
-		samebelow sameaddress samename ditto idem ibid asabove above asbefore asprevious asbelow below asattached
-		aslisted asnoted attached attachment enclosed various multiple self vacant placeholder todo dummy asdf qwerty
-		fillin filllater later`,
+	StandIn: `tbd tba tbc tbdlater tobedetermined tobeadvised tobeannounced tobeconfirmed tobeprovided
+		tobesupplied tobeassigned pending unknown unk notknown unavailable notavailable notprovided notgiven
+		notlisted notonfile noneonfile onfile asonfile notfound noinformation noinformationavailable missing
+		same sameabove sameasabove samebelow sameaddress samename ditto idem ibid asabove above asbefore
+		asprevious asbelow below asattached aslisted asnoted attached attachment enclosed various multiple
+		self vacant placeholder todo dummy asdf qwerty fillin filllater later tofollow willfollow tocome
+		tobesent`,
 })
 
 // WordTable makes a table of words from their lists.
@@ -43,9 +44,10 @@ func WordTable[T comparable](lists map[T]string) map[string]T {
 
 // elsewhere matches what refers to another place: "Same as principal office", "Please see
 // the attached list"; and the fields of a form that were not filled in: "[Name]", "{{city}}".
-var elsewhere = regexp.MustCompile(`(?i)^[(*]*((please|pls|kindly) )*(same as|as per|(see|per|refer to)( the)?( \w+)? ` +
-	`(above|below|attach\w*|doc|docs|documents?|notes?|comments?|sheet|tab|list|file|page|other|row|column|cell|` +
-	`email|exhibit|schedule|previous|prior|contract|agreement|website|records?|memo|next)\b)|^[\[<{][^@]*[\]>}]$`)
+var elsewhere = regexp.MustCompile(`(?i)^[(*]*((please|pls|kindly) )*(same (as|addr\w*|street|city|name|info)|as per|` +
+	`(see|per|refer)( to)?( the)?( \w+)? (above|below|attach\w*|doc|docs|documents?|notes?|comments?|sheet|tab|list|` +
+	`file|page|other|row|column|cell|email|exhibit|schedule|previous|contract|agreement|website|records?|memo|` +
+	`next)\b)|^[\[<{][^@]*[\]>}]$`)
 
 var companyEnding = regexp.MustCompile(`(?i)\b(llc|l\.l\.c|inc|corp|co|company|ltd|lp|llp)\.?$`)
 
@@ -92,7 +94,7 @@ func PlaceholderOf(text string) Placeholder {
 		return Nothing
 	case strings.EqualFold(text, "do."), n > 1 && len(bytes.Trim(folded[:n], "x")) == 0,
 		strings.IndexByte("SsPpRrKkAa(*[<{", text[0]) >= 0 && elsewhere.MatchString(text) &&
-			!companyEnding.MatchString(text):
+			(!companyEnding.MatchString(text) || strings.EqualFold(text[:4], "same")):
 		return StandIn
 	}
 	return Value
