@@ -107,9 +107,6 @@ func (q *LineQuery) condition(d dialect) (string, []any) {
 		}
 		where = append(where, `e.kind IN (`+strings.Join(append(in, `''`), ", ")+`)`)
 	}
-	if q.Batch != "" {
-		where = append(where, `r.batch = `+argument(q.Batch))
-	}
 	if term := strings.TrimSpace(q.Search); term != "" {
 		like := argument("%" + escapeLike(inJSON(term)) + "%")
 		exact := argument(term)
@@ -170,7 +167,7 @@ func (l Entries) Lines(ctx context.Context, q LineQuery) iter.Seq2[EntryLine, er
 func (l Entries) SumLines(ctx context.Context, q LineQuery) (LineSums, error) {
 	where, args := q.condition(l.dialect)
 	from := ` FROM running e WHERE `
-	if q.Batch != "" || strings.TrimSpace(q.Search) != "" {
+	if strings.TrimSpace(q.Search) != "" {
 		from = fromRunning
 	}
 	var s LineSums
@@ -202,28 +199,4 @@ func (l Entries) ListOfRows(ctx context.Context, ids []int64) (map[int64][]Entry
 		}
 	}
 	return all, nil
-}
-
-// BatchOfEntries is a batch that has entries.
-type BatchOfEntries struct {
-	ID, File string
-	At       time.Time // when it was made
-}
-
-// ListBatches lists batches that have orders with entries, the newest first.
-func (l Entries) ListBatches(ctx context.Context, limit int) ([]BatchOfEntries, error) {
-	rows, err := l.read.QueryContext(ctx,
-		`SELECT b.id, b.file, b.created_at
-			FROM batches b
-			WHERE EXISTS (SELECT 1 FROM rows r JOIN entries e ON e.row = r.id WHERE r.batch = b.id)
-			ORDER BY b.created_at DESC, b.id
-			LIMIT $1`, limit)
-	all, err := collect(rows, err, func(scan func(...any) error) (BatchOfEntries, error) {
-		var b BatchOfEntries
-		var at int64
-		err := scan(&b.ID, &b.File, &at)
-		b.At = fromMillis(at)
-		return b, err
-	})
-	return all, wrap("list the batches of the balance", err)
 }

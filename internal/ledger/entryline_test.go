@@ -82,10 +82,6 @@ func TestEntryLines(t *testing.T) {
 			tries[rows[0].ID][0].Kind != ledger.Reserve {
 			s.Errorf("%+v, %v", tries, err)
 		}
-		batches, err := l.Entries().ListBatches(ctx, 5)
-		if err != nil || len(batches) != 1 || batches[0].ID != "a" {
-			s.Errorf("%+v, %v", batches, err)
-		}
 	})
 }
 
@@ -103,8 +99,6 @@ func (s *store) filterLines(l *ledger.Ledger, all []ledger.EntryLine) {
 		"since the second": {ledger.LineQuery{From: all[3].At}, []int{0, 1, 2, 3}},
 		"a kind":           {ledger.LineQuery{Kinds: []ledger.EntryKind{ledger.Posted}}, []int{2}},
 		"no kind":          {ledger.LineQuery{Kinds: []ledger.EntryKind{}}, nil},
-		"a batch":          {ledger.LineQuery{Batch: "a"}, []int{0, 1, 2}},
-		"another":          {ledger.LineQuery{Batch: "b"}, nil},
 		"a note":           {ledger.LineQuery{Search: "of 100%"}, []int{4}},
 		"no wildcard":      {ledger.LineQuery{Search: "w%e"}, nil},
 		"quotes":           {ledger.LineQuery{Search: `' OR TRUE --`}, nil},

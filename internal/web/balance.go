@@ -29,13 +29,12 @@ type balancePage struct {
 	Queued  money.Cost  // what they take
 	Short   money.Cents // what the balance does not cover
 
-	Filter  *balanceFilter
-	Batches []ledger.BatchOfEntries // to choose from
-	Lines   []report.EntryLine      // the newest first
-	Sums    ledger.LineSums         // of all that the filter selects
-	Newest  string
-	Older   string
-	CSV     string
+	Filter *balanceFilter
+	Lines  []report.EntryLine // the newest first
+	Sums   ledger.LineSums    // of all that the filter selects
+	Newest string
+	Older  string
+	CSV    string
 }
 
 // Left is what remains after the queued rows.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"html/template"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,9 +17,9 @@ import (
 
 // balanceFilter is what of the entries is asked for.
 type balanceFilter struct {
-	Kind, Batch, Search string
-	From, To            string // as they were typed
-	Zone                string // of the days
+	Kind, Search string
+	From, To     string // as they were typed
+	Zone         string // of the days
 
 	query ledger.LineQuery
 }
@@ -42,7 +41,7 @@ func (f *balanceFilter) Kinds() []choice { return entryKinds }
 
 // Filters reports whether the filter leaves anything out but released reservations.
 func (f *balanceFilter) Filters() bool {
-	return f.Kind != kindMoney && f.Kind != kindAll || f.Batch != "" || f.Search != "" || f.From != "" || f.To != ""
+	return f.Kind != kindMoney && f.Kind != kindAll || f.Search != "" || f.From != "" || f.To != ""
 }
 
 // balanceFilter reads the filter from the address.
@@ -54,7 +53,6 @@ func (s *Site) balanceFilter(v *request) (*balanceFilter, error) {
 	ask := v.r.URL.Query()
 	f := &balanceFilter{
 		Kind:   ask.Get("kind"),
-		Batch:  ask.Get("batch"),
 		Search: shortened(strings.TrimSpace(ask.Get("q")), maxSearch),
 		From:   ask.Get("from"),
 		To:     ask.Get("to"),
@@ -70,7 +68,7 @@ func (s *Site) balanceFilter(v *request) (*balanceFilter, error) {
 	default:
 		f.Kind = kindAll
 	}
-	f.query.Batch, f.query.Search = f.Batch, f.Search
+	f.query.Search = f.Search
 	if f.query.From, err = dayIn(f.From, zone, 0); err != nil {
 		return nil, err
 	}
@@ -99,8 +97,7 @@ func (f *balanceFilter) path(page string, more ...string) string {
 	for i := 0; i+1 < len(more); i += 2 {
 		ask.Set(more[i], more[i+1])
 	}
-	for name, value := range map[string]string{"kind": f.Kind, "batch": f.Batch, "q": f.Search, "from": f.From,
-		"to": f.To} {
+	for name, value := range map[string]string{"kind": f.Kind, "q": f.Search, "from": f.From, "to": f.To} {
 		if value != "" {
 			ask.Set(name, value)
 		}
@@ -111,10 +108,7 @@ func (f *balanceFilter) path(page string, more ...string) string {
 	return page + "?" + ask.Encode()
 }
 
-const (
-	linesOnPage  = 25
-	shownBatches = 100
-)
+const linesOnPage = 25
 
 // loadLines loads the page of entries that the address asks for.
 func (s *Site) loadLines(v *request, p *balancePage) error {
@@ -134,10 +128,7 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 	if err != nil {
 		return err
 	}
-	p.Batches, p.Sums = slices.Clip(found.batches), found.sums
-	if f.Batch != "" && !slices.ContainsFunc(p.Batches, func(b ledger.BatchOfEntries) bool { return b.ID == f.Batch }) {
-		p.Batches = append(p.Batches, ledger.BatchOfEntries{ID: f.Batch, File: "batch " + f.Batch})
-	}
+	p.Sums = found.sums
 	lines := found.lines
 	if len(lines) > linesOnPage {
 		lines = lines[:linesOnPage]
@@ -153,17 +144,13 @@ func (s *Site) loadLines(v *request, p *balancePage) error {
 
 // foundEntries is what a filter of the balance selects.
 type foundEntries struct {
-	batches []ledger.BatchOfEntries
-	sums    ledger.LineSums
-	lines   []ledger.EntryLine // one more than a page shows where there are more
+	sums  ledger.LineSums
+	lines []ledger.EntryLine // one more than a page shows where there are more
 }
 
 // findEntries reads what a filter selects, which takes the database seconds for a
 // hundred thousand orders.
 func (s *Site) findEntries(ctx context.Context, f *balanceFilter, before int64) (found foundEntries, err error) {
-	if found.batches, err = s.Ledger.Entries().ListBatches(ctx, shownBatches); err != nil {
-		return found, err
-	}
 	if found.sums, err = s.Ledger.Entries().SumLines(ctx, f.query); err != nil {
 		return found, err
 	}
@@ -197,14 +184,7 @@ func (s *Site) balanceFile(v *request) error {
 	if err != nil {
 		return err
 	}
-	name := "balance"
-	if f.From != "" {
-		name += "-from-" + f.From
-	}
-	if f.To != "" {
-		name += "-to-" + f.To
-	}
-	return v.export(f.Batch, "balance", name+".csv", func(path string) error {
+	return v.export("", "balance", "balance.csv", func(path string) error {
 		return report.WriteEntries(v.ctx(), s.Ledger, path, f.query, zone)
 	})
 }

@@ -225,15 +225,8 @@ func (e *gridEditor) replacedIn(r *importer.DraftRow, column int, replace func(s
 // replacer returns what becomes of a text, and whether it has what is searched
 // for.
 func replacer(b *gridBulk) func(string) (string, bool) {
-	switch {
-	case b.Whole && b.Case:
-		return func(s string) (string, bool) { return b.Replace, s == b.Find }
-	case b.Whole:
+	if b.Whole {
 		return func(s string) (string, bool) { return b.Replace, strings.EqualFold(s, b.Find) }
-	case b.Case:
-		return func(s string) (string, bool) {
-			return strings.ReplaceAll(s, b.Find, b.Replace), strings.Contains(s, b.Find)
-		}
 	}
 	anyCase := regexp.MustCompile("(?i)" + regexp.QuoteMeta(b.Find))
 	return func(s string) (string, bool) {

@@ -122,7 +122,6 @@ type gridBulk struct {
 	Find    string `json:"find"`
 	Replace string `json:"replace"`
 	Whole   bool   `json:"whole"`
-	Case    bool   `json:"case"`
 
 	Names []shownName `json:"names"` // to confirm, instead of rows
 }

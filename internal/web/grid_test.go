@@ -112,13 +112,11 @@ func TestGridRows(t *testing.T) {
 		t.Errorf("group: %v", got)
 	}
 	for body, want := range map[string]int{
-		`{"op":"replace","column":3,"find":"delawere","replace":"DE","whole":true}`:             1,
-		`{"op":"replace","column":3,"find":"delawere","replace":"DE","whole":true,"case":true}`: 0,
-		`{"op":"replace","column":1,"find":"LLC","replace":"Inc.","case":true}`:                 4,
-		`{"op":"replace","column":1,"find":"llc","replace":"$1"}`:                               4,
-		`{"op":"set","column":4,"text":"2026","show":"all"}`:                                    2,
-		`{"op":"set","column":4,"text":"2026","rows":[2]}`:                                      1,
-		`{"op":"set","column":-1,"header":"Order Registered Agent","text":"yes","show":"all"}`:  4,
+		`{"op":"replace","column":3,"find":"delawere","replace":"DE","whole":true}`:            1,
+		`{"op":"replace","column":1,"find":"llc","replace":"$1"}`:                              4,
+		`{"op":"set","column":4,"text":"2026","show":"all"}`:                                   2,
+		`{"op":"set","column":4,"text":"2026","rows":[2]}`:                                     1,
+		`{"op":"set","column":-1,"header":"Order Registered Agent","text":"yes","show":"all"}`: 4,
 	} {
 		var p gridAnswer
 		if status := v.json(path+"/grid/changes", `{"preview":true,"bulk":`+body+`}`, &p); status != 200 ||

@@ -118,16 +118,6 @@ func (s *Site) showScheduleForm(v *request) error {
 	return v.show("schedule-form.html", "New schedule", e)
 }
 
-// Unfolds reports whether a field with an error is among the settings that are folded away.
-func (e *scheduleForm) Unfolds() bool {
-	for name := range e.Errors {
-		if name != "number" && name != "file" {
-			return true
-		}
-	}
-	return e.Is("when", "date")
-}
-
 // nameOfList is a schedule's name from that of its company list: florida-llcs for
 // "Florida LLCs.xlsx".
 func nameOfList(file string) string {

@@ -30,7 +30,6 @@ function Fix(root) {
   };
   let table; // the SlickGrid; none while the first rows are on their way
   let active; // the number of the row of the active cell
-  let hidden = new Set(stored("hidden") ?? []); // columns that are not shown
 
   // Status
 
@@ -354,14 +353,12 @@ function Fix(root) {
     const from = make("input", { id: "fix-find", value: find ?? present, autocomplete: "off" });
     const to = make("input", { id: "fix-replace", autocomplete: "off" });
     const entire = make("input", { type: "checkbox", checked: whole });
-    const exact = make("input", { type: "checkbox" });
     const bulk = () => (from.value === "" ? null : {
-      op: "replace", ...chosenColumn(select), find: from.value, replace: to.value, whole: entire.checked, case: exact.checked,
+      op: "replace", ...chosenColumn(select), find: from.value, replace: to.value, whole: entire.checked,
     });
     const submit = button("Replace", () => change(dialog, bulk), { className: "primary" });
     const content = make("div", { className: "fix-fields" }, field("Column", select), field("Find", from), field("Replace with", to),
-      make("label", { className: "check" }, entire, make("span", { textContent: "Whole cell" })),
-      make("label", { className: "check" }, exact, make("span", { textContent: "Match upper and lower case" })));
+      make("label", { className: "check" }, entire, make("span", { textContent: "Whole cell" })));
     const dialog = open("Find and replace", [content], [submit]);
     content.append(showPreview(dialog, bulk, submit, "Replace in"));
     (find === undefined ? from : to).focus();
@@ -383,20 +380,6 @@ function Fix(root) {
     const dialog = open("Set a column", [content], [submit]);
     content.append(showPreview(dialog, bulk, submit, "Set"));
     value.focus();
-  }
-
-  function columnsDialog() {
-    const boxes = rows.columns.map((c) => {
-      const box = make("input", { type: "checkbox", checked: !hidden.has(c.index), value: c.index });
-      return make("label", { className: "check" }, box, make("span", { textContent: c.header || `Column ${letter(c.index)}` }));
-    });
-    const submit = button("Show", () => {
-      hidden = new Set(all("input:not(:checked)", dialog).map((box) => Number(box.value)));
-      stored("hidden", [...hidden]);
-      dialog.close();
-      if (table) setColumns();
-    }, { className: "primary" });
-    const dialog = open("Columns", [make("div", { className: "fix-columns" }, ...boxes)], [submit]);
   }
 
   // The table
@@ -467,7 +450,7 @@ function Fix(root) {
         return { text: `${same ? "✓ " : "⚠ "}${row.serviceName}`, addClasses: same ? "cell-same" : "cell-warning" };
       },
     };
-    const rest = sheet.filter((c) => c !== company && !hidden.has(c.index));
+    const rest = sheet.filter((c) => c !== company);
     const columns = rows.sheet ? [number, company, ...rest] : [number, company, service, ...rest];
     columns.forEach((c, i) => { c.cellAttrs = { "aria-colindex": i + 1 }; });
     return columns;
@@ -981,7 +964,6 @@ function Fix(root) {
     $("exclude").hidden = Boolean(rows.sheet); // officers are part of their company's order
     $("undo").addEventListener("click", undo);
   }
-  $("columns").addEventListener("click", columnsDialog);
   $("sort").addEventListener("click", () => {
     const column = table.getColumns()[table.getActiveCell()?.cell ?? 0];
     const [now] = table.getSortColumns();
