@@ -53,7 +53,8 @@ importer help environment the environment variables.
 		&cobra.Command{
 			Use:   "operators",
 			Short: "List the commands for operators",
-			Long:  "These commands are for those who run the page, the workers, and the ledger.\n" + commandList(root, false),
+			Long: "These commands are for those who run the page, the workers, and the ledger.\n" +
+				commandList(root, false),
 		},
 		&cobra.Command{
 			Use:   "environment",

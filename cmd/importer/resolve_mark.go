@@ -128,8 +128,8 @@ func (r *resolver) confirmMark(ctx context.Context, m mark, warnings []string) e
 	if !m.yes {
 		r.warn(warnings)
 	}
-	question := fmt.Sprintf("Row %d is sent again. If the order exists after all, it is bought twice. Did you check the "+
-		"dashboard, and is the order not there?", m.row)
+	question := fmt.Sprintf("Row %d is sent again. If the order exists after all, it is bought twice. Did you check "+
+		"the dashboard, and is the order not there?", m.row)
 	if m.decision == markPlaced {
 		question = fmt.Sprintf("Mark row %d as placed with %s? This cannot be taken back.", m.row,
 			strings.Join(append(m.orders, strings.Fields(m.company)...), ", "))

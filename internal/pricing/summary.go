@@ -112,7 +112,8 @@ func (k KindQuote) footnote() string {
 		return ""
 	}
 	if k.Of.Read != "" {
-		parts = append(parts, "estimated from "+k.Of.Read+", checked "+feesChecked+". The state may have changed it since")
+		parts = append(parts, "estimated from "+k.Of.Read+", checked "+feesChecked+
+			". The state may have changed it since")
 	}
 	return strings.Join(parts, "; ") + "."
 }

@@ -91,7 +91,8 @@ func (s *Site) newScheduleForm(v *request, form url.Values) (*scheduleForm, erro
 		own = "UTC"
 	}
 	e.Zones = zonesWith(own)
-	for name, value := range map[string]string{"number": "30", "month": "1", "day": "15", "zone": own, "year": "this", "approval": "yes"} {
+	for name, value := range map[string]string{"number": "30", "month": "1", "day": "15",
+		"zone": own, "year": "this", "approval": "yes"} {
 		if !form.Has(name) {
 			form.Set(name, value)
 		}
