@@ -451,7 +451,8 @@ func TestPlaceOrder_OnlyIf(t *testing.T) {
 		for _, may := range []bool{false, true, false, true} {
 			before := orders.Load()
 			a := c.PlaceOrder(filingapi.OnlyIf(t.Context(), func() bool { return may }), report())
-			if (a.Kind == filing.Accepted) != may || (a.Kind == filing.NotSent) == may || (orders.Load() > before) != may {
+			want := map[bool]filing.AnswerKind{true: filing.Accepted, false: filing.NotSent}[may]
+			if a.Kind != want || (orders.Load() > before) != may {
 				t.Errorf("TLS %t, may be sent %t: %+v, %d orders", secure, may, a, orders.Load()-before)
 			}
 		}

@@ -121,7 +121,7 @@ func (c *comparison) lookUpPage(ctx context.Context, page []ledger.Row, lookedUp
 		}
 		key := companyKey{c.batch.ID, r.Company.Ref}
 		known, found := f.cachedCompany(key)
-		if r.Order.Formation == nil && key.ref != "" && !(found && isUsable(r, known.Company)) &&
+		if r.Order.Formation == nil && key.ref != "" && (!found || !isUsable(r, known.Company)) &&
 			c.askOnce("company "+key.ref) {
 			g.Go(func() error {
 				_, err := f.findCompany(ctx, key.batch, r)
