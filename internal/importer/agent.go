@@ -20,7 +20,8 @@ func (c *checker) readAgent(d *draft) bool {
 	for _, id := range []columnID{agentCompanyName, agentLastName} {
 		if agentStatus.MatchString(v[id]) && !endsAsCompany(v[id]) {
 			c.addErrorUnder(c.bindingAt(id), v[id], "agent.status", fmt.Sprintf(
-				"%q says that there is no agent: enter the agent's name, or order one under Order Registered Agent", v[id]))
+				"%q says that there is no agent: enter the agent's name, or order one under Order Registered Agent",
+				v[id]))
 			return false
 		}
 	}
@@ -64,8 +65,8 @@ func (c *checker) checkCompanyName(b *binding, name string) {
 	}
 	const remedy = ": enter the name under Agent First Name and Agent Last Name, or enter COMPANY under Agent Type"
 	if strings.Contains(strings.ToLower(b.header), "company") {
-		c.addWarning(b, name, "agent.person", fmt.Sprintf("%q looks like a person and will be sent as a company%s", name,
-			remedy))
+		c.addWarning(b, name, "agent.person",
+			fmt.Sprintf("%q looks like a person and will be sent as a company%s", name, remedy))
 		return
 	}
 	c.addErrorUnder(b, name, "agent.person", fmt.Sprintf("%q looks like a person%s", name, remedy))
@@ -101,8 +102,8 @@ func notAStreet(s string) string {
 
 // companyWords are words that people's names do not have.
 var companyWords = text.WordTable(map[bool]string{true: `inc incorporated llc lc corp corporation co company companies
-	ltd limited lp llp lllp pllc pc pa plc trust group holding holdings partner partners partnership agent agents registered
-	register service services associates law firm legal bank filing filings solutions system systems global
+	ltd limited lp llp lllp pllc pc pa plc trust group holding holdings partner partners partnership agent agents
+	registered register service services associates law firm legal bank filing filings solutions system systems global
 	international national american america usa us united corporate compliance consulting advisors advisory accounting
 	tax management enterprise enterprises industries agency office offices center centre foundation association society
 	church university college county city state department secretary business capital ventures technologies network

@@ -8,8 +8,9 @@ import (
 func TestPlaceholderOf(t *testing.T) {
 	for want, list := range map[Placeholder]string{
 		Nothing: "|NULL|\\N|n/a|N.A.|None|nan|<NA>|NaT|-|—|--|.|(blank)|[null]|$ -|0000-00-00|1/0/1900",
-		StandIn: "TBD|t.b.d.|To be determined|same|SAME|Same as principal office|same-as-above|As above|ditto|do.|\"|''|" +
-			"?|???|(?)|xxx|XX|see attached|See Document|please see the attached list|Refer to notes|same addr.|SAME AS COMPANY|as per above|to follow|[Street]|{{city}}|" +
+		StandIn: "TBD|t.b.d.|To be determined|same|SAME|Same as principal office|same-as-above|As above|ditto|do.|\"|" +
+			"?|???|(?)|xxx|XX|see attached|See Document|please see the attached list|Refer to notes|" +
+			"''|same addr.|SAME AS COMPANY|as per above|to follow|[Street]|{{city}}|" +
 			"Unknown|Not on file|NO INFORMATION AVAILABLE",
 		Value: "x|0|N|no|DE|Do|See's Candies|See Document Solutions LLC|Same Day Couriers LLC|5 Same Day Lane|" +
 			"Null Island Surf LLC|Ana Null|Per Olsen|Pending Matters Inc|Nañ|*|#|[solidcore] LLC|<ana@example.com>|" +
@@ -24,8 +25,8 @@ func TestPlaceholderOf(t *testing.T) {
 }
 
 func TestIsZero(t *testing.T) {
-	for text, want := range map[string]bool{"0": true, "0.00": true, "$0": true, "0%": true, "00:00:00": true, "": false,
-		"00000": false, "10": false, ".": false, "-": false} {
+	for text, want := range map[string]bool{"0": true, "0.00": true, "$0": true, "0%": true, "00:00:00": true,
+		"": false, "00000": false, "10": false, ".": false, "-": false} {
 		if IsZero(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
