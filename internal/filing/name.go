@@ -163,6 +163,14 @@ var partOfName = regexp.MustCompile(`(?i)^[-–—\s]*(?:(?:protected |a )?serie
 // or has none.
 func CutAfterEnding(name string) (whole, after string) {
 	const marks = " -–—,;:()[]*"
+	lower, may := strings.ToLower(name), false
+	for _, begin := range []string{" llc", " l.l", " l l", " pl", " p.l", " inc", " co", " l.p", " lp", " lim", " lt", ",l", ",i"} {
+		at := strings.Index(lower, begin)
+		may = may || at >= 0 && len(lower)-at > len(begin)+2
+	}
+	if !may {
+		return name, "" // nearly every name, without a search
+	}
 	found := afterEnding.FindStringSubmatch(name)
 	if found == nil || partOfName.MatchString(found[1]) {
 		return name, ""

@@ -47,16 +47,15 @@ type Exclusions map[RowAt]string
 // By returns who excluded a row of a sheet; "" for no one.
 func (e Exclusions) By(sheet string, row int) string { return e[RowAt{Sheet: sheet, Row: row}] }
 
-// checkFilters refuses filters of columns that the sheet does not have.
+// checkFilters refuses filters of columns that are sent, or that the sheet does not have.
 func (im *Import) checkFilters() error {
 	for _, filter := range slices.Concat(im.options.Exclude, im.options.Include) {
 		column, _, ok := strings.Cut(filter, "=")
 		folded := foldHeader(column)
 		if !ok || folded != foldHeader(commentColumn) && folded != foldHeader(headingColumn) &&
-			!slices.ContainsFunc(im.layout.headings,
-				func(h heading) bool { return foldHeader(im.layout.mapName(&h)) == folded }) {
-			return fmt.Errorf(`%q must be a column and a text of it, such as "Status=Void"; the sheet has %s`, filter,
-				quotedList(im.layout.headers()))
+			!slices.ContainsFunc(im.mapping.remarkColumns,
+				func(c remarkColumn) bool { return foldHeader(c.binding.mapName) == folded }) {
+			return fmt.Errorf(`%q must be a column that is not sent and a text of it, such as "Status=Void"`, filter)
 		}
 	}
 	return nil
@@ -76,31 +75,6 @@ func (im *Import) selects(filters []string, column, text string) string {
 			isBegin && strings.HasPrefix(folded, filing.FoldName(begin)) {
 			im.selected[filter] = true
 			return filter
-		}
-	}
-	return ""
-}
-
-// excludedBy returns who or what leaves the row out; "" for no one.
-func (c *checker) excludedBy() string {
-	o := &c.im.options
-	if by := o.Excluded.By(c.im.sheet, c.row.Number); by != "" || len(o.Exclude) == 0 {
-		return by
-	}
-	for i, cell := range c.row.Cells {
-		if i >= len(c.im.layout.headings) || cell.Text == "" {
-			continue
-		}
-		if f := c.im.selects(o.Exclude, c.im.layout.mapName(&c.im.layout.headings[i]), cell.Text); f != "" {
-			return fmt.Sprintf("--exclude %q", f)
-		}
-	}
-	if f := c.im.selects(o.Exclude, headingColumn, c.section.text); c.section.text != "" && f != "" {
-		return fmt.Sprintf("--exclude %q", f)
-	}
-	for _, comment := range c.im.comments[c.row.Number] {
-		if f := c.im.selects(o.Exclude, commentColumn, comment.Text); f != "" {
-			return fmt.Sprintf("--exclude %q", f)
 		}
 	}
 	return ""

@@ -166,7 +166,7 @@ func (m *matcher) means(text string) wording {
 // If the options give the header row, or say that there is none, that counts as
 // soon as one column is known.
 func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
-	if m.headerRow != 0 && len(rows) > 0 && isResultsHeader(rows[0].Cells) {
+	if m.headerRow != 0 && len(rows) > 0 && isResultsHeader(m.read(rows[0].Cells, nil).headers()) {
 		free := *m
 		free.headerRow = 0 // the header row was given for the file that these results belong to
 		return free.layoutOf(rows)
@@ -260,9 +260,9 @@ func (l *layout) readEmails(rows []sheet.Row) {
 }
 
 // isResultsHeader recognizes the header of a results sheet.
-func isResultsHeader(cells []sheet.Cell) bool {
+func isResultsHeader(headers []string) bool {
 	for _, name := range []string{"result", "message", "orderids"} {
-		if !slices.ContainsFunc(cells, func(c sheet.Cell) bool { return filing.FoldName(c.Text) == name }) {
+		if !slices.ContainsFunc(headers, func(h string) bool { return filing.FoldName(h) == name }) {
 			return false
 		}
 	}

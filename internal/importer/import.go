@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,8 +33,8 @@ type Options struct {
 	EditSalt    string       // secret, so that the hash of the edits reveals none of them
 	Excluded    Exclusions   // they are skipped
 
-	// Exclude and Include are columns and texts, such as "Status=Void". Rows with one of
-	// Exclude are skipped; one of Include does not speak against filing its row.
+	// Exclude and Include are columns that are not sent and texts, such as "Status=Void".
+	// Rows with one of Exclude are skipped; one of Include does not speak against its row.
 	Exclude, Include []string
 
 	OnPage bool      // messages name the fields of the page instead of a command's flags
@@ -254,7 +253,7 @@ func (im *Import) recognize(m *matcher) error {
 				h.name(im.layout.row),
 				maxOfficers, officersSheet))
 	}
-	if err := cmp.Or(im.checkMap(), im.checkFilters()); err != nil {
+	if err := im.checkMap(); err != nil {
 		return refuse(err)
 	}
 	if err := im.findProduct(); err != nil {
@@ -271,6 +270,9 @@ func (im *Import) recognize(m *matcher) error {
 		return err
 	}
 	im.mapping = bound
+	if err := im.checkFilters(); err != nil {
+		return refuse(err)
+	}
 	if err := im.readComments(); err != nil {
 		return err
 	}

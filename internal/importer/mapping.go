@@ -419,38 +419,6 @@ func (l *layout) uncertainState(h *heading, o *Options) error {
 	}
 }
 
-// nameColumn finds the unknown column that most likely holds the names of the companies.
-func (l *layout) nameColumn(rows []sheet.Row) *heading {
-	var best *heading
-	for i := range l.headings {
-		h := &l.headings[i]
-		companies, filled := 0, 0
-		for text := range l.values(h.index, rows) {
-			filled++
-			companies += oneIf(endsAsCompany(text))
-		}
-		isName := slices.Contains(headerWords(h.text), "name")
-		if h.column == none && h.strength == unknown && companies*2 > filled &&
-			(best == nil || isName && !slices.Contains(headerWords(best.text), "name")) {
-			best = h
-		}
-	}
-	return best
-}
-
-// notCompared notes that the sheet has no names to compare; "" if it has, or needs none.
-func (l *layout) notCompared(p *mapping, o *Options, rows []sheet.Row) (notes []string) {
-	if p.product == filing.Formation || p.binding(companyID) == nil || p.binding(legalName) != nil {
-		return nil
-	}
-	note := "No column gives the Legal Name: the companies are not compared with the filing service's record, and a " +
-		"wrong Company ID is not noticed."
-	if h := l.nameColumn(rows); h != nil {
-		note += fmt.Sprintf(" If %s holds the names, %s.", h.name(l.row), l.readAs(h, legalName, o))
-	}
-	return []string{note}
-}
-
 // missing notes the columns that every row will lack. A header that comes close
 // to one of them is an error: every row would fail.
 func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetName string) (notes []string, err error) {
@@ -486,7 +454,13 @@ func (l *layout) missing(p *mapping, o *Options, rows []sheet.Row, file, sheetNa
 		}
 		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), remedy))
 	}
-	return append(notes, l.notCompared(p, o, rows)...), nil
+	if p.product != filing.Formation && p.binding(companyID) != nil && p.binding(legalName) == nil {
+		notes = append(notes, "No column gives the Legal Name: names are not compared with the filing service's record, and "+
+			"a wrong Company ID is not noticed. "+
+			text.Capital(o.remedyText(readAs, "Their Header", columns[legalName].header, "Their Header=Legal Name"))+
+			" if a column has the names.")
+	}
+	return notes, nil
 }
 
 // ids are the columns whose values are recognizable by their form.

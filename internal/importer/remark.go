@@ -86,10 +86,11 @@ const (
 		`client|clients|owner|it|was|were|is|are|has|have|been|being|got|now|since|admin|administratively|` +
 		`voluntarily|involuntarily|formally|legally|officially|fully|status|all|already|just|please|in|ar|annual|` +
 		`report|reports|online|\d+) )*`
+	month = `(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|` +
+		`oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
 	tail = `(?:\||in|on|as|by|effective|eff|to|into|with|per|from|since|during|out|off|last|this|and|or|at|for|it|` +
-		`up|until|online|electronically|today|entity|entities|company|companies|client|clients|before|after|jan\w*|feb\w*|mar\w*|apr\w*|may|` +
-		`jun\w*|jul\w*|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*|\d+)`
-	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert\w+|conversion|withdr\w+|terminat\w+|cancell?\w+|` +
+		`up|until|online|electronically|today|entity|entities|company|companies|client|clients|before|after|\d+|` + month + `)`
+	closed = `(?:dissol\w+|void|voided|sold|merged?|merger|convert(?:ed|ing)|conversion|withdr\w+|terminat(?:ed|ion)|cancell?(?:ed|ation)|` +
 		`revoked|revocation|forfeit\w*|closed|closing|liquidat\w+|wound up|wind(?:ing)? (?:up|down)|struck off|ceased|` +
 		`defunct|bankrupt\w*|abandoned|redomesticated|inactive|exempt)`
 	instruction = `(?:skip|hold|on hold|omit|exclude|ignore|leave out|remove|stop|archived?|not required|not due|` +
@@ -142,9 +143,10 @@ var clearlyClosed = regexp.MustCompile(` (?:dissol\w+|merged|liquidat\w+|defunct
 
 // stems are the beginnings of words without which no text but a status or a date
 // filed speaks against filing.
-var stems = strings.Fields("fil don not no never should won submit send dnf hold sold out former ex past lost " +
-	"reference exempt dissol void merg convert cancel with termin revo forfeit clos liquid wo wi struck ceas defunct " +
-	"bankrupt abandon redomest handl renew inactive skip omit ignore leave remove stop archiv duplicate complet done")
+var stems = strings.Split(" fil, don, no, never, should, won, submit, dnf, hold, sold, out, former, ex, past, lost, "+
+	"reference, dissol, void, merg, conver, cancel, with, termin, revo, forfeit, clos, liquid, wo, wi, struck, ceas, "+
+	"defunct, bankrupt, abandon, redomest, handl, renew, inactive, skip, omit, ignore, leave, remove, stop, archiv, "+
+	"duplicate, complet, self", ",")
 
 // judge returns what the text of a column says about filing its row in a year.
 func judge(header, text string, year int) verdict {
@@ -166,9 +168,9 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return holds
 	case yesNo(marked) == no && k != statusRemark:
 		return passes
-	case (k == unknownRemark || k == noteRemark) &&
-		!slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(said, " "+stem) }):
-		return passes
+	case k != statusRemark && k != filedRemark && k != dueRemark &&
+		!slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(said, stem) }):
+		return when(k == newNameRemark && afterEnding(text) != "" || k == nameRemark && isStatus(afterEnding(text)), holds)
 	}
 	past := isPast(text, year)
 	isClosed := closedClause.MatchString(said)
@@ -181,10 +183,9 @@ func (k remarkKind) judge(header, text string, year int) verdict {
 		return warns
 	case k == unknownRemark:
 		return holds
-	case k == nameRemark: // a clause beside the name
-		return when(isClosed && strings.Count(said, "|") > 2 || isStatus(afterEnding(text)), holds)
-	case k == newNameRemark:
-		return when(isClosed && strings.Count(said, "|") > 2 || afterEnding(text) != "", holds)
+	case k == nameRemark, k == newNameRemark: // a clause beside the name
+		after := afterEnding(text)
+		return when(isClosed && strings.Count(said, "|") > 2 || isStatus(after) || k == newNameRemark && after != "", holds)
 	case isClosed, k == statusRemark && closedWord.MatchString(said):
 		return holds
 	case k == filedRemark && !isPast(header, year):
@@ -233,8 +234,8 @@ func afterEnding(name string) string {
 }
 
 // besideName are the beginnings of texts after a name that are not part of it.
-var besideName = regexp.MustCompile(`^\| (?:dba|d b a|fka|f k a|aka|a k a|formerly|c o|attn|an?|ein|fein) |` +
-	` (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w* | (?:19|20)\d\d | \d{7,} `)
+var besideName = regexp.MustCompile(`^\| (?:dba|d b a|fka|f k a|aka|a k a|formerly|c o|attn|an?|ein|fein) | ` +
+	month + ` | (?:19|20)\d\d | \d{7,} `)
 
 // isStatus reports whether a text after the ending of a name speaks of the company.
 func isStatus(after string) bool {
@@ -295,7 +296,7 @@ type remarkColumn struct {
 // findRemarkColumns finds the columns that are not part of the order but may
 // speak against it, and that of the names.
 func (p *mapping) findRemarkColumns(l *layout, o *Options) {
-	ours := l.isOfResults()
+	ours := isResultsHeader(l.headers())
 	for i := range l.headings {
 		h := &l.headings[i]
 		at := slices.IndexFunc(p.bindings,
@@ -315,16 +316,6 @@ func (p *mapping) findRemarkColumns(l *layout, o *Options) {
 			}})
 		}
 	}
-}
-
-// isOfResults reports whether the sheet has the columns of results.
-func (l *layout) isOfResults() bool {
-	for _, name := range []string{"result", "message", "orderids"} {
-		if !slices.ContainsFunc(l.headings, func(h heading) bool { return h.folded == name }) {
-			return false
-		}
-	}
-	return true
 }
 
 // readComments reads the comments at the cells, except for those of a checked workbook.
@@ -386,6 +377,12 @@ const remarkRule = "row.remark"
 func (c *checker) hear(m remark) {
 	v := c.verdictOf(m)
 	o := &c.im.options
+	if filter := c.im.selects(o.Exclude, m.column, m.text); filter != "" {
+		c.filteredOut = fmt.Sprintf("Excluded by --exclude %q", filter)
+	}
+	if c.im.selects(o.Include, m.column, m.text) != "" || v == passes {
+		return
+	}
 	shown := filing.HideSSNs(m.text)
 	says, name := fmt.Sprintf("the cell says %q", text.Shorten(shown, maxRemark)), m.column+"="+shown
 	rule, suggest := remarkRule, []string(nil)
@@ -399,8 +396,7 @@ func (c *checker) hear(m remark) {
 	case len(runes) > maxRemark:
 		name = m.column + "=" + string(runes[:maxRemark]) + "*"
 	}
-	at := RowAt{c.im.sheet, c.row.Number, name}
-	if v == passes || o.Excluded[at] != "" || c.im.selects(o.Include, m.column, m.text) != "" {
+	if o.Excluded[RowAt{c.im.sheet, c.row.Number, name}] != "" {
 		return
 	}
 	severity, message := Error, o.remedyText(decideHeld, says, name)
@@ -415,39 +411,29 @@ func (c *checker) hear(m remark) {
 	}
 }
 
-// verdictOf judges a remark. Short texts are often repeated and judged once.
+// judgedText is a text of a column that was judged for a filing year.
+type judgedText struct{ column, text, year string }
+
+// verdictOf judges a remark. Many rows have the same status, which is judged once.
 func (c *checker) verdictOf(m remark) verdict {
-	year := c.year
-	if y, err := strconv.Atoi(c.values[filingYear]); err == nil {
-		year = y
-	}
-	if len(m.text) > maxJudged {
-		return m.kind.judge(m.column, m.text, year)
-	}
-	key := judgedText{m.column, m.text, year}
+	key := judgedText{m.column, m.text, c.values[filingYear]}
 	v, known := c.judged[key]
 	if !known {
+		year, err := strconv.Atoi(key.year)
+		if err != nil {
+			year = c.year
+		}
 		v = m.kind.judge(m.column, m.text, year)
-		if len(c.judged) < maxJudgedTexts {
-			key.text = strings.Clone(m.text)
+		if len(c.judged) < maxJudged {
+			key.text, key.year = strings.Clone(key.text), strings.Clone(key.year)
 			c.judged[key] = v
 		}
 	}
 	return v
 }
 
-// judgedText is a text of a column that was judged for a year.
-type judgedText struct {
-	column, text string
-	year         int
-}
-
-const (
-	maxJudged      = 40 // bytes of a text
-	maxJudgedTexts = 10_000
-)
-
 const (
 	maxRemark = 60   // characters of a text that a message quotes and --include needs
+	maxJudged = 1000 // texts that are judged once
 	maxBeside = 1000 // characters of a text that a workbook of ours keeps
 )

@@ -73,6 +73,8 @@ type checker struct {
 	phones map[string]string
 	judged map[judgedText]verdict // of remarks
 
+	filteredOut string // by which filter the row at hand is left out; "" for none
+
 	run     RunRow // of the row at hand
 	section section
 	lastRow int // the number of the last row that was checked
@@ -107,7 +109,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		struck:   in.Struck,
 		keys:     out.keys[:0],
 	}
-	c.row, c.faulty, c.officers = out, c.faulty[:0], c.officers[:0]
+	c.row, c.faulty, c.officers, c.filteredOut = out, c.faulty[:0], c.officers[:0], ""
 	whyNot := c.whyNotAFiling()
 	c.enterSection(whyNot == isFootnote)
 	if s := c.im.options.Run; s != nil {
@@ -118,7 +120,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		}
 		out.Priority = c.run.Priority
 	}
-	if by := c.excludedBy(); by != "" {
+	if by := c.im.options.Excluded.By(c.im.sheet, in.Number); by != "" {
 		out.skip("Excluded by " + by)
 		return
 	}
@@ -149,7 +151,10 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		return
 	}
 	out.Read = &d.request
-	c.hearRemarks(in.Struck)
+	if c.hearRemarks(in.Struck); c.filteredOut != "" {
+		out.skip(c.filteredOut)
+		return
+	}
 	c.addViolations(d.request.Violations(c.year))
 	c.warnNotDue(&d.request)
 	if len(out.Problems) > 1 {
