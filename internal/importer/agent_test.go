@@ -33,7 +33,8 @@ func TestSuppliedAgents(t *testing.T) {
 		{"Empire Agents Inc.", "", "12 Main St", "", "00", "K2", "enter five digits, or ZIP+4"},
 		{"Empire Agents Inc.", "", "12 Main St", "", "501", "K2", "enter 00501"},
 	} {
-		text := header + `comp_1,user_1,NY,2026,"` + strings.Join([]string{c.name, c.kind, c.street, c.suite, "Albany", "NY",
+		text := header + `comp_1,user_1,NY,2026,"` + strings.Join([]string{c.name, c.kind, c.street, c.suite,
+			"Albany", "NY",
 			c.zip, "Acme LLC"}, `","`) + "\"\n"
 		row := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{}))[0]
 		switch {

@@ -319,7 +319,8 @@ func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
 func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	var names []string
 	for _, h := range l.resolve() {
-		if h.text == "" || h.outside || h.column != none || resultColumns[h.folded] || slices.Contains(o.ours, h.index) {
+		if h.text == "" || h.outside || h.column != none || resultColumns[h.folded] ||
+			slices.Contains(o.ours, h.index) {
 			continue
 		}
 		if h.strength == mapped {

@@ -335,7 +335,8 @@ func (c *checker) isBlank() bool {
 		}
 		switch cell := c.row.Cells[b.index]; {
 		case cell.Kind == sheet.Blank:
-		case cell.Text == "FALSE", text.IsZero(cell.Text), cell.Text != "" && text.PlaceholderOf(cell.Text) != text.Value:
+		case cell.Text == "FALSE", text.IsZero(cell.Text),
+			cell.Text != "" && text.PlaceholderOf(cell.Text) != text.Value:
 			found = true
 		default:
 			return false

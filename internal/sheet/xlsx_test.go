@@ -76,8 +76,8 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 		LLC </t></is></c>`, "text Acme LLC"},
 		{"inline and rich", `<c r="A1" t="inlineStr"><is><r><rPr><b/></rPr><t>Ac</t></r><r><t>me</t></r>` +
 			`<rPh sb="0" eb="1"><t>x</t></rPh></is></c>`, "text Acme"},
-		{"struck through in part", `<c r="A1" t="inlineStr"><is><r><rPr><strike/></rPr><t>12 Old Street</t></r><r><t> ` +
-			`200 Drive</t></r></is></c><c r="B1" t="s"><v>5</v></c>`,
+		{"struck through in part", `<c r="A1" t="inlineStr"><is><r><rPr><strike/></rPr><t>12 Old Street</t></r><r>` +
+			`<t> 200 Drive</t></r></is></c><c r="B1" t="s"><v>5</v></c>`,
 			"text 200 Drive (struck in part) | text New LLC (struck in part)"},
 		{"struck through", `<c r="A1" t="inlineStr"><is><r><rPr><strike val="1"/></rPr><t>Old</t></r><r><t> </t></r>` +
 			`</is></c>`, "text Old (struck)"},
